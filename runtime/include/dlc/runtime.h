@@ -1,0 +1,136 @@
+/*===- runtime.h - The C API of the dlc runtime ---------------------------------------------------===
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Load a model.bin, run it. One module may be shared by many threads; each thread uses a context of its own.
+ * Structs begin with their size (`struct_size = sizeof(...)`) so that later versions can grow them.
+ * Functions return DLC_OK or a code; dlc_last_error() then gives this thread's sentence about it.
+ *===----------------------------------------------------------------------------------------------===*/
+#ifndef DLC_RUNTIME_H
+#define DLC_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define DLC_API
+#else
+#define DLC_API __attribute__((visibility("default")))
+#endif
+
+/* The tools exit with these values where an error reaches them. */
+typedef enum dlc_status {
+  DLC_OK = 0,
+  DLC_USAGE = 2,        /* a call or argument that is wrong whatever the model: null, unknown name, wrong shape */
+  DLC_UNSUPPORTED = 3,  /* this runtime or device cannot do it */
+  DLC_DEVICE = 5,       /* device, driver, memory or I/O failed */
+  DLC_INCOMPATIBLE = 6, /* damaged file, not ours, newer, or for another processor */
+  DLC_INTERNAL = 70     /* an error of dlc's own */
+} dlc_status;
+
+/* ORDER DTYPE: the same values as DType in runtime/schema/module.fbs. */
+typedef enum dlc_dtype {
+  DLC_F64, DLC_F32, DLC_F16, DLC_BF16, DLC_I64, DLC_I32, DLC_I16, DLC_I8, DLC_U8, DLC_BOOL
+} dlc_dtype;
+
+#define DLC_MAX_RANK 8
+
+typedef struct dlc_module dlc_module;
+typedef struct dlc_context dlc_context;
+
+/* The sentence about this thread's last failed call; empty if there was none. Valid until the next call. */
+DLC_API const char *dlc_last_error(void);
+DLC_API const char *dlc_version(void);
+/* "f32"; "?" for a value out of range. */
+DLC_API const char *dlc_dtype_name(dlc_dtype dtype);
+DLC_API size_t dlc_dtype_size(dlc_dtype dtype);
+
+typedef struct dlc_load_options {
+  size_t struct_size;
+  int verify_all;        /* non-zero: check the hash of every segment; default: of those up to 64 MiB */
+} dlc_load_options;
+
+/* Maps and verifies `path`. Nothing of the file is executed here. `options` may be null. */
+DLC_API dlc_status dlc_module_load(const char *path, const dlc_load_options *options, dlc_module **out);
+/* The same from memory; the bytes are copied. */
+DLC_API dlc_status dlc_module_load_memory(const void *data, size_t bytes, const dlc_load_options *options,
+                                          dlc_module **out);
+/* Contexts of the module keep it alive; freeing null is allowed. */
+DLC_API void dlc_module_free(dlc_module *module);
+
+typedef struct dlc_value_info {
+  size_t struct_size;
+  const char *name;
+  dlc_dtype dtype;
+  int rank;
+  int64_t dims[DLC_MAX_RANK];          /* -1 where the dim is symbolic */
+  int64_t min_dims[DLC_MAX_RANK];      /* the range that a symbolic dim may take */
+  int64_t max_dims[DLC_MAX_RANK];
+  const char *dim_names[DLC_MAX_RANK]; /* "N", "2*N"; null where the dim is static */
+} dlc_value_info;
+
+DLC_API size_t dlc_module_num_inputs(const dlc_module *module);
+DLC_API size_t dlc_module_num_outputs(const dlc_module *module);
+/* Strings live as long as the module. */
+DLC_API dlc_status dlc_module_input(const dlc_module *module, size_t index, dlc_value_info *info);
+DLC_API dlc_status dlc_module_output(const dlc_module *module, size_t index, dlc_value_info *info);
+
+typedef struct dlc_context_options {
+  size_t struct_size;
+  const char *device; /* "cpu", "cuda", "cuda:1", "auto" (cuda where it is usable); null = "auto" */
+  int threads;        /* CPU threads; 0 = one for each core that this process may use */
+  int checked;        /* CPU: every buffer between guard pages, filled with NaN before use; for tests, slow */
+  int profile;        /* keep the time of each command of the last run */
+} dlc_context_options;
+
+/* Prepares the module for a device: runs the init program, compiles CUDA kernels. `options` may be null. */
+DLC_API dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *options, dlc_context **out);
+DLC_API void dlc_context_free(dlc_context *context);
+/* "cpu (avx512, 2 threads)" or the GPU's name. */
+DLC_API const char *dlc_context_device(const dlc_context *context);
+
+/* A dense row-major array in host memory. The caller owns `data`. */
+typedef struct dlc_tensor {
+  size_t struct_size;
+  dlc_dtype dtype;
+  int rank;
+  int64_t dims[DLC_MAX_RANK];
+  void *data;
+  size_t bytes; /* size of `data`; must be at least what dims and dtype need */
+} dlc_tensor;
+
+/* Fixes the symbols from the inputs' dims and places the buffers; `data` is not read. run does it as well;
+ * call it first to learn the outputs' dims. */
+DLC_API dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inputs, size_t num_inputs);
+/* Dims of an output under the last bind. */
+DLC_API dlc_status dlc_context_output_dims(const dlc_context *context, size_t index, int *rank,
+                                           int64_t dims[DLC_MAX_RANK]);
+/* Runs the model; inputs and outputs in the module's order. Returns when the outputs are written. */
+DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs, size_t num_inputs,
+                                   dlc_tensor *outputs, size_t num_outputs);
+
+typedef struct dlc_profile_entry {
+  const char *kernel;   /* name of the kernel, or "copy" */
+  const char *kind;     /* map, reduce, window, contraction, copy */
+  double microseconds;
+  int64_t flops, bytes; /* of this launch under the bound shapes */
+} dlc_profile_entry;
+
+/* Commands of the last run in order; needs the option `profile`. Valid until the next run. */
+DLC_API dlc_status dlc_context_profile(const dlc_context *context, const dlc_profile_entry **entries,
+                                       size_t *count);
+
+typedef struct dlc_memory_info {
+  size_t struct_size;
+  int64_t weight_bytes, persistent_bytes, arena_bytes, scratch_bytes;
+} dlc_memory_info;
+/* Under the last bind. */
+DLC_API dlc_status dlc_context_memory(const dlc_context *context, dlc_memory_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* DLC_RUNTIME_H */

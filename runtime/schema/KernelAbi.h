@@ -1,0 +1,38 @@
+//===- KernelAbi.h - How the runtime calls a generated kernel ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The calling convention between generated code and runtime. With module.fbs it is all that codegen may
+// include from runtime/. A change here bumps kAbiVersion in ModuleHeader.h.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_SCHEMA_KERNELABI_H
+#define DLC_RUNTIME_SCHEMA_KERNELABI_H
+
+#include <cstdint>
+
+namespace dlc::abi {
+
+/// Arguments of a CPU kernel. `buffers` and `dims` hold the launch's arguments of each kind in the order of
+/// the launch's argument list. Every buffer is aligned to
+/// kBufferAlignment; a kernel touches no byte outside it (checked mode surrounds it with guard pages).
+struct CpuArgs {
+  void *const *buffers;
+  const int64_t *dims;
+};
+
+/// A CPU kernel computes tiles [begin, end) of the launch's tile range. `scratch` is private to the calling
+/// thread, aligned to kBufferAlignment and of the launch's scratch size; null where that is 0. Tiles write
+/// disjoint elements, so any partition over threads gives the same bits.
+using CpuKernel = void (*)(const CpuArgs *args, int64_t begin, int64_t end, void *scratch);
+
+/// A CUDA kernel takes one parameter for each argument of the launch, in order: a pointer for a buffer, an
+/// `long long` for a dim.
+
+/// Alignment in bytes of every buffer on every device.
+inline constexpr int64_t kBufferAlignment = 64;
+
+/// What a CPU image may import. Anything else is refused by the compiler and by the loader.
+inline constexpr const char *kCpuImports[] = {"memcpy", "memset"};
+
+} // namespace dlc::abi
+
+#endif // DLC_RUNTIME_SCHEMA_KERNELABI_H
