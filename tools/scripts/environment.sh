@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# Sourced by the scripts beside it: where things are, and how they report.
+#
+# DLC_BUILD_DIR   the Release build (default: build)
+# DLC_PYTHON      a Python 3 with NumPy and scikit-learn (default: Debian's, which setup fills)
+# DLC_CORPUS      other people's models (default: ../shared/corpus beside the checkout; may be absent)
+# DLC_JOBS        parallel jobs (default: the number of processors)
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+export DLC_BUILD_DIR=${DLC_BUILD_DIR:-$ROOT/build}
+export DLC_PYTHON=${DLC_PYTHON:-/usr/bin/python3}
+export DLC_CORPUS=${DLC_CORPUS:-$ROOT/../shared/corpus}
+export DLC_JOBS=${DLC_JOBS:-$(nproc)}
+export DLC_LLVM=${DLC_LLVM:-/usr/lib/llvm-22}
+# Python writes no cache files into the source tree.
+export PYTHONDONTWRITEBYTECODE=1
+
+say() { printf '%s\n' "-- $*"; }
+fail() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# configure DIR [CMAKE OPTIONS]: a Ninja build with clang-22.
+configure() {
+  local dir=$1
+  shift
+  cmake -S "$ROOT" -B "$dir" -G Ninja -DCMAKE_C_COMPILER="$DLC_LLVM/bin/clang" \
+    -DCMAKE_CXX_COMPILER="$DLC_LLVM/bin/clang++" "$@" >"$dir.configure.log" 2>&1 ||
+    { cat "$dir.configure.log"; fail "cmake could not configure $dir (its output is above)"; }
+}
