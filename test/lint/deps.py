@@ -1,0 +1,82 @@
+"""Who may include whom. The table is the architecture: a change here is a change of the design."""
+import re
+
+# Folder -> what its files may include from this repository.
+MAY_INCLUDE = {
+    "ir": ("ir/",),
+    "frontend": ("frontend/", "ir/"),
+    "passes": ("passes/", "ir/"),
+    "codegen": ("codegen/", "ir/", "runtime/schema/"),
+    "runtime": ("runtime/", "dlc/"),
+    "tools": ("tools/", "frontend/", "passes/", "codegen/", "runtime/", "ir/", "dlc/"),
+}
+OURS = tuple(folder + "/" for folder in MAY_INCLUDE) + ("dlc/", "test/")
+# Device headers are handed to NVRTC with nothing else: they include only each other, by name.
+DEVICE = "codegen/kernels/"
+# Each folder is one CMake target of this name; links follow the same table.
+TARGETS = {"dlc_" + folder: folder + "/" for folder in ("ir", "frontend", "passes", "codegen", "runtime")}
+TARGETS["dlc_driver"] = "tools/"
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+
+
+def check(tree):
+    problems = []
+    for path in tree.paths:
+        folder = path.split("/")[0]
+        if folder not in MAY_INCLUDE:
+            continue
+        if path.endswith((".cpp", ".h", ".c", ".cuh", ".td", ".def")):
+            problems += includes(path, folder, tree.text(path))
+        elif path.endswith("CMakeLists.txt"):
+            problems += links(path, folder, tree.text(path))
+    return problems
+
+
+def includes(path, folder, text):
+    for match in INCLUDE.finditer(text):
+        quote, header = match.groups()
+        where = f"{path}:{text.count(chr(10), 0, match.start(2)) + 1}"
+        if path.startswith(DEVICE) and path.endswith(".cuh"):
+            if quote == "<" or "/" in header:
+                yield f"{where}: a device header includes only its neighbours by name, not '{header}'"
+            continue
+        if ".." in header.split("/"):
+            yield f"{where}: '{header}': name the header from the root of the repository"
+        elif header.startswith(OURS) and not header.startswith(MAY_INCLUDE[folder]):
+            allowed = ", ".join(MAY_INCLUDE[folder])
+            yield f"{where}: {folder} may not include '{header}' (it may include {allowed}): the two meet in ir/"
+        elif folder == "runtime" and header.startswith(("mlir/", "llvm/", "mlir-c/", "llvm-c/", "clang/")):
+            yield f"{where}: runtime/ must build without LLVM, so it may not include '{header}'"
+        elif quote == '"' and "/" not in header and not header.endswith((".inc", "_generated.h", ".def")):
+            yield f"{where}: '{header}': name the header from the root of the repository"
+
+
+def links(path, folder, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.split("#")[0]
+        for target in re.findall(r"\bdlc_\w+", line):
+            needs = TARGETS.get(target)
+            if needs and not needs.startswith(MAY_INCLUDE[folder]):
+                yield f"{path}:{number}: {folder} may not link {target}"
+
+
+CLEAN = {
+    "ir/dl/A.h": '#include "ir/scalar/Scalar.h"\n#include "mlir/IR/Value.h"\n#include <vector>\n#include "ir/dl/A.h.inc"\n',
+    "codegen/B.cpp": '#include "ir/dl/A.h"\n#include "runtime/schema/KernelAbi.h"\n',
+    "codegen/kernels/a.cuh": '#include "b.cuh"\n',
+    "tools/driver/D.cpp": '#include "passes/Passes.h"\n#include "frontend/Frontend.h"\n#include "dlc/runtime.h"\n',
+    "passes/CMakeLists.txt": "target_link_libraries(dlc_passes PRIVATE dlc_ir)  # never dlc_codegen\n",
+}
+PLANTED = [
+    ({"frontend/F.cpp": '#include "passes/Passes.h"\n'}, "frontend may not include 'passes/Passes.h'"),
+    ({"passes/P.cpp": '\n  #  include "codegen/X.h"\n'}, "passes/P.cpp:2: passes may not include"),
+    ({"codegen/C.cpp": '#include "runtime/core/Module.h"\n'}, "codegen may not include 'runtime/core/Module.h'"),
+    ({"ir/I.cpp": '#include <frontend/Frontend.h>\n'}, "ir may not include"),
+    ({"runtime/core/M.cpp": '#include "llvm/ADT/StringRef.h"\n'}, "must build without LLVM"),
+    ({"runtime/core/M.cpp": '#include "ir/dl/DLOps.h"\n'}, "runtime may not include"),
+    ({"ir/I.cpp": '#include "../passes/P.h"\n'}, "from the root"),
+    ({"ir/I.cpp": '#include "Near.h"\n'}, "from the root"),
+    ({"codegen/kernels/k.cuh": "#include <cuda_fp16.h>\n"}, "only its neighbours"),
+    ({"frontend/CMakeLists.txt": "target_link_libraries(dlc_frontend dlc_passes)\n"}, "may not link dlc_passes"),
+]
