@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Other people's trained networks, written as .dl, with their own weights bound by name: stored vectors and data sets.
+
+Needs the corpus (DLC_CORPUS); without it every case is counted as left out."""
+import gzip
+import os
+import sys
+
+import numpy as np
+
+from cases import Cases, Failure
+from dlc_tool import BUILD, compile_model, expect_close, run_model
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CORPUS = os.environ.get("DLC_CORPUS", os.path.join(HERE, "..", "..", "..", "shared", "corpus"))
+OUT = os.path.join(BUILD, "test-logs", "conformance")
+# Model -> its output; each has an input called "input" and two sets of stored vectors.
+MODELS = {"lenet5_mnist": "logprob", "resnet20_cifar10": "logits"}
+VECTORS = ("", "test_data_set_1")
+DEVICES = ("cpu", "cuda-emu")
+# The vectors were computed in f32 by another engine, itself up to 7e-6 from the f64 values.
+RTOL, ATOL = 1e-4, 1e-5
+# What PyTorch gets on these images with these weights (datasets/BASELINES.md of the corpus).
+MNIST_CORRECT, MNIST_IMAGES, EMULATED_IMAGES = 4931, 5000, 100
+COUNT = len(MODELS) * (1 + len(VECTORS) * len(DEVICES)) + 2
+
+
+def resized(images, size):
+    """Bilinear, corners not aligned: torch.nn.functional.interpolate's default, in NumPy."""
+    count = images.shape[-1]
+    centre = np.maximum((np.arange(size) + 0.5) * count / size - 0.5, 0)
+    low = centre.astype(int)
+    high = np.minimum(low + 1, count - 1)
+    part = (centre - low).astype(np.float32)
+    rows = images[..., low, :] * (1 - part)[:, None] + images[..., high, :] * part[:, None]
+    return (rows[..., low] * (1 - part) + rows[..., high] * part).astype(np.float32)
+
+
+def mnist():
+    folder = os.path.join(CORPUS, "datasets", "mnist")
+    with gzip.open(os.path.join(folder, "t10k-first5000-images-idx3-ubyte.gz")) as source:
+        pixels = np.frombuffer(source.read()[16:], np.uint8).reshape(-1, 1, 28, 28)
+    with gzip.open(os.path.join(folder, "t10k-first5000-labels-idx1-ubyte.gz")) as source:
+        labels = np.frombuffer(source.read()[8:], np.uint8)
+    return resized(pixels / np.float32(255), 32), labels
+
+
+def vectors(cases, name):
+    output, folder = MODELS[name], os.path.join(CORPUS, "models", name)
+    package = os.path.join(OUT, name + ".bin")
+    with cases.case(f"{name}: compile"):
+        compile_model(os.path.join(HERE, name + ".dl"), package, os.path.join(folder, "weights.safetensors"))
+    for index, vector in enumerate(VECTORS):
+        data = np.load(os.path.join(folder, vector, "input_0.npy"))
+        expected = np.load(os.path.join(folder, vector, "output_0.npy"))
+        for device in DEVICES:
+            with cases.case(f"{name}: stored vector {index} on {device}"):
+                actual, = run_model(package, {"input": data}, [output], "--device", device)
+                expect_close(actual, expected, RTOL, ATOL)
+
+
+def data_set(cases):
+    package = os.path.join(OUT, "lenet5_mnist.bin")
+    images, labels = mnist()
+    classes = None
+    with cases.case(f"lenet5_mnist: {MNIST_CORRECT} of {MNIST_IMAGES} MNIST images on cpu"):
+        output, = run_model(package, {"input": images}, ["logprob"], "--device", "cpu")
+        classes = output.argmax(1)
+        correct = int((classes == labels).sum())
+        if len(labels) != MNIST_IMAGES or correct != MNIST_CORRECT:
+            raise Failure(f"{correct} of {len(labels)} are right, expected {MNIST_CORRECT} of {MNIST_IMAGES}")
+    with cases.case(f"lenet5_mnist: {EMULATED_IMAGES} MNIST images on cuda-emu, the classes of cpu"):
+        if classes is None:
+            raise Failure("the cpu gave no classes to compare with")
+        output, = run_model(package, {"input": images[:EMULATED_IMAGES]}, ["logprob"], "--device", "cuda-emu")
+        different = np.flatnonzero(output.argmax(1) != classes[:EMULATED_IMAGES])
+        if different.size:
+            raise Failure(f"images {different.tolist()} differ")
+
+
+def main():
+    cases = Cases()
+    if not os.path.isdir(os.path.join(CORPUS, "models")):
+        cases.leave_out(COUNT, f"no corpus in {CORPUS}; set DLC_CORPUS")
+        return cases.finish()
+    os.makedirs(OUT, exist_ok=True)
+    for name in MODELS:
+        vectors(cases, name)
+    data_set(cases)
+    assert cases.passed + cases.failed == COUNT
+    return cases.finish()
+
+
+sys.exit(main())
