@@ -1,7 +1,8 @@
 """Each source file opens with what it is for, and with its licence."""
 import re
 
-BANNER = re.compile(r"^//===-+ (\S+) - \S.*===//$")
+# The public C headers keep to C comments.
+BANNER = re.compile(r"^(?://|/\*)===-+ (\S+) - \S.*===(?://)?$")
 LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 
 
@@ -21,7 +22,8 @@ def check(tree):
 
 
 GOOD = "//===- A.h - what it is for ---*- C++ -*-===//\n// " + LICENCE + "\n"
-CLEAN = {"ir/A.h": GOOD}
+CLEAN = {"ir/A.h": GOOD,
+         "runtime/a.h": "/*===- a.h - the C API ---===\n * " + LICENCE + "\n */\n"}
 PLANTED = [
     ({"ir/A.h": "// A header.\n// " + LICENCE + "\n"}, "expected the banner"),
     ({"ir/B.h": GOOD}, "the banner names 'A.h'"),

@@ -24,7 +24,8 @@ fail() {
 configure() {
   local dir=$1
   shift
+  mkdir -p "$dir"
   cmake -S "$ROOT" -B "$dir" -G Ninja -DCMAKE_C_COMPILER="$DLC_LLVM/bin/clang" \
-    -DCMAKE_CXX_COMPILER="$DLC_LLVM/bin/clang++" "$@" >"$dir.configure.log" 2>&1 ||
-    { cat "$dir.configure.log"; fail "cmake could not configure $dir (its output is above)"; }
+    -DCMAKE_CXX_COMPILER="$DLC_LLVM/bin/clang++" "$@" >"$dir/configure.log" 2>&1 ||
+    { cat "$dir/configure.log"; fail "cmake could not configure $dir (its output is above)"; }
 }
