@@ -9,14 +9,32 @@ FOLDERS = ("ir/", "passes/", "codegen/")
 KINDS = {"Op": "op", "PassBase": "pass"}
 
 
-def records(tree, path):
-    """The definitions of one TableGen file with all inherited fields resolved."""
+def records(tree):
+    """name -> (path, record with all inherited fields resolved), of every definition in our TableGen files.
+
+    A file that another one includes is read through that one: it need not stand alone."""
+    files = {p: tree.text(p) for p in tree.paths if p.startswith(FOLDERS) and p.endswith(".td")}
+    included = {name for text in files.values() for name in re.findall(r'^include "([^"]+)"', text, re.M)}
+    found = {}
+    for root in files:
+        if root not in included:
+            found.update(read(tree, root))
+    defined = {}
+    for path, text in files.items():
+        for name in re.findall(r"^\s*def\s+(\w+)", text, re.M):
+            if name in found:
+                defined[name] = path, found[name]
+    return defined
+
+
+def read(tree, path):
     tool = shutil.which("llvm-tblgen-22") or "/usr/lib/llvm-22/bin/llvm-tblgen"
     include = os.path.join(os.path.dirname(os.path.realpath(tool)), "../include")
-    run = subprocess.run([tool, "--dump-json", "-I", include, "-I", tree.root, "-I", os.path.dirname(tree.full(path)),
-                          tree.full(path)], capture_output=True, text=True)
+    run = subprocess.run([tool, "--dump-json", "-I", include, "-I", tree.root, tree.full(path)],
+                         capture_output=True, text=True)
     if run.returncode:
-        raise ValueError(run.stderr.strip().splitlines()[0] if run.stderr else "llvm-tblgen failed")
+        reason = run.stderr.strip().splitlines()[:1] or ["llvm-tblgen failed"]
+        raise ValueError(f"{path}: llvm-tblgen could not read it: {reason[0]}")
     return json.loads(run.stdout)
 
 
@@ -25,28 +43,15 @@ def empty(text):
 
 
 def check(tree):
-    problems, seen = [], set()
-    # A file is read once, through the file that includes it if there is one: umbrellas come last in no particular order,
-    # so each is tried and a record is judged once.
-    for path in tree.paths:
-        if not (path.startswith(FOLDERS) and path.endswith(".td")):
-            continue
-        try:
-            found = records(tree, path)
-        except (OSError, ValueError) as error:
-            problems.append(f"{path}: llvm-tblgen could not read it: {error}")
-            continue
-        own = tree.text(path)
-        for name, record in found.items():
-            if name.startswith("!") or name in seen or not re.search(rf"\bdef\s+{re.escape(name)}\b", own):
-                continue
-            kinds = [KINDS[c] for c in record["!superclasses"] if c in KINDS]
-            if not kinds:
-                continue
-            seen.add(name)
-            for field in ("summary", "description"):
-                if empty(record.get(field)):
-                    problems.append(f"{path}: {kinds[0]} {name} has no {field}")
+    try:
+        found = records(tree)
+    except (OSError, ValueError) as error:
+        return [str(error)]
+    problems = []
+    for name, (path, record) in found.items():
+        for kind in [KINDS[c] for c in record["!superclasses"] if c in KINDS]:
+            problems += [f"{path}: {kind} {name} has no {field}"
+                         for field in ("summary", "description") if empty(record.get(field))]
     return problems
 
 
