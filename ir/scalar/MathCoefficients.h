@@ -1,0 +1,153 @@
+//===- MathCoefficients.h - Polynomials of the math expansion ---------------------------*- C++
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Printed by tools/scripts/math-coefficients; do not edit. Low orders first. The error is of the
+// approximation alone, in units of the last place of a result in [1, 2).
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_IR_SCALAR_MATHCOEFFICIENTS_H
+#define DLC_IR_SCALAR_MATHCOEFFICIENTS_H
+
+// clang-format off
+namespace dlc::coefficients {
+
+/// e^r = 1 + r + r^2 p(r), |r| <= ln(2)/2. Error 0.031 ulp.
+inline constexpr double expSingle[] = {
+    0x1.fffff80000000p-2,
+    0x1.55548e0000000p-3,
+    0x1.555b980000000p-5,
+    0x1.123bd60000000p-7,
+    0x1.68513e0000000p-10,
+};
+/// e^r = 1 + r + r^2 p(r), |r| <= ln(2)/2. Error 0.00035 ulp.
+inline constexpr double expDouble[] = {
+    0x1p-1,
+    0x1.555555555555cp-3,
+    0x1.5555555555541p-5,
+    0x1.111111110ea03p-7,
+    0x1.6c16c16c1faa2p-10,
+    0x1.a01a01b43ffedp-13,
+    0x1.a01a0176e83f4p-16,
+    0x1.71ddee8038f22p-19,
+    0x1.27e540c1c8434p-22,
+    0x1.af6e67fc3b711p-26,
+    0x1.1ed993554526fp-29,
+};
+/// log(1+f) = f - f^2/2 + f^3 p(f), sqrt(1/2) <= 1+f <= sqrt(2). Error 0.0075 ulp.
+inline constexpr double logSingle[] = {
+    0x1.5555460000000p-2,
+    -0x1.00000a0000000p-2,
+    0x1.99a5460000000p-3,
+    -0x1.555ae40000000p-3,
+    0x1.232cfa0000000p-3,
+    -0x1.fc4da00000000p-4,
+    0x1.e7a54e0000000p-4,
+    -0x1.dd65100000000p-4,
+    0x1.11c8740000000p-4,
+};
+/// log((1+s)/(1-s)) = 2s + s^3 p(s^2), |s| <= 3 - sqrt(8). Error 0.0058 ulp.
+inline constexpr double logDouble[] = {
+    0x1.5555555555594p-1,
+    0x1.999999997f73fp-2,
+    0x1.249249423ac79p-2,
+    0x1.c71c51d6d7e76p-3,
+    0x1.746647f14b159p-3,
+    0x1.39a0eaea502f7p-3,
+    0x1.2f0ccd19fb262p-3,
+};
+/// tanh(x) = x + x^3 p(x^2), |x| <= 0.5625. Error 0.012 ulp.
+inline constexpr double tanhSingle[] = {
+    -0x1.5555480000000p-2,
+    0x1.110c660000000p-3,
+    -0x1.b907ce0000000p-5,
+    0x1.58267e0000000p-6,
+    -0x1.94d7160000000p-8,
+};
+/// tanh(x) = x + x^3 p(x^2), |x| <= 0.5625. Error 0.00016 ulp.
+inline constexpr double tanhDouble[] = {
+    -0x1.5555555555555p-2,
+    0x1.11111111110a3p-3,
+    -0x1.ba1ba1ba14d9dp-5,
+    0x1.664f4880fbfb6p-6,
+    -0x1.226e351677d08p-7,
+    0x1.d6d3c1e524525p-9,
+    -0x1.7da252e2742bcp-10,
+    0x1.354a7bc07e2d3p-11,
+    -0x1.f48667bcf545bp-13,
+    0x1.9057fb11f449cp-14,
+    -0x1.2e5d7e3639269p-15,
+    0x1.75d4ddb68ce95p-17,
+    -0x1.0531101bea5b0p-19,
+};
+/// erf(x) = x + x p(x^2), |x| <= 1. Error 0.0072 ulp.
+inline constexpr double erfNearSingle[] = {
+    0x1.06eba80000000p-3,
+    -0x1.8127440000000p-2,
+    0x1.ce2ea20000000p-4,
+    -0x1.b822320000000p-6,
+    0x1.55e0ee0000000p-8,
+    -0x1.b9d5560000000p-11,
+    0x1.c8c8b00000000p-14,
+    -0x1.2307bc0000000p-17,
+};
+/// erf(x) = x + x p(x^2), |x| <= 1. Error 0.05 ulp.
+inline constexpr double erfNearDouble[] = {
+    0x1.06eba8214db69p-3,
+    -0x1.812746b037a05p-2,
+    0x1.ce2f21a043f14p-4,
+    -0x1.b82ce312e43b7p-6,
+    0x1.565bcd1de7b9dp-8,
+    -0x1.c02db74d273d2p-11,
+    0x1.f9a39f6edc72ep-14,
+    -0x1.f4de487a89888p-17,
+    0x1.babcd3bcd8f5dp-20,
+    -0x1.6a291a0fc1050p-23,
+    0x1.5f8a769dce1d7p-26,
+    -0x1.858e9632570aap-28,
+    0x1.483aea0ae1010p-29,
+    -0x1.8562db4f40371p-31,
+    0x1.a8e39ad422ca3p-34,
+};
+/// erf(x) = 1 - e^p(x), 1 <= x <= 4. Error 0.0002 ulp.
+inline constexpr double erfFarSingle[] = {
+    0x1.9179ac0000000p-13,
+    -0x1.212d0e0000000p+0,
+    -0x1.4431980000000p-1,
+    -0x1.bc34980000000p-4,
+    0x1.9d4fc40000000p-6,
+    -0x1.13fac60000000p-8,
+    0x1.d01dc60000000p-12,
+    -0x1.6d9afe0000000p-16,
+};
+/// erf(x) = 1 - e^(-x^2) p((x-2)/(x+2)), 1 <= x <= 6. Error 0.00035 ulp.
+inline constexpr double erfFarDouble[] = {
+    0x1.058671b52c776p-2,
+    -0x1.b57034efd3f71p-2,
+    0x1.eeea7dc8a7869p-3,
+    -0x1.437f0b68c175dp-4,
+    0x1.e9471597ee380p-9,
+    0x1.ca95ed5929161p-8,
+    -0x1.bc25a418995e4p-11,
+    -0x1.016b614ddd426p-10,
+    0x1.6d5c44d8d916ep-15,
+    0x1.6dab990406970p-13,
+    0x1.ce6d6e60e825bp-16,
+    -0x1.ce60b490665eap-16,
+    -0x1.e2778a2177f6ep-17,
+    0x1.dd7efd7571431p-22,
+    0x1.3f16ddefeaf38p-18,
+    0x1.c147ecbe61939p-18,
+    0x1.4501934956780p-18,
+};
+
+inline constexpr double ln2HighSingle = 0x1.62e4000000000p-1;
+inline constexpr double ln2LowSingle = 0x1.7f7d1c0000000p-20;
+inline constexpr double log2eSingle = 0x1.7154760000000p+0;
+inline constexpr double ln2HighDouble = 0x1.62e42fefa4000p-1;
+inline constexpr double ln2LowDouble = -0x1.8432a1b0e2634p-43;
+inline constexpr double log2eDouble = 0x1.71547652b82fep+0;
+
+} // namespace dlc::coefficients
+// clang-format on
+
+#endif // DLC_IR_SCALAR_MATHCOEFFICIENTS_H
