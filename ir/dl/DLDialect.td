@@ -1,0 +1,58 @@
+//===- DLDialect.td - The dl dialect and its attributes ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_IR_DL_DLDIALECT_TD
+#define DLC_IR_DL_DLDIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/TensorEncoding.td"
+
+def DL_Dialect : Dialect {
+  let name = "dl";
+  let cppNamespace = "::dlc::dl";
+  let summary = "Neural networks as dataflow over immutable tensors";
+  let description = [{
+    What a model means, before any decision about how to run it. Values are ranked tensors whose dims may be
+    symbolic (`#dl.t`); ops carry PyTorch's names, arguments and defaults.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class DL_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<DL_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
+  let summary = "A symbolic dim and its range, min and max included";
+  let description = [{
+    The module attribute `dl.symbols` is an array of these; `s0` in a `#dl.t` is its first entry.
+    ```mlir
+    module attributes {dl.symbols = [#dl.symbol<"N", 1, 1024>]} {}
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$min, "int64_t":$max);
+  let assemblyFormat = "`<` $name `,` $min `,` $max `>`";
+  let genVerifyDecl = 1;
+}
+
+def DL_TensorAttr : DL_Attr<"Tensor", "t", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "Symbolic dims and physical layout of a tensor";
+  let description = [{
+    The encoding of every tensor that has a dynamic dim or is not row-major. `dims` are expressions over the
+    module's symbols. `order` names the logical dims from outermost to innermost in memory (empty: row-major).
+    With `tile`, that dim is cut into tiles of so many elements, count rounded up, the tail zero-filled, and the
+    tile lies innermost.
+    ```mlir
+    tensor<?x32x26x26xf32, #dl.t<[s0, 32, 26, 26], order = [0, 2, 3, 1]>>     // channels last
+    tensor<100x784xf32, #dl.t<[100, 784], order = [0, 1], tile = 16 of 0>>    // panels [7][784][16]
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::AffineExpr">:$dims,
+                        OptionalArrayRefParameter<"int64_t">:$order,
+                        "int64_t":$tileDim, "int64_t":$tile);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+#endif // DLC_IR_DL_DLDIALECT_TD

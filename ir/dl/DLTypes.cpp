@@ -1,0 +1,252 @@
+//===- DLTypes.cpp - Symbolic dims and physical layouts of tensors ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/dl/DLTypes.h"
+
+#include "ir/dl/DLDialect.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace dlc::dl {
+
+//===- Layout -------------------------------------------------------------------------------------===//
+
+bool Layout::isRowMajor() const {
+  if (isTiled())
+    return false;
+  for (auto [position, dim] : llvm::enumerate(order))
+    if (static_cast<int64_t>(position) != dim)
+      return false;
+  return true;
+}
+
+int64_t Layout::innermost(int64_t rank) const {
+  if (isTiled())
+    return tileDim;
+  return order.empty() ? rank - 1 : order.back();
+}
+
+Layout Layout::channelsLast(int64_t rank) {
+  Layout layout;
+  layout.order.push_back(0);
+  for (int64_t dim = 2; dim < rank; ++dim)
+    layout.order.push_back(dim);
+  layout.order.push_back(1);
+  return layout;
+}
+
+//===- Tensor types -------------------------------------------------------------------------------===//
+
+Dims getDims(RankedTensorType type) {
+  if (auto encoding = dyn_cast_or_null<TensorAttr>(type.getEncoding()))
+    return Dims(encoding.getDims());
+  Dims dims;
+  for (int64_t size : type.getShape())
+    dims.push_back(constantDim(size, type.getContext()));
+  return dims;
+}
+
+Layout getLayout(RankedTensorType type) {
+  Layout layout;
+  if (auto encoding = dyn_cast_or_null<TensorAttr>(type.getEncoding())) {
+    layout.order.assign(encoding.getOrder().begin(), encoding.getOrder().end());
+    layout.tileDim = encoding.getTileDim();
+    layout.tile = encoding.getTile();
+  }
+  return layout;
+}
+
+RankedTensorType makeTensor(ArrayRef<AffineExpr> dims, Type elementType, const Layout &layout) {
+  MLIRContext *context = elementType.getContext();
+  Dims normal;
+  SmallVector<int64_t> shape;
+  bool isStatic = true;
+  for (AffineExpr dim : dims) {
+    normal.push_back(normalize(dim));
+    auto size = asConstant(normal.back());
+    isStatic &= size.has_value();
+    shape.push_back(size.value_or(ShapedType::kDynamic));
+  }
+  if (isStatic && layout.isRowMajor())
+    return RankedTensorType::get(shape, elementType);
+  ArrayRef<int64_t> order = layout.order;
+  if (layout.isRowMajor())
+    order = {};
+  return RankedTensorType::get(shape, elementType,
+                               TensorAttr::get(context, normal, order, layout.tileDim, layout.tile));
+}
+
+RankedTensorType withLayout(RankedTensorType type, const Layout &layout) {
+  return makeTensor(getDims(type), type.getElementType(), layout);
+}
+
+RankedTensorType withElementType(RankedTensorType type, Type elementType) {
+  return makeTensor(getDims(type), elementType, getLayout(type));
+}
+
+bool sameShapeAndElement(Type lhs, Type rhs) {
+  auto a = dyn_cast<RankedTensorType>(lhs), b = dyn_cast<RankedTensorType>(rhs);
+  return a && b && a.getElementType() == b.getElementType() && getDims(a) == getDims(b);
+}
+
+//===- Dims ---------------------------------------------------------------------------------------===//
+
+Dim normalize(AffineExpr dim) { return simplifyAffineExpr(dim, 0, kMaxSymbols); }
+
+Dim constantDim(int64_t value, MLIRContext *context) { return getAffineConstantExpr(value, context); }
+
+std::optional<int64_t> asConstant(AffineExpr dim) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(dim))
+    return constant.getValue();
+  return std::nullopt;
+}
+
+bool isConstant(AffineExpr dim, int64_t value) { return asConstant(dim) == value; }
+
+Dim product(ArrayRef<AffineExpr> dims, MLIRContext *context) {
+  AffineExpr result = constantDim(1, context);
+  for (AffineExpr dim : dims)
+    result = result * dim;
+  return normalize(result);
+}
+
+Dim storedElements(RankedTensorType type) {
+  Dims dims = getDims(type);
+  Layout layout = getLayout(type);
+  if (layout.isTiled())
+    dims[layout.tileDim] = dims[layout.tileDim].ceilDiv(layout.tile) * layout.tile;
+  return product(dims, type.getContext());
+}
+
+AffineExpr physicalOffset(RankedTensorType type, ArrayRef<AffineExpr> indices) {
+  MLIRContext *context = type.getContext();
+  Dims dims = getDims(type);
+  Layout layout = getLayout(type);
+  AffineExpr offset = constantDim(0, context);
+  for (int64_t position = 0, rank = type.getRank(); position < rank; ++position) {
+    int64_t dim = layout.order.empty() ? position : layout.order[position];
+    AffineExpr extent = dims[dim], index = indices[dim];
+    if (dim == layout.tileDim) {
+      extent = extent.ceilDiv(layout.tile);
+      index = index.floorDiv(layout.tile);
+    }
+    offset = offset * extent + index;
+  }
+  if (layout.isTiled())
+    offset = offset * layout.tile + indices[layout.tileDim] % layout.tile;
+  return offset;
+}
+
+//===- Ranges and text ----------------------------------------------------------------------------===//
+
+std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(dim))
+    return Range{constant.getValue(), constant.getValue()};
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
+    if (symbol.getPosition() >= symbols.size())
+      return std::nullopt;
+    return symbols[symbol.getPosition()];
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
+  if (!binary)
+    return std::nullopt;
+  auto lhs = rangeOf(binary.getLHS(), symbols), rhs = rangeOf(binary.getRHS(), symbols);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  // Every operator is monotonic in each operand over the ranges that dims have (divisors positive), so that the
+  // bounds lie at the corners.
+  int64_t corners[4];
+  const int64_t as[2] = {lhs->min, lhs->max}, bs[2] = {rhs->min, rhs->max};
+  for (int i = 0; i < 4; ++i) {
+    int64_t a = as[i / 2], b = bs[i % 2];
+    switch (binary.getKind()) {
+    case AffineExprKind::Add:
+      if (llvm::AddOverflow(a, b, corners[i]))
+        return std::nullopt;
+      break;
+    case AffineExprKind::Mul:
+      if (llvm::MulOverflow(a, b, corners[i]))
+        return std::nullopt;
+      break;
+    case AffineExprKind::FloorDiv:
+      if (b <= 0)
+        return std::nullopt;
+      corners[i] = llvm::divideFloorSigned(a, b);
+      break;
+    case AffineExprKind::CeilDiv:
+      if (b <= 0)
+        return std::nullopt;
+      corners[i] = llvm::divideCeilSigned(a, b);
+      break;
+    case AffineExprKind::Mod:
+      if (b <= 0)
+        return std::nullopt;
+      return Range{0, bs[1] - 1};
+    default:
+      return std::nullopt;
+    }
+  }
+  return Range{*llvm::min_element(corners), *llvm::max_element(corners)};
+}
+
+SmallVector<Range> symbolRanges(ModuleOp module) {
+  SmallVector<Range> ranges;
+  if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
+    for (auto symbol : symbols.getAsRange<SymbolAttr>())
+      ranges.push_back({symbol.getMin(), symbol.getMax()});
+  return ranges;
+}
+
+/// Prints with the precedence of the language: sums without, products with parentheses round sums.
+static void printDim(llvm::raw_ostream &os, AffineExpr dim, ArrayAttr symbols, bool inProduct) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(dim)) {
+    os << constant.getValue();
+    return;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
+    if (symbols && symbol.getPosition() < symbols.size())
+      os << cast<SymbolAttr>(symbols[symbol.getPosition()]).getName();
+    else
+      os << 's' << symbol.getPosition();
+    return;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(dim);
+  bool isSum = binary.getKind() == AffineExprKind::Add;
+  if (binary.getKind() == AffineExprKind::CeilDiv) {
+    os << "ceil(";
+    printDim(os, binary.getLHS(), symbols, false);
+    os << " / ";
+    printDim(os, binary.getRHS(), symbols, true);
+    os << ')';
+    return;
+  }
+  if (isSum && inProduct)
+    os << '(';
+  printDim(os, binary.getLHS(), symbols, !isSum);
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (isSum && constant && constant.getValue() < 0) {
+    os << " - " << -constant.getValue();
+  } else {
+    os << (isSum                                            ? " + "
+           : binary.getKind() == AffineExprKind::Mul        ? "*"
+           : binary.getKind() == AffineExprKind::FloorDiv   ? "/"
+                                                            : "%");
+    printDim(os, binary.getRHS(), symbols, !isSum);
+  }
+  if (isSum && inProduct)
+    os << ')';
+}
+
+std::string dimText(AffineExpr dim, ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printDim(os, dim, module ? module->getAttrOfType<ArrayAttr>("dl.symbols") : ArrayAttr(), false);
+  return text;
+}
+
+} // namespace dlc::dl

@@ -1,0 +1,77 @@
+//===- DLTypes.h - Symbolic dims and physical layouts of tensors -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The only code that builds or reads the encoding of a tensor. A tensor whose dims are all static and whose
+// layout is row-major carries no encoding; every other one carries a #dl.t.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_IR_DL_DLTYPES_H
+#define DLC_IR_DL_DLTYPES_H
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <optional>
+
+namespace dlc::dl {
+
+/// A dim of a tensor: a constant or an expression over the module's symbols, in normal form (see normalize).
+using Dim = mlir::AffineExpr;
+using Dims = llvm::SmallVector<mlir::AffineExpr, 4>;
+
+/// How the elements of a tensor lie in memory. See #dl.t.
+struct Layout {
+  llvm::SmallVector<int64_t, 4> order; // logical dims, outermost first; empty means row-major
+  int64_t tileDim = -1;
+  int64_t tile = 1;
+
+  bool isRowMajor() const;
+  bool isTiled() const { return tileDim >= 0; }
+  bool operator==(const Layout &other) const = default;
+  /// The logical dim that is innermost in memory, or -1 for rank 0. With a tile, the tiled dim.
+  int64_t innermost(int64_t rank) const;
+  /// Channels last: [0, 2, 3, ..., 1].
+  static Layout channelsLast(int64_t rank);
+};
+
+/// Upper bound on the number of symbols of a module, so that a symbol's name `sK` parses without a table.
+inline constexpr unsigned kMaxSymbols = 64;
+
+/// The dims of `type`: constants for static dims.
+Dims getDims(mlir::RankedTensorType type);
+Layout getLayout(mlir::RankedTensorType type);
+/// The one constructor of tensor types: normalizes dims and drops an encoding that says nothing.
+mlir::RankedTensorType makeTensor(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Type elementType,
+                                  const Layout &layout = {});
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type, const Layout &layout);
+mlir::RankedTensorType withElementType(mlir::RankedTensorType type, mlir::Type elementType);
+/// Equal dims and element types, whatever the layouts.
+bool sameShapeAndElement(mlir::Type lhs, mlir::Type rhs);
+
+/// Normal form: two dims are equal exactly when their normal forms are the same expression.
+Dim normalize(mlir::AffineExpr dim);
+Dim constantDim(int64_t value, mlir::MLIRContext *context);
+std::optional<int64_t> asConstant(mlir::AffineExpr dim);
+bool isConstant(mlir::AffineExpr dim, int64_t value);
+/// Product of `dims`; 1 for rank 0.
+Dim product(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
+/// Number of elements stored, the zero tail of a tile included.
+Dim storedElements(mlir::RankedTensorType type);
+
+/// The address map of a layout: offset in elements of the element at logical `indices`.
+mlir::AffineExpr physicalOffset(mlir::RankedTensorType type, llvm::ArrayRef<mlir::AffineExpr> indices);
+
+/// Smallest and largest value of `dim` over the ranges of the module's symbols; nullopt where unbounded.
+struct Range {
+  int64_t min, max;
+};
+std::optional<Range> rangeOf(mlir::AffineExpr dim, llvm::ArrayRef<Range> symbols);
+/// The ranges of `dl.symbols`, empty where the module has none.
+llvm::SmallVector<Range> symbolRanges(mlir::ModuleOp module);
+/// "N*4": the dim in the words of the model, by the names of `dl.symbols`.
+std::string dimText(mlir::AffineExpr dim, mlir::ModuleOp module);
+
+} // namespace dlc::dl
+
+#endif // DLC_IR_DL_DLTYPES_H

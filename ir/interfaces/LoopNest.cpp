@@ -1,0 +1,51 @@
+//===- LoopNest.cpp - What an op computes, as loops over its result --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/interfaces/LoopNest.h"
+
+#include "mlir/IR/Operation.h"
+
+using namespace mlir;
+
+#include "ir/interfaces/LoopNestInterface.cpp.inc"
+
+namespace dlc {
+
+llvm::SmallBitVector LoopNest::innerDims() const {
+  llvm::SmallBitVector inner(parallel.size());
+  if (isMap())
+    return inner;
+  inner.set();
+  for (const Access &access : terms)
+    for (unsigned dim = 0; dim < parallel.size(); ++dim)
+      if (access.map.isFunctionOfDim(dim))
+        inner.reset(dim);
+  return inner;
+}
+
+Type computeType(Type elementType) {
+  if (elementType.isF16() || elementType.isBF16())
+    return Float32Type::get(elementType.getContext());
+  if (auto integer = dyn_cast<IntegerType>(elementType))
+    return IntegerType::get(elementType.getContext(), integer.getWidth());
+  return elementType;
+}
+
+AffineMap identityAccess(unsigned rank, MLIRContext *context) {
+  SmallVector<AffineExpr> results;
+  for (unsigned dim = 0; dim < rank; ++dim)
+    results.push_back(getAffineDimExpr(dim, context));
+  return AffineMap::get(rank, dl::kMaxSymbols, results, context);
+}
+
+LoopNest elementwiseNest(Operation *op) {
+  LoopNest nest;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  nest.parallel = dl::getDims(type);
+  nest.indexDims.resize(nest.parallel.size());
+  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
+    nest.results.push_back({operand, identityAccess(type.getRank(), op->getContext())});
+  return nest;
+}
+
+} // namespace dlc

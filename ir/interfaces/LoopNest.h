@@ -1,0 +1,80 @@
+//===- LoopNest.h - What an op computes, as loops over its result ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One description serves every consumer: fusion reads the access maps, both targets schedule the loops, the
+// interpreter runs them, the cost model counts them.
+//
+//   for p in parallel:                       // the logical indices of the result
+//     for each stage: acc[stage] = combine over r in reduction of term(stage, reads at (p, r), acc[0..stage))
+//     result[p] = result(reads at p, acc)
+//
+// An op without stages is a map. The result may be wider than the rows that a stage reduces (softmax): then the
+// parallel dims that no term reads are `inner`, and the stages run once for each combination of the others.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_IR_INTERFACES_LOOPNEST_H
+#define DLC_IR_INTERFACES_LOOPNEST_H
+
+#include "ir/dl/DLTypes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace dlc {
+
+/// How terms are folded into an accumulator. Max and min propagate NaN. argmax keeps the position (in the
+/// row-major order of the reduction dims) of the first largest term, the first NaN counting as largest.
+enum class Combiner { add, max, min, argmax };
+
+/// A read of one operand at an affine function of the loop indices.
+struct Access {
+  unsigned operand;
+  /// (parallel dims..., reduction dims...)[module symbols] -> logical indices of the operand. Accesses made when
+  /// the result is formed have the parallel dims alone.
+  mlir::AffineMap map;
+  /// Some index may fall outside the operand; such a read gives `fill`.
+  bool checked = false;
+  double fill = 0.0;
+};
+
+struct LoopNest {
+  dl::Dims parallel;                       // extents = dims of the result
+  dl::Dims reduction;                      // extents
+  llvm::SmallVector<Combiner, 2> stages;   // empty: a map
+  llvm::SmallVector<Access, 4> terms;      // read in every stage
+  llvm::SmallVector<Access, 4> results;    // read when the result is formed
+  /// Parallel dims whose index the bodies read (BodyContext::parallel); the others may be vectorised freely.
+  llvm::SmallBitVector indexDims;
+  /// The term is the product of the two term accesses (in this order) and the only stage is add: what matrix
+  /// multipliers compute.
+  bool isProduct = false;
+
+  bool isMap() const { return stages.empty(); }
+  unsigned numLoops() const { return parallel.size() + reduction.size(); }
+  /// Parallel dims that no term access reads: the row's own dims in a softmax. Empty for maps.
+  llvm::SmallBitVector innerDims() const;
+};
+
+/// What a body may use beside the values that it gets: the place to build in, the loop indices, the extents.
+struct BodyContext {
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  /// Index values of the parallel dims; null for a dim not in LoopNest::indexDims.
+  llvm::ArrayRef<mlir::Value> parallel;
+  /// Number of terms of a reduction, as an index value; null for maps.
+  mlir::Value terms;
+};
+
+/// The type that values of `elementType` have while they are computed: f32 for f16 and bf16, signless integers.
+mlir::Type computeType(mlir::Type elementType);
+
+/// (p0, ..., pn)[] -> (p0, ..., pn), the map of an elementwise access.
+mlir::AffineMap identityAccess(unsigned rank, mlir::MLIRContext *context);
+/// Nest of an op that reads each operand at the result's own index.
+LoopNest elementwiseNest(mlir::Operation *op);
+
+} // namespace dlc
+
+#include "ir/interfaces/LoopNestInterface.h.inc"
+
+#endif // DLC_IR_INTERFACES_LOOPNEST_H

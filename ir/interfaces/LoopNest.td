@@ -1,0 +1,44 @@
+//===- LoopNest.td - What an op computes, as loops over its result -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_IR_INTERFACES_LOOPNEST_TD
+#define DLC_IR_INTERFACES_LOOPNEST_TD
+
+include "mlir/IR/OpBase.td"
+
+def LoopNestOpInterface : OpInterface<"LoopNestOpInterface"> {
+  let cppNamespace = "::dlc";
+  let description = [{
+    An op with one result that is computed by the loops of LoopNest.h. The bodies build arith and math ops on
+    scalars or on vectors of equal length: the values that they get decide.
+  }];
+  let methods = [
+    InterfaceMethod<"The loops, over the logical dims of the operands and the result.",
+      "::dlc::LoopNest", "getLoopNest">,
+    InterfaceMethod<[{
+        The term of `stage`: `args` are the values read by LoopNest::terms, `accs` the finished accumulators of the
+        stages before, all of compute type. Maps have none.
+      }], "::mlir::Value", "emitTerm",
+      (ins "::dlc::BodyContext &":$context, "unsigned":$stage, "::mlir::ValueRange":$args,
+           "::mlir::ValueRange":$accs), [{}],
+      [{ llvm_unreachable("an op with stages defines emitTerm"); }]>,
+    InterfaceMethod<[{
+        The result: `args` are the values read by LoopNest::results, `accs` the finished accumulators. By default
+        the only accumulator.
+      }], "::mlir::Value", "emitResult",
+      (ins "::dlc::BodyContext &":$context, "::mlir::ValueRange":$args, "::mlir::ValueRange":$accs), [{}],
+      [{ return accs.front(); }]>,
+  ];
+}
+
+def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
+  let cppNamespace = "::dlc";
+  let description = "An op whose result at an index is a scalar function of its operands there.";
+  let methods = [
+    InterfaceMethod<[{
+        Builds the function on `args`, scalars or vectors of the operands' compute types.
+      }], "::mlir::Value", "emitScalar",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$args)>,
+  ];
+}
+
+#endif // DLC_IR_INTERFACES_LOOPNEST_TD

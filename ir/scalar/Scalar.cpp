@@ -1,0 +1,170 @@
+//===- Scalar.cpp - Expressions that build arith and math ops --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/scalar/Scalar.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace dlc {
+
+ScalarKind scalarKind(Type elementType) {
+  if (isa<FloatType>(elementType))
+    return ScalarKind::floating;
+  auto integer = cast<IntegerType>(elementType);
+  if (integer.getWidth() == 1)
+    return ScalarKind::boolean;
+  return integer.isUnsigned() ? ScalarKind::unsignedInt : ScalarKind::signedInt;
+}
+
+Type Scalar::elementType() const { return getElementTypeOrSelf(held.getType()); }
+
+static Value buildConstant(OpBuilder &builder, Location loc, Type type, TypedAttr element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    element = DenseElementsAttr::get(vector, element);
+  return arith::ConstantOp::create(builder, loc, element);
+}
+
+Scalar Scalar::constant(double number) const {
+  Type type = elementType();
+  if (isFloat())
+    return with(buildConstant(*builder, loc, held.getType(), FloatAttr::get(type, number)));
+  // Saturate, so that fills such as -inf mean the extreme of an integer type.
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt low = kind == ScalarKind::signedInt ? APInt::getSignedMinValue(width) : APInt::getMinValue(width);
+  APInt high = kind == ScalarKind::signedInt ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);
+  bool isSigned = kind == ScalarKind::signedInt;
+  APInt bits(width, 0);
+  if (number <= low.roundToDouble(isSigned))
+    bits = low;
+  else if (number >= high.roundToDouble(isSigned))
+    bits = high;
+  else
+    bits = APInt(width, static_cast<uint64_t>(static_cast<int64_t>(number)), isSigned, /*implicitTrunc=*/true);
+  return with(buildConstant(*builder, loc, held.getType(), IntegerAttr::get(type, bits)));
+}
+
+Scalar Scalar::highest() const { return constant(std::numeric_limits<double>::infinity()); }
+Scalar Scalar::lowest() const { return constant(-std::numeric_limits<double>::infinity()); }
+
+/// `type` with the shape of `like`.
+static Type shaped(Type type, Type like) {
+  if (auto vector = dyn_cast<VectorType>(like))
+    return vector.clone(type);
+  return type;
+}
+
+Scalar Scalar::convertTo(Type target, ScalarKind targetKind) const {
+  Type from = elementType();
+  if (targetKind == ScalarKind::boolean) {
+    if (kind == ScalarKind::boolean)
+      return *this;
+    Value zero = constant(0.0).value();
+    Value nonZero = isFloat() ? arith::CmpFOp::create(*builder, loc, arith::CmpFPredicate::UNE, held, zero).getResult()
+                              : arith::CmpIOp::create(*builder, loc, arith::CmpIPredicate::ne, held, zero).getResult();
+    return boolean(nonZero);
+  }
+  Scalar result(*builder, loc, held, targetKind);
+  if (from == target)
+    return result;
+  Type type = shaped(target, held.getType());
+  unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = target.getIntOrFloatBitWidth();
+  bool isSigned = kind == ScalarKind::signedInt;
+  if (isFloat() && targetKind == ScalarKind::floating) {
+    // Equal widths differ in format (f16, bf16): both pass through f32.
+    if (fromWidth == toWidth)
+      return convertTo(builder->getF32Type(), ScalarKind::floating).convertTo(target, targetKind);
+    result.held = fromWidth < toWidth ? arith::ExtFOp::create(*builder, loc, type, held).getResult()
+                                      : arith::TruncFOp::create(*builder, loc, type, held).getResult();
+  } else if (isFloat()) {
+    result.held = targetKind == ScalarKind::signedInt
+                      ? arith::FPToSIOp::create(*builder, loc, type, held).getResult()
+                      : arith::FPToUIOp::create(*builder, loc, type, held).getResult();
+  } else if (targetKind == ScalarKind::floating) {
+    result.held = isSigned ? arith::SIToFPOp::create(*builder, loc, type, held).getResult()
+                           : arith::UIToFPOp::create(*builder, loc, type, held).getResult();
+  } else if (fromWidth < toWidth) {
+    result.held = isSigned ? arith::ExtSIOp::create(*builder, loc, type, held).getResult()
+                           : arith::ExtUIOp::create(*builder, loc, type, held).getResult();
+  } else if (fromWidth > toWidth) {
+    result.held = arith::TruncIOp::create(*builder, loc, type, held).getResult();
+  }
+  return result;
+}
+
+template <typename FloatOp, typename SignedOp, typename UnsignedOp> Scalar Scalar::arith(Scalar other) const {
+  assert(held.getType() == other.held.getType() && "operands of one type");
+  switch (kind) {
+  case ScalarKind::floating:
+    return with(FloatOp::create(*builder, loc, held, other.held));
+  case ScalarKind::signedInt:
+    return with(SignedOp::create(*builder, loc, held, other.held));
+  case ScalarKind::unsignedInt:
+  case ScalarKind::boolean:
+    return with(UnsignedOp::create(*builder, loc, held, other.held));
+  }
+  llvm_unreachable("unknown kind");
+}
+
+Scalar operator+(Scalar a, Scalar b) { return a.arith<arith::AddFOp, arith::AddIOp, arith::AddIOp>(b); }
+Scalar operator-(Scalar a, Scalar b) { return a.arith<arith::SubFOp, arith::SubIOp, arith::SubIOp>(b); }
+Scalar operator*(Scalar a, Scalar b) { return a.arith<arith::MulFOp, arith::MulIOp, arith::MulIOp>(b); }
+Scalar operator/(Scalar a, Scalar b) { return a.arith<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(b); }
+Scalar max(Scalar a, Scalar b) { return a.arith<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(b); }
+Scalar min(Scalar a, Scalar b) { return a.arith<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(b); }
+Scalar operator&(Scalar a, Scalar b) { return a.with(arith::AndIOp::create(*a.builder, a.loc, a.held, b.held)); }
+Scalar operator|(Scalar a, Scalar b) { return a.with(arith::OrIOp::create(*a.builder, a.loc, a.held, b.held)); }
+
+Scalar operator-(Scalar a) {
+  if (a.isFloat())
+    return a.with(arith::NegFOp::create(*a.builder, a.loc, a.held));
+  return a.constant(0.0) - a;
+}
+
+static Value compare(OpBuilder &builder, Location loc, ScalarKind kind, Value a, Value b, arith::CmpFPredicate ofFloat,
+                     arith::CmpIPredicate ofSigned, arith::CmpIPredicate ofUnsigned) {
+  if (kind == ScalarKind::floating)
+    return arith::CmpFOp::create(builder, loc, ofFloat, a, b);
+  return arith::CmpIOp::create(builder, loc, kind == ScalarKind::signedInt ? ofSigned : ofUnsigned, a, b);
+}
+
+Scalar operator<(Scalar a, Scalar b) {
+  return a.boolean(compare(*a.builder, a.loc, a.kind, a.held, b.held, arith::CmpFPredicate::OLT,
+                           arith::CmpIPredicate::slt, arith::CmpIPredicate::ult));
+}
+Scalar operator<=(Scalar a, Scalar b) {
+  return a.boolean(compare(*a.builder, a.loc, a.kind, a.held, b.held, arith::CmpFPredicate::OLE,
+                           arith::CmpIPredicate::sle, arith::CmpIPredicate::ule));
+}
+Scalar operator==(Scalar a, Scalar b) {
+  return a.boolean(compare(*a.builder, a.loc, a.kind, a.held, b.held, arith::CmpFPredicate::OEQ,
+                           arith::CmpIPredicate::eq, arith::CmpIPredicate::eq));
+}
+Scalar isNan(Scalar a) {
+  return a.boolean(arith::CmpFOp::create(*a.builder, a.loc, arith::CmpFPredicate::UNO, a.held, a.held));
+}
+Scalar select(Scalar condition, Scalar a, Scalar b) {
+  return a.with(arith::SelectOp::create(*a.builder, a.loc, condition.held, a.held, b.held));
+}
+Scalar abs(Scalar a) {
+  if (a.isFloat())
+    return a.with(math::AbsFOp::create(*a.builder, a.loc, a.held));
+  if (a.kind == ScalarKind::signedInt)
+    return a.with(math::AbsIOp::create(*a.builder, a.loc, a.held));
+  return a;
+}
+Scalar exp(Scalar a) { return a.with(math::ExpOp::create(*a.builder, a.loc, a.held)); }
+Scalar log(Scalar a) { return a.with(math::LogOp::create(*a.builder, a.loc, a.held)); }
+Scalar sqrt(Scalar a) { return a.with(math::SqrtOp::create(*a.builder, a.loc, a.held)); }
+Scalar tanh(Scalar a) { return a.with(math::TanhOp::create(*a.builder, a.loc, a.held)); }
+Scalar erf(Scalar a) { return a.with(math::ErfOp::create(*a.builder, a.loc, a.held)); }
+Scalar floor(Scalar a) { return a.with(math::FloorOp::create(*a.builder, a.loc, a.held)); }
+
+} // namespace dlc

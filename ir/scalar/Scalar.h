@@ -1,0 +1,92 @@
+//===- Scalar.h - Expressions that build arith and math ops ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The language in which an op's record says what it computes: `0.5 * x * (1.0 + erf(x * c))` on Scalars appends
+// arith and math ops. A Scalar holds a scalar or a vector and knows how its element type is to be read (float,
+// signed, unsigned, bool), so that one body serves all dtypes and both targets. ScalarOps.def is the closed list
+// of the ops that bodies may produce.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_IR_SCALAR_SCALAR_H
+#define DLC_IR_SCALAR_SCALAR_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Value.h"
+
+namespace dlc {
+
+/// How the bits of an element are read.
+enum class ScalarKind { floating, signedInt, unsignedInt, boolean };
+
+/// The kind of a tensor's element type (ui8: unsigned; i8..i64: signed; i1: bool).
+ScalarKind scalarKind(mlir::Type elementType);
+
+class Scalar {
+public:
+  Scalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, ScalarKind kind)
+      : builder(&builder), loc(loc), held(value), kind(kind) {}
+
+  mlir::Value value() const { return held; }
+  ScalarKind getKind() const { return kind; }
+  bool isFloat() const { return kind == ScalarKind::floating; }
+  mlir::Type elementType() const;
+
+  /// A constant of this value's type (a splat for vectors); `number` is rounded to it.
+  Scalar constant(double number) const;
+  /// The largest or smallest value of this type: +inf, -inf for floats.
+  Scalar highest() const;
+  Scalar lowest() const;
+  /// Converts as PyTorch's `to`: floats to integers truncate, anything to bool compares with zero. `target` is a
+  /// compute type.
+  Scalar convertTo(mlir::Type target, ScalarKind targetKind) const;
+
+  friend Scalar operator+(Scalar a, Scalar b);
+  friend Scalar operator-(Scalar a, Scalar b);
+  friend Scalar operator*(Scalar a, Scalar b);
+  /// Float division; on integers, division truncated toward zero (divisor 0 is undefined).
+  friend Scalar operator/(Scalar a, Scalar b);
+  friend Scalar operator-(Scalar a);
+  friend Scalar operator<(Scalar a, Scalar b);
+  friend Scalar operator<=(Scalar a, Scalar b);
+  friend Scalar operator>(Scalar a, Scalar b) { return b < a; }
+  friend Scalar operator>=(Scalar a, Scalar b) { return b <= a; }
+  friend Scalar operator==(Scalar a, Scalar b);
+  friend Scalar operator&(Scalar a, Scalar b);
+  friend Scalar operator|(Scalar a, Scalar b);
+  /// NaN in either operand gives NaN; max(-0, +0) = +0.
+  friend Scalar max(Scalar a, Scalar b);
+  friend Scalar min(Scalar a, Scalar b);
+  friend Scalar select(Scalar condition, Scalar a, Scalar b);
+  friend Scalar abs(Scalar a);
+  friend Scalar exp(Scalar a);
+  friend Scalar log(Scalar a);
+  friend Scalar sqrt(Scalar a);
+  friend Scalar tanh(Scalar a);
+  friend Scalar erf(Scalar a);
+  friend Scalar floor(Scalar a);
+  friend Scalar isNan(Scalar a);
+
+private:
+  Scalar with(mlir::Value value) const { return {*builder, loc, value, kind}; }
+  Scalar boolean(mlir::Value value) const { return {*builder, loc, value, ScalarKind::boolean}; }
+  template <typename FloatOp, typename SignedOp, typename UnsignedOp> Scalar arith(Scalar other) const;
+
+  mlir::OpBuilder *builder;
+  mlir::Location loc;
+  mlir::Value held;
+  ScalarKind kind;
+};
+
+inline Scalar operator+(Scalar a, double b) { return a + a.constant(b); }
+inline Scalar operator+(double a, Scalar b) { return b.constant(a) + b; }
+inline Scalar operator-(Scalar a, double b) { return a - a.constant(b); }
+inline Scalar operator-(double a, Scalar b) { return b.constant(a) - b; }
+inline Scalar operator*(Scalar a, double b) { return a * a.constant(b); }
+inline Scalar operator*(double a, Scalar b) { return b.constant(a) * b; }
+inline Scalar operator/(Scalar a, double b) { return a / a.constant(b); }
+inline Scalar operator/(double a, Scalar b) { return b.constant(a) / b; }
+inline Scalar max(Scalar a, double b) { return max(a, a.constant(b)); }
+inline Scalar min(Scalar a, double b) { return min(a, a.constant(b)); }
+
+} // namespace dlc
+
+#endif // DLC_IR_SCALAR_SCALAR_H
