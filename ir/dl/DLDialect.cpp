@@ -105,7 +105,7 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
                                  ArrayRef<int64_t> order, int64_t tileDim, int64_t tile) {
   for (AffineExpr dim : dims)
     if (normalize(dim) != dim)
-      return emitError() << "dim " << dim << " is not in normal form " << normalize(dim);
+      return emitError() << "dim " << text(dim) << " is not in normal form " << text(normalize(dim));
   if (!order.empty()) {
     llvm::SmallBitVector seen(dims.size());
     for (int64_t dim : order)
@@ -125,7 +125,7 @@ LogicalResult TensorAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
     return emitError() << "encoding has " << getDims().size() << " dims, the tensor " << shape.size();
   for (auto [size, dim] : llvm::zip(shape, getDims()))
     if (asConstant(dim).value_or(ShapedType::kDynamic) != size)
-      return emitError() << "dim " << dim << " of the encoding differs from the tensor's";
+      return emitError() << "dim " << text(dim) << " of the encoding differs from the tensor's";
   return success();
 }
 

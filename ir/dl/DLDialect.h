@@ -8,6 +8,9 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/TensorEncoding.h"
 
+#include <string>
+#include <vector>
+
 #include "ir/dl/DLDialect.h.inc"
 
 #define GET_ATTRDEF_CLASSES

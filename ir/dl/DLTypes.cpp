@@ -115,6 +115,15 @@ Dim product(ArrayRef<AffineExpr> dims, MLIRContext *context) {
   return normalize(result);
 }
 
+AffineMap dimsMap(ArrayRef<AffineExpr> dims, MLIRContext *context) {
+  unsigned symbols = 0;
+  for (AffineExpr dim : dims)
+    for (unsigned symbol = symbols; symbol < kMaxSymbols; ++symbol)
+      if (dim.isFunctionOfSymbol(symbol))
+        symbols = symbol + 1;
+  return AffineMap::get(0, symbols, dims, context);
+}
+
 Dim storedElements(RankedTensorType type) {
   Dims dims = getDims(type);
   Layout layout = getLayout(type);
@@ -203,50 +212,64 @@ SmallVector<Range> symbolRanges(ModuleOp module) {
 }
 
 /// Prints with the precedence of the language: sums without, products with parentheses round sums.
-static void printDim(llvm::raw_ostream &os, AffineExpr dim, ArrayAttr symbols, bool inProduct) {
+static void printDim(llvm::raw_ostream &os, AffineExpr dim, bool inProduct) {
   if (auto constant = dyn_cast<AffineConstantExpr>(dim)) {
     os << constant.getValue();
     return;
   }
   if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
-    if (symbols && symbol.getPosition() < symbols.size())
-      os << cast<SymbolAttr>(symbols[symbol.getPosition()]).getName();
-    else
-      os << 's' << symbol.getPosition();
+    os << dim.getContext()->getOrLoadDialect<DLDialect>()->symbolName(symbol.getPosition());
     return;
   }
   auto binary = cast<AffineBinaryOpExpr>(dim);
   bool isSum = binary.getKind() == AffineExprKind::Add;
   if (binary.getKind() == AffineExprKind::CeilDiv) {
     os << "ceil(";
-    printDim(os, binary.getLHS(), symbols, false);
+    printDim(os, binary.getLHS(), false);
     os << " / ";
-    printDim(os, binary.getRHS(), symbols, true);
+    printDim(os, binary.getRHS(), true);
     os << ')';
     return;
   }
   if (isSum && inProduct)
     os << '(';
-  printDim(os, binary.getLHS(), symbols, !isSum);
+  printDim(os, binary.getLHS(), !isSum);
   auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
   if (isSum && constant && constant.getValue() < 0) {
     os << " - " << -constant.getValue();
   } else {
-    os << (isSum                                            ? " + "
-           : binary.getKind() == AffineExprKind::Mul        ? "*"
-           : binary.getKind() == AffineExprKind::FloorDiv   ? "/"
-                                                            : "%");
-    printDim(os, binary.getRHS(), symbols, !isSum);
+    os << (isSum                                          ? " + "
+           : binary.getKind() == AffineExprKind::Mul      ? "*"
+           : binary.getKind() == AffineExprKind::FloorDiv ? "/"
+                                                          : "%");
+    printDim(os, binary.getRHS(), !isSum);
   }
   if (isSum && inProduct)
     os << ')';
 }
 
-std::string dimText(AffineExpr dim, ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printDim(os, dim, module ? module->getAttrOfType<ArrayAttr>("dl.symbols") : ArrayAttr(), false);
-  return text;
+std::string text(AffineExpr dim) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  printDim(os, dim, false);
+  return result;
+}
+
+std::string text(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  Type element = tensor.getElementType();
+  if (element.isInteger(1))
+    os << "bool";
+  else if (element.isUnsignedInteger())
+    os << 'u' << element.getIntOrFloatBitWidth();
+  else
+    os << element;
+  os << '[';
+  llvm::interleave(getDims(tensor), os, [&](AffineExpr dim) { printDim(os, dim, false); }, ",");
+  os << ']';
+  return result;
 }
 
 } // namespace dlc::dl

@@ -56,6 +56,8 @@ std::optional<int64_t> asConstant(mlir::AffineExpr dim);
 bool isConstant(mlir::AffineExpr dim, int64_t value);
 /// Product of `dims`; 1 for rank 0.
 Dim product(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
+/// ()[symbols] -> (dims), with no more symbols than the dims use: how lists of dims stand in attributes.
+mlir::AffineMap dimsMap(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
 /// Number of elements stored, the zero tail of a tile included.
 Dim storedElements(mlir::RankedTensorType type);
 
@@ -69,8 +71,10 @@ struct Range {
 std::optional<Range> rangeOf(mlir::AffineExpr dim, llvm::ArrayRef<Range> symbols);
 /// The ranges of `dl.symbols`, empty where the module has none.
 llvm::SmallVector<Range> symbolRanges(mlir::ModuleOp module);
-/// "N*4": the dim in the words of the model, by the names of `dl.symbols`.
-std::string dimText(mlir::AffineExpr dim, mlir::ModuleOp module);
+/// "N*4", "f32[N,3,224,224]": dims and types in the words of the language, for messages. Names of symbols are those that
+/// the dialect was told last (DLDialect::nameSymbols), else s0, s1, ...
+std::string text(mlir::AffineExpr dim);
+std::string text(mlir::Type tensor);
 
 } // namespace dlc::dl
 

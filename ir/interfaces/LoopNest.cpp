@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/interfaces/LoopNest.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Operation.h"
 
 using namespace mlir;
@@ -21,6 +22,10 @@ llvm::SmallBitVector LoopNest::innerDims() const {
       if (access.map.isFunctionOfDim(dim))
         inner.reset(dim);
   return inner;
+}
+
+Value BodyContext::splat(Value scalar, VectorType type) {
+  return vector::BroadcastOp::create(builder, loc, type, scalar);
 }
 
 Type computeType(Type elementType) {

@@ -61,8 +61,11 @@ struct BodyContext {
   mlir::Location loc;
   /// Index values of the parallel dims; null for a dim not in LoopNest::indexDims.
   llvm::ArrayRef<mlir::Value> parallel;
-  /// Number of terms of a reduction, as an index value; null for maps.
-  mlir::Value terms;
+  /// The value of a dim (an expression over the module's symbols) as an index value.
+  llvm::function_ref<mlir::Value(mlir::AffineExpr)> extent;
+
+  /// A vector of equal lanes, for uniform values (of indices, of extents) that meet a vector.
+  mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };
 
 /// The type that values of `elementType` have while they are computed: f32 for f16 and bf16, signless integers.

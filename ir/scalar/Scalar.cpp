@@ -37,6 +37,8 @@ Scalar Scalar::constant(double number) const {
   if (isFloat())
     return with(buildConstant(*builder, loc, held.getType(), FloatAttr::get(type, number)));
   // Saturate, so that fills such as -inf mean the extreme of an integer type.
+  if (isa<IndexType>(type))
+    return with(arith::ConstantIndexOp::create(*builder, loc, static_cast<int64_t>(number)));
   unsigned width = type.getIntOrFloatBitWidth();
   APInt low = kind == ScalarKind::signedInt ? APInt::getSignedMinValue(width) : APInt::getMinValue(width);
   APInt high = kind == ScalarKind::signedInt ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);

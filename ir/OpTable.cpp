@@ -1,0 +1,95 @@
+//===- OpTable.cpp - What the records say about each dl op -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/OpTable.h"
+
+#include "ir/dl/DLOps.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ErrorHandling.h"
+
+#include <vector>
+
+using llvm::StringRef;
+
+namespace dlc {
+
+/// Schemas are part of the program: one that does not parse is an error of ours.
+[[noreturn]] static void malformed(StringRef schema) {
+  llvm::report_fatal_error("malformed schema of a dl op: " + llvm::Twine(schema));
+}
+
+/// `int[2]? stride=None`
+static Param parseParam(StringRef text, StringRef schema) {
+  auto [type, rest] = text.trim().split(' ');
+  Param param;
+  auto [name, defaultValue] = rest.split('=');
+  param.name = name.trim();
+  param.hasDefault = rest.contains('=');
+  param.defaultValue = defaultValue.trim();
+  param.optional = type.consume_back("?");
+  bool list = type.consume_back("]");
+  if (list) {
+    auto [element, count] = type.split('[');
+    if (!count.empty() && count.getAsInteger(10, param.count))
+      malformed(schema);
+    type = element;
+  }
+  int kind = llvm::StringSwitch<int>(type)
+                 .Case("Tensor", list ? Param::tensors : Param::tensor)
+                 .Case("int", list ? Param::integers : Param::integer)
+                 .Case("float", Param::floating)
+                 .Case("bool", Param::boolean)
+                 .Case("str", Param::string)
+                 .Case("ScalarType", Param::dtype)
+                 .Case("SymInt", Param::dims)
+                 .Default(-1);
+  if (kind < 0 || param.name.empty())
+    malformed(schema);
+  param.type = static_cast<Param::Type>(kind);
+  return param;
+}
+
+static OpInfo parseOp(StringRef op, StringRef schema) {
+  OpInfo info{op, {}};
+  llvm::SmallVector<StringRef> lines;
+  schema.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines) {
+    Signature signature{op, line.take_until([](char c) { return c == '('; }), {}};
+    StringRef params = line.drop_front(signature.name.size());
+    if (!params.consume_front("(") || !params.consume_back(")"))
+      malformed(line);
+    // A default is a number, a word, a quoted word or []: it holds no comma.
+    llvm::SmallVector<StringRef> parts;
+    params.split(parts, ',', -1, /*KeepEmpty=*/false);
+    for (StringRef part : parts)
+      signature.params.push_back(parseParam(part, line));
+    info.signatures.push_back(std::move(signature));
+  }
+  return info;
+}
+
+template <typename... Ops> static std::vector<OpInfo> buildTable() {
+  return {parseOp(Ops::getOperationName(), Ops::kSchema)...};
+}
+
+llvm::ArrayRef<OpInfo> opTable() {
+  using namespace dl;
+  static const std::vector<OpInfo> table = buildTable<
+#define GET_OP_LIST
+#include "ir/dl/DLOps.cpp.inc"
+      >();
+  return table;
+}
+
+llvm::SmallVector<const Signature *> signaturesOf(StringRef name) {
+  llvm::SmallVector<const Signature *> found;
+  for (const OpInfo &info : opTable())
+    for (const Signature &signature : info.signatures)
+      if (signature.name == name)
+        found.push_back(&signature);
+  return found;
+}
+
+} // namespace dlc

@@ -1,0 +1,49 @@
+//===- OpTable.h - What the records say about each dl op -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Folded from GET_OP_LIST: no list of ops is kept by hand. The language, the importers and the docs look ops up here.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_IR_OPTABLE_H
+#define DLC_IR_OPTABLE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace dlc {
+
+/// One parameter of a PyTorch schema.
+struct Param {
+  enum Type { tensor, tensors, integer, integers, floating, boolean, string, dtype, dims };
+  llvm::StringRef name;
+  Type type;
+  /// `int[2]`: one int stands for so many; 0 for lists of any length.
+  unsigned count = 0;
+  bool optional = false;        // `Tensor?`: None may be passed
+  bool hasDefault = false;
+  llvm::StringRef defaultValue; // its text in the schema: "1", "None", "'none'", "[]"
+};
+
+/// One way of calling an op: a line of its schema.
+struct Signature {
+  llvm::StringRef op;   // full op name, "dl.conv2d"
+  llvm::StringRef name; // the name by which it is called, "conv2d"
+  llvm::SmallVector<Param, 6> params;
+};
+
+/// An op of the dialect. `signatures` is empty where users cannot call it.
+struct OpInfo {
+  llvm::StringRef op;
+  llvm::SmallVector<Signature, 1> signatures;
+};
+
+/// All ops, in the order of the records.
+llvm::ArrayRef<OpInfo> opTable();
+/// The ways of calling `name`, in the order of the records; empty where there is none.
+llvm::SmallVector<const Signature *> signaturesOf(llvm::StringRef name);
+
+} // namespace dlc
+
+#endif // DLC_IR_OPTABLE_H

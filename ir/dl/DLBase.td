@@ -1,0 +1,48 @@
+//===- DLBase.td - Classes that the op families derive from ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_IR_DL_DLBASE_TD
+#define DLC_IR_DL_DLBASE_TD
+
+include "ir/dl/DLDialect.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "ir/interfaces/LoopNest.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def DL_UI8 : UI<8>;
+defvar DL_Floats = [F16, BF16, F32, F64];
+defvar DL_Integers = [I8, I16, I32, I64, DL_UI8];
+def DL_FloatTensor : RankedTensorOf<DL_Floats>;
+def DL_NumberTensor : RankedTensorOf<DL_Floats # DL_Integers>;
+def DL_Tensor : RankedTensorOf<DL_Floats # DL_Integers # [I1]>;
+
+/// An op of the dialect. `torchSchema` is how the language and the importers call it: one or more lines in the grammar of
+/// PyTorch's native_functions, parameters named as the operands and attributes; empty where users cannot call it.
+/// Tensor arguments are the operands in order; an attribute is found by its name:
+///   int -> I64Attr, int[] and int[n] -> DenseI64ArrayAttr (one int stands for n), float -> F64Attr, bool -> BoolAttr,
+///   str -> StrAttr, ScalarType -> TypeAttr, SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
+class DL_Op<string mnemonic, string torchSchema, list<Trait> traits = []>
+    : Op<DL_Dialect, mnemonic, traits> {
+  string schemaDeclaration = "static constexpr ::llvm::StringLiteral kSchema = R\"(" # torchSchema # ")\";\n";
+  let extraClassDeclaration = schemaDeclaration;
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+/// An op whose result type follows from operands and attributes, its layout apart.
+class DL_InferredOp<string mnemonic, string torchSchema, list<Trait> traits = []>
+    : DL_Op<mnemonic, torchSchema, traits # [Pure, InferTypeOpAdaptorWithIsCompatible]> {
+  string compatibleDefinition = [{
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
+      return ::dlc::dl::sameShapeAndElement(inferred.front(), actual.front());
+    }
+  }];
+  let extraClassDefinition = compatibleDefinition;
+}
+
+/// An inferred op that is computed by loops; `ownMethods` are the optional interface methods that it defines.
+class DL_LoopOp<string mnemonic, string torchSchema, list<string> ownMethods, list<Trait> traits = []>
+    : DL_InferredOp<mnemonic, torchSchema,
+                    traits # [DeclareOpInterfaceMethods<LoopNestOpInterface, ownMethods>]>;
+
+#endif // DLC_IR_DL_DLBASE_TD

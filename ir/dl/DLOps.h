@@ -1,0 +1,40 @@
+//===- DLOps.h - The ops of the dl dialect ---------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_IR_DL_DLOPS_H
+#define DLC_IR_DL_DLOPS_H
+
+#include "ir/dl/DLDialect.h"
+#include "ir/dl/DLTypes.h"
+#include "ir/dlx/DLXOps.h" // dl.yield also ends a dlx.kernel
+#include "ir/interfaces/LoopNest.h"
+#include "ir/scalar/Scalar.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace dlc::dl {
+
+// Used by the bodies of the records.
+
+/// How the elements of `tensor` are read.
+ScalarKind kindOf(mlir::Value tensor);
+/// All operands have equal dims and element types; the result has the type of the first.
+llvm::LogicalResult inferElementwise(llvm::StringRef op, std::optional<mlir::Location> location,
+                                     mlir::TypeRange operands, llvm::SmallVectorImpl<mlir::Type> &types);
+/// The term of a contraction: the product of its two values in the accumulator's type.
+mlir::Value emitProduct(BodyContext &context, mlir::ValueRange args, mlir::Type elementType);
+/// The accumulator, plus the bias where there is one, in the compute type of `elementType`.
+mlir::Value emitBias(BodyContext &context, mlir::ValueRange args, mlir::ValueRange accs, mlir::Type elementType);
+/// `dim` counted from the end if negative; nullopt, after an error at `location`, where it is out of range.
+std::optional<int64_t> wrapDim(std::optional<mlir::Location> location, llvm::StringRef op, int64_t dim, int64_t rank);
+
+} // namespace dlc::dl
+
+#define GET_OP_CLASSES
+#include "ir/dl/DLOps.h.inc"
+
+#endif // DLC_IR_DL_DLOPS_H

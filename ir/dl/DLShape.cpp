@@ -1,0 +1,420 @@
+//===- DLShape.cpp - Types, loops and folds of ops that move elements ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/dl/DLOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace dlc::dl {
+
+/// Nest of an op that reads its first operand at `map` of the result's index.
+static LoopNest moveNest(Operation *op, ArrayRef<AffineExpr> map, bool checked = false, double fill = 0.0) {
+  LoopNest nest;
+  nest.parallel = getDims(cast<RankedTensorType>(op->getResult(0).getType()));
+  unsigned rank = nest.parallel.size();
+  nest.indexDims.resize(rank);
+  nest.results.push_back({0, AffineMap::get(rank, kMaxSymbols, map, op->getContext()), checked, fill});
+  return nest;
+}
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+//===- broadcast ----------------------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::verify() {
+  Dims from = getDims(typeOf(getX())), to = getDims(typeOf(getY()));
+  if (getElementTypeOrSelf(getX()) != getElementTypeOrSelf(getY()) || from.size() > to.size())
+    return emitOpError("cannot broadcast ") << getX().getType() << " to " << getType();
+  for (auto [a, b] : llvm::zip(llvm::reverse(from), llvm::reverse(to)))
+    if (a != b && !isConstant(a, 1))
+      return emitOpError("cannot broadcast ") << getX().getType() << " to " << getType();
+  return success();
+}
+
+LoopNest BroadcastOp::getLoopNest() {
+  Dims from = getDims(typeOf(getX())), to = getDims(typeOf(getY()));
+  SmallVector<AffineExpr> map;
+  for (unsigned i = 0; i < from.size(); ++i) {
+    unsigned dim = to.size() - from.size() + i;
+    bool repeated = isConstant(from[i], 1) && !isConstant(to[dim], 1);
+    map.push_back(repeated ? constantDim(0, getContext()) : getAffineDimExpr(dim, getContext()));
+  }
+  return moveNest(*this, map);
+}
+
+Value BroadcastOp::emitResult(BodyContext &, ValueRange args, ValueRange) { return args.front(); }
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor) {
+  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+//===- reshape, flatten ---------------------------------------------------------------------------===//
+
+LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  Dims dims(adaptor.getShape().getResults());
+  AffineExpr total = product(getDims(x), context), known = constantDim(1, context);
+  std::optional<unsigned> open;
+  for (auto [position, dim] : llvm::enumerate(dims)) {
+    if (!isConstant(dim, -1)) {
+      if (asConstant(dim).value_or(0) < 0)
+        return emitOptionalError(location, "'", getOperationName(), "' has dim ", text(dim), "; expected -1, 0 or more");
+      known = known * dim;
+      continue;
+    }
+    if (open)
+      return emitOptionalError(location, "'", getOperationName(), "' leaves two dims open; only one may be -1");
+    open = position;
+  }
+  if (open) {
+    known = normalize(known);
+    if (isConstant(known, 0))
+      return emitOptionalError(location, "'", getOperationName(), "' cannot tell a dim of -1 beside a dim of 0");
+    dims[*open] = normalize(total.floorDiv(known));
+    known = known * dims[*open];
+  }
+  if (normalize(known) != total)
+    return emitOptionalError(location, "'", getOperationName(), "' of ", text(x), " has ", text(total),
+                             " elements; the new dims have ", text(normalize(known)));
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest ReshapeOp::getLoopNest() {
+  // Row-major position of the result's index, cut up again by the operand's dims.
+  MLIRContext *context = getContext();
+  Dims from = getDims(typeOf(getX())), to = getDims(typeOf(getY()));
+  AffineExpr position = constantDim(0, context);
+  for (unsigned dim = 0; dim < to.size(); ++dim)
+    position = position * to[dim] + getAffineDimExpr(dim, context);
+  SmallVector<AffineExpr> map(from.size(), constantDim(0, context));
+  for (int64_t dim = from.size() - 1; dim >= 0; --dim) {
+    map[dim] = simplifyAffineExpr(dim == 0 ? position : position % from[dim], to.size(), kMaxSymbols);
+    position = position.floorDiv(from[dim]);
+  }
+  return moveNest(*this, map);
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+static ReshapeOp createReshape(PatternRewriter &rewriter, Location loc, Value x, RankedTensorType type) {
+  return ReshapeOp::create(rewriter, loc, type, x, dimsMap(getDims(type), type.getContext()));
+}
+
+namespace {
+/// reshape(reshape(x)) -> reshape(x)
+struct MergeReshapes : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getX().getDefiningOp<ReshapeOp>();
+    if (!inner)
+      return failure();
+    rewriter.replaceOp(op, createReshape(rewriter, op.getLoc(), inner.getX(), typeOf(op.getY())));
+    return success();
+  }
+};
+struct FlattenToReshape : OpRewritePattern<FlattenOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(FlattenOp op, PatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, createReshape(rewriter, op.getLoc(), op.getX(), typeOf(op.getY())));
+    return success();
+  }
+};
+struct TransposeToPermute : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    int64_t rank = typeOf(op.getX()).getRank();
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    std::swap(dims[*wrapDim(std::nullopt, "", op.getDim0(), rank)], dims[*wrapDim(std::nullopt, "", op.getDim1(), rank)]);
+    rewriter.replaceOpWithNewOp<PermuteOp>(op, op.getType(), op.getX(), rewriter.getDenseI64ArrayAttr(dims));
+    return success();
+  }
+};
+} // namespace
+
+void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<MergeReshapes>(context);
+}
+void FlattenOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<FlattenToReshape>(context);
+}
+void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<TransposeToPermute>(context);
+}
+
+LogicalResult FlattenOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  int64_t rank = x.getRank();
+  if (rank == 0) {
+    types.push_back(makeTensor({constantDim(1, context)}, x.getElementType()));
+    return success();
+  }
+  auto start = wrapDim(location, getOperationName(), adaptor.getStartDim(), rank);
+  auto end = wrapDim(location, getOperationName(), adaptor.getEndDim(), rank);
+  if (!start || !end)
+    return failure();
+  if (*start > *end)
+    return emitOptionalError(location, "'", getOperationName(), "' has start_dim ", *start, " after end_dim ", *end);
+  Dims in = getDims(x), dims(in.begin(), in.begin() + *start);
+  dims.push_back(product(ArrayRef<AffineExpr>(in).slice(*start, *end - *start + 1), context));
+  dims.append(in.begin() + *end + 1, in.end());
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest FlattenOp::getLoopNest() {
+  // Only the merged dims are cut up; the others pass through.
+  Dims from = getDims(typeOf(getX()));
+  int64_t rank = from.size();
+  if (rank == 0)
+    return moveNest(*this, {});
+  int64_t start = *wrapDim(std::nullopt, "", getStartDim(), rank), end = *wrapDim(std::nullopt, "", getEndDim(), rank);
+  SmallVector<AffineExpr> map(rank);
+  AffineExpr merged = getAffineDimExpr(start, getContext());
+  for (int64_t dim = rank - 1; dim >= 0; --dim) {
+    if (dim > end) {
+      map[dim] = getAffineDimExpr(dim - (end - start), getContext());
+    } else if (dim < start) {
+      map[dim] = getAffineDimExpr(dim, getContext());
+    } else {
+      map[dim] = dim == start ? merged : merged % from[dim];
+      merged = merged.floorDiv(from[dim]);
+    }
+  }
+  return moveNest(*this, map);
+}
+
+//===- permute, transpose -------------------------------------------------------------------------===//
+
+LogicalResult PermuteOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  ArrayRef<int64_t> order = adaptor.getDims();
+  int64_t rank = x.getRank();
+  llvm::SmallBitVector seen(rank);
+  Dims in = dl::getDims(x), dims;
+  for (int64_t dim : order) {
+    auto wrapped = wrapDim(location, getOperationName(), dim, rank);
+    if (!wrapped)
+      return failure();
+    seen.set(*wrapped);
+    dims.push_back(in[*wrapped]);
+  }
+  if (static_cast<int64_t>(order.size()) != rank || !seen.all())
+    return emitOptionalError(location, "'", getOperationName(), "' must name each of the ", rank, " dims once");
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest PermuteOp::getLoopNest() {
+  int64_t rank = typeOf(getX()).getRank();
+  SmallVector<AffineExpr> map(rank);
+  for (auto [to, from] : llvm::enumerate(getDims()))
+    map[from < 0 ? from + rank : from] = getAffineDimExpr(to, getContext());
+  return moveNest(*this, map);
+}
+
+OpFoldResult PermuteOp::fold(FoldAdaptor) {
+  int64_t rank = typeOf(getX()).getRank();
+  for (auto [to, from] : llvm::enumerate(getDims()))
+    if ((from < 0 ? from + rank : from) != static_cast<int64_t>(to))
+      return {};
+  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  auto dim0 = wrapDim(location, getOperationName(), adaptor.getDim0(), x.getRank());
+  auto dim1 = wrapDim(location, getOperationName(), adaptor.getDim1(), x.getRank());
+  if (!dim0 || !dim1)
+    return failure();
+  Dims dims = getDims(x);
+  std::swap(dims[*dim0], dims[*dim1]);
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest TransposeOp::getLoopNest() {
+  int64_t rank = typeOf(getX()).getRank();
+  SmallVector<AffineExpr> map;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    map.push_back(getAffineDimExpr(dim, getContext()));
+  std::swap(map[*wrapDim(std::nullopt, "", getDim0(), rank)], map[*wrapDim(std::nullopt, "", getDim1(), rank)]);
+  return moveNest(*this, map);
+}
+
+//===- slice --------------------------------------------------------------------------------------===//
+
+/// First index and extent of a sliced dim, after Python's clamping. Symbolic dims are not clamped: an end beyond the dim
+/// over part of its range is refused by the caller.
+static std::pair<AffineExpr, AffineExpr> sliceBounds(AffineExpr size, std::optional<int64_t> start,
+                                                     std::optional<int64_t> end, int64_t step) {
+  MLIRContext *context = size.getContext();
+  auto clamp = [&](std::optional<int64_t> bound, int64_t otherwise) -> AffineExpr {
+    if (auto constant = asConstant(size)) {
+      int64_t value = bound.value_or(otherwise == 0 ? 0 : *constant);
+      if (value < 0)
+        value += *constant;
+      return constantDim(std::clamp<int64_t>(value, 0, *constant), context);
+    }
+    if (!bound)
+      return otherwise == 0 ? constantDim(0, context) : size;
+    return *bound < 0 ? size + *bound : constantDim(*bound, context);
+  };
+  AffineExpr first = clamp(start, 0), last = clamp(end, -1);
+  AffineExpr extent = normalize((last - first).ceilDiv(step));
+  if (asConstant(extent).value_or(0) < 0)
+    extent = constantDim(0, context);
+  return {normalize(first), extent};
+}
+
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  if (static_cast<int64_t>(adaptor.getStep()) < 1)
+    return emitOptionalError(location, "'", getOperationName(), "' has step ", adaptor.getStep(),
+                             "; expected 1 or more");
+  Dims dims = getDims(x);
+  dims[*dim] = sliceBounds(dims[*dim], adaptor.getStart(), adaptor.getEnd(), adaptor.getStep()).second;
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest SliceOp::getLoopNest() {
+  Dims from = dl::getDims(typeOf(getX()));
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), from.size());
+  SmallVector<AffineExpr> map;
+  for (unsigned i = 0; i < from.size(); ++i)
+    map.push_back(getAffineDimExpr(i, getContext()));
+  map[dim] = map[dim] * getStep() + sliceBounds(from[dim], getStart(), getEnd(), getStep()).first;
+  return moveNest(*this, map);
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  // Equal dims mean the whole of x: a slice never repeats or reverses.
+  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+//===- pad ----------------------------------------------------------------------------------------===//
+
+LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  ArrayRef<int64_t> pad = adaptor.getPad();
+  if (adaptor.getMode() != "constant")
+    return emitOptionalError(location, "'", getOperationName(), "' has mode = '", adaptor.getMode(),
+                             "'; expected 'constant'");
+  if (pad.size() % 2 || static_cast<int64_t>(pad.size()) > 2 * x.getRank())
+    return emitOptionalError(location, "'", getOperationName(), "' has ", pad.size(),
+                             " widths; expected two for each dim from the last, at most ", 2 * x.getRank());
+  Dims dims = getDims(x);
+  for (unsigned i = 0; i < pad.size() / 2; ++i) {
+    AffineExpr &dim = dims[dims.size() - 1 - i];
+    dim = normalize(dim + (pad[2 * i] + pad[2 * i + 1]));
+    if (asConstant(dim).value_or(0) < 0)
+      return emitOptionalError(location, "'", getOperationName(), "' crops more than dim ", x.getRank() - 1 - i,
+                               " of ", text(x), " has");
+  }
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest PadOp::getLoopNest() {
+  int64_t rank = typeOf(getX()).getRank();
+  SmallVector<AffineExpr> map;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    AffineExpr index = getAffineDimExpr(dim, getContext());
+    size_t pair = 2 * (rank - 1 - dim);
+    map.push_back(pair < getPad().size() ? index - getPad()[pair] : index);
+  }
+  return moveNest(*this, map, /*checked=*/true, getValue().convertToDouble());
+}
+
+//===- cat ----------------------------------------------------------------------------------------===//
+
+LogicalResult CatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
+  if (adaptor.getTensors().empty())
+    return emitOptionalError(location, "'", getOperationName(), "' needs at least one tensor");
+  auto first = cast<RankedTensorType>(adaptor.getTensors().front().getType());
+  auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), first.getRank());
+  if (!dim)
+    return failure();
+  Dims dims = getDims(first);
+  for (Value tensor : adaptor.getTensors().drop_front()) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    Dims other = getDims(type);
+    bool fits = type.getElementType() == first.getElementType() && other.size() == dims.size();
+    for (unsigned i = 0; fits && i < dims.size(); ++i)
+      fits = i == *dim || dims[i] == other[i];
+    if (!fits)
+      return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " cannot join ", text(first),
+                               " and ", text(type));
+    dims[*dim] = dims[*dim] + other[*dim];
+  }
+  types.push_back(makeTensor(dims, first.getElementType()));
+  return success();
+}
+
+LoopNest CatOp::getLoopNest() {
+  LoopNest nest;
+  nest.parallel = getDims(typeOf(getY()));
+  unsigned rank = nest.parallel.size();
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), rank);
+  nest.indexDims.resize(rank);
+  nest.indexDims.set(dim);
+  AffineExpr offset = constantDim(0, getContext());
+  for (auto [operand, tensor] : llvm::enumerate(getTensors())) {
+    SmallVector<AffineExpr> map;
+    for (unsigned i = 0; i < rank; ++i)
+      map.push_back(getAffineDimExpr(i, getContext()));
+    map[dim] = map[dim] - offset;
+    nest.results.push_back(
+        {static_cast<unsigned>(operand), AffineMap::get(rank, kMaxSymbols, map, getContext()), true, 0.0});
+    offset = normalize(offset + getDims(typeOf(tensor))[dim]);
+  }
+  return nest;
+}
+
+Value CatOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
+  // The last tensor that begins at or before the index is the one that holds it.
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getY()).getRank());
+  Value result = args.front(), index = context.parallel[dim];
+  AffineExpr offset = getDims(typeOf(getTensors().front()))[dim];
+  for (unsigned i = 1; i < args.size(); ++i) {
+    Value begins = arith::CmpIOp::create(context.builder, context.loc, arith::CmpIPredicate::sge, index,
+                                         context.extent(normalize(offset)));
+    result = arith::SelectOp::create(context.builder, context.loc, begins, args[i], result);
+    offset = offset + getDims(typeOf(getTensors()[i]))[dim];
+  }
+  return result;
+}
+
+OpFoldResult CatOp::fold(FoldAdaptor) {
+  if (getTensors().size() == 1 && getTensors().front().getType() == getType())
+    return getTensors().front();
+  return {};
+}
+
+//===- dropout ------------------------------------------------------------------------------------===//
+
+LogicalResult DropoutOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+LoopNest DropoutOp::getLoopNest() { return elementwiseNest(*this); }
+OpFoldResult DropoutOp::fold(FoldAdaptor) { return getX(); }
+
+} // namespace dlc::dl

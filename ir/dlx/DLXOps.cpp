@@ -1,0 +1,112 @@
+//===- DLXOps.cpp - The dlx dialect: a program of kernel launches over buffers ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/dlx/DLXOps.h"
+
+#include "ir/dl/DLOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "ir/dlx/DLXDialect.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ir/dlx/DLXTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "ir/dlx/DLXOps.cpp.inc"
+
+namespace dlc::dlx {
+
+void DLXDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ir/dlx/DLXTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/dlx/DLXOps.cpp.inc"
+      >();
+}
+
+//===- kernel -------------------------------------------------------------------------------------===//
+
+ValueRange KernelOp::getResultTensors() { return cast<dl::YieldOp>(getBodyBlock().getTerminator()).getValues(); }
+
+LogicalResult KernelOp::verify() {
+  if (getBodyBlock().empty() || !isa<dl::YieldOp>(getBodyBlock().back()))
+    return emitOpError("needs a body that ends in dl.yield");
+  for (Type type : getBodyBlock().getArgumentTypes())
+    if (!isa<RankedTensorType>(type))
+      return emitOpError("takes tensors, got ") << type;
+  if (getEntry() && (!getGrid() || !getDims()))
+    return emitOpError("is scheduled but lacks grid or dims");
+  return success();
+}
+
+//===- program ------------------------------------------------------------------------------------===//
+
+/// The buffer whose bytes `value` names, through views.
+static Value storage(Value value) {
+  while (auto view = value.getDefiningOp<ViewOp>())
+    value = view.getSource();
+  return value;
+}
+
+static bool isPersistent(Value value) {
+  Operation *op = storage(value).getDefiningOp();
+  if (auto alloc = dyn_cast_or_null<AllocOp>(op))
+    return alloc.getPersistent();
+  return isa_and_nonnull<WeightOp>(op);
+}
+
+LogicalResult ProgramOp::verify() {
+  Block &block = getBodyBlock();
+  if (block.empty() || !isa<ReturnOp>(block.back()))
+    return emitOpError("needs a body that ends in dlx.return");
+  if (block.getNumArguments() != getInputNames().size() || block.back().getNumOperands() != getOutputNames().size())
+    return emitOpError("has ") << block.getNumArguments() << " inputs and " << block.back().getNumOperands()
+                               << " outputs, but " << getInputNames().size() << " and " << getOutputNames().size()
+                               << " names";
+  for (auto launch : block.getOps<LaunchOp>()) {
+    if (!launch.getInit())
+      continue;
+    for (Value operand : launch->getOperands())
+      if (!isPersistent(operand))
+        return launch.emitOpError("runs at load, but uses a buffer that is neither weight nor persistent");
+  }
+  for (auto launch : block.getOps<LaunchOp>())
+    for (Value output : launch.getOutputs())
+      if (!launch.getInit() && isPersistent(output))
+        return launch.emitOpError("writes a persistent buffer; only init launches may");
+  return success();
+}
+
+//===- view, launch -------------------------------------------------------------------------===//
+
+LogicalResult ViewOp::verify() {
+  RankedTensorType from = getSource().getType().getTensor(), to = getView().getType().getTensor();
+  if (!dl::getLayout(from).isRowMajor() || !dl::getLayout(to).isRowMajor())
+    return emitOpError("needs row-major buffers, got ") << from << " and " << to;
+  if (from.getElementType() != to.getElementType() || dl::storedElements(from) != dl::storedElements(to))
+    return emitOpError("needs equally many elements of one dtype, got ") << from << " and " << to;
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("launches '") << getKernel() << "', which is no dlx.kernel";
+  auto matches = [&](OperandRange buffers, TypeRange tensors) {
+    return buffers.size() == tensors.size() && llvm::all_of(llvm::zip(buffers, tensors), [](auto pair) {
+             return cast<BufferType>(std::get<0>(pair).getType()).getTensor() == std::get<1>(pair);
+           });
+  };
+  if (!matches(getInputs(), kernel.getBodyBlock().getArgumentTypes()) ||
+      !matches(getOutputs(), kernel.getResultTensors().getTypes()))
+    return emitOpError("has other buffers than kernel '") << getKernel() << "' takes and gives";
+  return success();
+}
+
+} // namespace dlc::dlx

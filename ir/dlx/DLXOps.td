@@ -1,0 +1,162 @@
+//===- DLXOps.td - The dlx dialect: a program of kernel launches over buffers ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each op corresponds to one table of runtime/schema/module.fbs.
+#ifndef DLC_IR_DLX_DLXOPS_TD
+#define DLC_IR_DLX_DLXOPS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def DLX_Dialect : Dialect {
+  let name = "dlx";
+  let cppNamespace = "::dlc::dlx";
+  let summary = "Programs of kernel launches over buffers";
+  let description = [{
+    What a model does, in order, on one device. A buffer holds the value of a tensor, with its symbolic dims, dtype and
+    physical layout; a kernel keeps the `dl` ops that it means until its target's schedule has made code of it.
+  }];
+  let useDefaultTypePrinterParser = 1;
+}
+
+def DLX_Buffer : TypeDef<DLX_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "Memory that holds a tensor";
+  let parameters = (ins "::mlir::RankedTensorType":$tensor);
+  let assemblyFormat = "`<` $tensor `>`";
+}
+
+class DLX_Op<string mnemonic, list<Trait> traits = []> : Op<DLX_Dialect, mnemonic, traits>;
+
+def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
+  let summary = "One kernel: what it computes and, once scheduled, how it is launched";
+  let description = [{
+    The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
+    map, reduce, window or contraction, after the op with stages. The schedule adds the rest: `entry`, the function with the
+    kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
+    `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda).
+    ```mlir
+    dlx.kernel @relu attributes {kind = "map"} {
+    ^bb0(%x: tensor<4x8xf32>):
+      %y = dl.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      dl.yield %y : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, OptionalAttr<StrAttr>:$entry,
+      OptionalAttr<AffineMapAttr>:$dims, OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<DenseI64ArrayAttr>:$block,
+      OptionalAttr<AffineMapAttr>:$scratch);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBodyBlock() { return getBody().front(); }
+    /// The tensors that the kernel writes, in the order of the launch's outputs.
+    ::mlir::ValueRange getResultTensors();
+  }];
+}
+
+def DLX_ProgramOp : DLX_Op<"program", [Symbol, IsolatedFromAbove, SingleBlock]> {
+  let summary = "The commands of a model, in order";
+  let description = [{
+    Block arguments are the model's inputs, `dlx.return` its outputs. Launches marked `init` run once at load: they read
+    weights and other persistent buffers alone and write persistent ones.
+    ```mlir
+    dlx.program @Tiny attributes {input_names = ["x"], output_names = ["y"]} {
+    ^bb0(%x: !dlx.buffer<tensor<4x8xf32>>):
+      %y = dlx.alloc : !dlx.buffer<tensor<4x8xf32>>
+      dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
+      dlx.return %y : !dlx.buffer<tensor<4x8xf32>>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$input_names, StrArrayAttr:$output_names);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBodyBlock() { return getBody().front(); }
+  }];
+}
+
+def DLX_WeightOp : DLX_Op<"weight", [Pure]> {
+  let summary = "The bytes of a parameter";
+  let description = [{
+    As `dl.weight`.
+    ```mlir
+    %w = dlx.weight "fc.weight" {file = "m.safetensors", offset = 64 : i64} : !dlx.buffer<tensor<10x8xf32>>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$file, DefaultValuedAttr<I64Attr, "0">:$offset,
+      DefaultValuedStrAttr<StrAttr, "">:$hash);
+  let results = (outs DLX_Buffer:$buffer);
+  let assemblyFormat = "$name attr-dict `:` type($buffer)";
+}
+
+def DLX_AllocOp : DLX_Op<"alloc"> {
+  let summary = "Memory between its first and its last use";
+  let description = [{
+    A `persistent` one is written by the init commands and lives as long as the module is loaded.
+    ```mlir
+    %t = dlx.alloc {persistent} : !dlx.buffer<tensor<4x8xf32>>
+    ```
+  }];
+  let arguments = (ins UnitAttr:$persistent);
+  let results = (outs DLX_Buffer:$buffer);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+}
+
+def DLX_ViewOp : DLX_Op<"view", [Pure]> {
+  let summary = "The same bytes under other dims";
+  let description = [{
+    Both sides are row-major and hold equally many elements of one dtype.
+    ```mlir
+    %v = dlx.view %t : !dlx.buffer<tensor<4x8xf32>> -> !dlx.buffer<tensor<32xf32>>
+    ```
+  }];
+  let arguments = (ins DLX_Buffer:$source);
+  let results = (outs DLX_Buffer:$view);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($view)";
+  let hasVerifier = 1;
+}
+
+def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Runs a kernel";
+  let description = [{
+    Reads its inputs, writes all of its outputs; no output overlaps an input.
+    ```mlir
+    dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<DLX_Buffer>:$inputs, Variadic<DLX_Buffer>:$outputs,
+      UnitAttr:$init);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` `(` type($inputs) `)` `->` `(` type($outputs) `)`
+  }];
+}
+
+def DLX_CopyOp : DLX_Op<"copy", [AllTypesMatch<["source", "target"]>]> {
+  let summary = "Copies the bytes of one buffer to another of the same type";
+  let description = [{
+    ```mlir
+    dlx.copy %a to %b : !dlx.buffer<tensor<4x8xf32>>
+    ```
+  }];
+  let arguments = (ins DLX_Buffer:$source, DLX_Buffer:$target);
+  let assemblyFormat = "$source `to` $target attr-dict `:` type($source)";
+}
+
+def DLX_ReturnOp : DLX_Op<"return", [Pure, Terminator, HasParent<"ProgramOp">]> {
+  let summary = "The outputs of a program";
+  let description = [{
+    ```mlir
+    dlx.return %y : !dlx.buffer<tensor<4x8xf32>>
+    ```
+  }];
+  let arguments = (ins Variadic<DLX_Buffer>:$outputs);
+  let assemblyFormat = "($outputs^ `:` type($outputs))? attr-dict";
+}
+
+#endif // DLC_IR_DLX_DLXOPS_TD
