@@ -1,5 +1,4 @@
-//===- MathCoefficients.h - Polynomials of the math expansion ---------------------------*- C++
-//-*-===//
+//===- MathCoefficients.h - Polynomials of the math expansion ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Printed by tools/scripts/math-coefficients; do not edit. Low orders first. The error is of the

@@ -1,5 +1,4 @@
-//===- MathExpansion.cpp - exp, log, tanh and erf as arithmetic ------------------------*- C++
-//-*-===//
+//===- MathExpansion.cpp - exp, log, tanh and erf as arithmetic ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each function reduces its argument, evaluates one polynomial (MathCoefficients.h) and undoes the

@@ -1,5 +1,4 @@
-//===- MathExpansion.h - exp, log, tanh and erf as arithmetic --------------------------*- C++
-//-*-===//
+//===- MathExpansion.h - exp, log, tanh and erf as arithmetic --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Both targets compute these functions by the same arithmetic, so that neither depends on a math

@@ -1,5 +1,4 @@
-//===- MathExpansionTest.cpp - How exact exp, log, tanh and erf are --------------------*- C++
-//-*-===//
+//===- MathExpansionTest.cpp - How exact exp, log, tanh and erf are --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The expanded arithmetic is compiled by LLVM for this processor, as the CPU target does, and
