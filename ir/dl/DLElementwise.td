@@ -185,7 +185,7 @@ def DL_GeluOp : DL_UnaryOp<"gelu", "gelu(Tensor x, str approximate='none')", DL_
   let hasVerifier = 1;
 }
 def DL_CastOp : DL_ElementwiseOp<"cast", "cast(Tensor x, ScalarType dtype)\nto(Tensor x, ScalarType dtype)", [{
-    x.convertTo(::dlc::computeType(getDtype()), ::dlc::scalarKind(getDtype())) }], []> {
+    x.castTo(getDtype()) }], []> {
   let summary = "Conversion to another dtype";
   let description = [{
     Rounds to nearest even between floats, truncates from float to integer, compares with zero to bool.

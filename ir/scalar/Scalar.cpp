@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/scalar/Scalar.h"
 
+#include "ir/interfaces/LoopNest.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -99,6 +101,14 @@ Scalar Scalar::convertTo(Type target, ScalarKind targetKind) const {
     result.held = arith::TruncIOp::create(*builder, loc, type, held).getResult();
   }
   return result;
+}
+
+Scalar Scalar::castTo(Type elementType) const {
+  ScalarKind target = scalarKind(elementType);
+  Type compute = computeType(elementType);
+  if (target == ScalarKind::floating && compute != elementType)
+    return convertTo(elementType, target).convertTo(compute, target);
+  return convertTo(compute, target);
 }
 
 template <typename FloatOp, typename SignedOp, typename UnsignedOp> Scalar Scalar::arith(Scalar other) const {

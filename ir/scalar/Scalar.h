@@ -39,6 +39,9 @@ public:
   /// compute type.
   Scalar convertTo(mlir::Type target, ScalarKind targetKind) const;
 
+  /// What a tensor of `elementType` would hold of this value, in its compute type: 16-bit floats round.
+  Scalar castTo(mlir::Type elementType) const;
+
   friend Scalar operator+(Scalar a, Scalar b);
   friend Scalar operator-(Scalar a, Scalar b);
   friend Scalar operator*(Scalar a, Scalar b);
