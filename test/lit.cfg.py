@@ -10,7 +10,7 @@ config.name = "dlc"
 # Shell tests run in lit's own shell: no dependency on the system's.
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".dl", ".test"]
-config.excludes = ["Inputs", "unit", "numeric", "conformance", "emulator", "fuzz", "bench", "lint"]
+config.excludes = ["Inputs", "unit", "numeric", "conformance", "emulator", "fuzz", "bench", "lint", "package"]
 config.test_source_root = os.path.join(config.dlc_source, "test")
 config.test_exec_root = os.path.join(config.dlc_build, "test")
 
