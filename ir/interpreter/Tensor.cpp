@@ -1,0 +1,147 @@
+//===- Tensor.cpp - Typed tensors in host memory ---------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/interpreter/Tensor.h"
+
+#include "llvm/ADT/APFloat.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace mlir;
+
+namespace dlc {
+
+static int64_t product(ArrayRef<int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= dim;
+  return count;
+}
+
+Tensor::Tensor(Type elementType, ArrayRef<int64_t> dims) : elementType(elementType), dims(dims), count(product(dims)) {
+  if (isFloat())
+    floatElements = std::make_shared<std::vector<double>>(count);
+  else
+    intElements = std::make_shared<std::vector<int64_t>>(count);
+}
+
+Tensor Tensor::withDims(ArrayRef<int64_t> newDims) const {
+  assert(product(newDims) == count && "a reshape keeps the number of elements");
+  Tensor result = *this;
+  result.dims.assign(newDims.begin(), newDims.end());
+  return result;
+}
+
+int64_t elementBytes(Type elementType) { return (elementType.getIntOrFloatBitWidth() + 7) / 8; }
+
+//===- Float formats ------------------------------------------------------------------------------===//
+
+double roundTo(Type type, double value) {
+  if (type.isF64() || !std::isfinite(value) || value == 0.0)
+    return value;
+  if (type.isF32())
+    return static_cast<float>(value);
+  const llvm::fltSemantics &format = cast<FloatType>(type).getFloatSemantics();
+  // The place of the last digit that is kept; below the smallest normal exponent it stays where it is.
+  int exponent = std::max(std::ilogb(value), static_cast<int>(llvm::APFloat::semanticsMinExponent(format)));
+  int last = exponent - static_cast<int>(llvm::APFloat::semanticsPrecision(format)) + 1;
+  double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
+  if (std::ilogb(rounded) > llvm::APFloat::semanticsMaxExponent(format))
+    return std::copysign(std::numeric_limits<double>::infinity(), value);
+  return rounded;
+}
+
+/// The number that `bits` mean in a 16-bit format with so many mantissa bits.
+static double decode16(uint16_t bits, int mantissaBits) {
+  int exponentBits = 15 - mantissaBits, bias = (1 << (exponentBits - 1)) - 1;
+  int exponent = (bits >> mantissaBits) & ((1 << exponentBits) - 1), mantissa = bits & ((1 << mantissaBits) - 1);
+  double magnitude;
+  if (exponent == (1 << exponentBits) - 1)
+    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  else if (exponent == 0)
+    magnitude = std::ldexp(mantissa, 1 - bias - mantissaBits);
+  else
+    magnitude = std::ldexp(mantissa | (1 << mantissaBits), exponent - bias - mantissaBits);
+  return bits >> 15 ? -magnitude : magnitude;
+}
+
+/// The bits of `value`, which the format represents exactly.
+static uint16_t encode16(double value, int mantissaBits) {
+  int exponentBits = 15 - mantissaBits, bias = (1 << (exponentBits - 1)) - 1;
+  uint16_t sign = std::signbit(value) ? 0x8000 : 0, infinity = ((1 << exponentBits) - 1) << mantissaBits;
+  value = std::abs(value);
+  if (std::isnan(value))
+    return sign | infinity | (1 << (mantissaBits - 1));
+  if (std::isinf(value))
+    return sign | infinity;
+  if (value == 0.0)
+    return sign;
+  int exponent = std::max(std::ilogb(value), 1 - bias);
+  // The implicit bit of a normal number adds 1 to the exponent field, whence the -1.
+  auto mantissa = static_cast<uint16_t>(std::ldexp(value, mantissaBits - exponent));
+  return sign | static_cast<uint16_t>(((exponent + bias - 1) << mantissaBits) + mantissa);
+}
+
+static int mantissaBits(Type type) { return type.isF16() ? 10 : 7; }
+
+//===- Bytes --------------------------------------------------------------------------------------===//
+
+int64_t wrapTo(IntegerType type, int64_t value) {
+  unsigned width = type.getWidth();
+  if (width == 64)
+    return value;
+  uint64_t low = static_cast<uint64_t>(value) & ((uint64_t(1) << width) - 1);
+  if (type.isUnsigned() || width == 1)
+    return static_cast<int64_t>(low);
+  return static_cast<int64_t>(low << (64 - width)) >> (64 - width);
+}
+
+template <typename T> static T read(const char *from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+template <typename T> static void write(char *to, T value) { std::memcpy(to, &value, sizeof value); }
+
+Tensor Tensor::fromBytes(Type elementType, ArrayRef<int64_t> dims, ArrayRef<char> bytes) {
+  Tensor result(elementType, dims);
+  int64_t width = elementBytes(elementType);
+  assert(static_cast<int64_t>(bytes.size()) == result.size() * width && "as many bytes as the elements take");
+  const char *from = bytes.data();
+  for (int64_t i = 0; i < result.size(); ++i, from += width) {
+    if (elementType.isF64())
+      result.floats()[i] = read<double>(from);
+    else if (elementType.isF32())
+      result.floats()[i] = read<float>(from);
+    else if (result.isFloat())
+      result.floats()[i] = decode16(read<uint16_t>(from), mantissaBits(elementType));
+    else {
+      uint64_t low = 0;
+      std::memcpy(&low, from, width);
+      result.ints()[i] = elementType.isInteger(1) ? low != 0 : wrapTo(cast<IntegerType>(elementType), low);
+    }
+  }
+  return result;
+}
+
+std::vector<char> Tensor::toBytes() const {
+  int64_t width = elementBytes(elementType);
+  std::vector<char> bytes(count * width);
+  char *to = bytes.data();
+  for (int64_t i = 0; i < count; ++i, to += width) {
+    if (elementType.isF64())
+      write(to, floats()[i]);
+    else if (elementType.isF32())
+      write(to, static_cast<float>(floats()[i]));
+    else if (isFloat())
+      write(to, encode16(roundTo(elementType, floats()[i]), mantissaBits(elementType)));
+    else
+      std::memcpy(to, &ints()[i], width);
+  }
+  return bytes;
+}
+
+} // namespace dlc
