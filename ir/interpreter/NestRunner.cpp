@@ -67,8 +67,12 @@ void Accumulator::clear(int64_t count) {
     return;
   }
   int64_t lowest = isUnsigned ? 0 : llvm::minIntN(width);
-  int64_t highest = isUnsigned ? llvm::SignExtend64(llvm::maxUIntN(width), width) : llvm::maxIntN(width);
-  std::fill_n(lanes.ints, count, combiner == Combiner::add ? 0 : combiner == Combiner::max ? lowest : highest);
+  int64_t highest =
+      isUnsigned ? llvm::SignExtend64(llvm::maxUIntN(width), width) : llvm::maxIntN(width);
+  std::fill_n(lanes.ints, count,
+              combiner == Combiner::add   ? 0
+              : combiner == Combiner::max ? lowest
+                                          : highest);
 }
 
 /// b takes the place of a: NaN wins, and +0 is larger than -0.
@@ -89,7 +93,8 @@ void Accumulator::fold(const Lanes &terms, int64_t position, int64_t count) {
         lanes.floats[i] += terms.floats[i];
     else
       for (int64_t i = 0; i < count; ++i)
-        lanes.ints[i] = llvm::SignExtend64(static_cast<uint64_t>(lanes.ints[i]) + terms.ints[i], width);
+        lanes.ints[i] =
+            llvm::SignExtend64(static_cast<uint64_t>(lanes.ints[i]) + terms.ints[i], width);
     return;
   case Combiner::max:
   case Combiner::min: {
@@ -99,7 +104,8 @@ void Accumulator::fold(const Lanes &terms, int64_t position, int64_t count) {
         double a = lanes.floats[i], b = terms.floats[i];
         if (isMax ? isLarger(b, a) : isLarger(-b, -a))
           lanes.floats[i] = b;
-      } else if (isMax ? larger(terms.ints[i], lanes.ints[i]) : larger(lanes.ints[i], terms.ints[i])) {
+      } else if (isMax ? larger(terms.ints[i], lanes.ints[i])
+                       : larger(lanes.ints[i], terms.ints[i])) {
         lanes.ints[i] = terms.ints[i];
       }
     return;
@@ -109,7 +115,8 @@ void Accumulator::fold(const Lanes &terms, int64_t position, int64_t count) {
       // -0 and +0 are equal here: the first of them stays.
       bool wins = position == 0;
       if (isFloat)
-        wins |= terms.floats[i] > best.floats[i] || (std::isnan(terms.floats[i]) && !std::isnan(best.floats[i]));
+        wins |= terms.floats[i] > best.floats[i] ||
+                (std::isnan(terms.floats[i]) && !std::isnan(best.floats[i]));
       else
         wins |= larger(terms.ints[i], best.ints[i]);
       if (!wins)
@@ -189,22 +196,25 @@ ScalarTape NestRunner::compile(int stage) {
     body.addArgument(isa<FloatType>(element) ? Float64Type::get(context) : element, op.getLoc());
   }
   for (const Accumulator &accumulator : ArrayRef(accumulators).take_front(numAccs)) {
-    Type type = accumulator.givesFloat()                      ? Type(Float64Type::get(context))
-                : accumulator.combiner == Combiner::argmax ? Type(IntegerType::get(context, 64))
-                                                           : Type(IntegerType::get(context, accumulator.width));
+    Type type = accumulator.givesFloat() ? Type(Float64Type::get(context))
+                : accumulator.combiner == Combiner::argmax
+                    ? Type(IntegerType::get(context, 64))
+                    : Type(IntegerType::get(context, accumulator.width));
     body.addArgument(type, op.getLoc());
   }
   SmallVector<Value> indices(nest.parallel.size());
   for (unsigned dim : nest.indexDims.set_bits())
     indices[dim] = body.addArgument(IndexType::get(context), op.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(&body);
-  BodyContext bodyContext{builder, op.getLoc(), indices, [&](AffineExpr dim) -> Value {
-                            return arith::ConstantIndexOp::create(builder, op.getLoc(), evaluateDim(dim, symbols));
-                          }};
+  auto extent = [&](AffineExpr dim) -> Value {
+    return arith::ConstantIndexOp::create(builder, op.getLoc(), evaluateDim(dim, symbols));
+  };
+  BodyContext bodyContext{builder, op.getLoc(), indices, extent};
   ValueRange values = body.getArguments();
-  ValueRange args = values.take_front(accesses.size()), accs = values.slice(accesses.size(), numAccs);
-  Value result =
-      stage == kResult ? op.emitResult(bodyContext, args, accs) : op.emitTerm(bodyContext, stage, args, accs);
+  ValueRange args = values.take_front(accesses.size()),
+             accs = values.slice(accesses.size(), numAccs);
+  Value result = stage == kResult ? op.emitResult(bodyContext, args, accs)
+                                  : op.emitTerm(bodyContext, stage, args, accs);
   if (stage != kResult) {
     Accumulator &accumulator = accumulators[stage];
     accumulator.isFloat = isa<FloatType>(result.getType());

@@ -13,7 +13,8 @@ int64_t evaluateDim(mlir::AffineExpr dim, llvm::ArrayRef<int64_t> symbols);
 
 /// Computes the result of `op` from its operands by the loops and bodies that it declares. Floats are computed and kept
 /// in double; integers wrap in their type. Operands have the dims that their types have under `symbols`.
-Tensor runLoopNest(LoopNestOpInterface op, llvm::ArrayRef<Tensor> operands, llvm::ArrayRef<int64_t> symbols);
+Tensor runLoopNest(LoopNestOpInterface op, llvm::ArrayRef<Tensor> operands,
+                   llvm::ArrayRef<int64_t> symbols);
 
 } // namespace dlc
 

@@ -27,7 +27,8 @@ int64_t wrapSigned(int64_t value, unsigned width) {
   return static_cast<int64_t>(static_cast<uint64_t>(value) << (64 - width)) >> (64 - width);
 }
 uint64_t asUnsigned(int64_t value, unsigned width) {
-  return width == 64 ? static_cast<uint64_t>(value) : static_cast<uint64_t>(value) & ((uint64_t(1) << width) - 1);
+  return width == 64 ? static_cast<uint64_t>(value)
+                     : static_cast<uint64_t>(value) & ((uint64_t(1) << width) - 1);
 }
 
 template <auto compute> void onFloat(const Instruction &i, Lanes *r, int64_t count) {
@@ -71,9 +72,9 @@ template <auto convert> void intToFloat(const Instruction &i, Lanes *r, int64_t 
 // Conversion beyond the range of int64 is undefined in the IR; here it saturates. NaN gives 0.
 int64_t truncated(double value) {
   if (!(std::abs(value) < 0x1p63))
-    return std::isnan(value)   ? 0
-           : value < 0.0 ? std::numeric_limits<int64_t>::min()
-                         : std::numeric_limits<int64_t>::max();
+    return std::isnan(value) ? 0
+           : value < 0.0     ? std::numeric_limits<int64_t>::min()
+                             : std::numeric_limits<int64_t>::max();
   return static_cast<int64_t>(value);
 }
 void floatToInt(const Instruction &i, Lanes *r, int64_t count) {
@@ -143,13 +144,21 @@ Instruction::Function compareFunction(arith::CmpIPredicate predicate) {
   case P::sge:
     return onInts<[](int64_t a, int64_t b, unsigned) { return int64_t(a >= b); }>;
   case P::ult:
-    return onInts<[](int64_t a, int64_t b, unsigned w) { return int64_t(asUnsigned(a, w) < asUnsigned(b, w)); }>;
+    return onInts<[](int64_t a, int64_t b, unsigned w) {
+      return int64_t(asUnsigned(a, w) < asUnsigned(b, w));
+    }>;
   case P::ule:
-    return onInts<[](int64_t a, int64_t b, unsigned w) { return int64_t(asUnsigned(a, w) <= asUnsigned(b, w)); }>;
+    return onInts<[](int64_t a, int64_t b, unsigned w) {
+      return int64_t(asUnsigned(a, w) <= asUnsigned(b, w));
+    }>;
   case P::ugt:
-    return onInts<[](int64_t a, int64_t b, unsigned w) { return int64_t(asUnsigned(a, w) > asUnsigned(b, w)); }>;
+    return onInts<[](int64_t a, int64_t b, unsigned w) {
+      return int64_t(asUnsigned(a, w) > asUnsigned(b, w));
+    }>;
   case P::uge:
-    return onInts<[](int64_t a, int64_t b, unsigned w) { return int64_t(asUnsigned(a, w) >= asUnsigned(b, w)); }>;
+    return onInts<[](int64_t a, int64_t b, unsigned w) {
+      return int64_t(asUnsigned(a, w) >= asUnsigned(b, w));
+    }>;
   }
   return nullptr;
 }
@@ -174,47 +183,74 @@ Instruction::Function functionOf(Operation *op) {
       .Case<math::LogOp>([](auto) { return onFloat<[](double a) { return std::log(a); }>; })
       .Case<math::TanhOp>([](auto) { return onFloat<[](double a) { return std::tanh(a); }>; })
       .Case<math::ErfOp>([](auto) { return onFloat<[](double a) { return std::erf(a); }>; })
-      .Case<arith::CmpFOp>([](arith::CmpFOp compare) { return compareFunction(compare.getPredicate()); })
-      .Case<arith::CmpIOp>([](arith::CmpIOp compare) { return compareFunction(compare.getPredicate()); })
-      .Case<arith::AddIOp>([](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return bits(U(a) + U(b)); }>; })
-      .Case<arith::SubIOp>([](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return bits(U(a) - U(b)); }>; })
-      .Case<arith::MulIOp>([](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return bits(U(a) * U(b)); }>; })
+      .Case<arith::CmpFOp>(
+          [](arith::CmpFOp compare) { return compareFunction(compare.getPredicate()); })
+      .Case<arith::CmpIOp>(
+          [](arith::CmpIOp compare) { return compareFunction(compare.getPredicate()); })
+      .Case<arith::AddIOp>([](auto) {
+        return onInts<[](int64_t a, int64_t b, unsigned) { return bits(U(a) + U(b)); }>;
+      })
+      .Case<arith::SubIOp>([](auto) {
+        return onInts<[](int64_t a, int64_t b, unsigned) { return bits(U(a) - U(b)); }>;
+      })
+      .Case<arith::MulIOp>([](auto) {
+        return onInts<[](int64_t a, int64_t b, unsigned) { return bits(U(a) * U(b)); }>;
+      })
       // Division by 0 is undefined in the IR; here it gives 0. The negation wraps where a / -1 would overflow.
       .Case<arith::DivSIOp>([](auto) {
-        return onInts<[](int64_t a, int64_t b, unsigned) { return b == 0 ? 0 : b == -1 ? bits(-U(a)) : a / b; }>;
+        return onInts<[](int64_t a, int64_t b, unsigned) {
+          return b == 0 ? 0 : b == -1 ? bits(-U(a)) : a / b;
+        }>;
       })
       .Case<arith::DivUIOp>([](auto) {
         return onInts<[](int64_t a, int64_t b, unsigned w) {
           return b == 0 ? 0 : bits(asUnsigned(a, w) / asUnsigned(b, w));
         }>;
       })
-      .Case<arith::MaxSIOp>([](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return std::max(a, b); }>; })
-      .Case<arith::MinSIOp>([](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return std::min(a, b); }>; })
+      .Case<arith::MaxSIOp>([](auto) {
+        return onInts<[](int64_t a, int64_t b, unsigned) { return std::max(a, b); }>;
+      })
+      .Case<arith::MinSIOp>([](auto) {
+        return onInts<[](int64_t a, int64_t b, unsigned) { return std::min(a, b); }>;
+      })
       .Case<arith::MaxUIOp>([](auto) {
-        return onInts<[](int64_t a, int64_t b, unsigned w) { return asUnsigned(a, w) < asUnsigned(b, w) ? b : a; }>;
+        return onInts<[](int64_t a, int64_t b, unsigned w) {
+          return asUnsigned(a, w) < asUnsigned(b, w) ? b : a;
+        }>;
       })
       .Case<arith::MinUIOp>([](auto) {
-        return onInts<[](int64_t a, int64_t b, unsigned w) { return asUnsigned(b, w) < asUnsigned(a, w) ? b : a; }>;
+        return onInts<[](int64_t a, int64_t b, unsigned w) {
+          return asUnsigned(b, w) < asUnsigned(a, w) ? b : a;
+        }>;
       })
-      .Case<arith::AndIOp>([](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return a & b; }>; })
-      .Case<arith::OrIOp>([](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return a | b; }>; })
-      .Case<math::AbsIOp>([](auto) { return onInt<[](int64_t a, unsigned) { return a < 0 ? bits(-U(a)) : a; }>; })
+      .Case<arith::AndIOp>(
+          [](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return a & b; }>; })
+      .Case<arith::OrIOp>(
+          [](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return a | b; }>; })
+      .Case<math::AbsIOp>(
+          [](auto) { return onInt<[](int64_t a, unsigned) { return a < 0 ? bits(-U(a)) : a; }>; })
       // i1 holds 0 or 1, which a signed reading makes 0 or -1.
-      .Case<arith::ExtSIOp>([](auto) { return onInt<[](int64_t a, unsigned w) { return w == 1 ? -a : a; }>; })
-      .Case<arith::ExtUIOp>([](auto) { return onInt<[](int64_t a, unsigned w) { return bits(asUnsigned(a, w)); }>; })
-      .Case<arith::TruncIOp, arith::IndexCastOp>([](auto) { return onInt<[](int64_t a, unsigned) { return a; }>; })
+      .Case<arith::ExtSIOp>(
+          [](auto) { return onInt<[](int64_t a, unsigned w) { return w == 1 ? -a : a; }>; })
+      .Case<arith::ExtUIOp>(
+          [](auto) { return onInt<[](int64_t a, unsigned w) { return bits(asUnsigned(a, w)); }>; })
+      .Case<arith::TruncIOp, arith::IndexCastOp>(
+          [](auto) { return onInt<[](int64_t a, unsigned) { return a; }>; })
       .Case<arith::SIToFPOp>([](auto) {
-        return intToFloat<[](int64_t a, unsigned w) { return static_cast<double>(w == 1 ? -a : a); }>;
+        return intToFloat<[](int64_t a, unsigned w) {
+          return static_cast<double>(w == 1 ? -a : a);
+        }>;
       })
       .Case<arith::UIToFPOp>([](auto) {
-        return intToFloat<[](int64_t a, unsigned w) { return static_cast<double>(asUnsigned(a, w)); }>;
+        return intToFloat<[](int64_t a, unsigned w) {
+          return static_cast<double>(asUnsigned(a, w));
+        }>;
       })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([](auto) { return floatToInt; })
       .Case<arith::ExtFOp>([](auto) { return copyFloat; })
       .Case<arith::TruncFOp>([](auto) { return roundFloat; })
-      .Case<arith::SelectOp>([](auto select) {
-        return isa<FloatType>(select.getType()) ? selectFloat : selectInt;
-      })
+      .Case<arith::SelectOp>(
+          [](auto select) { return isa<FloatType>(select.getType()) ? selectFloat : selectInt; })
       .Default([](auto) { return nullptr; });
 }
 
@@ -229,7 +265,8 @@ unsigned ScalarTape::registerOf(Value value) {
   return entry->second;
 }
 
-ScalarTape::ScalarTape(Block &body, Value resultValue) : isFloatResult(isa<FloatType>(resultValue.getType())) {
+ScalarTape::ScalarTape(Block &body, Value resultValue)
+    : isFloatResult(isa<FloatType>(resultValue.getType())) {
   for (Value argument : body.getArguments())
     registerOf(argument);
   for (Operation &op : body) {
@@ -239,12 +276,19 @@ ScalarTape::ScalarTape(Block &body, Value resultValue) : isFloatResult(isa<Float
         std::fill_n(registers[to].floats, kBlock, number.getValueAsDouble());
       } else {
         APInt bitsOf = cast<IntegerAttr>(constant.getValue()).getValue();
-        std::fill_n(registers[to].ints, kBlock, wrapSigned(bitsOf.getZExtValue(), bitsOf.getBitWidth()));
+        std::fill_n(registers[to].ints, kBlock,
+                    wrapSigned(bitsOf.getZExtValue(), bitsOf.getBitWidth()));
       }
       continue;
     }
-    Instruction instruction{functionOf(&op), to, 0, 0, 0, widthOf(op.getOperand(0).getType()),
-                            widthOf(op.getResult(0).getType()), op.getResult(0).getType()};
+    Instruction instruction{functionOf(&op),
+                            to,
+                            0,
+                            0,
+                            0,
+                            widthOf(op.getOperand(0).getType()),
+                            widthOf(op.getResult(0).getType()),
+                            op.getResult(0).getType()};
     if (!instruction.function)
       llvm::report_fatal_error("the reference interpreter does not know '" +
                                Twine(op.getName().getStringRef()) + "' (see ScalarOps.def)");

@@ -21,7 +21,8 @@ static int64_t product(ArrayRef<int64_t> dims) {
   return count;
 }
 
-Tensor::Tensor(Type elementType, ArrayRef<int64_t> dims) : elementType(elementType), dims(dims), count(product(dims)) {
+Tensor::Tensor(Type elementType, ArrayRef<int64_t> dims)
+    : elementType(elementType), dims(dims), count(product(dims)) {
   if (isFloat())
     floatElements = std::make_shared<std::vector<double>>(count);
   else
@@ -46,7 +47,8 @@ double roundTo(Type type, double value) {
     return static_cast<float>(value);
   const llvm::fltSemantics &format = cast<FloatType>(type).getFloatSemantics();
   // The place of the last digit that is kept; below the smallest normal exponent it stays where it is.
-  int exponent = std::max(std::ilogb(value), static_cast<int>(llvm::APFloat::semanticsMinExponent(format)));
+  int exponent =
+      std::max(std::ilogb(value), static_cast<int>(llvm::APFloat::semanticsMinExponent(format)));
   int last = exponent - static_cast<int>(llvm::APFloat::semanticsPrecision(format)) + 1;
   double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
   if (std::ilogb(rounded) > llvm::APFloat::semanticsMaxExponent(format))
@@ -57,10 +59,12 @@ double roundTo(Type type, double value) {
 /// The number that `bits` mean in a 16-bit format with so many mantissa bits.
 static double decode16(uint16_t bits, int mantissaBits) {
   int exponentBits = 15 - mantissaBits, bias = (1 << (exponentBits - 1)) - 1;
-  int exponent = (bits >> mantissaBits) & ((1 << exponentBits) - 1), mantissa = bits & ((1 << mantissaBits) - 1);
+  int exponent = (bits >> mantissaBits) & ((1 << exponentBits) - 1),
+      mantissa = bits & ((1 << mantissaBits) - 1);
   double magnitude;
   if (exponent == (1 << exponentBits) - 1)
-    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN()
+                         : std::numeric_limits<double>::infinity();
   else if (exponent == 0)
     magnitude = std::ldexp(mantissa, 1 - bias - mantissaBits);
   else
@@ -71,7 +75,8 @@ static double decode16(uint16_t bits, int mantissaBits) {
 /// The bits of `value`, which the format represents exactly.
 static uint16_t encode16(double value, int mantissaBits) {
   int exponentBits = 15 - mantissaBits, bias = (1 << (exponentBits - 1)) - 1;
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0, infinity = ((1 << exponentBits) - 1) << mantissaBits;
+  uint16_t sign = std::signbit(value) ? 0x8000 : 0, infinity = ((1 << exponentBits) - 1)
+                                                               << mantissaBits;
   value = std::abs(value);
   if (std::isnan(value))
     return sign | infinity | (1 << (mantissaBits - 1));
@@ -104,12 +109,15 @@ template <typename T> static T read(const char *from) {
   std::memcpy(&value, from, sizeof value);
   return value;
 }
-template <typename T> static void write(char *to, T value) { std::memcpy(to, &value, sizeof value); }
+template <typename T> static void write(char *to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
 
 Tensor Tensor::fromBytes(Type elementType, ArrayRef<int64_t> dims, ArrayRef<char> bytes) {
   Tensor result(elementType, dims);
   int64_t width = elementBytes(elementType);
-  assert(static_cast<int64_t>(bytes.size()) == result.size() * width && "as many bytes as the elements take");
+  assert(static_cast<int64_t>(bytes.size()) == result.size() * width &&
+         "as many bytes as the elements take");
   const char *from = bytes.data();
   for (int64_t i = 0; i < result.size(); ++i, from += width) {
     if (elementType.isF64())
@@ -121,7 +129,8 @@ Tensor Tensor::fromBytes(Type elementType, ArrayRef<int64_t> dims, ArrayRef<char
     else {
       uint64_t low = 0;
       std::memcpy(&low, from, width);
-      result.ints()[i] = elementType.isInteger(1) ? low != 0 : wrapTo(cast<IntegerType>(elementType), low);
+      result.ints()[i] =
+          elementType.isInteger(1) ? low != 0 : wrapTo(cast<IntegerType>(elementType), low);
     }
   }
   return result;

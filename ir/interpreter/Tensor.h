@@ -24,7 +24,8 @@ public:
   /// All elements 0. `elementType` is one that dl tensors may have.
   Tensor(mlir::Type elementType, llvm::ArrayRef<int64_t> dims);
   /// From the elements in their own format, little-endian; `bytes` has exactly as many as they take.
-  static Tensor fromBytes(mlir::Type elementType, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<char> bytes);
+  static Tensor fromBytes(mlir::Type elementType, llvm::ArrayRef<int64_t> dims,
+                          llvm::ArrayRef<char> bytes);
 
   explicit operator bool() const { return bool(elementType); }
   mlir::Type getElementType() const { return elementType; }

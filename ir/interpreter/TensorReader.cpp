@@ -25,7 +25,8 @@ void unravel(int64_t first, int64_t count, ArrayRef<int64_t> extents, Indices &i
 }
 
 /// Evaluates `expr`, without symbols, for each place of a block. Dim d of it is dims[d - first].
-static void evaluate(AffineExpr expr, const Indices &dims, unsigned first, int64_t count, int64_t *to) {
+static void evaluate(AffineExpr expr, const Indices &dims, unsigned first, int64_t count,
+                     int64_t *to) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
     std::fill_n(to, count, constant.getValue());
     return;
@@ -68,7 +69,8 @@ static bool usesDims(AffineExpr expr, unsigned begin, unsigned end) {
 }
 
 /// expr = place(dims < numParallel) + term(the others), where it is such a sum.
-static bool separate(AffineExpr expr, unsigned numParallel, unsigned numLoops, AffineExpr &place, AffineExpr &term) {
+static bool separate(AffineExpr expr, unsigned numParallel, unsigned numLoops, AffineExpr &place,
+                     AffineExpr &term) {
   AffineExpr zero = getAffineConstantExpr(0, expr.getContext());
   if (!usesDims(expr, numParallel, numLoops)) {
     place = expr, term = zero;
@@ -94,7 +96,8 @@ static bool separate(AffineExpr expr, unsigned numParallel, unsigned numLoops, A
   return true;
 }
 
-TensorReader::TensorReader(const Access &access, const Tensor &tensor, unsigned numParallel, ArrayRef<int64_t> symbols)
+TensorReader::TensorReader(const Access &access, const Tensor &tensor, unsigned numParallel,
+                           ArrayRef<int64_t> symbols)
     : tensor(tensor), checked(access.checked), fill(access.fill), sizes(tensor.getDims()) {
   MLIRContext *context = access.map.getContext();
   SmallVector<AffineExpr> values;
@@ -127,9 +130,10 @@ TensorReader::TensorReader(const Access &access, const Tensor &tensor, unsigned 
     bool isSigned = scalarKind(integer) == ScalarKind::signedInt;
     double lowest = isSigned ? -std::ldexp(1.0, width - 1) : 0.0;
     double highest = std::ldexp(1.0, isSigned ? width - 1 : width);
-    int64_t value = fill <= lowest    ? (width == 64 && isSigned ? INT64_MIN : static_cast<int64_t>(lowest))
-                    : fill >= highest ? (width == 64 ? INT64_MAX : static_cast<int64_t>(highest) - 1)
-                                      : static_cast<int64_t>(fill);
+    int64_t value =
+        fill <= lowest    ? (width == 64 && isSigned ? INT64_MIN : static_cast<int64_t>(lowest))
+        : fill >= highest ? (width == 64 ? INT64_MAX : static_cast<int64_t>(highest) - 1)
+                          : static_cast<int64_t>(fill);
     intFill = isUnsigned ? llvm::SignExtend64(value, width) : value;
   }
 }
@@ -205,7 +209,8 @@ bool TensorReader::mayLeave(int64_t term) const {
   return false;
 }
 
-template <typename T> void TensorReader::readChecked(const T *from, T fillValue, int64_t term, T *to) const {
+template <typename T>
+void TensorReader::readChecked(const T *from, T fillValue, int64_t term, T *to) const {
   bool isInside[kBlock];
   std::fill_n(isInside, places, true);
   for (size_t dim = 0; dim < sizes.size(); ++dim) {

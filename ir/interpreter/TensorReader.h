@@ -25,7 +25,8 @@ void unravel(int64_t first, int64_t count, llvm::ArrayRef<int64_t> extents, Indi
 class TensorReader {
 public:
   /// `numParallel` loops of the access are parallel, the others reduce. `tensor` outlives the reader.
-  TensorReader(const Access &access, const Tensor &tensor, unsigned numParallel, llvm::ArrayRef<int64_t> symbols);
+  TensorReader(const Access &access, const Tensor &tensor, unsigned numParallel,
+               llvm::ArrayRef<int64_t> symbols);
 
   /// The next reads are for the `count` places that `parallel` holds.
   void setPlaces(const Indices &parallel, int64_t count);
@@ -56,8 +57,8 @@ private:
 
   int64_t places = 0;
   Step step = Step::other;
-  std::array<int64_t, kBlock> base;      // address by place
-  Indices placeIndex, termIndex;         // by tensor dim, kept where the access is checked
+  std::array<int64_t, kBlock> base;        // address by place
+  Indices placeIndex, termIndex;           // by tensor dim, kept where the access is checked
   llvm::SmallVector<int64_t, 4> low, high; // of placeIndex over the block
   std::array<int64_t, kBlock> termOffset;
   const Indices *parallel = nullptr, *reduction = nullptr; // for mixed accesses

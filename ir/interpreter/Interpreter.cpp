@@ -1,0 +1,181 @@
+//===- Interpreter.cpp - What a dl function computes, by definition --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/interpreter/Interpreter.h"
+
+#include "ir/interpreter/NestRunner.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+static std::string dimsText(ArrayRef<int64_t> dims) {
+  std::string text = "[";
+  for (int64_t dim : dims)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
+  return text + "]";
+}
+
+static SmallVector<int64_t> evaluateDims(RankedTensorType type, ArrayRef<int64_t> symbols) {
+  SmallVector<int64_t> dims;
+  for (AffineExpr dim : dl::getDims(type))
+    dims.push_back(evaluateDim(dim, symbols));
+  return dims;
+}
+
+/// Fails unless `tensor` has the dims of `type` under `symbols`, and its dtype.
+static LogicalResult checkArgument(func::FuncOp function, unsigned position, const Tensor &tensor,
+                                   ArrayRef<int64_t> symbols) {
+  auto type = cast<RankedTensorType>(function.getArgumentTypes()[position]);
+  SmallVector<int64_t> expected = evaluateDims(type, symbols);
+  if (type.getElementType() == tensor.getElementType() &&
+      ArrayRef<int64_t>(expected) == tensor.getDims())
+    return success();
+  return function.emitError("input ")
+         << position << " is expected as " << dimsText(expected) << " of " << type.getElementType()
+         << ", got " << dimsText(tensor.getDims()) << " of " << tensor.getElementType();
+}
+
+FailureOr<SmallVector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef<Tensor> inputs) {
+  SmallVector<dl::Range> ranges = dl::symbolRanges(function->getParentOfType<ModuleOp>());
+  if (inputs.size() != function.getNumArguments())
+    return function.emitError("expected ")
+           << function.getNumArguments() << " inputs, got " << inputs.size();
+  // A dim that is a plain symbol says what it is; one that no argument shows takes its smallest value.
+  SmallVector<int64_t> symbols;
+  for (dl::Range range : ranges)
+    symbols.push_back(range.min);
+  for (auto [type, input] : llvm::zip(function.getArgumentTypes(), inputs))
+    for (auto [dim, size] : llvm::zip(dl::getDims(cast<RankedTensorType>(type)), input.getDims()))
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(dim);
+          symbol && symbol.getPosition() < symbols.size())
+        symbols[symbol.getPosition()] = size;
+  for (auto [position, range] : llvm::enumerate(ranges))
+    if (symbols[position] < range.min || symbols[position] > range.max)
+      return function.emitError("symbol ") << position << " is expected between " << range.min
+                                           << " and " << range.max << ", got " << symbols[position];
+  for (auto [position, input] : llvm::enumerate(inputs))
+    if (failed(checkArgument(function, position, input, symbols)))
+      return failure();
+  return symbols;
+}
+
+namespace {
+
+class Interpreter {
+public:
+  Interpreter(ArrayRef<int64_t> symbols, const InterpreterOptions &options)
+      : symbols(symbols), options(options) {}
+
+  /// Runs the ops of `block`; the operands of its terminator.
+  FailureOr<SmallVector<Tensor>> runBlock(Block &block, ArrayRef<Tensor> arguments,
+                                          bool isObserved);
+
+private:
+  FailureOr<SmallVector<Tensor>> runOp(Operation &op, ArrayRef<Tensor> operands);
+  FailureOr<Tensor> readWeight(dl::WeightOp op);
+
+  ArrayRef<int64_t> symbols;
+  const InterpreterOptions &options;
+};
+
+FailureOr<Tensor> Interpreter::readWeight(dl::WeightOp op) {
+  if (!options.readWeight)
+    return op.emitError("weight '")
+           << op.getName() << "' cannot be read: the interpreter got no weights";
+  FailureOr<Tensor> tensor = options.readWeight(op);
+  if (failed(tensor))
+    return failure();
+  auto type = cast<RankedTensorType>(op.getType());
+  SmallVector<int64_t> expected = evaluateDims(type, symbols);
+  if (tensor->getElementType() != type.getElementType() ||
+      tensor->getDims() != ArrayRef<int64_t>(expected))
+    return op.emitError("weight '")
+           << op.getName() << "' is expected as " << type << ", got " << dimsText(tensor->getDims())
+           << " of " << tensor->getElementType();
+  return tensor;
+}
+
+FailureOr<SmallVector<Tensor>> Interpreter::runOp(Operation &op, ArrayRef<Tensor> operands) {
+  if (auto weight = dyn_cast<dl::WeightOp>(op)) {
+    FailureOr<Tensor> tensor = readWeight(weight);
+    if (failed(tensor))
+      return failure();
+    return SmallVector<Tensor>{*tensor};
+  }
+  if (auto fusion = dyn_cast<dl::FusionOp>(op))
+    return runBlock(fusion.getBodyBlock(), operands, /*isObserved=*/false);
+  auto loops = dyn_cast<LoopNestOpInterface>(op);
+  if (!loops)
+    return op.emitError("'") << op.getName()
+                             << "' cannot be interpreted: expected an op of dl, as before outline";
+  Tensor result = runLoopNest(loops, operands, symbols);
+  Type element = result.getElementType();
+  bool isConversion = operands.size() == 1 && operands.front().getElementType() != element;
+  if (result.isFloat() && (options.roundResults || isConversion))
+    for (double &number : result.floats())
+      number = roundTo(element, number);
+  return SmallVector<Tensor>{result};
+}
+
+FailureOr<SmallVector<Tensor>> Interpreter::runBlock(Block &block, ArrayRef<Tensor> arguments,
+                                                     bool isObserved) {
+  DenseMap<Value, Tensor> values;
+  // Tensors go when their last reader has run.
+  DenseMap<Value, int64_t> readers;
+  for (auto [argument, tensor] : llvm::zip_equal(block.getArguments(), arguments)) {
+    values[argument] = tensor;
+    readers[argument] = std::distance(argument.use_begin(), argument.use_end());
+  }
+  for (Operation &op : block) {
+    SmallVector<Tensor> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(values.lookup(operand));
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      return operands;
+    FailureOr<SmallVector<Tensor>> results = runOp(op, operands);
+    if (failed(results))
+      return failure();
+    if (isObserved && options.observe)
+      options.observe(&op, *results);
+    for (Value operand : op.getOperands())
+      if (--readers[operand] == 0)
+        values.erase(operand);
+    for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results)) {
+      values[value] = tensor;
+      readers[value] = std::distance(value.use_begin(), value.use_end());
+    }
+  }
+  llvm_unreachable("a block ends in a terminator");
+}
+
+} // namespace
+
+FailureOr<SmallVector<Tensor>> interpretBlock(Block &block, ArrayRef<Tensor> inputs,
+                                              ArrayRef<int64_t> symbols,
+                                              const InterpreterOptions &options) {
+  // The bodies of ops build these.
+  MLIRContext *context = block.getParentOp()->getContext();
+  context->getOrLoadDialect<arith::ArithDialect>();
+  context->getOrLoadDialect<math::MathDialect>();
+  return Interpreter(symbols, options).runBlock(block, inputs, /*isObserved=*/true);
+}
+
+FailureOr<SmallVector<Tensor>> interpret(func::FuncOp function, ArrayRef<Tensor> inputs,
+                                         ArrayRef<int64_t> symbols,
+                                         const InterpreterOptions &options) {
+  if (function.isExternal())
+    return function.emitError("has no body to interpret");
+  if (inputs.size() != function.getNumArguments())
+    return function.emitError("expected ")
+           << function.getNumArguments() << " inputs, got " << inputs.size();
+  for (auto [position, input] : llvm::enumerate(inputs))
+    if (failed(checkArgument(function, position, input, symbols)))
+      return failure();
+  return interpretBlock(function.getBody().front(), inputs, symbols, options);
+}
+
+} // namespace dlc
