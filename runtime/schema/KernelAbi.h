@@ -12,8 +12,9 @@
 namespace dlc::abi {
 
 /// Arguments of a CPU kernel. `buffers` and `dims` hold the launch's arguments of each kind in the order of
-/// the launch's argument list. Every buffer is aligned to
-/// kBufferAlignment; a kernel touches no byte outside it (checked mode surrounds it with guard pages).
+/// the launch's argument list. Every buffer is aligned to kBufferAlignment, but in checked mode only to its
+/// element: there its end meets a guard page, so that an access one element too far faults. So a kernel uses
+/// no vector access that faults on unaligned addresses, and touches no byte outside the buffer.
 struct CpuArgs {
   void *const *buffers;
   const int64_t *dims;

@@ -24,7 +24,7 @@ extern "C" {
 /* The tools exit with these values where an error reaches them. */
 typedef enum dlc_status {
   DLC_OK = 0,
-  DLC_USAGE = 2,        /* a call or argument that is wrong whatever the model: null, unknown name, wrong shape */
+  DLC_USAGE = 2,        /* a wrong call or argument: null, unknown name, wrong shape */
   DLC_UNSUPPORTED = 3,  /* this runtime or device cannot do it */
   DLC_DEVICE = 5,       /* device, driver, memory or I/O failed */
   DLC_INCOMPATIBLE = 6, /* damaged file, not ours, newer, or for another processor */
@@ -33,7 +33,16 @@ typedef enum dlc_status {
 
 /* ORDER DTYPE: the same values as DType in runtime/schema/module.fbs. */
 typedef enum dlc_dtype {
-  DLC_F64, DLC_F32, DLC_F16, DLC_BF16, DLC_I64, DLC_I32, DLC_I16, DLC_I8, DLC_U8, DLC_BOOL
+  DLC_F64,
+  DLC_F32,
+  DLC_F16,
+  DLC_BF16,
+  DLC_I64,
+  DLC_I32,
+  DLC_I16,
+  DLC_I8,
+  DLC_U8,
+  DLC_BOOL
 } dlc_dtype;
 
 #define DLC_MAX_RANK 8
@@ -50,14 +59,15 @@ DLC_API size_t dlc_dtype_size(dlc_dtype dtype);
 
 typedef struct dlc_load_options {
   size_t struct_size;
-  int verify_all;        /* non-zero: check the hash of every segment; default: of those up to 64 MiB */
+  int verify_all; /* non-zero: check the hash of every segment; default: of those up to 64 MiB */
 } dlc_load_options;
 
 /* Maps and verifies `path`. Nothing of the file is executed here. `options` may be null. */
-DLC_API dlc_status dlc_module_load(const char *path, const dlc_load_options *options, dlc_module **out);
+DLC_API dlc_status dlc_module_load(const char *path, const dlc_load_options *options,
+                                   dlc_module **out);
 /* The same from memory; the bytes are copied. */
-DLC_API dlc_status dlc_module_load_memory(const void *data, size_t bytes, const dlc_load_options *options,
-                                          dlc_module **out);
+DLC_API dlc_status dlc_module_load_memory(const void *data, size_t bytes,
+                                          const dlc_load_options *options, dlc_module **out);
 /* Contexts of the module keep it alive; freeing null is allowed. */
 DLC_API void dlc_module_free(dlc_module *module);
 
@@ -66,8 +76,8 @@ typedef struct dlc_value_info {
   const char *name;
   dlc_dtype dtype;
   int rank;
-  int64_t dims[DLC_MAX_RANK];          /* -1 where the dim is symbolic */
-  int64_t min_dims[DLC_MAX_RANK];      /* the range that a symbolic dim may take */
+  int64_t dims[DLC_MAX_RANK];     /* -1 where the dim is symbolic */
+  int64_t min_dims[DLC_MAX_RANK]; /* the range that a symbolic dim may take */
   int64_t max_dims[DLC_MAX_RANK];
   const char *dim_names[DLC_MAX_RANK]; /* "N", "2*N"; null where the dim is static */
 } dlc_value_info;
@@ -82,12 +92,13 @@ typedef struct dlc_context_options {
   size_t struct_size;
   const char *device; /* "cpu", "cuda", "cuda:1", "auto" (cuda where it is usable); null = "auto" */
   int threads;        /* CPU threads; 0 = one for each core that this process may use */
-  int checked;        /* CPU: every buffer between guard pages, filled with NaN before use; for tests, slow */
-  int profile;        /* keep the time of each command of the last run */
+  int checked; /* CPU: every buffer between guard pages, filled with NaN before use; for tests, slow */
+  int profile; /* keep the time of each command of the last run */
 } dlc_context_options;
 
 /* Prepares the module for a device: runs the init program, compiles CUDA kernels. `options` may be null. */
-DLC_API dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *options, dlc_context **out);
+DLC_API dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *options,
+                                      dlc_context **out);
 DLC_API void dlc_context_free(dlc_context *context);
 /* "cpu (avx512, 2 threads)" or the GPU's name. */
 DLC_API const char *dlc_context_device(const dlc_context *context);
@@ -104,24 +115,25 @@ typedef struct dlc_tensor {
 
 /* Fixes the symbols from the inputs' dims and places the buffers; `data` is not read. run does it as well;
  * call it first to learn the outputs' dims. */
-DLC_API dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inputs, size_t num_inputs);
+DLC_API dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inputs,
+                                    size_t num_inputs);
 /* Dims of an output under the last bind. */
 DLC_API dlc_status dlc_context_output_dims(const dlc_context *context, size_t index, int *rank,
                                            int64_t dims[DLC_MAX_RANK]);
 /* Runs the model; inputs and outputs in the module's order. Returns when the outputs are written. */
-DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs, size_t num_inputs,
-                                   dlc_tensor *outputs, size_t num_outputs);
+DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs,
+                                   size_t num_inputs, dlc_tensor *outputs, size_t num_outputs);
 
 typedef struct dlc_profile_entry {
-  const char *kernel;   /* name of the kernel, or "copy" */
-  const char *kind;     /* map, reduce, window, contraction, copy */
+  const char *kernel; /* name of the kernel, or "copy" */
+  const char *kind;   /* map, reduce, window, contraction, copy */
   double microseconds;
   int64_t flops, bytes; /* of this launch under the bound shapes */
 } dlc_profile_entry;
 
 /* Commands of the last run in order; needs the option `profile`. Valid until the next run. */
-DLC_API dlc_status dlc_context_profile(const dlc_context *context, const dlc_profile_entry **entries,
-                                       size_t *count);
+DLC_API dlc_status dlc_context_profile(const dlc_context *context,
+                                       const dlc_profile_entry **entries, size_t *count);
 
 typedef struct dlc_memory_info {
   size_t struct_size;

@@ -1,0 +1,271 @@
+//===- Api.cpp - The C API over Module and Context --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arguments are checked here, exceptions of the standard library end here, and the message of a failure
+// is kept for the thread.
+//===--------------------------------------------------------------------------------------===//
+#include "dlc/runtime.h"
+#include "runtime/core/Context.h"
+#include "runtime/core/DType.h"
+#include "runtime/core/Module.h"
+#include "runtime/core/Text.h"
+
+#include <cstring>
+#include <exception>
+#include <new>
+
+using namespace dlc;
+using namespace dlc::rt;
+
+struct dlc_module {
+  std::shared_ptr<Module> module;
+};
+struct dlc_context {
+  std::unique_ptr<Context> context;
+};
+
+static thread_local std::string lastError;
+
+static dlc_status keep(const Status &status) {
+  lastError = status.message();
+  return status.code();
+}
+
+/// Runs `body` (returning a Status) so that no exception leaves it.
+template <class Body> static dlc_status guarded(Body body) noexcept {
+  try {
+    return keep(body());
+  } catch (const std::bad_alloc &) {
+    // No allocation here: the short text fits into the string itself.
+    lastError = "out of memory";
+    return DLC_DEVICE;
+  } catch (const std::exception &error) {
+    lastError = "internal error";
+    return DLC_INTERNAL;
+  } catch (...) {
+    lastError = "internal error";
+    return DLC_INTERNAL;
+  }
+}
+
+static Status usage(std::string message) { return {DLC_USAGE, std::move(message)}; }
+
+/// Whether a struct whose first field is its size reaches past `field`.
+#define DLC_HAS_FIELD(pointer, type, field)                                                        \
+  ((pointer)->struct_size >= offsetof(type, field) + sizeof(type::field))
+
+const char *dlc_last_error(void) { return lastError.c_str(); }
+const char *dlc_version(void) { return DLC_VERSION; }
+
+const char *dlc_dtype_name(dlc_dtype dtype) { return isDType(dtype) ? kDTypes[dtype].name : "?"; }
+size_t dlc_dtype_size(dlc_dtype dtype) { return isDType(dtype) ? kDTypes[dtype].bytes : 0; }
+
+template <class Load>
+static dlc_status load(const dlc_load_options *options, dlc_module **out, Load loadIt) {
+  return guarded([&]() -> Status {
+    if (!out)
+      return usage("the pointer to the module is null");
+    *out = nullptr;
+    bool verifyAll =
+        options && DLC_HAS_FIELD(options, dlc_load_options, verify_all) && options->verify_all;
+    Expected<std::shared_ptr<Module>> module = loadIt(verifyAll);
+    if (module.failed())
+      return module.status();
+    *out = new dlc_module{module.take()};
+    return {};
+  });
+}
+
+dlc_status dlc_module_load(const char *path, const dlc_load_options *options, dlc_module **out) {
+  return load(options, out, [&](bool verifyAll) -> Expected<std::shared_ptr<Module>> {
+    if (!path)
+      return usage("the path is null");
+    return Module::load(path, verifyAll);
+  });
+}
+
+dlc_status dlc_module_load_memory(const void *data, size_t bytes, const dlc_load_options *options,
+                                  dlc_module **out) {
+  return load(options, out, [&](bool verifyAll) -> Expected<std::shared_ptr<Module>> {
+    if (!data)
+      return usage("the data pointer is null");
+    return Module::loadMemory(data, bytes, verifyAll);
+  });
+}
+
+void dlc_module_free(dlc_module *module) { delete module; }
+
+using Values = flatbuffers::Vector<flatbuffers::Offset<schema::Value>>;
+
+size_t dlc_module_num_inputs(const dlc_module *module) {
+  const Values *inputs = module ? module->module->table().inputs() : nullptr;
+  return inputs ? inputs->size() : 0;
+}
+
+size_t dlc_module_num_outputs(const dlc_module *module) {
+  const Values *outputs = module ? module->module->table().outputs() : nullptr;
+  return outputs ? outputs->size() : 0;
+}
+
+static Status describe(const Module &module, const Values *values, const char *kind, size_t index,
+                       dlc_value_info *info) {
+  size_t count = values ? values->size() : 0;
+  if (index >= count)
+    return usage(text("there is no ", kind, " ", index, "; the module has ", count));
+  if (!info || info->struct_size < sizeof(dlc_value_info))
+    return usage("the info pointer is null or its struct_size is too small");
+  const schema::Value &value = *values->Get(index);
+  dlc_value_info filled = {};
+  filled.struct_size = info->struct_size;
+  filled.name = value.name()->c_str();
+  filled.dtype = toC(value.dtype());
+  filled.rank = value.dims() ? static_cast<int>(value.dims()->size()) : 0;
+  for (int dim = 0; dim < filled.rank; ++dim) {
+    const Interval &range = module.expressions().range(value.dims()->Get(dim));
+    const std::string &name = module.dimNames(value)[dim];
+    filled.dims[dim] = name.empty() ? range.min : -1;
+    filled.min_dims[dim] = std::max<int64_t>(range.min, 0);
+    filled.max_dims[dim] = range.max;
+    filled.dim_names[dim] = name.empty() ? nullptr : name.c_str();
+  }
+  *info = filled;
+  return {};
+}
+
+dlc_status dlc_module_input(const dlc_module *module, size_t index, dlc_value_info *info) {
+  return guarded([&] {
+    return module
+               ? describe(*module->module, module->module->table().inputs(), "input", index, info)
+               : usage("the module is null");
+  });
+}
+
+dlc_status dlc_module_output(const dlc_module *module, size_t index, dlc_value_info *info) {
+  return guarded([&] {
+    return module
+               ? describe(*module->module, module->module->table().outputs(), "output", index, info)
+               : usage("the module is null");
+  });
+}
+
+dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *options,
+                              dlc_context **out) {
+  return guarded([&]() -> Status {
+    if (!out)
+      return usage("the pointer to the context is null");
+    *out = nullptr;
+    if (!module)
+      return usage("the module is null");
+    std::string device = "auto";
+    ExecutorOptions chosen;
+    if (options) {
+      if (DLC_HAS_FIELD(options, dlc_context_options, device) && options->device)
+        device = options->device;
+      if (DLC_HAS_FIELD(options, dlc_context_options, threads))
+        chosen.threads = options->threads;
+      chosen.checked = DLC_HAS_FIELD(options, dlc_context_options, checked) && options->checked;
+      chosen.profile = DLC_HAS_FIELD(options, dlc_context_options, profile) && options->profile;
+    }
+    if (chosen.threads < 0 || chosen.threads > 1024)
+      return usage(text("expected 0 to 1024 threads, got ", chosen.threads));
+    Expected<std::unique_ptr<Context>> context = Context::create(module->module, device, chosen);
+    if (context.failed())
+      return context.status();
+    *out = new dlc_context{context.take()};
+    return {};
+  });
+}
+
+void dlc_context_free(dlc_context *context) { delete context; }
+
+const char *dlc_context_device(const dlc_context *context) {
+  return context ? context->context->executor().device().c_str() : "";
+}
+
+static Status readArrays(const dlc_tensor *tensors, size_t count, const char *kind,
+                         std::vector<HostArray> &out) {
+  if (count > 0 && !tensors)
+    return usage(text("the pointer to the ", kind, "s is null"));
+  if (count > 0 && tensors->struct_size < sizeof(dlc_tensor))
+    return usage(text("the struct_size of the first ", kind, " is too small"));
+  for (size_t i = 0; i < count; ++i) {
+    // A later version's struct may be longer; all of one array have the same size.
+    auto *tensor = reinterpret_cast<const dlc_tensor *>(reinterpret_cast<const char *>(tensors) +
+                                                        i * tensors->struct_size);
+    if (tensor->struct_size != tensors->struct_size)
+      return usage(text(kind, " ", i, ": its struct_size differs from the first one's"));
+    if (!isDType(tensor->dtype))
+      return usage(text(kind, " ", i, ": unknown element type ", static_cast<int>(tensor->dtype)));
+    if (tensor->rank < 0 || tensor->rank > DLC_MAX_RANK)
+      return usage(
+          text(kind, " ", i, ": expected 0 to ", DLC_MAX_RANK, " dims, got ", tensor->rank));
+    out.push_back({tensor->dtype, Dims(tensor->dims, tensor->dims + tensor->rank), tensor->data,
+                   tensor->bytes});
+  }
+  return {};
+}
+
+dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inputs, size_t num_inputs) {
+  return guarded([&]() -> Status {
+    if (!context)
+      return usage("the context is null");
+    std::vector<HostArray> in;
+    DLC_TRY(readArrays(inputs, num_inputs, "input", in));
+    return context->context->bind(in);
+  });
+}
+
+dlc_status dlc_context_output_dims(const dlc_context *context, size_t index, int *rank,
+                                   int64_t dims[DLC_MAX_RANK]) {
+  return guarded([&]() -> Status {
+    if (!context || !rank || !dims)
+      return usage("a pointer is null");
+    const Binding *binding = context->context->binding();
+    if (!binding)
+      return usage(
+          "the context has no bound shapes: call dlc_context_bind or dlc_context_run first");
+    if (index >= binding->outputs.size())
+      return usage(
+          text("there is no output ", index, "; the module has ", binding->outputs.size()));
+    *rank = static_cast<int>(binding->outputs[index].size());
+    std::copy(binding->outputs[index].begin(), binding->outputs[index].end(), dims);
+    return {};
+  });
+}
+
+dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs, size_t num_inputs,
+                           dlc_tensor *outputs, size_t num_outputs) {
+  return guarded([&]() -> Status {
+    if (!context)
+      return usage("the context is null");
+    std::vector<HostArray> in, out;
+    DLC_TRY(readArrays(inputs, num_inputs, "input", in));
+    DLC_TRY(readArrays(outputs, num_outputs, "output", out));
+    return context->context->run(in, out);
+  });
+}
+
+dlc_status dlc_context_profile(const dlc_context *context, const dlc_profile_entry **entries,
+                               size_t *count) {
+  return guarded([&]() -> Status {
+    if (!context || !entries || !count)
+      return usage("a pointer is null");
+    if (!context->context->isProfiled())
+      return usage("the context was created without the option 'profile'");
+    const std::vector<dlc_profile_entry> &profile = context->context->executor().profile();
+    *entries = profile.data();
+    *count = profile.size();
+    return {};
+  });
+}
+
+dlc_status dlc_context_memory(const dlc_context *context, dlc_memory_info *info) {
+  return guarded([&]() -> Status {
+    if (!context || !info || info->struct_size < sizeof(dlc_memory_info))
+      return usage("a pointer is null, or struct_size is too small");
+    size_t size = info->struct_size;
+    *info = context->context->executor().memory();
+    info->struct_size = size;
+    return {};
+  });
+}

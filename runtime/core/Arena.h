@@ -1,0 +1,33 @@
+//===- Arena.h - Places buffers with lifetimes in one block of memory -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_CORE_ARENA_H
+#define DLC_RUNTIME_CORE_ARENA_H
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace dlc::rt {
+
+/// A buffer of `bytes` >= 0 that is used by the commands first..last, both included.
+struct Lifetime {
+  int64_t bytes;
+  uint32_t first, last;
+};
+
+struct Placement {
+  std::vector<int64_t> offsets; ///< of each request, multiples of the alignment
+  int64_t bytes = 0;            ///< of the whole block
+};
+
+/// Places requests so that those alive at the same time do not overlap: the largest first, each at the
+/// lowest offset that fits. The result depends on the arguments alone. nullopt where the size overflows.
+std::optional<Placement> placeBuffers(const std::vector<Lifetime> &requests, int64_t alignment);
+
+/// Whether the placement keeps its promises. An independent check, run after each placement.
+bool isSound(const std::vector<Lifetime> &requests, const Placement &placement, int64_t alignment);
+
+} // namespace dlc::rt
+
+#endif // DLC_RUNTIME_CORE_ARENA_H

@@ -1,0 +1,167 @@
+//===- Context.cpp - A module on a device, for one thread at a time --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/core/Context.h"
+#include "runtime/core/Checked.h"
+#include "runtime/core/DType.h"
+#include "runtime/core/Text.h"
+#include "runtime/cpu/CpuExecutor.h"
+#include "runtime/cuda/CudaExecutor.h"
+
+#include <charconv>
+#include <string_view>
+
+using namespace dlc;
+using namespace dlc::rt;
+
+template <class List> static size_t sizeOf(const List *list) { return list ? list->size() : 0; }
+
+/// The ordinal in "cuda" or "cuda:1"; -1 where `device` is neither.
+static int cudaOrdinal(std::string_view device) {
+  if (device == "cuda")
+    return 0;
+  if (!device.starts_with("cuda:"))
+    return -1;
+  device.remove_prefix(5);
+  int ordinal = -1;
+  auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), ordinal);
+  return error == std::errc() && end == device.data() + device.size() ? ordinal : -1;
+}
+
+static Expected<std::unique_ptr<Executor>> openDevice(Module &module, const std::string &device,
+                                                      const ExecutorOptions &options) {
+  if (device == "cpu")
+    return cpu::createExecutor(module, options);
+  if (int ordinal = cudaOrdinal(device); ordinal >= 0)
+    return cuda::createExecutor(module, ordinal, options);
+  if (device != "auto")
+    return Status(DLC_USAGE,
+                  text("unknown device ", quoted(device), "; expected cpu, cuda, cuda:N or auto"));
+
+  std::string whyNot = "the module has no CUDA program";
+  if (module.program(schema::Target::cuda)) {
+    Expected<std::unique_ptr<Executor>> made = cuda::createExecutor(module, 0, options);
+    // Where CUDA is there and fails, its error matters more than a slow answer from the CPU.
+    if (!made.failed() || made.status().code() != DLC_UNSUPPORTED ||
+        !module.program(schema::Target::cpu))
+      return made;
+    whyNot = made.status().message();
+  }
+  Expected<std::unique_ptr<Executor>> made = cpu::createExecutor(module, options);
+  if (made.failed())
+    return Status(made.status().code(), text("no device can run the module. cuda: ", whyNot,
+                                             ". cpu: ", made.status().message()));
+  return made;
+}
+
+Expected<std::unique_ptr<Context>> Context::create(std::shared_ptr<Module> module,
+                                                   const std::string &device,
+                                                   const ExecutorOptions &options) {
+  Expected<std::unique_ptr<Executor>> executor = openDevice(*module, device, options);
+  if (executor.failed())
+    return executor.status();
+  return std::unique_ptr<Context>(new Context(std::move(module), executor.take(), options.profile));
+}
+
+static Status checkArray(const schema::Value &value, const char *kind, const HostArray &array) {
+  std::string name = text(kind, " ", quoted(value.name()->string_view()));
+  if (array.dtype != toC(value.dtype()))
+    return {DLC_USAGE, text(name, ": expected ", nameOf(value.dtype()), ", got ",
+                            dlc_dtype_name(array.dtype))};
+  int64_t needed = bytesOf(value.dtype());
+  for (int64_t extent : array.dims)
+    if (extent < 0 || !checkedMul(needed, extent, needed))
+      return {DLC_USAGE, text(name, ": its size is negative or overflows 64 bits")};
+  if (array.bytes < static_cast<uint64_t>(needed))
+    return {DLC_USAGE,
+            text(name, ": its dims need ", needed, " bytes, the array has ", array.bytes)};
+  if (!array.data && needed > 0)
+    return {DLC_USAGE, text(name, ": its data pointer is null")};
+  return {};
+}
+
+static std::vector<Dims> dimsOf(const std::vector<HostArray> &arrays) {
+  std::vector<Dims> dims;
+  for (const HostArray &array : arrays)
+    dims.push_back(array.dims);
+  return dims;
+}
+
+Status Context::bind(const std::vector<HostArray> &inputs) {
+  size_t count = sizeOf(owner->table().inputs());
+  for (size_t i = 0; i < std::min(count, inputs.size()); ++i) {
+    const schema::Value &value = *owner->table().inputs()->Get(i);
+    if (inputs[i].dtype != toC(value.dtype()))
+      return {DLC_USAGE, text("input ", quoted(value.name()->string_view()), ": expected ",
+                              owner->describe(value), ", got ", dlc_dtype_name(inputs[i].dtype))};
+  }
+  std::vector<Dims> dims = dimsOf(inputs);
+  if (isBound && dims == boundInputs)
+    return {};
+  isBound = false;
+  Expected<Binding> binding = bindShapes(*owner, dims);
+  if (binding.failed())
+    return binding.status();
+  DLC_TRY(device->bind(*binding));
+  bound = binding.take();
+  boundInputs = std::move(dims);
+  isBound = true;
+  return {};
+}
+
+/// A bool is 0 or 1: kernels take other bytes for nothing sensible.
+static Status checkBools(const schema::Value &value, const HostArray &array) {
+  if (value.dtype() != schema::DType::boolean)
+    return {};
+  size_t count = 1;
+  for (int64_t extent : array.dims)
+    count *= static_cast<size_t>(extent);
+  auto *bytes = static_cast<const uint8_t *>(array.data);
+  for (size_t i = 0; i < count; ++i)
+    if (bytes[i] > 1)
+      return {DLC_USAGE, text("input ", quoted(value.name()->string_view()), ": element ", i,
+                              " is ", bytes[i], "; a bool is 0 or 1")};
+  return {};
+}
+
+Status Context::checkInputs(const std::vector<HostArray> &inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const schema::Value &value = *owner->table().inputs()->Get(i);
+    DLC_TRY(checkArray(value, "input", inputs[i]));
+    DLC_TRY(checkBools(value, inputs[i]));
+  }
+  return {};
+}
+
+Status Context::checkOutputs(const std::vector<HostArray> &outputs) const {
+  size_t count = sizeOf(owner->table().outputs());
+  if (outputs.size() != count)
+    return {DLC_USAGE, text("expected ", count, count == 1 ? " output" : " outputs", ", got ",
+                            outputs.size())};
+  for (size_t i = 0; i < count; ++i) {
+    const schema::Value &value = *owner->table().outputs()->Get(i);
+    std::string name = text("output ", quoted(value.name()->string_view()));
+    if (outputs[i].dims.size() != bound.outputs[i].size())
+      return {DLC_USAGE, text(name, ": expected ", bound.outputs[i].size(), " dims, got ",
+                              outputs[i].dims.size())};
+    for (size_t dim = 0; dim < outputs[i].dims.size(); ++dim)
+      if (outputs[i].dims[dim] != bound.outputs[i][dim])
+        return {DLC_USAGE, text(name, ", dim ", dim, ": expected ", bound.outputs[i][dim], ", got ",
+                                outputs[i].dims[dim])};
+    DLC_TRY(checkArray(value, "output", outputs[i]));
+  }
+  return {};
+}
+
+Status Context::run(const std::vector<HostArray> &inputs, const std::vector<HostArray> &outputs) {
+  DLC_TRY(bind(inputs));
+  DLC_TRY(checkInputs(inputs));
+  DLC_TRY(checkOutputs(outputs));
+  std::vector<const void *> in;
+  std::vector<void *> out;
+  for (const HostArray &array : inputs)
+    in.push_back(array.data);
+  for (const HostArray &array : outputs)
+    out.push_back(array.data);
+  return device->run(in, out);
+}

@@ -1,0 +1,57 @@
+//===- Context.h - A module on a device, for one thread at a time ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_CORE_CONTEXT_H
+#define DLC_RUNTIME_CORE_CONTEXT_H
+
+#include "runtime/core/Executor.h"
+#include "runtime/core/Module.h"
+#include "runtime/core/ShapeBinder.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlc::rt {
+
+/// An array as the caller describes it.
+struct HostArray {
+  dlc_dtype dtype;
+  Dims dims;
+  void *data;
+  size_t bytes;
+};
+
+class Context {
+public:
+  /// `device`: "cpu", "cuda", "cuda:1" or "auto".
+  static Expected<std::unique_ptr<Context>>
+  create(std::shared_ptr<Module> module, const std::string &device, const ExecutorOptions &options);
+
+  /// Data pointers are not looked at.
+  Status bind(const std::vector<HostArray> &inputs);
+  Status run(const std::vector<HostArray> &inputs, const std::vector<HostArray> &outputs);
+
+  /// Null before the first successful bind.
+  const Binding *binding() const { return isBound ? &bound : nullptr; }
+  const Module &module() const { return *owner; }
+  const Executor &executor() const { return *device; }
+  bool isProfiled() const { return profiled; }
+
+private:
+  Context(std::shared_ptr<Module> module, std::unique_ptr<Executor> executor, bool profiled)
+      : owner(std::move(module)), device(std::move(executor)), profiled(profiled) {}
+  Status checkInputs(const std::vector<HostArray> &inputs) const;
+  Status checkOutputs(const std::vector<HostArray> &outputs) const;
+
+  std::shared_ptr<Module> owner; // outlives the executor, which refers to it
+  std::unique_ptr<Executor> device;
+  bool profiled;
+  bool isBound = false;
+  std::vector<Dims> boundInputs;
+  Binding bound;
+};
+
+} // namespace dlc::rt
+
+#endif // DLC_RUNTIME_CORE_CONTEXT_H

@@ -1,0 +1,44 @@
+//===- Executor.h - What a device does for a context ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_CORE_EXECUTOR_H
+#define DLC_RUNTIME_CORE_EXECUTOR_H
+
+#include "runtime/core/ShapeBinder.h"
+#include "runtime/core/Status.h"
+
+#include <string>
+#include <vector>
+
+namespace dlc::rt {
+
+struct ExecutorOptions {
+  int threads = 0;
+  bool checked = false;
+  bool profile = false;
+};
+
+/// One context's side of a device: its arena, its stream. Used by one thread at a time.
+class Executor {
+public:
+  virtual ~Executor() = default;
+
+  /// Plans and allocates for these shapes. After a failure nothing is bound.
+  virtual Status bind(const Binding &binding) = 0;
+  /// Runs the main program on dense row-major host arrays of the bound shapes, in the module's order.
+  virtual Status run(const std::vector<const void *> &inputs,
+                     const std::vector<void *> &outputs) = 0;
+
+  virtual const std::string &device() const = 0;
+  virtual dlc_memory_info memory() const = 0;
+
+  /// The commands of the last run, where profiling was asked for.
+  const std::vector<dlc_profile_entry> &profile() const { return profileEntries; }
+
+protected:
+  std::vector<dlc_profile_entry> profileEntries;
+};
+
+} // namespace dlc::rt
+
+#endif // DLC_RUNTIME_CORE_EXECUTOR_H

@@ -1,0 +1,37 @@
+//===- FileBytes.h - The bytes of a module: a mapped file or a copy -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_CORE_FILEBYTES_H
+#define DLC_RUNTIME_CORE_FILEBYTES_H
+
+#include "runtime/core/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dlc::rt {
+
+/// Read-only bytes at a page-aligned address. Move-only. A mapped file is read as it is used; one that
+/// is replaced by rename, as `dlc compile` does, stays whole.
+class FileBytes {
+public:
+  static Expected<FileBytes> map(const char *path);
+  static Expected<FileBytes> copy(const void *data, size_t bytes);
+
+  FileBytes(FileBytes &&other) noexcept;
+  FileBytes &operator=(FileBytes &&other) noexcept;
+  ~FileBytes();
+
+  const uint8_t *data() const { return base; }
+  size_t size() const { return count; }
+
+private:
+  FileBytes(const uint8_t *base, size_t count) : base(base), count(count) {}
+
+  const uint8_t *base = nullptr;
+  size_t count = 0;
+};
+
+} // namespace dlc::rt
+
+#endif // DLC_RUNTIME_CORE_FILEBYTES_H

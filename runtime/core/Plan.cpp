@@ -1,0 +1,216 @@
+//===- Plan.cpp - A program under bound shapes: places, sizes, launches ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/core/Plan.h"
+#include "runtime/core/Arena.h"
+#include "runtime/core/Checked.h"
+#include "runtime/core/DType.h"
+#include "runtime/core/Text.h"
+#include "runtime/schema/KernelAbi.h"
+
+#include <algorithm>
+
+using namespace dlc;
+using namespace dlc::rt;
+using schema::Storage;
+
+namespace {
+
+template <class List> size_t sizeOf(const List *list) { return list ? list->size() : 0; }
+
+class Planner {
+public:
+  Planner(const schema::Program &program, const std::vector<int64_t> &values, Phase phase,
+          Interface interface)
+      : program(program), values(values), phase(phase), interface(interface) {}
+
+  Expected<Plan> run() {
+    for (uint32_t i = 0; i < sizeOf(program.buffers()); ++i)
+      DLC_TRY(addBuffer(i));
+    DLC_TRY(place());
+    auto *commands = phase == Phase::init ? program.init() : program.main();
+    for (size_t i = 0; i < sizeOf(commands); ++i)
+      DLC_TRY(addCommand(*commands->Get(i), i));
+    return std::move(plan);
+  }
+
+private:
+  static Status refuse(std::string message) { return {DLC_INCOMPATIBLE, std::move(message)}; }
+
+  /// Bytes that the buffer's dims and layout need; false on overflow or a negative dim.
+  bool neededBytes(const schema::Buffer &buffer, int64_t &bytes) const {
+    bytes = bytesOf(buffer.dtype());
+    for (size_t i = 0; i < sizeOf(buffer.dims()); ++i) {
+      int64_t extent = values[buffer.dims()->Get(i)];
+      if (extent < 0)
+        return false;
+      if (static_cast<int>(i) == buffer.tile_dim() && !checkedAlign(extent, buffer.tile(), extent))
+        return false;
+      if (!checkedMul(bytes, extent, bytes))
+        return false;
+    }
+    return true;
+  }
+
+  Status addBuffer(uint32_t i) {
+    const schema::Buffer &buffer = *program.buffers()->Get(i);
+    PlannedBuffer planned{buffer.storage(), i, buffer.index(), values[buffer.bytes()]};
+    if (buffer.storage() == Storage::view) {
+      const PlannedBuffer &base = plan.buffers[buffer.index()];
+      if (isPlanned(base.storage) && planned.bytes > base.bytes)
+        return refuse(
+            text("buffer ", i, " views ", planned.bytes, " bytes of a buffer of ", base.bytes));
+      planned.storage = base.storage;
+      planned.root = base.root;
+      planned.index = base.index;
+    }
+    int64_t needed;
+    bool exact = planned.storage == Storage::input || planned.storage == Storage::output;
+    if (isPlanned(planned.storage) && (!neededBytes(buffer, needed) || planned.bytes < needed ||
+                                       (exact && planned.root == i && planned.bytes != needed)))
+      return refuse(
+          text("buffer ", i, ": its size, ", planned.bytes, " bytes, does not fit its dims"));
+    plan.buffers.push_back(planned);
+    return {};
+  }
+
+  /// The init program runs before shapes are known: only what does not depend on them has a size.
+  bool isPlanned(Storage storage) const {
+    return phase == Phase::main || storage == Storage::weight || storage == Storage::persistent;
+  }
+
+  Status place() {
+    std::vector<uint32_t> placed;
+    std::vector<Lifetime> requests;
+    uint32_t lastCommand =
+        sizeOf(program.main()) ? static_cast<uint32_t>(program.main()->size() - 1) : 0;
+    for (uint32_t i = 0; i < plan.buffers.size(); ++i) {
+      PlannedBuffer &planned = plan.buffers[i];
+      const schema::Buffer &buffer = *program.buffers()->Get(i);
+      if (planned.root != i)
+        continue;
+      bool isInterface = planned.storage == Storage::input || planned.storage == Storage::output;
+      if (planned.storage == Storage::persistent) {
+        planned.offset = plan.persistentBytes;
+        if (!checkedAdd(plan.persistentBytes, planned.bytes, plan.persistentBytes) ||
+            !checkedAlign(plan.persistentBytes, abi::kBufferAlignment, plan.persistentBytes))
+          return refuse("the size of the persistent buffers overflows 64 bits");
+      } else if (phase == Phase::main && planned.storage == Storage::arena) {
+        placed.push_back(i);
+        requests.push_back({planned.bytes, buffer.first_use(), buffer.last_use()});
+      } else if (phase == Phase::main && isInterface && interface == Interface::arena) {
+        placed.push_back(i);
+        requests.push_back({planned.bytes, 0, lastCommand});
+      }
+    }
+    std::optional<Placement> placement = placeBuffers(requests, abi::kBufferAlignment);
+    if (!placement)
+      return refuse("the size of the buffers overflows 64 bits");
+    if (!isSound(requests, *placement, abi::kBufferAlignment))
+      return {DLC_INTERNAL,
+              "the placement of the buffers failed its check; please report this with the model"};
+    for (size_t i = 0; i < placed.size(); ++i)
+      plan.buffers[placed[i]].offset = placement->offsets[i];
+    for (PlannedBuffer &planned : plan.buffers)
+      planned.offset = plan.buffers[planned.root].offset;
+    plan.arenaBytes = placement->bytes;
+    return {};
+  }
+
+  Status addCommand(const schema::CommandEntry &entry, size_t at) {
+    PlannedCommand command;
+    Status status = entry.command_type() == schema::Command::Launch
+                        ? addLaunch(*entry.command_as_Launch(), command)
+                        : addCopy(*entry.command_as_Copy(), command);
+    if (status.failed())
+      return status.within(text("command ", at, ": "));
+    plan.commands.push_back(std::move(command));
+    return {};
+  }
+
+  Status addLaunch(const schema::Launch &launch, PlannedCommand &command) {
+    command.launch = &launch;
+    for (size_t i = 0; i < sizeOf(launch.args()); ++i) {
+      const schema::Arg &arg = *launch.args()->Get(i);
+      bool isBuffer = arg.kind() == schema::ArgKind::buffer;
+      command.args.push_back({isBuffer, isBuffer ? int64_t(arg.index()) : values[arg.index()]});
+    }
+    bool isCuda = program.target() == schema::Target::cuda;
+    for (uint32_t i = 0; i < launch.grid()->size(); ++i) {
+      command.grid[i] = values[launch.grid()->Get(i)];
+      int64_t limit = !isCuda ? INT64_MAX : i == 0 ? INT32_MAX : 65535;
+      if (command.grid[i] < 0 || command.grid[i] > limit)
+        return refuse(text("its grid has ", command.grid[i], " blocks on axis ", i,
+                           "; expected 0 to ", limit));
+      command.skip |= command.grid[i] == 0;
+    }
+    command.scratchBytes = values[launch.scratch_bytes()];
+    if (command.scratchBytes < 0 ||
+        !checkedAlign(command.scratchBytes, abi::kBufferAlignment, command.scratchBytes))
+      return refuse(text("it asks for ", command.scratchBytes, " bytes of scratch"));
+    plan.scratchBytes = std::max(plan.scratchBytes, command.scratchBytes);
+    const schema::Kernel &kernel = *program.kernels()->Get(launch.kernel());
+    command.flops = values[kernel.flops()];
+    command.bytes = values[kernel.bytes()];
+    return {};
+  }
+
+  Status addCopy(const schema::Copy &copy, PlannedCommand &command) {
+    command.source = copy.source();
+    command.target = copy.target();
+    int64_t bytes = plan.buffers[copy.source()].bytes;
+    if (bytes != plan.buffers[copy.target()].bytes)
+      return refuse(
+          text("it copies ", bytes, " bytes to a buffer of ", plan.buffers[copy.target()].bytes));
+    command.bytes = 2 * bytes;
+    command.skip = bytes == 0;
+    return {};
+  }
+
+  const schema::Program &program;
+  const std::vector<int64_t> &values;
+  Phase phase;
+  Interface interface;
+  Plan plan;
+};
+
+} // namespace
+
+Expected<Plan> dlc::rt::planProgram(const schema::Program &program,
+                                    const std::vector<int64_t> &values, Phase phase,
+                                    Interface interface) {
+  return Planner(program, values, phase, interface).run();
+}
+
+std::string dlc::rt::describeKernel(const schema::Kernel &kernel) {
+  std::string out = text("kernel ", quoted(kernel.name()->string_view()));
+  if (sizeOf(kernel.lines()))
+    out += text(" (", kernel.lines()->Get(0)->string_view(), ")");
+  return out;
+}
+
+std::string dlc::rt::describeBuffer(const Module &module, const schema::Program &program,
+                                    const std::vector<int64_t> &values, uint32_t index) {
+  const schema::Buffer &buffer = *program.buffers()->Get(index);
+  std::string out = text("buffer ", index, " (");
+  switch (buffer.storage()) {
+  case Storage::input:
+    out +=
+        text("input ", quoted(module.table().inputs()->Get(buffer.index())->name()->string_view()));
+    break;
+  case Storage::output:
+    out += text("output ",
+                quoted(module.table().outputs()->Get(buffer.index())->name()->string_view()));
+    break;
+  case Storage::weight:
+    out += text("weight ",
+                quoted(module.table().weights()->Get(buffer.index())->name()->string_view()));
+    break;
+  default:
+    out += schema::EnumNameStorage(buffer.storage());
+  }
+  out += text(", ", nameOf(buffer.dtype()), "[");
+  for (size_t i = 0; i < sizeOf(buffer.dims()); ++i)
+    out += text(i ? "," : "", values[buffer.dims()->Get(i)]);
+  return out + text("], ", values[buffer.bytes()], " bytes)");
+}

@@ -1,0 +1,65 @@
+//===- Plan.h - A program under bound shapes: places, sizes, launches -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What CPU and CUDA share of running a program. A plan holds numbers only; the device turns offsets into
+// addresses and launches into calls.
+//===--------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_CORE_PLAN_H
+#define DLC_RUNTIME_CORE_PLAN_H
+
+#include "runtime/core/Module.h"
+#include "runtime/core/Status.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace dlc::rt {
+
+struct PlannedBuffer {
+  schema::Storage storage; ///< of the root: never `view`
+  uint32_t root;           ///< the buffer whose bytes these are; itself where it is no view
+  uint32_t index;          ///< of the root: in the module's list of inputs, outputs or weights
+  int64_t bytes;
+  int64_t offset = 0; ///< of the root in the arena (arena) or in the persistent block (persistent)
+};
+
+struct PlannedArg {
+  bool isBuffer;
+  int64_t value; ///< index of the buffer, or the dim itself
+};
+
+struct PlannedCommand {
+  const schema::Launch *launch = nullptr; ///< null: a copy
+  bool skip = false;                      ///< nothing to do under these shapes
+  std::vector<PlannedArg> args;
+  int64_t grid[3] = {1, 1, 1};     ///< cpu: tiles, 1, 1
+  int64_t scratchBytes = 0;        ///< cpu: for each thread. cuda: dynamic shared memory
+  uint32_t source = 0, target = 0; ///< copy
+  int64_t flops = 0, bytes = 0;
+};
+
+struct Plan {
+  std::vector<PlannedBuffer> buffers;
+  std::vector<PlannedCommand> commands;
+  int64_t arenaBytes = 0, persistentBytes = 0, scratchBytes = 0;
+};
+
+enum class Phase { init, main };
+
+/// Where inputs and outputs live while a program runs.
+enum class Interface { callerMemory, arena };
+
+/// Evaluates `program` under `values` (of the module's expressions; for `init` under any values) and
+/// places its buffers. DLC_INCOMPATIBLE where the file contradicts itself under these shapes.
+Expected<Plan> planProgram(const schema::Program &program, const std::vector<int64_t> &values,
+                           Phase phase, Interface interface);
+
+/// "kernel 'conv1' (model.dl:14:9)", for messages.
+std::string describeKernel(const schema::Kernel &kernel);
+/// "buffer 3 (input 'x', f32[8,1,28,28], 25088 bytes)", for messages.
+std::string describeBuffer(const Module &module, const schema::Program &program,
+                           const std::vector<int64_t> &values, uint32_t index);
+
+} // namespace dlc::rt
+
+#endif // DLC_RUNTIME_CORE_PLAN_H

@@ -1,0 +1,203 @@
+//===- CpuExecutor.cpp - A context that runs on the CPU ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels read inputs and write outputs in the caller's memory where that is aligned to
+// abi::kBufferAlignment and overlaps no other array of the call; else through a staging copy.
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/cpu/CpuExecutor.h"
+#include "runtime/core/Text.h"
+#include "runtime/cpu/CpuProgram.h"
+
+#include <cstring>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace dlc;
+using namespace dlc::cpu;
+using rt::Status;
+using schema::Storage;
+
+namespace {
+
+/// The caller may have flush-to-zero or another rounding mode set; the model's bits must not depend on it.
+class IeeeArithmetic {
+#if defined(__x86_64__)
+public:
+  IeeeArithmetic() : saved(_mm_getcsr()) { _mm_setcsr(0x1f80); }
+  ~IeeeArithmetic() { _mm_setcsr(saved); }
+
+private:
+  unsigned saved;
+#endif
+};
+
+class CpuExecutor : public rt::Executor {
+public:
+  CpuExecutor(const rt::Module &module, std::shared_ptr<CpuProgram> shared,
+              std::shared_ptr<ThreadPool> pool, bool profiled)
+      : program(std::move(shared)),
+        runner(module, program->program(), program->kernels(), pool, program->isChecked()),
+        profiled(profiled), name(rt::text("cpu (", program->isa(), ", ", pool->size(),
+                                          pool->size() == 1 ? " thread" : " threads",
+                                          program->isChecked() ? ", checked)" : ")")) {}
+
+  const std::string &device() const override { return name; }
+
+  dlc_memory_info memory() const override {
+    return {sizeof(dlc_memory_info), program->weightBytes(), plan.persistentBytes, plan.arenaBytes,
+            runner.scratchBytes()};
+  }
+
+  Status bind(const rt::Binding &binding) override {
+    rt::Expected<rt::Plan> planned = planProgram(program->program(), binding.values,
+                                                 rt::Phase::main, rt::Interface::callerMemory);
+    if (planned.failed())
+      return planned.status();
+    plan = planned.take();
+    values = binding.values;
+    addresses.of.assign(plan.buffers.size(), nullptr);
+    addresses.guards.assign(program->isChecked() ? plan.buffers.size() : 0, nullptr);
+    program->resolve(plan, addresses);
+    DLC_TRY(runner.reserve(plan));
+    return program->isChecked() ? guardBuffers() : placeArena();
+  }
+
+  Status run(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) override {
+    IeeeArithmetic ieee;
+    profileEntries.clear();
+    DLC_TRY(program->isChecked() ? fillGuarded(inputs) : useCallerMemory(inputs, outputs));
+    DLC_TRY(runner.run(plan, values, addresses, profiled ? &profileEntries : nullptr));
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const rt::PlannedBuffer &buffer = plan.buffers[i];
+      if (isRoot(i) && buffer.storage == Storage::output &&
+          addresses.of[i] != outputs[buffer.index] && buffer.bytes)
+        std::memcpy(outputs[buffer.index], addresses.of[i], buffer.bytes);
+    }
+    return {};
+  }
+
+private:
+  bool isRoot(size_t i) const { return plan.buffers[i].root == i; }
+  static bool isInterface(const rt::PlannedBuffer &buffer) {
+    return buffer.storage == Storage::input || buffer.storage == Storage::output;
+  }
+
+  Status placeArena() {
+    DLC_TRY(arena.reserve(plan.arenaBytes, "the activations"));
+    for (size_t i = 0; i < plan.buffers.size(); ++i)
+      if (plan.buffers[i].storage == Storage::arena)
+        addresses.of[i] = arena.data() + plan.buffers[i].offset;
+    staging.clear();
+    staging.resize(plan.buffers.size());
+    return {};
+  }
+
+  /// Checked mode: every buffer but those of the program gets a mapping of its own.
+  Status guardBuffers() {
+    guarded.clear();
+    guarded.resize(plan.buffers.size());
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const rt::PlannedBuffer &buffer = plan.buffers[i];
+      if (!isInterface(buffer) && buffer.storage != Storage::arena)
+        continue;
+      if (isRoot(i)) {
+        rt::Expected<GuardedBuffer> made = GuardedBuffer::create(buffer.bytes);
+        if (made.failed())
+          return made.status();
+        guarded[i] = made.take();
+      }
+      addresses.of[i] = guarded[buffer.root].data();
+      addresses.guards[i] = &guarded[buffer.root];
+    }
+    return {};
+  }
+
+  Status fillGuarded(const std::vector<const void *> &inputs) {
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const rt::PlannedBuffer &buffer = plan.buffers[i];
+      if (!isRoot(i) || !guarded[i].data())
+        continue;
+      guarded[i].setWritable(true);
+      if (buffer.storage != Storage::input) {
+        guarded[i].poison();
+        continue;
+      }
+      if (buffer.bytes)
+        std::memcpy(guarded[i].data(), inputs[buffer.index], buffer.bytes);
+      guarded[i].setWritable(false);
+    }
+    return {};
+  }
+
+  Status useCallerMemory(const std::vector<const void *> &inputs,
+                         const std::vector<void *> &outputs) {
+    ranges.clear();
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const rt::PlannedBuffer &buffer = plan.buffers[i];
+      if (!isRoot(i) || !isInterface(buffer))
+        continue;
+      bool isOutput = buffer.storage == Storage::output;
+      auto *theirs = static_cast<uint8_t *>(isOutput ? outputs[buffer.index]
+                                                     : const_cast<void *>(inputs[buffer.index]));
+      ranges.push_back({theirs, theirs + buffer.bytes, isOutput, static_cast<uint32_t>(i)});
+    }
+    for (const Range &range : ranges) {
+      uint8_t *place = range.begin;
+      int64_t bytes = range.end - range.begin;
+      if (!place || reinterpret_cast<uintptr_t>(place) % abi::kBufferAlignment ||
+          (range.isOutput && isShared(range))) {
+        DLC_TRY(staging[range.buffer].reserve(std::max<int64_t>(bytes, 1),
+                                              "the staging copies of inputs and outputs"));
+        place = staging[range.buffer].data();
+        if (!range.isOutput && bytes)
+          std::memcpy(place, range.begin, bytes);
+      }
+      addresses.of[range.buffer] = place;
+    }
+    for (size_t i = 0; i < plan.buffers.size(); ++i)
+      if (isInterface(plan.buffers[i]))
+        addresses.of[i] = addresses.of[plan.buffers[i].root];
+    return {};
+  }
+
+  struct Range {
+    uint8_t *begin, *end;
+    bool isOutput;
+    uint32_t buffer;
+  };
+  /// Whether an output overlaps another array of the call: a kernel would destroy what a later one reads.
+  bool isShared(const Range &range) const {
+    for (const Range &other : ranges)
+      if (other.buffer != range.buffer && other.begin < range.end && range.begin < other.end)
+        return true;
+    return false;
+  }
+
+  std::shared_ptr<CpuProgram> program;
+  CommandRunner runner;
+  bool profiled;
+  std::string name;
+  rt::Plan plan;
+  std::vector<int64_t> values;
+  Addresses addresses;
+  HostBlock arena;
+  std::vector<HostBlock> staging;     ///< by buffer
+  std::vector<GuardedBuffer> guarded; ///< checked mode: by buffer
+  std::vector<Range> ranges;
+};
+
+} // namespace
+
+rt::Expected<std::unique_ptr<rt::Executor>>
+dlc::cpu::createExecutor(rt::Module &module, const rt::ExecutorOptions &options) {
+  int threads = options.threads > 0 ? options.threads : availableThreads();
+  std::shared_ptr<ThreadPool> pool = ThreadPool::shared(threads);
+  IeeeArithmetic ieee;
+  rt::Expected<std::shared_ptr<CpuProgram>> program =
+      CpuProgram::get(module, pool, options.checked);
+  if (program.failed())
+    return program.status();
+  return std::unique_ptr<rt::Executor>(
+      std::make_unique<CpuExecutor>(module, program.take(), std::move(pool), options.profile));
+}

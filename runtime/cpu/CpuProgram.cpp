@@ -1,0 +1,120 @@
+//===- CpuProgram.cpp - A module's program made ready for this processor ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/cpu/CpuProgram.h"
+#include "runtime/core/Text.h"
+#include "runtime/cpu/FaultGuard.h"
+#include "runtime/cpu/Isa.h"
+
+#include <cstring>
+
+using namespace dlc;
+using namespace dlc::cpu;
+using rt::Status;
+using schema::Storage;
+
+rt::Expected<std::shared_ptr<CpuProgram>>
+CpuProgram::get(rt::Module &module, std::shared_ptr<ThreadPool> pool, bool checked) {
+  const schema::Program *table = module.program(schema::Target::cpu);
+  if (!table)
+    return Status(DLC_UNSUPPORTED,
+                  "the module has no program for the CPU: compile it with '--target cpu'");
+  rt::Expected<uint32_t> choice = chooseImage(*table);
+  bool hasKernels = table->kernels() && table->kernels()->size();
+  if (choice.failed() && hasKernels)
+    return choice.status();
+  std::string isa = hasKernels ? table->cpu_images()->Get(*choice)->isa()->str() : "no kernels";
+  auto prepare = [&]() -> rt::Expected<std::shared_ptr<rt::PreparedProgram>> {
+    const schema::CpuImage *image = hasKernels ? table->cpu_images()->Get(*choice) : nullptr;
+    rt::Expected<CodeImage> code = image ? CodeImage::load(*image, module.bytes(*image->code()))
+                                         : rt::Expected<CodeImage>(CodeImage::empty());
+    if (code.failed())
+      return code.status();
+    std::shared_ptr<CpuProgram> made(new CpuProgram(module, *table, code.take(), checked));
+    made->isaName = isa;
+    for (size_t i = 0; hasKernels && i < table->kernels()->size(); ++i)
+      made->entries.push_back(
+          made->image.kernel(table->kernels()->Get(i)->cpu()->Get(*choice)->entry()));
+    DLC_TRY(made->prepare(std::move(pool)));
+    return std::shared_ptr<rt::PreparedProgram>(std::move(made));
+  };
+  auto prepared = module.prepared(rt::text("cpu ", isa, checked ? " checked" : ""), prepare);
+  if (prepared.failed())
+    return prepared.status();
+  return std::static_pointer_cast<CpuProgram>(*prepared);
+}
+
+Status CpuProgram::prepare(std::shared_ptr<ThreadPool> pool) {
+  if (checked)
+    installFaultHandler();
+  // The init program depends on no symbol, so any values serve.
+  std::vector<int64_t> symbols, values;
+  if (module.table().symbols())
+    for (const schema::Symbol *symbol : *module.table().symbols())
+      symbols.push_back(symbol->min());
+  module.expressions().evaluate(symbols, module.expressions().size(), values);
+  rt::Expected<rt::Plan> plan =
+      planProgram(table, values, rt::Phase::init, rt::Interface::callerMemory);
+  if (plan.failed())
+    return plan.status().within("init program: ");
+
+  for (const rt::PlannedBuffer &buffer : plan->buffers)
+    if (buffer.storage == Storage::weight && buffer.root == &buffer - plan->buffers.data())
+      bytesOfWeights += buffer.bytes;
+  DLC_TRY(checked ? guardBuffers(*plan)
+                  : persistent.reserve(plan->persistentBytes, "the prepared weights"));
+  if (plan->commands.empty())
+    return {};
+
+  Addresses addresses;
+  addresses.of.resize(plan->buffers.size());
+  addresses.guards.resize(checked ? plan->buffers.size() : 0);
+  resolve(*plan, addresses);
+  CommandRunner runner(module, table, entries, std::move(pool), checked);
+  DLC_TRY(runner.reserve(*plan));
+  DLC_TRY(runner.run(*plan, values, addresses, nullptr).within("init program: "));
+  for (size_t i = 0; i < guarded.size(); ++i)
+    if (plan->buffers[i].root == i && plan->buffers[i].storage == Storage::persistent)
+      guarded[i].setWritable(false);
+  return {};
+}
+
+Status CpuProgram::guardBuffers(const rt::Plan &plan) {
+  guarded.resize(plan.buffers.size());
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const rt::PlannedBuffer &buffer = plan.buffers[i];
+    if (buffer.root != i ||
+        (buffer.storage != Storage::weight && buffer.storage != Storage::persistent))
+      continue;
+    rt::Expected<GuardedBuffer> made = GuardedBuffer::create(buffer.bytes);
+    if (made.failed())
+      return made.status();
+    guarded[i] = made.take();
+    if (buffer.storage == Storage::persistent) {
+      guarded[i].poison();
+      continue;
+    }
+    const schema::Weight &weight = *module.table().weights()->Get(buffer.index);
+    std::memcpy(guarded[i].data(), module.bytes(*weight.data()), buffer.bytes);
+    guarded[i].setWritable(false);
+  }
+  return {};
+}
+
+void CpuProgram::resolve(const rt::Plan &plan, Addresses &addresses) const {
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const rt::PlannedBuffer &buffer = plan.buffers[i];
+    if (buffer.storage != Storage::weight && buffer.storage != Storage::persistent)
+      continue;
+    if (checked) {
+      addresses.of[i] = guarded[buffer.root].data();
+      addresses.guards[i] = &guarded[buffer.root];
+    } else if (buffer.storage == Storage::persistent) {
+      addresses.of[i] = persistent.data() + buffer.offset;
+    } else {
+      // Mapped from the file and read-only; kernels take one pointer type for all buffers.
+      const schema::Weight &weight = *module.table().weights()->Get(buffer.index);
+      addresses.of[i] = const_cast<uint8_t *>(module.bytes(*weight.data()));
+    }
+  }
+}

@@ -1,0 +1,55 @@
+//===- CpuProgram.h - A module's program made ready for this processor ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_CPU_CPUPROGRAM_H
+#define DLC_RUNTIME_CPU_CPUPROGRAM_H
+
+#include "runtime/core/Module.h"
+#include "runtime/cpu/CodeImage.h"
+#include "runtime/cpu/CommandRunner.h"
+#include "runtime/cpu/GuardedBuffer.h"
+#include "runtime/cpu/HostBlock.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlc::cpu {
+
+/// What all contexts of a module share: code, weights, and what the init program made of them.
+class CpuProgram : public rt::PreparedProgram {
+public:
+  /// The module's prepared program; loads the code and runs the init program the first time. Checked
+  /// and unchecked contexts do not share one.
+  static rt::Expected<std::shared_ptr<CpuProgram>>
+  get(rt::Module &module, std::shared_ptr<ThreadPool> pool, bool checked);
+
+  const schema::Program &program() const { return table; }
+  const std::vector<abi::CpuKernel> &kernels() const { return entries; }
+  const std::string &isa() const { return isaName; }
+  bool isChecked() const { return checked; }
+  int64_t weightBytes() const { return bytesOfWeights; }
+
+  /// Sets the addresses of weights and persistent buffers and of their views.
+  void resolve(const rt::Plan &plan, Addresses &addresses) const;
+
+private:
+  CpuProgram(const rt::Module &module, const schema::Program &table, CodeImage image, bool checked)
+      : module(module), table(table), image(std::move(image)), checked(checked) {}
+  rt::Status prepare(std::shared_ptr<ThreadPool> pool);
+  rt::Status guardBuffers(const rt::Plan &plan);
+
+  const rt::Module &module; ///< owns this
+  const schema::Program &table;
+  CodeImage image;
+  bool checked;
+  std::string isaName;
+  std::vector<abi::CpuKernel> entries;
+  HostBlock persistent;
+  std::vector<GuardedBuffer> guarded; ///< checked mode: weights and persistent buffers, by buffer
+  int64_t bytesOfWeights = 0;
+};
+
+} // namespace dlc::cpu
+
+#endif // DLC_RUNTIME_CPU_CPUPROGRAM_H

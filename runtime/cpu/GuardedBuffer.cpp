@@ -1,0 +1,74 @@
+//===- GuardedBuffer.cpp - A buffer between pages that must not be touched -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/cpu/GuardedBuffer.h"
+#include "runtime/core/Text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace dlc;
+using namespace dlc::cpu;
+
+/// As float: a NaN, so that a value read from before a buffer shows in the result.
+static constexpr uint8_t kFrontPattern = 0xfe;
+static constexpr uint8_t kPoison = 0xff;
+
+static size_t pageSize() {
+  static const size_t size = sysconf(_SC_PAGESIZE);
+  return size;
+}
+
+rt::Expected<GuardedBuffer> GuardedBuffer::create(int64_t bytes) {
+  const size_t page = pageSize();
+  // At least one page, so that an empty buffer has an address too.
+  size_t usable = std::max<size_t>(page, (bytes + page - 1) / page * page);
+  GuardedBuffer buffer;
+  void *base = mmap(nullptr, usable + 2 * page, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED ||
+      mprotect(static_cast<uint8_t *>(base) + page, usable, PROT_READ | PROT_WRITE) != 0)
+    return rt::Status(DLC_DEVICE,
+                      rt::text("cannot allocate a guarded buffer of ", rt::byteCount(bytes)));
+  buffer.mapping = static_cast<uint8_t *>(base);
+  buffer.mapped = usable + 2 * page;
+  buffer.start = buffer.mapping + page + usable - bytes;
+  buffer.bytes = bytes;
+  std::memset(buffer.mapping + page, kFrontPattern, usable - bytes);
+  return buffer;
+}
+
+GuardedBuffer::GuardedBuffer(GuardedBuffer &&other) noexcept { *this = std::move(other); }
+
+GuardedBuffer &GuardedBuffer::operator=(GuardedBuffer &&other) noexcept {
+  std::swap(mapping, other.mapping);
+  std::swap(mapped, other.mapped);
+  std::swap(start, other.start);
+  std::swap(bytes, other.bytes);
+  return *this;
+}
+
+GuardedBuffer::~GuardedBuffer() {
+  if (mapping)
+    munmap(mapping, mapped);
+}
+
+void GuardedBuffer::poison() { std::memset(start, kPoison, bytes); }
+
+void GuardedBuffer::setWritable(bool writable) {
+  mprotect(mapping + pageSize(), mapped - 2 * pageSize(),
+           writable ? PROT_READ | PROT_WRITE : PROT_READ);
+}
+
+bool GuardedBuffer::isFrontIntact() const {
+  return std::all_of(mapping + pageSize(), start,
+                     [](uint8_t byte) { return byte == kFrontPattern; });
+}
+
+bool GuardedBuffer::holds(const void *address) const {
+  auto at = reinterpret_cast<uintptr_t>(address), begin = reinterpret_cast<uintptr_t>(mapping);
+  return mapping && at >= begin && at < begin + mapped;
+}
