@@ -1,0 +1,56 @@
+//===- Async.h - a thread's copies and products in flight -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dlc::emu {
+
+/// One cp.async: `bytes` to shared memory, of which `sourceBytes` come from global, the rest is 0.
+struct AsyncCopy {
+  void *shared;
+  const void *global;
+  uint32_t bytes, sourceBytes;
+};
+
+/// One wgmma, not done yet.
+struct AsyncProduct {
+  float *accumulator;
+  int n;
+  uint64_t a, b;
+  bool accumulate, isBf16;
+  int group;
+};
+
+/// An accumulator that wgmma writes: its true values. The kernel's own registers are poisoned until
+/// the last product is done, so that early reads show.
+struct HiddenAccumulator {
+  float *registers;
+  std::vector<float> values;
+  int inFlight;
+};
+
+struct AsyncState {
+  std::vector<AsyncCopy> copies;
+  /// Ends of the committed groups in `copies`.
+  std::vector<size_t> groups;
+  std::vector<AsyncProduct> products;
+  std::vector<HiddenAccumulator> accumulators;
+  /// Number of the wgmma group that is open.
+  int productGroup = 0;
+
+  bool hasProducts() const { return !products.empty(); }
+  void clear() {
+    copies.clear();
+    groups.clear();
+    products.clear();
+    accumulators.clear();
+    productGroup = 0;
+  }
+};
+
+struct Thread;
+AsyncState &asyncOf(Thread &thread);
+
+} // namespace dlc::emu

@@ -1,0 +1,218 @@
+//===- AsyncCopy.cpp - cp.async, mbarriers and TMA --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies happen as late as the program allows: cp.async at the wait for its group, TMA when nothing
+// else can run (or at a random moment). Until then the destination holds NaN, so that a missing wait
+// shows in the result, and to the checker it is unwritten.
+//===----------------------------------------------------------------------===//
+#include "test/emulator/core/Async.h"
+#include "test/emulator/core/Checker.h"
+#include "test/emulator/core/DeviceMemory.h"
+#include "test/emulator/core/TensorMap.h"
+#include "test/emulator/core/Worker.h"
+#include <cstring>
+
+namespace dlc::emu {
+
+AsyncState &asyncOf(Thread &thread) {
+  if (!thread.async)
+    thread.async = std::make_unique<AsyncState>();
+  return *thread.async;
+}
+
+static Checker *checker() { return self().home().worker->launch().checker; }
+
+//===-- mbarriers ---------------------------------------------------------===//
+// The barrier's state lives in its 64-bit word in shared memory, as on the GPU, so that overwriting
+// it is noticed: bits 0-15 arrivals to come, 16-31 arrivals a phase, 32 phase, 33-35 a mark,
+// 36-63 bytes to come, offset by 2^27.
+
+namespace {
+
+constexpr uint64_t kMark = 5;
+constexpr int64_t kBytesBias = 1 << 27;
+
+struct Mbarrier {
+  uint32_t pending, count, phase;
+  int64_t bytes;
+
+  static bool isMarked(uint64_t word) { return (word >> 33 & 7) == kMark; }
+  static Mbarrier read(uint64_t word) {
+    return {uint32_t(word & 0xffff), uint32_t(word >> 16 & 0xffff), uint32_t(word >> 32 & 1),
+            int64_t(word >> 36) - kBytesBias};
+  }
+  uint64_t word() const {
+    return uint64_t(pending) | uint64_t(count) << 16 | uint64_t(phase) << 32 | kMark << 33 |
+           uint64_t(bytes + kBytesBias) << 36;
+  }
+};
+
+Mbarrier requireMbarrier(unsigned long long *bar, const char *what) {
+  Block &block = self().home();
+  if (!block.isShared(bar) || !block.ownsShared(bar, 8))
+    failThread(Fault::IllegalAddress, "%s: the mbarrier is not in shared memory", what);
+  if (!Mbarrier::isMarked(*bar))
+    failThread(Fault::LaunchFailed, "%s: the mbarrier at %s was not initialised, or overwritten",
+               what, block.describeShared(bar).c_str());
+  return Mbarrier::read(*bar);
+}
+
+void updateMbarrier(Worker &worker, unsigned long long *bar, Mbarrier state) {
+  bool flipped = state.pending == 0 && state.bytes == 0;
+  if (flipped) {
+    state.phase ^= 1;
+    state.pending = state.count;
+  }
+  *bar = state.word();
+  if (flipped)
+    worker.mbarrierFlipped(bar, state.phase);
+}
+
+} // namespace
+
+void Worker::mbarrierFlipped(const unsigned long long *mbarrier, unsigned newPhase) {
+  auto isWoken = [&](Thread *thread) {
+    return thread->mbarrier == mbarrier && thread->phase != newPhase;
+  };
+  for (Thread *thread : mbarrierWaiters)
+    if (isWoken(thread))
+      makeReady(*thread);
+  std::erase_if(mbarrierWaiters, isWoken);
+}
+
+//===-- TMA ---------------------------------------------------------------===//
+
+void performTmaCopy(Worker &worker, const TmaCopy &copy) {
+  const TensorMap &map = *static_cast<const TensorMap *>(copy.map);
+  Block &block = *copy.block;
+  uint32_t start = block.sharedOffset(copy.destination);
+  uint32_t chunkElements = 16 / map.elementBytes;
+  for (uint32_t row = 0; row < map.box[1]; ++row)
+    for (uint32_t column = 0; column < map.box[0]; column += chunkElements) {
+      // Elements outside the array are zero.
+      unsigned char chunk[16] = {};
+      int64_t y = int64_t(copy.row) + row;
+      for (uint32_t e = 0; e < chunkElements; ++e) {
+        int64_t x = int64_t(copy.column) + column + e;
+        if (y >= 0 && y < int64_t(map.extent[1]) && x >= 0 && x < int64_t(map.extent[0]))
+          std::memcpy(chunk + e * map.elementBytes,
+                      map.base + y * map.rowBytes + x * map.elementBytes, map.elementBytes);
+      }
+      uint32_t offset = start + (row * map.box[0] + column) * map.elementBytes;
+      std::memcpy(block.shared + (map.swizzle ? swizzle128(offset) : offset), chunk, 16);
+    }
+  if (Checker *check = worker.launch().checker)
+    check->completeCopy(block, copy.destination, map.boxBytes());
+  Mbarrier state = Mbarrier::read(*copy.mbarrier);
+  state.bytes -= map.boxBytes();
+  updateMbarrier(worker, copy.mbarrier, state);
+}
+
+} // namespace dlc::emu
+
+using namespace dlc::emu;
+
+extern "C" {
+
+void dlcEmuMbarInit(unsigned long long *bar, unsigned count) {
+  Block &block = self().home();
+  if (!block.isShared(bar) || !block.ownsShared(bar, 8))
+    failThread(Fault::IllegalAddress, "mbar_init: the mbarrier is not in shared memory");
+  *bar = Mbarrier{count, count, 0, 0}.word();
+}
+
+void dlcEmuMbarExpect(unsigned long long *bar, unsigned bytes) {
+  Mbarrier state = requireMbarrier(bar, "mbar_expect_tx");
+  if (!state.pending)
+    failThread(Fault::LaunchFailed, "mbar_expect_tx: more arrivals than the mbarrier counts");
+  state.bytes += bytes;
+  --state.pending;
+  updateMbarrier(*self().home().worker, bar, state);
+}
+
+void dlcEmuMbarArrive(unsigned long long *bar) {
+  Mbarrier state = requireMbarrier(bar, "mbar_arrive");
+  if (!state.pending)
+    failThread(Fault::LaunchFailed, "mbar_arrive: more arrivals than the mbarrier counts");
+  --state.pending;
+  updateMbarrier(*self().home().worker, bar, state);
+}
+
+void dlcEmuMbarWait(unsigned long long *bar, unsigned phase) {
+  Mbarrier state = requireMbarrier(bar, "mbar_wait");
+  if (state.phase != phase)
+    return;
+  Thread &thread = self();
+  thread.state = ThreadState::AtMbarrier;
+  thread.mbarrier = bar;
+  thread.phase = phase;
+  Worker &worker = *thread.home().worker;
+  worker.waitAtMbarrier(thread);
+  worker.suspend();
+}
+
+void dlcEmuTmaLoad2d(void *shared, const void *map, unsigned long long *bar, int c0, int c1) {
+  const TensorMap &tensor = *static_cast<const TensorMap *>(map);
+  Block &block = self().home();
+  if (tensor.magic != TensorMap::kMagic)
+    failThread(Fault::LaunchFailed, "tma_load_2d: not a tensor map of cuTensorMapEncodeTiled");
+  requireShared(shared, tensor.boxBytes(), "tma_load_2d");
+  if (block.sharedOffset(shared) % 128)
+    failThread(Fault::Misaligned, "tma_load_2d: %s is not aligned to 128 B",
+               block.describeShared(shared).c_str());
+  if (!DeviceMemory::get().owns(tensor.base, (tensor.extent[1] - 1) * tensor.rowBytes +
+                                                 tensor.extent[0] * tensor.elementBytes))
+    failThread(Fault::IllegalAddress, "tma_load_2d: the tensor map passes the end of %s",
+               DeviceMemory::get().describe(tensor.base).c_str());
+  requireMbarrier(bar, "tma_load_2d");
+  std::memset(shared, 0xFF, tensor.boxBytes());
+  if (Checker *check = checker())
+    check->beginCopy(block, shared, tensor.boxBytes());
+  block.worker->issue({&block, shared, map, bar, c0, c1});
+}
+
+void dlcEmuCopyAsync(void *shared, const void *global, int bytes, int sourceBytes) {
+  requireShared(shared, bytes, "cp_async");
+  if (reinterpret_cast<uintptr_t>(global) % bytes)
+    failThread(Fault::Misaligned, "cp_async: %s is not aligned to %d B",
+               DeviceMemory::get().describe(global).c_str(), bytes);
+  if (sourceBytes && !DeviceMemory::get().owns(global, sourceBytes))
+    failThread(Fault::IllegalAddress, "cp_async out of bounds: load of %d B at %s", sourceBytes,
+               DeviceMemory::get().describe(global).c_str());
+  Block &block = self().home();
+  if (Checker *check = checker()) {
+    check->access(shared, bytes, DlcEmuStore);
+    if (sourceBytes)
+      check->access(global, sourceBytes, DlcEmuLoad);
+    check->beginCopy(block, shared, bytes);
+  }
+  std::memset(shared, 0xFF, bytes);
+  asyncOf(self()).copies.push_back({shared, global, uint32_t(bytes), uint32_t(sourceBytes)});
+}
+
+void dlcEmuCopyCommit() {
+  AsyncState &async = asyncOf(self());
+  async.groups.push_back(async.copies.size());
+}
+
+void dlcEmuCopyWait(int pending) {
+  AsyncState &async = asyncOf(self());
+  if (async.groups.size() <= size_t(pending))
+    return;
+  size_t done = async.groups.size() - pending;
+  size_t end = async.groups[done - 1];
+  for (size_t i = 0; i < end; ++i) {
+    const AsyncCopy &copy = async.copies[i];
+    if (Checker *check = checker())
+      check->access(copy.shared, copy.bytes, DlcEmuStore);
+    std::memcpy(copy.shared, copy.global, copy.sourceBytes);
+    std::memset(static_cast<char *>(copy.shared) + copy.sourceBytes, 0,
+                copy.bytes - copy.sourceBytes);
+  }
+  async.copies.erase(async.copies.begin(), async.copies.begin() + end);
+  async.groups.erase(async.groups.begin(), async.groups.begin() + done);
+  for (size_t &group : async.groups)
+    group -= end;
+}
+
+} // extern "C"

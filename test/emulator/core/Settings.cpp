@@ -1,0 +1,70 @@
+//===- Settings.cpp - what the environment asks of the emulator -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/emulator/core/Settings.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace dlc::emu {
+
+namespace {
+
+void complain(const char *variable, const char *value, const char *expected) {
+  static bool done = false;
+  if (!done)
+    std::fprintf(stderr, "dlc cuda-emu: %s=%s ignored: expected %s\n", variable, value, expected);
+  done = true;
+}
+
+bool readPolicy(const char *text, Settings &settings) {
+  if (!std::strcmp(text, "order")) {
+    settings.policy = Policy::Order;
+  } else if (!std::strcmp(text, "reverse")) {
+    settings.policy = Policy::Reverse;
+  } else if (!std::strncmp(text, "random", 6)) {
+    settings.policy = Policy::Random;
+    if (text[6] == 0)
+      return true;
+    char *end = nullptr;
+    settings.seed = std::strtoull(text + 7, &end, 10);
+    return text[6] == ':' && end != text + 7 && *end == 0;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+} // namespace
+
+std::string Settings::describePolicy() const {
+  switch (policy) {
+  case Policy::Order:
+    return "order";
+  case Policy::Reverse:
+    return "reverse";
+  case Policy::Random:
+    return "random:" + std::to_string(seed);
+  }
+  return "";
+}
+
+Settings readSettings() {
+  Settings settings;
+  if (const char *text = std::getenv("DLC_EMU_POLICY"))
+    if (!readPolicy(text, settings)) {
+      complain("DLC_EMU_POLICY", text, "order, reverse, random or random:SEED");
+      settings.policy = Policy::Order;
+    }
+  if (const char *text = std::getenv("DLC_EMU_CHECK"))
+    settings.check = *text && std::strcmp(text, "0") != 0;
+  if (const char *text = std::getenv("DLC_EMU_WORKERS")) {
+    settings.workers = std::atoi(text);
+    if (settings.workers < 1 || settings.workers > 256) {
+      complain("DLC_EMU_WORKERS", text, "a number from 1 to 256");
+      settings.workers = 0;
+    }
+  }
+  return settings;
+}
+
+} // namespace dlc::emu

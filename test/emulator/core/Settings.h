@@ -1,0 +1,28 @@
+//===- Settings.h - what the environment asks of the emulator ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace dlc::emu {
+
+/// In which order threads and blocks run: as numbered, backwards, or drawn by a seeded generator.
+enum class Policy { Order, Reverse, Random };
+
+struct Settings {
+  Policy policy = Policy::Order;
+  uint64_t seed = 1;
+  /// Report races, accesses out of bounds, misalignment and reads of unwritten shared memory.
+  bool check = false;
+  /// Host threads; 0 means one a core. Checked launches use one.
+  int workers = 0;
+
+  /// "order", "reverse" or "random:SEED", as DLC_EMU_POLICY takes it.
+  std::string describePolicy() const;
+};
+
+/// Reads DLC_EMU_POLICY, DLC_EMU_CHECK and DLC_EMU_WORKERS, afresh at each call: a test switches
+/// between launches. A value that cannot be read is reported on stderr once and left at its default.
+Settings readSettings();
+
+} // namespace dlc::emu

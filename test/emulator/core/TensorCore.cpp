@@ -1,0 +1,139 @@
+//===- TensorCore.cpp - ldmatrix and mma.sync -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lanes of a warp meet, and the last one computes for all. Which lane holds which element is the
+// PTX manual's: of a 16x8 tile of C, lane l holds columns 2(l%4), 2(l%4)+1 of rows l/4 and l/4+8.
+//===----------------------------------------------------------------------===//
+#include "test/emulator/core/TensorCore.h"
+#include "test/emulator/core/Checker.h"
+#include "test/emulator/core/Worker.h"
+#include <cstring>
+#include <memory>
+
+namespace dlc::emu {
+
+namespace {
+
+constexpr int kMaxRows = 64, kMaxColumns = 256, kDepth = 16;
+
+/// Operands of a warp's product, gathered from its lanes. B is kept by k, so that the inner loop
+/// runs along columns.
+struct TileOperands {
+  float a[kMaxRows][kDepth];
+  float b[kDepth][kMaxColumns];
+  float c[kMaxRows][kMaxColumns];
+};
+
+void requireFullWarp(const Warp &warp, int slot, const char *what) {
+  if (warp.members[slot] != 0xffffffffu)
+    failThread(Fault::LaunchFailed, "%s: only the lanes 0x%08x of the warp take part", what,
+               warp.members[slot]);
+}
+
+template <bool Transposed> void loadMatrices(Block &, Warp &warp, int slot) {
+  requireFullWarp(warp, slot, "ldmatrix");
+  for (int matrix = 0; matrix < 4; ++matrix)
+    for (int lane = 0; lane < 32; ++lane) {
+      auto half = [&](int row, int column) {
+        return static_cast<const uint16_t *>(warp.operand[slot][matrix * 8 + row][0])[column];
+      };
+      int major = lane / 4, minor = lane % 4 * 2;
+      uint32_t low = Transposed ? half(minor, major) : half(major, minor);
+      uint32_t high = Transposed ? half(minor + 1, major) : half(major, minor + 1);
+      static_cast<uint32_t *>(warp.operand[slot][lane][1])[matrix] = low | high << 16;
+    }
+}
+
+/// What mma_tile's lanes bring along.
+struct TileCall {
+  float *d;
+  const uint32_t *a, *b;
+  int mi, nj;
+  bool isBf16;
+};
+
+/// Calls visit(lane, its accumulator, row, column) for each pair of neighbours in C.
+template <class Visit> void forEachPair(Warp &warp, int slot, Visit visit) {
+  for (int lane = 0; lane < 32; ++lane) {
+    const TileCall &call = *static_cast<const TileCall *>(warp.operand[slot][lane][0]);
+    for (int i = 0; i < call.mi; ++i)
+      for (int j = 0; j < call.nj; ++j)
+        for (int half = 0; half < 2; ++half)
+          visit(call.d + (i * call.nj + j) * 4 + half * 2, i * 16 + lane / 4 + half * 8,
+                j * 8 + lane % 4 * 2);
+  }
+}
+
+void multiplyTiles(Block &, Warp &warp, int slot) {
+  requireFullWarp(warp, slot, "mma_tile");
+  // On the heap: this library's thread-local storage must stay small.
+  static thread_local std::unique_ptr<TileOperands> scratch;
+  if (!scratch)
+    scratch = std::make_unique<TileOperands>();
+  TileOperands &tile = *scratch;
+  const TileCall &first = *static_cast<const TileCall *>(warp.operand[slot][0][0]);
+  for (int lane = 0; lane < 32; ++lane) {
+    const TileCall &call = *static_cast<const TileCall *>(warp.operand[slot][lane][0]);
+    int group = lane / 4, pair = lane % 4 * 2;
+    for (int i = 0; i < call.mi; ++i)
+      for (int r = 0; r < 4; ++r) {
+        uint32_t bits = call.a[i * 4 + r];
+        float *to = &tile.a[i * 16 + group + (r & 1) * 8][pair + (r >> 1) * 8];
+        to[0] = widen(uint16_t(bits), call.isBf16);
+        to[1] = widen(uint16_t(bits >> 16), call.isBf16);
+      }
+    for (int j = 0; j < call.nj; ++j)
+      for (int r = 0; r < 2; ++r) {
+        uint32_t bits = call.b[(j >> 1) * 4 + (j & 1) * 2 + r];
+        tile.b[pair + r * 8][j * 8 + group] = widen(uint16_t(bits), call.isBf16);
+        tile.b[pair + r * 8 + 1][j * 8 + group] = widen(uint16_t(bits >> 16), call.isBf16);
+      }
+  }
+  forEachPair(warp, slot, [&](float *d, int row, int column) {
+    std::memcpy(&tile.c[row][column], d, 2 * sizeof(float));
+  });
+  int rows = first.mi * 16, columns = first.nj * 8;
+  for (int row = 0; row < rows; ++row)
+    for (int k = 0; k < kDepth; ++k) {
+      float a = tile.a[row][k];
+      float *c = tile.c[row];
+      const float *b = tile.b[k];
+      for (int column = 0; column < columns; ++column)
+        c[column] += a * b[column];
+    }
+  forEachPair(warp, slot, [&](float *d, int row, int column) {
+    std::memcpy(d, &tile.c[row][column], 2 * sizeof(float));
+  });
+}
+
+} // namespace
+} // namespace dlc::emu
+
+using namespace dlc::emu;
+
+extern "C" {
+
+void dlcEmuLdmatrixX4(unsigned *regs, const void *row, bool transposed) {
+  requireShared(row, 16, "ldmatrix");
+  Thread &thread = self();
+  Block &block = thread.home();
+  if (Checker *check = block.worker->launch().checker)
+    check->access(row, 16, DlcEmuLoad);
+  void **operand = block.warps[thread.warp].operand[warpSlot()][thread.lane];
+  operand[0] = const_cast<void *>(row);
+  operand[1] = regs;
+  joinWarp(transposed ? DlcEmuLdmatrixTrans : DlcEmuLdmatrix,
+           transposed ? loadMatrices<true> : loadMatrices<false>);
+}
+
+void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, bool isBf16) {
+  if (mi * 16 > kMaxRows || nj * 8 > kMaxColumns)
+    failThread(Fault::LaunchFailed, "mma_tile of %dx%d: the emulator takes up to %dx%d", mi * 16,
+               nj * 8, kMaxRows, kMaxColumns);
+  Thread &thread = self();
+  TileCall call{d, a, b, mi, nj, isBf16};
+  thread.home().warps[thread.warp].operand[warpSlot()][thread.lane][0] = &call;
+  joinWarp(DlcEmuMma, multiplyTiles);
+}
+
+} // extern "C"

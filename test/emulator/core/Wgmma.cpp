@@ -1,0 +1,152 @@
+//===- Wgmma.cpp - Hopper's asynchronous matrix products --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A product is done at the wait for its group. From its issue until then the accumulator's registers
+// hold NaN, so that reading them too early shows. Operands: K-major in shared memory with the
+// 128-byte swizzle; other layouts are refused.
+//===----------------------------------------------------------------------===//
+#include "test/emulator/core/Async.h"
+#include "test/emulator/core/TensorCore.h"
+#include "test/emulator/core/TensorMap.h"
+#include "test/emulator/core/Worker.h"
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace dlc::emu {
+
+namespace {
+
+constexpr int kGroup = 128, kRows = 64, kDepth = 16, kMaxColumns = 256;
+
+struct ProductOperands {
+  float a[kRows][kDepth];
+  float b[kDepth][kMaxColumns];
+  float c[kRows][kMaxColumns];
+};
+
+/// One element of an operand: rows of 128 bytes in groups of eight, `sbo` bytes between groups.
+float readOperand(const Block &block, uint64_t descriptor, int row, int k, bool isBf16) {
+  uint32_t start = uint32_t(descriptor & 0x3fff) << 4;
+  uint32_t sbo = uint32_t(descriptor >> 32 & 0x3fff) << 4;
+  uint32_t offset = swizzle128(start + (row >> 3) * sbo + (row & 7) * 128 + k * 2);
+  if (offset + 2 > kSharedArena)
+    failThread(Fault::IllegalAddress, "wgmma: operand outside shared memory");
+  uint16_t bits;
+  std::memcpy(&bits, block.shared + offset, sizeof bits);
+  return widen(bits, isBf16);
+}
+
+HiddenAccumulator &findAccumulator(AsyncState &async, const float *registers) {
+  return *std::find_if(async.accumulators.begin(), async.accumulators.end(),
+                       [&](const auto &hidden) { return hidden.registers == registers; });
+}
+
+void multiply(Block &block, Thread *group, size_t index) {
+  // On the heap: this library's thread-local storage must stay small.
+  static thread_local std::unique_ptr<ProductOperands> scratch;
+  if (!scratch)
+    scratch = std::make_unique<ProductOperands>();
+  ProductOperands &operands = *scratch;
+  const AsyncProduct product = group[0].async->products[index];
+  for (int t = 1; t < kGroup; ++t) {
+    const auto &products = asyncOf(group[t]).products;
+    if (products.size() <= index || products[index].a != product.a ||
+        products[index].b != product.b)
+      failThread(Fault::LaunchFailed,
+                 "wgmma: the threads of the warpgroup name different operands");
+  }
+  for (uint64_t descriptor : {product.a, product.b})
+    if ((descriptor >> 62 & 3) != 1)
+      failThread(Fault::LaunchFailed, "wgmma: only the 128-byte swizzle is emulated");
+  for (int k = 0; k < kDepth; ++k) {
+    for (int row = 0; row < kRows; ++row)
+      operands.a[row][k] = readOperand(block, product.a, row, k, product.isBf16);
+    for (int column = 0; column < product.n; ++column)
+      operands.b[k][column] = readOperand(block, product.b, column, k, product.isBf16);
+  }
+  for (int row = 0; row < kRows; ++row) {
+    float *c = operands.c[row];
+    std::fill(c, c + product.n, 0.0f);
+    for (int k = 0; k < kDepth; ++k)
+      for (int column = 0; column < product.n; ++column)
+        c[column] += operands.a[row][k] * operands.b[k][column];
+  }
+  for (int t = 0; t < kGroup; ++t) {
+    AsyncState &async = *group[t].async;
+    const AsyncProduct &mine = async.products[index];
+    HiddenAccumulator &hidden = findAccumulator(async, mine.accumulator);
+    int warp = t / 32, lane = t % 32;
+    for (int j = 0; j < product.n / 8; ++j)
+      for (int half = 0; half < 2; ++half)
+        for (int e = 0; e < 2; ++e) {
+          float value = operands.c[warp * 16 + lane / 4 + half * 8][j * 8 + lane % 4 * 2 + e];
+          float &sum = hidden.values[j * 4 + half * 2 + e];
+          sum = mine.accumulate ? sum + value : value;
+        }
+    if (--hidden.inFlight == 0)
+      std::memcpy(mine.accumulator, hidden.values.data(), hidden.values.size() * sizeof(float));
+  }
+}
+
+/// Does the products of all groups before `endGroup`.
+void finishProducts(Block &block, Thread *group, int endGroup) {
+  const auto &products = asyncOf(group[0]).products;
+  size_t count = 0;
+  while (count < products.size() && products[count].group < endGroup)
+    ++count;
+  for (size_t i = 0; i < count; ++i)
+    multiply(block, group, i);
+  for (int t = 0; t < kGroup; ++t) {
+    AsyncState &async = asyncOf(group[t]);
+    async.products.erase(async.products.begin(),
+                         async.products.begin() + std::min(count, async.products.size()));
+    std::erase_if(async.accumulators, [](const auto &hidden) { return hidden.inFlight == 0; });
+  }
+}
+
+} // namespace
+} // namespace dlc::emu
+
+using namespace dlc::emu;
+
+extern "C" {
+
+void dlcEmuWgmmaFence() {}
+
+void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
+                 bool isBf16) {
+  AsyncState &async = asyncOf(self());
+  auto hidden = std::find_if(async.accumulators.begin(), async.accumulators.end(),
+                             [&](const auto &other) { return other.registers == d; });
+  if (hidden == async.accumulators.end()) {
+    async.accumulators.push_back({d, std::vector<float>(d, d + n / 2), 0});
+    hidden = std::prev(async.accumulators.end());
+    std::memset(d, 0xFF, n / 2 * sizeof(float));
+  }
+  ++hidden->inFlight;
+  async.products.push_back({d, n, a, b, accumulate, isBf16, async.productGroup});
+}
+
+void dlcEmuWgmmaCommit() { ++asyncOf(self()).productGroup; }
+
+void dlcEmuWgmmaWait(int pending) {
+  Thread &thread = self();
+  Block &block = thread.home();
+  int number = thread.linear / kGroup;
+  if (block.threads.size() < size_t(number + 1) * kGroup)
+    failThread(Fault::LaunchFailed, "wgmma_wait: the warpgroup has fewer than 128 threads");
+  Thread *group = &block.threads[number * kGroup];
+  if (++block.atWgmma[number] < kGroup) {
+    thread.state = ThreadState::AtWgmma;
+    block.worker->suspend();
+    return;
+  }
+  block.atWgmma[number] = 0;
+  finishProducts(block, group, asyncOf(thread).productGroup - pending);
+  for (int t = 0; t < kGroup; ++t)
+    if (group[t].state == ThreadState::AtWgmma)
+      block.worker->makeReady(group[t]);
+}
+
+} // extern "C"

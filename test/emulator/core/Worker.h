@@ -1,0 +1,85 @@
+//===- Worker.h - runs blocks of threads on one host thread -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "test/emulator/core/Block.h"
+#include "test/emulator/core/Launch.h"
+#include <deque>
+
+namespace dlc::emu {
+
+/// A bulk copy that the block has issued and the "hardware" has not done yet.
+struct TmaCopy {
+  Block *block;
+  void *destination;
+  const void *map;
+  unsigned long long *mbarrier;
+  int column, row;
+};
+
+/// The scheduler of one host thread. It runs the threads of a block (or, in a cooperative launch, of
+/// all blocks) as fibers, in the order that the policy asks for, until all have ended or one fails.
+class Worker {
+public:
+  Worker() = default;
+  Worker(const Worker &) = delete;
+  Worker &operator=(const Worker &) = delete;
+  ~Worker();
+
+  /// Runs blocks of the launch until there are none left or it has failed.
+  void run(Launch &launch);
+
+  Launch &launch() { return *current; }
+  const Settings &settings() const { return current->settings; }
+  bool isCooperative() const { return current->request.cooperative; }
+
+  /// Lets `thread` run again.
+  void makeReady(Thread &thread);
+  /// Runs others until the calling thread, which has set its state, is ready again.
+  void suspend();
+  /// Gives others a turn where the policy likes disorder.
+  void maybeYield();
+  /// Leaves the calling thread for good, after a failure.
+  [[noreturn]] void abandon();
+  /// A number from the launch's generator.
+  uint64_t random();
+
+  void issue(const TmaCopy &copy) { copies.push_back(copy); }
+  void waitAtMbarrier(Thread &thread) { mbarrierWaiters.push_back(&thread); }
+  /// Wakes those who wait for the end of the phase that has just ended.
+  void mbarrierFlipped(const unsigned long long *mbarrier, unsigned newPhase);
+  /// Joins the grid barrier of a cooperative launch.
+  void joinGridBarrier();
+
+private:
+  friend void threadMain();
+  void carryThreads();
+  void finish(Thread &thread);
+  Thread *pick();
+  void prepare(Thread &thread);
+  Block &openBlock(uint32_t number);
+  void closeBlocks();
+  void runOpenBlocks();
+  void reportDeadlock();
+
+  Launch *current = nullptr;
+  uint64_t randomState = 1;
+  Context scheduler;
+  ContextPool contexts;
+  std::deque<Thread *> ready;
+  std::vector<Thread *> mbarrierWaiters;
+  std::vector<TmaCopy> copies;
+  std::vector<std::unique_ptr<Block>> idle, open;
+  uint32_t live = 0;
+  uint32_t atGridBarrier = 0;
+};
+
+/// Does a bulk copy: the box, then the bytes that its mbarrier waits for.
+void performTmaCopy(Worker &worker, const TmaCopy &copy);
+
+/// Releases the block's barrier; all its live threads have arrived.
+void releaseBarrier(Block &block);
+
+/// Ends the warp's collective; all its live lanes have arrived.
+void completeWarp(Block &block, Warp &warp);
+
+} // namespace dlc::emu

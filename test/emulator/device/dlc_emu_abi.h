@@ -1,0 +1,98 @@
+//===- dlc_emu_abi.h - what emulated kernel code calls --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The boundary between a kernel that was compiled for the host and libdlc_cuda_emu.so: included by
+// both, so that they cannot disagree. No libc headers: kernels are compiled without them, which is
+// half of the compile time.
+//===----------------------------------------------------------------------===//
+#pragma once
+
+/// Part of the cache key and of each image: a kernel compiled against another number is refused.
+#define DLC_EMU_ABI_VERSION 1
+
+struct DlcEmuDim {
+  unsigned x, y, z;
+};
+
+/// What device code reads of its block; the head of the runtime's own record.
+struct DlcEmuBlock {
+  DlcEmuDim index, dim, grid;
+  /// The block's shared memory; static variables from its start, dynamic memory at its end.
+  unsigned char *shared;
+  unsigned dynamicOffset;
+};
+
+/// What device code reads of its thread; the head of the runtime's fiber.
+struct DlcEmuThread {
+  DlcEmuDim index;
+  int linear, lane, warp;
+  DlcEmuBlock *block;
+};
+
+/// Flags of dlcEmuAccess.
+enum DlcEmuAccessFlags : unsigned {
+  DlcEmuLoad = 0,
+  DlcEmuStore = 1,
+  DlcEmuAtomic = 2,
+  /// The access must be aligned to its size (vector accesses of the vocabulary).
+  DlcEmuVector = 4,
+};
+
+/// Which collective a lane takes part in; lanes of a warp that disagree are reported.
+enum DlcEmuCollective : int {
+  DlcEmuWarpBarrier = 1,
+  DlcEmuShuffleIndex,
+  DlcEmuShuffleXor,
+  DlcEmuShuffleDown,
+  DlcEmuShuffleUp,
+  DlcEmuBallotOp,
+  DlcEmuLdmatrix,
+  DlcEmuLdmatrixTrans,
+  DlcEmuMma,
+};
+
+#pragma GCC visibility push(default)
+extern "C" {
+/// The thread that runs on this host thread now.
+extern __thread DlcEmuThread *dlcEmuSelf __attribute__((tls_model("initial-exec")));
+
+/// Ends the kernel with a report about the calling thread. Does not return.
+__attribute__((noreturn)) void dlcEmuFail(const char *what);
+
+void dlcEmuBarrier(const char *file, int line);
+void dlcEmuGridBarrier();
+void dlcEmuWarpSync(const char *file, int line);
+/// The value that lane `source` brought along.
+unsigned long long dlcEmuShuffle(unsigned long long value, int source, int op);
+unsigned dlcEmuBallot(bool predicate);
+
+/// The address of the block's static shared variable with this key; made at the first call.
+void *dlcEmuShared(const void *key, unsigned bytes, unsigned align, const char *name);
+unsigned dlcEmuSharedAddress(const void *p);
+
+/// Checker hooks; they do nothing in an unchecked launch.
+void dlcEmuAccess(const void *p, unsigned bytes, unsigned flags);
+void dlcEmuMisaligned(const void *p, unsigned align, const char *file, unsigned line);
+
+// Asynchronous copies (dlc_async.cuh).
+void dlcEmuCopyAsync(void *shared, const void *global, int bytes, int sourceBytes);
+void dlcEmuCopyCommit();
+void dlcEmuCopyWait(int pending);
+void dlcEmuMbarInit(unsigned long long *bar, unsigned count);
+void dlcEmuMbarExpect(unsigned long long *bar, unsigned bytes);
+void dlcEmuMbarArrive(unsigned long long *bar);
+void dlcEmuMbarWait(unsigned long long *bar, unsigned phase);
+void dlcEmuTmaLoad2d(void *shared, const void *map, unsigned long long *bar, int c0, int c1);
+
+// Tensor cores (dlc_mma.cuh). `isBf16` tells bf16 from f16.
+void dlcEmuLdmatrixX4(unsigned *regs, const void *row, bool transposed);
+/// mi x nj products of 16x8x16: d[mi][nj][4] += a[mi][4] * b[nj/2][4].
+void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, bool isBf16);
+void dlcEmuWgmmaFence();
+/// d[n/2] (+)= A(64x16) * B(16xn), both in shared memory, named by descriptors.
+void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
+                 bool isBf16);
+void dlcEmuWgmmaCommit();
+void dlcEmuWgmmaWait(int pending);
+}
+#pragma GCC visibility pop

@@ -1,0 +1,157 @@
+//===- Driver.h - the state of the fake CUDA driver -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One device, one context that counts, streams that run only when somebody waits for them. Work in
+// different streams is independent unless events or the default stream order it, and the driver
+// makes use of that: what nobody waits for runs as late as possible (policy random: at a random
+// time), so that a missing synchronisation shows.
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "runtime/cuda/DriverAbi.h"
+#include "test/emulator/core/Launch.h"
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace dlc::cuda {
+
+struct CUevent_st {
+  /// Counts records; the one that has been reached; and when.
+  uint64_t recorded = 0, reached = 0;
+  std::chrono::steady_clock::time_point time;
+};
+
+struct CUmod_st {
+  void *library = nullptr;
+  int file = -1;
+  uintptr_t imageBegin = 0, imageEnd = 0;
+  std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
+  ~CUmod_st();
+};
+
+struct CUfunc_st {
+  std::string name;
+  CUmod_st *module = nullptr;
+  void (*call)(void **params) = nullptr;
+  unsigned maxThreads = 0;
+  std::vector<unsigned> paramBytes;
+  unsigned maxDynamicShared = 48 * 1024;
+  /// What the kernel was seen to use; 0 before its first launch.
+  unsigned staticShared = 0;
+};
+
+/// A launch with its parameters copied, as the driver copies them when it is asked for.
+struct KernelCall {
+  CUfunc_st *function = nullptr;
+  DlcEmuDim grid{1, 1, 1}, block{1, 1, 1};
+  unsigned sharedBytes = 0;
+  bool cooperative = false;
+  std::unique_ptr<unsigned char, void (*)(void *)> storage{nullptr, nullptr};
+  size_t storageBytes = 0;
+  std::vector<void *> params;
+
+  Result run() const;
+};
+
+enum class WorkKind { Kernel, Copy, Fill, Marker };
+
+struct Work {
+  WorkKind kind = WorkKind::Marker;
+  std::function<Result()> run;
+  std::shared_ptr<KernelCall> kernel;
+  /// Not before this event has reached this record.
+  CUevent_st *waitFor = nullptr;
+  uint64_t waitRecord = 0;
+  /// Order of submission over all streams.
+  uint64_t sequence = 0;
+};
+
+struct CUgraphNode_st {
+  Work work;
+  /// The kernel's parameters in the form in which they are handed out.
+  std::vector<void *> params;
+};
+
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
+};
+
+struct CUgraphExec_st {
+  /// Beside each piece of work, the node that it was made from.
+  std::vector<std::pair<const CUgraphNode_st *, Work>> work;
+};
+
+struct CUstream_st {
+  std::deque<Work> queue;
+  /// Ordered with the default stream.
+  bool blocking = true;
+  std::unique_ptr<CUgraph_st> capture;
+};
+
+struct CUctx_st {};
+
+class Driver {
+public:
+  static Driver &get();
+
+  std::recursive_mutex mutex;
+  bool initialised = false;
+  CUctx_st context;
+  unsigned contextUsers = 0;
+  /// The first error of a kernel: all later calls return it until the context is destroyed.
+  Result sticky = Result::Success;
+  std::string lastReport;
+  /// Memory of cuMemHostAlloc and its size.
+  std::map<const void *, size_t> pinned;
+
+  /// What each call that needs a context begins with.
+  Result enter();
+
+  CUstream_st *makeStream(bool blocking);
+  /// Null for a handle that is no stream; the default stream for null.
+  CUstream_st *find(Stream stream);
+  void destroyStream(CUstream_st *stream);
+
+  /// Appends work, or records it if the stream captures.
+  Result submit(Stream stream, Work work);
+  /// Runs work until the stream is empty. Refused while it captures.
+  Result drain(Stream stream);
+  Result drainAll();
+  /// Runs work until the event's last record is reached.
+  Result drainEvent(const CUevent_st *event);
+
+  /// Keeps a kernel's fault, prints its report, and gives the driver's error for it.
+  Result fault(const emu::LaunchResult &result);
+
+  /// Frees everything, as the end of the last context does.
+  void destroyContext();
+
+  bool isPinned(const void *p, size_t bytes);
+
+private:
+  Driver();
+  bool mayRun(const CUstream_st *stream);
+  /// Runs one piece of work, from `preferred` if it can; false if none can run.
+  bool step(CUstream_st *preferred);
+
+  std::vector<std::unique_ptr<CUstream_st>> streams; // the first is the default stream
+  uint64_t nextSequence = 1;
+  uint64_t randomState = 88172645463325252ull;
+};
+
+/// The context that is current on the calling host thread, or null.
+Context currentContext();
+
+} // namespace dlc::cuda
+
+/// Locks the driver as `driver`, and returns from the function if it may not go on.
+#define DLC_EMU_ENTER()                                                                            \
+  Driver &driver = Driver::get();                                                                  \
+  std::lock_guard lock(driver.mutex);                                                              \
+  if (Result entered = driver.enter(); entered != Result::Success)                                 \
+  return entered

@@ -1,0 +1,24 @@
+//===- Exports.h - declarations of what the fake driver exports -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declares each function of the runtime's own table, so that a definition of another signature does
+// not compile and a missing one does not link.
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "runtime/cuda/DriverAbi.h"
+
+namespace dlc::cuda {
+#pragma GCC visibility push(default)
+extern "C" {
+#define DLC_DRIVER(member, symbol, parameters) Result symbol parameters;
+#define DLC_DRIVER_OPTIONAL(member, symbol, parameters) Result symbol parameters;
+#include "runtime/cuda/Symbols.def"
+#define DLC_DRIVER(member, symbol, parameters) Result symbol parameters;
+#include "test/emulator/driver/Extras.def"
+
+/// The report of the last kernel that failed: kernel, block, thread, buffer and offset. Empty if none
+/// has. Valid until the next one fails.
+const char *dlcEmuLastReport();
+}
+#pragma GCC visibility pop
+} // namespace dlc::cuda

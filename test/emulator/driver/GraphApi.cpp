@@ -1,0 +1,121 @@
+//===- GraphApi.cpp - capture and replay ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A graph is what one stream was asked to do, in that order.
+//===----------------------------------------------------------------------===//
+#include "test/emulator/driver/Driver.h"
+#include "test/emulator/driver/Exports.h"
+#include "test/emulator/driver/KernelLaunch.h"
+
+namespace dlc::cuda {
+extern "C" {
+
+Result cuStreamBeginCapture_v2(Stream stream, StreamCaptureMode) {
+  DLC_EMU_ENTER();
+  CUstream_st *found = driver.find(stream);
+  if (!found || found == driver.find(nullptr) || found->capture)
+    return Result::StreamCaptureUnsupported;
+  found->capture = std::make_unique<CUgraph_st>();
+  return Result::Success;
+}
+
+Result cuStreamEndCapture(Stream stream, Graph *graph) {
+  DLC_EMU_ENTER();
+  CUstream_st *found = driver.find(stream);
+  if (!found || !found->capture)
+    return Result::IllegalState;
+  *graph = found->capture.release();
+  return Result::Success;
+}
+
+Result cuGraphInstantiateWithFlags(GraphExec *exec, Graph graph, unsigned long long) {
+  DLC_EMU_ENTER();
+  auto made = std::make_unique<CUgraphExec_st>();
+  for (auto &node : graph->nodes)
+    made->work.emplace_back(node.get(), node->work);
+  *exec = made.release();
+  return Result::Success;
+}
+
+Result cuGraphLaunch(GraphExec exec, Stream stream) {
+  DLC_EMU_ENTER();
+  for (auto &[node, work] : exec->work)
+    if (Result result = driver.submit(stream, work); result != Result::Success)
+      return result;
+  return Result::Success;
+}
+
+Result cuGraphGetNodes(Graph graph, GraphNode *nodes, size_t *count) {
+  DLC_EMU_ENTER();
+  if (nodes)
+    for (size_t i = 0; i < *count && i < graph->nodes.size(); ++i)
+      nodes[i] = graph->nodes[i].get();
+  *count = graph->nodes.size();
+  return Result::Success;
+}
+
+Result cuGraphNodeGetType(GraphNode node, GraphNodeType *type) {
+  DLC_EMU_ENTER();
+  switch (node->work.kind) {
+  case WorkKind::Kernel:
+    *type = GraphNodeType::Kernel;
+    return Result::Success;
+  case WorkKind::Copy:
+    *type = GraphNodeType::Memcpy;
+    return Result::Success;
+  case WorkKind::Fill:
+    *type = GraphNodeType::Memset;
+    return Result::Success;
+  case WorkKind::Marker:
+    return Result::NotSupported;
+  }
+  return Result::InvalidValue;
+}
+
+Result cuGraphKernelNodeGetParams_v2(GraphNode node, KernelNodeParams *parameters) {
+  DLC_EMU_ENTER();
+  if (!node->work.kernel)
+    return Result::InvalidValue;
+  const KernelCall &call = *node->work.kernel;
+  *parameters = {};
+  parameters->function = call.function;
+  parameters->gridX = call.grid.x;
+  parameters->gridY = call.grid.y;
+  parameters->gridZ = call.grid.z;
+  parameters->blockX = call.block.x;
+  parameters->blockY = call.block.y;
+  parameters->blockZ = call.block.z;
+  parameters->sharedBytes = call.sharedBytes;
+  parameters->parameters = node->params.data();
+  parameters->context = &driver.context;
+  return Result::Success;
+}
+
+Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
+                                         const KernelNodeParams *parameters) {
+  DLC_EMU_ENTER();
+  for (auto &[origin, work] : exec->work) {
+    if (origin != node || !work.kernel)
+      continue;
+    const KernelNodeParams &p = *parameters;
+    return makeKernelWork(work, p.function, {p.gridX, p.gridY, p.gridZ},
+                          {p.blockX, p.blockY, p.blockZ}, p.sharedBytes, p.parameters,
+                          work.kernel->cooperative);
+  }
+  return Result::InvalidValue;
+}
+
+Result cuGraphExecDestroy(GraphExec exec) {
+  DLC_EMU_ENTER();
+  delete exec;
+  return Result::Success;
+}
+
+Result cuGraphDestroy(Graph graph) {
+  DLC_EMU_ENTER();
+  delete graph;
+  return Result::Success;
+}
+
+} // extern "C"
+} // namespace dlc::cuda

@@ -1,0 +1,13 @@
+//===- KernelLaunch.h - checks and copies a kernel call ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "test/emulator/driver/Driver.h"
+
+namespace dlc::cuda {
+
+/// Makes `work` launch the function, with a copy of its parameters. InvalidValue, as the real driver
+/// says, where a limit of the device or of the kernel is passed.
+Result makeKernelWork(Work &work, CUfunc_st *function, DlcEmuDim grid, DlcEmuDim block,
+                      unsigned sharedBytes, void **parameters, bool cooperative);
+
+} // namespace dlc::cuda

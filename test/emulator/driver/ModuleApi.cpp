@@ -1,0 +1,288 @@
+//===- ModuleApi.cpp - modules, functions, launches -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/emulator/core/DeviceMemory.h"
+#include "test/emulator/core/TensorMap.h"
+#include "test/emulator/device/dlc_emu_launch.h"
+#include "test/emulator/driver/Exports.h"
+#include "test/emulator/driver/KernelLaunch.h"
+#include "test/emulator/nvrtc/Image.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace dlc::cuda {
+
+namespace {
+
+/// Kernels name the emulator's functions without linking it: they find them in the global scope,
+/// whatever scope this library was opened in.
+__attribute__((constructor)) void joinGlobalScope() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(&joinGlobalScope), &info))
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+/// Finds the addresses that the library's segments cover.
+void findImage(CUmod_st &module) {
+  link_map *map = nullptr;
+  if (dlinfo(module.library, RTLD_DI_LINKMAP, &map))
+    return;
+  struct Search {
+    ElfW(Addr) base;
+    CUmod_st *module;
+  } search{map->l_addr, &module};
+  dl_iterate_phdr(
+      [](dl_phdr_info *info, size_t, void *data) {
+        auto &search = *static_cast<Search *>(data);
+        if (info->dlpi_addr != search.base)
+          return 0;
+        search.module->imageBegin = search.base;
+        for (int i = 0; i < info->dlpi_phnum; ++i)
+          if (info->dlpi_phdr[i].p_type == PT_LOAD)
+            search.module->imageEnd = std::max<uintptr_t>(search.module->imageEnd,
+                                                          search.base + info->dlpi_phdr[i].p_vaddr +
+                                                              info->dlpi_phdr[i].p_memsz);
+        return 1;
+      },
+      &search);
+}
+
+Result refuse(Result result, const std::string &why) {
+  Driver::get().lastReport = why;
+  std::fprintf(stderr, "dlc cuda-emu: %s\n", why.c_str());
+  return result;
+}
+
+Result loadImage(Module *result, const void *image) {
+  emu::ImageHeader header;
+  std::memcpy(&header, image, sizeof header);
+  if (header.magic != emu::ImageHeader::kMagic)
+    return refuse(Result::InvalidImage, "the image is not one of libdlc_nvrtc_emu.so");
+  if (header.abiVersion != DLC_EMU_ABI_VERSION)
+    return refuse(Result::NoBinaryForGpu, "the image was compiled for another emulator");
+  if (emu::readSettings().check && !header.checked)
+    return refuse(Result::NoBinaryForGpu,
+                  "DLC_EMU_CHECK is set, but the image was compiled without "
+                  "it: compile it again");
+  auto module = std::make_unique<CUmod_st>();
+  module->file = memfd_create("dlc-cuda-emu-module", MFD_CLOEXEC);
+  const char *bytes = static_cast<const char *>(image) + sizeof header;
+  for (uint64_t done = 0; done < header.bytes;) {
+    ssize_t written = write(module->file, bytes + done, header.bytes - done);
+    if (written <= 0)
+      return refuse(Result::OperatingSystem, "cannot copy the image to memory");
+    done += written;
+  }
+  std::string path = "/proc/self/fd/" + std::to_string(module->file);
+  module->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!module->library)
+    return refuse(Result::SharedObjectInitFailed,
+                  std::string("cannot load the image: ") + dlerror());
+  findImage(*module);
+  *result = module.release();
+  return Result::Success;
+}
+
+} // namespace
+
+CUmod_st::~CUmod_st() {
+  if (library)
+    dlclose(library);
+  if (file >= 0)
+    close(file);
+}
+
+Result KernelCall::run() const {
+  emu::LaunchRequest request;
+  request.call = function->call;
+  // The emulator only reads parameters; the trampoline's type is CUDA's.
+  request.params = const_cast<void **>(params.data());
+  request.kernel = function->name;
+  request.grid = grid;
+  request.block = block;
+  request.dynamicShared = sharedBytes;
+  request.cooperative = cooperative;
+  request.paramCount = params.size();
+  request.paramBlock = storage.get();
+  request.paramBlockBytes = storageBytes;
+  request.image = reinterpret_cast<const void *>(function->module->imageBegin);
+  request.imageBytes = function->module->imageEnd - function->module->imageBegin;
+  emu::LaunchResult result = emu::runLaunch(request, emu::readSettings());
+  function->staticShared = std::max(function->staticShared, result.staticShared);
+  return result.fault == emu::Fault::None ? Result::Success : Driver::get().fault(result);
+}
+
+Result makeKernelWork(Work &work, CUfunc_st *function, DlcEmuDim grid, DlcEmuDim block,
+                      unsigned sharedBytes, void **parameters, bool cooperative) {
+  uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
+  uint64_t threads = uint64_t(block.x) * block.y * block.z;
+  if (!function || !blocks || !threads || blocks > 0xffffffffu || grid.x > 0x7fffffffu ||
+      grid.y > 65535 || grid.z > 65535 || block.x > 1024 || block.y > 1024 || block.z > 64 ||
+      threads > function->maxThreads || sharedBytes > function->maxDynamicShared)
+    return Result::InvalidValue;
+  constexpr size_t kAlign = 64; // a tensor map's
+  auto call = std::make_shared<KernelCall>();
+  call->function = function;
+  call->grid = grid;
+  call->block = block;
+  call->sharedBytes = sharedBytes;
+  call->cooperative = cooperative;
+  for (unsigned bytes : function->paramBytes)
+    call->storageBytes += (bytes + kAlign - 1) / kAlign * kAlign;
+  call->storage = {
+      static_cast<unsigned char *>(std::aligned_alloc(kAlign, call->storageBytes + kAlign)),
+      std::free};
+  size_t offset = 0;
+  for (size_t i = 0; i < function->paramBytes.size(); ++i) {
+    std::memcpy(call->storage.get() + offset, parameters[i], function->paramBytes[i]);
+    call->params.push_back(call->storage.get() + offset);
+    offset += (function->paramBytes[i] + kAlign - 1) / kAlign * kAlign;
+  }
+  work.kind = WorkKind::Kernel;
+  work.kernel = call;
+  work.run = [call] { return call->run(); };
+  return Result::Success;
+}
+
+extern "C" {
+
+Result cuModuleLoadData(Module *module, const void *image) {
+  DLC_EMU_ENTER();
+  return loadImage(module, image);
+}
+
+Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count, JitOption *options,
+                          void **values) {
+  DLC_EMU_ENTER();
+  Result result = loadImage(module, image);
+  for (unsigned i = 0; i < count; ++i)
+    if (options[i] == JitOption::ErrorLogBuffer && values[i])
+      std::strcpy(static_cast<char *>(values[i]), ""); // reports go to dlcEmuLastReport()
+  return result;
+}
+
+Result cuModuleUnload(Module module) {
+  DLC_EMU_ENTER();
+  Result result = driver.drainAll();
+  delete module;
+  return result;
+}
+
+Result cuModuleGetFunction(Function *function, Module module, const char *name) {
+  DLC_EMU_ENTER();
+  std::unique_ptr<CUfunc_st> &slot = module->functions[name];
+  if (!slot) {
+    std::string symbol = std::string(name) + "_dlc_emu";
+    auto *info = static_cast<const DlcEmuKernelInfo *>(dlsym(module->library, symbol.c_str()));
+    if (!info) {
+      module->functions.erase(name);
+      return Result::NotFound;
+    }
+    slot = std::make_unique<CUfunc_st>();
+    slot->name = name;
+    slot->module = module;
+    slot->call = info->call;
+    slot->maxThreads = info->maxThreads;
+    slot->paramBytes.assign(info->paramBytes, info->paramBytes + info->paramCount);
+  }
+  *function = slot.get();
+  return Result::Success;
+}
+
+Result cuFuncGetAttribute(int *value, FunctionAttribute attribute, Function function) {
+  DLC_EMU_ENTER();
+  switch (attribute) {
+  case FunctionAttribute::MaxThreadsPerBlock:
+    *value = static_cast<int>(function->maxThreads);
+    return Result::Success;
+  case FunctionAttribute::SharedSizeBytes:
+    *value = static_cast<int>(function->staticShared);
+    return Result::Success;
+  case FunctionAttribute::MaxDynamicSharedSizeBytes:
+    *value = static_cast<int>(function->maxDynamicShared);
+    return Result::Success;
+  case FunctionAttribute::NumRegs:
+    *value = 32; // the host compiler allots no device registers
+    return Result::Success;
+  case FunctionAttribute::PtxVersion:
+  case FunctionAttribute::BinaryVersion:
+    *value = 90;
+    return Result::Success;
+  case FunctionAttribute::ConstSizeBytes:
+  case FunctionAttribute::LocalSizeBytes:
+  case FunctionAttribute::PreferredSharedMemoryCarveout:
+    *value = 0;
+    return Result::Success;
+  }
+  return Result::InvalidValue;
+}
+
+Result cuFuncSetAttribute(Function function, FunctionAttribute attribute, int value) {
+  DLC_EMU_ENTER();
+  if (attribute == FunctionAttribute::PreferredSharedMemoryCarveout)
+    return Result::Success;
+  if (attribute != FunctionAttribute::MaxDynamicSharedSizeBytes || value < 0 || value > 227 * 1024)
+    return Result::InvalidValue;
+  function->maxDynamicShared = static_cast<unsigned>(value);
+  return Result::Success;
+}
+
+static Result launch(Function function, DlcEmuDim grid, DlcEmuDim block, unsigned sharedBytes,
+                     Stream stream, void **parameters, bool cooperative) {
+  DLC_EMU_ENTER();
+  Work work;
+  Result result = makeKernelWork(work, function, grid, block, sharedBytes, parameters, cooperative);
+  return result == Result::Success ? driver.submit(stream, std::move(work)) : result;
+}
+
+Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                      unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+                      Stream stream, void **parameters, void **extra) {
+  if (extra)
+    return Result::NotSupported;
+  return launch(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream,
+                parameters, false);
+}
+
+Result cuLaunchCooperativeKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                                 unsigned blockX, unsigned blockY, unsigned blockZ,
+                                 unsigned sharedBytes, Stream stream, void **parameters) {
+  return launch(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream,
+                parameters, true);
+}
+
+Result cuTensorMapEncodeTiled(void *map, int dataType, unsigned rank, void *base,
+                              const unsigned long long *extents, const unsigned long long *strides,
+                              const unsigned *box, const unsigned *elementStrides, int interleave,
+                              int swizzle, int, int outOfBoundsFill) {
+  // By CUtensorMapDataType: u8 u16 u32 i32 u64 i64 f16 f32 f64 bf16 and f32/tf32 variants.
+  static const unsigned kBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+  constexpr int kSwizzle128 = 3;
+  if (dataType < 0 || dataType >= int(sizeof kBytes / sizeof *kBytes))
+    return Result::InvalidValue;
+  if (rank != 2 || interleave != 0 || outOfBoundsFill != 0 ||
+      (swizzle != 0 && swizzle != kSwizzle128) || elementStrides[0] != 1 || elementStrides[1] != 1)
+    return Result::NotSupported;
+  unsigned bytes = kBytes[dataType];
+  unsigned rowBytes = box[0] * bytes;
+  if (reinterpret_cast<uintptr_t>(base) % 16 || strides[0] % 16 || rowBytes % 16 || !box[0] ||
+      !box[1] || box[0] > 256 || box[1] > 256 || !extents[0] || !extents[1] ||
+      (swizzle && rowBytes > 128))
+    return Result::InvalidValue;
+  if (swizzle && rowBytes != 128)
+    return Result::NotSupported;
+  emu::TensorMap encoded{emu::TensorMap::kMagic,   static_cast<const unsigned char *>(base),
+                         {extents[0], extents[1]}, strides[0],
+                         {box[0], box[1]},         bytes,
+                         swizzle ? 128u : 0u};
+  std::memset(map, 0, 128);
+  std::memcpy(map, &encoded, sizeof encoded);
+  return Result::Success;
+}
+
+} // extern "C"
+} // namespace dlc::cuda

@@ -1,0 +1,105 @@
+//===- StreamApi.cpp - streams and events -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/emulator/driver/Driver.h"
+#include "test/emulator/driver/Exports.h"
+
+namespace dlc::cuda {
+extern "C" {
+
+//===-- Streams -----------------------------------------------------------===//
+
+Result cuStreamCreate(Stream *stream, unsigned flags) {
+  DLC_EMU_ENTER();
+  *stream = driver.makeStream(!(flags & kStreamNonBlocking));
+  return Result::Success;
+}
+
+Result cuStreamDestroy_v2(Stream stream) {
+  DLC_EMU_ENTER();
+  CUstream_st *found = driver.find(stream);
+  if (!found || found == driver.find(nullptr))
+    return Result::InvalidHandle;
+  Result result = found->capture ? Result::Success : driver.drain(stream);
+  driver.destroyStream(found);
+  return result;
+}
+
+Result cuStreamSynchronize(Stream stream) {
+  DLC_EMU_ENTER();
+  return driver.drain(stream);
+}
+
+Result cuStreamQuery(Stream stream) {
+  DLC_EMU_ENTER();
+  CUstream_st *found = driver.find(stream);
+  if (!found)
+    return Result::InvalidHandle;
+  // Nothing runs by itself, so one who polls must make progress.
+  bool pending = !found->queue.empty();
+  Result result = driver.drain(stream);
+  return result == Result::Success && pending ? Result::NotReady : result;
+}
+
+Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
+  DLC_EMU_ENTER();
+  CUstream_st *found = driver.find(stream);
+  if (!found)
+    return Result::InvalidHandle;
+  Work work;
+  work.waitFor = event;
+  work.waitRecord = event->recorded;
+  // A graph of one stream is in order already.
+  return found->capture ? Result::Success : driver.submit(stream, std::move(work));
+}
+
+//===-- Events ------------------------------------------------------------===//
+
+Result cuEventCreate(Event *event, unsigned) {
+  DLC_EMU_ENTER();
+  *event = new CUevent_st;
+  return Result::Success;
+}
+
+Result cuEventDestroy_v2(Event event) {
+  DLC_EMU_ENTER();
+  Result result = driver.drainAll(); // queued work may point to it
+  delete event;
+  return result;
+}
+
+Result cuEventRecord(Event event, Stream stream) {
+  DLC_EMU_ENTER();
+  uint64_t number = ++event->recorded;
+  Work work;
+  work.run = [=] {
+    event->reached = number;
+    event->time = std::chrono::steady_clock::now();
+    return Result::Success;
+  };
+  return driver.submit(stream, std::move(work));
+}
+
+Result cuEventSynchronize(Event event) {
+  DLC_EMU_ENTER();
+  return driver.drainEvent(event);
+}
+
+Result cuEventQuery(Event event) {
+  DLC_EMU_ENTER();
+  bool pending = event->reached < event->recorded;
+  Result result = driver.drainEvent(event);
+  return result == Result::Success && pending ? Result::NotReady : result;
+}
+
+Result cuEventElapsedTime(float *milliseconds, Event start, Event end) {
+  DLC_EMU_ENTER();
+  if (!start->recorded || !end->recorded)
+    return Result::InvalidHandle;
+  if (start->reached < start->recorded || end->reached < end->recorded)
+    return Result::NotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+  return Result::Success;
+}
+
+} // extern "C"
+} // namespace dlc::cuda

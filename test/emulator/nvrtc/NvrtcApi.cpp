@@ -1,0 +1,294 @@
+//===- NvrtcApi.cpp - the fake NVRTC ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiles the text that NVRTC would get with the host compiler, against the emulator's side of the
+// vocabulary. The "cubin" is an image for the fake driver, and so is the "PTX".
+//===----------------------------------------------------------------------===//
+#include "runtime/cuda/DriverAbi.h"
+#include "test/emulator/device/dlc_emu_abi.h"
+#include "test/emulator/nvrtc/CompileCache.h"
+#include "test/emulator/nvrtc/HostCompiler.h"
+#include "test/emulator/nvrtc/Image.h"
+#include "test/emulator/nvrtc/KernelNames.h"
+#include "test/emulator/nvrtc/Sha256.h"
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+namespace dlc::embed {
+// Written by dlc_embed() at build time; ends with a null name.
+struct File {
+  const char *name, *text;
+};
+extern const File emulatorHeaders[];
+} // namespace dlc::embed
+
+namespace dlc::cuda {
+
+struct _nvrtcProgram {
+  std::string name, source;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string log, image;
+  bool compiled = false;
+};
+
+#pragma GCC visibility push(default)
+extern "C" {
+#define DLC_NVRTC(member, symbol, result, parameters) result symbol parameters;
+#include "runtime/cuda/Symbols.def"
+}
+#pragma GCC visibility pop
+
+namespace {
+
+using namespace emu;
+using Options = std::vector<std::string>;
+
+bool startsWith(const std::string &text, const char *prefix) { return text.rfind(prefix, 0) == 0; }
+
+/// Keeps the options that mean something to the host compiler; false for one that NVRTC does not
+/// know, or whose meaning the emulator cannot give.
+bool readOptions(int count, const char *const *options, Options &defines, std::string &log) {
+  static const char *const kIgnored[] = {"--gpu-architecture=",
+                                         "-arch=",
+                                         "--std=",
+                                         "-std=",
+                                         "--ptxas-options=",
+                                         "--maxrregcount=",
+                                         "-lineinfo",
+                                         "--generate-line-info",
+                                         "--device-debug",
+                                         "-G",
+                                         "--split-compile=",
+                                         "--diag-suppress=",
+                                         "--fmad=false",
+                                         "-fmad=false",
+                                         "--prec-div=true",
+                                         "--prec-sqrt=true",
+                                         "--ftz=false",
+                                         "--restrict",
+                                         "-restrict",
+                                         "--extra-device-vectorization",
+                                         "-default-device",
+                                         "--device-as-default-execution-space",
+                                         "--no-source-include",
+                                         "--minimal",
+                                         "--disable-warnings",
+                                         "-w",
+                                         "--dlink-time-opt"};
+  for (int i = 0; i < count; ++i) {
+    std::string option = options[i];
+    bool ignored = false;
+    for (const char *known : kIgnored)
+      ignored = ignored || startsWith(option, known);
+    if (ignored)
+      continue;
+    if (startsWith(option, "--define-macro="))
+      option = "-D" + option.substr(std::strlen("--define-macro="));
+    if (startsWith(option, "-D") && option.size() > 2) {
+      defines.push_back(option);
+      continue;
+    }
+    log += "cuda-emu: option '" + option + "' is not emulated\n";
+    return false;
+  }
+  return true;
+}
+
+/// The source as the host compiler gets it: with the launch code of its kernels at the end.
+std::string hostSource(const _nvrtcProgram &program, const std::vector<KernelName> &kernels,
+                       bool checked) {
+  std::string text = "#line 1 \"" + program.name + "\"\n" + program.source;
+  text += "\n#line 1 \"<cuda-emu>\"\n#include \"dlc_emu_launch.h\"\n";
+  if (checked)
+    text += "#include \"dlc_emu_check.h\"\n";
+  std::set<std::string> seen; // declared, then defined
+  for (const KernelName &kernel : kernels)
+    if (seen.insert(kernel.name).second)
+      text += "DLC_EMU_EXPORT(" + kernel.name + ", (" + kernel.threads + "))\n";
+  return text;
+}
+
+/// The source first, then the caller's headers, then ours.
+std::vector<std::pair<std::string, std::string>> allFiles(const _nvrtcProgram &program,
+                                                          std::string source) {
+  std::vector<std::pair<std::string, std::string>> files = {{"kernel.cu", std::move(source)}};
+  files.insert(files.end(), program.headers.begin(), program.headers.end());
+  for (const embed::File *file = embed::emulatorHeaders; file->name; ++file)
+    files.emplace_back(file->name, file->text);
+  return files;
+}
+
+std::string cacheKey(const Compiler &compiler, const std::vector<std::string> &flags,
+                     const std::vector<std::pair<std::string, std::string>> &files) {
+  std::string all = compiler.identity;
+  auto add = [&all](const std::string &part) {
+    all += std::to_string(part.size()) + ":" + part; // no two lists give the same text
+  };
+  for (const std::string &flag : flags)
+    add(flag);
+  for (const auto &[name, text] : files) {
+    add(name);
+    add(text);
+  }
+  return hexadecimal(sha256(all));
+}
+
+std::string makeImage(const std::string &object, bool checked) {
+  ImageHeader header{ImageHeader::kMagic, DLC_EMU_ABI_VERSION, checked, object.size(), {}};
+  auto hash = sha256(object);
+  std::memcpy(header.hash, hash.data(), hash.size());
+  std::string image(reinterpret_cast<const char *>(&header), sizeof header);
+  return image + object;
+}
+
+bool isCheckedMode() {
+  const char *text = std::getenv("DLC_EMU_CHECK");
+  return text && *text && std::strcmp(text, "0") != 0;
+}
+
+NvrtcResult compile(_nvrtcProgram &program, const Options &defines) {
+  bool checked = isCheckedMode();
+  Compiler compiler = findCompiler();
+  if (compiler.path.empty()) {
+    program.log += "cuda-emu: no host compiler: set DLC_EMU_CXX, or put clang++-22, clang++ or g++ "
+                   "into PATH\n";
+    return NvrtcResult::InternalError;
+  }
+  if (checked && !compiler.isClang) {
+    program.log += "cuda-emu: DLC_EMU_CHECK needs clang, but the compiler is " + compiler.path +
+                   ": set DLC_EMU_CXX to a clang++\n";
+    return NvrtcResult::InternalError;
+  }
+  std::vector<std::string> flags = compileFlags(compiler, checked);
+  flags.insert(flags.end(), defines.begin(), defines.end());
+  auto files = allFiles(program, hostSource(program, findKernels(program.source), checked));
+  std::string key = cacheKey(compiler, flags, files);
+  program.image = loadCached(key);
+  if (!program.image.empty())
+    return NvrtcResult::Success;
+  CompileResult result = compileForHost(compiler, flags, files);
+  program.log += result.log;
+  if (!result.succeeded)
+    return NvrtcResult::Compilation;
+  program.image = makeImage(result.object, checked);
+  storeCached(key, program.image);
+  return NvrtcResult::Success;
+}
+
+} // namespace
+
+extern "C" {
+
+NvrtcResult nvrtcVersion(int *major, int *minor) {
+  *major = 13;
+  *minor = 0;
+  return NvrtcResult::Success;
+}
+
+const char *nvrtcGetErrorString(NvrtcResult result) {
+  switch (result) {
+  case NvrtcResult::Success:
+    return "NVRTC_SUCCESS";
+  case NvrtcResult::OutOfMemory:
+    return "NVRTC_ERROR_OUT_OF_MEMORY";
+  case NvrtcResult::ProgramCreationFailure:
+    return "NVRTC_ERROR_PROGRAM_CREATION_FAILURE";
+  case NvrtcResult::InvalidInput:
+    return "NVRTC_ERROR_INVALID_INPUT";
+  case NvrtcResult::InvalidProgram:
+    return "NVRTC_ERROR_INVALID_PROGRAM";
+  case NvrtcResult::InvalidOption:
+    return "NVRTC_ERROR_INVALID_OPTION";
+  case NvrtcResult::Compilation:
+    return "NVRTC_ERROR_COMPILATION";
+  case NvrtcResult::BuiltinOperationFailure:
+    return "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE";
+  case NvrtcResult::InternalError:
+    return "NVRTC_ERROR_INTERNAL_ERROR";
+  }
+  return "NVRTC_ERROR unknown";
+}
+
+static const int kArchitectures[] = {80, 86, 89, 90, 100, 120};
+
+NvrtcResult nvrtcGetNumSupportedArchs(int *count) {
+  *count = sizeof kArchitectures / sizeof *kArchitectures;
+  return NvrtcResult::Success;
+}
+
+NvrtcResult nvrtcGetSupportedArchs(int *archs) {
+  std::memcpy(archs, kArchitectures, sizeof kArchitectures);
+  return NvrtcResult::Success;
+}
+
+NvrtcResult nvrtcCreateProgram(NvrtcProgram *program, const char *source, const char *name,
+                               int headerCount, const char *const *headers,
+                               const char *const *includeNames) {
+  if (!program || !source || headerCount < 0 || (headerCount && (!headers || !includeNames)))
+    return NvrtcResult::InvalidInput;
+  auto made = new _nvrtcProgram;
+  made->name = name && *name ? name : "default_program";
+  made->source = source;
+  for (int i = 0; i < headerCount; ++i)
+    made->headers.emplace_back(includeNames[i], headers[i]);
+  *program = made;
+  return NvrtcResult::Success;
+}
+
+NvrtcResult nvrtcDestroyProgram(NvrtcProgram *program) {
+  if (!program || !*program)
+    return NvrtcResult::InvalidProgram;
+  delete *program;
+  *program = nullptr;
+  return NvrtcResult::Success;
+}
+
+NvrtcResult nvrtcCompileProgram(NvrtcProgram program, int optionCount, const char *const *options) {
+  if (!program)
+    return NvrtcResult::InvalidProgram;
+  program->log.clear();
+  Options defines;
+  if (!readOptions(optionCount, options, defines, program->log))
+    return NvrtcResult::InvalidOption;
+  NvrtcResult result = compile(*program, defines);
+  program->compiled = result == NvrtcResult::Success;
+  return result;
+}
+
+NvrtcResult nvrtcGetCUBINSize(NvrtcProgram program, size_t *bytes) {
+  if (!program || !program->compiled)
+    return NvrtcResult::InvalidProgram;
+  *bytes = program->image.size();
+  return NvrtcResult::Success;
+}
+
+NvrtcResult nvrtcGetCUBIN(NvrtcProgram program, char *cubin) {
+  if (!program || !program->compiled)
+    return NvrtcResult::InvalidProgram;
+  std::memcpy(cubin, program->image.data(), program->image.size());
+  return NvrtcResult::Success;
+}
+
+NvrtcResult nvrtcGetPTXSize(NvrtcProgram program, size_t *bytes) {
+  return nvrtcGetCUBINSize(program, bytes);
+}
+
+NvrtcResult nvrtcGetPTX(NvrtcProgram program, char *ptx) { return nvrtcGetCUBIN(program, ptx); }
+
+NvrtcResult nvrtcGetProgramLogSize(NvrtcProgram program, size_t *bytes) {
+  if (!program)
+    return NvrtcResult::InvalidProgram;
+  *bytes = program->log.size() + 1;
+  return NvrtcResult::Success;
+}
+
+NvrtcResult nvrtcGetProgramLog(NvrtcProgram program, char *log) {
+  if (!program)
+    return NvrtcResult::InvalidProgram;
+  std::memcpy(log, program->log.c_str(), program->log.size() + 1);
+  return NvrtcResult::Success;
+}
+
+} // extern "C"
+} // namespace dlc::cuda
