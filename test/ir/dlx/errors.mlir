@@ -1,0 +1,76 @@
+// RUN: dlc-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{is scheduled but lacks grid or dims}}
+dlx.kernel @scheduled attributes {kind = "map", entry = "f"} {
+^bb0(%x: tensor<4xf32>):
+  dl.yield %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has 1 inputs and 1 outputs, but 0 and 1 names}}
+dlx.program @names attributes {input_names = [], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  dlx.return %x : !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
+dlx.program @unknown attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  // expected-error @+1 {{launches 'f', which is no dlx.kernel}}
+  dlx.launch @f(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
+dlx.kernel @f attributes {kind = "map"} {
+^bb0(%x: tensor<4xf32>):
+  dl.yield %x : tensor<4xf32>
+}
+dlx.program @types attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<5xf32>>
+  // expected-error @+1 {{has other buffers than kernel 'f' takes and gives}}
+  dlx.launch @f(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<5xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<5xf32>>
+}
+
+// -----
+
+dlx.kernel @f attributes {kind = "map"} {
+^bb0(%x: tensor<4xf32>):
+  dl.yield %x : tensor<4xf32>
+}
+dlx.program @init attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc {persistent} : !dlx.buffer<tensor<4xf32>>
+  // expected-error @+1 {{runs at load, but uses a buffer that is neither weight nor persistent}}
+  dlx.launch @f(%x) -> (%y) {init} : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
+dlx.kernel @f attributes {kind = "map"} {
+^bb0(%x: tensor<4xf32>):
+  dl.yield %x : tensor<4xf32>
+}
+dlx.program @persistent attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc {persistent} : !dlx.buffer<tensor<4xf32>>
+  // expected-error @+1 {{writes a persistent buffer; only init launches may}}
+  dlx.launch @f(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
+dlx.program @view attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4x8xf32>>):
+  // expected-error @+1 {{needs equally many elements of one dtype}}
+  %y = dlx.view %x : !dlx.buffer<tensor<4x8xf32>> -> !dlx.buffer<tensor<33xf32>>
+  dlx.return %y : !dlx.buffer<tensor<33xf32>>
+}
