@@ -1,0 +1,21 @@
+//===- Passes.td - The passes that make kernels of outlined fusions ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_CODEGEN_PASSES_TD
+#define DLC_CODEGEN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ScheduleCpuPass : Pass<"dl-schedule-cpu", "::mlir::ModuleOp"> {
+  let summary = "Makes CPU kernel IR of every dlx.kernel";
+  let description = [{
+    Runs on `module @cpu`. Adds one nested module for each instruction set (@avx2, @avx512) with a func.func on flat
+    buffers for each kernel, and records on the dlx.kernel its entry, the dims passed to it, the number of tiles and the
+    bytes of scratch. A contraction may ask for its weight in panels: then a kernel that packs it is added to the init
+    program and the launch reads the packed copy. Example: test/codegen/cpu/schedule-cpu.mlir.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+#endif // DLC_CODEGEN_PASSES_TD

@@ -1,0 +1,25 @@
+//===- LowerKernels.h - CPU kernel IR to the LLVM dialect -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_CODEGEN_CPU_LOWERKERNELS_H
+#define DLC_CODEGEN_CPU_LOWERKERNELS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace dlc::codegen {
+
+/// Gives every function of `module` the calling convention of runtime/schema/KernelAbi.h. A kernel in kernel IR is
+///   func.func @k(buffers: memref<?xT>..., dims: index..., begin: index, end: index, scratch: memref<?xi8>)
+/// and becomes func.func @k(args: !llvm.ptr, begin: i64, end: i64, scratch: !llvm.ptr).
+mlir::LogicalResult lowerKernelAbi(mlir::ModuleOp module);
+
+/// Conversions between floats that x86 would call a library for, as bit arithmetic: to bf16, and from f64 to f16.
+void populateFloatConversionPatterns(mlir::RewritePatternSet &patterns);
+
+/// Kernel IR (func, scf, memref, vector, arith, math) to the LLVM dialect, in place: math functions become
+/// arithmetic first, the calling convention becomes that of the runtime.
+mlir::LogicalResult lowerKernels(mlir::ModuleOp module);
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_CPU_LOWERKERNELS_H

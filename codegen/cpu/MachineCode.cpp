@@ -1,0 +1,99 @@
+//===- MachineCode.cpp - LLVM IR to an object file for one instruction set -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cpu/MachineCode.h"
+
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <mutex>
+
+using namespace llvm;
+
+namespace dlc::codegen {
+
+llvm::StringRef isaName(IsaVariant isa) { return isa == IsaVariant::avx2 ? "avx2" : "avx512"; }
+
+std::vector<std::string> isaFeatures(IsaVariant isa) {
+  std::vector<std::string> features = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "popcnt"};
+  if (isa == IsaVariant::avx512)
+    for (const char *feature : {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
+      features.push_back(feature);
+  return features;
+}
+
+static Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(IsaVariant isa) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  // Named here, not taken from the host: the same source gives the same bytes everywhere.
+  Triple triple("x86_64-unknown-linux-gnu");
+  std::string message;
+  const Target *target = TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    return createStringError(inconvertibleErrorCode(), message);
+  TargetOptions options;
+  // Only fma that was asked for: a product and a sum round twice on every target.
+  options.AllowFPOpFusion = FPOpFusion::Strict;
+  StringRef cpu = isa == IsaVariant::avx2 ? "x86-64-v3" : "x86-64-v4";
+  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(triple, cpu, /*Features=*/"", options, Reloc::PIC_,
+                                                                     std::nullopt, CodeGenOptLevel::Default));
+  if (!machine)
+    return createStringError(inconvertibleErrorCode(), "LLVM has no code generator for " + triple.str());
+  return machine;
+}
+
+/// The schedules have vectorised and unrolled already; LLVM's own tries cost time and code.
+static void optimise(Module &module, TargetMachine &machine) {
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  tuning.LoopInterleaving = false;
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager callGraph;
+  ModuleAnalysisManager modules;
+  PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
+}
+
+Expected<SmallVector<char, 0>> compileObject(Module &module, IsaVariant isa) {
+  auto machine = makeTargetMachine(isa);
+  if (!machine)
+    return machine.takeError();
+  module.setTargetTriple((*machine)->getTargetTriple());
+  module.setDataLayout((*machine)->createDataLayout());
+  module.setPICLevel(PICLevel::BigPIC);
+  for (Function &function : module) {
+    // Generic AVX-512 tuning would split our vectors in two.
+    if (isa == IsaVariant::avx512)
+      function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr(Attribute::NoUnwind);
+    if (!function.isDeclaration())
+      function.setDSOLocal(true);
+  }
+  optimise(module, **machine);
+  SmallVector<char, 0> object;
+  raw_svector_ostream stream(object);
+  legacy::PassManager emission;
+  if ((*machine)->addPassesToEmitFile(emission, stream, nullptr, CodeGenFileType::ObjectFile))
+    return createStringError(inconvertibleErrorCode(), "LLVM cannot write x86-64 objects");
+  emission.run(module);
+  return object;
+}
+
+} // namespace dlc::codegen
