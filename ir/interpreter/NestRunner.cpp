@@ -205,7 +205,8 @@ ScalarTape NestRunner::compile(int stage) {
   SmallVector<Value> indices(nest.parallel.size());
   for (unsigned dim : nest.indexDims.set_bits())
     indices[dim] = body.addArgument(IndexType::get(context), op.getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(&body);
   auto extent = [&](AffineExpr dim) -> Value {
     return arith::ConstantIndexOp::create(builder, op.getLoc(), evaluateDim(dim, symbols));
   };

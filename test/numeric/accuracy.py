@@ -1,0 +1,125 @@
+"""How far a result may lie from the exact one: the accuracy contract, one function for each kind of bound.
+
+A bound is a function (exact result, inputs, dtype) -> largest allowed distance, element by element, all in float64. `None`
+stands for "the exact result, rounded once": no distance at all."""
+import numpy as np
+import torch
+
+# dtype -> digits of its significand, smallest exponent of a normal number, largest exponent
+FORMATS = {"f64": (53, -1022, 1023), "f32": (24, -126, 127), "f16": (11, -14, 15), "bf16": (8, -126, 127)}
+TORCH = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
+         "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "ui8": torch.uint8, "i1": torch.bool}
+
+
+def compute(dtype):
+    """The format in which values of `dtype` are computed."""
+    return "f32" if dtype in ("f16", "bf16") else dtype
+
+
+def unit(dtype):
+    """Unit roundoff: half the distance from 1 to the next number."""
+    return 2.0 ** -FORMATS[dtype][0]
+
+
+def ulp(values, dtype):
+    """Distance between neighbouring numbers of `dtype` around `values`."""
+    digits, low, high = FORMATS[dtype]
+    with np.errstate(all="ignore"):
+        exponent = np.frexp(np.where(np.isfinite(values), values, 1.0))[1] - 1
+    exponent = np.where(values == 0, low, np.clip(exponent, low, high))
+    return np.ldexp(1.0, exponent - digits + 1)
+
+
+def stored(dtype, exact):
+    """What rounding the computed value to its storage may add."""
+    return 0.5 * ulp(exact, dtype) if dtype != compute(dtype) else 0.0
+
+
+def rounded(values, dtype):
+    """`values` rounded to nearest even in `dtype`, as float64."""
+    return torch.from_numpy(np.array(values)).to(TORCH[dtype]).to(torch.float64).numpy()
+
+
+exact = None
+
+
+def equal(y, inputs, dtype):
+    """The exact value, the sign of zero aside: where PyTorch leaves it open."""
+    return np.zeros_like(y)
+
+
+def ulps(count):
+    """A scalar primitive: so many units of the last place of the format in which it is computed."""
+    return lambda y, inputs, dtype: count * ulp(y, compute(dtype)) + stored(dtype, y)
+
+
+def composite(count=4, floor=2.0**-10):
+    """A formula of primitives in one variable: units of the last place of max(|y|, |x| floor)."""
+    def bound(y, inputs, dtype):
+        scale = np.maximum(np.abs(y), np.abs(inputs[0].numpy()) * floor)
+        return count * ulp(scale, compute(dtype)) + stored(dtype, y)
+    return bound
+
+
+def contraction(terms, magnitude, extra=2):
+    """A sum of products or of elements: (K + 2) u sum|a||b| + u_out |y|. `terms` is K, or a function of the inputs;
+    `magnitude(*inputs)` is the op itself on absolute values."""
+    def bound(y, inputs, dtype):
+        k = terms(*inputs) if callable(terms) else terms
+        size = magnitude(*(x.abs() for x in inputs)).numpy()
+        return (k + extra) * unit(compute(dtype)) * size + unit(dtype) * np.abs(y) + ulp(np.zeros_like(y), dtype)
+    return bound
+
+
+def of_softmax(dim, is_log):
+    """exp and the sum lose a unit for each term and for each unit that x lies below the largest value (the subtraction
+    rounds); the quotient scales with y, the logarithm shifts it."""
+    def bound(y, inputs, dtype):
+        x, u = inputs[0], unit(compute(dtype))
+        terms = x.shape[dim]
+        below = (x.amax(dim, keepdim=True) - x).numpy() if terms else np.zeros(x.shape)
+        if is_log:
+            return u * (2 * below + terms + 12 + 4 * np.abs(y)) + stored(dtype, y)
+        return u * (below + terms + 12) * np.abs(y) + 2 * ulp(np.zeros_like(y), compute(dtype)) + stored(dtype, y)
+    return bound
+
+
+def of_batch_norm(eps):
+    """The norm itself, or its folded form x s + t: both scale with the terms before they cancel."""
+    def bound(y, inputs, dtype):
+        x, mean, var = (t.abs() for t in inputs[:3])
+        weight, bias = (t.abs() for t in inputs[3:]) if len(inputs) == 5 else (torch.ones_like(mean), torch.zeros_like(mean))
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        scale = (weight / (var + eps).sqrt()).reshape(shape)
+        size = ((x + mean.reshape(shape)) * scale + bias.reshape(shape)).numpy()
+        return 8 * unit(compute(dtype)) * size + stored(dtype, y)
+    return bound
+
+
+def mismatch(actual, expected, inputs, dtype, bound):
+    """None, or a sentence about the worst element of `actual` (float64 or int64, in the format's values)."""
+    if actual.shape != expected.shape:
+        return f"has the shape {list(actual.shape)}, expected {list(expected.shape)}"
+    if not expected.size:
+        return None
+    if dtype not in FORMATS:
+        wrong = actual != expected
+        distance = wrong.astype(np.float64)
+    else:
+        nearest = rounded(expected, dtype)
+        same = (actual == nearest) & (np.signbit(actual) == np.signbit(nearest)) | (np.isnan(actual) & np.isnan(expected))
+        with np.errstate(all="ignore"):
+            distance = np.abs(actual - expected)
+            if bound is None:
+                wrong = ~same
+            else:
+                allowed = bound(expected, inputs, dtype)
+                wrong = ~(same | (distance <= allowed))
+                distance = distance / allowed
+    if not wrong.any():
+        return None
+    worst = np.unravel_index(np.argmax(np.where(wrong, np.nan_to_num(distance, nan=np.inf), -1)), actual.shape)
+    limit = "the exact value" if bound is None or dtype not in FORMATS else f"{distance[worst]:.3g} times the bound"
+    at = [int(i) for i in worst]
+    return (f"{int(wrong.sum())} of {actual.size} values are wrong; worst at {at}: {actual[worst]!r}, expected "
+            f"{expected[worst]!r} ({limit})")

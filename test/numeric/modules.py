@@ -1,0 +1,129 @@
+"""Rows as modules of dl ops: one function computes many rows, so that one compile and one run serve them all."""
+import re
+import zlib
+
+import numpy as np
+import torch
+
+import accuracy as acc
+
+
+class Case:
+    """A row in one dtype."""
+
+    def __init__(self, row, dtype):
+        self.row, self.dtype = row, dtype
+        self.result_dtype = row.result_dtype or dtype
+        self.name = f"{row.name} {dtype}"
+
+    def dims(self, shape, n):
+        return [dim if isinstance(dim, int) else eval(dim.replace("floordiv", "//"), {"N": n}) for dim in shape]
+
+    def inputs(self, n):
+        generator = np.random.default_rng(zlib.crc32(f"{self.name} {n}".encode()))
+        return [values(self.row.values, self.dtype, self.dims(shape, n), generator) for shape in self.row.inputs]
+
+    def expected(self, inputs):
+        """What PyTorch gives: float64 or int64."""
+        wide = [x.to(torch.float64) if self.dtype in acc.FORMATS else x for x in inputs]
+        result = self.row.torch(*wide)
+        return wide, result.to(torch.float64 if self.result_dtype in acc.FORMATS else torch.int64).numpy()
+
+
+def tensor_type(shape, dtype):
+    sizes = "".join(f"{dim}x" if isinstance(dim, int) else "?x" for dim in shape)
+    if all(isinstance(dim, int) for dim in shape):
+        return f"tensor<{sizes}{dtype}>"
+    dims = ", ".join(str(dim).replace("N", "s0") for dim in shape)
+    return f"tensor<{sizes}{dtype}, #dl.t<[{dims}]>>"
+
+
+def module_text(cases, sizes):
+    """One function `main` over the inputs of all cases, returning one result for each."""
+    arguments, results, body = [], [], []
+    for number, case in enumerate(cases):
+        types = [tensor_type(shape, case.dtype) for shape in case.row.inputs]
+        names = [f"%x{number}_{i}" for i in range(len(types))]
+        result = tensor_type(case.row.result, case.result_dtype)
+        arguments += [f"{name}: {type}" for name, type in zip(names, types)]
+        results.append(result)
+        if case.row.body:
+            text = case.row.body(names, types, result)
+        else:
+            attributes = f" {case.row.attrs}" if case.row.attrs else ""
+            text = f"%y = dl.{case.row.op} {', '.join(names)}{attributes} : ({', '.join(types)}) -> {result}"
+        # Names of values are unique in the function.
+        body.append(re.sub(r"%([a-z])\b", lambda m: f"%{m.group(1)}{number}", text))
+    returned = ", ".join(f"%y{number}" for number in range(len(cases)))
+    lines = "\n".join("  " + line for text in body for line in text.splitlines())
+    return (f'module attributes {{dl.symbols = [#dl.symbol<"N", {min(sizes)}, {max(sizes)}>]}} {{\n'
+            f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{lines}\n"
+            f"  return {returned} : {', '.join(results)}\n}}\n}}\n")
+
+
+LIMITS = {"i8": (-128, 127), "i16": (-(2**15), 2**15 - 1), "i32": (-(2**31), 2**31 - 1), "i64": (-(2**63), 2**63 - 1),
+          "ui8": (0, 255)}
+
+
+def values(kind, dtype, dims, generator):
+    """A tensor of `dtype`: special: every number, extreme ones first; numbers: finite ones; normal: of size 1; positive;
+    whole: small whole numbers; equals: few different ones; bytes: 0 to 127 with fractions; every16: all patterns."""
+    count = int(np.prod(dims, dtype=np.int64))
+    if dtype == "i1":
+        return torch.from_numpy(generator.integers(0, 2, dims).astype(bool))
+    if dtype not in acc.FORMATS:
+        low, high = LIMITS[dtype]
+        if kind == "whole":
+            low, high = max(low, -4), 4
+        elif kind == "numbers":
+            low, high = max(low, -(2**31)), min(high, 2**31)
+        numbers = generator.integers(low, high, count, dtype=np.int64, endpoint=True)
+        if kind == "equals":
+            numbers = generator.choice(np.array([low, high, 0, 1, 5], dtype=np.int64), count)
+        elif kind == "special":
+            extremes = [low, high, 0, 1, high - 1][:count]
+            numbers[:len(extremes)] = extremes
+        return torch.from_numpy(numbers.reshape(dims)).to(acc.TORCH[dtype])
+    digits, least, most = acc.FORMATS[dtype]
+    if kind == "every16":
+        bits = torch.arange(-(2**15), 2**15, dtype=torch.int16)
+        assert dims == [2**16], "all patterns of a 16-bit format"
+        return bits.view(acc.TORCH[dtype])
+    numbers = generator.standard_normal(count)
+    if kind == "positive":
+        numbers = np.abs(numbers) + 0.1
+    elif kind == "whole":
+        numbers = generator.integers(-4, 4, count, endpoint=True).astype(np.float64)
+    elif kind == "bytes":
+        numbers = generator.uniform(0, 127, count)
+    elif kind == "equals":
+        numbers = generator.choice(np.array([-np.inf, np.inf, np.nan, -0.0, 0.0, 1.0, 1.0, 1.0, 2.0]), count)
+    elif kind == "numbers":
+        numbers *= 50
+    elif kind == "special":
+        numbers *= np.exp2(generator.integers(-6, 6, count))
+        highest = 2.0**most * (2 - 2.0 ** (1 - digits))
+        tiny = 2.0 ** (least - digits + 1)
+        extremes = np.array([np.nan, 0.0, -0.0, np.inf, -np.inf, 1.0, -1.0, highest, -highest, 2.0**least, tiny, -tiny,
+                             3 * tiny, 88.7, -87.4, -103.5, 11.0, -16.5])
+        # Another one first each time, and some among ordinary neighbours.
+        places = generator.permutation(count)[:len(extremes)]
+        numbers[places] = np.roll(extremes, generator.integers(len(extremes)))[:len(places)]
+    return torch.from_numpy(numbers.reshape(dims)).to(acc.TORCH[dtype])
+
+
+def to_bytes(tensor):
+    tensor = tensor.contiguous()
+    if tensor.dtype in (torch.bfloat16, torch.float16):
+        tensor = tensor.view(torch.int16)
+    return tensor.numpy().tobytes()
+
+
+def from_bytes(data, dtype, dims):
+    """Elements in their own format as float64 or int64."""
+    if dtype == "bf16":
+        wide = np.frombuffer(data, np.uint16).astype(np.uint32) << 16
+        return wide.view(np.float32).astype(np.float64).reshape(dims)
+    kinds = {"f64": "f8", "f32": "f4", "f16": "f2", "i64": "i8", "i32": "i4", "i16": "i2", "i8": "i1", "ui8": "u1", "i1": "u1"}
+    array = np.frombuffer(data, kinds[dtype]).reshape(dims)
+    return array.astype(np.float64 if dtype in acc.FORMATS else np.int64)

@@ -1,0 +1,97 @@
+"""Runs the numeric rows: each op and dtype at boundary shapes, on every voice, against PyTorch in double precision.
+
+    run.py [--voice NAME]... [--op NAME]... [--list]
+
+Voices: reference (the interpreter), cpu (compiled, checked mode), cuda (compiled, on the emulator). Without --voice all run;
+one that the build does not have is counted as left out. The last lines are "N left out (reason)" and "N passed, N failed"."""
+import argparse
+import collections
+import os
+import sys
+import time
+
+try:
+    import torch
+except ImportError:
+    print("0 passed, 1 failed" if os.environ.get("DLC_REQUIRE_TORCH") else
+          "1 left out (PyTorch, the oracle of the numeric rows, is not installed: tools/scripts/setup --tests)\n"
+          "0 passed, 0 failed")
+    sys.exit(bool(os.environ.get("DLC_REQUIRE_TORCH")))
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import accuracy as acc
+from modules import Case, module_text
+from rows import ROWS
+from voices import VOICES, Failure, Missing
+
+SHOWN = 40
+
+
+def results_of(voice, cases, sizes):
+    """(case -> {N: array} or Failure). A module that fails is split until the culprit stands alone."""
+    try:
+        return dict(zip(cases, voice.run(module_text(cases, sizes), cases, sizes)))
+    except Failure as failure:
+        if len(cases) == 1:
+            return {cases[0]: failure}
+    half = len(cases) // 2
+    return {**results_of(voice, cases[:half], sizes), **results_of(voice, cases[half:], sizes)}
+
+
+def judge(case, sizes, results):
+    """Sentences about what is wrong, at most one for each N."""
+    if isinstance(results, Failure):
+        return [str(results)] * len(sizes)
+    problems = []
+    for n, actual in zip(sizes, results):
+        wide, expected = case.expected(case.inputs(n))
+        if case.result_dtype in acc.FORMATS:
+            actual = acc.rounded(actual, case.result_dtype)
+        problem = acc.mismatch(actual, expected, wide, case.result_dtype, case.row.bound)
+        if problem:
+            problems.append(f"N = {n}: {problem}")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--voice", action="append", choices=list(VOICES))
+    parser.add_argument("--op", action="append")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = [row for row in ROWS if not options.op or row.op in options.op]
+    if options.list:
+        for row in rows:
+            print(f"{row.name}: {', '.join(row.dtypes)}")
+        return 0
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[tuple(row.sizes)] += [Case(row, dtype) for dtype in row.dtypes]
+    passed = failed = 0
+    left_out = []
+    for name in options.voice or VOICES:
+        total = sum(len(cases) * len(sizes) for sizes, cases in groups.items())
+        start, wrong = time.time(), 0
+        try:
+            voice = VOICES[name]()
+        except Missing as reason:
+            left_out.append(f"{total} left out ({name}: {reason})")
+            continue
+        for sizes, cases in groups.items():
+            for case, results in results_of(voice, cases, sizes).items():
+                problems = judge(case, sizes, results)
+                wrong += len(problems)
+                passed += len(sizes) - len(problems)
+                if problems and failed + wrong < SHOWN * 20:
+                    print(f"{name}: {case.name}: {problems[0]}" +
+                          (f" ({len(problems)} of {len(sizes)} sizes)" if len(problems) > 1 else ""))
+        failed += wrong
+        print(f"{name}: {total} cases, {wrong} wrong, {time.time() - start:.1f} s")
+    print(*left_out, sep="\n", end="\n" if left_out else "")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
