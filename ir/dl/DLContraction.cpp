@@ -29,7 +29,7 @@ static LogicalResult checkSameElement(std::optional<Location> location, StringRe
   Type first = getElementTypeOrSelf(operands.front().getType());
   for (Value operand : operands)
     if (Type type = getElementTypeOrSelf(operand.getType()); type != first)
-      return emitOptionalError(location, "'", op, "' needs operands of one dtype, got ", first, " and ", text(type));
+      return emitOptionalError(location, "'", op, "' needs operands of one dtype, got ", first, " and ", type);
   return success();
 }
 

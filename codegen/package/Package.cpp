@@ -1,0 +1,229 @@
+//===- Package.cpp - Writes a model.bin ------------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table names absolute offsets of segments, and the segments lie behind the table: so it is packed twice, first to
+// learn its size. Every field is written, defaults too, which makes that size independent of the offsets.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/package/Package.h"
+
+#include "codegen/package/ProgramTable.h"
+#include "ir/analysis/CostModel.h"
+#include "ir/dl/DLOps.h"
+#include "runtime/schema/ModuleHeader.h"
+
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/xxhash.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+namespace {
+/// Bytes that will lie behind the table, and the place in the table that names them.
+struct PlacedBytes {
+  ArrayRef<uint8_t> bytes;
+  std::unique_ptr<schema::Segment> *slot;
+};
+
+class PackageWriter {
+public:
+  PackageWriter(ModuleOp module, const GeneratedCode &code) : module(module), code(code) {}
+  LogicalResult build();
+  LogicalResult write(llvm::raw_ostream &os);
+
+private:
+  LogicalResult addPrograms();
+  void addCpuImages(schema::ProgramT &program);
+  LogicalResult addWeights();
+  LogicalResult addSignature(dlx::ProgramOp program);
+  void addSegment(ArrayRef<uint8_t> bytes, std::unique_ptr<schema::Segment> &slot);
+  FailureOr<ArrayRef<uint8_t>> mapFile(dlx::WeightOp weight, StringRef path);
+
+  ModuleOp module;
+  const GeneratedCode &code;
+  schema::ModuleT table;
+  ExpressionTable expressions;
+  WeightTable weights;
+  std::vector<PlacedBytes> segments;
+  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
+};
+} // namespace
+
+void PackageWriter::addSegment(ArrayRef<uint8_t> bytes, std::unique_ptr<schema::Segment> &slot) {
+  auto hash = llvm::xxh3_128bits(bytes);
+  slot = std::make_unique<schema::Segment>(0, bytes.size(), hash.low64, hash.high64);
+  segments.push_back({bytes, &slot});
+}
+
+void PackageWriter::addCpuImages(schema::ProgramT &program) {
+  for (const CpuCode &cpu : code.cpu) {
+    auto image = std::make_unique<schema::CpuImageT>();
+    image->isa = cpu.isa;
+    image->features = cpu.features;
+    for (const auto &[name, slot] : cpu.imports) {
+      image->imports.push_back(std::make_unique<schema::ImportT>());
+      image->imports.back()->name = name;
+      image->imports.back()->slot = slot;
+    }
+    addSegment(cpu.image, image->code);
+    program.cpu_images.push_back(std::move(image));
+  }
+}
+
+FailureOr<ArrayRef<uint8_t>> PackageWriter::mapFile(dlx::WeightOp weight, StringRef path) {
+  std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
+  if (!file) {
+    auto opened = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!opened)
+      return weight.emitError("cannot read weights file '") << path << "': " << opened.getError().message();
+    file = std::move(*opened);
+  }
+  return ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(file->getBufferStart()), file->getBufferSize());
+}
+
+LogicalResult PackageWriter::addWeights() {
+  for (dlx::WeightOp op : weights.getWeights()) {
+    RankedTensorType tensor = op.getType().getTensor();
+    if (!tensor.hasStaticShape())
+      return op.emitError("weight '") << op.getName() << "' needs static dims, got " << dl::text(tensor);
+    if (!op.getFile())
+      return op.emitError("weight '") << op.getName()
+                                      << "' is bound to no file; add `weights \"file.safetensors\"` to the model or pass --weights";
+    auto file = mapFile(op, *op.getFile());
+    if (failed(file))
+      return failure();
+    uint64_t bytes = *dl::asConstant(storedBytes(tensor)), offset = op.getOffset();
+    if (offset > file->size() || bytes > file->size() - offset)
+      return op.emitError("weight '") << op.getName() << "' needs bytes " << offset << " to " << offset + bytes << " of '"
+                                      << *op.getFile() << "', which has " << file->size();
+    auto weight = std::make_unique<schema::WeightT>();
+    weight->name = op.getName().str();
+    weight->dtype = dtypeOf(tensor.getElementType());
+    weight->dims.assign(tensor.getShape().begin(), tensor.getShape().end());
+    addSegment(file->slice(offset, bytes), weight->data);
+    table.weights.push_back(std::move(weight));
+  }
+  return success();
+}
+
+LogicalResult PackageWriter::addSignature(dlx::ProgramOp program) {
+  auto add = [&](ArrayAttr names, ValueRange values, std::vector<std::unique_ptr<schema::ValueT>> &list) {
+    for (auto [name, value] : llvm::zip(names.getAsValueRange<StringAttr>(), values)) {
+      RankedTensorType tensor = cast<dlx::BufferType>(value.getType()).getTensor();
+      if (!dl::getLayout(tensor).isRowMajor()) {
+        program.emitOpError("has '") << name << "' in a layout that is not row-major";
+        return false;
+      }
+      list.push_back(std::make_unique<schema::ValueT>());
+      list.back()->name = name.str();
+      list.back()->dtype = dtypeOf(tensor.getElementType());
+      list.back()->dims = expressions.addAll(dl::getDims(tensor));
+    }
+    return true;
+  };
+  Block &block = program.getBodyBlock();
+  return success(add(program.getInputNames(), block.getArguments(), table.inputs) &&
+                 add(program.getOutputNames(), block.getTerminator()->getOperands(), table.outputs));
+}
+
+LogicalResult PackageWriter::addPrograms() {
+  std::map<std::string, uint32_t> headerIndex;
+  for (const auto &[name, text] : code.cudaHeaders) {
+    headerIndex[name] = table.cuda_headers.size();
+    table.cuda_headers.push_back(std::make_unique<schema::CudaHeaderT>());
+    table.cuda_headers.back()->name = name;
+    table.cuda_headers.back()->text = text;
+  }
+  for (auto [name, target] : {std::pair{"cpu", schema::Target::cpu}, std::pair{"cuda", schema::Target::cuda}}) {
+    auto nested = module.lookupSymbol<ModuleOp>(name);
+    if (!nested)
+      continue;
+    auto programs = nested.getOps<dlx::ProgramOp>();
+    if (!llvm::hasSingleElement(programs))
+      return nested.emitOpError("needs one dlx.program");
+    auto program = buildProgram(nested, target, code, headerIndex, expressions, weights);
+    if (failed(program))
+      return failure();
+    if (target == schema::Target::cpu)
+      addCpuImages(*program);
+    if (table.programs.empty()) {
+      table.model = (*programs.begin()).getSymName().str();
+      if (failed(addSignature(*programs.begin())))
+        return failure();
+    }
+    table.programs.push_back(std::make_unique<schema::ProgramT>(std::move(*program)));
+  }
+  if (table.programs.empty())
+    return module.emitOpError("holds neither module @cpu nor module @cuda: nothing to package");
+  return success();
+}
+
+LogicalResult PackageWriter::build() {
+  table.producer = "dlc " DLC_VERSION;
+  if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
+    for (auto symbol : symbols.getAsRange<dl::SymbolAttr>()) {
+      table.symbols.push_back(std::make_unique<schema::SymbolT>());
+      table.symbols.back()->name = symbol.getName().str();
+      table.symbols.back()->min = symbol.getMin();
+      table.symbols.back()->max = symbol.getMax();
+    }
+  if (failed(addPrograms()) || failed(addWeights()))
+    return failure();
+  table.expressions = expressions.getNodes();
+  return success();
+}
+
+LogicalResult PackageWriter::write(llvm::raw_ostream &os) {
+  auto pack = [&](flatbuffers::FlatBufferBuilder &builder) {
+    builder.ForceDefaults(true);
+    schema::FinishModuleBuffer(builder, schema::Module::Pack(builder, &table));
+  };
+  flatbuffers::FlatBufferBuilder measured;
+  pack(measured);
+  uint64_t end = schema::kTableOffset + measured.GetSize();
+  for (PlacedBytes &segment : segments) {
+    uint64_t offset = llvm::alignTo(end, schema::kSegmentAlignment);
+    schema::Segment &place = **segment.slot;
+    place = schema::Segment(offset, place.bytes(), place.hash_low(), place.hash_high());
+    end = offset + segment.bytes.size();
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  pack(builder);
+  if (builder.GetSize() != measured.GetSize())
+    return module.emitError("internal error: the package's table changed its size");
+
+  schema::ModuleHeader header = {};
+  std::memcpy(header.magic, schema::kMagic, sizeof(header.magic));
+  header.formatVersion = schema::kFormatVersion;
+  header.abiVersion = schema::kAbiVersion;
+  header.fileBytes = end;
+  header.tableBytes = builder.GetSize();
+  auto tableHash = llvm::xxh3_128bits({builder.GetBufferPointer(), builder.GetSize()});
+  header.tableHash[0] = tableHash.low64;
+  header.tableHash[1] = tableHash.high64;
+  auto headerHash = llvm::xxh3_128bits(
+      {reinterpret_cast<const uint8_t *>(&header), offsetof(schema::ModuleHeader, headerHash)});
+  header.headerHash[0] = headerHash.low64;
+  header.headerHash[1] = headerHash.high64;
+
+  os.write(reinterpret_cast<const char *>(&header), sizeof(header));
+  os.write(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
+  uint64_t position = schema::kTableOffset + builder.GetSize();
+  for (const PlacedBytes &segment : segments) {
+    uint64_t offset = (*segment.slot)->offset();
+    os.write_zeros(offset - position);
+    os.write(reinterpret_cast<const char *>(segment.bytes.data()), segment.bytes.size());
+    position = offset + segment.bytes.size();
+  }
+  return success();
+}
+
+LogicalResult writePackage(ModuleOp module, const GeneratedCode &code, llvm::raw_ostream &os) {
+  PackageWriter writer(module, code);
+  return failure(failed(writer.build()) || failed(writer.write(os)));
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,254 @@
+//===- ProgramTable.cpp - One target's program as the package stores it ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/package/ProgramTable.h"
+
+#include "ir/analysis/CostModel.h"
+#include "ir/dl/DLOps.h"
+
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+uint32_t WeightTable::add(dlx::WeightOp op) {
+  auto [entry, isNew] = indices.try_emplace(op.getName(), weights.size());
+  if (isNew)
+    weights.push_back(op);
+  return entry->second;
+}
+
+/// ORDER DTYPE
+schema::DType dtypeOf(Type type) {
+  if (type.isF64())
+    return schema::DType::f64;
+  if (type.isF32())
+    return schema::DType::f32;
+  if (type.isF16())
+    return schema::DType::f16;
+  if (type.isBF16())
+    return schema::DType::bf16;
+  auto integer = cast<IntegerType>(type);
+  switch (integer.getWidth()) {
+  case 64:
+    return schema::DType::i64;
+  case 32:
+    return schema::DType::i32;
+  case 16:
+    return schema::DType::i16;
+  case 8:
+    return integer.isUnsigned() ? schema::DType::u8 : schema::DType::i8;
+  default:
+    return schema::DType::boolean;
+  }
+}
+
+/// "model.dl:14:9" for each source line of the kernel's ops, in their order, each once. Folders are left out: the package
+/// must not depend on where it was compiled.
+static std::vector<std::string> sourceLines(dlx::KernelOp kernel) {
+  std::vector<std::string> lines;
+  for (Operation &op : kernel.getBodyBlock().without_terminator())
+    op.getLoc()->walk([&](Location loc) {
+      if (auto file = dyn_cast<FileLineColLoc>(loc)) {
+        std::string line = llvm::sys::path::filename(file.getFilename().getValue()).str() + ":" +
+                           std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+        if (!llvm::is_contained(lines, line))
+          lines.push_back(std::move(line));
+      }
+      return WalkResult::advance();
+    });
+  return lines;
+}
+
+namespace {
+class ProgramBuilder {
+public:
+  ProgramBuilder(schema::ProgramT &program, const GeneratedCode &code,
+                 const std::map<std::string, uint32_t> &headerIndex, ExpressionTable &expressions, WeightTable &weights)
+      : program(program), code(code), headerIndex(headerIndex), expressions(expressions), weights(weights) {}
+
+  LogicalResult addKernel(dlx::KernelOp op);
+  LogicalResult addCommands(dlx::ProgramOp op);
+
+private:
+  uint32_t addBuffer(Value value, schema::Storage storage, uint32_t index);
+  LogicalResult addLaunch(dlx::LaunchOp op, SymbolTable &symbols);
+  /// The use of a buffer (of what a view names) by the last command of `main`.
+  void use(Value value, bool init);
+
+  schema::ProgramT &program;
+  const GeneratedCode &code;
+  const std::map<std::string, uint32_t> &headerIndex;
+  ExpressionTable &expressions;
+  WeightTable &weights;
+  llvm::DenseMap<Value, uint32_t> buffers;
+  llvm::StringMap<uint32_t> kernels;
+  std::map<std::string, uint32_t> sources;
+};
+} // namespace
+
+LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
+  if (!op.getEntry())
+    return op.emitOpError("has no code: no schedule for its target has run");
+  std::string entry = op.getEntry()->str();
+  schema::KernelT kernel;
+  kernel.name = op.getSymName().str();
+  kernel.kind = op.getKind().str();
+  kernel.lines = sourceLines(op);
+  Cost cost = costOf(op.getBodyBlock());
+  kernel.flops = expressions.add(cost.flops);
+  kernel.bytes = expressions.add(cost.bytes);
+  if (program.target == schema::Target::cpu) {
+    for (auto [index, image] : llvm::enumerate(code.cpu)) {
+      auto found = image.entries.find(entry);
+      if (found == image.entries.end())
+        return op.emitOpError("has no code for ") << image.isa << ": '" << entry << "' is not in the image";
+      kernel.cpu.emplace_back(index, found->second);
+    }
+  } else {
+    auto found = code.cuda.find(entry);
+    if (found == code.cuda.end())
+      return op.emitOpError("has no CUDA text: '") << entry << "' was not printed";
+    auto [source, isNew] = sources.try_emplace(found->second.text, program.cuda_sources.size());
+    if (isNew) {
+      auto text = std::make_unique<schema::CudaSourceT>();
+      text->text = found->second.text;
+      for (const std::string &header : found->second.headers)
+        text->headers.push_back(headerIndex.at(header));
+      program.cuda_sources.push_back(std::move(text));
+    }
+    kernel.name = entry;
+    kernel.cuda_source = source->second;
+    for (int64_t threads : op.getBlock().value_or(ArrayRef<int64_t>{}))
+      kernel.block.push_back(threads);
+  }
+  kernels[op.getSymName()] = program.kernels.size();
+  program.kernels.push_back(std::make_unique<schema::KernelT>(std::move(kernel)));
+  return success();
+}
+
+uint32_t ProgramBuilder::addBuffer(Value value, schema::Storage storage, uint32_t index) {
+  RankedTensorType tensor = cast<dlx::BufferType>(value.getType()).getTensor();
+  dl::Layout layout = dl::getLayout(tensor);
+  schema::BufferT buffer;
+  buffer.storage = storage;
+  buffer.index = index;
+  buffer.dtype = dtypeOf(tensor.getElementType());
+  buffer.dims = expressions.addAll(dl::getDims(tensor));
+  buffer.order.assign(layout.order.begin(), layout.order.end());
+  buffer.tile_dim = layout.tileDim;
+  buffer.tile = layout.tile;
+  buffer.bytes = expressions.add(storedBytes(tensor));
+  uint32_t position = program.buffers.size();
+  buffers[value] = position;
+  program.buffers.push_back(std::make_unique<schema::BufferT>(std::move(buffer)));
+  return position;
+}
+
+void ProgramBuilder::use(Value value, bool init) {
+  uint32_t index = buffers.lookup(value);
+  schema::BufferT *buffer = program.buffers[index].get();
+  while (buffer->storage == schema::Storage::view)
+    buffer = program.buffers[buffer->index].get();
+  if (buffer->storage != schema::Storage::arena || init)
+    return;
+  uint32_t command = program.main.size();
+  // Launches write a buffer before anything reads it, so that the first use is the one seen first.
+  if (buffer->first_use == UINT32_MAX)
+    buffer->first_use = command;
+  buffer->last_use = command;
+}
+
+LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) {
+  auto kernel = symbols.lookup<dlx::KernelOp>(op.getKernel());
+  schema::LaunchT launch;
+  launch.kernel = kernels.lookup(op.getKernel());
+  for (Value operand : op->getOperands()) {
+    use(operand, op.getInit());
+    launch.args.emplace_back(schema::ArgKind::buffer, buffers.lookup(operand));
+  }
+  for (AffineExpr dim : kernel.getDims()->getResults())
+    launch.args.emplace_back(schema::ArgKind::dim, expressions.add(dim));
+  launch.grid = expressions.addAll(kernel.getGrid()->getResults());
+  AffineExpr scratch = kernel.getScratch() ? kernel.getScratch()->getResult(0) : dl::constantDim(0, op.getContext());
+  launch.scratch_bytes = expressions.add(scratch);
+  auto entry = std::make_unique<schema::CommandEntryT>();
+  entry->command.Set(std::move(launch));
+  (op.getInit() ? program.init : program.main).push_back(std::move(entry));
+  return success();
+}
+
+LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
+  SymbolTable symbols(op->getParentOfType<ModuleOp>());
+  Block &block = op.getBodyBlock();
+  for (auto [index, input] : llvm::enumerate(block.getArguments()))
+    addBuffer(input, schema::Storage::input, index);
+  llvm::DenseMap<Value, unsigned> outputs;
+  for (auto [index, output] : llvm::enumerate(block.getTerminator()->getOperands())) {
+    if (!output.getDefiningOp<dlx::AllocOp>() || !outputs.try_emplace(output, index).second)
+      return op.emitOpError("returns a buffer that is not an allocation of its own; the buffers phase copies such outputs");
+  }
+  for (Operation &command : block.without_terminator()) {
+    LogicalResult added =
+        TypeSwitch<Operation *, LogicalResult>(&command)
+            .Case([&](dlx::WeightOp weight) {
+              addBuffer(weight, schema::Storage::weight, weights.add(weight));
+              return success();
+            })
+            .Case([&](dlx::AllocOp alloc) {
+              auto output = outputs.find(alloc.getBuffer());
+              if (output != outputs.end()) {
+                addBuffer(alloc, schema::Storage::output, output->second);
+              } else {
+                uint32_t index = addBuffer(
+                    alloc, alloc.getPersistent() ? schema::Storage::persistent : schema::Storage::arena, 0);
+                program.buffers[index]->first_use = UINT32_MAX;
+              }
+              return success();
+            })
+            .Case([&](dlx::ViewOp view) {
+              addBuffer(view, schema::Storage::view, buffers.lookup(view.getSource()));
+              return success();
+            })
+            .Case([&](dlx::LaunchOp launch) { return addLaunch(launch, symbols); })
+            .Case([&](dlx::CopyOp copy) {
+              use(copy.getSource(), false);
+              use(copy.getTarget(), false);
+              schema::CopyT table;
+              table.source = buffers.lookup(copy.getSource());
+              table.target = buffers.lookup(copy.getTarget());
+              auto entry = std::make_unique<schema::CommandEntryT>();
+              entry->command.Set(std::move(table));
+              program.main.push_back(std::move(entry));
+              return success();
+            })
+            .Default([](Operation *other) { return other->emitOpError("is no command of a package"); });
+    if (failed(added))
+      return failure();
+  }
+  // An allocation that nothing uses takes no part in the plan.
+  for (auto &buffer : program.buffers)
+    if (buffer->first_use == UINT32_MAX)
+      buffer->first_use = buffer->last_use = 0;
+  return success();
+}
+
+FailureOr<schema::ProgramT> buildProgram(ModuleOp module, schema::Target target, const GeneratedCode &code,
+                                         const std::map<std::string, uint32_t> &headerIndex,
+                                         ExpressionTable &expressions, WeightTable &weights) {
+  schema::ProgramT program;
+  program.target = target;
+  ProgramBuilder builder(program, code, headerIndex, expressions, weights);
+  for (auto kernel : module.getOps<dlx::KernelOp>())
+    if (failed(builder.addKernel(kernel)))
+      return failure();
+  for (auto op : module.getOps<dlx::ProgramOp>())
+    if (failed(builder.addCommands(op)))
+      return failure();
+  return program;
+}
+
+} // namespace dlc::codegen

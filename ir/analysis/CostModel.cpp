@@ -1,0 +1,111 @@
+//===- CostModel.cpp - Arithmetic and traffic of a kernel ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/CostModel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+static int64_t weightOf(Operation &op) {
+  return TypeSwitch<Operation *, int64_t>(&op)
+#define DLC_SCALAR_OP(Class, Weight) .Case([](Class) -> int64_t { return Weight; })
+#include "ir/scalar/ScalarOps.def"
+      .Default([](Operation *) -> int64_t { return 0; });
+}
+
+/// Emits bodies into a block of its own and counts what they build.
+namespace {
+class BodyCounter {
+public:
+  BodyCounter(LoopNestOpInterface op, const LoopNest &nest)
+      : op(op), nest(nest), builder(op->getContext()), positions(nest.parallel.size()) {
+    builder.setInsertionPointToEnd(&block);
+    for (unsigned dim : nest.indexDims.set_bits())
+      positions[dim] = block.addArgument(builder.getIndexType(), op.getLoc());
+  }
+
+  int64_t countTerm(unsigned stage) {
+    SmallVector<Value> accs = accumulators(stage);
+    return count([&](BodyContext &context) { op.emitTerm(context, stage, values(nest.terms), accs); });
+  }
+  int64_t countResult() {
+    SmallVector<Value> accs = accumulators(nest.stages.size());
+    return count([&](BodyContext &context) { op.emitResult(context, values(nest.results), accs); });
+  }
+
+private:
+  SmallVector<Value> values(ArrayRef<Access> accesses) {
+    SmallVector<Value> list;
+    for (const Access &access : accesses)
+      list.push_back(
+          block.addArgument(computeType(getElementTypeOrSelf(op->getOperand(access.operand).getType())), op.getLoc()));
+    return list;
+  }
+  SmallVector<Value> accumulators(unsigned stages) {
+    SmallVector<Value> list;
+    for (unsigned stage = 0; stage < stages; ++stage)
+      list.push_back(block.addArgument(computeType(getElementTypeOrSelf(op->getResult(0).getType())), op.getLoc()));
+    return list;
+  }
+  int64_t count(llvm::function_ref<void(BodyContext &)> emit) {
+    auto extent = [&](AffineExpr) -> Value { return arith::ConstantIndexOp::create(builder, op.getLoc(), 1); };
+    BodyContext context{builder, op.getLoc(), positions, extent};
+    emit(context);
+    int64_t weight = 0;
+    for (Operation &emitted : block)
+      weight += weightOf(emitted);
+    block.clear();
+    return weight;
+  }
+
+  LoopNestOpInterface op;
+  const LoopNest &nest;
+  Block block;
+  OpBuilder builder;
+  SmallVector<Value> positions;
+};
+} // namespace
+
+dl::Dim flopsOf(LoopNestOpInterface op) {
+  MLIRContext *context = op->getContext();
+  LoopNest nest = op.getLoopNest();
+  BodyCounter counter(op, nest);
+  AffineExpr results = dl::product(nest.parallel, context);
+  AffineExpr flops = results * counter.countResult();
+  if (!nest.isMap()) {
+    // Rows are reduced once for all of their inner dims.
+    llvm::SmallBitVector inner = nest.innerDims();
+    AffineExpr terms = dl::product(nest.reduction, context);
+    for (auto [dim, extent] : llvm::enumerate(nest.parallel))
+      if (!inner.test(dim))
+        terms = terms * extent;
+    for (unsigned stage = 0; stage < nest.stages.size(); ++stage)
+      flops = flops + terms * (counter.countTerm(stage) + 1); // one to combine
+  }
+  return dl::normalize(flops);
+}
+
+dl::Dim storedBytes(RankedTensorType type) {
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  return dl::normalize(dl::storedElements(type) * std::max<int64_t>(bits / 8, 1));
+}
+
+Cost costOf(Block &block) {
+  MLIRContext *context = block.getParentOp()->getContext();
+  AffineExpr flops = dl::constantDim(0, context), bytes = flops;
+  for (auto op : block.getOps<LoopNestOpInterface>())
+    flops = flops + flopsOf(op);
+  for (Value argument : block.getArguments())
+    bytes = bytes + storedBytes(cast<RankedTensorType>(argument.getType()));
+  for (Value result : block.getTerminator()->getOperands())
+    bytes = bytes + storedBytes(cast<RankedTensorType>(result.getType()));
+  return {dl::normalize(flops), dl::normalize(bytes)};
+}
+
+} // namespace dlc

@@ -1,0 +1,29 @@
+//===- CostModel.h - Arithmetic and traffic of a kernel --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Counted on what the ops' bodies emit, so that no op states its own cost. Symbolic in the model's dims.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_IR_ANALYSIS_COSTMODEL_H
+#define DLC_IR_ANALYSIS_COSTMODEL_H
+
+#include "ir/dl/DLTypes.h"
+#include "ir/interfaces/LoopNest.h"
+
+namespace dlc {
+
+/// `flops`: arithmetic operations by the weights of ScalarOps.def, each term and result once. `bytes`: every input read and
+/// every output written once.
+struct Cost {
+  dl::Dim flops, bytes;
+};
+
+/// Arithmetic of one op.
+dl::Dim flopsOf(LoopNestOpInterface op);
+/// The ops of `block` as one kernel whose inputs are the block's arguments and whose outputs its terminator yields.
+Cost costOf(mlir::Block &block);
+/// Bytes of `type` in memory: bools as bytes, tails of tiles included.
+dl::Dim storedBytes(mlir::RankedTensorType type);
+
+} // namespace dlc
+
+#endif // DLC_IR_ANALYSIS_COSTMODEL_H

@@ -1,0 +1,109 @@
+// RUN: dlc-opt %s -split-input-file -verify-diagnostics
+
+// Two dtypes, a bias of another length, groups that do not divide, a window that does not fit: what conv2d refuses.
+
+func.func @mixed(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf16>) {
+  // expected-error @+2 {{'dl.conv2d' needs operands of one dtype, got 'f32' and 'f16'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf16>) -> tensor<1x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @bias(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' needs a bias of 4 elements, got f32[3]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w, %b : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<3xf32>) -> tensor<1x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @rank(%x: tensor<3x8x8xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' needs x [N, C, H, W] and weight [K, C/groups, R, S], got f32[3,8,8] and f32[4,3,3,3]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w : (tensor<3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @stride(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' needs stride and dilation of at least 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w {stride = array<i64: 0, 1>} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @padding(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' needs padding of at least 0, got -1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w {padding = array<i64: 1, -1>} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @groups(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' has groups = 2, which must divide 3 input and 4 output channels}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w {groups = 2 : i64} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @channels(%x: tensor<1x3x8x8xf32>, %w: tensor<4x2x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' has 3 input channels; its weight f32[4,2,3,3] with groups = 1 takes 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @window(%x: tensor<1x3x4x4xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' has a window of 3 with dilation 2, larger than the padded input of 4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w {dilation = array<i64: 2, 2>} : (tensor<1x3x4x4xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @features(%x: tensor<2x8xf32>, %w: tensor<4x9xf32>) {
+  // expected-error @+2 {{'dl.linear' has 9 input features, but the last dim of x is 8}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.linear %x, %w : (tensor<2x8xf32>, tensor<4x9xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @vector(%x: tensor<8xf32>, %w: tensor<8x9xf32>) {
+  // expected-error @+2 {{'dl.matmul' needs operands of rank 2 or more, got f32[8] and f32[8,9]; reshape a vector to [1, K] or [K, 1]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.matmul %x, %w : (tensor<8xf32>, tensor<8x9xf32>) -> tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @inner(%x: tensor<2x8xf32>, %w: tensor<9x4xf32>) {
+  // expected-error @+2 {{'dl.matmul' needs as many columns of x as rows of other, got 8 and 9}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.matmul %x, %w : (tensor<2x8xf32>, tensor<9x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @leading(%x: tensor<3x2x8xf32>, %w: tensor<5x8x4xf32>) {
+  // expected-error @+2 {{'dl.matmul' cannot broadcast the leading dims of f32[3,2,8] and f32[5,8,4]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.matmul %x, %w : (tensor<3x2x8xf32>, tensor<5x8x4xf32>) -> tensor<3x2x4xf32>
+  return
+}

@@ -1,0 +1,42 @@
+// RUN: dlc-opt %s -split-input-file -verify-diagnostics
+
+// Elementwise ops see equal shapes; whoever builds them broadcasts and casts first.
+
+func.func @shapes(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
+  // expected-error @+1 {{all non-scalar operands/results must have the same shape and base type}}
+  %y = dl.add %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @dtypes(%a: tensor<2xf32>, %b: tensor<2xf16>) {
+  // expected-error @+2 {{'dl.maximum' needs operands of one shape and dtype, got f32[2] and f16[2]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.maximum %a, %b : (tensor<2xf32>, tensor<2xf16>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @no_integers(%a: tensor<2xi32>) {
+  // expected-error @+1 {{operand #0 must be ranked tensor of}}
+  %y = dl.exp %a : (tensor<2xi32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @approximate(%a: tensor<2xf32>) {
+  // expected-error @+1 {{has approximate = 'erf'; expected 'none' or 'tanh'}}
+  %y = dl.gelu %a {approximate = "erf"} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @result(%a: tensor<2xf32>) {
+  // expected-error @+1 {{all non-scalar operands/results must have the same shape and base type}}
+  %y = dl.relu %a : (tensor<2xf32>) -> tensor<3xf32>
+  return
+}
