@@ -1,0 +1,54 @@
+//===- Diagnostics.h - Errors and warnings at places of a source file -----------------*- C++
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything goes through MLIR's diagnostics, so that whoever listens there (a
+// SourceMgrDiagnosticHandler, a test) sees the errors of the parser and those of the ops in one
+// stream.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_FRONTEND_DL_DIAGNOSTICS_H
+#define DLC_FRONTEND_DL_DIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace dlc::frontend {
+
+/// Reports for one source file, which is the main buffer of `sources`. Both must outlive it.
+///
+/// While it lives, it counts the errors that the context sees on this thread, whoever emits them,
+/// and holds back those beyond `maxErrors`.
+class Diagnostics {
+public:
+  static constexpr unsigned kMaxErrors = 20;
+
+  Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &context,
+              unsigned maxErrors = kMaxErrors);
+
+  mlir::InFlightDiagnostic error(llvm::SMLoc loc) { return mlir::emitError(translate(loc)); }
+  mlir::InFlightDiagnostic warning(llvm::SMLoc loc) { return mlir::emitWarning(translate(loc)); }
+
+  /// file:line:col, both from 1; the column counts bytes.
+  mlir::Location translate(llvm::SMLoc loc) const;
+
+  unsigned errorCount() const { return errors; }
+  bool hasErrors() const { return errors > 0; }
+  /// Further errors would not be seen: it is time to stop.
+  bool isFull() const { return errors >= maxErrors; }
+
+private:
+  const llvm::SourceMgr &sources;
+  mlir::MLIRContext &context;
+  mlir::StringAttr file;
+  unsigned maxErrors, errors = 0;
+  mlir::ScopedDiagnosticHandler counter;
+};
+
+/// `text` between quotes, cut to a readable length, with control characters and bytes that are no
+/// UTF-8 escaped.
+std::string quote(llvm::StringRef text);
+
+} // namespace dlc::frontend
+
+#endif // DLC_FRONTEND_DL_DIAGNOSTICS_H

@@ -1,0 +1,44 @@
+//===- Spelling.cpp - What a misspelled name probably meant ----------------------------*- C++
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
+
+#include "frontend/dl/Diagnostics.h"
+
+#include "llvm/ADT/edit_distance.h"
+
+using namespace llvm;
+
+namespace dlc::frontend {
+
+std::optional<StringRef> nearest(StringRef name, ArrayRef<StringRef> candidates) {
+  // Time is the product of both lengths: names of a kilobyte are not misspelled, they are attacks.
+  constexpr size_t kLongest = 256;
+  if (name.size() > kLongest)
+    return std::nullopt;
+  std::string lower = name.lower();
+  // One more than what is allowed, so that the first candidate within wins.
+  unsigned best = std::max<size_t>(1, (name.size() + 1) / 3) + 1;
+  std::optional<StringRef> found;
+  for (StringRef candidate : candidates) {
+    if (candidate.empty() || candidate.size() > kLongest)
+      continue;
+    std::string other = candidate.lower();
+    unsigned distance = ComputeEditDistance(ArrayRef<char>(lower.data(), lower.size()),
+                                            ArrayRef<char>(other.data(), other.size()),
+                                            /*AllowReplacements=*/true, best);
+    if (distance < best && distance < std::max(name.size(), candidate.size())) {
+      best = distance;
+      found = candidate;
+    }
+  }
+  return found;
+}
+
+std::string didYouMean(StringRef name, ArrayRef<StringRef> candidates) {
+  auto found = nearest(name, candidates);
+  return found ? "; did you mean " + quote(*found) + "?" : std::string();
+}
+
+} // namespace dlc::frontend

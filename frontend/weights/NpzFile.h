@@ -1,0 +1,53 @@
+//===- NpzFile.h - Named arrays of NumPy's .npz format ---------------------------------*- C++
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A zip archive of .npy files. Names in it are names of arrays, never paths: nothing is unpacked to
+// disk.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_FRONTEND_WEIGHTS_NPZFILE_H
+#define DLC_FRONTEND_WEIGHTS_NPZFILE_H
+
+#include "frontend/weights/NpyFile.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace dlc::frontend {
+
+class NpzFile {
+public:
+  /// An array may unpack to this many bytes whatever its packed size, and beyond that to kMaxRatio
+  /// times its packed size.
+  static constexpr uint64_t kAlwaysAllowedBytes = 64 << 20;
+  static constexpr uint64_t kMaxRatio = 100;
+
+  /// Reads the directory. Refused: encryption, zip64, methods other than stored and deflate,
+  /// entries that overlap, names that appear twice, entries that are not .npy.
+  static llvm::Expected<NpzFile> open(llvm::StringRef path);
+  static llvm::Expected<NpzFile> parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
+
+  /// Names of the arrays, without ".npy", in the order of the directory.
+  std::vector<llvm::StringRef> names() const;
+  /// Unpacks an array and checks its CRC. Fails where there is none of that name.
+  llvm::Expected<NpyArray> read(llvm::StringRef name) const;
+
+private:
+  struct Entry {
+    std::string name;
+    uint64_t headerOffset, dataOffset, packed, unpacked;
+    uint32_t crc;
+    bool isDeflated;
+  };
+
+  llvm::Error fail(uint64_t offset, const llvm::Twine &message) const;
+  llvm::Error readDirectory();
+  llvm::Error readEntry(uint64_t &position, uint64_t directoryStart);
+  llvm::Error locateData(Entry &entry, uint64_t directoryStart) const;
+
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  std::vector<Entry> entries;
+};
+
+} // namespace dlc::frontend
+
+#endif // DLC_FRONTEND_WEIGHTS_NPZFILE_H
