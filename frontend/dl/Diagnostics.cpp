@@ -12,7 +12,7 @@ namespace dlc::frontend {
 
 Diagnostics::Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &context,
                          unsigned maxErrors)
-    : sources(sources), context(context),
+    : sources(sources),
       file(mlir::StringAttr::get(
           &context, sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier())),
       maxErrors(maxErrors),

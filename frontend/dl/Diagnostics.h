@@ -9,6 +9,7 @@
 #ifndef DLC_FRONTEND_DL_DIAGNOSTICS_H
 #define DLC_FRONTEND_DL_DIAGNOSTICS_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/SourceMgr.h"
@@ -39,7 +40,6 @@ public:
 
 private:
   const llvm::SourceMgr &sources;
-  mlir::MLIRContext &context;
   mlir::StringAttr file;
   unsigned maxErrors, errors = 0;
   mlir::ScopedDiagnosticHandler counter;

@@ -48,7 +48,7 @@ static ExprPtr makeBinary(const Token &op, ExprPtr lhs, ExprPtr rhs) {
 ExprPtr Parser::parseExpr() {
   if (!enter())
     return nullptr;
-  auto leave = make_scope_exit([&] { nesting = nesting ? nesting - 1 : 0; });
+  scope_exit leave([&] { nesting = nesting ? nesting - 1 : 0; });
   ExprPtr lhs = parseTerm();
   while (lhs && (atOperator(Token::plus) || atOperator(Token::minus))) {
     Token op = token;
@@ -83,7 +83,7 @@ ExprPtr Parser::parseUnary() {
     return parsePostfix();
   if (!enter())
     return nullptr;
-  auto leave = make_scope_exit([&] { nesting = nesting ? nesting - 1 : 0; });
+  scope_exit leave([&] { nesting = nesting ? nesting - 1 : 0; });
   auto unary = std::make_unique<UnaryExpr>(token.getLoc());
   advance();
   if (!(unary->operand = parseUnary()))

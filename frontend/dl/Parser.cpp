@@ -95,7 +95,7 @@ void Parser::skipDeclaration() {
 bool Parser::parseList(Token::Kind close, SMLoc open, StringRef context,
                        function_ref<bool()> element) {
   ++brackets;
-  auto leave = make_scope_exit([&] { brackets = brackets ? brackets - 1 : 0; });
+  scope_exit leave([&] { brackets = brackets ? brackets - 1 : 0; });
   while (!at(close)) {
     if (!element())
       return false;
@@ -176,7 +176,7 @@ void Parser::parseVersion(SourceFile &file) {
 
 bool Parser::parseDim(SourceFile &file) {
   advance();
-  auto name = expectName("the name of a dim, as in 'dim N = 1..64',");
+  auto name = expectName("the name of a dim, as in 'dim N = 1..64'");
   if (!name)
     return false;
   DimDecl dim{*name, nullptr, nullptr};
@@ -278,7 +278,7 @@ bool Parser::parseMember(ModelDecl &model) {
     return false;
   LayerDecl layer;
   layer.path = {first.getSpelling(), first.getLoc()};
-  auto type = expectName("the kind of the layer, as in 'conv1: Conv2d(1, 32, kernel_size=3)',");
+  auto type = expectName("the kind of the layer, as in 'conv1: Conv2d(1, 32, kernel_size=3)'");
   if (!type)
     return false;
   layer.type = *type;
@@ -293,11 +293,11 @@ bool Parser::parseMember(ModelDecl &model) {
 }
 
 bool Parser::parsePort(Port &port) {
-  auto name = expectName("the name of a tensor, as in 'x: f32[N,10]',");
+  auto name = expectName("the name of a tensor, as in 'x: f32[N,10]'");
   if (!name || !expect(Token::colon, "and a type, as in 'x: f32[N,10]'"))
     return false;
   port.name = *name;
-  auto dtype = expectName("a dtype, as in 'f32[N,10]',");
+  auto dtype = expectName("a dtype, as in 'f32[N,10]'");
   if (!dtype)
     return false;
   port.type.dtype = *dtype;
@@ -360,7 +360,7 @@ bool Parser::parseTargets(std::vector<Identifier> &targets) {
     if (consumeIf(Token::leftParen)) {
       if (!enter())
         return false;
-      auto leave = make_scope_exit([&] { nesting = nesting ? nesting - 1 : 0; });
+      scope_exit leave([&] { nesting = nesting ? nesting - 1 : 0; });
       ++brackets;
       bool good = parseTargets(targets);
       brackets = brackets ? brackets - 1 : 0;

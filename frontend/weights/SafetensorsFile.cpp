@@ -227,8 +227,8 @@ Expected<std::vector<StoredTensor>> HeaderReader::read() {
   if (peek() != 0 || position != text.size())
     return fail("the JSON header goes on behind its end");
   // The bytes must be covered exactly once.
-  llvm::stable_sort(tensors, [](const StoredTensor &a, const StoredTensor &b) {
-    return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
+  llvm::sort(tensors, [](const StoredTensor &a, const StoredTensor &b) {
+    return std::tie(a.offset, a.bytes, a.name) < std::tie(b.offset, b.bytes, b.name);
   });
   uint64_t expected = dataStart;
   for (const StoredTensor &tensor : tensors) {

@@ -1,0 +1,85 @@
+//===- LexerTest.cpp - Tokens, and what the lexer refuses ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Lexer.h"
+#include "test/unit/frontend/Listener.h"
+
+#include "gtest/gtest.h"
+
+using namespace dlc::frontend;
+using llvm::StringRef;
+
+namespace {
+
+/// Spellings of all tokens, a '|' before those that begin a line; then the errors.
+std::string lex(StringRef source) {
+  mlir::MLIRContext context;
+  Listener listener(context);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(source, "t.dl"), {});
+  Diagnostics diagnostics(sources, context);
+  Lexer lexer(sources.getMemoryBuffer(1)->getBuffer(), diagnostics);
+  std::string text;
+  for (Token token = lexer.lex(); !token.is(Token::endOfFile); token = lexer.lex())
+    text += (token.isFirstOnLine() ? "|" : " ") +
+            (token.is(Token::error) ? std::string("<error>") : token.getSpelling().str());
+  return text + (listener.text.empty() ? "" : "\n" + listener.text);
+}
+
+Token::Kind kindOf(StringRef source) {
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(source, "t.dl"), {});
+  Diagnostics diagnostics(sources, context);
+  return Lexer(sources.getMemoryBuffer(1)->getBuffer(), diagnostics).lex().getKind();
+}
+
+TEST(Lexer, tokens) {
+  EXPECT_EQ(lex("x = relu(conv1(x))"), "|x = relu ( conv1 ( x ) )");
+  EXPECT_EQ(lex("forward(x: f32[N,1]) -> (y: f32[N]) {}"),
+            "|forward ( x : f32 [ N , 1 ] ) -> ( y : f32 [ N ] ) { }");
+  EXPECT_EQ(lex("a+b-c*d/e;"), "|a + b - c * d / e ;");
+}
+
+TEST(Lexer, dottedNamesAreOneToken) {
+  EXPECT_EQ(lex("layer1.0.conv1: x"), "|layer1.0.conv1 : x");
+  EXPECT_EQ(lex("a..b"), "|a .. b");
+  EXPECT_EQ(lex("model.conv1"), "|model.conv1");
+  EXPECT_EQ(kindOf("model.conv1"), Token::identifier);
+  EXPECT_EQ(kindOf("model"), Token::kwModel);
+}
+
+TEST(Lexer, numbers) {
+  EXPECT_EQ(lex("1..64 1.5 .5 2. 1e-5 1.e3"), "|1 .. 64 1.5 .5 2. 1e-5 1.e3");
+  EXPECT_EQ(kindOf("12"), Token::integer);
+  EXPECT_EQ(kindOf("1e5"), Token::floating);
+  EXPECT_EQ(kindOf("2."), Token::floating);
+}
+
+TEST(Lexer, spaceAndComments) {
+  EXPECT_EQ(lex("\xEF\xBB\xBF# caf\xC3\xA9\r\na # b\r\n\tc\n#"), "|a|c");
+  EXPECT_EQ(lex(""), "");
+}
+
+TEST(Lexer, strings) {
+  EXPECT_EQ(lex(R"("a b" 'c' "\"")"), R"(|"a b" 'c' "\"")");
+  EXPECT_EQ(lex("x = \"abc\ny"),
+            "|x = <error>|y\n1:5: error: this string does not end on its line; close it with \"\n");
+  EXPECT_EQ(lex("\"abc\\"),
+            "|<error>\n1:1: error: this string does not end on its line; close it with \"\n");
+  EXPECT_EQ(lex("\"\xFF\""),
+            "|<error>\n1:1: error: this string is not valid UTF-8; save the file as UTF-8\n");
+}
+
+TEST(Lexer, strayCharacters) {
+  EXPECT_EQ(lex("a $ b"), "|a <error> b\n1:3: error: '$' has no meaning here; remove it\n");
+  EXPECT_EQ(lex("a \xC3\x97 b"),
+            "|a <error> b\n1:3: error: '\xC3\x97' has no meaning here; remove it\n");
+  EXPECT_EQ(lex("\x01\x02"), "|<error>\n1:1: error: '\\x01\\x02' has no meaning here; remove it\n");
+  EXPECT_EQ(lex(StringRef("a\0b", 3)),
+            "|a <error> b\n1:2: error: a NUL byte cannot stand in a model; is this a text file?\n");
+  EXPECT_EQ(lex("12ab"), "|<error>\n1:1: error: expected a number or a name, got '12ab'; a name "
+                         "does not begin with a digit\n");
+}
+
+} // namespace

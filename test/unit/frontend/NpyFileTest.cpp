@@ -1,0 +1,299 @@
+//===- NpyFileTest.cpp - npy and npz, good and bad -------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/weights/NpyFile.h"
+#include "frontend/weights/NpzFile.h"
+
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "gtest/gtest.h"
+
+#include <zlib.h>
+
+using namespace dlc::frontend;
+using llvm::StringRef;
+
+namespace {
+
+std::string makeNpy(const std::string &header, const std::string &data, char version = 1) {
+  std::string file = std::string("\x93NUMPY") + version + '\0';
+  char length[4] = {};
+  llvm::support::endian::write32le(length, header.size());
+  file.append(length, version == 1 ? 2 : 4);
+  return file + header + data;
+}
+
+std::string dict(const std::string &descr, const std::string &fortran, const std::string &shape) {
+  return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }\n";
+}
+
+std::string npyError(const std::string &bytes) {
+  auto array = parseNpy(bytes, "x.npy");
+  return array ? "no error" : llvm::toString(array.takeError());
+}
+
+std::string bytesOf(const NpyArray &array) { return {array.data.begin(), array.data.end()}; }
+
+TEST(NpyFile, readsAllVersionsAndTypes) {
+  for (char version : {1, 2, 3}) {
+    auto array = parseNpy(makeNpy(dict("<i2", "False", "(2, 1)"), "abcd", version), "x.npy");
+    ASSERT_TRUE(static_cast<bool>(array)) << llvm::toString(array.takeError());
+    EXPECT_EQ(describe(array->type, array->shape), "i16[2,1]");
+    EXPECT_EQ(bytesOf(*array), "abcd");
+  }
+  EXPECT_EQ(npyError(makeNpy(dict("<f4", "False", "()"), "abcd")), "no error");
+  EXPECT_EQ(npyError(makeNpy(dict("|u1", "False", "(4,)"), "abcd")), "no error");
+  EXPECT_EQ(npyError(makeNpy(dict("<f8", "False", "(0, 3)"), "")), "no error");
+  EXPECT_EQ(npyError(makeNpy(dict("<f8", "True", "(0, 3)"), "")), "no error");
+}
+
+TEST(NpyFile, convertsOrderEndiannessAndBooleans) {
+  // 2x3 column-major: a d / b e / c f by rows is a c e, b d f.
+  auto fortran = parseNpy(makeNpy(dict("|i1", "True", "(2, 3)"), "abcdef"), "x.npy");
+  ASSERT_TRUE(static_cast<bool>(fortran));
+  EXPECT_EQ(bytesOf(*fortran), "acebdf");
+  auto cube = parseNpy(makeNpy(dict("|i1", "True", "(2, 2, 2)"), "abcdefgh"), "x.npy");
+  ASSERT_TRUE(static_cast<bool>(cube));
+  EXPECT_EQ(bytesOf(*cube), "aecgbfdh");
+  auto big = parseNpy(makeNpy(dict(">i4", "False", "(2,)"), "abcdefgh"), "x.npy");
+  ASSERT_TRUE(static_cast<bool>(big));
+  EXPECT_EQ(bytesOf(*big), "dcbahgfe");
+  auto boolean = parseNpy(makeNpy(dict("|b1", "False", "(3,)"), std::string("\0\1\7", 3)), "x.npy");
+  ASSERT_TRUE(static_cast<bool>(boolean));
+  EXPECT_EQ(bytesOf(*boolean), std::string("\0\1\1", 3));
+}
+
+TEST(NpyFile, refusesWhatItDoesNotRead) {
+  EXPECT_EQ(npyError(""),
+            "'x.npy': byte 0: this is not an npy file; save the array with numpy.save");
+  EXPECT_EQ(npyError("version https://git-lfs.github.com"),
+            "'x.npy' is a Git LFS pointer, not the file itself; run 'git lfs pull'");
+  EXPECT_NE(npyError("PK\3\4abc").find("zip archive"), std::string::npos);
+  EXPECT_EQ(npyError(makeNpy(dict("|O", "False", "(1,)"), "12345678")),
+            "'x.npy': byte 24: the array holds Python objects, which dlc never loads; save it with "
+            "a numeric dtype");
+  for (const char *descr : {"<c8", "<U4", "|S4", "<M8[ns]", "", "<f3"})
+    EXPECT_NE(npyError(makeNpy(dict(descr, "False", "(1,)"), "12345678"))
+                  .find("is not supported; expected float16"),
+              std::string::npos)
+        << descr;
+  EXPECT_NE(npyError(makeNpy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }",
+                             "1234"))
+                .find("structured elements"),
+            std::string::npos);
+  EXPECT_NE(npyError(makeNpy("__import__('os')", "")).find("expected \"{\""), std::string::npos);
+  EXPECT_NE(npyError(makeNpy(dict("<f4", "False", "(1,)"), "1234", 4))
+                .find("format version 4; expected 1, 2 or 3"),
+            std::string::npos);
+  EXPECT_NE(npyError(makeNpy(std::string(70000, ' '), "", 2)).find("the limit is 65536"),
+            std::string::npos);
+}
+
+TEST(NpyFile, refusesBadHeaders) {
+  EXPECT_EQ(npyError(makeNpy(dict("<f4", "False", "(2,)"), "1234")),
+            "'x.npy': byte 68: f32[2] needs 8 bytes, the file holds 4; it is damaged or truncated");
+  EXPECT_NE(npyError(makeNpy(dict("<f4", "False", "(4294967296, 4294967296)"), ""))
+                .find("overflows 64 bits"),
+            std::string::npos);
+  EXPECT_NE(npyError(makeNpy(dict("<f4", "False", "(-1,)"), "")).find("expected a dim"),
+            std::string::npos);
+  EXPECT_NE(
+      npyError(makeNpy(dict("<f4", "False", "(99999999999999999999,)"), "")).find("expected a dim"),
+      std::string::npos);
+  EXPECT_NE(npyError(makeNpy(dict("<f4", "Maybe", "(1,)"), "1234")).find("expected \"False\""),
+            std::string::npos);
+  EXPECT_NE(
+      npyError(makeNpy("{'descr': '<f4', 'descr': '<f4'}", "")).find("unexpected key 'descr'"),
+      std::string::npos);
+  EXPECT_NE(npyError(makeNpy("{'descr': '<f4'}", "")).find("needs descr, fortran_order and shape"),
+            std::string::npos);
+  EXPECT_NE(
+      npyError(makeNpy(dict("<f4", "False", "()") + "x", "1234")).find("goes on behind its end"),
+      std::string::npos);
+}
+
+TEST(NpyFile, writesWhatItReads) {
+  for (llvm::SmallVector<int64_t> shape : {llvm::SmallVector<int64_t>{}, {6}, {2, 3}, {0, 5}}) {
+    std::vector<uint8_t> data(*byteSize(ElementType::f16, shape), 7);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    ASSERT_FALSE(writeNpy(os, ElementType::f16, shape, data));
+    auto array = parseNpy(text, "x.npy");
+    ASSERT_TRUE(static_cast<bool>(array)) << llvm::toString(array.takeError());
+    EXPECT_EQ(array->shape, shape);
+    EXPECT_EQ(array->data, data);
+    EXPECT_EQ((text.size() - data.size()) % 64, 0u);
+  }
+  EXPECT_EQ(llvm::toString(writeNpy(llvm::nulls(), ElementType::bf16, {}, {0, 0})),
+            "npy has no dtype bf16; cast the output to f32");
+}
+
+TEST(NpyFile, survivesDamage) {
+  std::string good = makeNpy(dict("<f4", "True", "(1, 2)"), "12345678");
+  for (size_t i = 0; i < good.size(); ++i) {
+    EXPECT_NE(npyError(good.substr(0, i)), "no error");
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string damaged = good;
+      damaged[i] ^= 1 << bit;
+      npyError(damaged);
+    }
+  }
+}
+
+//===- npz ----------------------------------------------------------------------------------------===//
+
+void put(std::string &to, uint64_t value, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i)
+    to += static_cast<char>(value >> (8 * i));
+}
+
+std::string deflate(const std::string &text) {
+  z_stream stream = {};
+  std::string packed(text.size() + 64, '\0');
+  deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY);
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
+  stream.avail_in = text.size();
+  stream.next_out = reinterpret_cast<Bytef *>(packed.data());
+  stream.avail_out = packed.size();
+  ::deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+struct Member {
+  std::string name, data;
+  bool isDeflated = false;
+  unsigned flags = 0, method = 0;
+  uint64_t unpacked = 0; // claimed; 0 is the truth
+};
+
+std::string makeZip(const std::vector<Member> &members) {
+  std::string file, directory;
+  for (const Member &member : members) {
+    std::string packed = member.isDeflated ? deflate(member.data) : member.data;
+    std::string sizes;
+    put(sizes, member.flags, 2);
+    put(sizes, member.method ? member.method : member.isDeflated ? 8 : 0, 2);
+    put(sizes, 0, 4); // time
+    put(sizes, crc32(0, reinterpret_cast<const Bytef *>(member.data.data()), member.data.size()),
+        4);
+    put(sizes, packed.size(), 4);
+    put(sizes, member.unpacked ? member.unpacked : member.data.size(), 4);
+    put(sizes, member.name.size(), 2);
+    put(sizes, 0, 2); // extra
+    directory += "PK\1\2";
+    put(directory, 20, 2);
+    put(directory, 20, 2);
+    directory += sizes;
+    put(directory, 0, 10); // comment, disk, attributes
+    put(directory, file.size(), 4);
+    directory += member.name;
+    file += "PK\3\4";
+    put(file, 20, 2);
+    file += sizes + member.name + packed;
+  }
+  uint64_t start = file.size();
+  file += directory + "PK\5\6";
+  put(file, 0, 4);
+  put(file, members.size(), 2);
+  put(file, members.size(), 2);
+  put(file, directory.size(), 4);
+  put(file, start, 4);
+  put(file, 0, 2);
+  return file;
+}
+
+llvm::Expected<NpzFile> parseZip(const std::string &bytes) {
+  return NpzFile::parse(llvm::MemoryBuffer::getMemBufferCopy(bytes, "x.npz"));
+}
+
+std::string zipError(const std::string &bytes) {
+  auto file = parseZip(bytes);
+  return file ? "no error" : llvm::toString(file.takeError());
+}
+
+const std::string kArray = makeNpy(dict("<i2", "False", "(2, 1)"), "abcd");
+
+TEST(NpzFile, readsStoredAndDeflated) {
+  auto file = parseZip(makeZip({{"a.npy", kArray}, {"dir/../b.npy", kArray, true}}));
+  ASSERT_TRUE(static_cast<bool>(file)) << llvm::toString(file.takeError());
+  EXPECT_EQ(file->names(), (std::vector<StringRef>{"a", "dir/../b"}));
+  for (const char *name : {"a", "dir/../b"}) {
+    auto array = file->read(name);
+    ASSERT_TRUE(static_cast<bool>(array)) << llvm::toString(array.takeError());
+    EXPECT_EQ(bytesOf(*array), "abcd");
+  }
+  EXPECT_EQ(llvm::toString(file->read("c").takeError()),
+            "'x.npz' has no array 'c'; it holds: a, dir/../b");
+}
+
+TEST(NpzFile, refusesBadArchives) {
+  EXPECT_EQ(zipError("hello"),
+            "'x.npz': byte 0: this is not an npz file; save the arrays with numpy.savez");
+  EXPECT_NE(zipError(makeZip({{"a.npy", kArray}, {"a.npy", kArray}}))
+                .find("two arrays have the name 'a'"),
+            std::string::npos);
+  EXPECT_NE(
+      zipError(makeZip({{"a.txt", "hello"}})).find("'a.txt' in the archive is not an .npy array"),
+      std::string::npos);
+  EXPECT_NE(zipError(makeZip({{"a.npy", kArray, false, 1}})).find("is encrypted"),
+            std::string::npos);
+  EXPECT_NE(zipError(makeZip({{"a.npy", kArray, false, 0, 12}})).find("zip method 12"),
+            std::string::npos);
+  EXPECT_NE(zipError(makeZip({{"a.npy", kArray, false, 0, 0, 5}})).find("its two sizes differ"),
+            std::string::npos);
+  EXPECT_NE(zipError(makeZip({{"a.npy", kArray, true, 0, 0, 0xffffffff}})).find("needs zip64"),
+            std::string::npos);
+  EXPECT_NE(
+      zipError(makeZip({{"a.npy", kArray, true, 0, 0, 0xfffffffe}})).find("would unpack from"),
+      std::string::npos);
+}
+
+TEST(NpzFile, refusesWrongSizesAndSums) {
+  for (uint64_t claimed : {kArray.size() - 1, kArray.size() + 1}) {
+    auto file = parseZip(makeZip({{"a.npy", kArray, true, 0, 0, claimed}}));
+    ASSERT_TRUE(static_cast<bool>(file));
+    EXPECT_NE(llvm::toString(file->read("a").takeError()).find("does not unpack to"),
+              std::string::npos);
+  }
+  std::string damaged = makeZip({{"a.npy", kArray}});
+  damaged[damaged.find("abcd")] = 'x';
+  auto file = parseZip(damaged);
+  ASSERT_TRUE(static_cast<bool>(file));
+  EXPECT_NE(llvm::toString(file->read("a").takeError()).find("has a wrong checksum"),
+            std::string::npos);
+}
+
+TEST(NpzFile, refusesOverlaps) {
+  // Both directory entries point at the first member.
+  std::string file = makeZip({{"a.npy", kArray}, {"b.npy", kArray}});
+  size_t second = file.rfind("PK\1\2");
+  for (unsigned i = 0; i < 4; ++i)
+    file[second + 42 + i] = 0;
+  EXPECT_NE(zipError(file).find("overlap in the zip archive"), std::string::npos);
+}
+
+TEST(NpzFile, survivesDamage) {
+  std::string good = makeZip({{"a.npy", kArray}, {"b.npy", kArray, true}});
+  for (size_t i = 0; i < good.size(); ++i) {
+    EXPECT_NE(zipError(good.substr(0, i)), "no error");
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string damaged = good;
+      damaged[i] ^= 1 << bit;
+      auto file = parseZip(damaged);
+      if (!file) {
+        llvm::consumeError(file.takeError());
+        continue;
+      }
+      for (StringRef name : file->names())
+        if (auto array = file->read(name))
+          EXPECT_EQ(bytesOf(*array).size(), *byteSize(array->type, array->shape));
+        else
+          llvm::consumeError(array.takeError());
+    }
+  }
+}
+
+} // namespace

@@ -1,0 +1,286 @@
+//===- ParserTest.cpp - Syntax, each of its errors, and recovery -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Parser.h"
+#include "test/unit/frontend/Listener.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+using namespace dlc::frontend;
+using llvm::StringRef;
+
+namespace {
+
+/// The tree in full parentheses.
+std::string print(const Expr *expr) {
+  if (!expr)
+    return "";
+  auto list = [](auto &items, auto text) {
+    std::string result;
+    for (auto &item : items)
+      result += (result.empty() ? "" : ", ") + text(item);
+    return result;
+  };
+  if (auto *e = llvm::dyn_cast<IntegerExpr>(expr))
+    return std::to_string(e->value);
+  if (auto *e = llvm::dyn_cast<FloatExpr>(expr))
+    return llvm::formatv("{0:E}", e->value);
+  if (auto *e = llvm::dyn_cast<StringExpr>(expr))
+    return quote(e->value);
+  if (auto *e = llvm::dyn_cast<BooleanExpr>(expr))
+    return e->value ? "true" : "false";
+  if (llvm::isa<NoneExpr>(expr))
+    return "None";
+  if (auto *e = llvm::dyn_cast<NameExpr>(expr))
+    return e->name.str();
+  if (auto *e = llvm::dyn_cast<ListExpr>(expr))
+    return "{" + list(e->elements, [](auto &x) { return print(x.get()); }) + "}";
+  if (auto *e = llvm::dyn_cast<CallExpr>(expr))
+    return e->callee.name.str() + "(" +
+           list(e->arguments,
+                [](auto &x) {
+                  return (x.keyword ? x.keyword->name.str() + "=" : "") + print(x.value.get());
+                }) +
+           ")";
+  if (auto *e = llvm::dyn_cast<UnaryExpr>(expr))
+    return "(-" + print(e->operand.get()) + ")";
+  if (auto *e = llvm::dyn_cast<BinaryExpr>(expr))
+    return "(" + print(e->lhs.get()) + " " + e->op + " " + print(e->rhs.get()) + ")";
+  auto *e = llvm::cast<SubscriptExpr>(expr);
+  return print(e->base.get()) + "[" +
+         list(e->indices,
+              [](auto &x) {
+                return x.isSlice ? print(x.start.get()) + ":" + print(x.stop.get()) + ":" +
+                                       print(x.step.get())
+                                 : print(x.value.get());
+              }) +
+         "]";
+}
+
+struct Parsed {
+  SourceFile file;
+  std::string errors;
+  std::unique_ptr<llvm::SourceMgr> sources = std::make_unique<llvm::SourceMgr>();
+};
+
+Parsed parse(StringRef source) {
+  Parsed parsed;
+  mlir::MLIRContext context;
+  Listener listener(context);
+  parsed.sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(source, "t.dl"), {});
+  Diagnostics diagnostics(*parsed.sources, context);
+  parsed.file = parseSource(parsed.sources->getMemoryBuffer(1)->getBuffer(), diagnostics);
+  parsed.errors = listener.text;
+  return parsed;
+}
+
+/// Parses `text` as the right side of `y = ...` on line 4.
+std::string expr(StringRef text) {
+  Parsed parsed =
+      parse(("dl 1\nmodel M {\nforward(x: f32[N]) -> (y: f32[N]) {\ny = " + text + "\n}}").str());
+  if (!parsed.errors.empty())
+    return parsed.errors;
+  return print(parsed.file.models[0].forward->body[0].value.get());
+}
+
+TEST(Parser, wholeFile) {
+  Parsed parsed = parse(R"(# a comment
+dl 1
+dim N = 1..64
+dim T
+const WIDTH = 8
+model Net(width=WIDTH, bias=true) {
+  const HALF = width / 2
+  a.0.b: Conv2d(1, 32, kernel_size=3)   c: ReLU()
+  forward(x: f32[N, 1, N*2], mask: bool[]) -> (y: f32[N,10], z: i64[N]) {
+    h, (a, b) = lstm(x)
+    y = a; z = argmax(h, dim=-1)
+  }
+}
+weights "f.safetensors"
+)");
+  EXPECT_EQ(parsed.errors, "");
+  const SourceFile &file = parsed.file;
+  EXPECT_EQ(file.version, 1);
+  ASSERT_EQ(file.dims.size(), 2u);
+  EXPECT_EQ(file.dims[0].name.name, "N");
+  EXPECT_EQ(print(file.dims[0].max.get()), "64");
+  EXPECT_EQ(file.dims[1].min, nullptr);
+  ASSERT_EQ(file.weights.size(), 1u);
+  EXPECT_EQ(file.weights[0].path, "f.safetensors");
+  const ModelDecl &model = file.models.at(0);
+  EXPECT_EQ(model.name.name, "Net");
+  ASSERT_EQ(model.parameters.size(), 2u);
+  EXPECT_EQ(model.parameters[1].name.name, "bias");
+  EXPECT_EQ(print(model.constants.at(0).value.get()), "(width / 2)");
+  ASSERT_EQ(model.layers.size(), 2u);
+  EXPECT_EQ(model.layers[0].path.name, "a.0.b");
+  EXPECT_EQ(model.layers[0].type.name, "Conv2d");
+  EXPECT_EQ(model.layers[0].arguments.at(2).keyword->name, "kernel_size");
+  ASSERT_TRUE(model.forward);
+  EXPECT_EQ(model.forward->inputs.at(0).type.dims.size(), 3u);
+  EXPECT_EQ(model.forward->inputs.at(1).type.dims.size(), 0u);
+  EXPECT_EQ(model.forward->outputs.at(1).type.dtype.name, "i64");
+  ASSERT_EQ(model.forward->body.size(), 3u);
+  EXPECT_EQ(model.forward->body[0].targets.size(), 3u);
+}
+
+TEST(Parser, expressions) {
+  EXPECT_EQ(expr("a + b * -c - d"), "((a + (b * (-c))) - d)");
+  EXPECT_EQ(expr("(a + b) * c / 2"), "(((a + b) * c) / 2)");
+  EXPECT_EQ(expr("relu(layer1.0.bn1(x) + x)"), "relu((layer1.0.bn1(x) + x))");
+  EXPECT_EQ(expr("cat(a, b, dim=1,)"), "cat(a, b, dim=1)");
+  EXPECT_EQ(expr("f((1, 2), [3], (4,), (5), ())"), "f({1, 2}, {3}, {4}, 5, {})");
+  EXPECT_EQ(expr("f(None, true, False, \"a\\n\\\"\", 1.5e3)"),
+            "f(None, true, false, 'a\\x0A\"', 1.500000E+03)");
+  EXPECT_EQ(expr("x[:, 1:, :-1, ::2, -1, 0:4:2]"), "x[::, 1::, :(-1):, ::2, (-1), 0:4:2]");
+  EXPECT_EQ(expr("f(x)[0][1]"), "f(x)[0][1]");
+  EXPECT_EQ(expr("f(\n  a,\n  -b\n  + c)"), "f(a, ((-b) + c))");
+  EXPECT_EQ(expr("softmax(x, dim=-1)"), "softmax(x, dim=(-1))"); // a keyword that is a name
+}
+
+TEST(Parser, linesEndStatements) {
+  EXPECT_EQ(expr("a\n- b"), "5:1: error: expected a statement such as 'x = relu(x)', got '-'\n");
+  EXPECT_EQ(expr("a\n(b, c) = d"), "a");
+}
+
+TEST(Parser, expressionErrors) {
+  EXPECT_EQ(expr("relu(x"),
+            "4:11: error: expected ',' or ')' in the arguments of 'relu', got the end of the line\n"
+            "4:9: note: to match this (\n");
+  EXPECT_EQ(expr("relu(x]"),
+            "4:11: error: expected ',' or ')' in the arguments of 'relu', got ']'\n"
+            "4:9: note: to match this (\n");
+  EXPECT_EQ(expr("a +"), "4:8: error: expected an expression, got the end of the line\n");
+  EXPECT_EQ(expr("a b"), "4:7: error: expected the end of the statement, got 'b'\n");
+  EXPECT_EQ(expr("x[]"), "4:7: error: expected an index, got ']'\n");
+  EXPECT_EQ(expr("f(x)(y)"), "4:9: error: only a function or a layer can be called\n");
+  EXPECT_EQ(expr("f(a=1, b)"), "4:12: error: a positional argument cannot follow 'a'=...; move it "
+                               "to the front or name it\n");
+  EXPECT_EQ(expr("9223372036854775808"),
+            "4:5: error: the integer '9223372036854775808' does not fit in 64 bits; "
+            "expected at most 9223372036854775807\n");
+  EXPECT_EQ(expr("1e999"),
+            "4:5: error: the number '1e999' does not fit in f64; expected at most 1.797e308\n");
+  EXPECT_EQ(expr(R"("\q")"),
+            "4:6: error: unknown escape '\\q' in a string; expected \\n, \\t, \\\\, \\\" or \\'\n");
+  EXPECT_EQ(expr("$"), "4:5: error: '$' has no meaning here; remove it\n");
+}
+
+TEST(Parser, nestingIsLimited) {
+  std::string tooDeep =
+      "4:261: error: this is nested more than 256 deep; split it into several statements\n";
+  EXPECT_EQ(expr(std::string(100000, '(')), tooDeep);
+  EXPECT_EQ(expr(std::string(100000, '-')),
+            "4:260: error: this is nested more than 256 deep; split it into several statements\n");
+  std::string sum = "x";
+  for (int i = 0; i < 100000; ++i)
+    sum += "+x";
+  EXPECT_NE(expr(sum).find("nested more than 256 deep"), std::string::npos);
+  EXPECT_NE(expr("x" + std::string(300, '[')).find("nested more than 256 deep"), std::string::npos);
+  std::string good(250, '(');
+  EXPECT_EQ(expr(good + "x" + std::string(250, ')')), "x");
+}
+
+std::string errors(StringRef source) { return parse(source).errors; }
+
+TEST(Parser, fileErrors) {
+  EXPECT_EQ(errors(""), "1:1: error: expected 'dl 1' as the first line (the version of the "
+                        "language), got the end of the file\n");
+  EXPECT_EQ(
+      errors("dim N"),
+      "1:1: error: expected 'dl 1' as the first line (the version of the language), got 'dim'\n");
+  EXPECT_EQ(errors("dl\ndim N"), "1:3: error: expected an integer after 'dl': the version of the "
+                                 "language, 'dl 1', got the end of the line\n");
+  EXPECT_EQ(errors("dl 2"), "1:4: error: this dlc reads version 1 of the language, the file is in "
+                            "version 2; write 'dl 1', or use a newer dlc\n");
+  EXPECT_EQ(
+      errors("dl 1\nmodle M { a }\ndim"),
+      "2:1: error: expected 'dim', 'const', 'model' or 'weights', got 'modle'; did you mean "
+      "'model'?\n"
+      "3:4: error: expected the name of a dim, as in 'dim N = 1..64', got the end of the file\n");
+  EXPECT_EQ(errors("dl 1\ndim N = 4"), "2:10: error: expected '..' and a largest value, as in 'dim "
+                                       "N = 1..64', got the end of the file\n");
+  EXPECT_EQ(errors("dl 1\nweights f"), "2:9: error: expected the name of a file after 'weights', "
+                                       "as in 'weights \"model.safetensors\"', got 'f'\n");
+  EXPECT_EQ(errors("dl 1\nconst A 1"),
+            "2:9: error: expected '=' and a value, as in 'const HIDDEN = 128', got '1'\n");
+  EXPECT_EQ(
+      errors("dl 1\nmodel M(a) {}"),
+      "2:10: error: expected '=' and a default after a parameter, as in '(width=64)', got ')'\n");
+  EXPECT_EQ(errors("dl 1\nmodel M {\n"),
+            "2:10: error: expected '}' at the end of model 'M', got the end of the file\n"
+            "2:9: note: to match this {\n");
+}
+
+TEST(Parser, modelErrors) {
+  EXPECT_EQ(errors("dl 1\nmodel M {\n  conv1 Conv2d(1)\n  fc = Linear(2)\n  a: 3\n  b: ReLU\n}"),
+            "3:9: error: expected ':' and a layer after its name, as in 'conv1: Conv2d(1, 32, "
+            "kernel_size=3)', got 'Conv2d'\n"
+            "4:6: error: expected ':' and a layer after its name, as in 'conv1: Conv2d(1, 32, "
+            "kernel_size=3)', got '='\n"
+            "5:6: error: expected the kind of the layer, as in 'conv1: Conv2d(1, 32, "
+            "kernel_size=3)', got '3'\n"
+            "6:10: error: expected '(' and the arguments of 'ReLU', got the end of the line\n");
+  EXPECT_EQ(
+      errors("dl 1\nmodel M {\nforward(x: f32) -> (y: f32[]) {\nz = = 1\n}\n}\ndim"),
+      "3:15: error: expected '[' and the dims after the dtype, as in 'f32[N,10]' (a scalar is "
+      "'f32[]'), got ')'\n"
+      "4:5: error: expected an expression, got '='\n"
+      "7:4: error: expected the name of a dim, as in 'dim N = 1..64', got the end of the file\n");
+  EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) {\n}\n}"),
+            "3:19: error: expected '->' and the outputs of 'forward', as in '-> (y: f32[N,10])', "
+            "got '{'\n");
+  EXPECT_EQ(
+      errors("dl 1\nmodel M {\nforward() -> () {}\nforward() -> () {}\n}"),
+      "4:1: error: the model has a second 'forward'; expected one\n3:1: note: the first one\n");
+  EXPECT_EQ(
+      errors("dl 1\nmodel M {\nforward() -> ()\nx = 1\n}\n}"),
+      "3:16: error: expected '{' before the statements of 'forward', got the end of the line\n");
+  EXPECT_EQ(errors("dl 1\nmodel M {\nforward() -> () {\nreturn x\nrelu(x)\n)\n}\n}"),
+            "4:1: error: there is no 'return': assign to the name of the output instead\n"
+            "5:5: error: expected '=' and an expression after 'relu', got '('\n"
+            "6:1: error: expected a statement such as 'x = relu(x)', got ')'\n");
+  // A missing brace does not swallow the next declaration.
+  EXPECT_EQ(errors("dl 1\nmodel M {\nforward() -> () {\nx = 1\n}\nweights \"f\"\n"),
+            "5:2: error: expected '}' at the end of model 'M', got the end of the line\n2:9: note: "
+            "to match this {\n");
+}
+
+TEST(Parser, recoversAtTheNextLine) {
+  // "c = 2" may be an argument: the line after it cannot.
+  EXPECT_EQ(errors("dl 1\nmodel M {\nforward() -> () {\na = relu((1\nb = f(\nc = 2\nd = )\n}\n}"),
+            "4:12: error: expected ',' or ')' in these parentheses, got the end of the line\n"
+            "4:10: note: to match this (\n"
+            "6:6: error: expected ',' or ')' in the arguments of 'f', got the end of the line\n"
+            "5:6: note: to match this (\n"
+            "7:5: error: expected an expression, got ')'\n");
+}
+
+TEST(Parser, showsTwentyErrors) {
+  std::string source = "dl 1\nmodel M {\nforward() -> () {\n";
+  for (int i = 0; i < 1000; ++i)
+    source += "x = )\n";
+  std::string text = errors(source + "}\n}");
+  EXPECT_EQ(StringRef(text).count("error:"), 20u);
+  EXPECT_NE(text.find("note: 20 errors are shown; further ones are not"), std::string::npos);
+}
+
+/// Every prefix of a file, and every file with one byte changed, is answered without a crash.
+TEST(Parser, survivesDamage) {
+  std::string source = "dl 1\ndim N = 1..4\nmodel M(a=1) {\n c.0: Conv2d(1, (2, 3), bias=false)\n"
+                       " forward(x: f32[N,1]) -> (y: f32[N]) {\n  y = relu(c.0(x)[:, ::2] + "
+                       "-1.5e3)\n }\n}\nweights \"f\"\n";
+  EXPECT_EQ(errors(source), "");
+  for (size_t i = 0; i < source.size(); ++i) {
+    parse(StringRef(source).take_front(i));
+    for (char c : StringRef("\0\"(}.=\xFF\n", 8)) {
+      std::string damaged = source;
+      damaged[i] = c;
+      parse(damaged);
+    }
+  }
+}
+
+} // namespace
