@@ -3,26 +3,16 @@
 #ifndef DLC_CODEGEN_PACKAGE_PACKAGE_H
 #define DLC_CODEGEN_PACKAGE_PACKAGE_H
 
+#include "codegen/cpu/CpuCode.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace dlc::codegen {
-
-/// Machine code of all kernels of the CPU program for one instruction set. Position-independent; `imports` name the 8-byte
-/// slots that the loader fills with addresses.
-struct CpuCode {
-  std::string isa;                   // "avx2", "avx512"
-  std::vector<std::string> features; // what cpuid must report
-  std::vector<uint8_t> image;
-  std::map<std::string, uint64_t> entries; // function -> offset into the image
-  std::vector<std::pair<std::string, uint64_t>> imports;
-};
 
 /// CUDA C++ of one kernel, and the names of the headers that it includes.
 struct CudaText {
@@ -32,7 +22,7 @@ struct CudaText {
 
 /// What the targets' code generators made of a module that is past the buffers phase.
 struct GeneratedCode {
-  std::vector<CpuCode> cpu; // best instruction set first
+  std::vector<CpuCode> cpu; // one for each instruction set
   std::map<std::string, CudaText> cuda; // by name of the gpu.func (dlx.kernel's `entry`)
   std::map<std::string, std::string> cudaHeaders; // name -> contents
 };
