@@ -1,5 +1,4 @@
-//===- AST.h - What the text of a model says -------------------------------------------*- C++
-//-*-===//
+//===- AST.h - What the text of a model says -------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Syntax alone: names are not resolved, and nothing is evaluated. StringRefs point into the source

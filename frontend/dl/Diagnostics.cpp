@@ -1,5 +1,4 @@
-//===- Diagnostics.cpp - Errors and warnings at places of a source file ---------------*- C++
-//-*-===//
+//===- Diagnostics.cpp - Errors and warnings at places of a source file ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Diagnostics.h"

@@ -1,5 +1,4 @@
-//===- Diagnostics.h - Errors and warnings at places of a source file -----------------*- C++
-//-*-===//
+//===- Diagnostics.h - Errors and warnings at places of a source file -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Everything goes through MLIR's diagnostics, so that whoever listens there (a

@@ -1,5 +1,4 @@
-//===- Lexer.cpp - Text of a model to tokens -------------------------------------------*- C++
-//-*-===//
+//===- Lexer.cpp - Text of a model to tokens -------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Lexer.h"

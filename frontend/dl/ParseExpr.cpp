@@ -1,5 +1,4 @@
-//===- ParseExpr.cpp - Tokens to syntax: expressions -----------------------------------*- C++
-//-*-===//
+//===- ParseExpr.cpp - Tokens to syntax: expressions -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Parser.h"

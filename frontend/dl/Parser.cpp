@@ -1,5 +1,4 @@
-//===- Parser.cpp - Tokens to syntax: declarations, statements, recovery --------------*- C++
-//-*-===//
+//===- Parser.cpp - Tokens to syntax: declarations, statements, recovery --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Parser.h"

@@ -1,5 +1,4 @@
-//===- Parser.h - Tokens to syntax -----------------------------------------------------*- C++
-//-*-===//
+//===- Parser.h - Tokens to syntax -----------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_DL_PARSER_H
 #define DLC_FRONTEND_DL_PARSER_H

@@ -1,5 +1,4 @@
-//===- ParserImpl.h - The recursive-descent parser of the language ---------------------*- C++
-//-*-===//
+//===- ParserImpl.h - The recursive-descent parser of the language ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Private to Parser.cpp (declarations, recovery) and ParseExpr.cpp (expressions).

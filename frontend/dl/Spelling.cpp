@@ -1,5 +1,4 @@
-//===- Spelling.cpp - What a misspelled name probably meant ----------------------------*- C++
-//-*-===//
+//===- Spelling.cpp - What a misspelled name probably meant ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Spelling.h"

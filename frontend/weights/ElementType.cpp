@@ -1,5 +1,4 @@
-//===- ElementType.cpp - Element types of stored arrays --------------------------------*- C++
-//-*-===//
+//===- ElementType.cpp - Element types of stored arrays --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/weights/ElementType.h"

@@ -1,5 +1,4 @@
-//===- NpyFile.cpp - Arrays of NumPy's .npy format -------------------------------------*- C++
-//-*-===//
+//===- NpyFile.cpp - Arrays of NumPy's .npy format -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The header is a Python dict literal. It is read by the grammar of the three keys that NumPy

@@ -1,5 +1,4 @@
-//===- NpyFile.h - Arrays of NumPy's .npy format ---------------------------------------*- C++
-//-*-===//
+//===- NpyFile.h - Arrays of NumPy's .npy format ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_WEIGHTS_NPYFILE_H
 #define DLC_FRONTEND_WEIGHTS_NPYFILE_H

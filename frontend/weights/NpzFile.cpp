@@ -1,5 +1,4 @@
-//===- NpzFile.cpp - Named arrays of NumPy's .npz format -------------------------------*- C++
-//-*-===//
+//===- NpzFile.cpp - Named arrays of NumPy's .npz format -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sizes are taken from the central directory, where NumPy writes them as 32-bit numbers even when

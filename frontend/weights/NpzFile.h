@@ -1,5 +1,4 @@
-//===- NpzFile.h - Named arrays of NumPy's .npz format ---------------------------------*- C++
-//-*-===//
+//===- NpzFile.h - Named arrays of NumPy's .npz format ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A zip archive of .npy files. Names in it are names of arrays, never paths: nothing is unpacked to

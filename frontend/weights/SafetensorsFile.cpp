@@ -1,5 +1,4 @@
-//===- SafetensorsFile.cpp - Named tensors of a .safetensors file ---------------------*- C++
-//-*-===//
+//===- SafetensorsFile.cpp - Named tensors of a .safetensors file ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The file: header size (8 bytes, little-endian), header (JSON), bytes of the tensors without gaps.

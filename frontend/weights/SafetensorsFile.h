@@ -1,5 +1,4 @@
-//===- SafetensorsFile.h - Named tensors of a .safetensors file -----------------------*- C++
-//-*-===//
+//===- SafetensorsFile.h - Named tensors of a .safetensors file -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Safe to open from strangers: everything that the header claims is checked against the size of the
