@@ -145,8 +145,9 @@ private:
       command.skip |= command.grid[i] == 0;
     }
     command.scratchBytes = values[launch.scratch_bytes()];
-    if (command.scratchBytes < 0 ||
-        !checkedAlign(command.scratchBytes, abi::kBufferAlignment, command.scratchBytes))
+    // CPU threads have their scratch side by side.
+    int64_t step = isCuda ? 1 : abi::kBufferAlignment;
+    if (command.scratchBytes < 0 || !checkedAlign(command.scratchBytes, step, command.scratchBytes))
       return refuse(text("it asks for ", command.scratchBytes, " bytes of scratch"));
     plan.scratchBytes = std::max(plan.scratchBytes, command.scratchBytes);
     const schema::Kernel &kernel = *program.kernels()->Get(launch.kernel());

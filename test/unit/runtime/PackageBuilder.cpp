@@ -39,9 +39,9 @@ Expr PackageBuilder::apply(ExprOp op, Expr lhs, Expr rhs) {
 }
 
 Expr PackageBuilder::product(const std::vector<Expr> &factors) {
-  Expr out = constant(1);
-  for (Expr factor : factors)
-    out = apply(ExprOp::mul, out, factor);
+  Expr out = factors[0];
+  for (size_t i = 1; i < factors.size(); ++i)
+    out = apply(ExprOp::mul, out, factors[i]);
   return out;
 }
 

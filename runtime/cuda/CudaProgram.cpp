@@ -1,0 +1,135 @@
+//===- CudaProgram.cpp - A module's program made ready for a GPU -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/cuda/CudaProgram.h"
+#include "runtime/core/Checked.h"
+#include "runtime/core/Text.h"
+
+using namespace dlc;
+using namespace dlc::cuda;
+using rt::Status;
+using rt::text;
+using schema::Storage;
+
+/// Of each weight in the block: what memory transactions like.
+static constexpr int64_t kWeightAlignment = 256;
+
+rt::Expected<std::shared_ptr<CudaProgram>> CudaProgram::get(rt::Module &module, int ordinal) {
+  const schema::Program *table = module.program(schema::Target::cuda);
+  if (!table)
+    return Status(DLC_UNSUPPORTED,
+                  "the module has no program for CUDA: compile it with '--target cuda'");
+  rt::Expected<std::shared_ptr<GpuDevice>> device = GpuDevice::open(ordinal);
+  if (device.failed())
+    return device.status();
+  DLC_TRY((*device)->usable());
+  auto prepare = [&]() -> rt::Expected<std::shared_ptr<rt::PreparedProgram>> {
+    std::shared_ptr<CudaProgram> made(new CudaProgram(module, *table, *device));
+    DLC_TRY(made->prepare());
+    return std::shared_ptr<rt::PreparedProgram>(std::move(made));
+  };
+  auto prepared = module.prepared(text((*device)->driver().path, " ", ordinal), prepare);
+  if (prepared.failed())
+    return prepared.status();
+  return std::static_pointer_cast<CudaProgram>(*prepared);
+}
+
+CudaProgram::~CudaProgram() {
+  ContextScope scope(*gpu);
+  kernels.reset();
+  block.release();
+}
+
+Status CudaProgram::prepare() {
+  ContextScope scope(*gpu);
+  DLC_TRY(scope.status());
+  kernels = std::make_unique<Kernels>();
+  DLC_TRY(kernels->build(*gpu, module, table));
+
+  // The init program depends on no symbol, so any values serve.
+  std::vector<int64_t> symbols, values;
+  if (module.table().symbols())
+    for (const schema::Symbol *symbol : *module.table().symbols())
+      symbols.push_back(symbol->min());
+  module.expressions().evaluate(symbols, module.expressions().size(), values);
+  rt::Expected<rt::Plan> plan = planProgram(table, values, rt::Phase::init, rt::Interface::arena);
+  if (plan.failed())
+    return plan.status().within("init program: ");
+
+  Stream stream = nullptr;
+  DLC_TRY(gpu->check(gpu->driver().streamCreate(&stream, kStreamNonBlocking), "create a stream"));
+  Status status = upload(*plan, stream);
+  if (!status.failed())
+    status = runInit(*plan, stream);
+  // Also after a failure: the copies must have left the mapped file before it may go.
+  Status finished = gpu->check(gpu->driver().streamSynchronize(stream), "run the init program");
+  gpu->driver().streamDestroy(stream);
+  return status.failed() ? status : finished;
+}
+
+Status CudaProgram::upload(const rt::Plan &plan, Stream stream) {
+  for (const rt::PlannedBuffer &buffer : plan.buffers)
+    if (buffer.storage == Storage::weight &&
+        weightOffsets.emplace(buffer.index, bytesOfWeights).second)
+      if (!rt::checkedAdd(bytesOfWeights, plan.buffers[buffer.root].bytes, bytesOfWeights) ||
+          !rt::checkedAlign(bytesOfWeights, kWeightAlignment, bytesOfWeights))
+        return {DLC_INCOMPATIBLE, "the size of the weights overflows 64 bits"};
+  int64_t total;
+  if (!rt::checkedAdd(bytesOfWeights, plan.persistentBytes, total))
+    return {DLC_INCOMPATIBLE, "the size of the weights overflows 64 bits"};
+  DLC_TRY(block.reserve(*gpu, total, "the weights"));
+  for (auto [index, offset] : weightOffsets) {
+    const schema::Segment &data = *module.table().weights()->Get(index)->data();
+    if (data.bytes())
+      DLC_TRY(gpu->check(gpu->driver().memcpyHtoDAsync(block.address() + offset, module.bytes(data),
+                                                       data.bytes(), stream),
+                         "upload the weights"));
+  }
+  return {};
+}
+
+Status CudaProgram::runInit(const rt::Plan &plan, Stream stream) const {
+  std::vector<DevicePtr> addresses(plan.buffers.size());
+  resolve(plan, addresses);
+  for (const rt::PlannedCommand &command : plan.commands)
+    DLC_TRY(enqueue(plan, command, addresses, stream).within("init program: "));
+  return {};
+}
+
+void CudaProgram::resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresses) const {
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const rt::PlannedBuffer &buffer = plan.buffers[i];
+    if (buffer.storage == Storage::weight)
+      addresses[i] = block.address() + weightOffsets.at(buffer.index);
+    else if (buffer.storage == Storage::persistent)
+      addresses[i] = block.address() + bytesOfWeights + buffer.offset;
+  }
+}
+
+Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &command,
+                            const std::vector<DevicePtr> &addresses, Stream stream) const {
+  if (command.skip)
+    return {};
+  const Driver &driver = gpu->driver();
+  if (!command.launch)
+    return gpu->check(driver.memcpyDtoDAsync(addresses[command.target], addresses[command.source],
+                                             plan.buffers[command.source].bytes, stream),
+                      "copy a buffer");
+  std::vector<uint64_t> values; // a pointer and a dim have eight bytes each
+  for (const rt::PlannedArg &arg : command.args)
+    values.push_back(arg.isBuffer ? addresses[arg.value] : static_cast<uint64_t>(arg.value));
+  std::vector<void *> parameters;
+  for (uint64_t &value : values)
+    parameters.push_back(&value);
+  const schema::Kernel &kernel = *table.kernels()->Get(command.launch->kernel());
+  auto block = [&](uint32_t axis) {
+    return axis < kernel.block()->size() ? kernel.block()->Get(axis) : 1;
+  };
+  auto grid = [&](int axis) { return static_cast<unsigned>(command.grid[axis]); };
+  Result result = driver.launchKernel(
+      (*kernels)[command.launch->kernel()], grid(0), grid(1), grid(2), block(0), block(1), block(2),
+      static_cast<unsigned>(command.scratchBytes), stream, parameters.data(), nullptr);
+  return result == Result::Success
+             ? Status()
+             : gpu->check(result, text("launch ", rt::describeKernel(kernel)));
+}

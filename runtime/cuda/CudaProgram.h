@@ -1,0 +1,55 @@
+//===- CudaProgram.h - A module's program made ready for a GPU -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_CUDA_CUDAPROGRAM_H
+#define DLC_RUNTIME_CUDA_CUDAPROGRAM_H
+
+#include "runtime/core/Module.h"
+#include "runtime/core/Plan.h"
+#include "runtime/cuda/Device.h"
+#include "runtime/cuda/Kernels.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace dlc::cuda {
+
+/// What all contexts of a module share on one GPU: kernels, and one block with the weights and what the
+/// init program made of them.
+class CudaProgram : public rt::PreparedProgram {
+public:
+  static rt::Expected<std::shared_ptr<CudaProgram>> get(rt::Module &module, int ordinal);
+  ~CudaProgram() override;
+
+  GpuDevice &device() const { return *gpu; }
+  const schema::Program &program() const { return table; }
+  int64_t weightBytes() const { return bytesOfWeights; }
+
+  /// Sets the addresses of weights and persistent buffers and of their views.
+  void resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresses) const;
+
+  /// Enqueues one command; the context is current.
+  rt::Status enqueue(const rt::Plan &plan, const rt::PlannedCommand &command,
+                     const std::vector<DevicePtr> &addresses, Stream stream) const;
+
+private:
+  CudaProgram(const rt::Module &module, const schema::Program &table,
+              std::shared_ptr<GpuDevice> gpu)
+      : module(module), table(table), gpu(std::move(gpu)) {}
+  rt::Status prepare();
+  rt::Status upload(const rt::Plan &plan, Stream stream);
+  rt::Status runInit(const rt::Plan &plan, Stream stream) const;
+
+  const rt::Module &module; ///< owns this
+  const schema::Program &table;
+  std::shared_ptr<GpuDevice> gpu;
+  std::unique_ptr<Kernels> kernels;
+  std::map<uint32_t, int64_t> weightOffsets; ///< by weight
+  DeviceBlock block;                         ///< weights, then persistent buffers
+  int64_t bytesOfWeights = 0;
+};
+
+} // namespace dlc::cuda
+
+#endif // DLC_RUNTIME_CUDA_CUDAPROGRAM_H

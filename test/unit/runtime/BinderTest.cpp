@@ -1,0 +1,152 @@
+//===- BinderTest.cpp - Symbols from dims, and the sentences where they do not fit ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/core/ShapeBinder.h"
+#include "test/unit/runtime/PackageBuilder.h"
+
+#include <gtest/gtest.h>
+
+using namespace dlc;
+using namespace dlc::test;
+using rt::Dims;
+using schema::DType;
+using schema::ExprOp;
+
+namespace {
+
+/// A module without commands, for its shapes.
+struct Shapes : PackageBuilder {
+  std::shared_ptr<rt::Module> made;
+
+  rt::Expected<rt::Binding> bind(const std::vector<Dims> &inputs) {
+    program(schema::Target::cpu).cpu_images.clear();
+    imageBytes.clear();
+    for (uint32_t i = 0; i < module.outputs.size(); ++i) {
+      std::vector<Expr> dims;
+      for (uint32_t row : module.outputs[i]->dims)
+        dims.push_back({row});
+      buffer(schema::Storage::output, module.outputs[i]->dtype, dims, i);
+    }
+    std::vector<uint8_t> bytes = file();
+    rt::Expected<std::shared_ptr<rt::Module>> loaded =
+        rt::Module::loadMemory(bytes.data(), bytes.size(), true);
+    EXPECT_FALSE(loaded.failed()) << loaded.status().message();
+    made = *loaded;
+    return rt::bindShapes(*made, inputs);
+  }
+  void refused(const std::vector<Dims> &inputs, const std::string &sentence) {
+    rt::Expected<rt::Binding> binding = bind(inputs);
+    module.programs.clear();
+    ASSERT_TRUE(binding.failed());
+    EXPECT_EQ(binding.status().code(), DLC_USAGE);
+    EXPECT_EQ(binding.status().message(), sentence);
+  }
+};
+
+} // namespace
+
+TEST(Binder, BindsAndEvaluates) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64), t = shapes.symbol("T", 1, 512);
+  shapes.input("x", DType::f32, {n, t});
+  shapes.output("y", DType::f32,
+                {shapes.product({n, t}), shapes.apply(ExprOp::ceildiv, t, shapes.constant(8)),
+                 shapes.apply(ExprOp::mod, t, shapes.constant(8))});
+  rt::Expected<rt::Binding> binding = shapes.bind({{3, 17}});
+  ASSERT_FALSE(binding.failed()) << binding.status().message();
+  EXPECT_EQ(binding->symbols, std::vector<int64_t>({3, 17}));
+  EXPECT_EQ(binding->outputs, std::vector<Dims>({{51, 3, 1}}));
+}
+
+TEST(Binder, ConflictNamesBothInputs) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64);
+  shapes.input("x", DType::f32, {n, shapes.constant(4)});
+  shapes.input("mask", DType::boolean, {n});
+  shapes.refused({{3, 4}, {4}}, "input 'mask', dim 0: expected 3, got 4: N = 3 by input 'x', dim "
+                                "0; 'mask' is bool[N] with N in 1..64");
+}
+
+TEST(Binder, RangeStaticRankAndCount) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64);
+  shapes.input("x", DType::f32, {n, shapes.constant(28)});
+  const char *signature = "; 'x' is f32[N,28] with N in 1..64";
+  shapes.refused({{65, 28}}, std::string("input 'x', dim 0: expected 1 to 64, got 65") + signature);
+  shapes.refused({{0, 28}}, std::string("input 'x', dim 0: expected 1 to 64, got 0") + signature);
+  shapes.refused({{-1, 28}}, std::string("input 'x', dim 0: expected 1 to 64, got -1") + signature);
+  shapes.refused({{1, 27}}, std::string("input 'x', dim 1: expected 28, got 27") + signature);
+  shapes.refused({{1}}, std::string("input 'x': expected 2 dims, got 1") + signature);
+  shapes.refused({}, "expected 1 input, got 0");
+}
+
+TEST(Binder, SolvesADimOfOneSymbol) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64);
+  Expr twice = shapes.product({shapes.constant(2), n});
+  shapes.input("x", DType::f32, {shapes.apply(ExprOp::add, twice, shapes.constant(1))});
+  shapes.output("y", DType::f32, {n});
+  for (int64_t value : {1, 2, 33, 64}) {
+    rt::Expected<rt::Binding> binding = shapes.bind({{2 * value + 1}});
+    ASSERT_FALSE(binding.failed()) << binding.status().message();
+    EXPECT_EQ(binding->outputs[0], Dims({value}));
+    shapes.module.programs.clear();
+  }
+  shapes.refused({{6}}, "input 'x', dim 0: no value in range makes 2*N + 1 equal to 6; 'x' is "
+                        "f32[2*N + 1] with N in 1..64");
+  shapes.refused({{131}}, "input 'x', dim 0: no value in range makes 2*N + 1 equal to 131; 'x' is "
+                          "f32[2*N + 1] with N in 1..64");
+}
+
+TEST(Binder, SolvesThroughAnotherInput) {
+  // dim 0 is N*T, which gives T once N is known from the second input.
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64), t = shapes.symbol("T", 1, 64);
+  shapes.input("flat", DType::f32, {shapes.product({n, t})});
+  shapes.input("lengths", DType::i32, {n});
+  rt::Expected<rt::Binding> binding = shapes.bind({{35}, {5}});
+  ASSERT_FALSE(binding.failed()) << binding.status().message();
+  EXPECT_EQ(binding->symbols, std::vector<int64_t>({5, 7}));
+}
+
+TEST(Binder, ChecksWhatItCannotSolve) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64);
+  Expr half = shapes.apply(ExprOp::floordiv, n, shapes.constant(2));
+  shapes.input("half", DType::f32, {half});
+  shapes.refused({{3}}, "the inputs' dims do not determine the symbol 'N'"); // 6 or 7
+  shapes.input("full", DType::f32, {n});
+  rt::Expected<rt::Binding> binding = shapes.bind({{3}, {7}});
+  EXPECT_FALSE(binding.failed()) << binding.status().message();
+  shapes.module.programs.clear();
+  shapes.refused(
+      {{3}, {8}},
+      "input 'half', dim 0: expected 4, got 3; 'half' is f32[N floordiv 2] with N in 1..64");
+}
+
+TEST(Binder, OutputsThatWouldBeNegativeAreRefused) {
+  Shapes shapes;
+  Expr h = shapes.symbol("H", 1, 64);
+  shapes.input("x", DType::f32, {h});
+  shapes.output("y", DType::f32, {shapes.apply(ExprOp::add, h, shapes.constant(-4))});
+  shapes.refused(
+      {{3}}, "output 'y', dim 0 would be -1 for these inputs: they are too small for the model");
+}
+
+TEST(Binder, PrintsExpressions) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64), two = shapes.constant(2);
+  Expr sum = shapes.apply(ExprOp::add, n, two);
+  Expr nested = shapes.apply(ExprOp::mul, sum, two);
+  Expr quotient = shapes.apply(ExprOp::floordiv, nested, shapes.apply(ExprOp::mul, n, two));
+  // A DAG whose tree has 2^40 leaves prints in bounded time.
+  Expr deep = n;
+  for (int i = 0; i < 10; ++i)
+    deep = shapes.apply(ExprOp::add, deep, deep);
+  shapes.input("x", DType::f32, {n});
+  ASSERT_FALSE(shapes.bind({{1}}).failed());
+  const rt::Expressions &expressions = shapes.made->expressions();
+  EXPECT_EQ(expressions.print(nested.row), "2*(N + 2)");
+  EXPECT_EQ(expressions.print(quotient.row), "2*(N + 2) floordiv (2*N)");
+  EXPECT_LT(expressions.print(deep.row).size(), 1000u);
+}
