@@ -126,6 +126,10 @@ void Worker::finish(Thread &thread) {
   if (thread.async && thread.async->hasProducts())
     failThread(Fault::LaunchFailed,
                "the thread ends with wgmma in flight: wgmma_wait<0> is missing");
+  if (block.atBarrier && settings().check)
+    failThread(Fault::LaunchFailed,
+               "divergent barrier: this thread ends while %u others of its block wait at %s:%d",
+               block.atBarrier, block.barrierFile, block.barrierLine);
   if (thread.async)
     thread.async->clear();
   thread.state = ThreadState::Done;

@@ -107,9 +107,10 @@ NvrtcResult EmuTest::compileText(const std::string &source, std::vector<char> &i
   return result;
 }
 
-Function EmuTest::compile(const std::string &source, const std::string &kernel) {
+Function EmuTest::compile(const std::string &source, const std::string &kernel,
+                          const std::vector<const char *> &options) {
   std::vector<char> image;
-  NvrtcResult result = compileText(source, image);
+  NvrtcResult result = compileText(source, image, options);
   EXPECT_EQ(result, NvrtcResult::Success) << log;
   EXPECT_EQ(log, "");
   Module module;
@@ -122,8 +123,9 @@ Function EmuTest::compile(const std::string &source, const std::string &kernel) 
   return function;
 }
 
-Function EmuTest::compileFile(const std::string &file, const std::string &kernel) {
-  return compile(kernelFile(file), kernel);
+Function EmuTest::compileFile(const std::string &file, const std::string &kernel,
+                              const std::vector<const char *> &options) {
+  return compile(kernelFile(file), kernel, options);
 }
 
 DevicePtr EmuTest::allocate(size_t bytes) {

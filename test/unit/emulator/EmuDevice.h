@@ -46,9 +46,11 @@ protected:
   NvrtcResult compileText(const std::string &source, std::vector<char> &image,
                           const std::vector<const char *> &options = {});
   /// Compiles and loads a kernel; the test fails with the log if it cannot.
-  Function compile(const std::string &source, const std::string &kernel);
+  Function compile(const std::string &source, const std::string &kernel,
+                   const std::vector<const char *> &options = {});
   /// The same for a kernel of test/unit/emulator/kernels, by file name.
-  Function compileFile(const std::string &file, const std::string &kernel);
+  Function compileFile(const std::string &file, const std::string &kernel,
+                       const std::vector<const char *> &options = {});
 
   DevicePtr allocate(size_t bytes);
   template <class T> DevicePtr upload(const std::vector<T> &values) {

@@ -1,0 +1,117 @@
+//===- dlc_mma.cuh - tensor cores -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mma.sync for sm_80 and later, wgmma for sm_90a, in f16 and bf16 with float accumulators. A call
+// covers a warp's whole tile: in the emulator each call is one meeting of the warp.
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dlc_async.cuh"
+
+#ifdef DLC_EMU
+#include "dlc_emu_mma.h"
+#else
+
+namespace dlc {
+
+//===-- mma.sync (sm_80) --------------------------------------------------===//
+
+/// Four 8x8 matrices of 16-bit values; lane l gives the address of row l%8 of matrix l/8.
+DLC_DEV void ldmatrix_x4(u32 (&r)[4], const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3},[%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(smem_u32(row))
+               : "memory");
+}
+DLC_DEV void ldmatrix_x4_trans(u32 (&r)[4], const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3},[%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(smem_u32(row))
+               : "memory");
+}
+
+#define DLC_MMA_M16N8K16(type)                                                                     \
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 "                      \
+               "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"                                \
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                    \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+
+/// d += a * b on 16x8x16. Elements lie in the lanes as the PTX manual lays them out.
+template <class T> DLC_DEV void mma_m16n8k16(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1);
+template <> DLC_DEV void mma_m16n8k16<f16>(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  DLC_MMA_M16N8K16("f16");
+}
+template <> DLC_DEV void mma_m16n8k16<bf16>(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  DLC_MMA_M16N8K16("bf16");
+}
+#undef DLC_MMA_M16N8K16
+
+/// MI x NJ of them; b[j] holds the operands of tiles 2j and 2j+1.
+template <class T, int MI, int NJ>
+DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
+#pragma unroll
+  for (int i = 0; i < MI; ++i)
+#pragma unroll
+    for (int j = 0; j < NJ; ++j)
+      mma_m16n8k16<T>(d[i][j], a[i], b[j >> 1][(j & 1) * 2], b[j >> 1][(j & 1) * 2 + 1]);
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+//===-- wgmma (sm_90a): all 128 threads of a warpgroup together -----------===//
+
+/// Before the first wgmma, and between plain writes to its registers and the next one.
+DLC_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+DLC_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/// Waits until at most N groups are in flight; before that the accumulators are not to be read.
+template <int N> DLC_DEV void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+/// Moves registers between warpgroups: N a thread from here on, a multiple of 8.
+template <int N> DLC_DEV void reg_dealloc() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+}
+template <int N> DLC_DEV void reg_alloc() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
+}
+
+#define DLC_ACC4(n) "+f"(d[n]), "+f"(d[n + 1]), "+f"(d[n + 2]), "+f"(d[n + 3])
+#define DLC_ACC16(n) DLC_ACC4(n), DLC_ACC4(n + 4), DLC_ACC4(n + 8), DLC_ACC4(n + 12)
+#define DLC_WGMMA_M64N128K16(type)                                                                 \
+  asm volatile("{\n"                                                                               \
+               ".reg .pred accumulate;\n"                                                          \
+               "setp.ne.b32 accumulate,%66,0;\n"                                                   \
+               "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " "                    \
+               "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"                           \
+               "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,"                  \
+               "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"                  \
+               "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63},"                 \
+               "%64,%65,accumulate,1,1,0,0;\n"                                                     \
+               "}"                                                                                 \
+               : DLC_ACC16(0), DLC_ACC16(16), DLC_ACC16(32), DLC_ACC16(48)                         \
+               : "l"(a), "l"(b), "r"((int)accumulate))
+
+/// d (+)= A(64x16) * B(16x128), both in shared memory; adds to d if `accumulate`.
+template <class T> DLC_DEV void wgmma_m64n128k16(float (&d)[64], u64 a, u64 b, bool accumulate);
+template <> DLC_DEV void wgmma_m64n128k16<f16>(float (&d)[64], u64 a, u64 b, bool accumulate) {
+  DLC_WGMMA_M64N128K16("f16");
+}
+template <> DLC_DEV void wgmma_m64n128k16<bf16>(float (&d)[64], u64 a, u64 b, bool accumulate) {
+  DLC_WGMMA_M64N128K16("bf16");
+}
+#undef DLC_WGMMA_M64N128K16
+#undef DLC_ACC16
+#undef DLC_ACC4
+#endif // sm_90a
+
+} // namespace dlc
+#endif // DLC_EMU
+
+namespace dlc {
+#if defined(DLC_EMU) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+/// Names an operand of wgmma: K-major, rows of 128 bytes with the 128-byte swizzle, groups of eight
+/// rows 1024 bytes apart. Adding 2 moves 16 elements along K.
+DLC_DEV u64 wgmma_desc_sw128(const void *p) {
+  u64 address = (smem_u32(p) & 0x3ffffu) >> 4;
+  return address | (u64)1 << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
+}
+#endif
+} // namespace dlc

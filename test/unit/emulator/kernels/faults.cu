@@ -1,0 +1,90 @@
+//===- faults.cu - kernels with one planted mistake each ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All take x and y of 64 floats and run with 64 threads.
+//===----------------------------------------------------------------------===//
+#include "dlc_device.cuh"
+
+DLC_KERNEL(64) out_of_bounds(const float *x, float *y) { y[threadIdx.x + 1] = x[threadIdx.x]; }
+
+DLC_KERNEL(64) read_past_end(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x * 2]; }
+
+DLC_KERNEL(64) misaligned_vector(const float *x, float *y) {
+  dlc::vec<float, 4> v = dlc::load<4>(x + 1);
+  y[threadIdx.x] = v[0] + v[1] + v[2] + v[3];
+}
+
+DLC_KERNEL(64) misaligned_scalar(const float *x, float *y) {
+  y[threadIdx.x] = *reinterpret_cast<const float *>(reinterpret_cast<const char *>(x) + 2);
+}
+
+DLC_KERNEL(64) divergent_barrier(const float *x, float *y) {
+  if (threadIdx.x < 40)
+    dlc::barrier();
+  y[threadIdx.x] = x[threadIdx.x];
+}
+
+DLC_KERNEL(64) two_barriers(const float *x, float *y) {
+  if (threadIdx.x < 40)
+    dlc::barrier();
+  else
+    dlc::barrier();
+  y[threadIdx.x] = x[threadIdx.x];
+}
+
+DLC_KERNEL(64) divergent_shuffle(const float *x, float *y) {
+  float v = x[threadIdx.x];
+  if (threadIdx.x & 1)
+    v = dlc::shfl_xor(v, 2);
+  else
+    v = dlc::shfl(v, 0);
+  y[threadIdx.x] = v;
+}
+
+DLC_KERNEL(64) uninitialised_shared(const float *x, float *y) {
+  DLC_SHARED(float, tile, [64]);
+  if (threadIdx.x < 63)
+    tile[threadIdx.x] = x[threadIdx.x];
+  dlc::barrier();
+  y[threadIdx.x] = tile[63 - threadIdx.x];
+}
+
+DLC_KERNEL(64) shared_out_of_bounds(const float *x, float *y) {
+  DLC_SHARED(float, tile, [64]);
+  tile[threadIdx.x + 1] = x[threadIdx.x];
+  dlc::barrier();
+  y[threadIdx.x] = tile[threadIdx.x];
+}
+
+DLC_KERNEL(64) missing_barrier(const float *x, float *y) {
+  DLC_SHARED(float, tile, [64]);
+  tile[threadIdx.x] = x[threadIdx.x];
+  y[threadIdx.x] = tile[63 - threadIdx.x];
+}
+
+DLC_KERNEL(64) global_race(const float *x, float *y) { y[threadIdx.x / 2] = x[threadIdx.x]; }
+
+// Each block writes the same element: no barrier orders blocks.
+DLC_KERNEL(64) block_race(const float *x, float *y) {
+  if (threadIdx.x == 0)
+    y[0] = x[blockIdx.x];
+}
+
+// Correct: neighbours exchange through shared memory, ordered by a warp barrier alone.
+DLC_KERNEL(64) warp_exchange(const float *x, float *y) {
+  DLC_SHARED(float, tile, [64]);
+  tile[threadIdx.x] = x[threadIdx.x];
+  dlc::warp_barrier();
+  y[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+
+// Correct: all threads of all blocks add to one counter.
+DLC_KERNEL(64) atomic_count(const float *x, float *y) {
+  if (x[threadIdx.x] >= 0.0f)
+    dlc::atomic_add(y, 1.0f);
+}
+
+// Correct: bytes side by side belong to different threads.
+DLC_KERNEL(64) bytes(const float *x, float *y) {
+  reinterpret_cast<u8 *>(y)[threadIdx.x] = (u8)dlc::to_i32_rz(x[threadIdx.x]);
+}
