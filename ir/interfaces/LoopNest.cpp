@@ -24,6 +24,20 @@ llvm::SmallBitVector LoopNest::innerDims() const {
   return inner;
 }
 
+bool LoopNest::isWindow() const {
+  auto reads = [](AffineExpr index, unsigned begin, unsigned end) {
+    for (unsigned loop = begin; loop < end; ++loop)
+      if (index.isFunctionOfDim(loop))
+        return true;
+    return false;
+  };
+  for (const Access &access : terms)
+    for (AffineExpr index : access.map.getResults())
+      if (reads(index, 0, parallel.size()) && reads(index, parallel.size(), numLoops()))
+        return true;
+  return false;
+}
+
 Value BodyContext::splat(Value scalar, VectorType type) {
   return vector::BroadcastOp::create(builder, loc, type, scalar);
 }

@@ -50,6 +50,8 @@ struct LoopNest {
   bool isProduct = false;
 
   bool isMap() const { return stages.empty(); }
+  /// The reduction slides over an operand along some parallel dim: convolution and pooling.
+  bool isWindow() const;
   unsigned numLoops() const { return parallel.size() + reduction.size(); }
   /// Parallel dims that no term access reads: the row's own dims in a softmax. Empty for maps.
   llvm::SmallBitVector innerDims() const;

@@ -1,6 +1,8 @@
 //===- dlc-opt.cpp - Runs passes on IR text: the tool of the lit tests -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "tools/driver/Dialects.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -10,5 +12,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   dlc::registerDialects(registry);
   mlir::registerTransformsPasses();
+  dlc::registerDLCPasses();
+  dlc::registerPipelines();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "dlc-opt: runs dlc's passes\n", registry));
 }

@@ -1,0 +1,236 @@
+//===- FusionLegality.cpp - Which ops may share a kernel, and why others may not -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/FusionLegality.h"
+
+#include "ir/dl/DLOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+/// Bounds of a kernel's parameters and text, far above what models need.
+static constexpr size_t kMaxOps = 96, kMaxInputs = 32;
+
+bool isView(Operation *op) {
+  // The one op whose meaning is "the same elements in row-major order".
+  auto reshape = dyn_cast<dl::ReshapeOp>(op);
+  return reshape && dl::getLayout(cast<RankedTensorType>(reshape.getX().getType())).isRowMajor() &&
+         dl::getLayout(cast<RankedTensorType>(reshape.getType())).isRowMajor();
+}
+
+bool isFusible(Operation *op) { return isa<LoopNestOpInterface>(op) && !isView(op); }
+
+static dl::Dims dimsOf(Value value) { return dl::getDims(cast<RankedTensorType>(value.getType())); }
+
+/// Some loop with more than one index does not appear in `map`: the same element is read again and again.
+static bool readsRepeatedly(const LoopNest &nest, AffineMap map) {
+  llvm::SmallBitVector inner = nest.innerDims();
+  bool isTerm = map.getNumDims() > nest.parallel.size(); // stages run once for all inner dims
+  for (unsigned loop = 0; loop < map.getNumDims(); ++loop) {
+    if (isTerm && loop < inner.size() && inner.test(loop))
+      continue;
+    AffineExpr extent = loop < nest.parallel.size() ? nest.parallel[loop] : nest.reduction[loop - nest.parallel.size()];
+    if (!dl::isConstant(extent, 1) && !map.isFunctionOfDim(loop))
+      return true;
+  }
+  return false;
+}
+
+bool isRepetition(Operation *op) {
+  auto loops = dyn_cast<LoopNestOpInterface>(op);
+  if (!loops)
+    return false;
+  LoopNest nest = loops.getLoopNest();
+  if (!nest.isMap() || nest.indexDims.any() || resultCost(loops) > 0)
+    return false;
+  return nest.results.size() <= 1 &&
+         llvm::all_of(nest.results, [&](Access &access) { return !access.checked && readsRepeatedly(nest, access.map); });
+}
+
+/// ScalarOps.def as a table.
+static int weightOf(Operation *op) {
+  static const llvm::StringMap<int> weights = {
+#define DLC_SCALAR_OP(Class, Weight) {Class::getOperationName(), Weight},
+#include "ir/scalar/ScalarOps.def"
+  };
+  auto found = weights.find(op->getName().getStringRef());
+  return found == weights.end() ? 1 : found->second;
+}
+
+int resultCost(LoopNestOpInterface op) {
+  // Build the body once on made-up operands and count what it is made of.
+  LoopNest nest = op.getLoopNest();
+  Block block;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&block); // the block has no parent to tell the context
+  Location loc = op.getLoc();
+  SmallVector<Value> args, accs, indices;
+  Type index = builder.getIndexType();
+  for (Access &access : nest.results)
+    args.push_back(block.addArgument(
+        computeType(getElementTypeOrSelf(op->getOperand(access.operand))), loc));
+  for (size_t stage = 0; stage < nest.stages.size(); ++stage)
+    accs.push_back(block.addArgument(nest.stages[stage] == Combiner::argmax
+                                         ? Type(builder.getI64Type())
+                                         : computeType(getElementTypeOrSelf(op->getResult(0))),
+                                     loc));
+  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
+    indices.push_back(dim < nest.indexDims.size() && nest.indexDims.test(dim) ? Value(block.addArgument(index, loc))
+                                                                              : Value());
+  auto extent = [&](AffineExpr) -> Value { return block.addArgument(index, loc); };
+  BodyContext body{builder, loc, indices, extent};
+  (void)op.emitResult(body, args, accs);
+  int cost = 0;
+  for (Operation &inner : block)
+    cost += weightOf(&inner);
+  return cost;
+}
+
+bool dependsOnWeightsAlone(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && llvm::all_of(op->getOperands(), dependsOnWeightsAlone);
+}
+
+/// Coefficient of `dim` in the linear expression `expr`, other dims at 0; nullopt where it is not linear in `dim`.
+static std::optional<int64_t> coefficient(AffineExpr expr, unsigned dim, unsigned numDims) {
+  auto at = [&](int64_t index) -> std::optional<int64_t> {
+    SmallVector<AffineExpr> dims(numDims, getAffineConstantExpr(0, expr.getContext()));
+    dims[dim] = getAffineConstantExpr(index, expr.getContext());
+    return dl::asConstant(simplifyAffineExpr(expr.replaceDims(dims), numDims, dl::kMaxSymbols));
+  };
+  auto zero = at(0), one = at(1), two = at(2);
+  if (!zero || !one || !two || *two - *one != *one - *zero)
+    return std::nullopt;
+  return *one - *zero;
+}
+
+/// Two windows of the sum never read one element: the parallel step is wider than the span of the reduction dims.
+static bool windowsOverlap(const LoopNest &nest, AffineMap map) {
+  unsigned numParallel = nest.parallel.size();
+  for (AffineExpr result : map.getResults()) {
+    int64_t step = 0, span = 0;
+    unsigned parallel = 0, reduction = 0;
+    for (unsigned loop = 0; loop < map.getNumDims(); ++loop) {
+      if (!result.isFunctionOfDim(loop))
+        continue;
+      bool isParallel = loop < numParallel;
+      AffineExpr extent = isParallel ? nest.parallel[loop] : nest.reduction[loop - numParallel];
+      if (dl::isConstant(extent, 1))
+        continue;
+      ++(isParallel ? parallel : reduction);
+      auto factor = coefficient(result, loop, map.getNumDims());
+      if (!factor)
+        return true;
+      auto count = dl::asConstant(extent);
+      if (isParallel)
+        step = std::abs(*factor);
+      else if (count)
+        span += std::abs(*factor) * (*count - 1);
+      else
+        span = INT64_MAX / 2;
+    }
+    if (reduction > 0 && parallel > 0 && step <= span)
+      return true;
+    if (parallel > 1 || reduction > 1)
+      return true;
+  }
+  return false;
+}
+
+static bool isIdentity(AffineMap map, size_t rank) {
+  if (map.getNumResults() != rank)
+    return false;
+  for (auto [position, result] : llvm::enumerate(map.getResults()))
+    if (result != getAffineDimExpr(position, map.getContext()))
+      return false;
+  return true;
+}
+
+/// The group has no arithmetic: casts and changes of layout at the same index.
+static bool isFree(const FusionGroup &group) {
+  return llvm::all_of(group.ops, [](Operation *op) {
+    auto loops = cast<LoopNestOpInterface>(op);
+    LoopNest nest = loops.getLoopNest();
+    return resultCost(loops) == 0 && llvm::all_of(nest.results, [&](Access &access) {
+             return !access.checked && isIdentity(access.map, nest.parallel.size());
+           });
+  });
+}
+
+static size_t countInputs(const FusionGroup &first, const FusionGroup &second) {
+  llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, first.ops);
+  inside.insert(second.ops.begin(), second.ops.end());
+  llvm::SmallPtrSet<Value, 16> inputs;
+  for (Operation *op : inside)
+    for (Value operand : op->getOperands())
+      if (!operand.getDefiningOp() || !inside.contains(operand.getDefiningOp()))
+        inputs.insert(operand);
+  return inputs.size();
+}
+
+static bool changesLayout(const FusionGroup &group) {
+  return llvm::any_of(group.ops, [](Operation *op) { return isa<dl::ConvertLayoutOp>(op); });
+}
+
+/// Rules for a producer without a root, which the reader evaluates at each of its loads.
+static std::string whyNotPrologue(const FusionGroup &producer, Value value, LoopNestOpInterface reader) {
+  LoopNest nest = reader.getLoopNest();
+  bool cheap = llvm::all_of(producer.ops, [](Operation *op) { return resultCost(cast<LoopNestOpInterface>(op)) == 0; });
+  auto reads = [&](ArrayRef<Access> accesses) -> std::string {
+    for (const Access &access : accesses) {
+      if (reader->getOperand(access.operand) != value)
+        continue;
+      if (access.checked)
+        return "it is read at indices that may lie outside it, so that it is formed first";
+      if (nest.isProduct && !(isFree(producer) && !changesLayout(producer)))
+        return "a contraction reads each element many times; only casts are repeated there";
+      if (!nest.isProduct && !cheap && readsRepeatedly(nest, access.map))
+        return "each element is read several times: it is computed once and kept";
+    }
+    return "";
+  };
+  if (std::string why = reads(nest.results); !why.empty())
+    return why;
+  if (std::string why = reads(nest.terms); !why.empty())
+    return why;
+  if (!nest.isProduct && !cheap)
+    for (Access &access : nest.terms)
+      if (reader->getOperand(access.operand) == value && windowsOverlap(nest, access.map))
+        return "windows overlap, so that each element is read several times: it is computed once and kept";
+  return "";
+}
+
+std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
+                       LoopNestOpInterface reader) {
+  Operation *op = value.getDefiningOp();
+  for (Operation *user : op->getUsers())
+    if (user != reader)
+      return "its value has several users: it is computed once and kept";
+  if (producer.weightOnly != consumer.weightOnly)
+    return "it depends on weights alone and is computed once at load";
+  if (producer.ops.size() + consumer.ops.size() > kMaxOps || countInputs(producer, consumer) > kMaxInputs)
+    return "the kernel would have more than " + std::to_string(kMaxOps) + " ops or " + std::to_string(kMaxInputs) +
+           " inputs";
+  if (!producer.root)
+    return whyNotPrologue(producer, value, reader);
+
+  if (consumer.root)
+    return "both have a reduction, a window or a contraction; a kernel has one";
+  // The reader becomes part of the epilogue: it works on the root's results as they are formed.
+  LoopNest nest = reader.getLoopNest();
+  if (nest.parallel != dimsOf(value))
+    return "its reader has other dims than " + dl::text(value.getType());
+  for (Access &access : nest.results)
+    if (reader->getOperand(access.operand) == value &&
+        (access.checked || !isIdentity(access.map, nest.parallel.size())))
+      return "its reader does not read it at its own index";
+  return "";
+}
+
+} // namespace dlc

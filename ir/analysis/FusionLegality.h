@@ -1,0 +1,41 @@
+//===- FusionLegality.h - Which ops may share a kernel, and why others may not ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rules of the fuse phase. They read what ops declare (LoopNest.h) and name no op, so that a new op fuses by itself.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_IR_ANALYSIS_FUSIONLEGALITY_H
+#define DLC_IR_ANALYSIS_FUSIONLEGALITY_H
+
+#include "ir/interfaces/LoopNest.h"
+
+#include <string>
+
+namespace dlc {
+
+/// Ops that shall be one kernel: the last one's result is the kernel's. At most one has stages: the root.
+struct FusionGroup {
+  llvm::SmallVector<mlir::Operation *> ops; // in program order
+  mlir::Operation *root = nullptr;
+  /// Nothing in it depends on an argument of the function: it runs once at load.
+  bool weightOnly = false;
+};
+
+/// The op is computed by loops, so that it belongs into a fusion; dl.weight and views do not.
+bool isFusible(mlir::Operation *op);
+/// A dl.reshape (or the like) of row-major operand to row-major result: the same bytes under other dims.
+bool isView(mlir::Operation *op);
+/// The op copies elements to more places than they have: cheaper to repeat in each reader than to store.
+bool isRepetition(mlir::Operation *op);
+/// Arithmetic operations that one evaluation of the op's result takes (ScalarOps.def's weights), stages apart.
+int resultCost(LoopNestOpInterface op);
+/// `value` depends on weights and numbers alone.
+bool dependsOnWeightsAlone(mlir::Value value);
+
+/// Why `producer`, whose value `value` is, cannot be part of the fusion `consumer` that ends in `reader`; empty where it
+/// can. `reader` reads `value`.
+std::string whyNotFuse(const FusionGroup &producer, mlir::Value value, const FusionGroup &consumer,
+                       LoopNestOpInterface reader);
+
+} // namespace dlc
+
+#endif // DLC_IR_ANALYSIS_FUSIONLEGALITY_H

@@ -1,0 +1,135 @@
+//===- AssignLayouts.cpp - Channels last inside convolutional regions ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/FusionLegality.h"
+#include "ir/dl/DLOps.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#define DEBUG_TYPE "assign-layouts"
+
+using namespace mlir;
+
+namespace dlc {
+#define GEN_PASS_DEF_ASSIGNLAYOUTS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+class AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
+  void runOnOperation() override;
+
+  void assign(LoopNestOpInterface op);
+  /// Makes `operand` read its value in `layout`.
+  void require(OpOperand &operand, const dl::Layout &layout);
+
+  /// Converts made so far, so that each value is converted once.
+  llvm::DenseMap<std::pair<Value, Type>, Value> converted;
+};
+
+} // namespace
+
+/// A window over so few row-major channels gains nothing from lying channels last.
+static constexpr int64_t kFewChannels = 4;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Both layouts put the same bytes in the same places: dims of size 1 may stand anywhere.
+static bool isSameAsRowMajor(RankedTensorType type, const dl::Layout &layout) {
+  dl::Dims dims = dl::getDims(type);
+  int64_t previous = -1;
+  for (int64_t dim : layout.order) {
+    if (dl::isConstant(dims[dim], 1))
+      continue;
+    if (dim < previous)
+      return false;
+    previous = dim;
+  }
+  return true;
+}
+
+/// Channels last for `type`, or row-major where that is the same.
+static dl::Layout channelsLast(RankedTensorType type) {
+  dl::Layout layout = dl::Layout::channelsLast(type.getRank());
+  return isSameAsRowMajor(type, layout) ? dl::Layout() : layout;
+}
+
+static bool isChannelsLast(Value value) {
+  return typeOf(value).getRank() == 4 && dl::getLayout(typeOf(value)) == dl::Layout::channelsLast(4);
+}
+
+/// The op walks `operand` as it walks its result: dim i of the one is read at dim i of the other.
+static bool walksAlong(const LoopNest &nest, unsigned operand) {
+  auto alike = [&](const Access &access) {
+    if (access.operand != operand)
+      return true;
+    for (auto [position, index] : llvm::enumerate(access.map.getResults()))
+      for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
+        if (dim != position && index.isFunctionOfDim(dim))
+          return false;
+    return true;
+  };
+  return llvm::all_of(nest.terms, alike) && llvm::all_of(nest.results, alike);
+}
+
+void AssignLayouts::require(OpOperand &operand, const dl::Layout &layout) {
+  Value value = operand.get();
+  // Never convert a converted value: go back to what it was.
+  if (auto convert = value.getDefiningOp<dl::ConvertLayoutOp>())
+    value = convert.getX();
+  auto type = dl::withLayout(typeOf(value), layout);
+  if (type == value.getType()) {
+    operand.set(value);
+    return;
+  }
+  Value &convert = converted[{value, type}];
+  if (!convert) {
+    OpBuilder builder(operand.getOwner());
+    builder.setInsertionPointAfterValue(value);
+    convert = dl::ConvertLayoutOp::create(builder, operand.getOwner()->getLoc(), type, value);
+    ++numConverts;
+  }
+  operand.set(convert);
+}
+
+void AssignLayouts::assign(LoopNestOpInterface op) {
+  Value result = op->getResult(0);
+  if (dependsOnWeightsAlone(result))
+    return;
+  LoopNest nest = op.getLoopNest();
+  bool isWindow = nest.isWindow() && typeOf(result).getRank() == 4;
+  // A reshape means row-major order; matrix products are scheduled for it.
+  if (isa<dl::ReshapeOp>(op) || (nest.isProduct && !isWindow)) {
+    for (OpOperand &operand : op->getOpOperands())
+      require(operand, {});
+    return;
+  }
+  if (isWindow) {
+    OpOperand &x = op->getOpOperand(nest.terms.front().operand);
+    auto channels = dl::asConstant(dl::getDims(typeOf(x.get()))[1]);
+    if (channels.value_or(kFewChannels + 1) > kFewChannels)
+      require(x, channelsLast(typeOf(x.get())));
+  }
+  bool carries = false;
+  for (OpOperand &operand : op->getOpOperands())
+    carries |= isChannelsLast(operand.get()) && walksAlong(nest, operand.getOperandNumber());
+  if (typeOf(result).getRank() == 4 && (isWindow || carries))
+    result.setType(dl::withLayout(typeOf(result), channelsLast(typeOf(result))));
+}
+
+void AssignLayouts::runOnOperation() {
+  converted.clear();
+  Block &block = getOperation().front();
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (auto loops = dyn_cast<LoopNestOpInterface>(op))
+      assign(loops);
+  for (OpOperand &result : block.getTerminator()->getOpOperands())
+    require(result, {});
+  // A convert that later users went round has none left.
+  for (auto &[key, convert] : converted)
+    if (convert.use_empty())
+      convert.getDefiningOp()->erase();
+}
+
+} // namespace dlc

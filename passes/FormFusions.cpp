@@ -1,0 +1,121 @@
+//===- FormFusions.cpp - Group ops into fusions, one for each kernel -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/FusionLegality.h"
+#include "ir/dl/DLOps.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "form-fusions"
+
+using namespace mlir;
+
+namespace dlc {
+#define GEN_PASS_DEF_FORMFUSIONS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+class FormFusions : public impl::FormFusionsBase<FormFusions> {
+  void runOnOperation() override;
+
+  void copyRepetitions(Block &block);
+  void group(Operation *op);
+  void build(FusionGroup &group);
+
+  /// By their last op, in program order.
+  llvm::MapVector<Operation *, FusionGroup> groups;
+};
+
+} // namespace
+
+/// Gives each user of a number or a repetition a copy of its own, so that none is ever stored for sharing's sake.
+void FormFusions::copyRepetitions(Block &block) {
+  // Backwards: the copies of a broadcast count as users of its operand.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (!isRepetition(&op) || op.hasOneUse() || op.use_empty())
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(op.getUses())) {
+      if (!isFusible(use.getOwner()))
+        continue; // returned or viewed: stored all the same
+      Operation *copy = OpBuilder(&op).clone(op);
+      use.set(copy->getResult(0));
+    }
+    if (op.use_empty())
+      op.erase();
+  }
+}
+
+void FormFusions::group(Operation *op) {
+  FusionGroup merged;
+  auto loops = cast<LoopNestOpInterface>(op);
+  merged.ops = {op};
+  merged.weightOnly = dependsOnWeightsAlone(op->getResult(0));
+  if (!loops.getLoopNest().isMap())
+    merged.root = op;
+  for (Value operand : llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
+    auto producer = groups.find(operand.getDefiningOp());
+    if (!operand.getDefiningOp() || producer == groups.end())
+      continue;
+    std::string why = whyNotFuse(producer->second, operand, merged, loops);
+    if (!why.empty()) {
+      LLVM_DEBUG(llvm::dbgs() << op->getName() << " does not take in " << operand.getDefiningOp()->getName() << ": "
+                              << why << '\n');
+      continue;
+    }
+    if (producer->second.root)
+      merged.root = producer->second.root;
+    merged.ops.append(producer->second.ops);
+    groups.erase(producer);
+  }
+  llvm::sort(merged.ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  groups[op] = std::move(merged);
+}
+
+/// Moves the ops of a group into a dl.fusion at the place of its last op: every value that it reads is defined above.
+void FormFusions::build(FusionGroup &group) {
+  Operation *last = group.ops.back();
+  llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, group.ops);
+  llvm::SetVector<Value> inputs;
+  SmallVector<Location> lines;
+  for (Operation *op : group.ops) {
+    lines.push_back(op->getLoc());
+    for (Value operand : op->getOperands())
+      if (!inside.contains(operand.getDefiningOp()))
+        inputs.insert(operand);
+  }
+  OpBuilder builder(last);
+  auto fusion = dl::FusionOp::create(builder, FusedLoc::get(builder.getContext(), lines),
+                                     last->getResultTypes(), inputs.getArrayRef());
+  Block &body = fusion.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToEnd(&body);
+  for (Operation *op : group.ops)
+    builder.clone(*op, mapping);
+  dl::YieldOp::create(builder, last->getLoc(), mapping.lookup(last->getResult(0)));
+  last->getResult(0).replaceAllUsesWith(fusion.getResult(0));
+  for (Operation *op : llvm::reverse(group.ops))
+    op->erase();
+  ++numFusions;
+}
+
+void FormFusions::runOnOperation() {
+  Block &block = getOperation().front();
+  groups.clear();
+  copyRepetitions(block);
+  for (Operation &op : block)
+    if (isFusible(&op))
+      group(&op);
+  auto formed = groups.takeVector();
+  for (auto &[last, group] : formed)
+    build(group);
+}
+
+} // namespace dlc

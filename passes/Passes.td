@@ -1,0 +1,127 @@
+//===- Passes.td - All passes over the graph and the program -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A pass Foo lives in Foo.cpp, has the flag `foo` and the test test/passes/foo.mlir. Pipelines.cpp says when each runs.
+#ifndef DLC_PASSES_PASSES_TD
+#define DLC_PASSES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+include "llvm/TableGen/SearchableTable.td"
+
+/// How far a pass may move the results, as a fraction of the largest magnitude in the output: what --validate-passes
+/// allows beside the rounding of the dtype. A pass without this record must leave every value as it was.
+class MovesResults<string flag, string fraction, string why> {
+  string Flag = flag;
+  string Fraction = fraction;
+  string Why = why;
+}
+def PassBounds : GenericTable {
+  let FilterClass = "MovesResults";
+  let CppTypeName = "PassBound";
+  let Fields = ["Flag", "Fraction", "Why"];
+}
+
+//===- simplify -----------------------------------------------------------------------------------===//
+
+def FoldBatchNorm : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "Move a batch norm into the weights of the convolution or linear layer before it";
+  let description = [{
+    With s = weight / sqrt(running_var + eps), a batch norm of conv2d(x, w, b) is conv2d(x, w*s, (b - running_mean)*s + bias).
+    The new weights are computed by dl ops on the old ones, once at load. Fires where the contraction has this one user
+    and all the parameters depend on weights alone. The sums are taken in another order of operations: see the bound.
+    Example: test/passes/fold-batch-norm.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numFolded", "folded", "Batch norms folded into weights">];
+}
+def : MovesResults<"fold-batch-norm", "1e-4", "weights are scaled and rounded before the sum instead of after it">;
+
+def FoldConstants : Pass<"fold-constants", "::mlir::func::FuncOp"> {
+  let summary = "Compute what is made of dl.full alone";
+  let description = [{
+    `exp(1) + x` has nothing to fold but `2*3 + x` does: an op that reads nothing but dl.full, computes every element alike
+    and whose body folds in exactly rounded arithmetic becomes a dl.full. Ops whose value would depend on the compiling
+    machine's libm (exp, log, tanh, erf) stay. Example: test/passes/fold-constants.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let statistics = [Statistic<"numFolded", "folded", "Ops that became a number">];
+}
+
+def SimplifyAlgebra : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
+  let summary = "Drop arithmetic that changes no bit";
+  let description = [{
+    x*1, x/1, x - 0, x + (-0), 0 + x of integers, neg(neg(x)), relu(relu(x)), maximum(x, x), nested broadcasts. x + 0 of
+    floats stays: it turns -0 into +0. Example: test/passes/simplify-algebra.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+
+//===- layout -------------------------------------------------------------------------------------===//
+
+def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Channels last inside convolutional regions";
+  let description = [{
+    Results of convolutions and pools lie channels last, and so do results of the ops that carry a channels-last operand
+    through (elementwise, batch norm, cat, pad, slice, softmax). A tensor whose bytes would be the same either way (one
+    channel, or 1x1 pixels) stays row-major. dl.convert_layout stands where a window op would read more than 4 row-major
+    channels, and before a reshape, a matrix product or a result of the function, which are row-major; any other op
+    reads either layout. Weights stay as stored: a target packs them as it likes. Example: test/passes/assign-layouts.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numConverts", "converts", "Converts inserted">];
+}
+
+//===- fuse ---------------------------------------------------------------------------------------===//
+
+def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
+  let summary = "Group ops into fusions, one for each kernel";
+  let description = [{
+    In program order, each op joins the fusions of its producers where ir/analysis/FusionLegality.h finds no reason
+    against it. A number (dl.full) and a repetition (dl.broadcast) are copied to each of their users. What remains outside
+    fusions is dl.weight and those dl.reshape that are views. Example: test/passes/form-fusions.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">];
+}
+
+//===- outline ------------------------------------------------------------------------------------===//
+
+def OutlineKernels : Pass<"outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn the function of fusions into a program of launches, once for each target";
+  let description = [{
+    A dl.fusion becomes a dlx.kernel, shared by all fusions that compute the same; the function becomes a dlx.program. What
+    depends on weights alone is launched at load into persistent buffers. The module ends as one module for each target.
+    Kernels are named after their ops, never after the model's own names. Example: test/passes/outline-kernels.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect"];
+  let options = [ListOption<"targets", "targets", "std::string", "Any of cpu and cuda; default both">];
+  let statistics = [Statistic<"numKernels", "kernels", "Kernels made">,
+                    Statistic<"numShared", "shared", "Fusions that share an earlier kernel">];
+}
+
+//===- buffers ------------------------------------------------------------------------------------===//
+
+def PlanBuffers : Pass<"plan-buffers", "::mlir::ModuleOp"> {
+  let summary = "Give every output memory of its own and record how long each buffer lives";
+  let description = [{
+    Runs on the programs of all targets. Where an output is an input, a weight, a view or an output already, a copy is made.
+    Each dlx.alloc that is not persistent gets `first_use` and `last_use`: the first and last of the program's main commands
+    (launches that are not `init`, and copies, counted from 0) that touch it; an output lives to the last command. The
+    runtime places buffers by them, so that two whose lifetimes meet never overlap. Example: test/passes/plan-buffers.mlir.
+  }];
+  let dependentDialects = ["::dlc::dlx::DLXDialect"];
+  let statistics = [Statistic<"numCopies", "copies", "Copies inserted for outputs">];
+}
+
+//===- all phases ---------------------------------------------------------------------------------===//
+
+def VerifyPhase : Pass<"verify-phase", "::mlir::ModuleOp"> {
+  let summary = "Check what must be gone and what must be there after a phase";
+  let description = [{
+    Closes each phase; a violation is an error of dlc's, or of a hand-written file given to --compile-from.
+    Example: test/passes/verify-phase.mlir.
+  }];
+  let options = [Option<"phase", "phase", "std::string", "", "Name of the phase that has ended">];
+}
+
+#endif // DLC_PASSES_PASSES_TD

@@ -1,0 +1,107 @@
+//===- Pipelines.cpp - The phases by name, and the passes of each ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "passes/Pipelines.h"
+
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <charconv>
+
+using namespace mlir;
+
+namespace dlc {
+
+#define GET_PassBounds_IMPL
+namespace {
+struct PassBound {
+  const char *flag, *fraction, *why;
+};
+#include "passes/PassBounds.inc"
+} // namespace
+
+double boundOf(StringRef flag) {
+  for (const PassBound &bound : PassBounds)
+    if (flag == bound.flag) {
+      double fraction = 0;
+      bool malformed = StringRef(bound.fraction).getAsDouble(fraction);
+      assert(!malformed && "the fraction of a MovesResults record must be a number");
+      (void)malformed;
+      return fraction;
+    }
+  return 0;
+}
+
+std::optional<Phase> phaseNamed(StringRef name) {
+  for (auto [position, phase] : llvm::enumerate(kPhaseNames))
+    if (name == phase)
+      return static_cast<Phase>(position);
+  return std::nullopt;
+}
+
+static void addSimplify(OpPassManager &module) {
+  OpPassManager &manager = module.nest<func::FuncOp>();
+  // Canonical forms first: the passes behind match fewer shapes of the same thing.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createSimplifyAlgebra());
+  manager.addPass(createFoldConstants());
+  // After the numbers are folded, so that a batch norm of known statistics is seen as one.
+  manager.addPass(createFoldBatchNorm());
+  // Once more: batch norms of one weight leave equal scales, and folded ops leave dead operands.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
+  switch (phase) {
+  case Phase::simplify:
+    addSimplify(manager);
+    break;
+  case Phase::layout:
+    manager.addNestedPass<func::FuncOp>(createAssignLayouts());
+    break;
+  case Phase::fuse:
+    manager.addNestedPass<func::FuncOp>(createFormFusions());
+    break;
+  case Phase::outline: {
+    OutlineKernelsOptions outline;
+    outline.targets.assign(options.targets.begin(), options.targets.end());
+    manager.addPass(createOutlineKernels(outline));
+    break;
+  }
+  case Phase::buffers:
+    manager.addPass(createPlanBuffers());
+    break;
+  case Phase::import:
+  case Phase::compress:  // pruning and quantisation will stand here
+  case Phase::precision: // and the choice of dtypes here
+  case Phase::schedule:
+  case Phase::package:
+    break;
+  }
+  if (phase == Phase::package)
+    return;
+  manager.addPass(createVerifyPhase({nameOf(phase)}));
+}
+
+void registerPipelines() {
+  // PassPipelineRegistration keeps references to what it is given: these live as long as the program.
+  for (const char *name : kPhaseNames) {
+    Phase phase = *phaseNamed(name);
+    if (phase == Phase::package)
+      continue;
+    registerPassPipeline(
+        ("dlc-" + StringRef(name)).str(), ("The passes of phase " + StringRef(name) + " and its verifier").str(),
+        [phase](OpPassManager &manager, StringRef, function_ref<LogicalResult(const Twine &)>) {
+          addPhase(manager, phase, PipelineOptions());
+          return success();
+        },
+        [](function_ref<void(const detail::PassOptions &)>) {});
+  }
+}
+
+} // namespace dlc

@@ -1,0 +1,36 @@
+//===- Pipelines.h - The phases by name, and the passes of each ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_PASSES_PIPELINES_H
+#define DLC_PASSES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+/// All phases, in the order in which they run. The driver runs `schedule` and `package` from codegen.
+enum class Phase { import, simplify, compress, precision, layout, fuse, outline, schedule, buffers, package };
+inline constexpr std::array<const char *, 10> kPhaseNames = {
+    "import", "simplify", "compress", "precision", "layout", "fuse", "outline", "schedule", "buffers", "package"};
+
+inline const char *nameOf(Phase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
+std::optional<Phase> phaseNamed(llvm::StringRef name);
+
+struct PipelineOptions {
+  std::vector<std::string> targets = {"cpu", "cuda"};
+};
+
+/// Adds the passes of `phase` and the verifier that closes it. Of `import`, `schedule` and `package` only the verifier
+/// belongs here (package has none).
+void addPhase(mlir::OpPassManager &manager, Phase phase, const PipelineOptions &options);
+
+/// Registers each phase as a pipeline `dlc-PHASE`, for dlc-opt.
+void registerPipelines();
+
+} // namespace dlc
+
+#endif // DLC_PASSES_PIPELINES_H

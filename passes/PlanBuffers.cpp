@@ -1,0 +1,138 @@
+//===- PlanBuffers.cpp - Outputs get memory of their own; lifetimes are recorded -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/dlx/DLXOps.h"
+#include "passes/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#define DEBUG_TYPE "plan-buffers"
+
+using namespace mlir;
+
+namespace dlc {
+#define GEN_PASS_DEF_PLANBUFFERS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+class PlanBuffers : public impl::PlanBuffersBase<PlanBuffers> {
+  void runOnOperation() override;
+
+  void ownOutputs(dlx::ProgramOp program);
+  LogicalResult recordLifetimes(dlx::ProgramOp program);
+};
+
+} // namespace
+
+/// The value that owns the bytes, through views.
+static Value ownerOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<dlx::ViewOp>())
+    buffer = view.getSource();
+  return buffer;
+}
+
+/// Commands that run with each call, in contrast to those at load.
+static bool isMainCommand(Operation &op) {
+  if (auto launch = dyn_cast<dlx::LaunchOp>(op))
+    return !launch.getInit();
+  return isa<dlx::CopyOp>(op);
+}
+
+void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
+  Operation &ret = program.getBodyBlock().back();
+  OpBuilder builder(&ret);
+  llvm::SmallPtrSet<Value, 8> taken;
+  for (OpOperand &output : ret.getOpOperands()) {
+    auto alloc = output.get().getDefiningOp<dlx::AllocOp>();
+    if (alloc && !alloc.getPersistent() && taken.insert(output.get()).second)
+      continue;
+    auto copy = dlx::AllocOp::create(builder, ret.getLoc(), output.get().getType(), /*persistent=*/false);
+    dlx::CopyOp::create(builder, ret.getLoc(), output.get(), copy);
+    output.set(copy);
+    taken.insert(copy);
+    ++numCopies;
+  }
+}
+
+LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
+  struct Lifetime {
+    int64_t first, last;
+  };
+  llvm::DenseMap<Value, Lifetime> lifetimes;
+  int64_t position = 0;
+  for (Operation &op : program.getBodyBlock()) {
+    if (!isMainCommand(op))
+      continue;
+    auto touch = [&](Value buffer, bool writes) -> LogicalResult {
+      Value owner = ownerOf(buffer);
+      auto alloc = owner.getDefiningOp<dlx::AllocOp>();
+      if (!alloc || alloc.getPersistent())
+        return success();
+      auto [entry, isNew] = lifetimes.try_emplace(owner, Lifetime{position, position});
+      if (isNew && !writes)
+        return op.emitOpError("reads a buffer that nothing has written");
+      if (!isNew && writes)
+        return op.emitOpError("writes a buffer that holds a value already; the plan has one writer for each");
+      entry->second.last = position;
+      return success();
+    };
+    auto overlaps = [](ValueRange sources, ValueRange targets) {
+      return llvm::any_of(targets, [&](Value target) {
+        return llvm::any_of(sources, [&](Value source) { return ownerOf(source) == ownerOf(target); });
+      });
+    };
+    ValueRange sources, targets;
+    if (auto launch = dyn_cast<dlx::LaunchOp>(op)) {
+      sources = launch.getInputs();
+      targets = launch.getOutputs();
+    } else {
+      sources = op.getOperands().take_front();
+      targets = op.getOperands().drop_front();
+    }
+    if (overlaps(sources, targets))
+      return op.emitOpError("writes a buffer that it reads");
+    for (Value source : sources)
+      if (failed(touch(source, /*writes=*/false)))
+        return failure();
+    for (Value target : targets)
+      if (failed(touch(target, /*writes=*/true)))
+        return failure();
+    ++position;
+  }
+  // The caller reads the outputs after the last command.
+  for (Value output : program.getBodyBlock().back().getOperands()) {
+    auto found = lifetimes.find(output);
+    if (found == lifetimes.end())
+      return program.emitOpError("returns a buffer that nothing writes");
+    found->second.last = position - 1;
+  }
+
+  Builder builder(&getContext());
+  for (auto alloc : llvm::make_early_inc_range(program.getBodyBlock().getOps<dlx::AllocOp>())) {
+    if (alloc.getPersistent())
+      continue;
+    auto found = lifetimes.find(alloc.getBuffer());
+    if (found == lifetimes.end()) {
+      if (!alloc->use_empty())
+        return alloc.emitOpError("is used by no command");
+      alloc.erase();
+      continue;
+    }
+    alloc->setAttr("first_use", builder.getI64IntegerAttr(found->second.first));
+    alloc->setAttr("last_use", builder.getI64IntegerAttr(found->second.last));
+  }
+  return success();
+}
+
+void PlanBuffers::runOnOperation() {
+  WalkResult result = getOperation().walk([&](dlx::ProgramOp program) -> WalkResult {
+    ownOutputs(program);
+    return recordLifetimes(program);
+  });
+  if (result.wasInterrupted())
+    signalPassFailure();
+}
+
+} // namespace dlc

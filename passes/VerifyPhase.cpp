@@ -1,0 +1,196 @@
+//===- VerifyPhase.cpp - What must be gone and what must be there after a phase --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/FusionLegality.h"
+#include "ir/dl/DLOps.h"
+#include "ir/dlx/DLXOps.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
+
+#define DEBUG_TYPE "verify-phase"
+
+using namespace mlir;
+
+namespace dlc {
+#define GEN_PASS_DEF_VERIFYPHASE
+#include "passes/Passes.h.inc"
+
+namespace {
+
+class VerifyPhase : public impl::VerifyPhaseBase<VerifyPhase> {
+public:
+  using VerifyPhaseBase::VerifyPhaseBase;
+
+private:
+  void runOnOperation() override;
+};
+
+} // namespace
+
+static bool isRowMajor(Type type) { return dl::getLayout(cast<RankedTensorType>(type)).isRowMajor(); }
+
+//===- Phases of the graph ------------------------------------------------------------------------===//
+
+/// One function of dl ops, nothing else; row-major where it meets the outside.
+static LogicalResult verifyGraph(ModuleOp module) {
+  func::FuncOp found;
+  for (Operation &op : *module.getBody()) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function || found)
+      return op.emitError("expected one function and nothing beside it in the module");
+    found = function;
+  }
+  if (!found || found.isExternal())
+    return module.emitError("expected the model as one function with a body");
+  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+  if (!llvm::all_of(found.getArgumentTypes(), isTensor) || !llvm::all_of(found.getResultTypes(), isTensor))
+    return found.emitError("expected tensors as inputs and outputs, got ") << found.getFunctionType();
+  if (!llvm::all_of(found.getArgumentTypes(), isRowMajor) || !llvm::all_of(found.getResultTypes(), isRowMajor))
+    return found.emitError("expected row-major inputs and outputs, got ") << found.getFunctionType();
+  for (Operation &op : found.front())
+    if (!isa_and_nonnull<dl::DLDialect>(op.getDialect()) && !isa<func::ReturnOp>(op))
+      return op.emitOpError("is no op of the language");
+  return success();
+}
+
+/// No pass has decided yet how anything runs.
+static LogicalResult verifyLogical(ModuleOp module) {
+  if (failed(verifyGraph(module)))
+    return failure();
+  WalkResult result = module.walk([](Operation *op) -> WalkResult {
+    if (isa<dl::ConvertLayoutOp, dl::FusionOp>(op))
+      return op->emitOpError("stands here before the layout phase"), WalkResult::interrupt();
+    for (Type type : op->getResultTypes())
+      if (!isRowMajor(type))
+        return op->emitOpError("has a physical layout before the layout phase: ") << type, WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// What canonicalization rewrites is gone, and so is what nothing uses.
+static LogicalResult verifySimple(ModuleOp module) {
+  if (failed(verifyLogical(module)))
+    return failure();
+  WalkResult result = module.walk([](Operation *op) -> WalkResult {
+    // Each of these has a simpler form that its record names.
+    if (isa<dl::FlattenOp, dl::TransposeOp, dl::DropoutOp>(op))
+      return op->emitOpError("should have become a simpler op in the simplify phase"), WalkResult::interrupt();
+    if (isPure(op) && !op->hasTrait<OpTrait::IsTerminator>() && op->use_empty() && !isa<ModuleOp>(op))
+      return op->emitOpError("is used by nothing after the simplify phase"), WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyLayouts(ModuleOp module) {
+  if (failed(verifyGraph(module)))
+    return failure();
+  WalkResult result = module.walk([](Operation *op) -> WalkResult {
+    if (isa<dl::FusionOp>(op))
+      return op->emitOpError("stands here before the fuse phase"), WalkResult::interrupt();
+    if (auto convert = dyn_cast<dl::ConvertLayoutOp>(op)) {
+      if (convert.getX().getType() == convert.getType())
+        return op->emitOpError("converts nothing"), WalkResult::interrupt();
+      if (convert.getX().getDefiningOp<dl::ConvertLayoutOp>())
+        return op->emitOpError("converts a converted tensor; expected one convert for both"), WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyFused(ModuleOp module) {
+  if (failed(verifyGraph(module)))
+    return failure();
+  for (Operation &op : (*module.getOps<func::FuncOp>().begin()).front())
+    if (!isa<dl::FusionOp, dl::WeightOp, func::ReturnOp>(op) && !isView(&op))
+      return op.emitOpError("stands outside a fusion after the fuse phase");
+  return success();
+}
+
+//===- Phases of the program ----------------------------------------------------------------------===//
+
+static LogicalResult verifyPrograms(ModuleOp module, function_ref<LogicalResult(ModuleOp, dlx::ProgramOp)> check) {
+  if (module.getBody()->empty())
+    return module.emitError("expected a module for each target, 'module @cpu' or 'module @cuda'");
+  for (Operation &op : *module.getBody()) {
+    auto target = dyn_cast<ModuleOp>(op);
+    if (!target || (target.getName() != "cpu" && target.getName() != "cuda"))
+      return op.emitError("expected 'module @cpu' or 'module @cuda' after the outline phase");
+    auto programs = llvm::to_vector(target.getOps<dlx::ProgramOp>());
+    if (programs.size() != 1)
+      return target.emitError("expected one program, got ") << programs.size();
+    if (failed(check(target, programs.front())))
+      return failure();
+  }
+  return success();
+}
+
+static LogicalResult verifyOutlined(ModuleOp target, dlx::ProgramOp program) {
+  llvm::StringSet<> launched;
+  for (auto launch : program.getBodyBlock().getOps<dlx::LaunchOp>())
+    launched.insert(launch.getKernel());
+  for (auto kernel : target.getOps<dlx::KernelOp>())
+    if (!launched.contains(kernel.getSymName()))
+      return kernel.emitOpError("is launched by nothing");
+  return success();
+}
+
+static LogicalResult verifyScheduled(ModuleOp target, dlx::ProgramOp program) {
+  if (failed(verifyOutlined(target, program)))
+    return failure();
+  for (auto kernel : target.getOps<dlx::KernelOp>()) {
+    if (!kernel.getEntry())
+      return kernel.emitOpError("has no code after the schedule phase");
+    if (target.getName() == "cuda" && !kernel.getBlock())
+      return kernel.emitOpError("has no block size after the schedule phase");
+  }
+  return success();
+}
+
+static LogicalResult verifyPlanned(ModuleOp target, dlx::ProgramOp program) {
+  if (failed(verifyScheduled(target, program)))
+    return failure();
+  llvm::SmallPtrSet<Value, 8> outputs;
+  for (Value output : program.getBodyBlock().back().getOperands()) {
+    auto alloc = output.getDefiningOp<dlx::AllocOp>();
+    if (!alloc || alloc.getPersistent() || !outputs.insert(output).second)
+      return program.emitOpError("returns a buffer that is not an alloc of its own");
+  }
+  for (auto alloc : program.getBodyBlock().getOps<dlx::AllocOp>()) {
+    if (alloc.getPersistent())
+      continue;
+    auto first = alloc->getAttrOfType<IntegerAttr>("first_use"), last = alloc->getAttrOfType<IntegerAttr>("last_use");
+    if (!first || !last || first.getInt() > last.getInt())
+      return alloc.emitOpError("has no lifetime after the buffers phase");
+  }
+  return success();
+}
+
+void VerifyPhase::runOnOperation() {
+  ModuleOp module = getOperation();
+  LogicalResult result = failure();
+  if (phase == "import")
+    result = verifyLogical(module);
+  else if (phase == "simplify" || phase == "compress" || phase == "precision")
+    result = verifySimple(module);
+  else if (phase == "layout")
+    result = verifyLayouts(module);
+  else if (phase == "fuse")
+    result = verifyFused(module);
+  else if (phase == "outline")
+    result = verifyPrograms(module, verifyOutlined);
+  else if (phase == "schedule")
+    result = verifyPrograms(module, verifyScheduled);
+  else if (phase == "buffers")
+    result = verifyPrograms(module, verifyPlanned);
+  else
+    module.emitError("unknown phase '") << phase << "'";
+  if (failed(result))
+    signalPassFailure();
+}
+
+} // namespace dlc
