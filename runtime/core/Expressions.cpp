@@ -164,6 +164,13 @@ static std::string printNode(const dlc::schema::Module &module, uint32_t index, 
   return binding < parent ? "(" + out + ")" : out;
 }
 
+bool Expressions::same(uint32_t a, uint32_t b) const {
+  if (a == b || (ranges[a].isConstant() && constant(a) == constant(b)))
+    return true;
+  std::string text = print(a);
+  return text == print(b) && text.find("...") == std::string::npos;
+}
+
 std::string Expressions::print(uint32_t index) const {
   int budget = 64;
   return printNode(*module, index, 0, budget);

@@ -139,7 +139,7 @@ private:
     const schema::Value &value = *values->Get(buffer.index());
     bool same = value.dtype() == buffer.dtype() && sizeOf(value.dims()) == sizeOf(buffer.dims());
     for (size_t i = 0; same && i < sizeOf(value.dims()); ++i)
-      same = value.dims()->Get(i) == buffer.dims()->Get(i);
+      same = expressions.same(value.dims()->Get(i), buffer.dims()->Get(i));
     if (!same || !isRowMajor(buffer))
       return refuseModule(where, "its type or layout differs from that of ", kind, " ",
                           quoted(value.name()->string_view()));

@@ -13,8 +13,11 @@
 using namespace dlc;
 using namespace dlc::cpu;
 
-/// As float: a NaN, so that a value read from before a buffer shows in the result.
-static constexpr uint8_t kFrontPattern = 0xfe;
+/// What lies before a buffer: a NaN of every float type, so that a value read there shows in the result, and
+/// another NaN than the poison, so that a copy of poison shows as a write.
+static uint8_t frontPattern(const uint8_t *at) {
+  return reinterpret_cast<uintptr_t>(at) % 2 ? 0xff : 0xfe;
+}
 static constexpr uint8_t kPoison = 0xff;
 
 static size_t pageSize() {
@@ -37,7 +40,8 @@ rt::Expected<GuardedBuffer> GuardedBuffer::create(int64_t bytes) {
   buffer.mapped = usable + 2 * page;
   buffer.start = buffer.mapping + page + usable - bytes;
   buffer.bytes = bytes;
-  std::memset(buffer.mapping + page, kFrontPattern, usable - bytes);
+  for (uint8_t *at = buffer.mapping + page; at < buffer.start; ++at)
+    *at = frontPattern(at);
   return buffer;
 }
 
@@ -64,8 +68,10 @@ void GuardedBuffer::setWritable(bool writable) {
 }
 
 bool GuardedBuffer::isFrontIntact() const {
-  return std::all_of(mapping + pageSize(), start,
-                     [](uint8_t byte) { return byte == kFrontPattern; });
+  for (const uint8_t *at = mapping + pageSize(); at < start; ++at)
+    if (*at != frontPattern(at))
+      return false;
+  return true;
 }
 
 bool GuardedBuffer::holds(const void *address) const {

@@ -1,0 +1,324 @@
+//===- ProgramTest.cpp - What programs may hold: init, views, copies, scratch, images ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/cpu/Isa.h"
+#include "test/unit/runtime/PackageBuilder.h"
+#include "test/unit/runtime/Runner.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace dlc::test;
+using dlc::abi::CpuArgs;
+using dlc::schema::DType;
+using dlc::schema::ExprOp;
+using dlc::schema::Storage;
+using dlc::schema::Target;
+using B = PackageBuilder;
+
+static float *floats(const CpuArgs *args, int i) { return static_cast<float *>(args->buffers[i]); }
+
+static std::vector<float> runOnce(dlc_context *context, std::vector<float> x,
+                                  const std::vector<int64_t> &dims, size_t outputs,
+                                  const std::vector<int64_t> &outputDims) {
+  std::vector<float> y(outputs);
+  dlc_tensor in = tensor(DLC_F32, dims, x), out = tensor(DLC_F32, outputDims, y);
+  EXPECT_EQ(dlc_context_run(context, &in, 1, &out, 1), DLC_OK) << dlc_last_error();
+  return y;
+}
+
+static int initRuns;
+
+/// y = x * p where the init program makes p = w + 1.
+static PackageBuilder initPackage() {
+  PackageBuilder package;
+  Expr n = package.constant(4);
+  package.input("x", DType::f32, {n});
+  package.output("y", DType::f32, {n});
+  package.weight("w", {1, 2, 3, 4}, {4});
+  package.program(Target::cpu);
+  uint32_t w = package.buffer(Storage::weight, DType::f32, {n});
+  uint32_t p = package.buffer(Storage::persistent, DType::f32, {n});
+  uint32_t x = package.buffer(Storage::input, DType::f32, {n}),
+           y = package.buffer(Storage::output, DType::f32, {n});
+  uint32_t init =
+      package.kernel("add_one", [](const CpuArgs *args, int64_t begin, int64_t end, void *) {
+        initRuns += begin == 0;
+        for (int64_t i = begin; i < end; ++i)
+          floats(args, 1)[i] = floats(args, 0)[i] + 1;
+      });
+  uint32_t scale =
+      package.kernel("scale", [](const CpuArgs *args, int64_t begin, int64_t end, void *) {
+        for (int64_t i = begin; i < end; ++i)
+          floats(args, 2)[i] = floats(args, 0)[i] * floats(args, 1)[i];
+      });
+  package.launch(init, {B::buffer(w), B::buffer(p)}, {n}, {0}, true);
+  package.launch(scale, {B::buffer(x), B::buffer(p), B::buffer(y)}, {n});
+  return package;
+}
+
+TEST(Program, TheInitProgramRunsOnceForAllContexts) {
+  ModulePtr module = load(initPackage().file());
+  initRuns = 0;
+  for (int i = 0; i < 3; ++i) {
+    ContextPtr context = open(module.get(), options("cpu", 1 + i));
+    EXPECT_EQ(runOnce(context.get(), {1, 1, 1, 10}, {4}, 4, {4}),
+              std::vector<float>({2, 3, 4, 50}));
+  }
+  EXPECT_EQ(initRuns, 1);
+  dlc_context_options chosen = options();
+  chosen.checked = 1;
+  ContextPtr context = open(module.get(), chosen);
+  EXPECT_EQ(runOnce(context.get(), {1, 1, 1, 10}, {4}, 4, {4}), std::vector<float>({2, 3, 4, 50}));
+}
+
+TEST(Program, ViewsAndCopies) {
+  // x[2,3] -> view [6] -> copy to y[6]; the arena buffer between is viewed as well.
+  PackageBuilder package;
+  Expr two = package.constant(2), three = package.constant(3), six = package.constant(6);
+  package.input("x", DType::f32, {two, three});
+  package.output("y", DType::f32, {six});
+  package.program(Target::cpu);
+  uint32_t x = package.buffer(Storage::input, DType::f32, {two, three});
+  uint32_t flat = package.buffer(Storage::view, DType::f32, {six}, x);
+  uint32_t h = package.buffer(Storage::arena, DType::f32, {six}, 0, 0, 1);
+  uint32_t square = package.buffer(Storage::view, DType::f32, {three, two}, h);
+  uint32_t again = package.buffer(Storage::view, DType::f32, {six}, square);
+  uint32_t y = package.buffer(Storage::output, DType::f32, {six});
+  package.copy(flat, square);
+  package.copy(again, y);
+  ModulePtr module = load(package.file());
+  for (int checked : {0, 1}) {
+    dlc_context_options chosen = options();
+    chosen.checked = checked;
+    ContextPtr context = open(module.get(), chosen);
+    EXPECT_EQ(runOnce(context.get(), {1, 2, 3, 4, 5, 6}, {2, 3}, 6, {6}),
+              std::vector<float>({1, 2, 3, 4, 5, 6}));
+  }
+}
+
+TEST(Program, SizesThatContradictAreFoundAtBind) {
+  PackageBuilder package;
+  Expr n = package.symbol("N", 1, 9), three = package.constant(3);
+  package.input("x", DType::f32, {n});
+  package.output("y", DType::f32, {three});
+  package.program(Target::cpu);
+  uint32_t x = package.buffer(Storage::input, DType::f32, {n}),
+           y = package.buffer(Storage::output, DType::f32, {three});
+  package.copy(x, y);
+  ModulePtr module = load(package.file());
+  ContextPtr context = open(module.get(), options());
+  EXPECT_EQ(runOnce(context.get(), {1, 2, 3}, {3}, 3, {3}), std::vector<float>({1, 2, 3}));
+  std::vector<float> four(4), out(3);
+  dlc_tensor in = tensor(DLC_F32, {4}, four), result = tensor(DLC_F32, {3}, out);
+  EXPECT_EQ(dlc_context_run(context.get(), &in, 1, &result, 1), DLC_INCOMPATIBLE);
+  EXPECT_TRUE(lastErrorHas("command 0: it copies 16 bytes to a buffer of 12"));
+  EXPECT_EQ(runOnce(context.get(), {1, 2, 3}, {3}, 3, {3}), std::vector<float>({1, 2, 3}));
+
+  // A buffer smaller than its dims and tiles.
+  PackageBuilder tiled = affinePackage();
+  tiled.module.programs[0]->buffers[2]->tile_dim = 0;
+  tiled.module.programs[0]->buffers[2]->tile = 16;
+  ModulePtr other = load(tiled.file());
+  ContextPtr tiledContext = open(other.get(), options());
+  dlc_tensor five = {sizeof(dlc_tensor), DLC_F32, 2, {5, 4}, nullptr, 0};
+  EXPECT_EQ(dlc_context_bind(tiledContext.get(), &five, 1), DLC_INCOMPATIBLE);
+  EXPECT_TRUE(lastErrorHas("buffer 2: its size, 80 bytes, does not fit its dims"));
+}
+
+TEST(Program, MoreMemoryThanThereIsIsRefusedWithTheNumber) {
+  PackageBuilder package;
+  Expr n = package.symbol("N", 1, int64_t(1) << 50);
+  package.input("x", DType::f32, {n});
+  package.output("y", DType::f32, {package.constant(0)});
+  package.program(Target::cpu);
+  uint32_t y = package.buffer(Storage::output, DType::f32, {package.constant(0)});
+  uint32_t h = package.buffer(Storage::arena, DType::f32, {n}, 0, 0, 0);
+  package.launch(package.kernel("none", [](const CpuArgs *, int64_t, int64_t, void *) {}),
+                 {B::buffer(h), B::buffer(y)}, {package.constant(0)});
+  ModulePtr module = load(package.file());
+  ContextPtr context = open(module.get(), options());
+  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 1, {int64_t(1) << 49}, nullptr, 0};
+  EXPECT_EQ(dlc_context_bind(context.get(), &in, 1), DLC_DEVICE);
+  EXPECT_TRUE(lastErrorHas("the activations need 2.0 PiB, this machine has"));
+}
+
+TEST(Program, ScratchIsPrivateToAThread) {
+  PackageBuilder package;
+  Expr n = package.constant(256);
+  package.input("x", DType::f32, {n});
+  package.output("y", DType::f32, {n});
+  package.program(Target::cpu);
+  uint32_t x = package.buffer(Storage::input, DType::f32, {n}),
+           y = package.buffer(Storage::output, DType::f32, {n});
+  auto kernel = [](const CpuArgs *args, int64_t begin, int64_t end, void *scratch) {
+    auto *mine = static_cast<float *>(scratch);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(scratch) % 64, 0u);
+    for (int64_t i = begin; i < end; ++i) {
+      for (int k = 0; k < 100; ++k)
+        mine[k] = floats(args, 0)[i];
+      float sum = 0;
+      for (int k = 0; k < 100; ++k)
+        sum += mine[k];
+      floats(args, 1)[i] = sum;
+    }
+  };
+  package.launch(package.kernel("sum", kernel), {B::buffer(x), B::buffer(y)}, {n},
+                 package.constant(400));
+  ModulePtr module = load(package.file());
+  ContextPtr context = open(module.get(), options("cpu", 4));
+  std::vector<float> in(256);
+  for (int i = 0; i < 256; ++i)
+    in[i] = float(i);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<float> out = runOnce(context.get(), in, {256}, 256, {256});
+    for (int i = 0; i < 256; ++i)
+      ASSERT_EQ(out[i], 100.0f * float(i));
+  }
+}
+
+TEST(Program, ImportsAreFilledIn) {
+  PackageBuilder package;
+  Expr n = package.constant(1);
+  package.input("x", DType::i64, {n});
+  package.output("y", DType::i64, {n});
+  package.program(Target::cpu);
+  uint32_t x = package.buffer(Storage::input, DType::i64, {n}),
+           y = package.buffer(Storage::output, DType::i64, {n});
+  // The kernel is jumped to with the slot's content as its fourth argument.
+  auto kernel = [](const CpuArgs *args, int64_t, int64_t, void *slot) {
+    *static_cast<int64_t *>(args->buffers[1]) = reinterpret_cast<int64_t>(slot);
+  };
+  uint32_t index = package.kernel("slot", kernel);
+  std::vector<uint8_t> &code = package.imageBytes[0];
+  code.resize(16); // the jump, padded
+  code.resize(24); // the slot
+  package.module.programs[0]->kernels[0]->cpu[0] = dlc::schema::CpuEntry(0, 24);
+  // mov rcx, [rip - 15] (the slot); jmp -33 (the jump to the kernel)
+  code.insert(code.end(), {0x48, 0x8b, 0x0d, 0xf1, 0xff, 0xff, 0xff, 0xe9, 0xdc, 0xff, 0xff, 0xff});
+  auto import = std::make_unique<dlc::schema::ImportT>();
+  import->name = "memcpy";
+  import->slot = 16;
+  package.module.programs[0]->cpu_images[0]->imports.push_back(std::move(import));
+  package.launch(index, {B::buffer(x), B::buffer(y)}, {n});
+  ModulePtr module = load(package.file());
+  ContextPtr context = open(module.get(), options());
+  std::vector<int64_t> in(1), out(1);
+  dlc_tensor a = tensor(DLC_I64, {1}, in), b = tensor(DLC_I64, {1}, out);
+  ASSERT_EQ(dlc_context_run(context.get(), &a, 1, &b, 1), DLC_OK) << dlc_last_error();
+  EXPECT_EQ(out[0], reinterpret_cast<int64_t>(
+                        static_cast<void *(*)(void *, const void *, size_t)>(&std::memcpy)));
+}
+
+TEST(Program, BoolsAreZeroOrOne) {
+  PackageBuilder package;
+  Expr n = package.constant(4);
+  package.input("mask", DType::boolean, {n});
+  package.output("y", DType::boolean, {n});
+  package.program(Target::cpu);
+  uint32_t x = package.buffer(Storage::input, DType::boolean, {n});
+  uint32_t y = package.buffer(Storage::output, DType::boolean, {n});
+  package.copy(x, y);
+  ModulePtr module = load(package.file());
+  ContextPtr context = open(module.get(), options());
+  std::vector<uint8_t> in = {0, 1, 7, 0}, out(4);
+  dlc_tensor a = tensor(DLC_BOOL, {4}, in), b = tensor(DLC_BOOL, {4}, out);
+  EXPECT_EQ(dlc_context_run(context.get(), &a, 1, &b, 1), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("input 'mask': element 2 is 7; a bool is 0 or 1"));
+}
+
+#if defined(__x86_64__)
+TEST(Program, TheCallersFloatModeDoesNotMatter) {
+  ModulePtr module = load(affinePackage().file());
+  ContextPtr context = open(module.get(), options("cpu", 1));
+  unsigned saved = _mm_getcsr(), flushing = saved | 0x8040; // flush to zero, denormals are zero
+  _mm_setcsr(flushing);
+  std::vector<float> y = runOnce(context.get(), {1e-40f, 0, 0, 0}, {1, 4}, 4, {1, 4});
+  EXPECT_EQ(_mm_getcsr() & 0x8040, 0x8040u) << "the caller's mode is given back";
+  _mm_setcsr(saved);
+  EXPECT_EQ(y[1], 2);
+}
+#endif
+
+TEST(Program, ManyContextsInManyThreads) {
+  ModulePtr module = load(affinePackage().file());
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 8; ++thread)
+    threads.emplace_back([&, thread] {
+      for (int round = 0; round < 20; ++round) {
+        ContextPtr context = open(module.get(), options("cpu", 1 + thread % 3));
+        for (int64_t n = 1; n < 12; ++n) {
+          std::vector<float> x(n * 4, float(thread));
+          std::vector<float> y = runOnce(context.get(), x, {n, 4}, n * 4, {n, 4});
+          for (size_t i = 0; i < y.size(); ++i)
+            ASSERT_EQ(y[i], 2 * float(thread) + float(i % 4 + 1));
+        }
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(Isa, ImagesForOtherProcessorsAreRefusedWithTheReason) {
+  PackageBuilder package = affinePackage();
+  package.module.programs[0]->cpu_images[0]->isa = "avx9000";
+  package.module.programs[0]->cpu_images[0]->features = {"sse2", "avx9000f"};
+  ModulePtr module = load(package.file());
+  open(module.get(), options(), DLC_INCOMPATIBLE);
+  EXPECT_TRUE(lastErrorHas(
+      "the module's CPU code is for another processor: it has avx9000, which this one cannot run; "
+      "avx9000 needs 'avx9000f'"));
+  open(module.get(), options("auto"), DLC_INCOMPATIBLE);
+  EXPECT_TRUE(
+      lastErrorHas("no device can run the module. cuda: the module has no CUDA program. cpu:"));
+}
+
+TEST(Isa, TheBestFittingImageIsTaken) {
+  PackageBuilder package = affinePackage();
+  dlc::schema::ProgramT &program = *package.module.programs[0];
+  auto addImage = [&](const char *isa, std::vector<std::string> features) {
+    auto image = std::make_unique<dlc::schema::CpuImageT>();
+    image->isa = isa;
+    image->features = std::move(features);
+    image->code = std::make_unique<dlc::schema::Segment>();
+    package.imageBytes.push_back(package.imageBytes[0]);
+    for (auto &kernel : program.kernels)
+      kernel->cpu.push_back(
+          dlc::schema::CpuEntry(uint32_t(program.cpu_images.size()), kernel->cpu[0].entry()));
+    program.cpu_images.push_back(std::move(image));
+  };
+  addImage("avx2", {"avx2", "fma"});
+  addImage("avx9000", {"avx9000f"});
+  ModulePtr module = load(package.file());
+  bool avx2 =
+      dlc::cpu::hasFeature("avx2") && dlc::cpu::hasFeature("fma") && dlc::cpu::hasFeature("f16c");
+  ContextPtr best = open(module.get(), options("cpu", 1));
+  EXPECT_EQ(std::string(dlc_context_device(best.get())),
+            avx2 ? "cpu (avx2, 1 thread)" : "cpu (sse2, 1 thread)");
+  setenv("DLC_CPU_ISA", "sse2", 1);
+  ContextPtr forced = open(module.get(), options("cpu", 1));
+  EXPECT_EQ(std::string(dlc_context_device(forced.get())), "cpu (sse2, 1 thread)");
+  setenv("DLC_CPU_ISA", "neon", 1);
+  open(module.get(), options("cpu", 1), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("DLC_CPU_ISA is 'neon', the module has code for sse2, avx2, avx9000"));
+  unsetenv("DLC_CPU_ISA");
+  EXPECT_EQ(runOnce(best.get(), {1, 1, 1, 1}, {1, 4}, 4, {1, 4}),
+            runOnce(forced.get(), {1, 1, 1, 1}, {1, 4}, 4, {1, 4}));
+}
+
+TEST(Isa, AgreesWithTheCompilersView) {
+#if defined(__x86_64__)
+  EXPECT_EQ(dlc::cpu::hasFeature("avx2"), bool(__builtin_cpu_supports("avx2")));
+  EXPECT_EQ(dlc::cpu::hasFeature("fma"), bool(__builtin_cpu_supports("fma")));
+  EXPECT_EQ(dlc::cpu::hasFeature("avx512f"), bool(__builtin_cpu_supports("avx512f")));
+  EXPECT_EQ(dlc::cpu::hasFeature("avx512bw"), bool(__builtin_cpu_supports("avx512bw")));
+  EXPECT_EQ(dlc::cpu::hasFeature("avx512vnni"), bool(__builtin_cpu_supports("avx512vnni")));
+  EXPECT_EQ(dlc::cpu::hasFeature("avx512bf16"), bool(__builtin_cpu_supports("avx512bf16")));
+  EXPECT_TRUE(dlc::cpu::hasFeature("+sse2"));
+#endif
+  EXPECT_FALSE(dlc::cpu::hasFeature("no-such-feature"));
+}
