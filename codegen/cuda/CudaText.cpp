@@ -6,24 +6,24 @@
 #include "codegen/cuda/KernelPrinter.h"
 #include "ir/scalar/MathExpansion.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Tools/mlir-translate/Translation.h"
+
 
 #include <map>
 
 using namespace mlir;
 
+namespace dlc::embed { // made by tools/cmake/DLCEmbed.cmake
+struct File {
+  const char *name, *text;
+};
+extern const File deviceHeaders[];
+} // namespace dlc::embed
+
 namespace dlc::codegen {
 
-/// Every text needs the vocabulary; templates of hand-scheduled kernels add theirs.
-static constexpr const char *kVocabulary = "dlc_device.cuh";
+/// The vocabulary and what it includes. Templates of hand-scheduled kernels add theirs.
+static constexpr const char *kVocabulary[] = {"dlc_device.cuh", "dlc_math.cuh"};
 
 /// The bodies of exp, log, tanh and erf where the kernel calls them, once for each type: both targets compute them by the
 /// same arithmetic.
@@ -33,6 +33,7 @@ static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp ke
     if (auto function = expandedMath(op))
       calls.insert({{mathFunctionName(*function).str(), op->getOperand(0).getType().isF64()}, op});
   });
+  kernel.getContext()->loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect>();
   OpBuilder builder(kernel.getContext());
   for (auto &[key, op] : calls) {
     OwningOpRef<func::FuncOp> function = buildMathFunction(
@@ -43,15 +44,14 @@ static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp ke
   return success();
 }
 
-FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel, ArrayRef<std::string> comment) {
+FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel) {
   CudaText result;
-  result.headers.push_back(kVocabulary);
+  result.headers.assign(std::begin(kVocabulary), std::end(kVocabulary));
   llvm::raw_string_ostream os(result.text);
-  for (const std::string &text : comment)
-    os << "// " << cpp::commentText(text) << "\n";
-  for (const std::string &header : result.headers)
-    os << "#include \"" << header << "\"\n";
-  os << "\n";
+  if (auto lines = kernel->getAttrOfType<ArrayAttr>("dlc.comment"))
+    for (StringAttr line : lines.getAsRange<StringAttr>())
+      os << "// " << cpp::commentText(line) << "\n";
+  os << "#include \"" << result.headers.front() << "\"\n\n";
   unsigned indexBits = 64;
   if (auto bits = kernel->getAttrOfType<IntegerAttr>("dlc.index_bits"))
     indexBits = bits.getInt();
@@ -63,27 +63,22 @@ FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel, ArrayRef<std::string> com
   return result;
 }
 
-void registerCudaTranslation() {
-  static TranslateFromMLIRRegistration registration(
-      "mlir-to-cuda", "print the kernels of a module as CUDA C++",
-      [](Operation *module, llvm::raw_ostream &os) -> LogicalResult {
-        WalkResult walked = module->walk([&](gpu::GPUFuncOp kernel) {
-          SmallVector<std::string> comment;
-          if (auto lines = kernel->getAttrOfType<ArrayAttr>("dlc.lines"))
-            for (StringAttr text : lines.getAsRange<StringAttr>())
-              comment.push_back(text.str());
-          FailureOr<CudaText> text = printKernel(kernel, comment);
-          if (failed(text))
-            return WalkResult::interrupt();
-          os << text->text;
-          return WalkResult::advance();
-        });
-        return failure(walked.wasInterrupted());
-      },
-      [](DialectRegistry &registry) {
-        registry.insert<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect, math::MathDialect,
-                        memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
-      });
+std::map<std::string, std::string> cudaHeaders() {
+  std::map<std::string, std::string> headers;
+  for (const embed::File *file = embed::deviceHeaders; file->name; ++file)
+    headers[file->name] = file->text;
+  return headers;
+}
+
+LogicalResult printKernels(Operation *module, llvm::raw_ostream &os) {
+  WalkResult walked = module->walk([&](gpu::GPUFuncOp kernel) {
+    FailureOr<CudaText> text = printKernel(kernel);
+    if (failed(text))
+      return WalkResult::interrupt();
+    os << text->text;
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
 }
 
 } // namespace dlc::codegen

@@ -9,33 +9,29 @@
 #ifndef DLC_CODEGEN_CUDA_CUDATEXT_H
 #define DLC_CODEGEN_CUDA_CUDATEXT_H
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "codegen/package/Package.h"
 
-#include <string>
-#include <vector>
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace dlc::codegen {
 
-struct CudaText {
-  std::string text;
-  /// Names of the device headers that `text` includes, its own includes first.
-  std::vector<std::string> headers;
-};
-
-/// Prints `kernel`, a gpu.func marked `kernel` with a known block size. `comment` lines stand at the head as comments; they
-/// may hold anything. Fails with a diagnostic that names the op and the kernel where the text cannot say what the IR does.
+/// Prints `kernel`, a gpu.func marked `kernel` with a known block size. Fails with a diagnostic that names the op and the kernel where the text cannot say what the IR does.
 ///
 /// What the printer reads beside the ops:
 ///   dlc.role (string, on ops, function arguments and workgroup attributions): the identifier of the value. Only
 ///     schedules set it, from their own words: strings of the user never become code.
+///   dlc.comment (strings, on the function): lines of the comment at the head. They may hold anything.
 ///   dlc.roles (strings, on scf.for): identifiers of the induction variable and the carried values.
 ///   dlc.unroll (on scf.for): unit, or how often to unroll.
 ///   dlc.index_bits (on the function): 32 where every index value fits, else 64.
 ///   llvm.noalias (on arguments): no other argument reaches these bytes if they are written.
-llvm::FailureOr<CudaText> printKernel(mlir::gpu::GPUFuncOp kernel, llvm::ArrayRef<std::string> comment = {});
+llvm::FailureOr<CudaText> printKernel(mlir::gpu::GPUFuncOp kernel);
 
-/// Registers `--mlir-to-cuda` of dlc-translate: prints every kernel of a module.
-void registerCudaTranslation();
+/// Contents of every device header by name.
+std::map<std::string, std::string> cudaHeaders();
+
+/// Prints every kernel of `module`, one after another.
+llvm::LogicalResult printKernels(mlir::Operation *module, llvm::raw_ostream &os);
 
 } // namespace dlc::codegen
 

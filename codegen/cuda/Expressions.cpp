@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -76,7 +77,6 @@ std::string Expressions::type(Type type) const {
 }
 
 std::string Expressions::argument(Value value) {
-  Attribute constant;
   if (auto op = value.getDefiningOp<arith::ConstantOp>())
     if (auto typed = literal(op.getValue(), op.getType(), indexBits, /*exactType=*/true))
       return typed->text;
@@ -100,7 +100,7 @@ Expr Expressions::infix(Operation *op, StringRef symbol, Prec prec) {
 }
 
 Expr Expressions::cast(const std::string &type, const Expr &value) {
-  return {"(" + type + ")" + paren(value, Prec::atom), Prec::unary};
+  return {"(" + type + ")" + paren(value, Prec::unary), Prec::unary};
 }
 
 Expr Expressions::integerArithmetic(Operation *op, StringRef symbol, Prec prec, StringRef wrapping) {
@@ -351,7 +351,7 @@ std::optional<Expr> Expressions::dispatch(Operation *op) {
     return call(function, op->getOperands());
   if (auto expr = arithmetic(op))
     return expr;
-  if (auto expr = convert(op))
+  if (auto expr = op->getNumOperands() == 1 ? convert(op) : std::nullopt)
     return expr;
   return llvm::TypeSwitch<Operation *, std::optional<Expr>>(op)
       .Case<memref::LoadOp>([&](memref::LoadOp load) {
