@@ -18,7 +18,8 @@
 using namespace mlir;
 
 static std::unique_ptr<llvm::MemoryBuffer> read(const char *path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer) {
     llvm::errs() << path << ": " << buffer.getError().message() << "\n";
     exit(1);
@@ -63,7 +64,8 @@ int main(int argc, char **argv) {
         llvm::errs() << argv[3] << ": too short for the inputs under symbols '" << line << "'\n";
         return 1;
       }
-      arguments.push_back(dlc::Tensor::fromBytes(tensor.getElementType(), dims, rest.take_front(bytes)));
+      arguments.push_back(
+          dlc::Tensor::fromBytes(tensor.getElementType(), dims, rest.take_front(bytes)));
       rest = rest.drop_front(bytes);
     }
     auto results = dlc::interpret(function, arguments, symbols);

@@ -1,0 +1,69 @@
+//===- OpCensusTest.cpp - What every op of the dl dialect must have --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// That each record has a summary and an example, and that the example parses and survives printing, is the business of
+// test/ir/run_record_examples.py. Here: that each op can be computed, and that somebody checks its numbers.
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/OpTable.h"
+#include "ir/dl/DLDialect.h"
+#include "ir/dl/DLOps.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace dlc;
+
+namespace {
+
+/// Ops that compute nothing themselves: they bring in a parameter, or hold other ops together. Anything else needs loops.
+const llvm::StringSet<> &structural() {
+  static const llvm::StringSet<> names = {dl::WeightOp::getOperationName(),
+                                          dl::FusionOp::getOperationName(),
+                                          dl::YieldOp::getOperationName()};
+  return names;
+}
+
+class OpCensus : public testing::Test {
+protected:
+  OpCensus() { context.loadDialect<dl::DLDialect>(); }
+  MLIRContext context;
+};
+
+TEST_F(OpCensus, TheTableHasEveryOp) {
+  llvm::StringSet<> listed;
+  for (const OpInfo &info : opTable())
+    listed.insert(info.op);
+  EXPECT_GT(listed.size(), 30u);
+  for (RegisteredOperationName name : context.getRegisteredOperationsByDialect("dl"))
+    EXPECT_TRUE(listed.contains(name.getStringRef())) << name.getStringRef().str();
+}
+
+TEST_F(OpCensus, EachOpIsLoweredByItsLoops) {
+  for (const OpInfo &info : opTable()) {
+    auto name = RegisteredOperationName::lookup(info.op, &context);
+    ASSERT_TRUE(name) << info.op.str();
+    bool hasLoops = name->hasInterface<LoopNestOpInterface>();
+    EXPECT_NE(hasLoops, structural().contains(info.op))
+        << info.op.str()
+        << (hasLoops ? " has loops, so it is not structural"
+                     : " has no loops: nothing can compute it");
+  }
+}
+
+TEST_F(OpCensus, EachOpHasANumericRow) {
+  auto rows = llvm::MemoryBuffer::getFile(DLC_NUMERIC_ROWS);
+  ASSERT_TRUE(bool(rows)) << DLC_NUMERIC_ROWS;
+  for (const OpInfo &info : opTable()) {
+    if (structural().contains(info.op))
+      continue;
+    std::string quoted = "\"" + info.op.substr(3).str() + "\"";
+    EXPECT_TRUE((*rows)->getBuffer().contains(quoted))
+        << info.op.str() << " has no row in test/numeric/rows.py: add one";
+  }
+}
+
+} // namespace
