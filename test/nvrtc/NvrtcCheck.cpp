@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // nvrtc-check [FILE.cu ...]: compiles each kernel text against the device headers for sm_80 and
-// sm_90a, as the runtime does, and demands an empty log. Without arguments: the emulator's test
-// kernels, among them one that uses each word of the vocabulary, and three properties of the code that
-// comes out. Where NVRTC is not installed it says how many cases it left out and exits with 77.
+// sm_90a, as the runtime does, and demands an empty log and no spilled register. Without arguments:
+// the emulator's test kernels, among them one that uses each word of the vocabulary, and three
+// properties of the code that comes out. Where NVRTC is not installed it says how many cases it left out and exits with 77.
 //
 // The library is $DLC_REAL_NVRTC, else libnvrtc.so.13 or .12 where the loader or a usual CUDA folder
 // has it.
@@ -69,7 +69,36 @@ bool bindNvrtc(void *library, Nvrtc &nvrtc) {
   return true;
 }
 
-/// Compiles; true if it succeeds without a remark. `ptx` gets the assembly.
+/// What ptxas says of a program's kernels: the most registers a thread, and bytes spilled in all.
+struct Resources {
+  int registers = 0, spilledBytes = 0;
+};
+
+/// Reads ptxas' figures out of the log and removes them: what is left is a remark.
+Resources takeResources(std::string &log) {
+  Resources used;
+  std::stringstream lines(log);
+  log.clear();
+  for (std::string line; std::getline(lines, line);) {
+    int stack = 0, stores = 0, loads = 0;
+    // "ptxas . 0 bytes stack frame, ...": the prefix differs between versions.
+    size_t number = std::min(line.find_first_of("0123456789"), line.size());
+    if (std::sscanf(line.c_str() + number,
+                    "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack,
+                    &stores, &loads) == 3) {
+      used.spilledBytes += stores + loads;
+    } else if (line.rfind("ptxas info", 0) == 0) {
+      size_t at = line.find("Used ");
+      if (at != std::string::npos)
+        used.registers = std::max(used.registers, std::atoi(line.c_str() + at + 5));
+    } else if (!line.empty()) {
+      log += line + "\n";
+    }
+  }
+  return used;
+}
+
+/// Compiles; true if it succeeds without a remark and no register is spilled. `ptx` gets the assembly.
 bool compile(const Nvrtc &nvrtc, const Source &source, const char *arch, std::string &ptx) {
   std::vector<const char *> names, texts;
   for (const dlc::embed::File *file = dlc::embed::deviceHeaders; file->name; ++file) {
@@ -77,13 +106,13 @@ bool compile(const Nvrtc &nvrtc, const Source &source, const char *arch, std::st
     texts.push_back(file->text);
   }
   std::string target = std::string("--gpu-architecture=") + arch;
-  const char *options[] = {target.c_str(), "--std=c++17", "--fmad=false"};
+  const char *options[] = {target.c_str(), "--std=c++17", "--fmad=false", "--ptxas-options=-v"};
   NvrtcProgram program = nullptr;
   auto start = std::chrono::steady_clock::now();
   NvrtcResult result = nvrtc.createProgram(&program, source.text.c_str(), source.name.c_str(),
                                            int(names.size()), texts.data(), names.data());
   if (result == NvrtcResult::Success)
-    result = nvrtc.compileProgram(program, 3, options);
+    result = nvrtc.compileProgram(program, 4, options);
   double ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   size_t bytes = 1;
@@ -96,9 +125,11 @@ bool compile(const Nvrtc &nvrtc, const Source &source, const char *arch, std::st
     nvrtc.getPtx(program, ptx.data());
   }
   nvrtc.destroyProgram(&program);
-  bool clean = result == NvrtcResult::Success && log.empty();
-  std::printf("%s %-16s %-7s %4.0f ms%s%s\n", clean ? "ok  " : "FAIL", source.name.c_str(), arch,
-              ms, log.empty() ? "" : "\n", log.c_str());
+  Resources used = takeResources(log);
+  bool clean = result == NvrtcResult::Success && log.empty() && used.spilledBytes == 0;
+  std::printf("%s %-16s %-7s %4.0f ms, %3d registers, %d B spilled%s%s\n", clean ? "ok  " : "FAIL",
+              source.name.c_str(), arch, ms, used.registers, used.spilledBytes,
+              log.empty() ? "" : "\n", log.c_str());
   return clean;
 }
 
