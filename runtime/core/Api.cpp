@@ -194,8 +194,11 @@ static Status readArrays(const dlc_tensor *tensors, size_t count, const char *ki
                                                         i * tensors->struct_size);
     if (tensor->struct_size != tensors->struct_size)
       return usage(text(kind, " ", i, ": its struct_size differs from the first one's"));
-    if (!isDType(tensor->dtype))
-      return usage(text(kind, " ", i, ": unknown element type ", static_cast<int>(tensor->dtype)));
+    int dtype; // a C caller may have put any number there
+    static_assert(sizeof(dtype) == sizeof(tensor->dtype));
+    std::memcpy(&dtype, &tensor->dtype, sizeof(dtype));
+    if (!isDType(dtype))
+      return usage(text(kind, " ", i, ": unknown element type ", dtype));
     if (tensor->rank < 0 || tensor->rank > DLC_MAX_RANK)
       return usage(
           text(kind, " ", i, ": expected 0 to ", DLC_MAX_RANK, " dims, got ", tensor->rank));

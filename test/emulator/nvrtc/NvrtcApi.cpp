@@ -61,6 +61,7 @@ bool readOptions(int count, const char *const *options, Options &defines, std::s
                                          "-G",
                                          "--split-compile=",
                                          "--diag-suppress=",
+                                         "--modify-stack-limit=",
                                          "--fmad=false",
                                          "-fmad=false",
                                          "--prec-div=true",
