@@ -80,7 +80,7 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     against it. A number (dl.full) and a repetition (dl.broadcast) are copied to each of their users. What remains outside
     fusions is dl.weight and those dl.reshape that are views. Example: test/passes/form-fusions.mlir.
   }];
-  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">];
 }
 
@@ -93,7 +93,8 @@ def OutlineKernels : Pass<"outline-kernels", "::mlir::ModuleOp"> {
     depends on weights alone is launched at load into persistent buffers. The module ends as one module for each target.
     Kernels are named after their ops, never after the model's own names. Example: test/passes/outline-kernels.mlir.
   }];
-  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect"];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
   let options = [ListOption<"targets", "targets", "std::string", "Any of cpu and cuda; default both">];
   let statistics = [Statistic<"numKernels", "kernels", "Kernels made">,
                     Statistic<"numShared", "shared", "Fusions that share an earlier kernel">];

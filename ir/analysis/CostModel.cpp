@@ -72,6 +72,11 @@ private:
 };
 } // namespace
 
+int64_t resultCost(LoopNestOpInterface op) {
+  LoopNest nest = op.getLoopNest();
+  return BodyCounter(op, nest).countResult();
+}
+
 dl::Dim flopsOf(LoopNestOpInterface op) {
   MLIRContext *context = op->getContext();
   LoopNest nest = op.getLoopNest();

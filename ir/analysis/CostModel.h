@@ -17,6 +17,8 @@ struct Cost {
   dl::Dim flops, bytes;
 };
 
+/// Arithmetic of one evaluation of the op's result, its stages apart.
+int64_t resultCost(LoopNestOpInterface op);
 /// Arithmetic of one op.
 dl::Dim flopsOf(LoopNestOpInterface op);
 /// The ops of `block` as one kernel whose inputs are the block's arguments and whose outputs its terminator yields.

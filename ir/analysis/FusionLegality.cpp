@@ -3,12 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 
+#include "ir/analysis/CostModel.h"
 #include "ir/dl/DLOps.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Matchers.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -51,45 +47,6 @@ bool isRepetition(Operation *op) {
     return false;
   return nest.results.size() <= 1 &&
          llvm::all_of(nest.results, [&](Access &access) { return !access.checked && readsRepeatedly(nest, access.map); });
-}
-
-/// ScalarOps.def as a table.
-static int weightOf(Operation *op) {
-  static const llvm::StringMap<int> weights = {
-#define DLC_SCALAR_OP(Class, Weight) {Class::getOperationName(), Weight},
-#include "ir/scalar/ScalarOps.def"
-  };
-  auto found = weights.find(op->getName().getStringRef());
-  return found == weights.end() ? 1 : found->second;
-}
-
-int resultCost(LoopNestOpInterface op) {
-  // Build the body once on made-up operands and count what it is made of.
-  LoopNest nest = op.getLoopNest();
-  Block block;
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointToEnd(&block); // the block has no parent to tell the context
-  Location loc = op.getLoc();
-  SmallVector<Value> args, accs, indices;
-  Type index = builder.getIndexType();
-  for (Access &access : nest.results)
-    args.push_back(block.addArgument(
-        computeType(getElementTypeOrSelf(op->getOperand(access.operand))), loc));
-  for (size_t stage = 0; stage < nest.stages.size(); ++stage)
-    accs.push_back(block.addArgument(nest.stages[stage] == Combiner::argmax
-                                         ? Type(builder.getI64Type())
-                                         : computeType(getElementTypeOrSelf(op->getResult(0))),
-                                     loc));
-  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
-    indices.push_back(dim < nest.indexDims.size() && nest.indexDims.test(dim) ? Value(block.addArgument(index, loc))
-                                                                              : Value());
-  auto extent = [&](AffineExpr) -> Value { return block.addArgument(index, loc); };
-  BodyContext body{builder, loc, indices, extent};
-  (void)op.emitResult(body, args, accs);
-  int cost = 0;
-  for (Operation &inner : block)
-    cost += weightOf(&inner);
-  return cost;
 }
 
 bool dependsOnWeightsAlone(Value value) {
@@ -212,7 +169,9 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
   for (Operation *user : op->getUsers())
     if (user != reader)
       return "its value has several users: it is computed once and kept";
-  if (producer.weightOnly != consumer.weightOnly)
+  // A number or a repetition costs nothing in the kernel of its reader, and memory where it is stored at load.
+  bool storedAtLoad = producer.weightOnly && !llvm::all_of(producer.ops, isRepetition);
+  if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader)))
     return "it depends on weights alone and is computed once at load";
   if (producer.ops.size() + consumer.ops.size() > kMaxOps || countInputs(producer, consumer) > kMaxInputs)
     return "the kernel would have more than " + std::to_string(kMaxOps) + " ops or " + std::to_string(kMaxInputs) +

@@ -26,8 +26,6 @@ bool isFusible(mlir::Operation *op);
 bool isView(mlir::Operation *op);
 /// The op copies elements to more places than they have: cheaper to repeat in each reader than to store.
 bool isRepetition(mlir::Operation *op);
-/// Arithmetic operations that one evaluation of the op's result takes (ScalarOps.def's weights), stages apart.
-int resultCost(LoopNestOpInterface op);
 /// `value` depends on weights and numbers alone.
 bool dependsOnWeightsAlone(mlir::Value value);
 

@@ -1,0 +1,73 @@
+// RUN: dlc-opt %s -assign-layouts -split-input-file | FileCheck %s
+
+// Three channels are read as they come; between convolution, relu, pool and cat everything lies channels last; the
+// result is row-major again.
+// CHECK-LABEL: @region
+// CHECK: dl.conv2d %arg0, {{.*}} -> tensor<2x8x6x6xf32, #dl.t<[2, 8, 6, 6], order = [0, 2, 3, 1]>>
+// CHECK: dl.relu {{.*}} -> tensor<2x8x6x6xf32, #dl.t<[2, 8, 6, 6], order = [0, 2, 3, 1]>>
+// CHECK: dl.max_pool2d {{.*}} -> tensor<2x8x3x3xf32, #dl.t<[2, 8, 3, 3], order = [0, 2, 3, 1]>>
+// CHECK: %[[CAT:.*]] = dl.cat {{.*}} -> tensor<2x16x3x3xf32, #dl.t<[2, 16, 3, 3], order = [0, 2, 3, 1]>>
+// CHECK: %[[Y:.*]] = dl.convert_layout %[[CAT]] : {{.*}} -> tensor<2x16x3x3xf32>
+// CHECK: return %[[Y]]
+func.func @region(%x: tensor<2x3x8x8xf32>) -> tensor<2x16x3x3xf32> {
+  %w = dl.weight "w" : tensor<8x3x3x3xf32>
+  %0 = dl.conv2d %x, %w : (tensor<2x3x8x8xf32>, tensor<8x3x3x3xf32>) -> tensor<2x8x6x6xf32>
+  %1 = dl.relu %0 : (tensor<2x8x6x6xf32>) -> tensor<2x8x6x6xf32>
+  %2 = dl.max_pool2d %1 {kernel_size = array<i64: 2, 2>} : (tensor<2x8x6x6xf32>) -> tensor<2x8x3x3xf32>
+  %3 = dl.cat %2, %2 {dim = 1 : i64} : (tensor<2x8x3x3xf32>, tensor<2x8x3x3xf32>) -> tensor<2x16x3x3xf32>
+  return %3 : tensor<2x16x3x3xf32>
+}
+
+// -----
+
+// Many row-major channels are converted, once for both readers; so is what a reshape reads.
+// CHECK-LABEL: @edges
+// CHECK: %[[X:.*]] = dl.convert_layout %arg0
+// CHECK-NOT: dl.convert_layout
+// CHECK: dl.conv2d %[[X]]
+// CHECK: dl.conv2d %[[X]]
+// CHECK: %[[SUM:.*]] = dl.add {{.*}} order = [0, 2, 3, 1]
+// CHECK: %[[ROWS:.*]] = dl.convert_layout %[[SUM]] : {{.*}} -> tensor<?x8x8x8xf32, #dl.t<[s0, 8, 8, 8]>>
+// CHECK: dl.reshape %[[ROWS]]
+func.func @edges(%x: tensor<?x16x8x8xf32, #dl.t<[s0, 16, 8, 8]>>) -> tensor<?x512xf32, #dl.t<[s0, 512]>> {
+  %w = dl.weight "w" : tensor<8x16x1x1xf32>
+  %v = dl.weight "v" : tensor<8x16x1x1xf32>
+  %0 = dl.conv2d %x, %w : (tensor<?x16x8x8xf32, #dl.t<[s0, 16, 8, 8]>>, tensor<8x16x1x1xf32>) -> tensor<?x8x8x8xf32, #dl.t<[s0, 8, 8, 8]>>
+  %1 = dl.conv2d %x, %v : (tensor<?x16x8x8xf32, #dl.t<[s0, 16, 8, 8]>>, tensor<8x16x1x1xf32>) -> tensor<?x8x8x8xf32, #dl.t<[s0, 8, 8, 8]>>
+  %2 = dl.add %0, %1 : (tensor<?x8x8x8xf32, #dl.t<[s0, 8, 8, 8]>>, tensor<?x8x8x8xf32, #dl.t<[s0, 8, 8, 8]>>) -> tensor<?x8x8x8xf32, #dl.t<[s0, 8, 8, 8]>>
+  %3 = dl.reshape %2 {shape = affine_map<()[s0] -> (s0, 512)>} : (tensor<?x8x8x8xf32, #dl.t<[s0, 8, 8, 8]>>) -> tensor<?x512xf32, #dl.t<[s0, 512]>>
+  return %3 : tensor<?x512xf32, #dl.t<[s0, 512]>>
+}
+
+// -----
+
+// One channel, or pixels of 1x1: the bytes are the same either way, and nothing is converted. A mean reads what it gets.
+// CHECK-LABEL: @same_bytes
+// CHECK-NOT: dl.convert_layout
+// CHECK: dl.conv2d {{.*}} -> tensor<2x1x4x4xf32>
+// CHECK: dl.conv2d {{.*}} order = [0, 2, 3, 1]
+// CHECK: dl.mean {{.*}} -> tensor<2x8xf32>
+// CHECK: dl.avg_pool2d {{.*}} -> tensor<2x8x1x1xf32>
+// CHECK: dl.reshape
+func.func @same_bytes(%x: tensor<2x1x8x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>) {
+  %w = dl.weight "w" : tensor<1x1x5x5xf32>
+  %v = dl.weight "v" : tensor<8x1x1x1xf32>
+  %0 = dl.conv2d %x, %w : (tensor<2x1x8x8xf32>, tensor<1x1x5x5xf32>) -> tensor<2x1x4x4xf32>
+  %1 = dl.conv2d %0, %v : (tensor<2x1x4x4xf32>, tensor<8x1x1x1xf32>) -> tensor<2x8x4x4xf32>
+  %2 = dl.mean %1 {dim = array<i64: 2, 3>} : (tensor<2x8x4x4xf32>) -> tensor<2x8xf32>
+  %3 = dl.avg_pool2d %1 {kernel_size = array<i64: 4, 4>} : (tensor<2x8x4x4xf32>) -> tensor<2x8x1x1xf32>
+  %4 = dl.reshape %3 {shape = affine_map<() -> (2, 8)>} : (tensor<2x8x1x1xf32>) -> tensor<2x8xf32>
+  return %2, %4 : tensor<2x8xf32>, tensor<2x8xf32>
+}
+
+// -----
+
+// Without a convolution or a pool nothing moves.
+// CHECK-LABEL: @no_region
+// CHECK-NOT: order =
+// CHECK: return
+func.func @no_region(%x: tensor<2x8x4x4xf32>) -> tensor<2x8x4x4xf32> {
+  %0 = dl.relu %x : (tensor<2x8x4x4xf32>) -> tensor<2x8x4x4xf32>
+  %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<2x8x4x4xf32>) -> tensor<2x8x4x4xf32>
+  return %1 : tensor<2x8x4x4xf32>
+}

@@ -1,0 +1,90 @@
+// RUN: dlc-opt %s -outline-kernels=targets=cpu -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -outline-kernels -split-input-file | FileCheck %s --check-prefix=BOTH
+// RUN: not dlc-opt %s -outline-kernels=targets=tpu -split-input-file 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not dlc-opt %s -outline-kernels=targets=cpu,cpu -split-input-file 2>&1 | FileCheck %s --check-prefix=TWICE
+
+// UNKNOWN: error: unknown target 'tpu'; expected cpu or cuda
+// TWICE: error: target 'cpu' is named twice
+
+// Two fusions that compute the same launch one kernel; what depends on weights alone runs at load.
+// CHECK: module @cpu attributes {dl.symbols = [#dl.symbol<"N", 1, 8>]}
+// CHECK-NEXT: dlx.program @Tiny attributes {input_names = ["x"], output_names = ["y", "output1"]}
+// CHECK-NEXT: ^bb0(%[[X:.*]]: !dlx.buffer<tensor<?x4xf32, #dl.t<[s0, 4]>>>):
+// CHECK-NEXT: %[[W:.*]] = dlx.weight "user's name" {file = "f", offset = 8 : i64}
+// CHECK-NEXT: %[[P:.*]] = dlx.alloc {persistent}
+// CHECK-NEXT: dlx.launch @neg(%[[W]]) -> (%[[P]]) {init}
+// CHECK-NEXT: %[[A:.*]] = dlx.alloc : <tensor<?x4xf32
+// CHECK-NEXT: dlx.launch @relu(%[[X]]) -> (%[[A]]) :
+// CHECK-NEXT: %[[B:.*]] = dlx.alloc
+// CHECK-NEXT: dlx.launch @relu(%[[A]]) -> (%[[B]]) :
+// CHECK-NEXT: %[[V:.*]] = dlx.view %[[B]]
+// CHECK-NEXT: dlx.return %[[V]], %[[P]]
+// CHECK: dlx.kernel @neg attributes {kind = "map"}
+// CHECK-COUNT-1: dlx.kernel @relu attributes {kind = "map"}
+// CHECK-NOT: dlx.kernel
+// BOTH: module @cpu
+// BOTH: dlx.kernel @relu
+// BOTH: module @cuda
+// BOTH: dlx.kernel @relu
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>]} {
+  func.func @Tiny(%x: tensor<?x4xf32, #dl.t<[s0, 4]>> {dl.name = "x"}) -> (tensor<?xf32, #dl.t<[s0 * 4]>> {dl.name = "y"}, tensor<4xf32>) {
+    %w = dl.weight "user's name" {file = "f", offset = 8 : i64} : tensor<4xf32>
+    %p = dl.fusion (%w) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%i: tensor<4xf32>):
+      %0 = dl.neg %i : (tensor<4xf32>) -> tensor<4xf32>
+      dl.yield %0 : tensor<4xf32>
+    }
+    %a = dl.fusion (%x) : (tensor<?x4xf32, #dl.t<[s0, 4]>>) -> tensor<?x4xf32, #dl.t<[s0, 4]>> {
+    ^bb0(%i: tensor<?x4xf32, #dl.t<[s0, 4]>>):
+      %0 = dl.relu %i : (tensor<?x4xf32, #dl.t<[s0, 4]>>) -> tensor<?x4xf32, #dl.t<[s0, 4]>>
+      dl.yield %0 : tensor<?x4xf32, #dl.t<[s0, 4]>>
+    }
+    %b = dl.fusion (%a) : (tensor<?x4xf32, #dl.t<[s0, 4]>>) -> tensor<?x4xf32, #dl.t<[s0, 4]>> {
+    ^bb0(%i: tensor<?x4xf32, #dl.t<[s0, 4]>>):
+      %0 = dl.relu %i : (tensor<?x4xf32, #dl.t<[s0, 4]>>) -> tensor<?x4xf32, #dl.t<[s0, 4]>>
+      dl.yield %0 : tensor<?x4xf32, #dl.t<[s0, 4]>>
+    }
+    %v = dl.reshape %b {shape = affine_map<()[s0] -> (s0 * 4)>} : (tensor<?x4xf32, #dl.t<[s0, 4]>>) -> tensor<?xf32, #dl.t<[s0 * 4]>>
+    return %v, %p : tensor<?xf32, #dl.t<[s0 * 4]>>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// Other dims are another kernel, under a name of its own; the kind follows the op with stages.
+// CHECK: dlx.kernel @relu attributes {kind = "map"}
+// CHECK: dlx.kernel @relu_0 attributes {kind = "map"}
+// CHECK: dlx.kernel @max_pool2d attributes {kind = "window"}
+// CHECK: dlx.kernel @sum_relu attributes {kind = "reduce"}
+// CHECK: dlx.kernel @matmul attributes {kind = "contraction"}
+module {
+  func.func @Kinds(%x: tensor<4xf32>, %y: tensor<8xf32>, %z: tensor<1x1x4x4xf32>, %a: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<8xf32>, tensor<1x1x2x2xf32>, tensor<4xf32>, tensor<4x4xf32>) {
+    %0 = dl.fusion (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%i: tensor<4xf32>):
+      %r = dl.relu %i : (tensor<4xf32>) -> tensor<4xf32>
+      dl.yield %r : tensor<4xf32>
+    }
+    %1 = dl.fusion (%y) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%i: tensor<8xf32>):
+      %r = dl.relu %i : (tensor<8xf32>) -> tensor<8xf32>
+      dl.yield %r : tensor<8xf32>
+    }
+    %2 = dl.fusion (%z) : (tensor<1x1x4x4xf32>) -> tensor<1x1x2x2xf32> {
+    ^bb0(%i: tensor<1x1x4x4xf32>):
+      %r = dl.max_pool2d %i {kernel_size = array<i64: 2, 2>} : (tensor<1x1x4x4xf32>) -> tensor<1x1x2x2xf32>
+      dl.yield %r : tensor<1x1x2x2xf32>
+    }
+    %3 = dl.fusion (%a) : (tensor<4x4xf32>) -> tensor<4xf32> {
+    ^bb0(%i: tensor<4x4xf32>):
+      %r = dl.sum %i {dim = array<i64: 1>} : (tensor<4x4xf32>) -> tensor<4xf32>
+      %s = dl.relu %r : (tensor<4xf32>) -> tensor<4xf32>
+      dl.yield %s : tensor<4xf32>
+    }
+    %4 = dl.fusion (%a) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+    ^bb0(%i: tensor<4x4xf32>):
+      %r = dl.matmul %i, %i : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      dl.yield %r : tensor<4x4xf32>
+    }
+    return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<8xf32>, tensor<1x1x2x2xf32>, tensor<4xf32>, tensor<4x4xf32>
+  }
+}

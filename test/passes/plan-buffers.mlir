@@ -1,0 +1,109 @@
+// RUN: dlc-opt %s -plan-buffers -split-input-file -verify-diagnostics | FileCheck %s
+
+dlx.kernel @relu attributes {kind = "map"} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+
+// Lifetimes count main commands alone, reach through views, and end with the last command for outputs.
+// CHECK-LABEL: dlx.program @Lifetimes
+// CHECK: %[[P:.*]] = dlx.alloc {persistent} : <tensor<4xf32>>
+// CHECK: dlx.alloc {first_use = 0 : i64, last_use = 2 : i64} : <tensor<4xf32>>
+// CHECK: %[[Y:.*]] = dlx.alloc {first_use = 1 : i64, last_use = 2 : i64} : <tensor<4xf32>>
+// CHECK: dlx.alloc {first_use = 2 : i64, last_use = 2 : i64} : <tensor<4xf32>>
+// CHECK-NOT: dlx.copy
+// CHECK: dlx.return %[[Y]]
+dlx.program @Lifetimes attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %w = dlx.weight "w" : !dlx.buffer<tensor<4xf32>>
+  %p = dlx.alloc {persistent} : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @relu(%w) -> (%p) {init} : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  %a = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @relu(%x) -> (%a) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @relu(%p) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  %v = dlx.view %a : !dlx.buffer<tensor<4xf32>> -> !dlx.buffer<tensor<4xf32>>
+  %b = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @relu(%v) -> (%b) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<4xf32>>
+}
+
+// An input, a weight, a persistent buffer, a view and an output that was returned already are copied; %a itself is not.
+// CHECK-LABEL: dlx.program @Outputs
+// CHECK: ^bb0(%[[X:.*]]: !dlx.buffer
+// CHECK: %[[W:.*]] = dlx.weight
+// CHECK: %[[A:.*]] = dlx.alloc {first_use = 0 : i64, last_use = 4 : i64}
+// CHECK: %[[V:.*]] = dlx.view
+// CHECK: %[[C0:.*]] = dlx.alloc {first_use = 1 : i64, last_use = 4 : i64}
+// CHECK: dlx.copy %[[X]] to %[[C0]]
+// CHECK: %[[C1:.*]] = dlx.alloc {first_use = 2 : i64, last_use = 4 : i64}
+// CHECK: dlx.copy %[[W]] to %[[C1]]
+// CHECK: %[[C2:.*]] = dlx.alloc {first_use = 3 : i64, last_use = 4 : i64} : <tensor<2x2xf32>>
+// CHECK: dlx.copy %[[V]] to %[[C2]]
+// CHECK: %[[C3:.*]] = dlx.alloc {first_use = 4 : i64, last_use = 4 : i64}
+// CHECK: dlx.copy %[[A]] to %[[C3]]
+// CHECK: dlx.return %[[C0]], %[[C1]], %[[A]], %[[C2]], %[[C3]]
+dlx.program @Outputs attributes {input_names = ["x"], output_names = ["a", "b", "c", "d", "e"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %w = dlx.weight "w" : !dlx.buffer<tensor<4xf32>>
+  %a = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @relu(%x) -> (%a) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  %v = dlx.view %a : !dlx.buffer<tensor<4xf32>> -> !dlx.buffer<tensor<2x2xf32>>
+  dlx.return %x, %w, %a, %v, %a : !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<2x2xf32>>, !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
+dlx.kernel @relu attributes {kind = "map"} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.program @Unwritten attributes {input_names = [], output_names = ["y"]} {
+  %a = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  // expected-error @+1 {{reads a buffer that nothing has written}}
+  dlx.launch @relu(%a) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
+dlx.kernel @relu attributes {kind = "map"} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.program @InPlace attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  // expected-error @+1 {{writes a buffer that it reads}}
+  dlx.launch @relu(%y) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
+dlx.kernel @relu attributes {kind = "map"} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.program @Twice attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  // expected-error @+1 {{writes a buffer that holds a value already; the plan has one writer for each}}
+  dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
+// expected-error @+1 {{returns a buffer that nothing writes}}
+dlx.program @Empty attributes {input_names = [], output_names = ["y"]} {
+  %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.return %y : !dlx.buffer<tensor<4xf32>>
+}

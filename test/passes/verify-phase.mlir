@@ -1,0 +1,211 @@
+// RUN: split-file %s %t
+// RUN: dlc-opt %t/import.mlir -verify-phase=phase=import -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/simplify.mlir -verify-phase=phase=simplify -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/simplify.mlir -verify-phase=phase=compress -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/simplify.mlir -verify-phase=phase=precision -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/layout.mlir -verify-phase=phase=layout -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/fuse.mlir -verify-phase=phase=fuse -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/outline.mlir -verify-phase=phase=outline -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/schedule.mlir -verify-phase=phase=schedule -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/buffers.mlir -verify-phase=phase=buffers -verify-diagnostics -split-input-file
+// RUN: not dlc-opt %t/good.mlir -verify-phase=phase=lunch 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// A module that keeps the contract passes.
+// RUN: dlc-opt %t/good.mlir -verify-phase=phase=import -verify-phase=phase=simplify -verify-phase=phase=layout | FileCheck %s
+// RUN: dlc-opt %t/good.mlir -dlc-simplify -dlc-layout -dlc-fuse -dlc-outline | FileCheck %s --check-prefix=PROGRAM
+// UNKNOWN: error: unknown phase 'lunch'
+// CHECK: dl.relu
+// PROGRAM: dlx.launch @relu
+
+//--- good.mlir
+func.func @good(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- import.mlir
+// expected-error @+1 {{expected the model as one function with a body}}
+module {}
+
+// -----
+
+func.func @first() { return }
+// expected-error @+1 {{expected one function and nothing beside it in the module}}
+func.func @second() { return }
+
+// -----
+
+// expected-error @+1 {{expected tensors as inputs and outputs, got '(f32) -> ()'}}
+func.func @scalar(%x: f32) { return }
+
+// -----
+
+// expected-error @+1 {{expected row-major inputs and outputs}}
+func.func @layout(%x: tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>) { return }
+
+// -----
+
+func.func @foreign() -> tensor<4xf32> {
+  // expected-error @+1 {{is no op of the language}}
+  %0 = arith.constant dense<0.0> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @converted(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error @+1 {{stands here before the layout phase}}
+  %0 = dl.convert_layout %x : (tensor<2x3xf32>) -> tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>
+  %1 = dl.convert_layout %0 : (tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @laid_out(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{has a physical layout before the layout phase}}
+  %0 = dl.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>
+  %1 = dl.sum %0 {dim = array<i64: 1>} : (tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+//--- simplify.mlir
+func.func @flatten(%x: tensor<2x3xf32>) -> tensor<6xf32> {
+  // expected-error @+1 {{should have become a simpler op in the simplify phase}}
+  %0 = dl.flatten %x : (tensor<2x3xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+func.func @dead(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{is used by nothing after the simplify phase}}
+  %0 = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+
+//--- layout.mlir
+func.func @nothing(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error @+1 {{converts nothing}}
+  %0 = dl.convert_layout %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @chain(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = dl.convert_layout %x : (tensor<2x3xf32>) -> tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>
+  // expected-error @+1 {{converts a converted tensor; expected one convert for both}}
+  %1 = dl.convert_layout %0 : (tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @early(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{stands here before the fuse phase}}
+  %0 = dl.fusion (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%i: tensor<4xf32>):
+    %r = dl.relu %i : (tensor<4xf32>) -> tensor<4xf32>
+    dl.yield %r : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+
+//--- fuse.mlir
+func.func @outside(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{stands outside a fusion after the fuse phase}}
+  %0 = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- outline.mlir
+// expected-error @+1 {{expected a module for each target, 'module @cpu' or 'module @cuda'}}
+module {}
+
+// -----
+
+// expected-error @+1 {{expected 'module @cpu' or 'module @cuda' after the outline phase}}
+func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+
+// -----
+
+module {
+// expected-error @+1 {{expected one program, got 0}}
+module @cpu {}
+}
+
+// -----
+
+module {
+module @cuda {
+  dlx.program @P attributes {input_names = ["x"], output_names = ["y"]} {
+  ^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+    dlx.return %x : !dlx.buffer<tensor<4xf32>>
+  }
+  // expected-error @+1 {{is launched by nothing}}
+  dlx.kernel @relu attributes {kind = "map"} {
+  ^bb0(%x: tensor<4xf32>):
+    dl.yield %x : tensor<4xf32>
+  }
+}
+}
+//--- schedule.mlir
+module {
+module @cpu {
+  dlx.program @P attributes {input_names = ["x"], output_names = ["y"]} {
+  ^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+    %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+    dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+    dlx.return %y : !dlx.buffer<tensor<4xf32>>
+  }
+  // expected-error @+1 {{has no code after the schedule phase}}
+  dlx.kernel @relu attributes {kind = "map"} {
+  ^bb0(%x: tensor<4xf32>):
+    %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+    dl.yield %y : tensor<4xf32>
+  }
+}
+}
+
+// -----
+
+module {
+module @cuda {
+  dlx.program @P attributes {input_names = ["x"], output_names = ["y"]} {
+  ^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+    %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+    dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+    dlx.return %y : !dlx.buffer<tensor<4xf32>>
+  }
+  // expected-error @+1 {{has no block size after the schedule phase}}
+  dlx.kernel @relu attributes {kind = "map", entry = "relu", dims = affine_map<() -> ()>, grid = affine_map<() -> (1, 1, 1)>} {
+  ^bb0(%x: tensor<4xf32>):
+    %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+    dl.yield %y : tensor<4xf32>
+  }
+}
+}
+//--- buffers.mlir
+module {
+module @cpu {
+  // expected-error @+1 {{returns a buffer that is not an alloc of its own}}
+  dlx.program @P attributes {input_names = ["x"], output_names = ["y"]} {
+  ^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+    dlx.return %x : !dlx.buffer<tensor<4xf32>>
+  }
+}
+}
+
+// -----
+
+module {
+module @cpu {
+  dlx.program @P attributes {input_names = ["x"], output_names = ["y"]} {
+  ^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+    // expected-error @+1 {{has no lifetime after the buffers phase}}
+    %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+    dlx.copy %x to %y : !dlx.buffer<tensor<4xf32>>
+    dlx.return %y : !dlx.buffer<tensor<4xf32>>
+  }
+}
+}
