@@ -56,7 +56,8 @@ static dl::Layout channelsLast(RankedTensorType type) {
 }
 
 static bool isChannelsLast(Value value) {
-  return typeOf(value).getRank() == 4 && dl::getLayout(typeOf(value)) == dl::Layout::channelsLast(4);
+  return typeOf(value).getRank() == 4 &&
+         dl::getLayout(typeOf(value)) == dl::Layout::channelsLast(4);
 }
 
 /// The op walks `operand` as it walks its result: dim i of the one is read at dim i of the other.

@@ -29,7 +29,8 @@ struct WeightMath {
 
   Value number(double value, RankedTensorType like) {
     auto type = cast<FloatType>(computeType(like.getElementType()));
-    return dl::FullOp::create(builder, loc, like, cast<TypedAttr>(builder.getFloatAttr(type, value)));
+    return dl::FullOp::create(builder, loc, like,
+                              cast<TypedAttr>(builder.getFloatAttr(type, value)));
   }
   /// `perChannel` [C] times each of `weight`'s slices along dim 0.
   Value scale(Value weight, Value perChannel) {
@@ -37,9 +38,10 @@ struct WeightMath {
     dl::Dims dims(type.getRank(), dl::constantDim(1, builder.getContext()));
     dims[0] = dl::getDims(type)[0];
     auto column = dl::makeTensor(dims, type.getElementType());
-    Value shaped =
-        dl::ReshapeOp::create(builder, loc, column, perChannel, dl::dimsMap(dims, builder.getContext()));
-    return dl::MulOp::create(builder, loc, weight, dl::BroadcastOp::create(builder, loc, type, shaped));
+    Value shaped = dl::ReshapeOp::create(builder, loc, column, perChannel,
+                                         dl::dimsMap(dims, builder.getContext()));
+    return dl::MulOp::create(builder, loc, weight,
+                             dl::BroadcastOp::create(builder, loc, type, shaped));
   }
 };
 
@@ -63,8 +65,10 @@ static bool fold(dl::BatchNormOp norm) {
   // A fold in half precision would round every weight once more.
   if (!producer || getElementTypeOrSelf(norm).getIntOrFloatBitWidth() < 32)
     return false;
-  ValueRange parameters = norm->getOperands().drop_front(), weights = producer->getOperands().drop_front();
-  if (!llvm::all_of(parameters, dependsOnWeightsAlone) || !llvm::all_of(weights, dependsOnWeightsAlone))
+  ValueRange parameters = norm->getOperands().drop_front(),
+             weights = producer->getOperands().drop_front();
+  if (!llvm::all_of(parameters, dependsOnWeightsAlone) ||
+      !llvm::all_of(weights, dependsOnWeightsAlone))
     return false;
 
   OpBuilder builder(norm);
@@ -72,7 +76,8 @@ static bool fold(dl::BatchNormOp norm) {
   Value mean = norm.getRunningMean(), variance = norm.getRunningVar();
   auto vector = cast<RankedTensorType>(variance.getType());
   Value eps = math.number(norm.getEps().convertToDouble(), vector);
-  Value deviation = dl::SqrtOp::create(builder, math.loc, dl::AddOp::create(builder, math.loc, variance, eps));
+  Value deviation =
+      dl::SqrtOp::create(builder, math.loc, dl::AddOp::create(builder, math.loc, variance, eps));
   bool affine = norm.getAffine().size() == 2;
   Value gain = affine ? norm.getAffine()[0] : math.number(1.0, vector);
   Value scale = dl::DivOp::create(builder, math.loc, gain, deviation);

@@ -36,7 +36,8 @@ static Attribute foldBlock(Block &block, Value result) {
     for (Value operand : op.getOperands())
       operands.push_back(known.lookup(operand));
     SmallVector<OpFoldResult> folded;
-    if (!exact || llvm::is_contained(operands, Attribute()) || failed(op.fold(operands, folded)) || folded.size() != 1)
+    if (!exact || llvm::is_contained(operands, Attribute()) || failed(op.fold(operands, folded)) ||
+        folded.size() != 1)
       return {};
     auto value = dyn_cast<Value>(folded.front());
     Attribute attribute = value ? known.lookup(value) : cast<Attribute>(folded.front());
@@ -56,7 +57,8 @@ static TypedAttr roundedTo(Type elementType, TypedAttr value) {
   APFloat rounded = number.getValue();
   bool inexact;
   rounded.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
-  rounded.convert(cast<FloatType>(number.getType()).getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
+  rounded.convert(cast<FloatType>(number.getType()).getFloatSemantics(),
+                  APFloat::rmNearestTiesToEven, &inexact);
   return FloatAttr::get(number.getType(), rounded);
 }
 

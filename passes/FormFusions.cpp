@@ -66,8 +66,8 @@ void FormFusions::group(Operation *op) {
       continue;
     std::string why = whyNotFuse(producer->second, operand, merged, loops);
     if (!why.empty()) {
-      LLVM_DEBUG(llvm::dbgs() << op->getName() << " does not take in " << operand.getDefiningOp()->getName() << ": "
-                              << why << '\n');
+      LLVM_DEBUG(llvm::dbgs() << op->getName() << " does not take in "
+                              << operand.getDefiningOp()->getName() << ": " << why << '\n');
       continue;
     }
     if (producer->second.root)

@@ -81,8 +81,9 @@ dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
     return kernel;
   }
   OpBuilder builder(&getContext());
-  auto kernel = dlx::KernelOp::create(builder, fusion.getLoc(), name, kindOf(fusion.getRoot()), StringAttr(),
-                                      AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr(), AffineMapAttr());
+  auto kernel =
+      dlx::KernelOp::create(builder, fusion.getLoc(), name, kindOf(fusion.getRoot()), StringAttr(),
+                            AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr(), AffineMapAttr());
   IRMapping mapping;
   fusion.getBody().cloneInto(&kernel.getBody(), mapping);
   symbols->insert(kernel);
@@ -92,11 +93,13 @@ dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
 }
 
 /// The names of the model's inputs or outputs: `dl.name` of arguments and results.
-template <typename GetAttr> static ArrayAttr namesOf(MLIRContext *context, unsigned count, StringRef prefix, GetAttr get) {
+template <typename GetAttr>
+static ArrayAttr namesOf(MLIRContext *context, unsigned count, StringRef prefix, GetAttr get) {
   SmallVector<Attribute> names;
   for (unsigned i = 0; i < count; ++i) {
     auto name = dyn_cast_or_null<StringAttr>(get(i));
-    names.push_back(name ? name : StringAttr::get(context, prefix + (count > 1 ? std::to_string(i) : "")));
+    names.push_back(name ? name
+                         : StringAttr::get(context, prefix + (count > 1 ? std::to_string(i) : "")));
   }
   return ArrayAttr::get(context, names);
 }
@@ -105,11 +108,13 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
   MLIRContext *context = &getContext();
   Location loc = function.getLoc();
   OpBuilder builder(function);
-  auto program = dlx::ProgramOp::create(
-      builder, loc, function.getName(),
-      namesOf(context, function.getNumArguments(), "input", [&](unsigned i) { return function.getArgAttr(i, "dl.name"); }),
-      namesOf(context, function.getNumResults(), "output",
-              [&](unsigned i) { return function.getResultAttr(i, "dl.name"); }));
+  auto program =
+      dlx::ProgramOp::create(builder, loc, function.getName(),
+                             namesOf(context, function.getNumArguments(), "input",
+                                     [&](unsigned i) { return function.getArgAttr(i, "dl.name"); }),
+                             namesOf(context, function.getNumResults(), "output", [&](unsigned i) {
+                               return function.getResultAttr(i, "dl.name");
+                             }));
   Block &block = program.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&block);
   IRMapping mapping;
@@ -122,23 +127,26 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
   for (Operation &op : function.front()) {
     if (auto weight = dyn_cast<dl::WeightOp>(op)) {
       mapping.map(weight.getY(),
-                  dlx::WeightOp::create(builder, op.getLoc(), bufferOf(weight.getY()), weight.getNameAttr(),
-                                        weight.getFileAttr(), weight.getOffsetAttr(), weight.getHashAttr()));
+                  dlx::WeightOp::create(builder, op.getLoc(), bufferOf(weight.getY()),
+                                        weight.getNameAttr(), weight.getFileAttr(),
+                                        weight.getOffsetAttr(), weight.getHashAttr()));
     } else if (isView(&op)) {
-      mapping.map(op.getResult(0), dlx::ViewOp::create(builder, op.getLoc(), bufferOf(op.getResult(0)),
-                                                       mapping.lookup(op.getOperand(0))));
+      mapping.map(op.getResult(0),
+                  dlx::ViewOp::create(builder, op.getLoc(), bufferOf(op.getResult(0)),
+                                      mapping.lookup(op.getOperand(0))));
     } else if (auto fusion = dyn_cast<dl::FusionOp>(op)) {
       bool init = llvm::all_of(fusion.getInputs(), dependsOnWeightsAlone);
       SmallVector<Value> outputs;
       for (Value output : fusion.getOutputs())
         outputs.push_back(dlx::AllocOp::create(builder, op.getLoc(), bufferOf(output), init));
-      dlx::LaunchOp::create(builder, op.getLoc(), kernelFor(fusion).getSymName(), mapped(fusion.getInputs()), outputs,
-                            init);
+      dlx::LaunchOp::create(builder, op.getLoc(), kernelFor(fusion).getSymName(),
+                            mapped(fusion.getInputs()), outputs, init);
       mapping.map(fusion.getOutputs(), outputs);
     } else if (isa<func::ReturnOp>(op)) {
       dlx::ReturnOp::create(builder, op.getLoc(), mapped(op.getOperands()));
     } else {
-      return op.emitOpError("stands outside a fusion; expected the form that the fuse phase leaves (form-fusions)");
+      return op.emitOpError(
+          "stands outside a fusion; expected the form that the fuse phase leaves (form-fusions)");
     }
   }
   symbols->erase(function);

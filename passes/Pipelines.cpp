@@ -95,7 +95,8 @@ void registerPipelines() {
     if (phase == Phase::package)
       continue;
     registerPassPipeline(
-        ("dlc-" + StringRef(name)).str(), ("The passes of phase " + StringRef(name) + " and its verifier").str(),
+        ("dlc-" + StringRef(name)).str(),
+        ("The passes of phase " + StringRef(name) + " and its verifier").str(),
         [phase](OpPassManager &manager, StringRef, function_ref<LogicalResult(const Twine &)>) {
           addPhase(manager, phase, PipelineOptions());
           return success();

@@ -13,9 +13,21 @@
 namespace dlc {
 
 /// All phases, in the order in which they run. The driver runs `schedule` and `package` from codegen.
-enum class Phase { import, simplify, compress, precision, layout, fuse, outline, schedule, buffers, package };
+enum class Phase {
+  import,
+  simplify,
+  compress,
+  precision,
+  layout,
+  fuse,
+  outline,
+  schedule,
+  buffers,
+  package
+};
 inline constexpr std::array<const char *, 10> kPhaseNames = {
-    "import", "simplify", "compress", "precision", "layout", "fuse", "outline", "schedule", "buffers", "package"};
+    "import", "simplify", "compress", "precision", "layout",
+    "fuse",   "outline",  "schedule", "buffers",   "package"};
 
 inline const char *nameOf(Phase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
 std::optional<Phase> phaseNamed(llvm::StringRef name);

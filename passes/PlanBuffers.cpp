@@ -48,7 +48,8 @@ void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
     auto alloc = output.get().getDefiningOp<dlx::AllocOp>();
     if (alloc && !alloc.getPersistent() && taken.insert(output.get()).second)
       continue;
-    auto copy = dlx::AllocOp::create(builder, ret.getLoc(), output.get().getType(), /*persistent=*/false);
+    auto copy =
+        dlx::AllocOp::create(builder, ret.getLoc(), output.get().getType(), /*persistent=*/false);
     dlx::CopyOp::create(builder, ret.getLoc(), output.get(), copy);
     output.set(copy);
     taken.insert(copy);
@@ -74,13 +75,15 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
       if (isNew && !writes)
         return op.emitOpError("reads a buffer that nothing has written");
       if (!isNew && writes)
-        return op.emitOpError("writes a buffer that holds a value already; the plan has one writer for each");
+        return op.emitOpError(
+            "writes a buffer that holds a value already; the plan has one writer for each");
       entry->second.last = position;
       return success();
     };
     auto overlaps = [](ValueRange sources, ValueRange targets) {
       return llvm::any_of(targets, [&](Value target) {
-        return llvm::any_of(sources, [&](Value source) { return ownerOf(source) == ownerOf(target); });
+        return llvm::any_of(sources,
+                            [&](Value source) { return ownerOf(source) == ownerOf(target); });
       });
     };
     ValueRange sources, targets;

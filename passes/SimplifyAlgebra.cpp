@@ -58,16 +58,19 @@ static bool holds(Type through, Type from) {
   if (wide && narrow)
     return APFloat::isRepresentableBy(narrow.getFloatSemantics(), wide.getFloatSemantics());
   auto wideInt = dyn_cast<IntegerType>(through), narrowInt = dyn_cast<IntegerType>(from);
-  return wideInt && narrowInt && narrowInt.getWidth() > 1 && wideInt.getWidth() >= narrowInt.getWidth();
+  return wideInt && narrowInt && narrowInt.getWidth() > 1 &&
+         wideInt.getWidth() >= narrowInt.getWidth();
 }
 
 //===- Patterns -----------------------------------------------------------------------------------===//
 
 /// Adds `Op -> the operand that rewrite(op) gives`, if it gives one of the result's type.
-template <typename Op, typename Rewrite> static void replace(RewritePatternSet &patterns, Rewrite rewrite) {
+template <typename Op, typename Rewrite>
+static void replace(RewritePatternSet &patterns, Rewrite rewrite) {
   struct Pattern : OpRewritePattern<Op> {
     Rewrite rewrite;
-    Pattern(MLIRContext *context, Rewrite rewrite) : OpRewritePattern<Op>(context), rewrite(rewrite) {}
+    Pattern(MLIRContext *context, Rewrite rewrite)
+        : OpRewritePattern<Op>(context), rewrite(rewrite) {}
     LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
       Value value = rewrite(op);
       if (!value || value.getType() != op.getType())
@@ -83,11 +86,15 @@ static void addPatterns(RewritePatternSet &patterns) {
   replace<dl::MulOp>(patterns, [](dl::MulOp op) {
     return isOne(op.getOther()) ? op.getX() : isOne(op.getX()) ? op.getOther() : Value();
   });
-  replace<dl::DivOp>(patterns, [](dl::DivOp op) { return isOne(op.getOther()) ? op.getX() : Value(); });
+  replace<dl::DivOp>(patterns,
+                     [](dl::DivOp op) { return isOne(op.getOther()) ? op.getX() : Value(); });
   replace<dl::AddOp>(patterns, [](dl::AddOp op) {
-    return isNeutralOfSum(op.getOther()) ? op.getX() : isNeutralOfSum(op.getX()) ? op.getOther() : Value();
+    return isNeutralOfSum(op.getOther()) ? op.getX()
+           : isNeutralOfSum(op.getX())   ? op.getOther()
+                                         : Value();
   });
-  replace<dl::SubOp>(patterns, [](dl::SubOp op) { return isPositiveZero(op.getOther()) ? op.getX() : Value(); });
+  replace<dl::SubOp>(
+      patterns, [](dl::SubOp op) { return isPositiveZero(op.getOther()) ? op.getX() : Value(); });
   replace<dl::NegOp>(patterns, [](dl::NegOp op) {
     auto inner = op.getX().getDefiningOp<dl::NegOp>();
     return inner ? inner.getX() : Value();
@@ -95,13 +102,14 @@ static void addPatterns(RewritePatternSet &patterns) {
   replace<dl::ReluOp>(patterns, [](dl::ReluOp op) {
     return op.getX().getDefiningOp<dl::ReluOp>() ? op.getX() : Value();
   });
-  replace<dl::MaximumOp>(patterns,
-                         [](dl::MaximumOp op) { return op.getX() == op.getOther() ? op.getX() : Value(); });
-  replace<dl::MinimumOp>(patterns,
-                         [](dl::MinimumOp op) { return op.getX() == op.getOther() ? op.getX() : Value(); });
+  replace<dl::MaximumOp>(
+      patterns, [](dl::MaximumOp op) { return op.getX() == op.getOther() ? op.getX() : Value(); });
+  replace<dl::MinimumOp>(
+      patterns, [](dl::MinimumOp op) { return op.getX() == op.getOther() ? op.getX() : Value(); });
   replace<dl::CastOp>(patterns, [](dl::CastOp op) {
     auto inner = op.getX().getDefiningOp<dl::CastOp>();
-    return inner && holds(inner.getDtype(), getElementTypeOrSelf(inner.getX())) ? inner.getX() : Value();
+    return inner && holds(inner.getDtype(), getElementTypeOrSelf(inner.getX())) ? inner.getX()
+                                                                                : Value();
   });
 }
 

@@ -29,7 +29,9 @@ private:
 
 } // namespace
 
-static bool isRowMajor(Type type) { return dl::getLayout(cast<RankedTensorType>(type)).isRowMajor(); }
+static bool isRowMajor(Type type) {
+  return dl::getLayout(cast<RankedTensorType>(type)).isRowMajor();
+}
 
 //===- Phases of the graph ------------------------------------------------------------------------===//
 
@@ -45,10 +47,14 @@ static LogicalResult verifyGraph(ModuleOp module) {
   if (!found || found.isExternal())
     return module.emitError("expected the model as one function with a body");
   auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
-  if (!llvm::all_of(found.getArgumentTypes(), isTensor) || !llvm::all_of(found.getResultTypes(), isTensor))
-    return found.emitError("expected tensors as inputs and outputs, got ") << found.getFunctionType();
-  if (!llvm::all_of(found.getArgumentTypes(), isRowMajor) || !llvm::all_of(found.getResultTypes(), isRowMajor))
-    return found.emitError("expected row-major inputs and outputs, got ") << found.getFunctionType();
+  if (!llvm::all_of(found.getArgumentTypes(), isTensor) ||
+      !llvm::all_of(found.getResultTypes(), isTensor))
+    return found.emitError("expected tensors as inputs and outputs, got ")
+           << found.getFunctionType();
+  if (!llvm::all_of(found.getArgumentTypes(), isRowMajor) ||
+      !llvm::all_of(found.getResultTypes(), isRowMajor))
+    return found.emitError("expected row-major inputs and outputs, got ")
+           << found.getFunctionType();
   for (Operation &op : found.front())
     if (!isa_and_nonnull<dl::DLDialect>(op.getDialect()) && !isa<func::ReturnOp>(op))
       return op.emitOpError("is no op of the language");
@@ -64,7 +70,8 @@ static LogicalResult verifyLogical(ModuleOp module) {
       return op->emitOpError("stands here before the layout phase"), WalkResult::interrupt();
     for (Type type : op->getResultTypes())
       if (!isRowMajor(type))
-        return op->emitOpError("has a physical layout before the layout phase: ") << type, WalkResult::interrupt();
+        return op->emitOpError("has a physical layout before the layout phase: ") << type,
+               WalkResult::interrupt();
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
@@ -77,9 +84,12 @@ static LogicalResult verifySimple(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
     // Each of these has a simpler form that its record names.
     if (isa<dl::FlattenOp, dl::TransposeOp, dl::DropoutOp>(op))
-      return op->emitOpError("should have become a simpler op in the simplify phase"), WalkResult::interrupt();
-    if (isPure(op) && !op->hasTrait<OpTrait::IsTerminator>() && op->use_empty() && !isa<ModuleOp>(op))
-      return op->emitOpError("is used by nothing after the simplify phase"), WalkResult::interrupt();
+      return op->emitOpError("should have become a simpler op in the simplify phase"),
+             WalkResult::interrupt();
+    if (isPure(op) && !op->hasTrait<OpTrait::IsTerminator>() && op->use_empty() &&
+        !isa<ModuleOp>(op))
+      return op->emitOpError("is used by nothing after the simplify phase"),
+             WalkResult::interrupt();
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
@@ -95,7 +105,8 @@ static LogicalResult verifyLayouts(ModuleOp module) {
       if (convert.getX().getType() == convert.getType())
         return op->emitOpError("converts nothing"), WalkResult::interrupt();
       if (convert.getX().getDefiningOp<dl::ConvertLayoutOp>())
-        return op->emitOpError("converts a converted tensor; expected one convert for both"), WalkResult::interrupt();
+        return op->emitOpError("converts a converted tensor; expected one convert for both"),
+               WalkResult::interrupt();
     }
     return WalkResult::advance();
   });
@@ -113,7 +124,8 @@ static LogicalResult verifyFused(ModuleOp module) {
 
 //===- Phases of the program ----------------------------------------------------------------------===//
 
-static LogicalResult verifyPrograms(ModuleOp module, function_ref<LogicalResult(ModuleOp, dlx::ProgramOp)> check) {
+static LogicalResult verifyPrograms(ModuleOp module,
+                                    function_ref<LogicalResult(ModuleOp, dlx::ProgramOp)> check) {
   if (module.getBody()->empty())
     return module.emitError("expected a module for each target, 'module @cpu' or 'module @cuda'");
   for (Operation &op : *module.getBody()) {
@@ -163,7 +175,8 @@ static LogicalResult verifyPlanned(ModuleOp target, dlx::ProgramOp program) {
   for (auto alloc : program.getBodyBlock().getOps<dlx::AllocOp>()) {
     if (alloc.getPersistent())
       continue;
-    auto first = alloc->getAttrOfType<IntegerAttr>("first_use"), last = alloc->getAttrOfType<IntegerAttr>("last_use");
+    auto first = alloc->getAttrOfType<IntegerAttr>("first_use"),
+         last = alloc->getAttrOfType<IntegerAttr>("last_use");
     if (!first || !last || first.getInt() > last.getInt())
       return alloc.emitOpError("has no lifetime after the buffers phase");
   }

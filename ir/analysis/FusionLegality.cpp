@@ -31,7 +31,8 @@ static bool readsRepeatedly(const LoopNest &nest, AffineMap map) {
   for (unsigned loop = 0; loop < map.getNumDims(); ++loop) {
     if (isTerm && loop < inner.size() && inner.test(loop))
       continue;
-    AffineExpr extent = loop < nest.parallel.size() ? nest.parallel[loop] : nest.reduction[loop - nest.parallel.size()];
+    AffineExpr extent = loop < nest.parallel.size() ? nest.parallel[loop]
+                                                    : nest.reduction[loop - nest.parallel.size()];
     if (!dl::isConstant(extent, 1) && !map.isFunctionOfDim(loop))
       return true;
   }
@@ -45,8 +46,9 @@ bool isRepetition(Operation *op) {
   LoopNest nest = loops.getLoopNest();
   if (!nest.isMap() || nest.indexDims.any() || resultCost(loops) > 0)
     return false;
-  return nest.results.size() <= 1 &&
-         llvm::all_of(nest.results, [&](Access &access) { return !access.checked && readsRepeatedly(nest, access.map); });
+  return nest.results.size() <= 1 && llvm::all_of(nest.results, [&](Access &access) {
+           return !access.checked && readsRepeatedly(nest, access.map);
+         });
 }
 
 bool dependsOnWeightsAlone(Value value) {
@@ -136,9 +138,11 @@ static bool changesLayout(const FusionGroup &group) {
 }
 
 /// Rules for a producer without a root, which the reader evaluates at each of its loads.
-static std::string whyNotPrologue(const FusionGroup &producer, Value value, LoopNestOpInterface reader) {
+static std::string whyNotPrologue(const FusionGroup &producer, Value value,
+                                  LoopNestOpInterface reader) {
   LoopNest nest = reader.getLoopNest();
-  bool cheap = llvm::all_of(producer.ops, [](Operation *op) { return resultCost(cast<LoopNestOpInterface>(op)) == 0; });
+  bool cheap = llvm::all_of(
+      producer.ops, [](Operation *op) { return resultCost(cast<LoopNestOpInterface>(op)) == 0; });
   auto reads = [&](ArrayRef<Access> accesses) -> std::string {
     for (const Access &access : accesses) {
       if (reader->getOperand(access.operand) != value)
@@ -159,7 +163,8 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value, Loop
   if (!nest.isProduct && !cheap)
     for (Access &access : nest.terms)
       if (reader->getOperand(access.operand) == value && windowsOverlap(nest, access.map))
-        return "windows overlap, so that each element is read several times: it is computed once and kept";
+        return "windows overlap, so that each element is read several times: it is computed once "
+               "and kept";
   return "";
 }
 
@@ -173,9 +178,10 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
   bool storedAtLoad = producer.weightOnly && !llvm::all_of(producer.ops, isRepetition);
   if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader)))
     return "it depends on weights alone and is computed once at load";
-  if (producer.ops.size() + consumer.ops.size() > kMaxOps || countInputs(producer, consumer) > kMaxInputs)
-    return "the kernel would have more than " + std::to_string(kMaxOps) + " ops or " + std::to_string(kMaxInputs) +
-           " inputs";
+  if (producer.ops.size() + consumer.ops.size() > kMaxOps ||
+      countInputs(producer, consumer) > kMaxInputs)
+    return "the kernel would have more than " + std::to_string(kMaxOps) + " ops or " +
+           std::to_string(kMaxInputs) + " inputs";
   if (!producer.root)
     return whyNotPrologue(producer, value, reader);
 

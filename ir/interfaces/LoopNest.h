@@ -38,11 +38,11 @@ struct Access {
 };
 
 struct LoopNest {
-  dl::Dims parallel;                       // extents = dims of the result
-  dl::Dims reduction;                      // extents
-  llvm::SmallVector<Combiner, 2> stages;   // empty: a map
-  llvm::SmallVector<Access, 4> terms;      // read in every stage
-  llvm::SmallVector<Access, 4> results;    // read when the result is formed
+  dl::Dims parallel;                     // extents = dims of the result
+  dl::Dims reduction;                    // extents
+  llvm::SmallVector<Combiner, 2> stages; // empty: a map
+  llvm::SmallVector<Access, 4> terms;    // read in every stage
+  llvm::SmallVector<Access, 4> results;  // read when the result is formed
   /// Parallel dims whose index the bodies read (BodyContext::parallel); the others may be vectorised freely.
   llvm::SmallBitVector indexDims;
   /// The term is the product of the two term accesses (in this order) and the only stage is add: what matrix

@@ -11,33 +11,37 @@ def LoopNestOpInterface : OpInterface<"LoopNestOpInterface"> {
     An op with one result that is computed by the loops of LoopNest.h. The bodies build arith and math ops on
     scalars or on vectors of equal length: the values that they get decide.
   }];
-  let methods = [
-    InterfaceMethod<"The loops, over the logical dims of the operands and the result.",
-      "::dlc::LoopNest", "getLoopNest">,
-    InterfaceMethod<[{
+  let methods = [InterfaceMethod<"The loops, over the logical dims of the operands and the result.",
+                                 "::dlc::LoopNest", "getLoopNest">,
+                 InterfaceMethod<[{
         The term of `stage`: `args` are the values read by LoopNest::terms, `accs` the finished accumulators of the
         stages before, all of compute type. Maps have none.
-      }], "::mlir::Value", "emitTerm",
-      (ins "::dlc::BodyContext &":$context, "unsigned":$stage, "::mlir::ValueRange":$args,
-           "::mlir::ValueRange":$accs), [{}],
-      [{ llvm_unreachable("an op with stages defines emitTerm"); }]>,
-    InterfaceMethod<[{
+      }],
+                                 "::mlir::Value", "emitTerm",
+                                 (ins "::dlc::BodyContext &":$context, "unsigned":$stage,
+                                     "::mlir::ValueRange":$args, "::mlir::ValueRange":$accs),
+                                 [{}],
+                                 [{ llvm_unreachable("an op with stages defines emitTerm"); }]>,
+                 InterfaceMethod<[{
         The result: `args` are the values read by LoopNest::results, `accs` the finished accumulators. By default
         the only accumulator.
-      }], "::mlir::Value", "emitResult",
-      (ins "::dlc::BodyContext &":$context, "::mlir::ValueRange":$args, "::mlir::ValueRange":$accs), [{}],
-      [{ return accs.front(); }]>,
+      }],
+                                 "::mlir::Value", "emitResult",
+                                 (ins "::dlc::BodyContext &":$context, "::mlir::ValueRange":$args,
+                                     "::mlir::ValueRange":$accs),
+                                 [{}], [{ return accs.front(); }]>,
   ];
 }
 
 def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   let cppNamespace = "::dlc";
   let description = "An op whose result at an index is a scalar function of its operands there.";
-  let methods = [
-    InterfaceMethod<[{
+  let methods = [InterfaceMethod<[{
         Builds the function on `args`, scalars or vectors of the operands' compute types.
-      }], "::mlir::Value", "emitScalar",
-      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$args)>,
+      }],
+                                 "::mlir::Value", "emitScalar",
+                                 (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+                                     "::mlir::ValueRange":$args)>,
   ];
 }
 

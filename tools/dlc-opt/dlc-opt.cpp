@@ -14,5 +14,6 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   dlc::registerDLCPasses();
   dlc::registerPipelines();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "dlc-opt: runs dlc's passes\n", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "dlc-opt: runs dlc's passes\n", registry));
 }
