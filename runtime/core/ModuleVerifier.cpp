@@ -75,6 +75,11 @@ static Status checkValues(const char *kind, const Expressions &expressions,
   return {};
 }
 
+/// FlatBuffers checks the alignment of a vector's length, and not that of larger elements.
+template <class Element> static bool isAligned(const flatbuffers::Vector<Element> *list) {
+  return !list || reinterpret_cast<uintptr_t>(list->Data()) % 8 == 0;
+}
+
 static Status checkWeights(const schema::Module &module) {
   DLC_TRY(checkNames("weight", module.weights()));
   for (size_t i = 0; i < sizeOf(module.weights()); ++i) {
@@ -85,6 +90,8 @@ static Status checkWeights(const schema::Module &module) {
     if (sizeOf(weight.dims()) > DLC_MAX_RANK)
       return refuseModule(where, "expected at most ", DLC_MAX_RANK, " dims, got ",
                           weight.dims()->size());
+    if (!isAligned(weight.dims()))
+      return refuseModule(where, "its dims are not aligned");
     int64_t bytes = bytesOf(weight.dtype());
     for (size_t dim = 0; dim < sizeOf(weight.dims()); ++dim) {
       uint64_t extent = weight.dims()->Get(dim);
@@ -162,6 +169,8 @@ Expected<Expressions> dlc::rt::verifyModule(const schema::Module &module, uint64
   DLC_TRY(checkName("producer", module.producer()));
   DLC_TRY(checkName("model", module.model()));
   DLC_TRY(checkSymbols(module));
+  if (!isAligned(module.expressions()))
+    return refuseModule("expressions", "the table is not aligned");
   Expected<Expressions> expressions = Expressions::create(module);
   if (expressions.failed())
     return expressions.status();

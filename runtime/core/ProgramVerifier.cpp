@@ -117,7 +117,9 @@ private:
         return refuseModule(where, "a persistent buffer needs a constant size");
       return {};
     case Storage::arena:
-      if (buffer.first_use() > buffer.last_use() || buffer.last_use() >= sizeOf(program.main()))
+      // A buffer that nothing uses has lifetime 0..0, also where there is no command.
+      if (buffer.first_use() > buffer.last_use() ||
+          buffer.last_use() >= std::max<size_t>(1, sizeOf(program.main())))
         return refuseModule(where, "lifetime ", buffer.first_use(), "..", buffer.last_use(),
                             " lies outside the ", sizeOf(program.main()), " commands");
       return {};

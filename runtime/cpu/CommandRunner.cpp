@@ -15,6 +15,12 @@ using rt::quoted;
 using rt::Status;
 using rt::text;
 
+#if defined(__clang__)
+#define DLC_CALLS_GENERATED_CODE __attribute__((no_sanitize("function")))
+#else
+#define DLC_CALLS_GENERATED_CODE
+#endif
+
 /// Below this much work (operations + bytes, some microseconds) a launch stays on one thread.
 static constexpr int64_t kWideWork = 50000;
 
@@ -34,7 +40,8 @@ struct CommandRunner::Launch {
     return guardedScratch->empty() ? scratch + slot * scratchStride
                                    : (*guardedScratch)[slot].data();
   }
-  static void run(void *state, int64_t begin, int64_t end, int slot) {
+  // -fsanitize=function reads a type before the function's first byte, which generated code has not.
+  DLC_CALLS_GENERATED_CODE static void run(void *state, int64_t begin, int64_t end, int slot) {
     auto &launch = *static_cast<Launch *>(state);
     launch.kernel(&launch.args, begin, end, launch.scratchOf(slot));
   }

@@ -13,6 +13,14 @@
 #include <unistd.h>
 #include <vector>
 
+#if defined(__SANITIZE_THREAD__)
+#define DLC_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DLC_THREAD_SANITIZER
+#endif
+#endif
+
 using namespace dlc::cpu;
 
 namespace {
@@ -129,7 +137,7 @@ TEST(ThreadPool, PoolsOfOneSizeAreShared) {
 }
 
 TEST(ThreadPool, AForkedChildStillComputes) {
-#if defined(__SANITIZE_THREAD__) || (defined(__has_feature) && __has_feature(thread_sanitizer))
+#if defined(DLC_THREAD_SANITIZER)
   GTEST_SKIP() << "ThreadSanitizer follows no fork of a threaded process";
 #endif
   ThreadPool pool(2);
