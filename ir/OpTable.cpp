@@ -51,22 +51,26 @@ static Param parseParam(StringRef text, StringRef schema) {
   return param;
 }
 
+Signature parseSignature(StringRef op, StringRef line) {
+  line = line.trim(); // TableGen indents the lines of a record's schema
+  Signature signature{op, line.take_until([](char c) { return c == '('; }), {}};
+  StringRef params = line.drop_front(signature.name.size());
+  if (!params.consume_front("(") || !params.consume_back(")"))
+    malformed(line);
+  // A default is a number, a word, a quoted word or []: it holds no comma.
+  llvm::SmallVector<StringRef> parts;
+  params.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts)
+    signature.params.push_back(parseParam(part, line));
+  return signature;
+}
+
 static OpInfo parseOp(StringRef op, StringRef schema) {
   OpInfo info{op, {}};
   llvm::SmallVector<StringRef> lines;
   schema.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (StringRef line : lines) {
-    Signature signature{op, line.take_until([](char c) { return c == '('; }), {}};
-    StringRef params = line.drop_front(signature.name.size());
-    if (!params.consume_front("(") || !params.consume_back(")"))
-      malformed(line);
-    // A default is a number, a word, a quoted word or []: it holds no comma.
-    llvm::SmallVector<StringRef> parts;
-    params.split(parts, ',', -1, /*KeepEmpty=*/false);
-    for (StringRef part : parts)
-      signature.params.push_back(parseParam(part, line));
-    info.signatures.push_back(std::move(signature));
-  }
+  for (StringRef line : lines)
+    info.signatures.push_back(parseSignature(op, line));
   return info;
 }
 

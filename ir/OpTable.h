@@ -41,6 +41,8 @@ struct OpInfo {
 
 /// All ops, in the order of the records.
 llvm::ArrayRef<OpInfo> opTable();
+/// Reads one line of a schema, "conv2d(Tensor x, ...)". It must be well formed: schemas are part of the program.
+Signature parseSignature(llvm::StringRef op, llvm::StringRef line);
 /// The ways of calling `name`, in the order of the records; empty where there is none.
 llvm::SmallVector<const Signature *> signaturesOf(llvm::StringRef name);
 

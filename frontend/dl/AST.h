@@ -151,7 +151,7 @@ struct Port {
 /// `conv1: Conv2d(1, 32, kernel_size=3)`
 struct LayerDecl {
   Identifier path;
-  Identifier type;
+  Identifier type; // without a name: an error has been reported
   std::vector<Argument> arguments;
 };
 
@@ -159,7 +159,7 @@ struct LayerDecl {
 struct Statement {
   llvm::SMLoc loc;
   std::vector<Identifier> targets;
-  ExprPtr value;
+  ExprPtr value; // null: an error has been reported
 };
 
 struct ForwardDecl {
@@ -186,6 +186,9 @@ struct WeightsDecl {
 /// One .dl file.
 struct SourceFile {
   int64_t version = 0; // 0: an error has been reported
+  /// Some declaration could not be read, so that names may be missing. Unreadable statements and layers are no gaps: they
+  /// stand in the tree without their values.
+  bool hasGaps = false;
   std::vector<DimDecl> dims;
   std::vector<ConstDecl> constants;
   std::vector<ModelDecl> models;

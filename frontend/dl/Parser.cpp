@@ -143,9 +143,12 @@ SourceFile Parser::parseFile() {
       good = false;
       advance();
     }
-    if (!good)
+    if (!good) {
+      hasGaps = true;
       skipDeclaration();
+    }
   }
+  file.hasGaps = hasGaps;
   return file;
 }
 
@@ -260,6 +263,7 @@ bool Parser::parseModel(SourceFile &file) {
 
 bool Parser::parseMember(ModelDecl &model) {
   if (!token.isName()) {
+    hasGaps = true;
     if (at(Token::error))
       return advance(), false;
     unexpected("a layer ('conv1: Conv2d(...)'), 'const' or 'forward'");
@@ -268,26 +272,25 @@ bool Parser::parseMember(ModelDecl &model) {
   }
   Token first = token;
   if (at(Token::kwConst) && lexer.peekOnLine() != ':') // `const: Linear(...)` is a layer
-    return parseConst(model.constants);
+    return parseConst(model.constants) || !(hasGaps = true);
   advance();
   if (first.is(Token::kwForward) && at(Token::leftParen))
-    return parseForward(model);
+    return parseForward(model) || !(hasGaps = true);
+  LayerDecl &layer = model.layers.emplace_back();
+  layer.path = {first.getSpelling(), first.getLoc()};
   if (!expect(Token::colon,
               "and a layer after its name, as in 'conv1: Conv2d(1, 32, kernel_size=3)'"))
     return false;
-  LayerDecl layer;
-  layer.path = {first.getSpelling(), first.getLoc()};
   auto type = expectName("the kind of the layer, as in 'conv1: Conv2d(1, 32, kernel_size=3)'");
   if (!type)
     return false;
-  layer.type = *type;
   if (!at(Token::leftParen)) {
     unexpected("'(' and the arguments of " + quote(type->name));
     return false;
   }
   if (!parseArguments(layer.arguments, type->name))
     return false;
-  model.layers.push_back(std::move(layer));
+  layer.type = *type;
   return true;
 }
 
@@ -332,6 +335,7 @@ bool Parser::parseForward(ModelDecl &model) {
       parsePorts(forward.outputs, "and the outputs of 'forward', as in '-> (y: f32[N,10])'");
   if (!good) {
     // The body may still be read.
+    hasGaps = true;
     brackets = nesting = 0;
     while (!at(Token::leftBrace) && !at(Token::rightBrace) && !at(Token::endOfFile))
       advance();
@@ -399,9 +403,11 @@ bool Parser::parseStatement(std::vector<Statement> &body) {
     return false;
   }
   advance();
-  if (!(statement.value = parseExpr()))
-    return false;
+  statement.value = parseExpr();
+  bool good = statement.value != nullptr;
   body.push_back(std::move(statement));
+  if (!good)
+    return false;
   if (token.isFirstOnLine() || at(Token::semicolon) || at(Token::rightBrace) ||
       at(Token::endOfFile))
     return true;

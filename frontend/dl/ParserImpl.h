@@ -83,6 +83,7 @@ private:
   llvm::SMLoc previousEnd;
   unsigned brackets = 0; // open ( and [: line ends do not count within
   unsigned nesting = 0;
+  bool hasGaps = false;
 };
 
 } // namespace dlc::frontend

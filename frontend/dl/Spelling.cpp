@@ -11,6 +11,15 @@ using namespace llvm;
 
 namespace dlc::frontend {
 
+/// Two neighbouring letters exchanged: the commonest slip, which the edit distance counts as two.
+static bool isTransposed(StringRef a, StringRef b) {
+  if (a.size() != b.size())
+    return false;
+  size_t at = std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin();
+  return at + 1 < a.size() && a[at] == b[at + 1] && a[at + 1] == b[at] &&
+         a.substr(at + 2) == b.substr(at + 2);
+}
+
 std::optional<StringRef> nearest(StringRef name, ArrayRef<StringRef> candidates) {
   // Time is the product of both lengths: names of a kilobyte are not misspelled, they are attacks.
   constexpr size_t kLongest = 256;
@@ -18,7 +27,7 @@ std::optional<StringRef> nearest(StringRef name, ArrayRef<StringRef> candidates)
     return std::nullopt;
   std::string lower = name.lower();
   // One more than what is allowed, so that the first candidate within wins.
-  unsigned best = std::max<size_t>(1, (name.size() + 1) / 3) + 1;
+  unsigned best = std::max<size_t>(1, name.size() / 3) + 1;
   std::optional<StringRef> found;
   for (StringRef candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongest)
@@ -27,6 +36,8 @@ std::optional<StringRef> nearest(StringRef name, ArrayRef<StringRef> candidates)
     unsigned distance = ComputeEditDistance(ArrayRef<char>(lower.data(), lower.size()),
                                             ArrayRef<char>(other.data(), other.size()),
                                             /*AllowReplacements=*/true, best);
+    if (isTransposed(lower, other))
+      distance = 1;
     if (distance < best && distance < std::max(name.size(), candidate.size())) {
       best = distance;
       found = candidate;

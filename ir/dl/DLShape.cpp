@@ -283,7 +283,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   if (!dim)
     return failure();
   if (static_cast<int64_t>(adaptor.getStep()) < 1)
-    return emitOptionalError(location, "'", getOperationName(), "' has step ", adaptor.getStep(),
+    return emitOptionalError(location, "'", getOperationName(), "' has step ", static_cast<int64_t>(adaptor.getStep()),
                              "; expected 1 or more");
   Dims dims = getDims(x);
   dims[*dim] = sliceBounds(dims[*dim], adaptor.getStart(), adaptor.getEnd(), adaptor.getStep()).second;

@@ -1,0 +1,34 @@
+//===- Frontend.h - From a user's file to a verified dl module -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one header of the frontend that the driver includes to import models.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_FRONTEND_FRONTEND_H
+#define DLC_FRONTEND_FRONTEND_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <string>
+
+namespace dlc {
+
+inline constexpr uint64_t kMaxSourceBytes = 64 << 20;
+
+struct ImportOptions {
+  /// Replaces the file of the `weights` clause. As the user's own word it may lie anywhere; the clause may name only files
+  /// in the folder of the model.
+  std::string weights;
+  /// Import without opening a weight file: `dl.weight` ops are then bound to no bytes.
+  bool withoutWeights = false;
+};
+
+/// Imports `path`, a .dl file. Reports through the context's diagnostics, with locations in the file as it was named: all
+/// errors of the file, up to 20. Null where there was one. The module holds `func.func @forward` with the inputs and
+/// outputs named by the attribute `dl.name`, and has been verified.
+mlir::OwningOpRef<mlir::ModuleOp> importFile(llvm::StringRef path, const ImportOptions &options,
+                                             mlir::MLIRContext &context);
+
+} // namespace dlc
+
+#endif // DLC_FRONTEND_FRONTEND_H

@@ -1,0 +1,208 @@
+//===- Arguments.cpp - Arguments of a call and the parameters that they are for -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Arguments.h"
+
+#include "frontend/dl/Spelling.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace dlc::frontend {
+
+static std::string expectation(const Param &param) {
+  switch (param.type) {
+  case Param::tensor:
+    return "a tensor";
+  case Param::tensors:
+    return "a list of tensors";
+  case Param::integer:
+    return "an integer";
+  case Param::integers:
+    return param.count ? "an integer or a list of " + std::to_string(param.count)
+                       : "a list of integers";
+  case Param::floating:
+    return "a number";
+  case Param::boolean:
+    return "true or false";
+  case Param::string:
+    return "a string";
+  case Param::dtype:
+    return "a dtype such as f32";
+  case Param::dims:
+    return "a list of dims";
+  }
+  llvm_unreachable("a parameter of no type");
+}
+
+/// The item in the form that the parameter's type asks for; nothing where it is of another type.
+static std::optional<Item> convert(const Param &param, const Item &item) {
+  auto isListOf = [&](auto accepts) {
+    return item.is<Item::List>() && llvm::all_of(item.as<Item::List>(), accepts);
+  };
+  auto isInteger = [](const Item &item) { return item.is<int64_t>(); };
+  auto isDim = [](const Item &item) { return item.isDim(); };
+  auto isTensor = [](const Item &item) { return item.isTensor(); };
+  switch (param.type) {
+  case Param::tensor:
+    if (item.isTensor() || item.isNumber())
+      return item;
+    break;
+  case Param::tensors:
+    if (isListOf(isTensor) && !item.as<Item::List>().empty())
+      return item;
+    if (item.isTensor())
+      return Item{Item::List{item}, item.loc};
+    break;
+  case Param::integer:
+    if (item.is<int64_t>())
+      return item;
+    break;
+  case Param::integers:
+    if (item.is<int64_t>())
+      return Item{Item::List(std::max(param.count, 1u), item), item.loc};
+    if (isListOf(isInteger)) {
+      const auto &list = item.as<Item::List>();
+      if (param.count == 0 || list.size() == param.count)
+        return item;
+      if (list.size() == 1)
+        return Item{Item::List(param.count, list.front()), item.loc};
+    }
+    // Resolved where the window is known.
+    if (param.name == "padding" && item.is<std::string>() &&
+        (item.as<std::string>() == "same" || item.as<std::string>() == "valid"))
+      return item;
+    break;
+  case Param::floating:
+    if (item.is<double>())
+      return item;
+    if (item.is<int64_t>())
+      return Item{static_cast<double>(item.as<int64_t>()), item.loc};
+    break;
+  case Param::boolean:
+    if (item.is<bool>())
+      return item;
+    break;
+  case Param::string:
+    if (item.is<std::string>())
+      return item;
+    break;
+  case Param::dtype:
+    if (item.is<Type>())
+      return item;
+    break;
+  case Param::dims:
+    if (item.isDim())
+      return Item{Item::List{item}, item.loc};
+    if (isListOf(isDim))
+      return item;
+    break;
+  }
+  return std::nullopt;
+}
+
+/// Whether further positional arguments join the list that this parameter takes.
+static bool gathers(const Param &param) {
+  return param.type == Param::tensors || param.type == Param::dims ||
+         (param.type == Param::integers && param.count == 0);
+}
+
+static std::string unexpectedArgument(StringRef callee, StringRef keyword, ArrayRef<Param> params) {
+  SmallVector<StringRef> names;
+  for (const Param &param : params)
+    names.push_back(param.name);
+  std::string message =
+      quote(callee) + " has no argument " + quote(keyword) + didYouMean(keyword, names);
+  if (!nearest(keyword, names))
+    message += names.empty() ? "; it takes none" : "; it takes " + llvm::join(names, ", ");
+  return message;
+}
+
+std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SMLoc loc,
+                                                      ArrayRef<Param> params,
+                                                      ArrayRef<PassedArgument> arguments) {
+  BoundArguments bound(params.size());
+  size_t position = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const PassedArgument &argument = arguments[i];
+    size_t target = position;
+    Item value = argument.value;
+    if (argument.keyword.empty()) {
+      if (position == params.size())
+        return BindError{argument.loc, quote(callee) + " takes " + std::to_string(params.size()) +
+                                           (params.size() == 1 ? " argument" : " arguments") +
+                                           ", got more: " + describe(value)};
+      ++position;
+      if (gathers(params[target]) && !value.is<Item::List>() && !value.is<Item::None>()) {
+        Item::List list{value};
+        while (i + 1 < arguments.size() && arguments[i + 1].keyword.empty() &&
+               arguments[i + 1].value.isTensor() == value.isTensor())
+          list.push_back(arguments[++i].value);
+        value = {std::move(list), argument.loc};
+      }
+    } else {
+      // PyTorch's name of the first tensor.
+      StringRef keyword = argument.keyword == "input" ? "x" : argument.keyword;
+      auto param = llvm::find_if(params, [&](const Param &param) { return param.name == keyword; });
+      if (param == params.end())
+        return BindError{argument.loc, unexpectedArgument(callee, argument.keyword, params)};
+      target = param - params.begin();
+    }
+    const Param &param = params[target];
+    if (bound[target])
+      return BindError{argument.loc,
+                       quote(callee) + " gets its argument " + quote(param.name) + " twice"};
+    if (value.is<Item::None>() && (param.optional || param.defaultValue == "None")) {
+      bound[target] = value;
+      continue;
+    }
+    bound[target] = convert(param, value);
+    if (!bound[target])
+      return BindError{argument.loc, "argument " + quote(param.name) + " of " + quote(callee) +
+                                         " is " + describe(value) + "; expected " +
+                                         expectation(param)};
+  }
+  for (auto [param, item] : llvm::zip(params, bound)) {
+    if (item && item->is<Item::None>())
+      item = std::nullopt;
+    else if (!item && !param.hasDefault && !param.optional)
+      return BindError{loc, quote(callee) + " needs its argument " + quote(param.name) + ", " +
+                                expectation(param)};
+  }
+  return bound;
+}
+
+Attribute attributeOf(const Param &param, const Item &item, MLIRContext *context) {
+  Builder builder(context);
+  switch (param.type) {
+  case Param::integer:
+    return builder.getI64IntegerAttr(item.as<int64_t>());
+  case Param::integers: {
+    SmallVector<int64_t> values;
+    for (const Item &element : item.as<Item::List>())
+      values.push_back(element.as<int64_t>());
+    return builder.getDenseI64ArrayAttr(values);
+  }
+  case Param::floating:
+    return builder.getF64FloatAttr(item.as<double>());
+  case Param::boolean:
+    return builder.getBoolAttr(item.as<bool>());
+  case Param::string:
+    return builder.getStringAttr(item.as<std::string>());
+  case Param::dtype:
+    return TypeAttr::get(item.as<Type>());
+  case Param::dims: {
+    SmallVector<AffineExpr> dims;
+    for (const Item &element : item.as<Item::List>())
+      dims.push_back(element.asDim(context));
+    return AffineMapAttr::get(dl::dimsMap(dims, context));
+  }
+  case Param::tensor:
+  case Param::tensors:
+    break;
+  }
+  llvm_unreachable("tensors are operands");
+}
+
+} // namespace dlc::frontend

@@ -1,0 +1,42 @@
+//===- Arguments.h - Arguments of a call and the parameters that they are for ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_FRONTEND_DL_ARGUMENTS_H
+#define DLC_FRONTEND_DL_ARGUMENTS_H
+
+#include "frontend/dl/Diagnostics.h"
+#include "frontend/dl/Item.h"
+#include "ir/OpTable.h"
+
+#include <optional>
+
+namespace dlc::frontend {
+
+/// An argument whose expression has been evaluated.
+struct PassedArgument {
+  llvm::StringRef keyword; // empty: positional
+  llvm::SMLoc loc;         // of the keyword or the value
+  Item value;
+};
+
+/// One item for each parameter; nothing where the default holds.
+using BoundArguments = llvm::SmallVector<std::optional<Item>, 6>;
+
+/// An error that is not reported yet: another way of calling may fit.
+struct BindError {
+  llvm::SMLoc loc;
+  std::string message;
+};
+
+/// Distributes `arguments` over `params` as Python does, and converts each to its parameter's type: a number to int[n] or
+/// float, a dim to SymInt. A list parameter also takes several positional arguments (`permute(x, 0, 2, 1)`).
+/// `callee` and `loc` are for errors about the whole.
+std::variant<BoundArguments, BindError> bindArguments(llvm::StringRef callee, llvm::SMLoc loc,
+                                                      llvm::ArrayRef<Param> params,
+                                                      llvm::ArrayRef<PassedArgument> arguments);
+
+/// The attribute that stands for a converted argument of a parameter that is no tensor.
+mlir::Attribute attributeOf(const Param &param, const Item &item, mlir::MLIRContext *context);
+
+} // namespace dlc::frontend
+
+#endif // DLC_FRONTEND_DL_ARGUMENTS_H

@@ -1,0 +1,265 @@
+//===- OpEmitter.cpp - Builds dl ops from calls ----------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/OpEmitter.h"
+
+#include "ir/dl/DLOps.h"
+#include "ir/scalar/Scalar.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace mlir;
+
+namespace dlc::frontend {
+
+//===- Types --------------------------------------------------------------------------------------===//
+
+/// bool < integer < float: what PyTorch calls the category of a dtype.
+static int categoryOf(Type dtype) { return isa<FloatType>(dtype) ? 2 : dtype.isInteger(1) ? 0 : 1; }
+
+/// PyTorch's common dtype of two tensors.
+static Type promoteTypes(Type a, Type b) {
+  if (a == b)
+    return a;
+  if (categoryOf(a) != categoryOf(b))
+    return categoryOf(a) > categoryOf(b) ? a : b;
+  unsigned widthA = a.getIntOrFloatBitWidth(), widthB = b.getIntOrFloatBitWidth();
+  if (widthA != widthB) {
+    Type wide = widthA > widthB ? a : b;
+    return wide;
+  }
+  // f16 with bf16, i8 with u8: the next type that holds both.
+  return isa<FloatType>(a) ? Type(Float32Type::get(a.getContext()))
+                           : Type(IntegerType::get(a.getContext(), 16));
+}
+
+Type OpEmitter::promote(ArrayRef<const Item *> items) {
+  // Tensors with dims decide; those without, and after them numbers, only where their category is higher.
+  Type groups[3];
+  for (const Item *item : items) {
+    int group = item->isTensor() ? (item->tensorType().getRank() > 0 ? 0 : 1) : 2;
+    Type type = item->isTensor()      ? item->tensorType().getElementType()
+                : item->is<double>()  ? Type(builder.getF32Type())
+                : item->is<int64_t>() ? Type(builder.getI64Type())
+                                      : Type(builder.getI1Type());
+    groups[group] = groups[group] ? promoteTypes(groups[group], type) : type;
+  }
+  Type result;
+  for (Type type : groups)
+    if (type)
+      result = !result ? type : categoryOf(type) > categoryOf(result) ? type : result;
+  return result;
+}
+
+Value OpEmitter::cast(Location loc, Value x, Type dtype) {
+  auto type = llvm::cast<RankedTensorType>(x.getType());
+  if (type.getElementType() == dtype)
+    return x;
+  return dl::CastOp::create(builder, loc, dl::withElementType(type, dtype), x, dtype);
+}
+
+Value OpEmitter::full(Location loc, const Item &number, RankedTensorType type) {
+  Type dtype = type.getElementType(), compute = computeType(dtype);
+  double real = number.is<double>()    ? number.as<double>()
+                : number.is<int64_t>() ? static_cast<double>(number.as<int64_t>())
+                                       : number.as<bool>();
+  if (auto floating = dyn_cast<FloatType>(compute))
+    return dl::FullOp::create(builder, loc, type, builder.getFloatAttr(floating, real));
+  int64_t integer = number.is<bool>() ? number.as<bool>() : number.as<int64_t>();
+  unsigned width = dtype.getIntOrFloatBitWidth();
+  bool fits = dtype.isUnsignedInteger() || dtype.isInteger(1)
+                  ? integer >= 0 && llvm::isUIntN(width, integer)
+                  : llvm::isIntN(width, integer);
+  if (!fits) {
+    emitError(loc) << "the number " << integer << " does not fit in the dtype of " << dl::text(type)
+                   << "; cast the tensor to a wider one";
+    return {};
+  }
+  return dl::FullOp::create(builder, loc, type, builder.getIntegerAttr(compute, integer));
+}
+
+/// The dims of both, aligned at the end, where each pair is equal or one of it is 1. Otherwise the dim that differs.
+static std::optional<std::pair<AffineExpr, AffineExpr>> broadcastDims(dl::Dims &dims,
+                                                                      ArrayRef<AffineExpr> other) {
+  while (dims.size() < other.size())
+    dims.insert(dims.begin(), dl::constantDim(1, other.front().getContext()));
+  for (size_t i = 0; i < other.size(); ++i) {
+    AffineExpr &dim = dims[dims.size() - 1 - i], with = other[other.size() - 1 - i];
+    if (dl::isConstant(dim, 1))
+      dim = with;
+    else if (dim != with && !dl::isConstant(with, 1))
+      return std::pair(dim, with);
+  }
+  return std::nullopt;
+}
+
+bool OpEmitter::unify(Location loc, StringRef callee, ArrayRef<const Item *> items, bool broadcast,
+                      SmallVectorImpl<Value> &operands) {
+  Type dtype = promote(items);
+  dl::Dims dims;
+  const Item *widest = nullptr;
+  for (const Item *item : items) {
+    if (!broadcast || !item->isTensor())
+      continue;
+    if (auto clash = broadcastDims(dims, dl::getDims(item->tensorType()))) {
+      emitError(loc) << "cannot broadcast " << dl::text(widest->tensorType()) << " with "
+                     << dl::text(item->tensorType()) << " in " << quote(callee) << ": dims "
+                     << dl::text(clash->first) << " and " << dl::text(clash->second)
+                     << " differ; expected equal dims, or 1";
+      return false;
+    }
+    if (!widest || item->tensorType().getRank() > widest->tensorType().getRank())
+      widest = item;
+  }
+  for (const Item *item : items) {
+    Value operand;
+    if (item->isTensor()) {
+      operand = cast(loc, item->as<Value>(), dtype);
+      if (broadcast && dl::getDims(item->tensorType()) != dims)
+        operand = dl::BroadcastOp::create(builder, loc, dl::makeTensor(dims, dtype), operand);
+    } else if (!(operand = full(loc, *item, dl::makeTensor(dims, dtype)))) {
+      return false;
+    }
+    operands.push_back(operand);
+  }
+  return true;
+}
+
+//===- Ops ----------------------------------------------------------------------------------------===//
+
+/// Makes the op with a type of no meaning, which inference then replaces: only an op in being has its properties.
+Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> operands,
+                             ArrayRef<NamedAttribute> attributes) {
+  OperationState state(loc, name);
+  state.addOperands(operands);
+  state.addAttributes(attributes);
+  state.addTypes(operands.front().getType());
+  Operation *op = builder.create(state);
+  auto infers = llvm::cast<InferTypeOpInterface>(op);
+  SmallVector<Type> types;
+  if (failed(infers.inferReturnTypes(op->getContext(), loc, op->getOperands(),
+                                     op->getAttrDictionary(), op->getPropertiesStorage(),
+                                     op->getRegions(), types))) {
+    op->erase();
+    return nullptr;
+  }
+  op->getResult(0).setType(types.front());
+  if (failed(verify(op)) || !checkSize(llvm::cast<RankedTensorType>(types.front()), symbols, loc)) {
+    op->erase();
+    return nullptr;
+  }
+  return op;
+}
+
+/// padding="same" and "valid" of a window: as many rows out as in, the odd one behind, as PyTorch has it.
+static std::optional<Item> resolvePadding(Location loc, const Signature &signature,
+                                          const BoundArguments &arguments, const Item &padding) {
+  if (padding.as<std::string>() == "valid")
+    return Item{Item::List{{int64_t(0), padding.loc}, {int64_t(0), padding.loc}}, padding.loc};
+  auto find = [&](StringRef name) -> const Item * {
+    for (auto [param, item] : llvm::zip(signature.params, arguments))
+      if (param.name == name && item)
+        return &*item;
+    return nullptr;
+  };
+  const Item *weight = find("weight"), *stride = find("stride"), *dilation = find("dilation");
+  if (!weight || !weight->isTensor() || weight->tensorType().getRank() != 4) {
+    emitError(loc) << "padding=\"same\" is for convolutions; write the padding in numbers";
+    return std::nullopt;
+  }
+  Item::List low, high;
+  for (unsigned i = 0; i < 2; ++i) {
+    auto number = [&](const Item *list) {
+      return list ? list->as<Item::List>()[i].as<int64_t>() : 1;
+    };
+    if (number(stride) != 1) {
+      emitError(loc) << "padding=\"same\" needs stride 1, got " << number(stride)
+                     << "; write the padding in numbers";
+      return std::nullopt;
+    }
+    auto window = dl::asConstant(dl::getDims(weight->tensorType())[2 + i]);
+    std::optional<int64_t> total;
+    if (!window || !(total = llvm::checkedMul<int64_t>(number(dilation), *window - 1)) ||
+        *total < 0) {
+      emitError(loc) << "padding=\"same\" needs a static window and a positive dilation; write the "
+                        "padding in numbers";
+      return std::nullopt;
+    }
+    low.push_back({*total / 2, padding.loc});
+    high.push_back({*total - *total / 2, padding.loc});
+  }
+  if (low[0].as<int64_t>() != high[0].as<int64_t>() ||
+      low[1].as<int64_t>() != high[1].as<int64_t>())
+    low.insert(low.end(), high.begin(), high.end());
+  return Item{std::move(low), padding.loc};
+}
+
+Value OpEmitter::emit(Location loc, const Signature &signature, const BoundArguments &arguments) {
+  SmallVector<const Item *> tensors;
+  SmallVector<NamedAttribute> attributes;
+  bool isList = false;
+  for (auto [param, item] : llvm::zip(signature.params, arguments)) {
+    if (!item)
+      continue;
+    if (param.type == Param::tensor) {
+      tensors.push_back(&*item);
+    } else if (param.type == Param::tensors) {
+      isList = true;
+      for (const Item &element : item->as<Item::List>())
+        tensors.push_back(&element);
+    } else if (param.type == Param::integers && item->is<std::string>()) {
+      auto padding = resolvePadding(loc, signature, arguments, *item);
+      if (!padding)
+        return {};
+      attributes.push_back(
+          builder.getNamedAttr(param.name, attributeOf(param, *padding, builder.getContext())));
+    } else {
+      attributes.push_back(
+          builder.getNamedAttr(param.name, attributeOf(param, *item, builder.getContext())));
+    }
+  }
+  if (llvm::none_of(tensors, [](const Item *item) { return item->isTensor(); })) {
+    emitError(loc) << quote(signature.name) << " needs a tensor, got numbers alone";
+    return {};
+  }
+  bool isElementwise =
+      OperationName(signature.op, builder.getContext()).hasTrait<OpTrait::Elementwise>();
+  SmallVector<Value> operands;
+  if (isElementwise || isList) {
+    if (!unify(loc, signature.name, tensors, isElementwise, operands))
+      return {};
+  } else {
+    for (const Item *item : tensors) {
+      if (!item->isTensor()) {
+        emitError(loc) << quote(signature.name) << " needs tensors, got " << describe(*item);
+        return {};
+      }
+      operands.push_back(item->as<Value>());
+    }
+  }
+  // Functions of reals take integers as f32. Whether an op is one, its verifier knows.
+  auto dtype = llvm::cast<RankedTensorType>(operands.front().getType()).getElementType();
+  if (isElementwise && dtype.isIntOrIndex() && !dtype.isInteger(1)) {
+    Operation *op;
+    {
+      ScopedDiagnosticHandler quiet(builder.getContext(), [](Diagnostic &) { return success(); });
+      op = create(loc, signature.op, operands, attributes);
+    }
+    if (op)
+      return op->getResult(0);
+    for (Value &operand : operands)
+      operand = cast(loc, operand, builder.getF32Type());
+  }
+  Operation *op = create(loc, signature.op, operands, attributes);
+  return op ? op->getResult(0) : Value();
+}
+
+Value OpEmitter::reshape(Location loc, Value x, ArrayRef<AffineExpr> dims) {
+  NamedAttribute shape =
+      builder.getNamedAttr("shape", AffineMapAttr::get(dl::dimsMap(dims, builder.getContext())));
+  Operation *op = create(loc, dl::ReshapeOp::getOperationName(), x, shape);
+  return op ? op->getResult(0) : Value();
+}
+
+} // namespace dlc::frontend

@@ -1,0 +1,47 @@
+//===- OpEmitter.h - Builds dl ops from calls ------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Knows no op by name, three apart that make explicit what the language leaves implicit (cast, broadcast, full): an op says
+// through its signature what it takes, and through type inference what it gives.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_FRONTEND_DL_OPEMITTER_H
+#define DLC_FRONTEND_DL_OPEMITTER_H
+
+#include "frontend/dl/Arguments.h"
+#include "frontend/dl/Sema.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace dlc::frontend {
+
+class OpEmitter {
+public:
+  OpEmitter(mlir::OpBuilder &builder, llvm::ArrayRef<Symbol> symbols)
+      : builder(builder), symbols(symbols) {}
+
+  /// Calls `signature`. Operands of elementwise ops and of lists of tensors get PyTorch's common dtype, and those of
+  /// elementwise ops one shape. Null after an error, reported at `loc`.
+  mlir::Value emit(mlir::Location loc, const Signature &signature, const BoundArguments &arguments);
+
+  /// The elements of `x` under other dims.
+  mlir::Value reshape(mlir::Location loc, mlir::Value x, llvm::ArrayRef<mlir::AffineExpr> dims);
+
+private:
+  mlir::Operation *create(mlir::Location loc, llvm::StringRef op,
+                          llvm::ArrayRef<mlir::Value> operands,
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  /// The common dtype of tensors and numbers.
+  mlir::Type promote(llvm::ArrayRef<const Item *> items);
+  bool unify(mlir::Location loc, llvm::StringRef callee, llvm::ArrayRef<const Item *> items,
+             bool broadcast, llvm::SmallVectorImpl<mlir::Value> &operands);
+  mlir::Value cast(mlir::Location loc, mlir::Value x, mlir::Type dtype);
+  /// A tensor of one repeated number; null where the number does not fit in the dtype.
+  mlir::Value full(mlir::Location loc, const Item &number, mlir::RankedTensorType type);
+
+  mlir::OpBuilder &builder;
+  llvm::ArrayRef<Symbol> symbols;
+};
+
+} // namespace dlc::frontend
+
+#endif // DLC_FRONTEND_DL_OPEMITTER_H

@@ -1,0 +1,515 @@
+//===- FrontendTest.cpp - Models to dl modules: what comes out, and every refusal -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/Frontend.h"
+#include "test/unit/frontend/Listener.h"
+
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "gtest/gtest.h"
+
+using namespace dlc;
+using llvm::StringRef;
+
+namespace {
+
+class Frontend : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("dlc-frontend", folder));
+  }
+  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+
+  std::string path(StringRef name) {
+    llvm::SmallString<128> result(folder);
+    llvm::sys::path::append(result, name);
+    return std::string(result);
+  }
+  void write(StringRef name, StringRef content) {
+    std::error_code error;
+    llvm::raw_fd_ostream os(path(name), error);
+    ASSERT_FALSE(error);
+    os << content;
+  }
+  /// A safetensors file of zeros: name and dims of each tensor, f32.
+  void writeWeights(StringRef name, std::vector<std::pair<std::string, std::vector<int>>> tensors,
+                    const char *dtype = "F32") {
+    std::string header = "{", comma;
+    size_t offset = 0;
+    for (auto &[tensor, shape] : tensors) {
+      size_t size = StringRef(dtype) == "F16" ? 2 : 4;
+      std::string dims;
+      for (int dim : shape) {
+        dims += (dims.empty() ? "" : ",") + std::to_string(dim);
+        size *= dim;
+      }
+      header += comma + "\"" + tensor + "\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + dims +
+                "],\"data_offsets\":[" + std::to_string(offset) + "," +
+                std::to_string(offset + size) + "]}";
+      offset += size;
+      comma = ",";
+    }
+    header += "}";
+    std::string file(8, '\0');
+    llvm::support::endian::write64le(file.data(), header.size());
+    write(name, file + header + std::string(offset, '\0'));
+  }
+
+  /// Diagnostics, or else the module as text, of a whole file.
+  std::string import(StringRef source, ImportOptions options = {}) {
+    write("t.dl", source);
+    mlir::MLIRContext context;
+    frontend::Listener listener(context);
+    auto module = importFile(path("t.dl"), options, context);
+    std::string text = listener.text;
+    for (size_t at; (at = text.find(StringRef(folder))) != std::string::npos;)
+      text.replace(at, folder.size() + 1, "");
+    EXPECT_EQ(!module, StringRef(text).contains("error: ")) << text;
+    if (module)
+      llvm::raw_string_ostream(text) << *module;
+    return text;
+  }
+
+  /// The diagnostics, or else the ops, of a forward of x: f32[N,3,8,8], z: f32[N], i: i64[4], h: f16[4], b: bool[4] without
+  /// layers, whose output type is `type`. The body begins on line 5.
+  std::string body(StringRef statements, StringRef type) {
+    std::string text = import(("dl 1\ndim N = 2..16\nmodel M {\nforward(x: f32[N,3,8,8], _z: "
+                               "f32[N], _i: i64[4], _h: f16[4], _b: bool[4]) -> "
+                               "(y: " +
+                               type + ") {\n" + statements + "\n}\n}")
+                                  .str(),
+                              {"", true});
+    StringRef ops = text;
+    if (!ops.contains("func.func"))
+      return text;
+    std::string result;
+    for (StringRef line; !ops.empty();) {
+      std::tie(line, ops) = ops.split('\n');
+      StringRef op = line.split(" = ").second;
+      if (line.starts_with("4:9: warning: 'x'")) // x is there for the taking
+        continue;
+      if (line.contains(" = dl."))
+        result += (op + "\n").str();
+      else if (line.contains("error:") || line.contains("warning:"))
+        result += (line + "\n").str();
+    }
+    return result;
+  }
+
+  llvm::SmallString<128> folder;
+};
+
+TEST_F(Frontend, mapsCallsToOps) {
+  EXPECT_EQ(body("y = relu(x)", "f32[N,3,8,8]"),
+            "dl.relu %arg0 : (tensor<?x3x8x8xf32, #dl.t<[s0, 3, 8, 8]>>) -> tensor<?x3x8x8xf32, "
+            "#dl.t<[s0, 3, 8, 8]>>\n");
+  EXPECT_EQ(body("y = max_pool2d(_x = x, kernel_size=2)", "f32[N,3,4,4]"),
+            "5:16: error: 'max_pool2d' has no argument '_x'; did you mean 'x'?\n");
+  EXPECT_EQ(
+      body("y = max_pool2d(x, 2, ceil_mode=true)", "f32[N,3,4,4]"),
+      "dl.max_pool2d %arg0 {ceil_mode = true, kernel_size = array<i64: 2, 2>} : "
+      "(tensor<?x3x8x8xf32, #dl.t<[s0, 3, 8, 8]>>) -> tensor<?x3x4x4xf32, #dl.t<[s0, 3, 4, 4]>>\n");
+  EXPECT_EQ(body("y = sum(_i)", "i64[]"), "dl.sum %arg2 : (tensor<4xi64>) -> tensor<i64>\n");
+  EXPECT_EQ(body("y = max(_i)", "i64[]"), "dl.amax %arg2 : (tensor<4xi64>) -> tensor<i64>\n");
+  EXPECT_EQ(body("y = max(_i, _i)", "i64[4]"),
+            "dl.maximum %arg2, %arg2 : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>\n");
+  EXPECT_EQ(body("y = cast(_h, f32)", "f32[4]"),
+            "dl.cast %arg3 {dtype = f32} : (tensor<4xf16>) -> tensor<4xf32>\n");
+  EXPECT_EQ(body("y = _i.to(f32)", "f32[4]"), "5:5: error: unknown function or layer '_i.to'\n");
+  EXPECT_EQ(body("y = reshape(_i, 2, -1)", "i64[2,2]"),
+            "dl.reshape %arg2 {shape = affine_map<() -> (2, -1)>} : (tensor<4xi64>) -> "
+            "tensor<2x2xi64>\n");
+  EXPECT_EQ(body("y = reshape(x, (N*3, 64))", "f32[3*N,64]"),
+            "dl.reshape %arg0 {shape = affine_map<()[s0] -> (s0 * 3, 64)>} : (tensor<?x3x8x8xf32, "
+            "#dl.t<[s0, 3, 8, 8]>>)"
+            " -> tensor<?x64xf32, #dl.t<[s0 * 3, 64]>>\n");
+  EXPECT_EQ(body("y = permute(x, 0, 2, 3, 1)", "f32[N,8,8,3]"),
+            "dl.permute %arg0 {dims = array<i64: 0, 2, 3, 1>} : (tensor<?x3x8x8xf32, #dl.t<[s0, 3, "
+            "8, 8]>>) -> "
+            "tensor<?x8x8x3xf32, #dl.t<[s0, 8, 8, 3]>>\n");
+  EXPECT_EQ(body("y = cat(_h, _h)", "f16[8]"),
+            "dl.cat %arg3, %arg3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<8xf16>\n");
+  EXPECT_EQ(body("y = cat((_h, _h), dim=0)", "f16[8]"),
+            "dl.cat %arg3, %arg3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<8xf16>\n");
+}
+
+TEST_F(Frontend, broadcastsAndPromotesAsPyTorch) {
+  EXPECT_EQ(body("y = _i * 2", "i64[4]"),
+            "dl.full 2 : i64 -> tensor<4xi64>\n"
+            "dl.mul %arg2, %0 : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>\n");
+  EXPECT_EQ(body("y = 0.5 - _h", "f16[4]"),
+            "dl.full 5.000000e-01 : f32 -> tensor<4xf16>\n"
+            "dl.sub %0, %arg3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = _i + 0.5", "f32[4]"),
+            "dl.cast %arg2 {dtype = f32} : (tensor<4xi64>) -> tensor<4xf32>\n"
+            "dl.full 5.000000e-01 : f32 -> tensor<4xf32>\n"
+            "dl.add %0, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n");
+  EXPECT_EQ(body("y = _i + _h", "f16[4]"),
+            "dl.cast %arg2 {dtype = f16} : (tensor<4xi64>) -> tensor<4xf16>\n"
+            "dl.add %0, %arg3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = _b + _i", "i64[4]"),
+            "dl.cast %arg4 {dtype = i64} : (tensor<4xi1>) -> tensor<4xi64>\n"
+            "dl.add %0, %arg2 : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>\n");
+  EXPECT_EQ(body("y = _i / _i", "f32[4]"),
+            "dl.cast %arg2 {dtype = f32} : (tensor<4xi64>) -> tensor<4xf32>\n"
+            "dl.cast %arg2 {dtype = f32} : (tensor<4xi64>) -> tensor<4xf32>\n"
+            "dl.div %0, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n");
+  EXPECT_EQ(body("y = exp(_i)", "f32[4]"),
+            "dl.cast %arg2 {dtype = f32} : (tensor<4xi64>) -> tensor<4xf32>\n"
+            "dl.exp %0 : (tensor<4xf32>) -> tensor<4xf32>\n");
+  // A tensor without dims does not widen one with dims.
+  EXPECT_EQ(body("y = _h + sum(cast(_h, f32))", "f16[4]"),
+            "dl.cast %arg3 {dtype = f32} : (tensor<4xf16>) -> tensor<4xf32>\n"
+            "dl.sum %0 : (tensor<4xf32>) -> tensor<f32>\n"
+            "dl.cast %1 {dtype = f16} : (tensor<f32>) -> tensor<f16>\n"
+            "dl.broadcast %2 : (tensor<f16>) -> tensor<4xf16>\n"
+            "dl.add %arg3, %3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(
+      body("y = _z[:, None] * _z", "f32[N,N]"), // N x 1 with N
+      "dl.reshape %arg1 {shape = affine_map<()[s0] -> (s0, 1)>} : (tensor<?xf32, #dl.t<[s0]>>) -> "
+      "tensor<?x1xf32, #dl.t<[s0, 1]>>\n"
+      "dl.broadcast %0 : (tensor<?x1xf32, #dl.t<[s0, 1]>>) -> tensor<?x?xf32, #dl.t<[s0, s0]>>\n"
+      "dl.broadcast %arg1 : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<?x?xf32, #dl.t<[s0, s0]>>\n"
+      "dl.mul %1, %2 : (tensor<?x?xf32, #dl.t<[s0, s0]>>, tensor<?x?xf32, #dl.t<[s0, s0]>>) -> "
+      "tensor<?x?xf32, #dl.t<[s0, s0]>>\n");
+  EXPECT_EQ(body("y = -_i", "i64[4]"), "dl.neg %arg2 : (tensor<4xi64>) -> tensor<4xi64>\n");
+}
+
+TEST_F(Frontend, refusesWhatCannotCombine) {
+  EXPECT_EQ(body("y = x + _z", "f32[N]"),
+            "5:7: error: cannot broadcast f32[N,3,8,8] with f32[N] in 'add': dims 8 and N differ; "
+            "expected equal dims, or 1\n");
+  EXPECT_EQ(body("y = cast(_i, i8) + 300", "i8[4]"),
+            "5:18: error: the number 300 does not fit in the dtype of i8[4]; cast the tensor to a "
+            "wider one\n");
+  EXPECT_EQ(body("y = _z + N", "f32[N]"),
+            "5:8: error: a tensor combines with tensors and numbers, got the dim N\n");
+  EXPECT_EQ(body("y = _z + \"a\"", "f32[N]"),
+            "5:8: error: operator '+' takes tensors and numbers, got the string 'a'\n");
+  EXPECT_EQ(body("y = _h + 7 / 2", "f16[4]"),
+            "5:12: error: 7 / 2 is not an integer; write 7.0 / 2 where a fraction is meant\n");
+  EXPECT_EQ(body("y = _h + 9223372036854775807 * 2", "f16[4]"),
+            "5:30: error: the result of 9223372036854775807 * 2 does not fit in 64 bits\n");
+  EXPECT_EQ(body("y = relu(1)", "f32[]"), "5:5: error: 'relu' needs a tensor, got numbers alone\n");
+  EXPECT_EQ(body("y = matmul(x, 1)", "f32[]"),
+            "5:5: error: 'matmul' needs tensors, got the integer 1\n");
+}
+
+TEST_F(Frontend, slicesAndIndices) {
+  EXPECT_EQ(body("y = x[:, :, ::2, 1:-1]", "f32[N,3,4,6]"),
+            "dl.slice %arg0 {dim = 2 : i64, step = 2 : i64} : (tensor<?x3x8x8xf32, #dl.t<[s0, 3, "
+            "8, 8]>>) -> "
+            "tensor<?x3x4x8xf32, #dl.t<[s0, 3, 4, 8]>>\n"
+            "dl.slice %0 {dim = 3 : i64, end = -1 : i64, start = 1 : i64} : (tensor<?x3x4x8xf32, "
+            "#dl.t<[s0, 3, 4, 8]>>) -> "
+            "tensor<?x3x4x6xf32, #dl.t<[s0, 3, 4, 6]>>\n");
+  EXPECT_EQ(body("y = _i[-1]", "i64[]"),
+            "dl.slice %arg2 {start = -1 : i64} : (tensor<4xi64>) -> tensor<1xi64>\n"
+            "dl.reshape %0 {shape = affine_map<() -> ()>} : (tensor<1xi64>) -> tensor<i64>\n");
+  EXPECT_EQ(body("y = _i[4]", "i64[]"), "5:8: error: index 4 lies outside a dim of 4\n");
+  EXPECT_EQ(body("y = _z[2]", "f32[]"),
+            "5:8: error: index 2 lies outside a dim of N, which may be 2\n");
+  EXPECT_EQ(
+      body("y = _z[:3]", "f32[3]"),
+      "5:9: error: the bound 3 may lie beyond a dim N of 2; raise the smallest value of the dim\n");
+  EXPECT_EQ(body("y = _z[0, 0]", "f32[]"),
+            "5:11: error: too many indices for f32[N]; expected at most 1\n");
+  EXPECT_EQ(body("y = _z[1.5]", "f32[]"),
+            "5:8: error: an index is the number 1.5; expected an integer, a slice or None\n");
+  EXPECT_EQ(body("y = _z[x:]", "f32[]"),
+            "5:8: error: the start of a slice is a tensor f32[N,3,8,8]; expected an integer\n");
+  EXPECT_EQ(body("y = _i[::-1]", "i64[4]"),
+            "5:8: error: 'dl.slice' has step -1; expected 1 or more\n");
+  EXPECT_EQ(body("y = N[0]", "i64[4]"), "5:6: error: only tensors can be indexed, got the dim N\n");
+}
+
+TEST_F(Frontend, argumentErrors) {
+  EXPECT_EQ(body("y = softmax(x)", "f32[N]"),
+            "5:5: error: 'softmax' needs its argument 'dim', an integer\n");
+  EXPECT_EQ(body("y = softmax(x, dmi=1)", "f32[N]"),
+            "5:16: error: 'softmax' has no argument 'dmi'; did you mean 'dim'?\n");
+  EXPECT_EQ(body("y = softmax(x, temperature=1)", "f32[N]"),
+            "5:16: error: 'softmax' has no argument 'temperature'; it takes x, dim\n");
+  EXPECT_EQ(body("y = softmax(x, 1, dim=1)", "f32[N]"),
+            "5:19: error: 'softmax' gets its argument 'dim' twice\n");
+  EXPECT_EQ(body("y = softmax(x, 1, 2)", "f32[N]"),
+            "5:19: error: 'softmax' takes 2 arguments, got more: the integer 2\n");
+  EXPECT_EQ(body("y = softmax(x, 1.5)", "f32[N]"),
+            "5:16: error: argument 'dim' of 'softmax' is the number 1.5; expected an integer\n");
+  EXPECT_EQ(body("y = max_pool2d(x, (1, 2, 3))", "f32[N]"),
+            "5:19: error: argument 'kernel_size' of 'max_pool2d' is a list of 3; expected an "
+            "integer or a list of 2\n");
+  EXPECT_EQ(body("y = max_pool2d(x, 2, ceil_mode=1)", "f32[N]"),
+            "5:22: error: argument 'ceil_mode' of 'max_pool2d' is the integer 1; expected true or "
+            "false\n");
+  EXPECT_EQ(body("y = cat(1)", "f32[N]"),
+            "5:9: error: argument 'tensors' of 'cat' is a list of 1; expected a list of tensors\n");
+  EXPECT_EQ(
+      body("y = cast(x, 3)", "f32[N]"),
+      "5:13: error: argument 'dtype' of 'cast' is the integer 3; expected a dtype such as f32\n");
+  EXPECT_EQ(body("y = reshape(x, (1.5,))", "f32[N]"),
+            "5:16: error: argument 'shape' of 'reshape' is a list of 1; expected a list of dims\n");
+  EXPECT_EQ(body("y = dropout(x, p=\"a\")", "f32[N]"),
+            "5:16: error: argument 'p' of 'dropout' is the string 'a'; expected a number\n");
+  EXPECT_EQ(body("y = gelu(x, 1)", "f32[N]"),
+            "5:13: error: argument 'approximate' of 'gelu' is the integer 1; expected a string\n");
+}
+
+TEST_F(Frontend, nameErrors) {
+  EXPECT_EQ(body("xx = relu(x)\ny = rellu(xy)", "f32[N,3,8,8]"),
+            "6:11: error: unknown value 'xy'; did you mean 'x'?\n6:5: error: unknown function or "
+            "layer 'rellu'; did you mean 'relu'?\n");
+  EXPECT_EQ(body("y = Conv2d(1, 2, 3)", "f32[N]"),
+            "5:5: error: 'Conv2d' is a kind of layer; declare one above 'forward', as in 'name: "
+            "Conv2d(...)', and call it by its name\n");
+  EXPECT_EQ(body("N = x\ny = x", "f32[N,3,8,8]"),
+            "5:1: error: cannot assign to 'N', which is a dim, a constant or a dtype; choose "
+            "another name\n2:5: note: declared here\n");
+  EXPECT_EQ(body("a.b = x\ny = x", "f32[N,3,8,8]"),
+            "5:1: error: a value has a name without dots, got 'a.b'\n");
+  EXPECT_EQ(body("a, b = x\ny = relu(a)", "f32[N,3,8,8]"),
+            "5:1: error: 2 names for a tensor f32[N,3,8,8]; expected one name for each result\n");
+  EXPECT_EQ(body("a, b = (x, _i)\ny = a; _c = b", "f32[N,3,8,8]"), "");
+}
+
+TEST_F(Frontend, outputErrorsAndWarnings) {
+  EXPECT_EQ(body("y = x", "f32[N,3,8,9]"),
+            "5:1: error: output 'y' is f32[N,3,8,8], declared as f32[N,3,8,9]; change one of "
+            "them\n4:79: note: declared here\n");
+  EXPECT_EQ(body("y = x", "f16[N,3,8,8]"),
+            "5:1: error: output 'y' is f32[N,3,8,8], declared as f16[N,3,8,8]; change one of "
+            "them\n4:79: note: declared here\n");
+  EXPECT_EQ(body("yy = x", "f32[N]"),
+            "4:79: error: output 'y' is never assigned; did you mean 'yy'?\n");
+  EXPECT_EQ(body("y = 3", "f32[N]"),
+            "5:1: error: output 'y' is the integer 3; expected a tensor\n");
+  EXPECT_EQ(body("a = relu(x)\na = x\nb = a\ny = x", "f32[N,3,8,8]"),
+            "5:1: warning: 'a' is never used\n7:1: warning: 'b' is never used\n"
+            "dl.relu %arg0 : (tensor<?x3x8x8xf32, #dl.t<[s0, 3, 8, 8]>>) -> tensor<?x3x8x8xf32, "
+            "#dl.t<[s0, 3, 8, 8]>>\n");
+}
+
+TEST_F(Frontend, allErrorsInOneRun) {
+  // Syntax, declarations, calls and outputs; none follows from another.
+  EXPECT_EQ(
+      import(
+          "dl 1\ndim N = 1..4\nmodel M {\n  a: Conv2d(1, 2\n  b: Linaer(3)\n  c: ReLU()\n"
+          "  forward(x: f32[N,4]) -> (y: f32[N,4], z: f32[N]) {\n    t = b(a(x))\n    u = relu(,)\n"
+          "    y = foo(t + u + q)\n    z = c(x)\n  }\n}\n",
+          {"", true}),
+      "4:17: error: expected ',' or ')' in the arguments of 'Conv2d', got the end of the "
+      "line\n4:12: note: to match this (\n"
+      "9:14: error: expected an expression, got ','\n"
+      "5:6: error: unknown layer 'Linaer'; did you mean 'Linear'?\n"
+      "10:21: error: unknown value 'q'\n"
+      "10:9: error: unknown function or layer 'foo'\n"
+      "11:5: error: output 'z' is f32[N,4], declared as f32[N]; change one of them\n7:41: note: "
+      "declared here\n");
+}
+
+TEST_F(Frontend, declarationErrors) {
+  auto check = [&](StringRef source) { return import(("dl 1\n" + source).str(), {"", true}); };
+  EXPECT_EQ(check("dim N"), "1:1: error: the file has no model; add 'model Name { ... }'\n");
+  EXPECT_EQ(check("model M {}"), "2:7: error: model 'M' has no 'forward'; add 'forward(x: "
+                                 "f32[...]) -> (y: f32[...]) { ... }'\n");
+  StringRef rest = "model M {\nforward(x: f32[2]) -> (y: f32[2]) { y = x }\n}\n";
+  EXPECT_EQ(check(("dim N = 4..2\ndim f32\ndim K = 1.5..2\ndim K\n" + rest).str()),
+            "2:9: error: dim 'N' has the range 4..2; expected 0 <= min <= max <= 2147483647\n"
+            "3:5: error: 'f32' is a dtype; choose another name\n"
+            "4:9: error: a bound of dim 'K' is the number 1.5; expected an integer\n"
+            "5:5: error: dim 'K' has been declared before; choose another name\n4:5: note: the "
+            "first declaration\n");
+  EXPECT_EQ(check(("const A = B\nconst C = f(1)\nconst D = C[0]\n" + rest).str()),
+            "2:11: error: unknown constant or dim 'B'\n"
+            "3:11: error: nothing can be called here: expected a value known at compile time\n"
+            "4:12: error: nothing can be indexed here: expected a value known at compile time\n");
+  EXPECT_EQ(
+      check((rest + rest + "weights \"a\"\nweights \"b\"").str()),
+      "5:7: error: a second model, 'M'; expected one in a file\n2:7: note: the first one\n"
+      "9:1: error: a second 'weights' clause; expected one in a file\n8:1: note: the first one\n");
+  std::string dims;
+  for (int i = 0; i < 65; ++i)
+    dims += "dim D" + std::to_string(i) + "\n";
+  EXPECT_EQ(check(dims + rest.str()),
+            "66:5: error: more than 64 dims; write numbers for some of them\n");
+}
+
+TEST_F(Frontend, signatureErrors) {
+  auto check = [&](StringRef ports) {
+    return import(("dl 1\ndim N = 1..4\nmodel M {\nforward" + ports + " { y = x }\n}\n").str(),
+                  {"", true});
+  };
+  EXPECT_EQ(check("(x: float32[2]) -> (y: f32[2])"),
+            "4:12: error: unknown dtype 'float32'; expected f64, f32, f16, bf16, i64, i32, i16, "
+            "i8, u8, bool\n");
+  EXPECT_EQ(check("(x: f32[Q]) -> (y: f32[2])"), "4:16: error: unknown constant or dim 'Q'\n");
+  EXPECT_EQ(check("(x: f32[-1]) -> (y: f32[2])"),
+            "4:16: error: a dim of 'x', -1, may be -1; expected 0 or more\n");
+  EXPECT_EQ(check("(x: f32[N-2]) -> (y: f32[2])"),
+            "4:17: error: a dim of 'x', N - 2, may be -1; expected 0 or more\n");
+  EXPECT_EQ(check("(x: f32[1.5]) -> (y: f32[2])"),
+            "4:16: error: a dim of 'x' is the number 1.5; expected an integer or a declared dim\n");
+  EXPECT_EQ(check("(x: f32[4294967296,4294967296]) -> (y: f32[2])"),
+            "4:12: error: a tensor f32[4294967296,4294967296] may have more than 2^56 elements; "
+            "make its dims, or their ranges, smaller\n");
+  EXPECT_EQ(check("(x: f32[1,1,1,1,1,1,1,1,1]) -> (y: f32[2])"),
+            "4:12: error: 'x' has 9 dims; the limit is 8\n");
+  EXPECT_EQ(check("(x: f32[2], x: f32[2]) -> (y: f32[2])"),
+            "4:20: error: two inputs have the name 'x'; names must differ\n");
+  EXPECT_EQ(check("(x: f32[2], N: f32[2]) -> (y: f32[2])"),
+            "4:20: error: 'N' is a dim or a constant already; choose another name\n2:5: note: "
+            "declared here\n"
+            "4:20: error: cannot assign to 'N', which is a dim, a constant or a dtype; choose "
+            "another name\n2:5: note: declared here\n");
+  EXPECT_EQ(check("(x: f32[2]) -> ()"),
+            "4:1: error: 'forward' has no output; expected at least one\n");
+}
+
+TEST_F(Frontend, layerErrors) {
+  auto check = [&](StringRef layer, StringRef call = "a(x)") {
+    return import(("dl 1\nmodel M {\n" + layer +
+                   "\nforward(x: f32[2,4,8,8]) -> (y: f32[2]) {\ny = " + call + "\n}\n}\n")
+                      .str(),
+                  {"", true});
+  };
+  EXPECT_EQ(check("a: Conv2d(4, 2)"),
+            "3:4: error: 'Conv2d' needs its argument 'kernel_size', an integer or a list of 2\n");
+  EXPECT_EQ(check("a: Foo(4)"), "3:4: error: unknown layer 'Foo'; known are Conv2d, Linear, "
+                                "BatchNorm1d, BatchNorm2d, MaxPool2d, AvgPool2d, Flatten, Dropout, "
+                                "Dropout2d, ReLU, GELU, Sigmoid, Tanh, Softmax, LogSoftmax\n");
+  EXPECT_EQ(check("a: Conv2d(4, 2, 3, strid=2)"),
+            "3:20: error: 'Conv2d' has no argument 'strid'; did you mean 'stride'?\n");
+  EXPECT_EQ(check("a: Conv2d(4, 0, 3)"), "3:14: error: out_channels is 0; expected at least 1\n");
+  EXPECT_EQ(check("a: Conv2d(4, 2, 3, groups=0)"),
+            "3:27: error: groups is 0; expected at least 1\n");
+  EXPECT_EQ(
+      check("a: Conv2d(4, 2, 3, padding_mode=\"reflect\")").substr(0, 88),
+      "3:33: error: 'Conv2d' is supported with padding_mode='zeros' alone, got the string 'refl");
+  EXPECT_EQ(check("a: BatchNorm2d(4, track_running_stats=false)").substr(0, 78),
+            "3:39: error: 'BatchNorm2d' is supported with track_running_stats=True alone, g");
+  EXPECT_EQ(check("a: Conv2d(5, 2, 3)"), "5:5: error: 'dl.conv2d' has 4 input channels; its weight "
+                                         "f32[2,5,3,3] with groups = 1 takes 5\n");
+  EXPECT_EQ(check("a: ReLU()\na: GELU()", "x"),
+            "4:1: error: layer 'a' has been declared before; choose another name\n3:1: note: the "
+            "first declaration\n"
+            "6:1: error: output 'y' is f32[2,4,8,8], declared as f32[2]; change one of them\n5:30: "
+            "note: declared here\n");
+  EXPECT_EQ(check("a: ReLU()", "a(x, x)"),
+            "5:5: error: layer 'a' takes one tensor, got 2 arguments\n3:1: note: declared here\n");
+  EXPECT_EQ(check("a: ReLU()", "a"),
+            "5:5: error: 'a' is a layer, not a value; call it, as in a(x)\n");
+  EXPECT_EQ(check("conv1: ReLU()", "conv_1(x)"),
+            "5:5: error: unknown function or layer 'conv_1'; did you mean 'conv1'?\n");
+}
+
+TEST_F(Frontend, samePaddingIsAsymmetricForEvenWindows) {
+  auto check = [&](StringRef layer) {
+    std::string text =
+        import(("dl 1\nmodel M {\na: " + layer +
+                "\nforward(x: f32[2,4,8,8]) -> (y: f32[2,2,8,8]) {\ny = a(x)\n}\n}\n")
+                   .str(),
+               {"", true});
+    size_t at = text.find("padding = ");
+    return at == std::string::npos ? text : text.substr(at, text.find('>', at) + 1 - at);
+  };
+  EXPECT_EQ(check("Conv2d(4, 2, 3, padding=\"same\")"), "padding = array<i64: 1, 1>");
+  EXPECT_EQ(check("Conv2d(4, 2, (2, 5), padding='same', dilation=2)"),
+            "padding = array<i64: 1, 4>");
+  EXPECT_EQ(check("Conv2d(4, 2, 4, padding='same')"), "padding = array<i64: 1, 1, 2, 2>");
+  EXPECT_NE(check("Conv2d(4, 2, 1, padding='valid')").find("-> tensor<2x2x8x8xf32>"),
+            std::string::npos);
+  EXPECT_EQ(check("Conv2d(4, 2, 3, stride=2, padding='same')"),
+            "5:5: error: padding=\"same\" needs stride 1, got 2; write the padding in numbers\n");
+}
+
+//===- Weights ------------------------------------------------------------------------------------===//
+
+static const char *kLinear =
+    "dl 1\nmodel M {\nfc: Linear(4, 2)\nforward(x: f32[3,4]) -> (y: f32[3,2]) {\ny = fc(x)\n}\n}\n"
+    "weights \"w.safetensors\"\n";
+
+TEST_F(Frontend, bindsWeights) {
+  writeWeights("w.safetensors", {{"fc.bias", {2}}, {"fc.weight", {2, 4}}});
+  std::string text = import(kLinear);
+  EXPECT_NE(text.find("dl.weight \"fc.weight\""), std::string::npos) << text;
+  EXPECT_NE(text.find("module @M"), std::string::npos);
+  EXPECT_NE(text.find("func.func @forward(%arg0: tensor<3x4xf32> {dl.name = \"x\"}) -> "
+                      "(tensor<3x2xf32> {dl.name = \"y\"})"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("/w.safetensors\""), std::string::npos);
+  EXPECT_NE(text.find("hash = \""), std::string::npos);
+}
+
+TEST_F(Frontend, reportsEveryWrongWeight) {
+  writeWeights("w.safetensors", {{"fc.bais", {2}}, {"fc.weight", {4, 2}}, {"head.weight", {1}}});
+  EXPECT_EQ(import(kLinear),
+            "3:1: error: weight 'fc.weight' is f32[4,2] in 'w.safetensors'; the layer needs [2,4]\n"
+            "3:1: error: weight 'fc.bias' [2] is not in 'w.safetensors'; did you mean 'fc.bais'?\n"
+            "8:1: error: 'w.safetensors' holds 'fc.bais' f32[2], which no layer owns; did you mean "
+            "'fc.bias'?\n"
+            "8:1: error: 'w.safetensors' holds 'head.weight' f32[1], which no layer owns\n");
+  writeWeights("w.safetensors", {{"fc.bias", {2}}, {"fc.weight", {2, 4}}}, "I32");
+  EXPECT_EQ(import(kLinear), "3:1: error: weight 'fc.weight' has the dtype i32 in 'w.safetensors'; "
+                             "expected f64, f32, f16 or bf16\n"
+                             "3:1: error: weight 'fc.bias' has the dtype i32 in 'w.safetensors'; "
+                             "expected f64, f32, f16 or bf16\n");
+  writeWeights("w.safetensors", {{"fc.bias", {2}}, {"fc.weight", {2, 4}}}, "F16");
+  EXPECT_EQ(import(kLinear).substr(0, 30), "5:5: error: 'dl.linear' needs ");
+}
+
+TEST_F(Frontend, batchNormKeepsItsTrainingState) {
+  writeWeights("w.safetensors", {{"bn.weight", {4}},
+                                 {"bn.bias", {4}},
+                                 {"bn.running_mean", {4}},
+                                 {"bn.running_var", {4}},
+                                 {"bn.num_batches_tracked", {}}});
+  std::string source = "dl 1\nmodel M {\nbn: BatchNorm1d(4, eps=0.5)\nforward(x: f32[3,4]) -> (y: "
+                       "f32[3,4]) {\ny = bn(x)\n}\n}\n"
+                       "weights \"w.safetensors\"\n";
+  std::string text = import(source);
+  EXPECT_NE(text.find("dl.batch_norm %arg0, %0, %1, %2, %3 {eps = 5.000000e-01 : f64}"),
+            std::string::npos)
+      << text;
+  size_t mean = text.find("%0 = dl.weight \"bn.running_mean\""),
+         var = text.find("%1 = dl.weight \"bn.running_var\"");
+  EXPECT_TRUE(mean != std::string::npos && var != std::string::npos) << text;
+}
+
+TEST_F(Frontend, weightFilesThatCannotBeUsed) {
+  auto clause = [&](StringRef name) {
+    StringRef model = kLinear;
+    return import((model.take_front(model.find("weights")) + "weights \"" + name + "\"").str());
+  };
+  EXPECT_EQ(clause("w.safetensors"),
+            "8:1: error: cannot read 'w.safetensors': No such file or directory\n");
+  for (StringRef escape : {"../w.safetensors", "a/../../w", "/etc/passwd", ""})
+    EXPECT_EQ(clause(escape),
+              ("8:1: error: 'weights' names a file in the folder of the model, got '" + escape +
+               "'; use --weights for one elsewhere\n")
+                  .str());
+  ASSERT_FALSE(llvm::sys::fs::create_link("/etc/passwd", path("link.safetensors")));
+  EXPECT_EQ(clause("link.safetensors"),
+            "8:1: error: 'link.safetensors' is a link out of the folder of the model; use "
+            "--weights for a file elsewhere\n");
+  write("bad.safetensors", "hello");
+  EXPECT_EQ(clause("bad.safetensors"), "8:1: error: 'bad.safetensors' has 5 bytes; a safetensors "
+                                       "file begins with the 8 bytes of its header size\n");
+  EXPECT_EQ(import(StringRef(kLinear).split("weights").first),
+            "3:1: error: layer 'fc' has weights, but the file names none; add 'weights "
+            "\"model.safetensors\"' or use --weights\n");
+}
+
+TEST_F(Frontend, filesThatCannotBeRead) {
+  mlir::MLIRContext context;
+  frontend::Listener listener(context);
+  EXPECT_FALSE(importFile("/nonexistent.dl", {}, context));
+  EXPECT_FALSE(importFile("/", {}, context));
+  EXPECT_EQ(listener.text, "error: cannot read '/nonexistent.dl': No such file or directory\n"
+                           "error: cannot read '/': it is a directory; expected a file\n");
+}
+
+} // namespace
