@@ -1,0 +1,233 @@
+//===- CpuKernel.cpp - The function of one CPU kernel while it is filled ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cpu/CpuKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+static MemRefType flatBuffer(Type element) { return MemRefType::get({ShapedType::kDynamic}, element); }
+
+CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> symbolRanges, ModuleOp module)
+    : isa(isa), math(kernel.getContext(), symbolRanges),
+      emitter(kernel, math, [this](OpBuilder &at, Location, unsigned input, AffineExpr offset) {
+        // Bodies that branch build inside the branch.
+        OpBuilder::InsertPoint here = builder.saveInsertionPoint();
+        builder.restoreInsertionPoint(at.saveInsertionPoint());
+        Value loaded = load(input, offset);
+        at.restoreInsertionPoint(builder.saveInsertionPoint());
+        builder.restoreInsertionPoint(here);
+        return loaded;
+      }),
+      builder(kernel.getContext()), loc(kernel.getLoc()) {
+  symbols = emitter.usedSymbols();
+  SmallVector<Type> types;
+  auto addBuffer = [&](Type tensor) {
+    types.push_back(flatBuffer(storageType(cast<RankedTensorType>(tensor).getElementType())));
+  };
+  for (Type type : kernel.getBodyBlock().getArgumentTypes())
+    addBuffer(type);
+  addBuffer(emitter.getResultType());
+  size_t numBuffers = types.size();
+  types.append(symbols.size() + 2, builder.getIndexType());
+  types.push_back(flatBuffer(builder.getI8Type()));
+
+  builder.setInsertionPointToEnd(module.getBody());
+  auto function =
+      func::FuncOp::create(builder, loc, kernel.getSymName(), FunctionType::get(builder.getContext(), types, {}));
+  Block *entry = function.addEntryBlock();
+  for (size_t i = 0; i < numBuffers; ++i)
+    buffers.push_back(entry->getArgument(i));
+  for (auto [i, symbol] : llvm::enumerate(symbols))
+    math.bindSymbol(symbol, entry->getArgument(numBuffers + i));
+  begin = entry->getArgument(types.size() - 3);
+  end = entry->getArgument(types.size() - 2);
+  builder.setInsertionPointToStart(entry);
+}
+
+void CpuKernel::finish() { func::ReturnOp::create(builder, loc); }
+
+AffineMap CpuKernel::passedDims() const {
+  SmallVector<AffineExpr> passed;
+  for (unsigned symbol : symbols)
+    passed.push_back(getAffineSymbolExpr(symbol, builder.getContext()));
+  return dl::dimsMap(passed, builder.getContext());
+}
+
+//===- Index arithmetic -----------------------------------------------------------------------------===//
+
+Value CpuKernel::index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+Value CpuKernel::add(Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
+Value CpuKernel::mul(Value a, Value b) { return builder.createOrFold<arith::MulIOp>(loc, a, b); }
+Value CpuKernel::divide(Value a, Value b) { return builder.createOrFold<arith::DivUIOp>(loc, a, b); }
+Value CpuKernel::remainder(Value a, Value b) { return builder.createOrFold<arith::RemUIOp>(loc, a, b); }
+Value CpuKernel::smaller(Value a, Value b) { return builder.createOrFold<arith::MinSIOp>(loc, a, b); }
+Value CpuKernel::less(Value a, Value b) {
+  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, a, b);
+}
+Value CpuKernel::splat(Value scalar, int64_t lanes) {
+  return vector::BroadcastOp::create(builder, loc, VectorType::get({lanes}, scalar.getType()), scalar);
+}
+
+void CpuKernel::delinearize(Value linear, ArrayRef<AffineExpr> variables, ArrayRef<AffineExpr> extents) {
+  for (size_t i = variables.size(); i-- > 0;) {
+    if (i == 0) {
+      math.bindLoop(variables[i], linear);
+      return;
+    }
+    Value extent = value(extents[i]);
+    math.bindLoop(variables[i], remainder(linear, extent));
+    linear = divide(linear, extent);
+  }
+}
+
+Value CpuKernel::laneMask(Value count, int64_t lanes) {
+  SmallVector<int32_t> numbers;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    numbers.push_back(lane);
+  Value steps = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(
+      VectorType::get({lanes}, builder.getI32Type()), ArrayRef<int32_t>(numbers)));
+  // Large counts must not wrap.
+  Value bounded = smaller(count, index(lanes));
+  Value narrow = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), bounded);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, steps, splat(narrow, lanes));
+}
+
+//===- Control --------------------------------------------------------------------------------------===//
+
+void CpuKernel::forEach(Value from, Value to, int64_t step, Body body) {
+  auto loop = scf::ForOp::create(builder, loc, from, to, index(step));
+  OpBuilder::InsertionGuard restore(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+SmallVector<Value> CpuKernel::fold(Value from, Value to, int64_t step, ValueRange init, Fold body) {
+  auto loop = scf::ForOp::create(builder, loc, from, to, index(step), init);
+  OpBuilder::InsertionGuard restore(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, loc, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+SmallVector<Value> CpuKernel::branch(Value condition, TypeRange types, Branch then, Branch otherwise) {
+  auto op = scf::IfOp::create(builder, loc, types, condition, /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard restore(builder);
+  builder.setInsertionPointToStart(op.thenBlock());
+  scf::YieldOp::create(builder, loc, then());
+  builder.setInsertionPointToStart(op.elseBlock());
+  scf::YieldOp::create(builder, loc, otherwise());
+  return SmallVector<Value>(op.getResults());
+}
+
+void CpuKernel::when(Value condition, llvm::function_ref<void()> then) {
+  auto op = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard restore(builder);
+  builder.setInsertionPointToStart(op.thenBlock());
+  then();
+}
+
+void CpuKernel::forVector(AffineExpr variable, Value from, Value to, llvm::function_ref<void()> body) {
+  Value count = builder.createOrFold<arith::SubIOp>(loc, to, from);
+  Value whole = add(from, mul(divide(count, index(lanes())), index(lanes())));
+  vector = VectorLoop{variable, lanes(), {}};
+  forEach(from, whole, lanes(), [&](Value i) {
+    math.bindLoop(variable, i);
+    body();
+  });
+  vector.reset();
+  forEach(whole, to, 1, [&](Value i) {
+    math.bindLoop(variable, i);
+    body();
+  });
+}
+
+//===- Memory ---------------------------------------------------------------------------------------===//
+
+bool isVectorAccess(const IndexMath &math, AffineExpr offset, AffineExpr variable) {
+  return math.strideAlong(offset, variable) != Stride::other;
+}
+
+Value CpuKernel::load(unsigned input, AffineExpr offset) {
+  if (rewriteOffset)
+    offset = rewriteOffset(offset);
+  Value buffer = buffers[input];
+  if (vector && math.strideAlong(offset, vector->variable) != Stride::uniform)
+    return loadVector(buffer, offset);
+  Value at = value(offset);
+  if (guard)
+    at = arith::SelectOp::create(builder, loc, guard, at, index(0));
+  return memref::LoadOp::create(builder, loc, buffer, at);
+}
+
+Value CpuKernel::loadVector(Value buffer, AffineExpr offset) {
+  assert(!guard && "guarded reads are scalar");
+  if (math.strideAlong(offset, vector->variable) == Stride::other)
+    return gather(buffer, offset);
+  auto type = VectorType::get({vector->lanes}, cast<MemRefType>(buffer.getType()).getElementType());
+  Value at = value(offset);
+  if (!vector->mask)
+    return vector::LoadOp::create(builder, loc, type, buffer, at);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(builder, loc, type, buffer, at, vector->mask, zero);
+}
+
+Value CpuKernel::gather(Value buffer, AffineExpr offset) {
+  auto type = VectorType::get({vector->lanes}, cast<MemRefType>(buffer.getType()).getElementType());
+  Value result = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  Value first = value(offset);
+  for (int64_t lane = 0; lane < vector->lanes; ++lane) {
+    llvm::DenseMap<AffineExpr, AffineExpr> moved = {{vector->variable, vector->variable + lane}};
+    Value at = lane == 0 ? first : value(math.simplify(offset.replace(moved)));
+    // Lanes out of use read what the first one reads.
+    if (vector->mask && lane > 0) {
+      Value used = vector::ExtractOp::create(builder, loc, vector->mask, lane);
+      at = arith::SelectOp::create(builder, loc, used, at, first);
+    }
+    Value element = memref::LoadOp::create(builder, loc, buffer, at);
+    result = vector::InsertOp::create(builder, loc, element, result, lane);
+  }
+  return result;
+}
+
+void CpuKernel::store(Value value, AffineExpr offset) {
+  if (rewriteOffset)
+    offset = rewriteOffset(offset);
+  Value buffer = buffers.back();
+  Value stored = toStorage(builder, loc, value, emitter.getResultType().getElementType());
+  if (!vector) {
+    memref::StoreOp::create(builder, loc, stored, buffer, this->value(offset));
+    return;
+  }
+  if (!llvm::isa<VectorType>(stored.getType()))
+    stored = splat(stored, vector->lanes);
+  if (math.strideAlong(offset, vector->variable) == Stride::unit) {
+    Value at = this->value(offset);
+    if (vector->mask)
+      vector::MaskedStoreOp::create(builder, loc, buffer, at, vector->mask, stored);
+    else
+      vector::StoreOp::create(builder, loc, stored, buffer, at);
+    return;
+  }
+  for (int64_t lane = 0; lane < vector->lanes; ++lane) {
+    llvm::DenseMap<AffineExpr, AffineExpr> moved = {{vector->variable, vector->variable + lane}};
+    auto storeLane = [&] {
+      Value element = vector::ExtractOp::create(builder, loc, stored, lane);
+      memref::StoreOp::create(builder, loc, element, buffer, this->value(math.simplify(offset.replace(moved))));
+    };
+    if (vector->mask)
+      when(vector::ExtractOp::create(builder, loc, vector->mask, lane), storeLane);
+    else
+      storeLane();
+  }
+}
+
+} // namespace dlc::codegen

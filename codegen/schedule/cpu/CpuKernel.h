@@ -1,0 +1,119 @@
+//===- CpuKernel.h - The function of one CPU kernel while it is filled ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What all CPU schedules share: the signature over flat buffers, loops, and how elements come from and go to memory,
+// one at a time or as a vector along one loop variable.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CPU_CPUKERNEL_H
+#define DLC_CODEGEN_SCHEDULE_CPU_CPUKERNEL_H
+
+#include "codegen/cpu/CpuCode.h"
+#include "codegen/schedule/BodyEmitter.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace dlc::codegen {
+
+/// A loop variable along which values are vectors.
+struct VectorLoop {
+  mlir::AffineExpr variable; // bound to the index of the first lane
+  int64_t lanes;
+  mlir::Value mask; // lanes in use; null: all
+};
+
+class CpuKernel {
+public:
+  /// Starts a function named as `kernel` at the end of `module`. Its arguments: the kernel's inputs and its result as
+  /// memref<?xT>, the used symbols, begin and end of the tile range, scratch memory.
+  CpuKernel(dlx::KernelOp kernel, IsaVariant isa, llvm::ArrayRef<dl::Range> symbols, mlir::ModuleOp module);
+
+  IsaVariant isa;
+  IndexMath math;
+  BodyEmitter emitter;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mlir::Value begin, end; // of the tile range
+
+  /// Values are vectors along this while it is set.
+  std::optional<VectorLoop> vector;
+  /// While set, scalar loads read offset 0 where it is false: the value is not used there, the address may not exist.
+  mlir::Value guard;
+  /// While set, applied to every offset before it is used.
+  std::function<mlir::AffineExpr(mlir::AffineExpr)> rewriteOffset;
+
+  /// Elements of 32 bits in a vector register.
+  int64_t lanes() const { return isa == IsaVariant::avx2 ? 8 : 16; }
+  /// The symbols passed behind the buffers, for dlx.kernel's `dims`.
+  mlir::AffineMap passedDims() const;
+
+  mlir::Value index(int64_t value);
+  mlir::Value value(mlir::AffineExpr expr) { return math.materialize(builder, loc, expr); }
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value divide(mlir::Value a, mlir::Value b);    // of numbers >= 0
+  mlir::Value remainder(mlir::Value a, mlir::Value b); // of numbers >= 0
+  mlir::Value smaller(mlir::Value a, mlir::Value b);
+  mlir::Value less(mlir::Value a, mlir::Value b);
+  mlir::Value splat(mlir::Value scalar, int64_t lanes);
+  /// Binds `variables` (outermost first) to the position `linear` in their iteration space.
+  void delinearize(mlir::Value linear, llvm::ArrayRef<mlir::AffineExpr> variables, llvm::ArrayRef<mlir::AffineExpr> extents);
+  /// The first `count` of `lanes` lanes.
+  mlir::Value laneMask(mlir::Value count, int64_t lanes);
+
+  using Body = llvm::function_ref<void(mlir::Value)>;
+  /// for (i = from; i < to; i += step) body(i), built at `builder`.
+  void forEach(mlir::Value from, mlir::Value to, int64_t step, Body body);
+  using Fold = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
+  /// The same with values carried from step to step.
+  llvm::SmallVector<mlir::Value> fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange init, Fold body);
+  using Branch = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
+  llvm::SmallVector<mlir::Value> branch(mlir::Value condition, mlir::TypeRange types, Branch then, Branch otherwise);
+  void when(mlir::Value condition, llvm::function_ref<void()> then);
+
+  /// Runs `body` over [from, to) of `variable`, first with vectors of `lanes` while they fit, then one by one.
+  void forVector(mlir::AffineExpr variable, mlir::Value from, mlir::Value to, llvm::function_ref<void()> body);
+
+  /// Element or vector of kernel input `input` in storage type.
+  mlir::Value load(unsigned input, mlir::AffineExpr offset);
+  /// Stores `value` (compute type; a scalar is repeated where `vector` is set) into the result.
+  void store(mlir::Value value, mlir::AffineExpr offset);
+
+  /// Ends the function.
+  void finish();
+
+private:
+  mlir::Value loadVector(mlir::Value buffer, mlir::AffineExpr offset);
+  mlir::Value gather(mlir::Value buffer, mlir::AffineExpr offset);
+
+  llvm::SmallVector<mlir::Value> buffers; // inputs, then the result
+  llvm::SmallVector<unsigned> symbols;
+};
+
+/// True where `offset` along `variable` stays or moves by one: what a vector can read without gathering.
+bool isVectorAccess(const IndexMath &math, mlir::AffineExpr offset, mlir::AffineExpr variable);
+
+/// How a schedule asks to be launched: the same for all instruction sets.
+struct CpuLaunch {
+  mlir::AffineExpr tiles; // number of tiles, over symbols
+};
+
+/// One schedule for each shape of kernel; each fills the function and says how many tiles it has.
+CpuLaunch scheduleMap(CpuKernel &kernel);
+/// Reductions, windows, and contractions that the micro-kernel does not take.
+CpuLaunch scheduleReduction(CpuKernel &kernel);
+
+/// The operand of `emitter`'s kernel that should be packed for its fast schedule, and how; nullopt where there is none.
+struct PackedOperand {
+  unsigned input;
+  dl::Layout layout;
+};
+std::optional<PackedOperand> operandToPack(BodyEmitter &emitter, IndexMath &math);
+/// True where the kernel is a sum of products whose second operand lies in panels of kPanel columns.
+bool isPanelContraction(BodyEmitter &emitter, IndexMath &math);
+CpuLaunch scheduleContraction(CpuKernel &kernel);
+/// Columns of a panel of a packed operand: one AVX-512 register or two AVX2 registers of f32.
+inline constexpr int64_t kPanel = 16;
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CPU_CPUKERNEL_H

@@ -1,0 +1,167 @@
+//===- MapSchedule.cpp - Kernels without reductions on the CPU -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of the result as it lies in memory, vectors along a row. Where every operand lies as the result does, the whole
+// of it is one row; where operands differ only along the row (a bias), rows need no indices. A result in panels
+// (packed weights) is written panel by panel, its zero tail included.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cpu/CpuKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// Elements of a tile: enough work to be worth handing to a thread, little enough to balance.
+static constexpr int64_t kTileElements = 4096;
+
+namespace {
+
+class MapSchedule {
+public:
+  explicit MapSchedule(CpuKernel &kernel) : k(kernel), type(kernel.emitter.getResultType()), dims(dl::getDims(type)) {
+    for (AffineExpr dim : dims)
+      variables.push_back(k.math.addLoop(dim));
+    dl::Layout layout = dl::getLayout(type);
+    for (int64_t position = 0; position < type.getRank(); ++position)
+      order.push_back(layout.order.empty() ? position : layout.order[position]);
+  }
+
+  CpuLaunch run() {
+    if (dl::getLayout(type).isTiled())
+      return panels();
+    resultOffset = k.emitter.offset(type, variables);
+    return isFlat() ? flat() : rows();
+  }
+
+private:
+  bool isFlat();
+  bool rowsNeedIndices();
+  bool isVectorAlong(AffineExpr variable);
+  CpuLaunch flat();
+  CpuLaunch rows();
+  CpuLaunch panels();
+  void emitElement() { k.store(k.emitter.emitMap(k.builder, variables), resultOffset); }
+  /// Calls `body(i)` for the items of this call's tiles, `perTile` of `total` each.
+  CpuLaunch overTiles(AffineExpr total, int64_t perTile, llvm::function_ref<void(Value, Value)> body);
+
+  CpuKernel &k;
+  RankedTensorType type;
+  dl::Dims dims;
+  SmallVector<int64_t> order;
+  SmallVector<AffineExpr> variables;
+  AffineExpr resultOffset;
+};
+
+} // namespace
+
+bool MapSchedule::isFlat() {
+  for (AffineExpr variable : variables)
+    if (k.emitter.needsScalarAlong(variable, variables, {}))
+      return false;
+  return k.emitter.visitReads(k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool checked) {
+    return !checked && (offset == resultOffset || offset.isSymbolicOrConstant());
+  });
+}
+
+bool MapSchedule::rowsNeedIndices() {
+  ArrayRef<int64_t> outer = ArrayRef(order).drop_back();
+  for (int64_t dim : outer)
+    if (k.emitter.needsScalarAlong(variables[dim], variables, {}))
+      return true;
+  return !k.emitter.visitReads(k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
+    return offset == resultOffset || llvm::none_of(outer, [&](int64_t dim) {
+             return offset.isFunctionOfDim(cast<AffineDimExpr>(variables[dim]).getPosition());
+           });
+  });
+}
+
+bool MapSchedule::isVectorAlong(AffineExpr variable) {
+  if (k.emitter.needsScalarAlong(variable, variables, {}))
+    return false;
+  return k.emitter.visitReads(k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
+    return isVectorAccess(k.math, offset, variable);
+  });
+}
+
+CpuLaunch MapSchedule::overTiles(AffineExpr total, int64_t perTile, llvm::function_ref<void(Value, Value)> body) {
+  Value size = k.index(perTile);
+  body(k.mul(k.begin, size), k.smaller(k.mul(k.end, size), k.value(total)));
+  return {total.ceilDiv(perTile)};
+}
+
+CpuLaunch MapSchedule::flat() {
+  AffineExpr total = dl::product(dims, type.getContext()), element = k.math.addLoop(total);
+  k.rewriteOffset = [=, this](AffineExpr offset) { return offset == resultOffset ? element : offset; };
+  return overTiles(total, kTileElements, [&](Value from, Value to) {
+    k.forVector(element, from, to, [&] { emitElement(); });
+  });
+}
+
+CpuLaunch MapSchedule::rows() {
+  int64_t inner = order.back();
+  SmallVector<AffineExpr> outerVariables, outerDims;
+  for (int64_t dim : ArrayRef(order).drop_back()) {
+    outerVariables.push_back(variables[dim]);
+    outerDims.push_back(dims[dim]);
+  }
+  bool isVector = isVectorAlong(variables[inner]), indices = rowsNeedIndices();
+  AffineExpr count = dl::product(outerDims, type.getContext()), row = k.math.addLoop(count);
+  if (!indices)
+    k.rewriteOffset = [=, this](AffineExpr offset) {
+      return offset == resultOffset ? row * dims[inner] + variables[inner] : offset;
+    };
+  auto length = dl::asConstant(dims[inner]);
+  int64_t perTile = length && *length > 0 ? std::max<int64_t>(1, kTileElements / *length) : 1;
+  return overTiles(count, perTile, [&](Value from, Value to) {
+    k.forEach(from, to, 1, [&](Value i) {
+      k.math.bindLoop(row, i);
+      if (indices)
+        k.delinearize(i, outerVariables, outerDims);
+      Value zero = k.index(0), extent = k.value(dims[inner]);
+      if (isVector) {
+        k.forVector(variables[inner], zero, extent, [&] { emitElement(); });
+        return;
+      }
+      k.forEach(zero, extent, 1, [&](Value j) {
+        k.math.bindLoop(variables[inner], j);
+        emitElement();
+      });
+    });
+  });
+}
+
+CpuLaunch MapSchedule::panels() {
+  dl::Layout layout = dl::getLayout(type);
+  AffineExpr tiled = dims[layout.tileDim], numTiles = tiled.ceilDiv(layout.tile);
+  AffineExpr tile = k.math.addLoop(numTiles), lane = k.math.addLoop(k.math.constant(layout.tile));
+  SmallVector<AffineExpr> outerVariables, outerDims, indices(variables);
+  for (int64_t dim : order) {
+    outerVariables.push_back(dim == layout.tileDim ? tile : variables[dim]);
+    outerDims.push_back(dim == layout.tileDim ? numTiles : dims[dim]);
+  }
+  indices[layout.tileDim] = tile * layout.tile + lane;
+  AffineExpr count = dl::product(outerDims, type.getContext()), row = k.math.addLoop(count);
+  return overTiles(count, kTileElements / layout.tile, [&](Value from, Value to) {
+    k.forEach(from, to, 1, [&](Value i) {
+      k.math.bindLoop(row, i);
+      k.delinearize(i, outerVariables, outerDims);
+      k.forEach(k.index(0), k.index(layout.tile), 1, [&](Value j) {
+        k.math.bindLoop(lane, j);
+        Type element = computeType(type.getElementType());
+        auto read = [&] { return SmallVector<Value>{k.emitter.emitMap(k.builder, indices)}; };
+        auto zero = [&] {
+          return SmallVector<Value>{arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(element))};
+        };
+        AffineExpr position = k.math.simplify(indices[layout.tileDim]);
+        Value inside = k.less(k.value(position), k.value(tiled));
+        k.store(k.branch(inside, {element}, read, zero).front(), row * layout.tile + lane);
+      });
+    });
+  });
+}
+
+CpuLaunch scheduleMap(CpuKernel &kernel) { return MapSchedule(kernel).run(); }
+
+} // namespace dlc::codegen

@@ -1,0 +1,183 @@
+//===- PanelContraction.cpp - Sums of products as rows times panels --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cpu/PanelContraction.h"
+
+#include "codegen/schedule/cpu/CpuKernel.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+namespace {
+
+/// The nest with fresh variables for its loops, to ask how addresses move.
+struct LoopVariables {
+  SmallVector<AffineExpr> parallel, reduction, all;
+  LoopVariables(const LoopNest &nest, IndexMath &math) {
+    for (AffineExpr dim : nest.parallel)
+      parallel.push_back(math.addLoop(dim));
+    for (AffineExpr dim : nest.reduction)
+      reduction.push_back(math.addLoop(dim));
+    all = parallel;
+    llvm::append_range(all, reduction);
+  }
+};
+
+} // namespace
+
+/// True where an extent may be 0 on some loop beside the rows: then a may have no element to read in place of a border.
+static bool mayBeEmpty(RankedTensorType type, IndexMath &math) {
+  return llvm::any_of(dl::getDims(type), [&](AffineExpr dim) { return dl::isConstant(dim, 0); });
+}
+
+std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, IndexMath &math) {
+  const LoopNest &nest = emitter.getNest();
+  if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
+    return std::nullopt;
+  const Access &a = nest.terms[0], &b = nest.terms[1];
+  auto argument = dyn_cast<BlockArgument>(emitter.getRoot()->getOperand(b.operand));
+  if (!argument || !argument.hasOneUse() || b.checked)
+    return std::nullopt;
+  if (mayBeEmpty(cast<RankedTensorType>(emitter.getRoot()->getOperand(a.operand).getType()), math))
+    return std::nullopt;
+
+  LoopVariables loops(nest, math);
+  unsigned rank = nest.parallel.size();
+  // Which dim of b each loop is.
+  SmallVector<int64_t> bDim(nest.numLoops(), -1);
+  for (auto [dim, index] : llvm::enumerate(b.map.getResults())) {
+    if (isa<AffineConstantExpr>(index))
+      continue;
+    auto loop = dyn_cast<AffineDimExpr>(index);
+    if (!loop || bDim[loop.getPosition()] >= 0)
+      return std::nullopt;
+    bDim[loop.getPosition()] = dim;
+  }
+  for (unsigned dim = rank; dim < nest.numLoops(); ++dim)
+    if (bDim[dim] < 0)
+      return std::nullopt;
+
+  PanelContraction found;
+  found.bInput = argument.getArgNumber();
+  // The column: read by b alone, and innermost in the result where there is a choice.
+  RankedTensorType type = emitter.getResultType();
+  SmallVector<int64_t> order(dl::getLayout(type).order);
+  if (order.empty())
+    order.assign(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+  std::optional<unsigned> column;
+  for (int64_t dim : order)
+    if (bDim[dim] >= 0 && !a.map.isFunctionOfDim(dim))
+      column = dim;
+  if (!column || emitter.needsScalarAlong(loops.parallel[*column], loops.parallel, loops.reduction))
+    return std::nullopt;
+  found.column = *column;
+  found.bColumn = bDim[*column];
+  for (int64_t dim : order) {
+    if (dim == *column)
+      continue;
+    (bDim[dim] >= 0 ? found.batch : found.rows).push_back(dim);
+  }
+
+  // Innermost runs a loop that no border depends on, where there is a choice one along which a is contiguous.
+  auto meetsBorder = [&](unsigned dim) {
+    return a.checked && llvm::any_of(a.map.getResults(), [&](AffineExpr index) {
+             return index.isFunctionOfDim(rank + dim) && index != getAffineDimExpr(rank + dim, type.getContext());
+           });
+  };
+  for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
+    if (meetsBorder(dim))
+      found.reduction.push_back(dim);
+  unsigned numBorders = found.reduction.size();
+  if (numBorders == nest.reduction.size())
+    return std::nullopt;
+  for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
+    if (!meetsBorder(dim))
+      found.reduction.push_back(dim);
+  Value aTensor = emitter.getRoot()->getOperand(a.operand);
+  SmallVector<AffineExpr> aIndices;
+  for (AffineExpr index : a.map.getResults())
+    aIndices.push_back(math.simplify(index.replaceDims(loops.all)));
+  for (unsigned at = numBorders; at + 1 < found.reduction.size(); ++at) {
+    unsigned dim = found.reduction[at];
+    bool contiguous = emitter.visitReads(aTensor, aIndices, [&](unsigned, AffineExpr offset, bool) {
+      return math.strideAlong(offset, loops.reduction[dim]) == Stride::unit;
+    });
+    if (contiguous) {
+      found.reduction.erase(found.reduction.begin() + at);
+      found.reduction.push_back(dim);
+      break;
+    }
+  }
+
+  auto bType = cast<RankedTensorType>(argument.getType());
+  llvm::SmallBitVector placed(bType.getRank());
+  auto place = [&](int64_t dim) {
+    if (!placed.test(dim))
+      found.layout.order.push_back(dim);
+    placed.set(dim);
+  };
+  SmallVector<int64_t> last = {found.bColumn};
+  for (unsigned dim : found.reduction)
+    last.push_back(bDim[rank + dim]);
+  for (int64_t dim = 0; dim < bType.getRank(); ++dim)
+    if (!llvm::is_contained(last, dim))
+      place(dim);
+  for (int64_t dim : last)
+    place(dim);
+  found.layout.tileDim = found.bColumn;
+  found.layout.tile = kPanel;
+  return found;
+}
+
+/// A convolution whose every channel is a group of its own: fast along channels where the weight's lie innermost.
+static std::optional<PackedOperand> packDepthwise(BodyEmitter &emitter, IndexMath &math) {
+  const LoopNest &nest = emitter.getNest();
+  if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
+    return std::nullopt;
+  RankedTensorType type = emitter.getResultType();
+  int64_t innermost = dl::getLayout(type).innermost(type.getRank());
+  const Access &b = nest.terms[1];
+  auto argument = dyn_cast<BlockArgument>(emitter.getRoot()->getOperand(b.operand));
+  if (!argument || !argument.hasOneUse() || innermost < 0)
+    return std::nullopt;
+  LoopVariables loops(nest, math);
+  // a must move along with the column already.
+  SmallVector<AffineExpr> aIndices;
+  for (AffineExpr index : nest.terms[0].map.getResults())
+    aIndices.push_back(math.simplify(index.replaceDims(loops.all)));
+  Value aTensor = emitter.getRoot()->getOperand(nest.terms[0].operand);
+  bool moves = emitter.visitReads(aTensor, aIndices, [&](unsigned, AffineExpr offset, bool) {
+    return math.strideAlong(offset, loops.parallel[innermost]) == Stride::unit;
+  });
+  if (!moves)
+    return std::nullopt;
+  std::optional<int64_t> column;
+  for (auto [dim, index] : llvm::enumerate(b.map.getResults()))
+    if (index == getAffineDimExpr(innermost, type.getContext()))
+      column = dim;
+  if (!column)
+    return std::nullopt;
+  PackedOperand packed{argument.getArgNumber(), {}};
+  for (int64_t dim = 0, rank = cast<RankedTensorType>(argument.getType()).getRank(); dim < rank; ++dim)
+    if (dim != *column)
+      packed.layout.order.push_back(dim);
+  packed.layout.order.push_back(*column);
+  return packed;
+}
+
+std::optional<PackedOperand> operandToPack(BodyEmitter &emitter, IndexMath &math) {
+  if (auto contraction = PanelContraction::match(emitter, math))
+    return PackedOperand{contraction->bInput, contraction->layout};
+  return packDepthwise(emitter, math);
+}
+
+bool isPanelContraction(BodyEmitter &emitter, IndexMath &math) {
+  auto contraction = PanelContraction::match(emitter, math);
+  if (!contraction)
+    return false;
+  auto type = cast<RankedTensorType>(emitter.getKernel().getBodyBlock().getArgument(contraction->bInput).getType());
+  return dl::getLayout(type) == contraction->layout;
+}
+
+} // namespace dlc::codegen

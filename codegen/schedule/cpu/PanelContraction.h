@@ -1,0 +1,30 @@
+//===- PanelContraction.h - Sums of products as rows times panels -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrix products, batched ones, and convolutions are one shape to the micro-kernel:
+//   result[batch][row][column] = sum over k of a[batch][row][k] * b[batch][column][k]
+// Every parallel and reduction dim of the loop nest plays one of these parts.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H
+#define DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H
+
+#include "codegen/schedule/BodyEmitter.h"
+
+namespace dlc::codegen {
+
+struct PanelContraction {
+  llvm::SmallVector<unsigned> batch;     // parallel dims that b reads, the column aside
+  llvm::SmallVector<unsigned> rows;      // parallel dims that a alone reads, in the memory order of the result
+  unsigned column = 0;                   // the parallel dim that only b reads
+  llvm::SmallVector<unsigned> reduction; // reduction dims, outermost loop first
+  unsigned bInput = 0;                   // the kernel's input that is b
+  unsigned bColumn = 0;                  // the dim of b that is the column
+  dl::Layout layout;                     // of b, in panels
+
+  /// The parts in `emitter`'s kernel; nullopt where it is no such product, or one that gains nothing.
+  static std::optional<PanelContraction> match(BodyEmitter &emitter, IndexMath &math);
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H

@@ -1,0 +1,324 @@
+//===- ReductionSchedule.cpp - Reductions and windows on the CPU -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Three ways to the same loops, by how the operands lie in memory:
+//   columns  neighbours of the result along its innermost dim are the lanes of a vector (pooling channels-last, sums
+//            over leading dims);
+//   lanes    neighbours along a reduction dim are (sums over the last dim, softmax of rows): kAccumulators vectors,
+//            combined in a fixed order at the end;
+//   scalars  neither.
+// How a row is cut up depends on shapes alone, so that the number of threads never changes bits.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/Combine.h"
+#include "codegen/schedule/cpu/CpuKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// Vectors in flight along a reduction dim: hides the latency of an addition.
+static constexpr int64_t kAccumulators = 4;
+/// Columns of a tile.
+static constexpr int64_t kTileColumns = 512;
+/// Windows of at most this many elements are written out.
+static constexpr int64_t kUnrolledWindow = 16;
+
+namespace {
+
+/// The accumulator of one stage: a value, and its position for argmax. Scalars or vectors.
+using Accumulator = SmallVector<Value, 2>;
+
+class ReductionSchedule {
+public:
+  explicit ReductionSchedule(CpuKernel &kernel);
+  CpuLaunch run();
+
+private:
+  enum class Way { columns, lanes, scalars };
+
+  void chooseWay();
+  bool canVectorize(AffineExpr variable) const;
+  bool hasUnitTerm(AffineExpr variable) const;
+  void emitRow();
+  void emitResults(ArrayRef<Value> accs);
+  void emitResultLoops(ArrayRef<int64_t> dims, ArrayRef<Value> accs);
+  void emitResult(ArrayRef<Value> accs);
+  Value reduceStage(unsigned stage, ValueRange earlier);
+  Accumulator reduceLoops(unsigned stage, unsigned depth, Accumulator acc, ValueRange earlier);
+  Accumulator reduceAlongLanes(unsigned stage, Accumulator acc, ValueRange earlier);
+  Accumulator step(unsigned stage, ArrayRef<AffineExpr> at, Accumulator acc, ValueRange earlier);
+  Accumulator neutralAccumulator(unsigned stage);
+  Accumulator combineAccumulators(unsigned stage, Accumulator a, Accumulator b);
+  Accumulator acrossLanes(unsigned stage, Accumulator acc);
+  bool isArgmax(unsigned stage) const { return nest.stages[stage] == Combiner::argmax; }
+
+  CpuKernel &k;
+  const LoopNest &nest;
+  SmallVector<AffineExpr> parallel, reduction;
+  SmallVector<int64_t> outer, inner; // parallel dims in memory order: one row each, and those that stages do not see
+  SmallVector<unsigned> loopOrder;   // of the reduction dims, outermost first
+  Way way = Way::scalars;
+  int64_t column = -1; // the parallel dim that is a vector (Way::columns)
+  AffineExpr resultOffset;
+};
+
+} // namespace
+
+ReductionSchedule::ReductionSchedule(CpuKernel &kernel) : k(kernel), nest(kernel.emitter.getNest()) {
+  for (AffineExpr dim : nest.parallel)
+    parallel.push_back(k.math.addLoop(dim));
+  for (AffineExpr dim : nest.reduction)
+    reduction.push_back(k.math.addLoop(dim));
+  RankedTensorType type = k.emitter.getResultType();
+  dl::Layout layout = dl::getLayout(type);
+  llvm::SmallBitVector unseen = nest.innerDims();
+  for (int64_t position = 0; position < type.getRank(); ++position) {
+    int64_t dim = layout.order.empty() ? position : layout.order[position];
+    (unseen.test(dim) ? inner : outer).push_back(dim);
+  }
+  resultOffset = k.emitter.offset(type, parallel);
+  for (unsigned dim = 0; dim < reduction.size(); ++dim)
+    loopOrder.push_back(dim);
+}
+
+//===- What can be a vector -------------------------------------------------------------------------===//
+
+bool ReductionSchedule::canVectorize(AffineExpr variable) const {
+  if (k.emitter.needsScalarAlong(variable, parallel, reduction))
+    return false;
+  auto vector = [&](unsigned, AffineExpr offset, bool) { return isVectorAccess(k.math, offset, variable); };
+  return k.emitter.visitTermReads(parallel, reduction, vector) && k.emitter.visitResultReads(parallel, vector);
+}
+
+bool ReductionSchedule::hasUnitTerm(AffineExpr variable) const {
+  return !k.emitter.visitTermReads(parallel, reduction, [&](unsigned, AffineExpr offset, bool) {
+    return k.math.strideAlong(offset, variable) != Stride::unit;
+  });
+}
+
+void ReductionSchedule::chooseWay() {
+  if (!outer.empty()) {
+    AffineExpr variable = parallel[outer.back()];
+    if (k.math.strideAlong(resultOffset, variable) == Stride::unit && hasUnitTerm(variable) && canVectorize(variable)) {
+      way = Way::columns;
+      column = outer.pop_back_val();
+      return;
+    }
+  }
+  for (unsigned dim = 0; dim < reduction.size(); ++dim) {
+    if (!hasUnitTerm(reduction[dim]) || !canVectorize(reduction[dim]))
+      continue;
+    way = Way::lanes;
+    std::swap(loopOrder[dim], loopOrder.back());
+    return;
+  }
+}
+
+//===- Accumulators ---------------------------------------------------------------------------------===//
+
+Accumulator ReductionSchedule::neutralAccumulator(unsigned stage) {
+  Type element = k.emitter.accumulatorType(stage), i64 = k.builder.getI64Type();
+  auto shaped = [&](Type type) -> Type { return k.vector ? VectorType::get({k.vector->lanes}, type) : type; };
+  Accumulator acc = {neutral(k.builder, k.loc, nest.stages[stage], shaped(element), k.emitter.accumulatorKind(stage))};
+  if (isArgmax(stage)) {
+    Value none = arith::ConstantOp::create(k.builder, k.loc, k.builder.getIntegerAttr(i64, kNoPosition));
+    acc.push_back(k.vector ? k.splat(none, k.vector->lanes) : none);
+  }
+  return acc;
+}
+
+Accumulator ReductionSchedule::combineAccumulators(unsigned stage, Accumulator a, Accumulator b) {
+  ScalarKind kind = k.emitter.accumulatorKind(stage);
+  if (!isArgmax(stage))
+    return {combine(k.builder, k.loc, nest.stages[stage], kind, a[0], b[0])};
+  Best best = combineBest(k.builder, k.loc, kind, {a[0], a[1]}, {b[0], b[1]});
+  return {best.value, best.position};
+}
+
+Accumulator ReductionSchedule::step(unsigned stage, ArrayRef<AffineExpr> at, Accumulator acc, ValueRange earlier) {
+  Value term = k.emitter.emitTerm(k.builder, stage, parallel, at, earlier);
+  if (k.vector && !isa<VectorType>(term.getType()))
+    term = k.splat(term, k.vector->lanes);
+  Accumulator next = {term};
+  if (isArgmax(stage)) {
+    // Row-major over the reduction dims, whatever order the loops run in.
+    AffineExpr position = k.math.constant(0);
+    for (auto [index, extent] : llvm::zip(at, nest.reduction))
+      position = position * extent + index;
+    position = k.math.simplify(position);
+    Type i64 = k.builder.getI64Type();
+    Value first = arith::IndexCastOp::create(k.builder, k.loc, i64, k.value(position));
+    if (k.vector) {
+      int64_t stride = k.math.stepAlong(position, k.vector->variable).value_or(0);
+      SmallVector<int64_t> lanes;
+      for (int64_t lane = 0; lane < k.vector->lanes; ++lane)
+        lanes.push_back(lane * stride);
+      Value steps = arith::ConstantOp::create(
+          k.builder, k.loc, DenseElementsAttr::get(VectorType::get({k.vector->lanes}, i64), ArrayRef<int64_t>(lanes)));
+      first = arith::AddIOp::create(k.builder, k.loc, k.splat(first, k.vector->lanes), steps);
+    }
+    next.push_back(first);
+  }
+  return combineAccumulators(stage, acc, next);
+}
+
+/// Halves the vector until one lane is left.
+Accumulator ReductionSchedule::acrossLanes(unsigned stage, Accumulator acc) {
+  for (int64_t lanes = k.lanes(); lanes > 1; lanes /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < lanes / 2; ++lane) {
+      low.push_back(lane);
+      high.push_back(lane + lanes / 2);
+    }
+    Accumulator a, b;
+    for (Value part : acc) {
+      a.push_back(vector::ShuffleOp::create(k.builder, k.loc, part, part, low));
+      b.push_back(vector::ShuffleOp::create(k.builder, k.loc, part, part, high));
+    }
+    acc = combineAccumulators(stage, a, b);
+  }
+  for (Value &part : acc)
+    part = vector::ExtractOp::create(k.builder, k.loc, part, 0);
+  return acc;
+}
+
+//===- Stages ---------------------------------------------------------------------------------------===//
+
+Accumulator ReductionSchedule::reduceAlongLanes(unsigned stage, Accumulator scalar, ValueRange earlier) {
+  unsigned dim = loopOrder.back();
+  AffineExpr variable = reduction[dim];
+  int64_t lanes = k.lanes(), wide = kAccumulators * lanes;
+  Value extent = k.value(nest.reduction[dim]);
+  Value wideEnd = k.mul(k.divide(extent, k.index(wide)), k.index(wide));
+  Value vectorEnd = k.mul(k.divide(extent, k.index(lanes)), k.index(lanes));
+
+  k.vector = VectorLoop{variable, lanes, {}};
+  Accumulator neutral = neutralAccumulator(stage);
+  SmallVector<Value> init;
+  for (int64_t i = 0; i < kAccumulators; ++i)
+    llvm::append_range(init, neutral);
+  size_t parts = neutral.size();
+  auto part = [&](ValueRange values, int64_t i) {
+    return Accumulator(values.begin() + i * parts, values.begin() + (i + 1) * parts);
+  };
+  SmallVector<Value> many = k.fold(k.index(0), wideEnd, wide, init, [&](Value at, ValueRange accs) {
+    SmallVector<Value> next;
+    for (int64_t i = 0; i < kAccumulators; ++i) {
+      k.math.bindLoop(variable, k.add(at, k.index(i * lanes)));
+      llvm::append_range(next, step(stage, reduction, part(accs, i), earlier));
+    }
+    return next;
+  });
+  Accumulator acc = combineAccumulators(stage, combineAccumulators(stage, part(many, 0), part(many, 1)),
+                                        combineAccumulators(stage, part(many, 2), part(many, 3)));
+  auto one = [&](Value at, ValueRange accs) {
+    k.math.bindLoop(variable, at);
+    return step(stage, reduction, Accumulator(accs.begin(), accs.end()), earlier);
+  };
+  acc = k.fold(wideEnd, vectorEnd, lanes, acc, one);
+  acc = acrossLanes(stage, acc);
+  k.vector.reset();
+  scalar = combineAccumulators(stage, scalar, acc);
+  return k.fold(vectorEnd, extent, 1, scalar, one);
+}
+
+Accumulator ReductionSchedule::reduceLoops(unsigned stage, unsigned depth, Accumulator acc, ValueRange earlier) {
+  if (depth == loopOrder.size())
+    return step(stage, reduction, acc, earlier);
+  if (way == Way::lanes && depth + 1 == loopOrder.size())
+    return reduceAlongLanes(stage, acc, earlier);
+  unsigned dim = loopOrder[depth];
+  return k.fold(k.index(0), k.value(nest.reduction[dim]), 1, acc, [&](Value at, ValueRange accs) {
+    k.math.bindLoop(reduction[dim], at);
+    return reduceLoops(stage, depth + 1, Accumulator(accs.begin(), accs.end()), earlier);
+  });
+}
+
+Value ReductionSchedule::reduceStage(unsigned stage, ValueRange earlier) {
+  Accumulator acc = neutralAccumulator(stage);
+  auto count = dl::asConstant(dl::product(nest.reduction, k.builder.getContext()));
+  if (way != Way::lanes && count && *count <= kUnrolledWindow) {
+    // Constant window indices make most border tests vanish.
+    for (int64_t position = 0; position < *count; ++position) {
+      SmallVector<AffineExpr> at(reduction.size());
+      int64_t rest = position;
+      for (size_t dim = at.size(); dim-- > 0;) {
+        int64_t extent = *dl::asConstant(nest.reduction[dim]);
+        at[dim] = k.math.constant(rest % extent);
+        rest /= extent;
+      }
+      acc = step(stage, at, acc, earlier);
+    }
+  } else {
+    acc = reduceLoops(stage, 0, acc, earlier);
+  }
+  return acc.back(); // argmax: the position
+}
+
+//===- Results --------------------------------------------------------------------------------------===//
+
+void ReductionSchedule::emitResult(ArrayRef<Value> accs) {
+  k.store(k.emitter.emitResult(k.builder, parallel, accs), resultOffset);
+}
+
+void ReductionSchedule::emitResultLoops(ArrayRef<int64_t> dims, ArrayRef<Value> accs) {
+  if (dims.empty()) {
+    emitResult(accs);
+    return;
+  }
+  AffineExpr variable = parallel[dims.front()];
+  Value zero = k.index(0), extent = k.value(nest.parallel[dims.front()]);
+  auto vector = [&](unsigned, AffineExpr offset, bool) { return isVectorAccess(k.math, offset, variable); };
+  if (dims.size() == 1 && way != Way::columns && k.math.strideAlong(resultOffset, variable) == Stride::unit &&
+      !k.emitter.needsScalarAlong(variable, parallel, reduction) && k.emitter.visitResultReads(parallel, vector)) {
+    k.forVector(variable, zero, extent, [&] { emitResult(accs); });
+    return;
+  }
+  k.forEach(zero, extent, 1, [&](Value at) {
+    k.math.bindLoop(variable, at);
+    emitResultLoops(dims.drop_front(), accs);
+  });
+}
+
+void ReductionSchedule::emitRow() {
+  SmallVector<Value> accs;
+  for (unsigned stage = 0; stage < nest.stages.size(); ++stage)
+    accs.push_back(reduceStage(stage, accs));
+  emitResultLoops(inner, accs);
+}
+
+CpuLaunch ReductionSchedule::run() {
+  chooseWay();
+  SmallVector<AffineExpr> variables, extents;
+  for (int64_t dim : outer) {
+    variables.push_back(parallel[dim]);
+    extents.push_back(nest.parallel[dim]);
+  }
+  AffineExpr tiles = dl::product(extents, k.builder.getContext());
+  AffineExpr chunk;
+  if (way == Way::columns) {
+    AffineExpr chunks = nest.parallel[column].ceilDiv(kTileColumns);
+    chunk = k.math.addLoop(chunks);
+    variables.push_back(chunk);
+    extents.push_back(chunks);
+    tiles = dl::normalize(tiles * chunks);
+  }
+  k.forEach(k.begin, k.end, 1, [&](Value tile) {
+    k.delinearize(tile, variables, extents);
+    if (way != Way::columns) {
+      emitRow();
+      return;
+    }
+    Value from = k.value(chunk * kTileColumns);
+    Value to = k.smaller(k.add(from, k.index(kTileColumns)), k.value(nest.parallel[column]));
+    k.forVector(parallel[column], from, to, [&] { emitRow(); });
+  });
+  return {tiles};
+}
+
+CpuLaunch scheduleReduction(CpuKernel &kernel) { return ReductionSchedule(kernel).run(); }
+
+} // namespace dlc::codegen

@@ -1,0 +1,64 @@
+//===- ScheduleCpu.cpp - CPU kernel IR of every kernel ---------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/Passes.h"
+#include "codegen/schedule/cpu/CpuKernel.h"
+#include "codegen/schedule/cpu/PackOperand.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#define DEBUG_TYPE "dl-schedule-cpu"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+#define GEN_PASS_DEF_SCHEDULECPUPASS
+#include "codegen/Passes.h.inc"
+
+static CpuLaunch scheduleKernel(CpuKernel &kernel) {
+  if (!kernel.emitter.getRoot())
+    return scheduleMap(kernel);
+  if (isPanelContraction(kernel.emitter, kernel.math))
+    return scheduleContraction(kernel);
+  return scheduleReduction(kernel);
+}
+
+namespace {
+
+struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<dl::Range> symbols = symbolRangesOf(module);
+    for (auto kernel : llvm::make_early_inc_range(module.getOps<dlx::KernelOp>()))
+      packOperands(kernel, symbols);
+    for (IsaVariant isa : kIsaVariants) {
+      OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+      auto functions = ModuleOp::create(builder, module.getLoc(), isaName(isa));
+      for (auto kernel : module.getOps<dlx::KernelOp>()) {
+        CpuKernel function(kernel, isa, symbols, functions);
+        CpuLaunch launch = scheduleKernel(function);
+        function.finish();
+        kernel.setEntry(kernel.getSymName());
+        kernel.setDimsAttr(AffineMapAttr::get(function.passedDims()));
+        kernel.setGridAttr(AffineMapAttr::get(dl::dimsMap({dl::normalize(launch.tiles)}, &getContext())));
+        kernel.setScratchAttr(AffineMapAttr::get(dl::dimsMap({dl::constantDim(0, &getContext())}, &getContext())));
+      }
+    }
+  }
+
+  /// The ranges stand on the outermost module that has them: `module @cpu` may lie in the model's.
+  static SmallVector<dl::Range> symbolRangesOf(ModuleOp module) {
+    while (!module->hasAttr("dl.symbols") && module->getParentOfType<ModuleOp>())
+      module = module->getParentOfType<ModuleOp>();
+    return dl::symbolRanges(module);
+  }
+};
+
+} // namespace
+
+} // namespace dlc::codegen
