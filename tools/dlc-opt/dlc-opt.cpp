@@ -1,6 +1,7 @@
 //===- dlc-opt.cpp - Runs passes on IR text: the tool of the lit tests -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "codegen/Passes.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "tools/driver/Dialects.h"
@@ -12,6 +13,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   dlc::registerDialects(registry);
   mlir::registerTransformsPasses();
+  dlc::codegen::registerDLCCodegenPasses();
   dlc::registerDLCPasses();
   dlc::registerPipelines();
   return mlir::asMainReturnCode(
