@@ -145,7 +145,7 @@ TEST(NpyFile, survivesDamage) {
 
 void put(std::string &to, uint64_t value, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i)
-    to += static_cast<char>(value >> (8 * i));
+    to += static_cast<char>(i < sizeof(value) ? value >> (8 * i) : 0);
 }
 
 std::string deflate(const std::string &text) {
