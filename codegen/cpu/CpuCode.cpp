@@ -38,7 +38,8 @@ struct Compilation {
 LogicalResult Compilation::translate(ModuleOp cpuModule) {
   auto kernels = cpuModule.lookupSymbol<ModuleOp>(isaName(isa));
   if (!kernels)
-    return cpuModule.emitError("has no module @") << isaName(isa) << "; run dl-schedule-cpu before compiling";
+    return cpuModule.emitError("has no module @")
+           << isaName(isa) << "; run dl-schedule-cpu before compiling";
   registerBuiltinDialectTranslation(*cpuModule.getContext());
   registerLLVMDialectTranslation(*cpuModule.getContext());
   OwningOpRef<ModuleOp> copy(kernels.clone());
@@ -59,10 +60,11 @@ void Compilation::generate() {
 
 FailureOr<CpuCode> Compilation::finish(ModuleOp cpuModule) {
   if (!*image)
-    return cpuModule.emitError("no code for ") << isaName(isa) << ": " << llvm::toString(image->takeError());
+    return cpuModule.emitError("no code for ")
+           << isaName(isa) << ": " << llvm::toString(image->takeError());
   FlatImage &flat = **image;
-  return CpuCode{isaName(isa).str(), isaFeatures(isa), std::move(flat.bytes), std::move(flat.entries),
-                 std::move(flat.imports)};
+  return CpuCode{isaName(isa).str(), isaFeatures(isa), std::move(flat.bytes),
+                 std::move(flat.entries), std::move(flat.imports)};
 }
 
 FailureOr<CpuCode> compileCpu(ModuleOp cpuModule, IsaVariant isa) {

@@ -151,14 +151,17 @@ Error Layout::relocate(const Section &relocations) {
       target = stub->second;
     else if (symbol.st_shndx == ELF::SHN_UNDEF)
       return refuse("kernel '" + user + "' needs the function '" + nameOf(symbol) +
-                    "', which kernels cannot call: only memcpy and memset may be imported; this is a bug in dlc's lowering");
+                    "', which kernels cannot call: only memcpy and memset may be imported; this is "
+                    "a bug in dlc's lowering");
     else if (auto section = sectionOffset.find(symbol.st_shndx); section != sectionOffset.end())
       target = section->second + symbol.st_value;
     else
-      return refuse("kernel '" + user + "' refers to '" + nameOf(symbol) + "' in a section that is not loaded");
+      return refuse("kernel '" + user + "' refers to '" + nameOf(symbol) +
+                    "' in a section that is not loaded");
     if (type != ELF::R_X86_64_PC32 && type != ELF::R_X86_64_PLT32)
       return refuse("kernel '" + user + "' has a relocation of type " +
-                    object::getELFRelocationTypeName(ELF::EM_X86_64, type) + " against '" + nameOf(symbol) +
+                    object::getELFRelocationTypeName(ELF::EM_X86_64, type) + " against '" +
+                    nameOf(symbol) +
                     "'; only PC32 and PLT32 are position-independent in a flat image");
     uint64_t place = base + entry.r_offset;
     int64_t distance = static_cast<int64_t>(target) + entry.r_addend - static_cast<int64_t>(place);
@@ -171,8 +174,8 @@ Error Layout::relocate(const Section &relocations) {
 
 std::string Layout::functionAt(unsigned index, uint64_t offset) const {
   for (const Symbol &symbol : symbols)
-    if (symbol.getType() == ELF::STT_FUNC && symbol.st_shndx == index && symbol.st_value <= offset &&
-        offset < symbol.st_value + symbol.st_size)
+    if (symbol.getType() == ELF::STT_FUNC && symbol.st_shndx == index &&
+        symbol.st_value <= offset && offset < symbol.st_value + symbol.st_size)
       return nameOf(symbol);
   return "?";
 }

@@ -33,9 +33,13 @@ public:
       attribute = DenseElementsAttr::get(vector, attribute);
     return arith::ConstantOp::create(builder, loc, attribute);
   }
-  template <typename Op> Value make(Value a, Value b) const { return Op::create(builder, loc, a, b); }
+  template <typename Op> Value make(Value a, Value b) const {
+    return Op::create(builder, loc, a, b);
+  }
   Value add(Value a, Value b) const { return make<arith::AddIOp>(a, b); }
-  Value isNan(Value a) const { return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, a, a); }
+  Value isNan(Value a) const {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, a, a);
+  }
 
   OpBuilder &builder;
   Location loc;
@@ -51,11 +55,14 @@ Value roundToOdd(const Bits &bits, Value wide) {
   Value pattern = arith::BitcastOp::create(b, loc, bits.shaped(b.getI32Type()), narrow);
   // NaN compares as exact and is left alone.
   Value inexact = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ONE, back, wide);
-  Value away = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, math::AbsFOp::create(b, loc, back),
-                                     math::AbsFOp::create(b, loc, wide));
+  Value away =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, math::AbsFOp::create(b, loc, back),
+                            math::AbsFOp::create(b, loc, wide));
   Value one = bits.constant(32, 1);
-  Value toZero = arith::SelectOp::create(b, loc, away, bits.make<arith::SubIOp>(pattern, one), pattern);
-  Value odd = arith::SelectOp::create(b, loc, inexact, bits.make<arith::OrIOp>(toZero, one), pattern);
+  Value toZero =
+      arith::SelectOp::create(b, loc, away, bits.make<arith::SubIOp>(pattern, one), pattern);
+  Value odd =
+      arith::SelectOp::create(b, loc, inexact, bits.make<arith::OrIOp>(toZero, one), pattern);
   return arith::BitcastOp::create(b, loc, narrow.getType(), odd);
 }
 
@@ -70,7 +77,8 @@ Value toBFloat16(const Bits &bits, Value value, Type target) {
   Value rounded = bits.add(bits.add(pattern, bits.constant(32, 0x7fff)), odd);
   Value quiet = bits.make<arith::OrIOp>(pattern, bits.constant(32, 0x400000));
   Value chosen = arith::SelectOp::create(b, loc, bits.isNan(value), quiet, rounded);
-  Value half = arith::TruncIOp::create(b, loc, bits.shaped(b.getI16Type()), bits.make<arith::ShRUIOp>(chosen, sixteen));
+  Value half = arith::TruncIOp::create(b, loc, bits.shaped(b.getI16Type()),
+                                       bits.make<arith::ShRUIOp>(chosen, sixteen));
   return arith::BitcastOp::create(b, loc, target, half);
 }
 
@@ -101,7 +109,8 @@ struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
     Location loc = op.getLoc();
     Bits bits(rewriter, loc, value.getType());
     if (to.isF64() && (from.isF16() || from.isBF16())) {
-      Value middle = arith::ExtFOp::create(rewriter, loc, bits.shaped(rewriter.getF32Type()), value);
+      Value middle =
+          arith::ExtFOp::create(rewriter, loc, bits.shaped(rewriter.getF32Type()), value);
       rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, op.getType(), middle);
       return success();
     }

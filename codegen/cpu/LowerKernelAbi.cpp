@@ -14,7 +14,8 @@ using namespace mlir;
 namespace dlc::codegen {
 
 /// A flat buffer at `pointer` as a memref. Its size is not known here and nothing asks for it.
-static Value bufferAt(OpBuilder &builder, Location loc, LLVMTypeConverter &converter, MemRefType type, Value pointer) {
+static Value bufferAt(OpBuilder &builder, Location loc, LLVMTypeConverter &converter,
+                      MemRefType type, Value pointer) {
   auto descriptor = MemRefDescriptor::poison(builder, loc, converter.convertType(type));
   descriptor.setAllocatedPtr(builder, loc, pointer);
   descriptor.setAlignedPtr(builder, loc, pointer);
@@ -38,7 +39,8 @@ static LogicalResult lowerKernelAbi(func::FuncOp kernel, LLVMTypeConverter &conv
 
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   auto load = [&](Value base, int64_t index, Type type) -> Value {
-    Value address = LLVM::GEPOp::create(builder, loc, pointer, type, base, ArrayRef<LLVM::GEPArg>{index});
+    Value address =
+        LLVM::GEPOp::create(builder, loc, pointer, type, base, ArrayRef<LLVM::GEPArg>{index});
     return LLVM::LoadOp::create(builder, loc, type, address);
   };
   // abi::CpuArgs: { buffers, dims }.

@@ -19,7 +19,8 @@ namespace dlc::codegen {
 llvm::StringRef isaName(IsaVariant isa) { return isa == IsaVariant::avx2 ? "avx2" : "avx512"; }
 
 std::vector<std::string> isaFeatures(IsaVariant isa) {
-  std::vector<std::string> features = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "popcnt"};
+  std::vector<std::string> features = {"avx2", "fma",   "f16c",  "bmi",
+                                       "bmi2", "lzcnt", "movbe", "popcnt"};
   if (isa == IsaVariant::avx512)
     for (const char *feature : {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
       features.push_back(feature);
@@ -44,10 +45,11 @@ static Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(IsaVariant isa
   // Only fma that was asked for: a product and a sum round twice on every target.
   options.AllowFPOpFusion = FPOpFusion::Strict;
   StringRef cpu = isa == IsaVariant::avx2 ? "x86-64-v3" : "x86-64-v4";
-  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(triple, cpu, /*Features=*/"", options, Reloc::PIC_,
-                                                                     std::nullopt, CodeGenOptLevel::Default));
+  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(
+      triple, cpu, /*Features=*/"", options, Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
   if (!machine)
-    return createStringError(inconvertibleErrorCode(), "LLVM has no code generator for " + triple.str());
+    return createStringError(inconvertibleErrorCode(),
+                             "LLVM has no code generator for " + triple.str());
   return machine;
 }
 

@@ -15,7 +15,9 @@ using namespace mlir;
 
 namespace dlc::codegen::cpp {
 
-std::string paren(const Expr &expr, Prec least) { return expr.prec < least ? "(" + expr.text + ")" : expr.text; }
+std::string paren(const Expr &expr, Prec least) {
+  return expr.prec < least ? "(" + expr.text + ")" : expr.text;
+}
 
 std::optional<std::string> typeName(Type type, unsigned indexBits) {
   if (type.isF64())
@@ -33,7 +35,8 @@ std::optional<std::string> typeName(Type type, unsigned indexBits) {
   for (unsigned width : {8u, 16u, 32u, 64u})
     if (type.isSignlessInteger(width))
       return "i" + std::to_string(width);
-  if (auto vector = dyn_cast<VectorType>(type); vector && vector.getRank() == 1 && !vector.isScalable())
+  if (auto vector = dyn_cast<VectorType>(type);
+      vector && vector.getRank() == 1 && !vector.isScalable())
     if (auto element = typeName(vector.getElementType(), indexBits))
       return "dlc::vec<" + *element + ", " + std::to_string(vector.getDimSize(0)) + ">";
   return std::nullopt;
@@ -90,7 +93,8 @@ std::optional<Expr> literal(Attribute value, Type type, unsigned indexBits, bool
   if (!number)
     return std::nullopt;
   if (type.isF16() || type.isBF16()) // exact in float
-    return Expr{"dlc::from_f<" + *typeName(type, indexBits) + ">(" + floatLiteral(number.getValue(), type).text + ")"};
+    return Expr{"dlc::from_f<" + *typeName(type, indexBits) + ">(" +
+                floatLiteral(number.getValue(), type).text + ")"};
   if (!type.isF32() && !type.isF64())
     return std::nullopt;
   return floatLiteral(number.getValue(), type);
@@ -113,15 +117,18 @@ std::string commentText(StringRef text) {
 /// Words that no value may take as its name: of C++, and names that the text or the macros behind it use.
 static const llvm::StringSet<> &reserved() {
   static const llvm::StringSet<> words = {
-      "alignas",  "alignof",  "and",      "asm",      "auto",     "bool",     "break",     "case",    "catch",
-      "char",     "class",    "const",    "continue", "default",  "delete",   "do",        "double",  "else",
-      "enum",     "explicit", "export",   "extern",   "false",    "float",    "for",       "friend",  "goto",
-      "if",       "inline",   "int",      "long",     "mutable",  "namespace", "new",      "not",     "nullptr",
-      "operator", "or",       "private",  "public",   "register", "requires", "return",    "short",   "signed",
-      "sizeof",   "static",   "struct",   "switch",   "template", "this",     "throw",     "true",    "try",
-      "typedef",  "typeid",   "typename", "union",    "unsigned", "using",    "virtual",   "void",    "volatile",
-      "while",    "xor",      "concept",  "u8",       "u16",      "u32",      "u64",       "i8",      "i16",
-      "i32",      "i64",      "dlc",      "threadIdx", "blockIdx", "blockDim", "gridDim",  "warpSize"};
+      "alignas",  "alignof",  "and",      "asm",     "auto",      "bool",      "break",
+      "case",     "catch",    "char",     "class",   "const",     "continue",  "default",
+      "delete",   "do",       "double",   "else",    "enum",      "explicit",  "export",
+      "extern",   "false",    "float",    "for",     "friend",    "goto",      "if",
+      "inline",   "int",      "long",     "mutable", "namespace", "new",       "not",
+      "nullptr",  "operator", "or",       "private", "public",    "register",  "requires",
+      "return",   "short",    "signed",   "sizeof",  "static",    "struct",    "switch",
+      "template", "this",     "throw",    "true",    "try",       "typedef",   "typeid",
+      "typename", "union",    "unsigned", "using",   "virtual",   "void",      "volatile",
+      "while",    "xor",      "concept",  "u8",      "u16",       "u32",       "u64",
+      "i8",       "i16",      "i32",      "i64",     "dlc",       "threadIdx", "blockIdx",
+      "blockDim", "gridDim",  "warpSize"};
   return words;
 }
 
@@ -133,8 +140,8 @@ std::string Names::fresh(StringRef wish) {
     name = "v" + name;
   // Names with two underscores belong to the implementation, dlc_ and DLC_ to the vocabulary and the functions that
   // the text defines.
-  if (reserved().contains(name) || StringRef(name).starts_with_insensitive("dlc_") || name.front() == '_' ||
-      StringRef(name).contains("__"))
+  if (reserved().contains(name) || StringRef(name).starts_with_insensitive("dlc_") ||
+      name.front() == '_' || StringRef(name).contains("__"))
     name = "v" + std::to_string(used.size());
   std::string unique = name;
   for (unsigned suffix = 1; llvm::is_contained(used, unique); ++suffix)

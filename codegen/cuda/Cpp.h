@@ -13,7 +13,19 @@
 namespace dlc::codegen::cpp {
 
 /// How tightly an expression binds, loosest first.
-enum class Prec { ternary, logicalOr, logicalAnd, bitwise, equality, relational, shift, additive, multiplicative, unary, atom };
+enum class Prec {
+  ternary,
+  logicalOr,
+  logicalAnd,
+  bitwise,
+  equality,
+  relational,
+  shift,
+  additive,
+  multiplicative,
+  unary,
+  atom
+};
 
 struct Expr {
   std::string text;
@@ -32,7 +44,8 @@ std::string unsignedName(mlir::Type integer, unsigned indexBits);
 
 /// A constant that reads back to the same bits; nullopt where it is no scalar number. Integers of 64 bits get a suffix
 /// where `exactType` (function arguments, where int and i64 would be ambiguous).
-std::optional<Expr> literal(mlir::Attribute value, mlir::Type type, unsigned indexBits, bool exactType = false);
+std::optional<Expr> literal(mlir::Attribute value, mlir::Type type, unsigned indexBits,
+                            bool exactType = false);
 
 /// Whatever `text` holds, as the rest of one // comment.
 std::string commentText(llvm::StringRef text);

@@ -8,7 +8,6 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
-
 #include <map>
 
 using namespace mlir;
@@ -27,8 +26,10 @@ static constexpr const char *kVocabulary[] = {"dlc_device.cuh", "dlc_math.cuh"};
 
 /// The bodies of exp, log, tanh and erf where the kernel calls them, once for each type: both targets compute them by the
 /// same arithmetic.
-static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp kernel, unsigned indexBits) {
-  std::map<std::pair<std::string, bool>, Operation *> calls; // by name, then is double: in an order that never changes
+static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp kernel,
+                                        unsigned indexBits) {
+  std::map<std::pair<std::string, bool>, Operation *>
+      calls; // by name, then is double: in an order that never changes
   kernel.walk([&](Operation *op) {
     if (auto function = expandedMath(op))
       calls.insert({{mathFunctionName(*function).str(), op->getOperand(0).getType().isF64()}, op});
@@ -36,8 +37,9 @@ static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp ke
   kernel.getContext()->loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect>();
   OpBuilder builder(kernel.getContext());
   for (auto &[key, op] : calls) {
-    OwningOpRef<func::FuncOp> function = buildMathFunction(
-        builder, op->getLoc(), "dlc_" + key.first, *expandedMath(op), getElementTypeOrSelf(op->getOperand(0).getType()));
+    OwningOpRef<func::FuncOp> function =
+        buildMathFunction(builder, op->getLoc(), "dlc_" + key.first, *expandedMath(op),
+                          getElementTypeOrSelf(op->getOperand(0).getType()));
     if (failed(KernelPrinter(os, indexBits).printDeviceFunction(*function)))
       return failure();
   }

@@ -35,7 +35,8 @@ private:
   cpp::Expr operand(mlir::Value value);
   cpp::Expr call(llvm::StringRef function, mlir::ValueRange args);
   cpp::Expr infix(mlir::Operation *op, llvm::StringRef symbol, cpp::Prec prec);
-  cpp::Expr integerArithmetic(mlir::Operation *op, llvm::StringRef symbol, cpp::Prec prec, llvm::StringRef wrapping);
+  cpp::Expr integerArithmetic(mlir::Operation *op, llvm::StringRef symbol, cpp::Prec prec,
+                              llvm::StringRef wrapping);
   cpp::Expr compare(mlir::arith::CmpIOp op);
   std::optional<cpp::Expr> compare(mlir::arith::CmpFOp op);
   cpp::Expr cast(const std::string &type, const cpp::Expr &value);

@@ -18,12 +18,13 @@ namespace dlc::codegen {
 static constexpr size_t kLongExpression = 72;
 
 KernelPrinter::KernelPrinter(llvm::raw_ostream &os, unsigned indexBits)
-    : os(os), indexBits(indexBits), expressions(indexBits, [this](Value value) { return textOf(value); }) {}
+    : os(os), indexBits(indexBits),
+      expressions(indexBits, [this](Value value) { return textOf(value); }) {}
 
 void KernelPrinter::error(Operation *op, const Twine &why) {
   if (!failed)
-    op->emitError("cuda printer: ") << why << ", in kernel '"
-                                    << cast<SymbolOpInterface>(function).getName() << "'";
+    op->emitError("cuda printer: ")
+        << why << ", in kernel '" << cast<SymbolOpInterface>(function).getName() << "'";
   failed = true;
 }
 
@@ -107,7 +108,8 @@ bool KernelPrinter::mayInline(Operation *op, const Expr &expr) const {
   if (inChoice)
     return true;
   Value value = op->getResult(0);
-  if (!value.hasOneUse() || op->hasAttr("dlc.role") || isa<gpu::ShuffleOp, gpu::ThreadIdOp, gpu::BlockIdOp>(op) ||
+  if (!value.hasOneUse() || op->hasAttr("dlc.role") ||
+      isa<gpu::ShuffleOp, gpu::ThreadIdOp, gpu::BlockIdOp>(op) ||
       isa<VectorType>(value.getType()) || expr.text.size() > kLongExpression)
     return false;
   Operation *user = *value.getUsers().begin();
@@ -145,17 +147,22 @@ void KernelPrinter::block(Block &block, ArrayRef<std::string> targets) {
 }
 
 static bool writesOrMeets(Operation *op) {
-  return op->walk([](Operation *inner) {
-             return isa<memref::StoreOp, vector::StoreOp, gpu::BarrierOp>(inner) ? WalkResult::interrupt()
-                                                                                : WalkResult::advance();
-           }).wasInterrupted();
+  return op
+      ->walk([](Operation *inner) {
+        return isa<memref::StoreOp, vector::StoreOp, gpu::BarrierOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 void KernelPrinter::expression(Operation *op) {
-  bool handlesVectors = isa<vector::LoadOp, vector::ExtractOp, vector::FromElementsOp, vector::BroadcastOp>(op);
+  bool handlesVectors =
+      isa<vector::LoadOp, vector::ExtractOp, vector::FromElementsOp, vector::BroadcastOp>(op);
   for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
     if (isa<VectorType>(type) && !handlesVectors)
-      return error(op, "no arithmetic on vectors (" + op->getName().getStringRef() + "): work on their elements");
+      return error(op, "no arithmetic on vectors (" + op->getName().getStringRef() +
+                           "): work on their elements");
   for (Value other : op->getResults().drop_front())
     if (!other.use_empty())
       return error(op, "only the first result of " + op->getName().getStringRef() + " has a text");
@@ -192,13 +199,15 @@ void KernelPrinter::statement(Operation *op) {
       .Case<vector::InsertOp>([&](vector::InsertOp insert) {
         // The loop's vector in place: the schedule inserts into what the loop carries and yields the result.
         auto carried = dyn_cast<BlockArgument>(insert.getDest());
-        if (!carried || !carried.hasOneUse() || insert.getNumIndices() != 1 || !insert->hasOneUse() ||
-            !isa<scf::YieldOp>(*insert->user_begin()))
-          return error(insert, "vector.insert only into a vector that a loop carries, yielded at once");
+        if (!carried || !carried.hasOneUse() || insert.getNumIndices() != 1 ||
+            !insert->hasOneUse() || !isa<scf::YieldOp>(*insert->user_begin()))
+          return error(insert,
+                       "vector.insert only into a vector that a loop carries, yielded at once");
         OpFoldResult position = insert.getMixedPosition().front();
-        std::string lane = isa<Value>(position)
-                               ? textOf(cast<Value>(position)).text
-                               : std::to_string(cast<IntegerAttr>(cast<Attribute>(position)).getInt());
+        std::string lane =
+            isa<Value>(position)
+                ? textOf(cast<Value>(position)).text
+                : std::to_string(cast<IntegerAttr>(cast<Attribute>(position)).getInt());
         std::string value = textOf(insert.getValueToStore()).text;
         line() << named[carried] << "[" << lane << "] = " << value << ";\n";
         named[insert] = named[carried];
@@ -211,9 +220,13 @@ void KernelPrinter::statement(Operation *op) {
       .Case<scf::ForOp>([&](scf::ForOp loopOp) { loop(loopOp); })
       .Case<scf::IfOp>([&](scf::IfOp ifOp) { branch(ifOp); })
       .Case<scf::YieldOp>([&](scf::YieldOp yield) { assign(yield.getResults(), yieldTargets); })
-      .Case<func::ReturnOp>([&](func::ReturnOp ret) { line() << "return " << textOf(ret.getOperand(0)).text << ";\n"; })
+      .Case<func::ReturnOp>([&](func::ReturnOp ret) {
+        line() << "return " << textOf(ret.getOperand(0)).text << ";\n";
+      })
       .Case<gpu::ReturnOp>([](auto) {})
-      .Default([&](Operation *other) { error(other, "no text for " + other->getName().getStringRef()); });
+      .Default([&](Operation *other) {
+        error(other, "no text for " + other->getName().getStringRef());
+      });
 }
 
 void KernelPrinter::localArray(Operation *alloca) {
@@ -284,8 +297,9 @@ void KernelPrinter::loop(scf::ForOp op) {
   size_t mark = names.open();
   std::string variable = names.fresh(roleOf(0, "i"));
   named[op.getInductionVar()] = variable;
-  line() << "for (" << *typeName(op.getInductionVar().getType(), indexBits) << " " << variable << " = " << from << "; "
-         << variable << " < " << to << "; " << (step == "1" ? "++" + variable : variable + " += " + step) << ") {\n";
+  line() << "for (" << *typeName(op.getInductionVar().getType(), indexBits) << " " << variable
+         << " = " << from << "; " << variable << " < " << to << "; "
+         << (step == "1" ? "++" + variable : variable + " += " + step) << ") {\n";
   block(*op.getBody(), targets);
   line() << "}\n";
   names.close(mark);
@@ -297,16 +311,16 @@ static bool isOneExpression(Block &block) {
     if (isa<scf::YieldOp, arith::ConstantOp>(op))
       return true;
     if (auto inner = dyn_cast<scf::IfOp>(op))
-      return inner.getNumResults() == 1 && inner->hasOneUse() && isOneExpression(*inner.thenBlock()) &&
-             isOneExpression(*inner.elseBlock());
+      return inner.getNumResults() == 1 && inner->hasOneUse() &&
+             isOneExpression(*inner.thenBlock()) && isOneExpression(*inner.elseBlock());
     return Expressions::isExpression(&op) && !isa<gpu::ShuffleOp, vector::LoadOp>(op) &&
            op.getResult(0).hasOneUse() && !op.hasAttr("dlc.role");
   });
 }
 
 std::optional<Expr> KernelPrinter::choice(scf::IfOp op) {
-  if (op.getNumResults() != 1 || isa<VectorType>(op.getResult(0).getType()) || !isOneExpression(*op.thenBlock()) ||
-      !isOneExpression(*op.elseBlock()))
+  if (op.getNumResults() != 1 || isa<VectorType>(op.getResult(0).getType()) ||
+      !isOneExpression(*op.thenBlock()) || !isOneExpression(*op.elseBlock()))
     return std::nullopt;
   Expr condition = textOf(op.getCondition());
   bool outer = std::exchange(inChoice, true);
@@ -317,8 +331,9 @@ std::optional<Expr> KernelPrinter::choice(scf::IfOp op) {
   };
   Expr a = value(*op.thenBlock()), b = value(*op.elseBlock());
   inChoice = outer;
-  return Expr{paren(condition, Prec::logicalOr) + " ? " + paren(a, Prec::logicalOr) + " : " + b.text, Prec::ternary,
-              condition.reads || a.reads || b.reads};
+  return Expr{paren(condition, Prec::logicalOr) + " ? " + paren(a, Prec::logicalOr) + " : " +
+                  b.text,
+              Prec::ternary, condition.reads || a.reads || b.reads};
 }
 
 void KernelPrinter::branch(scf::IfOp op) {
@@ -384,7 +399,8 @@ LogicalResult KernelPrinter::printDeviceFunction(func::FuncOp func) {
   function = func;
   begin();
   std::string type = typeOf(func.getArgument(0), func);
-  os << "static DLC_DEV " << type << " " << func.getName() << "(" << parameter(func.getArgument(0), {}) << ") {\n";
+  os << "static DLC_DEV " << type << " " << func.getName() << "("
+     << parameter(func.getArgument(0), {}) << ") {\n";
   block(func.front(), {});
   os << "}\n\n";
   return failure(failed);
@@ -414,7 +430,8 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
       error(kernel, "shared memory has a static shape and a scalar element type");
       break;
     }
-    auto wish = dyn_cast_or_null<StringAttr>(kernel.getWorkgroupAttributionAttr(position, "dlc.role"));
+    auto wish =
+        dyn_cast_or_null<StringAttr>(kernel.getWorkgroupAttributionAttr(position, "dlc.role"));
     named[shared] = names.fresh(wish ? wish.getValue() : "shared");
     os << "  DLC_SHARED(" << *element << ", " << named[shared] << ", ";
     for (int64_t size : type.getShape())

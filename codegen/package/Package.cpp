@@ -76,29 +76,35 @@ void PackageWriter::addCpuImages(schema::ProgramT &program) {
 FailureOr<ArrayRef<uint8_t>> PackageWriter::mapFile(dlx::WeightOp weight, StringRef path) {
   std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
   if (!file) {
-    auto opened = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    auto opened =
+        llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
     if (!opened)
-      return weight.emitError("cannot read weights file '") << path << "': " << opened.getError().message();
+      return weight.emitError("cannot read weights file '")
+             << path << "': " << opened.getError().message();
     file = std::move(*opened);
   }
-  return ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(file->getBufferStart()), file->getBufferSize());
+  return ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(file->getBufferStart()),
+                           file->getBufferSize());
 }
 
 LogicalResult PackageWriter::addWeights() {
   for (dlx::WeightOp op : weights.getWeights()) {
     RankedTensorType tensor = op.getType().getTensor();
     if (!tensor.hasStaticShape())
-      return op.emitError("weight '") << op.getName() << "' needs static dims, got " << dl::text(tensor);
+      return op.emitError("weight '")
+             << op.getName() << "' needs static dims, got " << dl::text(tensor);
     if (!op.getFile())
       return op.emitError("weight '") << op.getName()
-                                      << "' is bound to no file; add `weights \"file.safetensors\"` to the model or pass --weights";
+                                      << "' is bound to no file; add `weights "
+                                         "\"file.safetensors\"` to the model or pass --weights";
     auto file = mapFile(op, *op.getFile());
     if (failed(file))
       return failure();
     uint64_t bytes = *dl::asConstant(storedBytes(tensor)), offset = op.getOffset();
     if (offset > file->size() || bytes > file->size() - offset)
-      return op.emitError("weight '") << op.getName() << "' needs bytes " << offset << " to " << offset + bytes << " of '"
-                                      << *op.getFile() << "', which has " << file->size();
+      return op.emitError("weight '")
+             << op.getName() << "' needs bytes " << offset << " to " << offset + bytes << " of '"
+             << *op.getFile() << "', which has " << file->size();
     auto weight = std::make_unique<schema::WeightT>();
     weight->name = op.getName().str();
     weight->dtype = dtypeOf(tensor.getElementType());
@@ -110,7 +116,8 @@ LogicalResult PackageWriter::addWeights() {
 }
 
 LogicalResult PackageWriter::addSignature(dlx::ProgramOp program) {
-  auto add = [&](ArrayAttr names, ValueRange values, std::vector<std::unique_ptr<schema::ValueT>> &list) {
+  auto add = [&](ArrayAttr names, ValueRange values,
+                 std::vector<std::unique_ptr<schema::ValueT>> &list) {
     for (auto [name, value] : llvm::zip(names.getAsValueRange<StringAttr>(), values)) {
       RankedTensorType tensor = cast<dlx::BufferType>(value.getType()).getTensor();
       if (!dl::getLayout(tensor).isRowMajor()) {
@@ -125,8 +132,9 @@ LogicalResult PackageWriter::addSignature(dlx::ProgramOp program) {
     return true;
   };
   Block &block = program.getBodyBlock();
-  return success(add(program.getInputNames(), block.getArguments(), table.inputs) &&
-                 add(program.getOutputNames(), block.getTerminator()->getOperands(), table.outputs));
+  return success(
+      add(program.getInputNames(), block.getArguments(), table.inputs) &&
+      add(program.getOutputNames(), block.getTerminator()->getOperands(), table.outputs));
 }
 
 LogicalResult PackageWriter::addPrograms() {
@@ -137,7 +145,8 @@ LogicalResult PackageWriter::addPrograms() {
     table.cuda_headers.back()->name = name;
     table.cuda_headers.back()->text = text;
   }
-  for (auto [name, target] : {std::pair{"cpu", schema::Target::cpu}, std::pair{"cuda", schema::Target::cuda}}) {
+  for (auto [name, target] :
+       {std::pair{"cpu", schema::Target::cpu}, std::pair{"cuda", schema::Target::cuda}}) {
     auto nested = module.lookupSymbol<ModuleOp>(name);
     if (!nested)
       continue;

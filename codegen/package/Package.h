@@ -22,15 +22,16 @@ struct CudaText {
 
 /// What the targets' code generators made of a module that is past the buffers phase.
 struct GeneratedCode {
-  std::vector<CpuCode> cpu; // one for each instruction set
-  std::map<std::string, CudaText> cuda; // by name of the gpu.func (dlx.kernel's `entry`)
+  std::vector<CpuCode> cpu;                       // one for each instruction set
+  std::map<std::string, CudaText> cuda;           // by name of the gpu.func (dlx.kernel's `entry`)
   std::map<std::string, std::string> cudaHeaders; // name -> contents
 };
 
 /// Writes the package of `module`, which holds `module @cpu`, `module @cuda` or both. The same module and code give the same
 /// bytes. Weights are read from the files that their ops name; a file that is gone or has become shorter is an error at the
 /// weight's location.
-mlir::LogicalResult writePackage(mlir::ModuleOp module, const GeneratedCode &code, llvm::raw_ostream &os);
+mlir::LogicalResult writePackage(mlir::ModuleOp module, const GeneratedCode &code,
+                                 llvm::raw_ostream &os);
 
 } // namespace dlc::codegen
 

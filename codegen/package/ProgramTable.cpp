@@ -67,8 +67,10 @@ namespace {
 class ProgramBuilder {
 public:
   ProgramBuilder(schema::ProgramT &program, const GeneratedCode &code,
-                 const std::map<std::string, uint32_t> &headerIndex, ExpressionTable &expressions, WeightTable &weights)
-      : program(program), code(code), headerIndex(headerIndex), expressions(expressions), weights(weights) {}
+                 const std::map<std::string, uint32_t> &headerIndex, ExpressionTable &expressions,
+                 WeightTable &weights)
+      : program(program), code(code), headerIndex(headerIndex), expressions(expressions),
+        weights(weights) {}
 
   LogicalResult addKernel(dlx::KernelOp op);
   LogicalResult addCommands(dlx::ProgramOp op);
@@ -105,7 +107,8 @@ LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
     for (auto [index, image] : llvm::enumerate(code.cpu)) {
       auto found = image.entries.find(entry);
       if (found == image.entries.end())
-        return op.emitOpError("has no code for ") << image.isa << ": '" << entry << "' is not in the image";
+        return op.emitOpError("has no code for ")
+               << image.isa << ": '" << entry << "' is not in the image";
       kernel.cpu.emplace_back(index, found->second);
     }
   } else {
@@ -173,7 +176,8 @@ LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) 
   for (AffineExpr dim : kernel.getDims()->getResults())
     launch.args.emplace_back(schema::ArgKind::dim, expressions.add(dim));
   launch.grid = expressions.addAll(kernel.getGrid()->getResults());
-  AffineExpr scratch = kernel.getScratch() ? kernel.getScratch()->getResult(0) : dl::constantDim(0, op.getContext());
+  AffineExpr scratch =
+      kernel.getScratch() ? kernel.getScratch()->getResult(0) : dl::constantDim(0, op.getContext());
   launch.scratch_bytes = expressions.add(scratch);
   auto entry = std::make_unique<schema::CommandEntryT>();
   entry->command.Set(std::move(launch));
@@ -189,7 +193,8 @@ LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
   llvm::DenseMap<Value, unsigned> outputs;
   for (auto [index, output] : llvm::enumerate(block.getTerminator()->getOperands())) {
     if (!output.getDefiningOp<dlx::AllocOp>() || !outputs.try_emplace(output, index).second)
-      return op.emitOpError("returns a buffer that is not an allocation of its own; the buffers phase copies such outputs");
+      return op.emitOpError("returns a buffer that is not an allocation of its own; the buffers "
+                            "phase copies such outputs");
   }
   for (Operation &command : block.without_terminator()) {
     LogicalResult added =
@@ -203,8 +208,10 @@ LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
               if (output != outputs.end()) {
                 addBuffer(alloc, schema::Storage::output, output->second);
               } else {
-                uint32_t index = addBuffer(
-                    alloc, alloc.getPersistent() ? schema::Storage::persistent : schema::Storage::arena, 0);
+                uint32_t index = addBuffer(alloc,
+                                           alloc.getPersistent() ? schema::Storage::persistent
+                                                                 : schema::Storage::arena,
+                                           0);
                 program.buffers[index]->first_use = UINT32_MAX;
               }
               return success();
@@ -225,7 +232,8 @@ LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
               program.main.push_back(std::move(entry));
               return success();
             })
-            .Default([](Operation *other) { return other->emitOpError("is no command of a package"); });
+            .Default(
+                [](Operation *other) { return other->emitOpError("is no command of a package"); });
     if (failed(added))
       return failure();
   }
@@ -236,7 +244,8 @@ LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
   return success();
 }
 
-FailureOr<schema::ProgramT> buildProgram(ModuleOp module, schema::Target target, const GeneratedCode &code,
+FailureOr<schema::ProgramT> buildProgram(ModuleOp module, schema::Target target,
+                                         const GeneratedCode &code,
                                          const std::map<std::string, uint32_t> &headerIndex,
                                          ExpressionTable &expressions, WeightTable &weights) {
   schema::ProgramT program;

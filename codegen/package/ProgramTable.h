@@ -25,7 +25,8 @@ private:
 
 /// Converts `module @cpu` or `module @cuda` (`target`), which is past the buffers phase. Kernels name code by `entry`;
 /// images and CUDA headers are the caller's to add (`headerIndex` maps a header's name to its index).
-mlir::FailureOr<schema::ProgramT> buildProgram(mlir::ModuleOp module, schema::Target target, const GeneratedCode &code,
+mlir::FailureOr<schema::ProgramT> buildProgram(mlir::ModuleOp module, schema::Target target,
+                                               const GeneratedCode &code,
                                                const std::map<std::string, uint32_t> &headerIndex,
                                                ExpressionTable &expressions, WeightTable &weights);
 

@@ -106,7 +106,8 @@ SmallVector<BodyEmitter::BoundsTest> BodyEmitter::boundsTests(RankedTensorType t
   return tests;
 }
 
-Value BodyEmitter::read(OpBuilder &builder, Operation *op, const Access &access, ArrayRef<AffineExpr> loops) {
+Value BodyEmitter::read(OpBuilder &builder, Operation *op, const Access &access,
+                        ArrayRef<AffineExpr> loops) {
   Value tensor = op->getOperand(access.operand);
   SmallVector<AffineExpr> indices = apply(access.map, loops);
   SmallVector<BoundsTest> tests;
@@ -129,19 +130,22 @@ Value BodyEmitter::read(OpBuilder &builder, Operation *op, const Access &access,
       require(arith::CmpIPredicate::slt, index, math.materialize(builder, loc, test.extent));
   }
   // A branch, not a select: the address may not exist. The type of the value is known once the inner read is built.
-  auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), inside, /*addThen=*/true, /*addElse=*/true);
+  auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), inside, /*addThen=*/true,
+                                  /*addElse=*/true);
   OpBuilder thenBuilder = OpBuilder::atBlockEnd(branch.thenBlock());
   Value value = emit(thenBuilder, tensor, indices);
   scf::YieldOp::create(thenBuilder, loc, value);
   OpBuilder elseBuilder = OpBuilder::atBlockEnd(branch.elseBlock());
   Value zero = arith::ConstantOp::create(elseBuilder, loc, builder.getZeroAttr(value.getType()));
   ScalarKind kind = scalarKind(typeOf(tensor).getElementType());
-  scf::YieldOp::create(elseBuilder, loc, Scalar(elseBuilder, loc, zero, kind).constant(access.fill).value());
+  scf::YieldOp::create(elseBuilder, loc,
+                       Scalar(elseBuilder, loc, zero, kind).constant(access.fill).value());
   branch.getResult(0).setType(value.getType());
   return branch.getResult(0);
 }
 
-SmallVector<Value> BodyEmitter::indexValues(OpBuilder &builder, const LoopNest &loops, ArrayRef<AffineExpr> parallel) {
+SmallVector<Value> BodyEmitter::indexValues(OpBuilder &builder, const LoopNest &loops,
+                                            ArrayRef<AffineExpr> parallel) {
   SmallVector<Value> values(loops.parallel.size());
   for (unsigned dim : loops.indexDims.set_bits())
     values[dim] = math.materialize(builder, kernel.getLoc(), parallel[dim]);
@@ -150,7 +154,8 @@ SmallVector<Value> BodyEmitter::indexValues(OpBuilder &builder, const LoopNest &
 
 Value BodyEmitter::emit(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> indices) {
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
-    Value loaded = load(builder, kernel.getLoc(), argument.getArgNumber(), offset(typeOf(tensor), indices));
+    Value loaded =
+        load(builder, kernel.getLoc(), argument.getArgNumber(), offset(typeOf(tensor), indices));
     return fromStorage(builder, kernel.getLoc(), loaded, typeOf(tensor).getElementType());
   }
   auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
@@ -223,7 +228,8 @@ ScalarKind BodyEmitter::accumulatorKind(unsigned stage) const {
 
 //===- Questions about reads ----------------------------------------------------------------------===//
 
-bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit, bool checked) const {
+bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit,
+                             bool checked) const {
   if (auto argument = dyn_cast<BlockArgument>(tensor))
     return visit(argument.getArgNumber(), offset(typeOf(tensor), indices), checked);
   auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
@@ -239,7 +245,8 @@ bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit v
   return true;
 }
 
-bool BodyEmitter::visitTermReads(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction, Visit visit) const {
+bool BodyEmitter::visitTermReads(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
+                                 Visit visit) const {
   SmallVector<AffineExpr> loops(parallel);
   loops.append(reduction.begin(), reduction.end());
   for (const Access &access : nest.terms) {
@@ -282,7 +289,8 @@ bool BodyEmitter::needsScalar(Operation *op, const LoopNest &loops, ArrayRef<Acc
   return false;
 }
 
-bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices, AffineExpr variable) const {
+bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices,
+                              AffineExpr variable) const {
   auto op = tensor.getDefiningOp<LoopNestOpInterface>();
   if (!op || op == root)
     return false;

@@ -20,14 +20,17 @@ namespace dlc::codegen {
 /// The type in memory of elements of a tensor: signless integers, bools as bytes.
 mlir::Type storageType(mlir::Type elementType);
 /// From storage to compute type and back, on scalars or vectors. Going back rounds once to nearest even.
-mlir::Value fromStorage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type elementType);
-mlir::Value toStorage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type elementType);
+mlir::Value fromStorage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                        mlir::Type elementType);
+mlir::Value toStorage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                      mlir::Type elementType);
 
 class BodyEmitter {
 public:
   /// Reads kernel input `input` at `offset` (elements from the start of its buffer, over loop variables and symbols) in
   /// storage type: one element, or a vector along the loop variable that the target vectorises.
-  using Load = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned input, mlir::AffineExpr offset)>;
+  using Load = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned input,
+                                         mlir::AffineExpr offset)>;
 
   BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load);
 
@@ -37,19 +40,25 @@ public:
   const LoopNest &getNest() const { return nest; }
   /// The only tensor that the kernel writes.
   mlir::Value getResult() const { return result; }
-  mlir::RankedTensorType getResultType() const { return llvm::cast<mlir::RankedTensorType>(result.getType()); }
+  mlir::RankedTensorType getResultType() const {
+    return llvm::cast<mlir::RankedTensorType>(result.getType());
+  }
   /// Positions of the module symbols that the kernel's tensors name, ascending: what must be passed to it.
   llvm::SmallVector<unsigned> usedSymbols() const;
 
   /// The value, in compute type, of `tensor` at logical `indices`.
-  mlir::Value emit(mlir::OpBuilder &builder, mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices);
+  mlir::Value emit(mlir::OpBuilder &builder, mlir::Value tensor,
+                   llvm::ArrayRef<mlir::AffineExpr> indices);
   /// What the root's term access `access` reads at the loop indices (`parallel`, then `reduction`).
-  mlir::Value emitTermRead(mlir::OpBuilder &builder, unsigned access, llvm::ArrayRef<mlir::AffineExpr> loops);
+  mlir::Value emitTermRead(mlir::OpBuilder &builder, unsigned access,
+                           llvm::ArrayRef<mlir::AffineExpr> loops);
   /// The root's term of `stage`; `accs` are the finished accumulators of the stages before.
-  mlir::Value emitTerm(mlir::OpBuilder &builder, unsigned stage, llvm::ArrayRef<mlir::AffineExpr> parallel,
+  mlir::Value emitTerm(mlir::OpBuilder &builder, unsigned stage,
+                       llvm::ArrayRef<mlir::AffineExpr> parallel,
                        llvm::ArrayRef<mlir::AffineExpr> reduction, mlir::ValueRange accs);
   /// The root's result from finished accumulators, then everything after the root: the kernel's result in compute type.
-  mlir::Value emitResult(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel, mlir::ValueRange accs);
+  mlir::Value emitResult(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
+                         mlir::ValueRange accs);
   /// The kernel's result at `indices` for a map kernel.
   mlir::Value emitMap(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> indices) {
     return emit(builder, result, indices);
@@ -60,15 +69,17 @@ public:
   ScalarKind accumulatorKind(unsigned stage) const;
 
   /// Offset in elements of `type`'s element at logical `indices`, simplified.
-  mlir::AffineExpr offset(mlir::RankedTensorType type, llvm::ArrayRef<mlir::AffineExpr> indices) const;
+  mlir::AffineExpr offset(mlir::RankedTensorType type,
+                          llvm::ArrayRef<mlir::AffineExpr> indices) const;
 
   /// Calls `visit(input, offset, checked)` for each read of memory that emit(tensor, indices) would make; `checked` where it
   /// stands behind a test. Stops and returns false when `visit` does.
   using Visit = llvm::function_ref<bool(unsigned input, mlir::AffineExpr offset, bool checked)>;
-  bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit, bool checked = false) const;
+  bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit,
+                  bool checked = false) const;
   /// The same for emitTerm and for emitResult (everything after the root included).
-  bool visitTermReads(llvm::ArrayRef<mlir::AffineExpr> parallel, llvm::ArrayRef<mlir::AffineExpr> reduction,
-                      Visit visit) const;
+  bool visitTermReads(llvm::ArrayRef<mlir::AffineExpr> parallel,
+                      llvm::ArrayRef<mlir::AffineExpr> reduction, Visit visit) const;
   bool visitResultReads(llvm::ArrayRef<mlir::AffineExpr> parallel, Visit visit) const;
   /// True where some body reads the index of a result dim that moves along `variable`, or where a bounds check depends on
   /// it: then neighbours along it need different control and it cannot be a vector.
@@ -76,18 +87,21 @@ public:
                         llvm::ArrayRef<mlir::AffineExpr> reduction) const;
 
 private:
-  llvm::SmallVector<mlir::AffineExpr> apply(mlir::AffineMap map, llvm::ArrayRef<mlir::AffineExpr> loops) const;
+  llvm::SmallVector<mlir::AffineExpr> apply(mlir::AffineMap map,
+                                            llvm::ArrayRef<mlir::AffineExpr> loops) const;
   /// The tests without which reading at `indices` could leave `type`: (expression, bound) meaning 0 <= expression < bound.
   struct BoundsTest {
     mlir::AffineExpr index, extent;
     bool low, high; // which side needs the test
   };
-  llvm::SmallVector<BoundsTest> boundsTests(mlir::RankedTensorType type, llvm::ArrayRef<mlir::AffineExpr> indices) const;
+  llvm::SmallVector<BoundsTest> boundsTests(mlir::RankedTensorType type,
+                                            llvm::ArrayRef<mlir::AffineExpr> indices) const;
   mlir::Value read(mlir::OpBuilder &builder, mlir::Operation *op, const Access &access,
                    llvm::ArrayRef<mlir::AffineExpr> loops);
   llvm::SmallVector<mlir::Value> indexValues(mlir::OpBuilder &builder, const LoopNest &loops,
                                              llvm::ArrayRef<mlir::AffineExpr> parallel);
-  bool needsScalar(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, mlir::AffineExpr variable) const;
+  bool needsScalar(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices,
+                   mlir::AffineExpr variable) const;
   bool needsScalar(mlir::Operation *op, const LoopNest &loops, llvm::ArrayRef<Access> accesses,
                    llvm::ArrayRef<mlir::AffineExpr> indices, mlir::AffineExpr variable) const;
 

@@ -29,7 +29,8 @@ Value neutral(OpBuilder &builder, Location loc, Combiner combiner, Type type, Sc
   llvm_unreachable("unknown combiner");
 }
 
-Value combine(OpBuilder &builder, Location loc, Combiner combiner, ScalarKind kind, Value acc, Value term) {
+Value combine(OpBuilder &builder, Location loc, Combiner combiner, ScalarKind kind, Value acc,
+              Value term) {
   Scalar a(builder, loc, acc, kind), b(builder, loc, term, kind);
   switch (combiner) {
   case Combiner::add:
@@ -46,9 +47,11 @@ Value combine(OpBuilder &builder, Location loc, Combiner combiner, ScalarKind ki
 
 Best combineBest(OpBuilder &builder, Location loc, ScalarKind kind, Best a, Best b) {
   Scalar x(builder, loc, a.value, kind), y(builder, loc, b.value, kind);
-  Scalar earlier(builder, loc,
-                 arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, b.position, a.position).getResult(),
-                 ScalarKind::boolean);
+  Scalar earlier(
+      builder, loc,
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, b.position, a.position)
+          .getResult(),
+      ScalarKind::boolean);
   Scalar takes = (x < y) | ((x == y) & earlier);
   if (kind == ScalarKind::floating) {
     // y is NaN and x is not, or both are and y comes earlier. (Comparisons with NaN are false.)

@@ -9,10 +9,11 @@
 namespace dlc::codegen {
 
 /// The accumulator of no terms: 0, or the lowest (highest) value for max (min). For argmax, of the value part.
-mlir::Value neutral(mlir::OpBuilder &builder, mlir::Location loc, Combiner combiner, mlir::Type type, ScalarKind kind);
+mlir::Value neutral(mlir::OpBuilder &builder, mlir::Location loc, Combiner combiner,
+                    mlir::Type type, ScalarKind kind);
 /// One step of add, max or min, on scalars or vectors.
-mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc, Combiner combiner, ScalarKind kind, mlir::Value acc,
-                    mlir::Value term);
+mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc, Combiner combiner,
+                    ScalarKind kind, mlir::Value acc, mlir::Value term);
 
 /// The accumulator of argmax: the best value and its position, both scalars or both vectors. Start from
 /// {neutral, kNoPosition}.

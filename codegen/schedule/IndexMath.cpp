@@ -19,7 +19,9 @@ void IndexMath::bindLoop(AffineExpr variable, Value value) {
   loops[cast<AffineDimExpr>(variable).getPosition()] = value;
 }
 
-AffineExpr IndexMath::simplify(AffineExpr expr) const { return simplifyAffineExpr(expr, loops.size(), dl::kMaxSymbols); }
+AffineExpr IndexMath::simplify(AffineExpr expr) const {
+  return simplifyAffineExpr(expr, loops.size(), dl::kMaxSymbols);
+}
 
 std::optional<int64_t> IndexMath::stepAlong(AffineExpr expr, AffineExpr variable) const {
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
@@ -46,7 +48,8 @@ AffineExpr IndexMath::extreme(AffineExpr expr, bool largest) const {
     if (!step)
       return {};
     bool atEnd = (*step > 0) == largest;
-    llvm::DenseMap<AffineExpr, AffineExpr> end = {{variable, atEnd ? extents[position] - 1 : constant(0)}};
+    llvm::DenseMap<AffineExpr, AffineExpr> end = {
+        {variable, atEnd ? extents[position] - 1 : constant(0)}};
     expr = simplify(expr.replace(end));
   }
   return expr;
@@ -84,7 +87,9 @@ bool IndexMath::isNonNegative(AffineExpr expr) const {
   return values && values->min >= 0;
 }
 
-bool IndexMath::isBelow(AffineExpr expr, AffineExpr bound) const { return isNonNegative(simplify(bound - 1 - expr)); }
+bool IndexMath::isBelow(AffineExpr expr, AffineExpr bound) const {
+  return isNonNegative(simplify(bound - 1 - expr));
+}
 
 Value IndexMath::materialize(OpBuilder &builder, Location loc, AffineExpr expr) const {
   if (auto number = dyn_cast<AffineConstantExpr>(expr))

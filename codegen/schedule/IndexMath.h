@@ -31,11 +31,14 @@ public:
   /// The index value of a symbol.
   void bindSymbol(unsigned position, mlir::Value value) { symbols[position] = value; }
 
-  mlir::AffineExpr constant(int64_t value) const { return mlir::getAffineConstantExpr(value, context); }
+  mlir::AffineExpr constant(int64_t value) const {
+    return mlir::getAffineConstantExpr(value, context);
+  }
   mlir::AffineExpr simplify(mlir::AffineExpr expr) const;
 
   /// Builds `expr` as an index value.
-  mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location loc, mlir::AffineExpr expr) const;
+  mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::AffineExpr expr) const;
 
   /// How `expr` moves along `variable`. `other` also where it cannot be told.
   Stride strideAlong(mlir::AffineExpr expr, mlir::AffineExpr variable) const;

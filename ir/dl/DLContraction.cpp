@@ -12,7 +12,8 @@ static Type accumulatorType(Type elementType) { return computeType(elementType);
 
 Value emitProduct(BodyContext &context, ValueRange args, Type elementType) {
   ScalarKind kind = scalarKind(elementType);
-  Scalar x(context.builder, context.loc, args[0], kind), y(context.builder, context.loc, args[1], kind);
+  Scalar x(context.builder, context.loc, args[0], kind),
+      y(context.builder, context.loc, args[1], kind);
   return (x * y).convertTo(accumulatorType(elementType), kind).value();
 }
 
@@ -25,21 +26,25 @@ Value emitBias(BodyContext &context, ValueRange args, ValueRange accs, Type elem
       .value();
 }
 
-static LogicalResult checkSameElement(std::optional<Location> location, StringRef op, ValueRange operands) {
+static LogicalResult checkSameElement(std::optional<Location> location, StringRef op,
+                                      ValueRange operands) {
   Type first = getElementTypeOrSelf(operands.front().getType());
   for (Value operand : operands)
     if (Type type = getElementTypeOrSelf(operand.getType()); type != first)
-      return emitOptionalError(location, "'", op, "' needs operands of one dtype, got ", first, " and ", type);
+      return emitOptionalError(location, "'", op, "' needs operands of one dtype, got ", first,
+                               " and ", type);
   return success();
 }
 
 /// Bias of one number for each of `channels`.
-static LogicalResult checkBias(std::optional<Location> location, StringRef op, Value bias, AffineExpr channels) {
+static LogicalResult checkBias(std::optional<Location> location, StringRef op, Value bias,
+                               AffineExpr channels) {
   if (!bias)
     return success();
   auto type = cast<RankedTensorType>(bias.getType());
   if (type.getRank() != 1 || getDims(type)[0] != channels)
-    return emitOptionalError(location, "'", op, "' needs a bias of ", text(channels), " elements, got ", text(type));
+    return emitOptionalError(location, "'", op, "' needs a bias of ", text(channels),
+                             " elements, got ", text(type));
   return success();
 }
 
@@ -59,19 +64,22 @@ struct Padding2d {
 };
 } // namespace
 
-LogicalResult Conv2dOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
+LogicalResult Conv2dOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   StringRef name = getOperationName();
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   auto weight = cast<RankedTensorType>(adaptor.getWeight().getType());
   if (failed(checkSameElement(location, name, adaptor.getOperands())))
     return failure();
   if (x.getRank() != 4 || weight.getRank() != 4)
-    return emitOptionalError(location, "'", name, "' needs x [N, C, H, W] and weight [K, C/groups, R, S], got ", text(x),
+    return emitOptionalError(location, "'", name,
+                             "' needs x [N, C, H, W] and weight [K, C/groups, R, S], got ", text(x),
                              " and ", text(weight));
-  ArrayRef<int64_t> stride = adaptor.getStride(), padding = adaptor.getPadding(), dilation = adaptor.getDilation();
+  ArrayRef<int64_t> stride = adaptor.getStride(), padding = adaptor.getPadding(),
+                    dilation = adaptor.getDilation();
   if (stride.size() != 2 || dilation.size() != 2 || (padding.size() != 2 && padding.size() != 4))
-    return emitOptionalError(location, "'", name, "' needs 2 strides, 2 dilations and 2 or 4 paddings");
+    return emitOptionalError(location, "'", name,
+                             "' needs 2 strides, 2 dilations and 2 or 4 paddings");
   for (int i = 0; i < 2; ++i)
     if (stride[i] < 1 || dilation[i] < 1)
       return emitOptionalError(location, "'", name, "' needs stride and dilation of at least 1");
@@ -80,24 +88,29 @@ LogicalResult Conv2dOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
       return emitOptionalError(location, "'", name, "' needs padding of at least 0, got ", width);
   int64_t groups = adaptor.getGroups();
   Dims xDims = getDims(x), wDims = getDims(weight);
-  auto channels = asConstant(xDims[1]), outChannels = asConstant(wDims[0]), groupChannels = asConstant(wDims[1]);
+  auto channels = asConstant(xDims[1]), outChannels = asConstant(wDims[0]),
+       groupChannels = asConstant(wDims[1]);
   if (!channels || !outChannels || !groupChannels || !asConstant(wDims[2]) || !asConstant(wDims[3]))
-    return emitOptionalError(location, "'", name, "' needs static channels and window, got ", text(x), " and ", text(weight));
+    return emitOptionalError(location, "'", name, "' needs static channels and window, got ",
+                             text(x), " and ", text(weight));
   if (groups < 1 || *channels % groups || *outChannels % groups)
-    return emitOptionalError(location, "'", name, "' has groups = ", groups, ", which must divide ", *channels,
-                             " input and ", *outChannels, " output channels");
+    return emitOptionalError(location, "'", name, "' has groups = ", groups, ", which must divide ",
+                             *channels, " input and ", *outChannels, " output channels");
   if (*groupChannels * groups != *channels)
-    return emitOptionalError(location, "'", name, "' has ", *channels, " input channels; its weight ", text(weight), " with groups = ",
-                             groups, " takes ", *groupChannels * groups);
+    return emitOptionalError(location, "'", name, "' has ", *channels,
+                             " input channels; its weight ", text(weight),
+                             " with groups = ", groups, " takes ", *groupChannels * groups);
   if (failed(checkBias(location, name, adaptor.getBias(), wDims[0])))
     return failure();
   Padding2d pad(padding);
   Dims dims = {xDims[0], wDims[0]};
   for (int i = 0; i < 2; ++i) {
-    AffineExpr room = xDims[2 + i] + (pad.low[i] + pad.high[i]) - (wDims[2 + i] - 1) * dilation[i] - 1;
+    AffineExpr room =
+        xDims[2 + i] + (pad.low[i] + pad.high[i]) - (wDims[2 + i] - 1) * dilation[i] - 1;
     if (auto size = asConstant(normalize(room)); size && *size < 0)
-      return emitOptionalError(location, "'", name, "' has a window of ", text(wDims[2 + i]), " with dilation ", dilation[i],
-                               ", larger than the padded input of ", text(xDims[2 + i] + (pad.low[i] + pad.high[i])));
+      return emitOptionalError(location, "'", name, "' has a window of ", text(wDims[2 + i]),
+                               " with dilation ", dilation[i], ", larger than the padded input of ",
+                               text(xDims[2 + i] + (pad.low[i] + pad.high[i])));
     dims.push_back(room.floorDiv(stride[i]) + 1);
   }
   types.push_back(makeTensor(dims, x.getElementType()));
@@ -117,7 +130,8 @@ LoopNest Conv2dOp::getLoopNest() {
   for (unsigned i = 0; i < 7; ++i)
     d.push_back(getAffineDimExpr(i, context));
   Padding2d pad(getPadding());
-  int64_t groups = getGroups(), perGroup = *asConstant(wDims[0]) / groups, groupChannels = *asConstant(wDims[1]);
+  int64_t groups = getGroups(), perGroup = *asConstant(wDims[0]) / groups,
+          groupChannels = *asConstant(wDims[1]);
   AffineExpr channel = groups == 1 ? d[4] : d[1].floorDiv(perGroup) * groupChannels + d[4];
   SmallVector<AffineExpr> xMap = {d[0], channel};
   bool checked = false;
@@ -134,19 +148,20 @@ LoopNest Conv2dOp::getLoopNest() {
 
 //===- linear -------------------------------------------------------------------------------------===//
 
-LogicalResult LinearOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
+LogicalResult LinearOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   StringRef name = getOperationName();
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   auto weight = cast<RankedTensorType>(adaptor.getWeight().getType());
   if (failed(checkSameElement(location, name, adaptor.getOperands())))
     return failure();
   if (x.getRank() < 1 || weight.getRank() != 2)
-    return emitOptionalError(location, "'", name, "' needs x [..., K] and weight [N, K], got ", text(x), " and ", text(weight));
+    return emitOptionalError(location, "'", name, "' needs x [..., K] and weight [N, K], got ",
+                             text(x), " and ", text(weight));
   Dims dims = getDims(x), wDims = getDims(weight);
   if (dims.back() != wDims[1])
-    return emitOptionalError(location, "'", name, "' has ", text(wDims[1]), " input features, but the last dim of x is ",
-                             text(dims.back()));
+    return emitOptionalError(location, "'", name, "' has ", text(wDims[1]),
+                             " input features, but the last dim of x is ", text(dims.back()));
   if (failed(checkBias(location, name, adaptor.getBias(), wDims[0])))
     return failure();
   dims.back() = wDims[0];
@@ -177,8 +192,8 @@ LoopNest LinearOp::getLoopNest() {
 
 //===- matmul -------------------------------------------------------------------------------------===//
 
-LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   StringRef name = getOperationName();
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   auto other = cast<RankedTensorType>(adaptor.getOther().getType());
@@ -186,17 +201,20 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
     return failure();
   int64_t xRank = x.getRank(), otherRank = other.getRank(), rank = std::max(xRank, otherRank);
   if (xRank < 2 || otherRank < 2)
-    return emitOptionalError(location, "'", name, "' needs operands of rank 2 or more, got ", text(x), " and ", text(other),
+    return emitOptionalError(location, "'", name, "' needs operands of rank 2 or more, got ",
+                             text(x), " and ", text(other),
                              "; reshape a vector to [1, K] or [K, 1]");
   Dims a = getDims(x), b = getDims(other), dims(rank, constantDim(1, context));
   if (a[xRank - 1] != b[otherRank - 2])
-    return emitOptionalError(location, "'", name, "' needs as many columns of x as rows of other, got ", text(a[xRank - 1]),
-                             " and ", text(b[otherRank - 2]));
+    return emitOptionalError(location, "'", name,
+                             "' needs as many columns of x as rows of other, got ",
+                             text(a[xRank - 1]), " and ", text(b[otherRank - 2]));
   for (int64_t back = 3; back <= rank; ++back) {
     AffineExpr p = back <= xRank ? a[xRank - back] : constantDim(1, context);
     AffineExpr q = back <= otherRank ? b[otherRank - back] : constantDim(1, context);
     if (p != q && !isConstant(p, 1) && !isConstant(q, 1))
-      return emitOptionalError(location, "'", name, "' cannot broadcast the leading dims of ", text(x), " and ", text(other));
+      return emitOptionalError(location, "'", name, "' cannot broadcast the leading dims of ",
+                               text(x), " and ", text(other));
     dims[rank - back] = isConstant(p, 1) ? q : p;
   }
   dims[rank - 2] = a[xRank - 2];
@@ -211,7 +229,8 @@ LoopNest MatmulOp::getLoopNest() {
   nest.parallel = getDims(cast<RankedTensorType>(getType()));
   unsigned rank = nest.parallel.size();
   nest.indexDims.resize(rank);
-  auto x = cast<RankedTensorType>(getX().getType()), other = cast<RankedTensorType>(getOther().getType());
+  auto x = cast<RankedTensorType>(getX().getType()),
+       other = cast<RankedTensorType>(getOther().getType());
   nest.reduction = {getDims(x).back()};
   nest.stages = {Combiner::add};
   nest.isProduct = true;

@@ -30,8 +30,8 @@ void DLDialect::initialize() {
       >();
 }
 
-LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t min,
-                                 int64_t max) {
+LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                                 int64_t min, int64_t max) {
   if (name.empty())
     return emitError() << "a symbolic dim needs a name";
   if (min < 0 || max < min)
@@ -77,14 +77,15 @@ Attribute TensorAttr::parse(AsmParser &parser, Type) {
       if (parser.parseInteger(tile) || parser.parseKeyword("of") || parser.parseInteger(tileDim))
         return {};
     } else {
-      parser.emitError(parser.getCurrentLocation(), "expected 'order' or 'tile', got '") << key << "'";
+      parser.emitError(parser.getCurrentLocation(), "expected 'order' or 'tile', got '")
+          << key << "'";
       return {};
     }
   }
   if (parser.parseGreater())
     return {};
-  return getChecked([&] { return parser.emitError(parser.getNameLoc()); }, parser.getContext(), dims,
-                    order, tileDim, tile);
+  return getChecked([&] { return parser.emitError(parser.getNameLoc()); }, parser.getContext(),
+                    dims, order, tileDim, tile);
 }
 
 void TensorAttr::print(AsmPrinter &printer) const {
@@ -101,11 +102,13 @@ void TensorAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<AffineExpr> dims,
-                                 ArrayRef<int64_t> order, int64_t tileDim, int64_t tile) {
+LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<AffineExpr> dims, ArrayRef<int64_t> order,
+                                 int64_t tileDim, int64_t tile) {
   for (AffineExpr dim : dims)
     if (normalize(dim) != dim)
-      return emitError() << "dim " << text(dim) << " is not in normal form " << text(normalize(dim));
+      return emitError() << "dim " << text(dim) << " is not in normal form "
+                         << text(normalize(dim));
   if (!order.empty()) {
     llvm::SmallBitVector seen(dims.size());
     for (int64_t dim : order)
@@ -115,14 +118,16 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
       return emitError() << "order must name each of the " << dims.size() << " dims once";
   }
   if (tileDim < -1 || tileDim >= static_cast<int64_t>(dims.size()) || tile < 1)
-    return emitError() << "tile " << tile << " of " << tileDim << " does not fit rank " << dims.size();
+    return emitError() << "tile " << tile << " of " << tileDim << " does not fit rank "
+                       << dims.size();
   return success();
 }
 
 LogicalResult TensorAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                                          function_ref<InFlightDiagnostic()> emitError) const {
   if (shape.size() != getDims().size())
-    return emitError() << "encoding has " << getDims().size() << " dims, the tensor " << shape.size();
+    return emitError() << "encoding has " << getDims().size() << " dims, the tensor "
+                       << shape.size();
   for (auto [size, dim] : llvm::zip(shape, getDims()))
     if (asConstant(dim).value_or(ShapedType::kDynamic) != size)
       return emitError() << "dim " << text(dim) << " of the encoding differs from the tensor's";

@@ -14,17 +14,18 @@ LogicalResult inferElementwise(StringRef op, std::optional<Location> location, T
   auto first = cast<RankedTensorType>(operands.front());
   for (Type type : operands.drop_front())
     if (!sameShapeAndElement(type, first))
-      return emitOptionalError(location, "'", op, "' needs operands of one shape and dtype, got ", text(first), " and ",
-                               text(type));
+      return emitOptionalError(location, "'", op, "' needs operands of one shape and dtype, got ",
+                               text(first), " and ", text(type));
   types.push_back(first);
   return success();
 }
 
-std::optional<int64_t> wrapDim(std::optional<Location> location, StringRef op, int64_t dim, int64_t rank) {
+std::optional<int64_t> wrapDim(std::optional<Location> location, StringRef op, int64_t dim,
+                               int64_t rank) {
   if (dim >= -rank && dim < rank)
     return dim < 0 ? dim + rank : dim;
-  (void)emitOptionalError(location, "'", op, "' has dim ", dim, "; expected ", -rank, " to ", rank - 1,
-                          " for a tensor of rank ", rank);
+  (void)emitOptionalError(location, "'", op, "' has dim ", dim, "; expected ", -rank, " to ",
+                          rank - 1, " for a tensor of rank ", rank);
   return std::nullopt;
 }
 
@@ -34,6 +35,8 @@ LogicalResult GeluOp::verify() {
   return success();
 }
 
-OpFoldResult CastOp::fold(FoldAdaptor) { return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult(); }
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
 
 } // namespace dlc::dl

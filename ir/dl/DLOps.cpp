@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
-
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/PatternMatch.h"
 

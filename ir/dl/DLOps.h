@@ -24,13 +24,16 @@ namespace dlc::dl {
 ScalarKind kindOf(mlir::Value tensor);
 /// All operands have equal dims and element types; the result has the type of the first.
 llvm::LogicalResult inferElementwise(llvm::StringRef op, std::optional<mlir::Location> location,
-                                     mlir::TypeRange operands, llvm::SmallVectorImpl<mlir::Type> &types);
+                                     mlir::TypeRange operands,
+                                     llvm::SmallVectorImpl<mlir::Type> &types);
 /// The term of a contraction: the product of its two values in the accumulator's type.
 mlir::Value emitProduct(BodyContext &context, mlir::ValueRange args, mlir::Type elementType);
 /// The accumulator, plus the bias where there is one, in the compute type of `elementType`.
-mlir::Value emitBias(BodyContext &context, mlir::ValueRange args, mlir::ValueRange accs, mlir::Type elementType);
+mlir::Value emitBias(BodyContext &context, mlir::ValueRange args, mlir::ValueRange accs,
+                     mlir::Type elementType);
 /// `dim` counted from the end if negative; nullopt, after an error at `location`, where it is out of range.
-std::optional<int64_t> wrapDim(std::optional<mlir::Location> location, llvm::StringRef op, int64_t dim, int64_t rank);
+std::optional<int64_t> wrapDim(std::optional<mlir::Location> location, llvm::StringRef op,
+                               int64_t dim, int64_t rank);
 
 } // namespace dlc::dl
 

@@ -13,8 +13,8 @@ namespace dlc::dl {
 //===- Reductions over a set of dims --------------------------------------------------------------===//
 
 /// The reduced dims, all of them where `dims` is empty; nullopt after an error.
-static std::optional<llvm::SmallBitVector> reducedDims(std::optional<Location> location, StringRef op,
-                                                       ArrayRef<int64_t> dims, int64_t rank) {
+static std::optional<llvm::SmallBitVector>
+reducedDims(std::optional<Location> location, StringRef op, ArrayRef<int64_t> dims, int64_t rank) {
   llvm::SmallBitVector reduced(rank, dims.empty());
   for (int64_t dim : dims) {
     auto wrapped = wrapDim(location, op, dim, rank);
@@ -29,8 +29,9 @@ static std::optional<llvm::SmallBitVector> reducedDims(std::optional<Location> l
   return reduced;
 }
 
-static LogicalResult inferReduction(StringRef op, std::optional<Location> location, RankedTensorType x,
-                                    ArrayRef<int64_t> dim, bool keepdim, Type element, SmallVectorImpl<Type> &types) {
+static LogicalResult inferReduction(StringRef op, std::optional<Location> location,
+                                    RankedTensorType x, ArrayRef<int64_t> dim, bool keepdim,
+                                    Type element, SmallVectorImpl<Type> &types) {
   auto reduced = reducedDims(location, op, dim, x.getRank());
   if (!reduced)
     return failure();
@@ -53,11 +54,13 @@ static LogicalResult refuseEmpty(StringRef op, std::optional<Location> location,
     return success(); // reported by inferReduction
   for (unsigned position : reduced->set_bits())
     if (isConstant(getDims(x)[position], 0))
-      return emitOptionalError(location, "'", op, "' over dim ", position, " of ", text(x), ", which is empty");
+      return emitOptionalError(location, "'", op, "' over dim ", position, " of ", text(x),
+                               ", which is empty");
   return success();
 }
 
-static LoopNest reductionNest(Value x, Type result, ArrayRef<int64_t> dim, bool keepdim, Combiner combiner) {
+static LoopNest reductionNest(Value x, Type result, ArrayRef<int64_t> dim, bool keepdim,
+                              Combiner combiner) {
   auto type = cast<RankedTensorType>(x.getType());
   MLIRContext *context = type.getContext();
   Dims dims = getDims(type);
@@ -86,13 +89,15 @@ static Type sumType(Type element) {
   return isa<FloatType>(element) ? element : IntegerType::get(element.getContext(), 64);
 }
 
-LogicalResult SumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                      SmallVectorImpl<Type> &types) {
+LogicalResult SumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                      Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
                         sumType(x.getElementType()), types);
 }
-LoopNest SumOp::getLoopNest() { return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::add); }
+LoopNest SumOp::getLoopNest() {
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::add);
+}
 Value SumOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRange) {
   Type target = sumType(getElementTypeOrSelf(getX()));
   return Scalar(context.builder, context.loc, args.front(), kindOf(getX()))
@@ -100,21 +105,25 @@ Value SumOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRang
       .value();
 }
 
-LogicalResult MeanOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
+LogicalResult MeanOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(), x.getElementType(),
-                        types);
+  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
+                        x.getElementType(), types);
 }
-LoopNest MeanOp::getLoopNest() { return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::add); }
-Value MeanOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) { return args.front(); }
+LoopNest MeanOp::getLoopNest() {
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::add);
+}
+Value MeanOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
+  return args.front();
+}
 Value MeanOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
   Scalar sum(context.builder, context.loc, accs.front(), ScalarKind::floating);
   AffineExpr terms = product(getLoopNest().reduction, getContext());
   if (auto count = asConstant(terms))
     return (sum / static_cast<double>(*count)).value();
-  Value integer =
-      arith::IndexCastOp::create(context.builder, context.loc, context.builder.getI64Type(), context.extent(terms));
+  Value integer = arith::IndexCastOp::create(context.builder, context.loc,
+                                             context.builder.getI64Type(), context.extent(terms));
   Value count = Scalar(context.builder, context.loc, integer, ScalarKind::signedInt)
                     .convertTo(sum.elementType(), ScalarKind::floating)
                     .value();
@@ -123,39 +132,45 @@ Value MeanOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
   return (sum / Scalar(context.builder, context.loc, count, ScalarKind::floating)).value();
 }
 
-LogicalResult AmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
+LogicalResult AmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
     return failure();
-  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(), x.getElementType(),
-                        types);
+  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
+                        x.getElementType(), types);
 }
-LoopNest AmaxOp::getLoopNest() { return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::max); }
-Value AmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) { return args.front(); }
+LoopNest AmaxOp::getLoopNest() {
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::max);
+}
+Value AmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
+  return args.front();
+}
 
 static SmallVector<int64_t, 1> asList(std::optional<int64_t> dim) {
   return dim ? SmallVector<int64_t, 1>{*dim} : SmallVector<int64_t, 1>{};
 }
 
-LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
+LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   auto dim = asList(adaptor.getDim());
   if (failed(refuseEmpty(getOperationName(), location, x, dim)))
     return failure();
-  return inferReduction(getOperationName(), location, x, dim, adaptor.getKeepdim(), IntegerType::get(context, 64),
-                        types);
+  return inferReduction(getOperationName(), location, x, dim, adaptor.getKeepdim(),
+                        IntegerType::get(context, 64), types);
 }
 LoopNest ArgmaxOp::getLoopNest() {
   return reductionNest(getX(), getType(), asList(getDim()), getKeepdim(), Combiner::argmax);
 }
-Value ArgmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) { return args.front(); }
+Value ArgmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
+  return args.front();
+}
 
 //===- softmax ------------------------------------------------------------------------------------===//
 
-static LogicalResult inferAlongDim(StringRef op, std::optional<Location> location, Value x, int64_t dim,
-                                   SmallVectorImpl<Type> &types) {
+static LogicalResult inferAlongDim(StringRef op, std::optional<Location> location, Value x,
+                                   int64_t dim, SmallVectorImpl<Type> &types) {
   auto type = cast<RankedTensorType>(x.getType());
   if (!wrapDim(location, op, dim, type.getRank()))
     return failure();
@@ -191,8 +206,8 @@ static Value softmaxTerm(BodyContext &context, unsigned stage, ValueRange args, 
   return exp(x - Scalar(context.builder, context.loc, accs[0], ScalarKind::floating)).value();
 }
 
-LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
+LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferAlongDim(getOperationName(), location, adaptor.getX(), adaptor.getDim(), types);
 }
 LoopNest SoftmaxOp::getLoopNest() { return softmaxNest(getX(), getDim()); }
@@ -200,27 +215,32 @@ Value SoftmaxOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args,
   return softmaxTerm(context, stage, args, accs);
 }
 Value SoftmaxOp::emitResult(BodyContext &context, ValueRange args, ValueRange accs) {
-  auto scalar = [&](Value value) { return Scalar(context.builder, context.loc, value, ScalarKind::floating); };
+  auto scalar = [&](Value value) {
+    return Scalar(context.builder, context.loc, value, ScalarKind::floating);
+  };
   return (exp(scalar(args[0]) - scalar(accs[0])) / scalar(accs[1])).value();
 }
 
-LogicalResult LogSoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                             SmallVectorImpl<Type> &types) {
+LogicalResult LogSoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferAlongDim(getOperationName(), location, adaptor.getX(), adaptor.getDim(), types);
 }
 LoopNest LogSoftmaxOp::getLoopNest() { return softmaxNest(getX(), getDim()); }
-Value LogSoftmaxOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args, ValueRange accs) {
+Value LogSoftmaxOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args,
+                             ValueRange accs) {
   return softmaxTerm(context, stage, args, accs);
 }
 Value LogSoftmaxOp::emitResult(BodyContext &context, ValueRange args, ValueRange accs) {
-  auto scalar = [&](Value value) { return Scalar(context.builder, context.loc, value, ScalarKind::floating); };
+  auto scalar = [&](Value value) {
+    return Scalar(context.builder, context.loc, value, ScalarKind::floating);
+  };
   return (scalar(args[0]) - scalar(accs[0]) - log(scalar(accs[1]))).value();
 }
 
 //===- batch_norm ---------------------------------------------------------------------------------===//
 
-LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
+LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
   StringRef name = getOperationName();
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   if (x.getRank() < 2)
@@ -230,9 +250,11 @@ LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   AffineExpr channels = getDims(x)[1];
   for (Value operand : adaptor.getOperands().drop_front()) {
     auto type = cast<RankedTensorType>(operand.getType());
-    if (type.getRank() != 1 || getDims(type)[0] != channels || type.getElementType() != x.getElementType())
-      return emitOptionalError(location, "'", name, "' needs statistics, weight and bias of ", text(channels), " ",
-                               x.getElementType(), " elements, got ", text(type));
+    if (type.getRank() != 1 || getDims(type)[0] != channels ||
+        type.getElementType() != x.getElementType())
+      return emitOptionalError(location, "'", name, "' needs statistics, weight and bias of ",
+                               text(channels), " ", x.getElementType(), " elements, got ",
+                               text(type));
   }
   types.push_back(makeTensor(getDims(x), x.getElementType()));
   return success();
@@ -241,14 +263,17 @@ LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 LoopNest BatchNormOp::getLoopNest() {
   LoopNest nest = elementwiseNest(*this);
   MLIRContext *context = getContext();
-  AffineMap channel = AffineMap::get(nest.parallel.size(), kMaxSymbols, {getAffineDimExpr(1, context)}, context);
+  AffineMap channel =
+      AffineMap::get(nest.parallel.size(), kMaxSymbols, {getAffineDimExpr(1, context)}, context);
   for (Access &access : llvm::drop_begin(nest.results))
     access.map = channel;
   return nest;
 }
 
 Value BatchNormOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
-  auto scalar = [&](unsigned i) { return Scalar(context.builder, context.loc, args[i], ScalarKind::floating); };
+  auto scalar = [&](unsigned i) {
+    return Scalar(context.builder, context.loc, args[i], ScalarKind::floating);
+  };
   Scalar y = (scalar(0) - scalar(1)) / sqrt(scalar(2) + getEps().convertToDouble());
   if (args.size() == 5)
     y = y * scalar(3) + scalar(4);

@@ -14,8 +14,8 @@ namespace dlc::dl {
 LogicalResult FullOp::verify() {
   Type expected = computeType(getElementTypeOrSelf(getType()));
   if (getFill().getType() != expected)
-    return emitOpError("fills ") << getType() << " with a number of type " << getFill().getType() << "; expected "
-                                 << expected;
+    return emitOpError("fills ") << getType() << " with a number of type " << getFill().getType()
+                                 << "; expected " << expected;
   return success();
 }
 
@@ -31,17 +31,21 @@ OpFoldResult FullOp::fold(FoldAdaptor) { return getFill(); }
 
 LogicalResult ConvertLayoutOp::verify() {
   if (!sameShapeAndElement(getX().getType(), getType()))
-    return emitOpError("may change the layout alone, got ") << getX().getType() << " and " << getType();
+    return emitOpError("may change the layout alone, got ")
+           << getX().getType() << " and " << getType();
   return success();
 }
 
 LoopNest ConvertLayoutOp::getLoopNest() { return elementwiseNest(*this); }
-Value ConvertLayoutOp::emitResult(BodyContext &, ValueRange args, ValueRange) { return args.front(); }
+Value ConvertLayoutOp::emitResult(BodyContext &, ValueRange args, ValueRange) {
+  return args.front();
+}
 
 OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   if (getX().getType() == getType())
     return getX();
-  if (auto inner = getX().getDefiningOp<ConvertLayoutOp>(); inner && inner.getX().getType() == getType())
+  if (auto inner = getX().getDefiningOp<ConvertLayoutOp>();
+      inner && inner.getX().getType() == getType())
     return inner.getX();
   return {};
 }

@@ -77,8 +77,8 @@ RankedTensorType makeTensor(ArrayRef<AffineExpr> dims, Type elementType, const L
   ArrayRef<int64_t> order = layout.order;
   if (layout.isRowMajor())
     order = {};
-  return RankedTensorType::get(shape, elementType,
-                               TensorAttr::get(context, normal, order, layout.tileDim, layout.tile));
+  return RankedTensorType::get(
+      shape, elementType, TensorAttr::get(context, normal, order, layout.tileDim, layout.tile));
 }
 
 RankedTensorType withLayout(RankedTensorType type, const Layout &layout) {
@@ -98,7 +98,9 @@ bool sameShapeAndElement(Type lhs, Type rhs) {
 
 Dim normalize(AffineExpr dim) { return simplifyAffineExpr(dim, 0, kMaxSymbols); }
 
-Dim constantDim(int64_t value, MLIRContext *context) { return getAffineConstantExpr(value, context); }
+Dim constantDim(int64_t value, MLIRContext *context) {
+  return getAffineConstantExpr(value, context);
+}
 
 std::optional<int64_t> asConstant(AffineExpr dim) {
   if (auto constant = dyn_cast<AffineConstantExpr>(dim))

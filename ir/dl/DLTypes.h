@@ -62,7 +62,8 @@ mlir::AffineMap dimsMap(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext
 Dim storedElements(mlir::RankedTensorType type);
 
 /// The address map of a layout: offset in elements of the element at logical `indices`.
-mlir::AffineExpr physicalOffset(mlir::RankedTensorType type, llvm::ArrayRef<mlir::AffineExpr> indices);
+mlir::AffineExpr physicalOffset(mlir::RankedTensorType type,
+                                llvm::ArrayRef<mlir::AffineExpr> indices);
 
 /// Smallest and largest value of `dim` over the ranges of the module's symbols; nullopt where unbounded.
 struct Range {

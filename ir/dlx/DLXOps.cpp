@@ -32,7 +32,9 @@ void DLXDialect::initialize() {
 
 //===- kernel -------------------------------------------------------------------------------------===//
 
-ValueRange KernelOp::getResultTensors() { return cast<dl::YieldOp>(getBodyBlock().getTerminator()).getValues(); }
+ValueRange KernelOp::getResultTensors() {
+  return cast<dl::YieldOp>(getBodyBlock().getTerminator()).getValues();
+}
 
 LogicalResult KernelOp::verify() {
   if (getBodyBlock().empty() || !isa<dl::YieldOp>(getBodyBlock().back()))
@@ -65,16 +67,19 @@ LogicalResult ProgramOp::verify() {
   Block &block = getBodyBlock();
   if (block.empty() || !isa<ReturnOp>(block.back()))
     return emitOpError("needs a body that ends in dlx.return");
-  if (block.getNumArguments() != getInputNames().size() || block.back().getNumOperands() != getOutputNames().size())
-    return emitOpError("has ") << block.getNumArguments() << " inputs and " << block.back().getNumOperands()
-                               << " outputs, but " << getInputNames().size() << " and " << getOutputNames().size()
+  if (block.getNumArguments() != getInputNames().size() ||
+      block.back().getNumOperands() != getOutputNames().size())
+    return emitOpError("has ") << block.getNumArguments() << " inputs and "
+                               << block.back().getNumOperands() << " outputs, but "
+                               << getInputNames().size() << " and " << getOutputNames().size()
                                << " names";
   for (auto launch : block.getOps<LaunchOp>()) {
     if (!launch.getInit())
       continue;
     for (Value operand : launch->getOperands())
       if (!isPersistent(operand))
-        return launch.emitOpError("runs at load, but uses a buffer that is neither weight nor persistent");
+        return launch.emitOpError(
+            "runs at load, but uses a buffer that is neither weight nor persistent");
   }
   for (auto launch : block.getOps<LaunchOp>())
     for (Value output : launch.getOutputs())
@@ -89,7 +94,8 @@ LogicalResult ViewOp::verify() {
   RankedTensorType from = getSource().getType().getTensor(), to = getView().getType().getTensor();
   if (!dl::getLayout(from).isRowMajor() || !dl::getLayout(to).isRowMajor())
     return emitOpError("needs row-major buffers, got ") << from << " and " << to;
-  if (from.getElementType() != to.getElementType() || dl::storedElements(from) != dl::storedElements(to))
+  if (from.getElementType() != to.getElementType() ||
+      dl::storedElements(from) != dl::storedElements(to))
     return emitOpError("needs equally many elements of one dtype, got ") << from << " and " << to;
   return success();
 }
@@ -99,7 +105,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!kernel)
     return emitOpError("launches '") << getKernel() << "', which is no dlx.kernel";
   auto matches = [&](OperandRange buffers, TypeRange tensors) {
-    return buffers.size() == tensors.size() && llvm::all_of(llvm::zip(buffers, tensors), [](auto pair) {
+    return buffers.size() == tensors.size() &&
+           llvm::all_of(llvm::zip(buffers, tensors), [](auto pair) {
              return cast<BufferType>(std::get<0>(pair).getType()).getTensor() == std::get<1>(pair);
            });
   };

@@ -8,7 +8,8 @@
 #include "mlir/Tools/mlir-translate/Translation.h"
 
 int main(int argc, char **argv) {
-  mlir::TranslateFromMLIRRegistration toCuda("mlir-to-cuda", "print the kernels of a module as CUDA C++",
+  mlir::TranslateFromMLIRRegistration toCuda("mlir-to-cuda",
+                                             "print the kernels of a module as CUDA C++",
                                              dlc::codegen::printKernels, dlc::registerDialects);
   return failed(mlir::mlirTranslateMain(argc, argv, "dlc-translate: kernel IR to text"));
 }

@@ -34,7 +34,8 @@ TEST_F(IndexMathTest, Strides) {
 
 TEST_F(IndexMathTest, BoundsAreProvedOnlyWhereTheyHold) {
   EXPECT_TRUE(math.isNonNegative(i));
-  EXPECT_TRUE(math.isBelow(i, n)) << "the extent of the loop itself, over all of the symbol's range";
+  EXPECT_TRUE(math.isBelow(i, n))
+      << "the extent of the loop itself, over all of the symbol's range";
   EXPECT_FALSE(math.isBelow(i + 1, n));
   EXPECT_FALSE(math.isNonNegative(i - 1));
   EXPECT_TRUE(math.isBelow(j, math.constant(10)));

@@ -29,7 +29,8 @@ struct DLTypes : testing::Test {
       for (int64_t i : index)
         at.push_back(number(i));
       list.push_back(*dl::asConstant(dl::normalize(dl::physicalOffset(type, at))));
-      for (int64_t dim = type.getRank() - 1; dim >= 0 && ++index[dim] == type.getDimSize(dim); --dim)
+      for (int64_t dim = type.getRank() - 1; dim >= 0 && ++index[dim] == type.getDimSize(dim);
+           --dim)
         index[dim] = 0;
     }
     return list;
@@ -63,7 +64,8 @@ TEST_F(DLTypes, RowMajorOffsetsCountUp) {
 }
 
 TEST_F(DLTypes, ChannelsLast) {
-  auto type = dl::makeTensor({number(2), number(3), number(4), number(5)}, f32(), dl::Layout::channelsLast(4));
+  auto type = dl::makeTensor({number(2), number(3), number(4), number(5)}, f32(),
+                             dl::Layout::channelsLast(4));
   auto offsets = this->offsets(type);
   // Element (1, 2, 3, 4): ((1*4 + 3)*5 + 4)*3 + 2.
   EXPECT_EQ(offsets[((1 * 3 + 2) * 4 + 3) * 5 + 4], ((1 * 4 + 3) * 5 + 4) * 3 + 2);
@@ -84,7 +86,8 @@ TEST_F(DLTypes, TilesRoundUpAndNeverOverlap) {
 TEST_F(DLTypes, RangesCoverEveryValue) {
   dl::Range ranges[] = {{1, 7}, {0, 3}};
   AffineExpr n = symbol(0), t = symbol(1);
-  AffineExpr exprs[] = {n * 3 - t * 2 + 1, (n - 4).floorDiv(2), (n + t).ceilDiv(3), n * t, n % 5, (n * 2 + 1) % 3 - t};
+  AffineExpr exprs[] = {n * 3 - t * 2 + 1,  (n - 4).floorDiv(2), (n + t).ceilDiv(3), n * t, n % 5,
+                        (n * 2 + 1) % 3 - t};
   for (AffineExpr expr : exprs) {
     auto range = dl::rangeOf(expr, ranges);
     ASSERT_TRUE(range);
@@ -106,5 +109,6 @@ TEST_F(DLTypes, TextUsesTheWordsOfTheLanguage) {
   EXPECT_EQ(dl::text((symbol(0) + 1) * symbol(1)), "(N + 1)*T");
   EXPECT_EQ(dl::text(dl::makeTensor({symbol(0), number(3)}, f32())), "f32[N,3]");
   EXPECT_EQ(dl::text(dl::makeTensor({number(3)}, IntegerType::get(&context, 1))), "bool[3]");
-  EXPECT_EQ(dl::text(dl::makeTensor({}, IntegerType::get(&context, 8, IntegerType::Unsigned))), "u8[]");
+  EXPECT_EQ(dl::text(dl::makeTensor({}, IntegerType::get(&context, 8, IntegerType::Unsigned))),
+            "u8[]");
 }
