@@ -1,8 +1,9 @@
 /*===- classify.c - The digit network from C, with nothing but the runtime ---------------------===
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Build:  cc -std=c99 classify.c -I runtime/include -L build/lib -ldlc_runtime -Wl,-rpath,build/lib
- * -o classify Run:    ./classify digits.bin
+ * Build: cc -std=c99 classify.c -I runtime/include -L build/lib -ldlc_runtime \
+ *          -Wl,-rpath,build/lib -o classify
+ * Run:   ./classify digits.bin
  *
  * Draws a handwritten three from the UCI digits, which the network did not see in training, and
  * prints what the network makes of it. Exit status 0 when it says three.
