@@ -50,6 +50,8 @@ template <class Body> static dlc_status guarded(Body body) noexcept {
 
 static Status usage(std::string message) { return {DLC_USAGE, std::move(message)}; }
 
+static const char *const kNoSize = "the options' struct_size is 0; set it to sizeof(the struct)";
+
 /// Whether a struct whose first field is its size reaches past `field`.
 #define DLC_HAS_FIELD(pointer, type, field)                                                        \
   ((pointer)->struct_size >= offsetof(type, field) + sizeof(type::field))
@@ -66,6 +68,8 @@ static dlc_status load(const dlc_load_options *options, dlc_module **out, Load l
     if (!out)
       return usage("the pointer to the module is null");
     *out = nullptr;
+    if (options && options->struct_size == 0)
+      return usage(kNoSize);
     bool verifyAll =
         options && DLC_HAS_FIELD(options, dlc_load_options, verify_all) && options->verify_all;
     Expected<std::shared_ptr<Module>> module = loadIt(verifyAll);
@@ -159,6 +163,8 @@ dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *opt
     std::string device = "auto";
     ExecutorOptions chosen;
     if (options) {
+      if (options->struct_size == 0)
+        return usage(kNoSize);
       if (DLC_HAS_FIELD(options, dlc_context_options, device) && options->device)
         device = options->device;
       if (DLC_HAS_FIELD(options, dlc_context_options, threads))
@@ -186,8 +192,9 @@ static Status readArrays(const dlc_tensor *tensors, size_t count, const char *ki
                          std::vector<HostArray> &out) {
   if (count > 0 && !tensors)
     return usage(text("the pointer to the ", kind, "s is null"));
-  if (count > 0 && tensors->struct_size < sizeof(dlc_tensor))
-    return usage(text("the struct_size of the first ", kind, " is too small"));
+  if (count > 0 &&
+      (tensors->struct_size < sizeof(dlc_tensor) || tensors->struct_size % alignof(dlc_tensor)))
+    return usage(text("the struct_size of the first ", kind, " is not the size of dlc_tensor"));
   for (size_t i = 0; i < count; ++i) {
     // A later version's struct may be longer; all of one array have the same size.
     auto *tensor = reinterpret_cast<const dlc_tensor *>(reinterpret_cast<const char *>(tensors) +

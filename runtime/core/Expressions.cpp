@@ -164,6 +164,14 @@ static std::string printNode(const dlc::schema::Module &module, uint32_t index, 
   return binding < parent ? "(" + out + ")" : out;
 }
 
+std::vector<bool> Expressions::usedSymbols() const {
+  std::vector<bool> used(module->symbols() ? module->symbols()->size() : 0);
+  for (uint32_t row = 0; row < size(); ++row)
+    if (std::optional<uint32_t> symbol = asSymbol(row))
+      used[*symbol] = true;
+  return used;
+}
+
 bool Expressions::same(uint32_t a, uint32_t b) const {
   if (a == b || (ranges[a].isConstant() && constant(a) == constant(b)))
     return true;

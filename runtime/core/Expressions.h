@@ -44,6 +44,8 @@ public:
                 std::vector<int64_t> &values) const;
   /// Symbols that row `index` depends on.
   std::vector<uint32_t> symbolsOf(uint32_t index) const;
+  /// Of each symbol: whether any row names it.
+  std::vector<bool> usedSymbols() const;
   /// Whether two rows are the same expression (written alike, or the same constant).
   bool same(uint32_t a, uint32_t b) const;
   /// "2*N + 1".

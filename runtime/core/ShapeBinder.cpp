@@ -28,8 +28,9 @@ public:
     DLC_TRY(checkRanks());
     DLC_TRY(bindPlainSymbols());
     DLC_TRY(solve());
+    std::vector<bool> used = expressions.usedSymbols();
     for (size_t i = 0; i < numSymbols; ++i)
-      if (!bound[i])
+      if (!bound[i] && used[i])
         return Status(DLC_USAGE, text("the inputs' dims do not determine the symbol ",
                                       quoted(table.symbols()->Get(i)->name()->string_view())));
     expressions.evaluate(result.symbols, expressions.size(), result.values);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <thread>
 
 using namespace dlc;
@@ -108,13 +109,20 @@ static void compileAll(const Nvrtc &nvrtc, const CompileTarget &target,
   std::atomic<size_t> next{0};
   auto drain = [&] {
     for (size_t i; (i = next.fetch_add(1)) < work.size();)
-      compile(nvrtc, target, work[i]);
+      try {
+        compile(nvrtc, target, work[i]);
+      } catch (const std::bad_alloc &) { // must not leave its thread
+        work[i].status = {DLC_DEVICE, "out of memory"};
+      }
   };
   size_t threads =
       std::min<size_t>({work.size(), std::max(1u, std::thread::hardware_concurrency()), 16});
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i)
-    helpers.emplace_back(drain);
+  try {
+    for (size_t i = 1; i < threads; ++i)
+      helpers.emplace_back(drain);
+  } catch (const std::exception &) { // fewer threads will do
+  }
   drain();
   for (std::thread &helper : helpers)
     helper.join();

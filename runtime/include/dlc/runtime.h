@@ -4,6 +4,9 @@
  * Load a model.bin, run it. One module may be shared by many threads; each thread uses a context of its own.
  * Structs begin with their size (`struct_size = sizeof(...)`) so that later versions can grow them.
  * Functions return DLC_OK or a code; dlc_last_error() then gives this thread's sentence about it.
+ *
+ * Environment: DLC_LIBCUDA and DLC_LIBNVRTC name the CUDA driver and NVRTC libraries to load instead of
+ * those found; DLC_CPU_ISA ("avx2") names the code to take where a module has several.
  *===----------------------------------------------------------------------------------------------===*/
 #ifndef DLC_RUNTIME_H
 #define DLC_RUNTIME_H
@@ -62,7 +65,9 @@ typedef struct dlc_load_options {
   int verify_all; /* non-zero: check the hash of every segment; default: of those up to 64 MiB */
 } dlc_load_options;
 
-/* Maps and verifies `path`. Nothing of the file is executed here. `options` may be null. */
+/* Maps and verifies `path`. Nothing of the file is executed here. `options` may be null. While the
+ * module lives the file may be replaced by rename, as `dlc compile` does, but not be changed in
+ * place. */
 DLC_API dlc_status dlc_module_load(const char *path, const dlc_load_options *options,
                                    dlc_module **out);
 /* The same from memory; the bytes are copied. */

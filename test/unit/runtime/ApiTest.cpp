@@ -164,6 +164,9 @@ TEST(Api, WrongArgumentsAreRefusedWithASentence) {
   open(module.get(), options("tpu"), DLC_USAGE);
   EXPECT_TRUE(lastErrorHas("unknown device 'tpu'"));
   open(module.get(), options("cpu", -1), DLC_USAGE);
+  dlc_context_options forgotten = {};
+  open(module.get(), forgotten, DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("struct_size is 0"));
   dlc_module_free(nullptr);
   dlc_context_free(nullptr);
 }

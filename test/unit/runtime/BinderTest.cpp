@@ -124,6 +124,16 @@ TEST(Binder, ChecksWhatItCannotSolve) {
       "input 'half', dim 0: expected 4, got 3; 'half' is f32[N floordiv 2] with N in 1..64");
 }
 
+TEST(Binder, ASymbolThatNothingNamesNeedsNoValue) {
+  Shapes shapes;
+  Expr n = shapes.symbol("N", 1, 64);
+  shapes.symbol("unused", 1, 9);
+  shapes.module.expressions.pop_back(); // its row
+  shapes.input("x", DType::f32, {n});
+  rt::Expected<rt::Binding> binding = shapes.bind({{3}});
+  EXPECT_FALSE(binding.failed()) << binding.status().message();
+}
+
 TEST(Binder, OutputsThatWouldBeNegativeAreRefused) {
   Shapes shapes;
   Expr h = shapes.symbol("H", 1, 64);

@@ -62,24 +62,6 @@ PackageBuilder cudaPackage(const std::string &scale = kScale) {
   return package;
 }
 
-dlc_status run(dlc_context *context, int64_t n, std::vector<float> *result = nullptr) {
-  std::vector<float> x(n * 4), y(n * 4, -1);
-  for (size_t i = 0; i < x.size(); ++i)
-    x[i] = float(i);
-  dlc_tensor in = tensor(DLC_F32, {n, 4}, x), out = tensor(DLC_F32, {n, 4}, y);
-  dlc_status status = dlc_context_run(context, &in, 1, &out, 1);
-  if (result)
-    *result = y;
-  return status;
-}
-
-void expectRight(dlc_context *context, int64_t n) {
-  std::vector<float> y;
-  ASSERT_EQ(run(context, n, &y), DLC_OK) << dlc_last_error();
-  for (size_t i = 0; i < y.size(); ++i)
-    ASSERT_EQ(y[i], float(i) * float(i % 4 + 2));
-}
-
 class Environment {
 public:
   Environment(const char *name, const std::string &value) : name(name) {
@@ -153,6 +135,24 @@ TEST(Cuda, OnTheEmulator) { GTEST_SKIP() << "the emulator is not part of this bu
 #else
 
 namespace {
+
+dlc_status run(dlc_context *context, int64_t n, std::vector<float> *result = nullptr) {
+  std::vector<float> x(n * 4), y(n * 4, -1);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i);
+  dlc_tensor in = tensor(DLC_F32, {n, 4}, x), out = tensor(DLC_F32, {n, 4}, y);
+  dlc_status status = dlc_context_run(context, &in, 1, &out, 1);
+  if (result)
+    *result = y;
+  return status;
+}
+
+void expectRight(dlc_context *context, int64_t n) {
+  std::vector<float> y;
+  ASSERT_EQ(run(context, n, &y), DLC_OK) << dlc_last_error();
+  for (size_t i = 0; i < y.size(); ++i)
+    ASSERT_EQ(y[i], float(i) * float(i % 4 + 2));
+}
 
 /// Sends each call of the driver through a counter that can make the Nth one fail.
 class Faults {

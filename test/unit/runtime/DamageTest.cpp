@@ -90,6 +90,21 @@ TEST(Damage, AFlippedTableWithRightHashesDoesNotCrash) {
   EXPECT_GT(accepted, 0u);
 }
 
+TEST(Damage, LargeSegmentsAreHashedOnRequest) {
+  PackageBuilder package = affinePackage();
+  std::vector<float> large((size_t(64) << 18) + 16); // 64 MiB and a little
+  package.weight("large", large, {large.size()});
+  std::vector<uint8_t> file = package.file();
+  file[file.size() - 1000] ^= 1;
+  dlc_module *module = nullptr;
+  EXPECT_EQ(dlc_module_load_memory(file.data(), file.size(), nullptr, &module), DLC_OK)
+      << dlc_last_error();
+  dlc_module_free(module);
+  dlc_load_options all = {sizeof(all), 1};
+  EXPECT_EQ(dlc_module_load_memory(file.data(), file.size(), &all, &module), DLC_INCOMPATIBLE);
+  EXPECT_TRUE(lastErrorHas("weight 'large' is damaged"));
+}
+
 TEST(Damage, SaysWhatElseAFileIs) {
   auto expect = [](std::string bytes, const char *piece) {
     bytes.resize(256, ' ');
