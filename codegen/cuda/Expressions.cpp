@@ -55,6 +55,7 @@ static const char *plainFunction(Operation *op) {
       .Case<math::LogOp>([](auto) { return "dlc_log"; })
       .Case<math::TanhOp>([](auto) { return "dlc_tanh"; })
       .Case<math::ErfOp>([](auto) { return "dlc_erf"; })
+      .Case<math::ErfcOp>([](auto) { return "dlc_erfc"; })
       .Default([](auto) { return nullptr; });
 }
 

@@ -170,9 +170,10 @@ def DL_ReluOp : DL_UnaryOp<"relu", "relu(Tensor x)", DL_NumberTensor, "max(x, 0.
   }];
 }
 def DL_GeluOp : DL_UnaryOp<"gelu", "gelu(Tensor x, str approximate='none')", DL_FloatTensor, [{
+    // Both forms without the cancellation of 1 + erf and 1 + tanh where x is negative.
     getApproximate() == "tanh"
-      ? 0.5 * x * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)))
-      : 0.5 * x * (1.0 + erf(x * 0.70710678118654752440)) }]> {
+      ? x / (1.0 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x)))
+      : 0.5 * x * erfc(x * -0.70710678118654752440) }]> {
   let summary = "Gaussian error linear unit";
   let description = [{
     x times the normal distribution function of x, by erf or, with `approximate = "tanh"`, by tanh.

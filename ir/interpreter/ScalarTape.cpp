@@ -183,6 +183,7 @@ Instruction::Function functionOf(Operation *op) {
       .Case<math::LogOp>([](auto) { return onFloat<[](double a) { return std::log(a); }>; })
       .Case<math::TanhOp>([](auto) { return onFloat<[](double a) { return std::tanh(a); }>; })
       .Case<math::ErfOp>([](auto) { return onFloat<[](double a) { return std::erf(a); }>; })
+      .Case<math::ErfcOp>([](auto) { return onFloat<[](double a) { return std::erfc(a); }>; })
       .Case<arith::CmpFOp>(
           [](arith::CmpFOp compare) { return compareFunction(compare.getPredicate()); })
       .Case<arith::CmpIOp>(

@@ -1,4 +1,4 @@
-//===- MathExpansion.h - exp, log, tanh and erf as arithmetic --------------------------*- C++ -*-===//
+//===- MathExpansion.h - exp, log, tanh, erf and erfc as arithmetic --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Both targets compute these functions by the same arithmetic, so that neither depends on a math
@@ -21,7 +21,7 @@
 
 namespace dlc {
 
-enum class MathFunction { exp, log, tanh, erf };
+enum class MathFunction { exp, log, tanh, erf, erfc };
 
 /// The function that `op` computes, where it is one that is expanded: a math op on f32 or f64, or a
 /// vector of them.

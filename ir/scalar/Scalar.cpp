@@ -177,6 +177,7 @@ Scalar log(Scalar a) { return a.with(math::LogOp::create(*a.builder, a.loc, a.he
 Scalar sqrt(Scalar a) { return a.with(math::SqrtOp::create(*a.builder, a.loc, a.held)); }
 Scalar tanh(Scalar a) { return a.with(math::TanhOp::create(*a.builder, a.loc, a.held)); }
 Scalar erf(Scalar a) { return a.with(math::ErfOp::create(*a.builder, a.loc, a.held)); }
+Scalar erfc(Scalar a) { return a.with(math::ErfcOp::create(*a.builder, a.loc, a.held)); }
 Scalar floor(Scalar a) { return a.with(math::FloorOp::create(*a.builder, a.loc, a.held)); }
 
 } // namespace dlc

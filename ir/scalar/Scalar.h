@@ -65,6 +65,8 @@ public:
   friend Scalar sqrt(Scalar a);
   friend Scalar tanh(Scalar a);
   friend Scalar erf(Scalar a);
+  /// 1 - erf(a), without the cancellation.
+  friend Scalar erfc(Scalar a);
   friend Scalar floor(Scalar a);
   friend Scalar isNan(Scalar a);
 

@@ -66,7 +66,7 @@ LIMITS = {"i8": (-128, 127), "i16": (-(2**15), 2**15 - 1), "i32": (-(2**31), 2**
 
 
 def values(kind, dtype, dims, generator):
-    """A tensor of `dtype`: special: every number, extreme ones first; numbers: finite ones; normal: of size 1; positive;
+    """A tensor of `dtype`: special: every number, extreme ones first; numbers: finite ones; normal: of size 1; wide: of size 4; positive;
     whole: small whole numbers; equals: few different ones; bytes: 0 to 127 with fractions; every16: all patterns."""
     count = int(np.prod(dims, dtype=np.int64))
     if dtype == "i1":
@@ -100,6 +100,8 @@ def values(kind, dtype, dims, generator):
         numbers = generator.choice(np.array([-np.inf, np.inf, np.nan, -0.0, 0.0, 1.0, 1.0, 1.0, 2.0]), count)
     elif kind == "numbers":
         numbers *= 50
+    elif kind == "wide":
+        numbers *= 4
     elif kind == "special":
         numbers *= np.exp2(generator.integers(-6, 6, count))
         highest = 2.0**most * (2 - 2.0 ** (1 - digits))
