@@ -45,7 +45,7 @@ def module_text(cases, sizes):
         types = [tensor_type(shape, case.dtype) for shape in case.row.inputs]
         names = [f"%x{number}_{i}" for i in range(len(types))]
         result = tensor_type(case.row.result, case.result_dtype)
-        arguments += [f"{name}: {type}" for name, type in zip(names, types)]
+        arguments += [f'{name}: {type} {{dl.name = "{name[1:]}"}}' for name, type in zip(names, types)]
         results.append(result)
         if case.row.body:
             text = case.row.body(names, types, result)
@@ -54,10 +54,11 @@ def module_text(cases, sizes):
             text = f"%y = dl.{case.row.op} {', '.join(names)}{attributes} : ({', '.join(types)}) -> {result}"
         # Names of values are unique in the function.
         body.append(re.sub(r"%([a-z])\b", lambda m: f"%{m.group(1)}{number}", text))
+    signature = ", ".join(f'{type} {{dl.name = "y{number}"}}' for number, type in enumerate(results))
     returned = ", ".join(f"%y{number}" for number in range(len(cases)))
     lines = "\n".join("  " + line for text in body for line in text.splitlines())
     return (f'module attributes {{dl.symbols = [#dl.symbol<"N", {min(sizes)}, {max(sizes)}>]}} {{\n'
-            f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{lines}\n"
+            f"func.func @main({', '.join(arguments)}) -> ({signature}) {{\n{lines}\n"
             f"  return {returned} : {', '.join(results)}\n}}\n}}\n")
 
 

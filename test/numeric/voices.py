@@ -1,15 +1,21 @@
 """What computes the rows: the reference interpreter, and what dlc compiles for the CPU and for CUDA."""
+import atexit
+import hashlib
+import json
 import os
+import shutil
 import subprocess
+import sys
 import tempfile
 
 import numpy as np
 
 import accuracy as acc
-from modules import to_bytes
+from modules import from_bytes, to_bytes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
+TIMEOUT = 240
 
 
 class Failure(Exception):
@@ -20,22 +26,43 @@ class Missing(Exception):
     """The build does not have this voice."""
 
 
-def execute(command, timeout=300):
+def built(*path):
+    found = os.path.join(BUILD, *path)
+    if not os.path.exists(found):
+        raise Missing(f"{os.path.relpath(found, BUILD)} was not built")
+    return found
+
+
+def execute(command, **environment):
     try:
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout)
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT,
+                             env={**os.environ, **environment})
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failure(f"{command[0]}: {error}") from None
+        raise Failure(f"{os.path.basename(command[0])}: {error}") from None
     if run.returncode:
-        raise Failure(f"exit status {run.returncode}: {(run.stderr + run.stdout).strip()[-600:]}")
+        said = " ".join((run.stderr + run.stdout).split())
+        raise Failure(f"{os.path.basename(command[0])} ended with {run.returncode}: {said[:400]}")
+
+
+def slices(data, cases, sizes, width):
+    """The bytes of each result, by case and then by N; `width` of a dtype."""
+    results, offset = [[] for _ in cases], 0
+    for n in sizes:
+        for case, collected in zip(cases, results):
+            dims = case.dims(case.row.result, n)
+            size = int(np.prod(dims, dtype=np.int64)) * width(case.result_dtype)
+            collected.append((data[offset:offset + size], dims))
+            offset += size
+    if offset != len(data):
+        raise Failure(f"{len(data)} bytes of results, expected {offset}")
+    return results
 
 
 class Reference:
     """The interpreter (Reference.cpp), floats unrounded."""
 
     def __init__(self):
-        self.program = os.path.join(BUILD, "bin", "numeric", "numeric-reference")
-        if not os.path.exists(self.program):
-            raise Missing(f"{self.program} was not built")
+        self.program = built("bin", "numeric", "numeric-reference")
 
     def run(self, module, cases, sizes):
         with tempfile.TemporaryDirectory() as folder:
@@ -44,24 +71,85 @@ class Reference:
                 file.write(module)
             with open(paths[1], "w") as file:
                 file.writelines(f"{n}\n" for n in sizes)
-            with open(paths[2], "wb") as file:
-                for n in sizes:
-                    for case in cases:
-                        file.writelines(to_bytes(x) for x in case.inputs(n))
+            write_inputs(paths[2], cases, sizes)
             execute([self.program, *paths])
             with open(paths[3], "rb") as file:
                 data = file.read()
-        results, offset = [[] for _ in cases], 0
+        kind = {dtype: "f64" if dtype in acc.FORMATS else "i64" for dtype in acc.TORCH}
+        return [[from_bytes(piece, kind[case.result_dtype], dims) for piece, dims in pieces]
+                for case, pieces in zip(cases, slices(data, cases, sizes, lambda dtype: 8))]
+
+
+def write_inputs(path, cases, sizes):
+    with open(path, "wb") as file:
         for n in sizes:
-            for case, collected in zip(cases, results):
-                dims = case.dims(case.row.result, n)
-                count = int(np.prod(dims, dtype=np.int64))
-                kind = np.float64 if case.result_dtype in acc.FORMATS else np.int64
-                collected.append(np.frombuffer(data, kind, count, offset).reshape(dims))
-                offset += 8 * count
-        if offset != len(data):
-            raise Failure(f"{len(data)} bytes of results, expected {offset}")
-        return results
+            for case in cases:
+                file.writelines(to_bytes(x) for x in case.inputs(n))
 
 
-VOICES = {"reference": Reference}
+class Compiled:
+    """`dlc compile`, then the runtime library. Voices share what they compile."""
+    device, environment = "cpu", {}
+    packages = {}
+    folder = None
+
+    def __init__(self):
+        self.dlc = built("bin", "dlc")
+        self.library = built("lib", "libdlc_runtime.so")
+        if not Compiled.folder:
+            Compiled.folder = tempfile.mkdtemp()
+            atexit.register(shutil.rmtree, Compiled.folder, ignore_errors=True)
+
+    def package(self, module):
+        key = hashlib.sha256(module.encode()).hexdigest()
+        path = os.path.join(Compiled.folder, key + ".bin")
+        if key not in Compiled.packages:
+            source = path.replace(".bin", ".mlir")
+            with open(source, "w") as file:
+                file.write(module)
+            try:
+                execute([self.dlc, "compile", source, "--compile-from=import", "-q", "-o", path])
+                Compiled.packages[key] = None
+            except Failure as failure:
+                Compiled.packages[key] = failure
+        if Compiled.packages[key]:
+            raise Compiled.packages[key]
+        return path
+
+    def run(self, module, cases, sizes):
+        package = self.package(module)
+        with tempfile.TemporaryDirectory() as folder:
+            plan, inputs, outputs = (os.path.join(folder, name) for name in ("plan", "inputs", "outputs"))
+            with open(plan, "w") as file:
+                json.dump([[[(case.dtype, case.dims(shape, n)) for case in cases for shape in case.row.inputs],
+                            [(case.result_dtype, case.dims(case.row.result, n)) for case in cases]] for n in sizes], file)
+            write_inputs(inputs, cases, sizes)
+            execute([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "execute.py"), self.library,
+                     package, self.device, plan, inputs, outputs], **self.environment)
+            with open(outputs, "rb") as file:
+                data = file.read()
+        width = {dtype: acc.torch.empty(0, dtype=kind).element_size() for dtype, kind in acc.TORCH.items()}
+        return [[from_bytes(piece, case.result_dtype, dims) for piece, dims in pieces]
+                for case, pieces in zip(cases, slices(data, cases, sizes, width.get))]
+
+
+class Cpu(Compiled):
+    """The CPU's best instruction set, in checked mode."""
+
+
+class CpuAvx2(Compiled):
+    """The variant for processors without AVX-512."""
+    environment = {"DLC_CPU_ISA": "avx2"}
+
+
+class Cuda(Compiled):
+    """CUDA kernels on the emulator."""
+    device = "cuda"
+
+    def __init__(self):
+        super().__init__()
+        self.environment = {"DLC_LIBCUDA": built("lib", "libdlc_cuda_emu.so"),
+                            "DLC_LIBNVRTC": built("lib", "libdlc_nvrtc_emu.so")}
+
+
+VOICES = {"reference": Reference, "cpu": Cpu, "cpu-avx2": CpuAvx2, "cuda": Cuda}

@@ -1,0 +1,69 @@
+"""Runs a compiled module through the runtime's C API: execute.py LIBRARY PACKAGE DEVICE PLAN INPUTS OUTPUTS
+
+PLAN is JSON: for each run a list of inputs and one of outputs, each [dtype, dims]. Elements stand one after another in INPUTS
+and are written so to OUTPUTS, in their own formats. A process of its own, since checked mode ends it at the first access
+beyond a buffer."""
+import ctypes
+import json
+import sys
+
+import numpy as np
+
+# ORDER DTYPE: dlc_dtype of dlc/runtime.h, and bytes of an element.
+DTYPES = {"f64": (0, 8), "f32": (1, 4), "f16": (2, 2), "bf16": (3, 2), "i64": (4, 8), "i32": (5, 4), "i16": (6, 2),
+          "i8": (7, 1), "ui8": (8, 1), "i1": (9, 1)}
+MAX_RANK = 8
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("dtype", ctypes.c_int), ("rank", ctypes.c_int),
+                ("dims", ctypes.c_int64 * MAX_RANK), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+
+
+class ContextOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("threads", ctypes.c_int),
+                ("checked", ctypes.c_int), ("profile", ctypes.c_int)]
+
+
+def describe(dtype, dims, data):
+    code, width = DTYPES[dtype]
+    size = int(np.prod(dims, dtype=np.int64)) * width
+    tensor = Tensor(ctypes.sizeof(Tensor), code, len(dims), (ctypes.c_int64 * MAX_RANK)(*dims), data, size)
+    return tensor, size
+
+
+def main(library, package, device, plan, inputs, outputs):
+    runtime = ctypes.CDLL(library)
+    runtime.dlc_last_error.restype = ctypes.c_char_p
+
+    def call(name, *arguments):
+        if getattr(runtime, name)(*arguments):
+            sys.exit(f"{name}: {runtime.dlc_last_error().decode()}")
+
+    module, context = ctypes.c_void_p(), ctypes.c_void_p()
+    call("dlc_module_load", package.encode(), None, ctypes.byref(module))
+    options = ContextOptions(ctypes.sizeof(ContextOptions), device.encode(), 2, device == "cpu", 0)
+    call("dlc_context_create", module, ctypes.byref(options), ctypes.byref(context))
+    given, offset = np.fromfile(inputs, np.uint8), 0
+    with open(plan) as file:
+        runs = json.load(file)
+    with open(outputs, "wb") as file:
+        for ins, outs in runs:
+            arguments, results, kept = [], [], []
+            for dtype, dims in ins:
+                tensor, size = describe(dtype, dims, given.ctypes.data + offset)
+                offset += size
+                arguments.append(tensor)
+            for dtype, dims in outs:
+                # What the run does not write is seen.
+                array = np.full(max(1, describe(dtype, dims, None)[1]), 0xA5, np.uint8)
+                kept.append(array)
+                results.append(describe(dtype, dims, array.ctypes.data)[0])
+            call("dlc_context_run", context, (Tensor * len(arguments))(*arguments), ctypes.c_size_t(len(arguments)),
+                 (Tensor * len(results))(*results), ctypes.c_size_t(len(results)))
+            for array, result in zip(kept, results):
+                file.write(array[:result.bytes].tobytes())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
