@@ -190,7 +190,7 @@ protected:
       b.push_back(T(generator() >> generator() % 64));
     }
     using U = std::make_unsigned_t<T>;
-    using Wide = __int128;
+    __extension__ using Wide = __int128;
     std::vector<T> got = run<T>(words, 12, n, a, b);
     for (int i = 0; i < n; ++i) {
       Wide x = a[i], y = b[i];
