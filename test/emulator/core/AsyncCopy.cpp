@@ -83,7 +83,7 @@ void Worker::mbarrierFlipped(const unsigned long long *mbarrier, unsigned newPha
 //===-- TMA ---------------------------------------------------------------===//
 
 void performTmaCopy(Worker &worker, const TmaCopy &copy) {
-  const TensorMap &map = *static_cast<const TensorMap *>(copy.map);
+  const TensorMap &map = copy.map;
   Block &block = *copy.block;
   uint32_t start = block.sharedOffset(copy.destination);
   uint32_t chunkElements = 16 / map.elementBytes;
@@ -168,7 +168,7 @@ void dlcEmuTmaLoad2d(void *shared, const void *map, unsigned long long *bar, int
   std::memset(shared, 0xFF, tensor.boxBytes());
   if (Checker *check = checker())
     check->beginCopy(block, shared, tensor.boxBytes());
-  block.worker->issue({&block, shared, map, bar, c0, c1});
+  block.worker->issue({&block, shared, tensor, bar, c0, c1});
 }
 
 void dlcEmuCopyAsync(void *shared, const void *global, int bytes, int sourceBytes) {

@@ -3,6 +3,7 @@
 #pragma once
 #include "test/emulator/core/Block.h"
 #include "test/emulator/core/Launch.h"
+#include "test/emulator/core/TensorMap.h"
 #include <deque>
 
 namespace dlc::emu {
@@ -11,7 +12,8 @@ namespace dlc::emu {
 struct TmaCopy {
   Block *block;
   void *destination;
-  const void *map;
+  /// A copy: the kernel's parameter lies on the stack of a thread that may have ended by then.
+  TensorMap map;
   unsigned long long *mbarrier;
   int column, row;
 };
