@@ -4,6 +4,7 @@
 #include "test/emulator/core/DeviceMemory.h"
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace dlc::cuda {
 
@@ -152,6 +153,9 @@ void Driver::destroyContext() {
   makeStream(true);
   sticky = Result::Success;
   emu::DeviceMemory::get().releaseAll();
+  for (auto &[memory, bytes] : pinned)
+    std::free(const_cast<void *>(memory));
+  pinned.clear();
 }
 
 bool Driver::isPinned(const void *p, size_t bytes) {

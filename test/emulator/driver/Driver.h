@@ -155,3 +155,10 @@ Context currentContext();
   std::lock_guard lock(driver.mutex);                                                              \
   if (Result entered = driver.enter(); entered != Result::Success)                                 \
   return entered
+
+/// The same for what gives something back: that is done after an error too, which is then returned.
+#define DLC_EMU_ENTER_CLEANUP()                                                                    \
+  Driver &driver = Driver::get();                                                                  \
+  std::lock_guard lock(driver.mutex);                                                              \
+  if (Result entered = driver.enter(); entered != driver.sticky)                                   \
+  return entered

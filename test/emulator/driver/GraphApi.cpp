@@ -106,15 +106,15 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
 }
 
 Result cuGraphExecDestroy(GraphExec exec) {
-  DLC_EMU_ENTER();
+  DLC_EMU_ENTER_CLEANUP();
   delete exec;
-  return Result::Success;
+  return driver.sticky;
 }
 
 Result cuGraphDestroy(Graph graph) {
-  DLC_EMU_ENTER();
+  DLC_EMU_ENTER_CLEANUP();
   delete graph;
-  return Result::Success;
+  return driver.sticky;
 }
 
 } // extern "C"

@@ -57,12 +57,11 @@ Result cuMemAlloc_v2(DevicePtr *pointer, size_t bytes) {
 }
 
 Result cuMemFree_v2(DevicePtr pointer) {
-  DLC_EMU_ENTER();
+  DLC_EMU_ENTER_CLEANUP();
   if (!pointer)
-    return Result::Success;
-  if (Result result = driver.drainAll(); result != Result::Success)
-    return result;
-  return DeviceMemory::get().release(hostView(pointer)) ? Result::Success : Result::InvalidValue;
+    return driver.sticky;
+  Result result = driver.drainAll();
+  return DeviceMemory::get().release(hostView(pointer)) ? result : Result::InvalidValue;
 }
 
 Result cuMemAllocAsync(DevicePtr *pointer, size_t bytes, Stream) {
@@ -98,14 +97,13 @@ Result cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
 }
 
 Result cuMemFreeHost(void *pointer) {
-  DLC_EMU_ENTER();
+  DLC_EMU_ENTER_CLEANUP();
   if (!driver.pinned.count(pointer))
     return Result::InvalidValue;
-  if (Result result = driver.drainAll(); result != Result::Success)
-    return result;
+  Result result = driver.drainAll();
   driver.pinned.erase(pointer);
   std::free(pointer);
-  return Result::Success;
+  return result;
 }
 
 Result cuMemcpyHtoDAsync_v2(DevicePtr target, const void *source, size_t bytes, Stream stream) {

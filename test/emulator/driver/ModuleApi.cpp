@@ -166,7 +166,7 @@ Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count, Jit
 }
 
 Result cuModuleUnload(Module module) {
-  DLC_EMU_ENTER();
+  DLC_EMU_ENTER_CLEANUP();
   Result result = driver.drainAll();
   delete module;
   return result;

@@ -15,7 +15,7 @@ Result cuStreamCreate(Stream *stream, unsigned flags) {
 }
 
 Result cuStreamDestroy_v2(Stream stream) {
-  DLC_EMU_ENTER();
+  DLC_EMU_ENTER_CLEANUP();
   CUstream_st *found = driver.find(stream);
   if (!found || found == driver.find(nullptr))
     return Result::InvalidHandle;
@@ -61,7 +61,7 @@ Result cuEventCreate(Event *event, unsigned) {
 }
 
 Result cuEventDestroy_v2(Event event) {
-  DLC_EMU_ENTER();
+  DLC_EMU_ENTER_CLEANUP();
   Result result = driver.drainAll(); // queued work may point to it
   delete event;
   return result;
