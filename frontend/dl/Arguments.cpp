@@ -6,6 +6,7 @@
 #include "frontend/dl/Spelling.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -36,12 +37,21 @@ static std::string expectation(const Param &param) {
   llvm_unreachable("a parameter of no type");
 }
 
+/// Sizes, strides and positions stay small enough that ops may add and multiply a few of them. The bounds of a slice are
+/// clamped before they are used.
+static bool isReasonable(const Param &param, const Item &item) {
+  if (!item.is<int64_t>())
+    return false;
+  int64_t value = item.as<int64_t>();
+  return llvm::isInt<32>(value) || param.name == "start" || param.name == "end";
+}
+
 /// The item in the form that the parameter's type asks for; nothing where it is of another type.
 static std::optional<Item> convert(const Param &param, const Item &item) {
   auto isListOf = [&](auto accepts) {
     return item.is<Item::List>() && llvm::all_of(item.as<Item::List>(), accepts);
   };
-  auto isInteger = [](const Item &item) { return item.is<int64_t>(); };
+  auto isInteger = [&](const Item &item) { return isReasonable(param, item); };
   auto isDim = [](const Item &item) { return item.isDim(); };
   auto isTensor = [](const Item &item) { return item.isTensor(); };
   switch (param.type) {
@@ -56,11 +66,11 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
       return Item{Item::List{item}, item.loc};
     break;
   case Param::integer:
-    if (item.is<int64_t>())
+    if (isInteger(item))
       return item;
     break;
   case Param::integers:
-    if (item.is<int64_t>())
+    if (isInteger(item))
       return Item{Item::List(std::max(param.count, 1u), item), item.loc};
     if (isListOf(isInteger)) {
       const auto &list = item.as<Item::List>();
@@ -158,10 +168,13 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
       continue;
     }
     bound[target] = convert(param, value);
-    if (!bound[target])
-      return BindError{argument.loc, "argument " + quote(param.name) + " of " + quote(callee) +
-                                         " is " + describe(value) + "; expected " +
-                                         expectation(param)};
+    if (bound[target])
+      continue;
+    std::string expected = expectation(param);
+    if (value.is<int64_t>() && (param.type == Param::integer || param.type == Param::integers))
+      expected += " between -2^31 and 2^31 - 1";
+    return BindError{argument.loc, "argument " + quote(param.name) + " of " + quote(callee) +
+                                       " is " + describe(value) + "; expected " + expected};
   }
   for (auto [param, item] : llvm::zip(params, bound)) {
     if (item && item->is<Item::None>())

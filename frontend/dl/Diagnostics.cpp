@@ -16,6 +16,8 @@ Diagnostics::Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &cont
           &context, sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier())),
       maxErrors(maxErrors),
       counter(&context, [this](mlir::Diagnostic &diagnostic) -> llvm::LogicalResult {
+        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning)
+          return mlir::success(isFull() || ++this->warnings > kMaxWarnings);
         if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
           return mlir::success(isFull());
         if (++this->errors > this->maxErrors)

@@ -21,7 +21,7 @@ namespace dlc::frontend {
 /// and holds back those beyond `maxErrors`.
 class Diagnostics {
 public:
-  static constexpr unsigned kMaxErrors = 20;
+  static constexpr unsigned kMaxErrors = 20, kMaxWarnings = 100;
 
   Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &context,
               unsigned maxErrors = kMaxErrors);
@@ -40,7 +40,7 @@ public:
 private:
   const llvm::SourceMgr &sources;
   mlir::StringAttr file;
-  unsigned maxErrors, errors = 0;
+  unsigned maxErrors, errors = 0, warnings = 0;
   mlir::ScopedDiagnosticHandler counter;
 };
 

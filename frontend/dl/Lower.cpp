@@ -280,7 +280,7 @@ Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
     auto range = dl::rangeOf(size, dl::symbolRanges(module));
     for (auto [limit, expr] :
          {std::pair(start, index.start.get()), std::pair(stop, index.stop.get())})
-      if (limit && (!range || range->min < (*limit < 0 ? -*limit : *limit))) {
+      if (limit && (!range || (*limit < 0 ? *limit < -range->min : range->min < *limit))) {
         diagnostics.error(expr->loc)
             << "the bound " << *limit << " may lie beyond a dim " << dl::text(size)
             << (range ? " of " + std::to_string(range->min) : std::string())
@@ -301,7 +301,7 @@ Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
 Value ForwardLowering::select(Value x, int64_t dim, int64_t position, llvm::SMLoc loc) {
   dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
   auto range = dl::rangeOf(dims[dim], dl::symbolRanges(module));
-  if (!range || (position < 0 ? range->min < -position : range->min <= position)) {
+  if (!range || (position < 0 ? position < -range->min : range->min <= position)) {
     diagnostics.error(loc) << "index " << position << " lies outside a dim of "
                            << dl::text(dims[dim])
                            << (range && range->min != range->max

@@ -303,8 +303,11 @@ std::optional<Model> Analyzer::run() {
     declareConstant(parameter);
   for (const ConstDecl &constant : model.decl->constants)
     declareConstant(constant);
-  for (const LayerDecl &layer : model.decl->layers)
+  for (const LayerDecl &layer : model.decl->layers) {
+    if (diagnostics.isFull())
+      return std::nullopt;
     declareLayer(layer);
+  }
   if (!model.decl->forward) {
     if (!diagnostics.hasErrors())
       diagnostics.error(model.decl->name.loc)

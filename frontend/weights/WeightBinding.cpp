@@ -37,6 +37,8 @@ BoundWeights bindWeights(const Model &model, const SafetensorsFile &file, llvm::
   for (const auto &[name, layer] : model.layers) {
     hasErroneousLayer |= !layer.kind;
     for (const Parameter &parameter : layer.weights) {
+      if (diagnostics.isFull())
+        return bound;
       const StoredTensor *tensor = file.find(parameter.path);
       if (!tensor) {
         diagnostics.error(parameter.loc)
@@ -66,6 +68,8 @@ BoundWeights bindWeights(const Model &model, const SafetensorsFile &file, llvm::
   // What a layer with errors would own is not known.
   if (!hasErroneousLayer)
     for (StringRef name : spare) {
+      if (diagnostics.isFull())
+        return bound;
       const StoredTensor *tensor = file.find(name);
       diagnostics.error(clause) << quote(file.path()) << " holds " << quote(name) << " "
                                 << describe(tensor->type, tensor->shape) << ", which no layer owns"

@@ -258,6 +258,41 @@ TEST_F(Frontend, argumentErrors) {
             "5:13: error: argument 'approximate' of 'gelu' is the integer 1; expected a string\n");
 }
 
+TEST_F(Frontend, numbersAreLimited) {
+  EXPECT_EQ(body("y = max_pool2d(x, 9223372036854775807)", "f32[N]"),
+            "5:19: error: argument 'kernel_size' of 'max_pool2d' is the integer "
+            "9223372036854775807; expected an integer or a "
+            "list of 2 between -2^31 and 2^31 - 1\n");
+  EXPECT_EQ(body("y = _i[-9223372036854775807:9223372036854775807]", "i64[4]"),
+            "dl.slice %arg2 {end = 9223372036854775807 : i64, start = -9223372036854775807 : i64} "
+            ": (tensor<4xi64>) -> "
+            "tensor<4xi64>\n");
+  EXPECT_EQ(body("y = _i[-9223372036854775807 - 1]", "i64[]"),
+            "5:8: error: index -9223372036854775808 lies outside a dim of 4\n");
+  EXPECT_EQ(body("y = softmax(x, 9)", "f32[N]").substr(0, 11), "5:5: error:");
+  EXPECT_EQ(
+      body("y = reshape(_i, 9223372036854775807, 9223372036854775807)", "i64[4]").substr(0, 11),
+      "5:5: error:");
+  EXPECT_EQ(body("y = pad(_i, 2147483647, 2147483647)\nz = cat(y, y, y)", "i64[4]").substr(0, 11),
+            "5:1: error:");
+}
+
+/// Each byte of a model replaced in turn: an answer, and no crash.
+TEST_F(Frontend, survivesDamage) {
+  std::string source =
+      "dl 1\ndim N=1..4\nconst K=3\nmodel M(w=K*2){\nc: Conv2d(1,w,K,padding='same')\nb: "
+      "BatchNorm2d(w,eps=1e-3)\n"
+      "forward(x: f32[N,1,4*2,8])->(y: f32[N,2]){\nh=relu(b(c(x)))[:,1:-1,::2,None,0]+0.5\n"
+      "y=mean(reshape(h,(N,2,8)),dim=2)/-2\n}}\n";
+  EXPECT_TRUE(StringRef(import(source, {"", true})).contains("func.func"));
+  for (size_t i = 0; i < source.size(); i += 3)
+    for (char c : StringRef("9*(\n")) {
+      std::string damaged = source;
+      damaged[i] = c;
+      import(damaged, {"", true});
+    }
+}
+
 TEST_F(Frontend, nameErrors) {
   EXPECT_EQ(body("xx = relu(x)\ny = rellu(xy)", "f32[N,3,8,8]"),
             "6:11: error: unknown value 'xy'; did you mean 'x'?\n6:5: error: unknown function or "

@@ -187,7 +187,7 @@ std::string makeZip(const std::vector<Member> &members) {
     put(directory, 20, 2);
     put(directory, 20, 2);
     directory += sizes;
-    put(directory, 0, 10); // comment, disk, attributes
+    directory.append(10, 0); // comment, disk, attributes
     put(directory, file.size(), 4);
     directory += member.name;
     file += "PK\3\4";

@@ -1,0 +1,27 @@
+//===- Translations.cpp - What dlc-translate can do ------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/Translations.h"
+
+#include "codegen/cuda/CudaText.h"
+#include "frontend/Frontend.h"
+#include "tools/driver/Dialects.h"
+
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+/// Imports without weights: tests of the language need no files beside them.
+static OwningOpRef<Operation *> importDl(llvm::SourceMgr &sources, MLIRContext *context) {
+  auto path = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
+  return dlc::importFile(path, {"", /*withoutWeights=*/true}, *context).release().getOperation();
+}
+
+void dlc::registerTranslations() {
+  static TranslateToMLIRRegistration fromDl("import-dl", "import a .dl file without its weights",
+                                            importDl);
+  static TranslateFromMLIRRegistration toCuda("mlir-to-cuda",
+                                              "print the kernels of a module as CUDA C++",
+                                              codegen::printKernels, registerDialects);
+}
