@@ -118,6 +118,23 @@ protected:
   template <class F> void floatWords(const char *kernel) {
     const int n = 6000;
     auto a = floatInputs<F>(n, 1), b = floatInputs<F>(n, 2), c = floatInputs<F>(n, 3);
+    // Each pair of these meets: signed zeros, infinities and NaN decide between the definitions.
+    using Limits = std::numeric_limits<F>;
+    const F special[] = {0,
+                         F(-0.0),
+                         1,
+                         -1,
+                         Limits::infinity(),
+                         -Limits::infinity(),
+                         Limits::quiet_NaN(),
+                         Limits::denorm_min(),
+                         Limits::max()};
+    size_t pair = 0;
+    for (F x : special)
+      for (F y : special) {
+        a[pair] = x;
+        b[pair++] = y;
+      }
     std::vector<F> got = run<F>(kernel, 16, n, a, b, c);
     for (int i = 0; i < n; ++i) {
       F x = a[i], y = b[i], z = c[i];
