@@ -186,7 +186,8 @@ int main(int argc, char **argv) {
   std::vector<Source> sources = sourcesOf(argc, argv);
   void *library = openNvrtc();
   if (!library) {
-    std::printf("0 cases, 0 failures, %zu left out: no NVRTC (set DLC_REAL_NVRTC to libnvrtc.so.13 or .12)\n",
+    std::printf("0 cases, 0 failures, %zu left out: no NVRTC (set DLC_REAL_NVRTC to libnvrtc.so.13 "
+                "or .12)\n",
                 sources.size() * 2);
     return kLeftOut;
   }
