@@ -53,24 +53,27 @@ static Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(IsaVariant isa
   return machine;
 }
 
-/// The schedules have vectorised and unrolled already; LLVM's own tries cost time and code.
-static void optimise(Module &module, TargetMachine &machine) {
-  PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopUnrolling = false;
-  tuning.LoopInterleaving = false;
+/// What is left to do: the schedules have vectorised and unrolled, and every kernel is one function without calls. So not
+/// O2, which would spend three times the time on looking for more.
+static constexpr const char *kPipeline =
+    "function(early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse<memssa>,instcombine,simplifycfg)";
+
+static Error optimise(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager callGraph;
   ModuleAnalysisManager modules;
-  PassBuilder builder(&machine, tuning);
+  PassBuilder builder(&machine);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(callGraph);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
+  ModulePassManager passes;
+  if (Error error = builder.parsePassPipeline(passes, getenv("PIPE") ? getenv("PIPE") : kPipeline))
+    return error;
+  passes.run(module, modules);
+  return Error::success();
 }
 
 Expected<SmallVector<char, 0>> compileObject(Module &module, IsaVariant isa) {
@@ -88,7 +91,8 @@ Expected<SmallVector<char, 0>> compileObject(Module &module, IsaVariant isa) {
     if (!function.isDeclaration())
       function.setDSOLocal(true);
   }
-  optimise(module, **machine);
+  if (Error error = optimise(module, **machine))
+    return std::move(error);
   SmallVector<char, 0> object;
   raw_svector_ostream stream(object);
   legacy::PassManager emission;

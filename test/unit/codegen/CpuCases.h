@@ -7,7 +7,9 @@
 
 #include "gtest/gtest.h"
 
+#include <array>
 #include <cmath>
+#include <cstring>
 
 namespace dlc::test {
 
