@@ -70,7 +70,7 @@ static Error optimise(Module &module, TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
   ModulePassManager passes;
-  if (Error error = builder.parsePassPipeline(passes, getenv("PIPE") ? getenv("PIPE") : kPipeline))
+  if (Error error = builder.parsePassPipeline(passes, kPipeline))
     return error;
   passes.run(module, modules);
   return Error::success();
