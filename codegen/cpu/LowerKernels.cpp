@@ -33,7 +33,8 @@ namespace dlc::codegen {
 
 LogicalResult lowerKernels(ModuleOp module) {
   MLIRContext *context = module.getContext();
-  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, ub::UBDialect>();
+  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
+                       math::MathDialect, ub::UBDialect>();
   // The greedy driver also folds and drops what the schedule left dead.
   RewritePatternSet expansions(context);
   populateMathExpansionPatterns(expansions);

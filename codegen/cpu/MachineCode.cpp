@@ -55,8 +55,8 @@ static Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(IsaVariant isa
 
 /// What is left to do: the schedules have vectorised and unrolled, and every kernel is one function without calls. So not
 /// O2, which would spend three times the time on looking for more.
-static constexpr const char *kPipeline =
-    "function(early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse<memssa>,instcombine,simplifycfg)";
+static constexpr const char *kPipeline = "function(early-cse<memssa>,instcombine,simplifycfg,loop-"
+                                         "mssa(licm),early-cse<memssa>,instcombine,simplifycfg)";
 
 static Error optimise(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;

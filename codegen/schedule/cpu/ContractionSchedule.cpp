@@ -3,8 +3,9 @@
 //
 // A block of rows times some panels is kept in registers: for each k, one vector load for each panel register and one
 // broadcast for each row. The operand b lies in panels [N/16][K][16] (PanelContraction::layout), a and the result as the
-// model has them; a convolution reads its input in place, tap by tap. Where a block of rows touches the border, rows
-// outside read offset 0 and the value is replaced. The epilogue runs on the accumulators.
+// model has them; a convolution reads its input in place, tap by tap. Taps outside of it read a row of zeros in scratch
+// memory, or, where maps stand before the contraction, offset 0, and the value is replaced. The epilogue runs on the
+// accumulators.
 //
 // A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets; registers decide how it
 // is cut into blocks. The last block of a chunk repeats its last row rather than having code of its own.
@@ -15,6 +16,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
@@ -27,6 +29,8 @@ namespace dlc::codegen {
 static constexpr int64_t kChunkRows = 48;
 /// Innermost loops of at most this many steps are written out.
 static constexpr int64_t kUnrolledSteps = 4;
+/// With innermost loops of at most this many steps, blocks away from the border are worth code of their own.
+static constexpr int64_t kInteriorSteps = 64;
 
 namespace {
 
@@ -36,10 +40,11 @@ public:
   CpuLaunch run();
 
 private:
-  /// One row of the block: its indices, and whether the tap at hand lies inside (null: always).
+  /// One row of the block: its indices, and for the tap at hand whether it lies inside (null: always) and where it is
+  /// read, if from a buffer that was chosen for that.
   struct Row {
     SmallVector<AffineExpr> parallel; // with the shared column variable
-    Value inside;
+    Value inside, source, first;
   };
   /// A test that a read of the first operand needs: 0 <= index < extent.
   struct BoundsTest {
@@ -54,6 +59,8 @@ private:
   SmallVector<Value> reduceStep(ArrayRef<Value> accs);
   SmallVector<Value> reduceChecked(ArrayRef<Value> init);
   void computeGuards();
+  void makeZeroRow();
+  bool readsZeroRow() const { return zeroRow != nullptr; }
   Value multiplyAdd(Value a, Value b, Value acc);
   Value readA(const Row &row);
   Value readB(int64_t vector);
@@ -90,7 +97,9 @@ private:
   SmallVector<AffineExpr> batch, reduction, reductionAt;
   AffineExpr panel, column;
   AffineExpr lane; // 0: the variable of vectors that are read whole
-  Value rowEnd; // of the tile
+  Value rowEnd;    // of the tile
+  Value zeroRow;   // what taps outside of the operand read
+  int64_t scratchBytes = 0;
   SmallVector<Row> rows;
   int64_t numVectors = 0; // of a row in the block at hand
 };
@@ -101,7 +110,8 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
     : k(kernel), parts(std::move(found)), nest(kernel.emitter.getNest()) {
   MLIRContext *context = k.builder.getContext();
   aTensor = k.emitter.getRoot()->getOperand(nest.terms[0].operand);
-  bType = cast<RankedTensorType>(k.emitter.getKernel().getBodyBlock().getArgument(parts.bInput).getType());
+  bType = cast<RankedTensorType>(
+      k.emitter.getKernel().getBodyBlock().getArgument(parts.bInput).getType());
   accType = k.emitter.accumulatorType(0);
   accKind = k.emitter.accumulatorKind(0);
   lanes = k.lanes();
@@ -130,7 +140,8 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   auto constantRows = dl::asConstant(numRows);
   chunkRows = kChunkRows;
   if (constantRows && *constantRows < 4 * kChunkRows)
-    chunkRows = std::max<int64_t>(1, llvm::divideCeil(*constantRows, llvm::divideCeil(*constantRows, 64)));
+    chunkRows =
+        std::max<int64_t>(1, llvm::divideCeil(*constantRows, llvm::divideCeil(*constantRows, 64)));
   if (constantRows == 0)
     chunkRows = 1;
   if (auto columns = dl::asConstant(numColumns))
@@ -140,7 +151,8 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
 }
 
 int64_t ContractionSchedule::rowsFor(int64_t panels) const {
-  int64_t most = std::min<int64_t>(maxVectors / (panels * vectorsPerPanel()), 12);
+  int64_t most = std::min<int64_t>(maxVectors / (panels * vectorsPerPanel()),
+                                   panels * vectorsPerPanel() == 1 ? 12 : 8);
   int64_t blocks = llvm::divideCeil(chunkRows, most);
   return llvm::divideCeil(chunkRows, blocks);
 }
@@ -153,16 +165,20 @@ bool ContractionSchedule::rowsAreWhole(int64_t blockRows) const {
 //===- Tiles ----------------------------------------------------------------------------------------===//
 
 CpuLaunch ContractionSchedule::run() {
-  AffineExpr groups = !panelCount ? numColumns.ceilDiv(kPanel)
-                                  : k.math.constant(*panelCount == 0 ? 0 : std::max<int64_t>(1, *panelCount / groupPanels));
+  AffineExpr groups =
+      !panelCount
+          ? numColumns.ceilDiv(kPanel)
+          : k.math.constant(*panelCount == 0 ? 0 : std::max<int64_t>(1, *panelCount / groupPanels));
   AffineExpr chunks = numRows.ceilDiv(chunkRows);
-  AffineExpr group = k.math.addLoop(groups), chunk = k.math.addLoop(chunks), batchAt = k.math.addLoop(numBatches);
+  makeZeroRow();
+  AffineExpr group = k.math.addLoop(groups), chunk = k.math.addLoop(chunks),
+             batchAt = k.math.addLoop(numBatches);
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
     // Panels change fastest: the rows of a chunk stay in the cache.
     k.delinearize(tile, {batchAt, chunk, group}, {numBatches, chunks, groups});
     emitTile(k.value(group), k.value(batchAt), k.value(chunk));
   });
-  return {dl::normalize(numBatches * chunks * groups)};
+  return {dl::normalize(numBatches * chunks * groups), scratchBytes};
 }
 
 void ContractionSchedule::emitTile(Value group, Value batchAt, Value chunk) {
@@ -183,19 +199,23 @@ void ContractionSchedule::emitTile(Value group, Value batchAt, Value chunk) {
     emitPanels(first, inLast, firstRow);
     return;
   }
-  Value isLast = arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::eq, group, k.index(groups - 1));
+  Value isLast =
+      arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::eq, group, k.index(groups - 1));
   k.when(isLast, [&] { emitPanels(first, inLast, firstRow); });
-  Value isOther = arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ne, group, k.index(groups - 1));
+  Value isOther =
+      arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ne, group, k.index(groups - 1));
   k.when(isOther, [&] { emitPanels(first, groupPanels, firstRow); });
 }
 
 void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow) {
   // As many panels at once as leave a block of about 6 rows (or all rows there are) in registers.
   int64_t wanted = std::min<int64_t>(chunkRows, 6);
-  int64_t atOnce = std::max<int64_t>(1, std::min(panels, maxVectors / (wanted * vectorsPerPanel())));
+  int64_t atOnce =
+      std::max<int64_t>(1, std::min(panels, maxVectors / (wanted * vectorsPerPanel())));
   auto blocks = [&](Value firstPanel, int64_t count) {
     int64_t blockRows = rowsFor(count);
-    k.forEach(firstRow, rowEnd, blockRows, [&](Value row) { emitBlock(row, firstPanel, count, blockRows); });
+    k.forEach(firstRow, rowEnd, blockRows,
+              [&](Value row) { emitBlock(row, firstPanel, count, blockRows); });
   };
   int64_t whole = panels / atOnce * atOnce;
   if (whole == atOnce)
@@ -208,7 +228,8 @@ void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow
 
 //===- A block of rows ------------------------------------------------------------------------------===//
 
-void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t panels, int64_t blockRows) {
+void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t panels,
+                                    int64_t blockRows) {
   numVectors = panels * vectorsPerPanel();
   k.math.bindLoop(panel, firstPanel);
   bool whole = rowsAreWhole(blockRows);
@@ -259,7 +280,8 @@ void ContractionSchedule::emitRow(const Row &row, ArrayRef<Value> accs) {
     auto emit = [&, acc = acc](Value at) {
       Value mask;
       if (masked)
-        mask = k.laneMask(k.builder.createOrFold<arith::SubIOp>(k.loc, k.value(numColumns), at), lanes);
+        mask = k.laneMask(k.builder.createOrFold<arith::SubIOp>(k.loc, k.value(numColumns), at),
+                          lanes);
       k.math.bindLoop(column, at);
       k.vector = VectorLoop{column, lanes, mask};
       Value vector = acc;
@@ -268,7 +290,8 @@ void ContractionSchedule::emitRow(const Row &row, ArrayRef<Value> accs) {
     };
     Value at = k.add(firstColumn, k.index(j * lanes));
     // A vector with no column in use may lie wholly outside the result: nothing of it may be read.
-    bool mayBeUnused = masked && (!columns || (*columns % kPanel != 0 && *columns % kPanel <= kPanel - lanes));
+    bool mayBeUnused =
+        masked && (!columns || (*columns % kPanel != 0 && *columns % kPanel <= kPanel - lanes));
     if (mayBeUnused)
       k.when(k.less(at, k.value(numColumns)), [&] { emit(at); });
     else
@@ -286,9 +309,11 @@ SmallVector<AffineExpr> ContractionSchedule::aIndices(ArrayRef<AffineExpr> paral
   return indices;
 }
 
-SmallVector<ContractionSchedule::BoundsTest> ContractionSchedule::testsOf(ArrayRef<AffineExpr> indices) const {
+SmallVector<ContractionSchedule::BoundsTest>
+ContractionSchedule::testsOf(ArrayRef<AffineExpr> indices) const {
   SmallVector<BoundsTest> tests;
-  for (auto [index, extent] : llvm::zip(indices, dl::getDims(cast<RankedTensorType>(aTensor.getType())))) {
+  for (auto [index, extent] :
+       llvm::zip(indices, dl::getDims(cast<RankedTensorType>(aTensor.getType())))) {
     bool low = !k.math.isNonNegative(index), high = !k.math.isBelow(index, extent);
     if (low || high)
       tests.push_back({index, extent, low, high});
@@ -312,7 +337,8 @@ AffineExpr ContractionSchedule::atEnd(AffineExpr index, bool largest) const {
     if (!step)
       return {};
     bool last = (*step > 0) == largest;
-    llvm::DenseMap<AffineExpr, AffineExpr> end = {{variable, last ? extent - 1 : k.math.constant(0)}};
+    llvm::DenseMap<AffineExpr, AffineExpr> end = {
+        {variable, last ? extent - 1 : k.math.constant(0)}};
     index = k.math.simplify(index.replace(end));
   }
   return index;
@@ -337,22 +363,62 @@ SmallVector<Value> ContractionSchedule::reduceChecked(ArrayRef<Value> init) {
   SmallVector<Value> start(init);
   if (!tested)
     return reduce(0, start, /*guarded=*/false);
-  if (!known)
+  auto steps = dl::asConstant(nest.reduction[parts.reduction.back()]);
+  if (!known || (readsZeroRow() && steps && *steps > kInteriorSteps))
     return reduce(0, start, /*guarded=*/true);
   SmallVector<Type> types(init.size(), init.front().getType());
-  return k.branch(interior, types, [&] { return reduce(0, start, false); }, [&] { return reduce(0, start, true); });
+  return k.branch(
+      interior, types, [&] { return reduce(0, start, false); },
+      [&] { return reduce(0, start, true); });
 }
 
-/// Which rows the tap at hand reads inside the tensor.
+/// A row of zeros for taps outside, where the first operand is read as it is and along its memory.
+void ContractionSchedule::makeZeroRow() {
+  auto argument = dyn_cast<BlockArgument>(aTensor);
+  const Access &access = nest.terms[0];
+  if (!argument || !access.checked || access.fill != 0.0)
+    return;
+  unsigned inner = parts.reduction.back();
+  auto steps = dl::asConstant(nest.reduction[inner]);
+  SmallVector<AffineExpr> loops;
+  for (AffineExpr dim : nest.parallel)
+    loops.push_back(k.math.addLoop(dim));
+  reductionAt = reduction;
+  AffineExpr offset = k.emitter.offset(cast<RankedTensorType>(aTensor.getType()), aIndices(loops));
+  if (!steps || k.math.strideAlong(offset, reduction[inner]) != Stride::unit)
+    return;
+  Type element = storageType(getElementTypeOrSelf(aTensor.getType()));
+  int64_t elements = llvm::alignTo(*steps, lanes);
+  // Equal for all instruction sets.
+  scratchBytes = llvm::alignTo(*steps, kPanel) * ((element.getIntOrFloatBitWidth() + 7) / 8);
+  zeroRow = k.scratchView(element, elements);
+  auto vector = VectorType::get({lanes}, element);
+  Value zeros = arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(vector));
+  k.forEach(k.index(0), k.index(elements), lanes,
+            [&](Value at) { vector::StoreOp::create(k.builder, k.loc, zeros, zeroRow, at); });
+}
+
+/// Which rows the tap at hand reads inside the tensor, and where from.
 void ContractionSchedule::computeGuards() {
   for (Row &row : rows) {
     row.inside = {};
-    for (const BoundsTest &test : testsOf(aIndices(row.parallel)))
+    SmallVector<AffineExpr> indices = aIndices(row.parallel);
+    for (const BoundsTest &test : testsOf(indices))
       row.inside = both(row.inside, holds(test));
+    if (!row.inside || !readsZeroRow())
+      continue;
+    AffineExpr offset = k.emitter.offset(cast<RankedTensorType>(aTensor.getType()), indices);
+    llvm::DenseMap<AffineExpr, AffineExpr> start = {
+        {reduction[parts.reduction.back()], k.math.constant(0)}};
+    Value buffer = k.input(cast<BlockArgument>(aTensor).getArgNumber());
+    row.source = arith::SelectOp::create(k.builder, k.loc, row.inside, buffer, zeroRow);
+    row.first = arith::SelectOp::create(
+        k.builder, k.loc, row.inside, k.value(k.math.simplify(offset.replace(start))), k.index(0));
   }
 }
 
-SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value> accs, bool guarded) {
+SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value> accs,
+                                               bool guarded) {
   if (depth == parts.reduction.size())
     return reduceStep(accs);
   unsigned dim = parts.reduction[depth];
@@ -372,15 +438,16 @@ SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value
     result = accs;
   } else {
     reductionAt[dim] = reduction[dim];
-    result = k.fold(k.index(0), k.value(nest.reduction[dim]), 1, accs, [&](Value at, ValueRange carried) {
-      k.math.bindLoop(reduction[dim], at);
-      return reduce(depth + 1, SmallVector<Value>(carried), guarded);
-    });
+    result = k.fold(k.index(0), k.value(nest.reduction[dim]), 1, accs,
+                    [&](Value at, ValueRange carried) {
+                      k.math.bindLoop(reduction[dim], at);
+                      return reduce(depth + 1, SmallVector<Value>(carried), guarded);
+                    });
   }
   reductionAt[dim] = reduction[dim];
   if (innermost)
     for (Row &row : rows)
-      row.inside = {};
+      row.inside = row.source = row.first = {};
   return result;
 }
 
@@ -399,11 +466,17 @@ SmallVector<Value> ContractionSchedule::reduceStep(ArrayRef<Value> accs) {
 Value ContractionSchedule::multiplyAdd(Value a, Value b, Value acc) {
   if (accKind == ScalarKind::floating)
     return math::FmaOp::create(k.builder, k.loc, a, b, acc);
-  return arith::AddIOp::create(k.builder, k.loc, acc, arith::MulIOp::create(k.builder, k.loc, a, b));
+  return arith::AddIOp::create(k.builder, k.loc, acc,
+                               arith::MulIOp::create(k.builder, k.loc, a, b));
 }
 
 Value ContractionSchedule::readA(const Row &row) {
   SmallVector<AffineExpr> indices = aIndices(row.parallel);
+  if (row.source) {
+    Value at = k.add(row.first, k.value(reductionAt[parts.reduction.back()]));
+    Value stored = memref::LoadOp::create(k.builder, k.loc, row.source, at);
+    return fromStorage(k.builder, k.loc, stored, getElementTypeOrSelf(aTensor.getType()));
+  }
   if (!row.inside)
     return k.emitter.emit(k.builder, aTensor, indices);
   k.guard = row.inside;

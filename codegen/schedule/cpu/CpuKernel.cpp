@@ -13,19 +13,23 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-static MemRefType flatBuffer(Type element) { return MemRefType::get({ShapedType::kDynamic}, element); }
+static MemRefType flatBuffer(Type element) {
+  return MemRefType::get({ShapedType::kDynamic}, element);
+}
 
-CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> symbolRanges, ModuleOp module)
+CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> symbolRanges,
+                     ModuleOp module)
     : isa(isa), math(kernel.getContext(), symbolRanges),
-      emitter(kernel, math, [this](OpBuilder &at, Location, unsigned input, AffineExpr offset) {
-        // Bodies that branch build inside the branch.
-        OpBuilder::InsertPoint here = builder.saveInsertionPoint();
-        builder.restoreInsertionPoint(at.saveInsertionPoint());
-        Value loaded = load(input, offset);
-        at.restoreInsertionPoint(builder.saveInsertionPoint());
-        builder.restoreInsertionPoint(here);
-        return loaded;
-      }),
+      emitter(kernel, math,
+              [this](OpBuilder &at, Location, unsigned input, AffineExpr offset) {
+                // Bodies that branch build inside the branch.
+                OpBuilder::InsertPoint here = builder.saveInsertionPoint();
+                builder.restoreInsertionPoint(at.saveInsertionPoint());
+                Value loaded = load(input, offset);
+                at.restoreInsertionPoint(builder.saveInsertionPoint());
+                builder.restoreInsertionPoint(here);
+                return loaded;
+              }),
       builder(kernel.getContext()), loc(kernel.getLoc()) {
   symbols = emitter.usedSymbols();
   SmallVector<Type> types;
@@ -40,8 +44,8 @@ CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> s
   types.push_back(flatBuffer(builder.getI8Type()));
 
   builder.setInsertionPointToEnd(module.getBody());
-  auto function =
-      func::FuncOp::create(builder, loc, kernel.getSymName(), FunctionType::get(builder.getContext(), types, {}));
+  auto function = func::FuncOp::create(builder, loc, kernel.getSymName(),
+                                       FunctionType::get(builder.getContext(), types, {}));
   Block *entry = function.addEntryBlock();
   for (size_t i = 0; i < numBuffers; ++i)
     buffers.push_back(entry->getArgument(i));
@@ -49,6 +53,7 @@ CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> s
     math.bindSymbol(symbol, entry->getArgument(numBuffers + i));
   begin = entry->getArgument(types.size() - 3);
   end = entry->getArgument(types.size() - 2);
+  scratch = entry->getArgument(types.size() - 1);
   builder.setInsertionPointToStart(entry);
 }
 
@@ -63,20 +68,30 @@ AffineMap CpuKernel::passedDims() const {
 
 //===- Index arithmetic -----------------------------------------------------------------------------===//
 
-Value CpuKernel::index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+Value CpuKernel::index(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
 Value CpuKernel::add(Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
 Value CpuKernel::mul(Value a, Value b) { return builder.createOrFold<arith::MulIOp>(loc, a, b); }
-Value CpuKernel::divide(Value a, Value b) { return builder.createOrFold<arith::DivUIOp>(loc, a, b); }
-Value CpuKernel::remainder(Value a, Value b) { return builder.createOrFold<arith::RemUIOp>(loc, a, b); }
-Value CpuKernel::smaller(Value a, Value b) { return builder.createOrFold<arith::MinSIOp>(loc, a, b); }
+Value CpuKernel::divide(Value a, Value b) {
+  return builder.createOrFold<arith::DivUIOp>(loc, a, b);
+}
+Value CpuKernel::remainder(Value a, Value b) {
+  return builder.createOrFold<arith::RemUIOp>(loc, a, b);
+}
+Value CpuKernel::smaller(Value a, Value b) {
+  return builder.createOrFold<arith::MinSIOp>(loc, a, b);
+}
 Value CpuKernel::less(Value a, Value b) {
   return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, a, b);
 }
 Value CpuKernel::splat(Value scalar, int64_t lanes) {
-  return vector::BroadcastOp::create(builder, loc, VectorType::get({lanes}, scalar.getType()), scalar);
+  return vector::BroadcastOp::create(builder, loc, VectorType::get({lanes}, scalar.getType()),
+                                     scalar);
 }
 
-void CpuKernel::delinearize(Value linear, ArrayRef<AffineExpr> variables, ArrayRef<AffineExpr> extents) {
+void CpuKernel::delinearize(Value linear, ArrayRef<AffineExpr> variables,
+                            ArrayRef<AffineExpr> extents) {
   for (size_t i = variables.size(); i-- > 0;) {
     if (i == 0) {
       math.bindLoop(variables[i], linear);
@@ -92,12 +107,15 @@ Value CpuKernel::laneMask(Value count, int64_t lanes) {
   SmallVector<int32_t> numbers;
   for (int64_t lane = 0; lane < lanes; ++lane)
     numbers.push_back(lane);
-  Value steps = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(
-      VectorType::get({lanes}, builder.getI32Type()), ArrayRef<int32_t>(numbers)));
+  Value steps = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(VectorType::get({lanes}, builder.getI32Type()),
+                             ArrayRef<int32_t>(numbers)));
   // Large counts must not wrap.
   Value bounded = smaller(count, index(lanes));
   Value narrow = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), bounded);
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, steps, splat(narrow, lanes));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, steps,
+                               splat(narrow, lanes));
 }
 
 //===- Control --------------------------------------------------------------------------------------===//
@@ -118,8 +136,10 @@ SmallVector<Value> CpuKernel::fold(Value from, Value to, int64_t step, ValueRang
   return SmallVector<Value>(loop.getResults());
 }
 
-SmallVector<Value> CpuKernel::branch(Value condition, TypeRange types, Branch then, Branch otherwise) {
-  auto op = scf::IfOp::create(builder, loc, types, condition, /*addThenBlock=*/true, /*addElseBlock=*/true);
+SmallVector<Value> CpuKernel::branch(Value condition, TypeRange types, Branch then,
+                                     Branch otherwise) {
+  auto op = scf::IfOp::create(builder, loc, types, condition, /*addThenBlock=*/true,
+                              /*addElseBlock=*/true);
   OpBuilder::InsertionGuard restore(builder);
   builder.setInsertionPointToStart(op.thenBlock());
   scf::YieldOp::create(builder, loc, then());
@@ -135,7 +155,8 @@ void CpuKernel::when(Value condition, llvm::function_ref<void()> then) {
   then();
 }
 
-void CpuKernel::forVector(AffineExpr variable, Value from, Value to, llvm::function_ref<void()> body) {
+void CpuKernel::forVector(AffineExpr variable, Value from, Value to,
+                          llvm::function_ref<void()> body) {
   Value count = builder.createOrFold<arith::SubIOp>(loc, to, from);
   Value whole = add(from, mul(divide(count, index(lanes())), index(lanes())));
   vector = VectorLoop{variable, lanes(), {}};
@@ -198,6 +219,11 @@ Value CpuKernel::gather(Value buffer, AffineExpr offset) {
   return result;
 }
 
+Value CpuKernel::scratchView(Type element, int64_t count) {
+  return memref::ViewOp::create(builder, loc, flatBuffer(element), scratch, index(0),
+                                ValueRange{index(count)});
+}
+
 void CpuKernel::store(Value value, AffineExpr offset) {
   if (rewriteOffset)
     offset = rewriteOffset(offset);
@@ -221,7 +247,8 @@ void CpuKernel::store(Value value, AffineExpr offset) {
     llvm::DenseMap<AffineExpr, AffineExpr> moved = {{vector->variable, vector->variable + lane}};
     auto storeLane = [&] {
       Value element = vector::ExtractOp::create(builder, loc, stored, lane);
-      memref::StoreOp::create(builder, loc, element, buffer, this->value(math.simplify(offset.replace(moved))));
+      memref::StoreOp::create(builder, loc, element, buffer,
+                              this->value(math.simplify(offset.replace(moved))));
     };
     if (vector->mask)
       when(vector::ExtractOp::create(builder, loc, vector->mask, lane), storeLane);

@@ -25,7 +25,8 @@ class CpuKernel {
 public:
   /// Starts a function named as `kernel` at the end of `module`. Its arguments: the kernel's inputs and its result as
   /// memref<?xT>, the used symbols, begin and end of the tile range, scratch memory.
-  CpuKernel(dlx::KernelOp kernel, IsaVariant isa, llvm::ArrayRef<dl::Range> symbols, mlir::ModuleOp module);
+  CpuKernel(dlx::KernelOp kernel, IsaVariant isa, llvm::ArrayRef<dl::Range> symbols,
+            mlir::ModuleOp module);
 
   IsaVariant isa;
   IndexMath math;
@@ -56,7 +57,8 @@ public:
   mlir::Value less(mlir::Value a, mlir::Value b);
   mlir::Value splat(mlir::Value scalar, int64_t lanes);
   /// Binds `variables` (outermost first) to the position `linear` in their iteration space.
-  void delinearize(mlir::Value linear, llvm::ArrayRef<mlir::AffineExpr> variables, llvm::ArrayRef<mlir::AffineExpr> extents);
+  void delinearize(mlir::Value linear, llvm::ArrayRef<mlir::AffineExpr> variables,
+                   llvm::ArrayRef<mlir::AffineExpr> extents);
   /// The first `count` of `lanes` lanes.
   mlir::Value laneMask(mlir::Value count, int64_t lanes);
 
@@ -65,18 +67,26 @@ public:
   void forEach(mlir::Value from, mlir::Value to, int64_t step, Body body);
   using Fold = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
   /// The same with values carried from step to step.
-  llvm::SmallVector<mlir::Value> fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange init, Fold body);
+  llvm::SmallVector<mlir::Value> fold(mlir::Value from, mlir::Value to, int64_t step,
+                                      mlir::ValueRange init, Fold body);
   using Branch = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
-  llvm::SmallVector<mlir::Value> branch(mlir::Value condition, mlir::TypeRange types, Branch then, Branch otherwise);
+  llvm::SmallVector<mlir::Value> branch(mlir::Value condition, mlir::TypeRange types, Branch then,
+                                        Branch otherwise);
   void when(mlir::Value condition, llvm::function_ref<void()> then);
 
   /// Runs `body` over [from, to) of `variable`, first with vectors of `lanes` while they fit, then one by one.
-  void forVector(mlir::AffineExpr variable, mlir::Value from, mlir::Value to, llvm::function_ref<void()> body);
+  void forVector(mlir::AffineExpr variable, mlir::Value from, mlir::Value to,
+                 llvm::function_ref<void()> body);
 
   /// Element or vector of kernel input `input` in storage type.
   mlir::Value load(unsigned input, mlir::AffineExpr offset);
   /// Stores `value` (compute type; a scalar is repeated where `vector` is set) into the result.
   void store(mlir::Value value, mlir::AffineExpr offset);
+
+  /// The buffer of kernel input `input`.
+  mlir::Value input(unsigned input) const { return buffers[input]; }
+  /// The first `count` elements of scratch memory.
+  mlir::Value scratchView(mlir::Type element, int64_t count);
 
   /// Ends the function.
   void finish();
@@ -86,6 +96,7 @@ private:
   mlir::Value gather(mlir::Value buffer, mlir::AffineExpr offset);
 
   llvm::SmallVector<mlir::Value> buffers; // inputs, then the result
+  mlir::Value scratch;
   llvm::SmallVector<unsigned> symbols;
 };
 
@@ -94,7 +105,8 @@ bool isVectorAccess(const IndexMath &math, mlir::AffineExpr offset, mlir::Affine
 
 /// How a schedule asks to be launched: the same for all instruction sets.
 struct CpuLaunch {
-  mlir::AffineExpr tiles; // number of tiles, over symbols
+  mlir::AffineExpr tiles;   // number of tiles, over symbols
+  int64_t scratchBytes = 0; // of scratch memory for each thread
 };
 
 /// One schedule for each shape of kernel; each fills the function and says how many tiles it has.

@@ -20,7 +20,8 @@ namespace {
 
 class MapSchedule {
 public:
-  explicit MapSchedule(CpuKernel &kernel) : k(kernel), type(kernel.emitter.getResultType()), dims(dl::getDims(type)) {
+  explicit MapSchedule(CpuKernel &kernel)
+      : k(kernel), type(kernel.emitter.getResultType()), dims(dl::getDims(type)) {
     for (AffineExpr dim : dims)
       variables.push_back(k.math.addLoop(dim));
     dl::Layout layout = dl::getLayout(type);
@@ -44,7 +45,8 @@ private:
   CpuLaunch panels();
   void emitElement() { k.store(k.emitter.emitMap(k.builder, variables), resultOffset); }
   /// Calls `body(i)` for the items of this call's tiles, `perTile` of `total` each.
-  CpuLaunch overTiles(AffineExpr total, int64_t perTile, llvm::function_ref<void(Value, Value)> body);
+  CpuLaunch overTiles(AffineExpr total, int64_t perTile,
+                      llvm::function_ref<void(Value, Value)> body);
 
   CpuKernel &k;
   RankedTensorType type;
@@ -60,9 +62,10 @@ bool MapSchedule::isFlat() {
   for (AffineExpr variable : variables)
     if (k.emitter.needsScalarAlong(variable, variables, {}))
       return false;
-  return k.emitter.visitReads(k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool checked) {
-    return !checked && (offset == resultOffset || offset.isSymbolicOrConstant());
-  });
+  return k.emitter.visitReads(
+      k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool checked) {
+        return !checked && (offset == resultOffset || offset.isSymbolicOrConstant());
+      });
 }
 
 bool MapSchedule::rowsNeedIndices() {
@@ -70,22 +73,24 @@ bool MapSchedule::rowsNeedIndices() {
   for (int64_t dim : outer)
     if (k.emitter.needsScalarAlong(variables[dim], variables, {}))
       return true;
-  return !k.emitter.visitReads(k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
-    return offset == resultOffset || llvm::none_of(outer, [&](int64_t dim) {
-             return offset.isFunctionOfDim(cast<AffineDimExpr>(variables[dim]).getPosition());
-           });
-  });
+  return !k.emitter.visitReads(
+      k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
+        return offset == resultOffset || llvm::none_of(outer, [&](int64_t dim) {
+                 return offset.isFunctionOfDim(cast<AffineDimExpr>(variables[dim]).getPosition());
+               });
+      });
 }
 
 bool MapSchedule::isVectorAlong(AffineExpr variable) {
   if (k.emitter.needsScalarAlong(variable, variables, {}))
     return false;
-  return k.emitter.visitReads(k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
-    return isVectorAccess(k.math, offset, variable);
-  });
+  return k.emitter.visitReads(
+      k.emitter.getResult(), variables,
+      [&](unsigned, AffineExpr offset, bool) { return isVectorAccess(k.math, offset, variable); });
 }
 
-CpuLaunch MapSchedule::overTiles(AffineExpr total, int64_t perTile, llvm::function_ref<void(Value, Value)> body) {
+CpuLaunch MapSchedule::overTiles(AffineExpr total, int64_t perTile,
+                                 llvm::function_ref<void(Value, Value)> body) {
   Value size = k.index(perTile);
   body(k.mul(k.begin, size), k.smaller(k.mul(k.end, size), k.value(total)));
   return {total.ceilDiv(perTile)};
@@ -93,7 +98,9 @@ CpuLaunch MapSchedule::overTiles(AffineExpr total, int64_t perTile, llvm::functi
 
 CpuLaunch MapSchedule::flat() {
   AffineExpr total = dl::product(dims, type.getContext()), element = k.math.addLoop(total);
-  k.rewriteOffset = [=, this](AffineExpr offset) { return offset == resultOffset ? element : offset; };
+  k.rewriteOffset = [=, this](AffineExpr offset) {
+    return offset == resultOffset ? element : offset;
+  };
   return overTiles(total, kTileElements, [&](Value from, Value to) {
     k.forVector(element, from, to, [&] { emitElement(); });
   });
@@ -152,7 +159,8 @@ CpuLaunch MapSchedule::panels() {
         Type element = computeType(type.getElementType());
         auto read = [&] { return SmallVector<Value>{k.emitter.emitMap(k.builder, indices)}; };
         auto zero = [&] {
-          return SmallVector<Value>{arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(element))};
+          return SmallVector<Value>{
+              arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(element))};
         };
         AffineExpr position = k.math.simplify(indices[layout.tileDim]);
         Value inside = k.less(k.value(position), k.value(tiled));

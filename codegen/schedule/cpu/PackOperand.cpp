@@ -11,12 +11,13 @@ using namespace mlir;
 namespace dlc::codegen {
 
 /// A kernel that converts `from` to `to`, before `kernel`.
-static dlx::KernelOp createPackKernel(dlx::KernelOp kernel, RankedTensorType from, RankedTensorType to) {
+static dlx::KernelOp createPackKernel(dlx::KernelOp kernel, RankedTensorType from,
+                                      RankedTensorType to) {
   OpBuilder builder(kernel);
   Location loc = kernel.getLoc();
   auto name = (kernel.getSymName() + "_pack").str();
-  auto pack = dlx::KernelOp::create(builder, loc, name, "map", StringAttr{}, AffineMapAttr{}, AffineMapAttr{},
-                                    DenseI64ArrayAttr{}, AffineMapAttr{});
+  auto pack = dlx::KernelOp::create(builder, loc, name, "map", StringAttr{}, AffineMapAttr{},
+                                    AffineMapAttr{}, DenseI64ArrayAttr{}, AffineMapAttr{});
   Block &body = pack.getBody().emplaceBlock();
   Value source = body.addArgument(from, loc);
   builder.setInsertionPointToStart(&body);
@@ -56,10 +57,11 @@ void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
     Value source = launch.getInputs()[packed->input];
     bool atLoad = isPersistent(source);
     OpBuilder builder(launch);
-    auto buffer =
-        dlx::AllocOp::create(builder, launch.getLoc(), dlx::BufferType::get(kernel.getContext(), to), atLoad);
-    dlx::LaunchOp::create(builder, launch.getLoc(), FlatSymbolRefAttr::get(pack.getSymNameAttr()), ValueRange{source},
-                          ValueRange{buffer.getBuffer()}, builder.getUnitAttr());
+    auto buffer = dlx::AllocOp::create(builder, launch.getLoc(),
+                                       dlx::BufferType::get(kernel.getContext(), to), atLoad);
+    dlx::LaunchOp::create(builder, launch.getLoc(), FlatSymbolRefAttr::get(pack.getSymNameAttr()),
+                          ValueRange{source}, ValueRange{buffer.getBuffer()},
+                          builder.getUnitAttr());
     if (!atLoad)
       cast<dlx::LaunchOp>(buffer->getNextNode()).setInit(false);
     launch.getInputsMutable()[packed->input].set(buffer.getBuffer());

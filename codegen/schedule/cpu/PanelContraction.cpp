@@ -82,7 +82,8 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   // Innermost runs a loop that no border depends on, where there is a choice one along which a is contiguous.
   auto meetsBorder = [&](unsigned dim) {
     return a.checked && llvm::any_of(a.map.getResults(), [&](AffineExpr index) {
-             return index.isFunctionOfDim(rank + dim) && index != getAffineDimExpr(rank + dim, type.getContext());
+             return index.isFunctionOfDim(rank + dim) &&
+                    index != getAffineDimExpr(rank + dim, type.getContext());
            });
   };
   for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
@@ -159,7 +160,8 @@ static std::optional<PackedOperand> packDepthwise(BodyEmitter &emitter, IndexMat
   if (!column)
     return std::nullopt;
   PackedOperand packed{argument.getArgNumber(), {}};
-  for (int64_t dim = 0, rank = cast<RankedTensorType>(argument.getType()).getRank(); dim < rank; ++dim)
+  for (int64_t dim = 0, rank = cast<RankedTensorType>(argument.getType()).getRank(); dim < rank;
+       ++dim)
     if (dim != *column)
       packed.layout.order.push_back(dim);
   packed.layout.order.push_back(*column);
@@ -176,7 +178,8 @@ bool isPanelContraction(BodyEmitter &emitter, IndexMath &math) {
   auto contraction = PanelContraction::match(emitter, math);
   if (!contraction)
     return false;
-  auto type = cast<RankedTensorType>(emitter.getKernel().getBodyBlock().getArgument(contraction->bInput).getType());
+  auto type = cast<RankedTensorType>(
+      emitter.getKernel().getBodyBlock().getArgument(contraction->bInput).getType());
   return dl::getLayout(type) == contraction->layout;
 }
 

@@ -13,9 +13,10 @@
 namespace dlc::codegen {
 
 struct PanelContraction {
-  llvm::SmallVector<unsigned> batch;     // parallel dims that b reads, the column aside
-  llvm::SmallVector<unsigned> rows;      // parallel dims that a alone reads, in the memory order of the result
-  unsigned column = 0;                   // the parallel dim that only b reads
+  llvm::SmallVector<unsigned> batch; // parallel dims that b reads, the column aside
+  llvm::SmallVector<unsigned>
+      rows;            // parallel dims that a alone reads, in the memory order of the result
+  unsigned column = 0; // the parallel dim that only b reads
   llvm::SmallVector<unsigned> reduction; // reduction dims, outermost loop first
   unsigned bInput = 0;                   // the kernel's input that is b
   unsigned bColumn = 0;                  // the dim of b that is the column

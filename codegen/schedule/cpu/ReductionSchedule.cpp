@@ -58,8 +58,9 @@ private:
   CpuKernel &k;
   const LoopNest &nest;
   SmallVector<AffineExpr> parallel, reduction;
-  SmallVector<int64_t> outer, inner; // parallel dims in memory order: one row each, and those that stages do not see
-  SmallVector<unsigned> loopOrder;   // of the reduction dims, outermost first
+  SmallVector<int64_t> outer,
+      inner; // parallel dims in memory order: one row each, and those that stages do not see
+  SmallVector<unsigned> loopOrder; // of the reduction dims, outermost first
   Way way = Way::scalars;
   int64_t column = -1; // the parallel dim that is a vector (Way::columns)
   AffineExpr resultOffset;
@@ -67,7 +68,8 @@ private:
 
 } // namespace
 
-ReductionSchedule::ReductionSchedule(CpuKernel &kernel) : k(kernel), nest(kernel.emitter.getNest()) {
+ReductionSchedule::ReductionSchedule(CpuKernel &kernel)
+    : k(kernel), nest(kernel.emitter.getNest()) {
   for (AffineExpr dim : nest.parallel)
     parallel.push_back(k.math.addLoop(dim));
   for (AffineExpr dim : nest.reduction)
@@ -89,8 +91,11 @@ ReductionSchedule::ReductionSchedule(CpuKernel &kernel) : k(kernel), nest(kernel
 bool ReductionSchedule::canVectorize(AffineExpr variable) const {
   if (k.emitter.needsScalarAlong(variable, parallel, reduction))
     return false;
-  auto vector = [&](unsigned, AffineExpr offset, bool) { return isVectorAccess(k.math, offset, variable); };
-  return k.emitter.visitTermReads(parallel, reduction, vector) && k.emitter.visitResultReads(parallel, vector);
+  auto vector = [&](unsigned, AffineExpr offset, bool) {
+    return isVectorAccess(k.math, offset, variable);
+  };
+  return k.emitter.visitTermReads(parallel, reduction, vector) &&
+         k.emitter.visitResultReads(parallel, vector);
 }
 
 bool ReductionSchedule::hasUnitTerm(AffineExpr variable) const {
@@ -102,7 +107,8 @@ bool ReductionSchedule::hasUnitTerm(AffineExpr variable) const {
 void ReductionSchedule::chooseWay() {
   if (!outer.empty()) {
     AffineExpr variable = parallel[outer.back()];
-    if (k.math.strideAlong(resultOffset, variable) == Stride::unit && hasUnitTerm(variable) && canVectorize(variable)) {
+    if (k.math.strideAlong(resultOffset, variable) == Stride::unit && hasUnitTerm(variable) &&
+        canVectorize(variable)) {
       way = Way::columns;
       column = outer.pop_back_val();
       return;
@@ -121,10 +127,14 @@ void ReductionSchedule::chooseWay() {
 
 Accumulator ReductionSchedule::neutralAccumulator(unsigned stage) {
   Type element = k.emitter.accumulatorType(stage), i64 = k.builder.getI64Type();
-  auto shaped = [&](Type type) -> Type { return k.vector ? VectorType::get({k.vector->lanes}, type) : type; };
-  Accumulator acc = {neutral(k.builder, k.loc, nest.stages[stage], shaped(element), k.emitter.accumulatorKind(stage))};
+  auto shaped = [&](Type type) -> Type {
+    return k.vector ? VectorType::get({k.vector->lanes}, type) : type;
+  };
+  Accumulator acc = {neutral(k.builder, k.loc, nest.stages[stage], shaped(element),
+                             k.emitter.accumulatorKind(stage))};
   if (isArgmax(stage)) {
-    Value none = arith::ConstantOp::create(k.builder, k.loc, k.builder.getIntegerAttr(i64, kNoPosition));
+    Value none =
+        arith::ConstantOp::create(k.builder, k.loc, k.builder.getIntegerAttr(i64, kNoPosition));
     acc.push_back(k.vector ? k.splat(none, k.vector->lanes) : none);
   }
   return acc;
@@ -138,7 +148,8 @@ Accumulator ReductionSchedule::combineAccumulators(unsigned stage, Accumulator a
   return {best.value, best.position};
 }
 
-Accumulator ReductionSchedule::step(unsigned stage, ArrayRef<AffineExpr> at, Accumulator acc, ValueRange earlier) {
+Accumulator ReductionSchedule::step(unsigned stage, ArrayRef<AffineExpr> at, Accumulator acc,
+                                    ValueRange earlier) {
   Value term = k.emitter.emitTerm(k.builder, stage, parallel, at, earlier);
   if (k.vector && !isa<VectorType>(term.getType()))
     term = k.splat(term, k.vector->lanes);
@@ -156,8 +167,10 @@ Accumulator ReductionSchedule::step(unsigned stage, ArrayRef<AffineExpr> at, Acc
       SmallVector<int64_t> lanes;
       for (int64_t lane = 0; lane < k.vector->lanes; ++lane)
         lanes.push_back(lane * stride);
-      Value steps = arith::ConstantOp::create(
-          k.builder, k.loc, DenseElementsAttr::get(VectorType::get({k.vector->lanes}, i64), ArrayRef<int64_t>(lanes)));
+      Value steps =
+          arith::ConstantOp::create(k.builder, k.loc,
+                                    DenseElementsAttr::get(VectorType::get({k.vector->lanes}, i64),
+                                                           ArrayRef<int64_t>(lanes)));
       first = arith::AddIOp::create(k.builder, k.loc, k.splat(first, k.vector->lanes), steps);
     }
     next.push_back(first);
@@ -187,7 +200,8 @@ Accumulator ReductionSchedule::acrossLanes(unsigned stage, Accumulator acc) {
 
 //===- Stages ---------------------------------------------------------------------------------------===//
 
-Accumulator ReductionSchedule::reduceAlongLanes(unsigned stage, Accumulator scalar, ValueRange earlier) {
+Accumulator ReductionSchedule::reduceAlongLanes(unsigned stage, Accumulator scalar,
+                                                ValueRange earlier) {
   unsigned dim = loopOrder.back();
   AffineExpr variable = reduction[dim];
   int64_t lanes = k.lanes(), wide = kAccumulators * lanes;
@@ -212,8 +226,9 @@ Accumulator ReductionSchedule::reduceAlongLanes(unsigned stage, Accumulator scal
     }
     return next;
   });
-  Accumulator acc = combineAccumulators(stage, combineAccumulators(stage, part(many, 0), part(many, 1)),
-                                        combineAccumulators(stage, part(many, 2), part(many, 3)));
+  Accumulator acc =
+      combineAccumulators(stage, combineAccumulators(stage, part(many, 0), part(many, 1)),
+                          combineAccumulators(stage, part(many, 2), part(many, 3)));
   auto one = [&](Value at, ValueRange accs) {
     k.math.bindLoop(variable, at);
     return step(stage, reduction, Accumulator(accs.begin(), accs.end()), earlier);
@@ -225,7 +240,8 @@ Accumulator ReductionSchedule::reduceAlongLanes(unsigned stage, Accumulator scal
   return k.fold(vectorEnd, extent, 1, scalar, one);
 }
 
-Accumulator ReductionSchedule::reduceLoops(unsigned stage, unsigned depth, Accumulator acc, ValueRange earlier) {
+Accumulator ReductionSchedule::reduceLoops(unsigned stage, unsigned depth, Accumulator acc,
+                                           ValueRange earlier) {
   if (depth == loopOrder.size())
     return step(stage, reduction, acc, earlier);
   if (way == Way::lanes && depth + 1 == loopOrder.size())
@@ -271,9 +287,13 @@ void ReductionSchedule::emitResultLoops(ArrayRef<int64_t> dims, ArrayRef<Value> 
   }
   AffineExpr variable = parallel[dims.front()];
   Value zero = k.index(0), extent = k.value(nest.parallel[dims.front()]);
-  auto vector = [&](unsigned, AffineExpr offset, bool) { return isVectorAccess(k.math, offset, variable); };
-  if (dims.size() == 1 && way != Way::columns && k.math.strideAlong(resultOffset, variable) == Stride::unit &&
-      !k.emitter.needsScalarAlong(variable, parallel, reduction) && k.emitter.visitResultReads(parallel, vector)) {
+  auto vector = [&](unsigned, AffineExpr offset, bool) {
+    return isVectorAccess(k.math, offset, variable);
+  };
+  if (dims.size() == 1 && way != Way::columns &&
+      k.math.strideAlong(resultOffset, variable) == Stride::unit &&
+      !k.emitter.needsScalarAlong(variable, parallel, reduction) &&
+      k.emitter.visitResultReads(parallel, vector)) {
     k.forVector(variable, zero, extent, [&] { emitResult(accs); });
     return;
   }

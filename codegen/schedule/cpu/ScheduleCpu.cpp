@@ -45,8 +45,10 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
         function.finish();
         kernel.setEntry(kernel.getSymName());
         kernel.setDimsAttr(AffineMapAttr::get(function.passedDims()));
-        kernel.setGridAttr(AffineMapAttr::get(dl::dimsMap({dl::normalize(launch.tiles)}, &getContext())));
-        kernel.setScratchAttr(AffineMapAttr::get(dl::dimsMap({dl::constantDim(0, &getContext())}, &getContext())));
+        kernel.setGridAttr(
+            AffineMapAttr::get(dl::dimsMap({dl::normalize(launch.tiles)}, &getContext())));
+        kernel.setScratchAttr(AffineMapAttr::get(
+            dl::dimsMap({dl::constantDim(launch.scratchBytes, &getContext())}, &getContext())));
       }
     }
   }

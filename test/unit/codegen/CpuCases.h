@@ -14,13 +14,15 @@
 namespace dlc::test {
 
 /// `tensor<2x3xf32>`, with a layout where `order` names one.
-inline std::string tensor(const std::vector<int64_t> &dims, const std::string &element = "f32", const std::string &order = "") {
+inline std::string tensor(const std::vector<int64_t> &dims, const std::string &element = "f32",
+                          const std::string &order = "") {
   std::string shape, list;
   for (int64_t dim : dims) {
     shape += std::to_string(dim) + "x";
     list += (list.empty() ? "" : ", ") + std::to_string(dim);
   }
-  return "tensor<" + shape + element + (order.empty() ? "" : ", #dl.t<[" + list + "], order = [" + order + "]>") + ">";
+  return "tensor<" + shape + element +
+         (order.empty() ? "" : ", #dl.t<[" + list + "], order = [" + order + "]>") + ">";
 }
 
 struct Operand {
@@ -29,27 +31,34 @@ struct Operand {
 };
 
 /// A program that launches one kernel once. The module has the symbol N = 0..1024 as s0.
-inline std::string program(const std::string &kind, const std::vector<Operand> &operands, const std::string &result,
-                           const std::string &body) {
+inline std::string program(const std::string &kind, const std::vector<Operand> &operands,
+                           const std::string &result, const std::string &body) {
   auto buffer = [](const std::string &type) { return "!dlx.buffer<" + type + ">"; };
   std::string arguments, inputs, names, weights, uses, types;
   for (const Operand &operand : operands) {
-    auto list = [](std::string &to, const std::string &item) { to += (to.empty() ? "" : ", ") + item; };
+    auto list = [](std::string &to, const std::string &item) {
+      to += (to.empty() ? "" : ", ") + item;
+    };
     list(arguments, "%" + operand.name + ": " + operand.type);
     list(uses, "%" + operand.name);
     list(types, buffer(operand.type));
     if (operand.isWeight) {
-      weights += "%" + operand.name + " = dlx.weight \"" + operand.name + "\" : " + buffer(operand.type) + "\n";
+      weights += "%" + operand.name + " = dlx.weight \"" + operand.name +
+                 "\" : " + buffer(operand.type) + "\n";
     } else {
       list(inputs, "%" + operand.name + ": " + buffer(operand.type));
       list(names, "\"" + operand.name + "\"");
     }
   }
   return "module attributes {dl.symbols = [#dl.symbol<\"N\", 0, 1024>]} {\n"
-         "dlx.kernel @kernel attributes {kind = \"" + kind + "\"} {\n^bb0(" + arguments + "):\n" + body + "\n}\n"
-         "dlx.program @Program attributes {input_names = [" + names + "], output_names = [\"y\"]} {\n^bb0(" + inputs + "):\n" +
-         weights + "%out = dlx.alloc : " + buffer(result) + "\ndlx.launch @kernel(" + uses + ") -> (%out) : (" + types +
-         ") -> (" + buffer(result) + ")\ndlx.return %out : " + buffer(result) + "\n}\n}\n";
+         "dlx.kernel @kernel attributes {kind = \"" +
+         kind + "\"} {\n^bb0(" + arguments + "):\n" + body +
+         "\n}\n"
+         "dlx.program @Program attributes {input_names = [" +
+         names + "], output_names = [\"y\"]} {\n^bb0(" + inputs + "):\n" + weights +
+         "%out = dlx.alloc : " + buffer(result) + "\ndlx.launch @kernel(" + uses +
+         ") -> (%out) : (" + types + ") -> (" + buffer(result) +
+         ")\ndlx.return %out : " + buffer(result) + "\n}\n}\n";
 }
 
 /// Multiples of 1/8 between -2 and 2: sums of their products are exact in f32.
@@ -62,15 +71,17 @@ inline std::vector<float> numbers(int64_t count, unsigned seed) {
 
 /// Runs on every instruction set that this processor has, in one part and in three, and compares f32 outputs; the parts
 /// must agree to the bit.
-inline void expectOnAll(CpuRunner &runner, const std::vector<Bytes> &inputs, const std::map<std::string, Bytes> &weights,
-                        const std::vector<int64_t> &symbols, const std::vector<double> &expected, double tolerance,
-                        const std::string &what) {
+inline void expectOnAll(CpuRunner &runner, const std::vector<Bytes> &inputs,
+                        const std::map<std::string, Bytes> &weights,
+                        const std::vector<int64_t> &symbols, const std::vector<double> &expected,
+                        double tolerance, const std::string &what) {
   for (codegen::IsaVariant isa : codegen::kIsaVariants) {
     if (!CpuRunner::canRun(isa))
       continue;
     SCOPED_TRACE(what + " on " + codegen::isaName(isa).str());
     Bytes whole = runner.run(isa, inputs, weights, symbols).front();
-    EXPECT_EQ(runner.run(isa, inputs, weights, symbols, 3).front(), whole) << "bits depend on the partition";
+    EXPECT_EQ(runner.run(isa, inputs, weights, symbols, 3).front(), whole)
+        << "bits depend on the partition";
     std::vector<float> values = fromBytes<float>(whole);
     ASSERT_EQ(values.size(), expected.size());
     for (size_t i = 0; i < values.size(); ++i) {

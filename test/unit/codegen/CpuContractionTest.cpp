@@ -14,13 +14,16 @@ std::string linearSource(int64_t k, int64_t n) {
   std::string x = "tensor<?x" + std::to_string(k) + "xf32, #dl.t<[s0, " + std::to_string(k) + "]>>";
   std::string y = "tensor<?x" + std::to_string(n) + "xf32, #dl.t<[s0, " + std::to_string(n) + "]>>";
   std::string w = tensor({n, k}), b = tensor({n});
-  return program("contraction", {{"x", x, false}, {"r", y, false}, {"w", w, true}, {"b", b, true}}, y,
-                 "%0 = dl.linear %x, %w, %b : (" + x + ", " + w + ", " + b + ") -> " + y + "\n%1 = dl.add %0, %r : (" + y +
-                     ", " + y + ") -> " + y + "\n%2 = dl.relu %1 : (" + y + ") -> " + y + "\ndl.yield %2 : " + y);
+  return program("contraction", {{"x", x, false}, {"r", y, false}, {"w", w, true}, {"b", b, true}},
+                 y,
+                 "%0 = dl.linear %x, %w, %b : (" + x + ", " + w + ", " + b + ") -> " + y +
+                     "\n%1 = dl.add %0, %r : (" + y + ", " + y + ") -> " + y +
+                     "\n%2 = dl.relu %1 : (" + y + ") -> " + y + "\ndl.yield %2 : " + y);
 }
 
-std::vector<double> linear(const std::vector<float> &x, const std::vector<float> &w, const std::vector<float> &b,
-                           const std::vector<float> &r, int64_t m, int64_t k, int64_t n) {
+std::vector<double> linear(const std::vector<float> &x, const std::vector<float> &w,
+                           const std::vector<float> &b, const std::vector<float> &r, int64_t m,
+                           int64_t k, int64_t n) {
   std::vector<double> y(m * n);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
@@ -34,14 +37,23 @@ std::vector<double> linear(const std::vector<float> &x, const std::vector<float>
 
 /// Multiples of 1/8 keep every sum exact, so that results must agree to the bit.
 TEST(CpuContraction, LinearWithEpilogueAtBoundaryShapes) {
-  for (auto [k, n] : {std::pair<int64_t, int64_t>{1, 1}, {3, 10}, {16, 16}, {17, 31}, {32, 33}, {9, 48}, {64, 65}, {2, 80},
-                      {33, 8}, {5, 113}}) {
+  for (auto [k, n] : {std::pair<int64_t, int64_t>{1, 1},
+                      {3, 10},
+                      {16, 16},
+                      {17, 31},
+                      {32, 33},
+                      {9, 48},
+                      {64, 65},
+                      {2, 80},
+                      {33, 8},
+                      {5, 113}}) {
     CpuRunner runner(linearSource(k, n));
     ASSERT_TRUE(runner.isValid());
     for (int64_t m : {0, 1, 2, 3, 5, 6, 7, 8, 9, 12, 15, 16, 17, 31, 33, 47, 48, 49, 63, 65, 97}) {
       auto x = numbers(m * k, 1), w = numbers(n * k, 2), b = numbers(n, 3), r = numbers(m * n, 4);
       std::vector<double> expected = linear(x, w, b, r, m, k, n);
-      expectOnAll(runner, {toBytes(x), toBytes(r)}, {{"w", toBytes(w)}, {"b", toBytes(b)}}, {m}, expected, 0,
+      expectOnAll(runner, {toBytes(x), toBytes(r)}, {{"w", toBytes(w)}, {"b", toBytes(b)}}, {m},
+                  expected, 0,
                   "m=" + std::to_string(m) + " k=" + std::to_string(k) + " n=" + std::to_string(n));
     }
   }
@@ -52,7 +64,8 @@ TEST(CpuContraction, MatmulOfTwoActivationsPacksAtRunTime) {
     int64_t batch = 3;
     std::string x = tensor({batch, m, k}), other = tensor({batch, k, n}), y = tensor({batch, m, n});
     CpuRunner runner(program("contraction", {{"x", x, false}, {"w", other, false}}, y,
-                             "%0 = dl.matmul %x, %w : (" + x + ", " + other + ") -> " + y + "\ndl.yield %0 : " + y));
+                             "%0 = dl.matmul %x, %w : (" + x + ", " + other + ") -> " + y +
+                                 "\ndl.yield %0 : " + y));
     ASSERT_TRUE(runner.isValid());
     auto a = numbers(batch * m * k, 1), b = numbers(batch * k * n, 2);
     std::vector<double> expected(batch * m * n);
@@ -60,7 +73,8 @@ TEST(CpuContraction, MatmulOfTwoActivationsPacksAtRunTime) {
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j)
           for (int64_t p = 0; p < k; ++p)
-            expected[(q * m + i) * n + j] += double(a[(q * m + i) * k + p]) * b[(q * k + p) * n + j];
+            expected[(q * m + i) * n + j] +=
+                double(a[(q * m + i) * k + p]) * b[(q * k + p) * n + j];
     expectOnAll(runner, {toBytes(a), toBytes(b)}, {}, {}, expected, 0, "m=" + std::to_string(m));
   }
 }
@@ -74,24 +88,32 @@ struct Conv {
 };
 
 /// Reads and writes by logical index, whatever the layout.
-int64_t at(bool channelsLast, int64_t n, int64_t c, int64_t h, int64_t w, int64_t C, int64_t H, int64_t W) {
+int64_t at(bool channelsLast, int64_t n, int64_t c, int64_t h, int64_t w, int64_t C, int64_t H,
+           int64_t W) {
   return channelsLast ? ((n * H + h) * W + w) * C + c : ((n * C + c) * H + h) * W + w;
 }
 
 void checkConv(const Conv &v, bool channelsLast, bool preRelu = false) {
   std::string order = channelsLast ? "0, 2, 3, 1" : "";
-  std::string x = tensor({v.n, v.c, v.h, v.w}, "f32", order), w = tensor({v.k, v.c / v.groups, v.r, v.s}), b = tensor({v.k});
+  std::string x = tensor({v.n, v.c, v.h, v.w}, "f32", order),
+              w = tensor({v.k, v.c / v.groups, v.r, v.s}), b = tensor({v.k});
   std::string y = tensor({v.n, v.k, v.outH(), v.outW()}, "f32", order);
-  auto two = [](int64_t value) { return "array<i64: " + std::to_string(value) + ", " + std::to_string(value) + ">"; };
+  auto two = [](int64_t value) {
+    return "array<i64: " + std::to_string(value) + ", " + std::to_string(value) + ">";
+  };
   std::string body;
   if (preRelu)
     body = "%p = dl.neg %x : (" + x + ") -> " + x + "\n";
-  body += "%0 = dl.conv2d " + std::string(preRelu ? "%p" : "%x") + ", %w, %b {stride = " + two(v.stride) + ", padding = " +
-          two(v.pad) + ", dilation = " + two(v.dilation) + ", groups = " + std::to_string(v.groups) + " : i64} : (" + x + ", " +
-          w + ", " + b + ") -> " + y + "\n%1 = dl.relu %0 : (" + y + ") -> " + y + "\ndl.yield %1 : " + y;
-  CpuRunner runner(program("contraction", {{"x", x, false}, {"w", w, true}, {"b", b, true}}, y, body));
+  body += "%0 = dl.conv2d " + std::string(preRelu ? "%p" : "%x") +
+          ", %w, %b {stride = " + two(v.stride) + ", padding = " + two(v.pad) +
+          ", dilation = " + two(v.dilation) + ", groups = " + std::to_string(v.groups) +
+          " : i64} : (" + x + ", " + w + ", " + b + ") -> " + y + "\n%1 = dl.relu %0 : (" + y +
+          ") -> " + y + "\ndl.yield %1 : " + y;
+  CpuRunner runner(
+      program("contraction", {{"x", x, false}, {"w", w, true}, {"b", b, true}}, y, body));
   ASSERT_TRUE(runner.isValid());
-  auto input = numbers(v.n * v.c * v.h * v.w, 1), weight = numbers(v.k * (v.c / v.groups) * v.r * v.s, 2), bias = numbers(v.k, 3);
+  auto input = numbers(v.n * v.c * v.h * v.w, 1),
+       weight = numbers(v.k * (v.c / v.groups) * v.r * v.s, 2), bias = numbers(v.k, 3);
   std::vector<double> expected(v.n * v.k * v.outH() * v.outW());
   int64_t perGroup = v.k / v.groups, channels = v.c / v.groups;
   for (int64_t n = 0; n < v.n; ++n)
@@ -102,25 +124,31 @@ void checkConv(const Conv &v, bool channelsLast, bool preRelu = false) {
           for (int64_t c = 0; c < channels; ++c)
             for (int64_t r = 0; r < v.r; ++r)
               for (int64_t s = 0; s < v.s; ++s) {
-                int64_t row = i * v.stride + r * v.dilation - v.pad, col = j * v.stride + s * v.dilation - v.pad;
+                int64_t row = i * v.stride + r * v.dilation - v.pad,
+                        col = j * v.stride + s * v.dilation - v.pad;
                 if (row < 0 || row >= v.h || col < 0 || col >= v.w)
                   continue;
-                double value = input[at(channelsLast, n, k / perGroup * channels + c, row, col, v.c, v.h, v.w)];
-                sum += (preRelu ? -value : value) * weight[((k * channels + c) * v.r + r) * v.s + s];
+                double value = input[at(channelsLast, n, k / perGroup * channels + c, row, col, v.c,
+                                        v.h, v.w)];
+                sum +=
+                    (preRelu ? -value : value) * weight[((k * channels + c) * v.r + r) * v.s + s];
               }
           expected[at(channelsLast, n, k, i, j, v.k, v.outH(), v.outW())] = std::max(sum, 0.0);
         }
-  expectOnAll(runner, {toBytes(input)}, {{"w", toBytes(weight)}, {"b", toBytes(bias)}}, {}, expected, 0,
-              "conv c=" + std::to_string(v.c) + " h=" + std::to_string(v.h) + " k=" + std::to_string(v.k) + " r=" +
-                  std::to_string(v.r) + " stride=" + std::to_string(v.stride) + " pad=" + std::to_string(v.pad) +
-                  " groups=" + std::to_string(v.groups) + (channelsLast ? " channels-last" : " row-major"));
+  expectOnAll(
+      runner, {toBytes(input)}, {{"w", toBytes(weight)}, {"b", toBytes(bias)}}, {}, expected, 0,
+      "conv c=" + std::to_string(v.c) + " h=" + std::to_string(v.h) + " k=" + std::to_string(v.k) +
+          " r=" + std::to_string(v.r) + " stride=" + std::to_string(v.stride) +
+          " pad=" + std::to_string(v.pad) + " groups=" + std::to_string(v.groups) +
+          (channelsLast ? " channels-last" : " row-major"));
 }
 
 //  n  c  h  w   k  r  s  stride pad dilation groups
-const Conv kConvs[] = {
-    {2, 1, 28, 28, 32, 3, 3, 1, 1, 1, 1}, {1, 3, 9, 11, 16, 7, 7, 2, 3, 1, 1}, {1, 16, 7, 7, 33, 3, 3, 1, 1, 1, 1},
-    {2, 8, 15, 17, 10, 1, 1, 1, 0, 1, 1}, {1, 5, 8, 9, 48, 3, 2, 2, 1, 2, 1},  {3, 17, 3, 3, 7, 3, 3, 1, 1, 1, 1},
-    {1, 4, 1, 1, 16, 1, 1, 1, 0, 1, 1},   {1, 2, 5, 5, 3, 5, 5, 1, 2, 1, 1},   {1, 64, 14, 14, 64, 3, 3, 1, 1, 1, 1}};
+const Conv kConvs[] = {{2, 1, 28, 28, 32, 3, 3, 1, 1, 1, 1}, {1, 3, 9, 11, 16, 7, 7, 2, 3, 1, 1},
+                       {1, 16, 7, 7, 33, 3, 3, 1, 1, 1, 1},  {2, 8, 15, 17, 10, 1, 1, 1, 0, 1, 1},
+                       {1, 5, 8, 9, 48, 3, 2, 2, 1, 2, 1},   {3, 17, 3, 3, 7, 3, 3, 1, 1, 1, 1},
+                       {1, 4, 1, 1, 16, 1, 1, 1, 0, 1, 1},   {1, 2, 5, 5, 3, 5, 5, 1, 2, 1, 1},
+                       {1, 64, 14, 14, 64, 3, 3, 1, 1, 1, 1}};
 
 TEST(CpuContraction, ConvolutionChannelsLast) {
   for (const Conv &conv : kConvs)
@@ -130,7 +158,9 @@ TEST(CpuContraction, ConvolutionRowMajor) {
   for (const Conv &conv : kConvs)
     checkConv(conv, false);
 }
-TEST(CpuContraction, ConvolutionReadsThroughAMapAndPadsWithZero) { checkConv({2, 8, 6, 6, 16, 3, 3, 1, 1, 1, 1}, true, true); }
+TEST(CpuContraction, ConvolutionReadsThroughAMapAndPadsWithZero) {
+  checkConv({2, 8, 6, 6, 16, 3, 3, 1, 1, 1, 1}, true, true);
+}
 TEST(CpuContraction, GroupedAndDepthwiseConvolution) {
   for (bool channelsLast : {true, false}) {
     checkConv({1, 20, 9, 7, 20, 3, 3, 1, 1, 1, 20}, channelsLast);
@@ -144,8 +174,9 @@ TEST(CpuContraction, GroupedAndDepthwiseConvolution) {
 TEST(CpuContraction, IntegersWrap) {
   int64_t m = 9, k = 20, n = 19;
   std::string x = tensor({m, k}, "i8"), w = tensor({n, k}, "i8"), y = tensor({m, n}, "i8");
-  CpuRunner runner(program("contraction", {{"x", x, false}, {"w", w, true}}, y,
-                           "%0 = dl.linear %x, %w : (" + x + ", " + w + ") -> " + y + "\ndl.yield %0 : " + y));
+  CpuRunner runner(
+      program("contraction", {{"x", x, false}, {"w", w, true}}, y,
+              "%0 = dl.linear %x, %w : (" + x + ", " + w + ") -> " + y + "\ndl.yield %0 : " + y));
   ASSERT_TRUE(runner.isValid());
   std::vector<int8_t> a(m * k), b(n * k), expected(m * n);
   for (size_t i = 0; i < a.size(); ++i)
@@ -158,14 +189,16 @@ TEST(CpuContraction, IntegersWrap) {
         expected[i * n + j] = int8_t(expected[i * n + j] + a[i * k + q] * b[j * k + q]);
   for (codegen::IsaVariant isa : codegen::kIsaVariants)
     if (CpuRunner::canRun(isa))
-      EXPECT_EQ(fromBytes<int8_t>(runner.run(isa, {toBytes(a)}, {{"w", toBytes(b)}}).front()), expected);
+      EXPECT_EQ(fromBytes<int8_t>(runner.run(isa, {toBytes(a)}, {{"w", toBytes(b)}}).front()),
+                expected);
 }
 
 TEST(CpuContraction, HalfPrecisionAccumulatesInSingle) {
   int64_t m = 7, k = 40, n = 21;
   std::string x = tensor({m, k}, "f16"), w = tensor({n, k}, "f16"), y = tensor({m, n}, "f16");
-  CpuRunner runner(program("contraction", {{"x", x, false}, {"w", w, true}}, y,
-                           "%0 = dl.linear %x, %w : (" + x + ", " + w + ") -> " + y + "\ndl.yield %0 : " + y));
+  CpuRunner runner(
+      program("contraction", {{"x", x, false}, {"w", w, true}}, y,
+              "%0 = dl.linear %x, %w : (" + x + ", " + w + ") -> " + y + "\ndl.yield %0 : " + y));
   ASSERT_TRUE(runner.isValid());
   std::vector<_Float16> a(m * k), b(n * k), expected(m * n);
   auto p = numbers(m * k, 1), q = numbers(n * k, 2);

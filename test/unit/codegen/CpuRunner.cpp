@@ -31,10 +31,12 @@ namespace dlc::test {
 //===- Memory ---------------------------------------------------------------------------------------===//
 
 GuardedBuffer::GuardedBuffer(size_t bytes) : bytes(bytes) {
-  size_t page = sysconf(_SC_PAGESIZE), aligned = (bytes + abi::kBufferAlignment - 1) & -abi::kBufferAlignment;
+  size_t page = sysconf(_SC_PAGESIZE),
+         aligned = (bytes + abi::kBufferAlignment - 1) & -abi::kBufferAlignment;
   size_t body = (aligned + page - 1) & -page;
   mapped = body + 2 * page;
-  base = static_cast<uint8_t *>(mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  base =
+      static_cast<uint8_t *>(mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   if (body)
     mprotect(base + page, body, PROT_READ | PROT_WRITE);
   begin = base + page + body - aligned;
@@ -60,12 +62,15 @@ struct CpuRunner::Image {
   size_t bytes;
 
   explicit Image(const codegen::CpuCode &code) : bytes(code.image.size()) {
-    base = static_cast<uint8_t *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    base = static_cast<uint8_t *>(
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memcpy(base, code.image.data(), bytes);
     for (auto &[name, slot] : code.imports) {
-      uint64_t address = name == "memcpy"
-                             ? reinterpret_cast<uint64_t>(static_cast<void *(*)(void *, const void *, size_t)>(&memcpy))
-                             : reinterpret_cast<uint64_t>(static_cast<void *(*)(void *, int, size_t)>(&memset));
+      uint64_t address =
+          name == "memcpy"
+              ? reinterpret_cast<uint64_t>(
+                    static_cast<void *(*)(void *, const void *, size_t)>(&memcpy))
+              : reinterpret_cast<uint64_t>(static_cast<void *(*)(void *, int, size_t)>(&memset));
       std::memcpy(base + slot, &address, sizeof(address));
     }
     mprotect(base, bytes, PROT_READ | PROT_EXEC);
@@ -76,19 +81,22 @@ struct CpuRunner::Image {
 //===- Compilation ----------------------------------------------------------------------------------===//
 
 bool CpuRunner::canRun(codegen::IsaVariant isa) {
-  return isa == codegen::IsaVariant::avx2 ? __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-                                          : __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                                                __builtin_cpu_supports("avx512vl");
+  return isa == codegen::IsaVariant::avx2
+             ? __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+             : __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512vl");
 }
 
 static double milliseconds(std::chrono::steady_clock::time_point since) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since)
+      .count();
 }
 
 CpuRunner::CpuRunner(const std::string &source) {
   DialectRegistry registry;
-  registry.insert<dl::DLDialect, dlx::DLXDialect, arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  registry.insert<dl::DLDialect, dlx::DLXDialect, arith::ArithDialect, func::FuncDialect,
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  vector::VectorDialect>();
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
   owned = parseSourceString<ModuleOp>(source, &context);
@@ -139,8 +147,8 @@ static size_t bytesOf(Type buffer, const std::vector<int64_t> &symbols) {
 }
 
 std::vector<Bytes> CpuRunner::run(codegen::IsaVariant isa, const std::vector<Bytes> &inputs,
-                                  const std::map<std::string, Bytes> &weights, const std::vector<int64_t> &symbols,
-                                  int64_t parts) {
+                                  const std::map<std::string, Bytes> &weights,
+                                  const std::vector<int64_t> &symbols, int64_t parts) {
   size_t variant = static_cast<size_t>(isa);
   auto program = *owned->getOps<dlx::ProgramOp>().begin();
   llvm::DenseMap<Value, std::shared_ptr<GuardedBuffer>> buffers;
@@ -185,7 +193,8 @@ std::vector<Bytes> CpuRunner::run(codegen::IsaVariant isa, const std::vector<Byt
         }
       }
       for (Value operand : launch->getOperands())
-        EXPECT_TRUE(buffers.lookup(operand)->slackIntact()) << kernel.getSymName().str() << " wrote beside a buffer";
+        EXPECT_TRUE(buffers.lookup(operand)->slackIntact())
+            << kernel.getSymName().str() << " wrote beside a buffer";
     } else {
       for (Value output : cast<dlx::ReturnOp>(op).getOutputs()) {
         auto buffer = buffers.lookup(output);
@@ -196,7 +205,8 @@ std::vector<Bytes> CpuRunner::run(codegen::IsaVariant isa, const std::vector<Byt
   return outputs;
 }
 
-double CpuRunner::time(codegen::IsaVariant isa, const std::string &name, const std::vector<Bytes> &inputs,
+double CpuRunner::time(codegen::IsaVariant isa, const std::string &name,
+                       const std::vector<Bytes> &inputs,
                        const std::map<std::string, Bytes> &weights, int repetitions) {
   timedKernel = name;
   timedRepetitions = repetitions;

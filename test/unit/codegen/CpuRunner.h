@@ -59,8 +59,8 @@ public:
   /// The program's outputs, in row-major order as its types must be. `weights` by name, `symbols` in the module's order.
   /// Every launch is made as `parts` calls over consecutive parts of its tiles.
   std::vector<Bytes> run(codegen::IsaVariant isa, const std::vector<Bytes> &inputs,
-                         const std::map<std::string, Bytes> &weights = {}, const std::vector<int64_t> &symbols = {},
-                         int64_t parts = 1);
+                         const std::map<std::string, Bytes> &weights = {},
+                         const std::vector<int64_t> &symbols = {}, int64_t parts = 1);
   /// Nanoseconds of the fastest of `repetitions` runs of kernel `name`'s first launch, on one thread.
   double time(codegen::IsaVariant isa, const std::string &name, const std::vector<Bytes> &inputs,
               const std::map<std::string, Bytes> &weights, int repetitions);

@@ -10,7 +10,8 @@ using namespace dlc::test;
 
 namespace {
 
-constexpr int64_t kBoundaries[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
+constexpr int64_t kBoundaries[] = {0,  1,  2,  3,  7,  8,  9,   15,  16, 17,
+                                   31, 32, 33, 63, 64, 65, 127, 128, 129};
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 std::string unary(const std::string &op, const std::string &x, const std::string &y) {
@@ -22,8 +23,10 @@ std::string unary(const std::string &op, const std::string &x, const std::string
 TEST(CpuMap, SymbolicFlatMapAtBoundaryShapes) {
   std::string t = "tensor<?x3xf32, #dl.t<[s0, 3]>>";
   CpuRunner runner(program("map", {{"x", t, false}, {"z", t, false}}, t,
-                           "%0 = dl.mul %x, %z : (" + t + ", " + t + ") -> " + t + "\n%1 = dl.relu %0 : (" + t + ") -> " + t +
-                               "\n%2 = dl.sub %1, %x : (" + t + ", " + t + ") -> " + t + "\ndl.yield %2 : " + t));
+                           "%0 = dl.mul %x, %z : (" + t + ", " + t + ") -> " + t +
+                               "\n%1 = dl.relu %0 : (" + t + ") -> " + t +
+                               "\n%2 = dl.sub %1, %x : (" + t + ", " + t + ") -> " + t +
+                               "\ndl.yield %2 : " + t));
   ASSERT_TRUE(runner.isValid());
   for (int64_t n : {0, 1, 2, 5, 7, 8, 11, 16, 21, 33, 1000}) {
     auto x = numbers(3 * n, 1), z = numbers(3 * n, 2);
@@ -37,24 +40,27 @@ TEST(CpuMap, SymbolicFlatMapAtBoundaryShapes) {
 TEST(CpuMap, RowsWithBroadcastOperands) {
   for (int64_t c : kBoundaries) {
     std::string x = tensor({2, 3, c}), b = tensor({c}), s = "tensor<f32>";
-    CpuRunner runner(program("map", {{"x", x, false}, {"b", b, false}, {"s", s, false}}, x,
-                             "%0 = dl.broadcast %b : (" + b + ") -> " + x + "\n%1 = dl.broadcast %s : (" + s + ") -> " + x +
-                                 "\n%2 = dl.add %x, %0 : (" + x + ", " + x + ") -> " + x + "\n%3 = dl.mul %2, %1 : (" + x +
-                                 ", " + x + ") -> " + x + "\ndl.yield %3 : " + x));
+    CpuRunner runner(program(
+        "map", {{"x", x, false}, {"b", b, false}, {"s", s, false}}, x,
+        "%0 = dl.broadcast %b : (" + b + ") -> " + x + "\n%1 = dl.broadcast %s : (" + s + ") -> " +
+            x + "\n%2 = dl.add %x, %0 : (" + x + ", " + x + ") -> " + x +
+            "\n%3 = dl.mul %2, %1 : (" + x + ", " + x + ") -> " + x + "\ndl.yield %3 : " + x));
     ASSERT_TRUE(runner.isValid());
     auto v = numbers(6 * c, 1), bias = numbers(c, 2), scale = numbers(1, 5);
     std::vector<double> expected;
     for (int64_t i = 0; i < 6 * c; ++i)
       expected.push_back((v[i] + bias[i % c]) * scale[0]);
-    expectOnAll(runner, {toBytes(v), toBytes(bias), toBytes(scale)}, {}, {}, expected, 0, "c=" + std::to_string(c));
+    expectOnAll(runner, {toBytes(v), toBytes(bias), toBytes(scale)}, {}, {}, expected, 0,
+                "c=" + std::to_string(c));
   }
 }
 
 TEST(CpuMap, BroadcastAlongTheRow) {
   std::string x = tensor({5, 19}), b = tensor({5, 1});
   CpuRunner runner(program("map", {{"x", x, false}, {"b", b, false}}, x,
-                           "%0 = dl.broadcast %b : (" + b + ") -> " + x + "\n%1 = dl.sub %x, %0 : (" + x + ", " + x +
-                               ") -> " + x + "\ndl.yield %1 : " + x));
+                           "%0 = dl.broadcast %b : (" + b + ") -> " + x +
+                               "\n%1 = dl.sub %x, %0 : (" + x + ", " + x + ") -> " + x +
+                               "\ndl.yield %1 : " + x));
   ASSERT_TRUE(runner.isValid());
   auto v = numbers(95, 1), bias = numbers(5, 2);
   std::vector<double> expected;
@@ -64,13 +70,15 @@ TEST(CpuMap, BroadcastAlongTheRow) {
 }
 
 TEST(CpuMap, TransposeSlicePadAndCat) {
-  std::string x = tensor({4, 21}), p = tensor({21, 4}), s = tensor({21, 3}), q = tensor({21, 6}), c = tensor({21, 10});
-  CpuRunner runner(program(
-      "map", {{"x", x, false}}, c,
-      "%0 = dl.permute %x {dims = array<i64: 1, 0>} : (" + x + ") -> " + p + "\n" +
-          "%1 = dl.slice %0 {dim = 1 : i64, start = 1 : i64} : (" + p + ") -> " + s + "\n" +
-          "%2 = dl.pad %1 {pad = array<i64: 1, 2>, value = 7.0 : f64} : (" + s + ") -> " + q + "\n" +
-          "%3 = dl.cat %0, %2 {dim = 1 : i64} : (" + p + ", " + q + ") -> " + c + "\ndl.yield %3 : " + c));
+  std::string x = tensor({4, 21}), p = tensor({21, 4}), s = tensor({21, 3}), q = tensor({21, 6}),
+              c = tensor({21, 10});
+  CpuRunner runner(program("map", {{"x", x, false}}, c,
+                           "%0 = dl.permute %x {dims = array<i64: 1, 0>} : (" + x + ") -> " + p +
+                               "\n" + "%1 = dl.slice %0 {dim = 1 : i64, start = 1 : i64} : (" + p +
+                               ") -> " + s + "\n" +
+                               "%2 = dl.pad %1 {pad = array<i64: 1, 2>, value = 7.0 : f64} : (" +
+                               s + ") -> " + q + "\n" + "%3 = dl.cat %0, %2 {dim = 1 : i64} : (" +
+                               p + ", " + q + ") -> " + c + "\ndl.yield %3 : " + c));
   ASSERT_TRUE(runner.isValid());
   auto v = numbers(84, 1);
   std::vector<double> expected;
@@ -88,12 +96,15 @@ TEST(CpuMap, LayoutConversionsBothWays) {
     for (int64_t c = 0; c < 5; ++c)
       for (int64_t i = 0; i < 12; ++i)
         moved[(n * 12 + i) * 5 + c] = v[(n * 5 + c) * 12 + i];
-  CpuRunner there(program("map", {{"x", nchw, false}}, nhwc, unary("convert_layout %x", nchw, nhwc)));
+  CpuRunner there(
+      program("map", {{"x", nchw, false}}, nhwc, unary("convert_layout %x", nchw, nhwc)));
   ASSERT_TRUE(there.isValid());
   expectOnAll(there, {toBytes(v)}, {}, {}, moved, 0, "to channels-last");
-  CpuRunner back(program("map", {{"x", nhwc, false}}, nchw, unary("convert_layout %x", nhwc, nchw)));
+  CpuRunner back(
+      program("map", {{"x", nhwc, false}}, nchw, unary("convert_layout %x", nhwc, nchw)));
   ASSERT_TRUE(back.isValid());
-  expectOnAll(back, {toBytes(std::vector<float>(moved.begin(), moved.end()))}, {}, {}, same, 0, "to row-major");
+  expectOnAll(back, {toBytes(std::vector<float>(moved.begin(), moved.end()))}, {}, {}, same, 0,
+              "to row-major");
 }
 
 TEST(CpuMap, MathFunctionsNeedNoLibrary) {
@@ -106,21 +117,30 @@ TEST(CpuMap, MathFunctionsNeedNoLibrary) {
     auto x = numbers(37, 1);
     std::vector<double> expected;
     for (double v : x)
-      expected.push_back(op == "exp" ? std::exp(v) : op == "log" ? std::log(v) : op == "tanh" ? std::tanh(v)
-                         : op == "sqrt" ? std::sqrt(v) : op == "sigmoid" ? 1 / (1 + std::exp(-v))
-                                                                         : 0.5 * v * (1 + std::erf(v * std::sqrt(0.5))));
+      expected.push_back(op == "exp"       ? std::exp(v)
+                         : op == "log"     ? std::log(v)
+                         : op == "tanh"    ? std::tanh(v)
+                         : op == "sqrt"    ? std::sqrt(v)
+                         : op == "sigmoid" ? 1 / (1 + std::exp(-v))
+                                           : 0.5 * v * (1 + std::erf(v * std::sqrt(0.5))));
     expectOnAll(runner, {toBytes(x)}, {}, {}, expected, 1e-6, op);
   }
 }
 
 /// Rounds once to nearest even, NaN kept: f32 -> bf16 and f64 -> f16 are our own bit arithmetic.
 TEST(CpuMap, CastsRoundToNearestEven) {
-  std::vector<float> x = {0.0f,     -0.0f,   1.0f,     1.00390625f, 1.01171875f, 3.4e38f, -3.4e38f, 1e-40f,  kNan,
-                          INFINITY, 65504.f, 65519.9f, 65520.0f,    5.9e-8f,     2.9e-8f, 1.0009765625f, 0.33333334f, 2049.f, 2051.f};
-  std::string f32 = tensor({19}), bf16 = tensor({19}, "bf16"), f16 = tensor({19}, "f16"), f64 = tensor({19}, "f64");
-  CpuRunner toBf16(program("map", {{"x", f32, false}}, bf16, unary("cast %x {dtype = bf16}", f32, bf16)));
-  CpuRunner toF16(program("map", {{"x", f64, false}}, f16, unary("cast %x {dtype = f16}", f64, f16)));
-  CpuRunner fromBf16(program("map", {{"x", bf16, false}}, f32, unary("cast %x {dtype = f32}", bf16, f32)));
+  std::vector<float> x = {0.0f,          -0.0f,       1.0f,     1.00390625f, 1.01171875f,
+                          3.4e38f,       -3.4e38f,    1e-40f,   kNan,        INFINITY,
+                          65504.f,       65519.9f,    65520.0f, 5.9e-8f,     2.9e-8f,
+                          1.0009765625f, 0.33333334f, 2049.f,   2051.f};
+  std::string f32 = tensor({19}), bf16 = tensor({19}, "bf16"), f16 = tensor({19}, "f16"),
+              f64 = tensor({19}, "f64");
+  CpuRunner toBf16(
+      program("map", {{"x", f32, false}}, bf16, unary("cast %x {dtype = bf16}", f32, bf16)));
+  CpuRunner toF16(
+      program("map", {{"x", f64, false}}, f16, unary("cast %x {dtype = f16}", f64, f16)));
+  CpuRunner fromBf16(
+      program("map", {{"x", bf16, false}}, f32, unary("cast %x {dtype = f32}", bf16, f32)));
   ASSERT_TRUE(toBf16.isValid() && toF16.isValid() && fromBf16.isValid());
   std::vector<double> wide;
   for (float v : x)
@@ -147,11 +167,13 @@ TEST(CpuMap, CastsRoundToNearestEven) {
 }
 
 TEST(CpuMap, BoolsAndIntegers) {
-  std::string f = tensor({21}), b = tensor({21}, "i1"), u = tensor({21}, "ui8"), i = tensor({21}, "i64");
+  std::string f = tensor({21}), b = tensor({21}, "i1"), u = tensor({21}, "ui8"),
+              i = tensor({21}, "i64");
   CpuRunner toBool(program("map", {{"x", f, false}}, b, unary("cast %x {dtype = i1}", f, b)));
   CpuRunner fromBool(program("map", {{"x", b, false}}, i, unary("cast %x {dtype = i64}", b, i)));
-  CpuRunner bytes(program("map", {{"x", u, false}, {"z", u, false}}, u,
-                          "%0 = dl.maximum %x, %z : (" + u + ", " + u + ") -> " + u + "\ndl.yield %0 : " + u));
+  CpuRunner bytes(
+      program("map", {{"x", u, false}, {"z", u, false}}, u,
+              "%0 = dl.maximum %x, %z : (" + u + ", " + u + ") -> " + u + "\ndl.yield %0 : " + u));
   ASSERT_TRUE(toBool.isValid() && fromBool.isValid() && bytes.isValid());
   auto x = numbers(21, 3);
   x[4] = 0;
@@ -187,15 +209,17 @@ TEST(CpuReduction, AlongEveryDim) {
         if (d != dim)
           kept.push_back(dims[d]);
       int64_t inner = dim == 2 ? 1 : dim == 1 ? dims[2] : dims[1] * dims[2], length = dims[dim];
-      int64_t outer = dims[0] * dims[1] * dims[2] == 0 ? (length == 0 ? kept[0] * kept[1] / std::max<int64_t>(inner, 1) : 0)
-                                                       : dims[0] * dims[1] * dims[2] / (inner * length);
+      int64_t outer = dims[0] * dims[1] * dims[2] == 0
+                          ? (length == 0 ? kept[0] * kept[1] / std::max<int64_t>(inner, 1) : 0)
+                          : dims[0] * dims[1] * dims[2] / (inner * length);
       std::string x = tensor({dims[0], dims[1], dims[2]}), y = tensor(kept);
       auto v = numbers(dims[0] * dims[1] * dims[2], 1);
       for (std::string op : {"sum", "mean", "amax"}) {
         if (op == "amax" && length == 0)
           continue; // refused by the op
-        CpuRunner runner(program("reduce", {{"x", x, false}}, y,
-                                 unary(op + " %x {dim = array<i64: " + std::to_string(dim) + ">}", x, y)));
+        CpuRunner runner(
+            program("reduce", {{"x", x, false}}, y,
+                    unary(op + " %x {dim = array<i64: " + std::to_string(dim) + ">}", x, y)));
         ASSERT_TRUE(runner.isValid());
         std::vector<double> expected;
         for (int64_t o = 0; o < outer; ++o)
@@ -205,9 +229,12 @@ TEST(CpuReduction, AlongEveryDim) {
               sum += v[(o * length + r) * inner + i];
               largest = std::max<double>(largest, v[(o * length + r) * inner + i]);
             }
-            expected.push_back(op == "sum" ? sum : op == "mean" ? float(sum) / float(length) : largest);
+            expected.push_back(op == "sum"    ? sum
+                               : op == "mean" ? float(sum) / float(length)
+                                              : largest);
           }
-        expectOnAll(runner, {toBytes(v)}, {}, {}, expected, 0, op + " n=" + std::to_string(n) + " dim=" + std::to_string(dim));
+        expectOnAll(runner, {toBytes(v)}, {}, {}, expected, 0,
+                    op + " n=" + std::to_string(n) + " dim=" + std::to_string(dim));
       }
     }
   }
@@ -223,7 +250,8 @@ TEST(CpuReduction, WholeTensorAndSeveralDims) {
     perMiddle[i / 5 % 17] += v[i];
   }
   CpuRunner whole(program("reduce", {{"x", x, false}}, all, unary("sum %x", x, all)));
-  CpuRunner middle(program("reduce", {{"x", x, false}}, two, unary("sum %x {dim = array<i64: 0, 2>}", x, two)));
+  CpuRunner middle(
+      program("reduce", {{"x", x, false}}, two, unary("sum %x {dim = array<i64: 0, 2>}", x, two)));
   ASSERT_TRUE(whole.isValid() && middle.isValid());
   expectOnAll(whole, {toBytes(v)}, {}, {}, {sum}, 0, "all");
   expectOnAll(middle, {toBytes(v)}, {}, {}, perMiddle, 0, "dims 0 and 2");
@@ -232,7 +260,8 @@ TEST(CpuReduction, WholeTensorAndSeveralDims) {
 TEST(CpuReduction, LargestPropagatesNan) {
   for (int64_t position : {0, 5, 64, 70}) {
     std::string x = tensor({1, 71}), y = tensor({1});
-    CpuRunner runner(program("reduce", {{"x", x, false}}, y, unary("amax %x {dim = array<i64: 1>}", x, y)));
+    CpuRunner runner(
+        program("reduce", {{"x", x, false}}, y, unary("amax %x {dim = array<i64: 1>}", x, y)));
     ASSERT_TRUE(runner.isValid());
     auto v = numbers(71, 1);
     v[position] = kNan;
@@ -247,7 +276,8 @@ TEST(CpuReduction, ArgmaxTakesTheFirstAndNanBeforeAll) {
     for (int64_t dim : {0, 1}) {
       int64_t rows = 6;
       std::string x = dim ? tensor({rows, n}) : tensor({n, rows}), y = tensor({rows}, "i64");
-      CpuRunner runner(program("reduce", {{"x", x, false}}, y, unary("argmax %x {dim = " + std::to_string(dim) + " : i64}", x, y)));
+      CpuRunner runner(program("reduce", {{"x", x, false}}, y,
+                               unary("argmax %x {dim = " + std::to_string(dim) + " : i64}", x, y)));
       ASSERT_TRUE(runner.isValid());
       auto v = numbers(rows * n, 1);
       auto index = [&](int64_t row, int64_t i) { return dim ? row * n + i : i * rows + row; };
@@ -265,7 +295,8 @@ TEST(CpuReduction, ArgmaxTakesTheFirstAndNanBeforeAll) {
       }
       for (codegen::IsaVariant isa : codegen::kIsaVariants)
         if (CpuRunner::canRun(isa))
-          EXPECT_EQ(fromBytes<int64_t>(runner.run(isa, {toBytes(v)}).front()), expected) << "n=" << n << " dim=" << dim;
+          EXPECT_EQ(fromBytes<int64_t>(runner.run(isa, {toBytes(v)}).front()), expected)
+              << "n=" << n << " dim=" << dim;
     }
   }
 }
@@ -275,11 +306,16 @@ TEST(CpuReduction, SoftmaxAlongEveryDim) {
     for (int64_t dim : {0, 1, 2}) {
       std::array<int64_t, 3> dims = {4, 5, 6};
       dims[dim] = n;
-      int64_t inner = dim == 2 ? 1 : dim == 1 ? dims[2] : dims[1] * dims[2], total = dims[0] * dims[1] * dims[2];
+      int64_t inner = dim == 2   ? 1
+                      : dim == 1 ? dims[2]
+                                 : dims[1] * dims[2],
+              total = dims[0] * dims[1] * dims[2];
       std::string t = tensor({dims[0], dims[1], dims[2]});
       auto v = numbers(total, 1);
       for (std::string op : {"softmax", "log_softmax"}) {
-        CpuRunner runner(program("reduce", {{"x", t, false}}, t, unary(op + " %x {dim = " + std::to_string(dim) + " : i64}", t, t)));
+        CpuRunner runner(
+            program("reduce", {{"x", t, false}}, t,
+                    unary(op + " %x {dim = " + std::to_string(dim) + " : i64}", t, t)));
         ASSERT_TRUE(runner.isValid());
         std::vector<double> expected(total);
         for (int64_t o = 0; o < total / inner / n; ++o)
@@ -289,10 +325,12 @@ TEST(CpuReduction, SoftmaxAlongEveryDim) {
               sum += std::exp(double(v[(o * n + r) * inner + i]));
             for (int64_t r = 0; r < n; ++r) {
               double value = v[(o * n + r) * inner + i];
-              expected[(o * n + r) * inner + i] = op == "softmax" ? std::exp(value) / sum : value - std::log(sum);
+              expected[(o * n + r) * inner + i] =
+                  op == "softmax" ? std::exp(value) / sum : value - std::log(sum);
             }
           }
-        expectOnAll(runner, {toBytes(v)}, {}, {}, expected, 2e-6, op + " n=" + std::to_string(n) + " dim=" + std::to_string(dim));
+        expectOnAll(runner, {toBytes(v)}, {}, {}, expected, 2e-6,
+                    op + " n=" + std::to_string(n) + " dim=" + std::to_string(dim));
       }
     }
   }
@@ -304,21 +342,28 @@ TEST(CpuWindow, PoolingInBothLayouts) {
   struct Pool {
     int64_t c, h, w, k, stride, pad;
   };
-  for (const Pool &p : {Pool{3, 7, 9, 2, 2, 0}, {17, 8, 8, 3, 2, 1}, {64, 6, 6, 2, 2, 0}, {33, 5, 4, 5, 1, 2}}) {
+  for (const Pool &p :
+       {Pool{3, 7, 9, 2, 2, 0}, {17, 8, 8, 3, 2, 1}, {64, 6, 6, 2, 2, 0}, {33, 5, 4, 5, 1, 2}}) {
     for (bool last : {true, false}) {
-      int64_t n = 2, oh = (p.h + 2 * p.pad - p.k) / p.stride + 1, ow = (p.w + 2 * p.pad - p.k) / p.stride + 1;
+      int64_t n = 2, oh = (p.h + 2 * p.pad - p.k) / p.stride + 1,
+              ow = (p.w + 2 * p.pad - p.k) / p.stride + 1;
       std::string order = last ? "0, 2, 3, 1" : "";
-      std::string x = tensor({n, p.c, p.h, p.w}, "f32", order), y = tensor({n, p.c, oh, ow}, "f32", order);
+      std::string x = tensor({n, p.c, p.h, p.w}, "f32", order),
+                  y = tensor({n, p.c, oh, ow}, "f32", order);
       auto at = [&](int64_t b, int64_t c, int64_t i, int64_t j, int64_t H, int64_t W) {
         return last ? ((b * H + i) * W + j) * p.c + c : ((b * p.c + c) * H + i) * W + j;
       };
       auto v = numbers(n * p.c * p.h * p.w, 1);
-      auto two = [](int64_t value) { return "array<i64: " + std::to_string(value) + ", " + std::to_string(value) + ">"; };
+      auto two = [](int64_t value) {
+        return "array<i64: " + std::to_string(value) + ", " + std::to_string(value) + ">";
+      };
       for (std::string op : {"max_pool2d", "avg_pool2d", "avg_pool2d_own"}) {
         bool own = op == "avg_pool2d_own";
-        std::string attributes = " %x {kernel_size = " + two(p.k) + ", stride = " + two(p.stride) + ", padding = " + two(p.pad) +
+        std::string attributes = " %x {kernel_size = " + two(p.k) + ", stride = " + two(p.stride) +
+                                 ", padding = " + two(p.pad) +
                                  (own ? ", count_include_pad = false}" : "}");
-        CpuRunner runner(program("window", {{"x", x, false}}, y, unary((own ? "avg_pool2d" : op) + attributes, x, y)));
+        CpuRunner runner(program("window", {{"x", x, false}}, y,
+                                 unary((own ? "avg_pool2d" : op) + attributes, x, y)));
         ASSERT_TRUE(runner.isValid());
         std::vector<double> expected(n * p.c * oh * ow);
         for (int64_t b = 0; b < n; ++b)
@@ -336,7 +381,8 @@ TEST(CpuWindow, PoolingInBothLayouts) {
                     largest = std::max(largest, value);
                     ++count;
                   }
-                expected[at(b, c, i, j, oh, ow)] = op == "max_pool2d" ? largest : sum / (own ? count : double(p.k * p.k));
+                expected[at(b, c, i, j, oh, ow)] =
+                    op == "max_pool2d" ? largest : sum / (own ? count : double(p.k * p.k));
               }
         expectOnAll(runner, {toBytes(v)}, {}, {}, expected, 1e-6,
                     op + " c=" + std::to_string(p.c) + (last ? " channels-last" : " row-major"));
