@@ -21,7 +21,7 @@ struct Param {
   Type type;
   /// `int[2]`: one int stands for so many; 0 for lists of any length.
   unsigned count = 0;
-  bool optional = false;        // `Tensor?`: None may be passed
+  bool optional = false; // `Tensor?`: None may be passed
   bool hasDefault = false;
   llvm::StringRef defaultValue; // its text in the schema: "1", "None", "'none'", "[]"
 };

@@ -32,7 +32,8 @@ public:
 
   int64_t countTerm(unsigned stage) {
     SmallVector<Value> accs = accumulators(stage);
-    return count([&](BodyContext &context) { op.emitTerm(context, stage, values(nest.terms), accs); });
+    return count(
+        [&](BodyContext &context) { op.emitTerm(context, stage, values(nest.terms), accs); });
   }
   int64_t countResult() {
     SmallVector<Value> accs = accumulators(nest.stages.size());
@@ -43,18 +44,22 @@ private:
   SmallVector<Value> values(ArrayRef<Access> accesses) {
     SmallVector<Value> list;
     for (const Access &access : accesses)
-      list.push_back(
-          block.addArgument(computeType(getElementTypeOrSelf(op->getOperand(access.operand).getType())), op.getLoc()));
+      list.push_back(block.addArgument(
+          computeType(getElementTypeOrSelf(op->getOperand(access.operand).getType())),
+          op.getLoc()));
     return list;
   }
   SmallVector<Value> accumulators(unsigned stages) {
     SmallVector<Value> list;
     for (unsigned stage = 0; stage < stages; ++stage)
-      list.push_back(block.addArgument(computeType(getElementTypeOrSelf(op->getResult(0).getType())), op.getLoc()));
+      list.push_back(block.addArgument(
+          computeType(getElementTypeOrSelf(op->getResult(0).getType())), op.getLoc()));
     return list;
   }
   int64_t count(llvm::function_ref<void(BodyContext &)> emit) {
-    auto extent = [&](AffineExpr) -> Value { return arith::ConstantIndexOp::create(builder, op.getLoc(), 1); };
+    auto extent = [&](AffineExpr) -> Value {
+      return arith::ConstantIndexOp::create(builder, op.getLoc(), 1);
+    };
     BodyContext context{builder, op.getLoc(), positions, extent};
     emit(context);
     int64_t weight = 0;

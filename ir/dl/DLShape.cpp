@@ -11,12 +11,14 @@ using namespace mlir;
 namespace dlc::dl {
 
 /// Nest of an op that reads its first operand at `map` of the result's index.
-static LoopNest moveNest(Operation *op, ArrayRef<AffineExpr> map, bool checked = false, double fill = 0.0) {
+static LoopNest moveNest(Operation *op, ArrayRef<AffineExpr> map, bool checked = false,
+                         double fill = 0.0) {
   LoopNest nest;
   nest.parallel = getDims(cast<RankedTensorType>(op->getResult(0).getType()));
   unsigned rank = nest.parallel.size();
   nest.indexDims.resize(rank);
-  nest.results.push_back({0, AffineMap::get(rank, kMaxSymbols, map, op->getContext()), checked, fill});
+  nest.results.push_back(
+      {0, AffineMap::get(rank, kMaxSymbols, map, op->getContext()), checked, fill});
   return nest;
 }
 
@@ -53,8 +55,8 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor) {
 
 //===- reshape, flatten ---------------------------------------------------------------------------===//
 
-LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
+LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   Dims dims(adaptor.getShape().getResults());
   AffineExpr total = product(getDims(x), context), known = constantDim(1, context);
@@ -62,24 +64,27 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
   for (auto [position, dim] : llvm::enumerate(dims)) {
     if (!isConstant(dim, -1)) {
       if (asConstant(dim).value_or(0) < 0)
-        return emitOptionalError(location, "'", getOperationName(), "' has dim ", text(dim), "; expected -1, 0 or more");
+        return emitOptionalError(location, "'", getOperationName(), "' has dim ", text(dim),
+                                 "; expected -1, 0 or more");
       known = known * dim;
       continue;
     }
     if (open)
-      return emitOptionalError(location, "'", getOperationName(), "' leaves two dims open; only one may be -1");
+      return emitOptionalError(location, "'", getOperationName(),
+                               "' leaves two dims open; only one may be -1");
     open = position;
   }
   if (open) {
     known = normalize(known);
     if (isConstant(known, 0))
-      return emitOptionalError(location, "'", getOperationName(), "' cannot tell a dim of -1 beside a dim of 0");
+      return emitOptionalError(location, "'", getOperationName(),
+                               "' cannot tell a dim of -1 beside a dim of 0");
     dims[*open] = normalize(total.floorDiv(known));
     known = known * dims[*open];
   }
   if (normalize(known) != total)
-    return emitOptionalError(location, "'", getOperationName(), "' of ", text(x), " has ", text(total),
-                             " elements; the new dims have ", text(normalize(known)));
+    return emitOptionalError(location, "'", getOperationName(), "' of ", text(x), " has ",
+                             text(total), " elements; the new dims have ", text(normalize(known)));
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
@@ -93,7 +98,8 @@ LoopNest ReshapeOp::getLoopNest() {
     position = position * to[dim] + getAffineDimExpr(dim, context);
   SmallVector<AffineExpr> map(from.size(), constantDim(0, context));
   for (int64_t dim = from.size() - 1; dim >= 0; --dim) {
-    map[dim] = simplifyAffineExpr(dim == 0 ? position : position % from[dim], to.size(), kMaxSymbols);
+    map[dim] =
+        simplifyAffineExpr(dim == 0 ? position : position % from[dim], to.size(), kMaxSymbols);
     position = position.floorDiv(from[dim]);
   }
   return moveNest(*this, map);
@@ -103,7 +109,8 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
 
-static ReshapeOp createReshape(PatternRewriter &rewriter, Location loc, Value x, RankedTensorType type) {
+static ReshapeOp createReshape(PatternRewriter &rewriter, Location loc, Value x,
+                               RankedTensorType type) {
   return ReshapeOp::create(rewriter, loc, type, x, dimsMap(getDims(type), type.getContext()));
 }
 
@@ -131,8 +138,10 @@ struct TransposeToPermute : OpRewritePattern<TransposeOp> {
   LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
     int64_t rank = typeOf(op.getX()).getRank();
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-    std::swap(dims[*wrapDim(std::nullopt, "", op.getDim0(), rank)], dims[*wrapDim(std::nullopt, "", op.getDim1(), rank)]);
-    rewriter.replaceOpWithNewOp<PermuteOp>(op, op.getType(), op.getX(), rewriter.getDenseI64ArrayAttr(dims));
+    std::swap(dims[*wrapDim(std::nullopt, "", op.getDim0(), rank)],
+              dims[*wrapDim(std::nullopt, "", op.getDim1(), rank)]);
+    rewriter.replaceOpWithNewOp<PermuteOp>(op, op.getType(), op.getX(),
+                                           rewriter.getDenseI64ArrayAttr(dims));
     return success();
   }
 };
@@ -148,8 +157,8 @@ void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRC
   patterns.add<TransposeToPermute>(context);
 }
 
-LogicalResult FlattenOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
+LogicalResult FlattenOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   int64_t rank = x.getRank();
   if (rank == 0) {
@@ -161,7 +170,8 @@ LogicalResult FlattenOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
   if (!start || !end)
     return failure();
   if (*start > *end)
-    return emitOptionalError(location, "'", getOperationName(), "' has start_dim ", *start, " after end_dim ", *end);
+    return emitOptionalError(location, "'", getOperationName(), "' has start_dim ", *start,
+                             " after end_dim ", *end);
   Dims in = getDims(x), dims(in.begin(), in.begin() + *start);
   dims.push_back(product(ArrayRef<AffineExpr>(in).slice(*start, *end - *start + 1), context));
   dims.append(in.begin() + *end + 1, in.end());
@@ -175,7 +185,8 @@ LoopNest FlattenOp::getLoopNest() {
   int64_t rank = from.size();
   if (rank == 0)
     return moveNest(*this, {});
-  int64_t start = *wrapDim(std::nullopt, "", getStartDim(), rank), end = *wrapDim(std::nullopt, "", getEndDim(), rank);
+  int64_t start = *wrapDim(std::nullopt, "", getStartDim(), rank),
+          end = *wrapDim(std::nullopt, "", getEndDim(), rank);
   SmallVector<AffineExpr> map(rank);
   AffineExpr merged = getAffineDimExpr(start, getContext());
   for (int64_t dim = rank - 1; dim >= 0; --dim) {
@@ -193,8 +204,8 @@ LoopNest FlattenOp::getLoopNest() {
 
 //===- permute, transpose -------------------------------------------------------------------------===//
 
-LogicalResult PermuteOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
+LogicalResult PermuteOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   ArrayRef<int64_t> order = adaptor.getDims();
   int64_t rank = x.getRank();
@@ -208,7 +219,8 @@ LogicalResult PermuteOp::inferReturnTypes(MLIRContext *, std::optional<Location>
     dims.push_back(in[*wrapped]);
   }
   if (static_cast<int64_t>(order.size()) != rank || !seen.all())
-    return emitOptionalError(location, "'", getOperationName(), "' must name each of the ", rank, " dims once");
+    return emitOptionalError(location, "'", getOperationName(), "' must name each of the ", rank,
+                             " dims once");
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
@@ -229,8 +241,8 @@ OpFoldResult PermuteOp::fold(FoldAdaptor) {
   return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
 
-LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   auto dim0 = wrapDim(location, getOperationName(), adaptor.getDim0(), x.getRank());
   auto dim1 = wrapDim(location, getOperationName(), adaptor.getDim1(), x.getRank());
@@ -247,7 +259,8 @@ LoopNest TransposeOp::getLoopNest() {
   SmallVector<AffineExpr> map;
   for (int64_t dim = 0; dim < rank; ++dim)
     map.push_back(getAffineDimExpr(dim, getContext()));
-  std::swap(map[*wrapDim(std::nullopt, "", getDim0(), rank)], map[*wrapDim(std::nullopt, "", getDim1(), rank)]);
+  std::swap(map[*wrapDim(std::nullopt, "", getDim0(), rank)],
+            map[*wrapDim(std::nullopt, "", getDim1(), rank)]);
   return moveNest(*this, map);
 }
 
@@ -276,17 +289,18 @@ static std::pair<AffineExpr, AffineExpr> sliceBounds(AffineExpr size, std::optio
   return {normalize(first), extent};
 }
 
-LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                        SmallVectorImpl<Type> &types) {
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank());
   if (!dim)
     return failure();
   if (static_cast<int64_t>(adaptor.getStep()) < 1)
-    return emitOptionalError(location, "'", getOperationName(), "' has step ", static_cast<int64_t>(adaptor.getStep()),
-                             "; expected 1 or more");
+    return emitOptionalError(location, "'", getOperationName(), "' has step ",
+                             static_cast<int64_t>(adaptor.getStep()), "; expected 1 or more");
   Dims dims = getDims(x);
-  dims[*dim] = sliceBounds(dims[*dim], adaptor.getStart(), adaptor.getEnd(), adaptor.getStep()).second;
+  dims[*dim] =
+      sliceBounds(dims[*dim], adaptor.getStart(), adaptor.getEnd(), adaptor.getStep()).second;
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
@@ -308,8 +322,8 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 
 //===- pad ----------------------------------------------------------------------------------------===//
 
-LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                      SmallVectorImpl<Type> &types) {
+LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                      Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   ArrayRef<int64_t> pad = adaptor.getPad();
   if (adaptor.getMode() != "constant")
@@ -317,14 +331,15 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
                              "'; expected 'constant'");
   if (pad.size() % 2 || static_cast<int64_t>(pad.size()) > 2 * x.getRank())
     return emitOptionalError(location, "'", getOperationName(), "' has ", pad.size(),
-                             " widths; expected two for each dim from the last, at most ", 2 * x.getRank());
+                             " widths; expected two for each dim from the last, at most ",
+                             2 * x.getRank());
   Dims dims = getDims(x);
   for (unsigned i = 0; i < pad.size() / 2; ++i) {
     AffineExpr &dim = dims[dims.size() - 1 - i];
     dim = normalize(dim + (pad[2 * i] + pad[2 * i + 1]));
     if (asConstant(dim).value_or(0) < 0)
-      return emitOptionalError(location, "'", getOperationName(), "' crops more than dim ", x.getRank() - 1 - i,
-                               " of ", text(x), " has");
+      return emitOptionalError(location, "'", getOperationName(), "' crops more than dim ",
+                               x.getRank() - 1 - i, " of ", text(x), " has");
   }
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
@@ -343,8 +358,8 @@ LoopNest PadOp::getLoopNest() {
 
 //===- cat ----------------------------------------------------------------------------------------===//
 
-LogicalResult CatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                      SmallVectorImpl<Type> &types) {
+LogicalResult CatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                      Adaptor adaptor, SmallVectorImpl<Type> &types) {
   if (adaptor.getTensors().empty())
     return emitOptionalError(location, "'", getOperationName(), "' needs at least one tensor");
   auto first = cast<RankedTensorType>(adaptor.getTensors().front().getType());
@@ -359,8 +374,8 @@ LogicalResult CatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
     for (unsigned i = 0; fits && i < dims.size(); ++i)
       fits = i == *dim || dims[i] == other[i];
     if (!fits)
-      return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " cannot join ", text(first),
-                               " and ", text(type));
+      return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim,
+                               " cannot join ", text(first), " and ", text(type));
     dims[*dim] = dims[*dim] + other[*dim];
   }
   types.push_back(makeTensor(dims, first.getElementType()));
@@ -380,8 +395,8 @@ LoopNest CatOp::getLoopNest() {
     for (unsigned i = 0; i < rank; ++i)
       map.push_back(getAffineDimExpr(i, getContext()));
     map[dim] = map[dim] - offset;
-    nest.results.push_back(
-        {static_cast<unsigned>(operand), AffineMap::get(rank, kMaxSymbols, map, getContext()), true, 0.0});
+    nest.results.push_back({static_cast<unsigned>(operand),
+                            AffineMap::get(rank, kMaxSymbols, map, getContext()), true, 0.0});
     offset = normalize(offset + getDims(typeOf(tensor))[dim]);
   }
   return nest;
@@ -393,8 +408,8 @@ Value CatOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
   Value result = args.front(), index = context.parallel[dim];
   AffineExpr offset = getDims(typeOf(getTensors().front()))[dim];
   for (unsigned i = 1; i < args.size(); ++i) {
-    Value begins = arith::CmpIOp::create(context.builder, context.loc, arith::CmpIPredicate::sge, index,
-                                         context.extent(normalize(offset)));
+    Value begins = arith::CmpIOp::create(context.builder, context.loc, arith::CmpIPredicate::sge,
+                                         index, context.extent(normalize(offset)));
     result = arith::SelectOp::create(context.builder, context.loc, begins, args[i], result);
     offset = offset + getDims(typeOf(getTensors()[i]))[dim];
   }

@@ -42,8 +42,10 @@ Scalar Scalar::constant(double number) const {
   if (isa<IndexType>(type))
     return with(arith::ConstantIndexOp::create(*builder, loc, static_cast<int64_t>(number)));
   unsigned width = type.getIntOrFloatBitWidth();
-  APInt low = kind == ScalarKind::signedInt ? APInt::getSignedMinValue(width) : APInt::getMinValue(width);
-  APInt high = kind == ScalarKind::signedInt ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);
+  APInt low =
+      kind == ScalarKind::signedInt ? APInt::getSignedMinValue(width) : APInt::getMinValue(width);
+  APInt high =
+      kind == ScalarKind::signedInt ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);
   bool isSigned = kind == ScalarKind::signedInt;
   APInt bits(width, 0);
   if (number <= low.roundToDouble(isSigned))
@@ -51,7 +53,8 @@ Scalar Scalar::constant(double number) const {
   else if (number >= high.roundToDouble(isSigned))
     bits = high;
   else
-    bits = APInt(width, static_cast<uint64_t>(static_cast<int64_t>(number)), isSigned, /*implicitTrunc=*/true);
+    bits = APInt(width, static_cast<uint64_t>(static_cast<int64_t>(number)), isSigned,
+                 /*implicitTrunc=*/true);
   return with(buildConstant(*builder, loc, held.getType(), IntegerAttr::get(type, bits)));
 }
 
@@ -71,8 +74,11 @@ Scalar Scalar::convertTo(Type target, ScalarKind targetKind) const {
     if (kind == ScalarKind::boolean)
       return *this;
     Value zero = constant(0.0).value();
-    Value nonZero = isFloat() ? arith::CmpFOp::create(*builder, loc, arith::CmpFPredicate::UNE, held, zero).getResult()
-                              : arith::CmpIOp::create(*builder, loc, arith::CmpIPredicate::ne, held, zero).getResult();
+    Value nonZero =
+        isFloat() ? arith::CmpFOp::create(*builder, loc, arith::CmpFPredicate::UNE, held, zero)
+                        .getResult()
+                  : arith::CmpIOp::create(*builder, loc, arith::CmpIPredicate::ne, held, zero)
+                        .getResult();
     return boolean(nonZero);
   }
   Scalar result(*builder, loc, held, targetKind);
@@ -85,8 +91,9 @@ Scalar Scalar::convertTo(Type target, ScalarKind targetKind) const {
     // Equal widths differ in format (f16, bf16): both pass through f32.
     if (fromWidth == toWidth)
       return convertTo(builder->getF32Type(), ScalarKind::floating).convertTo(target, targetKind);
-    result.held = fromWidth < toWidth ? arith::ExtFOp::create(*builder, loc, type, held).getResult()
-                                      : arith::TruncFOp::create(*builder, loc, type, held).getResult();
+    result.held = fromWidth < toWidth
+                      ? arith::ExtFOp::create(*builder, loc, type, held).getResult()
+                      : arith::TruncFOp::create(*builder, loc, type, held).getResult();
   } else if (isFloat()) {
     result.held = targetKind == ScalarKind::signedInt
                       ? arith::FPToSIOp::create(*builder, loc, type, held).getResult()
@@ -111,7 +118,8 @@ Scalar Scalar::castTo(Type elementType) const {
   return convertTo(compute, target);
 }
 
-template <typename FloatOp, typename SignedOp, typename UnsignedOp> Scalar Scalar::arith(Scalar other) const {
+template <typename FloatOp, typename SignedOp, typename UnsignedOp>
+Scalar Scalar::arith(Scalar other) const {
   assert(held.getType() == other.held.getType() && "operands of one type");
   switch (kind) {
   case ScalarKind::floating:
@@ -125,14 +133,30 @@ template <typename FloatOp, typename SignedOp, typename UnsignedOp> Scalar Scala
   llvm_unreachable("unknown kind");
 }
 
-Scalar operator+(Scalar a, Scalar b) { return a.arith<arith::AddFOp, arith::AddIOp, arith::AddIOp>(b); }
-Scalar operator-(Scalar a, Scalar b) { return a.arith<arith::SubFOp, arith::SubIOp, arith::SubIOp>(b); }
-Scalar operator*(Scalar a, Scalar b) { return a.arith<arith::MulFOp, arith::MulIOp, arith::MulIOp>(b); }
-Scalar operator/(Scalar a, Scalar b) { return a.arith<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(b); }
-Scalar max(Scalar a, Scalar b) { return a.arith<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(b); }
-Scalar min(Scalar a, Scalar b) { return a.arith<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(b); }
-Scalar operator&(Scalar a, Scalar b) { return a.with(arith::AndIOp::create(*a.builder, a.loc, a.held, b.held)); }
-Scalar operator|(Scalar a, Scalar b) { return a.with(arith::OrIOp::create(*a.builder, a.loc, a.held, b.held)); }
+Scalar operator+(Scalar a, Scalar b) {
+  return a.arith<arith::AddFOp, arith::AddIOp, arith::AddIOp>(b);
+}
+Scalar operator-(Scalar a, Scalar b) {
+  return a.arith<arith::SubFOp, arith::SubIOp, arith::SubIOp>(b);
+}
+Scalar operator*(Scalar a, Scalar b) {
+  return a.arith<arith::MulFOp, arith::MulIOp, arith::MulIOp>(b);
+}
+Scalar operator/(Scalar a, Scalar b) {
+  return a.arith<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(b);
+}
+Scalar max(Scalar a, Scalar b) {
+  return a.arith<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(b);
+}
+Scalar min(Scalar a, Scalar b) {
+  return a.arith<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(b);
+}
+Scalar operator&(Scalar a, Scalar b) {
+  return a.with(arith::AndIOp::create(*a.builder, a.loc, a.held, b.held));
+}
+Scalar operator|(Scalar a, Scalar b) {
+  return a.with(arith::OrIOp::create(*a.builder, a.loc, a.held, b.held));
+}
 
 Scalar operator-(Scalar a) {
   if (a.isFloat())
@@ -140,11 +164,13 @@ Scalar operator-(Scalar a) {
   return a.constant(0.0) - a;
 }
 
-static Value compare(OpBuilder &builder, Location loc, ScalarKind kind, Value a, Value b, arith::CmpFPredicate ofFloat,
-                     arith::CmpIPredicate ofSigned, arith::CmpIPredicate ofUnsigned) {
+static Value compare(OpBuilder &builder, Location loc, ScalarKind kind, Value a, Value b,
+                     arith::CmpFPredicate ofFloat, arith::CmpIPredicate ofSigned,
+                     arith::CmpIPredicate ofUnsigned) {
   if (kind == ScalarKind::floating)
     return arith::CmpFOp::create(builder, loc, ofFloat, a, b);
-  return arith::CmpIOp::create(builder, loc, kind == ScalarKind::signedInt ? ofSigned : ofUnsigned, a, b);
+  return arith::CmpIOp::create(builder, loc, kind == ScalarKind::signedInt ? ofSigned : ofUnsigned,
+                               a, b);
 }
 
 Scalar operator<(Scalar a, Scalar b) {
@@ -160,7 +186,8 @@ Scalar operator==(Scalar a, Scalar b) {
                            arith::CmpIPredicate::eq, arith::CmpIPredicate::eq));
 }
 Scalar isNan(Scalar a) {
-  return a.boolean(arith::CmpFOp::create(*a.builder, a.loc, arith::CmpFPredicate::UNO, a.held, a.held));
+  return a.boolean(
+      arith::CmpFOp::create(*a.builder, a.loc, arith::CmpFPredicate::UNO, a.held, a.held));
 }
 Scalar select(Scalar condition, Scalar a, Scalar b) {
   return a.with(arith::SelectOp::create(*a.builder, a.loc, condition.held, a.held, b.held));

@@ -73,7 +73,8 @@ public:
 private:
   Scalar with(mlir::Value value) const { return {*builder, loc, value, kind}; }
   Scalar boolean(mlir::Value value) const { return {*builder, loc, value, ScalarKind::boolean}; }
-  template <typename FloatOp, typename SignedOp, typename UnsignedOp> Scalar arith(Scalar other) const;
+  template <typename FloatOp, typename SignedOp, typename UnsignedOp>
+  Scalar arith(Scalar other) const;
 
   mlir::OpBuilder *builder;
   mlir::Location loc;
