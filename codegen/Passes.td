@@ -18,4 +18,18 @@ def ScheduleCpuPass : Pass<"dl-schedule-cpu", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ScheduleCudaPass : Pass<"dl-schedule-cuda", "::mlir::ModuleOp"> {
+  let summary = "Makes CUDA kernel IR of every dlx.kernel";
+  let description = [{
+    Runs on `module @cuda`. Adds one gpu.module with a gpu.func on flat buffers for each kernel: maps (vectors of
+    neighbours), reductions (a warp or a block a row, all stages in one kernel), windows (a thread a result), contractions
+    (tiles through shared memory). Records on the dlx.kernel its entry, the dims passed to it, grid and block.
+    Example: test/codegen/cuda/schedule-cuda.mlir.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
 #endif // DLC_CODEGEN_PASSES_TD

@@ -1,0 +1,103 @@
+//===- KernelBuilder.h - The gpu.func under construction -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the schedules of all kinds of kernels share: the function with its arguments, the words for arithmetic on index
+// values, loads and stores, and the attributes that record a launch.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
+
+#include "codegen/schedule/BodyEmitter.h"
+#include "codegen/schedule/IndexMath.h"
+#include "codegen/schedule/cuda/DimGroups.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace dlc::codegen {
+
+class KernelBuilder {
+public:
+  /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and of the result, then the
+  /// symbols that the kernel uses, as i64.
+  KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module, llvm::ArrayRef<dl::Range> symbols);
+
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  IndexMath math;
+  BodyEmitter body;
+
+  //===- Values -----------------------------------------------------------------------------------===//
+  mlir::Value index(int64_t value);
+  mlir::Value index(mlir::AffineExpr expr) { return math.materialize(b, loc, expr); }
+  mlir::Value add(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, int64_t rhs) { return mul(lhs, index(rhs)); }
+  /// Quotient and remainder of values known not to be negative.
+  mlir::Value div(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mod(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value less(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value both(mlir::Value lhs, mlir::Value rhs); // either may be null: no condition
+  /// Gives `value` an identifier in the text.
+  mlir::Value named(mlir::Value value, llvm::StringRef role);
+  mlir::Value thread() { return named(mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x), "thread"); }
+  mlir::Value block(mlir::gpu::Dimension dimension, llvm::StringRef role) {
+    return named(mlir::gpu::BlockIdOp::create(b, loc, dimension), role);
+  }
+  /// Cuts `flat` up into the indices of `groups`, the last one moving fastest, and binds their variables.
+  void bindFlat(mlir::Value flat, llvm::ArrayRef<DimGroup> groups, llvm::ArrayRef<llvm::StringRef> roles = {});
+
+  //===- Control ----------------------------------------------------------------------------------===//
+  using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value variable, mlir::ValueRange carried)>;
+  /// How often a loop is unrolled in the text: as the compiler likes, never, or fully.
+  enum class Unroll { automatic, never, full };
+  /// for (role = from; role < to; role += step); `names` are of the carried values.
+  mlir::ValueRange loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange inits,
+                        llvm::ArrayRef<llvm::StringRef> names, Unroll unroll, Body body);
+  /// The same without carried values.
+  void loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step, Unroll unroll,
+            llvm::function_ref<void(mlir::Value)> body);
+  /// Runs `then` under `condition`, or always where it is null.
+  void when(mlir::Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise = {});
+  /// condition ? value() : fallback; value() alone where the condition is null.
+  mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> value, mlir::Value fallback);
+  void barrier() { mlir::gpu::BarrierOp::create(b, loc); }
+
+  //===- Memory -----------------------------------------------------------------------------------===//
+  mlir::Value shared(llvm::ArrayRef<int64_t> shape, mlir::Type element, llvm::StringRef role);
+  mlir::Value local(llvm::ArrayRef<int64_t> shape, mlir::Type element, llvm::StringRef role);
+  mlir::Value read(mlir::Value memref, llvm::ArrayRef<mlir::Value> at);
+  void write(mlir::Value memref, llvm::ArrayRef<mlir::Value> at, mlir::Value value);
+  /// The buffer of an input, of the result.
+  mlir::Value input(unsigned position) { return function.getArgument(position); }
+  mlir::Value output() { return function.getArgument(kernel.getBodyBlock().getNumArguments()); }
+  /// Stores the result's value of compute type at `offset` elements.
+  void store(mlir::AffineExpr offset, mlir::Value value);
+  /// Replaces the plain load of one element while it is set.
+  BodyEmitter::Load customLoad;
+
+  //===- The launch -------------------------------------------------------------------------------===//
+  /// The address of the result at logical `indices`.
+  mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const {
+    return body.offset(body.getResultType(), indices);
+  }
+  mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const { return dl::normalize(extent.ceilDiv(by)); }
+  /// Largest value of `expr` over the symbols' ranges; nullopt where unbounded.
+  std::optional<int64_t> largest(mlir::AffineExpr expr) const;
+  /// Ends the function and records how it is launched.
+  void finish(int64_t threads, llvm::ArrayRef<mlir::AffineExpr> grid);
+
+private:
+  mlir::gpu::GPUFuncOp begin(mlir::gpu::GPUModuleOp module);
+  void bindSymbols();
+  /// 32 where every offset into every buffer, and the slack of a launch beyond it, stays below 2^31.
+  unsigned indexBits() const;
+
+  dlx::KernelOp kernel;
+  llvm::SmallVector<dl::Range> symbols;
+  mlir::gpu::GPUFuncOp function;
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H

@@ -1,0 +1,77 @@
+//===- ScheduleCuda.cpp - Kernel IR of every kernel of module @cuda --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/Passes.h"
+#include "codegen/schedule/cuda/Schedules.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
+
+#define DEBUG_TYPE "dl-schedule-cuda"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+#define GEN_PASS_DEF_SCHEDULECUDAPASS
+#include "codegen/Passes.h.inc"
+
+namespace {
+struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
+  void runOnOperation() override {
+    // The pass may be given @cuda itself or the module around it.
+    ModuleOp target = getOperation();
+    if (target.getName() != "cuda")
+      target = getOperation().lookupSymbol<ModuleOp>("cuda");
+    if (target && failed(scheduleAll(target)))
+      signalPassFailure();
+  }
+
+  LogicalResult scheduleAll(ModuleOp target) {
+    SmallVector<dl::Range> symbols = dl::symbolRanges(target);
+    auto kernels = llvm::to_vector(target.getOps<dlx::KernelOp>());
+    if (kernels.empty())
+      return success();
+    OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
+    auto module = gpu::GPUModuleOp::create(builder, target.getLoc(), "kernels");
+    for (dlx::KernelOp kernel : kernels)
+      if (!kernel.getEntry() && failed(schedule(kernel, module, symbols)))
+        return failure();
+    // The same address is asked for many times over.
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance;
+    module.walk([&](gpu::GPUFuncOp function) { eliminateCommonSubExpressions(rewriter, dominance, function); });
+    return success();
+  }
+
+  LogicalResult schedule(dlx::KernelOp kernel, gpu::GPUModuleOp module, ArrayRef<dl::Range> symbols) {
+    auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
+    if (dl::getLayout(result).isTiled())
+      return kernel.emitOpError("writes ") << dl::text(result)
+                                           << " in tiles; cuda kernels write plain layouts and read any";
+    KernelBuilder k(kernel, module, symbols);
+    llvm::StringRef kind = kernel.getKind();
+    if (kind == "map")
+      scheduleMap(k);
+    else if (kind == "reduce")
+      scheduleReduce(k);
+    else if (kind == "window")
+      scheduleDirect(k);
+    else if (kind == "contraction")
+      scheduleContraction(k);
+    else
+      return kernel.emitOpError("is of kind '") << kind << "', which has no schedule for cuda";
+    return success();
+  }
+};
+} // namespace
+
+} // namespace dlc::codegen

@@ -1,0 +1,30 @@
+//===- Schedules.h - One schedule for each kind of kernel ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each fills a kernel whose function has begun and finishes it. A hand-scheduled kind (tensor cores, attention) joins
+// here: its schedule emits one `kernel_template` op instead of loops, with the prologue and epilogue as regions.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
+
+#include "codegen/schedule/cuda/KernelBuilder.h"
+
+namespace dlc::codegen {
+
+/// Threads of a block where nothing else decides.
+inline constexpr int64_t kThreads = 256;
+
+/// A flat grid over the result; several elements a thread where they are neighbours in memory.
+void scheduleMap(KernelBuilder &k);
+/// One thread for each element of the result runs all the root's loops: windows, grouped convolution, reductions whose
+/// results are neighbours where their terms are not.
+void scheduleDirect(KernelBuilder &k);
+/// One warp or one block for each row; several stages in one kernel.
+void scheduleReduce(KernelBuilder &k);
+/// Tiles of the result through shared memory. Falls back to scheduleReduce for few rows and to scheduleDirect where the
+/// loops are no matrix product.
+void scheduleContraction(KernelBuilder &k);
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
