@@ -109,7 +109,7 @@ bool ContractionSchedule::findSides() {
       if (auto step = k.math.stepAlong(offset, variable); step && steps[dim] == INT64_MAX)
         steps[dim] = std::abs(*step);
   });
-  llvm::stable_sort(depth.order, [&](unsigned a, unsigned b) { return steps[a] > steps[b]; });
+  llvm::sort(depth.order, [&](unsigned a, unsigned b) { return std::pair(-steps[a], a) < std::pair(-steps[b], b); });
 
   SmallVector<AffineExpr> terms[2], results = {k.resultOffset(variables)};
   for (unsigned term : {0u, 1u})
@@ -125,10 +125,11 @@ bool ContractionSchedule::findSides() {
     pinned[dim] = k.body.needsScalarAlong(variables[dim], variables, reductionVariables);
   for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
     pinnedReduction[dim] = k.body.needsScalarAlong(reductionVariables[dim], variables, reductionVariables);
-  depth.groups = mergeDims(k.math, depth.order, reductionVariables, nest.reduction, all, pinnedReduction);
+  depth.groups = mergeDims(k.math, depth.order, reductionVariables, nest.reduction, all, pinnedReduction,
+                           reductionRoles(nest.reduction.size()));
   all.append(results);
   for (Side *side : {&m, &n, &batch})
-    side->groups = mergeDims(k.math, side->order, variables, nest.parallel, all, pinned);
+    side->groups = mergeDims(k.math, side->order, variables, nest.parallel, all, pinned, resultRoles(nest.parallel.size()));
 
   parallel.resize(nest.parallel.size());
   reduction.resize(nest.reduction.size());

@@ -24,9 +24,37 @@ static bool isEven(const IndexMath &math, AffineExpr address, AffineExpr outer, 
   return math.simplify(big - small * innerExtent) == math.constant(0);
 }
 
+static SmallVector<std::string> numbered(const char *prefix, unsigned count) {
+  SmallVector<std::string> roles;
+  for (unsigned i = 0; i < count; ++i)
+    roles.push_back(prefix + std::to_string(i));
+  return roles;
+}
+
+SmallVector<std::string> resultRoles(unsigned rank) {
+  switch (rank) {
+  case 1:
+    return {"col"};
+  case 2:
+    return {"row", "col"};
+  case 4:
+    return {"n", "c", "h", "w"};
+  default:
+    return numbered("d", rank);
+  }
+}
+
+SmallVector<std::string> reductionRoles(unsigned rank) {
+  if (rank == 3)
+    return {"rc", "rh", "rw"};
+  if (rank == 2)
+    return {"rh", "rw"};
+  return numbered("r", rank);
+}
+
 SmallVector<DimGroup> mergeDims(const IndexMath &math, ArrayRef<unsigned> order, ArrayRef<AffineExpr> variables,
                                 ArrayRef<AffineExpr> extents, ArrayRef<AffineExpr> addresses,
-                                const llvm::SmallBitVector &pinned) {
+                                const llvm::SmallBitVector &pinned, ArrayRef<std::string> roles) {
   SmallVector<DimGroup> groups; // innermost first while they grow
   for (unsigned dim : llvm::reverse(order)) {
     if (dl::isConstant(extents[dim], 1))
@@ -39,10 +67,11 @@ SmallVector<DimGroup> mergeDims(const IndexMath &math, ArrayRef<unsigned> order,
       if (mayJoin) {
         group.dims.insert(group.dims.begin(), dim);
         group.extent = dl::normalize(extents[dim] * group.extent);
+        group.role = roles[dim] + group.role;
         continue;
       }
     }
-    groups.push_back({{dim}, extents[dim], {}});
+    groups.push_back({{dim}, extents[dim], {}, roles[dim]});
   }
   std::reverse(groups.begin(), groups.end());
   return groups;

@@ -19,14 +19,20 @@ struct DimGroup {
   llvm::SmallVector<unsigned, 4> dims; // outermost first
   mlir::AffineExpr extent;
   mlir::AffineExpr variable; // set by bindGroups
+  std::string role;          // identifier of its index: the names of its dims
 };
+
+/// Names of the dims of a result (n, c, h, w for four) and of a reduction: what a reader calls them.
+llvm::SmallVector<std::string> resultRoles(unsigned rank);
+llvm::SmallVector<std::string> reductionRoles(unsigned rank);
 
 /// Groups the dims named by `order` (outermost first). `variables` and `extents` are of all dims; `addresses` are all
 /// addresses that the loops make; a dim in `pinned` stays alone. Dims of extent 1 belong to no group.
 llvm::SmallVector<DimGroup> mergeDims(const IndexMath &math, llvm::ArrayRef<unsigned> order,
                                       llvm::ArrayRef<mlir::AffineExpr> variables,
                                       llvm::ArrayRef<mlir::AffineExpr> extents,
-                                      llvm::ArrayRef<mlir::AffineExpr> addresses, const llvm::SmallBitVector &pinned);
+                                      llvm::ArrayRef<mlir::AffineExpr> addresses, const llvm::SmallBitVector &pinned,
+                                      llvm::ArrayRef<std::string> roles);
 
 /// Makes a loop variable of each group and sets `indices` of the grouped dims accordingly; indices of extent-1 dims in
 /// `order` become 0.

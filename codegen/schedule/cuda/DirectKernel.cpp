@@ -35,7 +35,8 @@ void scheduleDirect(KernelBuilder &k) {
   k.body.visitResultReads(variables, note);
   for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
     pinned[dim] = k.body.needsScalarAlong(variables[dim], variables, reduction);
-  SmallVector<DimGroup> groups = mergeDims(k.math, order, variables, nest.parallel, addresses, pinned);
+  SmallVector<DimGroup> groups = mergeDims(k.math, order, variables, nest.parallel, addresses, pinned,
+                                           resultRoles(nest.parallel.size()));
   SmallVector<AffineExpr> indices(nest.parallel.size());
   bindGroups(k.math, groups, order, indices);
 
@@ -46,6 +47,7 @@ void scheduleDirect(KernelBuilder &k) {
     k.bindFlat(position, groups);
     // All loops of a stage, from the outermost dim on; a position counts the terms for argmax.
     SmallVector<Value> finished;
+    SmallVector<std::string> roles = reductionRoles(nest.reduction.size());
     for (unsigned stage = 0; stage < nest.stages.size(); ++stage) {
       Accumulator accumulator(k, stage);
       auto nestLoops = [&](auto &self, unsigned depth, Value counted, ValueRange carried) -> SmallVector<Value> {
@@ -54,9 +56,8 @@ void scheduleDirect(KernelBuilder &k) {
         AffineExpr extent = nest.reduction[depth];
         auto size = dl::asConstant(extent);
         auto unroll = size && *size <= kUnrolled ? KernelBuilder::Unroll::full : KernelBuilder::Unroll::automatic;
-        std::string role = "r" + std::to_string(depth);
         ValueRange results =
-            k.loop(role, k.index(0), k.index(extent), 1, carried, accumulator.roles(), unroll,
+            k.loop(roles[depth], k.index(0), k.index(extent), 1, carried, accumulator.roles(), unroll,
                    [&](Value variable, ValueRange inner) {
                      k.math.bindLoop(reduction[depth], variable);
                      Value count = accumulator.isArgmax() ? k.add(k.mul(counted, k.index(extent)), variable) : Value();

@@ -22,7 +22,7 @@ KernelBuilder::KernelBuilder(dlx::KernelOp kernel, gpu::GPUModuleOp module, Arra
            [this](OpBuilder &builder, Location, unsigned position, AffineExpr offset) -> Value {
              if (customLoad)
                return customLoad(builder, loc, position, offset);
-             return memref::LoadOp::create(builder, loc, input(position), math.materialize(builder, loc, offset));
+             return memref::LoadOp::create(builder, loc, input(position), address(builder, offset));
            }),
       kernel(kernel), symbols(symbols), function(begin(module)) {
   bindSymbols();
@@ -145,7 +145,7 @@ unsigned KernelBuilder::indexBits() const {
     for (Type type : op.getResultTypes())
       if (!isShort(dl::storedElements(cast<RankedTensorType>(type))))
         return 64;
-  return isShort(dl::product(body.getNest().reduction, kernel.getContext())) ? 32 : 64;
+  return isShort(dl::product(body.getNest().reduction, b.getContext())) ? 32 : 64;
 }
 
 void KernelBuilder::finish(int64_t threads, ArrayRef<AffineExpr> grid) {
@@ -186,19 +186,45 @@ Value KernelBuilder::named(Value value, StringRef role) {
   return value;
 }
 
-void KernelBuilder::bindFlat(Value flat, ArrayRef<DimGroup> groups, ArrayRef<StringRef> roles) {
-  for (unsigned position = groups.size(); position-- > 0;) {
-    const DimGroup &group = groups[position];
+void KernelBuilder::bindFlat(Value flat, ArrayRef<DimGroup> groups) {
+  AffineExpr position = math.addLoop(totalExtent(math, groups), flat);
+  for (unsigned i = groups.size(); i-- > 0;) {
+    const DimGroup &group = groups[i];
     Value value = flat;
-    if (position > 0) {
+    AffineExpr expr = position;
+    if (i > 0) {
       Value extent = index(group.extent);
       value = mod(flat, extent);
       flat = div(flat, extent);
+      expr = position % group.extent;
+      position = position.floorDiv(group.extent);
     }
-    if (position < roles.size() && groups.size() > 1)
-      named(value, roles[position]);
+    if (groups.size() > 1)
+      named(value, group.role);
     math.bindLoop(group.variable, value);
+    cut[group.variable] = expr;
   }
+}
+
+void KernelBuilder::sameAs(AffineExpr variable, AffineExpr other) {
+  if (auto it = cut.find(other); it != cut.end())
+    cut[variable] = it->second;
+  cut.erase(other);
+}
+
+/// True where `expr` divides nothing.
+static bool isPlain(AffineExpr expr) {
+  bool plain = true;
+  expr.walk([&](AffineExpr part) {
+    plain &= part.getKind() != AffineExprKind::Mod && part.getKind() != AffineExprKind::FloorDiv &&
+             part.getKind() != AffineExprKind::CeilDiv;
+  });
+  return plain;
+}
+
+Value KernelBuilder::address(OpBuilder &builder, AffineExpr offset) {
+  AffineExpr flat = math.simplify(offset.replace(cut));
+  return math.materialize(builder, loc, isPlain(flat) ? flat : offset);
 }
 
 //===- Control ------------------------------------------------------------------------------------===//
@@ -282,7 +308,7 @@ void KernelBuilder::write(Value memref, ArrayRef<Value> at, Value value) {
 
 void KernelBuilder::store(AffineExpr offset, Value value) {
   Value stored = toStorage(b, loc, value, body.getResultType().getElementType());
-  memref::StoreOp::create(b, loc, stored, output(), index(offset));
+  memref::StoreOp::create(b, loc, stored, output(), address(b, offset));
 }
 
 } // namespace dlc::codegen

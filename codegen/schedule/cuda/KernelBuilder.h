@@ -44,8 +44,13 @@ public:
   mlir::Value block(mlir::gpu::Dimension dimension, llvm::StringRef role) {
     return named(mlir::gpu::BlockIdOp::create(b, loc, dimension), role);
   }
-  /// Cuts `flat` up into the indices of `groups`, the last one moving fastest, and binds their variables.
-  void bindFlat(mlir::Value flat, llvm::ArrayRef<DimGroup> groups, llvm::ArrayRef<llvm::StringRef> roles = {});
+  /// Cuts `flat` up into the indices of `groups`, the last one moving fastest, and binds their variables. Where an address
+  /// turns out to be even in the flat index, it is said that way.
+  void bindFlat(mlir::Value flat, llvm::ArrayRef<DimGroup> groups);
+  /// Says that `variable` equals what `other` was bound to by bindFlat.
+  void sameAs(mlir::AffineExpr variable, mlir::AffineExpr other);
+  /// `offset` as an index value, in its shortest form.
+  mlir::Value address(mlir::OpBuilder &builder, mlir::AffineExpr offset);
 
   //===- Control ----------------------------------------------------------------------------------===//
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value variable, mlir::ValueRange carried)>;
@@ -70,6 +75,9 @@ public:
   void write(mlir::Value memref, llvm::ArrayRef<mlir::Value> at, mlir::Value value);
   /// The buffer of an input, of the result.
   mlir::Value input(unsigned position) { return function.getArgument(position); }
+  std::string inputRole(unsigned position) {
+    return llvm::cast<mlir::StringAttr>(function.getArgAttr(position, "dlc.role")).str();
+  }
   mlir::Value output() { return function.getArgument(kernel.getBodyBlock().getNumArguments()); }
   /// Stores the result's value of compute type at `offset` elements.
   void store(mlir::AffineExpr offset, mlir::Value value);
@@ -95,6 +103,7 @@ private:
 
   dlx::KernelOp kernel;
   llvm::SmallVector<dl::Range> symbols;
+  llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr> cut; // group variables as quotients and remainders of flat indices
   mlir::gpu::GPUFuncOp function;
 };
 

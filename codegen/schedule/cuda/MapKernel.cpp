@@ -58,7 +58,7 @@ void MapSchedule::findGroups() {
     addresses.push_back(offset);
     return true;
   });
-  groups = mergeDims(k.math, order, variables, extents, addresses, pinned);
+  groups = mergeDims(k.math, order, variables, extents, addresses, pinned, resultRoles(extents.size()));
   indices.resize(extents.size());
   bindGroups(k.math, groups, order, indices);
 }
@@ -78,7 +78,7 @@ void MapSchedule::element() { k.store(k.resultOffset(indices), k.body.emitMap(k.
 Value MapSchedule::loadLane(OpBuilder &builder, unsigned input, AffineExpr offset) {
   Location loc = k.loc;
   auto plain = [&](OpBuilder &at) -> Value {
-    return memref::LoadOp::create(at, loc, k.input(input), k.math.materialize(at, loc, offset));
+    return memref::LoadOp::create(at, loc, k.input(input), k.address(at, offset));
   };
   AffineExpr variable = groups.back().variable;
   Stride stride = k.math.strideAlong(offset, variable);
@@ -100,12 +100,8 @@ Value MapSchedule::loadLane(OpBuilder &builder, unsigned input, AffineExpr offse
   auto memref = k.input(input);
   if (!loaded) {
     auto type = VectorType::get({width}, cast<MemRefType>(memref.getType()).getElementType());
-    loaded = vector::LoadOp::create(before, loc, type, memref, k.math.materialize(before, loc, first));
-    std::string role = "v";
-    if (auto wish = cast<gpu::GPUFuncOp>(laneBlock->getParentOp()->getParentOfType<gpu::GPUFuncOp>())
-                        .getArgAttrOfType<StringAttr>(cast<BlockArgument>(memref).getArgNumber(), "dlc.role"))
-      role = wish.str() + std::to_string(width);
-    k.named(loaded, role);
+    loaded = vector::LoadOp::create(before, loc, type, memref, k.address(before, first));
+    k.named(loaded, k.inputRole(input) + std::to_string(width));
   }
   return vector::ExtractOp::create(builder, loc, loaded, OpFoldResult(lane));
 }
@@ -113,6 +109,7 @@ Value MapSchedule::loadLane(OpBuilder &builder, unsigned input, AffineExpr offse
 void MapSchedule::vectorOf(int64_t count, Value first) {
   width = count;
   start = k.math.addLoop(groups.back().extent, first);
+  k.sameAs(start, groups.back().variable);
   wide.clear();
   RankedTensorType type = k.body.getResultType();
   auto vectorType = VectorType::get({width}, storageType(type.getElementType()));
@@ -134,7 +131,7 @@ void MapSchedule::vectorOf(int64_t count, Value first) {
                              });
   llvm::DenseMap<AffineExpr, AffineExpr> toStart = {{groups.back().variable, start}};
   AffineExpr offset = k.math.simplify(k.resultOffset(indices).replace(toStart));
-  vector::StoreOp::create(k.b, k.loc, result.front(), k.output(), k.index(offset));
+  vector::StoreOp::create(k.b, k.loc, result.front(), k.output(), k.address(k.b, offset));
 }
 
 void MapSchedule::run() {
@@ -143,12 +140,10 @@ void MapSchedule::run() {
   AffineExpr total = totalExtent(k.math, groups);
   Value thread = k.add(k.mul(k.block(gpu::Dimension::x, "block"), kThreads), k.thread());
   Value end = k.index(total);
-  static constexpr StringRef kRowColumn[] = {"row", "col"};
-  ArrayRef<StringRef> roles = groups.size() == 2 ? ArrayRef<StringRef>(kRowColumn) : ArrayRef<StringRef>();
   if (count == 1) {
     Value position = k.named(thread, "i");
     k.when(k.less(position, end), [&] {
-      k.bindFlat(position, groups, roles);
+      k.bindFlat(position, groups);
       element();
     });
   } else {
@@ -156,7 +151,7 @@ void MapSchedule::run() {
     bool hasTail = !total.isMultipleOf(count);
     Value last = hasTail ? k.add(first, k.index(count - 1)) : first;
     auto whole = [&] {
-      k.bindFlat(first, groups, roles);
+      k.bindFlat(first, groups);
       // The last group's variable is bound once for each lane; the vector begins where it stands now.
       Value begin = k.index(groups.back().variable);
       vectorOf(count, begin);

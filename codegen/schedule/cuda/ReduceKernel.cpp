@@ -67,11 +67,13 @@ void ReduceSchedule::findGroups() {
     pinned[dim] = k.body.needsScalarAlong(variables[dim], variables, reductionVariables);
   for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
     pinnedReduction[dim] = k.body.needsScalarAlong(reductionVariables[dim], variables, reductionVariables);
-  reductions = mergeDims(k.math, reductionOrder, reductionVariables, nest.reduction, terms, pinnedReduction);
-  inners = mergeDims(k.math, innerOrder, variables, nest.parallel, results, pinned);
+  SmallVector<std::string> roles = resultRoles(nest.parallel.size());
+  reductions = mergeDims(k.math, reductionOrder, reductionVariables, nest.reduction, terms, pinnedReduction,
+                         reductionRoles(nest.reduction.size()));
+  inners = mergeDims(k.math, innerOrder, variables, nest.parallel, results, pinned, roles);
   SmallVector<AffineExpr> all(terms);
   all.append(results);
-  rows = mergeDims(k.math, rowOrder, variables, nest.parallel, all, pinned);
+  rows = mergeDims(k.math, rowOrder, variables, nest.parallel, all, pinned, roles);
   parallel.resize(nest.parallel.size());
   reduction.resize(nest.reduction.size());
   bindGroups(k.math, rows, rowOrder, parallel);

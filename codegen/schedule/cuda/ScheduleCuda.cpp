@@ -36,7 +36,11 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
   }
 
   LogicalResult scheduleAll(ModuleOp target) {
-    SmallVector<dl::Range> symbols = dl::symbolRanges(target);
+    // The ranges stand on the module that has them: @cuda may lie in the model's.
+    ModuleOp model = target;
+    while (!model->hasAttr("dl.symbols") && model->getParentOfType<ModuleOp>())
+      model = model->getParentOfType<ModuleOp>();
+    SmallVector<dl::Range> symbols = dl::symbolRanges(model);
     auto kernels = llvm::to_vector(target.getOps<dlx::KernelOp>());
     if (kernels.empty())
       return success();
