@@ -16,7 +16,7 @@ namespace dlc::embed { // made by tools/cmake/DLCEmbed.cmake
 struct File {
   const char *name, *text;
 };
-extern const File deviceHeaders[];
+extern const File cudaHeaderFiles[];
 } // namespace dlc::embed
 
 namespace dlc::codegen {
@@ -67,7 +67,7 @@ FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel) {
 
 std::map<std::string, std::string> cudaHeaders() {
   std::map<std::string, std::string> headers;
-  for (const embed::File *file = embed::deviceHeaders; file->name; ++file)
+  for (const embed::File *file = embed::cudaHeaderFiles; file->name; ++file)
     headers[file->name] = file->text;
   return headers;
 }

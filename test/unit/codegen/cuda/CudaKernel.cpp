@@ -1,0 +1,167 @@
+//===- CudaKernel.cpp - One kernel from its meaning to its result on the emulator ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "test/unit/codegen/cuda/CudaKernel.h"
+
+#include "codegen/Passes.h"
+#include "codegen/cuda/CudaText.h"
+#include "ir/interpreter/Interpreter.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace dlc::test {
+
+static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims, ArrayRef<int64_t> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  int64_t a = evaluate(binary.getLHS(), dims, symbols), b = evaluate(binary.getRHS(), dims, symbols);
+  switch (binary.getKind()) {
+  case AffineExprKind::Add:
+    return a + b;
+  case AffineExprKind::Mul:
+    return a * b;
+  case AffineExprKind::FloorDiv:
+    return llvm::divideFloorSigned(a, b);
+  case AffineExprKind::CeilDiv:
+    return llvm::divideCeilSigned(a, b);
+  default:
+    return llvm::mod(a, b);
+  }
+}
+
+static SmallVector<int64_t> dimsOf(RankedTensorType type, ArrayRef<int64_t> symbols) {
+  SmallVector<int64_t> dims;
+  for (AffineExpr dim : dl::getDims(type))
+    dims.push_back(evaluate(dim, {}, symbols));
+  return dims;
+}
+
+/// Where each logical element, in row-major order, lies in memory.
+static std::vector<int64_t> places(RankedTensorType type, ArrayRef<int64_t> symbols) {
+  SmallVector<AffineExpr> variables;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    variables.push_back(getAffineDimExpr(dim, type.getContext()));
+  AffineExpr address = dl::physicalOffset(type, variables);
+  SmallVector<int64_t> dims = dimsOf(type, symbols), index(dims.size(), 0);
+  int64_t count = 1;
+  for (int64_t size : dims)
+    count *= size;
+  std::vector<int64_t> result(count);
+  for (int64_t &place : result) {
+    place = evaluate(address, index, symbols);
+    for (int64_t dim = dims.size() - 1; dim >= 0 && ++index[dim] == dims[dim]; --dim)
+      index[dim] = 0;
+  }
+  return result;
+}
+
+void CudaKernelTest::load(const std::string &kind, const std::string &body) {
+  DialectRegistry registry;
+  registry.insert<dl::DLDialect, dlx::DLXDialect>();
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  std::string source = "module attributes {dl.symbols = [#dl.symbol<\"N\", 0, 200>, #dl.symbol<\"B\", 1, 4>]} {\n"
+                       "module @cuda {\ndlx.kernel @k attributes {kind = \"" +
+                       kind + "\"} {\n" + body + "\n}\n}\n}\n";
+  module = parseSourceString<ModuleOp>(source, &context);
+  ASSERT_TRUE(module) << source;
+  PassManager passes(&context);
+  passes.addPass(codegen::createScheduleCudaPass());
+  ASSERT_TRUE(succeeded(passes.run(*module)));
+  module->walk([&](dlx::KernelOp op) { kernel = op; });
+  FailureOr<codegen::CudaText> printed = failure();
+  module->walk([&](gpu::GPUFuncOp op) { printed = codegen::printKernel(op); });
+  ASSERT_TRUE(succeeded(printed));
+  kernelText = printed->text;
+  function = compile(kernelText, kernel.getEntry()->str());
+  ASSERT_TRUE(function) << kernelText;
+}
+
+Tensor CudaKernelTest::random(RankedTensorType type, ArrayRef<int64_t> symbols, Fill fill) {
+  Tensor tensor(type.getElementType(), dimsOf(type, symbols));
+  std::uniform_int_distribution<int> whole(-3, 3), one_in(0, 9);
+  std::uniform_real_distribution<double> real(-1.0, 1.0);
+  constexpr double kSpecials[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                                  -std::numeric_limits<double>::infinity(), -0.0, 1e-40};
+  if (!tensor.isFloat()) {
+    bool isUnsigned = type.getElementType().isUnsignedInteger(), isBool = type.getElementType().isInteger(1);
+    for (int64_t &element : tensor.ints())
+      element = isBool ? whole(engine) > 0 : isUnsigned ? 128 + whole(engine) * 40 : whole(engine);
+    return tensor;
+  }
+  for (double &element : tensor.floats()) {
+    element = fill == Fill::whole ? whole(engine) : roundTo(type.getElementType(), real(engine));
+    if (fill == Fill::special && one_in(engine) == 0)
+      element = roundTo(type.getElementType(), kSpecials[one_in(engine) % 5]);
+  }
+  return tensor;
+}
+
+void CudaKernelTest::check(ArrayRef<int64_t> symbols, Tolerance tolerance, Fill fill) {
+  ASSERT_TRUE(function);
+  Block &block = kernel.getBodyBlock();
+  SmallVector<Tensor> inputs;
+  SmallVector<DevicePtr> buffers;
+  for (Type argument : block.getArgumentTypes()) {
+    auto type = cast<RankedTensorType>(argument);
+    inputs.push_back(random(type, symbols, fill));
+    std::vector<char> logical = inputs.back().toBytes();
+    int64_t size = elementBytes(type.getElementType());
+    // The checker finds what is read beyond the end.
+    std::vector<char> physical(evaluate(dl::storedElements(type), {}, symbols) * size);
+    for (auto [from, to] : llvm::enumerate(places(type, symbols)))
+      std::memcpy(&physical[to * size], &logical[from * size], size);
+    buffers.push_back(upload(physical));
+  }
+  auto type = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
+  int64_t size = elementBytes(type.getElementType());
+  size_t bytes = evaluate(dl::storedElements(type), {}, symbols) * size;
+  std::vector<char> physical(bytes, char(0xa5));
+  buffers.push_back(upload(physical));
+
+  SmallVector<long long> dims;
+  for (AffineExpr dim : kernel.getDims()->getResults())
+    dims.push_back(evaluate(dim, {}, symbols));
+  SmallVector<void *> parameters;
+  for (DevicePtr &buffer : buffers)
+    parameters.push_back(&buffer);
+  for (long long &dim : dims)
+    parameters.push_back(&dim);
+  SmallVector<unsigned> grid;
+  for (AffineExpr blocks : kernel.getGrid()->getResults())
+    grid.push_back(evaluate(blocks, {}, symbols));
+  ArrayRef<int64_t> threads = *kernel.getBlock();
+  // The runtime launches no empty grid.
+  if (grid[0] && grid[1] && grid[2]) {
+    ASSERT_EQ(api.launchKernel(function, grid[0], grid[1], grid[2], threads[0], threads[1], threads[2], 0, nullptr,
+                               parameters.data(), nullptr),
+              Result::Success)
+        << report() << kernelText;
+    ASSERT_EQ(api.ctxSynchronize(), Result::Success) << report() << kernelText;
+  }
+  physical = download<char>(buffers.back(), bytes);
+  std::vector<char> logical;
+  for (int64_t place : places(type, symbols))
+    logical.insert(logical.end(), &physical[place * size], &physical[place * size] + size);
+  Tensor actual = Tensor::fromBytes(type.getElementType(), dimsOf(type, symbols), logical);
+  auto expected = interpretBlock(block, inputs, symbols);
+  ASSERT_TRUE(succeeded(expected));
+  auto difference = compareTensors(actual, expected->front(), tolerance);
+  EXPECT_FALSE(difference) << "s0 = " << symbols[0] << ", s1 = " << symbols[1] << ": " << *difference << "\n"
+                           << kernelText;
+  for (DevicePtr buffer : buffers)
+    api.memFree(buffer);
+}
+
+} // namespace dlc::test

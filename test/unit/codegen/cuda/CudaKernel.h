@@ -1,0 +1,51 @@
+//===- CudaKernel.h - One kernel from its meaning to its result on the emulator --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TEST_UNIT_CODEGEN_CUDA_CUDAKERNEL_H
+#define DLC_TEST_UNIT_CODEGEN_CUDA_CUDAKERNEL_H
+
+#include "ir/dlx/DLXOps.h"
+#include "ir/interpreter/Accuracy.h"
+#include "test/unit/emulator/EmuDevice.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <random>
+
+namespace dlc::test {
+
+/// The extents at which tiles, warps and vectors begin and end.
+inline constexpr int64_t kBoundaries[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
+
+/// How the inputs are filled: floats in [-1, 1), whole numbers in [-3, 3], or floats with NaN, infinities and -0.
+enum class Fill { uniform, whole, special };
+
+/// Schedules, prints, compiles and runs a kernel, and compares it with what the reference interpreter says of its body.
+/// The emulator's checker is on; every scheduling policy is a test of its own.
+class CudaKernelTest : public CheckedTest {
+protected:
+  /// `body` is what stands in the dlx.kernel's braces; the module's symbols are s0 in [0, 200] and s1 in [1, 4].
+  void load(const std::string &kind, const std::string &body);
+  /// Runs with the symbols' values; the test fails where a result is off.
+  void check(llvm::ArrayRef<int64_t> symbols, Tolerance tolerance, Fill fill = Fill::uniform);
+  void checkBoundaries(Tolerance tolerance, Fill fill = Fill::uniform) {
+    for (int64_t size : kBoundaries)
+      check({size, 2}, tolerance, fill);
+  }
+  const std::string &text() const { return kernelText; }
+
+private:
+  Tensor random(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> symbols, Fill fill);
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  dlx::KernelOp kernel;
+  std::string kernelText;
+  Function function = nullptr;
+  std::mt19937 engine{7};
+};
+
+} // namespace dlc::test
+
+#endif // DLC_TEST_UNIT_CODEGEN_CUDA_CUDAKERNEL_H

@@ -1,0 +1,107 @@
+//===- ReduceKernelTest.cpp - Reductions, softmax and windows --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "test/unit/codegen/cuda/CudaKernel.h"
+
+namespace dlc::test {
+
+using ReduceKernelTest = CudaKernelTest;
+constexpr Tolerance kSums{16.0, 1e-6};
+constexpr Tolerance kExact{};
+
+// Rows of any length: fewer terms than lanes, more, and none.
+TEST_P(ReduceKernelTest, WarpRows) {
+  load("reduce", R"(^bb0(%x: tensor<5x?xf32, #dl.t<[5, s0]>>):
+    %0 = dl.sum %x {dim = array<i64: 1>} : (tensor<5x?xf32, #dl.t<[5, s0]>>) -> tensor<5xf32>
+    dl.yield %0 : tensor<5xf32>)");
+  checkBoundaries(kSums);
+  checkBoundaries(kExact, Fill::whole);
+}
+
+// More terms than a warp takes: a block for each row.
+TEST_P(ReduceKernelTest, BlockRows) {
+  load("reduce", R"(^bb0(%x: tensor<?x9x?xf32, #dl.t<[s1, 9, s0]>>):
+    %0 = dl.sum %x {dim = array<i64: 1, 2>} : (tensor<?x9x?xf32, #dl.t<[s1, 9, s0]>>) -> tensor<?xf32, #dl.t<[s1]>>
+    dl.yield %0 : tensor<?xf32, #dl.t<[s1]>>)");
+  EXPECT_NE(text().find("DLC_SHARED"), std::string::npos) << text();
+  checkBoundaries(kExact, Fill::whole);
+}
+
+TEST_P(ReduceKernelTest, Softmax) {
+  load("reduce", R"(^bb0(%x: tensor<3x?xf32, #dl.t<[3, s0]>>):
+    %0 = dl.softmax %x {dim = 1 : i64} : (tensor<3x?xf32, #dl.t<[3, s0]>>) -> tensor<3x?xf32, #dl.t<[3, s0]>>
+    dl.yield %0 : tensor<3x?xf32, #dl.t<[3, s0]>>)");
+  checkBoundaries(kSums);
+  check({40, 1}, kSums, Fill::special);
+}
+
+TEST_P(ReduceKernelTest, SoftmaxOfLongRows) {
+  load("reduce", R"(^bb0(%x: tensor<?x1000xf16, #dl.t<[s0, 1000]>>):
+    %0 = dl.softmax %x {dim = -1 : i64} : (tensor<?x1000xf16, #dl.t<[s0, 1000]>>) -> tensor<?x1000xf16, #dl.t<[s0, 1000]>>
+    dl.yield %0 : tensor<?x1000xf16, #dl.t<[s0, 1000]>>)");
+  for (int64_t rows : {0, 1, 3})
+    check({rows, 1}, {2.0, 1e-3});
+}
+
+// The rows stand across the memory, and the result keeps what a map before and after made of it.
+TEST_P(ReduceKernelTest, LogSoftmaxOfChannels) {
+  load("reduce", R"(^bb0(%x: tensor<?x10x3x2xf32, #dl.t<[s0, 10, 3, 2]>>):
+    %0 = dl.neg %x : (tensor<?x10x3x2xf32, #dl.t<[s0, 10, 3, 2]>>) -> tensor<?x10x3x2xf32, #dl.t<[s0, 10, 3, 2]>>
+    %1 = dl.log_softmax %0 {dim = 1 : i64} : (tensor<?x10x3x2xf32, #dl.t<[s0, 10, 3, 2]>>) -> tensor<?x10x3x2xf32, #dl.t<[s0, 10, 3, 2]>>
+    %2 = dl.exp %1 : (tensor<?x10x3x2xf32, #dl.t<[s0, 10, 3, 2]>>) -> tensor<?x10x3x2xf32, #dl.t<[s0, 10, 3, 2]>>
+    dl.yield %2 : tensor<?x10x3x2xf32, #dl.t<[s0, 10, 3, 2]>>)");
+  checkBoundaries(kSums);
+}
+
+TEST_P(ReduceKernelTest, Argmax) {
+  load("reduce", R"(^bb0(%x: tensor<?x10xf32, #dl.t<[s0, 10]>>):
+    %0 = dl.argmax %x {dim = 1 : i64} : (tensor<?x10xf32, #dl.t<[s0, 10]>>) -> tensor<?xi64, #dl.t<[s0]>>
+    dl.yield %0 : tensor<?xi64, #dl.t<[s0]>>)");
+  checkBoundaries(kExact, Fill::whole); // ties: the first wins
+  checkBoundaries(kExact, Fill::special);
+  load("reduce", R"(^bb0(%x: tensor<700x2xi32>):
+    %0 = dl.argmax %x : (tensor<700x2xi32>) -> tensor<i64>
+    dl.yield %0 : tensor<i64>)");
+  check({1, 1}, kExact);
+}
+
+TEST_P(ReduceKernelTest, LargestOfBytes) {
+  load("reduce", R"(^bb0(%x: tensor<?x40xui8, #dl.t<[s0, 40]>>):
+    %0 = dl.amax %x {dim = array<i64: 1>} : (tensor<?x40xui8, #dl.t<[s0, 40]>>) -> tensor<?xui8, #dl.t<[s0]>>
+    dl.yield %0 : tensor<?xui8, #dl.t<[s0]>>)");
+  checkBoundaries(kExact);
+}
+
+TEST_P(ReduceKernelTest, SumOfIntegers) {
+  load("reduce", R"(^bb0(%x: tensor<?x33xi8, #dl.t<[s0, 33]>>):
+    %0 = dl.sum %x {dim = array<i64: 1>, keepdim = true} : (tensor<?x33xi8, #dl.t<[s0, 33]>>) -> tensor<?x1xi64, #dl.t<[s0, 1]>>
+    dl.yield %0 : tensor<?x1xi64, #dl.t<[s0, 1]>>)");
+  checkBoundaries(kExact);
+}
+
+// Channels last: neighbouring results, far terms. One thread for each.
+TEST_P(ReduceKernelTest, MeanOfPlanes) {
+  load("reduce", R"(^bb0(%x: tensor<?x6x7x7xf32, #dl.t<[s0, 6, 7, 7], order = [0, 2, 3, 1]>>):
+    %0 = dl.mean %x {dim = array<i64: 2, 3>} : (tensor<?x6x7x7xf32, #dl.t<[s0, 6, 7, 7], order = [0, 2, 3, 1]>>) -> tensor<?x6xf32, #dl.t<[s0, 6]>>
+    dl.yield %0 : tensor<?x6xf32, #dl.t<[s0, 6]>>)");
+  EXPECT_EQ(text().find("shfl"), std::string::npos) << text();
+  checkBoundaries(kSums);
+}
+
+TEST_P(ReduceKernelTest, MaxPool) {
+  load("window", R"(^bb0(%x: tensor<?x3x9x8xf32, #dl.t<[s0, 3, 9, 8]>>):
+    %0 = dl.max_pool2d %x {kernel_size = array<i64: 3, 2>, stride = array<i64: 2, 1>, padding = array<i64: 1, 1>} : (tensor<?x3x9x8xf32, #dl.t<[s0, 3, 9, 8]>>) -> tensor<?x3x5x9xf32, #dl.t<[s0, 3, 5, 9]>>
+    dl.yield %0 : tensor<?x3x5x9xf32, #dl.t<[s0, 3, 5, 9]>>)");
+  checkBoundaries(kExact, Fill::special);
+}
+
+TEST_P(ReduceKernelTest, AveragePool) {
+  load("window", R"(^bb0(%x: tensor<?x4x9x8xf32, #dl.t<[s0, 4, 9, 8], order = [0, 2, 3, 1]>>):
+    %0 = dl.avg_pool2d %x {kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, ceil_mode = true, count_include_pad = false} : (tensor<?x4x9x8xf32, #dl.t<[s0, 4, 9, 8], order = [0, 2, 3, 1]>>) -> tensor<?x4x5x5xf32, #dl.t<[s0, 4, 5, 5], order = [0, 2, 3, 1]>>
+    dl.yield %0 : tensor<?x4x5x5xf32, #dl.t<[s0, 4, 5, 5], order = [0, 2, 3, 1]>>)");
+  checkBoundaries(kSums);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ReduceKernelTest, ::testing::Values("order", "random:7"));
+
+} // namespace dlc::test
