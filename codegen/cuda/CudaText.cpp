@@ -4,7 +4,6 @@
 #include "codegen/cuda/CudaText.h"
 
 #include "codegen/cuda/KernelPrinter.h"
-#include "ir/scalar/MathExpansion.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -32,13 +31,13 @@ static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp ke
       calls; // by name, then is double: in an order that never changes
   kernel.walk([&](Operation *op) {
     if (auto function = expandedMath(op))
-      calls.insert({{mathFunctionName(*function).str(), op->getOperand(0).getType().isF64()}, op});
+      calls.insert({{mathFunctionText(*function), op->getOperand(0).getType().isF64()}, op});
   });
   kernel.getContext()->loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect>();
   OpBuilder builder(kernel.getContext());
   for (auto &[key, op] : calls) {
     OwningOpRef<func::FuncOp> function =
-        buildMathFunction(builder, op->getLoc(), "dlc_" + key.first, *expandedMath(op),
+        buildMathFunction(builder, op->getLoc(), key.first, *expandedMath(op),
                           getElementTypeOrSelf(op->getOperand(0).getType()));
     if (failed(KernelPrinter(os, indexBits).printDeviceFunction(*function)))
       return failure();

@@ -50,26 +50,25 @@ static const char *plainFunction(Operation *op) {
       .Case<math::TruncOp>([](auto) { return "dlc::trunc"; })
       .Case<math::RoundEvenOp>([](auto) { return "dlc::rint"; })
       .Case<math::CopySignOp>([](auto) { return "dlc::copysign"; })
-      // Replaced by the text of MathExpansion, which the printer puts at the head.
-      .Case<math::ExpOp>([](auto) { return "dlc_exp"; })
-      .Case<math::LogOp>([](auto) { return "dlc_log"; })
-      .Case<math::TanhOp>([](auto) { return "dlc_tanh"; })
-      .Case<math::ErfOp>([](auto) { return "dlc_erf"; })
-      .Case<math::ErfcOp>([](auto) { return "dlc_erfc"; })
       .Default([](auto) { return nullptr; });
 }
 
+std::string mathFunctionText(MathFunction function) {
+  return "dlc_" + mathFunctionName(function).str();
+}
+
 bool Expressions::isExpression(Operation *op) {
-  if (floatInfix(op) || plainFunction(op))
+  if (floatInfix(op) || plainFunction(op) || expandedMath(op))
     return true;
-  return isa<arith::NegFOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
-             arith::RemUIOp, arith::FloorDivSIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::ShLIOp,
-             arith::ShRSIOp, arith::ShRUIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp,
-             arith::CmpIOp, arith::CmpFOp, arith::SelectOp, arith::ExtFOp, arith::TruncFOp, arith::FPToSIOp,
-             arith::FPToUIOp, arith::SIToFPOp, arith::UIToFPOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
-             arith::IndexCastOp, arith::BitcastOp, math::AbsIOp, memref::LoadOp, vector::LoadOp, vector::ExtractOp,
-             vector::FromElementsOp, vector::BroadcastOp, gpu::ThreadIdOp, gpu::BlockIdOp, gpu::BlockDimOp,
-             gpu::GridDimOp, gpu::ShuffleOp>(op);
+  return isa<arith::NegFOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp,
+             arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, arith::AndIOp,
+             arith::OrIOp, arith::XOrIOp, arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp,
+             arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::CmpIOp,
+             arith::CmpFOp, arith::SelectOp, arith::ExtFOp, arith::TruncFOp, arith::FPToSIOp,
+             arith::FPToUIOp, arith::SIToFPOp, arith::UIToFPOp, arith::ExtSIOp, arith::ExtUIOp,
+             arith::TruncIOp, arith::IndexCastOp, arith::BitcastOp, math::AbsIOp, memref::LoadOp,
+             vector::LoadOp, vector::ExtractOp, vector::FromElementsOp, vector::BroadcastOp,
+             gpu::ThreadIdOp, gpu::BlockIdOp, gpu::BlockDimOp, gpu::GridDimOp, gpu::ShuffleOp>(op);
 }
 
 std::string Expressions::type(Type type) const {
@@ -96,7 +95,8 @@ Expr Expressions::infix(Operation *op, StringRef symbol, Prec prec) {
   bool isBits = prec == Prec::bitwise || prec == Prec::shift;
   Expr lhs = operand(op->getOperand(0)), rhs = operand(op->getOperand(1));
   auto above = static_cast<Prec>(static_cast<int>(prec) + 1);
-  return {paren(lhs, isBits ? Prec::unary : prec) + " " + symbol.str() + " " + paren(rhs, isBits ? Prec::unary : above),
+  return {paren(lhs, isBits ? Prec::unary : prec) + " " + symbol.str() + " " +
+              paren(rhs, isBits ? Prec::unary : above),
           prec};
 }
 
@@ -104,7 +104,8 @@ Expr Expressions::cast(const std::string &type, const Expr &value) {
   return {"(" + type + ")" + paren(value, Prec::unary), Prec::unary};
 }
 
-Expr Expressions::integerArithmetic(Operation *op, StringRef symbol, Prec prec, StringRef wrapping) {
+Expr Expressions::integerArithmetic(Operation *op, StringRef symbol, Prec prec,
+                                    StringRef wrapping) {
   if (op->getResult(0).getType().isIndex())
     return infix(op, symbol, prec);
   return call((wrapping + "<" + elementOf(op) + ">").str(), op->getOperands());
@@ -130,11 +131,14 @@ std::optional<Expr> Expressions::compare(arith::CmpFOp op) {
   P predicate = op.getPredicate();
   if (predicate == P::UNO && op.getLhs() == op.getRhs())
     return call("dlc::is_nan", op.getLhs());
-  std::string a = paren(operand(op.getLhs()), Prec::shift), b = paren(operand(op.getRhs()), Prec::shift);
+  std::string a = paren(operand(op.getLhs()), Prec::shift),
+              b = paren(operand(op.getRhs()), Prec::shift);
   auto ordered = [&](const char *symbol, Prec prec = Prec::relational) {
     return Expr{a + " " + symbol + " " + b, prec};
   };
-  auto unordered = [&](const char *opposite) { return Expr{"!(" + a + " " + opposite + " " + b + ")", Prec::unary}; };
+  auto unordered = [&](const char *opposite) {
+    return Expr{"!(" + a + " " + opposite + " " + b + ")", Prec::unary};
+  };
   switch (predicate) {
   case P::OEQ:
     return ordered("==", Prec::equality);
@@ -185,7 +189,9 @@ std::optional<Expr> Expressions::convert(Operation *op) {
           return to.isInteger(32) ? word : cast(target, word);
         }
         if (isUnsigned)
-          return to.isInteger(32) ? std::optional<Expr>(cast(target, call("dlc::to_u32_rz", source))) : std::nullopt;
+          return to.isInteger(32)
+                     ? std::optional<Expr>(cast(target, call("dlc::to_u32_rz", source)))
+                     : std::nullopt;
         return call("dlc::to_i64_rz", source);
       })
       .Case<arith::SIToFPOp>([&](auto) { return plain(); })
@@ -196,7 +202,9 @@ std::optional<Expr> Expressions::convert(Operation *op) {
       })
       .Case<arith::ExtSIOp>([&](auto) -> std::optional<Expr> {
         // true is -1 when its sign is extended.
-        return from.isInteger(1) ? cast(target, Expr{"-" + cast("i32", operand(source)).text, Prec::unary}) : plain();
+        return from.isInteger(1)
+                   ? cast(target, Expr{"-" + cast("i32", operand(source)).text, Prec::unary})
+                   : plain();
       })
       .Case<arith::TruncIOp>([&](auto) -> std::optional<Expr> {
         if (!to.isInteger(1))
@@ -225,7 +233,8 @@ std::optional<Expr> Expressions::arithmetic(Operation *op) {
   };
   auto unsignedOf = [&](const char *function) -> Expr {
     std::string u = unsignedName(result, indexBits);
-    std::string a = cast(u, operand(op->getOperand(0))).text, b = cast(u, operand(op->getOperand(1))).text;
+    std::string a = cast(u, operand(op->getOperand(0))).text,
+                b = cast(u, operand(op->getOperand(1))).text;
     return cast(type(result), {std::string(function) + "(" + a + ", " + b + ")"});
   };
   auto templated = [&](const char *function) -> Expr {
@@ -236,18 +245,25 @@ std::optional<Expr> Expressions::arithmetic(Operation *op) {
       return infix(op, symbol, Prec::bitwise);
     // Mixing && and || without parentheses earns a warning.
     Expr lhs = operand(op->getOperand(0)), rhs = operand(op->getOperand(1));
-    auto side = [&](const Expr &expr) { return expr.prec == boolPrec ? expr.text : paren(expr, Prec::equality); };
+    auto side = [&](const Expr &expr) {
+      return expr.prec == boolPrec ? expr.text : paren(expr, Prec::equality);
+    };
     return {side(lhs) + " " + ofBools + " " + side(rhs), boolPrec};
   };
   return llvm::TypeSwitch<Operation *, std::optional<Expr>>(op)
       .Case<arith::AddIOp>([&](auto) { return wrapped("+", Prec::additive, "dlc::add_wrap"); })
       .Case<arith::SubIOp>([&](auto) { return wrapped("-", Prec::additive, "dlc::sub_wrap"); })
-      .Case<arith::MulIOp>([&](auto) { return wrapped("*", Prec::multiplicative, "dlc::mul_wrap"); })
-      .Case<arith::DivSIOp>([&](auto) { return wrapped("/", Prec::multiplicative, "dlc::div_trunc"); })
-      .Case<arith::RemSIOp>([&](auto) { return wrapped("%", Prec::multiplicative, "dlc::rem_trunc"); })
+      .Case<arith::MulIOp>(
+          [&](auto) { return wrapped("*", Prec::multiplicative, "dlc::mul_wrap"); })
+      .Case<arith::DivSIOp>(
+          [&](auto) { return wrapped("/", Prec::multiplicative, "dlc::div_trunc"); })
+      .Case<arith::RemSIOp>(
+          [&](auto) { return wrapped("%", Prec::multiplicative, "dlc::rem_trunc"); })
       .Case<arith::FloorDivSIOp>([&](auto) {
-        return result.isIndex() ? call("dlc::div_floor<" + std::string(indexBits == 32 ? "i32" : "i64") + ">", op->getOperands())
-                                : templated("dlc::div_floor");
+        return result.isIndex()
+                   ? call("dlc::div_floor<" + std::string(indexBits == 32 ? "i32" : "i64") + ">",
+                          op->getOperands())
+                   : templated("dlc::div_floor");
       })
       .Case<arith::DivUIOp>([&](auto) {
         if (result.isIndex())
@@ -268,7 +284,8 @@ std::optional<Expr> Expressions::arithmetic(Operation *op) {
       .Case<arith::AndIOp>([&](auto) { return bits("&", "&&", Prec::logicalAnd); })
       .Case<arith::OrIOp>([&](auto) { return bits("|", "||", Prec::logicalOr); })
       .Case<arith::XOrIOp>([&](auto) {
-        return result.isInteger(1) ? infix(op, "!=", Prec::equality) : infix(op, "^", Prec::bitwise);
+        return result.isInteger(1) ? infix(op, "!=", Prec::equality)
+                                   : infix(op, "^", Prec::bitwise);
       })
       .Case<arith::ShLIOp>([&](auto) { return templated("dlc::shl"); })
       .Case<arith::ShRSIOp>([&](auto) {
@@ -350,6 +367,9 @@ std::optional<Expr> Expressions::dispatch(Operation *op) {
     return infix(op, sign->symbol, sign->prec);
   if (const char *function = plainFunction(op))
     return call(function, op->getOperands());
+  // Their text stands at the head of the file (CudaText.cpp).
+  if (auto function = expandedMath(op))
+    return call(mathFunctionText(*function), op->getOperands());
   if (auto expr = arithmetic(op))
     return expr;
   if (auto expr = op->getNumOperands() == 1 ? convert(op) : std::nullopt)
@@ -362,16 +382,19 @@ std::optional<Expr> Expressions::dispatch(Operation *op) {
       })
       .Case<vector::LoadOp>([&](vector::LoadOp load) {
         std::string lanes = std::to_string(load.getVectorType().getDimSize(0));
-        return Expr{"dlc::load<" + lanes + ">(" + pointer(load.getBase(), load.getIndices()).text + ")", Prec::atom, true};
+        return Expr{"dlc::load<" + lanes + ">(" + pointer(load.getBase(), load.getIndices()).text +
+                        ")",
+                    Prec::atom, true};
       })
       .Case<vector::ExtractOp>([&](vector::ExtractOp extract) -> std::optional<Expr> {
         if (extract.getNumIndices() != 1)
           return std::nullopt;
         std::string vector = paren(operand(extract.getSource()), Prec::atom);
         OpFoldResult position = extract.getMixedPosition().front();
-        std::string lane = isa<Value>(position)
-                               ? operand(llvm::cast<Value>(position)).text
-                               : std::to_string(llvm::cast<IntegerAttr>(llvm::cast<Attribute>(position)).getInt());
+        std::string lane =
+            isa<Value>(position)
+                ? operand(llvm::cast<Value>(position)).text
+                : std::to_string(llvm::cast<IntegerAttr>(llvm::cast<Attribute>(position)).getInt());
         return Expr{vector + "[" + lane + "]"};
       })
       .Case<vector::FromElementsOp>([&](vector::FromElementsOp from) {
@@ -382,12 +405,21 @@ std::optional<Expr> Expressions::dispatch(Operation *op) {
       })
       .Case<vector::BroadcastOp>([&](vector::BroadcastOp broadcast) {
         auto vector = llvm::cast<VectorType>(broadcast.getType());
-        return call("dlc::splat<" + std::to_string(vector.getDimSize(0)) + ">", broadcast.getSource());
+        return call("dlc::splat<" + std::to_string(vector.getDimSize(0)) + ">",
+                    broadcast.getSource());
       })
-      .Case<gpu::ThreadIdOp>([&](auto id) { return cast(type(id.getType()), {builtinName("threadIdx", id.getDimension())}); })
-      .Case<gpu::BlockIdOp>([&](auto id) { return cast(type(id.getType()), {builtinName("blockIdx", id.getDimension())}); })
-      .Case<gpu::BlockDimOp>([&](auto id) { return cast(type(id.getType()), {builtinName("blockDim", id.getDimension())}); })
-      .Case<gpu::GridDimOp>([&](auto id) { return cast(type(id.getType()), {builtinName("gridDim", id.getDimension())}); })
+      .Case<gpu::ThreadIdOp>([&](auto id) {
+        return cast(type(id.getType()), {builtinName("threadIdx", id.getDimension())});
+      })
+      .Case<gpu::BlockIdOp>([&](auto id) {
+        return cast(type(id.getType()), {builtinName("blockIdx", id.getDimension())});
+      })
+      .Case<gpu::BlockDimOp>([&](auto id) {
+        return cast(type(id.getType()), {builtinName("blockDim", id.getDimension())});
+      })
+      .Case<gpu::GridDimOp>([&](auto id) {
+        return cast(type(id.getType()), {builtinName("gridDim", id.getDimension())});
+      })
       .Case<gpu::ShuffleOp>([&](gpu::ShuffleOp shuffle) -> std::optional<Expr> {
         APInt width;
         if (!matchPattern(shuffle.getWidth(), m_ConstantInt(&width)) || width != 32)

@@ -4,6 +4,7 @@
 #define DLC_CODEGEN_CUDA_EXPRESSIONS_H
 
 #include "codegen/cuda/Cpp.h"
+#include "ir/scalar/MathExpansion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -12,6 +13,9 @@
 #include <functional>
 
 namespace dlc::codegen {
+
+/// What the text calls a function whose body MathExpansion gives.
+std::string mathFunctionText(MathFunction function);
 
 /// Says one op as a C++ expression of its operands' expressions.
 class Expressions {

@@ -13,8 +13,8 @@ using namespace mlir;
 namespace dlc::codegen {
 
 Accumulator::Accumulator(KernelBuilder &k, unsigned stage)
-    : k(k), stage(stage), combiner(k.body.getNest().stages[stage]), type(k.body.accumulatorType(stage)),
-      kind(k.body.accumulatorKind(stage)) {}
+    : k(k), stage(stage), combiner(k.body.getNest().stages[stage]),
+      type(k.body.accumulatorType(stage)), kind(k.body.accumulatorKind(stage)) {}
 
 SmallVector<Value> Accumulator::initial() {
   Value first = neutral(k.b, k.loc, combiner, type, kind);
@@ -37,8 +37,9 @@ SmallVector<StringRef> Accumulator::roles() const {
   llvm_unreachable("unknown combiner");
 }
 
-SmallVector<Value> Accumulator::step(ValueRange carried, Value position, ArrayRef<AffineExpr> parallel,
-                                     ArrayRef<AffineExpr> reduction, ValueRange finished) {
+SmallVector<Value> Accumulator::step(ValueRange carried, Value position,
+                                     ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
+                                     ValueRange finished) {
   if (k.body.getNest().isProduct && isa<FloatType>(type)) {
     // Rounded once: the only place where a product and a sum are fused.
     SmallVector<AffineExpr> loops(parallel);
@@ -67,7 +68,8 @@ Value Accumulator::shuffle(Value value, Value mask) {
   if (isNarrow)
     value = arith::ExtSIOp::create(k.b, k.loc, k.b.getI32Type(), value);
   Value width = arith::ConstantIntOp::create(k.b, k.loc, 32, 32);
-  Value other = gpu::ShuffleOp::create(k.b, k.loc, value, mask, width, gpu::ShuffleMode::XOR).getShuffleResult();
+  Value other = gpu::ShuffleOp::create(k.b, k.loc, value, mask, width, gpu::ShuffleMode::XOR)
+                    .getShuffleResult();
   k.named(other, "other");
   return isNarrow ? arith::TruncIOp::create(k.b, k.loc, own, other).getResult() : other;
 }
@@ -76,22 +78,23 @@ SmallVector<Value> Accumulator::acrossLanes(ValueRange carried, int64_t lanes) {
   if (lanes == 1)
     return SmallVector<Value>(carried);
   // Half of the lanes away, then a quarter, ...: 16 >> s.
-  return SmallVector<Value>(k.loop(
-      "s", k.index(0), k.index(llvm::Log2_64(lanes)), 1, carried, roles(), KernelBuilder::Unroll::full,
-      [&](Value s, ValueRange held) {
-        Value shift = arith::IndexCastOp::create(k.b, k.loc, k.b.getI32Type(), s);
-        Value half = arith::ConstantIntOp::create(k.b, k.loc, lanes / 2, 32);
-        Value mask = k.named(arith::ShRUIOp::create(k.b, k.loc, half, shift), "distance");
-        SmallVector<Value> others;
-        for (Value value : held)
-          others.push_back(shuffle(value, mask));
-        return combineWith(held, others);
-      }));
+  return SmallVector<Value>(
+      k.loop("s", k.index(0), k.index(llvm::Log2_64(lanes)), 1, carried, roles(),
+             KernelBuilder::Unroll::full, [&](Value s, ValueRange held) {
+               Value shift = arith::IndexCastOp::create(k.b, k.loc, k.b.getI32Type(), s);
+               Value half = arith::ConstantIntOp::create(k.b, k.loc, lanes / 2, 32);
+               Value mask = k.named(arith::ShRUIOp::create(k.b, k.loc, half, shift), "distance");
+               SmallVector<Value> others;
+               for (Value value : held)
+                 others.push_back(shuffle(value, mask));
+               return combineWith(held, others);
+             }));
 }
 
 SmallVector<Value> Accumulator::acrossWarps(ValueRange carried, int64_t warps, Value thread) {
   SmallVector<Value> parts = acrossLanes(carried, 32);
-  Value lane = k.named(k.mod(thread, k.index(32)), "lane"), warp = k.named(k.div(thread, k.index(32)), "warp");
+  Value lane = k.named(k.mod(thread, k.index(32)), "lane"),
+        warp = k.named(k.div(thread, k.index(32)), "warp");
   SmallVector<Value> buffers;
   for (auto [part, role] : llvm::zip(parts, roles()))
     buffers.push_back(k.shared({warps}, part.getType(), (role + "_of_warp").str()));

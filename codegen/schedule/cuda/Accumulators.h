@@ -22,13 +22,15 @@ public:
   /// row-major order; only argmax looks at it.
   llvm::SmallVector<mlir::Value> step(mlir::ValueRange carried, mlir::Value position,
                                       llvm::ArrayRef<mlir::AffineExpr> parallel,
-                                      llvm::ArrayRef<mlir::AffineExpr> reduction, mlir::ValueRange finished);
+                                      llvm::ArrayRef<mlir::AffineExpr> reduction,
+                                      mlir::ValueRange finished);
   /// Two partial accumulators as one.
   llvm::SmallVector<mlir::Value> combineWith(mlir::ValueRange a, mlir::ValueRange b);
   /// What the lanes of a warp hold combined in groups of `lanes` neighbours (a power of two); every lane gets the result.
   llvm::SmallVector<mlir::Value> acrossLanes(mlir::ValueRange carried, int64_t lanes);
   /// The same over the `warps` warps of a block, through shared memory; every thread gets the result.
-  llvm::SmallVector<mlir::Value> acrossWarps(mlir::ValueRange carried, int64_t warps, mlir::Value thread);
+  llvm::SmallVector<mlir::Value> acrossWarps(mlir::ValueRange carried, int64_t warps,
+                                             mlir::Value thread);
   /// The finished accumulator as the root's bodies take it.
   mlir::Value finish(mlir::ValueRange carried) { return isArgmax() ? carried[1] : carried[0]; }
 

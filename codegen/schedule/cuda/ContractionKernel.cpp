@@ -28,7 +28,8 @@ static constexpr int64_t kMaxGridYZ = 65535;
 namespace {
 /// One of m, n, k and batch: dims of the nest walked as one.
 struct Side {
-  SmallVector<unsigned> order; // positions among the parallel (for k: reduction) dims, outermost first
+  SmallVector<unsigned>
+      order; // positions among the parallel (for k: reduction) dims, outermost first
   SmallVector<DimGroup> groups;
   AffineExpr extent;
 };
@@ -48,7 +49,8 @@ public:
 private:
   bool unitStride(unsigned term, ArrayRef<AffineExpr> along) const;
   void visit(unsigned term, llvm::function_ref<void(AffineExpr)> visitor) const;
-  void fill(Value buffer, unsigned term, const Side &side, Value first, int64_t width, Value firstK);
+  void fill(Value buffer, unsigned term, const Side &side, Value first, int64_t width,
+            Value firstK);
   Value guard(Value position, const Side &side, int64_t width);
   void store(Value totals);
 
@@ -68,10 +70,11 @@ void ContractionSchedule::visit(unsigned term, llvm::function_ref<void(AffineExp
   loops.append(reductionVariables);
   for (AffineExpr expr : nest.terms[term].map.getResults())
     at.push_back(k.math.simplify(expr.replaceDims(loops)));
-  k.body.visitReads(k.body.getRoot()->getOperand(nest.terms[term].operand), at, [&](unsigned, AffineExpr offset, bool) {
-    visitor(offset);
-    return true;
-  });
+  k.body.visitReads(k.body.getRoot()->getOperand(nest.terms[term].operand), at,
+                    [&](unsigned, AffineExpr offset, bool) {
+                      visitor(offset);
+                      return true;
+                    });
 }
 
 bool ContractionSchedule::unitStride(unsigned term, ArrayRef<AffineExpr> along) const {
@@ -96,7 +99,9 @@ bool ContractionSchedule::findSides() {
     unsigned dim = layout.order.empty() ? position : layout.order[position];
     bool inA = nest.terms[0].map.isFunctionOfDim(dim), inB = nest.terms[1].map.isFunctionOfDim(dim);
     // A dim of both that is not simply an index of A chooses a group: a grouped convolution is many small products.
-    if (inA && inB && !llvm::is_contained(nest.terms[0].map.getResults(), getAffineDimExpr(dim, k.b.getContext())))
+    if (inA && inB &&
+        !llvm::is_contained(nest.terms[0].map.getResults(),
+                            getAffineDimExpr(dim, k.b.getContext())))
       return false;
     (inA && inB ? batch : inB ? n : m).order.push_back(dim);
   }
@@ -109,7 +114,9 @@ bool ContractionSchedule::findSides() {
       if (auto step = k.math.stepAlong(offset, variable); step && steps[dim] == INT64_MAX)
         steps[dim] = std::abs(*step);
   });
-  llvm::sort(depth.order, [&](unsigned a, unsigned b) { return std::pair(-steps[a], a) < std::pair(-steps[b], b); });
+  llvm::sort(depth.order, [&](unsigned a, unsigned b) {
+    return std::pair(-steps[a], a) < std::pair(-steps[b], b);
+  });
 
   SmallVector<AffineExpr> terms[2], results = {k.resultOffset(variables)};
   for (unsigned term : {0u, 1u})
@@ -120,16 +127,15 @@ bool ContractionSchedule::findSides() {
   });
   SmallVector<AffineExpr> all(terms[0]);
   all.append(terms[1]);
-  llvm::SmallBitVector pinned(nest.parallel.size()), pinnedReduction(nest.reduction.size());
-  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
-    pinned[dim] = k.body.needsScalarAlong(variables[dim], variables, reductionVariables);
-  for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
-    pinnedReduction[dim] = k.body.needsScalarAlong(reductionVariables[dim], variables, reductionVariables);
-  depth.groups = mergeDims(k.math, depth.order, reductionVariables, nest.reduction, all, pinnedReduction,
-                           reductionRoles(nest.reduction.size()));
+  llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, reductionVariables);
+  llvm::SmallBitVector pinnedReduction =
+      k.pinnedDims(reductionVariables, variables, reductionVariables);
+  depth.groups = mergeDims(k.math, depth.order, reductionVariables, nest.reduction, all,
+                           pinnedReduction, reductionRoles(nest.reduction.size()));
   all.append(results);
   for (Side *side : {&m, &n, &batch})
-    side->groups = mergeDims(k.math, side->order, variables, nest.parallel, all, pinned, resultRoles(nest.parallel.size()));
+    side->groups = mergeDims(k.math, side->order, variables, nest.parallel, all, pinned,
+                             resultRoles(nest.parallel.size()));
 
   parallel.resize(nest.parallel.size());
   reduction.resize(nest.reduction.size());
@@ -168,27 +174,30 @@ Value ContractionSchedule::guard(Value position, const Side &side, int64_t width
 }
 
 /// Brings `width` rows (columns) from `first` on and kDepth steps of k into `buffer`[k][row]; what lies beyond is 0.
-void ContractionSchedule::fill(Value buffer, unsigned term, const Side &side, Value first, int64_t width, Value firstK) {
+void ContractionSchedule::fill(Value buffer, unsigned term, const Side &side, Value first,
+                               int64_t width, Value firstK) {
   bool isAlongK = liesAlongReduction(term);
   int64_t fast = isAlongK ? kDepth : width;
-  k.loop("p", k.index(0), k.index(width * kDepth / threads), 1, KernelBuilder::Unroll::full, [&](Value p) {
-    // Neighbouring threads read neighbouring elements.
-    Value element = k.named(k.add(k.mul(p, threads), thread), "e");
-    Value inner = k.mod(element, k.index(fast)), outer = k.div(element, k.index(fast));
-    k.named(inner, isAlongK ? "kk" : "row");
-    k.named(outer, isAlongK ? "row" : "kk");
-    Value row = isAlongK ? outer : inner, step = isAlongK ? inner : outer;
-    Value position = k.named(k.add(first, row), &side == &m ? "m" : "n");
-    Value at = k.named(k.add(firstK, step), "k");
-    k.bindFlat(position, side.groups);
-    k.bindFlat(at, depth.groups);
-    SmallVector<AffineExpr> loops(parallel);
-    loops.append(reduction);
-    Value inside = k.both(guard(position, side, width), guard(at, depth, kDepth));
-    ScalarKind kind = k.body.accumulatorKind(0);
-    Value zero = neutral(k.b, k.loc, Combiner::add, type, kind);
-    k.write(buffer, {step, row}, k.choose(inside, [&] { return k.body.emitTermRead(k.b, term, loops); }, zero));
-  });
+  k.loop("p", k.index(0), k.index(width * kDepth / threads), 1, KernelBuilder::Unroll::full,
+         [&](Value p) {
+           // Neighbouring threads read neighbouring elements.
+           Value element = k.named(k.add(k.mul(p, threads), thread), "e");
+           Value inner = k.mod(element, k.index(fast)), outer = k.div(element, k.index(fast));
+           k.named(inner, isAlongK ? "kk" : "row");
+           k.named(outer, isAlongK ? "row" : "kk");
+           Value row = isAlongK ? outer : inner, step = isAlongK ? inner : outer;
+           Value position = k.named(k.add(first, row), &side == &m ? "m" : "n");
+           Value at = k.named(k.add(firstK, step), "k");
+           k.bindFlat(position, side.groups);
+           k.bindFlat(at, depth.groups);
+           SmallVector<AffineExpr> loops(parallel);
+           loops.append(reduction);
+           Value inside = k.both(guard(position, side, width), guard(at, depth, kDepth));
+           ScalarKind kind = k.body.accumulatorKind(0);
+           Value zero = neutral(k.b, k.loc, Combiner::add, type, kind);
+           k.write(buffer, {step, row},
+                   k.choose(inside, [&] { return k.body.emitTermRead(k.b, term, loops); }, zero));
+         });
 }
 
 void ContractionSchedule::store(Value totals) {
@@ -219,8 +228,9 @@ void ContractionSchedule::tile() {
     k.bindFlat(k.block(gpu::Dimension::z, "batch"), batch.groups);
 
   // Neighbouring threads write neighbouring results.
-  bool storesAlongM = !m.groups.empty() && k.math.strideAlong(k.resultOffset(parallel), m.groups.back().variable) ==
-                                               Stride::unit;
+  bool storesAlongM =
+      !m.groups.empty() &&
+      k.math.strideAlong(k.resultOffset(parallel), m.groups.back().variable) == Stride::unit;
   int64_t fast = (storesAlongM ? rows : columns) / kPerThread;
   Value quick = k.mod(thread, k.index(fast)), slow = k.div(thread, k.index(fast));
   threadM = k.named(storesAlongM ? quick : slow, "thread_m");
@@ -236,29 +246,31 @@ void ContractionSchedule::tile() {
   };
   forEach([&](Value i, Value j) { k.write(totals, {i, j}, zero); });
 
-  k.loop("k0", k.index(0), k.index(depth.extent), kDepth, KernelBuilder::Unroll::never, [&](Value firstK) {
-    fill(tileA, 0, m, firstM, rows, firstK);
-    fill(tileB, 1, n, firstN, columns, firstK);
-    k.barrier();
-    k.loop("kk", k.index(0), k.index(kDepth), 1, full, [&](Value step) {
-      Value a = k.local({kPerThread}, type, "a"), b = k.local({kPerThread}, type, "b");
-      k.loop("i", k.index(0), k.index(kPerThread), 1, full, [&](Value i) {
-        k.write(a, {i}, k.read(tileA, {step, k.add(threadM, k.mul(i, rows / kPerThread))}));
-        k.write(b, {i}, k.read(tileB, {step, k.add(threadN, k.mul(i, columns / kPerThread))}));
+  k.loop(
+      "k0", k.index(0), k.index(depth.extent), kDepth, KernelBuilder::Unroll::never,
+      [&](Value firstK) {
+        fill(tileA, 0, m, firstM, rows, firstK);
+        fill(tileB, 1, n, firstN, columns, firstK);
+        k.barrier();
+        k.loop("kk", k.index(0), k.index(kDepth), 1, full, [&](Value step) {
+          Value a = k.local({kPerThread}, type, "a"), b = k.local({kPerThread}, type, "b");
+          k.loop("i", k.index(0), k.index(kPerThread), 1, full, [&](Value i) {
+            k.write(a, {i}, k.read(tileA, {step, k.add(threadM, k.mul(i, rows / kPerThread))}));
+            k.write(b, {i}, k.read(tileB, {step, k.add(threadN, k.mul(i, columns / kPerThread))}));
+          });
+          forEach([&](Value i, Value j) {
+            Value x = k.read(a, {i}), y = k.read(b, {j}), total = k.read(totals, {i, j});
+            if (isa<FloatType>(type)) {
+              total = math::FmaOp::create(k.b, k.loc, x, y, total);
+            } else {
+              Value product = (Scalar(k.b, k.loc, x, kind) * Scalar(k.b, k.loc, y, kind)).value();
+              total = combine(k.b, k.loc, Combiner::add, kind, total, product);
+            }
+            k.write(totals, {i, j}, total);
+          });
+        });
+        k.barrier();
       });
-      forEach([&](Value i, Value j) {
-        Value x = k.read(a, {i}), y = k.read(b, {j}), total = k.read(totals, {i, j});
-        if (isa<FloatType>(type)) {
-          total = math::FmaOp::create(k.b, k.loc, x, y, total);
-        } else {
-          Value product = (Scalar(k.b, k.loc, x, kind) * Scalar(k.b, k.loc, y, kind)).value();
-          total = combine(k.b, k.loc, Combiner::add, kind, total, product);
-        }
-        k.write(totals, {i, j}, total);
-      });
-    });
-    k.barrier();
-  });
   store(totals);
   k.finish(threads, {k.ceilDiv(m.extent, rows), k.ceilDiv(n.extent, columns), batch.extent});
 }

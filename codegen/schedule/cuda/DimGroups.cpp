@@ -52,18 +52,21 @@ SmallVector<std::string> reductionRoles(unsigned rank) {
   return numbered("r", rank);
 }
 
-SmallVector<DimGroup> mergeDims(const IndexMath &math, ArrayRef<unsigned> order, ArrayRef<AffineExpr> variables,
-                                ArrayRef<AffineExpr> extents, ArrayRef<AffineExpr> addresses,
-                                const llvm::SmallBitVector &pinned, ArrayRef<std::string> roles) {
+SmallVector<DimGroup> mergeDims(const IndexMath &math, ArrayRef<unsigned> order,
+                                ArrayRef<AffineExpr> variables, ArrayRef<AffineExpr> extents,
+                                ArrayRef<AffineExpr> addresses, const llvm::SmallBitVector &pinned,
+                                ArrayRef<std::string> roles) {
   SmallVector<DimGroup> groups; // innermost first while they grow
   for (unsigned dim : llvm::reverse(order)) {
     if (dl::isConstant(extents[dim], 1))
       continue;
     if (!groups.empty() && !pinned.test(dim)) {
       DimGroup &group = groups.back();
-      bool mayJoin = !pinned.test(group.dims.front()) && llvm::all_of(addresses, [&](AffineExpr address) {
-        return isEven(math, address, variables[dim], variables[group.dims.back()], group.extent);
-      });
+      bool mayJoin =
+          !pinned.test(group.dims.front()) && llvm::all_of(addresses, [&](AffineExpr address) {
+            return isEven(math, address, variables[dim], variables[group.dims.back()],
+                          group.extent);
+          });
       if (mayJoin) {
         group.dims.insert(group.dims.begin(), dim);
         group.extent = dl::normalize(extents[dim] * group.extent);

@@ -31,13 +31,14 @@ llvm::SmallVector<std::string> reductionRoles(unsigned rank);
 llvm::SmallVector<DimGroup> mergeDims(const IndexMath &math, llvm::ArrayRef<unsigned> order,
                                       llvm::ArrayRef<mlir::AffineExpr> variables,
                                       llvm::ArrayRef<mlir::AffineExpr> extents,
-                                      llvm::ArrayRef<mlir::AffineExpr> addresses, const llvm::SmallBitVector &pinned,
+                                      llvm::ArrayRef<mlir::AffineExpr> addresses,
+                                      const llvm::SmallBitVector &pinned,
                                       llvm::ArrayRef<std::string> roles);
 
 /// Makes a loop variable of each group and sets `indices` of the grouped dims accordingly; indices of extent-1 dims in
 /// `order` become 0.
-void bindGroups(IndexMath &math, llvm::MutableArrayRef<DimGroup> groups, llvm::ArrayRef<unsigned> order,
-                llvm::MutableArrayRef<mlir::AffineExpr> indices);
+void bindGroups(IndexMath &math, llvm::MutableArrayRef<DimGroup> groups,
+                llvm::ArrayRef<unsigned> order, llvm::MutableArrayRef<mlir::AffineExpr> indices);
 
 /// Product of the groups' extents; 1 for none.
 mlir::AffineExpr totalExtent(const IndexMath &math, llvm::ArrayRef<DimGroup> groups);

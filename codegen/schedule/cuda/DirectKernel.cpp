@@ -25,7 +25,6 @@ void scheduleDirect(KernelBuilder &k) {
   for (AffineExpr extent : nest.reduction)
     reduction.push_back(k.math.addLoop(extent));
 
-  llvm::SmallBitVector pinned(nest.parallel.size());
   SmallVector<AffineExpr> addresses = {k.resultOffset(variables)};
   auto note = [&](unsigned, AffineExpr offset, bool) {
     addresses.push_back(offset);
@@ -33,10 +32,9 @@ void scheduleDirect(KernelBuilder &k) {
   };
   k.body.visitTermReads(variables, reduction, note);
   k.body.visitResultReads(variables, note);
-  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
-    pinned[dim] = k.body.needsScalarAlong(variables[dim], variables, reduction);
-  SmallVector<DimGroup> groups = mergeDims(k.math, order, variables, nest.parallel, addresses, pinned,
-                                           resultRoles(nest.parallel.size()));
+  llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, reduction);
+  SmallVector<DimGroup> groups = mergeDims(k.math, order, variables, nest.parallel, addresses,
+                                           pinned, resultRoles(nest.parallel.size()));
   SmallVector<AffineExpr> indices(nest.parallel.size());
   bindGroups(k.math, groups, order, indices);
 
@@ -50,17 +48,21 @@ void scheduleDirect(KernelBuilder &k) {
     SmallVector<std::string> roles = reductionRoles(nest.reduction.size());
     for (unsigned stage = 0; stage < nest.stages.size(); ++stage) {
       Accumulator accumulator(k, stage);
-      auto nestLoops = [&](auto &self, unsigned depth, Value counted, ValueRange carried) -> SmallVector<Value> {
+      auto nestLoops = [&](auto &self, unsigned depth, Value counted,
+                           ValueRange carried) -> SmallVector<Value> {
         if (depth == nest.reduction.size())
           return accumulator.step(carried, counted, indices, reduction, finished);
         AffineExpr extent = nest.reduction[depth];
         auto size = dl::asConstant(extent);
-        auto unroll = size && *size <= kUnrolled ? KernelBuilder::Unroll::full : KernelBuilder::Unroll::automatic;
+        auto unroll = size && *size <= kUnrolled ? KernelBuilder::Unroll::full
+                                                 : KernelBuilder::Unroll::automatic;
         ValueRange results =
-            k.loop(roles[depth], k.index(0), k.index(extent), 1, carried, accumulator.roles(), unroll,
-                   [&](Value variable, ValueRange inner) {
+            k.loop(roles[depth], k.index(0), k.index(extent), 1, carried, accumulator.roles(),
+                   unroll, [&](Value variable, ValueRange inner) {
                      k.math.bindLoop(reduction[depth], variable);
-                     Value count = accumulator.isArgmax() ? k.add(k.mul(counted, k.index(extent)), variable) : Value();
+                     Value count = accumulator.isArgmax()
+                                       ? k.add(k.mul(counted, k.index(extent)), variable)
+                                       : Value();
                      return self(self, depth + 1, count, inner);
                    });
         return SmallVector<Value>(results);

@@ -16,8 +16,10 @@ namespace dlc::codegen {
 /// Room above the largest offset for the threads and tiles of a launch that lie beyond the end.
 static constexpr int64_t kLaunchSlack = int64_t(1) << 20;
 
-KernelBuilder::KernelBuilder(dlx::KernelOp kernel, gpu::GPUModuleOp module, ArrayRef<dl::Range> symbols)
-    : b(kernel.getContext()), loc(UnknownLoc::get(kernel.getContext())), math(kernel.getContext(), symbols),
+KernelBuilder::KernelBuilder(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                             ArrayRef<dl::Range> symbols)
+    : b(kernel.getContext()), loc(UnknownLoc::get(kernel.getContext())),
+      math(kernel.getContext(), symbols),
       body(kernel, math,
            [this](OpBuilder &builder, Location, unsigned position, AffineExpr offset) -> Value {
              if (customLoad)
@@ -45,7 +47,8 @@ static std::string roleOf(BlockArgument argument) {
       for (const Param &param : info.signatures.front().params) {
         if (param.type == Param::tensors)
           return param.name.str() + std::to_string(position);
-        if (param.type == Param::tensor && position-- == 0 && (param.name != "x" || op->getNumOperands() > 1))
+        if (param.type == Param::tensor && position-- == 0 &&
+            (param.name != "x" || op->getNumOperands() > 1))
           return param.name.str();
       }
     }
@@ -53,7 +56,9 @@ static std::string roleOf(BlockArgument argument) {
       break;
     value = op->getResult(0);
   }
-  return argument.getOwner()->getNumArguments() == 1 ? "x" : "in" + std::to_string(argument.getArgNumber());
+  return argument.getOwner()->getNumArguments() == 1
+             ? "x"
+             : "in" + std::to_string(argument.getArgNumber());
 }
 
 /// The lines of the model that became this kernel, and what it computes.
@@ -75,8 +80,9 @@ static SmallVector<Attribute> headComment(dlx::KernelOp kernel, OpBuilder &build
   std::string operands;
   for (Type type : kernel.getBodyBlock().getArgumentTypes())
     operands += (operands.empty() ? "" : ", ") + dl::text(type);
-  SmallVector<Attribute> comment = {builder.getStringAttr(
-      kernel.getKind() + ": " + ops + " (" + operands + ") -> " + dl::text(kernel.getResultTensors().front().getType()))};
+  SmallVector<Attribute> comment = {
+      builder.getStringAttr(kernel.getKind() + ": " + ops + " (" + operands + ") -> " +
+                            dl::text(kernel.getResultTensors().front().getType()))};
   if (!lines.empty())
     comment.push_back(builder.getStringAttr("from " + llvm::join(lines, ", ")));
   return comment;
@@ -84,7 +90,8 @@ static SmallVector<Attribute> headComment(dlx::KernelOp kernel, OpBuilder &build
 
 gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
   auto buffer = [&](Type tensor) -> Type {
-    return MemRefType::get({ShapedType::kDynamic}, storageType(cast<RankedTensorType>(tensor).getElementType()));
+    return MemRefType::get({ShapedType::kDynamic},
+                           storageType(cast<RankedTensorType>(tensor).getElementType()));
   };
   SmallVector<Type> types;
   for (Type tensor : kernel.getBodyBlock().getArgumentTypes())
@@ -122,7 +129,8 @@ gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
 void KernelBuilder::bindSymbols() {
   unsigned position = kernel.getBodyBlock().getNumArguments() + 1;
   for (unsigned symbol : body.usedSymbols()) {
-    Value value = arith::IndexCastOp::create(b, loc, b.getIndexType(), function.getArgument(position++));
+    Value value =
+        arith::IndexCastOp::create(b, loc, b.getIndexType(), function.getArgument(position++));
     math.bindSymbol(symbol, named(value, "s" + std::to_string(symbol)));
   }
 }
@@ -154,7 +162,8 @@ void KernelBuilder::finish(int64_t threads, ArrayRef<AffineExpr> grid) {
   SmallVector<AffineExpr> dims;
   for (unsigned symbol : body.usedSymbols())
     dims.push_back(getAffineSymbolExpr(symbol, kernel.getContext()));
-  function->setAttr("known_block_size", b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  function->setAttr("known_block_size",
+                    b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   function->setAttr("dlc.index_bits", b.getI32IntegerAttr(indexBits()));
   kernel.setEntry(function.getName());
   kernel.setDimsAttr(AffineMapAttr::get(dl::dimsMap(dims, kernel.getContext())));
@@ -166,10 +175,18 @@ void KernelBuilder::finish(int64_t threads, ArrayRef<AffineExpr> grid) {
 //===- Values -------------------------------------------------------------------------------------===//
 
 Value KernelBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
-Value KernelBuilder::add(Value lhs, Value rhs) { return b.createOrFold<arith::AddIOp>(loc, lhs, rhs); }
-Value KernelBuilder::mul(Value lhs, Value rhs) { return b.createOrFold<arith::MulIOp>(loc, lhs, rhs); }
-Value KernelBuilder::div(Value lhs, Value rhs) { return b.createOrFold<arith::DivUIOp>(loc, lhs, rhs); }
-Value KernelBuilder::mod(Value lhs, Value rhs) { return b.createOrFold<arith::RemUIOp>(loc, lhs, rhs); }
+Value KernelBuilder::add(Value lhs, Value rhs) {
+  return b.createOrFold<arith::AddIOp>(loc, lhs, rhs);
+}
+Value KernelBuilder::mul(Value lhs, Value rhs) {
+  return b.createOrFold<arith::MulIOp>(loc, lhs, rhs);
+}
+Value KernelBuilder::div(Value lhs, Value rhs) {
+  return b.createOrFold<arith::DivUIOp>(loc, lhs, rhs);
+}
+Value KernelBuilder::mod(Value lhs, Value rhs) {
+  return b.createOrFold<arith::RemUIOp>(loc, lhs, rhs);
+}
 Value KernelBuilder::less(Value lhs, Value rhs) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, lhs, rhs);
 }
@@ -184,6 +201,23 @@ Value KernelBuilder::named(Value value, StringRef role) {
   if (op && !op->hasAttr("dlc.role") && !isa<arith::ConstantOp>(op))
     op->setAttr("dlc.role", b.getStringAttr(role));
   return value;
+}
+
+llvm::SmallBitVector KernelBuilder::pinnedDims(ArrayRef<AffineExpr> variables,
+                                               ArrayRef<AffineExpr> parallel,
+                                               ArrayRef<AffineExpr> reduction) {
+  llvm::SmallBitVector pinned(variables.size());
+  auto isChecked = [](const Access &access) { return access.checked; };
+  for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>()) {
+    LoopNest nest = op.getLoopNest();
+    if (llvm::any_of(nest.terms, isChecked) || llvm::any_of(nest.results, isChecked)) {
+      pinned.set();
+      return pinned;
+    }
+  }
+  for (unsigned dim = 0; dim < variables.size(); ++dim)
+    pinned[dim] = body.needsScalarAlong(variables[dim], parallel, reduction);
+  return pinned;
 }
 
 void KernelBuilder::bindFlat(Value flat, ArrayRef<DimGroup> groups) {
@@ -260,7 +294,8 @@ void KernelBuilder::loop(StringRef role, Value from, Value to, int64_t step, Unr
   });
 }
 
-void KernelBuilder::when(Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
+void KernelBuilder::when(Value condition, llvm::function_ref<void()> then,
+                         llvm::function_ref<void()> otherwise) {
   if (!condition)
     return then();
   auto op = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/bool(otherwise));
@@ -276,7 +311,8 @@ void KernelBuilder::when(Value condition, llvm::function_ref<void()> then, llvm:
 Value KernelBuilder::choose(Value condition, llvm::function_ref<Value()> value, Value fallback) {
   if (!condition)
     return value();
-  auto op = scf::IfOp::create(b, loc, fallback.getType(), condition, /*addThenBlock=*/true, /*addElseBlock=*/true);
+  auto op = scf::IfOp::create(b, loc, fallback.getType(), condition, /*addThenBlock=*/true,
+                              /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(op.thenBlock());
   scf::YieldOp::create(b, loc, value());
@@ -291,7 +327,8 @@ Value KernelBuilder::shared(ArrayRef<int64_t> shape, Type element, StringRef rol
   auto space = gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
   auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface{}, space);
   BlockArgument value = function.addWorkgroupAttribution(type, loc);
-  function.setWorkgroupAttributionAttr(function.getNumWorkgroupAttributions() - 1, "dlc.role", b.getStringAttr(role));
+  function.setWorkgroupAttributionAttr(function.getNumWorkgroupAttributions() - 1, "dlc.role",
+                                       b.getStringAttr(role));
   return value;
 }
 
@@ -301,7 +338,9 @@ Value KernelBuilder::local(ArrayRef<int64_t> shape, Type element, StringRef role
   return named(memref::AllocaOp::create(b, loc, type), role);
 }
 
-Value KernelBuilder::read(Value memref, ArrayRef<Value> at) { return memref::LoadOp::create(b, loc, memref, at); }
+Value KernelBuilder::read(Value memref, ArrayRef<Value> at) {
+  return memref::LoadOp::create(b, loc, memref, at);
+}
 void KernelBuilder::write(Value memref, ArrayRef<Value> at, Value value) {
   memref::StoreOp::create(b, loc, value, memref, at);
 }

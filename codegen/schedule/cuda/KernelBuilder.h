@@ -20,7 +20,8 @@ class KernelBuilder {
 public:
   /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and of the result, then the
   /// symbols that the kernel uses, as i64.
-  KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module, llvm::ArrayRef<dl::Range> symbols);
+  KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module,
+                llvm::ArrayRef<dl::Range> symbols);
 
   mlir::OpBuilder b;
   mlir::Location loc;
@@ -38,9 +39,16 @@ public:
   mlir::Value mod(mlir::Value lhs, mlir::Value rhs);
   mlir::Value less(mlir::Value lhs, mlir::Value rhs);
   mlir::Value both(mlir::Value lhs, mlir::Value rhs); // either may be null: no condition
+  /// The dims, of those with `variables`, that no merging may touch: all of them where some access is checked against
+  /// bounds (an index past its own dim would fail the test), else those whose index a body reads.
+  llvm::SmallBitVector pinnedDims(llvm::ArrayRef<mlir::AffineExpr> variables,
+                                  llvm::ArrayRef<mlir::AffineExpr> parallel,
+                                  llvm::ArrayRef<mlir::AffineExpr> reduction);
   /// Gives `value` an identifier in the text.
   mlir::Value named(mlir::Value value, llvm::StringRef role);
-  mlir::Value thread() { return named(mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x), "thread"); }
+  mlir::Value thread() {
+    return named(mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x), "thread");
+  }
   mlir::Value block(mlir::gpu::Dimension dimension, llvm::StringRef role) {
     return named(mlir::gpu::BlockIdOp::create(b, loc, dimension), role);
   }
@@ -53,19 +61,23 @@ public:
   mlir::Value address(mlir::OpBuilder &builder, mlir::AffineExpr offset);
 
   //===- Control ----------------------------------------------------------------------------------===//
-  using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value variable, mlir::ValueRange carried)>;
+  using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value variable,
+                                                                 mlir::ValueRange carried)>;
   /// How often a loop is unrolled in the text: as the compiler likes, never, or fully.
   enum class Unroll { automatic, never, full };
   /// for (role = from; role < to; role += step); `names` are of the carried values.
-  mlir::ValueRange loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange inits,
-                        llvm::ArrayRef<llvm::StringRef> names, Unroll unroll, Body body);
+  mlir::ValueRange loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step,
+                        mlir::ValueRange inits, llvm::ArrayRef<llvm::StringRef> names,
+                        Unroll unroll, Body body);
   /// The same without carried values.
   void loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step, Unroll unroll,
             llvm::function_ref<void(mlir::Value)> body);
   /// Runs `then` under `condition`, or always where it is null.
-  void when(mlir::Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise = {});
+  void when(mlir::Value condition, llvm::function_ref<void()> then,
+            llvm::function_ref<void()> otherwise = {});
   /// condition ? value() : fallback; value() alone where the condition is null.
-  mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> value, mlir::Value fallback);
+  mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> value,
+                     mlir::Value fallback);
   void barrier() { mlir::gpu::BarrierOp::create(b, loc); }
 
   //===- Memory -----------------------------------------------------------------------------------===//
@@ -89,7 +101,9 @@ public:
   mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const {
     return body.offset(body.getResultType(), indices);
   }
-  mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const { return dl::normalize(extent.ceilDiv(by)); }
+  mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const {
+    return dl::normalize(extent.ceilDiv(by));
+  }
   /// Largest value of `expr` over the symbols' ranges; nullopt where unbounded.
   std::optional<int64_t> largest(mlir::AffineExpr expr) const;
   /// Ends the function and records how it is launched.
@@ -103,7 +117,8 @@ private:
 
   dlx::KernelOp kernel;
   llvm::SmallVector<dl::Range> symbols;
-  llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr> cut; // group variables as quotients and remainders of flat indices
+  llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr>
+      cut; // group variables as quotients and remainders of flat indices
   mlir::gpu::GPUFuncOp function;
 };
 

@@ -33,8 +33,8 @@ private:
 
   // While a vector is computed lane by lane:
   int64_t width = 1;
-  AffineExpr start;         // bound to the first lane's position in the last group
-  Value lane;               // number of the lane
+  AffineExpr start; // bound to the first lane's position in the last group
+  Value lane;       // number of the lane
   Block *laneBlock = nullptr;
   Operation *laneLoop = nullptr;
   llvm::DenseMap<std::pair<unsigned, AffineExpr>, Value> wide; // loads of all lanes at once
@@ -50,15 +50,14 @@ void MapSchedule::findGroups() {
     order.push_back(layout.order.empty() ? dim : layout.order[dim]);
     variables.push_back(k.math.addLoop(extents[dim]));
   }
-  llvm::SmallBitVector pinned(extents.size());
-  for (unsigned dim = 0; dim < extents.size(); ++dim)
-    pinned[dim] = k.body.needsScalarAlong(variables[dim], variables, {});
+  llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, {});
   SmallVector<AffineExpr> addresses = {k.resultOffset(variables)};
   k.body.visitReads(k.body.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
     addresses.push_back(offset);
     return true;
   });
-  groups = mergeDims(k.math, order, variables, extents, addresses, pinned, resultRoles(extents.size()));
+  groups =
+      mergeDims(k.math, order, variables, extents, addresses, pinned, resultRoles(extents.size()));
   indices.resize(extents.size());
   bindGroups(k.math, groups, order, indices);
 }
@@ -88,7 +87,8 @@ Value MapSchedule::loadLane(OpBuilder &builder, unsigned input, AffineExpr offse
   llvm::DenseMap<AffineExpr, AffineExpr> toVector = {{variable, start * width}};
   bool isAligned = k.math.simplify(offset.replace(toVector)).isMultipleOf(width);
   // Behind a bounds check nothing may be read ahead of it.
-  if (builder.getInsertionBlock() != laneBlock || stride == Stride::other || (stride == Stride::unit && !isAligned))
+  if (builder.getInsertionBlock() != laneBlock || stride == Stride::other ||
+      (stride == Stride::unit && !isAligned))
     return plain(builder);
   OpBuilder before(laneLoop);
   Value &loaded = wide[{input, first}];
@@ -115,20 +115,21 @@ void MapSchedule::vectorOf(int64_t count, Value first) {
   auto vectorType = VectorType::get({width}, storageType(type.getElementType()));
   Value none = ub::PoisonOp::create(k.b, k.loc, vectorType);
   std::string role = "y" + std::to_string(width);
-  ValueRange result = k.loop("e", k.index(0), k.index(width), 1, none, {role}, KernelBuilder::Unroll::full,
-                             [&](Value e, ValueRange carried) -> SmallVector<Value> {
-                               lane = e;
-                               laneBlock = k.b.getInsertionBlock();
-                               laneLoop = laneBlock->getParentOp();
-                               k.math.bindLoop(groups.back().variable, k.add(first, e));
-                               k.customLoad = [&](OpBuilder &builder, Location, unsigned input, AffineExpr offset) {
-                                 return loadLane(builder, input, offset);
-                               };
-                               Value value = k.body.emitMap(k.b, indices);
-                               k.customLoad = {};
-                               Value stored = toStorage(k.b, k.loc, value, type.getElementType());
-                               return {vector::InsertOp::create(k.b, k.loc, stored, carried.front(), OpFoldResult(e))};
-                             });
+  ValueRange result = k.loop(
+      "e", k.index(0), k.index(width), 1, none, {role}, KernelBuilder::Unroll::full,
+      [&](Value e, ValueRange carried) -> SmallVector<Value> {
+        lane = e;
+        laneBlock = k.b.getInsertionBlock();
+        laneLoop = laneBlock->getParentOp();
+        k.math.bindLoop(groups.back().variable, k.add(first, e));
+        k.customLoad = [&](OpBuilder &builder, Location, unsigned input, AffineExpr offset) {
+          return loadLane(builder, input, offset);
+        };
+        Value value = k.body.emitMap(k.b, indices);
+        k.customLoad = {};
+        Value stored = toStorage(k.b, k.loc, value, type.getElementType());
+        return {vector::InsertOp::create(k.b, k.loc, stored, carried.front(), OpFoldResult(e))};
+      });
   llvm::DenseMap<AffineExpr, AffineExpr> toStart = {{groups.back().variable, start}};
   AffineExpr offset = k.math.simplify(k.resultOffset(indices).replace(toStart));
   vector::StoreOp::create(k.b, k.loc, result.front(), k.output(), k.address(k.b, offset));

@@ -21,7 +21,8 @@ static constexpr int64_t kWarpsPerBlock = 4; // where each has a row of its own
 namespace {
 class ReduceSchedule {
 public:
-  explicit ReduceSchedule(KernelBuilder &k) : k(k), nest(k.body.getNest()), inner(nest.innerDims()) {}
+  explicit ReduceSchedule(KernelBuilder &k)
+      : k(k), nest(k.body.getNest()), inner(nest.innerDims()) {}
   void run();
 
 private:
@@ -62,14 +63,12 @@ void ReduceSchedule::findGroups() {
     results.push_back(offset);
     return true;
   });
-  llvm::SmallBitVector pinned(nest.parallel.size()), pinnedReduction(nest.reduction.size());
-  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
-    pinned[dim] = k.body.needsScalarAlong(variables[dim], variables, reductionVariables);
-  for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
-    pinnedReduction[dim] = k.body.needsScalarAlong(reductionVariables[dim], variables, reductionVariables);
+  llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, reductionVariables);
+  llvm::SmallBitVector pinnedReduction =
+      k.pinnedDims(reductionVariables, variables, reductionVariables);
   SmallVector<std::string> roles = resultRoles(nest.parallel.size());
-  reductions = mergeDims(k.math, reductionOrder, reductionVariables, nest.reduction, terms, pinnedReduction,
-                         reductionRoles(nest.reduction.size()));
+  reductions = mergeDims(k.math, reductionOrder, reductionVariables, nest.reduction, terms,
+                         pinnedReduction, reductionRoles(nest.reduction.size()));
   inners = mergeDims(k.math, innerOrder, variables, nest.parallel, results, pinned, roles);
   SmallVector<AffineExpr> all(terms);
   all.append(results);
@@ -97,13 +96,15 @@ void ReduceSchedule::row() {
                                        : accumulator.acrossLanes(partial, threadsPerRow);
     finished.push_back(accumulator.finish(total));
   }
-  auto result = [&] { k.store(k.resultOffset(parallel), k.body.emitResult(k.b, parallel, finished)); };
+  auto result = [&] {
+    k.store(k.resultOffset(parallel), k.body.emitResult(k.b, parallel, finished));
+  };
   if (inner.none()) {
     Value isFirst = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::eq, thread, k.index(0));
     return k.when(isFirst, result);
   }
-  k.loop("c", thread, k.index(totalExtent(k.math, inners)), threadsPerRow, KernelBuilder::Unroll::automatic,
-         [&](Value position) {
+  k.loop("c", thread, k.index(totalExtent(k.math, inners)), threadsPerRow,
+         KernelBuilder::Unroll::automatic, [&](Value position) {
            k.bindFlat(position, inners);
            result();
          });
@@ -147,9 +148,11 @@ static bool favoursThreads(KernelBuilder &k) {
   bool isUnitInRow = false, isUnitAcross = false;
   k.body.visitTermReads(parallel, reduction, [&](unsigned, AffineExpr offset, bool) {
     for (auto [variable, extent] : llvm::zip(reduction, nest.reduction))
-      isUnitInRow |= !dl::isConstant(extent, 1) && k.math.strideAlong(offset, variable) == Stride::unit;
+      isUnitInRow |=
+          !dl::isConstant(extent, 1) && k.math.strideAlong(offset, variable) == Stride::unit;
     for (auto [variable, extent] : llvm::zip(parallel, nest.parallel))
-      isUnitAcross |= !dl::isConstant(extent, 1) && k.math.strideAlong(offset, variable) == Stride::unit;
+      isUnitAcross |=
+          !dl::isConstant(extent, 1) && k.math.strideAlong(offset, variable) == Stride::unit;
     return true;
   });
   return isUnitAcross && !isUnitInRow;

@@ -52,15 +52,18 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     // The same address is asked for many times over.
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance;
-    module.walk([&](gpu::GPUFuncOp function) { eliminateCommonSubExpressions(rewriter, dominance, function); });
+    module.walk([&](gpu::GPUFuncOp function) {
+      eliminateCommonSubExpressions(rewriter, dominance, function);
+    });
     return success();
   }
 
-  LogicalResult schedule(dlx::KernelOp kernel, gpu::GPUModuleOp module, ArrayRef<dl::Range> symbols) {
+  LogicalResult schedule(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                         ArrayRef<dl::Range> symbols) {
     auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
     if (dl::getLayout(result).isTiled())
-      return kernel.emitOpError("writes ") << dl::text(result)
-                                           << " in tiles; cuda kernels write plain layouts and read any";
+      return kernel.emitOpError("writes ")
+             << dl::text(result) << " in tiles; cuda kernels write plain layouts and read any";
     KernelBuilder k(kernel, module, symbols);
     llvm::StringRef kind = kernel.getKind();
     if (kind == "map")

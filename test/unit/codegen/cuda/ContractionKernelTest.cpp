@@ -10,7 +10,8 @@ constexpr Tolerance kProducts{16.0, 4e-6};
 constexpr Tolerance kExact{};
 
 TEST_P(ContractionKernelTest, LinearRows) {
-  load("contraction", R"(^bb0(%x: tensor<?x37xf32, #dl.t<[s0, 37]>>, %w: tensor<70x37xf32>, %b: tensor<70xf32>):
+  load("contraction",
+       R"(^bb0(%x: tensor<?x37xf32, #dl.t<[s0, 37]>>, %w: tensor<70x37xf32>, %b: tensor<70xf32>):
     %0 = dl.linear %x, %w, %b : (tensor<?x37xf32, #dl.t<[s0, 37]>>, tensor<70x37xf32>, tensor<70xf32>) -> tensor<?x70xf32, #dl.t<[s0, 70]>>
     %1 = dl.relu %0 : (tensor<?x70xf32, #dl.t<[s0, 70]>>) -> tensor<?x70xf32, #dl.t<[s0, 70]>>
     dl.yield %1 : tensor<?x70xf32, #dl.t<[s0, 70]>>)");
@@ -19,7 +20,8 @@ TEST_P(ContractionKernelTest, LinearRows) {
 }
 
 TEST_P(ContractionKernelTest, MatmulDepth) {
-  load("contraction", R"(^bb0(%a: tensor<33x?xf32, #dl.t<[33, s0]>>, %b: tensor<?x17xf32, #dl.t<[s0, 17]>>):
+  load("contraction",
+       R"(^bb0(%a: tensor<33x?xf32, #dl.t<[33, s0]>>, %b: tensor<?x17xf32, #dl.t<[s0, 17]>>):
     %0 = dl.matmul %a, %b : (tensor<33x?xf32, #dl.t<[33, s0]>>, tensor<?x17xf32, #dl.t<[s0, 17]>>) -> tensor<33x17xf32>
     dl.yield %0 : tensor<33x17xf32>)");
   checkBoundaries(kProducts);
@@ -34,7 +36,9 @@ TEST_P(ContractionKernelTest, MatmulColumns) {
 
 // The batch of one operand is repeated; scaled on the way in, a residual added on the way out.
 TEST_P(ContractionKernelTest, BatchesBetweenMaps) {
-  load("contraction", R"(^bb0(%a: tensor<?x6x?x8xf16, #dl.t<[s1, 6, s0, 8]>>, %b: tensor<6x8x5xf16>, %z: tensor<?x6x?x5xf16, #dl.t<[s1, 6, s0, 5]>>):
+  load(
+      "contraction",
+      R"(^bb0(%a: tensor<?x6x?x8xf16, #dl.t<[s1, 6, s0, 8]>>, %b: tensor<6x8x5xf16>, %z: tensor<?x6x?x5xf16, #dl.t<[s1, 6, s0, 5]>>):
     %0 = dl.neg %a : (tensor<?x6x?x8xf16, #dl.t<[s1, 6, s0, 8]>>) -> tensor<?x6x?x8xf16, #dl.t<[s1, 6, s0, 8]>>
     %1 = dl.matmul %0, %b : (tensor<?x6x?x8xf16, #dl.t<[s1, 6, s0, 8]>>, tensor<6x8x5xf16>) -> tensor<?x6x?x5xf16, #dl.t<[s1, 6, s0, 5]>>
     %2 = dl.add %1, %z : (tensor<?x6x?x5xf16, #dl.t<[s1, 6, s0, 5]>>, tensor<?x6x?x5xf16, #dl.t<[s1, 6, s0, 5]>>) -> tensor<?x6x?x5xf16, #dl.t<[s1, 6, s0, 5]>>
@@ -64,7 +68,9 @@ TEST_P(ContractionKernelTest, Integers) {
 }
 
 TEST_P(ContractionKernelTest, ConvolutionChannelsLast) {
-  load("contraction", R"(^bb0(%x: tensor<?x5x9x8xf32, #dl.t<[s0, 5, 9, 8], order = [0, 2, 3, 1]>>, %w: tensor<12x5x3x3xf32>, %b: tensor<12xf32>):
+  load(
+      "contraction",
+      R"(^bb0(%x: tensor<?x5x9x8xf32, #dl.t<[s0, 5, 9, 8], order = [0, 2, 3, 1]>>, %w: tensor<12x5x3x3xf32>, %b: tensor<12xf32>):
     %0 = dl.conv2d %x, %w, %b {padding = array<i64: 1, 1>, stride = array<i64: 2, 1>} : (tensor<?x5x9x8xf32, #dl.t<[s0, 5, 9, 8], order = [0, 2, 3, 1]>>, tensor<12x5x3x3xf32>, tensor<12xf32>) -> tensor<?x12x5x8xf32, #dl.t<[s0, 12, 5, 8], order = [0, 2, 3, 1]>>
     %1 = dl.relu %0 : (tensor<?x12x5x8xf32, #dl.t<[s0, 12, 5, 8], order = [0, 2, 3, 1]>>) -> tensor<?x12x5x8xf32, #dl.t<[s0, 12, 5, 8], order = [0, 2, 3, 1]>>
     dl.yield %1 : tensor<?x12x5x8xf32, #dl.t<[s0, 12, 5, 8], order = [0, 2, 3, 1]>>)");
@@ -73,7 +79,8 @@ TEST_P(ContractionKernelTest, ConvolutionChannelsLast) {
 }
 
 TEST_P(ContractionKernelTest, ConvolutionChannelsFirst) {
-  load("contraction", R"(^bb0(%x: tensor<?x4x9x8xf32, #dl.t<[s0, 4, 9, 8]>>, %w: tensor<40x4x2x3xf32>):
+  load("contraction",
+       R"(^bb0(%x: tensor<?x4x9x8xf32, #dl.t<[s0, 4, 9, 8]>>, %w: tensor<40x4x2x3xf32>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 0, 1, 1, 0>, dilation = array<i64: 2, 1>} : (tensor<?x4x9x8xf32, #dl.t<[s0, 4, 9, 8]>>, tensor<40x4x2x3xf32>) -> tensor<?x40x8x7xf32, #dl.t<[s0, 40, 8, 7]>>
     dl.yield %0 : tensor<?x40x8x7xf32, #dl.t<[s0, 40, 8, 7]>>)");
   for (int64_t size : {0, 1, 2, 3, 8})
@@ -81,7 +88,8 @@ TEST_P(ContractionKernelTest, ConvolutionChannelsFirst) {
 }
 
 TEST_P(ContractionKernelTest, GroupedConvolution) {
-  load("contraction", R"(^bb0(%x: tensor<?x6x5x5xf32, #dl.t<[s0, 6, 5, 5]>>, %w: tensor<4x3x3x3xf32>):
+  load("contraction",
+       R"(^bb0(%x: tensor<?x6x5x5xf32, #dl.t<[s0, 6, 5, 5]>>, %w: tensor<4x3x3x3xf32>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>, groups = 2 : i64} : (tensor<?x6x5x5xf32, #dl.t<[s0, 6, 5, 5]>>, tensor<4x3x3x3xf32>) -> tensor<?x4x5x5xf32, #dl.t<[s0, 4, 5, 5]>>
     dl.yield %0 : tensor<?x4x5x5xf32, #dl.t<[s0, 4, 5, 5]>>)");
   for (int64_t size : {0, 1, 3, 9})
@@ -90,7 +98,8 @@ TEST_P(ContractionKernelTest, GroupedConvolution) {
 
 // A symbolic image: every bounds check and every division is by a value.
 TEST_P(ContractionKernelTest, SymbolicImage) {
-  load("contraction", R"(^bb0(%x: tensor<?x2x?x6xf32, #dl.t<[s1, 2, s0 + 3, 6]>>, %w: tensor<3x2x3x3xf32>):
+  load("contraction",
+       R"(^bb0(%x: tensor<?x2x?x6xf32, #dl.t<[s1, 2, s0 + 3, 6]>>, %w: tensor<3x2x3x3xf32>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>, stride = array<i64: 2, 2>} : (tensor<?x2x?x6xf32, #dl.t<[s1, 2, s0 + 3, 6]>>, tensor<3x2x3x3xf32>) -> tensor<?x3x?x3xf32, #dl.t<[s1, 3, (s0 + 2) floordiv 2 + 1, 3]>>
     dl.yield %0 : tensor<?x3x?x3xf32, #dl.t<[s1, 3, (s0 + 2) floordiv 2 + 1, 3]>>)");
   for (int64_t size : {0, 1, 2, 7, 16})

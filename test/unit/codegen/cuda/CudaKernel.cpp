@@ -25,7 +25,8 @@ static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims, ArrayRef<int64_
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
     return symbols[symbol.getPosition()];
   auto binary = cast<AffineBinaryOpExpr>(expr);
-  int64_t a = evaluate(binary.getLHS(), dims, symbols), b = evaluate(binary.getRHS(), dims, symbols);
+  int64_t a = evaluate(binary.getLHS(), dims, symbols),
+          b = evaluate(binary.getRHS(), dims, symbols);
   switch (binary.getKind()) {
   case AffineExprKind::Add:
     return a + b;
@@ -71,9 +72,10 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body) {
   registry.insert<dl::DLDialect, dlx::DLXDialect>();
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
-  std::string source = "module attributes {dl.symbols = [#dl.symbol<\"N\", 0, 200>, #dl.symbol<\"B\", 1, 4>]} {\n"
-                       "module @cuda {\ndlx.kernel @k attributes {kind = \"" +
-                       kind + "\"} {\n" + body + "\n}\n}\n}\n";
+  std::string source =
+      "module attributes {dl.symbols = [#dl.symbol<\"N\", 0, 200>, #dl.symbol<\"B\", 1, 4>]} {\n"
+      "module @cuda {\ndlx.kernel @k attributes {kind = \"" +
+      kind + "\"} {\n" + body + "\n}\n}\n}\n";
   module = parseSourceString<ModuleOp>(source, &context);
   ASSERT_TRUE(module) << source;
   PassManager passes(&context);
@@ -92,10 +94,12 @@ Tensor CudaKernelTest::random(RankedTensorType type, ArrayRef<int64_t> symbols, 
   Tensor tensor(type.getElementType(), dimsOf(type, symbols));
   std::uniform_int_distribution<int> whole(-3, 3), one_in(0, 9);
   std::uniform_real_distribution<double> real(-1.0, 1.0);
-  constexpr double kSpecials[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+  constexpr double kSpecials[] = {std::numeric_limits<double>::quiet_NaN(),
+                                  std::numeric_limits<double>::infinity(),
                                   -std::numeric_limits<double>::infinity(), -0.0, 1e-40};
   if (!tensor.isFloat()) {
-    bool isUnsigned = type.getElementType().isUnsignedInteger(), isBool = type.getElementType().isInteger(1);
+    bool isUnsigned = type.getElementType().isUnsignedInteger(),
+         isBool = type.getElementType().isInteger(1);
     for (int64_t &element : tensor.ints())
       element = isBool ? whole(engine) > 0 : isUnsigned ? 128 + whole(engine) * 40 : whole(engine);
     return tensor;
@@ -119,14 +123,15 @@ void CudaKernelTest::check(ArrayRef<int64_t> symbols, Tolerance tolerance, Fill 
     std::vector<char> logical = inputs.back().toBytes();
     int64_t size = elementBytes(type.getElementType());
     // The checker finds what is read beyond the end.
-    std::vector<char> physical(evaluate(dl::storedElements(type), {}, symbols) * size);
+    std::vector<char> physical(
+        std::max<int64_t>(1, evaluate(dl::storedElements(type), {}, symbols) * size));
     for (auto [from, to] : llvm::enumerate(places(type, symbols)))
       std::memcpy(&physical[to * size], &logical[from * size], size);
     buffers.push_back(upload(physical));
   }
   auto type = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
   int64_t size = elementBytes(type.getElementType());
-  size_t bytes = evaluate(dl::storedElements(type), {}, symbols) * size;
+  size_t bytes = std::max<int64_t>(1, evaluate(dl::storedElements(type), {}, symbols) * size);
   std::vector<char> physical(bytes, char(0xa5));
   buffers.push_back(upload(physical));
 
@@ -144,8 +149,8 @@ void CudaKernelTest::check(ArrayRef<int64_t> symbols, Tolerance tolerance, Fill 
   ArrayRef<int64_t> threads = *kernel.getBlock();
   // The runtime launches no empty grid.
   if (grid[0] && grid[1] && grid[2]) {
-    ASSERT_EQ(api.launchKernel(function, grid[0], grid[1], grid[2], threads[0], threads[1], threads[2], 0, nullptr,
-                               parameters.data(), nullptr),
+    ASSERT_EQ(api.launchKernel(function, grid[0], grid[1], grid[2], threads[0], threads[1],
+                               threads[2], 0, nullptr, parameters.data(), nullptr),
               Result::Success)
         << report() << kernelText;
     ASSERT_EQ(api.ctxSynchronize(), Result::Success) << report() << kernelText;
@@ -158,7 +163,8 @@ void CudaKernelTest::check(ArrayRef<int64_t> symbols, Tolerance tolerance, Fill 
   auto expected = interpretBlock(block, inputs, symbols);
   ASSERT_TRUE(succeeded(expected));
   auto difference = compareTensors(actual, expected->front(), tolerance);
-  EXPECT_FALSE(difference) << "s0 = " << symbols[0] << ", s1 = " << symbols[1] << ": " << *difference << "\n"
+  EXPECT_FALSE(difference) << "s0 = " << symbols[0] << ", s1 = " << symbols[1] << ": "
+                           << *difference << "\n"
                            << kernelText;
   for (DevicePtr buffer : buffers)
     api.memFree(buffer);

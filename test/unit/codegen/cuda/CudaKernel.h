@@ -16,7 +16,8 @@
 namespace dlc::test {
 
 /// The extents at which tiles, warps and vectors begin and end.
-inline constexpr int64_t kBoundaries[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
+inline constexpr int64_t kBoundaries[] = {0,  1,  2,  3,  7,  8,  9,   15,  16, 17,
+                                          31, 32, 33, 63, 64, 65, 127, 128, 129};
 
 /// How the inputs are filled: floats in [-1, 1), whole numbers in [-3, 3], or floats with NaN, infinities and -0.
 enum class Fill { uniform, whole, special };

@@ -75,7 +75,9 @@ TEST_P(MapKernelTest, Layouts) {
     %0 = dl.convert_layout %x : (tensor<?x8x5x5xf32, #dl.t<[s0, 8, 5, 5]>>) -> tensor<?x8x5x5xf32, #dl.t<[s0, 8, 5, 5], order = [0, 2, 3, 1]>>
     dl.yield %0 : tensor<?x8x5x5xf32, #dl.t<[s0, 8, 5, 5], order = [0, 2, 3, 1]>>)");
   checkBoundaries(kExact);
-  load("map", R"(^bb0(%x: tensor<?x3x4x6xf32, #dl.t<[s0, 3, 4, 6], order = [0, 2, 3, 1]>>, %b: tensor<3x1x1xf32>):
+  load(
+      "map",
+      R"(^bb0(%x: tensor<?x3x4x6xf32, #dl.t<[s0, 3, 4, 6], order = [0, 2, 3, 1]>>, %b: tensor<3x1x1xf32>):
     %0 = dl.broadcast %b : (tensor<3x1x1xf32>) -> tensor<?x3x4x6xf32, #dl.t<[s0, 3, 4, 6]>>
     %1 = dl.add %x, %0 : (tensor<?x3x4x6xf32, #dl.t<[s0, 3, 4, 6], order = [0, 2, 3, 1]>>, tensor<?x3x4x6xf32, #dl.t<[s0, 3, 4, 6]>>) -> tensor<?x3x4x6xf32, #dl.t<[s0, 3, 4, 6]>>
     dl.yield %1 : tensor<?x3x4x6xf32, #dl.t<[s0, 3, 4, 6]>>)");
@@ -103,7 +105,8 @@ TEST_P(MapKernelTest, MovesElements) {
 
 // Neither merged nor cut at constants: the inner extent is a symbol.
 TEST_P(MapKernelTest, SymbolicInside) {
-  load("map", R"(^bb0(%x: tensor<3x?x5xf32, #dl.t<[3, s0, 5]>>, %b: tensor<?x5xf32, #dl.t<[s0, 5]>>):
+  load("map",
+       R"(^bb0(%x: tensor<3x?x5xf32, #dl.t<[3, s0, 5]>>, %b: tensor<?x5xf32, #dl.t<[s0, 5]>>):
     %0 = dl.broadcast %b : (tensor<?x5xf32, #dl.t<[s0, 5]>>) -> tensor<3x?x5xf32, #dl.t<[3, s0, 5]>>
     %1 = dl.minimum %x, %0 : (tensor<3x?x5xf32, #dl.t<[3, s0, 5]>>, tensor<3x?x5xf32, #dl.t<[3, s0, 5]>>) -> tensor<3x?x5xf32, #dl.t<[3, s0, 5]>>
     dl.yield %1 : tensor<3x?x5xf32, #dl.t<[3, s0, 5]>>)");
