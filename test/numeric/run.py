@@ -70,18 +70,18 @@ def main():
         return 0
     groups = collections.defaultdict(list)
     for row in rows:
-        groups[tuple(row.sizes)] += [Case(row, dtype) for dtype in row.dtypes]
+        groups[row.phase, tuple(row.sizes)] += [Case(row, dtype) for dtype in row.dtypes]
     passed = failed = shown = 0
     left_out = []
     for name in options.voice or VOICES:
-        total = sum(len(cases) * len(sizes) for sizes, cases in groups.items())
+        total = sum(len(cases) * len(sizes) for (_, sizes), cases in groups.items())
         start, wrong = time.time(), 0
         try:
             voice = VOICES[name]()
         except Missing as reason:
             left_out.append(f"{total} left out ({name}: {reason})")
             continue
-        chunks = [(sizes, cases[i:i + CHUNK]) for sizes, cases in groups.items() for i in range(0, len(cases), CHUNK)]
+        chunks = [(sizes, cases[i:i + CHUNK]) for (_, sizes), cases in groups.items() for i in range(0, len(cases), CHUNK)]
         with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("DLC_JOBS", os.cpu_count()))) as pool:
             answers = pool.map(lambda chunk: results_of(voice, chunk[1], chunk[0]), chunks)
             for (sizes, cases), answer in zip(chunks, answers):

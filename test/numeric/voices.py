@@ -89,26 +89,26 @@ def write_inputs(path, cases, sizes):
 
 class Compiled:
     """`dlc compile`, then the runtime library. Voices share what they compile."""
-    device, environment = "cpu", {}
+    device, target, environment = "cpu", "cpu", {}
     packages = {}
     folder = None
 
     def __init__(self):
-        self.dlc = built("bin", "dlc")
+        self.dlc = os.environ.get("DLC_TOOL") or built("bin", "dlc")
         self.library = built("lib", "libdlc_runtime.so")
         if not Compiled.folder:
             Compiled.folder = tempfile.mkdtemp()
             atexit.register(shutil.rmtree, Compiled.folder, ignore_errors=True)
 
-    def package(self, module):
-        key = hashlib.sha256(module.encode()).hexdigest()
+    def package(self, module, phase):
+        key = self.target + phase + hashlib.sha256(module.encode()).hexdigest()
         path = os.path.join(Compiled.folder, key + ".bin")
         if key not in Compiled.packages:
             source = path.replace(".bin", ".mlir")
             with open(source, "w") as file:
                 file.write(module)
             try:
-                execute([self.dlc, "compile", source, "--compile-from=import", "-q", "-o", path])
+                execute([self.dlc, "compile", source, "--compile-from=" + phase, "--target", self.target, "-q", "-o", path])
                 Compiled.packages[key] = None
             except Failure as failure:
                 Compiled.packages[key] = failure
@@ -117,7 +117,7 @@ class Compiled:
         return path
 
     def run(self, module, cases, sizes):
-        package = self.package(module)
+        package = self.package(module, cases[0].row.phase)
         with tempfile.TemporaryDirectory() as folder:
             plan, inputs, outputs = (os.path.join(folder, name) for name in ("plan", "inputs", "outputs"))
             with open(plan, "w") as file:
@@ -144,7 +144,7 @@ class CpuAvx2(Compiled):
 
 class Cuda(Compiled):
     """CUDA kernels on the emulator."""
-    device = "cuda"
+    device = target = "cuda"
 
     def __init__(self):
         super().__init__()
