@@ -4,6 +4,7 @@
 #include "ir/dl/DLTypes.h"
 
 #include "ir/dl/DLDialect.h"
+#include "ir/dl/Polynomial.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -96,7 +97,13 @@ bool sameShapeAndElement(Type lhs, Type rhs) {
 
 //===- Dims ---------------------------------------------------------------------------------------===//
 
-Dim normalize(AffineExpr dim) { return simplifyAffineExpr(dim, 0, kMaxSymbols); }
+Dim normalize(AffineExpr dim) {
+  AffineExpr simple = isNonlinear(dim) ? dim : simplifyAffineExpr(dim, 0, kMaxSymbols);
+  if (!isNonlinear(simple))
+    return simple;
+  auto polynomial = Polynomial::of(simple);
+  return polynomial ? polynomial->toExpr(dim.getContext()) : simple;
+}
 
 Dim constantDim(int64_t value, MLIRContext *context) {
   return getAffineConstantExpr(value, context);

@@ -57,6 +57,21 @@ TEST_F(DLTypes, EqualDimsAreOneExpression) {
   EXPECT_NE(dl::normalize((n + 1).floorDiv(2)), dl::normalize(n.floorDiv(2) + 1));
 }
 
+TEST_F(DLTypes, ProductsOfSymbolsAreOneExpression) {
+  AffineExpr n = symbol(0), t = symbol(1), h = symbol(2);
+  EXPECT_EQ(dl::normalize(n * t * 8), dl::normalize(number(8) * t * n));
+  EXPECT_EQ(dl::normalize(n * (t + h)), dl::normalize(h * n + n * t));
+  EXPECT_EQ(dl::normalize((n + t) * (n - t)), dl::normalize(n * n - t * t));
+  EXPECT_EQ(dl::normalize((n * t * 8).floorDiv(n)), dl::normalize(t * 8));
+  EXPECT_EQ(dl::normalize((n * 16).floorDiv(n * 2)), number(8));
+  EXPECT_EQ(dl::normalize((n * t).ceilDiv(t)), n);
+  EXPECT_NE(dl::normalize((n * t + 1).floorDiv(t)), n);
+  EXPECT_EQ(dl::normalize(n * t - t * n), number(0));
+  // Normal forms stay what they are.
+  for (AffineExpr expr : {n * t * 8 + t, (n * t + 1).floorDiv(t) * 2 + n, n * (t % h), (n + t) * h})
+    EXPECT_EQ(dl::normalize(dl::normalize(expr)), dl::normalize(expr));
+}
+
 TEST_F(DLTypes, RowMajorOffsetsCountUp) {
   auto offsets = this->offsets(dl::makeTensor({number(2), number(3), number(4)}, f32()));
   for (int64_t i = 0; i < 24; ++i)
