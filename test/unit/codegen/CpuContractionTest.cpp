@@ -169,6 +169,52 @@ TEST(CpuContraction, GroupedAndDepthwiseConvolution) {
   }
 }
 
+/// One kernel over the whole range of a symbolic height and width.
+TEST(CpuContraction, ConvolutionOfSymbolicSize) {
+  std::string x = "tensor<2x3x?x?xf32, #dl.t<[2, 3, s0, s0], order = [0, 2, 3, 1]>>";
+  std::string y = "tensor<2x20x?x?xf32, #dl.t<[2, 20, s0, s0], order = [0, 2, 3, 1]>>",
+              w = tensor({20, 3, 3, 3});
+  CpuRunner runner(program("contraction", {{"x", x, false}, {"w", w, true}}, y,
+                           "%0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (" + x + ", " + w +
+                               ") -> " + y + "\ndl.yield %0 : " + y));
+  ASSERT_TRUE(runner.isValid());
+  auto weight = numbers(20 * 27, 2);
+  for (int64_t h : {0, 1, 2, 3, 7, 9, 17}) {
+    auto input = numbers(2 * 3 * h * h, 1);
+    std::vector<double> expected(2 * 20 * h * h);
+    for (int64_t n = 0; n < 2; ++n)
+      for (int64_t k = 0; k < 20; ++k)
+        for (int64_t i = 0; i < h; ++i)
+          for (int64_t j = 0; j < h; ++j)
+            for (int64_t tap = 0; tap < 27; ++tap) {
+              int64_t c = tap / 9, row = i + tap / 3 % 3 - 1, col = j + tap % 3 - 1;
+              if (row >= 0 && row < h && col >= 0 && col < h)
+                expected[at(true, n, k, i, j, 20, h, h)] +=
+                    input[at(true, n, c, row, col, 3, h, h)] * weight[k * 27 + tap];
+            }
+    expectOnAll(runner, {toBytes(input)}, {{"w", toBytes(weight)}}, {h}, expected, 0,
+                "h=" + std::to_string(h));
+  }
+}
+
+TEST(CpuContraction, MatmulWithSymbolicColumns) {
+  std::string x = tensor({5, 6}), other = "tensor<6x?xf32, #dl.t<[6, s0]>>",
+              y = "tensor<5x?xf32, #dl.t<[5, s0]>>";
+  CpuRunner runner(program("contraction", {{"x", x, false}, {"w", other, false}}, y,
+                           "%0 = dl.matmul %x, %w : (" + x + ", " + other + ") -> " + y +
+                               "\ndl.yield %0 : " + y));
+  ASSERT_TRUE(runner.isValid());
+  auto a = numbers(30, 1);
+  for (int64_t n : {0, 1, 7, 8, 9, 15, 16, 17, 33, 65}) {
+    auto b = numbers(6 * n, 2);
+    std::vector<double> expected(5 * n);
+    for (int64_t i = 0; i < 5 * n; ++i)
+      for (int64_t p = 0; p < 6; ++p)
+        expected[i] += double(a[i / n * 6 + p]) * b[p * n + i % n];
+    expectOnAll(runner, {toBytes(a), toBytes(b)}, {}, {n}, expected, 0, "n=" + std::to_string(n));
+  }
+}
+
 //===- Other numbers --------------------------------------------------------------------------------===//
 
 TEST(CpuContraction, IntegersWrap) {
@@ -214,6 +260,21 @@ TEST(CpuContraction, HalfPrecisionAccumulatesInSingle) {
   for (codegen::IsaVariant isa : codegen::kIsaVariants)
     if (CpuRunner::canRun(isa))
       EXPECT_EQ(runner.run(isa, {toBytes(a)}, {{"w", toBytes(b)}}).front(), toBytes(expected));
+}
+
+TEST(CpuContraction, DoublesStayDoubles) {
+  int64_t m = 11, k = 13, n = 35;
+  std::string x = tensor({m, k}, "f64"), w = tensor({n, k}, "f64"), y = tensor({m, n}, "f64");
+  CpuRunner runner(
+      program("contraction", {{"x", x, false}, {"w", w, true}}, y,
+              "%0 = dl.linear %x, %w : (" + x + ", " + w + ") -> " + y + "\ndl.yield %0 : " + y));
+  ASSERT_TRUE(runner.isValid());
+  // 2^-40 beside 1 is lost in f32.
+  std::vector<double> a(m * k, 1 + 0x1p-40), b(n * k, 1.0), expected(m * n, k * (1 + 0x1p-40));
+  for (codegen::IsaVariant isa : codegen::kIsaVariants)
+    if (CpuRunner::canRun(isa))
+      EXPECT_EQ(fromBytes<double>(runner.run(isa, {toBytes(a)}, {{"w", toBytes(b)}}).front()),
+                expected);
 }
 
 } // namespace
