@@ -23,16 +23,25 @@ struct PassBound {
 #include "passes/PassBounds.inc"
 } // namespace
 
+static double fractionOf(const PassBound &bound) {
+  double fraction = 0;
+  [[maybe_unused]] bool malformed = StringRef(bound.fraction).getAsDouble(fraction);
+  assert(!malformed && "the fraction of a MovesResults record must be a number");
+  return fraction;
+}
+
 double boundOf(StringRef flag) {
   for (const PassBound &bound : PassBounds)
-    if (flag == bound.flag) {
-      double fraction = 0;
-      bool malformed = StringRef(bound.fraction).getAsDouble(fraction);
-      assert(!malformed && "the fraction of a MovesResults record must be a number");
-      (void)malformed;
-      return fraction;
-    }
+    if (flag == bound.flag)
+      return fractionOf(bound);
   return 0;
+}
+
+double boundOfAll() {
+  double sum = 0;
+  for (const PassBound &bound : PassBounds)
+    sum += fractionOf(bound);
+  return sum;
 }
 
 std::optional<Phase> phaseNamed(StringRef name) {
@@ -83,9 +92,12 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
   case Phase::package:
     break;
   }
-  if (phase == Phase::package)
-    return;
-  manager.addPass(createVerifyPhase({nameOf(phase)}));
+  addPhaseVerifier(manager, phase);
+}
+
+void addPhaseVerifier(OpPassManager &manager, Phase phase) {
+  if (phase != Phase::package)
+    manager.addPass(createVerifyPhase({nameOf(phase)}));
 }
 
 void registerPipelines() {

@@ -40,6 +40,9 @@ struct PipelineOptions {
 /// belongs here (package has none).
 void addPhase(mlir::OpPassManager &manager, Phase phase, const PipelineOptions &options);
 
+/// The verifier that closes `phase`, alone; package has none.
+void addPhaseVerifier(mlir::OpPassManager &manager, Phase phase);
+
 /// Registers each phase as a pipeline `dlc-PHASE`, for dlc-opt.
 void registerPipelines();
 

@@ -1,0 +1,45 @@
+//===- CommandLine.cpp - dlc's subcommands ---------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/CommandLine.h"
+
+#include "runtime/include/dlc/runtime.h"
+#include "tools/driver/ExitCode.h"
+#include "tools/driver/Output.h"
+
+#include <CLI/CLI.hpp>
+
+static constexpr const char *kFooter = R"(Examples:
+  dlc check model.dl                            all errors of a model, without compiling it
+  dlc compile model.dl -o model.bin             one file for the CPU and for any NVIDIA GPU
+  dlc run model.bin --input x=@x.npy --output y=@y.npy
+  dlc bench model.bin                           latency, throughput, time of each kernel
+  dlc inspect model.bin --source conv2d_relu    the CUDA C++ of a kernel
+
+'dlc COMMAND --help' explains each. Exit codes: 0 ok, 1 error in the model, 2 usage, 3 unsupported, 4 accuracy check
+failed, 5 device, runtime or I/O, 6 damaged or incompatible file, 70 internal error.)";
+
+int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
+  CLI::App app("dlc: compiles neural networks to fast code, and runs it", "dlc");
+  app.set_version_flag("--version", std::string("dlc ") + dlc_version());
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  Action action;
+  addCheckCommand(app, action, compiler);
+  addCompileCommand(app, action, compiler, {argv, argv + argc});
+  addRunCommand(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &asked) { // --help, --version
+    std::ostringstream text, none;
+    app.exit(asked, text, none);
+    return finishOutput(text.str());
+  } catch (const CLI::ParseError &error) {
+    std::ostringstream none, text;
+    app.exit(error, none, text);
+    complain(text.str());
+    return kUsage;
+  }
+  return action();
+}

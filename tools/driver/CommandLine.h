@@ -1,0 +1,34 @@
+//===- CommandLine.h - dlc's subcommands -----------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_COMMANDLINE_H
+#define DLC_TOOLS_DRIVER_COMMANDLINE_H
+
+#include "tools/driver/Compiler.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace dlc {
+
+/// Parses the arguments, runs the subcommand that they name and returns what the process exits with.
+int runCommandLine(int argc, char **argv, const Compiler &compiler);
+
+/// What a subcommand has been parsed to: runs it, returns an ExitCode.
+using Action = std::function<int()>;
+
+// Each declares its subcommand on `app`; once that is parsed, `action` runs it.
+void addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler, std::vector<std::string> commandLine);
+void addRunCommand(CLI::App &app, Action &action);
+void addBenchCommand(CLI::App &app, Action &action);
+void addInspectCommand(CLI::App &app, Action &action);
+void addDoctorCommand(CLI::App &app, Action &action);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_COMMANDLINE_H

@@ -1,0 +1,50 @@
+//===- CompileCommand.cpp - dlc compile: a model to model.bin --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/CommandLine.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+/// ORDER PHASE: the names of passes/Pipelines.h, which this file cannot include: it links no MLIR.
+static const std::vector<std::string> kPhases = {"import", "simplify", "compress", "precision", "layout",
+                                                 "fuse",   "outline",  "schedule", "buffers",   "package"};
+
+static constexpr const char *kFooter = R"(Phases: import simplify compress precision layout fuse outline schedule buffers package.
+
+Examples:
+  dlc compile model.dl -o model.bin
+  dlc compile model.dl --weights trained.safetensors --target cpu -o model.bin
+  dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
+  dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
+  dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
+  dlc compile model.dl --validate-passes -o model.bin     run the model before and after each pass)";
+
+void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler,
+                            std::vector<std::string> commandLine) {
+  auto options = std::make_shared<CompileOptions>();
+  options->commandLine = std::move(commandLine);
+  CLI::App *command = app.add_subcommand("compile", "Compile a model to one file, model.bin");
+  command->footer(kFooter);
+  command->add_option("model", options->input, "The model: .dl, or .mlir with --compile-from")->required();
+  command->add_option("-o,--output", options->output,
+                      "File to write; '-' is standard output (default: model.bin, or standard output with --compile-to)");
+  command->add_option("--weights", options->weights, "Safetensors file, instead of the one that the model names");
+  command->add_option("--target", options->targets, "What the file shall run on: cpu, cuda or both")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->default_str("cpu,cuda");
+  command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
+      ->check(CLI::IsMember(kPhases));
+  command->add_option("--compile-from", options->compileFrom, "The input is the IR that this phase left")
+      ->check(CLI::IsMember(kPhases));
+  command->add_option("--dump-dir", options->dumpDir,
+                      "Folder for the IR after each pass, kernel texts, plan.txt, timing.json and repro.sh");
+  command->add_flag("--validate-passes", options->validatePasses,
+                    "Run the model before and after each pass on integers, random and special values; exit 4 names the "
+                    "first pass that changes a result beyond its declared bound");
+  command->add_flag("--locations", options->locations, "Print the model's lines with --compile-to");
+  command->add_flag("-q,--quiet", options->quiet, "Say nothing when all is well");
+  command->callback([&action, options, &compiler] { action = [options, &compiler] { return compiler.compile(*options); }; });
+}

@@ -1,0 +1,47 @@
+//===- Compiler.h - What the command line asks of the compiler -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The seam between `dlc`, which starts in milliseconds because it links no MLIR, and the compiler: `dlc` starts
+// `dlc-compile` beside it, while dlc-compile and dlc-static have the compiler in them.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_TOOLS_DRIVER_COMPILER_H
+#define DLC_TOOLS_DRIVER_COMPILER_H
+
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+struct CompileOptions {
+  std::string input;
+  std::string output;  // empty: model.bin beside nothing, or standard output for --compile-to
+  std::string weights; // empty: the file that the model names
+  std::vector<std::string> targets = {"cpu", "cuda"};
+  std::string compileTo = "package", compileFrom; // names of phases
+  std::string dumpDir;
+  bool validatePasses = false;
+  bool locations = false; // print them with --compile-to
+  bool quiet = false;     // no progress, no closing line
+  std::vector<std::string> commandLine; // for repro.sh
+};
+
+struct CheckOptions {
+  std::string input;
+  std::string weights;
+  bool withoutWeights = false;
+};
+
+/// Both return an ExitCode.
+struct Compiler {
+  int (*compile)(const CompileOptions &);
+  int (*check)(const CheckOptions &);
+};
+
+/// The compiler in this process.
+extern const Compiler kLinkedCompiler;
+/// Replaces this process by `dlc-compile`, found beside its executable, with the same arguments.
+extern const Compiler kSeparateCompiler;
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_COMPILER_H

@@ -1,0 +1,43 @@
+//===- Import.h - A model or IR file in a context of its own ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_IMPORT_H
+#define DLC_TOOLS_DRIVER_IMPORT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <memory>
+#include <string>
+
+namespace mlir {
+class SourceMgrDiagnosticHandler;
+}
+
+namespace dlc {
+
+struct ImportRequest {
+  std::string path;
+  std::string weights;
+  bool withoutWeights;
+  bool isIR; // MLIR text instead of a model
+};
+
+/// A module and all that it needs to live; diagnostics show the line that they are about, with a caret.
+struct ImportedModel {
+  ImportedModel();
+  ~ImportedModel();
+  std::unique_ptr<mlir::MLIRContext> context;
+  llvm::SourceMgr sources;
+  std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+/// Reads the file; an ExitCode, reported unless it is kOk.
+int importModel(const ImportRequest &request, ImportedModel &model);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_IMPORT_H

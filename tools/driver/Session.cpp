@@ -1,0 +1,195 @@
+//===- Session.cpp - A model on a device, with its inputs and outputs ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/Session.h"
+
+#include "tools/driver/Output.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <unistd.h>
+
+namespace dlc {
+
+int failRuntime(dlc_status status) { return fail(static_cast<int>(status), dlc_last_error()); }
+
+void DeviceOptions::declare(CLI::App &command) {
+  command.add_option("--device", device, "auto, cpu, cuda, cuda:1, or cuda-emu (CUDA kernels emulated on the CPU)")
+      ->check([](const std::string &name) {
+        bool isGpu = name.starts_with("cuda:") && name.size() > 5 && name.size() < 9 &&
+                     name.find_first_not_of("0123456789", 5) == std::string::npos;
+        return isGpu || name == "auto" || name == "cpu" || name == "cuda" || name == "cuda-emu"
+                   ? std::string()
+                   : "'" + name + "' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu";
+      })
+      ->capture_default_str();
+  command.add_option("--threads", threads, "CPU threads (default: one for each core that the process may use)")
+      ->check(CLI::Range(0, 4096));
+  command.add_flag("--verify", verifyAll, "Check the hash of every weight, however large");
+}
+
+bool useEmulator(std::string &problem) {
+  std::error_code error;
+  auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib";
+  for (auto [variable, library] :
+       {std::pair("DLC_LIBCUDA", "libdlc_cuda_emu.so"), std::pair("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so")}) {
+    auto path = folder / library;
+    if (!std::filesystem::exists(path, error)) {
+      problem = "device cuda-emu needs " + path.string() + ", which is not built; build the targets of test/emulator";
+      return false;
+    }
+    setenv(variable, path.c_str(), /*overwrite=*/0); // the user may point at others
+  }
+  return true;
+}
+
+std::string describeValue(const dlc_value_info &info) {
+  std::string text = std::string(dlc_dtype_name(info.dtype)) + "[", ranges;
+  std::set<std::string> seen;
+  for (int i = 0; i < info.rank; ++i) {
+    std::string dim = info.dim_names[i] ? info.dim_names[i] : std::to_string(info.dims[i]);
+    text += (i ? "," : "") + dim;
+    if (info.dim_names[i] && seen.insert(dim).second)
+      ranges += (ranges.empty() ? "" : ", ") + dim + " = " + std::to_string(info.min_dims[i]) + ".." +
+                std::to_string(info.max_dims[i]);
+  }
+  return text + "]" + (ranges.empty() ? "" : " (" + ranges + ")");
+}
+
+Session::~Session() {
+  dlc_context_free(context);
+  dlc_module_free(module);
+}
+
+int Session::open(const std::string &path, const DeviceOptions &options, bool profile) {
+  dlc_load_options load = {sizeof(load), options.verifyAll};
+  if (dlc_status status = dlc_module_load(path.c_str(), &load, &module))
+    return failRuntime(status);
+  bool emulated = options.device == "cuda-emu";
+  if (std::string problem; emulated && !useEmulator(problem))
+    return fail(kDevice, problem);
+  dlc_context_options settings = {};
+  settings.struct_size = sizeof(settings);
+  settings.device = emulated ? "cuda" : options.device.c_str();
+  settings.threads = options.threads;
+  settings.checked = options.checked;
+  settings.profile = profile;
+  if (dlc_status status = dlc_context_create(module, &settings, &context)) {
+    // A device that was asked for and cannot be used is a device error, whatever keeps it from working.
+    int code = failRuntime(status);
+    return code == kUnsupported && options.device.starts_with("cuda") ? static_cast<int>(kDevice) : code;
+  }
+  if (options.device == "auto" && !profile && isatty(STDERR_FILENO))
+    complain(std::string("device: ") + dlc_context_device(context));
+
+  auto collect = [&](Values &values, size_t count, auto get) {
+    for (size_t i = 0; i < count; ++i) {
+      dlc_value_info info = {};
+      info.struct_size = sizeof(info);
+      if (get(module, i, &info) != DLC_OK)
+        return false;
+      values.names.push_back(info.name);
+      values.infos.push_back(info);
+    }
+    values.tensors.resize(count);
+    values.views.resize(count);
+    return true;
+  };
+  if (!collect(inputs, dlc_module_num_inputs(module), dlc_module_input) ||
+      !collect(outputs, dlc_module_num_outputs(module), dlc_module_output))
+    return failRuntime(DLC_INTERNAL);
+  return kOk;
+}
+
+int Session::find(const Values &values, const std::string &name, const char *what) {
+  if (name.empty() && values.names.size() == 1)
+    return 0;
+  std::string all;
+  for (size_t i = 0; i < values.names.size(); ++i) {
+    if (values.names[i] == name)
+      return static_cast<int>(i);
+    all += (i ? ", " : "") + values.names[i];
+  }
+  complain(name.empty() ? std::string("error: the model has several ") + what + "s; name the one that is meant: " + all
+                        : std::string("error: the model has no ") + what + " '" + name + "'; it has: " + all);
+  return -1;
+}
+
+int Session::findOutput(const std::string &name) const { return find(outputs, name, "output"); }
+
+int Session::setInput(const std::string &text, std::vector<bool> &given) {
+  std::string problem;
+  auto spec = TensorSpec::parse(text, problem);
+  if (!spec)
+    return fail(kUsage, "--input " + problem);
+  int index = find(inputs, spec->name, "input");
+  if (index < 0)
+    return kUsage;
+  const dlc_value_info &info = inputs.infos[index];
+  if (given[index])
+    return fail(kUsage, "input '" + inputs.names[index] + "' is given twice");
+  given[index] = true;
+  HostTensor &tensor = inputs.tensors[index];
+  if (!spec->file.empty())
+    return readTensor(spec->file, inputs.names[index], tensor, problem) ? kOk : fail(kDevice, problem);
+  if (spec->shape) {
+    tensor = *spec->shape;
+  } else {
+    tensor.dtype = info.dtype;
+    for (int i = 0; i < info.rank; ++i)
+      tensor.dims.push_back(info.min_dims[i]);
+  }
+  if (spec->random)
+    fillRandom(tensor, static_cast<uint64_t>(index) + 1);
+  else
+    tensor.allocate();
+  return kOk;
+}
+
+int Session::setInputs(const std::vector<std::string> &texts, bool fillMissing) {
+  std::vector<bool> given(inputs.names.size());
+  for (const std::string &text : texts)
+    if (int code = setInput(text, given))
+      return code;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i])
+      continue;
+    if (!fillMissing)
+      return fail(kUsage, "input '" + inputs.names[i] + "', " + describeValue(inputs.infos[i]) +
+                              ", is not given; add --input " + inputs.names[i] + "=@FILE.npy or --input " +
+                              inputs.names[i] + "=random");
+    if (int code = setInput(inputs.names[i] + "=random", given))
+      return code;
+  }
+  return kOk;
+}
+
+int Session::bind() {
+  for (size_t i = 0; i < inputs.tensors.size(); ++i)
+    inputs.views[i] = inputs.tensors[i].view();
+  if (dlc_status status = dlc_context_bind(context, inputs.views.data(), inputs.views.size()))
+    return failRuntime(status);
+  for (size_t i = 0; i < outputs.tensors.size(); ++i) {
+    int rank = 0;
+    int64_t dims[DLC_MAX_RANK];
+    if (dlc_status status = dlc_context_output_dims(context, i, &rank, dims))
+      return failRuntime(status);
+    outputs.tensors[i].dtype = outputs.infos[i].dtype;
+    outputs.tensors[i].dims.assign(dims, dims + rank);
+    outputs.tensors[i].allocate();
+    outputs.views[i] = outputs.tensors[i].view();
+  }
+  return kOk;
+}
+
+int Session::run() {
+  dlc_status status =
+      dlc_context_run(context, inputs.views.data(), inputs.views.size(), outputs.views.data(), outputs.views.size());
+  return status ? failRuntime(status) : static_cast<int>(kOk);
+}
+
+} // namespace dlc

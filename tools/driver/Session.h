@@ -1,0 +1,70 @@
+//===- Session.h - A model on a device, with its inputs and outputs --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What `run` and `bench` share, on the C API alone. Problems are reported as they occur; the ExitCode says which kind.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_TOOLS_DRIVER_SESSION_H
+#define DLC_TOOLS_DRIVER_SESSION_H
+
+#include "tools/driver/Tensors.h"
+
+#include <memory>
+
+namespace CLI {
+class App;
+}
+
+namespace dlc {
+
+struct DeviceOptions {
+  std::string device = "auto";
+  int threads = 0;
+  bool checked = false, verifyAll = false;
+  /// Declares the options on a subcommand.
+  void declare(CLI::App &command);
+};
+
+class Session {
+public:
+  ~Session();
+  /// Loads the file and prepares it for the device.
+  int open(const std::string &path, const DeviceOptions &options, bool profile = false);
+  /// Fills all inputs from the `--input` texts. An input that none names is an error, or random where `fillMissing`, its
+  /// symbolic dims at their smallest.
+  int setInputs(const std::vector<std::string> &texts, bool fillMissing);
+  /// Binds the shapes and makes room for the outputs.
+  int bind();
+  int run();
+
+  dlc_context *getContext() const { return context; }
+  const std::vector<std::string> &outputNames() const { return outputs.names; }
+  HostTensor &output(size_t index) { return outputs.tensors[index]; }
+  /// Position of the output `name`; of the only one where the name is empty. -1, after an error, where there is none.
+  int findOutput(const std::string &name) const;
+
+private:
+  struct Values {
+    std::vector<std::string> names;
+    std::vector<dlc_value_info> infos;
+    std::vector<HostTensor> tensors;
+    std::vector<dlc_tensor> views;
+  };
+  static int find(const Values &values, const std::string &name, const char *what);
+  int setInput(const std::string &text, std::vector<bool> &given);
+
+  dlc_module *module = nullptr;
+  dlc_context *context = nullptr;
+  Values inputs, outputs;
+};
+
+/// Reports the runtime's last error; its status as an ExitCode.
+int failRuntime(dlc_status status);
+/// "f32[N,1,28,28] (N = 1..1024)".
+std::string describeValue(const dlc_value_info &info);
+/// Points the runtime at the emulated CUDA beside this executable; false where it is not built, with a sentence in
+/// `problem`.
+bool useEmulator(std::string &problem);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_SESSION_H

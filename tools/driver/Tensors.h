@@ -1,0 +1,59 @@
+//===- Tensors.h - Arrays from files, from the command line, and compared --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_TENSORS_H
+#define DLC_TOOLS_DRIVER_TENSORS_H
+
+#include "runtime/include/dlc/runtime.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+/// An array of the host, row-major.
+struct HostTensor {
+  dlc_dtype dtype = DLC_F32;
+  std::vector<int64_t> dims;
+  std::vector<uint8_t> data;
+
+  int64_t size() const;
+  void allocate() { data.resize(static_cast<size_t>(size()) * dlc_dtype_size(dtype)); }
+  /// Element number `position` as a double.
+  double at(int64_t position) const;
+  dlc_tensor view();
+  /// "f32[1,10]".
+  std::string describe() const;
+};
+
+/// "x=@x.npy", "@x.npz", "x=8x1x28x28xf32=random", "x=zeros": where the values of an input or output come from or go to.
+struct TensorSpec {
+  std::string name;             // empty where it was left out
+  std::string file;             // behind '@'
+  std::optional<HostTensor> shape; // dims and dtype, without data
+  bool random = false, zeros = false;
+
+  /// nullopt and a sentence in `problem` where `text` says none of these.
+  static std::optional<TensorSpec> parse(const std::string &text, std::string &problem);
+};
+
+/// Reads a .npy, or the array `name` of a .npz (its only one where the name is empty). False with a sentence in `problem`.
+bool readTensor(const std::string &path, const std::string &name, HostTensor &tensor, std::string &problem);
+/// Writes a .npy; "-" is standard output.
+bool writeTensor(const std::string &path, const HostTensor &tensor, std::string &problem);
+/// Numbers that depend on `seed` and the position alone: floats in [-1, 1), integers from 0 to 15, bools.
+void fillRandom(HostTensor &tensor, uint64_t seed);
+
+/// Where `actual` lies further than atol + rtol*|expected| from `expected`: a sentence with the worst element. NaN matches
+/// NaN alone.
+std::optional<std::string> findDifference(const HostTensor &actual, const HostTensor &expected, double atol,
+                                          double rtol);
+/// For each row of the last dim, its `count` largest elements with their positions.
+std::string describeTop(const std::string &name, const HostTensor &tensor, int64_t count);
+/// One line: type, smallest, largest, mean.
+std::string describeValues(const std::string &name, const HostTensor &tensor);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_TENSORS_H
