@@ -131,47 +131,56 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   return found;
 }
 
-/// A convolution whose every channel is a group of its own: fast along channels where the weight's lie innermost.
-static std::optional<PackedOperand> packDepthwise(BodyEmitter &emitter, IndexMath &math) {
+/// What gains no panels (groups, depthwise) still gains from b lying along the vectors of scheduleReduction: along the
+/// columns of the result where a moves with them, else along a reduction dim where a is contiguous.
+static std::optional<PackedOperand> packAlongVectors(BodyEmitter &emitter, IndexMath &math) {
   const LoopNest &nest = emitter.getNest();
   if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
     return std::nullopt;
   RankedTensorType type = emitter.getResultType();
-  int64_t innermost = dl::getLayout(type).innermost(type.getRank());
-  const Access &b = nest.terms[1];
+  unsigned rank = type.getRank();
+  int64_t innermost = dl::getLayout(type).innermost(rank);
+  const Access &a = nest.terms[0], &b = nest.terms[1];
   auto argument = dyn_cast<BlockArgument>(emitter.getRoot()->getOperand(b.operand));
   if (!argument || !argument.hasOneUse() || innermost < 0)
     return std::nullopt;
   LoopVariables loops(nest, math);
-  // a must move along with the column already.
   SmallVector<AffineExpr> aIndices;
-  for (AffineExpr index : nest.terms[0].map.getResults())
+  for (AffineExpr index : a.map.getResults())
     aIndices.push_back(math.simplify(index.replaceDims(loops.all)));
-  Value aTensor = emitter.getRoot()->getOperand(nest.terms[0].operand);
-  bool moves = emitter.visitReads(aTensor, aIndices, [&](unsigned, AffineExpr offset, bool) {
-    return math.strideAlong(offset, loops.parallel[innermost]) == Stride::unit;
-  });
-  if (!moves)
+  Value aTensor = emitter.getRoot()->getOperand(a.operand);
+  auto isContiguous = [&](AffineExpr variable) {
+    return emitter.visitReads(aTensor, aIndices, [&](unsigned, AffineExpr offset, bool) {
+      return math.strideAlong(offset, variable) == Stride::unit;
+    });
+  };
+  std::optional<unsigned> along;
+  if (isContiguous(loops.parallel[innermost]))
+    along = innermost;
+  for (unsigned dim = 0; dim < nest.reduction.size() && !along; ++dim)
+    if (isContiguous(loops.reduction[dim]))
+      along = rank + dim;
+  if (!along)
     return std::nullopt;
-  std::optional<int64_t> column;
+  std::optional<int64_t> last;
   for (auto [dim, index] : llvm::enumerate(b.map.getResults()))
-    if (index == getAffineDimExpr(innermost, type.getContext()))
-      column = dim;
-  if (!column)
+    if (index == getAffineDimExpr(*along, type.getContext()))
+      last = dim;
+  if (!last)
     return std::nullopt;
   PackedOperand packed{argument.getArgNumber(), {}};
-  for (int64_t dim = 0, rank = cast<RankedTensorType>(argument.getType()).getRank(); dim < rank;
+  for (int64_t dim = 0, count = cast<RankedTensorType>(argument.getType()).getRank(); dim < count;
        ++dim)
-    if (dim != *column)
+    if (dim != *last)
       packed.layout.order.push_back(dim);
-  packed.layout.order.push_back(*column);
+  packed.layout.order.push_back(*last);
   return packed;
 }
 
 std::optional<PackedOperand> operandToPack(BodyEmitter &emitter, IndexMath &math) {
   if (auto contraction = PanelContraction::match(emitter, math))
     return PackedOperand{contraction->bInput, contraction->layout};
-  return packDepthwise(emitter, math);
+  return packAlongVectors(emitter, math);
 }
 
 bool isPanelContraction(BodyEmitter &emitter, IndexMath &math) {

@@ -1,0 +1,226 @@
+//===- ContractionProducts.cpp - Sums of products of a block in registers --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cpu/ContractionSchedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// Innermost loops of at most this many steps are written out.
+static constexpr int64_t kUnrolledSteps = 4;
+/// With innermost loops of at most this many steps, blocks away from the border are worth code of their own.
+static constexpr int64_t kInteriorSteps = 64;
+
+Value ContractionSchedule::both(Value a, Value b) {
+  return a ? arith::AndIOp::create(k.builder, k.loc, a, b).getResult() : b;
+}
+
+SmallVector<AffineExpr> ContractionSchedule::aIndices(ArrayRef<AffineExpr> parallel) const {
+  SmallVector<AffineExpr> loops(parallel), indices;
+  llvm::append_range(loops, reductionAt);
+  for (AffineExpr index : nest.terms[0].map.getResults())
+    indices.push_back(k.math.simplify(index.replaceDims(loops)));
+  return indices;
+}
+
+SmallVector<ContractionSchedule::BoundsTest>
+ContractionSchedule::testsOf(ArrayRef<AffineExpr> indices) const {
+  SmallVector<BoundsTest> tests;
+  for (auto [index, extent] :
+       llvm::zip(indices, dl::getDims(cast<RankedTensorType>(aTensor.getType())))) {
+    bool low = !k.math.isNonNegative(index), high = !k.math.isBelow(index, extent);
+    if (low || high)
+      tests.push_back({index, extent, low, high});
+  }
+  return tests;
+}
+
+Value ContractionSchedule::holds(const BoundsTest &test) {
+  Value index = k.value(test.index), result;
+  if (test.low)
+    result = arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::sge, index, k.index(0));
+  if (test.high)
+    result = both(result, k.less(index, k.value(test.extent)));
+  return result;
+}
+
+/// `index` where the reduction loops make it smallest or largest; null where they do not move it evenly.
+AffineExpr ContractionSchedule::atEnd(AffineExpr index, bool largest) const {
+  for (auto [variable, extent] : llvm::zip(reduction, nest.reduction)) {
+    auto step = k.math.stepAlong(index, variable);
+    if (!step)
+      return {};
+    bool last = (*step > 0) == largest;
+    llvm::DenseMap<AffineExpr, AffineExpr> end = {
+        {variable, last ? extent - 1 : k.math.constant(0)}};
+    index = k.math.simplify(index.replace(end));
+  }
+  return index;
+}
+
+/// Blocks whose every tap lies inside skip all tests.
+SmallVector<Value> ContractionSchedule::reduceChecked(ArrayRef<Value> init) {
+  Value interior;
+  bool known = true, tested = false;
+  for (const Row &row : rows)
+    for (const BoundsTest &test : testsOf(aIndices(row.parallel))) {
+      tested = true;
+      AffineExpr low = atEnd(test.index, false), high = atEnd(test.index, true);
+      known &= low && high;
+      if (!known)
+        break;
+      if (test.low)
+        interior = both(interior, holds({low, test.extent, true, false}));
+      if (test.high)
+        interior = both(interior, holds({high, test.extent, false, true}));
+    }
+  SmallVector<Value> start(init);
+  if (!tested)
+    return reduce(0, start, /*guarded=*/false);
+  auto steps = dl::asConstant(nest.reduction[parts.reduction.back()]);
+  if (!known || (readsZeroRow() && steps && *steps > kInteriorSteps))
+    return reduce(0, start, /*guarded=*/true);
+  SmallVector<Type> types(init.size(), init.front().getType());
+  return k.branch(
+      interior, types, [&] { return reduce(0, start, false); },
+      [&] { return reduce(0, start, true); });
+}
+
+/// A row of zeros for taps outside, where the first operand is read as it is and along its memory.
+void ContractionSchedule::makeZeroRow() {
+  auto argument = dyn_cast<BlockArgument>(aTensor);
+  const Access &access = nest.terms[0];
+  if (!argument || !access.checked || access.fill != 0.0)
+    return;
+  unsigned inner = parts.reduction.back();
+  auto steps = dl::asConstant(nest.reduction[inner]);
+  SmallVector<AffineExpr> loops;
+  for (AffineExpr dim : nest.parallel)
+    loops.push_back(k.math.addLoop(dim));
+  reductionAt = reduction;
+  AffineExpr offset = k.emitter.offset(cast<RankedTensorType>(aTensor.getType()), aIndices(loops));
+  if (!steps || k.math.strideAlong(offset, reduction[inner]) != Stride::unit)
+    return;
+  Type element = storageType(getElementTypeOrSelf(aTensor.getType()));
+  int64_t elements = llvm::alignTo(*steps, lanes);
+  // Equal for all instruction sets.
+  scratchBytes = llvm::alignTo(*steps, kPanel) * ((element.getIntOrFloatBitWidth() + 7) / 8);
+  zeroRow = k.scratchView(element, elements);
+  auto vector = VectorType::get({lanes}, element);
+  Value zeros = arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(vector));
+  k.forEach(k.index(0), k.index(elements), lanes,
+            [&](Value at) { vector::StoreOp::create(k.builder, k.loc, zeros, zeroRow, at); });
+}
+
+/// Which rows the tap at hand reads inside the tensor, and where from.
+void ContractionSchedule::computeGuards() {
+  for (Row &row : rows) {
+    row.inside = {};
+    SmallVector<AffineExpr> indices = aIndices(row.parallel);
+    for (const BoundsTest &test : testsOf(indices))
+      row.inside = both(row.inside, holds(test));
+    if (!row.inside || !readsZeroRow())
+      continue;
+    AffineExpr offset = k.emitter.offset(cast<RankedTensorType>(aTensor.getType()), indices);
+    llvm::DenseMap<AffineExpr, AffineExpr> start = {
+        {reduction[parts.reduction.back()], k.math.constant(0)}};
+    Value buffer = k.input(cast<BlockArgument>(aTensor).getArgNumber());
+    row.source = arith::SelectOp::create(k.builder, k.loc, row.inside, buffer, zeroRow);
+    row.first = arith::SelectOp::create(
+        k.builder, k.loc, row.inside, k.value(k.math.simplify(offset.replace(start))), k.index(0));
+  }
+}
+
+SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value> accs,
+                                               bool guarded) {
+  if (depth == parts.reduction.size())
+    return reduceStep(accs);
+  unsigned dim = parts.reduction[depth];
+  bool innermost = depth + 1 == parts.reduction.size();
+  if (innermost && guarded) {
+    // The innermost loop is one that no border depends on (PanelContraction): the tests stay outside of it.
+    reductionAt[dim] = reduction[dim];
+    computeGuards();
+  }
+  auto extent = dl::asConstant(nest.reduction[dim]);
+  SmallVector<Value> result;
+  if (extent && *extent <= (innermost ? kUnrolledSteps : 1)) {
+    for (int64_t at = 0; at < *extent; ++at) {
+      reductionAt[dim] = k.math.constant(at);
+      accs = reduce(depth + 1, accs, guarded);
+    }
+    result = accs;
+  } else {
+    reductionAt[dim] = reduction[dim];
+    result = k.fold(k.index(0), k.value(nest.reduction[dim]), 1, accs,
+                    [&](Value at, ValueRange carried) {
+                      k.math.bindLoop(reduction[dim], at);
+                      return reduce(depth + 1, SmallVector<Value>(carried), guarded);
+                    });
+  }
+  reductionAt[dim] = reduction[dim];
+  if (innermost)
+    for (Row &row : rows)
+      row.inside = row.source = row.first = {};
+  return result;
+}
+
+SmallVector<Value> ContractionSchedule::reduceStep(ArrayRef<Value> accs) {
+  SmallVector<Value> b, next;
+  for (int64_t j = 0; j < numVectors; ++j)
+    b.push_back(readB(j));
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    Value a = k.splat(readA(row), lanes);
+    for (int64_t j = 0; j < numVectors; ++j)
+      next.push_back(multiplyAdd(a, b[j], accs[i * numVectors + j]));
+  }
+  return next;
+}
+
+Value ContractionSchedule::multiplyAdd(Value a, Value b, Value acc) {
+  if (accKind == ScalarKind::floating)
+    return math::FmaOp::create(k.builder, k.loc, a, b, acc);
+  return arith::AddIOp::create(k.builder, k.loc, acc,
+                               arith::MulIOp::create(k.builder, k.loc, a, b));
+}
+
+Value ContractionSchedule::readA(const Row &row) {
+  SmallVector<AffineExpr> indices = aIndices(row.parallel);
+  if (row.source) {
+    Value at = k.add(row.first, k.value(reductionAt[parts.reduction.back()]));
+    Value stored = memref::LoadOp::create(k.builder, k.loc, row.source, at);
+    return fromStorage(k.builder, k.loc, stored, getElementTypeOrSelf(aTensor.getType()));
+  }
+  if (!row.inside)
+    return k.emitter.emit(k.builder, aTensor, indices);
+  k.guard = row.inside;
+  Value value = k.emitter.emit(k.builder, aTensor, indices);
+  k.guard = {};
+  Value fill = Scalar(k.builder, k.loc, value, accKind).constant(nest.terms[0].fill).value();
+  return arith::SelectOp::create(k.builder, k.loc, row.inside, value, fill);
+}
+
+Value ContractionSchedule::readB(int64_t vector) {
+  // The first column of the panel is a multiple of its width, so the address is affine.
+  SmallVector<AffineExpr> loops(rows.front().parallel), indices;
+  llvm::append_range(loops, reductionAt);
+  int64_t first = vector * lanes;
+  loops[parts.column] = (panel + first / kPanel) * kPanel;
+  for (AffineExpr index : nest.terms[1].map.getResults())
+    indices.push_back(k.math.simplify(index.replaceDims(loops)));
+  AffineExpr offset = k.emitter.offset(bType, indices) + first % kPanel;
+  k.vector = VectorLoop{lane, lanes, {}};
+  Value stored = k.load(parts.bInput, k.math.simplify(offset + lane));
+  k.vector.reset();
+  return fromStorage(k.builder, k.loc, stored, bType.getElementType());
+}
+
+} // namespace dlc::codegen

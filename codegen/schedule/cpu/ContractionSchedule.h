@@ -1,0 +1,93 @@
+//===- ContractionSchedule.h - GEMM and convolution micro-kernels on the CPU -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block of rows times some panels is kept in registers: for each k, one vector load for each panel register and one
+// broadcast for each row. The operand b lies in panels [N/16][K][16] (PanelContraction::layout), a and the result as the
+// model has them; a convolution reads its input in place, tap by tap. Taps outside of it read a row of zeros in scratch
+// memory, or, where maps stand before the contraction, offset 0, and the value is replaced. The epilogue runs on the
+// accumulators.
+//
+// A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets; registers decide how it
+// is cut into blocks. The last block of a chunk repeats its last row rather than having code of its own.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
+#define DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
+
+#include "codegen/schedule/cpu/CpuKernel.h"
+#include "codegen/schedule/cpu/PanelContraction.h"
+
+namespace dlc::codegen {
+
+/// Fills the function of one contraction: see above.
+class ContractionSchedule {
+public:
+  ContractionSchedule(CpuKernel &kernel, PanelContraction parts);
+  CpuLaunch run();
+
+private:
+  /// One row of the block: its indices, and for the tap at hand whether it lies inside (null: always) and where it is
+  /// read, if from a buffer that was chosen for that.
+  struct Row {
+    llvm::SmallVector<mlir::AffineExpr> parallel; // with the shared column variable
+    mlir::Value inside, source, first;
+  };
+  /// A test that a read of the first operand needs: 0 <= index < extent.
+  struct BoundsTest {
+    mlir::AffineExpr index, extent;
+    bool low, high;
+  };
+
+  void emitTile(mlir::Value group, mlir::Value batchAt, mlir::Value chunk);
+  void emitPanels(mlir::Value first, int64_t panels, mlir::Value firstRow);
+  void emitBlock(mlir::Value firstRow, mlir::Value firstPanel, int64_t panels, int64_t blockRows);
+  llvm::SmallVector<mlir::Value> reduce(unsigned depth, llvm::SmallVector<mlir::Value> accs,
+                                        bool guarded);
+  llvm::SmallVector<mlir::Value> reduceStep(llvm::ArrayRef<mlir::Value> accs);
+  llvm::SmallVector<mlir::Value> reduceChecked(llvm::ArrayRef<mlir::Value> init);
+  void computeGuards();
+  void makeZeroRow();
+  bool readsZeroRow() const { return zeroRow != nullptr; }
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value acc);
+  mlir::Value readA(const Row &row);
+  mlir::Value readB(int64_t vector);
+  void emitRow(const Row &row, llvm::ArrayRef<mlir::Value> accs);
+
+  llvm::SmallVector<mlir::AffineExpr> aIndices(llvm::ArrayRef<mlir::AffineExpr> parallel) const;
+  llvm::SmallVector<BoundsTest> testsOf(llvm::ArrayRef<mlir::AffineExpr> indices) const;
+  mlir::Value holds(const BoundsTest &test);
+  mlir::Value both(mlir::Value a, mlir::Value b);
+  mlir::AffineExpr atEnd(mlir::AffineExpr index, bool largest) const;
+
+  int64_t vectorsPerPanel() const { return kPanel / lanes; }
+  int64_t rowsFor(int64_t panels) const;
+  /// Rows that differ from block to block need no test where every block is whole.
+  bool rowsAreWhole(int64_t blockRows) const;
+
+  CpuKernel &k;
+  PanelContraction parts;
+  const LoopNest &nest;
+  mlir::Value aTensor;
+  mlir::RankedTensorType bType;
+  mlir::Type accType;
+  ScalarKind accKind;
+  int64_t lanes;      // of an accumulator
+  int64_t maxVectors; // accumulators that fit the register file
+  mlir::AffineExpr numRows, numColumns, numBatches;
+  int64_t chunkRows;
+  int64_t groupPanels;
+  std::optional<int64_t> panelCount;
+
+  // Loop variables; those of rows are made for each block.
+  llvm::SmallVector<mlir::AffineExpr> batch, reduction, reductionAt;
+  mlir::AffineExpr panel, column;
+  mlir::AffineExpr lane; // 0: the variable of vectors that are read whole
+  mlir::Value rowEnd;    // of the tile
+  mlir::Value zeroRow;   // what taps outside of the operand read
+  int64_t scratchBytes = 0;
+  llvm::SmallVector<Row> rows;
+  int64_t numVectors = 0; // of a row in the block at hand
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CPU_CONTRACTIONSCHEDULE_H
