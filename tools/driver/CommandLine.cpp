@@ -29,6 +29,9 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addCheckCommand(app, action, compiler);
   addCompileCommand(app, action, compiler, {argv, argv + argc});
   addRunCommand(app, action);
+  addBenchCommand(app, action);
+  addInspectCommand(app, action);
+  addDoctorCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &asked) { // --help, --version

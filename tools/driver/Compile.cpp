@@ -42,8 +42,8 @@ private:
   int printModule();
   int writeModel();
   int finishDump(int code);
-  /// An error of ours: saves what the phase got, and says how to see it again.
-  int internalError(Phase phase, const std::string &before);
+  /// Saves what the phase got, and says how to see the failure again.
+  int phaseFailed(Phase phase, const std::string &before);
   void showProgress(StringRef what);
   std::string outputPath() const;
 
@@ -146,19 +146,22 @@ LogicalResult Compilation::generate() {
   return success();
 }
 
-int Compilation::internalError(Phase phase, const std::string &before) {
+int Compilation::phaseFailed(Phase phase, const std::string &before) {
+  // The schedules and the code generators say above what they cannot do yet; no other phase may refuse a checked model.
+  bool isLimit = phase == Phase::schedule || phase == Phase::package;
+  int status = isLimit ? kUnsupported : kInternal;
+  std::string what = isLimit ? std::string("phase '") + nameOf(phase) + "' cannot compile this model"
+                             : std::string("internal error in phase '") + nameOf(phase) + "'; this is a bug of dlc";
   int file = -1;
   SmallString<128> path;
   std::string text = "// " + std::string("dlc compile --compile-from=") +
                      nameOf(phase == Phase::import ? phase : static_cast<Phase>(static_cast<int>(phase) - 1)) +
                      " --compile-to=" + nameOf(phase) + " THIS_FILE\n" + before;
   if (llvm::sys::fs::createTemporaryFile("dlc-reproducer", "mlir", file, path))
-    return fail(kInternal, std::string("internal error in phase '") + nameOf(phase) + "'; no reproducer could be written");
+    return fail(status, what + "; no reproducer could be written");
   close(file);
   std::string why = writeFile(path.str().str(), text);
-  return fail(kInternal, std::string("internal error in phase '") + nameOf(phase) + "'; this is a bug of dlc. " +
-                             (why.empty() ? "What it worked on is in " + path.str().str() + "; please report it"
-                                          : "No reproducer: " + why));
+  return fail(status, what + (why.empty() ? "; what it worked on is in " + path.str().str() : "; no reproducer: " + why));
 }
 
 int Compilation::printModule() {
@@ -233,7 +236,7 @@ int Compilation::run() {
   PassManager verifier(model.context.get(), ModuleOp::getOperationName());
   addPhaseVerifier(verifier, first);
   if (failed(verifier.run(*model.module)))
-    return finishDump(first == Phase::import && options.compileFrom.empty() ? internalError(first, "") : kModelError);
+    return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first, "") : kModelError);
   if (options.validatePasses && failed(validator.begin(*model.module)))
     return finishDump(kModelError);
 
@@ -246,7 +249,7 @@ int Compilation::run() {
     model.module->getOperation()->print(os, OpPrintingFlags().enableDebugInfo());
     if (failed(runPhase(phase))) {
       showProgress("");
-      return finishDump(internalError(phase, before));
+      return finishDump(phaseFailed(phase, before));
     }
     if (options.validatePasses && phase == Phase::fuse && !validator.runsEachPass())
       (void)validator.compare(*model.module, "simplify ... fuse", boundOfAll());

@@ -21,6 +21,7 @@ ImportedModel::ImportedModel() {
   // One thread: the order of diagnostics, dumps and comparisons is that of the passes.
   context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false); // users read .dl lines, not IR
   diagnostics = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get());
 }
 

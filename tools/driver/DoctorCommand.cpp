@@ -1,0 +1,107 @@
+//===- DoctorCommand.cpp - dlc doctor: what this machine can run -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "runtime/cpu/Isa.h"
+#include "runtime/cuda/Device.h"
+#include "runtime/cuda/Library.h"
+#include "runtime/include/dlc/runtime.h"
+#include "tools/driver/CommandLine.h"
+#include "tools/driver/Output.h"
+#include "tools/driver/Session.h"
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <thread>
+#include <unistd.h>
+
+static constexpr const char *kFooter = R"(Exit code 0: a model can run here. 5: what --device asks for is unusable; the report says why.
+
+Examples:
+  dlc doctor
+  dlc doctor --device cuda || echo "no GPU")";
+
+namespace dlc {
+
+static std::string processorName() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name"))
+      return line.substr(line.find(':') + 2);
+  return "unknown processor";
+}
+
+/// The instruction sets that packages have code for, by the features that the loader asks for.
+static bool describeCpu(std::string &out) {
+  bool avx2 = cpu::hasFeature("avx2") && cpu::hasFeature("fma");
+  bool avx512 = avx2 && cpu::hasFeature("avx512f") && cpu::hasFeature("avx512vl");
+  out += "Processor     " + processorName() + ", " + std::to_string(std::thread::hardware_concurrency()) + " threads\n";
+  out += std::string("CPU code      ") +
+         (avx512 ? "usable: avx512" : avx2 ? "usable: avx2" : "unusable: dlc needs AVX2 and FMA") + "\n";
+  return avx2;
+}
+
+static std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+
+static bool describeCuda(std::string &out) {
+  auto driver = cuda::Driver::open();
+  if (driver.failed()) {
+    out += "CUDA driver   unusable: " + driver.status().message() + "\n";
+    return false;
+  }
+  const cuda::Driver &loaded = **driver;
+  out += "CUDA driver   " + loaded.path + ", CUDA " + version(loaded.version) + "\n";
+  bool usable = true;
+  if (auto nvrtc = cuda::Nvrtc::open(loaded); nvrtc.failed()) {
+    out += "NVRTC         unusable: " + nvrtc.status().message() + "\n";
+    usable = false;
+  } else {
+    out += "NVRTC         " + (*nvrtc)->path + ", " + std::to_string((*nvrtc)->major) + "." +
+           std::to_string((*nvrtc)->minor) + "\n";
+  }
+  int count = 0;
+  if (loaded.deviceGetCount(&count) != cuda::Result{} || count == 0) {
+    out += "GPU           none found by the driver\n";
+    return false;
+  }
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    auto device = cuda::GpuDevice::open(i);
+    any |= !device.failed();
+    out += "GPU " + std::to_string(i) + "         " +
+           (device.failed() ? "unusable: " + device.status().message()
+                            : (*device)->name() + ", sm_" + std::to_string((*device)->architecture())) +
+           "\n";
+  }
+  return usable && any;
+}
+
+static int examine(const DeviceOptions &options) {
+  std::string problem, out = std::string("dlc           ") + dlc_version() + "\n";
+  if (options.device == "cuda-emu" && !useEmulator(problem))
+    return fail(kDevice, problem);
+  std::error_code error;
+  auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  out += std::string("Compiler      ") +
+         (access((folder / "dlc-compile").c_str(), X_OK) == 0 ? (folder / "dlc-compile").string()
+                                                              : "dlc-compile is not beside dlc; dlc runs models only") +
+         "\n";
+  bool cpu = describeCpu(out), cuda = describeCuda(out);
+  bool asked = options.device == "auto" ? cpu || cuda : options.device == "cpu" ? cpu : cuda;
+  out += "Device        " + options.device + (asked ? ": usable\n" : ": unusable\n");
+  return finishOutput(out, asked ? kOk : kDevice);
+}
+
+} // namespace dlc
+
+void dlc::addDoctorCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<DeviceOptions>();
+  CLI::App *command = app.add_subcommand("doctor", "Show what this machine can run, and what keeps it from more");
+  command->footer(kFooter);
+  command->add_option("--device", options->device, "Device that must be usable for exit code 0: auto, cpu, cuda, cuda-emu")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "cuda-emu"}))
+      ->capture_default_str();
+  command->callback([&action, options] { action = [options] { return examine(*options); }; });
+}

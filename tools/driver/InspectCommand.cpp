@@ -1,0 +1,215 @@
+//===- InspectCommand.cpp - dlc inspect: what is in a compiled model -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "runtime/core/DType.h"
+#include "runtime/core/Text.h"
+#include "tools/driver/CommandLine.h"
+#include "tools/driver/Json.h"
+#include "tools/driver/Output.h"
+#include "tools/driver/Package.h"
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+#include <memory>
+
+namespace {
+struct InspectOptions {
+  std::string model, source;
+  bool json = false;
+};
+} // namespace
+
+static constexpr const char *kFooter = R"(Examples:
+  dlc inspect model.bin                          inputs, outputs, kernels with their lines of the model, memory
+  dlc inspect model.bin --source conv2d_relu     the CUDA C++ of that kernel
+  dlc inspect model.bin --json)";
+
+namespace dlc {
+namespace {
+
+/// How many launches of a program use each kernel, at load and in each run.
+struct LaunchCount {
+  int64_t init = 0, main = 0;
+};
+
+struct ProgramFacts {
+  std::map<uint32_t, LaunchCount> launches;
+  int64_t copies = 0, codeBytes = 0;
+  std::map<schema::Storage, std::pair<int64_t, std::string>> buffers; // count; the largest one's size
+};
+
+} // namespace
+
+static const char *nameOf(schema::Target target) { return target == schema::Target::cpu ? "cpu" : "cuda"; }
+
+static ProgramFacts factsOf(const schema::Program &program) {
+  ProgramFacts facts;
+  auto count = [&](const auto *commands, bool init) {
+    if (!commands)
+      return;
+    for (const auto *entry : *commands) {
+      if (const auto *launch = entry->command_as_Launch())
+        ++(init ? facts.launches[launch->kernel()].init : facts.launches[launch->kernel()].main);
+      else
+        ++facts.copies;
+    }
+  };
+  count(program.init(), true);
+  count(program.main(), false);
+  if (program.cpu_images())
+    for (const auto *image : *program.cpu_images())
+      facts.codeBytes += static_cast<int64_t>(image->code()->bytes());
+  return facts;
+}
+
+static int64_t weightBytes(const rt::Module &module) {
+  int64_t bytes = 0;
+  if (module.table().weights())
+    for (const auto *weight : *module.table().weights())
+      bytes += static_cast<int64_t>(weight->data()->bytes());
+  return bytes;
+}
+
+/// Sum of the sizes of the program's buffers of one storage: a number, or where shapes are open "N*4096 + 40".
+static std::string sizeOf(const rt::Module &module, const schema::Program &program, schema::Storage storage) {
+  int64_t constant = 0;
+  std::string open;
+  if (program.buffers())
+    for (const auto *buffer : *program.buffers()) {
+      if (buffer->storage() != storage)
+        continue;
+      if (auto bytes = module.expressions().constant(buffer->bytes()))
+        constant += *bytes;
+      else
+        open += (open.empty() ? "" : " + ") + module.expressions().print(buffer->bytes());
+    }
+  if (open.empty())
+    return rt::byteCount(static_cast<uint64_t>(constant));
+  return open + (constant ? " + " + std::to_string(constant) : "") + " bytes, before reuse";
+}
+
+static void describeProgram(const rt::Module &module, const schema::Program &program, std::string &out) {
+  ProgramFacts facts = factsOf(program);
+  out += std::string("\nProgram for ") + nameOf(program.target()) + "\n";
+  if (program.cpu_images())
+    for (const auto *image : *program.cpu_images())
+      out += "  code for " + image->isa()->str() + ": " + rt::byteCount(image->code()->bytes()) + "\n";
+  out += "  memory: weights " + rt::byteCount(static_cast<uint64_t>(weightBytes(module))) + ", made at load " +
+         sizeOf(module, program, schema::Storage::persistent) + ", intermediate " +
+         sizeOf(module, program, schema::Storage::arena) + "\n";
+  out += "  kernels (launches in a run + at load)\n";
+  uint32_t index = 0;
+  if (program.kernels())
+    for (const auto *kernel : *program.kernels()) {
+      LaunchCount count = facts.launches[index++];
+      char line[160];
+      snprintf(line, sizeof(line), "    %-32s %-12s %2lld + %-2lld  ", rt::quoted(kernel->name()->str()).c_str(),
+               kernel->kind()->c_str(), static_cast<long long>(count.main), static_cast<long long>(count.init));
+      out += line + linesOf(*kernel) + "\n";
+    }
+  if (facts.copies)
+    out += "    copies: " + std::to_string(facts.copies) + "\n";
+}
+
+static std::string describe(const rt::Module &module) {
+  const schema::Module &table = module.table();
+  std::string out = "Model " + rt::quoted(table.model()->str()) + ", " + rt::byteCount(module.fileBytes()) + ", by " +
+                    table.producer()->str() + "\n";
+  auto values = [&](const char *title, const auto *list) {
+    out += title;
+    if (list)
+      for (const auto *value : *list)
+        out += "  " + value->name()->str() + ": " + module.describe(*value) + "\n";
+  };
+  values("Inputs\n", table.inputs());
+  values("Outputs\n", table.outputs());
+  if (table.symbols() && table.symbols()->size()) {
+    out += "Symbolic dims\n";
+    for (const auto *symbol : *table.symbols())
+      out += "  " + symbol->name()->str() + " = " + std::to_string(symbol->min()) + ".." + std::to_string(symbol->max()) +
+             "\n";
+  }
+  for (const auto *program : *table.programs())
+    describeProgram(module, *program, out);
+  return out;
+}
+
+static std::string describeJson(const rt::Module &module) {
+  const schema::Module &table = module.table();
+  Json json;
+  json.beginObject().string("model", table.model()->str()).string("producer", table.producer()->str());
+  json.integer("file_bytes", static_cast<int64_t>(module.fileBytes())).integer("weight_bytes", weightBytes(module));
+  auto values = [&](const char *key, const auto *list) {
+    json.beginArray(key);
+    if (list)
+      for (const auto *value : *list)
+        json.beginObject().string("name", value->name()->str()).string("type", module.describe(*value)).endObject();
+    json.endArray();
+  };
+  values("inputs", table.inputs());
+  values("outputs", table.outputs());
+  json.beginArray("symbols");
+  if (table.symbols())
+    for (const auto *symbol : *table.symbols())
+      json.beginObject().string("name", symbol->name()->str()).integer("min", symbol->min()).integer("max", symbol->max()).endObject();
+  json.endArray().beginArray("programs");
+  for (const auto *program : *table.programs()) {
+    ProgramFacts facts = factsOf(*program);
+    json.beginObject().string("target", nameOf(program->target())).integer("code_bytes", facts.codeBytes);
+    json.string("persistent", sizeOf(module, *program, schema::Storage::persistent));
+    json.string("arena", sizeOf(module, *program, schema::Storage::arena));
+    json.beginArray("kernels");
+    uint32_t index = 0;
+    if (program->kernels())
+      for (const auto *kernel : *program->kernels()) {
+        LaunchCount count = facts.launches[index++];
+        json.beginObject().string("name", kernel->name()->str()).string("kind", kernel->kind()->str());
+        json.integer("launches", count.main).integer("launches_at_load", count.init).beginArray("lines");
+        if (kernel->lines())
+          for (const auto *line : *kernel->lines())
+            json.string(line->str());
+        json.endArray().endObject();
+      }
+    json.endArray().endObject();
+  }
+  json.endArray().endObject();
+  return json.take();
+}
+
+/// The CUDA text of a kernel; an ExitCode.
+static int printSource(const rt::Module &module, const std::string &name) {
+  const schema::Program *program = programOf(module, schema::Target::cuda);
+  if (!program)
+    return fail(kUsage, "the package has no CUDA program; compile with --target cuda or cpu,cuda");
+  std::string names;
+  if (program->kernels())
+    for (const auto *kernel : *program->kernels()) {
+      if (kernel->name()->str() == name)
+        return finishOutput(program->cuda_sources()->Get(kernel->cuda_source())->text()->str());
+      names += (names.empty() ? "" : ", ") + kernel->name()->str();
+    }
+  return fail(kUsage, "the package has no kernel " + rt::quoted(name) + "; it has: " + names);
+}
+
+static int inspect(const InspectOptions &options) {
+  int code = kOk;
+  auto module = openPackage(options.model, code);
+  if (!module)
+    return code;
+  if (!options.source.empty())
+    return printSource(*module, options.source);
+  return finishOutput(options.json ? describeJson(*module) : describe(*module));
+}
+
+} // namespace dlc
+
+void dlc::addInspectCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App *command = app.add_subcommand("inspect", "Show what is in a compiled model");
+  command->footer(kFooter);
+  command->add_option("model", options->model, "The compiled model, model.bin")->required();
+  auto *source = command->add_option("--source", options->source, "Print the CUDA C++ of this kernel");
+  command->add_flag("--json", options->json, "Print JSON")->excludes(source);
+  command->callback([&action, options] { action = [options] { return inspect(*options); }; });
+}
