@@ -106,6 +106,34 @@ TEST_P(ContractionKernelTest, SymbolicImage) {
     check({size, 2}, kProducts);
 }
 
+// Offsets may pass 2^31 when the sizes are what they may be: 64-bit index arithmetic.
+TEST_P(ContractionKernelTest, WideIndex) {
+  load("contraction",
+       R"(^bb0(%x: tensor<?x4x6x5xf32, #dl.t<[s0, 4, 6, 5]>>, %w: tensor<7x4x3x3xf32>):
+    %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<?x4x6x5xf32, #dl.t<[s0, 4, 6, 5]>>, tensor<7x4x3x3xf32>) -> tensor<?x7x6x5xf32, #dl.t<[s0, 7, 6, 5]>>
+    dl.yield %0 : tensor<?x7x6x5xf32, #dl.t<[s0, 7, 6, 5]>>)",
+       int64_t(1) << 40);
+  EXPECT_NE(text().find("const i64 m0"), std::string::npos) << text();
+  for (int64_t size : {0, 1, 3, 9})
+    check({size, 1}, kProducts);
+}
+
+/// The checker sees a kernel that does not wait for its tile, in whatever order the threads run.
+TEST_P(ContractionKernelTest, MissingBarrierIsFound) {
+  load("contraction", R"(^bb0(%a: tensor<?x40xf32, #dl.t<[s0, 40]>>, %b: tensor<40x33xf32>):
+    %0 = dl.matmul %a, %b : (tensor<?x40xf32, #dl.t<[s0, 40]>>, tensor<40x33xf32>) -> tensor<?x33xf32, #dl.t<[s0, 33]>>
+    dl.yield %0 : tensor<?x33xf32, #dl.t<[s0, 33]>>)");
+  check({33, 1}, kProducts);
+  std::string planted = text();
+  size_t barrier = planted.find("dlc::barrier();");
+  ASSERT_NE(barrier, std::string::npos);
+  replaceText(planted.erase(barrier, std::string("dlc::barrier();").size()));
+  llvm::SmallVector<Tensor> inputs;
+  Tensor actual;
+  EXPECT_NE(run({33, 1}, Fill::uniform, inputs, actual), Result::Success);
+  EXPECT_NE(report().find("race"), std::string::npos) << report();
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, ContractionKernelTest, ::testing::Values("order", "random:7"));
 
 } // namespace dlc::test

@@ -11,6 +11,8 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <limits>
 
 using namespace mlir;
@@ -67,15 +69,16 @@ static std::vector<int64_t> places(RankedTensorType type, ArrayRef<int64_t> symb
   return result;
 }
 
-void CudaKernelTest::load(const std::string &kind, const std::string &body) {
+void CudaKernelTest::load(const std::string &kind, const std::string &body, int64_t largest) {
   DialectRegistry registry;
   registry.insert<dl::DLDialect, dlx::DLXDialect>();
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
-  std::string source =
-      "module attributes {dl.symbols = [#dl.symbol<\"N\", 0, 200>, #dl.symbol<\"B\", 1, 4>]} {\n"
-      "module @cuda {\ndlx.kernel @k attributes {kind = \"" +
-      kind + "\"} {\n" + body + "\n}\n}\n}\n";
+  std::string source = "module attributes {dl.symbols = [#dl.symbol<\"N\", 0, " +
+                       std::to_string(largest) +
+                       ">, #dl.symbol<\"B\", 1, 4>]} {\n"
+                       "module @cuda {\ndlx.kernel @k attributes {kind = \"" +
+                       kind + "\"} {\n" + body + "\n}\n}\n}\n";
   module = parseSourceString<ModuleOp>(source, &context);
   ASSERT_TRUE(module) << source;
   PassManager passes(&context);
@@ -86,6 +89,18 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body) {
   module->walk([&](gpu::GPUFuncOp op) { printed = codegen::printKernel(op); });
   ASSERT_TRUE(succeeded(printed));
   kernelText = printed->text;
+  if (const char *folder = std::getenv("DLC_DUMP_KERNELS")) {
+    static int count = 0;
+    std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::ofstream(std::string(folder) + "/" + test.substr(0, test.find('/')) + "-" +
+                  std::to_string(count++) + ".cu")
+        << kernelText;
+  }
+  replaceText(kernelText);
+}
+
+void CudaKernelTest::replaceText(const std::string &text) {
+  kernelText = text;
   function = compile(kernelText, kernel.getEntry()->str());
   ASSERT_TRUE(function) << kernelText;
 }
@@ -112,10 +127,9 @@ Tensor CudaKernelTest::random(RankedTensorType type, ArrayRef<int64_t> symbols, 
   return tensor;
 }
 
-void CudaKernelTest::check(ArrayRef<int64_t> symbols, Tolerance tolerance, Fill fill) {
-  ASSERT_TRUE(function);
+Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl<Tensor> &inputs,
+                           Tensor &actual) {
   Block &block = kernel.getBodyBlock();
-  SmallVector<Tensor> inputs;
   SmallVector<DevicePtr> buffers;
   for (Type argument : block.getArgumentTypes()) {
     auto type = cast<RankedTensorType>(argument);
@@ -148,26 +162,36 @@ void CudaKernelTest::check(ArrayRef<int64_t> symbols, Tolerance tolerance, Fill 
     grid.push_back(evaluate(blocks, {}, symbols));
   ArrayRef<int64_t> threads = *kernel.getBlock();
   // The runtime launches no empty grid.
+  Result result = Result::Success;
   if (grid[0] && grid[1] && grid[2]) {
-    ASSERT_EQ(api.launchKernel(function, grid[0], grid[1], grid[2], threads[0], threads[1],
-                               threads[2], 0, nullptr, parameters.data(), nullptr),
-              Result::Success)
-        << report() << kernelText;
-    ASSERT_EQ(api.ctxSynchronize(), Result::Success) << report() << kernelText;
+    result = api.launchKernel(function, grid[0], grid[1], grid[2], threads[0], threads[1],
+                              threads[2], 0, nullptr, parameters.data(), nullptr);
+    if (result == Result::Success)
+      result = api.ctxSynchronize();
+    if (result != Result::Success)
+      return result;
   }
   physical = download<char>(buffers.back(), bytes);
   std::vector<char> logical;
   for (int64_t place : places(type, symbols))
     logical.insert(logical.end(), &physical[place * size], &physical[place * size] + size);
-  Tensor actual = Tensor::fromBytes(type.getElementType(), dimsOf(type, symbols), logical);
-  auto expected = interpretBlock(block, inputs, symbols);
+  actual = Tensor::fromBytes(type.getElementType(), dimsOf(type, symbols), logical);
+  for (DevicePtr buffer : buffers)
+    api.memFree(buffer);
+  return result;
+}
+
+void CudaKernelTest::check(ArrayRef<int64_t> symbols, Tolerance tolerance, Fill fill) {
+  ASSERT_TRUE(function);
+  SmallVector<Tensor> inputs;
+  Tensor actual;
+  ASSERT_EQ(run(symbols, fill, inputs, actual), Result::Success) << report() << kernelText;
+  auto expected = interpretBlock(kernel.getBodyBlock(), inputs, symbols);
   ASSERT_TRUE(succeeded(expected));
   auto difference = compareTensors(actual, expected->front(), tolerance);
   EXPECT_FALSE(difference) << "s0 = " << symbols[0] << ", s1 = " << symbols[1] << ": "
                            << *difference << "\n"
                            << kernelText;
-  for (DevicePtr buffer : buffers)
-    api.memFree(buffer);
 }
 
 } // namespace dlc::test

@@ -26,14 +26,19 @@ enum class Fill { uniform, whole, special };
 /// The emulator's checker is on; every scheduling policy is a test of its own.
 class CudaKernelTest : public CheckedTest {
 protected:
-  /// `body` is what stands in the dlx.kernel's braces; the module's symbols are s0 in [0, 200] and s1 in [1, 4].
-  void load(const std::string &kind, const std::string &body);
+  /// `body` is what stands in the dlx.kernel's braces; the module's symbols are s0 in [0, `largest`] and s1 in [1, 4].
+  /// With DLC_DUMP_KERNELS set, the text is written into that folder as well.
+  void load(const std::string &kind, const std::string &body, int64_t largest = 200);
+  /// Compiles `text` in place of what was printed: to plant a bug.
+  void replaceText(const std::string &text);
   /// Runs with the symbols' values; the test fails where a result is off.
   void check(llvm::ArrayRef<int64_t> symbols, Tolerance tolerance, Fill fill = Fill::uniform);
   void checkBoundaries(Tolerance tolerance, Fill fill = Fill::uniform) {
     for (int64_t size : kBoundaries)
       check({size, 2}, tolerance, fill);
   }
+  /// The launch alone: fills `inputs`, and `actual` where it succeeds.
+  Result run(llvm::ArrayRef<int64_t> symbols, Fill fill, llvm::SmallVectorImpl<Tensor> &inputs, Tensor &actual);
   const std::string &text() const { return kernelText; }
 
 private:

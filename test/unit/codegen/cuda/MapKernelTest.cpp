@@ -113,6 +113,17 @@ TEST_P(MapKernelTest, SymbolicInside) {
   checkBoundaries(kExact, Fill::special);
 }
 
+// Offsets may pass 2^31 when the sizes are what they may be: 64-bit index arithmetic.
+TEST_P(MapKernelTest, WideIndex) {
+  load("map", R"(^bb0(%x: tensor<?x7xf32, #dl.t<[s0, 7]>>, %b: tensor<7xf32>):
+    %0 = dl.broadcast %b : (tensor<7xf32>) -> tensor<?x7xf32, #dl.t<[s0, 7]>>
+    %1 = dl.add %x, %0 : (tensor<?x7xf32, #dl.t<[s0, 7]>>, tensor<?x7xf32, #dl.t<[s0, 7]>>) -> tensor<?x7xf32, #dl.t<[s0, 7]>>
+    dl.yield %1 : tensor<?x7xf32, #dl.t<[s0, 7]>>)",
+       int64_t(1) << 40);
+  EXPECT_NE(text().find("const i64 i"), std::string::npos) << text();
+  checkBoundaries(kFewUlps);
+}
+
 TEST_P(MapKernelTest, Scalar) {
   load("map", R"(^bb0(%x: tensor<f32>):
     %0 = dl.sqrt %x : (tensor<f32>) -> tensor<f32>

@@ -1,0 +1,251 @@
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
+// Tiles through shared memory, with what is fused before and after; warps for few rows; threads for groups.
+module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
+module @cuda {
+// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_conv_bias_relu(
+// CHECK-NEXT:     const float *__restrict__ x,
+// CHECK-NEXT:     const float *__restrict__ weight,
+// CHECK-NEXT:     const float *__restrict__ bias,
+// CHECK-NEXT:     float *__restrict__ y,
+// CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   DLC_SHARED(float, a_tile, [16][65]);
+// CHECK-NEXT:   DLC_SHARED(float, b_tile, [16][33]);
+// CHECK-NEXT:   const int thread = (int)threadIdx.x;
+// CHECK-NEXT:   const int m_tile = (int)blockIdx.x;
+// CHECK-NEXT:   const int m0 = m_tile * 64;
+// CHECK-NEXT:   const int n_tile = (int)blockIdx.y;
+// CHECK-NEXT:   const int n0 = n_tile * 32;
+// CHECK-NEXT:   const int thread_n = dlc::umod(thread, 8);
+// CHECK-NEXT:   const int thread_m = dlc::udiv(thread, 8);
+// CHECK-NEXT:   float acc[4][4];
+// CHECK-NEXT:   #pragma unroll
+// CHECK-NEXT:   for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int j = 0; j < 4; ++j) {
+// CHECK-NEXT:       acc[i][j] = 0.0f;
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT:   #pragma unroll 1
+// CHECK-NEXT:   for (int k0 = 0; k0 < 144; k0 += 16) {
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int p = 0; p < 8; ++p) {
+// CHECK-NEXT:       const int e = p * 128 + thread;
+// CHECK-NEXT:       const int kk = dlc::umod(e, 16);
+// CHECK-NEXT:       const int row = dlc::udiv(e, 16);
+// CHECK-NEXT:       const int m = m0 + row;
+// CHECK-NEXT:       const int k = k0 + kk;
+// CHECK-NEXT:       const int w = dlc::umod(m, 32);
+// CHECK-NEXT:       const int i = dlc::udiv(m, 32);
+// CHECK-NEXT:       const int h = dlc::umod(i, 32);
+// CHECK-NEXT:       const int n = dlc::udiv(i, 32);
+// CHECK-NEXT:       const int rc = dlc::umod(k, 16);
+// CHECK-NEXT:       const int i_1 = dlc::udiv(k, 16);
+// CHECK-NEXT:       const int rw = dlc::umod(i_1, 3);
+// CHECK-NEXT:       const int rh = dlc::udiv(i_1, 3);
+// CHECK-NEXT:       const int i_2 = h + rh - 1;
+// CHECK-NEXT:       const int i_3 = w + rw - 1;
+// CHECK-NEXT:       const float v = i_2 >= 0 && i_2 < 32 && i_3 >= 0 && i_3 < 32 ? x[n * 16384 + h * 512 + w * 16 + rh * 512 + rw * 16 + rc - 528] : 0.0f;
+// CHECK-NEXT:       a_tile[kk][row] = v;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int p = 0; p < 4; ++p) {
+// CHECK-NEXT:       const int e = p * 128 + thread;
+// CHECK-NEXT:       const int kk = dlc::umod(e, 16);
+// CHECK-NEXT:       const int row = dlc::udiv(e, 16);
+// CHECK-NEXT:       const int n = n0 + row;
+// CHECK-NEXT:       const int k = k0 + kk;
+// CHECK-NEXT:       const int rc = dlc::umod(k, 16);
+// CHECK-NEXT:       const int i = dlc::udiv(k, 16);
+// CHECK-NEXT:       const int rw = dlc::umod(i, 3);
+// CHECK-NEXT:       const int rh = dlc::udiv(i, 3);
+// CHECK-NEXT:       b_tile[kk][row] = weight[n * 144 + rh * 3 + rw + rc * 9];
+// CHECK-NEXT:     }
+// CHECK-NEXT:     dlc::barrier();
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int kk = 0; kk < 16; ++kk) {
+// CHECK-NEXT:       float a[4];
+// CHECK-NEXT:       float b[4];
+// CHECK-NEXT:       #pragma unroll
+// CHECK-NEXT:       for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:         a[i] = a_tile[kk][thread_m + i * 16];
+// CHECK-NEXT:         b[i] = b_tile[kk][thread_n + i * 8];
+// CHECK-NEXT:       }
+// CHECK-NEXT:       #pragma unroll
+// CHECK-NEXT:       for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:         #pragma unroll
+// CHECK-NEXT:         for (int j = 0; j < 4; ++j) {
+// CHECK-NEXT:           acc[i][j] = dlc::fma(a[i], b[j], acc[i][j]);
+// CHECK-NEXT:         }
+// CHECK-NEXT:       }
+// CHECK-NEXT:     }
+// CHECK-NEXT:     dlc::barrier();
+// CHECK-NEXT:   }
+// CHECK-NEXT:   #pragma unroll
+// CHECK-NEXT:   for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:     const int m = m0 + thread_m + i * 16;
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int j = 0; j < 4; ++j) {
+// CHECK-NEXT:       const int n = n0 + thread_n + j * 8;
+// CHECK-NEXT:       y[m * 32 + n] = dlc::max(acc[i][j] + bias[n], 0.0f);
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+  dlx.kernel @conv_bias_relu attributes {kind = "contraction"} {
+  ^bb0(%x: tensor<?x16x32x32xf32, #dl.t<[s0, 16, 32, 32], order = [0, 2, 3, 1]>>, %w: tensor<32x16x3x3xf32>, %b: tensor<32xf32>):
+    %0 = dl.conv2d %x, %w, %b {padding = array<i64: 1, 1>} : (tensor<?x16x32x32xf32, #dl.t<[s0, 16, 32, 32], order = [0, 2, 3, 1]>>, tensor<32x16x3x3xf32>, tensor<32xf32>) -> tensor<?x32x32x32xf32, #dl.t<[s0, 32, 32, 32], order = [0, 2, 3, 1]>>
+    %1 = dl.relu %0 : (tensor<?x32x32x32xf32, #dl.t<[s0, 32, 32, 32], order = [0, 2, 3, 1]>>) -> tensor<?x32x32x32xf32, #dl.t<[s0, 32, 32, 32], order = [0, 2, 3, 1]>>
+    dl.yield %1 : tensor<?x32x32x32xf32, #dl.t<[s0, 32, 32, 32], order = [0, 2, 3, 1]>>
+  }
+// CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_linear(
+// CHECK-NEXT:     const float *__restrict__ x,
+// CHECK-NEXT:     const float *__restrict__ weight,
+// CHECK-NEXT:     float *__restrict__ y,
+// CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   DLC_SHARED(float, a_tile, [16][65]);
+// CHECK-NEXT:   DLC_SHARED(float, b_tile, [16][65]);
+// CHECK-NEXT:   const int s0 = (int)s0_arg;
+// CHECK-NEXT:   const int thread = (int)threadIdx.x;
+// CHECK-NEXT:   const int m_tile = (int)blockIdx.x;
+// CHECK-NEXT:   const int m0 = m_tile * 64;
+// CHECK-NEXT:   const int n_tile = (int)blockIdx.y;
+// CHECK-NEXT:   const int n0 = n_tile * 64;
+// CHECK-NEXT:   const int thread_n = dlc::umod(thread, 16);
+// CHECK-NEXT:   const int thread_m = dlc::udiv(thread, 16);
+// CHECK-NEXT:   float acc[4][4];
+// CHECK-NEXT:   #pragma unroll
+// CHECK-NEXT:   for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int j = 0; j < 4; ++j) {
+// CHECK-NEXT:       acc[i][j] = 0.0f;
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT:   #pragma unroll 1
+// CHECK-NEXT:   for (int k0 = 0; k0 < 50; k0 += 16) {
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int p = 0; p < 4; ++p) {
+// CHECK-NEXT:       const int e = p * 256 + thread;
+// CHECK-NEXT:       const int kk = dlc::umod(e, 16);
+// CHECK-NEXT:       const int row = dlc::udiv(e, 16);
+// CHECK-NEXT:       const int m = m0 + row;
+// CHECK-NEXT:       const int k = k0 + kk;
+// CHECK-NEXT:       a_tile[kk][row] = m < s0 && k < 50 ? x[m * 50 + k] : 0.0f;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int p = 0; p < 4; ++p) {
+// CHECK-NEXT:       const int e = p * 256 + thread;
+// CHECK-NEXT:       const int kk = dlc::umod(e, 16);
+// CHECK-NEXT:       const int row = dlc::udiv(e, 16);
+// CHECK-NEXT:       const int n = n0 + row;
+// CHECK-NEXT:       const int k = k0 + kk;
+// CHECK-NEXT:       b_tile[kk][row] = n < 70 && k < 50 ? weight[n * 50 + k] : 0.0f;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     dlc::barrier();
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int kk = 0; kk < 16; ++kk) {
+// CHECK-NEXT:       float a[4];
+// CHECK-NEXT:       float b[4];
+// CHECK-NEXT:       #pragma unroll
+// CHECK-NEXT:       for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:         const int i_1 = i * 16;
+// CHECK-NEXT:         a[i] = a_tile[kk][thread_m + i_1];
+// CHECK-NEXT:         b[i] = b_tile[kk][thread_n + i_1];
+// CHECK-NEXT:       }
+// CHECK-NEXT:       #pragma unroll
+// CHECK-NEXT:       for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:         #pragma unroll
+// CHECK-NEXT:         for (int j = 0; j < 4; ++j) {
+// CHECK-NEXT:           acc[i][j] = dlc::fma(a[i], b[j], acc[i][j]);
+// CHECK-NEXT:         }
+// CHECK-NEXT:       }
+// CHECK-NEXT:     }
+// CHECK-NEXT:     dlc::barrier();
+// CHECK-NEXT:   }
+// CHECK-NEXT:   #pragma unroll
+// CHECK-NEXT:   for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:     const int m = m0 + thread_m + i * 16;
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int j = 0; j < 4; ++j) {
+// CHECK-NEXT:       const int n = n0 + thread_n + j * 16;
+// CHECK-NEXT:       if (m < s0 && n < 70) {
+// CHECK-NEXT:         y[m * 70 + n] = acc[i][j];
+// CHECK-NEXT:       }
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+  dlx.kernel @linear attributes {kind = "contraction"} {
+  ^bb0(%x: tensor<?x50xf32, #dl.t<[s0, 50]>>, %w: tensor<70x50xf32>):
+    %0 = dl.linear %x, %w : (tensor<?x50xf32, #dl.t<[s0, 50]>>, tensor<70x50xf32>) -> tensor<?x70xf32, #dl.t<[s0, 70]>>
+    dl.yield %0 : tensor<?x70xf32, #dl.t<[s0, 70]>>
+  }
+// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_one_row(
+// CHECK-NEXT:     const float *__restrict__ x,
+// CHECK-NEXT:     const float *__restrict__ weight,
+// CHECK-NEXT:     float *__restrict__ y) {
+// CHECK-NEXT:   const int thread = (int)threadIdx.x;
+// CHECK-NEXT:   const int lane = dlc::umod(thread, 32);
+// CHECK-NEXT:   const int block = (int)blockIdx.x;
+// CHECK-NEXT:   const int row = block * 4 + dlc::udiv(thread, 32);
+// CHECK-NEXT:   if (row < 70) {
+// CHECK-NEXT:     float sum = 0.0f;
+// CHECK-NEXT:     for (int r = lane; r < 50; r += 32) {
+// CHECK-NEXT:       sum = dlc::fma(x[r], weight[row * 50 + r], sum);
+// CHECK-NEXT:     }
+// CHECK-NEXT:     float sum_1 = sum;
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int s = 0; s < 5; ++s) {
+// CHECK-NEXT:       const i32 distance = dlc::shr_unsigned<i32>(16, s);
+// CHECK-NEXT:       const float other = dlc::shfl_xor(sum_1, distance);
+// CHECK-NEXT:       sum_1 = sum_1 + other;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     if (lane == 0) {
+// CHECK-NEXT:       y[row] = sum_1;
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+  dlx.kernel @one_row attributes {kind = "contraction"} {
+  ^bb0(%x: tensor<1x50xf32>, %w: tensor<70x50xf32>):
+    %0 = dl.linear %x, %w : (tensor<1x50xf32>, tensor<70x50xf32>) -> tensor<1x70xf32>
+    dl.yield %0 : tensor<1x70xf32>
+  }
+// CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_depthwise(
+// CHECK-NEXT:     const float *__restrict__ x,
+// CHECK-NEXT:     const float *__restrict__ weight,
+// CHECK-NEXT:     float *__restrict__ y,
+// CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   const int s0 = (int)s0_arg;
+// CHECK-NEXT:   const int block = (int)blockIdx.x;
+// CHECK-NEXT:   const int thread = (int)threadIdx.x;
+// CHECK-NEXT:   const int i = block * 256 + thread;
+// CHECK-NEXT:   if (i < s0 * 256) {
+// CHECK-NEXT:     const int w = dlc::umod(i, 8);
+// CHECK-NEXT:     const int i_1 = dlc::udiv(i, 8);
+// CHECK-NEXT:     const int h = dlc::umod(i_1, 8);
+// CHECK-NEXT:     const int c = dlc::umod(dlc::udiv(i_1, 8), 4);
+// CHECK-NEXT:     float sum = 0.0f;
+// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     for (int rc = 0; rc < 1; ++rc) {
+// CHECK-NEXT:       float sum_1 = sum;
+// CHECK-NEXT:       #pragma unroll
+// CHECK-NEXT:       for (int rh = 0; rh < 3; ++rh) {
+// CHECK-NEXT:         float sum_2 = sum_1;
+// CHECK-NEXT:         #pragma unroll
+// CHECK-NEXT:         for (int rw = 0; rw < 3; ++rw) {
+// CHECK-NEXT:           const int i_2 = rh + h - 1;
+// CHECK-NEXT:           const int i_3 = rw + w - 1;
+// CHECK-NEXT:           const float v = i_2 >= 0 && i_2 < 8 && i_3 >= 0 && i_3 < 8 ? x[rc * 64 + rh * 8 + rw + i - 9] : 0.0f;
+// CHECK-NEXT:           sum_2 = dlc::fma(v, weight[rc * 9 + rh * 3 + rw + c * 9], sum_2);
+// CHECK-NEXT:         }
+// CHECK-NEXT:         sum_1 = sum_2;
+// CHECK-NEXT:       }
+// CHECK-NEXT:       sum = sum_1;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     y[i] = sum;
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+  dlx.kernel @depthwise attributes {kind = "contraction"} {
+  ^bb0(%x: tensor<?x4x8x8xf32, #dl.t<[s0, 4, 8, 8]>>, %w: tensor<4x1x3x3xf32>):
+    %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>, groups = 4 : i64} : (tensor<?x4x8x8xf32, #dl.t<[s0, 4, 8, 8]>>, tensor<4x1x3x3xf32>) -> tensor<?x4x8x8xf32, #dl.t<[s0, 4, 8, 8]>>
+    dl.yield %0 : tensor<?x4x8x8xf32, #dl.t<[s0, 4, 8, 8]>>
+  }
+}
+}
