@@ -252,23 +252,27 @@ void ContractionSchedule::tile() {
         fill(tileA, 0, m, firstM, rows, firstK);
         fill(tileB, 1, n, firstN, columns, firstK);
         k.barrier();
-        k.loop("kk", k.index(0), k.index(kDepth), 1, full, [&](Value step) {
-          Value a = k.local({kPerThread}, type, "a"), b = k.local({kPerThread}, type, "b");
-          k.loop("i", k.index(0), k.index(kPerThread), 1, full, [&](Value i) {
-            k.write(a, {i}, k.read(tileA, {step, k.add(threadM, k.mul(i, rows / kPerThread))}));
-            k.write(b, {i}, k.read(tileB, {step, k.add(threadN, k.mul(i, columns / kPerThread))}));
-          });
-          forEach([&](Value i, Value j) {
-            Value x = k.read(a, {i}), y = k.read(b, {j}), total = k.read(totals, {i, j});
-            if (isa<FloatType>(type)) {
-              total = math::FmaOp::create(k.b, k.loc, x, y, total);
-            } else {
-              Value product = (Scalar(k.b, k.loc, x, kind) * Scalar(k.b, k.loc, y, kind)).value();
-              total = combine(k.b, k.loc, Combiner::add, kind, total, product);
-            }
-            k.write(totals, {i, j}, total);
-          });
-        });
+        // Sixteen steps at once would keep so many addresses in registers that some spill.
+        k.loop(
+            "kk", k.index(0), k.index(kDepth), 1, KernelBuilder::Unroll::byEight, [&](Value step) {
+              Value a = k.local({kPerThread}, type, "a"), b = k.local({kPerThread}, type, "b");
+              k.loop("i", k.index(0), k.index(kPerThread), 1, full, [&](Value i) {
+                k.write(a, {i}, k.read(tileA, {step, k.add(threadM, k.mul(i, rows / kPerThread))}));
+                k.write(b, {i},
+                        k.read(tileB, {step, k.add(threadN, k.mul(i, columns / kPerThread))}));
+              });
+              forEach([&](Value i, Value j) {
+                Value x = k.read(a, {i}), y = k.read(b, {j}), total = k.read(totals, {i, j});
+                if (isa<FloatType>(type)) {
+                  total = math::FmaOp::create(k.b, k.loc, x, y, total);
+                } else {
+                  Value product =
+                      (Scalar(k.b, k.loc, x, kind) * Scalar(k.b, k.loc, y, kind)).value();
+                  total = combine(k.b, k.loc, Combiner::add, kind, total, product);
+                }
+                k.write(totals, {i, j}, total);
+              });
+            });
         k.barrier();
       });
   store(totals);

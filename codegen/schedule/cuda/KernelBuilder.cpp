@@ -272,8 +272,8 @@ ValueRange KernelBuilder::loop(StringRef role, Value from, Value to, int64_t ste
   op->setAttr("dlc.roles", b.getArrayAttr(roles));
   if (unroll == Unroll::full)
     op->setAttr("dlc.unroll", b.getUnitAttr());
-  else if (unroll == Unroll::never)
-    op->setAttr("dlc.unroll", b.getI32IntegerAttr(1));
+  else if (unroll != Unroll::automatic)
+    op->setAttr("dlc.unroll", b.getI32IntegerAttr(unroll == Unroll::never ? 1 : 8));
   OpBuilder::InsertionGuard guard(b);
   Block *block = op.getBody();
   if (inits.empty())

@@ -63,8 +63,8 @@ public:
   //===- Control ----------------------------------------------------------------------------------===//
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value variable,
                                                                  mlir::ValueRange carried)>;
-  /// How often a loop is unrolled in the text: as the compiler likes, never, or fully.
-  enum class Unroll { automatic, never, full };
+  /// How often a loop is unrolled: as the device compiler likes, never, by eight, or fully.
+  enum class Unroll { automatic, never, byEight, full };
   /// for (role = from; role < to; role += step); `names` are of the carried values.
   mlir::ValueRange loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step,
                         mlir::ValueRange inits, llvm::ArrayRef<llvm::StringRef> names,

@@ -61,7 +61,7 @@ module @cuda {
 // CHECK-NEXT:       b_tile[kk][row] = weight[n * 144 + rh * 3 + rw + rc * 9];
 // CHECK-NEXT:     }
 // CHECK-NEXT:     dlc::barrier();
-// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     #pragma unroll 8
 // CHECK-NEXT:     for (int kk = 0; kk < 16; ++kk) {
 // CHECK-NEXT:       float a[4];
 // CHECK-NEXT:       float b[4];
@@ -140,7 +140,7 @@ module @cuda {
 // CHECK-NEXT:       b_tile[kk][row] = n < 70 && k < 50 ? weight[n * 50 + k] : 0.0f;
 // CHECK-NEXT:     }
 // CHECK-NEXT:     dlc::barrier();
-// CHECK-NEXT:     #pragma unroll
+// CHECK-NEXT:     #pragma unroll 8
 // CHECK-NEXT:     for (int kk = 0; kk < 16; ++kk) {
 // CHECK-NEXT:       float a[4];
 // CHECK-NEXT:       float b[4];

@@ -118,22 +118,30 @@ TEST_P(ContractionKernelTest, WideIndex) {
     check({size, 1}, kProducts);
 }
 
-/// The checker sees a kernel that does not wait for its tile, in whatever order the threads run.
-TEST_P(ContractionKernelTest, MissingBarrierIsFound) {
-  load("contraction", R"(^bb0(%a: tensor<?x40xf32, #dl.t<[s0, 40]>>, %b: tensor<40x33xf32>):
+/// A matrix product with one barrier taken out: the checker sees it, in whatever order the threads run.
+class PlantedBarrierTest : public CudaKernelTest {
+protected:
+  void plant(bool first) {
+    load("contraction",
+         R"(^bb0(%a: tensor<?x40xf32, #dl.t<[s0, 40]>>, %b: tensor<40x33xf32>):
     %0 = dl.matmul %a, %b : (tensor<?x40xf32, #dl.t<[s0, 40]>>, tensor<40x33xf32>) -> tensor<?x33xf32, #dl.t<[s0, 33]>>
     dl.yield %0 : tensor<?x33xf32, #dl.t<[s0, 33]>>)");
-  check({33, 1}, kProducts);
-  std::string planted = text();
-  size_t barrier = planted.find("dlc::barrier();");
-  ASSERT_NE(barrier, std::string::npos);
-  replaceText(planted.erase(barrier, std::string("dlc::barrier();").size()));
-  llvm::SmallVector<Tensor> inputs;
-  Tensor actual;
-  EXPECT_NE(run({33, 1}, Fill::uniform, inputs, actual), Result::Success);
-  EXPECT_NE(report().find("race"), std::string::npos) << report();
-}
+    check({33, 1}, kProducts);
+    const std::string original = text(), barrier = "dlc::barrier();";
+    size_t at = first ? original.find(barrier) : original.rfind(barrier);
+    ASSERT_NE(at, std::string::npos);
+    replaceText(std::string(original).erase(at, barrier.size()));
+    llvm::SmallVector<Tensor> inputs;
+    Tensor actual;
+    EXPECT_NE(run({33, 1}, Fill::uniform, inputs, actual), Result::Success);
+    EXPECT_NE(report().find("_tile"), std::string::npos) << report();
+  }
+};
 
+TEST_P(PlantedBarrierTest, ReadsBeforeTheTileIsFull) { plant(/*first=*/true); }
+TEST_P(PlantedBarrierTest, FillsBeforeTheTileIsRead) { plant(/*first=*/false); }
+
+INSTANTIATE_TEST_SUITE_P(Policies, PlantedBarrierTest, ::testing::Values("order", "random:7"));
 INSTANTIATE_TEST_SUITE_P(Policies, ContractionKernelTest, ::testing::Values("order", "random:7"));
 
 } // namespace dlc::test

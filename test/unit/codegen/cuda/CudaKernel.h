@@ -38,7 +38,8 @@ protected:
       check({size, 2}, tolerance, fill);
   }
   /// The launch alone: fills `inputs`, and `actual` where it succeeds.
-  Result run(llvm::ArrayRef<int64_t> symbols, Fill fill, llvm::SmallVectorImpl<Tensor> &inputs, Tensor &actual);
+  Result run(llvm::ArrayRef<int64_t> symbols, Fill fill, llvm::SmallVectorImpl<Tensor> &inputs,
+             Tensor &actual);
   const std::string &text() const { return kernelText; }
 
 private:
