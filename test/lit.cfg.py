@@ -1,8 +1,9 @@
 # lit configuration: test/<folder>/**.mlir and .dl, run with the tools of the build.
 #
 # In a RUN line: dlc, dlc-opt and every other tool of build/bin, FileCheck, not, count, split-file.
-# %examples is the examples folder, %corpus the folder of other people's models (feature "corpus" where it exists).
+# %python runs Python with NumPy. %examples is the examples folder, %corpus the folder of other people's models (feature "corpus" where it exists).
 import os
+import sys
 
 import lit.formats
 
@@ -23,4 +24,5 @@ corpus = os.environ.get("DLC_CORPUS", os.path.join(config.dlc_source, "..", "sha
 if os.path.isdir(corpus):
     config.available_features.add("corpus")
 config.substitutions.append(("%corpus", corpus))
+config.substitutions.append(("%python", os.environ.get("DLC_PYTHON", sys.executable)))
 config.substitutions.append(("%examples", os.path.join(config.dlc_source, "examples")))

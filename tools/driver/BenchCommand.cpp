@@ -35,7 +35,7 @@ struct Summary {
 /// A kernel over the profiled runs.
 struct KernelTime {
   std::string name, kind, lines;
-  int64_t launches = 0; // in one run
+  int64_t launches = 0;    // in one run
   double milliseconds = 0; // of all launches of one run
   double flops = 0, bytes = 0;
 };
@@ -50,7 +50,8 @@ struct Report {
 };
 } // namespace
 
-static constexpr const char *kFooter = R"(One request after another (a closed loop): latency is the time of dlc_context_run, copies to and from the device
+static constexpr const char *kFooter =
+    R"(One request after another (a closed loop): latency is the time of dlc_context_run, copies to and from the device
 included. An input that is not given is random, its symbolic dims at their smallest. The kernel table comes from runs of
 their own, which do not count.
 
@@ -74,8 +75,10 @@ static Summary summarize(std::vector<double> times) {
   };
   size_t middle = times.size() / 2;
   double median = times.size() % 2 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-  double mean = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
-  return {times.front(), times.back(), mean, median, percentile(0.90), percentile(0.95), percentile(0.99)};
+  double mean =
+      std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+  return {times.front(),    times.back(),    mean, median, percentile(0.90),
+          percentile(0.95), percentile(0.99)};
 }
 
 /// Runs until both the iterations and the duration are over.
@@ -123,10 +126,12 @@ static int profile(const BenchOptions &options, const std::string &device, Repor
     if (dlc_status status = dlc_context_profile(session.getContext(), &entries, &count))
       return failRuntime(status);
     for (size_t i = 0; run >= 0 && i < count; ++i) {
-      auto kernel = std::find_if(report.kernels.begin(), report.kernels.end(),
-                                 [&](const KernelTime &known) { return known.name == entries[i].kernel; });
+      auto kernel =
+          std::find_if(report.kernels.begin(), report.kernels.end(),
+                       [&](const KernelTime &known) { return known.name == entries[i].kernel; });
       if (kernel == report.kernels.end()) {
-        report.kernels.push_back({entries[i].kernel, entries[i].kind, program ? linesOf(*program, entries[i].kernel) : ""});
+        report.kernels.push_back({entries[i].kernel, entries[i].kind,
+                                  program ? linesOf(*program, entries[i].kernel) : ""});
         kernel = report.kernels.end() - 1;
       }
       kernel->milliseconds += entries[i].microseconds / 1000 / kRuns;
@@ -137,9 +142,10 @@ static int profile(const BenchOptions &options, const std::string &device, Repor
       kernel->bytes += static_cast<double>(entries[i].bytes);
     }
   }
-  std::sort(report.kernels.begin(), report.kernels.end(), [](const KernelTime &a, const KernelTime &b) {
-    return a.milliseconds != b.milliseconds ? a.milliseconds > b.milliseconds : a.name < b.name;
-  });
+  std::sort(
+      report.kernels.begin(), report.kernels.end(), [](const KernelTime &a, const KernelTime &b) {
+        return a.milliseconds != b.milliseconds ? a.milliseconds > b.milliseconds : a.name < b.name;
+      });
   return kOk;
 }
 
@@ -156,26 +162,32 @@ static std::string asText(const Report &report) {
   std::string out = "Device: " + report.device + "\n";
   out += format("Load: %.3f ms   First inference: %.3f ms\n", report.load, report.first);
   out += format("Memory: weights %lld, made at load %lld, intermediate %lld, scratch %lld bytes\n",
-                static_cast<long long>(report.memory.weight_bytes), static_cast<long long>(report.memory.persistent_bytes),
-                static_cast<long long>(report.memory.arena_bytes), static_cast<long long>(report.memory.scratch_bytes));
+                static_cast<long long>(report.memory.weight_bytes),
+                static_cast<long long>(report.memory.persistent_bytes),
+                static_cast<long long>(report.memory.arena_bytes),
+                static_cast<long long>(report.memory.scratch_bytes));
   out += "=== Performance summary ===\n";
   out += format("Iterations: %zu in %.3f s\n", report.latencies.size(), report.seconds);
-  out += format("Throughput: %.3f qps\n", static_cast<double>(report.latencies.size()) / report.seconds);
-  out += format("Latency: min = %.5f ms, max = %.5f ms, mean = %.5f ms, median = %.5f ms, percentile(90%%) = %.5f ms, "
+  out += format("Throughput: %.3f qps\n",
+                static_cast<double>(report.latencies.size()) / report.seconds);
+  out += format("Latency: min = %.5f ms, max = %.5f ms, mean = %.5f ms, median = %.5f ms, "
+                "percentile(90%%) = %.5f ms, "
                 "percentile(95%%) = %.5f ms, percentile(99%%) = %.5f ms\n",
                 s.min, s.max, s.mean, s.median, s.p90, s.p95, s.p99);
   double total = 0;
   for (const KernelTime &kernel : report.kernels)
     total += kernel.milliseconds;
   out += "=== Kernels ===\n";
-  out += format(" %6s  %10s  %5s  %9s  %8s  %-28s %-11s %s\n", "Time %", "Time (ms)", "Calls", "GFLOP/s", "GB/s", "Kernel",
-                "Kind", "Model lines");
+  out += format(" %6s  %10s  %5s  %9s  %8s  %-28s %-11s %s\n", "Time %", "Time (ms)", "Calls",
+                "GFLOP/s", "GB/s", "Kernel", "Kind", "Model lines");
   for (const KernelTime &kernel : report.kernels) {
     double seconds = kernel.milliseconds / 1000;
-    out += format(" %6.1f  %10.5f  %5lld  %9.2f  %8.2f  %-28s %-11s ", total > 0 ? 100 * kernel.milliseconds / total : 0,
-                  kernel.milliseconds, static_cast<long long>(kernel.launches), seconds > 0 ? kernel.flops / seconds * 1e-9 : 0,
-                  seconds > 0 ? kernel.bytes / seconds * 1e-9 : 0, kernel.name.substr(0, 200).c_str(),
-                  kernel.kind.substr(0, 20).c_str()) +
+    out += format(" %6.1f  %10.5f  %5lld  %9.2f  %8.2f  %-28s %-11s ",
+                  total > 0 ? 100 * kernel.milliseconds / total : 0, kernel.milliseconds,
+                  static_cast<long long>(kernel.launches),
+                  seconds > 0 ? kernel.flops / seconds * 1e-9 : 0,
+                  seconds > 0 ? kernel.bytes / seconds * 1e-9 : 0,
+                  kernel.name.substr(0, 200).c_str(), kernel.kind.substr(0, 20).c_str()) +
            kernel.lines + "\n";
   }
   return out + format(" %6.1f  %10.5f  total\n", 100.0, total);
@@ -184,13 +196,22 @@ static std::string asText(const Report &report) {
 static std::string asJson(const Report &report) {
   const Summary &s = report.summary;
   Json json;
-  json.beginObject().string("device", report.device).real("load_ms", report.load).real("first_inference_ms", report.first);
-  json.integer("iterations", static_cast<int64_t>(report.latencies.size())).real("seconds", report.seconds);
+  json.beginObject()
+      .string("device", report.device)
+      .real("load_ms", report.load)
+      .real("first_inference_ms", report.first);
+  json.integer("iterations", static_cast<int64_t>(report.latencies.size()))
+      .real("seconds", report.seconds);
   json.real("throughput_qps", static_cast<double>(report.latencies.size()) / report.seconds);
-  json.beginObject("latency_ms").real("min", s.min).real("max", s.max).real("mean", s.mean).real("median", s.median);
+  json.beginObject("latency_ms")
+      .real("min", s.min)
+      .real("max", s.max)
+      .real("mean", s.mean)
+      .real("median", s.median);
   json.real("p90", s.p90).real("p95", s.p95).real("p99", s.p99).endObject();
   json.beginObject("memory_bytes").integer("weights", report.memory.weight_bytes);
-  json.integer("persistent", report.memory.persistent_bytes).integer("arena", report.memory.arena_bytes);
+  json.integer("persistent", report.memory.persistent_bytes)
+      .integer("arena", report.memory.arena_bytes);
   json.integer("scratch", report.memory.scratch_bytes).endObject().beginArray("kernels");
   for (const KernelTime &kernel : report.kernels)
     json.beginObject()
@@ -233,10 +254,12 @@ static int bench(const BenchOptions &options) {
 
 void dlc::addBenchCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App *command = app.add_subcommand("bench", "Measure latency, throughput and the time of each kernel");
+  CLI::App *command =
+      app.add_subcommand("bench", "Measure latency, throughput and the time of each kernel");
   command->footer(kFooter);
   command->add_option("model", options->model, "The compiled model, model.bin")->required();
-  command->add_option("--input", options->inputs, "As for 'dlc run'; default: random")->allow_extra_args(false);
+  command->add_option("--input", options->inputs, "As for 'dlc run'; default: random")
+      ->allow_extra_args(false);
   command->add_option("--iterations", options->iterations, "Run at least so often")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -14,11 +14,15 @@ static constexpr const char *kFooter = R"(Examples:
 
 void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App *command = app.add_subcommand("check", "Show all errors and warnings of a model, without compiling it");
+  CLI::App *command =
+      app.add_subcommand("check", "Show all errors and warnings of a model, without compiling it");
   command->footer(kFooter);
   command->add_option("model", options->input, "The model, a .dl file")->required();
-  auto *weights =
-      command->add_option("--weights", options->weights, "Safetensors file, instead of the one that the model names");
-  command->add_flag("--no-weights", options->withoutWeights, "Do not open the weights")->excludes(weights);
-  command->callback([&action, options, &compiler] { action = [options, &compiler] { return compiler.check(*options); }; });
+  auto *weights = command->add_option("--weights", options->weights,
+                                      "Safetensors file, instead of the one that the model names");
+  command->add_flag("--no-weights", options->withoutWeights, "Do not open the weights")
+      ->excludes(weights);
+  command->callback([&action, options, &compiler] {
+    action = [options, &compiler] { return compiler.check(*options); };
+  });
 }

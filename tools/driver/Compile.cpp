@@ -67,7 +67,7 @@ void Compilation::showProgress(StringRef what) {
 
 std::string Compilation::outputPath() const {
   if (!options.output.empty())
-    return options.output;
+    return options.output == "/dev/stdout" ? "-" : options.output;
   return last == Phase::package ? "model.bin" : "-";
 }
 
@@ -76,12 +76,16 @@ int Compilation::prepare() {
   if (!options.compileFrom.empty()) {
     first = *phaseNamed(options.compileFrom);
     if (first >= last)
-      return fail(kUsage, llvm::formatv("--compile-from={0} --compile-to={1}: nothing is left to do; expected a later "
-                                        "phase to stop at",
-                                        options.compileFrom, options.compileTo)
-                              .str());
+      return fail(
+          kUsage,
+          llvm::formatv(
+              "--compile-from={0} --compile-to={1}: nothing is left to do; expected a later "
+              "phase to stop at",
+              options.compileFrom, options.compileTo)
+              .str());
     if (options.weights != "")
-      return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names its weights itself");
+      return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names "
+                          "its weights itself");
   }
   if (std::string why = whyNotWritable(outputPath()); !why.empty())
     return fail(kDevice, why);
@@ -96,10 +100,12 @@ LogicalResult Compilation::schedule(ModuleOp target) {
   std::string flag = ("dl-schedule-" + *target.getName()).str();
   const PassInfo *info = PassInfo::lookup(flag);
   if (!info)
-    return target.emitError("this build of dlc has no schedule for target '") << *target.getName() << "'";
+    return target.emitError("this build of dlc has no schedule for target '")
+           << *target.getName() << "'";
   PassManager manager(target->getContext(), ModuleOp::getOperationName());
   manager.addInstrumentation(trace.makeInstrumentation());
-  if (failed(info->addToPipeline(manager, "", [&](const Twine &text) { return target.emitError(text), failure(); })))
+  if (failed(info->addToPipeline(
+          manager, "", [&](const Twine &text) { return target.emitError(text), failure(); })))
     return failure();
   return manager.run(target);
 }
@@ -150,18 +156,22 @@ int Compilation::phaseFailed(Phase phase, const std::string &before) {
   // The schedules and the code generators say above what they cannot do yet; no other phase may refuse a checked model.
   bool isLimit = phase == Phase::schedule || phase == Phase::package;
   int status = isLimit ? kUnsupported : kInternal;
-  std::string what = isLimit ? std::string("phase '") + nameOf(phase) + "' cannot compile this model"
-                             : std::string("internal error in phase '") + nameOf(phase) + "'; this is a bug of dlc";
+  std::string what =
+      isLimit
+          ? std::string("phase '") + nameOf(phase) + "' cannot compile this model"
+          : std::string("internal error in phase '") + nameOf(phase) + "'; this is a bug of dlc";
   int file = -1;
   SmallString<128> path;
-  std::string text = "// " + std::string("dlc compile --compile-from=") +
-                     nameOf(phase == Phase::import ? phase : static_cast<Phase>(static_cast<int>(phase) - 1)) +
-                     " --compile-to=" + nameOf(phase) + " THIS_FILE\n" + before;
+  std::string text =
+      "// " + std::string("dlc compile --compile-from=") +
+      nameOf(phase == Phase::import ? phase : static_cast<Phase>(static_cast<int>(phase) - 1)) +
+      " --compile-to=" + nameOf(phase) + " THIS_FILE\n" + before;
   if (llvm::sys::fs::createTemporaryFile("dlc-reproducer", "mlir", file, path))
     return fail(status, what + "; no reproducer could be written");
   close(file);
   std::string why = writeFile(path.str().str(), text);
-  return fail(status, what + (why.empty() ? "; what it worked on is in " + path.str().str() : "; no reproducer: " + why));
+  return fail(status, what + (why.empty() ? "; what it worked on is in " + path.str().str()
+                                          : "; no reproducer: " + why));
 }
 
 int Compilation::printModule() {
@@ -225,7 +235,8 @@ int Compilation::run() {
   showProgress("import");
   trace.beginPhase("import");
   Clock::time_point started = Clock::now();
-  if (int code = importModel({options.input, options.weights, false, !options.compileFrom.empty()}, model)) {
+  if (int code = importModel({options.input, options.weights, false, !options.compileFrom.empty()},
+                             model)) {
     showProgress("");
     return finishDump(code);
   }
@@ -236,7 +247,8 @@ int Compilation::run() {
   PassManager verifier(model.context.get(), ModuleOp::getOperationName());
   addPhaseVerifier(verifier, first);
   if (failed(verifier.run(*model.module)))
-    return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first, "") : kModelError);
+    return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first, "")
+                                                                            : kModelError);
   if (options.validatePasses && failed(validator.begin(*model.module)))
     return finishDump(kModelError);
 

@@ -8,10 +8,12 @@
 #include <memory>
 
 /// ORDER PHASE: the names of passes/Pipelines.h, which this file cannot include: it links no MLIR.
-static const std::vector<std::string> kPhases = {"import", "simplify", "compress", "precision", "layout",
-                                                 "fuse",   "outline",  "schedule", "buffers",   "package"};
+static const std::vector<std::string> kPhases = {"import",  "simplify", "compress", "precision",
+                                                 "layout",  "fuse",     "outline",  "schedule",
+                                                 "buffers", "package"};
 
-static constexpr const char *kFooter = R"(Phases: import simplify compress precision layout fuse outline schedule buffers package.
+static constexpr const char *kFooter =
+    R"(Phases: import simplify compress precision layout fuse outline schedule buffers package.
 
 Examples:
   dlc compile model.dl -o model.bin
@@ -27,24 +29,33 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   options->commandLine = std::move(commandLine);
   CLI::App *command = app.add_subcommand("compile", "Compile a model to one file, model.bin");
   command->footer(kFooter);
-  command->add_option("model", options->input, "The model: .dl, or .mlir with --compile-from")->required();
+  command->add_option("model", options->input, "The model: .dl, or .mlir with --compile-from")
+      ->required();
   command->add_option("-o,--output", options->output,
-                      "File to write; '-' is standard output (default: model.bin, or standard output with --compile-to)");
-  command->add_option("--weights", options->weights, "Safetensors file, instead of the one that the model names");
+                      "File to write; '-' is standard output (default: model.bin, or standard "
+                      "output with --compile-to)");
+  command->add_option("--weights", options->weights,
+                      "Safetensors file, instead of the one that the model names");
   command->add_option("--target", options->targets, "What the file shall run on: cpu, cuda or both")
       ->delimiter(',')
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->default_str("cpu,cuda");
   command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
       ->check(CLI::IsMember(kPhases));
-  command->add_option("--compile-from", options->compileFrom, "The input is the IR that this phase left")
+  command
+      ->add_option("--compile-from", options->compileFrom,
+                   "The input is the IR that this phase left")
       ->check(CLI::IsMember(kPhases));
-  command->add_option("--dump-dir", options->dumpDir,
-                      "Folder for the IR after each pass, kernel texts, plan.txt, timing.json and repro.sh");
+  command->add_option(
+      "--dump-dir", options->dumpDir,
+      "Folder for the IR after each pass, kernel texts, plan.txt, timing.json and repro.sh");
   command->add_flag("--validate-passes", options->validatePasses,
-                    "Run the model before and after each pass on integers, random and special values; exit 4 names the "
+                    "Run the model before and after each pass on integers, random and special "
+                    "values; exit 4 names the "
                     "first pass that changes a result beyond its declared bound");
   command->add_flag("--locations", options->locations, "Print the model's lines with --compile-to");
   command->add_flag("-q,--quiet", options->quiet, "Say nothing when all is well");
-  command->callback([&action, options, &compiler] { action = [options, &compiler] { return compiler.compile(*options); }; });
+  command->callback([&action, options, &compiler] {
+    action = [options, &compiler] { return compiler.compile(*options); };
+  });
 }

@@ -20,8 +20,8 @@ struct CompileOptions {
   std::string compileTo = "package", compileFrom; // names of phases
   std::string dumpDir;
   bool validatePasses = false;
-  bool locations = false; // print them with --compile-to
-  bool quiet = false;     // no progress, no closing line
+  bool locations = false;               // print them with --compile-to
+  bool quiet = false;                   // no progress, no closing line
   std::vector<std::string> commandLine; // for repro.sh
 };
 

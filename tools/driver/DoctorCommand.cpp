@@ -17,7 +17,8 @@
 #include <thread>
 #include <unistd.h>
 
-static constexpr const char *kFooter = R"(Exit code 0: a model can run here. 5: what --device asks for is unusable; the report says why.
+static constexpr const char *kFooter =
+    R"(Exit code 0: a model can run here. 5: what --device asks for is unusable; the report says why.
 
 Examples:
   dlc doctor
@@ -37,13 +38,19 @@ static std::string processorName() {
 static bool describeCpu(std::string &out) {
   bool avx2 = cpu::hasFeature("avx2") && cpu::hasFeature("fma");
   bool avx512 = avx2 && cpu::hasFeature("avx512f") && cpu::hasFeature("avx512vl");
-  out += "Processor     " + processorName() + ", " + std::to_string(std::thread::hardware_concurrency()) + " threads\n";
+  out += "Processor     " + processorName() + ", " +
+         std::to_string(std::thread::hardware_concurrency()) + " threads\n";
   out += std::string("CPU code      ") +
-         (avx512 ? "usable: avx512" : avx2 ? "usable: avx2" : "unusable: dlc needs AVX2 and FMA") + "\n";
+         (avx512 ? "usable: avx512"
+          : avx2 ? "usable: avx2"
+                 : "unusable: dlc needs AVX2 and FMA") +
+         "\n";
   return avx2;
 }
 
-static std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+static std::string version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
 
 static bool describeCuda(std::string &out) {
   auto driver = cuda::Driver::open();
@@ -71,8 +78,9 @@ static bool describeCuda(std::string &out) {
     auto device = cuda::GpuDevice::open(i);
     any |= !device.failed();
     out += "GPU " + std::to_string(i) + "         " +
-           (device.failed() ? "unusable: " + device.status().message()
-                            : (*device)->name() + ", sm_" + std::to_string((*device)->architecture())) +
+           (device.failed()
+                ? "unusable: " + device.status().message()
+                : (*device)->name() + ", sm_" + std::to_string((*device)->architecture())) +
            "\n";
   }
   return usable && any;
@@ -85,8 +93,9 @@ static int examine(const DeviceOptions &options) {
   std::error_code error;
   auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   out += std::string("Compiler      ") +
-         (access((folder / "dlc-compile").c_str(), X_OK) == 0 ? (folder / "dlc-compile").string()
-                                                              : "dlc-compile is not beside dlc; dlc runs models only") +
+         (access((folder / "dlc-compile").c_str(), X_OK) == 0
+              ? (folder / "dlc-compile").string()
+              : "dlc-compile is not beside dlc; dlc runs models only") +
          "\n";
   bool cpu = describeCpu(out), cuda = describeCuda(out);
   bool asked = options.device == "auto" ? cpu || cuda : options.device == "cpu" ? cpu : cuda;
@@ -98,9 +107,12 @@ static int examine(const DeviceOptions &options) {
 
 void dlc::addDoctorCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<DeviceOptions>();
-  CLI::App *command = app.add_subcommand("doctor", "Show what this machine can run, and what keeps it from more");
+  CLI::App *command =
+      app.add_subcommand("doctor", "Show what this machine can run, and what keeps it from more");
   command->footer(kFooter);
-  command->add_option("--device", options->device, "Device that must be usable for exit code 0: auto, cpu, cuda, cuda-emu")
+  command
+      ->add_option("--device", options->device,
+                   "Device that must be usable for exit code 0: auto, cpu, cuda, cuda-emu")
       ->check(CLI::IsMember({"auto", "cpu", "cuda", "cuda-emu"}))
       ->capture_default_str();
   command->callback([&action, options] { action = [options] { return examine(*options); }; });

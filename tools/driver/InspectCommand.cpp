@@ -36,12 +36,15 @@ struct LaunchCount {
 struct ProgramFacts {
   std::map<uint32_t, LaunchCount> launches;
   int64_t copies = 0, codeBytes = 0;
-  std::map<schema::Storage, std::pair<int64_t, std::string>> buffers; // count; the largest one's size
+  std::map<schema::Storage, std::pair<int64_t, std::string>>
+      buffers; // count; the largest one's size
 };
 
 } // namespace
 
-static const char *nameOf(schema::Target target) { return target == schema::Target::cpu ? "cpu" : "cuda"; }
+static const char *nameOf(schema::Target target) {
+  return target == schema::Target::cpu ? "cpu" : "cuda";
+}
 
 static ProgramFacts factsOf(const schema::Program &program) {
   ProgramFacts facts;
@@ -72,7 +75,8 @@ static int64_t weightBytes(const rt::Module &module) {
 }
 
 /// Sum of the sizes of the program's buffers of one storage: a number, or where shapes are open "N*4096 + 40".
-static std::string sizeOf(const rt::Module &module, const schema::Program &program, schema::Storage storage) {
+static std::string sizeOf(const rt::Module &module, const schema::Program &program,
+                          schema::Storage storage) {
   int64_t constant = 0;
   std::string open;
   if (program.buffers())
@@ -89,23 +93,26 @@ static std::string sizeOf(const rt::Module &module, const schema::Program &progr
   return open + (constant ? " + " + std::to_string(constant) : "") + " bytes, before reuse";
 }
 
-static void describeProgram(const rt::Module &module, const schema::Program &program, std::string &out) {
+static void describeProgram(const rt::Module &module, const schema::Program &program,
+                            std::string &out) {
   ProgramFacts facts = factsOf(program);
   out += std::string("\nProgram for ") + nameOf(program.target()) + "\n";
   if (program.cpu_images())
     for (const auto *image : *program.cpu_images())
-      out += "  code for " + image->isa()->str() + ": " + rt::byteCount(image->code()->bytes()) + "\n";
-  out += "  memory: weights " + rt::byteCount(static_cast<uint64_t>(weightBytes(module))) + ", made at load " +
-         sizeOf(module, program, schema::Storage::persistent) + ", intermediate " +
-         sizeOf(module, program, schema::Storage::arena) + "\n";
+      out +=
+          "  code for " + image->isa()->str() + ": " + rt::byteCount(image->code()->bytes()) + "\n";
+  out += "  memory: weights " + rt::byteCount(static_cast<uint64_t>(weightBytes(module))) +
+         ", made at load " + sizeOf(module, program, schema::Storage::persistent) +
+         ", intermediate " + sizeOf(module, program, schema::Storage::arena) + "\n";
   out += "  kernels (launches in a run + at load)\n";
   uint32_t index = 0;
   if (program.kernels())
     for (const auto *kernel : *program.kernels()) {
       LaunchCount count = facts.launches[index++];
       char line[160];
-      snprintf(line, sizeof(line), "    %-32s %-12s %2lld + %-2lld  ", rt::quoted(kernel->name()->str()).c_str(),
-               kernel->kind()->c_str(), static_cast<long long>(count.main), static_cast<long long>(count.init));
+      snprintf(line, sizeof(line), "    %-32s %-12s %2lld + %-2lld  ",
+               rt::quoted(kernel->name()->str()).c_str(), kernel->kind()->c_str(),
+               static_cast<long long>(count.main), static_cast<long long>(count.init));
       out += line + linesOf(*kernel) + "\n";
     }
   if (facts.copies)
@@ -114,8 +121,8 @@ static void describeProgram(const rt::Module &module, const schema::Program &pro
 
 static std::string describe(const rt::Module &module) {
   const schema::Module &table = module.table();
-  std::string out = "Model " + rt::quoted(table.model()->str()) + ", " + rt::byteCount(module.fileBytes()) + ", by " +
-                    table.producer()->str() + "\n";
+  std::string out = "Model " + rt::quoted(table.model()->str()) + ", " +
+                    rt::byteCount(module.fileBytes()) + ", by " + table.producer()->str() + "\n";
   auto values = [&](const char *title, const auto *list) {
     out += title;
     if (list)
@@ -127,8 +134,8 @@ static std::string describe(const rt::Module &module) {
   if (table.symbols() && table.symbols()->size()) {
     out += "Symbolic dims\n";
     for (const auto *symbol : *table.symbols())
-      out += "  " + symbol->name()->str() + " = " + std::to_string(symbol->min()) + ".." + std::to_string(symbol->max()) +
-             "\n";
+      out += "  " + symbol->name()->str() + " = " + std::to_string(symbol->min()) + ".." +
+             std::to_string(symbol->max()) + "\n";
   }
   for (const auto *program : *table.programs())
     describeProgram(module, *program, out);
@@ -138,13 +145,19 @@ static std::string describe(const rt::Module &module) {
 static std::string describeJson(const rt::Module &module) {
   const schema::Module &table = module.table();
   Json json;
-  json.beginObject().string("model", table.model()->str()).string("producer", table.producer()->str());
-  json.integer("file_bytes", static_cast<int64_t>(module.fileBytes())).integer("weight_bytes", weightBytes(module));
+  json.beginObject()
+      .string("model", table.model()->str())
+      .string("producer", table.producer()->str());
+  json.integer("file_bytes", static_cast<int64_t>(module.fileBytes()))
+      .integer("weight_bytes", weightBytes(module));
   auto values = [&](const char *key, const auto *list) {
     json.beginArray(key);
     if (list)
       for (const auto *value : *list)
-        json.beginObject().string("name", value->name()->str()).string("type", module.describe(*value)).endObject();
+        json.beginObject()
+            .string("name", value->name()->str())
+            .string("type", module.describe(*value))
+            .endObject();
     json.endArray();
   };
   values("inputs", table.inputs());
@@ -152,11 +165,17 @@ static std::string describeJson(const rt::Module &module) {
   json.beginArray("symbols");
   if (table.symbols())
     for (const auto *symbol : *table.symbols())
-      json.beginObject().string("name", symbol->name()->str()).integer("min", symbol->min()).integer("max", symbol->max()).endObject();
+      json.beginObject()
+          .string("name", symbol->name()->str())
+          .integer("min", symbol->min())
+          .integer("max", symbol->max())
+          .endObject();
   json.endArray().beginArray("programs");
   for (const auto *program : *table.programs()) {
     ProgramFacts facts = factsOf(*program);
-    json.beginObject().string("target", nameOf(program->target())).integer("code_bytes", facts.codeBytes);
+    json.beginObject()
+        .string("target", nameOf(program->target()))
+        .integer("code_bytes", facts.codeBytes);
     json.string("persistent", sizeOf(module, *program, schema::Storage::persistent));
     json.string("arena", sizeOf(module, *program, schema::Storage::arena));
     json.beginArray("kernels");
@@ -164,8 +183,12 @@ static std::string describeJson(const rt::Module &module) {
     if (program->kernels())
       for (const auto *kernel : *program->kernels()) {
         LaunchCount count = facts.launches[index++];
-        json.beginObject().string("name", kernel->name()->str()).string("kind", kernel->kind()->str());
-        json.integer("launches", count.main).integer("launches_at_load", count.init).beginArray("lines");
+        json.beginObject()
+            .string("name", kernel->name()->str())
+            .string("kind", kernel->kind()->str());
+        json.integer("launches", count.main)
+            .integer("launches_at_load", count.init)
+            .beginArray("lines");
         if (kernel->lines())
           for (const auto *line : *kernel->lines())
             json.string(line->str());
@@ -209,7 +232,8 @@ void dlc::addInspectCommand(CLI::App &app, Action &action) {
   CLI::App *command = app.add_subcommand("inspect", "Show what is in a compiled model");
   command->footer(kFooter);
   command->add_option("model", options->model, "The compiled model, model.bin")->required();
-  auto *source = command->add_option("--source", options->source, "Print the CUDA C++ of this kernel");
+  auto *source =
+      command->add_option("--source", options->source, "Print the CUDA C++ of this kernel");
   command->add_flag("--json", options->json, "Print JSON")->excludes(source);
   command->callback([&action, options] { action = [options] { return inspect(*options); }; });
 }

@@ -93,6 +93,9 @@ static std::string reason(const std::string &path, int number) {
   return "cannot write '" + path + "': " + strerror(number);
 }
 
+/// Standard output by either of its names; its link leads to no path that could be renamed over.
+static bool isStandardOutput(const std::string &path) { return path == "-" || path == "/dev/stdout"; }
+
 /// Devices and pipes take bytes as they come; a rename would put a file in their place.
 static bool isStream(const fs::path &place) {
   std::error_code error;
@@ -101,7 +104,7 @@ static bool isStream(const fs::path &place) {
 }
 
 std::string whyNotWritable(const std::string &path) {
-  if (path == "-")
+  if (isStandardOutput(path))
     return {};
   fs::path place = resolve(path);
   std::error_code error;
@@ -112,7 +115,8 @@ std::string whyNotWritable(const std::string &path) {
   fs::path folder = place.has_parent_path() ? place.parent_path() : fs::path(".");
   if (!fs::is_directory(folder, error))
     return "cannot write '" + path + "': there is no folder '" + folder.string() + "'";
-  if (access(folder.c_str(), W_OK) != 0 || (fs::exists(place, error) && access(place.c_str(), W_OK) != 0))
+  if (access(folder.c_str(), W_OK) != 0 ||
+      (fs::exists(place, error) && access(place.c_str(), W_OK) != 0))
     return reason(path, errno);
   return {};
 }
@@ -120,7 +124,7 @@ std::string whyNotWritable(const std::string &path) {
 std::string writeFile(const std::string &path, std::string_view bytes) {
   if (std::string why = whyNotWritable(path); !why.empty())
     return why;
-  if (path == "-")
+  if (isStandardOutput(path))
     return writeAll(STDOUT_FILENO, bytes) ? "" : reason("standard output", errno);
   fs::path place = resolve(path);
   if (isStream(place)) {
@@ -137,7 +141,9 @@ std::string writeFile(const std::string &path, std::string_view bytes) {
   if (pending.size() >= sizeof(pendingPath))
     return reason(path, ENAMETOOLONG);
   std::error_code error;
-  auto mode = fs::exists(place, error) ? static_cast<mode_t>(fs::status(place, error).permissions()) & 0777 : 0666;
+  auto mode = fs::exists(place, error)
+                  ? static_cast<mode_t>(fs::status(place, error).permissions()) & 0777
+                  : 0666;
   memcpy(pendingPath, pending.c_str(), pending.size() + 1);
   watchSignals();
   isPending = 1;

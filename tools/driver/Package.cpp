@@ -16,7 +16,9 @@ std::shared_ptr<rt::Module> openPackage(const std::string &path, int &code) {
   return module.take();
 }
 
-const schema::Program *programOf(const rt::Module &module, schema::Target target) { return module.program(target); }
+const schema::Program *programOf(const rt::Module &module, schema::Target target) {
+  return module.program(target);
+}
 
 std::string linesOf(const schema::Kernel &kernel) {
   std::string text;

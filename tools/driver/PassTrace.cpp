@@ -48,7 +48,8 @@ std::unique_ptr<PassInstrumentation> PassTrace::makeInstrumentation() {
 }
 
 void PassTrace::addStep(StringRef step, Clock::time_point begin) {
-  steps.push_back({phase, step.str(), std::chrono::duration<double, std::milli>(Clock::now() - begin).count()});
+  steps.push_back(
+      {phase, step.str(), std::chrono::duration<double, std::milli>(Clock::now() - begin).count()});
 }
 
 void PassTrace::dump(Operation *op, StringRef step) {
@@ -60,7 +61,8 @@ void PassTrace::dump(Operation *op, StringRef step) {
   outermost(op)->print(os, OpPrintingFlags().enableDebugInfo());
   os << '\n';
   std::string number = std::to_string(written++);
-  std::string path = folder + "/" + std::string(number.size() < 2, '0') + number + "-" + phase + "-" + step.str() + ".mlir";
+  std::string path = folder + "/" + std::string(number.size() < 2, '0') + number + "-" + phase +
+                     "-" + step.str() + ".mlir";
   if (std::string why = writeFile(path, text); !why.empty() && problem.empty())
     problem = why;
 }
@@ -69,12 +71,14 @@ std::string PassTrace::timesAsJson() const {
   llvm::json::Array list;
   double total = 0;
   for (const StepTime &step : steps) {
-    list.push_back(llvm::json::Object{{"phase", step.phase}, {"step", step.step}, {"ms", step.milliseconds}});
+    list.push_back(
+        llvm::json::Object{{"phase", step.phase}, {"step", step.step}, {"ms", step.milliseconds}});
     total += step.milliseconds;
   }
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << llvm::formatv("{0:2}\n", llvm::json::Value(llvm::json::Object{{"total_ms", total}, {"steps", std::move(list)}}));
+  os << llvm::formatv("{0:2}\n", llvm::json::Value(llvm::json::Object{{"total_ms", total},
+                                                                      {"steps", std::move(list)}}));
   return text;
 }
 

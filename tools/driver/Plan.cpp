@@ -7,8 +7,8 @@
 #include "ir/dlx/DLXOps.h"
 
 #include "mlir/IR/AsmState.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -64,7 +64,8 @@ std::string reproduction(const std::vector<std::string> &commandLine) {
       result += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return result + "'";
   };
-  std::string text = "#!/bin/sh\n# Compiles once more what this folder shows.\ncd " + quoted(folder) + " && exec";
+  std::string text =
+      "#!/bin/sh\n# Compiles once more what this folder shows.\ncd " + quoted(folder) + " && exec";
   for (const std::string &word : commandLine)
     text += " " + quoted(word);
   return text + "\n";

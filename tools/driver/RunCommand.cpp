@@ -19,7 +19,8 @@ struct RunOptions {
 };
 } // namespace
 
-static constexpr const char *kFooter = R"(The NAME of an input or output may be left out where there is only one.
+static constexpr const char *kFooter =
+    R"(The NAME of an input or output may be left out where there is only one.
 
 Examples:
   dlc run model.bin --input x=@x.npy --output y=@y.npy
@@ -31,13 +32,14 @@ Examples:
 namespace dlc {
 
 /// The files that outputs shall be written to or compared with: positions beside specs; an ExitCode.
-static int resolveFiles(const Session &session, const std::vector<std::string> &texts, const char *option,
-                        std::vector<std::pair<int, std::string>> &files) {
+static int resolveFiles(const Session &session, const std::vector<std::string> &texts,
+                        const char *option, std::vector<std::pair<int, std::string>> &files) {
   for (const std::string &text : texts) {
     std::string problem;
     auto spec = TensorSpec::parse(text, problem);
     if (!spec || spec->file.empty())
-      return fail(kUsage, std::string(option) + " '" + text + "' names no file; expected NAME=@FILE.npy");
+      return fail(kUsage,
+                  std::string(option) + " '" + text + "' names no file; expected NAME=@FILE.npy");
     int index = session.findOutput(spec->name);
     if (index < 0)
       return kUsage;
@@ -99,10 +101,15 @@ void dlc::addRunCommand(CLI::App &app, Action &action) {
   CLI::App *command = app.add_subcommand("run", "Run a compiled model");
   command->footer(kFooter);
   command->add_option("model", options->model, "The compiled model, model.bin")->required();
-  command->add_option("--input", options->inputs, "NAME=@FILE.npy, NAME=@FILE.npz, NAME=8x3x32x32xf32=random, NAME=zeros")
+  command
+      ->add_option("--input", options->inputs,
+                   "NAME=@FILE.npy, NAME=@FILE.npz, NAME=8x3x32x32xf32=random, NAME=zeros")
       ->allow_extra_args(false);
-  command->add_option("--output", options->outputs, "NAME=@FILE.npy; '@-' is standard output")->allow_extra_args(false);
-  command->add_option("--expected-output", options->expected, "NAME=@FILE.npy to compare with; exit 4 if it differs")
+  command->add_option("--output", options->outputs, "NAME=@FILE.npy; '@-' is standard output")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--expected-output", options->expected,
+                   "NAME=@FILE.npy to compare with; exit 4 if it differs")
       ->allow_extra_args(false);
   command->add_option("--atol", options->atol, "Absolute tolerance of the comparison")
       ->check(CLI::NonNegativeNumber)
@@ -110,7 +117,9 @@ void dlc::addRunCommand(CLI::App &app, Action &action) {
   command->add_option("--rtol", options->rtol, "Tolerance relative to the expected value")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--print-top", options->top, "Print the K largest values of each row, with their positions")
+  command
+      ->add_option("--print-top", options->top,
+                   "Print the K largest values of each row, with their positions")
       ->check(CLI::PositiveNumber);
   options->device.declare(*command);
   command->add_flag("--checked", options->device.checked,

@@ -24,9 +24,10 @@ static int startCompiler() {
     arguments.push_back(line.data() + begin);
   arguments.push_back(nullptr);
   execv(compiler.c_str(), arguments.data());
-  return dlc::fail(dlc::kDevice, "cannot start the compiler '" + compiler + "': " + strerror(errno) +
-                                     "; it belongs beside dlc");
+  return dlc::fail(dlc::kDevice, "cannot start the compiler '" + compiler +
+                                     "': " + strerror(errno) + "; it belongs beside dlc");
 }
 
-const dlc::Compiler dlc::kSeparateCompiler = {[](const CompileOptions &) { return startCompiler(); },
-                                              [](const CheckOptions &) { return startCompiler(); }};
+const dlc::Compiler dlc::kSeparateCompiler = {
+    [](const CompileOptions &) { return startCompiler(); },
+    [](const CheckOptions &) { return startCompiler(); }};

@@ -18,7 +18,9 @@ namespace dlc {
 int failRuntime(dlc_status status) { return fail(static_cast<int>(status), dlc_last_error()); }
 
 void DeviceOptions::declare(CLI::App &command) {
-  command.add_option("--device", device, "auto, cpu, cuda, cuda:1, or cuda-emu (CUDA kernels emulated on the CPU)")
+  command
+      .add_option("--device", device,
+                  "auto, cpu, cuda, cuda:1, or cuda-emu (CUDA kernels emulated on the CPU)")
       ->check([](const std::string &name) {
         bool isGpu = name.starts_with("cuda:") && name.size() > 5 && name.size() < 9 &&
                      name.find_first_not_of("0123456789", 5) == std::string::npos;
@@ -27,19 +29,23 @@ void DeviceOptions::declare(CLI::App &command) {
                    : "'" + name + "' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu";
       })
       ->capture_default_str();
-  command.add_option("--threads", threads, "CPU threads (default: one for each core that the process may use)")
+  command
+      .add_option("--threads", threads,
+                  "CPU threads (default: one for each core that the process may use)")
       ->check(CLI::Range(0, 4096));
   command.add_flag("--verify", verifyAll, "Check the hash of every weight, however large");
 }
 
 bool useEmulator(std::string &problem) {
   std::error_code error;
-  auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib";
-  for (auto [variable, library] :
-       {std::pair("DLC_LIBCUDA", "libdlc_cuda_emu.so"), std::pair("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so")}) {
+  auto folder =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib";
+  for (auto [variable, library] : {std::pair("DLC_LIBCUDA", "libdlc_cuda_emu.so"),
+                                   std::pair("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so")}) {
     auto path = folder / library;
     if (!std::filesystem::exists(path, error)) {
-      problem = "device cuda-emu needs " + path.string() + ", which is not built; build the targets of test/emulator";
+      problem = "device cuda-emu needs " + path.string() +
+                ", which is not built; build the targets of test/emulator";
       return false;
     }
     setenv(variable, path.c_str(), /*overwrite=*/0); // the user may point at others
@@ -54,8 +60,8 @@ std::string describeValue(const dlc_value_info &info) {
     std::string dim = info.dim_names[i] ? info.dim_names[i] : std::to_string(info.dims[i]);
     text += (i ? "," : "") + dim;
     if (info.dim_names[i] && seen.insert(dim).second)
-      ranges += (ranges.empty() ? "" : ", ") + dim + " = " + std::to_string(info.min_dims[i]) + ".." +
-                std::to_string(info.max_dims[i]);
+      ranges += (ranges.empty() ? "" : ", ") + dim + " = " + std::to_string(info.min_dims[i]) +
+                ".." + std::to_string(info.max_dims[i]);
   }
   return text + "]" + (ranges.empty() ? "" : " (" + ranges + ")");
 }
@@ -81,7 +87,8 @@ int Session::open(const std::string &path, const DeviceOptions &options, bool pr
   if (dlc_status status = dlc_context_create(module, &settings, &context)) {
     // A device that was asked for and cannot be used is a device error, whatever keeps it from working.
     int code = failRuntime(status);
-    return code == kUnsupported && options.device.starts_with("cuda") ? static_cast<int>(kDevice) : code;
+    return code == kUnsupported && options.device.starts_with("cuda") ? static_cast<int>(kDevice)
+                                                                      : code;
   }
   if (options.device == "auto" && !profile && isatty(STDERR_FILENO))
     complain(std::string("device: ") + dlc_context_device(context));
@@ -114,8 +121,10 @@ int Session::find(const Values &values, const std::string &name, const char *wha
       return static_cast<int>(i);
     all += (i ? ", " : "") + values.names[i];
   }
-  complain(name.empty() ? std::string("error: the model has several ") + what + "s; name the one that is meant: " + all
-                        : std::string("error: the model has no ") + what + " '" + name + "'; it has: " + all);
+  complain(name.empty() ? std::string("error: the model has several ") + what +
+                              "s; name the one that is meant: " + all
+                        : std::string("error: the model has no ") + what + " '" + name +
+                              "'; it has: " + all);
   return -1;
 }
 
@@ -135,7 +144,8 @@ int Session::setInput(const std::string &text, std::vector<bool> &given) {
   given[index] = true;
   HostTensor &tensor = inputs.tensors[index];
   if (!spec->file.empty())
-    return readTensor(spec->file, inputs.names[index], tensor, problem) ? kOk : fail(kDevice, problem);
+    return readTensor(spec->file, inputs.names[index], tensor, problem) ? kOk
+                                                                        : fail(kDevice, problem);
   if (spec->shape) {
     tensor = *spec->shape;
   } else {
@@ -160,8 +170,8 @@ int Session::setInputs(const std::vector<std::string> &texts, bool fillMissing) 
       continue;
     if (!fillMissing)
       return fail(kUsage, "input '" + inputs.names[i] + "', " + describeValue(inputs.infos[i]) +
-                              ", is not given; add --input " + inputs.names[i] + "=@FILE.npy or --input " +
-                              inputs.names[i] + "=random");
+                              ", is not given; add --input " + inputs.names[i] +
+                              "=@FILE.npy or --input " + inputs.names[i] + "=random");
     if (int code = setInput(inputs.names[i] + "=random", given))
       return code;
   }
@@ -187,8 +197,8 @@ int Session::bind() {
 }
 
 int Session::run() {
-  dlc_status status =
-      dlc_context_run(context, inputs.views.data(), inputs.views.size(), outputs.views.data(), outputs.views.size());
+  dlc_status status = dlc_context_run(context, inputs.views.data(), inputs.views.size(),
+                                      outputs.views.data(), outputs.views.size());
   return status ? failRuntime(status) : static_cast<int>(kOk);
 }
 

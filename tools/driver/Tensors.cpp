@@ -74,7 +74,8 @@ void fillRandom(HostTensor &tensor, uint64_t seed) {
     state ^= state >> 7;
     state ^= state << 17;
     // 8 fractional bits: a number of every float type but bf16, which keeps 7 and the sign of them.
-    int steps = static_cast<int>(state >> 40 & 511) - 256, small = static_cast<int>(state >> 40 & 15);
+    int steps = static_cast<int>(state >> 40 & 511) - 256,
+        small = static_cast<int>(state >> 40 & 15);
     float number = static_cast<float>(steps) / 256;
     uint8_t *to = tensor.data.data() + offset;
     switch (tensor.dtype) {
@@ -85,8 +86,11 @@ void fillRandom(HostTensor &tensor, uint64_t seed) {
       store<float>(to, number);
       break;
     case DLC_F16: { // sign, then the exponent and 10 bits of the magnitude in units of 2^-8
-      int magnitude = std::abs(steps), exponent = magnitude ? 31 - std::countl_zero(static_cast<uint32_t>(magnitude)) : 0;
-      uint16_t bits = magnitude ? static_cast<uint16_t>((exponent - 8 + 15) << 10 | (magnitude << (10 - exponent) & 1023)) : 0;
+      int magnitude = std::abs(steps),
+          exponent = magnitude ? 31 - std::countl_zero(static_cast<uint32_t>(magnitude)) : 0;
+      uint16_t bits = magnitude ? static_cast<uint16_t>((exponent - 8 + 15) << 10 |
+                                                        (magnitude << (10 - exponent) & 1023))
+                                : 0;
       store<uint16_t>(to, static_cast<uint16_t>(bits | (steps < 0 ? 0x8000 : 0)));
       break;
     }
@@ -135,7 +139,8 @@ static std::optional<HostTensor> parseShape(const std::string &text) {
   size_t begin = 0;
   for (size_t end; (end = text.find('x', begin)) != std::string::npos; begin = end + 1) {
     std::string digits = text.substr(begin, end - begin);
-    if (digits.empty() || digits.size() > 12 || digits.find_first_not_of("0123456789") != std::string::npos)
+    if (digits.empty() || digits.size() > 12 ||
+        digits.find_first_not_of("0123456789") != std::string::npos)
       return std::nullopt;
     shape.dims.push_back(std::stoll(digits));
   }
@@ -172,21 +177,25 @@ std::optional<TensorSpec> TensorSpec::parse(const std::string &text, std::string
     spec.shape = parseShape(rest.substr(0, equals));
   if ((spec.random || spec.zeros) && (spec.shape || equals == std::string::npos))
     return spec;
-  problem = "'" + text + "' is not understood; expected NAME=@FILE.npy, NAME=@FILE.npz, NAME=8x1x28x28xf32=random or "
-                         "NAME=zeros";
+  problem =
+      "'" + text +
+      "' is not understood; expected NAME=@FILE.npy, NAME=@FILE.npz, NAME=8x1x28x28xf32=random or "
+      "NAME=zeros";
   return std::nullopt;
 }
 
 //===- Files --------------------------------------------------------------------------------------===//
 
-bool readTensor(const std::string &path, const std::string &name, HostTensor &tensor, std::string &problem) {
+bool readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
+                std::string &problem) {
   auto read = [&]() -> llvm::Expected<frontend::NpyArray> {
     if (!llvm::StringRef(path).ends_with(".npz"))
       return frontend::readNpy(path);
     auto archive = frontend::NpzFile::open(path);
     if (!archive)
       return archive.takeError();
-    return archive->read(name.empty() && archive->names().size() == 1 ? archive->names().front() : llvm::StringRef(name));
+    return archive->read(name.empty() && archive->names().size() == 1 ? archive->names().front()
+                                                                      : llvm::StringRef(name));
   };
   auto array = read();
   if (!array) {
@@ -195,7 +204,8 @@ bool readTensor(const std::string &path, const std::string &name, HostTensor &te
   }
   auto dtype = dtypeNamed(frontend::nameOf(array->type).str());
   if (!dtype) {
-    problem = path + " holds " + frontend::describe(array->type, array->shape) + ", a type that dlc does not compute with";
+    problem = path + " holds " + frontend::describe(array->type, array->shape) +
+              ", a type that dlc does not compute with";
     return false;
   }
   tensor.dtype = *dtype;
@@ -211,7 +221,8 @@ bool writeTensor(const std::string &path, const HostTensor &tensor, std::string 
     if (frontend::nameOf(static_cast<frontend::ElementType>(type)) == name) {
       std::string bytes;
       llvm::raw_string_ostream os(bytes);
-      if (llvm::Error error = frontend::writeNpy(os, static_cast<frontend::ElementType>(type), tensor.dims, tensor.data)) {
+      if (llvm::Error error = frontend::writeNpy(os, static_cast<frontend::ElementType>(type),
+                                                 tensor.dims, tensor.data)) {
         problem = llvm::toString(std::move(error));
         return false;
       }
@@ -227,7 +238,8 @@ bool writeTensor(const std::string &path, const HostTensor &tensor, std::string 
 static std::string indexText(int64_t position, const std::vector<int64_t> &dims) {
   std::string text;
   for (size_t dim = dims.size(); dim-- > 0; position /= std::max<int64_t>(dims[dim], 1))
-    text = std::to_string(position % std::max<int64_t>(dims[dim], 1)) + (text.empty() ? "" : ", ") + text;
+    text = std::to_string(position % std::max<int64_t>(dims[dim], 1)) + (text.empty() ? "" : ", ") +
+           text;
   return "[" + text + "]";
 }
 
@@ -237,8 +249,8 @@ static std::string number(double value) {
   return text;
 }
 
-std::optional<std::string> findDifference(const HostTensor &actual, const HostTensor &expected, double atol,
-                                          double rtol) {
+std::optional<std::string> findDifference(const HostTensor &actual, const HostTensor &expected,
+                                          double atol, double rtol) {
   if (actual.dims != expected.dims)
     return "is " + actual.describe() + ", expected " + expected.describe();
   int64_t differing = 0, worst = -1;
@@ -260,8 +272,9 @@ std::optional<std::string> findDifference(const HostTensor &actual, const HostTe
   }
   if (worst < 0)
     return std::nullopt;
-  return std::to_string(differing) + " of " + std::to_string(actual.size()) + " elements differ by more than " +
-         number(atol) + " + " + number(rtol) + "*|expected|; worst at " + indexText(worst, actual.dims) + ": " +
+  return std::to_string(differing) + " of " + std::to_string(actual.size()) +
+         " elements differ by more than " + number(atol) + " + " + number(rtol) +
+         "*|expected|; worst at " + indexText(worst, actual.dims) + ": " +
          number(actual.at(worst)) + ", expected " + number(expected.at(worst));
 }
 
@@ -279,11 +292,14 @@ std::string describeTop(const std::string &name, const HostTensor &tensor, int64
         return std::isnan(x);
       return x != y && !std::isnan(x) ? x > y : a < b;
     };
-    std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(kept), order.end(), before);
-    std::vector<int64_t> outer(tensor.dims.begin(), tensor.dims.end() - (tensor.dims.empty() ? 0 : 1));
+    std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(kept), order.end(),
+                      before);
+    std::vector<int64_t> outer(tensor.dims.begin(),
+                               tensor.dims.end() - (tensor.dims.empty() ? 0 : 1));
     text += name + (outer.empty() ? "" : indexText(row, outer)) + ":";
     for (size_t i = 0; i < kept; ++i)
-      text += (i ? ", " : " ") + std::to_string(order[i] - row * classes) + " (" + number(tensor.at(order[i])) + ")";
+      text += (i ? ", " : " ") + std::to_string(order[i] - row * classes) + " (" +
+              number(tensor.at(order[i])) + ")";
     text += "\n";
   }
   return text;

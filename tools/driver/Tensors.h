@@ -29,8 +29,8 @@ struct HostTensor {
 
 /// "x=@x.npy", "@x.npz", "x=8x1x28x28xf32=random", "x=zeros": where the values of an input or output come from or go to.
 struct TensorSpec {
-  std::string name;             // empty where it was left out
-  std::string file;             // behind '@'
+  std::string name;                // empty where it was left out
+  std::string file;                // behind '@'
   std::optional<HostTensor> shape; // dims and dtype, without data
   bool random = false, zeros = false;
 
@@ -39,7 +39,8 @@ struct TensorSpec {
 };
 
 /// Reads a .npy, or the array `name` of a .npz (its only one where the name is empty). False with a sentence in `problem`.
-bool readTensor(const std::string &path, const std::string &name, HostTensor &tensor, std::string &problem);
+bool readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
+                std::string &problem);
 /// Writes a .npy; "-" is standard output.
 bool writeTensor(const std::string &path, const HostTensor &tensor, std::string &problem);
 /// Numbers that depend on `seed` and the position alone: floats in [-1, 1), integers from 0 to 15, bools.
@@ -47,8 +48,8 @@ void fillRandom(HostTensor &tensor, uint64_t seed);
 
 /// Where `actual` lies further than atol + rtol*|expected| from `expected`: a sentence with the worst element. NaN matches
 /// NaN alone.
-std::optional<std::string> findDifference(const HostTensor &actual, const HostTensor &expected, double atol,
-                                          double rtol);
+std::optional<std::string> findDifference(const HostTensor &actual, const HostTensor &expected,
+                                          double atol, double rtol);
 /// For each row of the last dim, its `count` largest elements with their positions.
 std::string describeTop(const std::string &name, const HostTensor &tensor, int64_t count);
 /// One line: type, smallest, largest, mean.

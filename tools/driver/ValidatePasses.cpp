@@ -33,8 +33,12 @@ public:
     state ^= state << 17;
     return state;
   }
-  double uniform(double low, double high) { return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53; }
-  int64_t integer(int64_t low, int64_t high) { return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1)); }
+  double uniform(double low, double high) {
+    return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53;
+  }
+  int64_t integer(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
+  }
 
 private:
   uint64_t state;
@@ -43,12 +47,15 @@ private:
 
 enum class Content { integers, random, special };
 static constexpr std::pair<Content, const char *> kContents[] = {
-    {Content::integers, "small integers"}, {Content::random, "random numbers"}, {Content::special, "special values"}};
+    {Content::integers, "small integers"},
+    {Content::random, "random numbers"},
+    {Content::special, "special values"}};
 
 static Tensor makeTensor(Type element, ArrayRef<int64_t> dims, Content content, Random &random) {
   Tensor tensor(element, dims);
   if (!tensor.isFloat()) {
-    int64_t high = element.isInteger(1) ? 1 : 3, low = element.isUnsignedInteger() || element.isInteger(1) ? 0 : -3;
+    int64_t high = element.isInteger(1) ? 1 : 3,
+            low = element.isUnsignedInteger() || element.isInteger(1) ? 0 : -3;
     for (int64_t &value : tensor.ints())
       value = random.integer(low, high);
     return tensor;
@@ -62,9 +69,9 @@ static Tensor makeTensor(Type element, ArrayRef<int64_t> dims, Content content, 
                                    -1.0};
   for (double &value : tensor.floats()) {
     bool isSpecial = content == Content::special && random.integer(0, 7) == 0;
-    value = isSpecial                       ? special[random.integer(0, std::size(special) - 1)]
+    value = isSpecial                      ? special[random.integer(0, std::size(special) - 1)]
             : content == Content::integers ? static_cast<double>(random.integer(-3, 3))
-                                            : random.uniform(-2, 2);
+                                           : random.uniform(-2, 2);
     value = roundTo(element, value);
   }
   return tensor;
@@ -89,7 +96,8 @@ static FailureOr<Tensor> readWeight(dl::WeightOp weight) {
     return weight.emitError("cannot read weights file '")
            << *weight.getFile() << "': " << slice.getError().message();
   if ((*slice)->getBufferSize() != bytes)
-    return weight.emitError("weights file '") << *weight.getFile() << "' ends before '" << weight.getName() << "'";
+    return weight.emitError("weights file '")
+           << *weight.getFile() << "' ends before '" << weight.getName() << "'";
   return Tensor::fromBytes(element, type.getShape(), {(*slice)->getBufferStart(), bytes});
 }
 
@@ -143,7 +151,8 @@ FailureOr<SmallVector<Tensor>> PassValidator::run(ModuleOp module, ArrayRef<Tens
 LogicalResult PassValidator::begin(ModuleOp module) {
   func::FuncOp function = functionOf(module);
   if (!function)
-    return module.emitError("--validate-passes needs the model as a function; start before the outline phase");
+    return module.emitError(
+        "--validate-passes needs the model as a function; start before the outline phase");
   // 3 is small, odd, and no special case of any op.
   for (dl::Range range : dl::symbolRanges(module))
     symbols.push_back(std::clamp<int64_t>(3, range.min, range.max));
@@ -189,9 +198,10 @@ LogicalResult PassValidator::compare(ModuleOp module, StringRef pass, double all
       if (where < 0)
         continue;
       auto name = functionOf(module).getResultAttrOfType<StringAttr>(position, "dl.name");
-      finding = llvm::formatv("pass '{0}' changed output '{1}' at {2} for {3}: {4:E9} before, {5:E9} after", pass,
-                              name ? name.str() : std::to_string(position), indexText(where, before.getDims()),
-                              sample.name, before.at(where), after.at(where));
+      finding = llvm::formatv(
+          "pass '{0}' changed output '{1}' at {2} for {3}: {4:E9} before, {5:E9} after", pass,
+          name ? name.str() : std::to_string(position), indexText(where, before.getDims()),
+          sample.name, before.at(where), after.at(where));
       if (allowed > 0)
         finding += llvm::formatv(" (it may move results by {0:E1} of the largest)", allowed);
       return failure();

@@ -41,7 +41,8 @@ private:
     const char *name;
     llvm::SmallVector<Tensor> inputs, outputs;
   };
-  mlir::FailureOr<llvm::SmallVector<Tensor>> run(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs);
+  mlir::FailureOr<llvm::SmallVector<Tensor>> run(mlir::ModuleOp module,
+                                                 llvm::ArrayRef<Tensor> inputs);
 
   std::vector<Sample> samples;
   llvm::SmallVector<int64_t> symbols;
