@@ -159,7 +159,7 @@ LogicalResult PackageWriter::addPrograms() {
     if (target == schema::Target::cpu)
       addCpuImages(*program);
     if (table.programs.empty()) {
-      table.model = (*programs.begin()).getSymName().str();
+      table.model = module.getSymName().value_or((*programs.begin()).getSymName()).str();
       if (failed(addSignature(*programs.begin())))
         return failure();
     }
