@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/CpuCode.h"
 #include "codegen/cpu/FlatImage.h"
-#include "runtime/schema/KernelAbi.h"
+#include "test/unit/codegen/CpuRunner.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,7 +72,7 @@ TEST_F(CpuCodeTest, KernelReadsBuffersAndDimsThroughTheAbi) {
   dlc::abi::CpuArgs args{buffers, dims};
   auto kernel =
       reinterpret_cast<dlc::abi::CpuKernel>(static_cast<uint8_t *>(image) + code->entries["hand"]);
-  kernel(&args, 1, 3, nullptr);
+  dlc::test::callKernel(kernel, args, 1, 3, nullptr);
   EXPECT_EQ(values[0], 1);
   EXPECT_EQ(values[1], 12);
   EXPECT_EQ(values[2], 13);

@@ -5,7 +5,6 @@
 
 #include "codegen/Passes.h"
 #include "ir/dl/DLOps.h"
-#include "runtime/schema/KernelAbi.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,6 +53,14 @@ bool GuardedBuffer::slackIntact() const {
     if (*at != 0xff)
       return false;
   return true;
+}
+
+#if defined(__clang__)
+__attribute__((no_sanitize("function")))
+#endif
+void callKernel(abi::CpuKernel kernel, const abi::CpuArgs &args, int64_t begin, int64_t end,
+                void *scratch) {
+  kernel(&args, begin, end, scratch);
 }
 
 /// The image as the loader maps it.
@@ -183,11 +190,11 @@ std::vector<Bytes> CpuRunner::run(codegen::IsaVariant isa, const std::vector<Byt
       auto entry = compiled[variant].entries.at(kernel.getEntry()->str());
       auto code = reinterpret_cast<abi::CpuKernel>(images[variant]->base + entry);
       for (int64_t part = 0; part < parts; ++part)
-        code(&args, tiles * part / parts, tiles * (part + 1) / parts, scratch.data());
+        callKernel(code, args, tiles * part / parts, tiles * (part + 1) / parts, scratch.data());
       if (kernel.getSymName() == timedKernel) {
         for (int i = 0; i < timedRepetitions; ++i) {
           auto start = std::chrono::steady_clock::now();
-          code(&args, 0, tiles, scratch.data());
+          callKernel(code, args, 0, tiles, scratch.data());
           double taken = milliseconds(start) * 1e6;
           fastest = i == 0 ? taken : std::min(fastest, taken);
         }

@@ -8,6 +8,7 @@
 #define DLC_TEST_UNIT_CODEGEN_CPURUNNER_H
 
 #include "codegen/cpu/CpuCode.h"
+#include "runtime/schema/KernelAbi.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -35,6 +36,13 @@ private:
   uint8_t *base, *begin;
   size_t bytes, mapped;
 };
+
+/// Calls code of a flat image. UBSan's check of function types would read the bytes before the image.
+#if defined(__clang__)
+__attribute__((no_sanitize("function")))
+#endif
+void callKernel(abi::CpuKernel kernel, const abi::CpuArgs &args, int64_t begin, int64_t end,
+                void *scratch);
 
 using Bytes = std::vector<uint8_t>;
 template <typename T> Bytes toBytes(const std::vector<T> &values) {
