@@ -150,21 +150,33 @@ CpuLaunch MapSchedule::panels() {
   }
   indices[layout.tileDim] = tile * layout.tile + lane;
   AffineExpr count = dl::product(outerDims, type.getContext()), row = k.math.addLoop(count);
+  AffineExpr position = row * layout.tile + lane;
+  bool isVector =
+      !k.emitter.needsScalarAlong(lane, indices, {}) &&
+      k.emitter.visitReads(k.emitter.getResult(), indices, [&](unsigned, AffineExpr offset, bool) {
+        return isVectorAccess(k.math, offset, lane);
+      });
   return overTiles(count, kTileElements / layout.tile, [&](Value from, Value to) {
     k.forEach(from, to, 1, [&](Value i) {
       k.math.bindLoop(row, i);
       k.delinearize(i, outerVariables, outerDims);
-      k.forEach(k.index(0), k.index(layout.tile), 1, [&](Value j) {
+      // The lanes inside the tensor, then zeros.
+      Value first = k.value(k.math.simplify(tile * layout.tile));
+      Value inside = k.smaller(k.builder.createOrFold<arith::SubIOp>(k.loc, k.value(tiled), first),
+                               k.index(layout.tile));
+      auto copy = [&] { k.store(k.emitter.emitMap(k.builder, indices), position); };
+      if (isVector)
+        k.forVector(lane, k.index(0), inside, copy);
+      else
+        k.forEach(k.index(0), inside, 1, [&](Value j) {
+          k.math.bindLoop(lane, j);
+          copy();
+        });
+      Type element = computeType(type.getElementType());
+      Value zero = arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(element));
+      k.forEach(inside, k.index(layout.tile), 1, [&](Value j) {
         k.math.bindLoop(lane, j);
-        Type element = computeType(type.getElementType());
-        auto read = [&] { return SmallVector<Value>{k.emitter.emitMap(k.builder, indices)}; };
-        auto zero = [&] {
-          return SmallVector<Value>{
-              arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(element))};
-        };
-        AffineExpr position = k.math.simplify(indices[layout.tileDim]);
-        Value inside = k.less(k.value(position), k.value(tiled));
-        k.store(k.branch(inside, {element}, read, zero).front(), row * layout.tile + lane);
+        k.store(zero, position);
       });
     });
   });
