@@ -208,7 +208,8 @@ static int printSource(const rt::Module &module, const std::string &name) {
   std::string names;
   if (program->kernels())
     for (const auto *kernel : *program->kernels()) {
-      if (kernel->name()->str() == name)
+      // The CUDA program prefixes its functions; people know the kernel by the name that the CPU's table shows.
+      if (kernel->name()->str() == name || kernel->name()->str() == "dlc_" + name)
         return finishOutput(program->cuda_sources()->Get(kernel->cuda_source())->text()->str());
       names += (names.empty() ? "" : ", ") + kernel->name()->str();
     }

@@ -94,7 +94,9 @@ static std::string reason(const std::string &path, int number) {
 }
 
 /// Standard output by either of its names; its link leads to no path that could be renamed over.
-static bool isStandardOutput(const std::string &path) { return path == "-" || path == "/dev/stdout"; }
+static bool isStandardOutput(const std::string &path) {
+  return path == "-" || path == "/dev/stdout";
+}
 
 /// Devices and pipes take bytes as they come; a rename would put a file in their place.
 static bool isStream(const fs::path &place) {

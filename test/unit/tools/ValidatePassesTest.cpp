@@ -1,0 +1,121 @@
+//===- ValidatePassesTest.cpp - --validate-passes finds planted faults by name ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/ValidatePasses.h"
+
+#include "ir/dl/DLOps.h"
+#include "passes/Pipelines.h"
+#include "tools/driver/Dialects.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace dlc;
+
+namespace {
+
+/// A pass that applies `change` to the function: a fault to be found.
+struct PlantedPass : PassWrapper<PlantedPass, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlantedPass)
+  PlantedPass(std::string flag, std::function<void(func::FuncOp)> change)
+      : flag(std::move(flag)), change(std::move(change)) {}
+  StringRef getArgument() const override { return flag; }
+  void runOnOperation() override { change(getOperation()); }
+  std::string flag;
+  std::function<void(func::FuncOp)> change;
+};
+
+constexpr const char *kModel = R"(
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>]} {
+  func.func @forward(%x: tensor<?x2x4x4xf32, #dl.t<[s0, 2, 4, 4]>>)
+      -> (tensor<?x3x4x4xf32, #dl.t<[s0, 3, 4, 4]>> {dl.name = "y"}) {
+    %w = dl.weight "w" : tensor<3x2x1x1xf32>
+    %m = dl.weight "m" : tensor<3xf32>
+    %v = dl.weight "v" : tensor<3xf32>
+    %0 = dl.conv2d %x, %w : (tensor<?x2x4x4xf32, #dl.t<[s0, 2, 4, 4]>>, tensor<3x2x1x1xf32>) -> tensor<?x3x4x4xf32, #dl.t<[s0, 3, 4, 4]>>
+    %1 = dl.batch_norm %0, %m, %v : (tensor<?x3x4x4xf32, #dl.t<[s0, 3, 4, 4]>>, tensor<3xf32>, tensor<3xf32>) -> tensor<?x3x4x4xf32, #dl.t<[s0, 3, 4, 4]>>
+    %2 = dl.relu %1 : (tensor<?x3x4x4xf32, #dl.t<[s0, 3, 4, 4]>>) -> tensor<?x3x4x4xf32, #dl.t<[s0, 3, 4, 4]>>
+    return %2 : tensor<?x3x4x4xf32, #dl.t<[s0, 3, 4, 4]>>
+  }
+})";
+
+class ValidatePasses : public ::testing::Test {
+protected:
+  ValidatePasses() {
+    DialectRegistry registry;
+    registerDialects(registry);
+    context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+    context->loadAllAvailableDialects();
+    module = parseSourceString<ModuleOp>(kModel, context.get());
+  }
+
+  /// Runs all graph phases with `planted` after simplify; what the validator found.
+  std::string findingWith(std::string flag, std::function<void(func::FuncOp)> change) {
+    PassValidator validator;
+    EXPECT_TRUE(succeeded(validator.begin(*module)));
+    PassManager manager(context.get());
+    manager.addInstrumentation(validator.makeInstrumentation());
+    addPhase(manager, Phase::simplify, {});
+    if (change)
+      manager.addNestedPass<func::FuncOp>(
+          std::make_unique<PlantedPass>(std::move(flag), std::move(change)));
+    addPhase(manager, Phase::layout, {});
+    addPhase(manager, Phase::fuse, {});
+    EXPECT_TRUE(succeeded(manager.run(*module)));
+    EXPECT_GT(validator.getNumRuns(), 3u);
+    return validator.getFinding();
+  }
+
+  std::unique_ptr<MLIRContext> context;
+  OwningOpRef<ModuleOp> module;
+};
+
+/// The bias that a wrong fold of the batch norm would give.
+void forgetMean(func::FuncOp function) {
+  function.walk([](dl::Conv2dOp conv) {
+    OpBuilder builder(conv);
+    Value bias = conv.getBias();
+    conv.getBiasMutable()[0].set(dl::NegOp::create(builder, conv.getLoc(), bias));
+  });
+}
+
+TEST_F(ValidatePasses, RightPassesAreSilent) { EXPECT_EQ(findingWith("", nullptr), ""); }
+
+TEST_F(ValidatePasses, AWrongFoldIsNamed) {
+  std::string finding = findingWith("wrong-fold", forgetMean);
+  EXPECT_NE(finding.find("pass 'wrong-fold' changed output 'y' at [0, 0, 0, "), std::string::npos)
+      << finding;
+}
+
+TEST_F(ValidatePasses, AWrongFoldIsFoundBesideADeclaredBound) {
+  std::string finding = findingWith("fold-batch-norm", forgetMean);
+  EXPECT_NE(finding.find("pass 'fold-batch-norm' changed"), std::string::npos) << finding;
+  EXPECT_NE(finding.find("it may move results by"), std::string::npos) << finding;
+}
+
+/// relu(x) for NaN is NaN; 0 * x + relu(x) is too, but for infinities it is not: only special values tell.
+TEST_F(ValidatePasses, SpecialValuesTellWhatNumbersDoNot) {
+  std::string finding = findingWith("drops-infinities", [](func::FuncOp function) {
+    function.walk([](dl::ReluOp relu) {
+      OpBuilder builder(relu->getContext());
+      builder.setInsertionPointAfter(relu);
+      auto type = cast<RankedTensorType>(relu.getType());
+      Value zero = dl::FullOp::create(builder, relu.getLoc(), type,
+                                      cast<TypedAttr>(builder.getF32FloatAttr(0)));
+      Value product = dl::MulOp::create(builder, relu.getLoc(), relu.getY(), zero);
+      Value sum = dl::AddOp::create(builder, relu.getLoc(), relu.getY(), product);
+      relu.getY().replaceUsesWithIf(sum, [&](OpOperand &use) {
+        return use.getOwner() != product.getDefiningOp() && use.getOwner() != sum.getDefiningOp();
+      });
+    });
+  });
+  EXPECT_NE(finding.find("special values"), std::string::npos) << finding;
+}
+
+} // namespace
