@@ -116,10 +116,12 @@ std::optional<Polynomial> Polynomial::dividedExactly(const Polynomial &divisor) 
   const auto &[below, scale] = *divisor.terms.begin();
   Polynomial quotient;
   for (const auto &[factors, coefficient] : terms) {
-    if (coefficient % scale != 0 || !std::includes(factors.begin(), factors.end(), below.begin(), below.end(), Before()))
+    if (coefficient % scale != 0 ||
+        !std::includes(factors.begin(), factors.end(), below.begin(), below.end(), Before()))
       return std::nullopt;
     Factors rest;
-    std::set_difference(factors.begin(), factors.end(), below.begin(), below.end(), std::back_inserter(rest), Before());
+    std::set_difference(factors.begin(), factors.end(), below.begin(), below.end(),
+                        std::back_inserter(rest), Before());
     quotient.add(rest, coefficient / scale);
   }
   return quotient;

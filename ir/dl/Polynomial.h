@@ -29,7 +29,8 @@ private:
   /// A fixed order of factors that does not depend on addresses.
   struct Before {
     bool operator()(mlir::AffineExpr a, mlir::AffineExpr b) const;
-    bool operator()(const std::vector<mlir::AffineExpr> &a, const std::vector<mlir::AffineExpr> &b) const;
+    bool operator()(const std::vector<mlir::AffineExpr> &a,
+                    const std::vector<mlir::AffineExpr> &b) const;
   };
   using Factors = std::vector<mlir::AffineExpr>; // sorted; empty: the constant
 
