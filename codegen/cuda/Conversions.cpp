@@ -15,6 +15,12 @@ std::optional<Expr> Expressions::convert(Operation *op) {
   Type from = source.getType(), to = op->getResult(0).getType();
   std::string target = type(to);
   auto plain = [&]() -> Expr { return cast(target, operand(source)); };
+  // The 16-bit formats are rounded to once, from a double that holds the integer.
+  auto toFloat = [&](const Expr &value) -> Expr {
+    if (to.isF32() || to.isF64())
+      return cast(target, value);
+    return {"dlc::from_d<" + target + ">(" + cast("double", value).text + ")"};
+  };
   return llvm::TypeSwitch<Operation *, std::optional<Expr>>(op)
       .Case<arith::ExtFOp>([&](auto) -> std::optional<Expr> {
         if (from.isF32())
@@ -39,8 +45,12 @@ std::optional<Expr> Expressions::convert(Operation *op) {
                      : std::nullopt;
         return call("dlc::to_i64_rz", source);
       })
-      .Case<arith::SIToFPOp>([&](auto) { return plain(); })
-      .Case<arith::UIToFPOp, arith::ExtUIOp>([&](auto) -> std::optional<Expr> {
+      .Case<arith::SIToFPOp>([&](auto) { return toFloat(operand(source)); })
+      .Case<arith::UIToFPOp>([&](auto) -> std::optional<Expr> {
+        Expr value = operand(source);
+        return toFloat(from.isInteger(1) ? value : cast(unsignedName(from, indexBits), value));
+      })
+      .Case<arith::ExtUIOp>([&](auto) -> std::optional<Expr> {
         if (from.isInteger(1))
           return plain();
         return cast(target, cast(unsignedName(from, indexBits), operand(source)));

@@ -67,6 +67,11 @@ gpu.module @kernels {
     %19 = arith.uitofp %18 : i8 to f32
     // CHECK: x[0] = (float)(u8)t[1];
     memref.store %19, %x[%c0] : memref<?xf32>
+    // Integers are rounded once to the 16-bit formats.
+    // CHECK: h[0] = dlc::from_d<dlc::f16>((double)(u8)t[1]);
+    %20 = memref.load %t[%c1] : memref<?xi8>
+    %21 = arith.uitofp %20 : i8 to f16
+    memref.store %21, %h[%c0] : memref<?xf16>
     gpu.return
   }
 

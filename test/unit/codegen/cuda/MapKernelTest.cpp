@@ -46,6 +46,17 @@ TEST_P(MapKernelTest, HalfPrecision) {
   checkBoundaries({1.0});
 }
 
+TEST_P(MapKernelTest, IntegersToHalf) {
+  load("map", R"(^bb0(%x: tensor<?xi32, #dl.t<[s0]>>):
+    %0 = dl.cast %x {dtype = f16} : (tensor<?xi32, #dl.t<[s0]>>) -> tensor<?xf16, #dl.t<[s0]>>
+    dl.yield %0 : tensor<?xf16, #dl.t<[s0]>>)");
+  checkBoundaries(kExact);
+  load("map", R"(^bb0(%x: tensor<?xui8, #dl.t<[s0]>>):
+    %0 = dl.cast %x {dtype = bf16} : (tensor<?xui8, #dl.t<[s0]>>) -> tensor<?xbf16, #dl.t<[s0]>>
+    dl.yield %0 : tensor<?xbf16, #dl.t<[s0]>>)");
+  checkBoundaries(kExact);
+}
+
 TEST_P(MapKernelTest, DoubleAndIntegers) {
   load("map", R"(^bb0(%x: tensor<?xf64, #dl.t<[s0]>>, %i: tensor<?xi8, #dl.t<[s0]>>):
     %0 = dl.exp %x : (tensor<?xf64, #dl.t<[s0]>>) -> tensor<?xf64, #dl.t<[s0]>>
