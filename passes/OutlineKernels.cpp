@@ -135,7 +135,7 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
                   dlx::ViewOp::create(builder, op.getLoc(), bufferOf(op.getResult(0)),
                                       mapping.lookup(op.getOperand(0))));
     } else if (auto fusion = dyn_cast<dl::FusionOp>(op)) {
-      bool init = llvm::all_of(fusion.getInputs(), dependsOnWeightsAlone);
+      bool init = llvm::all_of(fusion.getOutputs(), dependsOnWeightsAlone);
       SmallVector<Value> outputs;
       for (Value output : fusion.getOutputs())
         outputs.push_back(dlx::AllocOp::create(builder, op.getLoc(), bufferOf(output), init));

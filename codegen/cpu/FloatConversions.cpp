@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/LowerKernels.h"
 
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -100,6 +102,43 @@ struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+/// Integers become 16-bit floats by way of f32, as bodies say; folding has merged the two steps.
+template <typename Conversion> struct ExpandFromInteger : OpRewritePattern<Conversion> {
+  using OpRewritePattern<Conversion>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Conversion op, PatternRewriter &rewriter) const override {
+    Type to = getElementTypeOrSelf(op.getType());
+    if (!to.isBF16() && !to.isF16())
+      return failure();
+    Bits bits(rewriter, op.getLoc(), op.getType());
+    Value wide =
+        Conversion::create(rewriter, op.getLoc(), bits.shaped(rewriter.getF32Type()), op.getIn());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), wide);
+    return success();
+  }
+};
+
+/// Constants of bf16 as the integers that stand for them once all is LLVM.
+struct LowerConstant : ConvertOpToLLVMPattern<arith::ConstantOp> {
+  explicit LowerConstant(const LLVMTypeConverter &converter)
+      : ConvertOpToLLVMPattern(converter, /*benefit=*/2) {}
+  LogicalResult matchAndRewrite(arith::ConstantOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isBF16())
+      return failure();
+    Type type = getTypeConverter()->convertType(op.getType());
+    TypedAttr bits;
+    if (auto number = dyn_cast<FloatAttr>(op.getValue()))
+      bits = IntegerAttr::get(type, number.getValue().bitcastToAPInt());
+    else if (auto splat = dyn_cast<SplatElementsAttr>(op.getValue()))
+      bits = DenseElementsAttr::get(cast<ShapedType>(type),
+                                    splat.getSplatValue<APFloat>().bitcastToAPInt());
+    else
+      return failure();
+    rewriter.replaceOpWithNewOp<LLVM::ConstantOp>(op, type, bits);
+    return success();
+  }
+};
+
 /// f16 to f64 goes through f32, exactly.
 struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -127,7 +166,19 @@ struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
 } // namespace
 
 void populateFloatConversionPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpandTruncation, ExpandExtension>(patterns.getContext());
+  patterns.add<ExpandTruncation, ExpandExtension, ExpandFromInteger<arith::SIToFPOp>,
+               ExpandFromInteger<arith::UIToFPOp>>(patterns.getContext());
+}
+
+void lowerBFloat16ToIntegers(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
+  converter.addConversion(
+      [](BFloat16Type type) -> Type { return IntegerType::get(type.getContext(), 16); });
+  converter.addConversion([](VectorType type) -> std::optional<Type> {
+    if (type.getRank() == 1 && type.getElementType().isBF16())
+      return type.clone(IntegerType::get(type.getContext(), 16));
+    return std::nullopt;
+  });
+  patterns.add<LowerConstant>(converter);
 }
 
 } // namespace dlc::codegen

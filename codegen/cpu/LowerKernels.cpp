@@ -60,6 +60,7 @@ LogicalResult lowerKernels(ModuleOp module) {
   // The casts that give pointers as memrefs fold away after it.
   target.addLegalOp<UnrealizedConversionCastOp>();
   RewritePatternSet patterns(context);
+  lowerBFloat16ToIntegers(converter, patterns);
   populateFuncToLLVMConversionPatterns(converter, patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   populateVectorToLLVMConversionPatterns(converter, patterns);

@@ -6,6 +6,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 
+namespace mlir {
+class LLVMTypeConverter;
+} // namespace mlir
+
 namespace dlc::codegen {
 
 /// Gives every function of `module` the calling convention of runtime/schema/KernelAbi.h. A kernel in kernel IR is
@@ -15,6 +19,10 @@ mlir::LogicalResult lowerKernelAbi(mlir::ModuleOp module);
 
 /// Conversions between floats that x86 would call a library for, as bit arithmetic: to bf16, and from f64 to f16.
 void populateFloatConversionPatterns(mlir::RewritePatternSet &patterns);
+
+/// Makes the conversion to LLVM hold bf16 as i16: no arithmetic on it is left by then, and x86 would move masked vectors
+/// of it by way of a library.
+void lowerBFloat16ToIntegers(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
 
 /// Kernel IR (func, scf, memref, vector, arith, math) to the LLVM dialect, in place: math functions become
 /// arithmetic first, the calling convention becomes that of the runtime.

@@ -52,8 +52,10 @@ bool isRepetition(Operation *op) {
 }
 
 bool dependsOnWeightsAlone(Value value) {
+  // What is computed at load has a size that is known then.
   Operation *op = value.getDefiningOp();
-  return op && llvm::all_of(op->getOperands(), dependsOnWeightsAlone);
+  return op && cast<ShapedType>(value.getType()).hasStaticShape() &&
+         llvm::all_of(op->getOperands(), dependsOnWeightsAlone);
 }
 
 /// Coefficient of `dim` in the linear expression `expr`, other dims at 0; nullopt where it is not linear in `dim`.
