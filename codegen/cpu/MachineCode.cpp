@@ -3,6 +3,9 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/MachineCode.h"
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -76,6 +79,35 @@ static Error optimise(Module &module, TargetMachine &machine) {
   return Error::success();
 }
 
+/// Stores of one lane of a vector as stores of that element. LLVM 22's x86 back end does so itself, but where the vector was
+/// truncated it stores the lane before truncation: four bytes for two.
+static void storeSingleLanes(Module &module) {
+  SmallVector<IntrinsicInst *> stores;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (auto *call = dyn_cast<IntrinsicInst>(&instruction);
+          call && call->getIntrinsicID() == Intrinsic::masked_store)
+        stores.push_back(call);
+  for (IntrinsicInst *store : stores) {
+    auto *mask = dyn_cast<Constant>(store->getArgOperand(2));
+    auto *vector = dyn_cast<FixedVectorType>(store->getArgOperand(0)->getType());
+    if (!mask || !vector)
+      continue;
+    unsigned set = 0, lane = 0;
+    for (unsigned i = 0; i < vector->getNumElements(); ++i)
+      if (Constant *element = mask->getAggregateElement(i); !element || !element->isZeroValue())
+        ++set, lane = i;
+    if (set != 1)
+      continue;
+    IRBuilder<> builder(store);
+    Value *element = builder.CreateExtractElement(store->getArgOperand(0), lane);
+    Value *address =
+        builder.CreateConstGEP1_64(vector->getElementType(), store->getArgOperand(1), lane);
+    builder.CreateAlignedStore(element, address, Align(1));
+    store->eraseFromParent();
+  }
+}
+
 Expected<SmallVector<char, 0>> compileObject(Module &module, IsaVariant isa) {
   auto machine = makeTargetMachine(isa);
   if (!machine)
@@ -93,6 +125,7 @@ Expected<SmallVector<char, 0>> compileObject(Module &module, IsaVariant isa) {
   }
   if (Error error = optimise(module, **machine))
     return std::move(error);
+  storeSingleLanes(module);
   SmallVector<char, 0> object;
   raw_svector_ostream stream(object);
   legacy::PassManager emission;
