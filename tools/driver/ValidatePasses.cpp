@@ -162,8 +162,18 @@ LogicalResult PassValidator::begin(ModuleOp module) {
       values.push_back(getAffineConstantExpr(symbol, module.getContext()));
     return *dl::asConstant(dl::normalize(dim.replaceSymbols(values)));
   };
-  int64_t flops = 0;
-  function.walk([&](LoopNestOpInterface op) { flops += evaluate(flopsOf(op)); });
+  auto countFlops = [&] {
+    int64_t flops = 0;
+    function.walk([&](LoopNestOpInterface op) { flops += evaluate(flopsOf(op)); });
+    return flops;
+  };
+  int64_t flops = countFlops();
+  if (flops > kMaxFlopsForEach) { // as little work as the model allows
+    symbols.clear();
+    for (dl::Range range : dl::symbolRanges(module))
+      symbols.push_back(range.min);
+    flops = countFlops();
+  }
   eachPass = flops <= kMaxFlopsForEach;
 
   for (auto [content, name] : kContents) {
