@@ -18,6 +18,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <sys/mman.h>
@@ -163,7 +164,7 @@ std::vector<Bytes> CpuRunner::run(codegen::IsaVariant isa, const std::vector<Byt
     auto buffer = std::make_shared<GuardedBuffer>(bytesOf(value.getType(), symbols));
     if (contents) {
       EXPECT_EQ(contents->size(), buffer->size());
-      std::memcpy(buffer->data(), contents->data(), std::min(contents->size(), buffer->size()));
+      std::copy_n(contents->data(), std::min(contents->size(), buffer->size()), buffer->data());
     }
     buffers[value] = buffer;
   };
