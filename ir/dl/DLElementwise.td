@@ -185,6 +185,15 @@ def DL_GeluOp : DL_UnaryOp<"gelu", "gelu(Tensor x, str approximate='none')", DL_
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedStrAttr<StrAttr, "none">:$approximate);
   let hasVerifier = 1;
 }
+def DL_SiluOp : DL_UnaryOp<"silu", "silu(Tensor x)", DL_FloatTensor, "x / (1.0 + exp(-x))"> {
+  let summary = "Sigmoid linear unit, x * sigmoid(x)";
+  let description = [{
+    Also known as swish. NaN at -inf. PyTorch: `torch.nn.functional.silu`.
+    ```mlir
+    %y = dl.silu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
 def DL_CastOp : DL_ElementwiseOp<"cast", "cast(Tensor x, ScalarType dtype)\nto(Tensor x, ScalarType dtype)", [{
     x.castTo(getDtype()) }], []> {
   let summary = "Conversion to another dtype";

@@ -63,6 +63,7 @@ row("sqrt", FLOATS, [("N",)], ("N",), torch.sqrt)
 for op, function in (("exp", torch.exp), ("log", torch.log), ("tanh", torch.tanh)):
     row(op, FLOATS, [("N",)], ("N",), function, acc.ulps(2))
 row("sigmoid", FLOATS, [("N",)], ("N",), torch.sigmoid, acc.composite())
+row("silu", FLOATS, [("N",)], ("N",), F.silu, acc.composite())
 # x / sqrt(2) is rounded once and e^(-x^2/2) scales that by x^2: more units than other composites down the tail.
 row("gelu", FLOATS, [("N",)], ("N",), lambda x: x / 2 * torch.erfc(-x / 2**0.5), acc.composite(16), values="wide")
 row("gelu", FLOATS, [("N",)], ("N",), lambda x: x * torch.sigmoid(2 * (2 / torch.pi)**0.5 * (x + 0.044715 * x**3)),
