@@ -5,6 +5,7 @@
 #include "test/unit/runtime/PackageBuilder.h"
 #include "test/unit/runtime/Runner.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -31,7 +32,7 @@ static std::vector<float> runOnce(dlc_context *context, std::vector<float> x,
   return y;
 }
 
-static int initRuns;
+static std::atomic<int> initRuns;
 
 /// y = x * p where the init program makes p = w + 1.
 static PackageBuilder initPackage() {
