@@ -1,0 +1,7 @@
+"""All numeric rows, by the family of their op (ir/dl/DL*.td)."""
+from rows import contraction
+from rows import elementwise
+from rows import reduction
+from rows import shape
+from rows import window
+from rows.row import ROWS
