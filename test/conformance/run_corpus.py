@@ -5,6 +5,7 @@ Needs the corpus (DLC_CORPUS); without it every case is counted as left out."""
 import gzip
 import os
 import sys
+from typing import NamedTuple, Sequence
 
 import numpy as np
 
@@ -14,15 +15,24 @@ from dlc_tool import BUILD, compile_model, expect_close, run_model
 HERE = os.path.dirname(os.path.abspath(__file__))
 CORPUS = os.environ.get("DLC_CORPUS", os.path.join(HERE, "..", "..", "..", "shared", "corpus"))
 OUT = os.path.join(BUILD, "test-logs", "conformance")
-# Model -> its output; each has an input called "input" and two sets of stored vectors.
-MODELS = {"lenet5_mnist": "logprob", "resnet20_cifar10": "logits"}
-VECTORS = ("", "test_data_set_1")
+
+
+class Model(NamedTuple):
+    inputs: Sequence[str]  # names in the .dl, in the order of the stored input_K.npy
+    outputs: Sequence[str]
+    vectors: Sequence[str] = ("", "test_data_set_1")  # folders of stored vectors
+
+
+MODELS = {
+    "lenet5_mnist": Model(["input"], ["logprob"]),
+    "resnet20_cifar10": Model(["input"], ["logits"]),
+}
 DEVICES = ("cpu", "cuda-emu")
 # The vectors were computed in f32 by another engine, itself up to 7e-6 from the f64 values.
 RTOL, ATOL = 1e-4, 1e-5
 # What PyTorch gets on these images with these weights (datasets/BASELINES.md of the corpus).
 MNIST_CORRECT, MNIST_IMAGES, EMULATED_IMAGES = 4931, 5000, 100
-COUNT = len(MODELS) * (1 + len(VECTORS) * len(DEVICES)) + 2
+COUNT = sum(1 + len(model.vectors) * len(DEVICES) for model in MODELS.values()) + 2
 
 
 def resized(images, size):
@@ -45,18 +55,18 @@ def mnist():
     return resized(pixels / np.float32(255), 32), labels
 
 
-def vectors(cases, name):
-    output, folder = MODELS[name], os.path.join(CORPUS, "models", name)
+def vectors(cases, name, model):
+    folder = os.path.join(CORPUS, "models", name)
     package = os.path.join(OUT, name + ".bin")
     with cases.case(f"{name}: compile"):
         compile_model(os.path.join(HERE, name + ".dl"), package, os.path.join(folder, "weights.safetensors"))
-    for index, vector in enumerate(VECTORS):
-        data = np.load(os.path.join(folder, vector, "input_0.npy"))
-        expected = np.load(os.path.join(folder, vector, "output_0.npy"))
+    for index, vector in enumerate(model.vectors):
+        stored = lambda kind, k: np.load(os.path.join(folder, vector, f"{kind}_{k}.npy"))
+        data = {port: stored("input", k) for k, port in enumerate(model.inputs)}
         for device in DEVICES:
             with cases.case(f"{name}: stored vector {index} on {device}"):
-                actual, = run_model(package, {"input": data}, [output], "--device", device)
-                expect_close(actual, expected, RTOL, ATOL)
+                for k, actual in enumerate(run_model(package, data, model.outputs, "--device", device)):
+                    expect_close(actual, stored("output", k), RTOL, ATOL)
 
 
 def data_set(cases):
@@ -84,8 +94,8 @@ def main():
         cases.leave_out(COUNT, f"no corpus in {CORPUS}; set DLC_CORPUS")
         return cases.finish()
     os.makedirs(OUT, exist_ok=True)
-    for name in MODELS:
-        vectors(cases, name)
+    for name, model in MODELS.items():
+        vectors(cases, name, model)
     data_set(cases)
     assert cases.passed + cases.failed == COUNT
     return cases.finish()
