@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Lower.h"
 
-#include "frontend/dl/OpEmitter.h"
+#include "frontend/dl/ForwardLowering.h"
 #include "frontend/dl/Spelling.h"
 #include "ir/dl/DLOps.h"
 
@@ -13,57 +13,6 @@
 using namespace mlir;
 
 namespace dlc::frontend {
-
-namespace {
-
-/// Evaluates the statements of `forward`, building ops as it goes.
-class ForwardLowering : public Evaluator {
-public:
-  ForwardLowering(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,
-                  ModuleOp module)
-      : Evaluator(diagnostics, module.getContext(), model.scope), model(model), weights(weights),
-        builder(module.getContext()), emitter(builder, model.symbols), module(module) {}
-
-  void run();
-
-protected:
-  Item evaluateName(const NameExpr &expr) override;
-  Item evaluateCall(const CallExpr &expr) override;
-  Item evaluateSubscript(const SubscriptExpr &expr) override;
-  Item negateTensor(const Item &operand, llvm::SMLoc loc) override;
-  Item combineTensors(char op, const Item &lhs, const Item &rhs, llvm::SMLoc loc) override;
-
-private:
-  struct Binding {
-    Item item;
-    llvm::SMLoc loc;
-    bool isUsed = false;
-  };
-
-  void assign(const Identifier &target, Item item);
-  void noteUnused(StringRef name, const Binding &binding);
-  Value outputOf(const Port &port, RankedTensorType declared);
-  Item call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments);
-  Item callLayer(Layer &layer, const CallExpr &expr, ArrayRef<PassedArgument> arguments);
-  Value weightOf(const Parameter &parameter);
-  std::optional<int64_t> bound(const ExprPtr &expr, StringRef what, bool &good);
-  Value slice(Value x, int64_t dim, const Index &index);
-  Value select(Value x, int64_t dim, int64_t position, llvm::SMLoc loc);
-  Item tensor(Value value, llvm::SMLoc loc) { return value ? Item{value, loc} : poison(loc); }
-  StringRef guess(StringRef name);
-
-  Model &model;
-  const BoundWeights &weights;
-  OpBuilder builder;
-  OpEmitter emitter;
-  ModuleOp module;
-  llvm::MapVector<StringRef, Binding> values;
-  llvm::StringMap<Value> weightValues;
-  Operation *lastWeight = nullptr;
-  std::vector<Identifier> unused;
-};
-
-} // namespace
 
 //===- Names --------------------------------------------------------------------------------------===//
 
@@ -140,8 +89,9 @@ Item ForwardLowering::evaluateCall(const CallExpr &expr) {
   auto layer = model.layers.find(name);
   if (layer != model.layers.end()) {
     layer->second.isCalled = true;
-    return isPoisoned || !layer->second.kind ? poison(expr.loc)
-                                             : callLayer(layer->second, expr, arguments);
+    return isPoisoned || !layer->second.kind
+               ? poison(expr.loc)
+               : layers.call(layer->second, expr.callee.name, expr.loc, arguments);
   }
   if (signaturesOf(name).empty()) {
     auto error = diagnostics.error(expr.loc);
@@ -172,68 +122,6 @@ Item ForwardLowering::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArg
   return poison(loc);
 }
 
-/// The default of a layer's argument, where it differs from the function's.
-static Item defaultOf(const Param &param, llvm::SMLoc loc) {
-  int64_t value;
-  bool isInteger = llvm::to_integer(param.defaultValue, value, 10);
-  assert(isInteger && "the defaults of layers differ in integers alone so far");
-  (void)isInteger;
-  return {value, loc};
-}
-
-Item ForwardLowering::callLayer(Layer &layer, const CallExpr &expr,
-                                ArrayRef<PassedArgument> arguments) {
-  if (arguments.size() != 1 || !(arguments[0].keyword.empty() || arguments[0].keyword == "input") ||
-      !arguments[0].value.isTensor()) {
-    diagnostics.error(expr.loc)
-            .append("layer ", quote(expr.callee.name), " takes one tensor, got ",
-                    arguments.size() == 1 ? describe(arguments[0].value)
-                                          : std::to_string(arguments.size()) + " arguments")
-            .attachNote(diagnostics.translate(layer.decl->path.loc))
-        << "declared here";
-    return poison(expr.loc);
-  }
-  const Signature &signature = *signaturesOf(layer.kind->function).front();
-  BoundArguments bound(signature.params.size());
-  bound[0] = arguments[0].value;
-  for (auto [param, item] : llvm::zip(signature.params, bound)) {
-    for (const Parameter &weight : layer.weights)
-      if (param.type == Param::tensor && weight.leaf == param.name)
-        item = Item{weightOf(weight), expr.loc};
-    for (auto [layerParam, value] : llvm::zip(layer.params, layer.arguments))
-      if (layerParam.name != param.name || param.type == Param::tensor)
-        continue;
-      else if (value)
-        item = value;
-      else if (layerParam.defaultValue !=
-               param.defaultValue) // Flatten(start_dim=1), flatten(start_dim=0)
-        item = defaultOf(layerParam, expr.loc);
-  }
-  return tensor(emitter.emit(diagnostics.translate(expr.loc), signature, bound), expr.loc);
-}
-
-Value ForwardLowering::weightOf(const Parameter &parameter) {
-  Value &value = weightValues[parameter.path];
-  if (value)
-    return value;
-  auto bound = weights.find(parameter.path);
-  BoundWeight weight =
-      bound == weights.end() ? BoundWeight{builder.getF32Type(), "", 0, ""} : bound->second;
-  // Weights stand in front of all other ops, in the order of their first use.
-  OpBuilder::InsertionGuard guard(builder);
-  if (lastWeight)
-    builder.setInsertionPointAfter(lastWeight);
-  else
-    builder.setInsertionPointToStart(builder.getInsertionBlock());
-  value = dl::WeightOp::create(
-      builder, diagnostics.translate(parameter.loc),
-      RankedTensorType::get(parameter.shape, weight.dtype), builder.getStringAttr(parameter.path),
-      weight.file.empty() ? StringAttr() : builder.getStringAttr(weight.file),
-      builder.getI64IntegerAttr(weight.offset), builder.getStringAttr(weight.hash));
-  lastWeight = value.getDefiningOp();
-  return value;
-}
-
 Item ForwardLowering::negateTensor(const Item &operand, llvm::SMLoc loc) {
   return call("neg", loc, PassedArgument{{}, loc, operand});
 }
@@ -247,116 +135,6 @@ Item ForwardLowering::combineTensors(char op, const Item &lhs, const Item &rhs, 
     }
   StringRef callee = op == '+' ? "add" : op == '-' ? "sub" : op == '*' ? "mul" : "div";
   return call(callee, loc, {PassedArgument{{}, loc, lhs}, PassedArgument{{}, loc, rhs}});
-}
-
-//===- Subscripts ---------------------------------------------------------------------------------===//
-
-std::optional<int64_t> ForwardLowering::bound(const ExprPtr &expr, StringRef what, bool &good) {
-  if (!expr)
-    return std::nullopt;
-  Item item = evaluate(*expr);
-  if (item.is<int64_t>())
-    return item.as<int64_t>();
-  if (item.is<Item::None>())
-    return std::nullopt;
-  if (!item.is<Item::Poison>())
-    diagnostics.error(expr->loc) << what << " is " << describe(item) << "; expected an integer";
-  good = false;
-  return std::nullopt;
-}
-
-Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
-  bool good = true;
-  auto start = bound(index.start, "the start of a slice", good),
-       stop = bound(index.stop, "the end of a slice", good),
-       step = bound(index.step, "the step of a slice", good);
-  if (!good)
-    return {};
-  if (!start && !stop && step.value_or(1) == 1)
-    return x;
-  AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
-  if (!dl::asConstant(size)) {
-    // Python would clamp, by a different amount for each size.
-    auto range = dl::rangeOf(size, dl::symbolRanges(module));
-    for (auto [limit, expr] :
-         {std::pair(start, index.start.get()), std::pair(stop, index.stop.get())})
-      if (limit && (!range || (*limit < 0 ? *limit < -range->min : range->min < *limit))) {
-        diagnostics.error(expr->loc)
-            << "the bound " << *limit << " may lie beyond a dim " << dl::text(size)
-            << (range ? " of " + std::to_string(range->min) : std::string())
-            << "; raise the smallest value of the dim";
-        return {};
-      }
-  }
-  SmallVector<PassedArgument> arguments = {{{}, index.loc, {x, index.loc}},
-                                           {"dim", index.loc, {dim, index.loc}}};
-  for (auto [name, value] :
-       {std::pair("start", start), std::pair("end", stop), std::pair("step", step)})
-    if (value)
-      arguments.push_back({name, index.loc, {*value, index.loc}});
-  Item item = call("slice", index.loc, arguments);
-  return item.isTensor() ? item.as<Value>() : Value();
-}
-
-Value ForwardLowering::select(Value x, int64_t dim, int64_t position, llvm::SMLoc loc) {
-  dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
-  auto range = dl::rangeOf(dims[dim], dl::symbolRanges(module));
-  if (!range || (position < 0 ? position < -range->min : range->min <= position)) {
-    diagnostics.error(loc) << "index " << position << " lies outside a dim of "
-                           << dl::text(dims[dim])
-                           << (range && range->min != range->max
-                                   ? ", which may be " + std::to_string(range->min)
-                                   : "");
-    return {};
-  }
-  SmallVector<PassedArgument> arguments = {
-      {{}, loc, {x, loc}}, {"dim", loc, {dim, loc}}, {"start", loc, {position, loc}}};
-  if (position != -1)
-    arguments.push_back({"end", loc, {position + 1, loc}});
-  Item item = call("slice", loc, arguments);
-  if (!item.isTensor())
-    return {};
-  dims.erase(dims.begin() + dim);
-  return emitter.reshape(diagnostics.translate(loc), item.as<Value>(), dims);
-}
-
-Item ForwardLowering::evaluateSubscript(const SubscriptExpr &expr) {
-  Item base = evaluate(*expr.base);
-  if (base.is<Item::Poison>())
-    return base;
-  if (!base.isTensor()) {
-    diagnostics.error(expr.loc) << "only tensors can be indexed, got " << describe(base);
-    return poison(expr.loc);
-  }
-  Value x = base.as<Value>();
-  int64_t rank = base.tensorType().getRank(), dim = 0, read = 0;
-  for (const Index &index : expr.indices) {
-    Item value = index.isSlice ? Item{Item::None(), index.loc} : evaluate(*index.value);
-    if (value.is<Item::Poison>())
-      return value;
-    bool isNew = !index.isSlice && value.is<Item::None>();
-    if (!isNew && read++ == rank) {
-      diagnostics.error(index.loc) << "too many indices for " << dl::text(base.tensorType())
-                                   << "; expected at most " << rank;
-      return poison(expr.loc);
-    }
-    if (index.isSlice) {
-      x = slice(x, dim++, index);
-    } else if (isNew) {
-      dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
-      dims.insert(dims.begin() + dim++, dl::constantDim(1, context));
-      x = emitter.reshape(diagnostics.translate(index.loc), x, dims);
-    } else if (value.is<int64_t>()) {
-      x = select(x, dim, value.as<int64_t>(), index.loc);
-    } else {
-      diagnostics.error(index.loc)
-          << "an index is " << describe(value) << "; expected an integer, a slice or None";
-      return poison(expr.loc);
-    }
-    if (!x)
-      return poison(expr.loc);
-  }
-  return {x, expr.loc};
 }
 
 //===- Function -----------------------------------------------------------------------------------===//

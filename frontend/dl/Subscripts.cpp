@@ -1,0 +1,119 @@
+//===- Subscripts.cpp - x[:, 0, None] in forward ----------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/ForwardLowering.h"
+#include "ir/dl/DLDialect.h"
+
+using namespace mlir;
+
+namespace dlc::frontend {
+
+std::optional<int64_t> ForwardLowering::bound(const ExprPtr &expr, StringRef what, bool &good) {
+  if (!expr)
+    return std::nullopt;
+  Item item = evaluate(*expr);
+  if (item.is<int64_t>())
+    return item.as<int64_t>();
+  if (item.is<Item::None>())
+    return std::nullopt;
+  if (!item.is<Item::Poison>())
+    diagnostics.error(expr->loc) << what << " is " << describe(item) << "; expected an integer";
+  good = false;
+  return std::nullopt;
+}
+
+Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
+  bool good = true;
+  auto start = bound(index.start, "the start of a slice", good),
+       stop = bound(index.stop, "the end of a slice", good),
+       step = bound(index.step, "the step of a slice", good);
+  if (!good)
+    return {};
+  if (!start && !stop && step.value_or(1) == 1)
+    return x;
+  AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
+  if (!dl::asConstant(size)) {
+    // Python would clamp, by a different amount for each size.
+    auto range = dl::rangeOf(size, dl::symbolRanges(module));
+    for (auto [limit, expr] :
+         {std::pair(start, index.start.get()), std::pair(stop, index.stop.get())})
+      if (limit && (!range || (*limit < 0 ? *limit < -range->min : range->min < *limit))) {
+        diagnostics.error(expr->loc)
+            << "the bound " << *limit << " may lie beyond a dim " << dl::text(size)
+            << (range ? " of " + std::to_string(range->min) : std::string())
+            << "; raise the smallest value of the dim";
+        return {};
+      }
+  }
+  SmallVector<PassedArgument> arguments = {{{}, index.loc, {x, index.loc}},
+                                           {"dim", index.loc, {dim, index.loc}}};
+  for (auto [name, value] :
+       {std::pair("start", start), std::pair("end", stop), std::pair("step", step)})
+    if (value)
+      arguments.push_back({name, index.loc, {*value, index.loc}});
+  Item item = call("slice", index.loc, arguments);
+  return item.isTensor() ? item.as<Value>() : Value();
+}
+
+Value ForwardLowering::select(Value x, int64_t dim, int64_t position, llvm::SMLoc loc) {
+  dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
+  auto range = dl::rangeOf(dims[dim], dl::symbolRanges(module));
+  if (!range || (position < 0 ? position < -range->min : range->min <= position)) {
+    diagnostics.error(loc) << "index " << position << " lies outside a dim of "
+                           << dl::text(dims[dim])
+                           << (range && range->min != range->max
+                                   ? ", which may be " + std::to_string(range->min)
+                                   : "");
+    return {};
+  }
+  SmallVector<PassedArgument> arguments = {
+      {{}, loc, {x, loc}}, {"dim", loc, {dim, loc}}, {"start", loc, {position, loc}}};
+  if (position != -1)
+    arguments.push_back({"end", loc, {position + 1, loc}});
+  Item item = call("slice", loc, arguments);
+  if (!item.isTensor())
+    return {};
+  dims.erase(dims.begin() + dim);
+  return emitter.reshape(diagnostics.translate(loc), item.as<Value>(), dims);
+}
+
+Item ForwardLowering::evaluateSubscript(const SubscriptExpr &expr) {
+  Item base = evaluate(*expr.base);
+  if (base.is<Item::Poison>())
+    return base;
+  if (!base.isTensor()) {
+    diagnostics.error(expr.loc) << "only tensors can be indexed, got " << describe(base);
+    return poison(expr.loc);
+  }
+  Value x = base.as<Value>();
+  int64_t rank = base.tensorType().getRank(), dim = 0, read = 0;
+  for (const Index &index : expr.indices) {
+    Item value = index.isSlice ? Item{Item::None(), index.loc} : evaluate(*index.value);
+    if (value.is<Item::Poison>())
+      return value;
+    bool isNew = !index.isSlice && value.is<Item::None>();
+    if (!isNew && read++ == rank) {
+      diagnostics.error(index.loc) << "too many indices for " << dl::text(base.tensorType())
+                                   << "; expected at most " << rank;
+      return poison(expr.loc);
+    }
+    if (index.isSlice) {
+      x = slice(x, dim++, index);
+    } else if (isNew) {
+      dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
+      dims.insert(dims.begin() + dim++, dl::constantDim(1, context));
+      x = emitter.reshape(diagnostics.translate(index.loc), x, dims);
+    } else if (value.is<int64_t>()) {
+      x = select(x, dim, value.as<int64_t>(), index.loc);
+    } else {
+      diagnostics.error(index.loc)
+          << "an index is " << describe(value) << "; expected an integer, a slice or None";
+      return poison(expr.loc);
+    }
+    if (!x)
+      return poison(expr.loc);
+  }
+  return {x, expr.loc};
+}
+
+} // namespace dlc::frontend
