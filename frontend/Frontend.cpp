@@ -69,22 +69,30 @@ static BoundWeights openWeights(StringRef path, const Model &model, const Import
     diagnostics.error(clause) << llvm::toString(weights.takeError());
     return {};
   }
-  return bindWeights(model, *weights, clause, diagnostics, &context);
+  return bindWeights(model, *weights, clause, diagnostics, &context, !options.withoutHashes);
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readSource(StringRef path,
+                                                               const ImportOptions &options) {
+  if (options.unsaved)
+    if (auto text = options.unsaved->find(path); text != options.unsaved->end())
+      return llvm::MemoryBuffer::getMemBuffer(text->second, path);
+  auto buffer = mapFile(path);
+  if (buffer && (*buffer)->getBufferSize() > kMaxSourceBytes)
+    return llvm::createStringError(quote(path) + " has " +
+                                   std::to_string((*buffer)->getBufferSize()) +
+                                   " bytes; the limit of a model's text is " +
+                                   std::to_string(kMaxSourceBytes) +
+                                   ". Weights belong in a safetensors file");
+  return buffer;
 }
 
 OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
                                  MLIRContext &context) {
   context.loadDialect<dl::DLDialect, func::FuncDialect>();
-  auto buffer = mapFile(path);
+  auto buffer = readSource(path, options);
   if (!buffer) {
     emitError(UnknownLoc::get(&context)) << llvm::toString(buffer.takeError());
-    return {};
-  }
-  if ((*buffer)->getBufferSize() > kMaxSourceBytes) {
-    emitError(UnknownLoc::get(&context))
-        << quote(path) << " has " << (*buffer)->getBufferSize()
-        << " bytes; the limit of a model's text is " << kMaxSourceBytes
-        << ". Weights belong in a safetensors file";
     return {};
   }
   llvm::SourceMgr sources;

@@ -8,6 +8,9 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <string>
 
@@ -21,7 +24,16 @@ struct ImportOptions {
   std::string weights;
   /// Import without opening a weight file: `dl.weight` ops are then bound to no bytes.
   bool withoutWeights = false;
+  /// Bind weights without reading their bytes: all checks, but `dl.weight` ops have no hashes, so that the module is not
+  /// to be compiled.
+  bool withoutHashes = false;
+  /// Texts that stand for files, by path: what an editor has not saved yet.
+  const llvm::StringMap<std::string> *unsaved = nullptr;
 };
+
+/// The text of a .dl file: the unsaved one, or what is on disk up to kMaxSourceBytes. Its identifier is `path`.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readSource(llvm::StringRef path,
+                                                               const ImportOptions &options);
 
 /// Imports `path`, a .dl file. Reports through the context's diagnostics, with locations in the file as it was named: all
 /// errors of the file, up to 20. Null where there was one. The module holds `func.func @forward` with the inputs and

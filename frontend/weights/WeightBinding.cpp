@@ -19,7 +19,7 @@ static std::string hashOf(ArrayRef<uint8_t> bytes) {
 }
 
 BoundWeights bindWeights(const Model &model, const SafetensorsFile &file, llvm::SMLoc clause,
-                         Diagnostics &diagnostics, MLIRContext *context) {
+                         Diagnostics &diagnostics, MLIRContext *context, bool withHashes) {
   llvm::StringSet<> claimed(llvm::from_range, model.trainingState);
   SmallVector<StringRef> owned;
   for (const auto &[name, layer] : model.layers)
@@ -62,7 +62,7 @@ BoundWeights bindWeights(const Model &model, const SafetensorsFile &file, llvm::
         continue;
       }
       bound[parameter.path] = {dtype, file.path().str(), tensor->offset,
-                               hashOf(file.data(*tensor))};
+                               withHashes ? hashOf(file.data(*tensor)) : std::string()};
     }
   }
   // What a layer with errors would own is not known.

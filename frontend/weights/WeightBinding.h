@@ -9,9 +9,9 @@
 namespace dlc::frontend {
 
 /// Finds each parameter of `model` in `file` by its path. Reports, with the nearest name, those that are missing or have
-/// another shape, and tensors of the file that no layer owns; the latter at `clause`. Reads the bytes to hash them.
+/// another shape, and tensors of the file that no layer owns; the latter at `clause`. Reads the bytes only where it is to hash them.
 BoundWeights bindWeights(const Model &model, const SafetensorsFile &file, llvm::SMLoc clause,
-                         Diagnostics &diagnostics, mlir::MLIRContext *context);
+                         Diagnostics &diagnostics, mlir::MLIRContext *context, bool withHashes);
 
 } // namespace dlc::frontend
 

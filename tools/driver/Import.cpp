@@ -41,7 +41,8 @@ int importModel(const ImportRequest &request, ImportedModel &model) {
     if (!StringRef(request.path).ends_with(".dl"))
       return fail(kUsage, "'" + request.path + "' is no .dl file; IR needs --compile-from=PHASE");
     model.module =
-        importFile(request.path, {request.weights, request.withoutWeights}, *model.context);
+        importFile(request.path, {request.weights, request.withoutWeights, request.withoutHashes},
+                   *model.context);
   }
   return model.module ? kOk : kModelError;
 }

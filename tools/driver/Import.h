@@ -23,6 +23,7 @@ struct ImportRequest {
   std::string weights;
   bool withoutWeights;
   bool isIR; // MLIR text instead of a model
+  bool withoutHashes = false; // of weights: for checks
 };
 
 /// A module and all that it needs to live; diagnostics show the line that they are about, with a caret.
