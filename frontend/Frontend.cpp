@@ -79,11 +79,10 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readSource(StringRef path,
       return llvm::MemoryBuffer::getMemBuffer(text->second, path);
   auto buffer = mapFile(path);
   if (buffer && (*buffer)->getBufferSize() > kMaxSourceBytes)
-    return llvm::createStringError(quote(path) + " has " +
-                                   std::to_string((*buffer)->getBufferSize()) +
-                                   " bytes; the limit of a model's text is " +
-                                   std::to_string(kMaxSourceBytes) +
-                                   ". Weights belong in a safetensors file");
+    return llvm::createStringError(
+        quote(path) + " has " + std::to_string((*buffer)->getBufferSize()) +
+        " bytes; the limit of a model's text is " + std::to_string(kMaxSourceBytes) +
+        ". Weights belong in a safetensors file");
   return buffer;
 }
 
@@ -98,6 +97,7 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), {});
   Diagnostics diagnostics(sources, context);
+  diagnostics.index = options.index;
   SourceFile file =
       parseSource(sources.getMemoryBuffer(sources.getMainFileID())->getBuffer(), diagnostics);
   if (diagnostics.isFull())

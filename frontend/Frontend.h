@@ -6,6 +6,8 @@
 #ifndef DLC_FRONTEND_FRONTEND_H
 #define DLC_FRONTEND_FRONTEND_H
 
+#include "frontend/dl/SourceIndex.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -29,6 +31,8 @@ struct ImportOptions {
   bool withoutHashes = false;
   /// Texts that stand for files, by path: what an editor has not saved yet.
   const llvm::StringMap<std::string> *unsaved = nullptr;
+  /// Filled with what the names of the text stand for, as far as an erroneous text lets it be known.
+  SourceIndex *index = nullptr;
 };
 
 /// The text of a .dl file: the unsaved one, or what is on disk up to kMaxSourceBytes. Its identifier is `path`.

@@ -53,7 +53,7 @@ static Param parseParam(StringRef text, StringRef schema) {
 
 Signature parseSignature(StringRef op, StringRef line) {
   line = line.trim(); // TableGen indents the lines of a record's schema
-  Signature signature{op, line.take_until([](char c) { return c == '('; }), {}};
+  Signature signature{op, line.take_until([](char c) { return c == '('; }), {}, line};
   StringRef params = line.drop_front(signature.name.size());
   if (!params.consume_front("(") || !params.consume_back(")"))
     malformed(line);
@@ -65,8 +65,8 @@ Signature parseSignature(StringRef op, StringRef line) {
   return signature;
 }
 
-static OpInfo parseOp(StringRef op, StringRef schema) {
-  OpInfo info{op, {}};
+static OpInfo parseOp(StringRef op, StringRef schema, StringRef summary) {
+  OpInfo info{op, {}, summary};
   llvm::SmallVector<StringRef> lines;
   schema.split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : lines)
@@ -75,7 +75,7 @@ static OpInfo parseOp(StringRef op, StringRef schema) {
 }
 
 template <typename... Ops> static std::vector<OpInfo> buildTable() {
-  return {parseOp(Ops::getOperationName(), Ops::kSchema)...};
+  return {parseOp(Ops::getOperationName(), Ops::kSchema, Ops::kSummary)...};
 }
 
 llvm::ArrayRef<OpInfo> opTable() {

@@ -31,12 +31,14 @@ struct Signature {
   llvm::StringRef op;   // full op name, "dl.conv2d"
   llvm::StringRef name; // the name by which it is called, "conv2d"
   llvm::SmallVector<Param, 6> params;
+  llvm::StringRef text; // the line: "relu(Tensor x)"
 };
 
 /// An op of the dialect. `signatures` is empty where users cannot call it.
 struct OpInfo {
   llvm::StringRef op;
   llvm::SmallVector<Signature, 1> signatures;
+  llvm::StringRef summary; // of the record: what it computes, in a line
 };
 
 /// All ops, in the order of the records.

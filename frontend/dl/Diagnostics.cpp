@@ -34,6 +34,20 @@ mlir::Location Diagnostics::translate(llvm::SMLoc loc) const {
   return mlir::FileLineColLoc::get(file, line, column);
 }
 
+SourcePlace Diagnostics::placeOf(llvm::SMLoc loc) const {
+  if (!loc.isValid())
+    return {};
+  auto place = mlir::cast<mlir::FileLineColLoc>(translate(loc));
+  return {place.getFilename().str(), place.getLine(), place.getColumn()};
+}
+
+void Diagnostics::mention(Mention::Kind kind, llvm::StringRef name, llvm::SMLoc definition,
+                          llvm::function_ref<std::string()> text) {
+  if (index && !name.empty())
+    index->mentions.push_back({kind, name.str(), placeOf(llvm::SMLoc::getFromPointer(name.begin())),
+                               placeOf(definition), text()});
+}
+
 std::string quote(llvm::StringRef text) {
   constexpr size_t kLongest = 80;
   std::string result = "'";

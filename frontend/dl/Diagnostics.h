@@ -8,9 +8,12 @@
 #ifndef DLC_FRONTEND_DL_DIAGNOSTICS_H
 #define DLC_FRONTEND_DL_DIAGNOSTICS_H
 
+#include "frontend/dl/SourceIndex.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
 namespace dlc::frontend {
@@ -31,6 +34,14 @@ public:
 
   /// file:line:col, both from 1; the column counts bytes.
   mlir::Location translate(llvm::SMLoc loc) const;
+
+  /// Where what stands for names is noted, if anybody asked; null if not. Must outlive this.
+  SourceIndex *index = nullptr;
+  /// Notes that `name`, a piece of the source, stands for what was defined at `definition` (nowhere in the text, if that is
+  /// invalid), as `text` says it.
+  void mention(Mention::Kind kind, llvm::StringRef name, llvm::SMLoc definition,
+               llvm::function_ref<std::string()> text);
+  SourcePlace placeOf(llvm::SMLoc loc) const;
 
   unsigned errorCount() const { return errors; }
   bool hasErrors() const { return errors > 0; }

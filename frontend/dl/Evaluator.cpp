@@ -62,8 +62,12 @@ Item Evaluator::evaluate(const Expr &expr) {
 
 Item Evaluator::evaluateName(const NameExpr &expr) {
   auto entry = scope.names.find(expr.name);
-  if (entry != scope.names.end())
-    return entry->second.item;
+  if (entry != scope.names.end()) {
+    const auto &[item, loc] = entry->second;
+    diagnostics.mention(item.is<AffineExpr>() ? Mention::Kind::dim : Mention::Kind::constant,
+                        expr.name, loc, [&] { return (expr.name + ": " + describe(item)).str(); });
+    return item;
+  }
   if (Type type = dtypeOf(expr.name, context))
     return {type, expr.loc};
   SmallVector<StringRef> known;

@@ -36,6 +36,8 @@ private:
   };
 
   void assign(const Identifier &target, Item item);
+  void mentionValue(llvm::StringRef name, const Binding &binding);
+  void mentionCall(llvm::StringRef name, const Layer &layer, const Item &result);
   void noteUnused(llvm::StringRef name, const Binding &binding);
   mlir::Value outputOf(const Port &port, mlir::RankedTensorType declared);
   Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);

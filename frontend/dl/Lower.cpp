@@ -20,6 +20,7 @@ Item ForwardLowering::evaluateName(const NameExpr &expr) {
   auto value = values.find(expr.name);
   if (value != values.end()) {
     value->second.isUsed = true;
+    mentionValue(expr.name, value->second);
     return value->second.item;
   }
   if (scope.names.contains(expr.name) || dtypeOf(expr.name, context))
@@ -37,6 +38,25 @@ Item ForwardLowering::evaluateName(const NameExpr &expr) {
   diagnostics.error(expr.loc) << "unknown value " << quote(expr.name)
                               << didYouMean(expr.name, known);
   return poison(expr.loc);
+}
+
+void ForwardLowering::mentionValue(StringRef name, const Binding &binding) {
+  diagnostics.mention(Mention::Kind::value, name, binding.loc, [&] {
+    return (name + ": " +
+            (binding.item.isTensor() ? dl::text(binding.item.tensorType())
+                                     : describe(binding.item)))
+        .str();
+  });
+}
+
+void ForwardLowering::mentionCall(StringRef name, const Layer &layer, const Item &result) {
+  if (!diagnostics.index)
+    return;
+  diagnostics.mention(Mention::Kind::layer, name, layer.decl->path.loc,
+                      [&] { return (name + ": " + layer.decl->type.name).str(); });
+  if (LayerFacts *facts = diagnostics.index->findLayer(layer.decl->path.name);
+      facts && result.isTensor())
+    facts->outputs.push_back(dl::text(result.tensorType()));
 }
 
 void ForwardLowering::noteUnused(StringRef name, const Binding &binding) {
@@ -61,7 +81,8 @@ void ForwardLowering::assign(const Identifier &target, Item item) {
   auto old = values.find(target.name);
   if (old != values.end())
     noteUnused(target.name, old->second);
-  values[target.name] = {std::move(item), target.loc, false};
+  Binding &binding = values[target.name] = {std::move(item), target.loc, false};
+  mentionValue(target.name, binding);
 }
 
 //===- Calls --------------------------------------------------------------------------------------===//
@@ -89,9 +110,11 @@ Item ForwardLowering::evaluateCall(const CallExpr &expr) {
   auto layer = model.layers.find(name);
   if (layer != model.layers.end()) {
     layer->second.isCalled = true;
-    return isPoisoned || !layer->second.kind
-               ? poison(expr.loc)
-               : layers.call(layer->second, expr.callee.name, expr.loc, arguments);
+    Item result = isPoisoned || !layer->second.kind
+                      ? poison(expr.loc)
+                      : layers.call(layer->second, expr.callee.name, expr.loc, arguments);
+    mentionCall(name, layer->second, result);
+    return result;
   }
   if (signaturesOf(name).empty()) {
     auto error = diagnostics.error(expr.loc);
@@ -106,6 +129,7 @@ Item ForwardLowering::evaluateCall(const CallExpr &expr) {
     }
     return poison(expr.loc);
   }
+  diagnostics.mention(Mention::Kind::function, name, {}, [&] { return name.str(); });
   return isPoisoned ? poison(expr.loc) : call(name, expr.loc, arguments);
 }
 

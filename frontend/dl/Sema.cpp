@@ -71,6 +71,9 @@ void Analyzer::declare(StringRef what, const Identifier &name, Item item) {
     return;
   }
   auto [entry, isNew] = model.scope.names.insert({name.name, {std::move(item), name.loc}});
+  diagnostics.mention(
+      what == "dim" ? Mention::Kind::dim : Mention::Kind::constant, name.name, entry->second.loc,
+      [&] { return (what + " " + name.name + ": " + describe(entry->second.item)).str(); });
   if (!isNew)
     diagnostics.error(name.loc)
             .append(what, " ", quote(name.name), " has been declared before; choose another name")
@@ -171,6 +174,18 @@ void Analyzer::declareLayer(const LayerDecl &decl) {
       layer.arguments = std::get<BoundArguments>(std::move(bound));
       addWeights(layer);
     }
+  }
+  if (diagnostics.index) {
+    diagnostics.mention(Mention::Kind::layer, decl.path.name, decl.path.loc,
+                        [&] { return (decl.path.name + ": " + decl.type.name).str(); });
+    LayerFacts facts{
+        decl.path.name.str(), decl.type.name.str(), diagnostics.placeOf(decl.path.loc), {}, {}};
+    for (const Parameter &weight : layer.weights)
+      facts.weights.push_back(
+          {weight.path,
+           {weight.shape.begin(), weight.shape.end()},
+           weight.leaf.starts_with("running_") || weight.leaf.starts_with("moving_")});
+    diagnostics.index->addLayer(std::move(facts));
   }
   entry->second = std::move(layer);
 }
@@ -298,6 +313,8 @@ std::optional<Model> Analyzer::run() {
             .attachNote(diagnostics.translate(file.weights.front().loc))
         << "the first one";
   model.decl = &file.models.front();
+  diagnostics.mention(Mention::Kind::model, model.decl->name.name, model.decl->name.loc,
+                      [&] { return ("model " + model.decl->name.name).str(); });
   model.weights = file.weights.empty() ? nullptr : &file.weights.front();
   for (const ConstDecl &parameter : model.decl->parameters)
     declareConstant(parameter);

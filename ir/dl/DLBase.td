@@ -24,7 +24,8 @@ def DL_Tensor : RankedTensorOf<DL_Floats # DL_Integers # [I1]>;
 ///   str -> StrAttr, ScalarType -> TypeAttr, SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
 class DL_Op<string mnemonic, string torchSchema, list<Trait> traits = []>
     : Op<DL_Dialect, mnemonic, traits> {
-  string schemaDeclaration = "static constexpr ::llvm::StringLiteral kSchema = R\"(" # torchSchema # ")\";\n";
+  string schemaDeclaration = "static constexpr ::llvm::StringLiteral kSchema = R\"(" # torchSchema # ")\";\n"
+      # "static constexpr ::llvm::StringLiteral kSummary = R\"(" # summary # ")\";\n";
   let extraClassDeclaration = schemaDeclaration;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
