@@ -51,10 +51,32 @@ static Param parseParam(StringRef text, StringRef schema) {
   return param;
 }
 
+/// `(Tensor values, Tensor indices)`, `Tensor[]`, or nothing
+static void parseResults(Signature &signature, StringRef text, StringRef schema) {
+  signature.returnsList = text == "Tensor[]";
+  if (text.empty() || signature.returnsList)
+    return;
+  if (!text.consume_front("(") || !text.consume_back(")"))
+    malformed(schema);
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  for (StringRef part : parts) {
+    part = part.trim();
+    if (!part.consume_front("Tensor ") || part.empty())
+      malformed(schema);
+    signature.results.push_back(part);
+  }
+}
+
 Signature parseSignature(StringRef op, StringRef line) {
   line = line.trim(); // TableGen indents the lines of a record's schema
-  Signature signature{op, line.take_until([](char c) { return c == '('; }), {}, line};
-  StringRef params = line.drop_front(signature.name.size());
+  Signature signature;
+  signature.op = op;
+  signature.name = line.take_until([](char c) { return c == '('; });
+  signature.text = line;
+  auto [call, results] = line.split(" -> ");
+  parseResults(signature, results.trim(), line);
+  StringRef params = call.rtrim().drop_front(signature.name.size());
   if (!params.consume_front("(") || !params.consume_back(")"))
     malformed(line);
   // A default is a number, a word, a quoted word or []: it holds no comma.

@@ -32,6 +32,12 @@ struct Signature {
   llvm::StringRef name; // the name by which it is called, "conv2d"
   llvm::SmallVector<Param, 6> params;
   llvm::StringRef text; // the line: "relu(Tensor x)"
+  /// Names of the results, "values" and "indices"; empty where there is one, or as many as the arguments say.
+  llvm::SmallVector<llvm::StringRef, 0> results;
+  bool returnsList = false; // `-> Tensor[]`
+
+  /// The caller gets a tuple, even of one tensor.
+  bool returnsTuple() const { return returnsList || !results.empty(); }
 };
 
 /// An op of the dialect. `signatures` is empty where users cannot call it.
@@ -43,7 +49,7 @@ struct OpInfo {
 
 /// All ops, in the order of the records.
 llvm::ArrayRef<OpInfo> opTable();
-/// Reads one line of a schema, "conv2d(Tensor x, ...)". It must be well formed: schemas are part of the program.
+/// Reads one line of a schema, "conv2d(Tensor x, ...)" or "max(...) -> (Tensor values, Tensor indices)". It must be well formed: schemas are part of the program.
 Signature parseSignature(llvm::StringRef op, llvm::StringRef line);
 /// The ways of calling `name`, in the order of the records; empty where there is none.
 llvm::SmallVector<const Signature *> signaturesOf(llvm::StringRef name);

@@ -23,6 +23,16 @@ def PassBounds : GenericTable {
 
 //===- simplify -----------------------------------------------------------------------------------===//
 
+def DecomposeOps : Pass<"decompose-ops", "::mlir::func::FuncOp"> {
+  let summary = "Replace each op that other ops define by those";
+  let description = [{
+    Runs until no op with DecomposableOpInterface is left: a scaled_dot_product_attention becomes two matrix products and a
+    softmax. Annotations (discardable attributes) are handed on. Example: test/passes/decompose-ops.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "Ops replaced by others">];
+}
+
 def FoldBatchNorm : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "Move a batch norm into the weights of the convolution or linear layer before it";
   let description = [{

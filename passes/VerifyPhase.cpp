@@ -82,6 +82,9 @@ static LogicalResult verifySimple(ModuleOp module) {
   if (failed(verifyLogical(module)))
     return failure();
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
+    if (isa<DecomposableOpInterface>(op))
+      return op->emitOpError("should have become other ops in the simplify phase"),
+             WalkResult::interrupt();
     // Each of these has a simpler form that its record names.
     if (isa<dl::FlattenOp, dl::TransposeOp, dl::DropoutOp>(op))
       return op->emitOpError("should have become a simpler op in the simplify phase"),
@@ -101,6 +104,8 @@ static LogicalResult verifyLayouts(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
     if (isa<dl::FusionOp>(op))
       return op->emitOpError("stands here before the fuse phase"), WalkResult::interrupt();
+    if (isa<DecomposableOpInterface>(op))
+      return op->emitOpError("stands here after the simplify phase"), WalkResult::interrupt();
     if (auto convert = dyn_cast<dl::ConvertLayoutOp>(op)) {
       if (convert.getX().getType() == convert.getType())
         return op->emitOpError("converts nothing"), WalkResult::interrupt();

@@ -29,6 +29,11 @@ struct Item {
 
   template <typename T> bool is() const { return std::holds_alternative<T>(value); }
   template <typename T> const T &as() const { return std::get<T>(value); }
+  /// The same, said at `place`.
+  Item at(llvm::SMLoc place) && {
+    loc = place;
+    return std::move(*this);
+  }
   bool isNumber() const { return is<bool>() || is<int64_t>() || is<double>(); }
   bool isDim() const { return is<int64_t>() || is<mlir::AffineExpr>(); }
   /// Of a dim.

@@ -48,10 +48,7 @@ Item LayerCalls::call(const Layer &layer, StringRef name, llvm::SMLoc loc,
                param.defaultValue) // Flatten(start_dim=1), flatten(start_dim=0)
         item = defaultOf(layerParam, loc);
   }
-  Value result = emitter.emit(diagnostics.translate(loc), signature, bound);
-  if (!result)
-    return {Item::Poison(), loc};
-  return {result, loc};
+  return emitter.emit(diagnostics.translate(loc), signature, bound).at(loc);
 }
 
 Value LayerCalls::weightOf(const Parameter &parameter) {

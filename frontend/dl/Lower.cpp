@@ -138,7 +138,7 @@ Item ForwardLowering::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArg
   for (const Signature *signature : signaturesOf(callee)) {
     auto bound = bindArguments(callee, loc, signature->params, arguments);
     if (auto *good = std::get_if<BoundArguments>(&bound))
-      return tensor(emitter.emit(diagnostics.translate(loc), *signature, *good), loc);
+      return emitter.emit(diagnostics.translate(loc), *signature, *good).at(loc);
     if (!problem)
       problem = std::get<BindError>(bound);
   }

@@ -128,7 +128,8 @@ bool OpEmitter::unify(Location loc, StringRef callee, ArrayRef<const Item *> ite
 
 //===- Ops ----------------------------------------------------------------------------------------===//
 
-/// Makes the op with a type of no meaning, which inference then replaces: only an op in being has its properties.
+/// Makes the op with one result of a type without meaning, which inference then replaces: only an op in being has its
+/// properties. Where it turns out to have another number of results, it is made again.
 Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> operands,
                              ArrayRef<NamedAttribute> attributes) {
   OperationState state(loc, name);
@@ -144,8 +145,17 @@ Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> opera
     op->erase();
     return nullptr;
   }
-  op->getResult(0).setType(types.front());
-  if (failed(verify(op)) || !checkSize(llvm::cast<RankedTensorType>(types.front()), symbols, loc)) {
+  if (types.size() == 1) {
+    op->getResult(0).setType(types.front());
+  } else {
+    op->erase();
+    state.types.assign(types.begin(), types.end());
+    op = builder.create(state);
+  }
+  auto isTooLarge = [&](Type type) {
+    return !checkSize(llvm::cast<RankedTensorType>(type), symbols, loc);
+  };
+  if (failed(verify(op)) || llvm::any_of(types, isTooLarge)) {
     op->erase();
     return nullptr;
   }
@@ -195,7 +205,19 @@ static std::optional<Item> resolvePadding(Location loc, const Signature &signatu
   return Item{std::move(low), padding.loc};
 }
 
-Value OpEmitter::emit(Location loc, const Signature &signature, const BoundArguments &arguments) {
+/// What a call gives: a tensor, or several; Poison where there is no op.
+static Item resultOf(const Signature &signature, Operation *op) {
+  if (!op)
+    return {Item::Poison(), {}};
+  if (!signature.returnsTuple())
+    return {Value(op->getResult(0)), {}};
+  Item::List list;
+  for (Value value : op->getResults())
+    list.push_back({value, {}});
+  return {std::move(list), {}};
+}
+
+Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArguments &arguments) {
   SmallVector<const Item *> tensors;
   SmallVector<NamedAttribute> attributes;
   bool isList = false;
@@ -211,7 +233,7 @@ Value OpEmitter::emit(Location loc, const Signature &signature, const BoundArgum
     } else if (param.type == Param::integers && item->is<std::string>()) {
       auto padding = resolvePadding(loc, signature, arguments, *item);
       if (!padding)
-        return {};
+        return {Item::Poison(), {}};
       attributes.push_back(
           builder.getNamedAttr(param.name, attributeOf(param, *padding, builder.getContext())));
     } else {
@@ -221,19 +243,19 @@ Value OpEmitter::emit(Location loc, const Signature &signature, const BoundArgum
   }
   if (llvm::none_of(tensors, [](const Item *item) { return item->isTensor(); })) {
     emitError(loc) << quote(signature.name) << " needs a tensor, got numbers alone";
-    return {};
+    return {Item::Poison(), {}};
   }
   bool isElementwise =
       OperationName(signature.op, builder.getContext()).hasTrait<OpTrait::Elementwise>();
   SmallVector<Value> operands;
   if (isElementwise || isList) {
     if (!unify(loc, signature.name, tensors, isElementwise, operands))
-      return {};
+      return {Item::Poison(), {}};
   } else {
     for (const Item *item : tensors) {
       if (!item->isTensor()) {
         emitError(loc) << quote(signature.name) << " needs tensors, got " << describe(*item);
-        return {};
+        return {Item::Poison(), {}};
       }
       operands.push_back(item->as<Value>());
     }
@@ -247,12 +269,12 @@ Value OpEmitter::emit(Location loc, const Signature &signature, const BoundArgum
       op = create(loc, signature.op, operands, attributes);
     }
     if (op)
-      return op->getResult(0);
+      return resultOf(signature, op);
     for (Value &operand : operands)
       operand = cast(loc, operand, builder.getF32Type());
   }
   Operation *op = create(loc, signature.op, operands, attributes);
-  return op ? op->getResult(0) : Value();
+  return resultOf(signature, op);
 }
 
 Value OpEmitter::reshape(Location loc, Value x, ArrayRef<AffineExpr> dims) {

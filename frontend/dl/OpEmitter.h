@@ -20,8 +20,9 @@ public:
       : builder(builder), symbols(symbols) {}
 
   /// Calls `signature`. Operands of elementwise ops and of lists of tensors get PyTorch's common dtype, and those of
-  /// elementwise ops one shape. Null after an error, reported at `loc`.
-  mlir::Value emit(mlir::Location loc, const Signature &signature, const BoundArguments &arguments);
+  /// elementwise ops one shape. Gives the tensor, or the list of tensors where the signature returns several; Poison after an
+  /// error, reported at `loc`.
+  Item emit(mlir::Location loc, const Signature &signature, const BoundArguments &arguments);
 
   /// The elements of `x` under other dims.
   mlir::Value reshape(mlir::Location loc, mlir::Value x, llvm::ArrayRef<mlir::AffineExpr> dims);

@@ -5,6 +5,7 @@
 
 include "ir/dl/DLDialect.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "ir/interfaces/Decomposable.td"
 include "ir/interfaces/LoopNest.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -22,6 +23,8 @@ def DL_Tensor : RankedTensorOf<DL_Floats # DL_Integers # [I1]>;
 /// Tensor arguments are the operands in order; an attribute is found by its name:
 ///   int -> I64Attr, int[] and int[n] -> DenseI64ArrayAttr (one int stands for n), float -> F64Attr, bool -> BoolAttr,
 ///   str -> StrAttr, ScalarType -> TypeAttr, SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
+/// An op of one result says nothing about it; one of several ends in "-> (Tensor values, Tensor indices)", or in "-> Tensor[]"
+/// where their number depends on the arguments. The language gets a tuple.
 class DL_Op<string mnemonic, string torchSchema, list<Trait> traits = []>
     : Op<DL_Dialect, mnemonic, traits> {
   string schemaDeclaration = "static constexpr ::llvm::StringLiteral kSchema = R\"(" # torchSchema # ")\";\n"
@@ -35,7 +38,7 @@ class DL_InferredOp<string mnemonic, string torchSchema, list<Trait> traits = []
     : DL_Op<mnemonic, torchSchema, traits # [Pure, InferTypeOpAdaptorWithIsCompatible]> {
   string compatibleDefinition = [{
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
-      return ::dlc::dl::sameShapeAndElement(inferred.front(), actual.front());
+      return llvm::equal(inferred, actual, ::dlc::dl::sameShapeAndElement);
     }
   }];
   let extraClassDefinition = compatibleDefinition;
@@ -45,5 +48,9 @@ class DL_InferredOp<string mnemonic, string torchSchema, list<Trait> traits = []
 class DL_LoopOp<string mnemonic, string torchSchema, list<string> ownMethods, list<Trait> traits = []>
     : DL_InferredOp<mnemonic, torchSchema,
                     traits # [DeclareOpInterfaceMethods<LoopNestOpInterface, ownMethods>]>;
+
+/// An inferred op that other ops compute; it may have several results.
+class DL_DecomposedOp<string mnemonic, string torchSchema, list<Trait> traits = []>
+    : DL_InferredOp<mnemonic, torchSchema, traits # [DeclareOpInterfaceMethods<DecomposableOpInterface>]>;
 
 #endif // DLC_IR_DL_DLBASE_TD

@@ -6,6 +6,7 @@
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/DLTypes.h"
 #include "ir/dlx/DLXOps.h" // dl.yield also ends a dlx.kernel
+#include "ir/interfaces/Decomposable.h"
 #include "ir/interfaces/LoopNest.h"
 #include "ir/scalar/Scalar.h"
 

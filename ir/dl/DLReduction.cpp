@@ -1,7 +1,7 @@
 //===- DLReduction.cpp - Types and loops of reductions and normalizations --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLOps.h"
+#include "ir/dl/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -165,6 +165,26 @@ LoopNest ArgmaxOp::getLoopNest() {
 }
 Value ArgmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
   return args.front();
+}
+
+//===- max with its position ----------------------------------------------------------------------===//
+
+LogicalResult MaxDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
+    return failure();
+  for (Type element : {x.getElementType(), Type(IntegerType::get(context, 64))})
+    if (failed(inferReduction(getOperationName(), location, x, adaptor.getDim(),
+                              adaptor.getKeepdim(), element, types)))
+      return failure();
+  return success();
+}
+
+SmallVector<Value> MaxDimOp::decompose(Builder &builder) {
+  int64_t dim = getDim();
+  return {builder.make<AmaxOp>(getX(), dim, getKeepdim()),
+          builder.make<ArgmaxOp>(getX(), getDimAttr(), getKeepdim())};
 }
 
 //===- softmax ------------------------------------------------------------------------------------===//

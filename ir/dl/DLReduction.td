@@ -57,6 +57,18 @@ def DL_ArgmaxOp : DL_ReductionOp<"argmax", "argmax(Tensor x, int? dim=None, bool
   let results = (outs RankedTensorOf<[I64]>:$y);
 }
 
+def DL_MaxDimOp : DL_DecomposedOp<"max_dim", "max(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"> {
+  let summary = "Largest values along a dim and where they stand";
+  let description = [{
+    Becomes `dl.amax` and `dl.argmax`: of equal values the first counts, and NaN as the largest. PyTorch: `torch.max(x, dim)`.
+    ```mlir
+    %values, %indices = dl.max_dim %x {dim = 1 : i64} : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xi64>)
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$x, I64Attr:$dim, DefaultValuedAttr<BoolAttr, "false">:$keepdim);
+  let results = (outs DL_NumberTensor:$values, RankedTensorOf<[I64]>:$indices);
+}
+
 def DL_SoftmaxOp : DL_LoopOp<"softmax", "softmax(Tensor x, int dim)", ["emitTerm", "emitResult"]> {
   let summary = "exp(x) normalized to sum 1 along a dim";
   let description = [{

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -76,6 +77,7 @@ public:
 
 private:
   FailureOr<SmallVector<Tensor>> runOp(Operation &op, ArrayRef<Tensor> operands);
+  FailureOr<SmallVector<Tensor>> runDecomposition(Operation &op, ArrayRef<Tensor> operands);
   FailureOr<Tensor> readWeight(dl::WeightOp op);
 
   ArrayRef<int64_t> symbols;
@@ -99,6 +101,26 @@ FailureOr<Tensor> Interpreter::readWeight(dl::WeightOp op) {
   return tensor;
 }
 
+FailureOr<SmallVector<Tensor>> Interpreter::runDecomposition(Operation &op,
+                                                             ArrayRef<Tensor> operands) {
+  // A copy of the op on arguments of a block of its own becomes the ops that define it.
+  Block block;
+  IRMapping mapping;
+  for (Value operand : op.getOperands())
+    if (!mapping.contains(operand))
+      mapping.map(operand, block.addArgument(operand.getType(), op.getLoc()));
+  SmallVector<Tensor> arguments(block.getNumArguments());
+  for (auto [operand, tensor] : llvm::zip_equal(op.getOperands(), operands))
+    arguments[cast<BlockArgument>(mapping.lookup(operand)).getArgNumber()] = tensor;
+  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  Operation *copy = builder.clone(op, mapping);
+  SmallVector<Value> results = decompose(cast<DecomposableOpInterface>(copy));
+  copy->erase();
+  builder.setInsertionPointToEnd(&block);
+  dl::YieldOp::create(builder, op.getLoc(), results);
+  return runBlock(block, arguments, /*isObserved=*/false);
+}
+
 FailureOr<SmallVector<Tensor>> Interpreter::runOp(Operation &op, ArrayRef<Tensor> operands) {
   if (auto weight = dyn_cast<dl::WeightOp>(op)) {
     FailureOr<Tensor> tensor = readWeight(weight);
@@ -108,6 +130,8 @@ FailureOr<SmallVector<Tensor>> Interpreter::runOp(Operation &op, ArrayRef<Tensor
   }
   if (auto fusion = dyn_cast<dl::FusionOp>(op))
     return runBlock(fusion.getBodyBlock(), operands, /*isObserved=*/false);
+  if (isa<DecomposableOpInterface>(op))
+    return runDecomposition(op, operands);
   auto loops = dyn_cast<LoopNestOpInterface>(op);
   if (!loops)
     return op.emitError("'") << op.getName()

@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import FLOATS, INTS, NUMBERS, POSITIVE, row
+from rows.row import FLOATS, INTS, NUMBERS, POSITIVE, element_of, row, with_element
 
 TOTAL = lambda x: x.sum()
 row("sum", FLOATS, [(3, "N")], (3,), lambda x: x.sum(1), acc.contraction(lambda x: x.shape[1], lambda x: x.sum(1)),
@@ -29,6 +29,14 @@ row("argmax", ("f32",), [("N", 5)], (1, 5), lambda x: x.argmax(0, keepdim=True),
     sizes=POSITIVE, result_dtype="i64", values="numbers", note="outer, keepdim")
 row("argmax", ("f32",), [("N", 5)], (), lambda x: x.argmax(), sizes=POSITIVE, result_dtype="i64", values="numbers",
     note="all dims")
+# The first of two results, then the second.
+row("max_dim", NUMBERS, [("N", 5)], ("N",), lambda x: x.max(1).values, acc.equal, values="equals", note="values",
+    body=lambda names, types, result: f"%y, %i = dl.max_dim {names[0]} {{dim = -1 : i64}} : ({types[0]}) -> "
+                                      f"({result}, {with_element(result, 'i64')})")
+row("max_dim", ("f32", "i32"), [("N", 5)], (1, 5), lambda x: x.max(0, keepdim=True).indices, sizes=POSITIVE,
+    result_dtype="i64", values="equals", note="indices",
+    body=lambda names, types, result: f"%v, %y = dl.max_dim {names[0]} {{dim = 0 : i64, keepdim = true}} : ({types[0]}) -> "
+                                      f"({with_element(result, element_of(types[0]))}, {result})")
 for op, function, is_log in (("softmax", torch.softmax, False), ("log_softmax", torch.log_softmax, True)):
     row(op, FLOATS, [("N", 33)], ("N", 33), lambda x, f=function: f(x, 1), acc.of_softmax(1, is_log),
         attrs="{dim = -1 : i64}", values="normal")

@@ -3,6 +3,7 @@
 A dim is a number or an expression over N, which takes each of `sizes` in turn while the code stays the same. `torch` gets
 float inputs as float64 (from the stored values), integers as they are."""
 import dataclasses
+import re
 from typing import Callable, Optional, Sequence, Tuple
 
 import torch
@@ -46,6 +47,16 @@ ROWS = []
 
 def row(*args, **kwargs):
     ROWS.append(Row(*args, **kwargs))
+
+
+def element_of(type):
+    """"f32" of "tensor<4x8xf32>"."""
+    return re.search(r"[a-z]+\d+(?=[,>])", type).group()
+
+
+def with_element(type, element):
+    """The same tensor type with elements of another dtype."""
+    return type.replace(element_of(type), element, 1)
 
 
 def in_double(function):

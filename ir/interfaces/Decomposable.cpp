@@ -1,0 +1,43 @@
+//===- Decomposable.cpp - Ops that other ops compute -----------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/interfaces/Decomposable.h"
+
+#include "ir/dl/DLBuilder.h"
+
+using namespace mlir;
+
+#include "ir/interfaces/DecomposableInterface.cpp.inc"
+
+namespace dlc {
+
+namespace {
+/// Hands the annotations of one op on to those built in its stead.
+class AnnotateNew : public OpBuilder::Listener {
+public:
+  explicit AnnotateNew(Operation *source) : annotations(source->getDiscardableAttrDictionary()) {}
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    for (NamedAttribute attribute : annotations)
+      op->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  }
+
+private:
+  DictionaryAttr annotations;
+};
+} // namespace
+
+SmallVector<Value> decompose(DecomposableOpInterface op) {
+  AnnotateNew listener(op);
+  dl::Builder builder(op);
+  builder.setListener(&listener);
+  SmallVector<Value> values = op.decompose(builder);
+  if (TypeRange(values) != TypeRange(op->getResultTypes())) {
+    auto error = op->emitError("decomposes into values of other types, a bug of dlc:");
+    for (Value value : values)
+      error << " " << value.getType();
+    llvm::report_fatal_error("a decomposition does not give the op's results");
+  }
+  return values;
+}
+
+} // namespace dlc

@@ -1,0 +1,22 @@
+//===- Decomposable.h - Ops that other ops compute -------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_IR_INTERFACES_DECOMPOSABLE_H
+#define DLC_IR_INTERFACES_DECOMPOSABLE_H
+
+#include "mlir/IR/OpDefinition.h"
+
+namespace dlc::dl {
+class Builder;
+} // namespace dlc::dl
+
+#include "ir/interfaces/DecomposableInterface.h.inc"
+
+namespace dlc {
+
+/// Builds the decomposition of `op` before it and returns what replaces its results. Discardable attributes of the op
+/// (annotations such as @no_fuse) are handed on to each op that is built. The op itself stays.
+llvm::SmallVector<mlir::Value> decompose(DecomposableOpInterface op);
+
+} // namespace dlc
+
+#endif // DLC_IR_INTERFACES_DECOMPOSABLE_H
