@@ -112,7 +112,8 @@ FailureOr<SmallVector<Tensor>> Interpreter::runDecomposition(Operation &op,
   SmallVector<Tensor> arguments(block.getNumArguments());
   for (auto [operand, tensor] : llvm::zip_equal(op.getOperands(), operands))
     arguments[cast<BlockArgument>(mapping.lookup(operand)).getArgNumber()] = tensor;
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointToEnd(&block); // the block has no parent to tell the context
   Operation *copy = builder.clone(op, mapping);
   SmallVector<Value> results = decompose(cast<DecomposableOpInterface>(copy));
   copy->erase();

@@ -51,7 +51,7 @@ def row(*args, **kwargs):
 
 def element_of(type):
     """"f32" of "tensor<4x8xf32>"."""
-    return re.search(r"[a-z]+\d+(?=[,>])", type).group()
+    return re.search(r"(bf|f|ui|i)\d+(?=[,>])", type).group()
 
 
 def with_element(type, element):
