@@ -38,6 +38,7 @@ static Param parseParam(StringRef text, StringRef schema) {
   }
   int kind = llvm::StringSwitch<int>(type)
                  .Case("Tensor", list ? Param::tensors : Param::tensor)
+                 .Case("BoolTensor", Param::tensor)
                  .Case("int", list ? Param::integers : Param::integer)
                  .Case("float", Param::floating)
                  .Case("bool", Param::boolean)
@@ -48,6 +49,7 @@ static Param parseParam(StringRef text, StringRef schema) {
   if (kind < 0 || param.name.empty())
     malformed(schema);
   param.type = static_cast<Param::Type>(kind);
+  param.keepsDtype = type == "BoolTensor";
   return param;
 }
 

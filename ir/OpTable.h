@@ -22,6 +22,8 @@ struct Param {
   /// `int[2]`: one int stands for so many; 0 for lists of any length.
   unsigned count = 0;
   bool optional = false; // `Tensor?`: None may be passed
+  bool keepsDtype =
+      false; // `BoolTensor`: a condition, which takes no part in finding a common dtype
   bool hasDefault = false;
   llvm::StringRef defaultValue; // its text in the schema: "1", "None", "'none'", "[]"
 };

@@ -95,8 +95,12 @@ static std::optional<std::pair<AffineExpr, AffineExpr>> broadcastDims(dl::Dims &
 }
 
 bool OpEmitter::unify(Location loc, StringRef callee, ArrayRef<const Item *> items, bool broadcast,
-                      SmallVectorImpl<Value> &operands) {
-  Type dtype = promote(items);
+                      const llvm::SmallBitVector &conditions, SmallVectorImpl<Value> &operands) {
+  SmallVector<const Item *> promoted;
+  for (auto [position, item] : llvm::enumerate(items))
+    if (!conditions.test(position))
+      promoted.push_back(item);
+  Type common = promote(promoted);
   dl::Dims dims;
   const Item *widest = nullptr;
   for (const Item *item : items) {
@@ -112,7 +116,18 @@ bool OpEmitter::unify(Location loc, StringRef callee, ArrayRef<const Item *> ite
     if (!widest || item->tensorType().getRank() > widest->tensorType().getRank())
       widest = item;
   }
-  for (const Item *item : items) {
+  for (auto [position, item] : llvm::enumerate(items)) {
+    Type dtype = common;
+    if (conditions.test(position)) {
+      dtype = builder.getI1Type();
+      bool isBool =
+          item->isTensor() ? item->tensorType().getElementType() == dtype : item->is<bool>();
+      if (!isBool) {
+        emitError(loc) << quote(callee) << " needs a bool tensor as its condition, got "
+                       << describe(*item) << "; compare it, as in x != 0";
+        return false;
+      }
+    }
     Value operand;
     if (item->isTensor()) {
       operand = cast(loc, item->as<Value>(), dtype);
@@ -219,6 +234,7 @@ static Item resultOf(const Signature &signature, Operation *op) {
 
 Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArguments &arguments) {
   SmallVector<const Item *> tensors;
+  llvm::SmallBitVector conditions; // among the tensors
   SmallVector<NamedAttribute> attributes;
   bool isList = false;
   for (auto [param, item] : llvm::zip(signature.params, arguments)) {
@@ -226,10 +242,13 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
       continue;
     if (param.type == Param::tensor) {
       tensors.push_back(&*item);
+      conditions.push_back(param.keepsDtype);
     } else if (param.type == Param::tensors) {
       isList = true;
-      for (const Item &element : item->as<Item::List>())
+      for (const Item &element : item->as<Item::List>()) {
         tensors.push_back(&element);
+        conditions.push_back(false);
+      }
     } else if (param.type == Param::integers && item->is<std::string>()) {
       auto padding = resolvePadding(loc, signature, arguments, *item);
       if (!padding)
@@ -249,7 +268,7 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
       OperationName(signature.op, builder.getContext()).hasTrait<OpTrait::Elementwise>();
   SmallVector<Value> operands;
   if (isElementwise || isList) {
-    if (!unify(loc, signature.name, tensors, isElementwise, operands))
+    if (!unify(loc, signature.name, tensors, isElementwise, conditions, operands))
       return {Item::Poison(), {}};
   } else {
     for (const Item *item : tensors) {
@@ -270,8 +289,9 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
     }
     if (op)
       return resultOf(signature, op);
-    for (Value &operand : operands)
-      operand = cast(loc, operand, builder.getF32Type());
+    for (auto [position, operand] : llvm::enumerate(operands))
+      if (!conditions.test(position))
+        operand = cast(loc, operand, builder.getF32Type());
   }
   Operation *op = create(loc, signature.op, operands, attributes);
   return resultOf(signature, op);

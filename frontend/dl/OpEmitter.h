@@ -11,6 +11,7 @@
 #include "frontend/dl/Sema.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace dlc::frontend {
 
@@ -34,7 +35,8 @@ private:
   /// The common dtype of tensors and numbers.
   mlir::Type promote(llvm::ArrayRef<const Item *> items);
   bool unify(mlir::Location loc, llvm::StringRef callee, llvm::ArrayRef<const Item *> items,
-             bool broadcast, llvm::SmallVectorImpl<mlir::Value> &operands);
+             bool broadcast, const llvm::SmallBitVector &conditions,
+             llvm::SmallVectorImpl<mlir::Value> &operands);
   mlir::Value cast(mlir::Location loc, mlir::Value x, mlir::Type dtype);
   /// A tensor of one repeated number; null where the number does not fit in the dtype.
   mlir::Value full(mlir::Location loc, const Item &number, mlir::RankedTensorType type);

@@ -17,10 +17,12 @@ defvar DL_Integers = [I8, I16, I32, I64, DL_UI8];
 def DL_FloatTensor : RankedTensorOf<DL_Floats>;
 def DL_NumberTensor : RankedTensorOf<DL_Floats # DL_Integers>;
 def DL_Tensor : RankedTensorOf<DL_Floats # DL_Integers # [I1]>;
+def DL_BitsTensor : RankedTensorOf<DL_Integers # [I1]>;
+def DL_BoolTensor : RankedTensorOf<[I1]>;
 
 /// An op of the dialect. `torchSchema` is how the language and the importers call it: one or more lines in the grammar of
 /// PyTorch's native_functions, parameters named as the operands and attributes; empty where users cannot call it.
-/// Tensor arguments are the operands in order; an attribute is found by its name:
+/// Tensor arguments are the operands in order, BoolTensor those that are conditions; an attribute is found by its name:
 ///   int -> I64Attr, int[] and int[n] -> DenseI64ArrayAttr (one int stands for n), float -> F64Attr, bool -> BoolAttr,
 ///   str -> StrAttr, ScalarType -> TypeAttr, SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
 /// An op of one result says nothing about it; one of several ends in "-> (Tensor values, Tensor indices)", or in "-> Tensor[]"

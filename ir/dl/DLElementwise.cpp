@@ -20,6 +20,51 @@ LogicalResult inferElementwise(StringRef op, std::optional<Location> location, T
   return success();
 }
 
+LogicalResult inferPredicate(StringRef op, std::optional<Location> location, TypeRange operands,
+                             SmallVectorImpl<Type> &types) {
+  if (failed(inferElementwise(op, location, operands, types)))
+    return failure();
+  auto type = cast<RankedTensorType>(types.back());
+  types.back() = withElementType(type, IntegerType::get(type.getContext(), 1));
+  return success();
+}
+
+/// `condition` is a bool for each element of `type`.
+static LogicalResult checkCondition(StringRef op, std::optional<Location> location, Type condition,
+                                    Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (sameShapeAndElement(condition,
+                          withElementType(tensor, IntegerType::get(type.getContext(), 1))))
+    return success();
+  return emitOptionalError(location, "'", op, "' needs a condition of bools in the shape of ",
+                           text(tensor), ", got ", text(condition));
+}
+
+LogicalResult inferChoice(StringRef op, std::optional<Location> location, TypeRange operands,
+                          SmallVectorImpl<Type> &types) {
+  if (failed(inferElementwise(op, location, operands.drop_front(), types)))
+    return failure();
+  return checkCondition(op, location, operands.front(), types.front());
+}
+
+LogicalResult inferFilled(StringRef op, std::optional<Location> location, TypeRange operands,
+                          SmallVectorImpl<Type> &types) {
+  types.push_back(operands[0]);
+  return checkCondition(op, location, operands[1], operands[0]);
+}
+
+LogicalResult inferWithNumbers(StringRef op, std::optional<Location> location, TypeRange operands,
+                               ArrayRef<std::optional<APFloat>> numbers,
+                               SmallVectorImpl<Type> &types) {
+  auto first = cast<RankedTensorType>(operands.front());
+  for (const std::optional<APFloat> &number : numbers)
+    if (number && !number->isInteger() && first.getElementType().isIntOrIndex())
+      return emitOptionalError(location, "'", op, "' of ", text(first),
+                               " needs whole numbers, got ", number->convertToDouble(),
+                               "; cast the tensor to a float");
+  return inferElementwise(op, location, operands, types);
+}
+
 std::optional<int64_t> wrapDim(std::optional<Location> location, StringRef op, int64_t dim,
                                int64_t rank) {
   if (dim >= -rank && dim < rank)
@@ -27,12 +72,6 @@ std::optional<int64_t> wrapDim(std::optional<Location> location, StringRef op, i
   (void)emitOptionalError(location, "'", op, "' has dim ", dim, "; expected ", -rank, " to ",
                           rank - 1, " for a tensor of rank ", rank);
   return std::nullopt;
-}
-
-LogicalResult GeluOp::verify() {
-  if (getApproximate() != "none" && getApproximate() != "tanh")
-    return emitOpError("has approximate = '") << getApproximate() << "'; expected 'none' or 'tanh'";
-  return success();
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {

@@ -1,56 +1,13 @@
-//===- DLElementwise.td - Scalar functions at each index ---------------------------------------===//
+//===- DLElementwise.td - Arithmetic and functions at each index -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The body of a record is all that dlc knows about what the op computes: see ir/scalar/Scalar.h.
 #ifndef DLC_IR_DL_DLELEMENTWISE_TD
 #define DLC_IR_DL_DLELEMENTWISE_TD
 
-include "ir/dl/DLBase.td"
+include "ir/dl/DLElementwiseBase.td"
 
-class DL_ElementwiseOp<string mnemonic, string torchSchema, code body, list<Trait> traits>
-    : DL_LoopOp<mnemonic, torchSchema, ["emitResult"],
-                traits # [Elementwise, DeclareOpInterfaceMethods<ElementwiseOpInterface>]> {
-  string scalars = "";
-  string inferDefinition = [{
-    ::llvm::LogicalResult $cppClass::inferReturnTypes(
-        ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, Adaptor adaptor,
-        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return ::dlc::dl::inferElementwise(getOperationName(), location, adaptor.getOperands().getTypes(), types);
-    }
-  }];
-  let extraClassDefinition = compatibleDefinition # inferDefinition # [{
-    ::dlc::LoopNest $cppClass::getLoopNest() { return ::dlc::elementwiseNest(*this); }
-    ::mlir::Value $cppClass::emitResult(::dlc::BodyContext &context, ::mlir::ValueRange args,
-                                        ::mlir::ValueRange) {
-      return emitScalar(context.builder, context.loc, args);
-    }
-    ::mlir::Value $cppClass::emitScalar(::mlir::OpBuilder &builder, ::mlir::Location loc,
-                                        ::mlir::ValueRange args) {
-      using ::dlc::Scalar;
-      }] # scalars # [{
-      return (}] # body # [{).value();
-    }
-  }];
-}
-
-class DL_UnaryOp<string mnemonic, string torchSchema, Type type, code body, list<Trait> traits = []>
-    : DL_ElementwiseOp<mnemonic, torchSchema, body, traits> {
-  let arguments = (ins type:$x);
-  let results = (outs type:$y);
-  let scalars = "Scalar x(builder, loc, args[0], ::dlc::dl::kindOf(getX()));";
-}
-
-class DL_BinaryOp<string mnemonic, string torchSchema, Type type, code body, list<Trait> traits = []>
-    : DL_ElementwiseOp<mnemonic, torchSchema, body, traits> {
-  let arguments = (ins type:$x, type:$other);
-  let results = (outs type:$y);
-  let scalars = [{
-    Scalar x(builder, loc, args[0], ::dlc::dl::kindOf(getX()));
-    Scalar other(builder, loc, args[1], ::dlc::dl::kindOf(getOther()));
-  }];
-}
-
-def DL_AddOp : DL_BinaryOp<"add", "add(Tensor x, Tensor other)", DL_NumberTensor, "x + other", [Commutative]> {
+def DL_AddOp : DL_BinaryOp<"add", "add(Tensor x, Tensor other)", DL_Tensor, "x + other", [Commutative]> {
   let summary = "Sum";
   let description = [{
     Integers wrap. PyTorch: `torch.add`.
@@ -68,7 +25,7 @@ def DL_SubOp : DL_BinaryOp<"sub", "sub(Tensor x, Tensor other)", DL_NumberTensor
     ```
   }];
 }
-def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)", DL_NumberTensor, "x * other", [Commutative]> {
+def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)", DL_Tensor, "x * other", [Commutative]> {
   let summary = "Product";
   let description = [{
     Integers wrap. PyTorch: `torch.mul`.
@@ -86,8 +43,8 @@ def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other)", DL_FloatTensor,
     ```
   }];
 }
-def DL_MaximumOp : DL_BinaryOp<"maximum", "maximum(Tensor x, Tensor other)\nmax(Tensor x, Tensor other)",
-                               DL_NumberTensor, "max(x, other)", [Commutative]> {
+def DL_MaximumOp : DL_BinaryOp<"maximum", "maximum(Tensor x, Tensor other)\nmax(Tensor x, Tensor other)\nclamp_min(Tensor x, Tensor min)",
+                               DL_Tensor, "max(x, other)", [Commutative]> {
   let summary = "Larger of two values";
   let description = [{
     NaN in either gives NaN. PyTorch: `torch.maximum`, `torch.max` of two tensors.
@@ -96,8 +53,8 @@ def DL_MaximumOp : DL_BinaryOp<"maximum", "maximum(Tensor x, Tensor other)\nmax(
     ```
   }];
 }
-def DL_MinimumOp : DL_BinaryOp<"minimum", "minimum(Tensor x, Tensor other)\nmin(Tensor x, Tensor other)",
-                               DL_NumberTensor, "min(x, other)", [Commutative]> {
+def DL_MinimumOp : DL_BinaryOp<"minimum", "minimum(Tensor x, Tensor other)\nmin(Tensor x, Tensor other)\nclamp_max(Tensor x, Tensor max)",
+                               DL_Tensor, "min(x, other)", [Commutative]> {
   let summary = "Smaller of two values";
   let description = [{
     NaN in either gives NaN. PyTorch: `torch.minimum`, `torch.min` of two tensors.
@@ -151,54 +108,156 @@ def DL_TanhOp : DL_UnaryOp<"tanh", "tanh(Tensor x)", DL_FloatTensor, "tanh(x)"> 
     ```
   }];
 }
-def DL_SigmoidOp : DL_UnaryOp<"sigmoid", "sigmoid(Tensor x)", DL_FloatTensor, "1.0 / (1.0 + exp(-x))"> {
-  let summary = "Logistic function";
+def DL_AbsOp : DL_UnaryOp<"abs", "abs(Tensor x)", DL_NumberTensor, "abs(x)"> {
+  let summary = "Absolute value";
   let description = [{
-    1 / (1 + exp(-x)). PyTorch: `torch.sigmoid`.
+    Wraps at the lowest integer. PyTorch: `torch.abs`.
     ```mlir
-    %y = dl.sigmoid %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.abs %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
 }
-def DL_ReluOp : DL_UnaryOp<"relu", "relu(Tensor x)", DL_NumberTensor, "max(x, 0.0)"> {
-  let summary = "Rectifier, max(x, 0)";
+def DL_SignOp : DL_UnaryOp<"sign", "sign(Tensor x)", DL_NumberTensor, "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x.constant(0.0)))"> {
+  let summary = "1, 0 or -1, as the sign of x";
   let description = [{
-    NaN stays NaN. PyTorch: `torch.relu`.
+    0 at NaN. PyTorch: `torch.sign`.
     ```mlir
-    %y = dl.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.sign %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
 }
-def DL_GeluOp : DL_UnaryOp<"gelu", "gelu(Tensor x, str approximate='none')", DL_FloatTensor, [{
-    // Both forms without the cancellation of 1 + erf and 1 + tanh where x is negative.
-    getApproximate() == "tanh"
-      ? x / (1.0 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x)))
-      : 0.5 * x * erfc(x * -0.70710678118654752440) }]> {
-  let summary = "Gaussian error linear unit";
+def DL_FloorOp : DL_UnaryOp<"floor", "floor(Tensor x)", DL_NumberTensor, "floor(x)"> {
+  let summary = "Largest integer not above x";
   let description = [{
-    x times the normal distribution function of x, by erf or, with `approximate = "tanh"`, by tanh.
-    PyTorch: `torch.nn.functional.gelu`.
+    Integers stay as they are. PyTorch: `torch.floor`.
     ```mlir
-    %y = dl.gelu %x {approximate = "tanh"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.floor %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_FloatTensor:$x, DefaultValuedStrAttr<StrAttr, "none">:$approximate);
-  let hasVerifier = 1;
 }
-def DL_SiluOp : DL_UnaryOp<"silu", "silu(Tensor x)", DL_FloatTensor, "x / (1.0 + exp(-x))"> {
-  let summary = "Sigmoid linear unit, x * sigmoid(x)";
+def DL_CeilOp : DL_UnaryOp<"ceil", "ceil(Tensor x)", DL_NumberTensor, "ceil(x)"> {
+  let summary = "Smallest integer not below x";
   let description = [{
-    Also known as swish. NaN at -inf. PyTorch: `torch.nn.functional.silu`.
+    Integers stay as they are. PyTorch: `torch.ceil`.
     ```mlir
-    %y = dl.silu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.ceil %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+}
+def DL_TruncOp : DL_UnaryOp<"trunc", "trunc(Tensor x)\nfix(Tensor x)", DL_NumberTensor, "trunc(x)"> {
+  let summary = "x without its fraction";
+  let description = [{
+    Integers stay as they are. PyTorch: `torch.trunc`.
+    ```mlir
+    %y = dl.trunc %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_RoundOp : DL_UnaryOp<"round", "round(Tensor x)", DL_NumberTensor, "round(x)"> {
+  let summary = "Nearest integer, ties to even";
+  let description = [{
+    Integers stay as they are. PyTorch: `torch.round`.
+    ```mlir
+    %y = dl.round %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_FracOp : DL_UnaryOp<"frac", "frac(Tensor x)", DL_FloatTensor, "x - trunc(x)"> {
+  let summary = "Fraction of x, with its sign";
+  let description = [{
+    PyTorch: `torch.frac`.
+    ```mlir
+    %y = dl.frac %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_RsqrtOp : DL_UnaryOp<"rsqrt", "rsqrt(Tensor x)", DL_FloatTensor, "1.0 / sqrt(x)"> {
+  let summary = "Reciprocal of the square root";
+  let description = [{
+    inf at 0, NaN below. PyTorch: `torch.rsqrt`.
+    ```mlir
+    %y = dl.rsqrt %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_ReciprocalOp : DL_UnaryOp<"reciprocal", "reciprocal(Tensor x)", DL_FloatTensor, "1.0 / x"> {
+  let summary = "Reciprocal, 1 / x";
+  let description = [{
+    PyTorch: `torch.reciprocal`.
+    ```mlir
+    %y = dl.reciprocal %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_SquareOp : DL_UnaryOp<"square", "square(Tensor x)", DL_NumberTensor, "x * x"> {
+  let summary = "x * x";
+  let description = [{
+    Integers wrap. PyTorch: `torch.square`.
+    ```mlir
+    %y = dl.square %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_ClampOp : DL_NumbersOp<"clamp",
+    "clamp(Tensor x, float? min=None, float? max=None)\nclip(Tensor x, float? min=None, float? max=None)", DL_NumberTensor, [{
+    [&] {
+      Scalar y = getMin() ? max(x, getMin()->convertToDouble()) : x;
+      return getMax() ? min(y, getMax()->convertToDouble()) : y;
+    }() }], "adaptor.getMin(), adaptor.getMax()"> {
+  let summary = "The nearest value between two numbers";
+  let description = [{
+    min(max(x, min), max); either may be missing. NaN stays NaN. Tensors as bounds: `clamp_min`, `clamp_max`.
+    PyTorch: `torch.clamp`.
+    ```mlir
+    %y = dl.clamp %x {max = 6.0 : f64, min = 0.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$x, OptionalAttr<F64Attr>:$min, OptionalAttr<F64Attr>:$max);
+}
+def DL_LerpOp : DL_TernaryOp<"lerp", "lerp(Tensor x, Tensor end, Tensor weight)", DL_FloatTensor,
+    ["x", "end", "weight"],
+    "select(weight < 0.5, x + weight * (end - x), end - (end - x) * (1.0 - weight))"> {
+  let summary = "Linear interpolation from x to end";
+  let description = [{
+    x + weight (end - x), exact at both ends. PyTorch: `torch.lerp`.
+    ```mlir
+    %y = dl.lerp %a, %b, %c : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$end, DL_FloatTensor:$weight);
+}
+def DL_AddcmulOp : DL_TernaryOp<"addcmul", "addcmul(Tensor x, Tensor tensor1, Tensor tensor2, float value=1)",
+    DL_NumberTensor, ["x", "tensor1", "tensor2"],
+    "x + getValue().convertToDouble() * tensor1 * tensor2"> {
+  let summary = "x + value * tensor1 * tensor2";
+  let description = [{
+    PyTorch: `torch.addcmul`.
+    ```mlir
+    %y = dl.addcmul %a, %b, %c {value = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$x, DL_NumberTensor:$tensor1, DL_NumberTensor:$tensor2,
+      DefaultValuedAttr<F64Attr, "1.0">:$value);
+}
+def DL_AddcdivOp : DL_TernaryOp<"addcdiv", "addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, float value=1)",
+    DL_FloatTensor, ["x", "tensor1", "tensor2"],
+    "x + getValue().convertToDouble() * tensor1 / tensor2"> {
+  let summary = "x + value * tensor1 / tensor2";
+  let description = [{
+    PyTorch: `torch.addcdiv`.
+    ```mlir
+    %y = dl.addcdiv %a, %b, %c {value = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$tensor1, DL_FloatTensor:$tensor2,
+      DefaultValuedAttr<F64Attr, "1.0">:$value);
 }
 def DL_CastOp : DL_ElementwiseOp<"cast", "cast(Tensor x, ScalarType dtype)\nto(Tensor x, ScalarType dtype)", [{
     x.castTo(getDtype()) }], []> {
   let summary = "Conversion to another dtype";
   let description = [{
-    Rounds to nearest even between floats, truncates from float to integer, compares with zero to bool.
+    Rounds to nearest even between floats, truncates from float to integer, compares with zero to bool. Beyond the range
+    of an integer type, where PyTorch leaves it open, floats give its nearest number, NaN gives 0.
     PyTorch: `Tensor.to(dtype)`.
     ```mlir
     %y = dl.cast %x {dtype = f16} : (tensor<4x8xf32>) -> tensor<4x8xf16>

@@ -1,6 +1,8 @@
 //===- DLOps.td - All ops of the dl dialect, by family -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 include "ir/dl/DLElementwise.td"
+include "ir/dl/DLCompare.td"
+include "ir/dl/DLActivation.td"
 include "ir/dl/DLContraction.td"
 include "ir/dl/DLWindow.td"
 include "ir/dl/DLReduction.td"

@@ -179,6 +179,10 @@ Instruction::Function functionOf(Operation *op) {
       .Case<math::AbsFOp>([](auto) { return onFloat<[](double a) { return std::abs(a); }>; })
       .Case<math::SqrtOp>([](auto) { return onFloat<[](double a) { return std::sqrt(a); }>; })
       .Case<math::FloorOp>([](auto) { return onFloat<[](double a) { return std::floor(a); }>; })
+      .Case<math::CeilOp>([](auto) { return onFloat<[](double a) { return std::ceil(a); }>; })
+      .Case<math::TruncOp>([](auto) { return onFloat<[](double a) { return std::trunc(a); }>; })
+      .Case<math::RoundEvenOp>(
+          [](auto) { return onFloat<[](double a) { return std::nearbyint(a); }>; })
       .Case<math::ExpOp>([](auto) { return onFloat<[](double a) { return std::exp(a); }>; })
       .Case<math::LogOp>([](auto) { return onFloat<[](double a) { return std::log(a); }>; })
       .Case<math::TanhOp>([](auto) { return onFloat<[](double a) { return std::tanh(a); }>; })
@@ -228,6 +232,8 @@ Instruction::Function functionOf(Operation *op) {
           [](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return a & b; }>; })
       .Case<arith::OrIOp>(
           [](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return a | b; }>; })
+      .Case<arith::XOrIOp>(
+          [](auto) { return onInts<[](int64_t a, int64_t b, unsigned) { return a ^ b; }>; })
       .Case<math::AbsIOp>(
           [](auto) { return onInt<[](int64_t a, unsigned) { return a < 0 ? bits(-U(a)) : a; }>; })
       // i1 holds 0 or 1, which a signed reading makes 0 or -1.

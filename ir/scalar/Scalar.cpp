@@ -68,19 +68,40 @@ static Type shaped(Type type, Type like) {
   return type;
 }
 
+Scalar Scalar::toBool() const {
+  if (kind == ScalarKind::boolean)
+    return *this;
+  return *this != constant(0.0);
+}
+
+Scalar Scalar::allOnes() const {
+  return kind == ScalarKind::signedInt ? constant(-1.0) : highest();
+}
+
+/// A float as an integer. The IR leaves values beyond the range undefined, so they never reach its conversion.
+Scalar Scalar::saturatedTo(Type target, ScalarKind targetKind) const {
+  bool isSigned = targetKind == ScalarKind::signedInt;
+  unsigned width = target.getIntOrFloatBitWidth();
+  double low = isSigned ? -std::ldexp(1.0, width - 1) : 0.0;
+  double end = std::ldexp(1.0, isSigned ? width - 1 : width);
+  Type type = shaped(target, held.getType());
+  auto converted = [&](Scalar inside) -> Scalar {
+    Value value = isSigned ? arith::FPToSIOp::create(*builder, loc, type, inside.held).getResult()
+                           : arith::FPToUIOp::create(*builder, loc, type, inside.held).getResult();
+    return {*builder, loc, value, targetKind};
+  };
+  if (width <= 16) // both ends are numbers of every float type
+    return converted(select(isNan(*this), 0.0, max(min(*this, end - 1.0), low)));
+  Scalar isLow = *this <= low, isHigh = *this >= end;
+  Scalar isOutside = isLow | isHigh | isNan(*this);
+  Scalar result = converted(select(isOutside, 0.0, *this));
+  return select(isHigh, result.highest(), select(isLow, result.lowest(), result));
+}
+
 Scalar Scalar::convertTo(Type target, ScalarKind targetKind) const {
   Type from = elementType();
-  if (targetKind == ScalarKind::boolean) {
-    if (kind == ScalarKind::boolean)
-      return *this;
-    Value zero = constant(0.0).value();
-    Value nonZero =
-        isFloat() ? arith::CmpFOp::create(*builder, loc, arith::CmpFPredicate::UNE, held, zero)
-                        .getResult()
-                  : arith::CmpIOp::create(*builder, loc, arith::CmpIPredicate::ne, held, zero)
-                        .getResult();
-    return boolean(nonZero);
-  }
+  if (targetKind == ScalarKind::boolean)
+    return toBool();
   Scalar result(*builder, loc, held, targetKind);
   if (from == target)
     return result;
@@ -95,9 +116,7 @@ Scalar Scalar::convertTo(Type target, ScalarKind targetKind) const {
                       ? arith::ExtFOp::create(*builder, loc, type, held).getResult()
                       : arith::TruncFOp::create(*builder, loc, type, held).getResult();
   } else if (isFloat()) {
-    result.held = targetKind == ScalarKind::signedInt
-                      ? arith::FPToSIOp::create(*builder, loc, type, held).getResult()
-                      : arith::FPToUIOp::create(*builder, loc, type, held).getResult();
+    return saturatedTo(target, targetKind);
   } else if (targetKind == ScalarKind::floating) {
     result.held = isSigned ? arith::SIToFPOp::create(*builder, loc, type, held).getResult()
                            : arith::UIToFPOp::create(*builder, loc, type, held).getResult();
@@ -134,21 +153,29 @@ Scalar Scalar::arith(Scalar other) const {
 }
 
 Scalar operator+(Scalar a, Scalar b) {
+  if (a.kind == ScalarKind::boolean)
+    return a | b;
   return a.arith<arith::AddFOp, arith::AddIOp, arith::AddIOp>(b);
 }
 Scalar operator-(Scalar a, Scalar b) {
   return a.arith<arith::SubFOp, arith::SubIOp, arith::SubIOp>(b);
 }
 Scalar operator*(Scalar a, Scalar b) {
+  if (a.kind == ScalarKind::boolean)
+    return a & b;
   return a.arith<arith::MulFOp, arith::MulIOp, arith::MulIOp>(b);
 }
 Scalar operator/(Scalar a, Scalar b) {
   return a.arith<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(b);
 }
 Scalar max(Scalar a, Scalar b) {
+  if (a.kind == ScalarKind::boolean)
+    return a | b;
   return a.arith<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(b);
 }
 Scalar min(Scalar a, Scalar b) {
+  if (a.kind == ScalarKind::boolean)
+    return a & b;
   return a.arith<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(b);
 }
 Scalar operator&(Scalar a, Scalar b) {
@@ -156,6 +183,9 @@ Scalar operator&(Scalar a, Scalar b) {
 }
 Scalar operator|(Scalar a, Scalar b) {
   return a.with(arith::OrIOp::create(*a.builder, a.loc, a.held, b.held));
+}
+Scalar operator^(Scalar a, Scalar b) {
+  return a.with(arith::XOrIOp::create(*a.builder, a.loc, a.held, b.held));
 }
 
 Scalar operator-(Scalar a) {
@@ -185,6 +215,10 @@ Scalar operator==(Scalar a, Scalar b) {
   return a.boolean(compare(*a.builder, a.loc, a.kind, a.held, b.held, arith::CmpFPredicate::OEQ,
                            arith::CmpIPredicate::eq, arith::CmpIPredicate::eq));
 }
+Scalar operator!=(Scalar a, Scalar b) {
+  return a.boolean(compare(*a.builder, a.loc, a.kind, a.held, b.held, arith::CmpFPredicate::UNE,
+                           arith::CmpIPredicate::ne, arith::CmpIPredicate::ne));
+}
 Scalar isNan(Scalar a) {
   return a.boolean(
       arith::CmpFOp::create(*a.builder, a.loc, arith::CmpFPredicate::UNO, a.held, a.held));
@@ -205,6 +239,15 @@ Scalar sqrt(Scalar a) { return a.with(math::SqrtOp::create(*a.builder, a.loc, a.
 Scalar tanh(Scalar a) { return a.with(math::TanhOp::create(*a.builder, a.loc, a.held)); }
 Scalar erf(Scalar a) { return a.with(math::ErfOp::create(*a.builder, a.loc, a.held)); }
 Scalar erfc(Scalar a) { return a.with(math::ErfcOp::create(*a.builder, a.loc, a.held)); }
-Scalar floor(Scalar a) { return a.with(math::FloorOp::create(*a.builder, a.loc, a.held)); }
+
+template <typename Op> static Value whole(OpBuilder &builder, Location loc, Value value) {
+  if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
+    return Op::create(builder, loc, value);
+  return value;
+}
+Scalar floor(Scalar a) { return a.with(whole<math::FloorOp>(*a.builder, a.loc, a.held)); }
+Scalar ceil(Scalar a) { return a.with(whole<math::CeilOp>(*a.builder, a.loc, a.held)); }
+Scalar trunc(Scalar a) { return a.with(whole<math::TruncOp>(*a.builder, a.loc, a.held)); }
+Scalar round(Scalar a) { return a.with(whole<math::RoundEvenOp>(*a.builder, a.loc, a.held)); }
 
 } // namespace dlc

@@ -35,13 +35,18 @@ public:
   /// The largest or smallest value of this type: +inf, -inf for floats.
   Scalar highest() const;
   Scalar lowest() const;
-  /// Converts as PyTorch's `to`: floats to integers truncate, anything to bool compares with zero. `target` is a
-  /// compute type.
+  /// Converts as PyTorch's `to`: floats to integers truncate, anything to bool compares with zero. Where PyTorch leaves
+  /// it open, beyond the range of an integer type, floats saturate; NaN gives 0. `target` is a compute type.
   Scalar convertTo(mlir::Type target, ScalarKind targetKind) const;
 
+  /// This value as a truth: different from zero.
+  Scalar toBool() const;
+  /// Each bit set: -1 of signed integers, true of bools.
+  Scalar allOnes() const;
   /// What a tensor of `elementType` would hold of this value, in its compute type: 16-bit floats round.
   Scalar castTo(mlir::Type elementType) const;
 
+  /// Sum and product of bools are `or` and `and`, as in PyTorch.
   friend Scalar operator+(Scalar a, Scalar b);
   friend Scalar operator-(Scalar a, Scalar b);
   friend Scalar operator*(Scalar a, Scalar b);
@@ -53,8 +58,11 @@ public:
   friend Scalar operator>(Scalar a, Scalar b) { return b < a; }
   friend Scalar operator>=(Scalar a, Scalar b) { return b <= a; }
   friend Scalar operator==(Scalar a, Scalar b);
+  friend Scalar operator!=(Scalar a, Scalar b); // true on NaN
   friend Scalar operator&(Scalar a, Scalar b);
   friend Scalar operator|(Scalar a, Scalar b);
+  friend Scalar operator^(Scalar a, Scalar b);
+  friend Scalar operator!(Scalar a) { return a == a.constant(0.0); }
   /// NaN in either operand gives NaN; max(-0, +0) = +0.
   friend Scalar max(Scalar a, Scalar b);
   friend Scalar min(Scalar a, Scalar b);
@@ -67,12 +75,17 @@ public:
   friend Scalar erf(Scalar a);
   /// 1 - erf(a), without the cancellation.
   friend Scalar erfc(Scalar a);
+  /// Integers stay as they are. round: to the nearest, ties to even.
   friend Scalar floor(Scalar a);
+  friend Scalar ceil(Scalar a);
+  friend Scalar trunc(Scalar a);
+  friend Scalar round(Scalar a);
   friend Scalar isNan(Scalar a);
 
 private:
   Scalar with(mlir::Value value) const { return {*builder, loc, value, kind}; }
   Scalar boolean(mlir::Value value) const { return {*builder, loc, value, ScalarKind::boolean}; }
+  Scalar saturatedTo(mlir::Type target, ScalarKind targetKind) const;
   template <typename FloatOp, typename SignedOp, typename UnsignedOp>
   Scalar arith(Scalar other) const;
 
@@ -90,6 +103,18 @@ inline Scalar operator*(Scalar a, double b) { return a * a.constant(b); }
 inline Scalar operator*(double a, Scalar b) { return b.constant(a) * b; }
 inline Scalar operator/(Scalar a, double b) { return a / a.constant(b); }
 inline Scalar operator/(double a, Scalar b) { return b.constant(a) / b; }
+inline Scalar operator<(Scalar a, double b) { return a < a.constant(b); }
+inline Scalar operator<=(Scalar a, double b) { return a <= a.constant(b); }
+inline Scalar operator>(Scalar a, double b) { return a > a.constant(b); }
+inline Scalar operator>=(Scalar a, double b) { return a >= a.constant(b); }
+inline Scalar operator==(Scalar a, double b) { return a == a.constant(b); }
+inline Scalar operator!=(Scalar a, double b) { return a != a.constant(b); }
+inline Scalar select(Scalar condition, Scalar a, double b) {
+  return select(condition, a, a.constant(b));
+}
+inline Scalar select(Scalar condition, double a, Scalar b) {
+  return select(condition, b.constant(a), b);
+}
 inline Scalar max(Scalar a, double b) { return max(a, a.constant(b)); }
 inline Scalar min(Scalar a, double b) { return min(a, a.constant(b)); }
 

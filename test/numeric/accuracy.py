@@ -56,7 +56,7 @@ def ulps(count):
 def composite(count=4, floor=2.0**-10):
     """A formula of primitives in one variable: units of the last place of max(|y|, |x| floor)."""
     def bound(y, inputs, dtype):
-        scale = np.maximum(np.abs(y), np.abs(inputs[0].numpy()) * floor)
+        scale = np.maximum(np.abs(y), np.abs(inputs[0].numpy()) * floor) if floor else np.abs(y)
         # In f64 the expected value is no more exact than the result.
         return count * (2 if dtype == "f64" else 1) * ulp(scale, compute(dtype)) + stored(dtype, y)
     return bound
@@ -69,6 +69,14 @@ def contraction(terms, magnitude, extra=2):
         k = terms(*inputs) if callable(terms) else terms
         size = magnitude(*(x.abs() for x in inputs)).numpy()
         return (k + extra) * unit(compute(dtype)) * size + unit(dtype) * np.abs(y) + ulp(np.zeros_like(y), dtype)
+    return bound
+
+
+def of_terms(terms, count=4):
+    """A sum of few terms, each a product or quotient of few factors: `terms(*inputs)` lists them."""
+    def bound(y, inputs, dtype):
+        size = sum(t.abs() for t in terms(*inputs)).double().numpy()
+        return count * ulp(size, compute(dtype)) + stored(dtype, y)
     return bound
 
 

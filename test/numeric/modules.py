@@ -15,17 +15,18 @@ class Case:
         self.row, self.dtype = row, dtype
         self.result_dtype = row.result_dtype or dtype
         self.name = f"{row.name} {dtype}"
+        self.kinds = [row.kinds.get(i, (dtype, row.values)) for i in range(len(row.inputs))]
 
     def dims(self, shape, n):
         return [dim if isinstance(dim, int) else eval(dim.replace("floordiv", "//"), {"N": n}) for dim in shape]
 
     def inputs(self, n):
         generator = np.random.default_rng(zlib.crc32(f"{self.name} {n}".encode()))
-        return [values(self.row.values, self.dtype, self.dims(shape, n), generator) for shape in self.row.inputs]
+        return [values(kind, dtype, self.dims(shape, n), generator) for shape, (dtype, kind) in zip(self.row.inputs, self.kinds)]
 
     def expected(self, inputs):
         """What PyTorch gives: float64 or int64."""
-        wide = [x.to(torch.float64) if self.dtype in acc.FORMATS else x for x in inputs]
+        wide = [x.to(torch.float64) if x.is_floating_point() else x for x in inputs]
         result = self.row.torch(*wide)
         return wide, result.to(torch.float64 if self.result_dtype in acc.FORMATS else torch.int64).numpy()
 
@@ -42,7 +43,7 @@ def module_text(cases, sizes):
     """One function `main` over the inputs of all cases, returning one result for each."""
     arguments, results, body = [], [], []
     for number, case in enumerate(cases):
-        types = [tensor_type(shape, case.dtype) for shape in case.row.inputs]
+        types = [tensor_type(shape, dtype) for shape, (dtype, _) in zip(case.row.inputs, case.kinds)]
         names = [f"%x{number}_{i}" for i in range(len(types))]
         result = tensor_type(case.row.result, case.result_dtype)
         arguments += [f'{name}: {type} {{dl.name = "{name[1:]}"}}' for name, type in zip(names, types)]
@@ -68,8 +69,10 @@ LIMITS = {"i8": (-128, 127), "i16": (-(2**15), 2**15 - 1), "i32": (-(2**31), 2**
 
 def values(kind, dtype, dims, generator):
     """A tensor of `dtype`: special: every number, extreme ones first; numbers: finite ones; normal: of size 1; wide: of size 4; positive;
-    whole: small whole numbers; equals: few different ones; bytes: 0 to 127 with fractions; every16: all patterns."""
+    whole: small whole numbers; a list: some of its numbers; equals: few different ones; halves: multiples of 1/2; bytes: 0 to 127 with fractions; every16: all patterns."""
     count = int(np.prod(dims, dtype=np.int64))
+    if isinstance(kind, (list, range)):
+        return torch.from_numpy(generator.choice(np.array(kind), dims)).to(acc.TORCH[dtype])
     if dtype == "i1":
         return torch.from_numpy(generator.integers(0, 2, dims).astype(bool))
     if dtype not in acc.FORMATS:
@@ -101,6 +104,8 @@ def values(kind, dtype, dims, generator):
         numbers = generator.choice(np.array([-np.inf, np.inf, np.nan, -0.0, 0.0, 1.0, 1.0, 1.0, 2.0]), count)
     elif kind == "numbers":
         numbers *= 50
+    elif kind == "halves":
+        numbers = generator.integers(-9, 9, count, endpoint=True) / 2
     elif kind == "wide":
         numbers *= 4
     elif kind == "special":

@@ -121,7 +121,8 @@ class Compiled:
         with tempfile.TemporaryDirectory() as folder:
             plan, inputs, outputs = (os.path.join(folder, name) for name in ("plan", "inputs", "outputs"))
             with open(plan, "w") as file:
-                json.dump([[[(case.dtype, case.dims(shape, n)) for case in cases for shape in case.row.inputs],
+                json.dump([[[(dtype, case.dims(shape, n)) for case in cases
+                             for shape, (dtype, _) in zip(case.row.inputs, case.kinds)],
                             [(case.result_dtype, case.dims(case.row.result, n)) for case in cases]] for n in sizes], file)
             write_inputs(inputs, cases, sizes)
             execute([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "execute.py"), self.library,

@@ -1,4 +1,6 @@
 """All numeric rows, by the family of their op (ir/dl/DL*.td)."""
+from rows import activation
+from rows import compare
 from rows import contraction
 from rows import elementwise
 from rows import reduction

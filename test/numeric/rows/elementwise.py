@@ -1,41 +1,61 @@
 """Scalar functions at each index, and casts."""
 import torch
-from torch.nn import functional as F
 
 import accuracy as acc
+from modules import LIMITS
 from rows.row import ALL, EVERY16, FLOATS, INTS, NUMBERS, row
 
 PAIR = [(3, "N"), (3, "N")]
 for op, function in (("add", torch.add), ("sub", torch.sub), ("mul", torch.mul)):
-    row(op, NUMBERS, PAIR, (3, "N"), function)
+    row(op, NUMBERS if op == "sub" else ALL, PAIR, (3, "N"), function)
 row("div", FLOATS, PAIR, (3, "N"), torch.div)
-row("maximum", NUMBERS, PAIR, (3, "N"), torch.maximum, acc.equal, values="equals")
-row("minimum", NUMBERS, PAIR, (3, "N"), torch.minimum, acc.equal, values="equals")
+row("maximum", ALL, PAIR, (3, "N"), torch.maximum, acc.equal, values="equals")
+row("minimum", ALL, PAIR, (3, "N"), torch.minimum, acc.equal, values="equals")
 row("neg", NUMBERS, [("N",)], ("N",), torch.neg)
-row("relu", NUMBERS, [("N",)], ("N",), torch.relu, acc.equal)
 row("sqrt", FLOATS, [("N",)], ("N",), torch.sqrt)
 for op, function in (("exp", torch.exp), ("log", torch.log), ("tanh", torch.tanh)):
     row(op, FLOATS, [("N",)], ("N",), function, acc.ulps(2))
-row("sigmoid", FLOATS, [("N",)], ("N",), torch.sigmoid, acc.composite())
-row("silu", FLOATS, [("N",)], ("N",), F.silu, acc.composite())
-# x / sqrt(2) is rounded once and e^(-x^2/2) scales that by x^2: more units than other composites down the tail.
-row("gelu", FLOATS, [("N",)], ("N",), lambda x: x / 2 * torch.erfc(-x / 2**0.5), acc.composite(16), values="wide")
-row("gelu", FLOATS, [("N",)], ("N",), lambda x: x * torch.sigmoid(2 * (2 / torch.pi)**0.5 * (x + 0.044715 * x**3)),
-    acc.composite(16), attrs='{approximate = "tanh"}', values="wide", note="tanh")
-row("gelu", FLOATS, [("N",)], ("N",), F.gelu, acc.composite(4, floor=1.0), values="normal", note="PyTorch's own")
+for op, function in (("abs", torch.abs), ("sign", torch.sign), ("floor", lambda x: x.floor()), ("ceil", lambda x: x.ceil()),
+                     ("trunc", lambda x: x.trunc()), ("round", lambda x: x.round())):
+    whole = op in ("abs", "sign")
+    row(op, NUMBERS, [("N",)], ("N",), function if whole else lambda x, f=function: f(x) if x.is_floating_point() else x,
+        acc.equal if op == "sign" else acc.exact)
+    if not whole:
+        row(op, FLOATS, [("N",)], ("N",), function, values="halves", note="ties")
+row("frac", FLOATS, [("N",)], ("N",), lambda x: torch.where(x.isinf(), x - x, x.frac()), acc.equal)
+row("reciprocal", FLOATS, [("N",)], ("N",), torch.reciprocal)
+row("rsqrt", FLOATS, [("N",)], ("N",), torch.rsqrt, acc.ulps(2))
+row("square", NUMBERS, [("N",)], ("N",), torch.square)
+row("clamp", NUMBERS, [("N",)], ("N",), lambda x: (x if x.is_floating_point() else x.long()).clamp(-1, 3), acc.equal, attrs="{min = -1.0 : f64, max = 3.0 : f64}",
+    values="numbers")
+row("clamp", FLOATS, [("N",)], ("N",), lambda x: x.clamp(min=0.5), acc.equal, attrs="{min = 0.5 : f64}", note="min")
+row("clamp", FLOATS, [("N",)], ("N",), lambda x: x.clamp(max=-0.25), acc.equal, attrs="{max = -0.25 : f64}", note="max")
+TRIPLE = 3 * [(3, "N")]
+row("lerp", FLOATS, TRIPLE, (3, "N"), torch.lerp, acc.of_terms(lambda x, end, w: (x, end, w * x, w * end)), values="normal")
+row("addcmul", NUMBERS, TRIPLE, (3, "N"), lambda x, a, b: x + 2 * a * b, acc.of_terms(lambda x, a, b: (x, 2 * a * b)),
+    attrs="{value = 2.0 : f64}", values="whole")
+row("addcmul", FLOATS, TRIPLE, (3, "N"), lambda x, a, b: x + 0.5 * a * b, acc.of_terms(lambda x, a, b: (x, 0.5 * a * b)),
+    attrs="{value = 0.5 : f64}", values="normal", note="fractions")
+row("addcdiv", FLOATS, TRIPLE, (3, "N"), lambda x, a, b: x + 0.5 * a / b, acc.of_terms(lambda x, a, b: (x, 0.5 * a / b)),
+    attrs="{value = 0.5 : f64}", values="positive")
+
 for op in ("exp", "log", "tanh", "sqrt"):
     row(op, ("f16", "bf16"), [("N",)], ("N",), getattr(torch, op), acc.exact if op == "sqrt" else acc.ulps(2),
         sizes=(EVERY16,), values="every16", note="all inputs")
-row("sigmoid", ("f16", "bf16"), [("N",)], ("N",), torch.sigmoid, acc.composite(), sizes=(EVERY16,), values="every16",
-    note="all inputs")
+
+
+def converted(x, to):
+    """PyTorch's conversion, but floats beyond an integer type, which PyTorch leaves open, give its nearest number, NaN 0."""
+    if x.is_floating_point() and to in INTS:
+        low, high = LIMITS[to]
+        inside = x.nan_to_num(0.0).clamp(float(low), float(high))
+        return torch.where(inside >= float(high), torch.tensor(high), inside.clamp(max=float(high) * (1 - 2**-52)).long())
+    return x.to(acc.TORCH[to])
+
 
 for to in ALL:
-    # Floats beyond an integer type have no defined value there; from float to bool everything counts.
-    if to in FLOATS or to == "i1":
-        row("cast", ALL, [("N",)], ("N",), lambda x, to=to: x.to(acc.TORCH[to]), attrs=f"{{dtype = {to}}}",
-            result_dtype=to, note=f"to {to}")
-    else:
-        row("cast", INTS + ("i1",), [("N",)], ("N",), lambda x, to=to: x.to(acc.TORCH[to]), attrs=f"{{dtype = {to}}}",
-            result_dtype=to, note=f"to {to}")
-        row("cast", FLOATS, [("N",)], ("N",), lambda x, to=to: x.to(acc.TORCH[to]), attrs=f"{{dtype = {to}}}",
-            result_dtype=to, values="bytes", note=f"floats to {to}")
+    row("cast", ALL, [("N",)], ("N",), lambda x, to=to: converted(x, to), attrs=f"{{dtype = {to}}}", result_dtype=to,
+        note=f"to {to}")
+    if to in INTS:
+        row("cast", FLOATS, [("N",)], ("N",), lambda x, to=to: converted(x, to), attrs=f"{{dtype = {to}}}", result_dtype=to,
+            values="bytes", note=f"floats to {to}")

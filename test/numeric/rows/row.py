@@ -4,7 +4,7 @@ A dim is a number or an expression over N, which takes each of `sizes` in turn w
 float inputs as float64 (from the stored values), integers as they are."""
 import dataclasses
 import re
-from typing import Callable, Optional, Sequence, Tuple
+from typing import Callable, Dict, Optional, Sequence, Tuple
 
 import torch
 
@@ -35,6 +35,8 @@ class Row:
     result_dtype: Optional[str] = None
     note: str = ""                   # tells rows of one op apart
     phase: str = "import"            # the phase whose output the module is
+    # Input number -> (dtype, values) where it is not that of the row. Values may be a list to choose from.
+    kinds: Dict[int, Tuple] = dataclasses.field(default_factory=dict)
     body: Optional[Callable] = None  # (operand names, operand types, result type) -> ops that define %y
 
     @property

@@ -241,6 +241,10 @@ TEST_F(InterpreterTest, KnowsEveryScalarOp) {
     %33 = math.absi %i : i32
     %34 = math.sqrt %f : f32
     %35 = math.floor %f : f32
+    %41 = arith.xori %i, %i : i32
+    %42 = math.ceil %f : f32
+    %43 = math.trunc %f : f32
+    %44 = math.roundeven %f : f32
     %36 = math.exp %f : f32
     %37 = math.log %f : f32
     %38 = math.tanh %f : f32
