@@ -8,20 +8,27 @@
 #include <memory>
 
 static constexpr const char *kFooter = R"(Examples:
-  dlc check model.dl                              syntax, shapes and the weights that the model names
+  dlc check model.dl                              syntax, shapes, unused names, and the weights that the model names
   dlc check model.dl --weights trained.safetensors
-  dlc check model.dl --no-weights                 before there are any)";
+  dlc check model.dl --no-weights                 before there are any
+  dlc check model.dl --json                       for CI: each finding with file, line, column, message, notes
+  dlc check - < model.dl                          standard input
+
+Exit codes: 0 no errors (there may be warnings), 1 errors, 5 a file that cannot be read.)";
 
 void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App *command =
       app.add_subcommand("check", "Show all errors and warnings of a model, without compiling it");
   command->footer(kFooter);
-  command->add_option("model", options->input, "The model, a .dl file")->required();
+  command->add_option("model", options->input, "The model, a .dl file; '-' is standard input")
+      ->required();
   auto *weights = command->add_option("--weights", options->weights,
                                       "Safetensors file, instead of the one that the model names");
   command->add_flag("--no-weights", options->withoutWeights, "Do not open the weights")
       ->excludes(weights);
+  command->add_flag("--json", options->json, "Print findings and summary as JSON");
+  command->add_flag("-q,--quiet", options->quiet, "Print findings alone, no summary");
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] { return compiler.check(*options); };
   });

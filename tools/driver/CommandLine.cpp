@@ -11,6 +11,7 @@
 
 static constexpr const char *kFooter = R"(Examples:
   dlc check model.dl                            all errors of a model, without compiling it
+  dlc fmt model.dl                              the model's text in its canonical layout
   dlc compile model.dl -o model.bin             one file for the CPU and for any NVIDIA GPU
   dlc run model.bin --input x=@x.npy --output y=@y.npy
   dlc bench model.bin                           latency, throughput, time of each kernel
@@ -27,10 +28,11 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   app.get_formatter()->column_width(34);
   Action action;
   addCheckCommand(app, action, compiler);
+  addFormatCommand(app, action, compiler);
   addCompileCommand(app, action, compiler, {argv, argv + argc});
   addRunCommand(app, action);
   addBenchCommand(app, action);
-  addInspectCommand(app, action);
+  addInspectCommand(app, action, compiler);
   addDoctorCommand(app, action);
   try {
     app.parse(argc, argv);

@@ -23,11 +23,12 @@ using Action = std::function<int()>;
 
 // Each declares its subcommand on `app`; once that is parsed, `action` runs it.
 void addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addFormatCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler,
                        std::vector<std::string> commandLine);
 void addRunCommand(CLI::App &app, Action &action);
 void addBenchCommand(CLI::App &app, Action &action);
-void addInspectCommand(CLI::App &app, Action &action);
+void addInspectCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addDoctorCommand(CLI::App &app, Action &action);
 
 } // namespace dlc

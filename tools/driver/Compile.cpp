@@ -9,7 +9,9 @@
 #include "passes/Pipelines.h"
 #include "tools/driver/Check.h"
 #include "tools/driver/Compiler.h"
+#include "tools/driver/Format.h"
 #include "tools/driver/Import.h"
+#include "tools/driver/InspectSource.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/PassTrace.h"
 #include "tools/driver/Plan.h"
@@ -276,6 +278,6 @@ int Compilation::run() {
 
 static int compileModel(const CompileOptions &options) { return Compilation(options).run(); }
 
-const Compiler kLinkedCompiler = {compileModel, checkModel};
+const Compiler kLinkedCompiler = {compileModel, checkModel, formatFiles, inspectSource};
 
 } // namespace dlc

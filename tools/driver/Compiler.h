@@ -7,6 +7,7 @@
 #ifndef DLC_TOOLS_DRIVER_COMPILER_H
 #define DLC_TOOLS_DRIVER_COMPILER_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,31 @@ struct CompileOptions {
 };
 
 struct CheckOptions {
-  std::string input;
+  std::string input; // "-": standard input
   std::string weights;
   bool withoutWeights = false;
+  bool json = false;
+  bool quiet = false; // no closing line
 };
 
-/// Both return an ExitCode.
+struct FormatOptions {
+  std::vector<std::string> files; // "-": standard input, to standard output
+  bool check = false;             // change nothing
+  bool toOutput = false;
+};
+
+struct InspectSourceOptions {
+  std::string input;
+  int64_t batch = 1; // for symbolic dims, in the count of operations
+  bool json = false;
+};
+
+/// Each returns an ExitCode.
 struct Compiler {
   int (*compile)(const CompileOptions &);
   int (*check)(const CheckOptions &);
+  int (*format)(const FormatOptions &);
+  int (*inspect)(const InspectSourceOptions &);
 };
 
 /// The compiler in this process.

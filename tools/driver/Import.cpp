@@ -15,26 +15,55 @@ using namespace mlir;
 
 namespace dlc {
 
-ImportedModel::ImportedModel() {
+SourceContext::SourceContext() {
   DialectRegistry registry;
   registerDialects(registry);
   // One thread: the order of diagnostics, dumps and comparisons is that of the passes.
   context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
   context->printOpOnDiagnostic(false); // users read .dl lines, not IR
+}
+
+SourceContext::~SourceContext() = default;
+
+void SourceContext::printDiagnostics() {
   diagnostics = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get());
 }
 
-ImportedModel::~ImportedModel() = default;
+ImportedModel::ImportedModel() {
+  context->loadAllAvailableDialects();
+  printDiagnostics();
+}
+
+int checkReadable(const std::string &path) {
+  if (llvm::sys::fs::is_directory(path))
+    return fail(kDevice, "cannot read '" + path + "': it is a directory");
+  auto file = llvm::sys::fs::openNativeFileForRead(path);
+  if (!file)
+    return fail(kDevice, "cannot read '" + path + "': " + llvm::toString(file.takeError()));
+  llvm::sys::fs::closeFile(*file);
+  return kOk;
+}
+
+int readModelText(const std::string &path, std::unique_ptr<llvm::MemoryBuffer> &text) {
+  if (path == "-") {
+    auto input = llvm::MemoryBuffer::getSTDIN();
+    if (!input)
+      return fail(kDevice, "cannot read standard input: " + input.getError().message());
+    text = std::move(*input);
+    return kOk;
+  }
+  if (int code = checkReadable(path))
+    return code;
+  auto file = readSource(path, {});
+  if (!file)
+    return fail(kModelError, llvm::toString(file.takeError()));
+  text = std::move(*file);
+  return kOk;
+}
 
 int importModel(const ImportRequest &request, ImportedModel &model) {
-  if (llvm::sys::fs::is_directory(request.path))
-    return fail(kDevice, "cannot read '" + request.path + "': it is a directory");
-  if (auto file = llvm::sys::fs::openNativeFileForRead(request.path); !file)
-    return fail(kDevice, "cannot read '" + request.path + "': " + llvm::toString(file.takeError()));
-  else
-    llvm::sys::fs::closeFile(*file);
-
+  if (int code = checkReadable(request.path))
+    return code;
   if (request.isIR) {
     model.module = parseSourceFile<ModuleOp>(request.path, model.sources, model.context.get());
   } else {

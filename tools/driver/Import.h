@@ -22,19 +22,32 @@ struct ImportRequest {
   std::string path;
   std::string weights;
   bool withoutWeights;
-  bool isIR; // MLIR text instead of a model
+  bool isIR;                  // MLIR text instead of a model
   bool withoutHashes = false; // of weights: for checks
 };
 
-/// A module and all that it needs to live; diagnostics show the line that they are about, with a caret.
-struct ImportedModel {
-  ImportedModel();
-  ~ImportedModel();
+/// A context whose dialects are loaded when they are needed.
+struct SourceContext {
+  SourceContext();
+  ~SourceContext();
+  /// From now on diagnostics are printed with the line that they are about and a caret; texts of `sources` stand for files of
+  /// their names.
+  void printDiagnostics();
   std::unique_ptr<mlir::MLIRContext> context;
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;
+};
+
+/// A module and all that it needs to live; diagnostics are printed.
+struct ImportedModel : SourceContext {
+  ImportedModel();
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
+
+/// Whether the file can be read as a model's text; an ExitCode, reported unless it is kOk.
+int checkReadable(const std::string &path);
+/// The text of the model `path`, or of standard input for "-"; an ExitCode, reported unless it is kOk.
+int readModelText(const std::string &path, std::unique_ptr<llvm::MemoryBuffer> &text);
 
 /// Reads the file; an ExitCode, reported unless it is kOk.
 int importModel(const ImportRequest &request, ImportedModel &model);

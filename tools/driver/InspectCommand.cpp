@@ -16,6 +16,7 @@
 namespace {
 struct InspectOptions {
   std::string model, source;
+  int64_t batch = 1;
   bool json = false;
 };
 } // namespace
@@ -23,7 +24,9 @@ struct InspectOptions {
 static constexpr const char *kFooter = R"(Examples:
   dlc inspect model.bin                          inputs, outputs, kernels with their lines of the model, memory
   dlc inspect model.bin --source conv2d_relu     the CUDA C++ of that kernel
-  dlc inspect model.bin --json)";
+  dlc inspect model.bin --json
+  dlc inspect model.dl                           layers with what they give, parameters, arithmetic of a run
+  dlc inspect model.dl --batch 32 --json)";
 
 namespace dlc {
 namespace {
@@ -228,13 +231,26 @@ static int inspect(const InspectOptions &options) {
 
 } // namespace dlc
 
-void dlc::addInspectCommand(CLI::App &app, Action &action) {
+void dlc::addInspectCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App *command = app.add_subcommand("inspect", "Show what is in a compiled model");
+  CLI::App *command = app.add_subcommand("inspect", "Show what is in a model, compiled or not");
   command->footer(kFooter);
-  command->add_option("model", options->model, "The compiled model, model.bin")->required();
+  command->add_option("model", options->model, "A compiled model, model.bin, or a .dl file")
+      ->required();
   auto *source =
       command->add_option("--source", options->source, "Print the CUDA C++ of this kernel");
   command->add_flag("--json", options->json, "Print JSON")->excludes(source);
-  command->callback([&action, options] { action = [options] { return inspect(*options); }; });
+  command
+      ->add_option("--batch", options->batch,
+                   "Of a .dl file: count operations with symbolic dims of this size")
+      ->check(CLI::PositiveNumber)
+      ->excludes(source)
+      ->capture_default_str();
+  command->callback([&action, options, &compiler] {
+    action = [options, &compiler] {
+      if (options->model.ends_with(".dl"))
+        return compiler.inspect({options->model, options->batch, options->json});
+      return inspect(*options);
+    };
+  });
 }

@@ -30,4 +30,6 @@ static int startCompiler() {
 
 const dlc::Compiler dlc::kSeparateCompiler = {
     [](const CompileOptions &) { return startCompiler(); },
-    [](const CheckOptions &) { return startCompiler(); }};
+    [](const CheckOptions &) { return startCompiler(); },
+    [](const FormatOptions &) { return startCompiler(); },
+    [](const InspectSourceOptions &) { return startCompiler(); }};
