@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Frontend.h"
 
+#include "frontend/SiblingFile.h"
+#include "frontend/dl/Include.h"
 #include "frontend/dl/Lower.h"
 #include "frontend/dl/Parser.h"
 #include "frontend/weights/WeightBinding.h"
@@ -10,34 +12,12 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
 namespace dlc {
 
 using namespace frontend;
-
-/// The file that a `weights` clause names; an error where it lies outside the folder of the model.
-static llvm::Expected<std::string> resolveWeights(StringRef model, StringRef name) {
-  StringRef folder = llvm::sys::path::parent_path(model);
-  SmallString<256> path(folder);
-  if (name.empty() || llvm::sys::path::is_absolute(name) || name.contains('\0') ||
-      llvm::is_contained(llvm::make_range(llvm::sys::path::begin(name), llvm::sys::path::end(name)),
-                         ".."))
-    return llvm::createStringError("'weights' names a file in the folder of the model, got " +
-                                   quote(name) + "; use --weights for one elsewhere");
-  llvm::sys::path::append(path, name);
-  SmallString<256> realFolder, realPath;
-  if (!llvm::sys::fs::real_path(folder.empty() ? "." : folder, realFolder) &&
-      !llvm::sys::fs::real_path(path, realPath) &&
-      !StringRef(realPath).starts_with(realFolder == "/" ? "/" : (realFolder + "/").str()))
-    return llvm::createStringError(
-        quote(name) + " is a link out of the folder of the model; use --weights for a file "
-                      "elsewhere");
-  return std::string(path);
-}
 
 /// Opens what the model's weights come from and binds them.
 static BoundWeights openWeights(StringRef path, const Model &model, const ImportOptions &options,
@@ -46,18 +26,19 @@ static BoundWeights openWeights(StringRef path, const Model &model, const Import
   for (const auto &[name, layer] : model.layers)
     if (!layer.weights.empty() && !owner)
       owner = &layer;
-  llvm::SMLoc clause = model.weights ? model.weights->loc : model.decl->name.loc;
+  llvm::SMLoc clause = model.weights ? model.weights->loc : model.name.loc;
   std::string file = options.weights;
   if (file.empty()) {
     if (!model.weights) {
       if (owner)
         diagnostics.error(owner->decl->path.loc)
-            << "layer " << quote(owner->decl->path.name)
+            << "layer " << quote(owner->path)
             << " has weights, but the file names none; add 'weights \"model.safetensors\"' or use "
                "--weights";
       return {};
     }
-    auto resolved = resolveWeights(path, model.weights->path);
+    auto resolved =
+        siblingFile(path, "weights", model.weights->path, "use --weights for one elsewhere");
     if (!resolved) {
       diagnostics.error(clause) << llvm::toString(resolved.takeError());
       return {};
@@ -102,15 +83,25 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
       parseSource(sources.getMemoryBuffer(sources.getMainFileID())->getBuffer(), diagnostics);
   if (diagnostics.isFull())
     return {};
+  auto included = loadIncludes(
+      file, path, sources, [&](StringRef name) { return readSource(name, options); }, diagnostics);
+  if (diagnostics.isFull())
+    return {};
+  bool hasGaps = file.hasGaps;
+  SmallVector<const SourceFile *> others;
+  for (const auto &other : included) {
+    others.push_back(other.get());
+    hasGaps |= other->hasGaps;
+  }
   // What could be read is checked even where the rest could not: all errors of a file in one run.
-  auto model = file.hasGaps ? std::nullopt : analyze(file, diagnostics, &context);
+  auto model = hasGaps ? std::nullopt : analyze(file, others, options.model, diagnostics, &context);
   if (!model || diagnostics.isFull())
     return {};
   BoundWeights weights;
   if (!options.withoutWeights)
     weights = openWeights(path, *model, options, diagnostics, context);
   OwningOpRef<ModuleOp> module =
-      ModuleOp::create(diagnostics.translate(model->decl->name.loc), model->decl->name.name);
+      ModuleOp::create(diagnostics.translate(model->name.loc), model->name.name);
   lowerForward(*model, weights, diagnostics, *module);
   if (diagnostics.hasErrors() || failed(verify(*module)))
     return {};

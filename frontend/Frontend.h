@@ -33,6 +33,8 @@ struct ImportOptions {
   const llvm::StringMap<std::string> *unsaved = nullptr;
   /// Filled with what the names of the text stand for, as far as an erroneous text lets it be known.
   SourceIndex *index = nullptr;
+  /// The model of the file to import; empty: its only one.
+  std::string model = {};
 };
 
 /// The text of a .dl file: the unsaved one, or what is on disk up to kMaxSourceBytes. Its identifier is `path`.

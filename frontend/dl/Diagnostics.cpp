@@ -9,28 +9,56 @@
 
 namespace dlc::frontend {
 
+/// Callers of callers: the innermost say what there is to say.
+static constexpr size_t kMaxBlockNotes = 4;
+
 Diagnostics::Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &context,
                          unsigned maxErrors)
-    : sources(sources),
-      file(mlir::StringAttr::get(
-          &context, sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier())),
-      maxErrors(maxErrors),
+    : sources(sources), context(context), maxErrors(maxErrors),
       counter(&context, [this](mlir::Diagnostic &diagnostic) -> llvm::LogicalResult {
         if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning)
           return mlir::success(isFull() || ++this->warnings > kMaxWarnings);
         if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
           return mlir::success(isFull());
-        if (++this->errors > this->maxErrors)
+        if (isRepeated(diagnostic))
           return mlir::success(); // handled: nobody else sees it
+        if (++this->errors > this->maxErrors)
+          return mlir::success();
+        addNotes(diagnostic);
         if (this->errors == this->maxErrors)
           diagnostic.attachNote() << this->maxErrors << " errors are shown; further ones are not";
         return mlir::failure(); // on to the next handler
       }) {}
 
+bool Diagnostics::isRepeated(const mlir::Diagnostic &diagnostic) {
+  uint64_t text = blocks.empty() ? static_cast<size_t>(llvm::hash_value(diagnostic.str())) : 0;
+  return !seen.insert({diagnostic.getLocation(), text}).second;
+}
+
+void Diagnostics::addNotes(mlir::Diagnostic &diagnostic) {
+  size_t count = 0;
+  for (const Block &block : llvm::reverse(blocks)) {
+    if (++count > kMaxBlockNotes)
+      break;
+    diagnostic.attachNote(translate(block.loc)) << "in " << quote(block.path) << ", " << block.what;
+  }
+}
+
+Diagnostics::InBlock::InBlock(Diagnostics &diagnostics, llvm::StringRef path, llvm::StringRef what,
+                              llvm::SMLoc loc)
+    : diagnostics(diagnostics) {
+  diagnostics.blocks.push_back({path, what, loc});
+}
+
+Diagnostics::InBlock::~InBlock() { diagnostics.blocks.pop_back(); }
+
 mlir::Location Diagnostics::translate(llvm::SMLoc loc) const {
+  unsigned buffer = loc.isValid() ? sources.FindBufferContainingLoc(loc) : sources.getMainFileID();
+  auto file =
+      mlir::StringAttr::get(&context, sources.getMemoryBuffer(buffer)->getBufferIdentifier());
   if (!loc.isValid())
     return mlir::FileLineColLoc::get(file, 1, 1);
-  auto [line, column] = sources.getLineAndColumn(loc, sources.getMainFileID());
+  auto [line, column] = sources.getLineAndColumn(loc, buffer);
   return mlir::FileLineColLoc::get(file, line, column);
 }
 

@@ -13,12 +13,13 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
 namespace dlc::frontend {
 
-/// Reports for one source file, which is the main buffer of `sources`. Both must outlive it.
+/// Reports for a source file, the main buffer of `sources`, and those that it includes. All must outlive it.
 ///
 /// While it lives, it counts the errors that the context sees on this thread, whoever emits them,
 /// and holds back those beyond `maxErrors`.
@@ -29,10 +30,23 @@ public:
   Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &context,
               unsigned maxErrors = kMaxErrors);
 
+  /// What is reported while one lives lies in the block of an instance: errors get a note "in 'path', " `what` at `loc`, and
+  /// those at one place are reported once, however many instances have them.
+  class InBlock {
+  public:
+    InBlock(Diagnostics &diagnostics, llvm::StringRef path, llvm::StringRef what, llvm::SMLoc loc);
+    ~InBlock();
+    InBlock(const InBlock &) = delete;
+    InBlock &operator=(const InBlock &) = delete;
+
+  private:
+    Diagnostics &diagnostics;
+  };
+
   mlir::InFlightDiagnostic error(llvm::SMLoc loc) { return mlir::emitError(translate(loc)); }
   mlir::InFlightDiagnostic warning(llvm::SMLoc loc) { return mlir::emitWarning(translate(loc)); }
 
-  /// file:line:col, both from 1; the column counts bytes.
+  /// file:line:col in the buffer that holds `loc`, both from 1; the column counts bytes.
   mlir::Location translate(llvm::SMLoc loc) const;
 
   /// Where what stands for names is noted, if anybody asked; null if not. Must outlive this.
@@ -49,8 +63,17 @@ public:
   bool isFull() const { return errors >= maxErrors; }
 
 private:
+  struct Block {
+    llvm::StringRef path, what;
+    llvm::SMLoc loc;
+  };
+  bool isRepeated(const mlir::Diagnostic &diagnostic);
+  void addNotes(mlir::Diagnostic &diagnostic);
+
   const llvm::SourceMgr &sources;
-  mlir::StringAttr file;
+  mlir::MLIRContext &context;
+  std::vector<Block> blocks; // those that report lies in, the innermost last
+  llvm::DenseSet<std::pair<mlir::Location, uint64_t>> seen;
   unsigned maxErrors, errors = 0, warnings = 0;
   mlir::ScopedDiagnosticHandler counter;
 };

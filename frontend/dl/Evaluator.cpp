@@ -3,15 +3,63 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Evaluator.h"
 
+#include "frontend/dl/Arithmetic.h"
+#include "frontend/dl/Parser.h"
 #include "frontend/dl/Spelling.h"
 
-#include "llvm/Support/MathExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 
 namespace dlc::frontend {
 
+/// Depth of expressions in expressions through the calls of blocks: protects the stack.
+static constexpr unsigned kMaxDepth = 4 * kMaxNesting;
+
+const Scope::Entry *Scope::find(StringRef name) const {
+  for (const Scope *at = this; at; at = at->outer)
+    if (auto entry = at->names.find(name); entry != at->names.end())
+      return &entry->second;
+  return nullptr;
+}
+
+SmallVector<StringRef> Scope::allNames() const {
+  SmallVector<StringRef> all;
+  for (const Scope *at = this; at; at = at->outer)
+    for (const auto &entry : at->names)
+      all.push_back(entry.first);
+  return all;
+}
+
+bool Budget::spend(uint64_t steps, llvm::SMLoc loc, Diagnostics &diagnostics) {
+  if (isSpent())
+    return false;
+  spent += steps;
+  if (!isSpent())
+    return true;
+  diagnostics.error(loc) << "this model takes more than " << kMaxSteps
+                         << " steps at compile time (values read, statements run); make its loops "
+                            "shorter";
+  return false;
+}
+
+//===- Expressions --------------------------------------------------------------------------------===//
+
 Item Evaluator::evaluate(const Expr &expr) {
+  if (!budget.spend(1, expr.loc, diagnostics))
+    return poison(expr.loc);
+  if (depth == kMaxDepth) {
+    diagnostics.error(expr.loc) << "this is nested more than " << kMaxDepth
+                                << " deep through the calls of blocks; split it into several "
+                                   "statements";
+    return poison(expr.loc);
+  }
+  ++depth;
+  llvm::scope_exit leave([&] { --depth; });
+  return evaluateChecked(expr);
+}
+
+Item Evaluator::evaluateChecked(const Expr &expr) {
   switch (expr.kind) {
   case Expr::Kind::integer:
     return {llvm::cast<IntegerExpr>(expr).value, expr.loc};
@@ -26,14 +74,24 @@ Item Evaluator::evaluate(const Expr &expr) {
   case Expr::Kind::name: {
     Item item = evaluateName(llvm::cast<NameExpr>(expr));
     item.loc = expr.loc;
+    // A list is copied at each reading.
+    if (item.is<Item::List>() && !budget.spend(countItems(item), expr.loc, diagnostics))
+      return poison(expr.loc);
     return item;
   }
   case Expr::Kind::list: {
     Item::List list;
+    size_t count = 1;
     for (const ExprPtr &element : llvm::cast<ListExpr>(expr).elements) {
       list.push_back(evaluate(*element));
-      if (list.back().is<Item::Poison>())
+      if (list.back().isPoison())
         return poison(expr.loc);
+      count += countItems(list.back());
+    }
+    if (count > kMaxListElements) {
+      diagnostics.error(expr.loc) << "this list has more than " << kMaxListElements
+                                  << " elements; make it shorter";
+      return poison(expr.loc);
     }
     return {std::move(list), expr.loc};
   }
@@ -41,141 +99,231 @@ Item Evaluator::evaluate(const Expr &expr) {
     return evaluateCall(llvm::cast<CallExpr>(expr));
   case Expr::Kind::subscript:
     return evaluateSubscript(llvm::cast<SubscriptExpr>(expr));
-  case Expr::Kind::unary: {
-    Item operand = evaluate(*llvm::cast<UnaryExpr>(expr).operand);
-    if (operand.is<Item::Poison>())
-      return operand;
-    if (operand.isTensor())
-      return negateTensor(operand, expr.loc);
-    if (operand.is<double>())
-      return {-operand.as<double>(), expr.loc};
-    return combine('-', {int64_t(0), expr.loc}, operand, expr.loc);
-  }
-  case Expr::Kind::binary: {
-    const auto &binary = llvm::cast<BinaryExpr>(expr);
-    Item lhs = evaluate(*binary.lhs), rhs = evaluate(*binary.rhs);
-    return combine(binary.op, lhs, rhs, expr.loc);
+  case Expr::Kind::attribute:
+    return evaluateAttribute(llvm::cast<AttributeExpr>(expr));
+  case Expr::Kind::unary:
+    return evaluateUnary(llvm::cast<UnaryExpr>(expr));
+  case Expr::Kind::binary:
+    return evaluateBinary(llvm::cast<BinaryExpr>(expr));
+  case Expr::Kind::conditional: {
+    const auto &conditional = llvm::cast<ConditionalExpr>(expr);
+    auto condition = evaluateCondition(*conditional.condition);
+    if (!condition)
+      return poison(expr.loc);
+    return evaluate(*condition ? *conditional.value : *conditional.otherwise);
   }
   }
   llvm_unreachable("an expression of no kind");
 }
 
+Item Evaluator::evaluateUnary(const UnaryExpr &expr) {
+  Item operand = evaluate(*expr.operand);
+  if (operand.isPoison())
+    return operand;
+  if (operand.isTensor() && expr.op != UnaryOp::logicalNot)
+    return applyToTensor(expr.op, operand, expr.loc);
+  return applyToValue(expr.op, operand, expr.loc, diagnostics, context);
+}
+
+Item Evaluator::evaluateBinary(const BinaryExpr &expr) {
+  if (expr.op == BinaryOp::logicalAnd || expr.op == BinaryOp::logicalOr) {
+    // The second operand is evaluated where the first leaves it open, and is then the value, as in Python.
+    Item first = evaluate(*expr.lhs);
+    auto truth = conditionOf(first, *expr.lhs);
+    if (!truth)
+      return poison(expr.loc);
+    return *truth == (expr.op == BinaryOp::logicalOr) ? first : evaluate(*expr.rhs);
+  }
+  Item lhs = evaluate(*expr.lhs), rhs = evaluate(*expr.rhs);
+  if (lhs.isPoison() || rhs.isPoison())
+    return poison(expr.loc);
+  if (lhs.isTensor() || rhs.isTensor()) {
+    // `mask == None` asks whether there is one.
+    if ((expr.op == BinaryOp::equal || expr.op == BinaryOp::notEqual) &&
+        (lhs.is<Item::None>() || rhs.is<Item::None>()))
+      return {expr.op == BinaryOp::notEqual, expr.loc};
+    return combineTensors(expr.op, lhs, rhs, expr.loc);
+  }
+  return combineValues(expr.op, lhs, rhs, expr.loc, diagnostics, context);
+}
+
+std::optional<bool> Evaluator::evaluateCondition(const Expr &expr) {
+  return conditionOf(evaluate(expr), expr);
+}
+
+std::optional<bool> Evaluator::conditionOf(const Item &item, const Expr &expr) {
+  auto truth = truthOf(item);
+  if (!truth && !item.isPoison())
+    diagnostics.error(expr.loc) << "a condition is " << describe(item)
+                                << "; expected a value known at compile time"
+                                << (item.isTensor() ? ". Use where(condition, a, b) for tensors"
+                                                    : "");
+  return truth;
+}
+
+std::optional<std::vector<Item>> Evaluator::evaluateLoop(const LoopHead &head) {
+  if (head.iterable) {
+    Item item = evaluate(*head.iterable);
+    if (item.is<Item::List>())
+      return item.as<Item::List>();
+    if (!item.isPoison())
+      diagnostics.error(head.iterable->loc)
+          << "a loop is over " << describe(item)
+          << "; expected a range such as 0..12, a list or a list of layers";
+    return std::nullopt;
+  }
+  int64_t bounds[2];
+  for (auto [expr, value] :
+       {std::pair(head.begin.get(), &bounds[0]), std::pair(head.end.get(), &bounds[1])}) {
+    Item item = evaluate(*expr);
+    if (!item.is<int64_t>()) {
+      if (!item.isPoison())
+        diagnostics.error(expr->loc)
+            << "a bound of a loop is " << describe(item) << "; expected an integer";
+      return std::nullopt;
+    }
+    *value = item.as<int64_t>();
+  }
+  std::vector<Item> values;
+  if (bounds[0] >= bounds[1])
+    return values;
+  // Before the memory for them is asked for.
+  uint64_t count = static_cast<uint64_t>(bounds[1]) - static_cast<uint64_t>(bounds[0]);
+  if (!budget.spend(count, head.variable.loc, diagnostics))
+    return std::nullopt;
+  for (int64_t value = bounds[0]; value < bounds[1]; ++value)
+    values.push_back({value, head.variable.loc});
+  return values;
+}
+
 Item Evaluator::evaluateName(const NameExpr &expr) {
-  auto entry = scope.names.find(expr.name);
-  if (entry != scope.names.end()) {
-    const auto &[item, loc] = entry->second;
-    diagnostics.mention(item.is<AffineExpr>() ? Mention::Kind::dim : Mention::Kind::constant,
-                        expr.name, loc, [&] { return (expr.name + ": " + describe(item)).str(); });
-    return item;
+  if (const Scope::Entry *entry = scope->find(expr.name)) {
+    entry->isUsed = true;
+    diagnostics.mention(entry->item.is<AffineExpr>() ? Mention::Kind::dim : Mention::Kind::constant,
+                        expr.name, entry->loc,
+                        [&] { return (expr.name + ": " + describe(entry->item)).str(); });
+    return entry->item;
   }
   if (Type type = dtypeOf(expr.name, context))
     return {type, expr.loc};
-  SmallVector<StringRef> known;
-  for (const auto &name : scope.names)
-    known.push_back(name.first);
   diagnostics.error(expr.loc) << "unknown constant or dim " << quote(expr.name)
-                              << didYouMean(expr.name, known);
+                              << didYouMean(expr.name, scope->allNames());
   return poison(expr.loc);
+}
+
+//===- Calls, subscripts --------------------------------------------------------------------------===//
+
+bool Evaluator::evaluateArguments(const CallExpr &expr,
+                                  SmallVectorImpl<PassedArgument> &arguments) {
+  bool good = true;
+  for (const Argument &argument : expr.arguments) {
+    arguments.push_back({argument.keyword ? argument.keyword->name : StringRef(),
+                         argument.keyword ? argument.keyword->loc : argument.value->loc,
+                         evaluate(*argument.value)});
+    good &= !arguments.back().value.isPoison();
+  }
+  return good;
 }
 
 Item Evaluator::evaluateCall(const CallExpr &expr) {
-  diagnostics.error(expr.loc)
-      << "nothing can be called here: expected a value known at compile time";
+  std::string name = textOf(*expr.callee);
+  SmallVector<PassedArgument> arguments;
+  if (!evaluateArguments(expr, arguments))
+    return poison(expr.loc);
+  if (auto result = callCompileTimeFunction(name, expr.loc, arguments, diagnostics))
+    return *result;
+  if (isCompileTimeFunction(name))
+    diagnostics.error(expr.loc) << quote(name) << " takes numbers known at compile time here, got "
+                                << (arguments.empty() ? std::string("nothing")
+                                                      : describe(arguments.front().value));
+  else
+    diagnostics.error(expr.loc) << quote(name)
+                                << " cannot be called here: expected a value known at compile "
+                                   "time; its functions are "
+                                << compileTimeFunctions();
   return poison(expr.loc);
+}
+
+std::optional<int64_t> Evaluator::bound(const ExprPtr &expr, StringRef what, bool &good) {
+  if (!expr)
+    return std::nullopt;
+  Item item = evaluate(*expr);
+  if (item.is<int64_t>())
+    return item.as<int64_t>();
+  if (item.is<Item::None>())
+    return std::nullopt;
+  if (!item.isPoison())
+    diagnostics.error(expr->loc) << what << " is " << describe(item) << "; expected an integer";
+  good = false;
+  return std::nullopt;
+}
+
+Item Evaluator::indexList(const Item &list, const SubscriptExpr &expr) {
+  const auto &elements = list.as<Item::List>();
+  auto size = static_cast<int64_t>(elements.size());
+  const Index &index = expr.indices.front();
+  if (expr.indices.size() > 1 || index.isEllipsis) {
+    diagnostics.error(expr.loc) << describe(list) << " takes one index or slice, as in x[0]";
+    return poison(expr.loc);
+  }
+  if (index.isSlice) {
+    bool good = true;
+    auto start = bound(index.start, "the start of a slice", good),
+         stop = bound(index.stop, "the end of a slice", good),
+         step = bound(index.step, "the step of a slice", good);
+    if (good && step.value_or(1) < 1) {
+      diagnostics.error(index.loc) << "the step of a slice is " << *step << "; expected 1 or more";
+      good = false;
+    }
+    if (!good)
+      return poison(expr.loc);
+    auto clamp = [&](int64_t position) {
+      return std::clamp<int64_t>(position < 0 ? position + size : position, 0, size);
+    };
+    Item::List part;
+    int64_t stride = std::min(step.value_or(1), size + 1);
+    for (int64_t i = clamp(start.value_or(0)), end = clamp(stop.value_or(size)); i < end;
+         i += stride)
+      part.push_back(elements[i]);
+    return {std::move(part), expr.loc};
+  }
+  Item item = evaluate(*index.value);
+  if (item.isPoison())
+    return item;
+  if (!item.is<int64_t>()) {
+    diagnostics.error(index.loc) << "an index of a list is " << describe(item)
+                                 << "; expected an integer or a slice";
+    return poison(expr.loc);
+  }
+  int64_t position = item.as<int64_t>();
+  if (position < -size || position >= size) {
+    diagnostics.error(index.loc) << "index " << position << " lies outside " << describe(list);
+    return poison(expr.loc);
+  }
+  return elements[position < 0 ? position + size : position];
 }
 
 Item Evaluator::evaluateSubscript(const SubscriptExpr &expr) {
-  diagnostics.error(expr.loc)
-      << "nothing can be indexed here: expected a value known at compile time";
+  Item base = evaluate(*expr.base);
+  if (base.isPoison())
+    return base;
+  if (base.is<Item::List>())
+    return indexList(base, expr);
+  diagnostics.error(expr.loc) << "only lists can be indexed here, got " << describe(base);
   return poison(expr.loc);
 }
 
-Item Evaluator::negateTensor(const Item &operand, llvm::SMLoc loc) { return poison(loc); }
-Item Evaluator::combineTensors(char, const Item &, const Item &, llvm::SMLoc loc) {
-  return poison(loc);
+Item Evaluator::evaluateAttribute(const AttributeExpr &expr) {
+  diagnostics.error(expr.name.loc) << quote(textOf(expr)) << " has no meaning here; expected a "
+                                   << "value known at compile time";
+  return poison(expr.loc);
 }
 
-Item Evaluator::combine(char op, const Item &lhs, const Item &rhs, llvm::SMLoc loc) {
-  if (lhs.is<Item::Poison>() || rhs.is<Item::Poison>())
-    return poison(loc);
-  for (const Item *item : {&lhs, &rhs})
-    if (!item->isTensor() && !item->isDim() && !item->is<double>()) {
-      diagnostics.error(loc) << "operator " << quote(StringRef(&op, 1))
-                             << " takes tensors and numbers, got " << describe(*item);
-      return poison(loc);
-    }
-  if (lhs.isTensor() || rhs.isTensor())
-    return combineTensors(op, lhs, rhs, loc);
-  if (lhs.is<AffineExpr>() || rhs.is<AffineExpr>())
-    return combineDims(op, lhs, rhs, loc);
-  if (lhs.is<int64_t>() && rhs.is<int64_t>())
-    return combineIntegers(op, lhs.as<int64_t>(), rhs.as<int64_t>(), loc);
-  auto number = [](const Item &item) {
-    return item.is<double>() ? item.as<double>() : static_cast<double>(item.as<int64_t>());
-  };
-  double a = number(lhs), b = number(rhs);
-  switch (op) {
-  case '+':
-    return {a + b, loc};
-  case '-':
-    return {a - b, loc};
-  case '*':
-    return {a * b, loc};
-  default:
-    return {a / b, loc};
-  }
+Item Evaluator::applyToTensor(UnaryOp, const Item &, llvm::SMLoc) {
+  llvm_unreachable("there are no tensors at compile time");
 }
-
-Item Evaluator::combineIntegers(char op, int64_t lhs, int64_t rhs, llvm::SMLoc loc) {
-  int64_t result = 0;
-  bool overflow = false;
-  switch (op) {
-  case '+':
-    overflow = llvm::AddOverflow(lhs, rhs, result);
-    break;
-  case '-':
-    overflow = llvm::SubOverflow(lhs, rhs, result);
-    break;
-  case '*':
-    overflow = llvm::MulOverflow(lhs, rhs, result);
-    break;
-  default:
-    overflow = lhs == std::numeric_limits<int64_t>::min() && rhs == -1;
-    if (!overflow && (rhs == 0 || lhs % rhs != 0)) {
-      diagnostics.error(loc) << lhs << " / " << rhs << " is not an integer; write " << lhs
-                             << ".0 / " << rhs << " where a fraction is meant";
-      return poison(loc);
-    }
-    if (!overflow)
-      result = lhs / rhs;
-  }
-  if (!overflow)
-    return {result, loc};
-  diagnostics.error(loc) << "the result of " << lhs << " " << StringRef(&op, 1) << " " << rhs
-                         << " does not fit in 64 bits";
-  return poison(loc);
-}
-
-Item Evaluator::combineDims(char op, const Item &lhs, const Item &rhs, llvm::SMLoc loc) {
-  if (lhs.is<double>() || rhs.is<double>()) {
-    diagnostics.error(loc) << "a dim combines with integers and dims, got "
-                           << describe(lhs.is<double>() ? lhs : rhs);
-    return poison(loc);
-  }
-  AffineExpr a = lhs.asDim(context), b = rhs.asDim(context);
-  switch (op) {
-  case '+':
-    return Item::dim(a + b, loc);
-  case '-':
-    return Item::dim(a - b, loc);
-  case '*':
-    return Item::dim(a * b, loc);
-  default:
-    if (rhs.is<int64_t>() && rhs.as<int64_t>() > 0)
-      return Item::dim(a.floorDiv(b), loc);
-    diagnostics.error(loc) << "a dim is divided by a positive integer, got " << describe(rhs);
-    return poison(loc);
-  }
+Item Evaluator::combineTensors(BinaryOp, const Item &, const Item &, llvm::SMLoc) {
+  llvm_unreachable("there are no tensors at compile time");
 }
 
 } // namespace dlc::frontend

@@ -43,6 +43,7 @@ std::string describe(const Item &item) {
           [](AffineExpr value) { return "the dim " + dl::text(value); },
           [](Type) { return std::string("a dtype"); },
           [](Value value) { return "a tensor " + dl::text(value.getType()); },
+          [](const LayerRef &value) { return "the layer " + quote(value.path); },
           [](const Item::List &value) { return "a list of " + std::to_string(value.size()); }),
       item.value);
 }

@@ -14,16 +14,24 @@
 
 namespace dlc::frontend {
 
-/// A compile-time value, or a tensor of the function that is being built.
+struct Instance;
+
+/// A layer of the model, by its whole path; or a block's instance.
+struct LayerRef {
+  Instance *instance = nullptr; // null: a layer
+  llvm::StringRef path;
+};
+
+/// A compile-time value, a tensor of the function that is being built, or a layer.
 struct Item {
   struct None {};
   /// Stands for an expression whose error has been reported, so that its uses report nothing.
   struct Poison {};
   using List = std::vector<Item>;
 
-  /// Dims are integers where they are constant; the AffineExpr is one that has symbols.
+  /// Dims are integers where they are constant; the AffineExpr is one that has symbols. Tuples are lists.
   std::variant<None, Poison, bool, int64_t, double, std::string, mlir::AffineExpr, mlir::Type,
-               mlir::Value, List>
+               mlir::Value, LayerRef, List>
       value;
   llvm::SMLoc loc;
 
@@ -38,6 +46,7 @@ struct Item {
   bool isDim() const { return is<int64_t>() || is<mlir::AffineExpr>(); }
   /// Of a dim.
   mlir::AffineExpr asDim(mlir::MLIRContext *context) const;
+  bool isPoison() const { return is<Poison>(); }
   bool isTensor() const { return is<mlir::Value>(); }
   mlir::RankedTensorType tensorType() const {
     return mlir::cast<mlir::RankedTensorType>(as<mlir::Value>().getType());

@@ -36,6 +36,8 @@ StringRef describe(Token::Kind kind) {
     return "a number";
   case Token::string:
     return "a string";
+  case Token::annotation:
+    return "an annotation";
 #define PUNCTUATION(kind, spelling)                                                                \
   case Token::kind:                                                                                \
     return "'" spelling "'";
@@ -76,6 +78,13 @@ char Lexer::peekOnLine() const {
   return next == end ? 0 : *next;
 }
 
+bool Lexer::isBeforeAssignment() const {
+  const char *next = cursor;
+  while (next != end && (*next == ' ' || *next == '\t'))
+    ++next;
+  return next != end && *next == '=' && (next + 1 == end || next[1] != '=');
+}
+
 Token Lexer::make(Token::Kind kind) {
   Token token(kind, StringRef(tokenStart, cursor - tokenStart), atLineStart);
   atLineStart = false;
@@ -87,6 +96,8 @@ static bool isWordPart(char c) { return isAlnum(c) || c == '_'; }
 
 Token Lexer::lex() {
   skipSpace();
+  // Read before the token begins: `a@b` and `a @ b` are products, `f(x) @fp32` ends in an annotation.
+  bool isSpaced = !tokenStart || isSpace(cursor[-1]);
   tokenStart = cursor;
   if (cursor == end)
     return make(Token::endOfFile);
@@ -96,9 +107,11 @@ Token Lexer::lex() {
     return lexNumber();
   if (*cursor == '"' || *cursor == '\'')
     return lexString();
+  if (*cursor == '@' && isSpaced && isWordStart(peek(1)))
+    return lexAnnotation();
   // Longest spelling first.
-  StringRef rest(cursor, std::min<size_t>(end - cursor, 2));
-  for (size_t length : {2, 1}) {
+  StringRef rest(cursor, std::min<size_t>(end - cursor, 3));
+  for (size_t length : {3, 2, 1}) {
     int kind = StringSwitch<int>(rest.take_front(length))
 #define PUNCTUATION(kind, spelling) .Case(spelling, Token::kind)
 #include "frontend/dl/Tokens.def"
@@ -128,6 +141,13 @@ Token Lexer::lexWord() {
 #define LITERAL(kind, spelling) .Case(spelling, Token::kind)
 #include "frontend/dl/Tokens.def"
                                            .Default(Token::identifier)));
+}
+
+Token Lexer::lexAnnotation() {
+  ++cursor;
+  while (isWordPart(peek()))
+    ++cursor;
+  return make(Token::annotation);
 }
 
 Token Lexer::lexNumber() {

@@ -53,11 +53,14 @@ public:
   Token lex();
   /// The character that follows on the line of the last token, spaces apart; 0 at the end.
   char peekOnLine() const;
+  /// A single '=' follows on the line of the last token.
+  bool isBeforeAssignment() const;
 
 private:
   void skipSpace();
   Token make(Token::Kind kind);
   Token lexWord();
+  Token lexAnnotation();
   Token lexNumber();
   Token lexString();
   Token lexStray();

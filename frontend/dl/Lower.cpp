@@ -8,193 +8,152 @@
 #include "ir/dl/DLOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace dlc::frontend {
 
-//===- Names --------------------------------------------------------------------------------------===//
+//===- Statements ---------------------------------------------------------------------------------===//
 
-Item ForwardLowering::evaluateName(const NameExpr &expr) {
-  auto value = values.find(expr.name);
-  if (value != values.end()) {
-    value->second.isUsed = true;
-    mentionValue(expr.name, value->second);
-    return value->second.item;
+bool ForwardLowering::isOver() {
+  if (listener.count > kMaxOps && !isTooLarge) {
+    isTooLarge = true;
+    diagnostics.error(frame->instance->decl->forward->loc)
+        << "the model has more than " << kMaxOps << " ops; make its loops shorter";
   }
-  if (scope.names.contains(expr.name) || dtypeOf(expr.name, context))
-    return Evaluator::evaluateName(expr);
-  if (model.layers.contains(expr.name)) {
-    diagnostics.error(expr.loc) << quote(expr.name) << " is a layer, not a value; call it, as in "
-                                << expr.name << "(x)";
-    return poison(expr.loc);
-  }
-  SmallVector<StringRef> known;
-  for (const auto &entry : values)
-    known.push_back(entry.first);
-  for (const auto &entry : scope.names)
-    known.push_back(entry.first);
-  diagnostics.error(expr.loc) << "unknown value " << quote(expr.name)
-                              << didYouMean(expr.name, known);
-  return poison(expr.loc);
+  return isTooLarge || diagnostics.isFull() || budget.isSpent();
 }
 
-void ForwardLowering::mentionValue(StringRef name, const Binding &binding) {
-  diagnostics.mention(Mention::Kind::value, name, binding.loc, [&] {
-    return (name + ": " +
-            (binding.item.isTensor() ? dl::text(binding.item.tensorType())
-                                     : describe(binding.item)))
-        .str();
-  });
+void ForwardLowering::runStatements(ArrayRef<StatementPtr> body) {
+  for (const StatementPtr &statement : body) {
+    if (isOver() || !budget.spend(1, statement->loc, diagnostics))
+      return;
+    switch (statement->kind) {
+    case Statement::Kind::assign:
+      runAssign(llvm::cast<AssignStatement>(*statement));
+      break;
+    case Statement::Kind::loop:
+      runLoop(llvm::cast<LoopStatement>(*statement));
+      break;
+    case Statement::Kind::branch:
+      runBranch(llvm::cast<BranchStatement>(*statement));
+      break;
+    }
+  }
 }
 
-void ForwardLowering::mentionCall(StringRef name, const Layer &layer, const Item &result) {
-  if (!diagnostics.index)
+void ForwardLowering::runAssign(const AssignStatement &statement) {
+  if (!statement.value)
+    return assign(statement.target, poison(statement.loc));
+  Annotations annotations(statement.annotations, context);
+  Annotated annotated(*this, annotations);
+  precision = annotations.dtype;
+  firstFloat = Type();
+  Item item = evaluate(*statement.value);
+  if (precision && firstFloat)
+    item = castFloats(item, firstFloat);
+  precision = Type();
+  assign(statement.target, std::move(item));
+}
+
+void ForwardLowering::runLoop(const LoopStatement &loop) {
+  auto values = evaluateLoop(loop.head);
+  if (!values)
     return;
-  diagnostics.mention(Mention::Kind::layer, name, layer.decl->path.loc,
-                      [&] { return (name + ": " + layer.decl->type.name).str(); });
-  if (LayerFacts *facts = diagnostics.index->findLayer(layer.decl->path.name);
-      facts && result.isTensor())
-    facts->outputs.push_back(dl::text(result.tensorType()));
+  const Identifier &name = loop.head.variable;
+  for (Item &value : *values) {
+    if (isOver())
+      return;
+    assign(name, std::move(value));
+    usages.erase(name.loc.getPointer()); // what only counts may go unread
+    runStatements(loop.body);
+  }
 }
 
-void ForwardLowering::noteUnused(StringRef name, const Binding &binding) {
-  if (!binding.isUsed && !name.starts_with("_"))
-    unused.push_back({name, binding.loc});
+void ForwardLowering::runBranch(const BranchStatement &branch) {
+  for (const BranchStatement::Arm &arm : branch.arms) {
+    std::optional<bool> condition = true;
+    if (arm.condition)
+      condition = evaluateCondition(*arm.condition);
+    if (!condition)
+      return;
+    if (*condition)
+      return runStatements(arm.body);
+  }
 }
 
-void ForwardLowering::assign(const Identifier &target, Item item) {
-  if (target.name.contains('.')) {
-    diagnostics.error(target.loc) << "a value has a name without dots, got " << quote(target.name);
+void ForwardLowering::assign(const Target &target, Item item) {
+  if (!target.isTuple)
+    return assign(target.name, std::move(item));
+  size_t count = target.elements.size();
+  bool matches = item.is<Item::List>() && item.as<Item::List>().size() == count;
+  if (!matches && !item.isPoison())
+    diagnostics.error(target.name.loc)
+        << count << " names for " << describe(item) << "; expected one name for each result";
+  for (auto [position, element] : llvm::enumerate(target.elements))
+    assign(element, matches ? item.as<Item::List>()[position] : poison(element.name.loc));
+}
+
+void ForwardLowering::assign(const Identifier &name, Item item) {
+  if (name.name.contains('.')) {
+    diagnostics.error(name.loc) << "a value has a name without dots, got " << quote(name.name);
     return;
   }
-  auto declared = scope.names.find(target.name);
-  if (declared != scope.names.end() || dtypeOf(target.name, context)) {
-    auto error = diagnostics.error(target.loc);
-    error << "cannot assign to " << quote(target.name)
+  const Scope::Entry *declared = scope->find(name.name);
+  if (declared || dtypeOf(name.name, context)) {
+    auto error = diagnostics.error(name.loc);
+    error << "cannot assign to " << quote(name.name)
           << ", which is a dim, a constant or a dtype; choose another name";
-    if (declared != scope.names.end())
-      error.attachNote(diagnostics.translate(declared->second.loc)) << "declared here";
+    if (declared)
+      error.attachNote(diagnostics.translate(declared->loc)) << "declared here";
     return;
   }
-  auto old = values.find(target.name);
-  if (old != values.end())
-    noteUnused(target.name, old->second);
-  Binding &binding = values[target.name] = {std::move(item), target.loc, false};
-  mentionValue(target.name, binding);
-}
-
-//===- Calls --------------------------------------------------------------------------------------===//
-
-StringRef ForwardLowering::guess(StringRef name) {
-  SmallVector<StringRef> known;
-  for (const auto &entry : model.layers)
-    known.push_back(entry.first);
-  for (const OpInfo &info : opTable())
-    for (const Signature &signature : info.signatures)
-      known.push_back(signature.name);
-  return nearest(name, known).value_or(StringRef());
-}
-
-Item ForwardLowering::evaluateCall(const CallExpr &expr) {
-  SmallVector<PassedArgument> arguments;
-  bool isPoisoned = false;
-  for (const Argument &argument : expr.arguments) {
-    arguments.push_back({argument.keyword ? argument.keyword->name : StringRef(),
-                         argument.keyword ? argument.keyword->loc : argument.value->loc,
-                         evaluate(*argument.value)});
-    isPoisoned |= arguments.back().value.is<Item::Poison>();
-  }
-  StringRef name = expr.callee.name;
-  auto layer = model.layers.find(name);
-  if (layer != model.layers.end()) {
-    layer->second.isCalled = true;
-    Item result = isPoisoned || !layer->second.kind
-                      ? poison(expr.loc)
-                      : layers.call(layer->second, expr.callee.name, expr.loc, arguments);
-    mentionCall(name, layer->second, result);
-    return result;
-  }
-  if (signaturesOf(name).empty()) {
-    auto error = diagnostics.error(expr.loc);
-    if (findLayer(name)) {
-      error << quote(name)
-            << " is a kind of layer; declare one above 'forward', as in 'name: " << name
-            << "(...)', and call it by its name";
-    } else {
-      error << "unknown function or layer " << quote(name);
-      if (StringRef near = guess(name); !near.empty())
-        error << "; did you mean " << quote(near) << "?";
-    }
-    return poison(expr.loc);
-  }
-  diagnostics.mention(Mention::Kind::function, name, {}, [&] { return name.str(); });
-  return isPoisoned ? poison(expr.loc) : call(name, expr.loc, arguments);
-}
-
-Item ForwardLowering::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
-  std::optional<BindError> problem;
-  for (const Signature *signature : signaturesOf(callee)) {
-    auto bound = bindArguments(callee, loc, signature->params, arguments);
-    if (auto *good = std::get_if<BoundArguments>(&bound))
-      return emitter.emit(diagnostics.translate(loc), *signature, *good).at(loc);
-    if (!problem)
-      problem = std::get<BindError>(bound);
-  }
-  diagnostics.error(problem->loc) << problem->message;
-  return poison(loc);
-}
-
-Item ForwardLowering::negateTensor(const Item &operand, llvm::SMLoc loc) {
-  return call("neg", loc, PassedArgument{{}, loc, operand});
-}
-
-Item ForwardLowering::combineTensors(char op, const Item &lhs, const Item &rhs, llvm::SMLoc loc) {
-  for (const Item *item : {&lhs, &rhs})
-    if (item->is<AffineExpr>()) {
-      diagnostics.error(loc) << "a tensor combines with tensors and numbers, got "
-                             << describe(*item);
-      return poison(loc);
-    }
-  StringRef callee = op == '+' ? "add" : op == '-' ? "sub" : op == '*' ? "mul" : "div";
-  return call(callee, loc, {PassedArgument{{}, loc, lhs}, PassedArgument{{}, loc, rhs}});
+  Binding &binding = frame->values[name.name] = {std::move(item), name.loc};
+  if (!name.name.starts_with("_"))
+    usages.try_emplace(name.loc.getPointer(), Usage{name.name, name.loc});
+  mentionValue(name.name, binding);
 }
 
 //===- Function -----------------------------------------------------------------------------------===//
 
-Value ForwardLowering::outputOf(const Port &port, RankedTensorType declared) {
-  auto value = values.find(port.name.name);
-  if (value == values.end()) {
+Item ForwardLowering::outputOf(const Port &port, RankedTensorType declared, bool isTyped) {
+  const Binding *binding = useValue(port.name.name);
+  if (!binding) {
+    // A statement that would have assigned it may not have been run.
+    if (isTooLarge || budget.isSpent())
+      return poison(port.name.loc);
     SmallVector<StringRef> known;
-    for (const auto &entry : values)
+    for (const auto &entry : frame->values)
       known.push_back(entry.first);
     diagnostics.error(port.name.loc) << "output " << quote(port.name.name) << " is never assigned"
                                      << didYouMean(port.name.name, known);
-    return {};
+    return poison(port.name.loc);
   }
-  value->second.isUsed = true;
-  const Item &item = value->second.item;
-  if (item.is<Item::Poison>() || !declared)
-    return {};
+  const Item &item = binding->item;
+  if (!isTyped)
+    return item;
+  if (item.isPoison() || !declared)
+    return poison(port.name.loc);
   if (!item.isTensor()) {
-    diagnostics.error(value->second.loc)
+    diagnostics.error(binding->loc)
         << "output " << quote(port.name.name) << " is " << describe(item) << "; expected a tensor";
-    return {};
+    return poison(port.name.loc);
   }
   if (!dl::sameShapeAndElement(item.tensorType(), declared)) {
-    diagnostics.error(value->second.loc)
+    diagnostics.error(binding->loc)
             .append("output ", quote(port.name.name), " is ", dl::text(item.tensorType()),
                     ", declared as ", dl::text(declared), "; change one of them")
             .attachNote(diagnostics.translate(port.name.loc))
         << "declared here";
-    return {};
+    return poison(port.name.loc);
   }
-  return item.as<Value>();
+  return item;
 }
 
 void ForwardLowering::run() {
-  const ForwardDecl &forward = *model.decl->forward;
+  Frame outermost{&model.root(), {}};
+  frame = &outermost;
+  const ForwardDecl &forward = *model.root().decl->forward;
   SmallVector<Attribute> symbols;
   for (const Symbol &symbol : model.symbols)
     symbols.push_back(dl::SymbolAttr::get(context, symbol.name, symbol.min, symbol.max));
@@ -221,43 +180,73 @@ void ForwardLowering::run() {
            model.inputs[position] ? Item{argument, port.name.loc} : poison(port.name.loc));
   }
   builder.setInsertionPointToStart(entry);
-
-  for (const Statement &statement : forward.body) {
-    if (diagnostics.isFull())
-      return;
-    Item item = statement.value ? evaluate(*statement.value) : poison(statement.loc);
-    if (statement.targets.size() == 1) {
-      assign(statement.targets.front(), std::move(item));
-      continue;
-    }
-    bool matches =
-        item.is<Item::List>() && item.as<Item::List>().size() == statement.targets.size();
-    if (!matches && !item.is<Item::Poison>())
-      diagnostics.error(statement.loc) << statement.targets.size() << " names for "
-                                       << describe(item) << "; expected one name for each result";
-    for (auto [position, target] : llvm::enumerate(statement.targets))
-      assign(target, matches ? item.as<Item::List>()[position] : poison(target.loc));
-  }
+  runStatements(forward.body);
+  if (diagnostics.isFull())
+    return;
 
   SmallVector<Value> results;
-  bool isComplete = true;
   for (auto [position, port] : llvm::enumerate(forward.outputs)) {
     function.setResultAttr(position, "dl.name", builder.getStringAttr(port.name.name));
-    results.push_back(outputOf(port, model.outputs[position]));
-    isComplete &= static_cast<bool>(results.back());
+    Item item = outputOf(port, model.outputs[position], /*isTyped=*/true);
+    if (item.isTensor())
+      results.push_back(item.as<Value>());
   }
-  if (isComplete)
+  if (results.size() == forward.outputs.size())
     func::ReturnOp::create(builder, diagnostics.translate(forward.loc), results);
-  for (const auto &[name, binding] : values)
-    noteUnused(name, binding);
   // A use may hide in what an error kept from being read.
-  if (diagnostics.hasErrors())
-    return;
-  for (const auto &[name, layer] : model.layers)
-    if (!layer.isCalled)
-      diagnostics.warning(layer.decl->path.loc) << "layer " << quote(name) << " is never called";
-  for (const Identifier &name : unused)
-    diagnostics.warning(name.loc) << quote(name.name) << " is never used";
+  if (!diagnostics.hasErrors())
+    warnUnused();
+}
+
+//===- Warnings -----------------------------------------------------------------------------------===//
+
+void ForwardLowering::warnUnused() {
+  warnUncalled();
+  warnUnusedParameters();
+  for (const auto &[place, usage] : usages)
+    if (!usage.isUsed)
+      diagnostics.warning(usage.loc) << quote(usage.name) << " is never used";
+}
+
+/// Layers without a call, once for each declaration: in the model where it has one of them, in a block where no instance
+/// calls it.
+void ForwardLowering::warnUncalled() {
+  for (const auto &[path, layer] : model.layers)
+    for (Instance *at = layer.parent; layer.isCalled && at; at = at->parent)
+      at->isCalled = true;
+  llvm::DenseSet<const LayerDecl *> reported;
+  for (const auto &[path, layer] : model.layers)
+    if (layer.isCalled && layer.parent != &model.root())
+      reported.insert(layer.decl);
+  for (const auto &instance : model.instances)
+    if (instance->isCalled && instance->parent && instance->parent != &model.root())
+      reported.insert(instance->site);
+  auto report = [&](const LayerDecl &decl, StringRef path) {
+    if (reported.insert(&decl).second)
+      diagnostics.warning(decl.path.loc) << "layer " << quote(path) << " is never called";
+  };
+  for (const auto &instance : model.instances)
+    if (!instance->isCalled && instance->parent->isCalled)
+      report(*instance->site, instance->path);
+  for (const auto &[path, layer] : model.layers)
+    if (!layer.isCalled && layer.parent->isCalled)
+      report(*layer.decl, path);
+}
+
+void ForwardLowering::warnUnusedParameters() {
+  llvm::MapVector<const char *, Usage> all;
+  for (const auto &instance : model.instances)
+    for (const ConstDecl &parameter : instance->decl->parameters) {
+      auto entry = instance->scope.names.find(parameter.name.name);
+      if (entry == instance->scope.names.end() || parameter.name.name.starts_with("_"))
+        continue;
+      all.try_emplace(parameter.name.loc.getPointer(),
+                      Usage{parameter.name.name, parameter.name.loc})
+          .first->second.isUsed |= entry->second.isUsed;
+    }
+  for (const auto &[place, usage] : all)
+    if (!usage.isUsed)
+      diagnostics.warning(usage.loc) << "parameter " << quote(usage.name) << " is never used";
 }
 
 void lowerForward(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,

@@ -12,14 +12,6 @@ using namespace llvm;
 
 namespace dlc::frontend {
 
-bool Parser::enter() {
-  if (++nesting <= kMaxNesting)
-    return true;
-  diagnostics.error(token.getLoc())
-      << "this is nested more than " << kMaxNesting << " deep; split it into several statements";
-  return false;
-}
-
 ExprPtr Parser::withDepth(ExprPtr expr, std::initializer_list<const Expr *> children) {
   for (const Expr *child : children)
     if (child)
@@ -31,75 +23,216 @@ ExprPtr Parser::withDepth(ExprPtr expr, std::initializer_list<const Expr *> chil
   return nullptr;
 }
 
-/// Outside brackets an operator does not continue the line before.
-bool Parser::atOperator(Token::Kind kind) const {
-  return at(kind) && (brackets > 0 || !token.isFirstOnLine());
+//===- Operators ----------------------------------------------------------------------------------===//
+
+namespace {
+/// How tightly an infix operator binds, as in Python; 0 for other tokens.
+struct Infix {
+  unsigned precedence = 0;
+  BinaryOp op = BinaryOp::add;
+};
+} // namespace
+
+static constexpr unsigned kComparison = 4;
+
+static Infix infixOf(Token::Kind kind) {
+  switch (kind) {
+  case Token::litOr:
+    return {1, BinaryOp::logicalOr};
+  case Token::litAnd:
+    return {2, BinaryOp::logicalAnd};
+  case Token::equalEqual:
+    return {kComparison, BinaryOp::equal};
+  case Token::notEqual:
+    return {kComparison, BinaryOp::notEqual};
+  case Token::less:
+    return {kComparison, BinaryOp::less};
+  case Token::lessEqual:
+    return {kComparison, BinaryOp::lessEqual};
+  case Token::greater:
+    return {kComparison, BinaryOp::greater};
+  case Token::greaterEqual:
+    return {kComparison, BinaryOp::greaterEqual};
+  case Token::bar:
+    return {5, BinaryOp::bitOr};
+  case Token::caret:
+    return {6, BinaryOp::bitXor};
+  case Token::ampersand:
+    return {7, BinaryOp::bitAnd};
+  case Token::plus:
+    return {8, BinaryOp::add};
+  case Token::minus:
+    return {8, BinaryOp::subtract};
+  case Token::star:
+    return {9, BinaryOp::multiply};
+  case Token::slash:
+    return {9, BinaryOp::divide};
+  case Token::slashSlash:
+    return {9, BinaryOp::floorDivide};
+  case Token::percent:
+    return {9, BinaryOp::remainder};
+  case Token::atSign:
+    return {9, BinaryOp::product};
+  default:
+    return {};
+  }
 }
 
-static ExprPtr makeBinary(const Token &op, ExprPtr lhs, ExprPtr rhs) {
-  auto binary = std::make_unique<BinaryExpr>(op.getLoc());
-  binary->op = op.getSpelling().front();
+ExprPtr Parser::makeBinary(BinaryOp op, SMLoc loc, ExprPtr lhs, ExprPtr rhs) {
+  if (!lhs || !rhs)
+    return nullptr;
+  auto binary = std::make_unique<BinaryExpr>(loc);
+  binary->op = op;
   binary->lhs = std::move(lhs);
   binary->rhs = std::move(rhs);
-  return binary;
+  const Expr *left = binary->lhs.get(), *right = binary->rhs.get();
+  return withDepth(std::move(binary), {left, right});
 }
 
 ExprPtr Parser::parseExpr() {
   if (!enter())
     return nullptr;
-  scope_exit leave([&] { nesting = nesting ? nesting - 1 : 0; });
-  ExprPtr lhs = parseTerm();
-  while (lhs && (atOperator(Token::plus) || atOperator(Token::minus))) {
-    Token op = token;
-    advance();
-    ExprPtr rhs = parseTerm();
-    if (!rhs)
-      return nullptr;
-    const Expr *children[] = {lhs.get(), rhs.get()};
-    lhs = makeBinary(op, std::move(lhs), std::move(rhs));
-    lhs = withDepth(std::move(lhs), {children[0], children[1]});
-  }
-  return lhs;
+  scope_exit leaves([&] { leave(); });
+  ExprPtr value = parseOperators(1);
+  if (!value || !atOperator(Token::litIf))
+    return value;
+  auto conditional = std::make_unique<ConditionalExpr>(token.getLoc());
+  advance();
+  conditional->value = std::move(value);
+  if (!(conditional->condition = parseOperators(1)) ||
+      !expect(Token::litElse, "after the condition, as in 'a if flag else b'") ||
+      !(conditional->otherwise = parseExpr()))
+    return nullptr;
+  const Expr *children[] = {conditional->condition.get(), conditional->value.get(),
+                            conditional->otherwise.get()};
+  return withDepth(std::move(conditional), {children[0], children[1], children[2]});
 }
 
-ExprPtr Parser::parseTerm() {
+ExprPtr Parser::parseOperators(unsigned least) {
   ExprPtr lhs = parseUnary();
-  while (lhs && (atOperator(Token::star) || atOperator(Token::slash))) {
-    Token op = token;
-    advance();
-    ExprPtr rhs = parseUnary();
-    if (!rhs)
+  while (lhs) {
+    if (at(Token::annotation) && brackets > 0) {
+      diagnostics.error(token.getLoc())
+          << quote(token.getSpelling())
+          << " has the form of an annotation, which cannot stand in brackets; a matrix product "
+             "has a space behind its @";
       return nullptr;
-    const Expr *children[] = {lhs.get(), rhs.get()};
-    lhs = makeBinary(op, std::move(lhs), std::move(rhs));
-    lhs = withDepth(std::move(lhs), {children[0], children[1]});
+    }
+    Token::Kind kind = token.getKind();
+    Infix infix = infixOf(kind);
+    if (infix.precedence < least || !atOperator(kind))
+      break;
+    SMLoc loc = token.getLoc();
+    auto *before = dyn_cast<BinaryExpr>(lhs.get());
+    if (infix.precedence == kComparison && before && !before->inParentheses &&
+        before->op >= BinaryOp::equal && before->op <= BinaryOp::greaterEqual) {
+      diagnostics.error(loc)
+          << "comparisons do not chain; write them apart, as in 'a < b and b < c'";
+      return nullptr;
+    }
+    advance();
+    lhs = makeBinary(infix.op, loc, std::move(lhs), parseOperators(infix.precedence + 1));
   }
   return lhs;
 }
 
 ExprPtr Parser::parseUnary() {
-  if (!at(Token::minus))
-    return parsePostfix();
+  UnaryOp op;
+  if (at(Token::minus))
+    op = UnaryOp::negate;
+  else if (at(Token::tilde))
+    op = UnaryOp::invert;
+  else if (at(Token::litNot))
+    op = UnaryOp::logicalNot;
+  else
+    return parsePower();
   if (!enter())
     return nullptr;
-  scope_exit leave([&] { nesting = nesting ? nesting - 1 : 0; });
+  scope_exit leaves([&] { leave(); });
   auto unary = std::make_unique<UnaryExpr>(token.getLoc());
+  unary->op = op;
   advance();
-  if (!(unary->operand = parseUnary()))
+  // `not` binds more loosely than comparisons, as in Python.
+  unary->operand = op == UnaryOp::logicalNot ? parseOperators(kComparison) : parseUnary();
+  if (!unary->operand)
     return nullptr;
   const Expr *operand = unary->operand.get();
   return withDepth(std::move(unary), {operand});
 }
 
-ExprPtr Parser::parsePostfix() {
-  ExprPtr expr = parsePrimary();
-  while (expr && atOperator(Token::leftBracket))
-    expr = parseSubscript(std::move(expr));
-  if (expr && atOperator(Token::leftParen)) {
-    diagnostics.error(token.getLoc()) << "only a function or a layer can be called";
+/// `a ** b`, which binds more tightly than a sign before it, and less than one behind it.
+ExprPtr Parser::parsePower() {
+  ExprPtr base = parsePostfix();
+  if (!base || !atOperator(Token::starStar))
+    return base;
+  if (!enter())
     return nullptr;
+  scope_exit leaves([&] { leave(); });
+  SMLoc loc = token.getLoc();
+  advance();
+  return makeBinary(BinaryOp::power, loc, std::move(base), parseUnary());
+}
+
+//===- Calls, subscripts --------------------------------------------------------------------------===//
+
+std::string textOf(const Expr &expr) {
+  if (auto *name = dyn_cast<NameExpr>(&expr))
+    return name->name.str();
+  if (auto *attribute = dyn_cast<AttributeExpr>(&expr))
+    return textOf(*attribute->base) + "." + attribute->name.name.str();
+  if (auto *subscript = dyn_cast<SubscriptExpr>(&expr))
+    return textOf(*subscript->base) + "[...]";
+  return "(...)";
+}
+
+ExprPtr Parser::parsePostfix() {
+  SMLoc loc = token.getLoc();
+  ExprPtr expr = parsePrimary();
+  while (expr) {
+    if (atOperator(Token::leftBracket)) {
+      expr = parseSubscript(std::move(expr));
+    } else if (isAdjacent() &&
+               (at(Token::dot) || (at(Token::floating) && token.getSpelling().starts_with(".")))) {
+      expr = parseAttribute(std::move(expr));
+    } else if (atOperator(Token::leftParen)) {
+      if (!isa<NameExpr, SubscriptExpr, AttributeExpr>(*expr)) {
+        diagnostics.error(token.getLoc()) << "only a function or a layer can be called";
+        return nullptr;
+      }
+      expr = parseCall(std::move(expr), loc);
+    } else {
+      break;
+    }
   }
   return expr;
+}
+
+ExprPtr Parser::parseCall(ExprPtr callee, SMLoc loc) {
+  auto call = std::make_unique<CallExpr>(loc);
+  call->depth = callee->depth + 1;
+  call->callee = std::move(callee);
+  if (!parseArguments(call->arguments, textOf(*call->callee)))
+    return nullptr;
+  for (const Argument &argument : call->arguments)
+    call->depth = std::max(call->depth, argument.value->depth + 1);
+  return withDepth(std::move(call), {});
+}
+
+ExprPtr Parser::parseAttribute(ExprPtr base) {
+  auto attribute = std::make_unique<AttributeExpr>(token.getLoc());
+  if (at(Token::floating)) { // `[i].0`
+    attribute->name = {token.getSpelling().drop_front(), token.getLoc()};
+    advance();
+  } else {
+    advance();
+    auto name = expectName("a name after '.'");
+    if (!name)
+      return nullptr;
+    attribute->name = *name;
+  }
+  attribute->base = std::move(base);
+  const Expr *child = attribute->base.get();
+  return withDepth(std::move(attribute), {child});
 }
 
 ExprPtr Parser::parsePrimary() {
@@ -123,19 +256,9 @@ ExprPtr Parser::parsePrimary() {
     advance();
     return std::make_unique<NoneExpr>(loc);
   case Token::leftParen:
-    return parseParenthesized();
-  case Token::leftBracket: {
-    auto list = std::make_unique<ListExpr>(loc);
-    advance();
-    if (!parseList(Token::rightBracket, loc, "after an element", [&] {
-          list->elements.push_back(parseExpr());
-          return list->elements.back() != nullptr;
-        }))
-      return nullptr;
-    for (const ExprPtr &element : list->elements)
-      list->depth = std::max(list->depth, element->depth + 1);
-    return withDepth(std::move(list), {});
-  }
+    return parseElements(Token::rightParen, "in these parentheses");
+  case Token::leftBracket:
+    return parseElements(Token::rightBracket, "after an element");
   default:
     break;
   }
@@ -143,20 +266,10 @@ ExprPtr Parser::parsePrimary() {
     unexpected("an expression");
     return nullptr;
   }
-  Identifier name{token.getSpelling(), loc};
+  auto name = std::make_unique<NameExpr>(loc);
+  name->name = token.getSpelling();
   advance();
-  if (!atOperator(Token::leftParen)) {
-    auto expr = std::make_unique<NameExpr>(loc);
-    expr->name = name.name;
-    return expr;
-  }
-  auto call = std::make_unique<CallExpr>(loc);
-  call->callee = name;
-  if (!parseArguments(call->arguments, name.name))
-    return nullptr;
-  for (const Argument &argument : call->arguments)
-    call->depth = std::max(call->depth, argument.value->depth + 1);
-  return withDepth(std::move(call), {});
+  return name;
 }
 
 ExprPtr Parser::parseNumber() {
@@ -214,20 +327,24 @@ ExprPtr Parser::parseString() {
   return string;
 }
 
-/// `(expr)`, or a tuple: `()`, `(a,)`, `(a, b)`
-ExprPtr Parser::parseParenthesized() {
+/// A list, `(expr)`, or a tuple: `()`, `(a,)`, `(a, b)`
+ExprPtr Parser::parseElements(Token::Kind close, StringRef context) {
   auto list = std::make_unique<ListExpr>(token.getLoc());
   SMLoc open = token.getLoc();
+  list->isTuple = close == Token::rightParen;
   advance();
   bool lastWasComma = false;
-  if (!parseList(Token::rightParen, open, "in these parentheses", [&] {
+  if (!parseList(close, open, context, [&] {
         list->elements.push_back(parseExpr());
         lastWasComma = at(Token::comma);
         return list->elements.back() != nullptr;
       }))
     return nullptr;
-  if (list->elements.size() == 1 && !lastWasComma)
-    return std::move(list->elements.front());
+  if (list->isTuple && list->elements.size() == 1 && !lastWasComma) {
+    ExprPtr only = std::move(list->elements.front());
+    only->inParentheses = true;
+    return only;
+  }
   for (const ExprPtr &element : list->elements)
     list->depth = std::max(list->depth, element->depth + 1);
   return withDepth(std::move(list), {});
@@ -241,7 +358,7 @@ bool Parser::parseArguments(std::vector<Argument> &arguments, StringRef callee) 
     Argument argument;
     SMLoc loc = token.getLoc();
     // A keyword argument looks like an expression up to its '='.
-    if (token.isName() && lexer.peekOnLine() == '=') {
+    if (token.isName() && lexer.isBeforeAssignment()) {
       argument.keyword = Identifier{token.getSpelling(), loc};
       advance();
       advance();
@@ -282,6 +399,8 @@ ExprPtr Parser::parseSubscript(ExprPtr base) {
 bool Parser::parseIndex(Index &index) {
   index.loc = token.getLoc();
   auto atEnd = [&] { return at(Token::colon) || at(Token::comma) || at(Token::rightBracket); };
+  if ((index.isEllipsis = consumeIf(Token::ellipsis)))
+    return true;
   if (!at(Token::colon)) {
     if (!(index.value = parseExpr()))
       return false;

@@ -19,6 +19,9 @@ inline constexpr int64_t kLanguageVersion = 1;
 /// no error.
 SourceFile parseSource(llvm::StringRef buffer, Diagnostics &diagnostics);
 
+/// "encoder.layer[...].output": a callee as it is written, for messages.
+std::string textOf(const Expr &expr);
+
 } // namespace dlc::frontend
 
 #endif // DLC_FRONTEND_DL_PARSER_H

@@ -3,9 +3,11 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Sema.h"
 
+#include "frontend/dl/Elaborate.h"
 #include "frontend/dl/Spelling.h"
 #include "ir/dl/DLDialect.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
@@ -39,25 +41,90 @@ bool checkSize(RankedTensorType type, ArrayRef<Symbol> symbols, Location loc) {
   return false;
 }
 
+void declare(Scope &scope, StringRef what, const Identifier &name, Item item,
+             Diagnostics &diagnostics, MLIRContext *context, bool mayHide) {
+  if (dtypeOf(name.name, context)) {
+    diagnostics.error(name.loc) << quote(name.name) << " is a dtype; choose another name";
+    return;
+  }
+  auto own = scope.names.find(name.name);
+  const Scope::Entry *old = own != scope.names.end() ? &own->second
+                            : mayHide                ? nullptr
+                                                     : scope.find(name.name);
+  if (old) {
+    diagnostics.error(name.loc)
+            .append(what, " ", quote(name.name), " has been declared before; choose another name")
+            .attachNote(diagnostics.translate(old->loc))
+        << "the first declaration";
+    return;
+  }
+  const Scope::Entry &entry = scope.names[name.name] = {std::move(item), name.loc};
+  diagnostics.mention(what == "dim" ? Mention::Kind::dim : Mention::Kind::constant, name.name,
+                      entry.loc,
+                      [&] { return (what + " " + name.name + ": " + describe(entry.item)).str(); });
+}
+
+RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbol> symbols,
+                          Diagnostics &diagnostics, MLIRContext *context) {
+  Type dtype = dtypeOf(port.type.dtype.name, context);
+  if (!dtype) {
+    diagnostics.error(port.type.dtype.loc) << "unknown dtype " << quote(port.type.dtype.name)
+                                           << "; expected " << llvm::join(dtypeNames(), ", ");
+    return {};
+  }
+  if (port.type.dims.size() > kMaxRank) {
+    diagnostics.error(port.type.dtype.loc)
+        << quote(port.name.name) << " has " << port.type.dims.size() << " dims; the limit is "
+        << kMaxRank;
+    return {};
+  }
+  SmallVector<AffineExpr> dims;
+  SmallVector<dl::Range> ranges;
+  for (const Symbol &symbol : symbols)
+    ranges.push_back({symbol.min, symbol.max});
+  for (const ExprPtr &expr : port.type.dims) {
+    Item item = evaluator.evaluate(*expr);
+    if (item.is<Item::Poison>())
+      return {};
+    if (!item.isDim()) {
+      diagnostics.error(expr->loc) << "a dim of " << quote(port.name.name) << " is "
+                                   << describe(item) << "; expected an integer or a declared dim";
+      return {};
+    }
+    dims.push_back(item.asDim(context));
+    auto range = dl::rangeOf(dims.back(), ranges);
+    if (!range || range->min < 0) {
+      diagnostics.error(expr->loc)
+          << "a dim of " << quote(port.name.name) << ", " << dl::text(dims.back()) << ", "
+          << (range ? "may be " + std::to_string(range->min) : "may overflow")
+          << "; expected 0 or more";
+      return {};
+    }
+  }
+  auto type = dl::makeTensor(dims, dtype);
+  return checkSize(type, symbols, diagnostics.translate(port.type.dtype.loc)) ? type
+                                                                              : RankedTensorType();
+}
+
 namespace {
 
+/// What stands in the files, outside of models and blocks.
 class Analyzer {
 public:
-  Analyzer(const SourceFile &file, Diagnostics &diagnostics, MLIRContext *context)
-      : file(file), diagnostics(diagnostics), context(context) {}
+  Analyzer(const SourceFile &file, ArrayRef<const SourceFile *> included, Diagnostics &diagnostics,
+           MLIRContext *context)
+      : file(file), included(included), diagnostics(diagnostics), context(context) {}
 
-  std::optional<Model> run();
+  std::optional<Model> run(StringRef name);
 
 private:
-  void declare(StringRef what, const Identifier &name, Item item);
   void declareDim(const DimDecl &dim);
-  void declareConstant(const ConstDecl &constant);
-  void declareLayer(const LayerDecl &decl);
-  void addWeights(Layer &layer);
-  RankedTensorType portType(const Port &port);
+  void declareValues(const SourceFile &source);
+  const BlockDecl *chooseModel(StringRef name);
   void checkPortNames(const std::vector<Port> &ports, StringRef what);
 
   const SourceFile &file;
+  ArrayRef<const SourceFile *> included;
   Diagnostics &diagnostics;
   MLIRContext *context;
   Model model;
@@ -65,25 +132,9 @@ private:
 
 } // namespace
 
-void Analyzer::declare(StringRef what, const Identifier &name, Item item) {
-  if (dtypeOf(name.name, context)) {
-    diagnostics.error(name.loc) << quote(name.name) << " is a dtype; choose another name";
-    return;
-  }
-  auto [entry, isNew] = model.scope.names.insert({name.name, {std::move(item), name.loc}});
-  diagnostics.mention(
-      what == "dim" ? Mention::Kind::dim : Mention::Kind::constant, name.name, entry->second.loc,
-      [&] { return (what + " " + name.name + ": " + describe(entry->second.item)).str(); });
-  if (!isNew)
-    diagnostics.error(name.loc)
-            .append(what, " ", quote(name.name), " has been declared before; choose another name")
-            .attachNote(diagnostics.translate(entry->second.loc))
-        << "the first declaration";
-}
-
 void Analyzer::declareDim(const DimDecl &dim) {
   Symbol symbol{dim.name.name, dim.name.loc, kDefaultDimMin, kDefaultDimMax};
-  Evaluator evaluator(diagnostics, context, model.scope);
+  Evaluator evaluator(diagnostics, context, *model.scope, model.budget);
   for (auto [expr, bound] :
        {std::pair(dim.min.get(), &symbol.min), std::pair(dim.max.get(), &symbol.max)}) {
     if (!expr)
@@ -109,167 +160,30 @@ void Analyzer::declareDim(const DimDecl &dim) {
     return;
   }
   // A dim of one value is a number.
-  declare("dim", dim.name,
+  declare(*model.scope, "dim", dim.name,
           symbol.min == symbol.max
               ? Item{symbol.min, dim.name.loc}
-              : Item{getAffineSymbolExpr(model.symbols.size(), context), dim.name.loc});
+              : Item{getAffineSymbolExpr(model.symbols.size(), context), dim.name.loc},
+          diagnostics, context);
   if (symbol.min != symbol.max)
     model.symbols.push_back(symbol);
 }
 
-void Analyzer::declareConstant(const ConstDecl &constant) {
-  declare("constant", constant.name,
-          Evaluator(diagnostics, context, model.scope).evaluate(*constant.value));
-}
-
-/// `*` stands for the parameters of the function behind its tensor.
-static std::vector<Param> layerParams(const LayerKind &kind) {
-  if (kind.schema == "*") {
-    auto signatures = signaturesOf(kind.function);
-    assert(!signatures.empty() && "the table of layers names a function that no op has");
-    const auto &all = signatures.front()->params;
-    return {all.begin() + 1, all.end()};
+/// Dims and constants in the order of the text, so that each may use those above.
+void Analyzer::declareValues(const SourceFile &source) {
+  auto constant = source.constants.begin(), end = source.constants.end();
+  auto declareBefore = [&](const char *place) {
+    for (; constant != end && (!place || constant->name.loc.getPointer() < place); ++constant)
+      declare(
+          *model.scope, "constant", constant->name,
+          Evaluator(diagnostics, context, *model.scope, model.budget).evaluate(*constant->value),
+          diagnostics, context);
+  };
+  for (const DimDecl &dim : source.dims) {
+    declareBefore(dim.name.loc.getPointer());
+    declareDim(dim);
   }
-  auto params = parseSignature("", kind.schema).params;
-  return {params.begin(), params.end()};
-}
-
-void Analyzer::declareLayer(const LayerDecl &decl) {
-  Layer layer;
-  layer.decl = &decl;
-  auto [entry, isNew] = model.layers.insert({decl.path.name, Layer()});
-  if (!isNew) {
-    diagnostics.error(decl.path.loc)
-            .append("layer ", quote(decl.path.name),
-                    " has been declared before; choose another name")
-            .attachNote(diagnostics.translate(entry->second.decl->path.loc))
-        << "the first declaration";
-    return;
-  }
-  Evaluator evaluator(diagnostics, context, model.scope);
-  bool isPoisoned = false;
-  SmallVector<PassedArgument> passed;
-  for (const Argument &argument : decl.arguments) {
-    passed.push_back({argument.keyword ? argument.keyword->name : StringRef(),
-                      argument.keyword ? argument.keyword->loc : argument.value->loc,
-                      evaluator.evaluate(*argument.value)});
-    isPoisoned |= passed.back().value.is<Item::Poison>();
-  }
-  const LayerKind *kind = findLayer(decl.type.name);
-  if (!kind && !decl.type.name.empty()) {
-    SmallVector<StringRef> names;
-    for (const LayerKind &other : layerKinds())
-      names.push_back(other.name);
-    auto error = diagnostics.error(decl.type.loc);
-    error << "unknown layer " << quote(decl.type.name) << didYouMean(decl.type.name, names);
-    if (!nearest(decl.type.name, names))
-      error << "; known are " << llvm::join(names, ", ");
-  } else if (kind && !isPoisoned) {
-    layer.params = layerParams(*kind);
-    auto bound = bindArguments(decl.type.name, decl.type.loc, layer.params, passed);
-    if (auto *problem = std::get_if<BindError>(&bound)) {
-      diagnostics.error(problem->loc) << problem->message;
-    } else {
-      layer.kind = kind;
-      layer.arguments = std::get<BoundArguments>(std::move(bound));
-      addWeights(layer);
-    }
-  }
-  if (diagnostics.index) {
-    diagnostics.mention(Mention::Kind::layer, decl.path.name, decl.path.loc,
-                        [&] { return (decl.path.name + ": " + decl.type.name).str(); });
-    LayerFacts facts{
-        decl.path.name.str(), decl.type.name.str(), diagnostics.placeOf(decl.path.loc), {}, {}};
-    for (const Parameter &weight : layer.weights)
-      facts.weights.push_back(
-          {weight.path,
-           {weight.shape.begin(), weight.shape.end()},
-           weight.leaf.starts_with("running_") || weight.leaf.starts_with("moving_")});
-    diagnostics.index->addLayer(std::move(facts));
-  }
-  entry->second = std::move(layer);
-}
-
-void Analyzer::addWeights(Layer &layer) {
-  LayerArguments arguments(layer.params, layer.arguments);
-  for (const LayerWeight &weight : layer.kind->weights)
-    if (weight.condition.empty() || arguments.flag(weight.condition))
-      layer.weights.push_back({(layer.decl->path.name + "." + weight.leaf).str(), weight.leaf,
-                               weight.shape(arguments), layer.decl->path.loc});
-  for (StringRef leaf : layer.kind->trainingState)
-    model.trainingState.push_back((layer.decl->path.name + "." + leaf).str());
-  if (arguments.problem) {
-    diagnostics.error(arguments.problem->loc) << arguments.problem->message;
-    layer.kind = nullptr;
-    return;
-  }
-  for (const Parameter &weight : layer.weights)
-    if (!checkSize(RankedTensorType::get(weight.shape, Float32Type::get(context)), model.symbols,
-                   diagnostics.translate(weight.loc)))
-      layer.kind = nullptr;
-  if (!layer.kind)
-    return;
-  // What neither shapes a weight nor reaches the function must be as if it were not there.
-  auto signatures = signaturesOf(layer.kind->function);
-  for (auto [param, item] : llvm::zip(layer.params, layer.arguments)) {
-    bool reaches = llvm::any_of(signatures.front()->params, [&](const Param &other) {
-      return other.name == param.name && other.type != Param::tensor;
-    });
-    if (!item || reaches || arguments.read.contains(param.name) ||
-        llvm::is_contained(layer.kind->ignored, param.name))
-      continue;
-    bool isDefault =
-        item->is<bool>()
-            ? item->as<bool>() == (param.defaultValue == "True")
-            : item->is<std::string>() && "'" + item->as<std::string>() + "'" == param.defaultValue;
-    if (!isDefault)
-      diagnostics.error(item->loc)
-          << quote(layer.decl->type.name) << " is supported with " << param.name << "="
-          << param.defaultValue << " alone, got " << describe(*item);
-  }
-}
-
-RankedTensorType Analyzer::portType(const Port &port) {
-  Type dtype = dtypeOf(port.type.dtype.name, context);
-  if (!dtype) {
-    diagnostics.error(port.type.dtype.loc) << "unknown dtype " << quote(port.type.dtype.name)
-                                           << "; expected " << llvm::join(dtypeNames(), ", ");
-    return {};
-  }
-  if (port.type.dims.size() > kMaxRank) {
-    diagnostics.error(port.type.dtype.loc)
-        << quote(port.name.name) << " has " << port.type.dims.size() << " dims; the limit is "
-        << kMaxRank;
-    return {};
-  }
-  Evaluator evaluator(diagnostics, context, model.scope);
-  SmallVector<AffineExpr> dims;
-  SmallVector<dl::Range> ranges;
-  for (const Symbol &symbol : model.symbols)
-    ranges.push_back({symbol.min, symbol.max});
-  for (const ExprPtr &expr : port.type.dims) {
-    Item item = evaluator.evaluate(*expr);
-    if (item.is<Item::Poison>())
-      return {};
-    if (!item.isDim()) {
-      diagnostics.error(expr->loc) << "a dim of " << quote(port.name.name) << " is "
-                                   << describe(item) << "; expected an integer or a declared dim";
-      return {};
-    }
-    dims.push_back(item.asDim(context));
-    auto range = dl::rangeOf(dims.back(), ranges);
-    if (!range || range->min < 0) {
-      diagnostics.error(expr->loc)
-          << "a dim of " << quote(port.name.name) << ", " << dl::text(dims.back()) << ", "
-          << (range ? "may be " + std::to_string(range->min) : "may overflow")
-          << "; expected 0 or more";
-      return {};
-    }
-  }
-  auto type = dl::makeTensor(dims, dtype);
-  return checkSize(type, model.symbols, diagnostics.translate(port.type.dtype.loc))
-             ? type
-             : RankedTensorType();
+  declareBefore(nullptr);
 }
 
 void Analyzer::checkPortNames(const std::vector<Port> &ports, StringRef what) {
@@ -279,74 +193,110 @@ void Analyzer::checkPortNames(const std::vector<Port> &ports, StringRef what) {
     if (!isNew)
       diagnostics.error(port.name.loc)
           << "two " << what << " have the name " << quote(port.name.name) << "; names must differ";
-    auto known = model.scope.names.find(port.name.name);
-    if (known != model.scope.names.end())
+    if (const Scope::Entry *known = model.root().scope.find(port.name.name))
       diagnostics.error(port.name.loc)
               .append(quote(port.name.name), " is a dim or a constant already; choose another name")
-              .attachNote(diagnostics.translate(known->second.loc))
+              .attachNote(diagnostics.translate(known->loc))
           << "declared here";
   }
 }
 
-std::optional<Model> Analyzer::run() {
-  for (const DimDecl &dim : file.dims)
-    declareDim(dim);
+const BlockDecl *Analyzer::chooseModel(StringRef name) {
+  SmallVector<std::pair<Identifier, const BlockDecl *>> all; // null for a sequential
+  for (const BlockDecl &decl : file.models)
+    all.push_back({decl.name, &decl});
+  for (const SequentialDecl &decl : file.sequentials)
+    all.push_back({decl.name, nullptr});
+  if (all.empty()) {
+    if (!diagnostics.hasErrors())
+      diagnostics.error({}) << "the file has no model; add 'model Name { ... }'";
+    return nullptr;
+  }
+  llvm::StringMap<llvm::SMLoc> seen;
+  bool areDistinct = true;
+  for (auto &[other, decl] : all)
+    if (auto [entry, isNew] = seen.try_emplace(other.name, other.loc); !isNew) {
+      areDistinct = false;
+      diagnostics.error(other.loc)
+              .append("model ", quote(other.name), " has been declared before; choose another name")
+              .attachNote(diagnostics.translate(entry->second))
+          << "the first declaration";
+    }
+  if (!areDistinct)
+    return nullptr;
+  SmallVector<StringRef> names;
+  for (auto &[other, decl] : all)
+    names.push_back(other.name);
+  auto chosen = name.empty()
+                    ? all.begin()
+                    : llvm::find_if(all, [&](auto &entry) { return entry.first.name == name; });
+  if (chosen == all.end()) {
+    diagnostics.error({}) << "the file has no model " << quote(name) << didYouMean(name, names)
+                          << (nearest(name, names) ? "" : "; it has " + llvm::join(names, ", "));
+    return nullptr;
+  }
+  if (name.empty() && all.size() > 1) {
+    diagnostics.error(all[1].first.loc)
+            .append("a second model, ", quote(all[1].first.name),
+                    "; choose one by --model, as in --model ", all[0].first.name)
+            .attachNote(diagnostics.translate(all[0].first.loc))
+        << "the first one";
+    return nullptr;
+  }
+  model.name = chosen->first;
+  if (!chosen->second)
+    diagnostics.error(chosen->first.loc) << "sequential models cannot be compiled yet; write "
+                                         << quote(chosen->first.name) << " as a 'model'";
+  return chosen->second;
+}
+
+std::optional<Model> Analyzer::run(StringRef name) {
+  for (const SourceFile *source : included)
+    declareValues(*source);
+  declareValues(file);
   std::vector<std::string> names;
   for (const Symbol &symbol : model.symbols)
     names.push_back(symbol.name.str());
   context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
-  for (const ConstDecl &constant : file.constants)
-    declareConstant(constant);
-  if (file.models.empty()) {
-    if (!diagnostics.hasErrors())
-      diagnostics.error({}) << "the file has no model; add 'model Name { ... }'";
-    return std::nullopt;
-  }
-  for (const ModelDecl &other : ArrayRef(file.models).drop_front())
-    diagnostics.error(other.name.loc)
-            .append("a second model, ", quote(other.name.name), "; expected one in a file")
-            .attachNote(diagnostics.translate(file.models.front().name.loc))
-        << "the first one";
   for (const WeightsDecl &other : ArrayRef(file.weights).drop_front(file.weights.empty() ? 0 : 1))
     diagnostics.error(other.loc)
             .append("a second 'weights' clause; expected one in a file")
             .attachNote(diagnostics.translate(file.weights.front().loc))
         << "the first one";
-  model.decl = &file.models.front();
-  diagnostics.mention(Mention::Kind::model, model.decl->name.name, model.decl->name.loc,
-                      [&] { return ("model " + model.decl->name.name).str(); });
   model.weights = file.weights.empty() ? nullptr : &file.weights.front();
-  for (const ConstDecl &parameter : model.decl->parameters)
-    declareConstant(parameter);
-  for (const ConstDecl &constant : model.decl->constants)
-    declareConstant(constant);
-  for (const LayerDecl &layer : model.decl->layers) {
-    if (diagnostics.isFull())
-      return std::nullopt;
-    declareLayer(layer);
-  }
-  if (!model.decl->forward) {
+  const BlockDecl *decl = chooseModel(name);
+  if (!decl)
+    return std::nullopt;
+  diagnostics.mention(Mention::Kind::model, model.name.name, model.name.loc,
+                      [&] { return ("model " + model.name.name).str(); });
+  llvm::StringMap<const BlockDecl *> blocks;
+  collectBlocks(file, included, blocks, diagnostics);
+  elaborate(model, *decl, blocks, diagnostics, context);
+  if (diagnostics.isFull())
+    return std::nullopt;
+  if (!decl->forward) {
     if (!diagnostics.hasErrors())
-      diagnostics.error(model.decl->name.loc)
-          << "model " << quote(model.decl->name.name)
+      diagnostics.error(model.name.loc)
+          << "model " << quote(model.name.name)
           << " has no 'forward'; add 'forward(x: f32[...]) -> (y: f32[...]) { ... }'";
     return std::nullopt;
   }
-  const ForwardDecl &forward = *model.decl->forward;
+  const ForwardDecl &forward = *decl->forward;
   checkPortNames(forward.inputs, "inputs");
   checkPortNames(forward.outputs, "outputs");
+  Evaluator evaluator(diagnostics, context, model.root().scope, model.budget);
   for (const Port &port : forward.inputs)
-    model.inputs.push_back(portType(port));
+    model.inputs.push_back(portType(port, evaluator, model.symbols, diagnostics, context));
   for (const Port &port : forward.outputs)
-    model.outputs.push_back(portType(port));
+    model.outputs.push_back(portType(port, evaluator, model.symbols, diagnostics, context));
   if (forward.outputs.empty())
     diagnostics.error(forward.loc) << "'forward' has no output; expected at least one";
   return std::move(model);
 }
 
-std::optional<Model> analyze(const SourceFile &file, Diagnostics &diagnostics,
-                             MLIRContext *context) {
-  return Analyzer(file, diagnostics, context).run();
+std::optional<Model> analyze(const SourceFile &file, ArrayRef<const SourceFile *> included,
+                             StringRef name, Diagnostics &diagnostics, MLIRContext *context) {
+  return Analyzer(file, included, diagnostics, context).run(name);
 }
 
 } // namespace dlc::frontend

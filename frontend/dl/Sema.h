@@ -7,6 +7,10 @@
 #include "frontend/dl/Evaluator.h"
 #include "frontend/dl/Layers.h"
 
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/Allocator.h"
+#include "llvm/Support/StringSaver.h"
+
 namespace dlc::frontend {
 
 /// The range of a dim without one: `dim N`.
@@ -24,35 +28,74 @@ struct Parameter {
   std::string path; // "layer1.0.conv1.weight"
   llvm::StringRef leaf;
   llvm::SmallVector<int64_t> shape;
-  llvm::SMLoc loc; // of its layer
+  llvm::SMLoc loc;       // of its layer
+  mlir::Type dtype = {}; // that it must have; null: any float
 };
 
 /// A declared layer.
 struct Layer {
+  llvm::StringRef path; // whole: "encoder.layer.0.attention.self.query"
   const LayerDecl *decl = nullptr;
   const LayerKind *kind = nullptr; // null: an error has been reported
   std::vector<Param> params;
   BoundArguments arguments;
   std::vector<Parameter> weights;
+  Instance *parent = nullptr;
   bool isCalled = false;
 };
 
-/// A model whose declarations have been checked. Strings point into the source.
+/// The model itself, or a block that a layer declaration makes: its compile-time names and its layers.
+struct Instance {
+  const BlockDecl *decl = nullptr;
+  const LayerDecl *site = nullptr; // null for the model
+  llvm::StringRef path;            // empty for the model
+  Instance *parent = nullptr;
+  Scope scope;
+  /// By their names in the block.
+  llvm::MapVector<llvm::StringRef, LayerRef> children;
+  /// Those whose names end in a number, by what stands before it: `encoder.layer` of `encoder.layer.0`.
+  llvm::DenseMap<llvm::StringRef, std::vector<LayerRef>> groups;
+  /// What the names of children begin with, up to each of their dots.
+  llvm::DenseSet<llvm::StringRef> prefixes;
+  bool isCalled = false;
+};
+
+/// A model whose declarations have been checked. Strings point into the source, or belong to the model.
 struct Model {
-  const ModelDecl *decl = nullptr;
+  Identifier name;
   const WeightsDecl *weights = nullptr; // may be absent
   std::vector<Symbol> symbols;
-  Scope scope;
+  std::unique_ptr<Scope> scope = std::make_unique<Scope>(); // of the file
+  /// The model and all instances of blocks, each after its parent. Empty after an error.
+  std::vector<std::unique_ptr<Instance>> instances;
+  /// All layers that are no blocks, by their whole paths.
   llvm::MapVector<llvm::StringRef, Layer> layers;
   llvm::SmallVector<mlir::RankedTensorType> inputs,
       outputs; // null where an error has been reported
   /// Tensors that checkpoints may hold beside the parameters.
   std::vector<std::string> trainingState;
+  Budget budget;
+  std::unique_ptr<llvm::BumpPtrAllocator> strings = std::make_unique<llvm::BumpPtrAllocator>();
+
+  Instance &root() const { return *instances.front(); }
+  llvm::StringRef save(const llvm::Twine &text) { return llvm::StringSaver(*strings).save(text); }
 };
 
-/// Checks the declarations of `file`; every error is reported. Nothing where there is no model to go on with.
-std::optional<Model> analyze(const SourceFile &file, Diagnostics &diagnostics,
+/// Checks the declarations of the model `name` of `file`, of its only one where `name` is empty; dims, constants and blocks
+/// of `included` count as its own. Every error is reported. Nothing where there is no model to go on with.
+std::optional<Model> analyze(const SourceFile &file, llvm::ArrayRef<const SourceFile *> included,
+                             llvm::StringRef name, Diagnostics &diagnostics,
                              mlir::MLIRContext *context);
+
+/// The type of an input or output; null after an error, which has been reported.
+mlir::RankedTensorType portType(const Port &port, Evaluator &evaluator,
+                                llvm::ArrayRef<Symbol> symbols, Diagnostics &diagnostics,
+                                mlir::MLIRContext *context);
+
+/// Declares a name of compile time. Reports where it is a dtype, or known already; `mayHide` where it is known further out.
+/// `what` is for the error.
+void declare(Scope &scope, llvm::StringRef what, const Identifier &name, Item item,
+             Diagnostics &diagnostics, mlir::MLIRContext *context, bool mayHide = false);
 
 /// Whether a tensor of the type is small enough at the upper end of its symbols' ranges; reports at `loc` if not.
 bool checkSize(mlir::RankedTensorType type, llvm::ArrayRef<Symbol> symbols, mlir::Location loc);

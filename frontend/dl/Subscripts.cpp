@@ -8,20 +8,6 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-std::optional<int64_t> ForwardLowering::bound(const ExprPtr &expr, StringRef what, bool &good) {
-  if (!expr)
-    return std::nullopt;
-  Item item = evaluate(*expr);
-  if (item.is<int64_t>())
-    return item.as<int64_t>();
-  if (item.is<Item::None>())
-    return std::nullopt;
-  if (!item.is<Item::Poison>())
-    diagnostics.error(expr->loc) << what << " is " << describe(item) << "; expected an integer";
-  good = false;
-  return std::nullopt;
-}
-
 Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
   bool good = true;
   auto start = bound(index.start, "the start of a slice", good),
@@ -78,16 +64,39 @@ Value ForwardLowering::select(Value x, int64_t dim, int64_t position, llvm::SMLo
 }
 
 Item ForwardLowering::evaluateSubscript(const SubscriptExpr &expr) {
+  // `encoder.layer[0].weight`, or a layer of a list.
+  if (auto item = evaluatePath(expr))
+    return *item;
   Item base = evaluate(*expr.base);
-  if (base.is<Item::Poison>())
+  if (base.isPoison())
     return base;
-  if (!base.isTensor()) {
-    diagnostics.error(expr.loc) << "only tensors can be indexed, got " << describe(base);
-    return poison(expr.loc);
-  }
+  if (base.is<Item::List>())
+    return indexList(base, expr);
+  if (base.isTensor())
+    return indexTensor(base, expr);
+  diagnostics.error(expr.loc) << "only tensors and lists can be indexed, got " << describe(base);
+  return poison(expr.loc);
+}
+
+Item ForwardLowering::indexTensor(const Item &base, const SubscriptExpr &expr) {
   Value x = base.as<Value>();
   int64_t rank = base.tensorType().getRank(), dim = 0, read = 0;
-  for (const Index &index : expr.indices) {
+  bool hasEllipsis = false;
+  for (auto [position, index] : llvm::enumerate(expr.indices)) {
+    if (index.isEllipsis) {
+      if (std::exchange(hasEllipsis, true)) {
+        diagnostics.error(index.loc) << "a second '...'; expected at most one";
+        return poison(expr.loc);
+      }
+      // As many dims as the indices behind it leave.
+      int64_t left = rank - read;
+      for (const Index &other : ArrayRef(expr.indices).drop_front(position + 1))
+        left -= !other.value || !llvm::isa<NoneExpr>(*other.value);
+      left = std::max<int64_t>(left, 0);
+      dim += left;
+      read += left;
+      continue;
+    }
     Item value = index.isSlice ? Item{Item::None(), index.loc} : evaluate(*index.value);
     if (value.is<Item::Poison>())
       return value;

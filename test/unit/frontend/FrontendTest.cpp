@@ -118,7 +118,8 @@ TEST_F(Frontend, mapsCallsToOps) {
             "dl.maximum %arg2, %arg2 : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>\n");
   EXPECT_EQ(body("y = cast(_h, f32)", "f32[4]"),
             "dl.cast %arg3 {dtype = f32} : (tensor<4xf16>) -> tensor<4xf32>\n");
-  EXPECT_EQ(body("y = _i.to(f32)", "f32[4]"), "5:5: error: unknown function or layer '_i.to'\n");
+  EXPECT_EQ(body("y = _i.to(f32)", "f32[4]"),
+            "5:5: error: '_i.to' is written as a method; functions stand in front: to(_i, ...)\n");
   EXPECT_EQ(body("y = reshape(_i, 2, -1)", "i64[2,2]"),
             "dl.reshape %arg2 {shape = affine_map<() -> (2, -1)>} : (tensor<4xi64>) -> "
             "tensor<2x2xi64>\n");
@@ -223,7 +224,8 @@ TEST_F(Frontend, slicesAndIndices) {
             "5:8: error: the start of a slice is a tensor f32[N,3,8,8]; expected an integer\n");
   EXPECT_EQ(body("y = _i[::-1]", "i64[4]"),
             "5:8: error: 'dl.slice' has step -1; expected 1 or more\n");
-  EXPECT_EQ(body("y = N[0]", "i64[4]"), "5:6: error: only tensors can be indexed, got the dim N\n");
+  EXPECT_EQ(body("y = N[0]", "i64[4]"),
+            "5:6: error: only tensors and lists can be indexed, got the dim N\n");
 }
 
 TEST_F(Frontend, argumentErrors) {
@@ -359,12 +361,14 @@ TEST_F(Frontend, declarationErrors) {
             "first declaration\n");
   EXPECT_EQ(check(("const A = B\nconst C = f(1)\nconst D = C[0]\n" + rest).str()),
             "2:11: error: unknown constant or dim 'B'\n"
-            "3:11: error: nothing can be called here: expected a value known at compile time\n"
-            "4:12: error: nothing can be indexed here: expected a value known at compile time\n");
+            "3:11: error: 'f' cannot be called here: expected a value known at compile time; its "
+            "functions are abs, bool, ceil, exp, float, floor, int, len, log, max, min, round, "
+            "sqrt\n");
   EXPECT_EQ(
       check((rest + rest + "weights \"a\"\nweights \"b\"").str()),
-      "5:7: error: a second model, 'M'; expected one in a file\n2:7: note: the first one\n"
-      "9:1: error: a second 'weights' clause; expected one in a file\n8:1: note: the first one\n");
+      "9:1: error: a second 'weights' clause; expected one in a file\n8:1: note: the first one\n"
+      "5:7: error: model 'M' has been declared before; choose another name\n2:7: note: the first "
+      "declaration\n");
   std::string dims;
   for (int i = 0; i < 65; ++i)
     dims += "dim D" + std::to_string(i) + "\n";
@@ -529,7 +533,7 @@ TEST_F(Frontend, weightFilesThatCannotBeUsed) {
   ASSERT_FALSE(llvm::sys::fs::create_link("/etc/passwd", path("link.safetensors")));
   EXPECT_EQ(clause("link.safetensors"),
             "8:1: error: 'link.safetensors' is a link out of the folder of the model; use "
-            "--weights for a file elsewhere\n");
+            "--weights for one elsewhere\n");
   write("bad.safetensors", "hello");
   EXPECT_EQ(clause("bad.safetensors"), "8:1: error: 'bad.safetensors' has 5 bytes; a safetensors "
                                        "file begins with the 8 bytes of its header size\n");

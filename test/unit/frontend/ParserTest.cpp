@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 using namespace dlc::frontend;
+using llvm::cast;
 using llvm::StringRef;
 
 namespace {
@@ -37,23 +38,31 @@ std::string print(const Expr *expr) {
   if (auto *e = llvm::dyn_cast<ListExpr>(expr))
     return "{" + list(e->elements, [](auto &x) { return print(x.get()); }) + "}";
   if (auto *e = llvm::dyn_cast<CallExpr>(expr))
-    return e->callee.name.str() + "(" +
+    return print(e->callee.get()) + "(" +
            list(e->arguments,
                 [](auto &x) {
                   return (x.keyword ? x.keyword->name.str() + "=" : "") + print(x.value.get());
                 }) +
            ")";
   if (auto *e = llvm::dyn_cast<UnaryExpr>(expr))
-    return "(-" + print(e->operand.get()) + ")";
+    return "(" + spellingOf(e->op).str() + (e->op == UnaryOp::logicalNot ? " " : "") +
+           print(e->operand.get()) + ")";
   if (auto *e = llvm::dyn_cast<BinaryExpr>(expr))
-    return "(" + print(e->lhs.get()) + " " + e->op + " " + print(e->rhs.get()) + ")";
+    return "(" + print(e->lhs.get()) + " " + spellingOf(e->op).str() + " " + print(e->rhs.get()) +
+           ")";
+  if (auto *e = llvm::dyn_cast<ConditionalExpr>(expr))
+    return "(" + print(e->value.get()) + " if " + print(e->condition.get()) + " else " +
+           print(e->otherwise.get()) + ")";
+  if (auto *e = llvm::dyn_cast<AttributeExpr>(expr))
+    return print(e->base.get()) + "." + e->name.name.str();
   auto *e = llvm::cast<SubscriptExpr>(expr);
   return print(e->base.get()) + "[" +
          list(e->indices,
               [](auto &x) {
-                return x.isSlice ? print(x.start.get()) + ":" + print(x.stop.get()) + ":" +
-                                       print(x.step.get())
-                                 : print(x.value.get());
+                return x.isEllipsis ? std::string("...")
+                       : x.isSlice  ? print(x.start.get()) + ":" + print(x.stop.get()) + ":" +
+                                          print(x.step.get())
+                                    : print(x.value.get());
               }) +
          "]";
 }
@@ -81,7 +90,7 @@ std::string expr(StringRef text) {
       parse(("dl 1\nmodel M {\nforward(x: f32[N]) -> (y: f32[N]) {\ny = " + text + "\n}}").str());
   if (!parsed.errors.empty())
     return parsed.errors;
-  return print(parsed.file.models[0].forward->body[0].value.get());
+  return print(cast<AssignStatement>(*parsed.file.models[0].forward->body[0]).value.get());
 }
 
 TEST(Parser, wholeFile) {
@@ -109,21 +118,25 @@ weights "f.safetensors"
   EXPECT_EQ(file.dims[1].min, nullptr);
   ASSERT_EQ(file.weights.size(), 1u);
   EXPECT_EQ(file.weights[0].path, "f.safetensors");
-  const ModelDecl &model = file.models.at(0);
+  const BlockDecl &model = file.models.at(0);
   EXPECT_EQ(model.name.name, "Net");
   ASSERT_EQ(model.parameters.size(), 2u);
   EXPECT_EQ(model.parameters[1].name.name, "bias");
-  EXPECT_EQ(print(model.constants.at(0).value.get()), "(width / 2)");
-  ASSERT_EQ(model.layers.size(), 2u);
-  EXPECT_EQ(model.layers[0].path.name, "a.0.b");
-  EXPECT_EQ(model.layers[0].type.name, "Conv2d");
-  EXPECT_EQ(model.layers[0].arguments.at(2).keyword->name, "kernel_size");
+  ASSERT_EQ(model.members.size(), 3u);
+  EXPECT_EQ(print(cast<ConstMember>(*model.members[0]).decl.value.get()), "(width / 2)");
+  const auto &layer = cast<LayerDecl>(*model.members[1]);
+  EXPECT_EQ(layer.path.name, "a.0.b");
+  EXPECT_EQ(layer.type.name, "Conv2d");
+  EXPECT_EQ(layer.arguments.at(2).keyword->name, "kernel_size");
   ASSERT_TRUE(model.forward);
   EXPECT_EQ(model.forward->inputs.at(0).type.dims.size(), 3u);
   EXPECT_EQ(model.forward->inputs.at(1).type.dims.size(), 0u);
   EXPECT_EQ(model.forward->outputs.at(1).type.dtype.name, "i64");
   ASSERT_EQ(model.forward->body.size(), 3u);
-  EXPECT_EQ(model.forward->body[0].targets.size(), 3u);
+  const Target &target = cast<AssignStatement>(*model.forward->body[0]).target;
+  ASSERT_EQ(target.elements.size(), 2u);
+  EXPECT_EQ(target.elements[0].name.name, "h");
+  EXPECT_EQ(target.elements[1].elements.at(1).name.name, "b");
 }
 
 TEST(Parser, expressions) {
@@ -197,7 +210,9 @@ TEST(Parser, fileErrors) {
                             "version 2; write 'dl 1', or use a newer dlc\n");
   EXPECT_EQ(
       errors("dl 1\nmodle M { a }\ndim"),
-      "2:1: error: expected 'dim', 'const', 'model' or 'weights', got 'modle'; did you mean "
+      "2:1: error: expected 'dim', 'const', 'include', 'block', 'model', 'sequential' or "
+      "'weights', "
+      "got 'modle'; did you mean "
       "'model'?\n"
       "3:4: error: expected the name of a dim, as in 'dim N = 1..64', got the end of the file\n");
   EXPECT_EQ(errors("dl 1\ndim N = 4"), "2:10: error: expected '..' and a largest value, as in 'dim "

@@ -1,0 +1,190 @@
+//===- BlockCalls.cpp - Calls of layers and blocks in forward --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Elaborate.h"
+#include "frontend/dl/ForwardLowering.h"
+#include "frontend/dl/Parser.h"
+
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+
+namespace dlc::frontend {
+
+//===- Annotations --------------------------------------------------------------------------------===//
+
+Annotations::Annotations(ArrayRef<Annotation> list, MLIRContext *context) {
+  for (const Annotation &annotation : list)
+    if (annotation.name.name == "no_fuse")
+      noFuse = true;
+    else
+      dtype = dtypeOf(annotation.name.name == "fp32" ? "f32" : annotation.name.name, context);
+}
+
+void ForwardLowering::OpListener::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
+  ++count;
+  // Weights are shared with those who may fuse.
+  if (unfused && op->getNumOperands() > 0)
+    op->setAttr("dl.no_fuse", UnitAttr::get(op->getContext()));
+}
+
+Item ForwardLowering::castFloats(const Item &item, Type dtype) {
+  if (item.is<Item::List>()) {
+    Item::List list;
+    for (const Item &element : item.as<Item::List>()) {
+      list.push_back(castFloats(element, dtype));
+      if (list.back().isPoison())
+        return poison(item.loc);
+    }
+    return {std::move(list), item.loc};
+  }
+  if (!item.isTensor() || !isa<FloatType>(item.tensorType().getElementType()))
+    return item;
+  Type from = item.tensorType().getElementType();
+  if (!firstFloat)
+    firstFloat = from;
+  if (from == dtype)
+    return item;
+  return call(
+      "cast", item.loc,
+      {PassedArgument{{}, item.loc, item}, PassedArgument{{}, item.loc, {dtype, item.loc}}});
+}
+
+//===- Layers -------------------------------------------------------------------------------------===//
+
+void ForwardLowering::noteCall(const CallExpr &expr, Layer &layer, const Item &result) {
+  if (!diagnostics.index)
+    return;
+  if (auto *name = llvm::dyn_cast<NameExpr>(expr.callee.get()))
+    diagnostics.mention(Mention::Kind::layer, name->name, layer.decl->path.loc,
+                        [&] { return (layer.path + ": " + layer.decl->type.name).str(); });
+  if (LayerFacts *facts = diagnostics.index->findLayer(layer.path); facts && result.isTensor())
+    facts->outputs.push_back(dl::text(result.tensorType()));
+}
+
+Item ForwardLowering::callLayer(const LayerRef &ref, const CallExpr &expr,
+                                ArrayRef<PassedArgument> arguments, bool good) {
+  if (ref.instance) {
+    ref.instance->isCalled = true;
+    return good ? callBlock(*ref.instance, expr, arguments) : poison(expr.loc);
+  }
+  Layer &layer = model.layers.find(ref.path)->second;
+  layer.isCalled = true;
+  if (!good || !layer.kind)
+    return poison(expr.loc);
+  if (layer.kind->function.empty()) {
+    diagnostics.error(expr.loc) << quote(textOf(*expr.callee))
+                                << " is a parameter; it is a value, not a function of one";
+    return poison(expr.loc);
+  }
+  Annotated annotated(*this, Annotations(layer.decl->annotations, context));
+  Item result = layers.call(layer, textOf(*expr.callee), expr.loc, arguments);
+  noteCall(expr, layer, result);
+  return result;
+}
+
+//===- Blocks -------------------------------------------------------------------------------------===//
+
+bool ForwardLowering::checkInput(const Port &port, const Item &item, const Instance &instance) {
+  if (item.isPoison() || port.type.dtype.name.empty())
+    return true;
+  if (item.is<Item::None>() && port.defaultValue)
+    return true;
+  RankedTensorType declared = portType(port, *this, model.symbols, diagnostics, context);
+  if (!declared)
+    return false;
+  if (item.isTensor() && dl::sameShapeAndElement(item.tensorType(), declared))
+    return true;
+  diagnostics.error(port.name.loc)
+      << "input " << quote(port.name.name) << " of " << quote(instance.path) << " is "
+      << (item.isTensor() ? dl::text(item.tensorType()) : describe(item)) << ", declared as "
+      << dl::text(declared) << "; change one of them";
+  return false;
+}
+
+/// Gives the inputs of the block's forward their values, in the frame of the block.
+bool ForwardLowering::bindInputs(const Instance &instance, const CallExpr &expr,
+                                 ArrayRef<PassedArgument> arguments) {
+  const ForwardDecl &forward = *instance.decl->forward;
+  SmallVector<StringRef> names;
+  for (const Port &port : forward.inputs)
+    names.push_back(port.name.name);
+  auto result = bindByName(textOf(*expr.callee), names, arguments);
+  if (auto *problem = std::get_if<BindError>(&result)) {
+    diagnostics.error(problem->loc) << problem->message;
+    return false;
+  }
+  bool good = true;
+  for (auto [port, argument] : llvm::zip(forward.inputs, std::get<0>(result))) {
+    if (!argument && !port.defaultValue) {
+      diagnostics.error(expr.loc) << quote(textOf(*expr.callee)) << " needs its argument "
+                                  << quote(port.name.name);
+      return false;
+    }
+    Item item = argument ? argument->value : evaluate(*port.defaultValue);
+    if (item.isPoison())
+      return false;
+    good &= checkInput(port, item, instance);
+    assign(port.name, std::move(item));
+  }
+  return good;
+}
+
+Item ForwardLowering::callBlock(Instance &instance, const CallExpr &expr,
+                                ArrayRef<PassedArgument> arguments) {
+  const BlockDecl &decl = *instance.decl;
+  if (!decl.forward) {
+    diagnostics.error(expr.loc)
+            .append("block ", quote(decl.name.name), " of ", quote(instance.path),
+                    " has no 'forward'; add one to call it")
+            .attachNote(diagnostics.translate(decl.name.loc))
+        << "declared here";
+    return poison(expr.loc);
+  }
+  if (blockDepth == kMaxBlockDepth) {
+    diagnostics.error(expr.loc) << "blocks call blocks more than " << kMaxBlockDepth
+                                << " deep; does a block call itself through a layer that it was "
+                                   "given?";
+    return poison(expr.loc);
+  }
+  Annotations annotations(instance.site->annotations, context);
+  Annotated annotated(*this, annotations);
+  Type outerPrecision = std::exchange(precision, Type()),
+       outerFloat = std::exchange(firstFloat, Type());
+  SmallVector<PassedArgument> passed(arguments);
+  if (annotations.dtype)
+    for (PassedArgument &argument : passed)
+      argument.value = castFloats(argument.value, annotations.dtype);
+  Type inputFloat = std::exchange(firstFloat, Type());
+
+  Frame inner{&instance, {}}, *outer = std::exchange(frame, &inner);
+  const Scope *outerScope = std::exchange(scope, &instance.scope);
+  ++blockDepth;
+  llvm::scope_exit leave([&] {
+    --blockDepth;
+    frame = outer;
+    scope = outerScope;
+    precision = outerPrecision;
+    firstFloat = outerFloat;
+  });
+  Diagnostics::InBlock in(diagnostics, instance.path, "called here", expr.loc);
+  if (!bindInputs(instance, expr, passed))
+    return poison(expr.loc);
+  runStatements(decl.forward->body);
+  Item::List results;
+  for (const Port &port : decl.forward->outputs) {
+    bool isTyped = !port.type.dtype.name.empty();
+    RankedTensorType declared =
+        isTyped ? portType(port, *this, model.symbols, diagnostics, context) : RankedTensorType();
+    results.push_back(outputOf(port, declared, isTyped));
+    if (results.back().isPoison())
+      return poison(expr.loc);
+    if (annotations.dtype && inputFloat)
+      results.back() = castFloats(results.back(), inputFloat);
+  }
+  if (results.size() == 1)
+    return std::move(results.front()).at(expr.loc);
+  return {std::move(results), expr.loc};
+}
+
+} // namespace dlc::frontend

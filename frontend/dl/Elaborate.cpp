@@ -1,0 +1,500 @@
+//===- Elaborate.cpp - The layers that the declarations of a model make ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Elaborate.h"
+
+#include "frontend/dl/Spelling.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace dlc::frontend {
+
+/// `*` stands for the parameters of the function behind its tensor.
+static std::vector<Param> layerParams(const LayerKind &kind) {
+  if (kind.schema == "*") {
+    auto signatures = signaturesOf(kind.function);
+    assert(!signatures.empty() && "the table of layers names a function that no op has");
+    const auto &all = signatures.front()->params;
+    return {all.begin() + 1, all.end()};
+  }
+  auto params = parseSignature("", kind.schema).params;
+  return {params.begin(), params.end()};
+}
+
+std::variant<SmallVector<const PassedArgument *>, BindError>
+bindByName(StringRef callee, ArrayRef<StringRef> names, ArrayRef<PassedArgument> arguments) {
+  SmallVector<const PassedArgument *> bound(names.size());
+  size_t position = 0;
+  for (const PassedArgument &argument : arguments) {
+    size_t target = position;
+    if (argument.keyword.empty()) {
+      if (position++ == names.size())
+        return BindError{argument.loc, quote(callee) + " takes " + std::to_string(names.size()) +
+                                           (names.size() == 1 ? " argument" : " arguments") +
+                                           ", got more: " + describe(argument.value)};
+    } else {
+      target = llvm::find(names, argument.keyword) - names.begin();
+      if (target == names.size())
+        return BindError{argument.loc,
+                         quote(callee) + " has no argument " + quote(argument.keyword) +
+                             (nearest(argument.keyword, names) ? didYouMean(argument.keyword, names)
+                              : names.empty() ? std::string("; it takes none")
+                                              : "; it takes " + llvm::join(names, ", "))};
+    }
+    if (bound[target])
+      return BindError{argument.loc,
+                       quote(callee) + " gets its argument " + quote(names[target]) + " twice"};
+    bound[target] = &argument;
+  }
+  return bound;
+}
+
+void collectBlocks(const SourceFile &file, ArrayRef<const SourceFile *> included,
+                   llvm::StringMap<const BlockDecl *> &blocks, Diagnostics &diagnostics) {
+  SmallVector<const SourceFile *> files(included);
+  files.push_back(&file);
+  for (const SourceFile *source : files)
+    for (const BlockDecl &block : source->blocks) {
+      auto [entry, isNew] = blocks.try_emplace(block.name.name, &block);
+      if (!isNew)
+        diagnostics.error(block.name.loc)
+                .append("block ", quote(block.name.name),
+                        " has been declared before; choose another name")
+                .attachNote(diagnostics.translate(entry->second->name.loc))
+            << "the first declaration";
+      else if (findLayer(block.name.name))
+        diagnostics.error(block.name.loc)
+            << quote(block.name.name) << " is a kind of layer; choose another name for the block";
+    }
+}
+
+namespace {
+
+class Elaborator {
+public:
+  Elaborator(Model &model, const llvm::StringMap<const BlockDecl *> &blocks,
+             Diagnostics &diagnostics, MLIRContext *context)
+      : model(model), blocks(blocks), diagnostics(diagnostics), context(context) {}
+
+  Instance &makeInstance(const BlockDecl &decl, const LayerDecl *site, Instance *parent,
+                         StringRef path);
+  /// Gives the parameters of the instance their values, from `passed` or the defaults.
+  bool bindParameters(Instance &instance, ArrayRef<PassedArgument> passed);
+  void addMembers(Instance &instance, ArrayRef<MemberPtr> members, Scope &scope);
+
+private:
+  void addConstant(Instance &instance, const ConstDecl &decl, Scope &scope);
+  void addLoop(Instance &instance, const LoopMember &loop, Scope &scope);
+  void addBranch(Instance &instance, const BranchMember &branch, Scope &scope);
+  /// `loop` counts the loops of the declaration that have been entered.
+  void addLayers(Instance &instance, const LayerDecl &decl, Scope &scope, size_t loop);
+  void addLayer(Instance &instance, const LayerDecl &decl, const Scope &scope);
+  std::optional<std::string> pathOf(const LayerDecl &decl, Evaluator &evaluator);
+  bool checkPath(Instance &instance, const LayerDecl &decl, StringRef whole);
+  void addBlock(Instance &instance, const LayerDecl &decl, const BlockDecl &block, StringRef name,
+                StringRef whole, ArrayRef<PassedArgument> passed);
+  void addChild(Instance &instance, StringRef name, LayerRef ref);
+  bool checkRecursion(Instance &instance, const LayerDecl &decl, const BlockDecl &block);
+  void addLeaf(Instance &instance, const LayerDecl &decl, StringRef name, StringRef whole,
+               ArrayRef<PassedArgument> passed, bool isPoisoned);
+  void reportUnknown(const LayerDecl &decl);
+  void addWeights(Layer &layer);
+  void addParameter(Layer &layer, ArrayRef<PassedArgument> passed);
+  void note(const Layer &layer);
+  bool isOver() const { return diagnostics.isFull() || model.budget.isSpent() || isTooLarge; }
+
+  Model &model;
+  const llvm::StringMap<const BlockDecl *> &blocks;
+  Diagnostics &diagnostics;
+  MLIRContext *context;
+  llvm::DenseMap<StringRef, const LayerDecl *> declared; // by whole path
+  bool isTooLarge = false;
+};
+
+} // namespace
+
+//===- Instances ----------------------------------------------------------------------------------===//
+
+Instance &Elaborator::makeInstance(const BlockDecl &decl, const LayerDecl *site, Instance *parent,
+                                   StringRef path) {
+  Instance &instance = *model.instances.emplace_back(std::make_unique<Instance>());
+  instance.decl = &decl;
+  instance.site = site;
+  instance.parent = parent;
+  instance.path = path;
+  instance.scope.outer = model.scope.get();
+  return instance;
+}
+
+bool Elaborator::bindParameters(Instance &instance, ArrayRef<PassedArgument> passed) {
+  const BlockDecl &decl = *instance.decl;
+  SmallVector<StringRef> names;
+  for (const ConstDecl &parameter : decl.parameters)
+    names.push_back(parameter.name.name);
+  auto result = bindByName(decl.name.name, names, passed);
+  if (auto *problem = std::get_if<BindError>(&result)) {
+    diagnostics.error(problem->loc)
+            .append(problem->message)
+            .attachNote(diagnostics.translate(decl.name.loc))
+        << "declared here";
+    return false;
+  }
+  auto &bound = std::get<0>(result);
+  for (auto [parameter, argument] : llvm::zip(decl.parameters, bound))
+    if (!argument && !parameter.value) {
+      diagnostics.error(instance.site->type.loc)
+              .append(quote(decl.name.name), " needs its argument ", quote(parameter.name.name))
+              .attachNote(diagnostics.translate(parameter.name.loc))
+          << "declared here";
+      return false;
+    }
+  // A default may use the parameters before it.
+  Evaluator evaluator(diagnostics, context, instance.scope, model.budget);
+  for (auto [parameter, argument] : llvm::zip(decl.parameters, bound))
+    declare(instance.scope, "constant", parameter.name,
+            argument ? argument->value : evaluator.evaluate(*parameter.value), diagnostics, context,
+            /*mayHide=*/!decl.isModel);
+  return true;
+}
+
+void Elaborator::addMembers(Instance &instance, ArrayRef<MemberPtr> members, Scope &scope) {
+  for (const MemberPtr &member : members) {
+    if (isOver() || !model.budget.spend(1, member->loc, diagnostics))
+      return;
+    switch (member->kind) {
+    case Member::Kind::constant:
+      addConstant(instance, llvm::cast<ConstMember>(*member).decl, scope);
+      break;
+    case Member::Kind::layer:
+      addLayers(instance, llvm::cast<LayerDecl>(*member), scope, 0);
+      break;
+    case Member::Kind::loop:
+      addLoop(instance, llvm::cast<LoopMember>(*member), scope);
+      break;
+    case Member::Kind::branch:
+      addBranch(instance, llvm::cast<BranchMember>(*member), scope);
+      break;
+    }
+  }
+}
+
+void Elaborator::addConstant(Instance &instance, const ConstDecl &decl, Scope &scope) {
+  Item value = Evaluator(diagnostics, context, scope, model.budget).evaluate(*decl.value);
+  declare(scope, "constant", decl.name, std::move(value), diagnostics, context,
+          /*mayHide=*/!instance.decl->isModel);
+}
+
+void Elaborator::addLoop(Instance &instance, const LoopMember &loop, Scope &scope) {
+  auto values = Evaluator(diagnostics, context, scope, model.budget).evaluateLoop(loop.head);
+  if (!values)
+    return;
+  for (Item &value : *values) {
+    if (isOver())
+      return;
+    Scope inner;
+    inner.outer = &scope;
+    inner.names[loop.head.variable.name] = {std::move(value), loop.head.variable.loc};
+    addMembers(instance, loop.body, inner);
+  }
+}
+
+void Elaborator::addBranch(Instance &instance, const BranchMember &branch, Scope &scope) {
+  for (const BranchMember::Arm &arm : branch.arms) {
+    std::optional<bool> condition = true;
+    if (arm.condition)
+      condition =
+          Evaluator(diagnostics, context, scope, model.budget).evaluateCondition(*arm.condition);
+    if (!condition)
+      return;
+    if (*condition)
+      return addMembers(instance, arm.body, scope);
+  }
+}
+
+//===- Layers -------------------------------------------------------------------------------------===//
+
+void Elaborator::addLayers(Instance &instance, const LayerDecl &decl, Scope &scope, size_t loop) {
+  if (loop == decl.loops.size())
+    return addLayer(instance, decl, scope);
+  const LoopHead &head = decl.loops[loop];
+  auto values = Evaluator(diagnostics, context, scope, model.budget).evaluateLoop(head);
+  if (!values)
+    return;
+  for (Item &value : *values) {
+    if (isOver())
+      return;
+    Scope inner;
+    inner.outer = &scope;
+    inner.names[head.variable.name] = {std::move(value), head.variable.loc};
+    addLayers(instance, decl, inner, loop + 1);
+  }
+}
+
+std::optional<std::string> Elaborator::pathOf(const LayerDecl &decl, Evaluator &evaluator) {
+  std::string path = decl.path.name.str();
+  for (const PathPiece &piece : decl.rest) {
+    path += '.';
+    if (!piece.index) {
+      path += piece.name.name;
+      continue;
+    }
+    Item item = evaluator.evaluate(*piece.index);
+    if (item.isPoison())
+      return std::nullopt;
+    if (!item.is<int64_t>() || item.as<int64_t>() < 0) {
+      diagnostics.error(piece.index->loc)
+          << "the index of a layer is " << describe(item) << "; expected an integer of at least 0";
+      return std::nullopt;
+    }
+    path += std::to_string(item.as<int64_t>());
+  }
+  return path;
+}
+
+bool Elaborator::checkPath(Instance &instance, const LayerDecl &decl, StringRef whole) {
+  if (declared.size() == kMaxLayers) {
+    diagnostics.error(decl.path.loc)
+        << "the model has more than " << kMaxLayers << " layers; make its loops shorter";
+    isTooLarge = true;
+    return false;
+  }
+  if (whole.size() > kMaxPathBytes) {
+    diagnostics.error(decl.path.loc) << "the name of this layer has " << whole.size()
+                                     << " characters; the limit is " << kMaxPathBytes;
+    return false;
+  }
+  auto [entry, isNew] = declared.try_emplace(whole, &decl);
+  if (isNew)
+    return true;
+  auto error = diagnostics.error(decl.path.loc);
+  error << "layer " << quote(whole) << " has been declared before; choose another name"
+        << (entry->second == &decl ? ", as with the number of the loop in 'layer[i]'" : "");
+  if (entry->second != &decl)
+    error.attachNote(diagnostics.translate(entry->second->path.loc)) << "the first declaration";
+  return false;
+}
+
+void Elaborator::addLayer(Instance &instance, const LayerDecl &decl, const Scope &scope) {
+  Evaluator evaluator(diagnostics, context, scope, model.budget);
+  auto path = pathOf(decl, evaluator);
+  if (!path)
+    return;
+  StringRef whole = model.save(instance.path.empty() ? Twine(*path) : instance.path + "." + *path);
+  StringRef name = whole.take_back(path->size());
+  if (!checkPath(instance, decl, whole))
+    return;
+  bool isPoisoned = false;
+  SmallVector<PassedArgument> passed;
+  for (const Argument &argument : decl.arguments) {
+    passed.push_back({argument.keyword ? argument.keyword->name : StringRef(),
+                      argument.keyword ? argument.keyword->loc : argument.value->loc,
+                      evaluator.evaluate(*argument.value)});
+    isPoisoned |= passed.back().value.isPoison();
+  }
+  auto block = blocks.find(decl.type.name);
+  if (block == blocks.end() || isPoisoned)
+    addLeaf(instance, decl, name, whole, passed, isPoisoned);
+  else
+    addBlock(instance, decl, *block->second, name, whole, passed);
+}
+
+bool Elaborator::checkRecursion(Instance &instance, const LayerDecl &decl, const BlockDecl &block) {
+  SmallVector<const Instance *> chain; // from the innermost outwards
+  const Instance *same = nullptr;
+  for (const Instance *at = &instance; at && !same; at = at->parent) {
+    chain.push_back(at);
+    if (at->decl == &block)
+      same = at;
+  }
+  if (!same) {
+    if (chain.size() < kMaxBlockDepth)
+      return true;
+    diagnostics.error(decl.type.loc)
+        << "blocks stand in blocks more than " << kMaxBlockDepth << " deep; flatten some of them";
+    return false;
+  }
+  std::string text = block.name.name.str();
+  for (const Instance *at : llvm::reverse(ArrayRef(chain).drop_back()))
+    text += (" -> " + at->decl->name.name).str();
+  text += (" -> " + block.name.name).str();
+  diagnostics.error(decl.type.loc)
+          .append("block ", quote(block.name.name), " contains itself: ", text,
+                  "; a block cannot be part of its own layers")
+          .attachNote(diagnostics.translate(block.name.loc))
+      << "declared here";
+  return false;
+}
+
+void Elaborator::addChild(Instance &instance, StringRef name, LayerRef ref) {
+  instance.children[name] = ref;
+  for (size_t dot = name.find('.'); dot != StringRef::npos; dot = name.find('.', dot + 1))
+    instance.prefixes.insert(name.take_front(dot));
+  auto [group, number] = name.rsplit('.');
+  if (!number.empty() && llvm::all_of(number, llvm::isDigit))
+    instance.groups[group].push_back(ref);
+}
+
+void Elaborator::addBlock(Instance &instance, const LayerDecl &decl, const BlockDecl &block,
+                          StringRef name, StringRef whole, ArrayRef<PassedArgument> passed) {
+  diagnostics.mention(Mention::Kind::block, decl.type.name, block.name.loc,
+                      [&] { return ("block " + block.name.name).str(); });
+  if (!checkRecursion(instance, decl, block)) {
+    addLeaf(instance, decl, name, whole, passed, /*isPoisoned=*/true);
+    return;
+  }
+  Instance &inner = makeInstance(block, &decl, &instance, whole);
+  addChild(instance, name, {&inner, whole});
+  Diagnostics::InBlock in(diagnostics, whole, "declared here", decl.path.loc);
+  if (bindParameters(inner, passed))
+    addMembers(inner, block.members, inner.scope);
+}
+
+void Elaborator::reportUnknown(const LayerDecl &decl) {
+  StringRef name = decl.type.name;
+  SmallVector<StringRef> names;
+  for (const auto &entry : blocks)
+    names.push_back(entry.first());
+  llvm::sort(names);
+  for (const LayerKind &other : layerKinds())
+    names.push_back(other.name);
+  auto error = diagnostics.error(decl.type.loc);
+  error << "unknown layer " << quote(name) << didYouMean(name, names);
+  if (!nearest(name, names))
+    error << "; known are " << llvm::join(names, ", ");
+}
+
+void Elaborator::addLeaf(Instance &instance, const LayerDecl &decl, StringRef name, StringRef whole,
+                         ArrayRef<PassedArgument> passed, bool isPoisoned) {
+  Layer layer;
+  layer.path = whole;
+  layer.decl = &decl;
+  const LayerKind *kind = findLayer(decl.type.name);
+  if (!kind && !decl.type.name.empty() && !blocks.contains(decl.type.name)) {
+    if (decl.type.name == "Parameter" || decl.type.name == "Buffer")
+      addParameter(layer, passed);
+    else
+      reportUnknown(decl);
+  } else if (kind && !isPoisoned) {
+    layer.params = layerParams(*kind);
+    auto bound = bindArguments(decl.type.name, decl.type.loc, layer.params, passed);
+    if (auto *problem = std::get_if<BindError>(&bound)) {
+      diagnostics.error(problem->loc) << problem->message;
+    } else {
+      layer.kind = kind;
+      layer.arguments = std::get<BoundArguments>(std::move(bound));
+      addWeights(layer);
+    }
+  }
+  note(layer);
+  layer.parent = &instance;
+  model.layers.insert({whole, std::move(layer)});
+  addChild(instance, name, {nullptr, whole});
+}
+
+void Elaborator::note(const Layer &layer) {
+  if (!diagnostics.index)
+    return;
+  const LayerDecl &decl = *layer.decl;
+  diagnostics.mention(Mention::Kind::layer, decl.path.name, decl.path.loc,
+                      [&] { return (layer.path + ": " + decl.type.name).str(); });
+  LayerFacts facts{
+      layer.path.str(), decl.type.name.str(), diagnostics.placeOf(decl.path.loc), {}, {}};
+  for (const Parameter &weight : layer.weights)
+    facts.weights.push_back({weight.path,
+                             {weight.shape.begin(), weight.shape.end()},
+                             StringRef(weight.leaf).starts_with("running_") ||
+                                 StringRef(weight.leaf).starts_with("moving_")});
+  diagnostics.index->addLayer(std::move(facts));
+}
+
+/// `Parameter(1, 1, 768, dtype=f32)`: sizes, or a list of them. Its weight has the path of the layer.
+void Elaborator::addParameter(Layer &layer, ArrayRef<PassedArgument> passed) {
+  static const LayerKind kParameter{"Parameter", ""};
+  Parameter weight{layer.path.str(), "", {}, layer.decl->path.loc};
+  bool good = true;
+  auto add = [&](const Item &item) {
+    if (item.is<int64_t>() && item.as<int64_t>() >= 0) {
+      weight.shape.push_back(item.as<int64_t>());
+      return;
+    }
+    diagnostics.error(item.loc) << "a size of " << quote(layer.decl->type.name) << " is "
+                                << describe(item) << "; expected an integer of at least 0";
+    good = false;
+  };
+  for (const PassedArgument &argument : passed) {
+    if (argument.value.isPoison()) {
+      good = false;
+    } else if (argument.keyword == "dtype" && argument.value.is<Type>()) {
+      weight.dtype = argument.value.as<Type>();
+    } else if (!argument.keyword.empty()) {
+      diagnostics.error(argument.loc)
+          << quote(layer.decl->type.name) << " takes sizes and dtype, as in "
+          << layer.decl->type.name << "(1, 16, dtype=f32), got " << quote(argument.keyword) << " = "
+          << describe(argument.value);
+      good = false;
+    } else if (argument.value.is<Item::List>()) {
+      llvm::for_each(argument.value.as<Item::List>(), add);
+    } else {
+      add(argument.value);
+    }
+  }
+  good = good && checkSize(RankedTensorType::get(weight.shape, Float32Type::get(context)),
+                           model.symbols, diagnostics.translate(layer.decl->path.loc));
+  if (!good)
+    return;
+  layer.kind = &kParameter;
+  layer.weights.push_back(std::move(weight));
+}
+
+void Elaborator::addWeights(Layer &layer) {
+  LayerArguments arguments(layer.params, layer.arguments);
+  for (const LayerWeight &weight : layer.kind->weights)
+    if (weight.condition.empty() || arguments.flag(weight.condition))
+      layer.weights.push_back({(layer.path + "." + weight.leaf).str(), weight.leaf,
+                               weight.shape(arguments), layer.decl->path.loc});
+  for (StringRef leaf : layer.kind->trainingState)
+    model.trainingState.push_back((layer.path + "." + leaf).str());
+  if (arguments.problem) {
+    diagnostics.error(arguments.problem->loc) << arguments.problem->message;
+    layer.kind = nullptr;
+    return;
+  }
+  for (const Parameter &weight : layer.weights)
+    if (!checkSize(RankedTensorType::get(weight.shape, Float32Type::get(context)), model.symbols,
+                   diagnostics.translate(weight.loc)))
+      layer.kind = nullptr;
+  if (!layer.kind)
+    return;
+  // What neither shapes a weight nor reaches the function must be as if it were not there.
+  auto signatures = signaturesOf(layer.kind->function);
+  for (auto [param, item] : llvm::zip(layer.params, layer.arguments)) {
+    bool reaches = llvm::any_of(signatures.front()->params, [&](const Param &other) {
+      return other.name == param.name && other.type != Param::tensor;
+    });
+    if (!item || reaches || arguments.read.contains(param.name) ||
+        llvm::is_contained(layer.kind->ignored, param.name))
+      continue;
+    bool isDefault =
+        item->is<bool>()
+            ? item->as<bool>() == (param.defaultValue == "True")
+            : item->is<std::string>() && "'" + item->as<std::string>() + "'" == param.defaultValue;
+    if (!isDefault)
+      diagnostics.error(item->loc)
+          << quote(layer.decl->type.name) << " is supported with " << param.name << "="
+          << param.defaultValue << " alone, got " << describe(*item);
+  }
+}
+
+void elaborate(Model &model, const BlockDecl &decl,
+               const llvm::StringMap<const BlockDecl *> &blocks, Diagnostics &diagnostics,
+               MLIRContext *context) {
+  Elaborator elaborator(model, blocks, diagnostics, context);
+  Instance &root = elaborator.makeInstance(decl, nullptr, nullptr, "");
+  root.isCalled = true;
+  if (elaborator.bindParameters(root, {}))
+    elaborator.addMembers(root, decl.members, root.scope);
+}
+
+} // namespace dlc::frontend
