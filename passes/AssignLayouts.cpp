@@ -125,6 +125,9 @@ void AssignLayouts::runOnOperation() {
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto loops = dyn_cast<LoopNestOpInterface>(op))
       assign(loops);
+    else if (standsAlone(&op))
+      for (OpOperand &operand : op.getOpOperands())
+        require(operand, {});
   for (OpOperand &result : block.getTerminator()->getOpOperands())
     require(result, {});
   // A convert that later users went round has none left.

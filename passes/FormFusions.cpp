@@ -43,7 +43,7 @@ void FormFusions::copyRepetitions(Block &block) {
     if (!isRepetition(&op) || op.hasOneUse() || op.use_empty())
       continue;
     for (OpOperand &use : llvm::make_early_inc_range(op.getUses())) {
-      if (!isFusible(use.getOwner()))
+      if (!isFusible(use.getOwner()) || standsAlone(use.getOwner()))
         continue; // returned or viewed: stored all the same
       Operation *copy = OpBuilder(&op).clone(op);
       use.set(copy->getResult(0));
@@ -55,6 +55,13 @@ void FormFusions::copyRepetitions(Block &block) {
 
 void FormFusions::group(Operation *op) {
   FusionGroup merged;
+  if (standsAlone(op)) {
+    merged.ops = {op};
+    merged.isAlone = true;
+    merged.weightOnly = dependsOnWeightsAlone(op->getResult(0));
+    groups[op] = std::move(merged);
+    return;
+  }
   auto loops = cast<LoopNestOpInterface>(op);
   merged.ops = {op};
   merged.weightOnly = dependsOnWeightsAlone(op->getResult(0));
@@ -101,8 +108,10 @@ void FormFusions::build(FusionGroup &group) {
   builder.setInsertionPointToEnd(&body);
   for (Operation *op : group.ops)
     builder.clone(*op, mapping);
-  dl::YieldOp::create(builder, last->getLoc(), mapping.lookup(last->getResult(0)));
-  last->getResult(0).replaceAllUsesWith(fusion.getResult(0));
+  dl::YieldOp::create(
+      builder, last->getLoc(),
+      llvm::map_to_vector(last->getResults(), [&](Value value) { return mapping.lookup(value); }));
+  last->replaceAllUsesWith(fusion);
   for (Operation *op : llvm::reverse(group.ops))
     op->erase();
   ++numFusions;

@@ -45,8 +45,11 @@ static dlx::BufferType bufferOf(Value tensor) {
   return dlx::BufferType::get(tensor.getContext(), cast<RankedTensorType>(tensor.getType()));
 }
 
-/// map, reduce, window or contraction: which family of schedules a kernel needs.
-static StringRef kindOf(LoopNestOpInterface root) {
+/// map, reduce, window, contraction or recurrent: which family of schedules a kernel needs.
+static StringRef kindOf(dl::FusionOp fusion) {
+  if (!fusion.getBodyBlock().getOps<RecurrentOpInterface>().empty())
+    return "recurrent";
+  LoopNestOpInterface root = fusion.getRoot();
   if (!root)
     return "map";
   LoopNest nest = root.getLoopNest();
@@ -82,7 +85,7 @@ dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
   }
   OpBuilder builder(&getContext());
   auto kernel =
-      dlx::KernelOp::create(builder, fusion.getLoc(), name, kindOf(fusion.getRoot()), StringAttr(),
+      dlx::KernelOp::create(builder, fusion.getLoc(), name, kindOf(fusion), StringAttr(),
                             AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr(), AffineMapAttr());
   IRMapping mapping;
   fusion.getBody().cloneInto(&kernel.getBody(), mapping);

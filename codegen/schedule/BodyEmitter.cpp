@@ -52,7 +52,8 @@ static void alignShapes(OpBuilder &builder, Location loc, SmallVectorImpl<Value>
 
 BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
     : kernel(kernel), math(math), load(std::move(load)) {
-  assert(kernel.getResultTensors().size() == 1 && "the fuse phase makes kernels of one result");
+  assert((kernel.getResultTensors().size() == 1 || kernel.getKind() == "recurrent") &&
+         "loops have one result");
   result = kernel.getResultTensors().front();
   for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>()) {
     LoopNest loops = op.getLoopNest();

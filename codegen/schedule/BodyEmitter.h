@@ -38,7 +38,7 @@ public:
   /// The op with stages, null for a map kernel, and its loops (of the result where there is none).
   LoopNestOpInterface getRoot() const { return root; }
   const LoopNest &getNest() const { return nest; }
-  /// The only tensor that the kernel writes.
+  /// The tensor that the kernel writes; the first one of a recurrence, which this class emits nothing for.
   mlir::Value getResult() const { return result; }
   mlir::RankedTensorType getResultType() const {
     return llvm::cast<mlir::RankedTensorType>(result.getType());

@@ -101,6 +101,29 @@ dl::Dim flopsOf(LoopNestOpInterface op) {
   return dl::normalize(flops);
 }
 
+dl::Dim flopsOf(RecurrentOpInterface op) {
+  MLIRContext *context = op->getContext();
+  Recurrence r = op.getRecurrence();
+  Block body;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&body);
+  SmallVector<Value> arguments;
+  for (unsigned i = 0; i < 2 * r.numGates + r.numStates; ++i)
+    arguments.push_back(body.addArgument(computeType(r.elementType), op.getLoc()));
+  ArrayRef<Value> all(arguments);
+  auto extent = [](AffineExpr) -> Value { llvm_unreachable("a step reads no extent"); };
+  BodyContext bodyContext{builder, op.getLoc(), {}, extent};
+  op.emitStep(bodyContext, all.take_front(r.numGates), all.slice(r.numGates, r.numGates),
+              all.take_back(r.numStates));
+  int64_t weight = 0;
+  for (Operation &emitted : body)
+    weight += weightOf(emitted);
+  int64_t perStep = r.units * (weight + 2 * r.numGates * r.outputs);
+  if (r.projection)
+    perStep += 2 * r.units * r.outputs;
+  return dl::normalize(r.steps * r.rows * dl::constantDim(perStep, context));
+}
+
 dl::Dim storedBytes(RankedTensorType type) {
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   return dl::normalize(dl::storedElements(type) * std::max<int64_t>(bits / 8, 1));
@@ -110,6 +133,8 @@ Cost costOf(Block &block) {
   MLIRContext *context = block.getParentOp()->getContext();
   AffineExpr flops = dl::constantDim(0, context), bytes = flops;
   for (auto op : block.getOps<LoopNestOpInterface>())
+    flops = flops + flopsOf(op);
+  for (auto op : block.getOps<RecurrentOpInterface>())
     flops = flops + flopsOf(op);
   for (Value argument : block.getArguments())
     bytes = bytes + storedBytes(cast<RankedTensorType>(argument.getType()));

@@ -8,6 +8,7 @@
 
 #include "ir/dl/DLTypes.h"
 #include "ir/interfaces/LoopNest.h"
+#include "ir/interfaces/Recurrent.h"
 
 namespace dlc {
 
@@ -21,6 +22,8 @@ struct Cost {
 int64_t resultCost(LoopNestOpInterface op);
 /// Arithmetic of one op.
 dl::Dim flopsOf(LoopNestOpInterface op);
+/// Of a recurrence: as if every row had the full length.
+dl::Dim flopsOf(RecurrentOpInterface op);
 /// The ops of `block` as one kernel whose inputs are the block's arguments and whose outputs its terminator yields.
 Cost costOf(mlir::Block &block);
 /// Bytes of `type` in memory: bools as bytes, tails of tiles included.

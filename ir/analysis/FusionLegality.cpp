@@ -5,6 +5,7 @@
 
 #include "ir/analysis/CostModel.h"
 #include "ir/dl/DLOps.h"
+#include "ir/interfaces/Recurrent.h"
 
 using namespace mlir;
 
@@ -20,7 +21,11 @@ bool isView(Operation *op) {
          dl::getLayout(cast<RankedTensorType>(reshape.getType())).isRowMajor();
 }
 
-bool isFusible(Operation *op) { return isa<LoopNestOpInterface>(op) && !isView(op); }
+bool standsAlone(Operation *op) { return isa<RecurrentOpInterface>(op); }
+
+bool isFusible(Operation *op) {
+  return (isa<LoopNestOpInterface>(op) && !isView(op)) || standsAlone(op);
+}
 
 static dl::Dims dimsOf(Value value) { return dl::getDims(cast<RankedTensorType>(value.getType())); }
 
@@ -172,6 +177,8 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
 
 std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
                        LoopNestOpInterface reader) {
+  if (producer.isAlone)
+    return "a recurrence is a kernel of its own";
   Operation *op = value.getDefiningOp();
   for (Operation *user : op->getUsers())
     if (user != reader)

@@ -18,9 +18,14 @@ struct FusionGroup {
   mlir::Operation *root = nullptr;
   /// Nothing in it depends on an argument of the function: it runs once at load.
   bool weightOnly = false;
+  /// The op takes in nothing and is taken in by nothing: a recurrence.
+  bool isAlone = false;
 };
 
-/// The op is computed by loops, so that it belongs into a fusion; dl.weight and views do not.
+/// The op is a kernel of its own.
+bool standsAlone(mlir::Operation *op);
+
+/// The op is computed by a kernel, so that it belongs into a fusion; dl.weight and views do not.
 bool isFusible(mlir::Operation *op);
 /// A dl.reshape (or the like) of row-major operand to row-major result: the same bytes under other dims.
 bool isView(mlir::Operation *op);

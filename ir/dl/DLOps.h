@@ -4,6 +4,7 @@
 #define DLC_IR_DL_DLOPS_H
 
 #include "ir/dl/DLDialect.h"
+#include "ir/dl/DLRecurrent.h"
 #include "ir/dl/DLTypes.h"
 #include "ir/dlx/DLXOps.h" // dl.yield also ends a dlx.kernel
 #include "ir/interfaces/Decomposable.h"

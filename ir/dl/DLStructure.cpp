@@ -68,6 +68,11 @@ LogicalResult FusionOp::verify() {
     return emitOpError("has a body that yields other types than its outputs");
   unsigned roots = 0;
   for (Operation &op : block.without_terminator()) {
+    if (isa<RecurrentOpInterface>(op)) {
+      if (!llvm::hasSingleElement(block.without_terminator()))
+        return op.emitOpError("shares a fusion with other ops; it is a kernel of its own");
+      continue;
+    }
     auto loops = dyn_cast<LoopNestOpInterface>(op);
     if (!loops)
       return op.emitOpError("cannot be part of a fusion: it is not computed by loops");

@@ -55,7 +55,8 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
   let summary = "Ops that become one kernel";
   let description = [{
     Made by the fuse phase. At most one op of the body, its root, has stages (LoopNest.h): the ops before it are read
-    through, the ops after it are applied to each of its results. All results have the dims of the root's result.
+    through, the ops after it are applied to each of its results. All results have the dims of the root's result. A recurrent op stands
+    in a fusion of its own, with its own results.
     ```mlir
     %y = dl.fusion (%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
     ^bb0(%a: tensor<4x8xf32>):

@@ -34,7 +34,7 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "One kernel: what it computes and, once scheduled, how it is launched";
   let description = [{
     The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
-    map, reduce, window or contraction, after the op with stages. The schedule adds the rest: `entry`, the function with the
+    map, reduce, window or contraction, after the op with stages, or recurrent. The schedule adds the rest: `entry`, the function with the
     kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
     `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda).
     ```mlir

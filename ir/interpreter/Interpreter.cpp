@@ -4,6 +4,7 @@
 #include "ir/interpreter/Interpreter.h"
 
 #include "ir/interpreter/NestRunner.h"
+#include "ir/interpreter/RecurrenceRunner.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -133,6 +134,14 @@ FailureOr<SmallVector<Tensor>> Interpreter::runOp(Operation &op, ArrayRef<Tensor
     return runBlock(fusion.getBodyBlock(), operands, /*isObserved=*/false);
   if (isa<DecomposableOpInterface>(op))
     return runDecomposition(op, operands);
+  if (auto recurrent = dyn_cast<RecurrentOpInterface>(op)) {
+    SmallVector<Tensor> results = runRecurrence(recurrent, operands, symbols);
+    for (Tensor &result : results)
+      if (options.roundResults)
+        for (double &number : result.floats())
+          number = roundTo(result.getElementType(), number);
+    return results;
+  }
   auto loops = dyn_cast<LoopNestOpInterface>(op);
   if (!loops)
     return op.emitError("'") << op.getName()

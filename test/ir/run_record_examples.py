@@ -52,9 +52,9 @@ def types(signature):
 def complete(example):
     """The example as a function whose arguments are its undefined values."""
     text = " ".join(example.split()).split(" { ^")[0]
-    if not re.match(r"(%\w+ = )?dlx?\.(?!kernel|program)", text):
+    if not re.match(r"((%\w+, )*%\w+ = )?dlx?\.(?!kernel|program)", text):
         return example
-    body = re.sub(r"^%\w+ = ", "", text)
+    body = re.sub(r"^(%\w+, )*%\w+ = ", "", text)
     used = list(dict.fromkeys(re.findall(r"%\w+", top_level(body, " : ")[0])))
     known = types(top_level(body, " : ")[-1]) if used else []
     known += known[-1:] * (len(used) - len(known))  # one type may serve all operands

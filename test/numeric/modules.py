@@ -69,7 +69,7 @@ LIMITS = {"i8": (-128, 127), "i16": (-(2**15), 2**15 - 1), "i32": (-(2**31), 2**
 
 def values(kind, dtype, dims, generator):
     """A tensor of `dtype`: special: every number, extreme ones first; numbers: finite ones; normal: of size 1; wide: of size 4; positive;
-    whole: small whole numbers; a list: some of its numbers; equals: few different ones; halves: multiples of 1/2; bytes: 0 to 127 with fractions; every16: all patterns."""
+    weights: as PyTorch initializes them, by the last dim; whole: small whole numbers; a list: some of its numbers; equals: few different ones; halves: multiples of 1/2; bytes: 0 to 127 with fractions; every16: all patterns."""
     count = int(np.prod(dims, dtype=np.int64))
     if isinstance(kind, (list, range)):
         return torch.from_numpy(generator.choice(np.array(kind), dims)).to(acc.TORCH[dtype])
@@ -96,6 +96,8 @@ def values(kind, dtype, dims, generator):
     numbers = generator.standard_normal(count)
     if kind == "positive":
         numbers = np.abs(numbers) + 0.1
+    elif kind == "weights":
+        numbers = generator.uniform(-1, 1, count) / np.sqrt(dims[-1])
     elif kind == "whole":
         numbers = generator.integers(-4, 4, count, endpoint=True).astype(np.float64)
     elif kind == "bytes":

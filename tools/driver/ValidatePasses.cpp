@@ -165,6 +165,7 @@ LogicalResult PassValidator::begin(ModuleOp module) {
   auto countFlops = [&] {
     int64_t flops = 0;
     function.walk([&](LoopNestOpInterface op) { flops += evaluate(flopsOf(op)); });
+    function.walk([&](RecurrentOpInterface op) { flops += evaluate(flopsOf(op)); });
     return flops;
   };
   int64_t flops = countFlops();

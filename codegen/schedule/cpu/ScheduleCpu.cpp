@@ -34,6 +34,11 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<dl::Range> symbols = symbolRangesOf(module);
+    for (auto kernel : module.getOps<dlx::KernelOp>())
+      if (kernel.getKind() == "recurrent") {
+        kernel.emitOpError("is a recurrence, which has no schedule for cpu yet");
+        return signalPassFailure();
+      }
     for (auto kernel : llvm::make_early_inc_range(module.getOps<dlx::KernelOp>()))
       packOperands(kernel, symbols);
     for (IsaVariant isa : kIsaVariants) {

@@ -3,6 +3,7 @@ from rows import activation
 from rows import compare
 from rows import contraction
 from rows import elementwise
+from rows import recurrent
 from rows import reduction
 from rows import shape
 from rows import window

@@ -1,0 +1,142 @@
+"""LSTM, GRU and RNN: networks as PyTorch's modules have them, their results one after another in one vector."""
+import numpy as np
+import torch
+from torch import nn
+
+import accuracy as acc
+from rows.row import BOUNDARY, FLOATS, POSITIVE, element_of, row
+
+GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+
+
+def of_recurrence(run):
+    """As the record states it: each step of each layer adds (I + H + 16) u, and 2 u_out where what lies between layers and steps is
+    stored in 16 bits, of the largest value."""
+    def bound(y, tensors, dtype):
+        scale = max(1.0, float(np.abs(y).max()) if y.size else 0.0)
+        step = (run.inputs + run.hidden + 16) * acc.unit(acc.compute(dtype))
+        if dtype != acc.compute(dtype):
+            step += 2 * acc.unit(dtype)
+        return np.full_like(y, step * run.steps(tensors) * run.layers * scale) + acc.stored(dtype, y)
+    return bound
+
+
+class Network:
+    """One configuration: a row's shapes, its ops, and PyTorch's module."""
+
+    def __init__(self, op, steps, batch, inputs, hidden, layers=1, bidirectional=False, batch_first=False, bias=True, lengths=False,
+                 initial=False, proj=0):
+        self.op, self.layers, self.bias, self.proj = op, layers, bias, proj
+        self.directions = 2 if bidirectional else 1
+        self.batch_first, self.initial, self.lengths = batch_first, initial, lengths
+        self.hidden, self.outputs = hidden, proj or hidden
+        gates, cells = GATES[op], layers * self.directions
+        self.states = 2 if op == "lstm" else 1
+        self.x = (steps, inputs) if batch is None else (batch, steps, inputs) if batch_first else (steps, batch, inputs)
+        rows = () if batch is None else (batch,)
+        self.shapes = [self.x]
+        if initial:
+            self.shapes += [(cells, *rows, self.outputs), (cells, *rows, hidden)][:self.states]
+        for layer in range(layers):
+            width = self.outputs * self.directions if layer else inputs
+            for _ in range(self.directions):
+                self.shapes += [(gates * hidden, width), (gates * hidden, self.outputs)]
+                self.shapes += [(gates * hidden,)] * 2 if bias else []
+                self.shapes += [(proj, hidden)] if proj else []
+        count = steps if batch is None else f"({steps})*({batch})"
+        of_state = 1 if batch is None else f"({batch})"
+        sizes = [f"{count}*{self.outputs * self.directions}", f"{of_state}*{cells * self.outputs}"]
+        self.result = ("+".join(sizes + [f"{of_state}*{cells * hidden}"] * (self.states - 1)),)
+        if all(isinstance(dim, int) for dim in self.x):
+            self.result = (eval(self.result[0]),)
+        if lengths:
+            self.shapes.append((batch,))
+        self.kinds = {len(self.shapes) - 1: ("i64", range(1, steps + 1))} if lengths else {}
+        self.inputs = inputs
+
+    # What the bound asks for.
+    def steps(self, tensors):
+        return tensors[0].shape[1 if self.batch_first and tensors[0].dim() == 3 else 0]
+
+    def params(self, tensors):
+        first = 1 + self.states * self.initial
+        return tensors[first:len(tensors) - self.lengths]
+
+    def body(self, names, types, result):
+        states = self.states * self.initial
+        segments = [1, states, len(names) - 1 - states - self.lengths, int(self.lengths)]
+        flag = lambda value: "true" if value else "false"
+        element = element_of(result)
+        full = lambda dims: self.typed(dims, element)
+        cells = self.layers * self.directions
+        rows = self.x[:-1] if len(self.x) == 3 else None
+        batch = () if rows is None else (rows[0] if self.batch_first else rows[1],)
+        kinds = [full((*self.x[:-1], self.outputs * self.directions)), full((cells, *batch, self.outputs)),
+                 full((cells, *batch, self.hidden))][:1 + self.states]
+        results = ["%a", "%b", "%c"][:1 + self.states]
+        text = (f"{', '.join(results)} = dl.{self.op} {', '.join(names)} {{operandSegmentSizes = array<i32: "
+                f"{', '.join(map(str, segments))}>, num_layers = {self.layers} : i64, bidirectional = {flag(self.directions == 2)}, "
+                f"batch_first = {flag(self.batch_first)}}} : ({', '.join(types)}) -> ({', '.join(kinds)})\n")
+        flats = []
+        for name, kind, dims in zip(results, kinds, [(*self.x[:-1], self.outputs * self.directions), (cells, *batch, self.outputs),
+                                                     (cells, *batch, self.hidden)]):
+            flat = full(("*".join(f"({dim})" for dim in dims),) if any(isinstance(dim, str) for dim in dims)
+                        else (int(np.prod(dims)),))
+            number = chr(ord(name[1]) + 3)
+            text += f"%{number} = dl.reshape {name} {{shape = affine_map<() -> (-1)>}} : ({kind}) -> {flat}\n"
+            flats.append((f"%{number}", flat))
+        return text + (f"%y = dl.cat {', '.join(name for name, _ in flats)} {{dim = 0 : i64}} : "
+                       f"({', '.join(kind for _, kind in flats)}) -> {result}")
+
+    @staticmethod
+    def typed(dims, element):
+        from modules import tensor_type
+        return tensor_type(dims, element)
+
+    def torch(self, *tensors):
+        """PyTorch's module; a network without rows, which it refuses, gives what its shapes say."""
+        kinds = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn_tanh": nn.RNN, "rnn_relu": nn.RNN}
+        options = {"nonlinearity": self.op[4:]} if self.op.startswith("rnn") else {}
+        if self.proj:
+            options["proj_size"] = self.proj
+        module = kinds[self.op](self.inputs, self.hidden, num_layers=self.layers, bias=self.bias, batch_first=self.batch_first,
+                                bidirectional=self.directions == 2, **options).double()
+        for parameter, value in zip(module.parameters(), self.params(tensors)):
+            parameter.data = value.clone()
+        x, hx = tensors[0], None
+        if x.dim() == 3 and x.shape[0 if self.batch_first else 1] == 0:
+            return torch.zeros(0, dtype=torch.float64)
+        if self.initial:
+            hx = tuple(tensors[1:1 + self.states]) if self.states == 2 else tensors[1]
+        with torch.no_grad():
+            if self.lengths:
+                packed = nn.utils.rnn.pack_padded_sequence(x, tensors[-1], batch_first=self.batch_first, enforce_sorted=False)
+                y, finals = module(packed, hx)
+                total = x.shape[1 if self.batch_first else 0]
+                y, _ = nn.utils.rnn.pad_packed_sequence(y, batch_first=self.batch_first, total_length=total)
+            else:
+                y, finals = module(x, hx)
+        finals = finals if self.states == 2 else (finals,)
+        return torch.cat([t.reshape(-1) for t in (y, *finals)])
+
+
+def network(note, dtypes, sizes, *args, **options):
+    run = Network(*args, **options)
+    row(run.op, dtypes, run.shapes, run.result, run.torch, of_recurrence(run), sizes=sizes,
+        values="weights", note=note, body=run.body, kinds=run.kinds)
+
+
+for op in GATES:
+    network("batch", FLOATS, BOUNDARY[:12], op, 5, "N", 3, 7)
+    network("steps", ("f32",), POSITIVE, op, "N", 2, 3, 16, batch_first=True)
+    network("lengths, both directions", ("f32", "f16"), BOUNDARY[1:11], op, 6, "N", 3, 16, bidirectional=True, lengths=True,
+            initial=True)
+    network("lengths, batch first", ("f32",), (1, 2, 7, 17), op, 9, "N", 2, 7, batch_first=True, lengths=True)
+    network("two layers, no bias", ("f32",), (1, 4, 9), op, "N", 3, 5, 33, layers=2, bidirectional=True, bias=False)
+    network("one unit", ("f32",), (1, 3), op, "N", 2, 1, 1)
+    network("no batch", ("f32",), (1, 5), op, "N", None, 4, 9, initial=True, layers=2)
+network("projection", FLOATS, BOUNDARY[:8], "lstm", 4, "N", 5, 17, proj=3, initial=True)
+network("projection, lengths", ("f32",), BOUNDARY[1:8], "lstm", 5, "N", 3, 16, proj=9, layers=2, bidirectional=True, lengths=True,
+        batch_first=True)
+network("many units", ("f32",), (1, 6, 20), "lstm", 3, "N", 20, 130)
+network("many units", ("f32",), (1, 6, 20), "gru", 3, "N", 20, 130)
