@@ -56,8 +56,8 @@ static dl::Layout channelsLast(RankedTensorType type) {
 }
 
 static bool isChannelsLast(Value value) {
-  return typeOf(value).getRank() == 4 &&
-         dl::getLayout(typeOf(value)) == dl::Layout::channelsLast(4);
+  int64_t rank = typeOf(value).getRank();
+  return rank > 2 && dl::getLayout(typeOf(value)) == dl::Layout::channelsLast(rank);
 }
 
 /// The op walks `operand` as it walks its result: dim i of the one is read at dim i of the other.
@@ -99,7 +99,7 @@ void AssignLayouts::assign(LoopNestOpInterface op) {
   if (dependsOnWeightsAlone(result))
     return;
   LoopNest nest = op.getLoopNest();
-  bool isWindow = nest.isWindow() && typeOf(result).getRank() == 4;
+  bool isWindow = nest.isWindow() && typeOf(result).getRank() > 2;
   // A reshape means row-major order; matrix products are scheduled for it.
   if (isa<dl::ReshapeOp>(op) || (nest.isProduct && !isWindow)) {
     for (OpOperand &operand : op->getOpOperands())
@@ -115,7 +115,7 @@ void AssignLayouts::assign(LoopNestOpInterface op) {
   bool carries = false;
   for (OpOperand &operand : op->getOpOperands())
     carries |= isChannelsLast(operand.get()) && walksAlong(nest, operand.getOperandNumber());
-  if (typeOf(result).getRank() == 4 && (isWindow || carries))
+  if (typeOf(result).getRank() > 2 && (isWindow || carries))
     result.setType(dl::withLayout(typeOf(result), channelsLast(typeOf(result))));
 }
 

@@ -179,9 +179,10 @@ Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> opera
 
 /// padding="same" and "valid" of a window: as many rows out as in, the odd one behind, as PyTorch has it.
 static std::optional<Item> resolvePadding(Location loc, const Signature &signature,
-                                          const BoundArguments &arguments, const Item &padding) {
+                                          const BoundArguments &arguments, unsigned spatial,
+                                          const Item &padding) {
   if (padding.as<std::string>() == "valid")
-    return Item{Item::List{{int64_t(0), padding.loc}, {int64_t(0), padding.loc}}, padding.loc};
+    return Item{Item::List(spatial, {int64_t(0), padding.loc}), padding.loc};
   auto find = [&](StringRef name) -> const Item * {
     for (auto [param, item] : llvm::zip(signature.params, arguments))
       if (param.name == name && item)
@@ -189,12 +190,12 @@ static std::optional<Item> resolvePadding(Location loc, const Signature &signatu
     return nullptr;
   };
   const Item *weight = find("weight"), *stride = find("stride"), *dilation = find("dilation");
-  if (!weight || !weight->isTensor() || weight->tensorType().getRank() != 4) {
+  if (!weight || !weight->isTensor() || weight->tensorType().getRank() != spatial + 2) {
     emitError(loc) << "padding=\"same\" is for convolutions; write the padding in numbers";
     return std::nullopt;
   }
   Item::List low, high;
-  for (unsigned i = 0; i < 2; ++i) {
+  for (unsigned i = 0; i < spatial; ++i) {
     auto number = [&](const Item *list) {
       return list ? list->as<Item::List>()[i].as<int64_t>() : 1;
     };
@@ -214,8 +215,10 @@ static std::optional<Item> resolvePadding(Location loc, const Signature &signatu
     low.push_back({*total / 2, padding.loc});
     high.push_back({*total - *total / 2, padding.loc});
   }
-  if (low[0].as<int64_t>() != high[0].as<int64_t>() ||
-      low[1].as<int64_t>() != high[1].as<int64_t>())
+  auto differ = [](const auto &pair) {
+    return std::get<0>(pair).template as<int64_t>() != std::get<1>(pair).template as<int64_t>();
+  };
+  if (llvm::any_of(llvm::zip_equal(low, high), differ))
     low.insert(low.end(), high.begin(), high.end());
   return Item{std::move(low), padding.loc};
 }
@@ -250,7 +253,7 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
         conditions.push_back(false);
       }
     } else if (param.type == Param::integers && item->is<std::string>()) {
-      auto padding = resolvePadding(loc, signature, arguments, *item);
+      auto padding = resolvePadding(loc, signature, arguments, param.count, *item);
       if (!padding)
         return {Item::Poison(), {}};
       attributes.push_back(

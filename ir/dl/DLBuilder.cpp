@@ -46,6 +46,16 @@ Value Builder::slice(Value x, int64_t dim, int64_t start, std::optional<int64_t>
                        static_cast<uint64_t>(step));
 }
 
+Value Builder::pad(Value x, int64_t dim, int64_t low, int64_t high) {
+  if (low == 0 && high == 0)
+    return x;
+  SmallVector<int64_t> widths(2 * (typeOf(x).getRank() - dim));
+  widths[widths.size() - 2] = low;
+  widths[widths.size() - 1] = high;
+  return make<PadOp>(x, getDenseI64ArrayAttr(widths), getStringAttr("constant"),
+                     getF64FloatAttr(0.0));
+}
+
 Value Builder::select(Value x, int64_t dim, int64_t position) {
   std::optional<int64_t> end;
   if (position != -1) // the slice from the last one goes to the end

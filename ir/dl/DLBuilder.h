@@ -38,6 +38,8 @@ public:
   /// its end. Without `end`, up to the end.
   mlir::Value slice(mlir::Value x, int64_t dim, int64_t start,
                     std::optional<int64_t> end = std::nullopt, int64_t step = 1);
+  /// Zeros before (`low`) and behind (`high`) a dim; negative widths crop.
+  mlir::Value pad(mlir::Value x, int64_t dim, int64_t low, int64_t high);
   /// The index `position` of a dim, which goes.
   mlir::Value select(mlir::Value x, int64_t dim, int64_t position);
   /// A dim of size 1 before position `dim` of the result; negative ones count from the result's end.

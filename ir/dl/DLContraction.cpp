@@ -1,7 +1,11 @@
-//===- DLContraction.cpp - Types and loops of convolutions and matrix products ---------*- C++ -*-===//
+//===- DLContraction.cpp - Types and loops of matrix products ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLOps.h"
+#include "ir/dl/DLContraction.h"
+
+#include "ir/dl/DLBuilder.h"
+
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 
@@ -26,8 +30,8 @@ Value emitBias(BodyContext &context, ValueRange args, ValueRange accs, Type elem
       .value();
 }
 
-static LogicalResult checkSameElement(std::optional<Location> location, StringRef op,
-                                      ValueRange operands) {
+LogicalResult checkSameElement(std::optional<Location> location, StringRef op,
+                               ValueRange operands) {
   Type first = getElementTypeOrSelf(operands.front().getType());
   for (Value operand : operands)
     if (Type type = getElementTypeOrSelf(operand.getType()); type != first)
@@ -36,9 +40,8 @@ static LogicalResult checkSameElement(std::optional<Location> location, StringRe
   return success();
 }
 
-/// Bias of one number for each of `channels`.
-static LogicalResult checkBias(std::optional<Location> location, StringRef op, Value bias,
-                               AffineExpr channels) {
+LogicalResult checkBias(std::optional<Location> location, StringRef op, Value bias,
+                        AffineExpr channels) {
   if (!bias)
     return success();
   auto type = cast<RankedTensorType>(bias.getType());
@@ -48,111 +51,94 @@ static LogicalResult checkBias(std::optional<Location> location, StringRef op, V
   return success();
 }
 
-//===- conv2d -------------------------------------------------------------------------------------===//
+//===- Products as loops --------------------------------------------------------------------------===//
 
-namespace {
-/// Padding before and after each of the two spatial dims.
-struct Padding2d {
-  int64_t low[2], high[2];
-  explicit Padding2d(ArrayRef<int64_t> padding) {
-    bool symmetric = padding.size() == 2;
-    for (int i = 0; i < 2; ++i) {
-      low[i] = padding[i];
-      high[i] = padding[symmetric ? i : i + 2];
+ProductLoops ProductLoops::matmul(int64_t xRank, int64_t otherRank) {
+  ProductLoops loops;
+  int64_t batch = std::max<int64_t>(std::max(xRank, otherRank) - 2, 0);
+  int64_t rows = xRank > 1, columns = otherRank > 1;
+  loops.rank = batch + rows + columns;
+  for (int64_t dim = std::max<int64_t>(xRank - 2, 0); dim > 0; --dim)
+    loops.x.push_back(batch - dim);
+  for (int64_t dim = std::max<int64_t>(otherRank - 2, 0); dim > 0; --dim)
+    loops.other.push_back(batch - dim);
+  if (rows)
+    loops.x.push_back(batch);
+  loops.x.push_back(loops.rank);
+  loops.other.push_back(loops.rank);
+  if (columns)
+    loops.other.push_back(batch + rows);
+  return loops;
+}
+
+static LogicalResult inferProduct(StringRef op, std::optional<Location> location,
+                                  RankedTensorType x, RankedTensorType other,
+                                  const ProductLoops &loops, SmallVectorImpl<Type> &types) {
+  MLIRContext *context = x.getContext();
+  Dims extents;
+  auto meet = [&](Dims dims, ArrayRef<int64_t> names) {
+    for (auto [dim, name] : llvm::zip_equal(dims, names)) {
+      if (name >= static_cast<int64_t>(extents.size()))
+        extents.resize(name + 1, constantDim(1, context));
+      if (isConstant(extents[name], 1))
+        extents[name] = dim;
+      else if (extents[name] != dim && !isConstant(dim, 1))
+        return false;
     }
-  }
-};
-} // namespace
-
-LogicalResult Conv2dOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  StringRef name = getOperationName();
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  auto weight = cast<RankedTensorType>(adaptor.getWeight().getType());
-  if (failed(checkSameElement(location, name, adaptor.getOperands())))
-    return failure();
-  if (x.getRank() != 4 || weight.getRank() != 4)
-    return emitOptionalError(location, "'", name,
-                             "' needs x [N, C, H, W] and weight [K, C/groups, R, S], got ", text(x),
-                             " and ", text(weight));
-  ArrayRef<int64_t> stride = adaptor.getStride(), padding = adaptor.getPadding(),
-                    dilation = adaptor.getDilation();
-  if (stride.size() != 2 || dilation.size() != 2 || (padding.size() != 2 && padding.size() != 4))
-    return emitOptionalError(location, "'", name,
-                             "' needs 2 strides, 2 dilations and 2 or 4 paddings");
-  for (int i = 0; i < 2; ++i)
-    if (stride[i] < 1 || dilation[i] < 1)
-      return emitOptionalError(location, "'", name, "' needs stride and dilation of at least 1");
-  for (int64_t width : padding)
-    if (width < 0)
-      return emitOptionalError(location, "'", name, "' needs padding of at least 0, got ", width);
-  int64_t groups = adaptor.getGroups();
-  Dims xDims = getDims(x), wDims = getDims(weight);
-  auto channels = asConstant(xDims[1]), outChannels = asConstant(wDims[0]),
-       groupChannels = asConstant(wDims[1]);
-  if (!channels || !outChannels || !groupChannels || !asConstant(wDims[2]) || !asConstant(wDims[3]))
-    return emitOptionalError(location, "'", name, "' needs static channels and window, got ",
-                             text(x), " and ", text(weight));
-  if (groups < 1 || *channels % groups || *outChannels % groups)
-    return emitOptionalError(location, "'", name, "' has groups = ", groups, ", which must divide ",
-                             *channels, " input and ", *outChannels, " output channels");
-  if (*groupChannels * groups != *channels)
-    return emitOptionalError(location, "'", name, "' has ", *channels,
-                             " input channels; its weight ", text(weight),
-                             " with groups = ", groups, " takes ", *groupChannels * groups);
-  if (failed(checkBias(location, name, adaptor.getBias(), wDims[0])))
-    return failure();
-  Padding2d pad(padding);
-  Dims dims = {xDims[0], wDims[0]};
-  for (int i = 0; i < 2; ++i) {
-    AffineExpr room =
-        xDims[2 + i] + (pad.low[i] + pad.high[i]) - (wDims[2 + i] - 1) * dilation[i] - 1;
-    if (auto size = asConstant(normalize(room)); size && *size < 0)
-      return emitOptionalError(location, "'", name, "' has a window of ", text(wDims[2 + i]),
-                               " with dilation ", dilation[i], ", larger than the padded input of ",
-                               text(xDims[2 + i] + (pad.low[i] + pad.high[i])));
-    dims.push_back(room.floorDiv(stride[i]) + 1);
-  }
-  types.push_back(makeTensor(dims, x.getElementType()));
+    return true;
+  };
+  if (!meet(getDims(x), loops.x) || !meet(getDims(other), loops.other))
+    return emitOptionalError(location, "'", op, "' cannot broadcast the leading dims of ", text(x),
+                             " and ", text(other));
+  extents.resize(loops.rank, constantDim(1, context));
+  types.push_back(makeTensor(extents, x.getElementType()));
   return success();
 }
 
-LoopNest Conv2dOp::getLoopNest() {
-  MLIRContext *context = getContext();
-  Dims wDims = getDims(cast<RankedTensorType>(getWeight().getType()));
+/// The sum of products of operands 0 and 1.
+static LoopNest productNest(Operation *op, const ProductLoops &loops) {
+  MLIRContext *context = op->getContext();
   LoopNest nest;
-  nest.parallel = getDims(cast<RankedTensorType>(getType()));
-  nest.indexDims.resize(4);
-  nest.reduction.assign(wDims.begin() + 1, wDims.end());
+  nest.parallel = dimsOf(op->getResult(0));
+  nest.indexDims.resize(loops.rank);
   nest.stages = {Combiner::add};
   nest.isProduct = true;
-  SmallVector<AffineExpr, 7> d;
-  for (unsigned i = 0; i < 7; ++i)
-    d.push_back(getAffineDimExpr(i, context));
-  Padding2d pad(getPadding());
-  int64_t groups = getGroups(), perGroup = *asConstant(wDims[0]) / groups,
-          groupChannels = *asConstant(wDims[1]);
-  AffineExpr channel = groups == 1 ? d[4] : d[1].floorDiv(perGroup) * groupChannels + d[4];
-  SmallVector<AffineExpr> xMap = {d[0], channel};
-  bool checked = false;
-  for (int i = 0; i < 2; ++i) {
-    xMap.push_back(d[2 + i] * getStride()[i] + d[5 + i] * getDilation()[i] - pad.low[i]);
-    checked |= pad.low[i] > 0 || pad.high[i] > 0;
+  const SmallVector<int64_t> *names[] = {&loops.x, &loops.other};
+  for (int i : {0, 1})
+    for (auto [dim, name] : llvm::zip_equal(dimsOf(op->getOperand(i)), *names[i])) {
+      if (name < loops.rank)
+        continue;
+      if (name - loops.rank >= static_cast<int64_t>(nest.reduction.size()))
+        nest.reduction.resize(name - loops.rank + 1, constantDim(1, context));
+      AffineExpr &extent = nest.reduction[name - loops.rank];
+      extent = isConstant(extent, 1) ? dim : extent;
+    }
+  for (unsigned i : {0, 1}) {
+    SmallVector<AffineExpr> map;
+    for (auto [dim, name] : llvm::zip_equal(dimsOf(op->getOperand(i)), *names[i])) {
+      AffineExpr extent =
+          name < loops.rank ? nest.parallel[name] : nest.reduction[name - loops.rank];
+      bool isRepeated = isConstant(dim, 1) && !isConstant(extent, 1);
+      map.push_back(isRepeated ? constantDim(0, context) : getAffineDimExpr(name, context));
+    }
+    nest.terms.push_back({i, AffineMap::get(nest.numLoops(), kMaxSymbols, map, context)});
   }
-  nest.terms.push_back({0, AffineMap::get(7, kMaxSymbols, xMap, context), checked, 0.0});
-  nest.terms.push_back({1, AffineMap::get(7, kMaxSymbols, {d[1], d[4], d[5], d[6]}, context)});
-  if (getBias())
-    nest.results.push_back({2, AffineMap::get(4, kMaxSymbols, {d[1]}, context)});
   return nest;
 }
 
 //===- linear -------------------------------------------------------------------------------------===//
 
-LogicalResult LinearOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+/// x is [..., K], the weight [N, K].
+static ProductLoops linearLoops(int64_t rank) {
+  ProductLoops loops{llvm::to_vector(llvm::seq<int64_t>(0, rank)), {rank - 1, rank}, rank};
+  loops.x.back() = rank;
+  return loops;
+}
+
+LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   StringRef name = getOperationName();
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  auto weight = cast<RankedTensorType>(adaptor.getWeight().getType());
+  RankedTensorType x = typeOf(adaptor.getX()), weight = typeOf(adaptor.getWeight());
   if (failed(checkSameElement(location, name, adaptor.getOperands())))
     return failure();
   if (x.getRank() < 1 || weight.getRank() != 2)
@@ -164,94 +150,204 @@ LogicalResult LinearOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
                              " input features, but the last dim of x is ", text(dims.back()));
   if (failed(checkBias(location, name, adaptor.getBias(), wDims[0])))
     return failure();
-  dims.back() = wDims[0];
-  types.push_back(makeTensor(dims, x.getElementType()));
-  return success();
+  return inferProduct(name, location, x, weight, linearLoops(x.getRank()), types);
 }
 
 LoopNest LinearOp::getLoopNest() {
-  MLIRContext *context = getContext();
-  LoopNest nest;
-  nest.parallel = getDims(cast<RankedTensorType>(getType()));
-  unsigned rank = nest.parallel.size();
-  nest.indexDims.resize(rank);
-  nest.reduction = {getDims(cast<RankedTensorType>(getWeight().getType()))[1]};
-  nest.stages = {Combiner::add};
-  nest.isProduct = true;
-  AffineExpr n = getAffineDimExpr(rank - 1, context), k = getAffineDimExpr(rank, context);
-  SmallVector<AffineExpr> xMap;
-  for (unsigned dim = 0; dim + 1 < rank; ++dim)
-    xMap.push_back(getAffineDimExpr(dim, context));
-  xMap.push_back(k);
-  nest.terms.push_back({0, AffineMap::get(rank + 1, kMaxSymbols, xMap, context)});
-  nest.terms.push_back({1, AffineMap::get(rank + 1, kMaxSymbols, {n, k}, context)});
+  int64_t rank = typeOf(getX()).getRank();
+  LoopNest nest = productNest(*this, linearLoops(rank));
   if (getBias())
-    nest.results.push_back({2, AffineMap::get(rank, kMaxSymbols, {n}, context)});
+    nest.results.push_back({2, AffineMap::get(rank, kMaxSymbols,
+                                              {getAffineDimExpr(rank - 1, getContext())},
+                                              getContext())});
   return nest;
 }
 
-//===- matmul -------------------------------------------------------------------------------------===//
+//===- matmul, contract ---------------------------------------------------------------------------===//
 
-LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+static ProductLoops loopsOf(MatmulOp op) {
+  return ProductLoops::matmul(typeOf(op.getX()).getRank(), typeOf(op.getOther()).getRank());
+}
+static ProductLoops loopsOf(ContractOp op) {
+  return {SmallVector<int64_t>(op.getXLoops()), SmallVector<int64_t>(op.getOtherLoops()),
+          static_cast<int64_t>(op.getRank())};
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   StringRef name = getOperationName();
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  auto other = cast<RankedTensorType>(adaptor.getOther().getType());
+  RankedTensorType x = typeOf(adaptor.getX()), other = typeOf(adaptor.getOther());
   if (failed(checkSameElement(location, name, adaptor.getOperands())))
     return failure();
-  int64_t xRank = x.getRank(), otherRank = other.getRank(), rank = std::max(xRank, otherRank);
-  if (xRank < 2 || otherRank < 2)
-    return emitOptionalError(location, "'", name, "' needs operands of rank 2 or more, got ",
-                             text(x), " and ", text(other),
-                             "; reshape a vector to [1, K] or [K, 1]");
-  Dims a = getDims(x), b = getDims(other), dims(rank, constantDim(1, context));
-  if (a[xRank - 1] != b[otherRank - 2])
+  if (x.getRank() < 1 || other.getRank() < 1)
+    return emitOptionalError(location, "'", name, "' needs operands of rank 1 or more, got ",
+                             text(x), " and ", text(other));
+  AffineExpr columns = getDims(x).back(),
+             rows = getDims(other)[std::max<int64_t>(other.getRank() - 2, 0)];
+  if (columns != rows)
     return emitOptionalError(location, "'", name,
-                             "' needs as many columns of x as rows of other, got ",
-                             text(a[xRank - 1]), " and ", text(b[otherRank - 2]));
-  for (int64_t back = 3; back <= rank; ++back) {
-    AffineExpr p = back <= xRank ? a[xRank - back] : constantDim(1, context);
-    AffineExpr q = back <= otherRank ? b[otherRank - back] : constantDim(1, context);
-    if (p != q && !isConstant(p, 1) && !isConstant(q, 1))
-      return emitOptionalError(location, "'", name, "' cannot broadcast the leading dims of ",
-                               text(x), " and ", text(other));
-    dims[rank - back] = isConstant(p, 1) ? q : p;
+                             "' needs as many columns of x as rows of other, got ", text(columns),
+                             " and ", text(rows));
+  return inferProduct(name, location, x, other,
+                      ProductLoops::matmul(x.getRank(), other.getRank()), types);
+}
+
+LoopNest MatmulOp::getLoopNest() { return productNest(*this, loopsOf(*this)); }
+
+LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  StringRef name = getOperationName();
+  RankedTensorType x = typeOf(adaptor.getX()), other = typeOf(adaptor.getOther());
+  if (failed(checkSameElement(location, name, adaptor.getOperands())))
+    return failure();
+  ProductLoops loops{SmallVector<int64_t>(adaptor.getXLoops()),
+                     SmallVector<int64_t>(adaptor.getOtherLoops()),
+                     static_cast<int64_t>(adaptor.getRank())};
+  int64_t count = loops.rank;
+  for (int64_t loop : llvm::concat<int64_t>(loops.x, loops.other))
+    count = std::max(count, loop + 1);
+  // Every loop is named: a result dim by one operand at least, a sum by both; none twice by one.
+  auto names = [&](ArrayRef<int64_t> list, int64_t loop) { return llvm::count(list, loop); };
+  bool isWhole = loops.rank >= 0 && count <= 64 &&
+                 static_cast<int64_t>(loops.x.size()) == x.getRank() &&
+                 static_cast<int64_t>(loops.other.size()) == other.getRank();
+  for (int64_t loop : llvm::concat<int64_t>(loops.x, loops.other))
+    isWhole &= loop >= 0;
+  for (int64_t loop = 0; loop < count && isWhole; ++loop) {
+    int64_t inX = names(loops.x, loop), inOther = names(loops.other, loop);
+    isWhole = inX <= 1 && inOther <= 1 && inX + inOther >= (loop < loops.rank ? 1 : 2);
   }
-  dims[rank - 2] = a[xRank - 2];
-  dims[rank - 1] = b[otherRank - 1];
-  types.push_back(makeTensor(dims, x.getElementType()));
+  if (!isWhole)
+    return emitOptionalError(location, "'", name,
+                             "' needs a loop for each dim of its operands: the result's by one of "
+                             "them or both, those summed over by both");
+  return inferProduct(name, location, x, other, loops, types);
+}
+
+LoopNest ContractOp::getLoopNest() { return productNest(*this, loopsOf(*this)); }
+
+namespace {
+/// A product of a permuted operand reads it where it lies.
+template <typename Op> struct ReadThroughPermute : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    ProductLoops loops = loopsOf(op);
+    Value operands[] = {op.getX(), op.getOther()};
+    SmallVector<int64_t> *names[] = {&loops.x, &loops.other};
+    bool found = false;
+    for (int i : {0, 1}) {
+      auto permute = operands[i].getDefiningOp<PermuteOp>();
+      if (!permute)
+        continue;
+      SmallVector<int64_t> source(*names[i]);
+      int64_t rank = source.size();
+      for (auto [to, from] : llvm::enumerate(permute.getDims()))
+        source[from < 0 ? from + rank : from] = (*names[i])[to];
+      *names[i] = source;
+      operands[i] = permute.getX();
+      found = true;
+    }
+    if (!found)
+      return failure();
+    rewriter.replaceOpWithNewOp<ContractOp>(op, op.getType(), operands[0], operands[1], loops.x,
+                                            loops.other, loops.rank);
+    return success();
+  }
+};
+
+/// A product whose result is permuted, and nothing else, gives its result in that order. So that the result's innermost dim
+/// is a column of the second operand, which the targets pack, the operands may change places.
+template <typename Op> struct GivePermuted : OpRewritePattern<PermuteOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PermuteOp permute, PatternRewriter &rewriter) const override {
+    auto op = permute.getX().getDefiningOp<Op>();
+    if (!op || !op->hasOneUse())
+      return failure();
+    ProductLoops loops = loopsOf(op);
+    SmallVector<int64_t> place(loops.rank);
+    for (auto [to, from] : llvm::enumerate(permute.getDims()))
+      place[from < 0 ? from + loops.rank : from] = to;
+    for (SmallVector<int64_t> *names : {&loops.x, &loops.other})
+      for (int64_t &loop : *names)
+        if (loop < loops.rank)
+          loop = place[loop];
+    Value x = op.getX(), other = op.getOther();
+    if (!llvm::is_contained(loops.other, loops.rank - 1)) {
+      std::swap(x, other);
+      std::swap(loops.x, loops.other);
+    }
+    rewriter.replaceOpWithNewOp<ContractOp>(permute, permute.getType(), x, other, loops.x,
+                                            loops.other, loops.rank);
+    return success();
+  }
+};
+} // namespace
+
+void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<ReadThroughPermute<MatmulOp>, GivePermuted<MatmulOp>>(context);
+}
+void ContractOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<ReadThroughPermute<ContractOp>, GivePermuted<ContractOp>>(context);
+}
+
+//===- addmm, outer -------------------------------------------------------------------------------===//
+
+LogicalResult AddmmOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  StringRef name = getOperationName();
+  if (failed(checkSameElement(location, name, adaptor.getOperands())))
+    return failure();
+  SmallVector<Type> product;
+  MatmulOp::Adaptor factors(adaptor.getOperands().drop_front());
+  if (failed(MatmulOp::inferReturnTypes(context, location, factors, product)))
+    return failure();
+  Dims from = dimsOf(adaptor.getX()), to = getDims(cast<RankedTensorType>(product.front()));
+  bool fits = from.size() <= to.size();
+  for (size_t i = 1; fits && i <= from.size(); ++i)
+    fits = isConstant(from[from.size() - i], 1) || from[from.size() - i] == to[to.size() - i];
+  if (!fits)
+    return emitOptionalError(location, "'", name, "' cannot broadcast ",
+                             text(adaptor.getX().getType()), " to the product, ",
+                             text(product.front()));
+  auto isWhole = [](const APFloat &number) { return number.isInteger(); };
+  if (!isa<FloatType>(getElementTypeOrSelf(product.front())) &&
+      !(isWhole(adaptor.getBeta()) && isWhole(adaptor.getAlpha())))
+    return emitOptionalError(location, "'", name,
+                             "' of integers needs whole numbers for beta and alpha");
+  types.push_back(product.front());
   return success();
 }
 
-LoopNest MatmulOp::getLoopNest() {
-  MLIRContext *context = getContext();
-  LoopNest nest;
-  nest.parallel = getDims(cast<RankedTensorType>(getType()));
-  unsigned rank = nest.parallel.size();
-  nest.indexDims.resize(rank);
-  auto x = cast<RankedTensorType>(getX().getType()),
-       other = cast<RankedTensorType>(getOther().getType());
-  nest.reduction = {getDims(x).back()};
-  nest.stages = {Combiner::add};
-  nest.isProduct = true;
-  AffineExpr k = getAffineDimExpr(rank, context);
-  // Leading dims are aligned at their ends; a dim of size 1 is read at 0.
-  auto leading = [&](RankedTensorType type) {
-    SmallVector<AffineExpr> map;
-    Dims dims = getDims(type);
-    for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim) {
-      unsigned loop = rank - type.getRank() + dim;
-      bool repeated = isConstant(dims[dim], 1) && !isConstant(nest.parallel[loop], 1);
-      map.push_back(repeated ? constantDim(0, context) : getAffineDimExpr(loop, context));
-    }
-    return map;
+SmallVector<Value> AddmmOp::decompose(Builder &builder) {
+  Value y = builder.make<MatmulOp>(getA(), getB());
+  auto scaled = [&](Value value, const APFloat &factor) {
+    if (factor.isExactlyValue(1.0))
+      return value;
+    return builder.make<MulOp>(value, builder.fullLike(value, factor.convertToDouble()));
   };
-  SmallVector<AffineExpr> xMap = leading(x), otherMap = leading(other);
-  xMap.append({getAffineDimExpr(rank - 2, context), k});
-  otherMap.append({k, getAffineDimExpr(rank - 1, context)});
-  nest.terms.push_back({0, AffineMap::get(rank + 1, kMaxSymbols, xMap, context)});
-  nest.terms.push_back({1, AffineMap::get(rank + 1, kMaxSymbols, otherMap, context)});
-  return nest;
+  y = scaled(y, getAlpha());
+  if (getBeta().isZero())
+    return {y};
+  return {builder.make<AddOp>(y, builder.broadcast(scaled(getX(), getBeta()), dimsOf(y)))};
+}
+
+LogicalResult OuterOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  StringRef name = getOperationName();
+  RankedTensorType x = typeOf(adaptor.getX()), other = typeOf(adaptor.getOther());
+  if (failed(checkSameElement(location, name, adaptor.getOperands())))
+    return failure();
+  if (x.getRank() != 1 || other.getRank() != 1)
+    return emitOptionalError(location, "'", name, "' needs two vectors, got ", text(x), " and ",
+                             text(other));
+  types.push_back(makeTensor({getDims(x)[0], getDims(other)[0]}, x.getElementType()));
+  return success();
+}
+
+SmallVector<Value> OuterOp::decompose(Builder &builder) {
+  Dims dims = dimsOf(getY());
+  return {builder.make<MulOp>(builder.broadcast(builder.unsqueeze(getX(), 1), dims),
+                              builder.broadcast(getOther(), dims))};
 }
 
 } // namespace dlc::dl

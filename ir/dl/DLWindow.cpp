@@ -12,29 +12,48 @@ using namespace mlir;
 namespace dlc::dl {
 
 namespace {
-/// A 2-D window over dims 2 and 3 of an [N, C, H, W] tensor.
-struct Window2d {
+/// A window over the dims of an [N, C, ...] tensor behind the first two.
+struct Window {
   ArrayRef<int64_t> kernel, stride, padding, dilation;
   bool ceilMode;
 
   LogicalResult infer(StringRef op, std::optional<Location> location, RankedTensorType x,
-                      SmallVectorImpl<Type> &types) const;
+                      unsigned spatial, SmallVectorImpl<Type> &types) const;
   LoopNest nest(RankedTensorType x, RankedTensorType y, double fill) const;
+};
+
+/// The divisor of a mean.
+struct Mean {
+  bool countsPadding;
+  std::optional<int64_t> divisor;
+
+  template <typename Op>
+  explicit Mean(Op op)
+      : countsPadding(op.getCountIncludePad()), divisor(op.getDivisorOverride()) {}
+  /// Every window is divided by the same number.
+  bool isConstant(const Window &window) const;
+  Value emit(BodyContext &context, const Window &window, RankedTensorType x, Value sum) const;
 };
 } // namespace
 
-static constexpr int64_t kNoDilation[] = {1, 1};
+static constexpr int64_t kNoDilation[] = {1, 1, 1};
 
-LogicalResult Window2d::infer(StringRef op, std::optional<Location> location, RankedTensorType x,
-                              SmallVectorImpl<Type> &types) const {
-  if (x.getRank() != 4)
-    return emitOptionalError(location, "'", op, "' needs x [N, C, H, W], got ", text(x));
-  if (kernel.size() != 2 || stride.size() != 2 || padding.size() != 2 || dilation.size() != 2)
-    return emitOptionalError(
-        location, "'", op,
-        "' needs 2 numbers for each of kernel_size, stride, padding and dilation");
+static StringRef pixels(unsigned spatial) {
+  return spatial == 1 ? "L" : spatial == 2 ? "H, W" : "D, H, W";
+}
+
+LogicalResult Window::infer(StringRef op, std::optional<Location> location, RankedTensorType x,
+                            unsigned spatial, SmallVectorImpl<Type> &types) const {
+  if (x.getRank() != spatial + 2)
+    return emitOptionalError(location, "'", op, "' needs x [N, C, ", pixels(spatial), "], got ",
+                             text(x));
+  for (ArrayRef<int64_t> list : {kernel, stride, padding, dilation})
+    if (list.size() != spatial)
+      return emitOptionalError(location, "'", op, "' needs ", spatial,
+                               spatial == 1 ? " number" : " numbers",
+                               " for each of kernel_size, stride, padding and dilation");
   Dims in = getDims(x), dims = {in[0], in[1]};
-  for (int i = 0; i < 2; ++i) {
+  for (unsigned i = 0; i < spatial; ++i) {
     if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1)
       return emitOptionalError(location, "'", op,
                                "' needs kernel_size, stride and dilation of at least 1");
@@ -64,107 +83,157 @@ LogicalResult Window2d::infer(StringRef op, std::optional<Location> location, Ra
   return success();
 }
 
-LoopNest Window2d::nest(RankedTensorType x, RankedTensorType y, double fill) const {
+LoopNest Window::nest(RankedTensorType x, RankedTensorType y, double fill) const {
   MLIRContext *context = x.getContext();
   LoopNest nest;
   nest.parallel = getDims(y);
-  nest.indexDims.resize(4);
+  unsigned rank = nest.parallel.size();
+  nest.indexDims.resize(rank);
   SmallVector<AffineExpr> map = {getAffineDimExpr(0, context), getAffineDimExpr(1, context)};
-  for (unsigned i = 0; i < 2; ++i) {
+  bool checked = ceilMode;
+  for (unsigned i = 0; i + 2 < rank; ++i) {
     nest.reduction.push_back(constantDim(kernel[i], context));
     map.push_back(getAffineDimExpr(2 + i, context) * stride[i] +
-                  getAffineDimExpr(4 + i, context) * dilation[i] - padding[i]);
+                  getAffineDimExpr(rank + i, context) * dilation[i] - padding[i]);
+    checked |= padding[i] > 0;
   }
-  bool checked = ceilMode || padding[0] > 0 || padding[1] > 0;
-  nest.terms.push_back({0, AffineMap::get(6, kMaxSymbols, map, context), checked, fill});
+  nest.terms.push_back(
+      {0, AffineMap::get(nest.numLoops(), kMaxSymbols, map, context), checked, fill});
   return nest;
 }
 
-static Window2d window(MaxPool2dOp op) {
+//===- max ----------------------------------------------------------------------------------------===//
+
+template <typename Op> static Window maxWindow(Op op) {
   return {op.getKernelSize(), op.getStride().value_or(op.getKernelSize()), op.getPadding(),
           op.getDilation(), op.getCeilMode()};
 }
 
-static Window2d window(AvgPool2dOp op) {
-  return {op.getKernelSize(), op.getStride().value_or(op.getKernelSize()), op.getPadding(),
-          kNoDilation, op.getCeilMode()};
-}
-
-LogicalResult MaxPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  Window2d window{adaptor.getKernelSize(), adaptor.getStride().value_or(adaptor.getKernelSize()),
-                  adaptor.getPadding(), adaptor.getDilation(), adaptor.getCeilMode()};
-  return window.infer(getOperationName(), location,
-                      cast<RankedTensorType>(adaptor.getX().getType()), types);
-}
-
-LoopNest MaxPool2dOp::getLoopNest() {
-  LoopNest nest = window(*this).nest(cast<RankedTensorType>(getX().getType()),
-                                     cast<RankedTensorType>(getType()),
+template <typename Op> static LoopNest maxNest(Op op) {
+  LoopNest nest = maxWindow(op).nest(cast<RankedTensorType>(op.getX().getType()),
+                                     cast<RankedTensorType>(op.getType()),
                                      -std::numeric_limits<double>::infinity());
   nest.stages = {Combiner::max};
   return nest;
 }
 
-Value MaxPool2dOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
-  return args.front();
+template <typename Op>
+static LogicalResult inferMax(std::optional<Location> location, typename Op::Adaptor adaptor,
+                              unsigned spatial, SmallVectorImpl<Type> &types) {
+  return maxWindow(adaptor).infer(Op::getOperationName(), location,
+                                  cast<RankedTensorType>(adaptor.getX().getType()), spatial, types);
 }
 
-LogicalResult AvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+LogicalResult MaxPool1dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  Window2d window{adaptor.getKernelSize(), adaptor.getStride().value_or(adaptor.getKernelSize()),
-                  adaptor.getPadding(), kNoDilation, adaptor.getCeilMode()};
-  return window.infer(getOperationName(), location,
-                      cast<RankedTensorType>(adaptor.getX().getType()), types);
+  return inferMax<MaxPool1dOp>(location, adaptor, 1, types);
+}
+LogicalResult MaxPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferMax<MaxPool2dOp>(location, adaptor, 2, types);
+}
+LogicalResult MaxPool3dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferMax<MaxPool3dOp>(location, adaptor, 3, types);
+}
+LoopNest MaxPool1dOp::getLoopNest() { return maxNest(*this); }
+LoopNest MaxPool2dOp::getLoopNest() { return maxNest(*this); }
+LoopNest MaxPool3dOp::getLoopNest() { return maxNest(*this); }
+
+//===- mean ---------------------------------------------------------------------------------------===//
+
+bool Mean::isConstant(const Window &window) const {
+  bool isPadded = llvm::any_of(window.padding, [](int64_t width) { return width != 0; });
+  return divisor || (!window.ceilMode && (countsPadding || !isPadded));
 }
 
-/// Every window has the same number of counted elements.
-static bool hasConstantDivisor(AvgPool2dOp op) {
-  ArrayRef<int64_t> padding = op.getPadding();
-  return !op.getCeilMode() && (op.getCountIncludePad() || (padding[0] == 0 && padding[1] == 0));
-}
-
-LoopNest AvgPool2dOp::getLoopNest() {
-  LoopNest nest = window(*this).nest(cast<RankedTensorType>(getX().getType()),
-                                     cast<RankedTensorType>(getType()), 0.0);
-  nest.stages = {Combiner::add};
-  if (!hasConstantDivisor(*this))
-    nest.indexDims.set(2, 4);
-  return nest;
-}
-
-Value AvgPool2dOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
-  return args.front();
-}
-
-Value AvgPool2dOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
-  Scalar sum(context.builder, context.loc, accs.front(), ScalarKind::floating);
-  ArrayRef<int64_t> kernel = getKernelSize(), padding = getPadding();
-  if (hasConstantDivisor(*this))
-    return (sum / static_cast<double>(kernel[0] * kernel[1])).value();
+Value Mean::emit(BodyContext &context, const Window &window, RankedTensorType x,
+                 Value accumulator) const {
+  Scalar sum(context.builder, context.loc, accumulator, ScalarKind::floating);
+  if (isConstant(window)) {
+    int64_t elements = 1;
+    for (int64_t size : window.kernel)
+      elements *= size;
+    return (sum / static_cast<double>(divisor.value_or(elements))).value();
+  }
   // Counted elements in each direction: the window clipped to the padded or to the plain input.
   OpBuilder &builder = context.builder;
-  Dims in = getDims(cast<RankedTensorType>(getX().getType()));
-  ArrayRef<int64_t> stride = getStride().value_or(kernel);
+  Dims in = getDims(x);
   std::optional<Scalar> count;
-  for (unsigned i = 0; i < 2; ++i) {
+  for (unsigned i = 0; i < window.kernel.size(); ++i) {
     Scalar position(builder, context.loc, context.parallel[2 + i], ScalarKind::signedInt);
-    int64_t margin = getCountIncludePad() ? padding[i] : 0;
+    double margin = countsPadding ? window.padding[i] : 0;
     Scalar size(builder, context.loc, context.extent(in[2 + i]), ScalarKind::signedInt);
-    Scalar begin = position * static_cast<double>(stride[i]) - static_cast<double>(padding[i]);
-    Scalar end = min(begin + static_cast<double>(kernel[i]), size + static_cast<double>(margin));
-    Scalar width = end - max(begin, -static_cast<double>(margin));
+    Scalar begin = position * static_cast<double>(window.stride[i]) -
+                   static_cast<double>(window.padding[i]);
+    Scalar end = min(begin + static_cast<double>(window.kernel[i]), size + margin);
+    Scalar width = end - max(begin, -margin);
     count = count ? *count * width : width;
   }
   Value integer =
       arith::IndexCastOp::create(builder, context.loc, builder.getI64Type(), count->value());
-  Type type = sum.elementType();
-  Value divisor = Scalar(builder, context.loc, integer, ScalarKind::signedInt)
-                      .convertTo(type, ScalarKind::floating)
-                      .value();
+  Value number = Scalar(builder, context.loc, integer, ScalarKind::signedInt)
+                     .convertTo(sum.elementType(), ScalarKind::floating)
+                     .value();
   if (auto vector = dyn_cast<VectorType>(sum.value().getType()))
-    divisor = context.splat(divisor, vector);
-  return (sum / Scalar(builder, context.loc, divisor, ScalarKind::floating)).value();
+    number = context.splat(number, vector);
+  return (sum / Scalar(builder, context.loc, number, ScalarKind::floating)).value();
+}
+
+template <typename Op> static Window meanWindow(Op op, unsigned spatial) {
+  return {op.getKernelSize(), op.getStride().value_or(op.getKernelSize()), op.getPadding(),
+          ArrayRef<int64_t>(kNoDilation).take_front(spatial), op.getCeilMode()};
+}
+
+template <typename Op>
+static LogicalResult inferMean(std::optional<Location> location, typename Op::Adaptor adaptor,
+                               unsigned spatial, SmallVectorImpl<Type> &types) {
+  if (adaptor.getDivisorOverride() == 0)
+    return emitOptionalError(location, "'", Op::getOperationName(),
+                             "' has divisor_override 0; expected another number");
+  return meanWindow(adaptor, spatial)
+      .infer(Op::getOperationName(), location, cast<RankedTensorType>(adaptor.getX().getType()),
+             spatial, types);
+}
+
+template <typename Op> static LoopNest meanNest(Op op) {
+  auto y = cast<RankedTensorType>(op.getType());
+  Window window = meanWindow(op, y.getRank() - 2);
+  LoopNest nest = window.nest(cast<RankedTensorType>(op.getX().getType()), y, 0.0);
+  nest.stages = {Combiner::add};
+  if (!Mean(op).isConstant(window))
+    nest.indexDims.set(2, y.getRank());
+  return nest;
+}
+
+template <typename Op> static Value emitMean(Op op, BodyContext &context, Value sum) {
+  auto x = cast<RankedTensorType>(op.getX().getType());
+  return Mean(op).emit(context, meanWindow(op, x.getRank() - 2), x, sum);
+}
+
+LogicalResult AvgPool1dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferMean<AvgPool1dOp>(location, adaptor, 1, types);
+}
+LogicalResult AvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferMean<AvgPool2dOp>(location, adaptor, 2, types);
+}
+LogicalResult AvgPool3dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferMean<AvgPool3dOp>(location, adaptor, 3, types);
+}
+LoopNest AvgPool1dOp::getLoopNest() { return meanNest(*this); }
+LoopNest AvgPool2dOp::getLoopNest() { return meanNest(*this); }
+LoopNest AvgPool3dOp::getLoopNest() { return meanNest(*this); }
+Value AvgPool1dOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
+  return emitMean(*this, context, accs.front());
+}
+Value AvgPool2dOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
+  return emitMean(*this, context, accs.front());
+}
+Value AvgPool3dOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
+  return emitMean(*this, context, accs.front());
 }
 
 } // namespace dlc::dl

@@ -1,0 +1,29 @@
+//===- DLContraction.h - What the families of contractions share -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_IR_DL_DLCONTRACTION_H
+#define DLC_IR_DL_DLCONTRACTION_H
+
+#include "ir/dl/DLOps.h"
+
+namespace dlc::dl {
+
+/// All operands have one element type.
+llvm::LogicalResult checkSameElement(std::optional<mlir::Location> location, llvm::StringRef op,
+                                     mlir::ValueRange operands);
+/// Bias, where there is one, has one number for each of `channels`.
+llvm::LogicalResult checkBias(std::optional<mlir::Location> location, llvm::StringRef op,
+                              mlir::Value bias, mlir::AffineExpr channels);
+
+/// A product of two tensors as loops: `x` and `other` say which loop each dim of an operand is. Loops 0 to rank-1 are the
+/// dims of the result, the ones behind are summed over. A dim of size 1 repeats along its loop.
+struct ProductLoops {
+  llvm::SmallVector<int64_t> x, other;
+  int64_t rank;
+
+  /// torch.matmul: the last dims of the operands are M, K and K, N; vectors have K alone; leading dims are aligned at the end.
+  static ProductLoops matmul(int64_t xRank, int64_t otherRank);
+};
+
+} // namespace dlc::dl
+
+#endif // DLC_IR_DL_DLCONTRACTION_H
