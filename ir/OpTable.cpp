@@ -35,6 +35,7 @@ static Param parseParam(StringRef text, StringRef schema) {
     if (!count.empty() && count.getAsInteger(10, param.count))
       malformed(schema);
     type = element;
+    param.optionalElements = type.consume_back("?");
   }
   int kind = llvm::StringSwitch<int>(type)
                  .Case("Tensor", list ? Param::tensors : Param::tensor)

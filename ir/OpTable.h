@@ -21,7 +21,8 @@ struct Param {
   Type type;
   /// `int[2]`: one int stands for so many; 0 for lists of any length.
   unsigned count = 0;
-  bool optional = false; // `Tensor?`: None may be passed
+  bool optional = false;         // `Tensor?`: None may be passed
+  bool optionalElements = false; // `int?[2]`: None among the numbers is -1 in the attribute
   bool keepsDtype =
       false; // `BoolTensor`: a condition, which takes no part in finding a common dtype
   bool hasDefault = false;

@@ -74,6 +74,25 @@ static bool walksAlong(const LoopNest &nest, unsigned operand) {
   return llvm::all_of(nest.terms, alike) && llvm::all_of(nest.results, alike);
 }
 
+/// The op only moves elements, and walks the channels of `operand` as its own, wherever they begin: dl.depth_to_space.
+static bool movesChannels(const LoopNest &nest, unsigned operand) {
+  AffineExpr channel = getAffineDimExpr(1, nest.parallel.front().getContext());
+  if (!nest.isMap())
+    return false;
+  return llvm::all_of(nest.results, [&](const Access &access) {
+    if (access.operand != operand)
+      return true;
+    for (auto [position, index] : llvm::enumerate(access.map.getResults())) {
+      AffineExpr from = position == 1 ? simplifyAffineExpr(index - channel, access.map.getNumDims(),
+                                                           access.map.getNumSymbols())
+                                      : index;
+      if (from.isFunctionOfDim(1))
+        return false;
+    }
+    return true;
+  });
+}
+
 void AssignLayouts::require(OpOperand &operand, const dl::Layout &layout) {
   Value value = operand.get();
   // Never convert a converted value: go back to what it was.
@@ -113,9 +132,12 @@ void AssignLayouts::assign(LoopNestOpInterface op) {
       require(x, channelsLast(typeOf(x.get())));
   }
   bool carries = false;
+  if (typeOf(result).getRank() < 3)
+    return;
   for (OpOperand &operand : op->getOpOperands())
-    carries |= isChannelsLast(operand.get()) && walksAlong(nest, operand.getOperandNumber());
-  if (typeOf(result).getRank() > 2 && (isWindow || carries))
+    carries |= isChannelsLast(operand.get()) && (walksAlong(nest, operand.getOperandNumber()) ||
+                                                 movesChannels(nest, operand.getOperandNumber()));
+  if (isWindow || carries)
     result.setType(dl::withLayout(typeOf(result), channelsLast(typeOf(result))));
 }
 

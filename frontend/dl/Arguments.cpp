@@ -51,7 +51,9 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
   auto isListOf = [&](auto accepts) {
     return item.is<Item::List>() && llvm::all_of(item.as<Item::List>(), accepts);
   };
-  auto isInteger = [&](const Item &item) { return isReasonable(param, item); };
+  auto isInteger = [&](const Item &item) {
+    return isReasonable(param, item) || (param.optionalElements && item.is<Item::None>());
+  };
   auto isDim = [](const Item &item) { return item.isDim(); };
   auto isTensor = [](const Item &item) { return item.isTensor(); };
   switch (param.type) {
@@ -194,7 +196,7 @@ Attribute attributeOf(const Param &param, const Item &item, MLIRContext *context
   case Param::integers: {
     SmallVector<int64_t> values;
     for (const Item &element : item.as<Item::List>())
-      values.push_back(element.as<int64_t>());
+      values.push_back(element.is<Item::None>() ? -1 : element.as<int64_t>());
     return builder.getDenseI64ArrayAttr(values);
   }
   case Param::floating:

@@ -73,8 +73,9 @@ static Value poolAdaptively(Builder &b, Value x, ArrayRef<int64_t> output,
     x = pool(x, kernel);
   for (int64_t dim : uneven) {
     int64_t windows = output[dim - 2];
-    x = windows == 1 ? reduce(x, dim)
-                     : poolUnevenly(b, x, dim, windows, [&](Value part) { return reduce(part, dim); });
+    x = windows == 1
+            ? reduce(x, dim)
+            : poolUnevenly(b, x, dim, windows, [&](Value part) { return reduce(part, dim); });
   }
   return x;
 }
@@ -101,23 +102,19 @@ template <typename Pool, typename Op> static SmallVector<Value> decomposeMax(Op 
 }
 
 LogicalResult AdaptiveAvgPool1dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                                    Adaptor adaptor,
-                                                    SmallVectorImpl<Type> &types) {
+                                                    Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferAdaptive<AdaptiveAvgPool1dOp>(location, adaptor, 1, types);
 }
 LogicalResult AdaptiveAvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                                    Adaptor adaptor,
-                                                    SmallVectorImpl<Type> &types) {
+                                                    Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferAdaptive<AdaptiveAvgPool2dOp>(location, adaptor, 2, types);
 }
 LogicalResult AdaptiveMaxPool1dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                                    Adaptor adaptor,
-                                                    SmallVectorImpl<Type> &types) {
+                                                    Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferAdaptive<AdaptiveMaxPool1dOp>(location, adaptor, 1, types);
 }
 LogicalResult AdaptiveMaxPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                                    Adaptor adaptor,
-                                                    SmallVectorImpl<Type> &types) {
+                                                    Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferAdaptive<AdaptiveMaxPool2dOp>(location, adaptor, 2, types);
 }
 

@@ -78,8 +78,8 @@ LogicalResult Attention::inferReturnTypes(MLIRContext *, std::optional<Location>
     return emitOptionalError(location, "'", name, "' needs query [..., L, E], key [..., S, E] and ",
                              "value [..., S, Ev], got ", described());
   if (!adaptor.getDropoutP().isZero())
-    return emitOptionalError(location, "'", name, "' has dropout_p = ",
-                             adaptor.getDropoutP().convertToDouble(),
+    return emitOptionalError(location, "'", name,
+                             "' has dropout_p = ", adaptor.getDropoutP().convertToDouble(),
                              "; inference drops nothing, expected 0");
   if (!adaptor.getScale() && !asConstant(q.back()))
     return emitOptionalError(location, "'", name, "' needs its scale where the last dim of query, ",
@@ -87,7 +87,8 @@ LogicalResult Attention::inferReturnTypes(MLIRContext *, std::optional<Location>
   std::optional<Dims> batch;
   if (adaptor.getEnableGqa()) {
     if (!headsPerGroup(query, key, value))
-      return emitOptionalError(location, "'", name, "' with enable_gqa needs heads (dim -3) of key ",
+      return emitOptionalError(location, "'", name,
+                               "' with enable_gqa needs heads (dim -3) of key ",
                                "and value that divide those of query, got ", described());
     Dims grouped = leading(query), shared = leading(key);
     grouped.pop_back();
@@ -155,9 +156,9 @@ SmallVector<Value> Attention::decompose(Builder &b) {
   }
   auto batchOf = [](Value x) { return typeOf(x).getRank() - 2; };
   int64_t batch = std::max(batchOf(query), batchOf(key));
-  Value scores = b.make<ContractOp>(
-      query, key, batchLoops(query, batch, batch, batch + 2),
-      batchLoops(key, batch, batch + 1, batch + 2), static_cast<uint64_t>(batch + 2));
+  Value scores = b.make<ContractOp>(query, key, batchLoops(query, batch, batch, batch + 2),
+                                    batchLoops(key, batch, batch + 1, batch + 2),
+                                    static_cast<uint64_t>(batch + 2));
   double scale = getScale() ? getScale()->convertToDouble()
                             : 1 / std::sqrt(static_cast<double>(*asConstant(dimsOf(query).back())));
   scores = b.make<MulOp>(scores, b.fullLike(scores, scale));
@@ -170,14 +171,13 @@ SmallVector<Value> Attention::decompose(Builder &b) {
   }
   if (mask) {
     auto dims = commonDims(dimsOf(scores), dimsOf(mask));
-    scores = b.make<AddOp>(b.broadcast(scores, *dims),
-                           b.broadcast(b.cast(mask, dtype), *dims));
+    scores = b.make<AddOp>(b.broadcast(scores, *dims), b.broadcast(b.cast(mask, dtype), *dims));
   }
   Value weights = b.make<SoftmaxOp>(scores, static_cast<uint64_t>(-1));
   batch = std::max(batchOf(weights), batchOf(value));
-  Value y = b.make<ContractOp>(
-      weights, value, batchLoops(weights, batch, batch, batch + 2),
-      batchLoops(value, batch, batch + 2, batch + 1), static_cast<uint64_t>(batch + 2));
+  Value y = b.make<ContractOp>(weights, value, batchLoops(weights, batch, batch, batch + 2),
+                               batchLoops(value, batch, batch + 2, batch + 1),
+                               static_cast<uint64_t>(batch + 2));
   return {b.reshape(y, dimsOf(getY()))};
 }
 

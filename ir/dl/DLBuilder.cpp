@@ -42,8 +42,7 @@ Value Builder::slice(Value x, int64_t dim, int64_t start, std::optional<int64_t>
   if (start == 0 && step == 1 && (!end || isConstant(dimsOf(x)[dim], *end)))
     return x;
   return make<SliceOp>(x, static_cast<uint64_t>(dim), getI64IntegerAttr(start),
-                       end ? getI64IntegerAttr(*end) : IntegerAttr(),
-                       static_cast<uint64_t>(step));
+                       end ? getI64IntegerAttr(*end) : IntegerAttr(), static_cast<uint64_t>(step));
 }
 
 Value Builder::pad(Value x, int64_t dim, int64_t low, int64_t high) {
@@ -65,8 +64,7 @@ Value Builder::select(Value x, int64_t dim, int64_t position) {
 
 Value Builder::unsqueeze(Value x, int64_t dim) {
   Dims dims = dimsOf(x);
-  dims.insert(dims.begin() + (dim < 0 ? dim + dims.size() + 1 : dim),
-              constantDim(1, getContext()));
+  dims.insert(dims.begin() + (dim < 0 ? dim + dims.size() + 1 : dim), constantDim(1, getContext()));
   return reshape(x, dims);
 }
 

@@ -157,9 +157,9 @@ LoopNest LinearOp::getLoopNest() {
   int64_t rank = typeOf(getX()).getRank();
   LoopNest nest = productNest(*this, linearLoops(rank));
   if (getBias())
-    nest.results.push_back({2, AffineMap::get(rank, kMaxSymbols,
-                                              {getAffineDimExpr(rank - 1, getContext())},
-                                              getContext())});
+    nest.results.push_back(
+        {2, AffineMap::get(rank, kMaxSymbols, {getAffineDimExpr(rank - 1, getContext())},
+                           getContext())});
   return nest;
 }
 
@@ -188,8 +188,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
     return emitOptionalError(location, "'", name,
                              "' needs as many columns of x as rows of other, got ", text(columns),
                              " and ", text(rows));
-  return inferProduct(name, location, x, other,
-                      ProductLoops::matmul(x.getRank(), other.getRank()), types);
+  return inferProduct(name, location, x, other, ProductLoops::matmul(x.getRank(), other.getRank()),
+                      types);
 }
 
 LoopNest MatmulOp::getLoopNest() { return productNest(*this, loopsOf(*this)); }
@@ -236,7 +236,7 @@ template <typename Op> struct ReadThroughPermute : OpRewritePattern<Op> {
     SmallVector<int64_t> *names[] = {&loops.x, &loops.other};
     bool found = false;
     for (int i : {0, 1}) {
-      auto permute = operands[i].getDefiningOp<PermuteOp>();
+      auto permute = operands[i].template getDefiningOp<PermuteOp>();
       if (!permute)
         continue;
       SmallVector<int64_t> source(*names[i]);

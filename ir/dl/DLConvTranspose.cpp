@@ -184,10 +184,9 @@ Value Transposed::decompose(Builder &b) const {
     repeated = b.broadcast(repeated, {dim(groups), dim(phases), dim(perGroup)});
     repeated = b.reshape(repeated, {dim(groups * phases * perGroup)});
   }
-  Value y =
-      spatial() == 1
-          ? b.make<Conv1dOp>(input, w, repeated, ones, widths, spread, uint64_t(groups))
-          : b.make<Conv2dOp>(input, w, repeated, ones, widths, spread, uint64_t(groups));
+  Value y = spatial() == 1
+                ? b.make<Conv1dOp>(input, w, repeated, ones, widths, spread, uint64_t(groups))
+                : b.make<Conv2dOp>(input, w, repeated, ones, widths, spread, uint64_t(groups));
   if (phases == 1 && llvm::all_of(crop, [](int64_t width) { return width == 0; }))
     return y;
   return b.make<DepthToSpaceOp>(y, stride, crop, uint64_t(groups));
@@ -265,8 +264,8 @@ LoopNest DepthToSpaceOp::getLoopNest() {
   if (groups == 1)
     map[1] = phase * perGroup + loop(1);
   else
-    map[1] = loop(1).floorDiv(perGroup) * (phases * perGroup) + phase * perGroup +
-             loop(1) % perGroup;
+    map[1] =
+        loop(1).floorDiv(perGroup) * (phases * perGroup) + phase * perGroup + loop(1) % perGroup;
   nest.results.push_back({0, AffineMap::get(rank, kMaxSymbols, map, getContext())});
   return nest;
 }
@@ -285,9 +284,9 @@ LogicalResult PixelShuffleOp::inferReturnTypes(MLIRContext *context,
     return emitOptionalError(location, "'", getOperationName(), "' with upscale_factor ", factor,
                              " needs x [N, C*factor*factor, H, W], got ", text(x));
   Dims in = getDims(x);
-  types.push_back(makeTensor({in[0], constantDim(*channels / (factor * factor), context),
-                              in[2] * factor, in[3] * factor},
-                             x.getElementType()));
+  types.push_back(makeTensor(
+      {in[0], constantDim(*channels / (factor * factor), context), in[2] * factor, in[3] * factor},
+      x.getElementType()));
   return success();
 }
 

@@ -92,8 +92,8 @@ LogicalResult Convolution::infer(std::optional<Location> location, unsigned spat
                              *channels, " input and ", *outChannels, " output channels");
   if (*groupChannels * groups != *channels)
     return emitOptionalError(location, "'", name, "' has ", *channels,
-                             " input channels; its weight ", text(wType),
-                             " with groups = ", groups, " takes ", *groupChannels * groups);
+                             " input channels; its weight ", text(wType), " with groups = ", groups,
+                             " takes ", *groupChannels * groups);
   if (failed(checkBias(location, name, bias, wDims[0])))
     return failure();
   Dims dims = {xDims[0], wDims[0]};

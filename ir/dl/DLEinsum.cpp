@@ -255,14 +255,15 @@ static Factor multiply(Builder &b, Factor x, Factor other, ArrayRef<Label> outpu
     for (Label label : factor->labels)
       if (!llvm::is_contained(labels, label) && !llvm::is_contained(summed, label))
         (keep(label) ? labels : summed).push_back(label);
-  if (llvm::is_permutation(labels, output))
+  if (std::is_permutation(labels.begin(), labels.end(), output.begin(), output.end()))
     labels.assign(output.begin(), output.end());
   if (summed.empty()) {
     Dims dims;
     for (Label label : labels)
-      dims.push_back(x.has(label) ? dimsOf(x.value)[llvm::find(x.labels, label) - x.labels.begin()]
-                                  : dimsOf(other.value)[llvm::find(other.labels, label) -
-                                                        other.labels.begin()]);
+      dims.push_back(
+          x.has(label)
+              ? dimsOf(x.value)[llvm::find(x.labels, label) - x.labels.begin()]
+              : dimsOf(other.value)[llvm::find(other.labels, label) - other.labels.begin()]);
     return {b.make<MulOp>(b.broadcast(aligned(b, x, labels), dims),
                           b.broadcast(aligned(b, other, labels), dims)),
             labels};
@@ -321,9 +322,10 @@ LogicalResult DiagonalOp::inferReturnTypes(MLIRContext *context, std::optional<L
   int64_t offset = adaptor.getOffset();
   auto constantRows = asConstant(rows), constantColumns = asConstant(columns);
   if (constantRows && constantColumns)
-    size = constantDim(std::max<int64_t>(0, std::min(*constantRows + std::min<int64_t>(offset, 0),
-                                                     *constantColumns - std::max<int64_t>(offset, 0))),
-                       context);
+    size =
+        constantDim(std::max<int64_t>(0, std::min(*constantRows + std::min<int64_t>(offset, 0),
+                                                  *constantColumns - std::max<int64_t>(offset, 0))),
+                    context);
   else if (rows == columns && offset == 0)
     size = rows;
   else

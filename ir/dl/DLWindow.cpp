@@ -28,8 +28,7 @@ struct Mean {
   std::optional<int64_t> divisor;
 
   template <typename Op>
-  explicit Mean(Op op)
-      : countsPadding(op.getCountIncludePad()), divisor(op.getDivisorOverride()) {}
+  explicit Mean(Op op) : countsPadding(op.getCountIncludePad()), divisor(op.getDivisorOverride()) {}
   /// Every window is divided by the same number.
   bool isConstant(const Window &window) const;
   Value emit(BodyContext &context, const Window &window, RankedTensorType x, Value sum) const;
@@ -164,8 +163,8 @@ Value Mean::emit(BodyContext &context, const Window &window, RankedTensorType x,
     Scalar position(builder, context.loc, context.parallel[2 + i], ScalarKind::signedInt);
     double margin = countsPadding ? window.padding[i] : 0;
     Scalar size(builder, context.loc, context.extent(in[2 + i]), ScalarKind::signedInt);
-    Scalar begin = position * static_cast<double>(window.stride[i]) -
-                   static_cast<double>(window.padding[i]);
+    Scalar begin =
+        position * static_cast<double>(window.stride[i]) - static_cast<double>(window.padding[i]);
     Scalar end = min(begin + static_cast<double>(window.kernel[i]), size + margin);
     Scalar width = end - max(begin, -margin);
     count = count ? *count * width : width;

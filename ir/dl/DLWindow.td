@@ -112,7 +112,7 @@ class DL_AdaptivePoolOp<string mnemonic, string torchSchema, Type type> : DL_Dec
 }
 
 def DL_AdaptiveAvgPool1dOp : DL_AdaptivePoolOp<"adaptive_avg_pool1d",
-    "adaptive_avg_pool1d(Tensor x, int[1] output_size)", DL_FloatTensor> {
+    "adaptive_avg_pool1d(Tensor x, int?[1] output_size)", DL_FloatTensor> {
   let summary = "Means over a line cut into output_size windows";
   let description = [{
     x is [N, C, L]; otherwise as `dl.adaptive_avg_pool2d`. PyTorch: `torch.nn.functional.adaptive_avg_pool1d`.
@@ -122,7 +122,7 @@ def DL_AdaptiveAvgPool1dOp : DL_AdaptivePoolOp<"adaptive_avg_pool1d",
   }];
 }
 def DL_AdaptiveAvgPool2dOp : DL_AdaptivePoolOp<"adaptive_avg_pool2d",
-    "adaptive_avg_pool2d(Tensor x, int[2] output_size)", DL_FloatTensor> {
+    "adaptive_avg_pool2d(Tensor x, int?[2] output_size)", DL_FloatTensor> {
   let summary = "Means over an image cut into output_size windows";
   let description = [{
     x is [N, C, H, W]. Window i of a dim of size n, cut into m, is floor(i n / m) to ceil((i+1) n / m); None (-1 here) leaves
@@ -134,7 +134,7 @@ def DL_AdaptiveAvgPool2dOp : DL_AdaptivePoolOp<"adaptive_avg_pool2d",
   }];
 }
 def DL_AdaptiveMaxPool1dOp : DL_AdaptivePoolOp<"adaptive_max_pool1d",
-    "adaptive_max_pool1d(Tensor x, int[1] output_size)", DL_NumberTensor> {
+    "adaptive_max_pool1d(Tensor x, int?[1] output_size)", DL_NumberTensor> {
   let summary = "Largest values of a line cut into output_size windows";
   let description = [{
     x is [N, C, L], windows as those of `dl.adaptive_avg_pool2d`. PyTorch: `torch.nn.functional.adaptive_max_pool1d`.
@@ -144,7 +144,7 @@ def DL_AdaptiveMaxPool1dOp : DL_AdaptivePoolOp<"adaptive_max_pool1d",
   }];
 }
 def DL_AdaptiveMaxPool2dOp : DL_AdaptivePoolOp<"adaptive_max_pool2d",
-    "adaptive_max_pool2d(Tensor x, int[2] output_size)", DL_NumberTensor> {
+    "adaptive_max_pool2d(Tensor x, int?[2] output_size)", DL_NumberTensor> {
   let summary = "Largest values of an image cut into output_size windows";
   let description = [{
     x is [N, C, H, W], windows as those of `dl.adaptive_avg_pool2d`. PyTorch: `torch.nn.functional.adaptive_max_pool2d`.

@@ -83,9 +83,12 @@ func.func @features(%x: tensor<2x8xf32>, %w: tensor<4x9xf32>) {
 
 // -----
 
-func.func @vector(%x: tensor<8xf32>, %w: tensor<8x9xf32>) {
-  // expected-error @+2 {{'dl.matmul' needs operands of rank 2 or more, got f32[8] and f32[8,9]; reshape a vector to [1, K] or [K, 1]}}
+func.func @vector(%a: tensor<f32>, %b: tensor<8x9xf32>) {
+  // expected-error @+2 {{'dl.matmul' needs operands of rank 1 or more, got f32[] and f32[8,9]}}
   // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.matmul %a, %b : (tensor<f32>, tensor<8x9xf32>) -> tensor<9xf32>
+  return
+}
   %y = dl.matmul %x, %w : (tensor<8xf32>, tensor<8x9xf32>) -> tensor<9xf32>
   return
 }

@@ -1,7 +1,9 @@
 """All numeric rows, by the family of their op (ir/dl/DL*.td)."""
 from rows import activation
+from rows import attention
 from rows import compare
 from rows import contraction
+from rows import convolution
 from rows import elementwise
 from rows import recurrent
 from rows import reduction

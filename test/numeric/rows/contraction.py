@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import BOUNDARY, FLOATS, POSITIVE, in_double, row
+from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, in_double, row
 
 for values, bound in (("normal", lambda k, f: acc.contraction(k, f)), ("whole", lambda k, f: acc.exact)):
     note = "" if values == "normal" else ", whole numbers"
@@ -22,33 +22,49 @@ for values, bound in (("normal", lambda k, f: acc.contraction(k, f)), ("whole", 
         values=values, note="rank 3" + note)
     row("linear", ("f32",), [("N", 129), (1, 129)], ("N", 1), F.linear, bound(129, F.linear), values=values,
         note="one feature" + note)
-
-
-def convolution(dtypes, x, w, result, sizes, note, bias=False, attrs="", **torch_args):
-    """One row of ordinary and one of whole numbers."""
-    inputs = [x, w] + ([(w[0],)] if bias else [])
-    function = lambda *t: F.conv2d(*t, **torch_args)
-    if "padding" in torch_args and len(torch_args["padding"]) == 4:
-        top, left, bottom, right = torch_args.pop("padding")
-        function = lambda x, *t: F.conv2d(F.pad(x, [left, right, top, bottom]), *t, **torch_args)
-    terms = w[1] * w[2] * w[3] + bias
-    row("conv2d", dtypes, inputs, result, function, acc.contraction(terms, function), attrs=attrs, sizes=sizes,
-        values="normal", note=note)
-    row("conv2d", dtypes[:1] + ("i32",), inputs, result, in_double(function), attrs=attrs, sizes=sizes, values="whole",
-        note=note + ", whole numbers")
-
-
-convolution(FLOATS, ("N", 3, 6, 7), (5, 3, 3, 3), ("N", 5, 4, 5), BOUNDARY[:10], "bias", bias=True)
-convolution(("f32", "f16"), (2, 4, "N", 9), (8, 4, 3, 3), (2, 8, "N", 9), POSITIVE[:14], "padding",
-            attrs="{padding = array<i64: 1, 1>}", padding=(1, 1))
-convolution(("f32",), (1, 16, 8, "N"), (17, 16, 1, 1), (1, 17, 8, "N"), POSITIVE[:16], "1x1")
-convolution(("f32",), (1, 2, "N", 11), (33, 2, 5, 3), (1, 33, "(N - 3) floordiv 2 + 1", 4), (5, 7, 8, 9, 15, 16, 17, 33),
-            "stride", attrs="{stride = array<i64: 2, 3>, padding = array<i64: 1, 1>}", stride=(2, 3), padding=(1, 1))
-convolution(("f32",), ("N", 4, 9, 10), (6, 2, 3, 2), ("N", 6, 5, 9), BOUNDARY[:8], "dilation and groups", bias=True,
-            attrs="{dilation = array<i64: 2, 1>, groups = 2 : i64}", dilation=(2, 1), groups=2)
-convolution(("f32", "f16"), ("N", 17, 5, 5), (17, 1, 3, 3), ("N", 17, 5, 5), BOUNDARY[:8], "depthwise",
-            attrs="{padding = array<i64: 1, 1>, groups = 17 : i64}", padding=(1, 1), groups=17)
-convolution(("f32",), ("N", 2, 5, 6), (3, 2, 2, 4), ("N", 3, 5, 6), BOUNDARY[:8], "uneven padding",
-            attrs="{padding = array<i64: 0, 1, 1, 2>}", padding=(0, 1, 1, 2))
-convolution(("f32",), (1, 64, 8, 8), (65, 64, 3, 3), (1, 65, 8, 8), (1,), "many channels",
-            attrs="{padding = array<i64: 1, 1>}", padding=(1, 1))
+    # Vectors: no dim of the result is theirs.
+    row("matmul", dtypes[:2], [("N",), ("N",)], (), torch.matmul, bound(lambda a, b: len(a), torch.matmul), values=values,
+        note="dot" + note)
+    row("matmul", dtypes[:1], [(5, "N"), ("N",)], (5,), torch.matmul, bound(lambda a, b: len(b), torch.matmul),
+        values=values, note="matrix and vector" + note)
+    row("matmul", dtypes[:1], [(9,), (2, 9, "N")], (2, "N"), torch.matmul, bound(9, torch.matmul), values=values,
+        sizes=BOUNDARY[:12], note="vector and matrices" + note)
+    row("matmul", dtypes[:1], [(2, 3, "N", 7), (7,)], (2, 3, "N"), torch.matmul, bound(7, torch.matmul), values=values,
+        sizes=BOUNDARY[:12], note="matrices and vector" + note)
+    for loops, shapes, result, equation in (
+            ((0, 1, 3), [("N", 5, 9), (17, 9)], ("N", 5, 17), "abk,ck->abc"),
+            ((1, 3, 0), [(5, 9, "N"), (5, 17, 9)], ("N", 5, 17), "bka,bck->abc"),
+            ((0, 1, 3), [(2, "N", 9), (1, 33, 9)], (2, "N", 33), None)):
+        other = {2: (2, 3), 3: (1, 2, 3)}[len(shapes[1])] if equation else (0, 2, 3)
+        function = ((lambda a, b, e=equation: torch.einsum(e, a, b)) if equation else
+                    (lambda a, b: torch.matmul(a, b.transpose(1, 2))))
+        row("contract", dtypes[:1] + dtypes[4:5], shapes, result, in_double(function), bound(9, function), values=values,
+            attrs=f"{{x_loops = array<i64: {str(loops)[1:-1]}>, other_loops = array<i64: {str(other)[1:-1]}>, rank = 3 : i64}}",
+            sizes=BOUNDARY[:13], note=(equation or "repeated") + note)
+    for equation, shapes, result, terms in (
+            ("bhid,bhjd->bhij", [(2, 3, "N", 8), (2, 3, 5, 8)], (2, 3, "N", 5), 8),
+            ("...ij,...jk", [(2, "N", 6), (3, 1, 6, 4)], (3, 2, "N", 4), 6),
+            ("ij,jk,kl->il", [("N", 4), (4, 5), (5, 6)], ("N", 6), 20),
+            ("ii->i", [(9, 9)], (9,), 1),
+            ("iij,j->", [("N", "N", 4), (4,)], (), lambda a, b: 4 * len(a)),
+            ("i,j", [("N",), (7,)], ("N", 7), 1),
+            ("ba", [("N", 5)], (5, "N"), 1),
+            ("ijk,ik->j", [(3, "N", 5), (3, 5)], ("N",), 15),
+            ("bij,bj->bi", [(1, "N", 5), (4, 5)], (4, "N"), 5),
+            ("i...->...", [("N", 3, 2)], (3, 2), lambda a: len(a))):
+        function = lambda *t, e=equation: torch.einsum(e, *t)
+        row("einsum", dtypes[:1] + dtypes[4:5], shapes, result, in_double(function), bound(terms, function), values=values,
+            attrs=f'{{equation = "{equation}"}}', sizes=(0, 1, 2, 7, 16, 33), note=equation + note)
+    row("addmm", dtypes[:1], [(17,), ("N", 33), (33, 17)], ("N", 17), torch.addmm, bound(34, torch.addmm), values=values,
+        sizes=(0, 1, 2, 7, 33), note="bias" + note)
+    function = lambda x, a, b: torch.addmm(x, a, b, beta=0.5, alpha=2)
+    row("addmm", ("f32", "f16"), [("N", 17), ("N", 33), (33, 17)], ("N", 17), function, bound(36, function), values=values,
+        attrs="{beta = 0.5 : f64, alpha = 2.0 : f64}", sizes=(0, 1, 2, 7, 33), note="factors" + note)
+    row("addmm", ("f32",), [(4, 1, 6), (4, "N", 5), (4, 5, 6)], (4, "N", 6), torch.baddbmm, bound(6, torch.baddbmm),
+        values=values, sizes=(0, 1, 2, 7, 33), note="batched" + note)
+row("outer", ("f32", "i32"), [("N",), (5,)], ("N", 5), torch.outer, acc.exact, values="whole", sizes=BOUNDARY[:10])
+row("diagonal", NUMBERS, [(3, 9, 7)], (3, 6), lambda x: torch.diagonal(x, 1, -2, 2), sizes=(1,),
+    attrs="{offset = 1 : i64, dim1 = -2 : i64, dim2 = 2 : i64}", note="above")
+row("diagonal", ("f32",), [(9, 3, 7)], (3, 7), lambda x: torch.diagonal(x, -2, 0, 2), sizes=(1,),
+    attrs="{offset = -2 : i64, dim2 = 2 : i64}", note="below")
+row("diagonal", ("f32",), [("N", "N", 3)], (3, "N"), torch.diagonal, sizes=BOUNDARY[:10], note="square")

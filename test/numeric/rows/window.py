@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import BOUNDARY, FLOATS, NUMBERS, in_double, row
+from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, in_double, row
 
 POOL = ("N", 3, 9, 8)
 row("max_pool2d", NUMBERS, [POOL], ("N", 3, 4, 4), in_double(lambda x: F.max_pool2d(x, 2)), attrs="{kernel_size = array<i64: 2, 2>}",
@@ -28,3 +28,44 @@ for include in (True, False):
 row("avg_pool2d", ("f32",), [POOL], ("N", 3, 5, 4), lambda x: F.avg_pool2d(x, 2, ceil_mode=True),
     acc.contraction(4, lambda x: F.avg_pool2d(x, 2, ceil_mode=True)),
     attrs="{kernel_size = array<i64: 2, 2>, ceil_mode = true}", sizes=BOUNDARY[1:6], values="normal", note="ceil_mode")
+LINE = (2, 3, "N")
+row("max_pool1d", ("f32", "i32"), [LINE], (2, 3, "N floordiv 3"), in_double(lambda x: F.max_pool1d(x, 3)),
+    attrs="{kernel_size = array<i64: 3>}", sizes=POSITIVE[2:12], values="numbers")
+row("max_pool1d", ("f32", "f16"), [LINE], (2, 3, "(N - 1) floordiv 2 + 1"), lambda x: F.max_pool1d(x, 3, 2, 1),
+    attrs="{kernel_size = array<i64: 3>, stride = array<i64: 2>, padding = array<i64: 1>}", sizes=POSITIVE[:12], note="padding")
+row("max_pool3d", ("f32",), [("N", 3, 5, 6, 7)], ("N", 3, 3, 3, 4), lambda x: F.max_pool3d(x, 2, 2, (1, 0, 1)),
+    attrs="{kernel_size = array<i64: 2, 2, 2>, stride = array<i64: 2, 2, 2>, padding = array<i64: 1, 0, 1>}",
+    sizes=BOUNDARY[1:5])
+for include in (True, False):
+    function = lambda x, include=include: F.avg_pool1d(x, 3, 2, 1, count_include_pad=include)
+    row("avg_pool1d", ("f32", "f16"), [LINE], (2, 3, "(N - 1) floordiv 2 + 1"), function, acc.contraction(3, function),
+        attrs="{kernel_size = array<i64: 3>, stride = array<i64: 2>, padding = array<i64: 1>, "
+              f"count_include_pad = {str(include).lower()}}}",
+        sizes=POSITIVE[:12], values="normal", note="padding counted" if include else "padding left out")
+row("avg_pool3d", ("f32",), [("N", 3, 5, 6, 7)], ("N", 3, 2, 3, 3), lambda x: F.avg_pool3d(x, 2),
+    acc.contraction(8, lambda x: F.avg_pool3d(x, 2)), attrs="{kernel_size = array<i64: 2, 2, 2>}", sizes=BOUNDARY[1:5],
+    values="normal")
+function = lambda x: F.avg_pool2d(x, 3, 2, 1, divisor_override=5)
+row("avg_pool2d", ("f32", "bf16"), [POOL], ("N", 3, 5, 4), function, acc.contraction(9, function),
+    attrs="{kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, divisor_override = 5 : i64}",
+    sizes=BOUNDARY[1:6], values="normal", note="divisor")
+# Alike windows, windows of different sizes, the whole, and a dim that stays.
+for size, result, note in (((3, 2), ("N", 3, 3, 2), "alike"), ((4, 5), ("N", 3, 4, 5), "uneven"),
+                           ((1, 1), ("N", 3, 1, 1), "whole"), ((None, 3), ("N", 3, 9, 3), "one dim"),
+                           ((9, 8), ("N", 3, 9, 8), "nothing")):
+    attrs = f"{{output_size = array<i64: {', '.join(str(-1 if i is None else i) for i in size)}>}}"
+    function = lambda x, size=size: F.adaptive_avg_pool2d(x, size)
+    row("adaptive_avg_pool2d", ("f32", "f16"), [POOL], result, function, acc.contraction(80, function), attrs=attrs,
+        sizes=BOUNDARY[1:6], values="normal", note=note)
+    row("adaptive_max_pool2d", ("f32", "i32"), [POOL], result, in_double(lambda x, size=size: F.adaptive_max_pool2d(x, size)),
+        attrs=attrs, sizes=BOUNDARY[1:6], values="numbers", note=note)
+for size in (1, 4):
+    function = lambda x, size=size: F.adaptive_avg_pool1d(x, size)
+    row("adaptive_avg_pool1d", FLOATS, [("N", 3, 10)], ("N", 3, size), function, acc.contraction(10, function),
+        attrs=f"{{output_size = array<i64: {size}>}}", sizes=BOUNDARY[1:6], values="normal", note=f"to {size}")
+    row("adaptive_max_pool1d", ("f32", "i64"), [("N", 3, 10)], ("N", 3, size),
+        in_double(lambda x, size=size: F.adaptive_max_pool1d(x, size)), attrs=f"{{output_size = array<i64: {size}>}}",
+        sizes=BOUNDARY[1:6], values="numbers", note=f"to {size}")
+function = lambda x: F.adaptive_avg_pool2d(x, (1, 5))
+row("adaptive_avg_pool2d", ("f32",), [(2, 3, "N", 5)], (2, 3, 1, 5), function, acc.contraction(lambda x: x.shape[2], function),
+    attrs="{output_size = array<i64: 1, 5>}", sizes=POSITIVE[:12], values="normal", note="over N")

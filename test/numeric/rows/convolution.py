@@ -1,0 +1,100 @@
+"""Convolutions, straight and transposed."""
+import torch
+from torch.nn import functional as F
+
+import accuracy as acc
+from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, in_double, row
+
+
+def ints(numbers):
+    return f"array<i64: {', '.join(map(str, numbers))}>"
+
+
+def attributes(**lists):
+    """MLIR attributes: lists of numbers, and numbers."""
+    parts = [f"{name} = {ints(value) if isinstance(value, tuple) else f'{value} : i64'}" for name, value in lists.items()]
+    return "{" + ", ".join(parts) + "}"
+
+
+def convolution(dtypes, x, w, result, sizes, note, bias=False, op="conv2d", **arguments):
+    """One row of ordinary and one of whole numbers."""
+    inputs = [x, w] + ([(w[0],)] if bias else [])
+    attrs = attributes(**arguments)
+    call = getattr(F, op)
+    function = lambda *t: call(*t, **arguments)
+    spatial = len(x) - 2
+    if len(arguments.get("padding", ())) == 2 * spatial:
+        padding = arguments.pop("padding")
+        sides = [side for i in reversed(range(spatial)) for side in (padding[i], padding[spatial + i])]
+        function = lambda x, *t: call(F.pad(x, sides), *t, **arguments)
+    terms = w[1] + bias
+    for size in w[2:]:
+        terms *= size
+    row(op, dtypes, inputs, result, function, acc.contraction(terms, function), attrs=attrs, sizes=sizes,
+        values="normal", note=note)
+    row(op, dtypes[:1] + ("i32",), inputs, result, in_double(function), attrs=attrs, sizes=sizes, values="whole",
+        note=note + ", whole numbers")
+
+
+convolution(FLOATS, ("N", 3, 6, 7), (5, 3, 3, 3), ("N", 5, 4, 5), BOUNDARY[:10], "bias", bias=True)
+convolution(("f32", "f16"), (2, 4, "N", 9), (8, 4, 3, 3), (2, 8, "N", 9), POSITIVE[:14], "padding", padding=(1, 1))
+convolution(("f32",), (1, 16, 8, "N"), (17, 16, 1, 1), (1, 17, 8, "N"), POSITIVE[:16], "1x1")
+convolution(("f32",), (1, 2, "N", 11), (33, 2, 5, 3), (1, 33, "(N - 3) floordiv 2 + 1", 4), (5, 7, 8, 9, 15, 16, 17, 33),
+            "stride", stride=(2, 3), padding=(1, 1))
+convolution(("f32",), ("N", 4, 9, 10), (6, 2, 3, 2), ("N", 6, 5, 9), BOUNDARY[:8], "dilation and groups", bias=True, dilation=(2, 1), groups=2)
+convolution(("f32", "f16"), ("N", 17, 5, 5), (17, 1, 3, 3), ("N", 17, 5, 5), BOUNDARY[:8], "depthwise", padding=(1, 1), groups=17)
+convolution(("f32",), ("N", 2, 5, 6), (3, 2, 2, 4), ("N", 3, 5, 6), BOUNDARY[:8], "uneven padding", padding=(0, 1, 1, 2))
+convolution(("f32",), (1, 64, 8, 8), (65, 64, 3, 3), (1, 65, 8, 8), (1,), "many channels", padding=(1, 1))
+convolution(FLOATS, (2, 5, "N"), (6, 5, 3), (2, 6, "N"), POSITIVE[:14], "padding", bias=True, op="conv1d", padding=(1,))
+convolution(("f32", "f16"), ("N", 16, 40), (17, 16, 4), ("N", 17, 20), BOUNDARY[:8], "stride", op="conv1d", stride=(2,),
+            padding=(1, 2))
+convolution(("f32",), (1, 1, "N"), (18, 1, 5), (1, 18, "N - 8"), (9, 15, 16, 17, 33), "one channel, dilation", op="conv1d",
+            dilation=(2,))
+convolution(("f32",), ("N", 12, 9), (12, 1, 3), ("N", 12, 9), BOUNDARY[:6], "depthwise", op="conv1d", padding=(1,), groups=12)
+convolution(("f32",), ("N", 3, 5, 6, 7), (4, 3, 2, 3, 3), ("N", 4, 5, 6, 4), BOUNDARY[:5], "padding and stride", bias=True,
+            op="conv3d", padding=(0, 1, 1, 1, 1, 1), stride=(1, 1, 2))
+
+
+def transposed(dtypes, x, w, result, sizes, note, bias=False, op="conv_transpose2d", **arguments):
+    groups = arguments.get("groups", 1)
+    inputs = [x, w] + ([(w[1] * groups,)] if bias else [])
+    function = lambda *t: getattr(F, op)(*t, **arguments)
+    terms = w[0] // groups + bias
+    for size in w[2:]:
+        terms *= size
+    row(op, dtypes, inputs, result, function, acc.contraction(terms, function), attrs=attributes(**arguments), sizes=sizes,
+        values="normal", note=note)
+    row(op, dtypes[:1] + ("i32",), inputs, result, in_double(function), attrs=attributes(**arguments), sizes=sizes,
+        values="whole", note=note + ", whole numbers")
+
+
+transposed(FLOATS, ("N", 6, 4, 5), (6, 7, 4, 4), ("N", 7, 8, 10), BOUNDARY[:6], "doubling", bias=True, stride=(2, 2),
+           padding=(1, 1))
+transposed(("f32", "f16"), (1, 17, "N", 3), (17, 16, 3, 2), (1, 16, "N + 2", 4), (1, 2, 7, 8, 17), "stride 1", bias=True)
+transposed(("f32",), (2, 4, "N", 3), (4, 3, 3, 3), (2, 3, "N + 4", 7), (1, 2, 7, 8), "dilation", dilation=(2, 2))
+transposed(("f32",), (2, 4, "N", 6), (4, 3, 3, 2), (2, 3, "2 * N + 3", 16), (1, 2, 7, 8), "dilation and stride",
+           dilation=(2, 3), stride=(2, 2), output_padding=(0, 2))
+transposed(("f32",), (2, 4, 5, 6), (4, 3, 3, 2), (2, 3, 10, 16), (1,), "output_padding", stride=(2, 3), padding=(1, 1),
+           output_padding=(1, 1), bias=True)
+transposed(("f32",), ("N", 6, 4, 4), (6, 2, 3, 3), ("N", 6, 9, 9), BOUNDARY[:5], "groups", groups=3, stride=(2, 2), bias=True)
+transposed(("f32",), ("N", 5, 4, 4), (5, 1, 2, 2), ("N", 5, 8, 8), BOUNDARY[:5], "depthwise", groups=5, stride=(2, 2))
+transposed(("f32",), (1, 3, "N", 9), (3, 4, 1, 3), (1, 4, "2 * N - 5", 7), (4, 7, 8), "wide padding", stride=(2, 1),
+           padding=(2, 2))
+transposed(FLOATS, (2, 5, "N"), (5, 4, 5), (2, 4, "3 * N + 1"), (1, 2, 7, 8, 17), "stride 3", bias=True,
+           op="conv_transpose1d", stride=(3,), padding=(1,), output_padding=(1,))
+
+
+def depth_to_space(x, block, crop, groups):
+    n, channels, height, width = x.shape
+    k = channels // (block[0] * block[1])
+    y = x.reshape(n, groups, *block, k // groups, height, width).permute(0, 1, 4, 5, 2, 6, 3)
+    y = y.reshape(n, k, height * block[0], width * block[1])
+    return y[:, :, crop[0]:y.shape[2] - crop[2], crop[1]:y.shape[3] - crop[3]]
+
+
+for groups in (1, 2, 4):
+    row("depth_to_space", NUMBERS if groups == 2 else ("f32",), [("N", 24, 3, 4)], ("N", 4, 4, 10),
+        lambda x, g=groups: depth_to_space(x, (2, 3), (1, 0, 1, 2), g), sizes=BOUNDARY[:6], note=f"{groups} groups",
+        attrs=attributes(block=(2, 3), crop=(1, 0, 1, 2), groups=groups))
+row("pixel_shuffle", NUMBERS, [("N", 12, 3, 4)], ("N", 3, 6, 8), lambda x: F.pixel_shuffle(x.double(), 2).to(x.dtype),
+    sizes=BOUNDARY[:6], attrs="{upscale_factor = 2 : i64}", values="numbers")
