@@ -69,6 +69,10 @@ static Value poolAdaptively(Builder &b, Value x, ArrayRef<int64_t> output,
     else
       uneven.push_back(2 + i);
   }
+  // Values between two steps are not rounded to 16 bits.
+  Type dtype = typeOf(x).getElementType();
+  if (!uneven.empty() && isa<FloatType>(dtype))
+    x = b.cast(x, computeType(dtype));
   if (llvm::any_of(kernel, [](int64_t size) { return size != 1; }))
     x = pool(x, kernel);
   for (int64_t dim : uneven) {
@@ -77,7 +81,7 @@ static Value poolAdaptively(Builder &b, Value x, ArrayRef<int64_t> output,
             ? reduce(x, dim)
             : poolUnevenly(b, x, dim, windows, [&](Value part) { return reduce(part, dim); });
   }
-  return x;
+  return b.cast(x, dtype);
 }
 
 template <typename Pool, typename Op> static SmallVector<Value> decomposeMean(Op op, Builder &b) {

@@ -89,9 +89,6 @@ func.func @vector(%a: tensor<f32>, %b: tensor<8x9xf32>) {
   %y = dl.matmul %a, %b : (tensor<f32>, tensor<8x9xf32>) -> tensor<9xf32>
   return
 }
-  %y = dl.matmul %x, %w : (tensor<8xf32>, tensor<8x9xf32>) -> tensor<9xf32>
-  return
-}
 
 // -----
 
