@@ -209,7 +209,8 @@ void KernelPrinter::statement(Operation *op) {
                 : std::to_string(cast<IntegerAttr>(cast<Attribute>(position)).getInt());
         std::string value = textOf(insert.getValueToStore()).text;
         line() << named[carried] << "[" << lane << "] = " << value << ";\n";
-        named[insert] = named[carried];
+        std::string name = named[carried]; // a copy: the insertion may move it
+        named[insert] = name;
       })
       .Case<gpu::BarrierOp>([&](auto) {
         flushReads();
@@ -284,7 +285,9 @@ void KernelPrinter::loop(scf::ForOp op) {
     std::string name = names.fresh(roleOf(position + 1, "acc"));
     line() << typeOf(argument, op) << " " << name;
     os << (inits[position].empty() ? "" : " = " + inits[position]) << ";\n";
-    named[argument] = named[op.getResult(position)] = name;
+    // One at a time: the second insertion may move what the first gave.
+    named[argument] = name;
+    named[op.getResult(position)] = name;
     targets.push_back(name);
   }
   if (Attribute unroll = op->getAttr("dlc.unroll")) {

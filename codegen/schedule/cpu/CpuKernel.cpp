@@ -32,13 +32,15 @@ CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> s
               }),
       builder(kernel.getContext()), loc(kernel.getLoc()) {
   symbols = emitter.usedSymbols();
+  numInputs = kernel.getBodyBlock().getNumArguments();
   SmallVector<Type> types;
   auto addBuffer = [&](Type tensor) {
     types.push_back(flatBuffer(storageType(cast<RankedTensorType>(tensor).getElementType())));
   };
   for (Type type : kernel.getBodyBlock().getArgumentTypes())
     addBuffer(type);
-  addBuffer(emitter.getResultType());
+  for (Type type : kernel.getResultTensors().getTypes())
+    addBuffer(type);
   size_t numBuffers = types.size();
   types.append(symbols.size() + 2, builder.getIndexType());
   types.push_back(flatBuffer(builder.getI8Type()));
@@ -219,15 +221,15 @@ Value CpuKernel::gather(Value buffer, AffineExpr offset) {
   return result;
 }
 
-Value CpuKernel::scratchView(Type element, int64_t count) {
-  return memref::ViewOp::create(builder, loc, flatBuffer(element), scratch, index(0),
+Value CpuKernel::scratchView(Type element, int64_t count, int64_t offset) {
+  return memref::ViewOp::create(builder, loc, flatBuffer(element), scratch, index(offset),
                                 ValueRange{index(count)});
 }
 
 void CpuKernel::store(Value value, AffineExpr offset) {
   if (rewriteOffset)
     offset = rewriteOffset(offset);
-  Value buffer = buffers.back();
+  Value buffer = output(0);
   Value stored = toStorage(builder, loc, value, emitter.getResultType().getElementType());
   if (!vector) {
     memref::StoreOp::create(builder, loc, stored, buffer, this->value(offset));

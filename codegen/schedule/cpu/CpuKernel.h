@@ -9,6 +9,7 @@
 
 #include "codegen/cpu/CpuCode.h"
 #include "codegen/schedule/BodyEmitter.h"
+#include "codegen/schedule/PackOperand.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -23,7 +24,7 @@ struct VectorLoop {
 
 class CpuKernel {
 public:
-  /// Starts a function named as `kernel` at the end of `module`. Its arguments: the kernel's inputs and its result as
+  /// Starts a function named as `kernel` at the end of `module`. Its arguments: the kernel's inputs and its results as
   /// memref<?xT>, the used symbols, begin and end of the tile range, scratch memory.
   CpuKernel(dlx::KernelOp kernel, IsaVariant isa, llvm::ArrayRef<dl::Range> symbols,
             mlir::ModuleOp module);
@@ -85,8 +86,10 @@ public:
 
   /// The buffer of kernel input `input`.
   mlir::Value input(unsigned input) const { return buffers[input]; }
-  /// The first `count` elements of scratch memory.
-  mlir::Value scratchView(mlir::Type element, int64_t count);
+  /// The buffer of result `result`.
+  mlir::Value output(unsigned result) const { return buffers[numInputs + result]; }
+  /// `count` elements of scratch memory from byte `offset` on.
+  mlir::Value scratchView(mlir::Type element, int64_t count, int64_t offset = 0);
 
   /// Ends the function.
   void finish();
@@ -95,7 +98,8 @@ private:
   mlir::Value loadVector(mlir::Value buffer, mlir::AffineExpr offset);
   mlir::Value gather(mlir::Value buffer, mlir::AffineExpr offset);
 
-  llvm::SmallVector<mlir::Value> buffers; // inputs, then the result
+  llvm::SmallVector<mlir::Value> buffers; // inputs, then the results
+  unsigned numInputs = 0;
   mlir::Value scratch;
   llvm::SmallVector<unsigned> symbols;
 };
@@ -113,13 +117,14 @@ struct CpuLaunch {
 CpuLaunch scheduleMap(CpuKernel &kernel);
 /// Reductions, windows, and contractions that the micro-kernel does not take.
 CpuLaunch scheduleReduction(CpuKernel &kernel);
+/// Rows of a batch along time, vectors along the hidden units.
+CpuLaunch scheduleRecurrent(CpuKernel &kernel);
 
 /// The operand of `emitter`'s kernel that should be packed for its fast schedule, and how; nullopt where there is none.
-struct PackedOperand {
-  unsigned input;
-  dl::Layout layout;
-};
 std::optional<PackedOperand> operandToPack(BodyEmitter &emitter, IndexMath &math);
+inline bool isRecurrent(dlx::KernelOp kernel) { return kernel.getKind() == "recurrent"; }
+/// The weights of a recurrence; scheduleRecurrent reads them in these layouts alone.
+llvm::SmallVector<PackedOperand> recurrentOperandsToPack(dlx::KernelOp kernel);
 /// True where the kernel is a sum of products whose second operand lies in panels of kPanel columns.
 bool isPanelContraction(BodyEmitter &emitter, IndexMath &math);
 CpuLaunch scheduleContraction(CpuKernel &kernel);

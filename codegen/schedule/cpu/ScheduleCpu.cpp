@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/schedule/cpu/CpuKernel.h"
-#include "codegen/schedule/cpu/PackOperand.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,11 +20,25 @@ namespace dlc::codegen {
 #include "codegen/Passes.h.inc"
 
 static CpuLaunch scheduleKernel(CpuKernel &kernel) {
+  if (isRecurrent(kernel.emitter.getKernel()))
+    return scheduleRecurrent(kernel);
   if (!kernel.emitter.getRoot())
     return scheduleMap(kernel);
   if (isPanelContraction(kernel.emitter, kernel.math))
     return scheduleContraction(kernel);
   return scheduleReduction(kernel);
+}
+
+static void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
+  if (isRecurrent(kernel)) {
+    for (const PackedOperand &operand : recurrentOperandsToPack(kernel))
+      packOperand(kernel, operand);
+    return;
+  }
+  IndexMath math(kernel.getContext(), symbols);
+  BodyEmitter questions(kernel, math, nullptr);
+  if (std::optional<PackedOperand> operand = operandToPack(questions, math))
+    packOperand(kernel, *operand);
 }
 
 namespace {
@@ -34,11 +47,6 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<dl::Range> symbols = symbolRangesOf(module);
-    for (auto kernel : module.getOps<dlx::KernelOp>())
-      if (kernel.getKind() == "recurrent") {
-        kernel.emitOpError("is a recurrence, which has no schedule for cpu yet");
-        return signalPassFailure();
-      }
     for (auto kernel : llvm::make_early_inc_range(module.getOps<dlx::KernelOp>()))
       packOperands(kernel, symbols);
     for (IsaVariant isa : kIsaVariants) {

@@ -96,7 +96,8 @@ gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
   SmallVector<Type> types;
   for (Type tensor : kernel.getBodyBlock().getArgumentTypes())
     types.push_back(buffer(tensor));
-  types.push_back(buffer(body.getResultType()));
+  for (Type tensor : kernel.getResultTensors().getTypes())
+    types.push_back(buffer(tensor));
   types.append(body.usedSymbols().size(), b.getI64Type());
 
   // Every symbol of a module may be a word of C++ or of CUDA, and kernels link into one image: a prefix keeps them apart.
@@ -115,6 +116,8 @@ gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
     role(argument.getArgNumber(), roleOf(argument));
   unsigned position = kernel.getBodyBlock().getNumArguments();
   role(position, "y");
+  for (unsigned result = 1; result < kernel.getResultTensors().size(); ++result)
+    role(++position, "last" + std::to_string(result - 1));
   // No output overlaps an input (dlx.launch).
   for (unsigned i = 0; i <= position; ++i)
     func.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
@@ -127,7 +130,7 @@ gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
 }
 
 void KernelBuilder::bindSymbols() {
-  unsigned position = kernel.getBodyBlock().getNumArguments() + 1;
+  unsigned position = kernel.getBodyBlock().getNumArguments() + kernel.getResultTensors().size();
   for (unsigned symbol : body.usedSymbols()) {
     Value value =
         arith::IndexCastOp::create(b, loc, b.getIndexType(), function.getArgument(position++));

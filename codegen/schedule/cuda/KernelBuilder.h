@@ -18,7 +18,7 @@ namespace dlc::codegen {
 
 class KernelBuilder {
 public:
-  /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and of the result, then the
+  /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and of the results, then the
   /// symbols that the kernel uses, as i64.
   KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module,
                 llvm::ArrayRef<dl::Range> symbols);
@@ -90,7 +90,9 @@ public:
   std::string inputRole(unsigned position) {
     return llvm::cast<mlir::StringAttr>(function.getArgAttr(position, "dlc.role")).str();
   }
-  mlir::Value output() { return function.getArgument(kernel.getBodyBlock().getNumArguments()); }
+  mlir::Value output(unsigned result = 0) {
+    return function.getArgument(kernel.getBodyBlock().getNumArguments() + result);
+  }
   /// Stores the result's value of compute type at `offset` elements.
   void store(mlir::AffineExpr offset, mlir::Value value);
   /// Replaces the plain load of one element while it is set.

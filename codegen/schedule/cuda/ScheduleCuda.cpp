@@ -41,6 +41,10 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     while (!model->hasAttr("dl.symbols") && model->getParentOfType<ModuleOp>())
       model = model->getParentOfType<ModuleOp>();
     SmallVector<dl::Range> symbols = dl::symbolRanges(model);
+    for (auto kernel : llvm::make_early_inc_range(target.getOps<dlx::KernelOp>()))
+      if (kernel.getKind() == "recurrent" && !kernel.getEntry())
+        for (const PackedOperand &operand : recurrentOperandsToPackForCuda(kernel))
+          packOperand(kernel, operand);
     auto kernels = llvm::to_vector(target.getOps<dlx::KernelOp>());
     if (kernels.empty())
       return success();
@@ -74,6 +78,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       scheduleDirect(k);
     else if (kind == "contraction")
       scheduleContraction(k);
+    else if (kind == "recurrent")
+      return scheduleRecurrent(k);
     else
       return kernel.emitOpError("is of kind '") << kind << "', which has no schedule for cuda";
     return success();

@@ -7,6 +7,7 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
 
+#include "codegen/schedule/PackOperand.h"
 #include "codegen/schedule/cuda/KernelBuilder.h"
 
 namespace dlc::codegen {
@@ -24,6 +25,10 @@ void scheduleReduce(KernelBuilder &k);
 /// Tiles of the result through shared memory. Falls back to scheduleReduce for few rows and to scheduleDirect where the
 /// loops are no matrix product.
 void scheduleContraction(KernelBuilder &k);
+/// A block for each row of the batch, from its first step to its last. Fails where the states of a row do not fit a block.
+llvm::LogicalResult scheduleRecurrent(KernelBuilder &k);
+/// The weights of a recurrence as scheduleRecurrent reads them.
+llvm::SmallVector<PackedOperand> recurrentOperandsToPackForCuda(dlx::KernelOp kernel);
 
 } // namespace dlc::codegen
 

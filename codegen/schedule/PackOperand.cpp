@@ -1,9 +1,8 @@
 //===- PackOperand.cpp - Operands in the layout that a kernel wants --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/schedule/cpu/PackOperand.h"
+#include "codegen/schedule/PackOperand.h"
 
-#include "codegen/schedule/cpu/CpuKernel.h"
 #include "ir/dl/DLOps.h"
 
 using namespace mlir;
@@ -15,7 +14,9 @@ static dlx::KernelOp createPackKernel(dlx::KernelOp kernel, RankedTensorType fro
                                       RankedTensorType to) {
   OpBuilder builder(kernel);
   Location loc = kernel.getLoc();
-  auto name = (kernel.getSymName() + "_pack").str();
+  std::string base = (kernel.getSymName() + "_pack").str(), name = base;
+  for (int number = 2; SymbolTable::lookupSymbolIn(kernel->getParentOp(), name); ++number)
+    name = base + std::to_string(number); // a kernel may want several operands packed
   auto pack = dlx::KernelOp::create(builder, loc, name, "map", StringAttr{}, AffineMapAttr{},
                                     AffineMapAttr{}, DenseI64ArrayAttr{}, AffineMapAttr{});
   Block &body = pack.getBody().emplaceBlock();
@@ -35,18 +36,10 @@ static bool isPersistent(Value buffer) {
   return isa_and_nonnull<dlx::WeightOp>(buffer.getDefiningOp());
 }
 
-void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  std::optional<PackedOperand> packed;
-  {
-    IndexMath math(kernel.getContext(), symbols);
-    BodyEmitter questions(kernel, math, nullptr);
-    packed = operandToPack(questions, math);
-  }
-  if (!packed)
-    return;
-  BlockArgument argument = kernel.getBodyBlock().getArgument(packed->input);
+void packOperand(dlx::KernelOp kernel, const PackedOperand &packed) {
+  BlockArgument argument = kernel.getBodyBlock().getArgument(packed.input);
   auto from = cast<RankedTensorType>(argument.getType());
-  RankedTensorType to = dl::withLayout(from, packed->layout);
+  RankedTensorType to = dl::withLayout(from, packed.layout);
   if (from == to)
     return;
   dlx::KernelOp pack = createPackKernel(kernel, from, to);
@@ -54,7 +47,7 @@ void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
     if (launch.getKernel() != kernel.getSymName())
       return;
-    Value source = launch.getInputs()[packed->input];
+    Value source = launch.getInputs()[packed.input];
     bool atLoad = isPersistent(source);
     OpBuilder builder(launch);
     auto buffer = dlx::AllocOp::create(builder, launch.getLoc(),
@@ -64,7 +57,7 @@ void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
                           builder.getUnitAttr());
     if (!atLoad)
       cast<dlx::LaunchOp>(buffer->getNextNode()).setInit(false);
-    launch.getInputsMutable()[packed->input].set(buffer.getBuffer());
+    launch.getInputsMutable()[packed.input].set(buffer.getBuffer());
   });
 }
 
