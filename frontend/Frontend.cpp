@@ -4,6 +4,7 @@
 #include "frontend/Frontend.h"
 
 #include "frontend/SiblingFile.h"
+#include "frontend/dl/Elaborate.h"
 #include "frontend/dl/Include.h"
 #include "frontend/dl/Lower.h"
 #include "frontend/dl/Parser.h"
@@ -92,6 +93,13 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
   for (const auto &other : included) {
     others.push_back(other.get());
     hasGaps |= other->hasGaps;
+  }
+  if (options.mayLackModel && !hasGaps && file.models.empty() && file.sequentials.empty() &&
+      !file.blocks.empty()) {
+    llvm::StringMap<const BlockDecl *> blocks;
+    collectBlocks(file, others, blocks, diagnostics);
+    return diagnostics.hasErrors() ? OwningOpRef<ModuleOp>()
+                                   : ModuleOp::create(UnknownLoc::get(&context));
   }
   // What could be read is checked even where the rest could not: all errors of a file in one run.
   auto model = hasGaps ? std::nullopt : analyze(file, others, options.model, diagnostics, &context);

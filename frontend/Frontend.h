@@ -35,6 +35,8 @@ struct ImportOptions {
   SourceIndex *index = nullptr;
   /// The model of the file to import; empty: its only one.
   std::string model = {};
+  /// A file of blocks for others to include may lack a model: it gives a module without functions or a name.
+  bool mayLackModel = false;
 };
 
 /// The text of a .dl file: the unsaved one, or what is on disk up to kMaxSourceBytes. Its identifier is `path`.

@@ -4,6 +4,7 @@
 #include "frontend/dl/Arithmetic.h"
 #include "frontend/dl/Elaborate.h"
 #include "frontend/dl/ForwardLowering.h"
+#include "frontend/dl/Hints.h"
 #include "frontend/dl/Parser.h"
 #include "frontend/dl/Spelling.h"
 
@@ -83,8 +84,12 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
             << quote(group->second.back().path);
   } else {
     error << "unknown function or layer " << quote(name);
+    std::string hint =
+        hintForCall(name, [&](StringRef other) { return !signaturesOf(other).empty(); });
     if (name == "range")
       error << "; a range is written 0..12";
+    else if (!hint.empty())
+      error << hint;
     else if (StringRef near = guess(name); !near.empty())
       error << "; did you mean " << quote(near) << "?";
   }

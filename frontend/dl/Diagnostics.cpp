@@ -12,6 +12,21 @@ namespace dlc::frontend {
 /// Callers of callers: the innermost say what there is to say.
 static constexpr size_t kMaxBlockNotes = 4;
 
+/// Ops call themselves 'dl.linear'; in the language it is 'linear'.
+static void useOurNames(mlir::Diagnostic &diagnostic) {
+  std::string text = diagnostic.str();
+  size_t at = text.find("'dl.");
+  if (at == std::string::npos)
+    return;
+  for (; at != std::string::npos; at = text.find("'dl.", at))
+    text.erase(at + 1, llvm::StringRef("dl.").size());
+  mlir::Diagnostic ours(diagnostic.getLocation(), diagnostic.getSeverity());
+  ours << text;
+  for (const mlir::Diagnostic &note : diagnostic.getNotes())
+    ours.attachNote(note.getLocation()) << note.str();
+  diagnostic = std::move(ours);
+}
+
 Diagnostics::Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &context,
                          unsigned maxErrors)
     : sources(sources), context(context), maxErrors(maxErrors),
@@ -24,6 +39,7 @@ Diagnostics::Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &cont
           return mlir::success(); // handled: nobody else sees it
         if (++this->errors > this->maxErrors)
           return mlir::success();
+        useOurNames(diagnostic);
         addNotes(diagnostic);
         if (this->errors == this->maxErrors)
           diagnostic.attachNote() << this->maxErrors << " errors are shown; further ones are not";

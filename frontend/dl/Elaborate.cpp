@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Elaborate.h"
 
+#include "frontend/dl/Hints.h"
 #include "frontend/dl/Spelling.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -51,6 +52,14 @@ bindByName(StringRef callee, ArrayRef<StringRef> names, ArrayRef<PassedArgument>
   return bound;
 }
 
+/// "block Attention(width, heads)"
+static std::string signatureOf(const BlockDecl &block) {
+  std::string text = ("block " + block.name.name + "(").str();
+  for (const ConstDecl &parameter : block.parameters)
+    text += (text.back() == '(' ? "" : ", ") + parameter.name.name.str();
+  return text + ")";
+}
+
 void collectBlocks(const SourceFile &file, ArrayRef<const SourceFile *> included,
                    llvm::StringMap<const BlockDecl *> &blocks, Diagnostics &diagnostics) {
   SmallVector<const SourceFile *> files(included);
@@ -58,6 +67,8 @@ void collectBlocks(const SourceFile &file, ArrayRef<const SourceFile *> included
   for (const SourceFile *source : files)
     for (const BlockDecl &block : source->blocks) {
       auto [entry, isNew] = blocks.try_emplace(block.name.name, &block);
+      diagnostics.mention(Mention::Kind::block, block.name.name, block.name.loc,
+                          [&] { return signatureOf(block); });
       if (!isNew)
         diagnostics.error(block.name.loc)
                 .append("block ", quote(block.name.name),
@@ -339,7 +350,7 @@ void Elaborator::addChild(Instance &instance, StringRef name, LayerRef ref) {
 void Elaborator::addBlock(Instance &instance, const LayerDecl &decl, const BlockDecl &block,
                           StringRef name, StringRef whole, ArrayRef<PassedArgument> passed) {
   diagnostics.mention(Mention::Kind::block, decl.type.name, block.name.loc,
-                      [&] { return ("block " + block.name.name).str(); });
+                      [&] { return signatureOf(block); });
   if (!checkRecursion(instance, decl, block)) {
     addLeaf(instance, decl, name, whole, passed, /*isPoisoned=*/true);
     return;
@@ -360,7 +371,14 @@ void Elaborator::reportUnknown(const LayerDecl &decl) {
   for (const LayerKind &other : layerKinds())
     names.push_back(other.name);
   auto error = diagnostics.error(decl.type.loc);
-  error << "unknown layer " << quote(name) << didYouMean(name, names);
+  error << "unknown layer " << quote(name);
+  std::string hint =
+      hintForLayer(name, [&](StringRef other) { return llvm::is_contained(names, other); });
+  if (!hint.empty()) {
+    error << hint;
+    return;
+  }
+  error << didYouMean(name, names);
   if (!nearest(name, names))
     error << "; known are " << llvm::join(names, ", ");
 }

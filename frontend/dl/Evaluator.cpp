@@ -4,6 +4,7 @@
 #include "frontend/dl/Evaluator.h"
 
 #include "frontend/dl/Arithmetic.h"
+#include "frontend/dl/Hints.h"
 #include "frontend/dl/Parser.h"
 #include "frontend/dl/Spelling.h"
 
@@ -206,8 +207,14 @@ Item Evaluator::evaluateName(const NameExpr &expr) {
   }
   if (Type type = dtypeOf(expr.name, context))
     return {type, expr.loc};
-  diagnostics.error(expr.loc) << "unknown constant or dim " << quote(expr.name)
-                              << didYouMean(expr.name, scope->allNames());
+  std::string hint = hintForValue(expr.name);
+  if (hint.empty())
+    hint = didYouMean(expr.name, scope->allNames());
+  if (hint.empty() && !expr.name.contains('.'))
+    hint =
+        ("; declare it, as in 'const " + expr.name + " = 128' or 'dim " + expr.name + " = 1..64'")
+            .str();
+  diagnostics.error(expr.loc) << "unknown constant or dim " << quote(expr.name) << hint;
   return poison(expr.loc);
 }
 

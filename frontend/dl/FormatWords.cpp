@@ -74,10 +74,6 @@ static bool isOperator(const Word &word) {
                       word.text);
 }
 
-static bool isAnnotation(const Word &at, const Word &name) {
-  return at.is("@") && is_contained({"fp32", "f16", "bf16", "no_fuse"}, name.text);
-}
-
 namespace {
 
 /// An open bracket or brace.
@@ -102,7 +98,7 @@ private:
 
   std::vector<Word> &words;
   std::vector<Bracket> brackets;
-  bool afterPrefix = false; // the word before is a sign, or the @ of an annotation
+  bool afterPrefix = false; // the word before is a sign
 };
 
 } // namespace
@@ -154,9 +150,8 @@ void Joiner::run() {
     if (isClosing)
       close(at);
     word.spaceBefore = at > 0 && spaceBefore(at);
-    bool isAt = at + 1 < words.size() && isAnnotation(word, words[at + 1]);
-    word.isBinary = (isOperator(word) && hasOperand && !isAt) || word.is("and") || word.is("or");
-    afterPrefix = isAt || (isOperator(word) && !word.isBinary);
+    word.isBinary = (isOperator(word) && hasOperand) || word.is("and") || word.is("or");
+    afterPrefix = isOperator(word) && !word.isBinary;
     if (word.is("(") || word.is("[") || word.is("{"))
       open(at);
   }

@@ -136,6 +136,14 @@ Token Lexer::lexWord() {
   }
   if (dotted)
     return make(Token::identifier);
+  StringRef word(tokenStart, cursor - tokenStart);
+  if (word.size() == 1 && StringRef("fFrRbBuU").contains(word.front()) &&
+      (peek() == '"' || peek() == '\'')) {
+    diagnostics.error(SMLoc::getFromPointer(tokenStart))
+        << "a string has no prefix here; write it without the " << quote(word);
+    (void)lexString();
+    return make(Token::error);
+  }
   return make(static_cast<Token::Kind>(StringSwitch<int>(StringRef(tokenStart, cursor - tokenStart))
 #define KEYWORD(kind, spelling) .Case(spelling, Token::kind)
 #define LITERAL(kind, spelling) .Case(spelling, Token::kind)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/ForwardLowering.h"
+#include "frontend/dl/Hints.h"
 #include "frontend/dl/Parser.h"
 #include "frontend/dl/Spelling.h"
 
@@ -48,8 +49,9 @@ Item ForwardLowering::unknownName(const NameExpr &expr) {
   for (const auto &entry : frame->values)
     known.push_back(entry.first);
   llvm::append_range(known, scope->allNames());
+  std::string hint = hintForValue(expr.name);
   diagnostics.error(expr.loc) << "unknown value " << quote(expr.name)
-                              << didYouMean(expr.name, known);
+                              << (hint.empty() ? didYouMean(expr.name, known) : hint);
   return poison(expr.loc);
 }
 
@@ -185,9 +187,12 @@ Item ForwardLowering::attributeOf(const Item &item, StringRef name, StringRef sp
     return {item.tensorType().getRank(), loc};
   if (item.isTensor() && name == "dtype")
     return {item.tensorType().getElementType(), loc};
-  diagnostics.error(loc) << quote(spelled) << " has no meaning: " << describe(item)
-                         << " has shape, ndim and dtype; functions stand in front, as in " << name
-                         << "(x)";
+  auto error = diagnostics.error(loc);
+  error << quote(spelled) << " has no meaning: " << describe(item);
+  if (item.isTensor() && (name == "T" || name == "mT"))
+    error << " is transposed by transpose(" << spelled.rsplit('.').first << ", -2, -1)";
+  else
+    error << " has shape, ndim and dtype; functions stand in front, as in " << name << "(x)";
   return poison(loc);
 }
 

@@ -196,7 +196,9 @@ ExprPtr Parser::parsePostfix() {
       expr = parseAttribute(std::move(expr));
     } else if (atOperator(Token::leftParen)) {
       if (!isa<NameExpr, SubscriptExpr, AttributeExpr>(*expr)) {
-        diagnostics.error(token.getLoc()) << "only a function or a layer can be called";
+        diagnostics.error(token.getLoc())
+            << "only a function or a layer can be called; declare a layer above 'forward', as in "
+               "'fc: Linear(8, 10)', and call it by its name";
         return nullptr;
       }
       expr = parseCall(std::move(expr), loc);

@@ -1,6 +1,7 @@
 //===- ParseForward.cpp - Tokens to syntax: forward and its statements -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Hints.h"
 #include "frontend/dl/ParserImpl.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -144,7 +145,21 @@ bool Parser::parseStatement(std::vector<StatementPtr> &body) {
     advance();
     return false;
   }
+  std::string hint = hintForStart(first);
+  char next = lexer.peekOnLine();
+  if (!hint.empty() && ((next != '=' && next != ',') || first.starts_with("self."))) {
+    diagnostics.error(token.getLoc())
+        << "expected a statement such as 'x = relu(x)', got " << token.describe() << hint;
+    advance();
+    return false;
+  }
   return parseAssignment(body);
+}
+
+/// At the sign of `x += 1`.
+bool Parser::atUpdate() const {
+  return !token.isFirstOnLine() && token.getSpelling().size() == 1 &&
+         StringRef("+-*/%@&|^").contains(token.getSpelling()) && lexer.peekOnLine() == '=';
 }
 
 bool Parser::parseAssignment(std::vector<StatementPtr> &body) {
@@ -157,6 +172,12 @@ bool Parser::parseAssignment(std::vector<StatementPtr> &body) {
   if (assign->target.elements.size() == 1) {
     Target only = std::move(assign->target.elements.front());
     assign->target = std::move(only);
+  }
+  if (atUpdate()) {
+    StringRef name = lastName(assign->target), op = token.getSpelling();
+    diagnostics.error(token.getLoc())
+        << "there is no '" << op << "='; write '" << name << " = " << name << " " << op << " ...'";
+    return false;
   }
   if (!at(Token::equal)) {
     unexpected("'=' and an expression after " + quote(lastName(assign->target)));

@@ -1,6 +1,7 @@
 //===- ParseMembers.cpp - Tokens to syntax: models and blocks --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Hints.h"
 #include "frontend/dl/ParserImpl.h"
 #include "frontend/dl/Spelling.h"
 
@@ -77,6 +78,15 @@ bool Parser::parseMember(std::vector<MemberPtr> &members, BlockDecl *block) {
       return advance(), parseForward(*block) || !(hasGaps = true);
     diagnostics.error(loc) << "a 'forward' cannot stand inside of 'for' or 'if'; put them inside "
                               "of the one 'forward'";
+    hasGaps = true;
+    advance();
+    return false;
+  }
+  std::string hint = hintForStart(token.getSpelling());
+  if (!hint.empty() && lexer.peekOnLine() != ':') {
+    diagnostics.error(loc)
+        << "expected a layer ('conv1: Conv2d(...)'), 'const', 'for', 'if' or 'forward', got "
+        << token.describe() << hint;
     hasGaps = true;
     advance();
     return false;

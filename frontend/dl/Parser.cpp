@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Parser.h"
 
+#include "frontend/dl/Hints.h"
 #include "frontend/dl/ParserImpl.h"
 #include "frontend/dl/Spelling.h"
 
@@ -191,10 +192,12 @@ SourceFile Parser::parseFile() {
       if (!at(Token::error)) {
         constexpr StringRef kDeclarations[] = {"dim",   "const",      "include", "block",
                                                "model", "sequential", "weights"};
+        std::string hint = hintForStart(token.getSpelling());
         diagnostics.error(token.getLoc())
             << "expected 'dim', 'const', 'include', 'block', 'model', 'sequential' or 'weights', "
                "got "
-            << token.describe() << didYouMean(token.getSpelling(), kDeclarations);
+            << token.describe()
+            << (hint.empty() ? didYouMean(token.getSpelling(), kDeclarations) : hint);
       }
       good = false;
       advance();

@@ -86,6 +86,7 @@ private:
   bool parsePort(Port &port, bool isModel, bool isInput);
   bool parseType(TypeSpec &type);
   bool parseStatement(std::vector<StatementPtr> &body);
+  bool atUpdate() const;
   bool parseAssignment(std::vector<StatementPtr> &body);
   bool parseLoopStatement(std::vector<StatementPtr> &body);
   bool parseBranchStatement(std::vector<StatementPtr> &body);

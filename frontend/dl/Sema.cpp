@@ -4,6 +4,7 @@
 #include "frontend/dl/Sema.h"
 
 #include "frontend/dl/Elaborate.h"
+#include "frontend/dl/Hints.h"
 #include "frontend/dl/Spelling.h"
 #include "ir/dl/DLDialect.h"
 
@@ -59,17 +60,20 @@ void declare(Scope &scope, StringRef what, const Identifier &name, Item item,
     return;
   }
   const Scope::Entry &entry = scope.names[name.name] = {std::move(item), name.loc};
-  diagnostics.mention(what == "dim" ? Mention::Kind::dim : Mention::Kind::constant, name.name,
-                      entry.loc,
-                      [&] { return (what + " " + name.name + ": " + describe(entry.item)).str(); });
+  if (!entry.item.is<AffineExpr>()) // a dim is mentioned with its range
+    diagnostics.mention(Mention::Kind::constant, name.name, entry.loc, [&] {
+      return (what + " " + name.name + ": " + describe(entry.item)).str();
+    });
 }
 
 RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbol> symbols,
                           Diagnostics &diagnostics, MLIRContext *context) {
   Type dtype = dtypeOf(port.type.dtype.name, context);
   if (!dtype) {
-    diagnostics.error(port.type.dtype.loc) << "unknown dtype " << quote(port.type.dtype.name)
-                                           << "; expected " << llvm::join(dtypeNames(), ", ");
+    std::string hint = hintForDtype(port.type.dtype.name);
+    diagnostics.error(port.type.dtype.loc)
+        << "unknown dtype " << quote(port.type.dtype.name)
+        << (hint.empty() ? "; expected " + llvm::join(dtypeNames(), ", ") : hint);
     return {};
   }
   if (port.type.dims.size() > kMaxRank) {
@@ -87,17 +91,24 @@ RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbo
     if (item.is<Item::Poison>())
       return {};
     if (!item.isDim()) {
-      diagnostics.error(expr->loc) << "a dim of " << quote(port.name.name) << " is "
-                                   << describe(item) << "; expected an integer or a declared dim";
+      diagnostics.error(expr->loc)
+          << "a dim of " << quote(port.name.name) << " is " << describe(item)
+          << "; expected an integer, or a declared dim where it varies, as "
+             "in 'dim N = 1..64'";
       return {};
     }
     dims.push_back(item.asDim(context));
     auto range = dl::rangeOf(dims.back(), ranges);
     if (!range || range->min < 0) {
+      bool isNumber = range && dl::asConstant(dims.back());
       diagnostics.error(expr->loc)
-          << "a dim of " << quote(port.name.name) << ", " << dl::text(dims.back()) << ", "
-          << (range ? "may be " + std::to_string(range->min) : "may overflow")
-          << "; expected 0 or more";
+          << "a dim of " << quote(port.name.name)
+          << (isNumber ? " is " : ", " + dl::text(dims.back()) + ", ")
+          << (!range     ? "may overflow"
+              : isNumber ? std::to_string(range->min)
+                         : "may be " + std::to_string(range->min))
+          << "; expected 0 or more"
+          << (isNumber ? ", or a declared dim where it varies, as in 'dim N = 1..64'" : "");
       return {};
     }
   }
@@ -165,8 +176,13 @@ void Analyzer::declareDim(const DimDecl &dim) {
               ? Item{symbol.min, dim.name.loc}
               : Item{getAffineSymbolExpr(model.symbols.size(), context), dim.name.loc},
           diagnostics, context);
-  if (symbol.min != symbol.max)
-    model.symbols.push_back(symbol);
+  if (symbol.min == symbol.max)
+    return;
+  model.symbols.push_back(symbol);
+  diagnostics.mention(Mention::Kind::dim, dim.name.name, dim.name.loc, [&] {
+    return ("dim " + symbol.name + " = " + llvm::Twine(symbol.min) + ".." + llvm::Twine(symbol.max))
+        .str();
+  });
 }
 
 /// Dims and constants in the order of the text, so that each may use those above.

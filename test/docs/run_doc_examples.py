@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Every example of the language in docs/*.md and README.md is a test: `dlc check --no-weights` must say of it what the page says.
 
-A fence marked `dl` is a whole file. A line of it may end in `# error: TEXT` or `# warning: TEXT`: then exactly that is reported
-for the line (a text that ends in `...` may go on); what is announced nowhere must not be reported.
+A fence marked `dl` is a whole file. A line of it may end in `# error: TEXT` or `# warning: TEXT`, or such comments may stand on
+lines of their own below it: then exactly that is reported for the line (a text that ends in `...` may go on); what is announced
+nowhere must not be reported.
 
     ```dl file=blocks.dl    a file that later examples of the page include; one of them must
     ```dl fragment          a part of a file. It is completed by what it lacks: `dl 1`, dims B, N, T, H and W where it declares
                             none, a model around layers, a forward around statements. Statements may use these values:
                             x: f32[N,3,32,32], y: f32[N,3,32,32], h: f32[N,T,64], ids: i64[N,T], mask: bool[N,T], a, b: f32[N,16]
                             and those of a comment `<!-- dl: q: f32[N,8,T,64], steps: i32[N] -->` in front of the fence.
-                            Warnings do not count in a fragment.
+                            Warnings do not count in a fragment. It is taken for statements unless it begins like a declaration
+                            or a layer; `dl fragment members` says that it stands among layers.
 """
 import glob
 import json
@@ -30,7 +32,7 @@ FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=inde
 CONTEXT = re.compile(r"<!--\s*dl:(.*?)-->\s*\Z", re.S)
 EXPECTED = re.compile(r"#\s*(error|warning):\s*(.+?)\s*$")
 DECLARATION = re.compile(r"(dim|const|include|weights|block|model|sequential)\b(?!\s*[=.:(\[])")
-MEMBER = re.compile(r"([\w.]+(\[[^\]]*\][\w.]*)*\s*:\s*[A-Z]\w*\s*\(|forward\s*\(|(for|if)\b.*\{$)")
+MEMBER = re.compile(r"([\w.]+(\[[^\]]*\][\w.]*)*\s*:\s*(\w+\.)*[A-Z]\w*\s*\(|forward\s*\(|(for|if)\b.*\{$)")
 
 
 class Example:
@@ -40,7 +42,8 @@ class Example:
         self.file = next((w[len("file="):] for w in self.words if w.startswith("file=")), None)
         self.values = {**VALUES, **{k.strip(): v.strip() for k, v in
                                     re.findall(r"(\w+)\s*:\s*(\w+\[[^\]]*\])", context or "")}}
-        unknown = [w for w in self.words if w != "fragment" and not w.startswith("file=")]
+        self.isMembers = "members" in self.words
+        unknown = [w for w in self.words if w not in ("fragment", "members") and not w.startswith("file=")]
         self.problem = f"unknown words in the fence: {' '.join(unknown)}" if unknown else None
 
 
@@ -66,7 +69,7 @@ def complete(example):
     if re.match(r"dl\s+\d", first) or DECLARATION.match(first):
         tail = "" if re.search(r"^\s*(model|sequential)\s+\w", body, re.M) else f"\nmodel _M {{ {forward} }}\n}}\n"
         return head + body + tail, head.count("\n")
-    if MEMBER.match(first):
+    if example.isMembers or MEMBER.match(first):
         head += "model _M {\n"
         tail = "\n}\n" if re.search(r"^\s*forward\s*\(", body, re.M) else f"\n{forward} }}\n}}\n"
         return head + body + tail, head.count("\n")
@@ -85,8 +88,11 @@ def run(example, folder):
     done = subprocess.run([DLC, "check", "--no-weights", "--json", path], capture_output=True, text=True, timeout=60)
     if done.returncode not in (0, 1):
         return f"dlc check ended with {done.returncode}: {done.stderr.strip()}"
-    wanted = [(number, *match.groups()) for number, line in enumerate(text.splitlines(), 1)
-              if (match := EXPECTED.search(line))]
+    wanted, about = [], 0
+    for number, line in enumerate(text.splitlines(), 1):
+        about = about if line.strip().startswith("#") else number
+        if match := EXPECTED.search(line):
+            wanted.append((about, *match.groups()))
     problems = []
     for finding in json.loads(done.stdout)["diagnostics"]:
         line, severity, message = finding.get("line", 0), finding["severity"], finding["message"]

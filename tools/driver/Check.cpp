@@ -69,6 +69,8 @@ int checkModel(const CheckOptions &options) {
   ImportOptions import{options.weights, options.withoutWeights};
   import.withoutHashes = true;
   import.index = &index;
+  import.model = options.model;
+  import.mayLackModel = true;
   llvm::StringMap<std::string> unsaved;
   std::string path = options.input;
   SourceContext context;

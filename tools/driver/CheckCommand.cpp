@@ -27,6 +27,7 @@ void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compile
                                       "Safetensors file, instead of the one that the model names");
   command->add_flag("--no-weights", options->withoutWeights, "Do not open the weights")
       ->excludes(weights);
+  command->add_option("--model", options->model, "Which model of the file, where it has several");
   command->add_flag("--json", options->json, "Print findings and summary as JSON");
   command->add_flag("-q,--quiet", options->quiet, "Print findings alone, no summary");
   command->callback([&action, options, &compiler] {

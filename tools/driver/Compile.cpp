@@ -237,8 +237,9 @@ int Compilation::run() {
   showProgress("import");
   trace.beginPhase("import");
   Clock::time_point started = Clock::now();
-  if (int code = importModel({options.input, options.weights, false, !options.compileFrom.empty()},
-                             model)) {
+  if (int code = importModel(
+          {options.input, options.weights, false, !options.compileFrom.empty(), options.model},
+          model)) {
     showProgress("");
     return finishDump(code);
   }

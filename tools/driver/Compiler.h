@@ -17,6 +17,7 @@ struct CompileOptions {
   std::string input;
   std::string output;  // empty: model.bin beside nothing, or standard output for --compile-to
   std::string weights; // empty: the file that the model names
+  std::string model;   // empty: the only one of the file
   std::vector<std::string> targets = {"cpu", "cuda"};
   std::string compileTo = "package", compileFrom; // names of phases
   std::string dumpDir;
@@ -29,6 +30,7 @@ struct CompileOptions {
 struct CheckOptions {
   std::string input; // "-": standard input
   std::string weights;
+  std::string model; // empty: the only one of the file
   bool withoutWeights = false;
   bool json = false;
   bool quiet = false; // no closing line
@@ -41,7 +43,7 @@ struct FormatOptions {
 };
 
 struct InspectSourceOptions {
-  std::string input;
+  std::string input, model;
   int64_t batch = 1; // for symbolic dims, in the count of operations
   bool json = false;
 };

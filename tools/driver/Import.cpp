@@ -69,9 +69,9 @@ int importModel(const ImportRequest &request, ImportedModel &model) {
   } else {
     if (!StringRef(request.path).ends_with(".dl"))
       return fail(kUsage, "'" + request.path + "' is no .dl file; IR needs --compile-from=PHASE");
-    model.module =
-        importFile(request.path, {request.weights, request.withoutWeights, request.withoutHashes},
-                   *model.context);
+    ImportOptions options{request.weights, request.withoutWeights};
+    options.model = request.model;
+    model.module = importFile(request.path, options, *model.context);
   }
   return model.module ? kOk : kModelError;
 }

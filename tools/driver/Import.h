@@ -22,8 +22,8 @@ struct ImportRequest {
   std::string path;
   std::string weights;
   bool withoutWeights;
-  bool isIR;                  // MLIR text instead of a model
-  bool withoutHashes = false; // of weights: for checks
+  bool isIR;              // MLIR text instead of a model
+  std::string model = {}; // which of the file; empty: its only one
 };
 
 /// A context whose dialects are loaded when they are needed.

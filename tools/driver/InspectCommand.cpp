@@ -15,7 +15,7 @@
 
 namespace {
 struct InspectOptions {
-  std::string model, source;
+  std::string model, source, choice;
   int64_t batch = 1;
   bool json = false;
 };
@@ -246,10 +246,12 @@ void dlc::addInspectCommand(CLI::App &app, Action &action, const Compiler &compi
       ->check(CLI::PositiveNumber)
       ->excludes(source)
       ->capture_default_str();
+  command->add_option("--model", options->choice, "Of a .dl file with several models: which")
+      ->excludes(source);
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] {
       if (options->model.ends_with(".dl"))
-        return compiler.inspect({options->model, options->batch, options->json});
+        return compiler.inspect({options->model, options->choice, options->batch, options->json});
       return inspect(*options);
     };
   });

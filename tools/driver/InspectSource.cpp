@@ -137,6 +137,7 @@ int inspectSource(const InspectSourceOptions &options) {
   // The structure is the text's alone: no weights are needed to see it.
   ImportOptions import{"", /*withoutWeights=*/true};
   import.index = &index;
+  import.model = options.model;
   model.module = importFile(options.input, import, *model.context);
   if (!model.module)
     return kModelError;

@@ -73,6 +73,12 @@ std::string ModelSummary::line() const {
   auto count = [](uint64_t number, const char *what) {
     return grouped(number) + " " + what + (number == 1 ? "" : "s");
   };
+  if (!module.getName()) {
+    size_t blocks = llvm::count_if(index.mentions, [](const Mention &mention) {
+      return mention.kind == Mention::Kind::block && mention.isDefinition();
+    });
+    return count(blocks, "block") + ", no model";
+  }
   return count(parameters(), "parameter") + ", " + count(index.layers.size(), "layer") +
          ", inputs" + list(inputs()) + ", outputs" + list(outputs());
 }

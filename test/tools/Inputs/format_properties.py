@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ROOT, FOLDER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-TOKEN = re.compile(r"""(?P<comment>\#[^\n]*)|(?P<newline>\n)|(?P<space>[ \t\r]+)|"[^"\n]*"|'[^'\n]*'|[A-Za-z_]\w*(\.\w+)*|
+TOKEN = re.compile(r"""(?P<comment>\#[^\n]*)|(?P<newline>\n)|(?P<space>[ \t\r]+)|"[^"\n]*"|'[^'\n]*'|@[A-Za-z_]\w*|[A-Za-z_]\w*(\.\w+)*|
     (\d+(\.(?!\.)\d*)?|\.\d+)([eE][-+]?\d+)?|->|\.\.\.|\.\.|\*\*|//|[=!<>]=|.""", re.X)
 random.seed(7)
 failures = []
@@ -53,6 +53,8 @@ def spoil(text):
             out.append(random.choice(["", " ", "  ", "\n", "\n    "]))
         else:
             out.append(random.choice(["", " ", "   ", "\t"]))
+        if token.startswith("@") and not out[-1]:
+            out.append(" ")  # an annotation has a space in front
         # Two words must stay two; so must a number and the dots behind it, and operators that would merge.
         if last and (last[-1].isalnum() or last[-1] in "_.") and (token[0].isalnum() or token[0] in "_.") or (
                 last and not last[-1].isalnum() and not token[0].isalnum()):
@@ -64,7 +66,7 @@ def spoil(text):
 
 
 listed = subprocess.run(["git", "ls-files", "*.dl"], cwd=ROOT, capture_output=True, text=True).stdout.split()
-models = [os.path.join(ROOT, name) for name in listed] or [os.path.join(ROOT, "examples/digits/digits.dl")]
+models = [os.path.join(ROOT, name) for name in listed if os.path.exists(os.path.join(ROOT, name))] or [os.path.join(ROOT, "examples/digits/digits.dl")]
 formatted = spoiled = imported = 0
 for path in models:
     name = os.path.relpath(path, ROOT)

@@ -155,6 +155,27 @@ print("dtypes", [i["label"] for i in items])
 items = completions("dl 1\n" + "mo", "dl 1\nmo", 11)
 print("declarations", [i["label"] for i in items])
 
+# Blocks of another file, which is open and not saved.
+blocks = "file://" + FOLDER + "/blocks.dl"
+session.notify("textDocument/didOpen", {"textDocument": {"uri": blocks, "languageId": "dl", "version": 1, "text":
+               "dl 1\nblock Head(width, classes=10) {\n  fc: Linear(width, classes)\n  forward(h) -> (y) {\n    y = fc(h)\n  }\n}\n"}})
+session.findings(uri)
+show("blocks alone", session.findings(blocks))
+split = MODEL.replace("fc: Linear(8 * 8 * 8, HIDDEN)", "fc: Head(512, classes=HIDDEN)").replace("dl 1\n", 'dl 1\ninclude "blocks.dl"\n')
+change(split, 20)
+show("with blocks of another file", session.findings(uri))
+print("definition Head", [(a["uri"] == blocks, a["range"]["start"]["line"], a["range"]["start"]["character"]) for a in ask("definition", split, "Head(")])
+print("definition include", [(a["uri"] == blocks, a["range"]["start"]["line"]) for a in ask("definition", split, "blocks.dl")])
+print("hover Head", json.dumps(ask("hover", split, "Head(")["contents"]["value"]))
+items = completions(split.replace("Head(512, classes=HIDDEN)", "Head("), "Head(", 21)
+print("arguments of a block", [i["label"] for i in items if i["label"].endswith("=")])
+items = completions(split.replace("Head(512, classes=HIDDEN)", "He"), "fc: He", 22)
+print("blocks", [i["label"] for i in items if i["label"].startswith("He")])
+broken = split.replace("classes=HIDDEN", "classes=HIDDEN, lunch=1")
+change(broken, 23)
+show("misused block", session.findings(uri))
+session.notify("textDocument/didClose", {"textDocument": {"uri": blocks}})
+
 change(MODEL, 12)
 symbols = session.request("textDocument/documentSymbol", {"textDocument": document})["result"]
 print("symbols", [(s["name"], s["detail"]) for s in symbols])

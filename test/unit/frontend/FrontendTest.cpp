@@ -223,7 +223,7 @@ TEST_F(Frontend, slicesAndIndices) {
   EXPECT_EQ(body("y = _z[x:]", "f32[]"),
             "5:8: error: the start of a slice is a tensor f32[N,3,8,8]; expected an integer\n");
   EXPECT_EQ(body("y = _i[::-1]", "i64[4]"),
-            "5:8: error: 'dl.slice' has step -1; expected 1 or more\n");
+            "5:8: error: 'slice' has step -1; expected 1 or more\n");
   EXPECT_EQ(body("y = N[0]", "i64[4]"),
             "5:6: error: only tensors and lists can be indexed, got the dim N\n");
 }
@@ -360,7 +360,8 @@ TEST_F(Frontend, declarationErrors) {
             "5:5: error: dim 'K' has been declared before; choose another name\n4:5: note: the "
             "first declaration\n");
   EXPECT_EQ(check(("const A = B\nconst C = f(1)\nconst D = C[0]\n" + rest).str()),
-            "2:11: error: unknown constant or dim 'B'\n"
+            "2:11: error: unknown constant or dim 'B'; declare it, as in 'const B = 128' or 'dim B "
+            "= 1..64'\n"
             "3:11: error: 'f' cannot be called here: expected a value known at compile time; its "
             "functions are abs, bool, ceil, exp, float, floor, int, len, log, max, min, round, "
             "sqrt\n");
@@ -382,15 +383,21 @@ TEST_F(Frontend, signatureErrors) {
                   {"", true});
   };
   EXPECT_EQ(check("(x: float32[2]) -> (y: f32[2])"),
-            "4:12: error: unknown dtype 'float32'; expected f64, f32, f16, bf16, i64, i32, i16, "
+            "4:12: error: unknown dtype 'float32'; write f32\n");
+  EXPECT_EQ(check("(x: lunch[2]) -> (y: f32[2])"),
+            "4:12: error: unknown dtype 'lunch'; expected f64, f32, f16, bf16, i64, i32, i16, "
             "i8, u8, bool\n");
-  EXPECT_EQ(check("(x: f32[Q]) -> (y: f32[2])"), "4:16: error: unknown constant or dim 'Q'\n");
+  EXPECT_EQ(check("(x: f32[Q]) -> (y: f32[2])"),
+            "4:16: error: unknown constant or dim 'Q'; declare it, as in 'const Q = 128' or 'dim Q "
+            "= 1..64'\n");
   EXPECT_EQ(check("(x: f32[-1]) -> (y: f32[2])"),
-            "4:16: error: a dim of 'x', -1, may be -1; expected 0 or more\n");
+            "4:16: error: a dim of 'x' is -1; expected 0 or more, or a declared dim where it "
+            "varies, as in 'dim N = 1..64'\n");
   EXPECT_EQ(check("(x: f32[N-2]) -> (y: f32[2])"),
             "4:17: error: a dim of 'x', N - 2, may be -1; expected 0 or more\n");
   EXPECT_EQ(check("(x: f32[1.5]) -> (y: f32[2])"),
-            "4:16: error: a dim of 'x' is the number 1.5; expected an integer or a declared dim\n");
+            "4:16: error: a dim of 'x' is the number 1.5; expected an integer, or a declared dim "
+            "where it varies, as in 'dim N = 1..64'\n");
   EXPECT_EQ(check("(x: f32[4294967296,4294967296]) -> (y: f32[2])"),
             "4:12: error: a tensor f32[4294967296,4294967296] may have more than 2^56 elements; "
             "make its dims, or their ranges, smaller\n");
@@ -429,7 +436,7 @@ TEST_F(Frontend, layerErrors) {
       "3:33: error: 'Conv2d' is supported with padding_mode='zeros' alone, got the string 'refl");
   EXPECT_EQ(check("a: BatchNorm2d(4, track_running_stats=false)").substr(0, 78),
             "3:39: error: 'BatchNorm2d' is supported with track_running_stats=True alone, g");
-  EXPECT_EQ(check("a: Conv2d(5, 2, 3)"), "5:5: error: 'dl.conv2d' has 4 input channels; its weight "
+  EXPECT_EQ(check("a: Conv2d(5, 2, 3)"), "5:5: error: 'conv2d' has 4 input channels; its weight "
                                          "f32[2,5,3,3] with groups = 1 takes 5\n");
   EXPECT_EQ(check("a: ReLU()\na: GELU()", "x"),
             "4:1: error: layer 'a' has been declared before; choose another name\n3:1: note: the "
@@ -497,7 +504,7 @@ TEST_F(Frontend, reportsEveryWrongWeight) {
                              "3:1: error: weight 'fc.bias' has the dtype i32 in 'w.safetensors'; "
                              "expected f64, f32, f16 or bf16\n");
   writeWeights("w.safetensors", {{"fc.bias", {2}}, {"fc.weight", {2, 4}}}, "F16");
-  EXPECT_EQ(import(kLinear).substr(0, 30), "5:5: error: 'dl.linear' needs ");
+  EXPECT_EQ(import(kLinear).substr(0, 27), "5:5: error: 'linear' needs ");
 }
 
 TEST_F(Frontend, batchNormKeepsItsTrainingState) {

@@ -168,7 +168,9 @@ TEST(Parser, expressionErrors) {
   EXPECT_EQ(expr("a +"), "4:8: error: expected an expression, got the end of the line\n");
   EXPECT_EQ(expr("a b"), "4:7: error: expected the end of the statement, got 'b'\n");
   EXPECT_EQ(expr("x[]"), "4:7: error: expected an index, got ']'\n");
-  EXPECT_EQ(expr("f(x)(y)"), "4:9: error: only a function or a layer can be called\n");
+  EXPECT_EQ(expr("f(x)(y)"),
+            "4:9: error: only a function or a layer can be called; declare a layer above "
+            "'forward', as in 'fc: Linear(8, 10)', and call it by its name\n");
   EXPECT_EQ(expr("f(a=1, b)"), "4:12: error: a positional argument cannot follow 'a'=...; move it "
                                "to the front or name it\n");
   EXPECT_EQ(expr("9223372036854775808"),

@@ -170,17 +170,26 @@ static StringRef describe(Param::Type type) {
 }
 
 void Completer::addArguments() {
-  unsigned order = 0;
+  unsigned order = 0; // as they stand in the signature
+  auto offer = [&](StringRef name, StringRef detail) {
+    if (name.empty() || llvm::is_contained(context.given, name))
+      return;
+    size_t before = items.size();
+    add((name + "=").str(), Kind::Property, detail, 'a');
+    if (items.size() > before)
+      items.back().sortText = llvm::formatv("a{0,0+3}", order++).str();
+  };
+  // "block Attention(width, heads)"
+  for (const Mention &mention : index.mentions)
+    if (mention.kind == Mention::Kind::block && mention.name == context.callee)
+      for (StringRef name : llvm::split(
+               StringRef(mention.text).drop_until([](char c) { return c == '('; }).trim("()"), ","))
+        offer(name.trim(), "of the block");
   for (const Param &param : paramsOf(context.callee)) {
-    if (llvm::is_contained(context.given, param.name))
-      continue;
     std::string detail = describe(param.type).str();
     if (param.hasDefault)
       detail += " = " + param.defaultValue.str();
-    add((param.name + "=").str(), Kind::Property, detail, 'a');
-    // As they stand in the signature.
-    if (!items.empty() && items.back().kind == Kind::Property)
-      items.back().sortText = llvm::formatv("a{0,0+3}", order++).str();
+    offer(param.name, detail);
   }
 }
 

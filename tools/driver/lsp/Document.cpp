@@ -84,11 +84,14 @@ Document::Findings Document::analyze(const OpenTexts &texts) {
   SourceIndex found;
   ImportOptions options;
   options.withoutHashes = true;
+  options.mayLackModel = true;
   options.unsaved = &texts;
   options.index = &found;
   Collector collector(*context.context, uri.file(), texts);
   (void)importFile(uri.file(), options, *context.context);
-  if (!found.mentions.empty())
+  // What an include gives is known early; more is known once the text could be read.
+  if (llvm::any_of(found.mentions,
+                   [](const Mention &mention) { return mention.kind != Mention::Kind::file; }))
     index = std::move(found);
   collector.findings[uri.file().str()]; // also where there is nothing: old findings vanish
   return std::move(collector.findings);
@@ -102,6 +105,10 @@ const Mention *Document::mentionAt(StringRef text, lsp::Position position) const
     if (mention.place.file != uri.file())
       continue;
     size_t begin = positions.offsetOf(mention.place.line, mention.place.column);
+    // The word `include` stands for all of its line.
+    if (mention.kind == Mention::Kind::file && begin <= offset &&
+        !text.slice(begin, offset).contains('\n'))
+      return &mention;
     if (begin <= offset && offset <= begin + mention.name.size() &&
         text.substr(begin).starts_with(mention.name))
       return &mention;
@@ -143,13 +150,16 @@ std::optional<lsp::Hover> Document::hover(StringRef text, lsp::Position position
 std::vector<lsp::Location> Document::definition(const OpenTexts &texts,
                                                 lsp::Position position) const {
   const Mention *mention = mentionAt(textOf(uri.file(), texts), position);
-  if (!mention || mention->definition.line == 0)
+  bool isFile = mention && mention->kind == Mention::Kind::file;
+  if (!mention || (!isFile && mention->definition.line == 0))
     return {};
-  auto target = lsp::URIForFile::fromFile(mention->definition.file);
+  auto target = lsp::URIForFile::fromFile(isFile ? mention->text : mention->definition.file);
   if (!target) {
     llvm::consumeError(target.takeError());
     return {};
   }
+  if (isFile)
+    return {lsp::Location(*target, lsp::Range())};
   std::string text = textOf(mention->definition.file, texts);
   TextPositions positions(text);
   size_t begin = positions.offsetOf(mention->definition.line, mention->definition.column);
