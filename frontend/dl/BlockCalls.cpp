@@ -102,29 +102,39 @@ bool ForwardLowering::checkInput(const Port &port, const Item &item, const Insta
   return false;
 }
 
-/// Gives the inputs of the block's forward their values, in the frame of the block.
 bool ForwardLowering::bindInputs(const Instance &instance, const CallExpr &expr,
-                                 ArrayRef<PassedArgument> arguments) {
-  const ForwardDecl &forward = *instance.decl->forward;
+                                 ArrayRef<PassedArgument> arguments,
+                                 SmallVectorImpl<const PassedArgument *> &bound) {
   SmallVector<StringRef> names;
-  for (const Port &port : forward.inputs)
+  for (const Port &port : instance.decl->forward->inputs)
     names.push_back(port.name.name);
-  auto result = bindByName(textOf(*expr.callee), names, arguments);
+  std::string name = textOf(*expr.callee);
+  auto result = bindByName(name, names, arguments);
   if (auto *problem = std::get_if<BindError>(&result)) {
-    diagnostics.error(problem->loc) << problem->message;
+    diagnostics.error(problem->loc)
+            .append(problem->message)
+            .attachNote(diagnostics.translate(instance.decl->forward->loc))
+        << "declared here";
     return false;
   }
-  bool good = true;
-  for (auto [port, argument] : llvm::zip(forward.inputs, std::get<0>(result))) {
+  llvm::append_range(bound, std::get<0>(result));
+  for (auto [port, argument] : llvm::zip(instance.decl->forward->inputs, bound))
     if (!argument && !port.defaultValue) {
-      diagnostics.error(expr.loc) << quote(textOf(*expr.callee)) << " needs its argument "
-                                  << quote(port.name.name);
+      diagnostics.error(expr.loc)
+              .append(quote(name), " needs its argument ", quote(port.name.name))
+              .attachNote(diagnostics.translate(port.name.loc))
+          << "declared here";
       return false;
     }
+  return true;
+}
+
+bool ForwardLowering::assignInputs(const Instance &instance,
+                                   ArrayRef<const PassedArgument *> bound) {
+  bool good = true;
+  for (auto [port, argument] : llvm::zip(instance.decl->forward->inputs, bound)) {
     Item item = argument ? argument->value : evaluate(*port.defaultValue);
-    if (item.isPoison())
-      return false;
-    good &= checkInput(port, item, instance);
+    good &= !item.isPoison() && checkInput(port, item, instance);
     assign(port.name, std::move(item));
   }
   return good;
@@ -157,6 +167,12 @@ Item ForwardLowering::callBlock(Instance &instance, const CallExpr &expr,
       argument.value = castFloats(argument.value, annotations.dtype);
   Type inputFloat = std::exchange(firstFloat, Type());
 
+  SmallVector<const PassedArgument *> bound;
+  if (instance.isBroken || !bindInputs(instance, expr, passed, bound)) {
+    precision = outerPrecision;
+    firstFloat = outerFloat;
+    return poison(expr.loc);
+  }
   Frame inner{&instance, {}}, *outer = std::exchange(frame, &inner);
   const Scope *outerScope = std::exchange(scope, &instance.scope);
   ++blockDepth;
@@ -168,7 +184,7 @@ Item ForwardLowering::callBlock(Instance &instance, const CallExpr &expr,
     firstFloat = outerFloat;
   });
   Diagnostics::InBlock in(diagnostics, instance.path, "called here", expr.loc);
-  if (!bindInputs(instance, expr, passed))
+  if (!assignInputs(instance, bound))
     return poison(expr.loc);
   runStatements(decl.forward->body);
   Item::List results;

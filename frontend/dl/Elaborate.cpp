@@ -358,7 +358,8 @@ void Elaborator::addBlock(Instance &instance, const LayerDecl &decl, const Block
   Instance &inner = makeInstance(block, &decl, &instance, whole);
   addChild(instance, name, {&inner, whole});
   Diagnostics::InBlock in(diagnostics, whole, "declared here", decl.path.loc);
-  if (bindParameters(inner, passed))
+  inner.isBroken = !bindParameters(inner, passed);
+  if (!inner.isBroken)
     addMembers(inner, block.members, inner.scope);
 }
 

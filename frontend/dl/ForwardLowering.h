@@ -98,8 +98,12 @@ private:
                  llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callBlock(Instance &instance, const CallExpr &expr,
                  llvm::ArrayRef<PassedArgument> arguments);
+  /// Finds what the call passes for each input of the block; null where the default holds.
   bool bindInputs(const Instance &instance, const CallExpr &expr,
-                  llvm::ArrayRef<PassedArgument> arguments);
+                  llvm::ArrayRef<PassedArgument> arguments,
+                  llvm::SmallVectorImpl<const PassedArgument *> &bound);
+  /// Gives the inputs their values, in the frame of the block.
+  bool assignInputs(const Instance &instance, llvm::ArrayRef<const PassedArgument *> bound);
   bool checkInput(const Port &port, const Item &item, const Instance &instance);
   Item unknownCallee(const CallExpr &expr, llvm::StringRef name);
   void noteCall(const CallExpr &expr, Layer &layer, const Item &result);

@@ -57,6 +57,7 @@ struct Instance {
   llvm::DenseMap<llvm::StringRef, std::vector<LayerRef>> groups;
   /// What the names of children begin with, up to each of their dots.
   llvm::DenseSet<llvm::StringRef> prefixes;
+  bool isBroken = false; // an error has been reported: its parameters have no values
   bool isCalled = false;
 };
 

@@ -175,11 +175,16 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
   return "";
 }
 
+/// The user asked for a kernel of its own, by @no_fuse. What only repeats elements has none of its own anyway.
+static bool isKeptOut(Operation *op) { return op->hasAttr("dl.no_fuse") && !isRepetition(op); }
+
 std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
                        LoopNestOpInterface reader) {
   if (producer.isAlone)
     return "a recurrence is a kernel of its own";
   Operation *op = value.getDefiningOp();
+  if (isKeptOut(op) || (isKeptOut(reader) && !isRepetition(op)))
+    return "the text says @no_fuse";
   for (Operation *user : op->getUsers())
     if (user != reader)
       return "its value has several users: it is computed once and kept";
