@@ -20,7 +20,7 @@ Item ForwardLowering::evaluateCall(const CallExpr &expr) {
   SmallVector<PassedArgument> arguments;
   bool good = evaluateArguments(expr, arguments);
   const Expr &callee = *expr.callee;
-  if (auto path = pathOf(callee))
+  if (auto path = pathOf(callee, /*isCallee=*/true))
     if (auto ref = findLayer(*path->instance, path->text))
       return callLayer(*ref, expr, arguments, good);
   if (auto *name = llvm::dyn_cast<NameExpr>(&callee))

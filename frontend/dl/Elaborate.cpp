@@ -6,6 +6,7 @@
 #include "frontend/dl/Hints.h"
 #include "frontend/dl/Spelling.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -121,6 +122,7 @@ private:
   Diagnostics &diagnostics;
   MLIRContext *context;
   llvm::DenseMap<StringRef, const LayerDecl *> declared; // by whole path
+  unsigned depth = 0;
   bool isTooLarge = false;
 };
 
@@ -171,6 +173,16 @@ bool Elaborator::bindParameters(Instance &instance, ArrayRef<PassedArgument> pas
 }
 
 void Elaborator::addMembers(Instance &instance, ArrayRef<MemberPtr> members, Scope &scope) {
+  if (members.empty())
+    return;
+  if (depth == kMaxMemberDepth) {
+    diagnostics.error(members.front()->loc) << "blocks and loops stand in each other more than "
+                                            << kMaxMemberDepth << " deep; flatten some of them";
+    isTooLarge = true;
+    return;
+  }
+  ++depth;
+  llvm::scope_exit leave([&] { --depth; });
   for (const MemberPtr &member : members) {
     if (isOver() || !model.budget.spend(1, member->loc, diagnostics))
       return;

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// Depth of expressions in expressions through the calls of blocks: protects the stack.
+/// Depth of expressions and statements in each other, through the calls of blocks: protects the stack.
 static constexpr unsigned kMaxDepth = 4 * kMaxNesting;
 
 const Scope::Entry *Scope::find(StringRef name) const {
@@ -49,15 +49,18 @@ bool Budget::spend(uint64_t steps, llvm::SMLoc loc, Diagnostics &diagnostics) {
 Item Evaluator::evaluate(const Expr &expr) {
   if (!budget.spend(1, expr.loc, diagnostics))
     return poison(expr.loc);
-  if (depth == kMaxDepth) {
-    diagnostics.error(expr.loc) << "this is nested more than " << kMaxDepth
-                                << " deep through the calls of blocks; split it into several "
-                                   "statements";
+  if (!descend(expr.loc))
     return poison(expr.loc);
-  }
-  ++depth;
-  llvm::scope_exit leave([&] { --depth; });
+  llvm::scope_exit leave([&] { ascend(); });
   return evaluateChecked(expr);
+}
+
+bool Evaluator::descend(llvm::SMLoc loc) {
+  if (depth < kMaxDepth)
+    return ++depth;
+  diagnostics.error(loc) << "this is nested more than " << kMaxDepth
+                         << " deep through the calls of blocks; split it into several statements";
+  return false;
 }
 
 Item Evaluator::evaluateChecked(const Expr &expr) {

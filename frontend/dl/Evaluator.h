@@ -79,13 +79,17 @@ protected:
   mlir::MLIRContext *context;
   const Scope *scope;
   Budget &budget;
-  unsigned depth = 0; // of `evaluate` in itself, through the calls of blocks
+  /// One level of expressions, statements and blocks deeper; false, reported, where that is too deep. `ascend` ends it.
+  bool descend(llvm::SMLoc loc);
+  void ascend() { --depth; }
 
 private:
   std::optional<bool> conditionOf(const Item &item, const Expr &expr);
   Item evaluateChecked(const Expr &expr);
   Item evaluateUnary(const UnaryExpr &expr);
   Item evaluateBinary(const BinaryExpr &expr);
+
+  unsigned depth = 0;
 };
 
 } // namespace dlc::frontend

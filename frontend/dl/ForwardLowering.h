@@ -79,7 +79,7 @@ private:
   //===- Names ------------------------------------------------------------------------------------===//
   /// A local value, which counts as used; null where there is none.
   const Binding *useValue(llvm::StringRef name);
-  std::optional<LayerPath> pathOf(const Expr &expr);
+  std::optional<LayerPath> pathOf(const Expr &expr, bool isCallee = false);
   std::optional<LayerRef> findLayer(Instance &instance, llvm::StringRef path);
   /// A weight, or a list of layers. Nothing where the name is of neither.
   std::optional<Item> evaluatePath(const Expr &expr);

@@ -134,6 +134,11 @@ Token Lexer::lexWord() {
     dotted = true;
     ++cursor;
   }
+  if (static_cast<size_t>(cursor - tokenStart) > kMaxNameBytes) {
+    diagnostics.error(SMLoc::getFromPointer(tokenStart))
+        << "this name has " << cursor - tokenStart << " characters; the limit is " << kMaxNameBytes;
+    return make(Token::error);
+  }
   if (dotted)
     return make(Token::identifier);
   StringRef word(tokenStart, cursor - tokenStart);

@@ -9,6 +9,9 @@
 
 namespace dlc::frontend {
 
+/// Of a name with its dots: its parts are looked up one by one.
+inline constexpr size_t kMaxNameBytes = 1024;
+
 /// A piece of the source buffer; its spelling points into the buffer.
 class Token {
 public:

@@ -8,6 +8,7 @@
 #include "ir/dl/DLOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 
@@ -25,6 +26,9 @@ bool ForwardLowering::isOver() {
 }
 
 void ForwardLowering::runStatements(ArrayRef<StatementPtr> body) {
+  if (body.empty() || !descend(body.front()->loc))
+    return;
+  llvm::scope_exit leave([&] { ascend(); });
   for (const StatementPtr &statement : body) {
     if (isOver() || !budget.spend(1, statement->loc, diagnostics))
       return;

@@ -57,14 +57,16 @@ Item ForwardLowering::unknownName(const NameExpr &expr) {
 
 //===- Layers -------------------------------------------------------------------------------------===//
 
-std::optional<ForwardLowering::LayerPath> ForwardLowering::pathOf(const Expr &expr) {
+std::optional<ForwardLowering::LayerPath> ForwardLowering::pathOf(const Expr &expr, bool isCallee) {
   if (auto *name = llvm::dyn_cast<NameExpr>(&expr)) {
     auto [head, rest] = name->name.split('.');
-    if (frame->values.contains(head)) {
-      const Binding *binding = useValue(head);
-      if (!binding->item.is<LayerRef>())
-        return std::nullopt;
-      const auto &ref = binding->item.as<LayerRef>();
+    auto value = frame->values.find(head);
+    bool isRef = value != frame->values.end() && value->second.item.is<LayerRef>();
+    // Layers and values have names of their own: `fc = fc(x)` hides no layer from the next call.
+    if (value != frame->values.end() && !isRef && !isCallee && rest.empty())
+      return std::nullopt;
+    if (isRef) {
+      const auto &ref = useValue(head)->item.as<LayerRef>();
       if (ref.instance)
         return LayerPath{ref.instance, rest.str()};
       return LayerPath{&model.root(), (ref.path + (rest.empty() ? "" : ".") + rest).str()};
@@ -80,7 +82,7 @@ std::optional<ForwardLowering::LayerPath> ForwardLowering::pathOf(const Expr &ex
     return std::nullopt;
   }
   if (auto *attribute = llvm::dyn_cast<AttributeExpr>(&expr)) {
-    auto path = pathOf(*attribute->base);
+    auto path = pathOf(*attribute->base, isCallee);
     if (path)
       path->text += (path->text.empty() ? "" : ".") + attribute->name.name.str();
     return path;
@@ -88,7 +90,7 @@ std::optional<ForwardLowering::LayerPath> ForwardLowering::pathOf(const Expr &ex
   auto *subscript = llvm::dyn_cast<SubscriptExpr>(&expr);
   if (!subscript || subscript->indices.size() != 1 || !subscript->indices.front().value)
     return std::nullopt;
-  auto path = pathOf(*subscript->base);
+  auto path = pathOf(*subscript->base, isCallee);
   // The brackets may also be those of a weight.
   if (!path || weightAt(*path, expr.loc))
     return std::nullopt;

@@ -57,11 +57,13 @@ bool Parser::parseSequential(SourceFile &file) {
 bool Parser::parseEntry(SequentialDecl &decl) {
   StringRef what = "a layer, as in 'Dense(10)' or 'head: Dense(10)'";
   SequentialDecl::Entry entry;
-  auto type = expectName(what);
-  if (!type) {
+  if (!token.isName()) {
+    if (!at(Token::error))
+      diagnostics.error(token.getLoc()) << "expected " << what << ", got " << token.describe();
     advance();
     return false;
   }
+  auto type = expectName(what);
   if (consumeIf(Token::colon)) {
     entry.name = *type;
     if (!(type = expectName(what)))

@@ -138,6 +138,7 @@ bool Parser::parseList(Token::Kind close, SMLoc open, StringRef context,
 bool Parser::parseBraces(const Twine &before, const Twine &atEnd, bool goesOn,
                          function_ref<bool()> element) {
   SMLoc open = token.getLoc();
+  unsigned level = nesting;
   if (!expect(Token::leftBrace, before) && !goesOn)
     return false;
   while (!at(Token::rightBrace) && !at(Token::endOfFile) && !diagnostics.isFull()) {
@@ -148,6 +149,7 @@ bool Parser::parseBraces(const Twine &before, const Twine &atEnd, bool goesOn,
       break;
     if (!element())
       skipStatement();
+    nesting = level; // recovery forgets it
   }
   if (!consumeIf(Token::rightBrace) && !diagnostics.isFull())
     unexpected("'}' " + atEnd, open);

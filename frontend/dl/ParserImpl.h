@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Private to Parser.cpp (files, recovery), ParseMembers.cpp (models and blocks), ParseSequential.cpp, ParseWeights.cpp,
-// ParseForward.cpp (statements) and ParseExpr.cpp.
+// ParseForward.cpp (statements), ParseExpr.cpp and ParseOperators.cpp.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_PARSERIMPL_H
 #define DLC_FRONTEND_DL_PARSERIMPL_H

@@ -183,6 +183,11 @@ void Analyzer::declareDim(const DimDecl &dim) {
     return ("dim " + symbol.name + " = " + llvm::Twine(symbol.min) + ".." + llvm::Twine(symbol.max))
         .str();
   });
+  // Errors about what follows show dims by their names.
+  std::vector<std::string> names;
+  for (const Symbol &other : model.symbols)
+    names.push_back(other.name.str());
+  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
 }
 
 /// Dims and constants in the order of the text, so that each may use those above.
@@ -267,13 +272,10 @@ const BlockDecl *Analyzer::chooseModel(StringRef name) {
 }
 
 std::optional<Model> Analyzer::run(StringRef name) {
+  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols({});
   for (const SourceFile *source : included)
     declareValues(*source);
   declareValues(file);
-  std::vector<std::string> names;
-  for (const Symbol &symbol : model.symbols)
-    names.push_back(symbol.name.str());
-  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
   for (const WeightsDecl &other : ArrayRef(file.weights).drop_front(file.weights.empty() ? 0 : 1))
     diagnostics.error(other.loc)
             .append("a second 'weights' clause; expected one in a file")

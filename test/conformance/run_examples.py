@@ -2,15 +2,18 @@
 """The networks of examples/ against PyTorch in f64, and two promises about them: the same source gives the same file,
 byte for byte, and the number of threads never changes a bit of the result."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
+import torch
 
 from cases import Cases, Failure
-from dlc_tool import BUILD, ROOT, compile_model, expect_close, run_model
-from torch_oracle import Model
+from dlc_tool import BUILD, ROOT, compile_model, dlc, expect_close, run_model
+from torch_oracle import Model, read_safetensors
+from transformers_oracle import bert, gpt2
 
 EXAMPLES = os.path.join(ROOT, "examples")
 OUT = os.path.join(BUILD, "examples")
@@ -93,12 +96,68 @@ def digits_accuracy(cases):
             raise Failure(f"PyTorch says otherwise for images {np.flatnonzero(classes != expected).tolist()}")
 
 
+def reduced(name, sizes):
+    """Writes NAME.dl with other values for its constants, and weights for it; gives both and the weights in f64."""
+    with open(os.path.join(EXAMPLES, name, name + ".dl"), encoding="utf-8") as source:
+        text = source.read()
+    for constant, value in sizes.items():
+        text, count = re.subn(rf"^const {constant} = .*$", f"const {constant} = {value}", text, flags=re.M)
+        if count != 1:
+            raise Failure(f"{name}.dl has no constant {constant}")
+    folder = os.path.join(OUT, name + "-small")
+    os.makedirs(folder, exist_ok=True)
+    model = os.path.join(folder, name + ".dl")
+    with open(model, "w", encoding="utf-8") as out:
+        out.write(text)
+    subprocess.run([sys.executable, os.path.join(EXAMPLES, name, "weights.py"), folder,
+                    *(f"{constant}={value}" for constant, value in sizes.items())], check=True)
+    weights = {key: torch.from_numpy(np.array(value)).double() for key, value in
+               read_safetensors(os.path.join(folder, name + ".safetensors")).items()}
+    return model, weights
+
+
+def transformer(cases, name, sizes, oracle, inputs_of, outputs):
+    """The example at a reduced size against PyTorch in f64; at its real size it is checked."""
+    with cases.case(f"{name}: check at its real size"):
+        dlc("check", "--no-weights", os.path.join(EXAMPLES, name, name + ".dl"))
+    with cases.case(f"{name}: compile at a reduced size"):
+        model, weights = reduced(name, sizes)
+        package = os.path.join(OUT, name + "-small.bin")
+        compile_model(model, package)
+    for device, shapes in {"cpu": ((1, 1), (2, 7), (3, 16)), "cuda-emu": ((2, 5),)}.items():
+        for batch, length in shapes:
+            with cases.case(f"{name}: {batch} x {length} tokens on {device} against PyTorch"):
+                inputs = inputs_of(np.random.RandomState(length), batch, length, sizes)
+                actual = run_model(package, inputs, outputs, "--device", device)
+                tensors = [torch.from_numpy(value) for value in inputs.values()]
+                expected = oracle(weights, sizes["HEADS"], sizes["LAYERS"], *tensors)
+                expected = expected if isinstance(expected, tuple) else (expected,)
+                for one, other in zip(actual, expected):
+                    # Values of layer norms, near 1, through two layers of f32 sums of up to 128 terms.
+                    expect_close(one, other.numpy(), 1e-4, 1e-5)
+
+
+def bert_inputs(random, batch, length, sizes):
+    mask = np.ones((batch, length), np.float32)
+    mask[-1, (length + 1) // 2:] = 0
+    return {"input_ids": random.randint(0, sizes["VOCAB"], (batch, length)),
+            "token_type_ids": random.randint(0, 2, (batch, length)), "attention_mask": mask}
+
+
+def gpt2_inputs(random, batch, length, sizes):
+    return {"input_ids": random.randint(0, sizes["VOCAB"], (batch, length))}
+
+
 def main():
     os.makedirs(OUT, exist_ok=True)
     cases = Cases()
     for example in ALL:
         one_example(cases, example)
     digits_accuracy(cases)
+    transformer(cases, "bert", {"VOCAB": 50, "HIDDEN": 32, "LAYERS": 2, "HEADS": 4, "POSITIONS": 16}, bert, bert_inputs,
+                ("last_hidden_state", "pooler_output"))
+    transformer(cases, "gpt2", {"VOCAB": 50, "WIDTH": 32, "LAYERS": 2, "HEADS": 4, "POSITIONS": 16}, gpt2, gpt2_inputs,
+                ("logits",))
     return cases.finish()
 
 

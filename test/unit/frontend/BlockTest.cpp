@@ -129,6 +129,21 @@ TEST_F(Blocks, parametersAndWeightsAreValues) {
       "linear\nbroadcast\nadd\nlinear\nlinear\nbroadcast\nadd\nlinear\nmatmul\n");
 }
 
+TEST_F(Blocks, layersAndValuesHaveNamesOfTheirOwn) {
+  EXPECT_EQ(ops("dl 1\n"
+                "model M {\n"
+                "  fc: Linear(2, 2, bias=false)\n"
+                "  h[i]: ReLU() for i in 0..2\n"
+                "  forward(x: f32[3,2]) -> (y: f32[2]) {\n"
+                "    fc = fc(x)\n"
+                "    fc = linear(fc(fc), fc.weight)\n"
+                "    h = h[0](fc)\n"
+                "    y = h[1](h)[h.ndim]\n"
+                "  }\n"
+                "}\n"),
+            "\"fc.weight\"\nlinear\nlinear\nlinear\nrelu\nrelu\nslice\nreshape\n");
+}
+
 TEST_F(Blocks, recursionIsRefusedWithItsCycle) {
   EXPECT_EQ(
       ops("dl 1\n"
@@ -215,7 +230,7 @@ TEST_F(Blocks, argumentErrors) {
   EXPECT_EQ(check("Empty()"), "9:47: error: block 'Empty' of 'a' has no 'forward'; add one to call "
                               "it\n6:7: note: declared here\n");
   EXPECT_EQ(check("B(4)", "a"), "9:47: error: 'a' is a layer, not a value; call it, as in a(x)\n");
-  EXPECT_EQ(check("Epty(4)").substr(0, 53),
+  EXPECT_EQ(check("Epty(4)").substr(0, 54),
             "8:6: error: unknown layer 'Epty'; did you mean 'Empty'");
 }
 
@@ -256,7 +271,7 @@ TEST_F(Blocks, limitsAreSaid) {
                 "for i in 0..100000 { for j in 0..100000 { z = i } }\ny = x\n}\n}\n"),
             "4:43: error: this model takes more than 1000000 steps at compile time (values read, "
             "statements run); make its loops shorter\n");
-  EXPECT_EQ(ops(("dl 1\nconst A = 0..2\nmodel M {\n" + forward).str()).substr(0, 10),
+  EXPECT_EQ(ops(("dl 1\nconst A = 0..2\nmodel M {\n" + forward).str()).substr(0, 11),
             "2:12: error");
   std::string doubled = "dl 1\nconst A0 = [1, 2]\n";
   for (int i = 1; i < 60; ++i)

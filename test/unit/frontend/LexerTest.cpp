@@ -82,4 +82,18 @@ TEST(Lexer, strayCharacters) {
                          "does not begin with a digit\n");
 }
 
+TEST(Lexer, namesAreLimited) {
+  mlir::MLIRContext context;
+  Listener listener(context);
+  llvm::SourceMgr sources;
+  std::string source(1024, 'a');
+  source += " " + std::string(1025, 'b');
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(source, "t.dl"), {});
+  Diagnostics diagnostics(sources, context);
+  Lexer lexer(sources.getMemoryBuffer(1)->getBuffer(), diagnostics);
+  EXPECT_TRUE(lexer.lex().is(Token::identifier));
+  EXPECT_TRUE(lexer.lex().is(Token::error));
+  EXPECT_EQ(listener.text, "1:1026: error: this name has 1025 characters; the limit is 1024\n");
+}
+
 } // namespace

@@ -153,6 +153,24 @@ TEST(Parser, expressions) {
   EXPECT_EQ(expr("softmax(x, dim=-1)"), "softmax(x, dim=(-1))"); // a keyword that is a name
 }
 
+TEST(Parser, operatorsBindAsInPython) {
+  EXPECT_EQ(expr("a or b and not c == d"), "(a or (b and (not (c == d))))");
+  EXPECT_EQ(expr("a | b ^ c & d + e @ f"), "(a | (b ^ (c & (d + (e @ f)))))");
+  EXPECT_EQ(expr("-a ** -b ** c"), "(-(a ** (-(b ** c))))");
+  EXPECT_EQ(expr("~a % b // c"), "(((~a) % b) // c)");
+  EXPECT_EQ(expr("a if b < c else d if e else f"), "(a if (b < c) else (d if e else f))");
+  EXPECT_EQ(expr("(a < b) == c"), "((a < b) == c)");
+  EXPECT_EQ(expr("a@b"), "(a @ b)");
+  EXPECT_EQ(expr("layer[i].out.dense(x)[0].shape"), "layer[i].out.dense(x)[0].shape");
+  EXPECT_EQ(expr("h[i].0(x)"), "h[i].0(x)");
+  EXPECT_EQ(expr("x[..., None, 0]"), "x[..., None, 0]");
+  EXPECT_EQ(expr("f(a == b)"), "f((a == b))");
+  EXPECT_EQ(expr("a if b"),
+            "4:11: error: expected 'else' after the condition, as in 'a if flag else "
+            "b', got the end of the line\n");
+  EXPECT_EQ(expr("x[0]."), "4:10: error: expected a name after '.', got the end of the line\n");
+}
+
 TEST(Parser, linesEndStatements) {
   EXPECT_EQ(expr("a\n- b"), "5:1: error: expected a statement such as 'x = relu(x)', got '-'\n");
   EXPECT_EQ(expr("a\n(b, c) = d"), "a");
@@ -263,6 +281,74 @@ TEST(Parser, modelErrors) {
   EXPECT_EQ(errors("dl 1\nmodel M {\nforward() -> () {\nx = 1\n}\nweights \"f\"\n"),
             "5:2: error: expected '}' at the end of model 'M', got the end of the line\n2:9: note: "
             "to match this {\n");
+}
+
+TEST(Parser, blocksLoopsAndSequentials) {
+  Parsed parsed = parse(R"(dl 1
+include "blocks.dl"
+block B(n, m=2) {
+  if n > 1 { a: ReLU() } else if m { } else { const C = 1 }
+  for i in 0..n { x.y[i].z: Linear(n, m) @fp32 @no_fuse }
+  p[i][j]: B(1) for i in 0..2 for j in (1, 2)
+  forward(x, mask: bool[N]=None) -> (y, z) {
+    for l in p { x = l(x) @bf16 }
+    if mask == None { (y, z) = x } else { y = x; z = mask }
+  }
+}
+sequential S(x: f32[N,28,28,1] layout NHWC) -> (y: f32[N,10]) {
+  stem: Conv2D(32, 3, activation=relu)  Flatten()
+  Dense(10)
+}
+)");
+  EXPECT_EQ(parsed.errors, "");
+  EXPECT_EQ(parsed.file.includes.at(0).path, "blocks.dl");
+  const BlockDecl &block = parsed.file.blocks.at(0);
+  EXPECT_EQ(block.parameters.at(0).value, nullptr);
+  ASSERT_EQ(block.members.size(), 3u);
+  EXPECT_EQ(cast<BranchMember>(*block.members[0]).arms.size(), 3u);
+  const auto &inner = cast<LayerDecl>(*cast<LoopMember>(*block.members[1]).body.at(0));
+  EXPECT_EQ(inner.path.name, "x.y");
+  EXPECT_EQ(inner.rest.size(), 2u);
+  EXPECT_EQ(inner.annotations.at(1).name.name, "no_fuse");
+  EXPECT_EQ(cast<LayerDecl>(*block.members[2]).loops.size(), 2u);
+  EXPECT_TRUE(block.forward->inputs.at(1).defaultValue);
+  ASSERT_EQ(block.forward->body.size(), 2u);
+  const SequentialDecl &sequential = parsed.file.sequentials.at(0);
+  EXPECT_EQ(sequential.input.layout->name, "NHWC");
+  EXPECT_EQ(sequential.output->name.name, "y");
+  ASSERT_EQ(sequential.layers.size(), 3u);
+  EXPECT_EQ(sequential.layers[0].name->name, "stem");
+  EXPECT_EQ(sequential.layers[2].type.name, "Dense");
+}
+
+TEST(Parser, blockErrors) {
+  EXPECT_EQ(
+      errors("dl 1\nblock B {\nfor i 0..2 { }\n}"),
+      "3:7: error: expected 'in' after the name that counts, as in 'for i in 0..12', got '0'\n");
+  EXPECT_EQ(
+      errors("dl 1\nblock B {\nif true {\nforward(x) -> (y) { y = x }\n}\n}"),
+      "4:1: error: a 'forward' cannot stand inside of 'for' or 'if'; put them inside of the one "
+      "'forward'\n");
+  EXPECT_EQ(errors("dl 1\nblock B {\na[i: ReLU()\n}"),
+            "3:4: error: expected ']' after the index of a layer, got ':'\n");
+  EXPECT_EQ(errors("dl 1\nblock B {\nforward(x) -> (y) {\nwhile x { y = x }\n}\n}").substr(0, 81),
+            "4:1: error: there is no 'while': loops have a length known at compile time, as in");
+  EXPECT_EQ(
+      errors("dl 1\ninclude blocks"),
+      "2:9: error: expected the name of a file after 'include', as in 'include \"blocks.dl\"', "
+      "got 'blocks'\n");
+  EXPECT_EQ(
+      errors("dl 1\nsequential S() { }"),
+      "2:13: error: sequential 'S' has no input; expected one, as in '(x: f32[N,28,28,1])'\n");
+  EXPECT_EQ(errors("dl 1\nsequential S(x: f32[1], y: f32[1]) { }"),
+            "2:25: error: a sequential model has one input; use 'model' for several\n");
+  EXPECT_EQ(errors("dl 1\nsequential S(x: f32[1]) {\n3\n}"),
+            "3:1: error: expected a layer, as in 'Dense(10)' or 'head: Dense(10)', got '3'\n");
+  // Loops in loops, each with an error: the depth is limited all the same.
+  std::string deep = "dl 1\nmodel M {\n";
+  for (int i = 0; i < 300; ++i)
+    deep += "for i in 0..1 {\n";
+  EXPECT_NE(errors(deep).find("this is nested more than 256 deep"), std::string::npos);
 }
 
 TEST(Parser, recoversAtTheNextLine) {
