@@ -183,3 +183,20 @@ func.func @repeated_weight(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %4 = dl.mul %1, %3 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
   return %4 : tensor<8x4xf32>
 }
+
+// A recurrence stays alone, with all of its results; what stands before and after it forms fusions of its own.
+// CHECK-LABEL: func.func @recurrence
+// CHECK: dl.fusion
+// CHECK: dl.mul
+// CHECK: %[[R:.*]]:2 = dl.fusion({{.*}}) : (tensor<5x2x12xf32>, tensor<3x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: dl.gru_steps
+// CHECK-NEXT: dl.yield
+// CHECK: dl.fusion(%[[R]]#0)
+// CHECK: dl.exp
+func.func @recurrence(%x: tensor<5x2x12xf32>, %w: tensor<3x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>) {
+  %0 = dl.mul %x, %x : (tensor<5x2x12xf32>, tensor<5x2x12xf32>) -> tensor<5x2x12xf32>
+  %y, %hn = dl.gru_steps %0, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x12xf32>, tensor<3x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+  %1 = dl.exp %y : (tensor<5x2x4xf32>) -> tensor<5x2x4xf32>
+  return %1, %hn : tensor<5x2x4xf32>, tensor<2x4xf32>
+}
