@@ -253,7 +253,8 @@ TEST_F(Blocks, declarationErrors) {
           "forward(x: f32[2]) -> (y: f32[2]) { y = x }\n}\n"),
       "3:1: error: layer 'l' has been declared before; choose another name, as with the number "
       "of the loop in 'layer[i]'\n"
-      "4:26: error: unknown constant or dim 'x'\n"
+      "4:26: error: unknown constant or dim 'x'; declare it, as in 'const x = 128' or 'dim x = "
+      "1..64'\n"
       "5:3: error: the index of a layer is the string 'a'; expected an integer of at least 0\n"
       "6:17: error: a size of 'Parameter' is the string 'a'; expected an integer of at least 0\n"
       "7:17: error: 'Parameter' takes sizes and dtype, as in Parameter(1, 16, dtype=f32), got "
