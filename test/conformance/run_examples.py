@@ -48,6 +48,8 @@ ALL = [
     # Probabilities: 1e-6 absolute covers the softmax of f32 logits.
     Example("digits", (1, 8, 8), "probs", (1, 2, 3, 7, 17), (1, 3), 1e-4, 1e-6),
     Example("mnist", (1, 28, 28), "probs", (1, 5), (2,), 1e-4, 1e-6),
+    # 5 layers of f32 sums, and tanh.
+    Example("dcgan", (100, 1, 1), "image", (1, 3), (1,), 1e-4, 1e-5),
     # 21 layers of f32 sums against f64; the logits reach 9.
     Example("resnet18", (3, 224, 224), "logits", (1, 2), (), 1e-4, 2e-4),
 ]
@@ -148,6 +150,22 @@ def gpt2_inputs(random, batch, length, sizes):
     return {"input_ids": random.randint(0, sizes["VOCAB"], (batch, length))}
 
 
+def matrix_product(cases):
+    """Both operands are inputs, all dims symbols: one package, many shapes."""
+    package = os.path.join(OUT, "matmul.bin")
+    with cases.case("matmul: compile"):
+        compile_model(os.path.join(EXAMPLES, "matmul", "matmul.dl"), package)
+    random = np.random.RandomState(5)
+    for device, m, k, n in (("cpu", 1, 1, 1), ("cpu", 7, 33, 65), ("cpu", 200, 300, 100), ("cuda-emu", 33, 17, 40)):
+        with cases.case(f"matmul: {m}x{k} by {k}x{n} on {device}"):
+            a, b = (random.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))
+            actual, = run_model(package, {"a": a, "b": b}, ["c"], "--device", device)
+            wide = [x.astype(np.float64) for x in (a, b)]
+            bound = (k + 2) * 2.0**-24 * (np.abs(wide[0]) @ np.abs(wide[1])) + 2.0**-24
+            if not (np.abs(actual - wide[0] @ wide[1]) <= bound).all():
+                raise Failure("values lie further off than the sums allow")
+
+
 def main():
     os.makedirs(OUT, exist_ok=True)
     cases = Cases()
@@ -158,6 +176,7 @@ def main():
                 ("last_hidden_state", "pooler_output"))
     transformer(cases, "gpt2", {"VOCAB": 50, "WIDTH": 32, "LAYERS": 2, "HEADS": 4, "POSITIONS": 16}, gpt2, gpt2_inputs,
                 ("logits",))
+    matrix_product(cases)
     return cases.finish()
 
 
