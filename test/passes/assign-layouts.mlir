@@ -71,3 +71,16 @@ func.func @no_region(%x: tensor<2x8x4x4xf32>) -> tensor<2x8x4x4xf32> {
   %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<2x8x4x4xf32>) -> tensor<2x8x4x4xf32>
   return %1 : tensor<2x8x4x4xf32>
 }
+
+// Lines have channels too, and channels that become neighbouring elements stay last.
+// CHECK-LABEL: @lines
+// CHECK: dl.conv1d {{.*}} -> tensor<2x16x20xf32, #dl.t<[2, 16, 20], order = [0, 2, 1]>>
+// CHECK: dl.depth_to_space {{.*}} -> tensor<2x8x40xf32, #dl.t<[2, 8, 40], order = [0, 2, 1]>>
+// CHECK-NOT: dl.convert_layout
+// CHECK: dl.conv1d {{.*}} -> tensor<2x4x38xf32, #dl.t<[2, 4, 38], order = [0, 2, 1]>>
+func.func @lines(%x: tensor<2x3x20xf32>, %w: tensor<16x3x1xf32>, %v: tensor<4x8x3xf32>) -> tensor<2x4x38xf32> {
+  %0 = dl.conv1d %x, %w : (tensor<2x3x20xf32>, tensor<16x3x1xf32>) -> tensor<2x16x20xf32>
+  %1 = dl.depth_to_space %0 {block = array<i64: 2>, crop = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x16x20xf32>) -> tensor<2x8x40xf32>
+  %2 = dl.conv1d %1, %v : (tensor<2x8x40xf32>, tensor<4x8x3xf32>) -> tensor<2x4x38xf32>
+  return %2 : tensor<2x4x38xf32>
+}

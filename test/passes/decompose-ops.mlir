@@ -1,5 +1,4 @@
 // RUN: dlc-opt %s --decompose-ops | FileCheck %s
-// RUN: dlc-opt %s --dlc-simplify | FileCheck %s --check-prefix=SIMPLE
 
 // An op with two results becomes an op for each of them, which inherit its annotations; ops with loops stay.
 // CHECK-LABEL: func.func @max
@@ -7,10 +6,6 @@
 // CHECK-NEXT: %[[V:.*]] = dl.amax %[[E]] {dim = array<i64: 1>, dlc.note = "kept"} : (tensor<4x8xf32>) -> tensor<4xf32>
 // CHECK-NEXT: %[[I:.*]] = dl.argmax %[[E]] {dim = 1 : i64, dlc.note = "kept"} : (tensor<4x8xf32>) -> tensor<4xi64>
 // CHECK-NEXT: return %[[V]], %[[I]]
-
-// SIMPLE-LABEL: func.func @max
-// SIMPLE: dl.amax
-// SIMPLE: dl.argmax
 func.func @max(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xi64>) {
   %e = dl.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %values, %indices = dl.max_dim %e {dim = 1 : i64, dlc.note = "kept"} : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xi64>)
@@ -28,4 +23,38 @@ func.func @max(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xi64>) {
 func.func @gru(%x: tensor<5x2x3xf32>, %a: tensor<12x3xf32>, %b: tensor<12x4xf32>, %c: tensor<12x3xf32>, %d: tensor<12x4xf32>) -> (tensor<5x2x8xf32>, tensor<2x2x4xf32>) {
   %y, %hn = dl.gru %x, %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 0, 4, 0>, bidirectional = true} : (tensor<5x2x3xf32>, tensor<12x3xf32>, tensor<12x4xf32>, tensor<12x3xf32>, tensor<12x4xf32>) -> (tensor<5x2x8xf32>, tensor<2x2x4xf32>)
   return %y, %hn : tensor<5x2x8xf32>, tensor<2x2x4xf32>
+}
+
+// A transposed convolution is one of all phases as channels, whose weights are rearranged, and their interleaving.
+// CHECK-LABEL: func.func @transposed
+// CHECK: %[[W:.*]] = dl.reshape {{.*}} -> tensor<12x8x2x2xf32>
+// CHECK: %[[B:.*]] = dl.reshape {{.*}} -> tensor<12xf32>
+// CHECK: %[[C:.*]] = dl.conv2d %arg0, %[[W]], %[[B]] {padding = array<i64: 1, 1>} : {{.*}} -> tensor<1x12x6x7xf32>
+// CHECK-NEXT: %[[Y:.*]] = dl.depth_to_space %[[C]] {block = array<i64: 2, 2>, crop = array<i64: 1, 1, 1, 1>, groups = 1 : i64}
+// CHECK-NEXT: return %[[Y]]
+func.func @transposed(%x: tensor<1x8x5x6xf32>, %w: tensor<8x3x4x4xf32>, %b: tensor<3xf32>) -> tensor<1x3x10x12xf32> {
+  %y = dl.conv_transpose2d %x, %w, %b {stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} :
+      (tensor<1x8x5x6xf32>, tensor<8x3x4x4xf32>, tensor<3xf32>) -> tensor<1x3x10x12xf32>
+  return %y : tensor<1x3x10x12xf32>
+}
+
+// Heads that are shared are dims of size 1: nothing is repeated in memory.
+// CHECK-LABEL: func.func @shared_heads
+// CHECK: dl.contract %{{.*}}, %{{.*}} {{.*}} : (tensor<2x2x2x8x16xf32>, tensor<2x2x1x9x16xf32>) -> tensor<2x2x2x8x9xf32>
+// CHECK-NOT: dl.broadcast
+// CHECK: dl.softmax
+// CHECK: dl.contract %{{.*}}, %{{.*}} {{.*}} : (tensor<2x2x2x8x9xf32>, tensor<2x2x1x9x16xf32>) -> tensor<2x2x2x8x16xf32>
+func.func @shared_heads(%q: tensor<2x4x8x16xf32>, %k: tensor<2x2x9x16xf32>, %v: tensor<2x2x9x16xf32>) -> tensor<2x4x8x16xf32> {
+  %y = dl.scaled_dot_product_attention %q, %k, %v {enable_gqa = true} :
+      (tensor<2x4x8x16xf32>, tensor<2x2x9x16xf32>, tensor<2x2x9x16xf32>) -> tensor<2x4x8x16xf32>
+  return %y : tensor<2x4x8x16xf32>
+}
+
+// Windows that are alike become one pool.
+// CHECK-LABEL: func.func @pool
+// CHECK-NEXT: dl.avg_pool2d %arg0 {kernel_size = array<i64: 1, 3>, stride = array<i64: 1, 3>}
+// CHECK-NEXT: return
+func.func @pool(%x: tensor<1x3x7x9xf32>) -> tensor<1x3x7x3xf32> {
+  %y = dl.adaptive_avg_pool2d %x {output_size = array<i64: -1, 3>} : (tensor<1x3x7x9xf32>) -> tensor<1x3x7x3xf32>
+  return %y : tensor<1x3x7x3xf32>
 }

@@ -69,6 +69,14 @@ func.func @laid_out(%x: tensor<2x3xf32>) -> tensor<2xf32> {
 }
 
 //--- simplify.mlir
+func.func @decomposable(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{should have become other ops in the simplify phase}}
+  %values, %indices = dl.max_dim %x {dim = 1 : i64} : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xi64>)
+  return %values : tensor<4xf32>
+}
+
+// -----
+
 func.func @flatten(%x: tensor<2x3xf32>) -> tensor<6xf32> {
   // expected-error @+1 {{should have become a simpler op in the simplify phase}}
   %0 = dl.flatten %x : (tensor<2x3xf32>) -> tensor<6xf32>
@@ -84,6 +92,14 @@ func.func @dead(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 //--- layout.mlir
+func.func @decomposable(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{stands here after the simplify phase}}
+  %values, %indices = dl.max_dim %x {dim = 1 : i64} : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xi64>)
+  return %values : tensor<4xf32>
+}
+
+// -----
+
 func.func @nothing(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   // expected-error @+1 {{converts nothing}}
   %0 = dl.convert_layout %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
