@@ -62,7 +62,7 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
       return item;
     break;
   case Param::tensors:
-    if (isListOf(isTensor) && !item.as<Item::List>().empty())
+    if (isListOf(isTensor))
       return item;
     if (item.isTensor())
       return Item{Item::List{item}, item.loc};
@@ -80,6 +80,9 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
         return item;
       if (list.size() == 1)
         return Item{Item::List(param.count, list.front()), item.loc};
+      // Both sides of each dim, where they differ: top, left, bottom, right.
+      if (param.name == "padding" && param.count > 1 && list.size() == 2 * param.count)
+        return item;
     }
     // Resolved where the window is known.
     if (param.name == "padding" && item.is<std::string>() &&
@@ -154,9 +157,13 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
         value = {std::move(list), argument.loc};
       }
     } else {
-      // PyTorch's name of the first tensor.
-      StringRef keyword = argument.keyword == "input" ? "x" : argument.keyword;
-      auto param = llvm::find_if(params, [&](const Param &param) { return param.name == keyword; });
+      auto named = [&](StringRef name) {
+        return llvm::find_if(params, [&](const Param &param) { return param.name == name; });
+      };
+      auto param = named(argument.keyword);
+      if (param == params.end() &&
+          argument.keyword == "input") // PyTorch's name of the first tensor
+        param = named("x");
       if (param == params.end())
         return BindError{argument.loc, unexpectedArgument(callee, argument.keyword, params)};
       target = param - params.begin();
@@ -170,7 +177,9 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
       continue;
     }
     bound[target] = convert(param, value);
-    if (bound[target])
+    bool isEmpty = target == 0 && param.type == Param::tensors && bound[target] &&
+                   bound[target]->as<Item::List>().empty();
+    if (bound[target] && !isEmpty)
       continue;
     std::string expected = expectation(param);
     if (value.is<int64_t>() && (param.type == Param::integer || param.type == Param::integers))
@@ -186,6 +195,32 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
                                 expectation(param)};
   }
   return bound;
+}
+
+std::optional<Item> literal(StringRef text) {
+  auto item = [](auto value) { return Item{std::move(value), {}}; };
+  if (text == "None")
+    return item(Item::None());
+  if (text == "True" || text == "False")
+    return item(text == "True");
+  if (text.consume_front("'"))
+    return item(text.drop_back().str());
+  if (text == "[]")
+    return item(Item::List());
+  if (int64_t integer; !text.getAsInteger(10, integer))
+    return item(integer);
+  if (double number; !text.getAsDouble(number))
+    return item(number);
+  return std::nullopt;
+}
+
+Item defaultItem(const Param &param) {
+  std::optional<Item> item = literal(param.defaultValue);
+  if (!item || item->is<Item::None>())
+    return {Item::None(), {}};
+  item = convert(param, *item);
+  assert(item && "the default of a schema has not the type of its parameter");
+  return *item;
 }
 
 Attribute attributeOf(const Param &param, const Item &item, MLIRContext *context) {

@@ -34,6 +34,13 @@ std::variant<BoundArguments, BindError> bindArguments(llvm::StringRef callee, ll
                                                       llvm::ArrayRef<Param> params,
                                                       llvm::ArrayRef<PassedArgument> arguments);
 
+/// A constant as schemas write it: "1", "1e-05", "True", "'zeros'", "[]", "None"; nothing where it is a name.
+std::optional<Item> literal(llvm::StringRef text);
+
+/// What holds where an argument is left out: the default in the form of the parameter's type; Item::None where there is
+/// none.
+Item defaultItem(const Param &param);
+
 /// The attribute that stands for a converted argument of a parameter that is no tensor.
 mlir::Attribute attributeOf(const Param &param, const Item &item, mlir::MLIRContext *context);
 

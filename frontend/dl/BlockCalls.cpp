@@ -77,8 +77,24 @@ Item ForwardLowering::callLayer(const LayerRef &ref, const CallExpr &expr,
                                 << " is a parameter; it is a value, not a function of one";
     return poison(expr.loc);
   }
-  Annotated annotated(*this, Annotations(layer.decl->annotations, context));
-  Item result = layers.call(layer, textOf(*expr.callee), expr.loc, arguments);
+  Annotations annotations(layer.decl->annotations, context);
+  Annotated annotated(*this, annotations);
+  Item result;
+  if (annotations.dtype) {
+    // Computes in the dtype; the result has that of the first float input again.
+    Type inputFloat;
+    SmallVector<PassedArgument> casted(arguments);
+    for (PassedArgument &argument : casted) {
+      if (!inputFloat)
+        inputFloat = floatDtype(argument.value);
+      argument.value = castFloats(argument.value, annotations.dtype);
+    }
+    result = layers.call(layer, textOf(*expr.callee), expr.loc, casted);
+    if (inputFloat)
+      result = castFloats(result, inputFloat);
+  } else {
+    result = layers.call(layer, textOf(*expr.callee), expr.loc, arguments);
+  }
   noteCall(expr, layer, result);
   return result;
 }

@@ -119,16 +119,7 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
 }
 
 Item ForwardLowering::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
-  std::optional<BindError> problem;
-  for (const Signature *signature : signaturesOf(callee)) {
-    auto bound = bindArguments(callee, loc, signature->params, arguments);
-    if (auto *good = std::get_if<BoundArguments>(&bound))
-      return emitter.emit(diagnostics.translate(loc), *signature, *good).at(loc);
-    if (!problem)
-      problem = std::get<BindError>(bound);
-  }
-  diagnostics.error(problem->loc) << problem->message;
-  return poison(loc);
+  return FunctionCalls(emitter, diagnostics).call(callee, loc, arguments);
 }
 
 /// `size(x, dim)`: a dim, as an integer where it is constant; `size(x)`: all of them.

@@ -13,18 +13,6 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// `*` stands for the parameters of the function behind its tensor.
-static std::vector<Param> layerParams(const LayerKind &kind) {
-  if (kind.schema == "*") {
-    auto signatures = signaturesOf(kind.function);
-    assert(!signatures.empty() && "the table of layers names a function that no op has");
-    const auto &all = signatures.front()->params;
-    return {all.begin() + 1, all.end()};
-  }
-  auto params = parseSignature("", kind.schema).params;
-  return {params.begin(), params.end()};
-}
-
 std::variant<SmallVector<const PassedArgument *>, BindError>
 bindByName(StringRef callee, ArrayRef<StringRef> names, ArrayRef<PassedArgument> arguments) {
   SmallVector<const PassedArgument *> bound(names.size());
@@ -393,7 +381,7 @@ void Elaborator::reportUnknown(const LayerDecl &decl) {
   }
   error << didYouMean(name, names);
   if (!nearest(name, names))
-    error << "; known are " << llvm::join(names, ", ");
+    error << "; expected a block, or one of torch.nn, such as Linear";
 }
 
 void Elaborator::addLeaf(Instance &instance, const LayerDecl &decl, StringRef name, StringRef whole,
@@ -443,7 +431,7 @@ void Elaborator::note(const Layer &layer) {
 /// `Parameter(1, 1, 768, dtype=f32)`: sizes, or a list of them. Its weight has the path of the layer.
 void Elaborator::addParameter(Layer &layer, ArrayRef<PassedArgument> passed) {
   static const LayerKind kParameter{"Parameter", ""};
-  Parameter weight{layer.path.str(), "", {}, layer.decl->path.loc};
+  Parameter weight{.path = layer.path.str(), .loc = layer.decl->path.loc};
   bool good = true;
   auto add = [&](const Item &item) {
     if (item.is<int64_t>() && item.as<int64_t>() >= 0) {
@@ -480,42 +468,25 @@ void Elaborator::addParameter(Layer &layer, ArrayRef<PassedArgument> passed) {
 }
 
 void Elaborator::addWeights(Layer &layer) {
-  LayerArguments arguments(layer.params, layer.arguments);
-  for (const LayerWeight &weight : layer.kind->weights)
-    if (weight.condition.empty() || arguments.flag(weight.condition))
-      layer.weights.push_back({(layer.path + "." + weight.leaf).str(), weight.leaf,
-                               weight.shape(arguments), layer.decl->path.loc});
-  for (StringRef leaf : layer.kind->trainingState)
-    model.trainingState.push_back((layer.path + "." + leaf).str());
-  if (arguments.problem) {
-    diagnostics.error(arguments.problem->loc) << arguments.problem->message;
+  auto weights = weightsOf(*layer.kind, layer.params, layer.arguments);
+  if (auto *problem = std::get_if<BindError>(&weights)) {
+    diagnostics.error(problem->loc.isValid() ? problem->loc : layer.decl->type.loc)
+        << problem->message;
     layer.kind = nullptr;
     return;
   }
+  for (LayerWeight &weight : std::get<0>(weights))
+    layer.weights.push_back({.path = (layer.path + "." + weight.leaf).str(),
+                             .leaf = weight.leaf,
+                             .parameter = std::move(weight.parameter),
+                             .shape = std::move(weight.shape),
+                             .loc = layer.decl->path.loc});
+  for (StringRef leaf : layer.kind->trainingState)
+    model.trainingState.push_back((layer.path + "." + leaf).str());
   for (const Parameter &weight : layer.weights)
     if (!checkSize(RankedTensorType::get(weight.shape, Float32Type::get(context)), model.symbols,
                    diagnostics.translate(weight.loc)))
       layer.kind = nullptr;
-  if (!layer.kind)
-    return;
-  // What neither shapes a weight nor reaches the function must be as if it were not there.
-  auto signatures = signaturesOf(layer.kind->function);
-  for (auto [param, item] : llvm::zip(layer.params, layer.arguments)) {
-    bool reaches = llvm::any_of(signatures.front()->params, [&](const Param &other) {
-      return other.name == param.name && other.type != Param::tensor;
-    });
-    if (!item || reaches || arguments.read.contains(param.name) ||
-        llvm::is_contained(layer.kind->ignored, param.name))
-      continue;
-    bool isDefault =
-        item->is<bool>()
-            ? item->as<bool>() == (param.defaultValue == "True")
-            : item->is<std::string>() && "'" + item->as<std::string>() + "'" == param.defaultValue;
-    if (!isDefault)
-      diagnostics.error(item->loc)
-          << quote(layer.decl->type.name) << " is supported with " << param.name << "="
-          << param.defaultValue << " alone, got " << describe(*item);
-  }
 }
 
 void elaborate(Model &model, const BlockDecl &decl,

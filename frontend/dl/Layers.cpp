@@ -3,71 +3,28 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Layers.h"
 
+#include "frontend/dl/layers/Families.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 
 namespace dlc::frontend {
 
-using Shape = SmallVector<int64_t>;
-using Args = LayerArguments;
-
-static const std::vector<LayerWeight> kFeatures = {
-    {"weight", [](const Args &a) { return Shape{a.size("num_features")}; }, "affine"},
-    {"bias", [](const Args &a) { return Shape{a.size("num_features")}; }, "affine"},
-    {"running_mean", [](const Args &a) { return Shape{a.size("num_features")}; }},
-    {"running_var", [](const Args &a) { return Shape{a.size("num_features")}; }},
-};
-static constexpr StringRef kBatchNormSchema =
-    "(int num_features, float eps=1e-05, float momentum=0.1, bool affine=True, bool "
-    "track_running_stats=True)";
+static std::vector<LayerKind> buildTable() {
+  std::vector<LayerKind> all;
+  for (auto family :
+       {linearLayers, convolutionLayers, normalizationLayers, poolingLayers, activationLayers,
+        shapeLayers, embeddingLayers, recurrentLayers, attentionLayers})
+    for (LayerKind &kind : family())
+      // Some ops are still being written: without its function a layer is unknown.
+      if (!signaturesOf(kind.function).empty())
+        all.push_back(std::move(kind));
+  return all;
+}
 
 ArrayRef<LayerKind> layerKinds() {
-  static const std::vector<LayerKind> kinds = {
-      {"Conv2d",
-       "conv2d",
-       "(int in_channels, int out_channels, int[2] kernel_size, int[2] stride=1, int[2] padding=0, "
-       "int[2] dilation=1, "
-       "int groups=1, bool bias=True, str padding_mode='zeros')",
-       {{"weight",
-         [](const Args &a) {
-           return Shape{a.size("out_channels"), a.size("in_channels") / a.size("groups"),
-                        a.size("kernel_size", 0), a.size("kernel_size", 1)};
-         }},
-        {"bias", [](const Args &a) { return Shape{a.size("out_channels")}; }, "bias"}}},
-      {"Linear",
-       "linear",
-       "(int in_features, int out_features, bool bias=True)",
-       {{"weight",
-         [](const Args &a) { return Shape{a.size("out_features"), a.size("in_features")}; }},
-        {"bias", [](const Args &a) { return Shape{a.size("out_features")}; }, "bias"}}},
-      {"BatchNorm1d",
-       "batch_norm",
-       kBatchNormSchema,
-       kFeatures,
-       {"momentum"},
-       {"num_batches_tracked"}},
-      {"BatchNorm2d",
-       "batch_norm",
-       kBatchNormSchema,
-       kFeatures,
-       {"momentum"},
-       {"num_batches_tracked"}},
-      {"MaxPool2d", "max_pool2d",
-       "(int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool "
-       "return_indices=False, "
-       "bool ceil_mode=False)"},
-      {"AvgPool2d", "avg_pool2d"},
-      {"Flatten", "flatten", "(int start_dim=1, int end_dim=-1)"},
-      {"Dropout", "dropout", "(float p=0.5, bool inplace=False)", {}, {"inplace"}},
-      {"Dropout2d", "dropout", "(float p=0.5, bool inplace=False)", {}, {"inplace"}},
-      {"ReLU", "relu", "(bool inplace=False)", {}, {"inplace"}},
-      {"GELU", "gelu"},
-      {"Sigmoid", "sigmoid"},
-      {"Tanh", "tanh"},
-      {"Softmax", "softmax"},
-      {"LogSoftmax", "log_softmax"},
-  };
+  static const std::vector<LayerKind> kinds = buildTable();
   return kinds;
 }
 
@@ -76,33 +33,87 @@ const LayerKind *findLayer(StringRef name) {
   return kind == layerKinds().end() ? nullptr : &*kind;
 }
 
-const std::optional<Item> &LayerArguments::get(StringRef name, const Param *&param) const {
-  read.insert(name);
-  param = find_if(params, [&](const Param &param) { return param.name == name; });
-  assert(param != params.end() && "the table of layers names an argument that its schema has not");
-  return bound[param - params.begin()];
+std::vector<Param> layerParams(const LayerKind &kind) {
+  auto params = parseSignature("", kind.schema).params;
+  return {params.begin(), params.end()};
 }
 
-int64_t LayerArguments::size(StringRef name, unsigned element) const {
-  const Param *param;
-  const std::optional<Item> &item = get(name, param);
-  int64_t value = 1;
-  if (!item)
-    param->defaultValue.getAsInteger(10, value);
-  else
-    value = item->is<Item::List>() ? item->as<Item::List>()[element].as<int64_t>()
-                                   : item->as<int64_t>();
+/// Whether what was passed is the default, in what it says.
+static bool isDefault(const Param &param, const Item &item) {
+  Item other = defaultItem(param);
+  return (item.is<bool>() && other.is<bool>() && item.as<bool>() == other.as<bool>()) ||
+         (item.is<std::string>() && other.is<std::string>() &&
+          item.as<std::string>() == other.as<std::string>());
+}
+
+std::variant<std::vector<LayerWeight>, BindError>
+weightsOf(const LayerKind &kind, ArrayRef<Param> params, const BoundArguments &bound) {
+  LayerArguments arguments(params, bound);
+  LayerWeights weights;
+  if (kind.weights)
+    kind.weights(arguments, weights);
+  if (arguments.problem)
+    return *arguments.problem;
+  if (kind.build)
+    return std::move(weights.all);
+  // What neither shapes a weight nor reaches the function must be as if it were not there.
+  const Signature &function = *signaturesOf(kind.function).front();
+  for (auto [param, item] : zip(params, bound)) {
+    bool reaches = any_of(function.params, [&](const Param &other) {
+      return other.name == param.name && other.type != Param::tensor;
+    });
+    reaches |= any_of(kind.passes, [&](const Passing &pass) { return pass.from == param.name; });
+    if (item && !reaches && !arguments.read.contains(param.name) &&
+        !is_contained(kind.ignored, param.name) && !isDefault(param, *item))
+      return BindError{item->loc, quote(kind.name) + " is supported with " + param.name.str() +
+                                      "=" + param.defaultValue.str() + " alone, got " +
+                                      describe(*item)};
+  }
+  return std::move(weights.all);
+}
+
+//===- Arguments ----------------------------------------------------------------------------------===//
+
+Item LayerArguments::get(StringRef name) const {
+  read.insert(name);
+  auto param = find_if(params, [&](const Param &param) { return param.name == name; });
+  assert(param != params.end() && "the table of layers names an argument that its schema has not");
+  const std::optional<Item> &item = bound[param - params.begin()];
+  return item ? *item : defaultItem(*param);
+}
+
+void LayerArguments::refuse(StringRef name, const Twine &message) const {
+  if (!problem)
+    problem = BindError{get(name).loc, message.str()};
+}
+
+int64_t LayerArguments::checked(StringRef name, const Item &item) const {
+  int64_t value = item.as<int64_t>();
   if (value >= 1)
     return value;
-  problem = BindError{item ? item->loc : SMLoc(),
-                      (name + " is " + Twine(value) + "; expected at least 1").str()};
+  refuse(name, name + " is " + Twine(value) + "; expected at least 1");
   return 1;
 }
 
-bool LayerArguments::flag(StringRef name) const {
-  const Param *param;
-  const std::optional<Item> &item = get(name, param);
-  return item ? item->as<bool>() : param->defaultValue == "True";
+int64_t LayerArguments::size(StringRef name, unsigned element) const {
+  Item item = get(name);
+  return checked(name, item.is<Item::List>() ? item.as<Item::List>()[element] : item);
+}
+
+SmallVector<int64_t> LayerArguments::sizes(StringRef name) const {
+  SmallVector<int64_t> sizes;
+  Item list = get(name);
+  for (const Item &item : list.as<Item::List>())
+    sizes.push_back(checked(name, item));
+  return sizes;
+}
+
+int64_t LayerArguments::quotient(StringRef name, StringRef by) const {
+  int64_t value = size(name), divisor = size(by);
+  if (value % divisor != 0)
+    refuse(name, name + " is " + Twine(value) + "; expected a multiple of " + by + ", which is " +
+                     Twine(divisor));
+  return std::max<int64_t>(value / divisor, 1);
 }
 
 } // namespace dlc::frontend

@@ -5,6 +5,7 @@
 
 #include "frontend/dl/ForwardLowering.h"
 #include "frontend/dl/Spelling.h"
+#include "frontend/dl/sequential/Sequential.h"
 #include "ir/dl/DLOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -255,7 +256,10 @@ void ForwardLowering::warnUnusedParameters() {
 
 void lowerForward(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,
                   ModuleOp module) {
-  ForwardLowering(model, weights, diagnostics, module).run();
+  if (model.sequential)
+    lowerSequential(model, weights, diagnostics, module);
+  else
+    ForwardLowering(model, weights, diagnostics, module).run();
 }
 
 } // namespace dlc::frontend

@@ -239,15 +239,20 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
   SmallVector<const Item *> tensors;
   llvm::SmallBitVector conditions; // among the tensors
   SmallVector<NamedAttribute> attributes;
-  bool isList = false;
+  SmallVector<int32_t> segments; // operands of each tensor parameter
+  // Lists of tensors that are all of one kind (cat) get a common dtype; those beside another tensor (lstm) do not.
+  bool isList = !signature.params.empty() && signature.params.front().type == Param::tensors;
   for (auto [param, item] : llvm::zip(signature.params, arguments)) {
+    if (param.type == Param::tensor || param.type == Param::tensors)
+      segments.push_back(!item                          ? 0
+                         : param.type == Param::tensors ? item->as<Item::List>().size()
+                                                        : 1);
     if (!item)
       continue;
     if (param.type == Param::tensor) {
       tensors.push_back(&*item);
       conditions.push_back(param.keepsDtype);
     } else if (param.type == Param::tensors) {
-      isList = true;
       for (const Item &element : item->as<Item::List>()) {
         tensors.push_back(&element);
         conditions.push_back(false);
@@ -267,8 +272,11 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
     emitError(loc) << quote(signature.name) << " needs a tensor, got numbers alone";
     return {Item::Poison(), {}};
   }
-  bool isElementwise =
-      OperationName(signature.op, builder.getContext()).hasTrait<OpTrait::Elementwise>();
+  OperationName name(signature.op, builder.getContext());
+  bool isElementwise = name.hasTrait<OpTrait::Elementwise>();
+  if (name.hasTrait<OpTrait::AttrSizedOperandSegments>())
+    attributes.push_back(
+        builder.getNamedAttr("operandSegmentSizes", builder.getDenseI32ArrayAttr(segments)));
   SmallVector<Value> operands;
   if (isElementwise || isList) {
     if (!unify(loc, signature.name, tensors, isElementwise, conditions, operands))
@@ -282,22 +290,33 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
       operands.push_back(item->as<Value>());
     }
   }
-  // Functions of reals take integers as f32. Whether an op is one, its verifier knows.
-  auto dtype = llvm::cast<RankedTensorType>(operands.front().getType()).getElementType();
-  if (isElementwise && dtype.isIntOrIndex() && !dtype.isInteger(1)) {
-    Operation *op;
-    {
-      ScopedDiagnosticHandler quiet(builder.getContext(), [](Diagnostic &) { return success(); });
-      op = create(loc, signature.op, operands, attributes);
-    }
-    if (op)
-      return resultOf(signature, op);
+  if (isElementwise && !isa<FloatType>(getElementTypeOrSelf(operands.front())) &&
+      !accepts(loc, signature.op, operands, attributes)) {
+    // Functions of reals take integers and bools as f32; those of integers refuse bools. Which one an op is, its verifier
+    // knows.
+    SmallVector<Value> integers(operands), reals(operands);
     for (auto [position, operand] : llvm::enumerate(operands))
-      if (!conditions.test(position))
-        operand = cast(loc, operand, builder.getF32Type());
+      if (!conditions.test(position)) {
+        integers[position] = cast(loc, operand, builder.getI64Type());
+        reals[position] = cast(loc, operand, builder.getF32Type());
+      }
+    bool isOfReals = !accepts(loc, signature.op, integers, attributes);
+    for (Value other : llvm::concat<Value>(integers, isOfReals ? SmallVector<Value>() : reals))
+      if (!llvm::is_contained(operands, other) && other.use_empty())
+        other.getDefiningOp()->erase();
+    if (isOfReals)
+      operands = reals;
   }
-  Operation *op = create(loc, signature.op, operands, attributes);
-  return resultOf(signature, op);
+  return resultOf(signature, create(loc, signature.op, operands, attributes));
+}
+
+bool OpEmitter::accepts(Location loc, StringRef op, ArrayRef<Value> operands,
+                        ArrayRef<NamedAttribute> attributes) {
+  ScopedDiagnosticHandler quiet(builder.getContext(), [](Diagnostic &) { return success(); });
+  Operation *made = create(loc, op, operands, attributes);
+  if (made)
+    made->erase();
+  return made != nullptr;
 }
 
 Value OpEmitter::reshape(Location loc, Value x, ArrayRef<AffineExpr> dims) {

@@ -28,18 +28,24 @@ public:
   /// The elements of `x` under other dims.
   mlir::Value reshape(mlir::Location loc, mlir::Value x, llvm::ArrayRef<mlir::AffineExpr> dims);
 
+  /// `x` in another dtype.
+  mlir::Value cast(mlir::Location loc, mlir::Value x, mlir::Type dtype);
+
+  /// A tensor of one repeated number; null, reported, where the number does not fit in the dtype.
+  mlir::Value full(mlir::Location loc, const Item &number, mlir::RankedTensorType type);
+
 private:
   mlir::Operation *create(mlir::Location loc, llvm::StringRef op,
                           llvm::ArrayRef<mlir::Value> operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  /// Whether the op can be made of these operands.
+  bool accepts(mlir::Location loc, llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands,
+               llvm::ArrayRef<mlir::NamedAttribute> attributes);
   /// The common dtype of tensors and numbers.
   mlir::Type promote(llvm::ArrayRef<const Item *> items);
   bool unify(mlir::Location loc, llvm::StringRef callee, llvm::ArrayRef<const Item *> items,
              bool broadcast, const llvm::SmallBitVector &conditions,
              llvm::SmallVectorImpl<mlir::Value> &operands);
-  mlir::Value cast(mlir::Location loc, mlir::Value x, mlir::Type dtype);
-  /// A tensor of one repeated number; null where the number does not fit in the dtype.
-  mlir::Value full(mlir::Location loc, const Item &number, mlir::RankedTensorType type);
 
   mlir::OpBuilder &builder;
   llvm::ArrayRef<Symbol> symbols;

@@ -6,6 +6,7 @@
 #include "frontend/dl/Elaborate.h"
 #include "frontend/dl/Hints.h"
 #include "frontend/dl/Spelling.h"
+#include "frontend/dl/sequential/Sequential.h"
 #include "ir/dl/DLDialect.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -224,10 +225,13 @@ void Analyzer::checkPortNames(const std::vector<Port> &ports, StringRef what) {
 
 const BlockDecl *Analyzer::chooseModel(StringRef name) {
   SmallVector<std::pair<Identifier, const BlockDecl *>> all; // null for a sequential
+  llvm::StringMap<const SequentialDecl *> sequentials;
   for (const BlockDecl &decl : file.models)
     all.push_back({decl.name, &decl});
-  for (const SequentialDecl &decl : file.sequentials)
+  for (const SequentialDecl &decl : file.sequentials) {
     all.push_back({decl.name, nullptr});
+    sequentials[decl.name.name] = &decl;
+  }
   if (all.empty()) {
     if (!diagnostics.hasErrors())
       diagnostics.error({}) << "the file has no model; add 'model Name { ... }'";
@@ -266,8 +270,7 @@ const BlockDecl *Analyzer::chooseModel(StringRef name) {
   }
   model.name = chosen->first;
   if (!chosen->second)
-    diagnostics.error(chosen->first.loc) << "sequential models cannot be compiled yet; write "
-                                         << quote(chosen->first.name) << " as a 'model'";
+    model.sequential = sequentials[chosen->first.name];
   return chosen->second;
 }
 
@@ -283,10 +286,14 @@ std::optional<Model> Analyzer::run(StringRef name) {
         << "the first one";
   model.weights = file.weights.empty() ? nullptr : &file.weights.front();
   const BlockDecl *decl = chooseModel(name);
-  if (!decl)
+  if (!decl && !model.sequential)
     return std::nullopt;
   diagnostics.mention(Mention::Kind::model, model.name.name, model.name.loc,
                       [&] { return ("model " + model.name.name).str(); });
+  if (model.sequential) {
+    planSequential(model, diagnostics, context);
+    return std::move(model);
+  }
   llvm::StringMap<const BlockDecl *> blocks;
   collectBlocks(file, included, blocks, diagnostics);
   elaborate(model, *decl, blocks, diagnostics, context);

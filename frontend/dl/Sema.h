@@ -25,10 +25,11 @@ struct Symbol {
 
 /// A weight that the model needs.
 struct Parameter {
-  std::string path; // "layer1.0.conv1.weight"
-  llvm::StringRef leaf;
-  llvm::SmallVector<int64_t> shape;
-  llvm::SMLoc loc;       // of its layer
+  std::string path = {};      // "layer1.0.conv1.weight"
+  std::string leaf = {};      // "weight"
+  std::string parameter = {}; // of the layer's function, that takes it
+  llvm::SmallVector<int64_t> shape = {};
+  llvm::SMLoc loc = {};  // of its layer
   mlir::Type dtype = {}; // that it must have; null: any float
 };
 
@@ -73,6 +74,9 @@ struct Model {
   llvm::MapVector<llvm::StringRef, Layer> layers;
   llvm::SmallVector<mlir::RankedTensorType> inputs,
       outputs; // null where an error has been reported
+  /// Where the model is a list of Keras's layers, in place of instances.
+  const SequentialDecl *sequential = nullptr;
+  std::vector<std::unique_ptr<LayerDecl>> sequentialLayers;
   /// Tensors that checkpoints may hold beside the parameters.
   std::vector<std::string> trainingState;
   Budget budget;

@@ -10,11 +10,12 @@ from cases import Failure
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 DLC = os.environ.get("DLC_TOOL", os.path.join(BUILD, "bin", "dlc"))
+TRANSLATE = os.path.join(BUILD, "bin", "dlc-translate")
 TIMEOUT = 300
 
 
-def dlc(*arguments, cwd=None):
-    command = [DLC, *map(str, arguments)]
+def run_tool(*command, cwd=None):
+    command = [*map(str, command)]
     try:
         run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT, cwd=cwd)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -23,6 +24,14 @@ def dlc(*arguments, cwd=None):
         said = (run.stderr + run.stdout).strip()[-1500:]
         raise Failure(f"exit status {run.returncode} from {' '.join(command)}\n{said}")
     return run.stdout
+
+
+def dlc(*arguments, cwd=None):
+    return run_tool(DLC, *arguments, cwd=cwd)
+
+
+def dlc_translate(*arguments):
+    return run_tool(TRANSLATE, *arguments)
 
 
 def compile_model(model, output, weights=None, *flags, cwd=None):

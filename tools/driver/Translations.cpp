@@ -5,6 +5,7 @@
 
 #include "codegen/cuda/CudaText.h"
 #include "frontend/Frontend.h"
+#include "frontend/dl/Layers.h"
 #include "tools/driver/Dialects.h"
 
 #include "mlir/Tools/mlir-translate/Translation.h"
@@ -18,7 +19,17 @@ static OwningOpRef<Operation *> importDl(llvm::SourceMgr &sources, MLIRContext *
   return dlc::importFile(path, {"", /*withoutWeights=*/true}, *context).release().getOperation();
 }
 
+/// The table of layers, one line for each: `Linear(int in_features, int out_features, bool bias=True)`.
+static LogicalResult printLayers(const std::shared_ptr<llvm::SourceMgr> &, raw_ostream &out,
+                                 MLIRContext *) {
+  for (const dlc::frontend::LayerKind &kind : dlc::frontend::layerKinds())
+    out << kind.name << kind.schema << "\n";
+  return success();
+}
+
 void dlc::registerTranslations() {
+  static TranslateRegistration layers("print-layers", "print the layers of the language",
+                                      printLayers);
   static TranslateToMLIRRegistration fromDl("import-dl", "import a .dl file without its weights",
                                             importDl);
   static TranslateFromMLIRRegistration toCuda("mlir-to-cuda",
