@@ -98,6 +98,13 @@ Item LayerCall::functionOfLayer() const {
   return function(layer.kind->function, {}, named);
 }
 
+Item LayerCall::reshape(const Item &x, ArrayRef<AffineExpr> dims) const {
+  Item::List shape;
+  for (AffineExpr dim : dims)
+    shape.push_back(Item::dim(dim, loc));
+  return function("reshape", x, FunctionCalls::Named{"shape", Item{std::move(shape), loc}});
+}
+
 //===- Calls --------------------------------------------------------------------------------------===//
 
 /// What is wrong with the inputs of a call, whose number and types are right.

@@ -59,6 +59,7 @@ public:
                 llvm::ArrayRef<FunctionCalls::Named> named = {}) const {
     return calls.functions.call(callee, loc, positional, named);
   }
+  Item reshape(const Item &x, llvm::ArrayRef<mlir::AffineExpr> dims) const;
   /// The call of the layer's own function, by the names of parameters (LayerKind::passes).
   Item functionOfLayer() const;
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/OpEmitter.h"
 
+#include "frontend/dl/OpDiagnostics.h"
 #include "ir/dl/DLOps.h"
 #include "ir/scalar/Scalar.h"
 
@@ -146,7 +147,9 @@ bool OpEmitter::unify(Location loc, StringRef callee, ArrayRef<const Item *> ite
 /// Makes the op with one result of a type without meaning, which inference then replaces: only an op in being has its
 /// properties. Where it turns out to have another number of results, it is made again.
 Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> operands,
-                             ArrayRef<NamedAttribute> attributes) {
+                             ArrayRef<NamedAttribute> attributes,
+                             ArrayRef<StringRef> operandNames) {
+  OpDiagnostics diagnostics(builder.getContext(), operands, operandNames);
   OperationState state(loc, name);
   state.addOperands(operands);
   state.addAttributes(attributes);
@@ -238,6 +241,7 @@ static Item resultOf(const Signature &signature, Operation *op) {
 Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArguments &arguments) {
   SmallVector<const Item *> tensors;
   llvm::SmallBitVector conditions; // among the tensors
+  SmallVector<StringRef> names;    // of their parameters
   SmallVector<NamedAttribute> attributes;
   SmallVector<int32_t> segments; // operands of each tensor parameter
   // Lists of tensors that are all of one kind (cat) get a common dtype; those beside another tensor (lstm) do not.
@@ -251,10 +255,12 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
       continue;
     if (param.type == Param::tensor) {
       tensors.push_back(&*item);
+      names.push_back(param.name);
       conditions.push_back(param.keepsDtype);
     } else if (param.type == Param::tensors) {
       for (const Item &element : item->as<Item::List>()) {
         tensors.push_back(&element);
+        names.push_back(param.name);
         conditions.push_back(false);
       }
     } else if (param.type == Param::integers && item->is<std::string>()) {
@@ -307,7 +313,7 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
     if (isOfReals)
       operands = reals;
   }
-  return resultOf(signature, create(loc, signature.op, operands, attributes));
+  return resultOf(signature, create(loc, signature.op, operands, attributes, names));
 }
 
 bool OpEmitter::accepts(Location loc, StringRef op, ArrayRef<Value> operands,

@@ -37,7 +37,8 @@ public:
 private:
   mlir::Operation *create(mlir::Location loc, llvm::StringRef op,
                           llvm::ArrayRef<mlir::Value> operands,
-                          llvm::ArrayRef<mlir::NamedAttribute> attributes);
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes,
+                          llvm::ArrayRef<llvm::StringRef> operandNames = {});
   /// Whether the op can be made of these operands.
   bool accepts(mlir::Location loc, llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands,
                llvm::ArrayRef<mlir::NamedAttribute> attributes);

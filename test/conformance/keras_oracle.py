@@ -130,7 +130,50 @@ def up_sampling(x, w, size=2, interpolation="nearest"):
     return last(F.interpolate(first(x), scale_factor=tuple(map(float, each(size, 2))), mode=interpolation))
 
 
+def lstm_step(x, h, c, w, units):
+    i, f, g, o = (x @ w["kernel"] + h @ w["recurrent_kernel"] + w.get("bias", 0)).split(units, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def gru_step(x, h, c, w, units):
+    """reset_after=True: the reset gate is applied after the product with the recurrent kernel."""
+    bias = w.get("bias", torch.zeros(2, 3 * units, dtype=x.dtype))
+    (xz, xr, xh), (hz, hr, hh) = ((v @ w[k] + b).split(units, -1) for v, k, b in ((x, "kernel", bias[0]),
+                                                                                  (h, "recurrent_kernel", bias[1])))
+    z, r = torch.sigmoid(xz + hz), torch.sigmoid(xr + hr)
+    return z * h + (1 - z) * torch.tanh(xh + r * hh), c
+
+
+def recurrent(step, x, w, units, return_sequences=False, use_bias=True, **rest):
+    h = c = torch.zeros(x.shape[0], units, dtype=x.dtype)
+    all_h = []
+    for t in range(x.shape[1]):
+        h, c = step(x[:, t], h, c, w, units, **rest)
+        all_h.append(h)
+    return torch.stack(all_h, 1) if return_sequences else h
+
+
+def simple_step(x, h, c, w, units, activation="tanh"):
+    return ACTIVATIONS[activation](x @ w["kernel"] + h @ w["recurrent_kernel"] + w.get("bias", 0)), c
+
+
+STEPS = {"LSTM": lstm_step, "GRU": gru_step, "SimpleRNN": simple_step}
+
+
+def bidirectional(x, w, kind, name, *arguments, **named):
+    """The backward layer reads from the end; its sequence is turned round again."""
+    def run_one(direction, x):
+        prefix = f"{direction}_{name}."
+        mine = {leaf[len(prefix):]: value for leaf, value in w.items() if leaf.startswith(prefix)}
+        return recurrent(STEPS[kind], x, mine, *arguments, **named)
+    forward, backward = run_one("forward", x), run_one("backward", x.flip(1))
+    return torch.cat((forward, backward.flip(1) if named.get("return_sequences") else backward), -1)
+
+
 LAYERS = {
+    **{kind: (lambda x, w, *a, step=step, **k: recurrent(step, x, w, *a, **k)) for kind, step in STEPS.items()},
+    "Bidirectional": bidirectional,
     "Conv1D": lambda x, w, *a, **k: conv(x, w, 1, *a, **k), "Conv2D": lambda x, w, *a, **k: conv(x, w, 2, *a, **k),
     "Conv2DTranspose": conv_transpose, "DepthwiseConv2D": depthwise_conv, "SeparableConv2D": separable_conv,
     "MaxPooling1D": lambda x, w, *a, **k: max_pool(x, w, 1, *a, **k),

@@ -65,6 +65,19 @@ CASES = {
     "layer normalization": ((2, 3, 4), [("LayerNormalization", "", {"gamma": (4,), "beta": (4,)}),
                                         ("LayerNormalization", "epsilon=0.01, center=False", {"gamma": (4,)})]),
     "embedding": (((2, 5), 11), [("Embedding", "11, 4", {"embeddings": (11, 4)}), ("GlobalAveragePooling1D", "", {})]),
+    "lstm": ((2, 5, 3), [("LSTM", "4, return_sequences=True", {"kernel": (3, 16), "recurrent_kernel": (4, 16), "bias": (16,)}),
+                         ("LSTM", "units=2, use_bias=False", {"kernel": (4, 8), "recurrent_kernel": (2, 8)})]),
+    "gru": ((2, 5, 3), [("GRU", "4, return_sequences=True", {"kernel": (3, 12), "recurrent_kernel": (4, 12), "bias": (2, 12)}),
+                        ("GRU", "2, use_bias=False", {"kernel": (4, 6), "recurrent_kernel": (2, 6)})]),
+    "simple rnn": ((2, 5, 3), [("SimpleRNN", "4, return_sequences=True", {"kernel": (3, 4), "recurrent_kernel": (4, 4), "bias": (4,)}),
+                               ("SimpleRNN", "2, activation='relu'", {"kernel": (4, 2), "recurrent_kernel": (2, 2), "bias": (2,)})]),
+    "bidirectional": ((2, 5, 3), [
+        ("Bidirectional", "LSTM(4, return_sequences=True)",
+         {f"{way}_lstm.{leaf}": shape for way in ("forward", "backward")
+          for leaf, shape in (("kernel", (3, 16)), ("recurrent_kernel", (4, 16)), ("bias", (16,)))}),
+        ("Bidirectional", "GRU(2)",
+         {f"{way}_gru.{leaf}": shape for way in ("forward", "backward")
+          for leaf, shape in (("kernel", (8, 6)), ("recurrent_kernel", (2, 6)), ("bias", (2, 6)))})]),
     "zero padding": (IMAGE, [("ZeroPadding2D", "", {}), ("ZeroPadding2D", "(2, 1)", {}), ("ZeroPadding2D", "((0, 1), (2, 0))", {})]),
     "up sampling": ((2, 3, 4, 2), [("UpSampling2D", "(2, 3)", {})]),
     "up sampling, bilinear": ((2, 3, 4, 2), [("UpSampling2D", "size=2, interpolation='bilinear'", {})]),
@@ -75,6 +88,10 @@ CASES = {
        ("relu", "sigmoid", "tanh", "softmax", "log_softmax", "softplus", "softsign", "elu", "selu", "gelu", "swish", "exponential", "relu6",
         "leaky_relu", "mish", "linear")},
 }
+
+
+# What stands in Bidirectional(...): the kind, its automatic name, and the arguments.
+WRAPPED = {kind: (lambda *a, kind=kind, name=name, **k: ((kind, name, *a), k)) for kind, name in (("LSTM", "lstm"), ("GRU", "gru"))}
 
 
 def automatic_name(kind, counts):
@@ -94,7 +111,9 @@ def one(title, shape, layers):
     counts, weights, network, lines = {}, {}, [], []
     for kind, arguments, leaves in layers:
         name = automatic_name(kind, counts)
-        positional, named = eval(f"(lambda *a, **k: (a, k))({arguments})")
+        positional, named = eval(f"(lambda *a, **k: (a, k))({arguments})", WRAPPED)
+        if kind == "Bidirectional":
+            (positional, named), = positional
         network.append((kind, name, positional, named))
         text = arguments.replace("True", "true").replace("False", "false").replace("'", '"')
         lines.append(f"  {kind}({text})")

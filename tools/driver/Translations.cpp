@@ -6,6 +6,7 @@
 #include "codegen/cuda/CudaText.h"
 #include "frontend/Frontend.h"
 #include "frontend/dl/Layers.h"
+#include "frontend/dl/sequential/KerasCall.h"
 #include "tools/driver/Dialects.h"
 
 #include "mlir/Tools/mlir-translate/Translation.h"
@@ -27,7 +28,17 @@ static LogicalResult printLayers(const std::shared_ptr<llvm::SourceMgr> &, raw_o
   return success();
 }
 
+/// The same of sequential models.
+static LogicalResult printKerasLayers(const std::shared_ptr<llvm::SourceMgr> &, raw_ostream &out,
+                                      MLIRContext *) {
+  for (const dlc::frontend::KerasKind &kind : dlc::frontend::kerasKinds())
+    out << kind.name << kind.schema << "\n";
+  return success();
+}
+
 void dlc::registerTranslations() {
+  static TranslateRegistration kerasLayers(
+      "print-keras-layers", "print the layers of sequential models", printKerasLayers);
   static TranslateRegistration layers("print-layers", "print the layers of the language",
                                       printLayers);
   static TranslateToMLIRRegistration fromDl("import-dl", "import a .dl file without its weights",

@@ -1,6 +1,7 @@
 //===- Activation.cpp - Activations, softmax and dropout -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/LayerCalls.h"
 #include "frontend/dl/layers/Families.h"
 
 namespace dlc::frontend {
@@ -53,7 +54,14 @@ std::vector<LayerKind> activationLayers() {
       {.name = "GLU", .function = "glu", .schema = "(int dim=-1)"},
       {.name = "Softmax", .function = "softmax", .schema = kSoftmax},
       {.name = "LogSoftmax", .function = "log_softmax", .schema = kSoftmax},
-      {.name = "Softmin", .function = "softmin", .schema = kSoftmax},
+      {.name = "Softmin",
+       .function = "softmax",
+       .schema = kSoftmax,
+       .build =
+           [](LayerCall &call) {
+             return call.function("softmax", call.function("neg", call.first(), {}),
+                                  FunctionCalls::Named{"dim", call.arguments.get("dim")});
+           }},
       {.name = "Softmax2d",
        .function = "softmax",
        .schema = "()",

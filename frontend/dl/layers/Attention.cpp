@@ -35,7 +35,6 @@ private:
   Item projected(const Item &x, int64_t position, StringRef ownWeight);
   Item split(const Item &x);
   Item masked(Item scores, const Masks &masks);
-  Item reshape(const Item &x, ArrayRef<AffineExpr> dims);
   Item permute(const Item &x, ArrayRef<int64_t> order);
   AffineExpr constant(int64_t value, const Item &x) {
     return dl::constantDim(value, x.tensorType().getContext());
@@ -48,13 +47,6 @@ private:
 };
 
 } // namespace
-
-Item Attention::reshape(const Item &x, ArrayRef<AffineExpr> dims) {
-  Item::List shape;
-  for (AffineExpr dim : dims)
-    shape.push_back(Item::dim(dim, call.loc));
-  return call.function("reshape", x, Named{"shape", Item{std::move(shape), call.loc}});
-}
 
 Item Attention::permute(const Item &x, ArrayRef<int64_t> order) {
   Item::List dims;
@@ -83,7 +75,8 @@ Item Attention::split(const Item &x) {
   if (!x.isTensor())
     return x;
   dl::Dims dims = dl::getDims(x.tensorType());
-  Item apart = reshape(x, {dims[0], dims[1], constant(heads, x), constant(features / heads, x)});
+  Item apart =
+      call.reshape(x, {dims[0], dims[1], constant(heads, x), constant(features / heads, x)});
   return batchFirst ? permute(apart, {0, 2, 1, 3}) : permute(apart, {1, 2, 0, 3});
 }
 
@@ -96,9 +89,9 @@ Item Attention::masked(Item scores, const Masks &masks) {
     dl::Dims dims = dl::getDims(mask->tensorType()), full = dl::getDims(scores.tensorType());
     AffineExpr one = constant(1, scores);
     if (mask == &masks.keyPadding && dims.size() == 2) // [N, S]
-      shaped = reshape(shaped, {dims[0], one, one, dims[1]});
+      shaped = call.reshape(shaped, {dims[0], one, one, dims[1]});
     else if (dims.size() == 3) // [N heads, L, S]
-      shaped = reshape(shaped, {full[0], full[1], dims[1], dims[2]});
+      shaped = call.reshape(shaped, {full[0], full[1], dims[1], dims[2]});
     bool isBool = mask->tensorType().getElementType().isInteger(1);
     Item lowest{-std::numeric_limits<double>::infinity(), call.loc};
     scores = isBool ? call.function("masked_fill", {scores, shaped}, Named{"value", lowest})
@@ -121,7 +114,7 @@ std::pair<Item, Item> Attention::run(const Item &query, const Item &key, const I
     return {mixed, weights};
   Item together = batchFirst ? permute(mixed, {0, 2, 1, 3}) : permute(mixed, {2, 0, 1, 3});
   dl::Dims dims = dl::getDims(query.tensorType());
-  Item merged = reshape(together, {dims[0], dims[1], constant(features, mixed)});
+  Item merged = call.reshape(together, {dims[0], dims[1], constant(features, mixed)});
   return {call.function("linear", {merged, weight("out_proj.weight"), weight("out_proj.bias")}),
           weights};
 }

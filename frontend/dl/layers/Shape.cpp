@@ -1,7 +1,10 @@
 //===- Shape.cpp - Layers that move elements -------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/LayerCalls.h"
 #include "frontend/dl/layers/Families.h"
+
+using namespace mlir;
 
 namespace dlc::frontend {
 
@@ -13,6 +16,19 @@ static LayerKind padding(llvm::StringRef name, llvm::StringRef schema, llvm::Str
           .schema = schema,
           .passes = {{"pad", "padding"}, {"mode", mode}},
           .ranks = std::move(ranks)};
+}
+
+/// The groups of channels become the fastest of them.
+static Item channelShuffle(LayerCall &call) {
+  Item x = call.first();
+  dl::Dims dims = dl::getDims(x.tensorType()), apart = dims;
+  int64_t groups = call.arguments.size("groups");
+  AffineExpr count = dl::constantDim(groups, x.tensorType().getContext());
+  apart[1] = dl::normalize(dims[1].floorDiv(groups));
+  apart.insert(apart.begin() + 1, count);
+  Item turned = call.function(
+      "transpose", {call.reshape(x, apart), {int64_t(1), call.loc}, {int64_t(2), call.loc}}, {});
+  return turned.isTensor() ? call.reshape(turned, dims) : turned;
 }
 
 std::vector<LayerKind> shapeLayers() {
@@ -38,7 +54,12 @@ std::vector<LayerKind> shapeLayers() {
       padding("ReplicationPad2d", k2d, "'replicate'", {3, 4}),
       {.name = "PixelShuffle", .function = "pixel_shuffle", .schema = "(int upscale_factor)"},
       {.name = "PixelUnshuffle", .function = "pixel_unshuffle", .schema = "(int downscale_factor)"},
-      {.name = "ChannelShuffle", .function = "channel_shuffle", .schema = "(int groups)"},
+      {.name = "ChannelShuffle",
+       .function = "reshape",
+       .schema = "(int groups)",
+       .weights = [](const LayerArguments &a, LayerWeights &) { a.size("groups"); },
+       .ranks = {3, 4, 5},
+       .build = channelShuffle},
   };
 }
 

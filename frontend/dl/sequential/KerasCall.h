@@ -24,9 +24,13 @@ struct KerasKind {
   llvm::StringRef function = {}; // without which it cannot be built
 };
 
+/// All of them.
+llvm::ArrayRef<KerasKind> kerasKinds();
+
 std::vector<KerasKind> kerasCoreLayers();
 std::vector<KerasKind> kerasConvolutions();
 std::vector<KerasKind> kerasPoolings();
+std::vector<KerasKind> kerasRecurrentLayers();
 
 /// The tensor between two layers.
 struct KerasFlow {
@@ -48,6 +52,7 @@ public:
         makeWeight(makeWeight) {}
 
   const LayerArguments arguments;
+  bool isBidirectional = false; // in Bidirectional(...)
 
   /// The tensor with its dims as Keras orders them.
   Item logical();

@@ -15,10 +15,10 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-static ArrayRef<KerasKind> kerasKinds() {
+ArrayRef<KerasKind> kerasKinds() {
   static const std::vector<KerasKind> kinds = [] {
     std::vector<KerasKind> all;
-    for (auto family : {kerasCoreLayers, kerasConvolutions, kerasPoolings})
+    for (auto family : {kerasCoreLayers, kerasConvolutions, kerasPoolings, kerasRecurrentLayers})
       for (const KerasKind &kind : family())
         // Some ops are still being written: without its function a layer is unknown.
         if (kind.function.empty() || !signaturesOf(kind.function).empty())
@@ -74,9 +74,11 @@ private:
 
   bool setLayout(RankedTensorType input);
   StringRef nameOf(const Entry &entry);
-  const KerasKind *kindOf(const Entry &entry);
+  const CallExpr *wrappedBy(const Entry &entry);
+  const KerasKind *kindOf(const Identifier &type);
   void addLayer(const Entry &entry);
-  void buildLayer(const Entry &entry, const KerasKind &kind, StringRef name);
+  void buildLayer(const Entry &entry, const CallExpr *wrapped, const KerasKind &kind,
+                  StringRef name);
   Layer *declare(const Entry &entry, StringRef name);
   Value weight(Layer &layer, StringRef leaf, KerasCall::Shape shape);
   Item cast(const Item &item, Type dtype);
@@ -110,15 +112,28 @@ StringRef SequentialLowering::nameOf(const Entry &entry) {
   return model.save(count ? name + "_" + std::to_string(count) : name);
 }
 
-const KerasKind *SequentialLowering::kindOf(const Entry &entry) {
-  StringRef name = entry.type.name;
+/// The layer in Bidirectional(LSTM(64)); null, reported, where it holds none.
+const CallExpr *SequentialLowering::wrappedBy(const Entry &entry) {
+  const CallExpr *call = entry.arguments.size() == 1 && !entry.arguments[0].keyword
+                             ? llvm::dyn_cast<CallExpr>(entry.arguments[0].value.get())
+                             : nullptr;
+  const NameExpr *name = call ? llvm::dyn_cast<NameExpr>(call->callee.get()) : nullptr;
+  if (name && (name->name == "LSTM" || name->name == "GRU" || name->name == "SimpleRNN"))
+    return call;
+  diagnostics.error(entry.type.loc)
+      << "'Bidirectional' takes an LSTM, GRU or SimpleRNN, as in 'Bidirectional(LSTM(64))'";
+  return nullptr;
+}
+
+const KerasKind *SequentialLowering::kindOf(const Identifier &type) {
+  StringRef name = type.name;
   SmallVector<StringRef> names;
   for (const KerasKind &kind : kerasKinds()) {
     if (kind.name == name)
       return &kind;
     names.push_back(kind.name);
   }
-  auto error = diagnostics.error(entry.type.loc);
+  auto error = diagnostics.error(type.loc);
   if (findLayer(name) && !nearest(name, names))
     error << quote(name)
           << " is a layer of PyTorch; a sequential model takes Keras's, such as Dense";
@@ -185,10 +200,11 @@ static Item flattened(const Item &item) {
   return {std::move(list), item.loc};
 }
 
-void SequentialLowering::buildLayer(const Entry &entry, const KerasKind &kind, StringRef name) {
+void SequentialLowering::buildLayer(const Entry &entry, const CallExpr *wrapped,
+                                    const KerasKind &kind, StringRef name) {
   ArgumentEvaluator evaluator(diagnostics, context, *model.scope, model.budget);
   SmallVector<PassedArgument> passed;
-  for (const Argument &argument : entry.arguments) {
+  for (const Argument &argument : wrapped ? wrapped->arguments : entry.arguments) {
     passed.push_back({argument.keyword ? argument.keyword->name : StringRef(),
                       argument.keyword ? argument.keyword->loc : argument.value->loc,
                       flattened(evaluator.evaluate(*argument.value))});
@@ -212,6 +228,7 @@ void SequentialLowering::buildLayer(const Entry &entry, const KerasKind &kind, S
   };
   KerasCall call(kind.name, entry.type.loc, params, std::get<BoundArguments>(bound), flow,
                  functions, makeWeight);
+  call.isBidirectional = wrapped;
   kind.build(call);
   if (call.arguments.problem && !flow.tensor.is<Item::Poison>()) {
     const BindError &problem = *call.arguments.problem;
@@ -222,7 +239,12 @@ void SequentialLowering::buildLayer(const Entry &entry, const KerasKind &kind, S
 
 void SequentialLowering::addLayer(const Entry &entry) {
   lastName = nameOf(entry);
-  const KerasKind *kind = kindOf(entry);
+  const CallExpr *wrapped = nullptr;
+  const KerasKind *kind = nullptr;
+  if (entry.type.name != "Bidirectional")
+    kind = kindOf(entry.type);
+  else if ((wrapped = wrappedBy(entry)))
+    kind = kindOf({llvm::cast<NameExpr>(*wrapped->callee).name, wrapped->loc});
   if (!kind || flow.tensor.is<Item::Poison>()) {
     flow.tensor = {Item::Poison(), entry.type.loc};
     return;
@@ -232,7 +254,7 @@ void SequentialLowering::addLayer(const Entry &entry) {
   flow.tensor = cast(flow.tensor, annotations.dtype);
   Operation *last =
       builder.getInsertionBlock()->empty() ? nullptr : &builder.getInsertionBlock()->back();
-  buildLayer(entry, *kind, lastName);
+  buildLayer(entry, wrapped, *kind, lastName);
   if (annotations.dtype && before)
     flow.tensor = cast(flow.tensor, before);
   if (annotations.noFuse)
