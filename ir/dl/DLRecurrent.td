@@ -9,7 +9,7 @@ include "ir/interfaces/Recurrent.td"
 //===- Steps --------------------------------------------------------------------------------------===//
 
 /// The steps of one layer in one direction over gates that were computed for all steps at once. `body` is the step over
-/// Scalars: xK and hK are the pre-activations of gate K, sK the states; it returns the new states.
+/// Scalars: x(K) and h(K) are the pre-activations of gate K, state(K) the states; it returns the new states.
 class DL_StepsOp<string mnemonic, int gates, int states, code body>
     : DL_InferredOp<mnemonic, "", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<RecurrentOpInterface>]> {
   let arguments = (ins DL_FloatTensor:$gates, DL_FloatTensor:$weight, Optional<DL_FloatTensor>:$bias,
@@ -138,8 +138,9 @@ def DL_LstmOp : DL_RecurrentOp<"lstm", "Tensor[] hx", "(Tensor y, Tensor h_n, Te
     (or as x lies), h_n and c_n as h0 and c0. f16 and bf16 are computed, and their states kept, in f32. PyTorch:
     `torch.nn.LSTM`; lengths stand for `pack_padded_sequence` and `pad_packed_sequence`.
 
-    Accuracy: |y - y64| <= A u (K + 2) (1 + S) per step and layer, u the unit roundoff of the compute type, S the largest
-    sum of |weight| over a gate's inputs, accumulated over min(T, 64) steps: what contracts forgets old errors.
+    Accuracy: |y - y64| <= T L ((I + H + 16) u + 2 u_out) max(1, |y|) + u_out |y| for weights of the size that PyTorch gives
+    them, whose steps do not amplify errors: each step of each layer adds a unit u of the compute type for each input, and
+    two of a 16-bit storage type (u_out, else 0) for its gates and its output.
     ```mlir
     %y, %hn, %cn = dl.lstm %x, %w_ih, %w_hh {operandSegmentSizes = array<i32: 1, 0, 2, 0>} :
         (tensor<5x2x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>) ->
