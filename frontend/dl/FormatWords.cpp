@@ -6,6 +6,7 @@
 #include "frontend/dl/Item.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
@@ -68,6 +69,24 @@ static bool endsOperand(const Word &word) {
   }
 }
 
+/// Whether two words without a space between them would be read as others.
+static bool merge(const Word &last, const Word &word) {
+  if (last.text.empty() || word.text.empty())
+    return false;
+  auto isPart = [](char c) { return isAlnum(c) || c == '_'; };
+  if (isPart(last.text.back()) && isPart(word.text.front()))
+    return true;
+  std::string joined = last.text.str() + word.text.front();
+  return is_contained({"**", "//", "==", "!=", "<=", ">=", "->", "..", "..."}, StringRef(joined));
+}
+
+/// Whether a sign in front of the word can be its own.
+static bool beginsOperand(const Word &word) {
+  return word.isName() || word.kind == Token::integer || word.kind == Token::floating ||
+         word.kind == Token::string || is_contained({"(", "[", "-", "+", "~"}, word.text) ||
+         is_contained({"true", "True", "false", "False", "None"}, word.text);
+}
+
 static bool isOperator(const Word &word) {
   return is_contained({"+", "-",  "*", "/",  "//", "%", "**", "@", "==", "!=",
                        "<", "<=", ">", ">=", "&",  "|", "^",  "~", "<<", ">>"},
@@ -124,7 +143,11 @@ void Joiner::close(size_t at) {
 
 bool Joiner::spaceBefore(size_t at) const {
   const Word &word = words[at], &last = words[at - 1];
-  if (afterPrefix || last.is("(") || last.is("[") || last.is(".") || last.is(".."))
+  if (merge(last, word) || word.kind == Token::annotation || last.is("@"))
+    return true;
+  if (afterPrefix)
+    return !beginsOperand(word);
+  if (last.is("(") || last.is("[") || last.is(".") || last.is(".."))
     return false;
   if (is_contained({")", "]", ",", ";", ".", ".."}, word.text) || (word.is(":") && !last.is(",")))
     return false;

@@ -6,10 +6,13 @@
 #include "frontend/Frontend.h"
 #include "ir/analysis/CostModel.h"
 #include "ir/dl/DLOps.h"
+#include "passes/Passes.h"
 #include "tools/driver/Import.h"
 #include "tools/driver/ModelSummary.h"
 #include "tools/driver/Output.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -26,7 +29,12 @@ struct Flops {
 } // namespace
 
 /// Arithmetic of one run, with each symbolic dim at `batch`, or the end of its range that is nearest.
-static Flops countFlops(ModuleOp module, int64_t batch) {
+static Flops countFlops(ModuleOp original, int64_t batch) {
+  // Ops that are made of others cost what those cost.
+  OwningOpRef<ModuleOp> decomposed = original.clone();
+  PassManager manager(original.getContext());
+  manager.addNestedPass<func::FuncOp>(createDecomposeOps());
+  ModuleOp module = succeeded(manager.run(*decomposed)) ? *decomposed : original;
   SmallVector<AffineExpr> sizes;
   for (const dl::Range &range : dl::symbolRanges(module))
     sizes.push_back(
