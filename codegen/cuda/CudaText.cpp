@@ -23,17 +23,18 @@ namespace dlc::codegen {
 /// The vocabulary and what it includes. Templates of hand-scheduled kernels add theirs.
 static constexpr const char *kVocabulary[] = {"dlc_device.cuh", "dlc_math.cuh"};
 
-/// The bodies of exp, log, tanh and erf where the kernel calls them, once for each type: both targets compute them by the
-/// same arithmetic.
+/// The bodies of exp, log and their like where the kernel calls them, once for each type: both targets compute them by
+/// the same arithmetic.
 static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp kernel,
                                         unsigned indexBits) {
-  std::map<std::pair<std::string, bool>, Operation *>
-      calls; // by name, then is double: in an order that never changes
+  std::map<std::pair<std::string, unsigned>, Operation *>
+      calls; // by name, then width of the type: in an order that never changes
   kernel.walk([&](Operation *op) {
     if (auto function = expandedMath(op))
-      calls.insert({{mathFunctionText(*function), op->getOperand(0).getType().isF64()}, op});
+      calls.insert(
+          {{mathFunctionText(*function), op->getOperand(0).getType().getIntOrFloatBitWidth()}, op});
   });
-  kernel.getContext()->loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect>();
+  loadMathDialects(kernel.getContext());
   OpBuilder builder(kernel.getContext());
   for (auto &[key, op] : calls) {
     OwningOpRef<func::FuncOp> function =

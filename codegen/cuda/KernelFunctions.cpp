@@ -43,8 +43,10 @@ LogicalResult KernelPrinter::printDeviceFunction(func::FuncOp func) {
   function = func;
   begin();
   std::string type = typeOf(func.getArgument(0), func);
-  os << "static DLC_DEV " << type << " " << func.getName() << "("
-     << parameter(func.getArgument(0), {}) << ") {\n";
+  os << "static DLC_DEV " << type << " " << func.getName() << "(";
+  for (BlockArgument argument : func.getArguments())
+    os << (argument.getArgNumber() ? ", " : "") << parameter(argument, {});
+  os << ") {\n";
   block(func.front(), {});
   os << "}\n\n";
   return failure(failed);

@@ -216,13 +216,13 @@ Value BodyEmitter::emitResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel,
 /// Integer sums and argmax accumulate in the result's type or the operand's; floats in their compute type.
 Type BodyEmitter::accumulatorType(unsigned stage) const {
   Type operand = getElementTypeOrSelf(root->getOperand(nest.terms.front().operand).getType());
-  if (nest.stages[stage] == Combiner::argmax)
+  if (givesPosition(nest.stages[stage]))
     return computeType(operand);
   return computeType(getElementTypeOrSelf(root->getResult(0).getType()));
 }
 
 ScalarKind BodyEmitter::accumulatorKind(unsigned stage) const {
-  if (nest.stages[stage] == Combiner::argmax)
+  if (givesPosition(nest.stages[stage]))
     return scalarKind(getElementTypeOrSelf(root->getOperand(nest.terms.front().operand).getType()));
   return scalarKind(getElementTypeOrSelf(root->getResult(0).getType()));
 }

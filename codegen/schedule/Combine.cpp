@@ -20,10 +20,13 @@ Value neutral(OpBuilder &builder, Location loc, Combiner combiner, Type type, Sc
   switch (combiner) {
   case Combiner::add:
     return zero;
+  case Combiner::mul:
+    return scalar.constant(1.0).value();
   case Combiner::max:
   case Combiner::argmax:
     return scalar.lowest().value();
   case Combiner::min:
+  case Combiner::argmin:
     return scalar.highest().value();
   }
   llvm_unreachable("unknown combiner");
@@ -35,24 +38,29 @@ Value combine(OpBuilder &builder, Location loc, Combiner combiner, ScalarKind ki
   switch (combiner) {
   case Combiner::add:
     return (a + b).value();
+  case Combiner::mul:
+    return (a * b).value();
   case Combiner::max:
     return max(a, b).value();
   case Combiner::min:
     return min(a, b).value();
   case Combiner::argmax:
-    llvm_unreachable("argmax combines values with positions: combineBest");
+  case Combiner::argmin:
+    llvm_unreachable("argmax and argmin combine values with positions: combineBest");
   }
   llvm_unreachable("unknown combiner");
 }
 
-Best combineBest(OpBuilder &builder, Location loc, ScalarKind kind, Best a, Best b) {
+Best combineBest(OpBuilder &builder, Location loc, Combiner combiner, ScalarKind kind, Best a,
+                 Best b) {
   Scalar x(builder, loc, a.value, kind), y(builder, loc, b.value, kind);
   Scalar earlier(
       builder, loc,
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, b.position, a.position)
           .getResult(),
       ScalarKind::boolean);
-  Scalar takes = (x < y) | ((x == y) & earlier);
+  Scalar isBeyond = combiner == Combiner::argmax ? x < y : y < x;
+  Scalar takes = isBeyond | ((x == y) & earlier);
   if (kind == ScalarKind::floating) {
     // y is NaN and x is not, or both are and y comes earlier. (Comparisons with NaN are false.)
     Scalar xNan = isNan(x), yNan = isNan(y);

@@ -185,5 +185,77 @@ def DL_GluOp : DL_LoopOp<"glu", "glu(Tensor x, int dim=-1)", ["emitResult"]> {
   let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<I64Attr, "-1">:$dim);
   let results = (outs DL_FloatTensor:$y);
 }
+def DL_EluOp : DL_UnaryOp<"elu", "elu(Tensor x, float alpha=1.0)",
+    DL_FloatTensor, [{
+    select(x > 0.0, x, getAlpha().convertToDouble() * expm1(x)) }]> {
+  let summary = "x above 0, else alpha (exp(x) - 1)";
+  let description = [{
+    PyTorch: `torch.nn.functional.elu`.
+    ```mlir
+    %y = dl.elu %x {alpha = 1.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
+}
+def DL_SeluOp : DL_UnaryOp<"selu", "selu(Tensor x)",
+    DL_FloatTensor, [{
+    1.0507009873554804934193349852946 *
+        select(x > 0.0, x, 1.6732632423543772848170429916717 * expm1(x)) }]> {
+  let summary = "elu of a fixed alpha, scaled";
+  let description = [{
+    PyTorch: `torch.nn.functional.selu`.
+    ```mlir
+    %y = dl.selu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_CeluOp : DL_UnaryOp<"celu", "celu(Tensor x, float alpha=1.0)",
+    DL_FloatTensor, [{
+    select(x > 0.0, x, getAlpha().convertToDouble() * expm1(x / getAlpha().convertToDouble())) }]> {
+  let summary = "x above 0, else alpha (exp(x / alpha) - 1)";
+  let description = [{
+    PyTorch: `torch.nn.functional.celu`.
+    ```mlir
+    %y = dl.celu %x {alpha = 1.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
+}
+def DL_SoftplusOp : DL_UnaryOp<"softplus", "softplus(Tensor x, float beta=1.0, float threshold=20.0)",
+    DL_FloatTensor, [{
+    [&] {
+      Scalar z = x * getBeta().convertToDouble();
+      return select(z > getThreshold().convertToDouble(), x, log1p(exp(z)) / getBeta().convertToDouble());
+    }() }]> {
+  let summary = "log(1 + exp(beta x)) / beta";
+  let description = [{
+    x itself where beta x is above the threshold. PyTorch: `torch.nn.functional.softplus`.
+    ```mlir
+    %y = dl.softplus %x {beta = 1.0 : f64, threshold = 20.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_FloatTensor:$x,
+      DefaultValuedAttr<F64Attr, "1.0">:$beta, DefaultValuedAttr<F64Attr, "20.0">:$threshold);
+}
+def DL_LogSigmoidOp : DL_UnaryOp<"logsigmoid", "logsigmoid(Tensor x)",
+    DL_FloatTensor, [{
+    min(x, 0.0) - log1p(exp(-abs(x))) }]> {
+  let summary = "Logarithm of the sigmoid";
+  let description = [{
+    PyTorch: `torch.nn.functional.logsigmoid`.
+    ```mlir
+    %y = dl.logsigmoid %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_TanhshrinkOp : DL_UnaryOp<"tanhshrink", "tanhshrink(Tensor x)", DL_FloatTensor, "x - tanh(x)"> {
+  let summary = "x - tanh(x)";
+  let description = [{
+    Exact to a few units in the last place of x. PyTorch: `torch.nn.functional.tanhshrink`.
+    ```mlir
+    %y = dl.tanhshrink %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
 
 #endif // DLC_IR_DL_DLACTIVATION_TD

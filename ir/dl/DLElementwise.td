@@ -72,42 +72,6 @@ def DL_NegOp : DL_UnaryOp<"neg", "neg(Tensor x)", DL_NumberTensor, "-x"> {
     ```
   }];
 }
-def DL_ExpOp : DL_UnaryOp<"exp", "exp(Tensor x)", DL_FloatTensor, "exp(x)"> {
-  let summary = "Exponential";
-  let description = [{
-    PyTorch: `torch.exp`.
-    ```mlir
-    %y = dl.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    ```
-  }];
-}
-def DL_LogOp : DL_UnaryOp<"log", "log(Tensor x)", DL_FloatTensor, "log(x)"> {
-  let summary = "Natural logarithm";
-  let description = [{
-    -inf at 0, NaN below. PyTorch: `torch.log`.
-    ```mlir
-    %y = dl.log %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    ```
-  }];
-}
-def DL_SqrtOp : DL_UnaryOp<"sqrt", "sqrt(Tensor x)", DL_FloatTensor, "sqrt(x)"> {
-  let summary = "Square root, correctly rounded";
-  let description = [{
-    NaN below 0. PyTorch: `torch.sqrt`.
-    ```mlir
-    %y = dl.sqrt %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    ```
-  }];
-}
-def DL_TanhOp : DL_UnaryOp<"tanh", "tanh(Tensor x)", DL_FloatTensor, "tanh(x)"> {
-  let summary = "Hyperbolic tangent";
-  let description = [{
-    PyTorch: `torch.tanh`.
-    ```mlir
-    %y = dl.tanh %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    ```
-  }];
-}
 def DL_AbsOp : DL_UnaryOp<"abs", "abs(Tensor x)", DL_NumberTensor, "abs(x)"> {
   let summary = "Absolute value";
   let description = [{
@@ -168,15 +132,6 @@ def DL_FracOp : DL_UnaryOp<"frac", "frac(Tensor x)", DL_FloatTensor, "x - trunc(
     PyTorch: `torch.frac`.
     ```mlir
     %y = dl.frac %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    ```
-  }];
-}
-def DL_RsqrtOp : DL_UnaryOp<"rsqrt", "rsqrt(Tensor x)", DL_FloatTensor, "1.0 / sqrt(x)"> {
-  let summary = "Reciprocal of the square root";
-  let description = [{
-    inf at 0, NaN below. PyTorch: `torch.rsqrt`.
-    ```mlir
-    %y = dl.rsqrt %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
 }

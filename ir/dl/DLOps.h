@@ -48,6 +48,11 @@ mlir::Value emitProduct(BodyContext &context, mlir::ValueRange args, mlir::Type 
 /// The accumulator, plus the bias where there is one, in the compute type of `elementType`.
 mlir::Value emitBias(BodyContext &context, mlir::ValueRange args, mlir::ValueRange accs,
                      mlir::Type elementType);
+/// How many terms the loops over `reduction` have, in the type of `like`.
+Scalar numTerms(BodyContext &context, const Dims &reduction, Scalar like);
+/// Of two stages: the sum of x, then the sum of the squared distances from the mean.
+mlir::Value varianceTerm(BodyContext &context, unsigned stage, const Dims &reduction,
+                         mlir::ValueRange args, mlir::ValueRange accs);
 /// `dim` counted from the end if negative; nullopt, after an error at `location`, where it is out of range.
 std::optional<int64_t> wrapDim(std::optional<mlir::Location> location, llvm::StringRef op,
                                int64_t dim, int64_t rank);

@@ -60,7 +60,7 @@ static LogicalResult refuseEmpty(StringRef op, std::optional<Location> location,
 }
 
 static LoopNest reductionNest(Value x, Type result, ArrayRef<int64_t> dim, bool keepdim,
-                              Combiner combiner) {
+                              ArrayRef<Combiner> stages) {
   auto type = cast<RankedTensorType>(x.getType());
   MLIRContext *context = type.getContext();
   Dims dims = getDims(type);
@@ -68,7 +68,7 @@ static LoopNest reductionNest(Value x, Type result, ArrayRef<int64_t> dim, bool 
   LoopNest nest;
   nest.parallel = getDims(cast<RankedTensorType>(result));
   nest.indexDims.resize(nest.parallel.size());
-  nest.stages = {combiner};
+  nest.stages.assign(stages.begin(), stages.end());
   SmallVector<AffineExpr> map;
   unsigned parallel = 0;
   for (int64_t position = 0; position < type.getRank(); ++position) {
@@ -89,48 +89,199 @@ static Type sumType(Type element) {
   return isa<FloatType>(element) ? element : IntegerType::get(element.getContext(), 64);
 }
 
+/// `value` as an element of `type`.
+static Value convertTerm(BodyContext &context, Value value, Value x, Type type) {
+  return Scalar(context.builder, context.loc, value, kindOf(x)).castTo(type).value();
+}
+
 LogicalResult SumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
-                        sumType(x.getElementType()), types);
+                        adaptor.getDtype().value_or(sumType(x.getElementType())), types);
 }
 LoopNest SumOp::getLoopNest() {
   return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::add);
 }
 Value SumOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRange) {
-  Type target = sumType(getElementTypeOrSelf(getX()));
-  return Scalar(context.builder, context.loc, args.front(), kindOf(getX()))
-      .convertTo(computeType(target), scalarKind(target))
-      .value();
+  return convertTerm(context, args.front(), getX(), getElementTypeOrSelf(getType()));
+}
+
+LogicalResult ProdOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
+                        sumType(x.getElementType()), types);
+}
+LoopNest ProdOp::getLoopNest() {
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::mul);
+}
+Value ProdOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRange) {
+  return convertTerm(context, args.front(), getX(), getElementTypeOrSelf(getType()));
 }
 
 LogicalResult MeanOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  Type element = adaptor.getDtype().value_or(x.getElementType());
+  if (!isa<FloatType>(element))
+    return emitOptionalError(location, "'", getOperationName(), "' gives a float, got ", text(x),
+                             adaptor.getDtype() ? " and an integer dtype" : "",
+                             "; say which one, as in dtype=f32");
   return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
-                        x.getElementType(), types);
+                        element, types);
 }
 LoopNest MeanOp::getLoopNest() {
   return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::add);
 }
-Value MeanOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
-  return args.front();
+Value MeanOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRange) {
+  return convertTerm(context, args.front(), getX(), getElementTypeOrSelf(getType()));
 }
 Value MeanOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
   Scalar sum(context.builder, context.loc, accs.front(), ScalarKind::floating);
-  AffineExpr terms = product(getLoopNest().reduction, getContext());
+  return (sum / numTerms(context, getLoopNest().reduction, sum)).value();
+}
+
+//===- Statistics ---------------------------------------------------------------------------------===//
+
+Scalar numTerms(BodyContext &context, const Dims &reduction, Scalar like) {
+  AffineExpr terms = product(reduction, context.builder.getContext());
   if (auto count = asConstant(terms))
-    return (sum / static_cast<double>(*count)).value();
+    return like.constant(static_cast<double>(*count));
   Value integer = arith::IndexCastOp::create(context.builder, context.loc,
                                              context.builder.getI64Type(), context.extent(terms));
   Value count = Scalar(context.builder, context.loc, integer, ScalarKind::signedInt)
-                    .convertTo(sum.elementType(), ScalarKind::floating)
+                    .convertTo(like.elementType(), ScalarKind::floating)
                     .value();
-  if (auto vector = dyn_cast<VectorType>(sum.value().getType()))
+  if (auto vector = dyn_cast<VectorType>(like.value().getType()))
     count = context.splat(count, vector);
-  return (sum / Scalar(context.builder, context.loc, count, ScalarKind::floating)).value();
+  return {context.builder, context.loc, count, ScalarKind::floating};
 }
+
+Value varianceTerm(BodyContext &context, unsigned stage, const Dims &reduction, ValueRange args,
+                   ValueRange accs) {
+  if (stage == 0)
+    return args.front();
+  Scalar x(context.builder, context.loc, args.front(), ScalarKind::floating);
+  Scalar sum(context.builder, context.loc, accs[0], ScalarKind::floating);
+  Scalar distance = x - sum / numTerms(context, reduction, sum);
+  return (distance * distance).value();
+}
+
+static Scalar variance(BodyContext &context, const Dims &reduction, ValueRange accs,
+                       bool isUnbiased, std::optional<int64_t> correction) {
+  Scalar squares(context.builder, context.loc, accs[1], ScalarKind::floating);
+  double less = correction ? static_cast<double>(*correction) : isUnbiased;
+  return squares / max(numTerms(context, reduction, squares) - less, 0.0);
+}
+
+LogicalResult VarOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                      Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
+                        x.getElementType(), types);
+}
+LoopNest VarOp::getLoopNest() {
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(), {Combiner::add, Combiner::add});
+}
+Value VarOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args, ValueRange accs) {
+  return varianceTerm(context, stage, getLoopNest().reduction, args, accs);
+}
+Value VarOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
+  return variance(context, getLoopNest().reduction, accs, getUnbiased(), getCorrection()).value();
+}
+
+LogicalResult StdOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                      Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
+                        x.getElementType(), types);
+}
+LoopNest StdOp::getLoopNest() {
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(), {Combiner::add, Combiner::add});
+}
+Value StdOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args, ValueRange accs) {
+  return varianceTerm(context, stage, getLoopNest().reduction, args, accs);
+}
+Value StdOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
+  return sqrt(variance(context, getLoopNest().reduction, accs, getUnbiased(), getCorrection()))
+      .value();
+}
+
+LogicalResult VarMeanOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  for (int result = 0; result < 2; ++result)
+    if (failed(inferReduction(getOperationName(), location, x, adaptor.getDim(),
+                              adaptor.getKeepdim(), x.getElementType(), types)))
+      return failure();
+  return success();
+}
+SmallVector<Value> VarMeanOp::decompose(Builder &builder) {
+  return {builder.make<VarOp>(getX(), getDim(), getUnbiased(), IntegerAttr(), getKeepdim()),
+          builder.make<MeanOp>(getX(), getDim(), getKeepdim(), TypeAttr())};
+}
+
+//===- logsumexp and norm ---------------------------------------------------------------------------===//
+
+LogicalResult LogSumExpOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
+                        x.getElementType(), types);
+}
+LoopNest LogSumExpOp::getLoopNest() {
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(), {Combiner::max, Combiner::add});
+}
+/// The largest value, or 0 where that is infinite: then the terms need no shift.
+static Scalar shiftOf(BodyContext &context, ValueRange accs) {
+  Scalar largest(context.builder, context.loc, accs[0], ScalarKind::floating);
+  return select(abs(largest) == std::numeric_limits<double>::infinity(), 0.0, largest);
+}
+Value LogSumExpOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args,
+                            ValueRange accs) {
+  if (stage == 0)
+    return args.front();
+  Scalar x(context.builder, context.loc, args.front(), ScalarKind::floating);
+  return exp(x - shiftOf(context, accs)).value();
+}
+Value LogSumExpOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
+  Scalar sum(context.builder, context.loc, accs[1], ScalarKind::floating);
+  return (shiftOf(context, accs) + log(sum)).value();
+}
+
+LogicalResult NormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  if (adaptor.getP().isInfinity() &&
+      failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
+    return failure();
+  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
+                        x.getElementType(), types);
+}
+LoopNest NormOp::getLoopNest() {
+  Combiner combiner = !getP().isInfinity()  ? Combiner::add
+                      : getP().isNegative() ? Combiner::min
+                                            : Combiner::max;
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(), combiner);
+}
+Value NormOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRange) {
+  Scalar x(context.builder, context.loc, args.front(), ScalarKind::floating);
+  if (getP().isInfinity())
+    return abs(x).value();
+  if (getP().isZero())
+    return select(x == 0.0, 0.0, x.constant(1.0)).value();
+  double p = getP().convertToDouble();
+  return (p == 2.0 ? x * x : pow(abs(x), p)).value();
+}
+Value NormOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
+  Scalar sum(context.builder, context.loc, accs.front(), ScalarKind::floating);
+  if (getP().isInfinity() || getP().isZero())
+    return sum.value();
+  return pow(sum, 1.0 / getP().convertToDouble()).value();
+}
+
+//===- Extremes and their positions -----------------------------------------------------------------===//
 
 LogicalResult AmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -144,6 +295,21 @@ LoopNest AmaxOp::getLoopNest() {
   return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::max);
 }
 Value AmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
+  return args.front();
+}
+
+LogicalResult AminOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
+    return failure();
+  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
+                        x.getElementType(), types);
+}
+LoopNest AminOp::getLoopNest() {
+  return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::min);
+}
+Value AminOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
   return args.front();
 }
 
@@ -167,6 +333,22 @@ Value ArgmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
   return args.front();
 }
 
+LogicalResult ArgminOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  auto dim = asList(adaptor.getDim());
+  if (failed(refuseEmpty(getOperationName(), location, x, dim)))
+    return failure();
+  return inferReduction(getOperationName(), location, x, dim, adaptor.getKeepdim(),
+                        IntegerType::get(context, 64), types);
+}
+LoopNest ArgminOp::getLoopNest() {
+  return reductionNest(getX(), getType(), asList(getDim()), getKeepdim(), Combiner::argmin);
+}
+Value ArgminOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
+  return args.front();
+}
+
 //===- max with its position ----------------------------------------------------------------------===//
 
 LogicalResult MaxDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
@@ -185,6 +367,65 @@ SmallVector<Value> MaxDimOp::decompose(Builder &builder) {
   int64_t dim = getDim();
   return {builder.make<AmaxOp>(getX(), dim, getKeepdim()),
           builder.make<ArgmaxOp>(getX(), getDimAttr(), getKeepdim())};
+}
+
+LogicalResult MinDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
+    return failure();
+  for (Type element : {x.getElementType(), Type(IntegerType::get(context, 64))})
+    if (failed(inferReduction(getOperationName(), location, x, adaptor.getDim(),
+                              adaptor.getKeepdim(), element, types)))
+      return failure();
+  return success();
+}
+
+SmallVector<Value> MinDimOp::decompose(Builder &builder) {
+  int64_t dim = getDim();
+  return {builder.make<AminOp>(getX(), dim, getKeepdim()),
+          builder.make<ArgminOp>(getX(), getDimAttr(), getKeepdim())};
+}
+
+//===- Truth ----------------------------------------------------------------------------------------===//
+
+LogicalResult AnyOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                      Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferReduction(getOperationName(), location,
+                        cast<RankedTensorType>(adaptor.getX().getType()), adaptor.getDim(),
+                        adaptor.getKeepdim(), IntegerType::get(context, 1), types);
+}
+/// 1 where x is true, else 0, in a type whose extremes are reduced: bytes.
+static Value truthOf(Builder &builder, Value x) {
+  Value truth = builder.cast(x, builder.getI1Type());
+  return builder.cast(truth, builder.getIntegerType(8, /*isSigned=*/false));
+}
+SmallVector<Value> AnyOp::decompose(Builder &builder) {
+  // Sums, not largest values: those of nothing have no meaning. Positive as they are, they never become 0.
+  Value count = builder.make<SumOp>(truthOf(builder, getX()), getDim(), getKeepdim(), TypeAttr());
+  return {builder.cast(count, builder.getI1Type())};
+}
+
+LogicalResult AllOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                      Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferReduction(getOperationName(), location,
+                        cast<RankedTensorType>(adaptor.getX().getType()), adaptor.getDim(),
+                        adaptor.getKeepdim(), IntegerType::get(context, 1), types);
+}
+SmallVector<Value> AllOp::decompose(Builder &builder) {
+  Value product = builder.make<ProdOp>(truthOf(builder, getX()), getDim(), getKeepdim());
+  return {builder.cast(product, builder.getI1Type())};
+}
+
+LogicalResult CountNonzeroOp::inferReturnTypes(MLIRContext *context,
+                                               std::optional<Location> location, Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  return inferReduction(getOperationName(), location,
+                        cast<RankedTensorType>(adaptor.getX().getType()), adaptor.getDim(),
+                        /*keepdim=*/false, IntegerType::get(context, 64), types);
+}
+SmallVector<Value> CountNonzeroOp::decompose(Builder &builder) {
+  return {builder.make<SumOp>(truthOf(builder, getX()), getDim(), /*keepdim=*/false, TypeAttr())};
 }
 
 //===- softmax ------------------------------------------------------------------------------------===//
@@ -255,49 +496,6 @@ Value LogSoftmaxOp::emitResult(BodyContext &context, ValueRange args, ValueRange
     return Scalar(context.builder, context.loc, value, ScalarKind::floating);
   };
   return (scalar(args[0]) - scalar(accs[0]) - log(scalar(accs[1]))).value();
-}
-
-//===- batch_norm ---------------------------------------------------------------------------------===//
-
-LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  StringRef name = getOperationName();
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  if (x.getRank() < 2)
-    return emitOptionalError(location, "'", name, "' needs x [N, C, ...], got ", text(x));
-  if (adaptor.getAffine().size() != 0 && adaptor.getAffine().size() != 2)
-    return emitOptionalError(location, "'", name, "' needs weight and bias together, or neither");
-  AffineExpr channels = getDims(x)[1];
-  for (Value operand : adaptor.getOperands().drop_front()) {
-    auto type = cast<RankedTensorType>(operand.getType());
-    if (type.getRank() != 1 || getDims(type)[0] != channels ||
-        type.getElementType() != x.getElementType())
-      return emitOptionalError(location, "'", name, "' needs statistics, weight and bias of ",
-                               text(channels), " ", x.getElementType(), " elements, got ",
-                               text(type));
-  }
-  types.push_back(makeTensor(getDims(x), x.getElementType()));
-  return success();
-}
-
-LoopNest BatchNormOp::getLoopNest() {
-  LoopNest nest = elementwiseNest(*this);
-  MLIRContext *context = getContext();
-  AffineMap channel =
-      AffineMap::get(nest.parallel.size(), kMaxSymbols, {getAffineDimExpr(1, context)}, context);
-  for (Access &access : llvm::drop_begin(nest.results))
-    access.map = channel;
-  return nest;
-}
-
-Value BatchNormOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
-  auto scalar = [&](unsigned i) {
-    return Scalar(context.builder, context.loc, args[i], ScalarKind::floating);
-  };
-  Scalar y = (scalar(0) - scalar(1)) / sqrt(scalar(2) + getEps().convertToDouble());
-  if (args.size() == 5)
-    y = y * scalar(3) + scalar(4);
-  return y.value();
 }
 
 } // namespace dlc::dl

@@ -22,9 +22,14 @@
 
 namespace dlc {
 
-/// How terms are folded into an accumulator. Max and min propagate NaN. argmax keeps the position (in the
-/// row-major order of the reduction dims) of the first largest term, the first NaN counting as largest.
-enum class Combiner { add, max, min, argmax };
+/// How terms are folded into an accumulator. Max and min propagate NaN. argmax and argmin keep the position (in the
+/// row-major order of the reduction dims) of the first largest (smallest) term, the first NaN before all.
+enum class Combiner { add, mul, max, min, argmax, argmin };
+
+/// The accumulator is a position.
+inline bool givesPosition(Combiner combiner) {
+  return combiner == Combiner::argmax || combiner == Combiner::argmin;
+}
 
 /// A read of one operand at an affine function of the loop indices.
 struct Access {

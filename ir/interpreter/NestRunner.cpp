@@ -46,7 +46,7 @@ struct Accumulator {
   std::vector<double> floats;
   std::vector<int64_t> ints;
 
-  bool givesFloat() const { return isFloat && combiner != Combiner::argmax; }
+  bool givesFloat() const { return isFloat && !givesPosition(combiner); }
   /// The accumulator over no terms.
   void clear(int64_t count);
   /// Folds in term number `position`.
@@ -54,7 +54,7 @@ struct Accumulator {
 };
 
 void Accumulator::clear(int64_t count) {
-  if (combiner == Combiner::argmax) {
+  if (givesPosition(combiner)) {
     std::fill_n(lanes.ints, count, 0);
     return;
   }
@@ -62,6 +62,7 @@ void Accumulator::clear(int64_t count) {
     double infinity = std::numeric_limits<double>::infinity();
     std::fill_n(lanes.floats, count,
                 combiner == Combiner::add   ? 0.0
+                : combiner == Combiner::mul ? 1.0
                 : combiner == Combiner::max ? -infinity
                                             : infinity);
     return;
@@ -71,6 +72,7 @@ void Accumulator::clear(int64_t count) {
       isUnsigned ? llvm::SignExtend64(llvm::maxUIntN(width), width) : llvm::maxIntN(width);
   std::fill_n(lanes.ints, count,
               combiner == Combiner::add   ? 0
+              : combiner == Combiner::mul ? 1
               : combiner == Combiner::max ? lowest
                                           : highest);
 }
@@ -96,6 +98,15 @@ void Accumulator::fold(const Lanes &terms, int64_t position, int64_t count) {
         lanes.ints[i] =
             llvm::SignExtend64(static_cast<uint64_t>(lanes.ints[i]) + terms.ints[i], width);
     return;
+  case Combiner::mul:
+    if (isFloat)
+      for (int64_t i = 0; i < count; ++i)
+        lanes.floats[i] *= terms.floats[i];
+    else
+      for (int64_t i = 0; i < count; ++i)
+        lanes.ints[i] =
+            llvm::SignExtend64(static_cast<uint64_t>(lanes.ints[i]) * terms.ints[i], width);
+    return;
   case Combiner::max:
   case Combiner::min: {
     bool isMax = combiner == Combiner::max;
@@ -111,14 +122,16 @@ void Accumulator::fold(const Lanes &terms, int64_t position, int64_t count) {
     return;
   }
   case Combiner::argmax:
+  case Combiner::argmin: {
+    bool isMax = combiner == Combiner::argmax;
     for (int64_t i = 0; i < count; ++i) {
       // -0 and +0 are equal here: the first of them stays.
       bool wins = position == 0;
       if (isFloat)
-        wins |= terms.floats[i] > best.floats[i] ||
+        wins |= (isMax ? terms.floats[i] > best.floats[i] : terms.floats[i] < best.floats[i]) ||
                 (std::isnan(terms.floats[i]) && !std::isnan(best.floats[i]));
       else
-        wins |= larger(terms.ints[i], best.ints[i]);
+        wins |= isMax ? larger(terms.ints[i], best.ints[i]) : larger(best.ints[i], terms.ints[i]);
       if (!wins)
         continue;
       lanes.ints[i] = position;
@@ -128,6 +141,7 @@ void Accumulator::fold(const Lanes &terms, int64_t position, int64_t count) {
         best.ints[i] = terms.ints[i];
     }
     return;
+  }
   }
 }
 
@@ -197,7 +211,7 @@ ScalarTape NestRunner::compile(int stage) {
   }
   for (const Accumulator &accumulator : ArrayRef(accumulators).take_front(numAccs)) {
     Type type = accumulator.givesFloat() ? Type(Float64Type::get(context))
-                : accumulator.combiner == Combiner::argmax
+                : givesPosition(accumulator.combiner)
                     ? Type(IntegerType::get(context, 64))
                     : Type(IntegerType::get(context, accumulator.width));
     body.addArgument(type, op.getLoc());

@@ -167,6 +167,17 @@ Instruction::Function compareFunction(arith::CmpIPredicate predicate) {
 using U = uint64_t;
 template <typename T> int64_t bits(T value) { return static_cast<int64_t>(value); }
 
+/// Of a negative exponent, the reciprocal rounded to zero.
+int64_t integerPower(int64_t base, int64_t exponent, unsigned) {
+  if (exponent < 0)
+    return base == 1 ? 1 : base != -1 ? 0 : exponent % 2 ? -1 : 1;
+  U result = 1;
+  for (U square = base; exponent > 0; exponent >>= 1, square *= square)
+    if (exponent & 1)
+      result *= square;
+  return bits(result);
+}
+
 Instruction::Function functionOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, Instruction::Function>(op)
       .Case<arith::AddFOp>([](auto) { return onFloats<[](double a, double b) { return a + b; }>; })
@@ -188,6 +199,24 @@ Instruction::Function functionOf(Operation *op) {
       .Case<math::TanhOp>([](auto) { return onFloat<[](double a) { return std::tanh(a); }>; })
       .Case<math::ErfOp>([](auto) { return onFloat<[](double a) { return std::erf(a); }>; })
       .Case<math::ErfcOp>([](auto) { return onFloat<[](double a) { return std::erfc(a); }>; })
+      .Case<math::Exp2Op>([](auto) { return onFloat<[](double a) { return std::exp2(a); }>; })
+      .Case<math::ExpM1Op>([](auto) { return onFloat<[](double a) { return std::expm1(a); }>; })
+      .Case<math::Log1pOp>([](auto) { return onFloat<[](double a) { return std::log1p(a); }>; })
+      .Case<math::Log2Op>([](auto) { return onFloat<[](double a) { return std::log2(a); }>; })
+      .Case<math::Log10Op>([](auto) { return onFloat<[](double a) { return std::log10(a); }>; })
+      .Case<math::SinOp>([](auto) { return onFloat<[](double a) { return std::sin(a); }>; })
+      .Case<math::CosOp>([](auto) { return onFloat<[](double a) { return std::cos(a); }>; })
+      .Case<math::TanOp>([](auto) { return onFloat<[](double a) { return std::tan(a); }>; })
+      .Case<math::AsinOp>([](auto) { return onFloat<[](double a) { return std::asin(a); }>; })
+      .Case<math::AcosOp>([](auto) { return onFloat<[](double a) { return std::acos(a); }>; })
+      .Case<math::AtanOp>([](auto) { return onFloat<[](double a) { return std::atan(a); }>; })
+      .Case<math::PowFOp>(
+          [](auto) { return onFloats<[](double a, double b) { return std::pow(a, b); }>; })
+      .Case<math::Atan2Op>(
+          [](auto) { return onFloats<[](double a, double b) { return std::atan2(a, b); }>; })
+      .Case<arith::RemFOp>(
+          [](auto) { return onFloats<[](double a, double b) { return std::fmod(a, b); }>; })
+      .Case<math::IPowIOp>([](auto) { return onInts<integerPower>; })
       .Case<arith::CmpFOp>(
           [](arith::CmpFOp compare) { return compareFunction(compare.getPredicate()); })
       .Case<arith::CmpIOp>(
@@ -210,6 +239,16 @@ Instruction::Function functionOf(Operation *op) {
       .Case<arith::DivUIOp>([](auto) {
         return onInts<[](int64_t a, int64_t b, unsigned w) {
           return b == 0 ? 0 : bits(asUnsigned(a, w) / asUnsigned(b, w));
+        }>;
+      })
+      .Case<arith::RemSIOp>([](auto) {
+        return onInts<[](int64_t a, int64_t b, unsigned) {
+          return b == 0 ? a : b == -1 ? 0 : a % b;
+        }>;
+      })
+      .Case<arith::RemUIOp>([](auto) {
+        return onInts<[](int64_t a, int64_t b, unsigned w) {
+          return b == 0 ? a : bits(asUnsigned(a, w) % asUnsigned(b, w));
         }>;
       })
       .Case<arith::MaxSIOp>([](auto) {

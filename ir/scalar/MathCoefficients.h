@@ -178,13 +178,157 @@ inline constexpr double erfcDouble[] = {
     -0x1.ab2b08a9744dbp-26,
     -0x1.92a6ad08adab2p-26,
 };
+/// log((1+s)/(1-s)) = 2s + 2/3 s^3 + s^5 p(s^2), |s| <= 3 - sqrt(8). Error 6.5e-7 ulp.
+inline constexpr double logTailSingle[] = {
+    0x1.9999980000000p-2,
+    0x1.2493ac0000000p-2,
+    0x1.c644a60000000p-3,
+    0x1.8fedc40000000p-3,
+};
+/// log((1+s)/(1-s)) = 2s + 2/3 s^3 + s^5 p(s^2), |s| <= 3 - sqrt(8). Error 3.1e-8 ulp.
+inline constexpr double logTailDouble[] = {
+    0x1.999999999999ap-2,
+    0x1.249249249235bp-2,
+    0x1.c71c71c74c18cp-3,
+    0x1.745d17265a9d8p-3,
+    0x1.3b13bdbfb7e78p-3,
+    0x1.110dec13aa9cap-3,
+    0x1.e2e33bbc206adp-4,
+    0x1.95c477c1de49ep-4,
+    0x1.77483cdccf019p-3,
+    -0x1.c92fb6e0a62d6p-2,
+};
+/// sin(x) = x + x^3 p(x^2), |x| <= pi/4. Error 0.0016 ulp.
+inline constexpr double sinSingle[] = {
+    -0x1.5555560000000p-3,
+    0x1.1111660000000p-7,
+    -0x1.a04a800000000p-13,
+    0x1.7869fa0000000p-19,
+};
+/// sin(x) = x + x^3 p(x^2), |x| <= pi/4. Error 0.00053 ulp.
+inline constexpr double sinDouble[] = {
+    -0x1.5555555555555p-3,
+    0x1.1111111111089p-7,
+    -0x1.a01a01a0065d0p-13,
+    0x1.71de3a3f6993ep-19,
+    -0x1.ae643c591daf8p-26,
+    0x1.61141103ed6e8p-33,
+    -0x1.a5142bdbf11b4p-41,
+};
+/// cos(x) = 1 - x^2/2 + x^4 p(x^2), |x| <= pi/4. Error 0.00091 ulp.
+inline constexpr double cosSingle[] = {
+    0x1.55554a0000000p-5,
+    -0x1.6c0c2e0000000p-10,
+    0x1.99eacc0000000p-16,
+};
+/// cos(x) = 1 - x^2/2 + x^4 p(x^2), |x| <= pi/4. Error 9.5e-6 ulp.
+inline constexpr double cosDouble[] = {
+    0x1.5555555555555p-5,
+    -0x1.6c16c16c16b45p-10,
+    0x1.a01a01a00120fp-16,
+    -0x1.27e4fb5fbf170p-22,
+    0x1.1eed765ce7f2fp-29,
+    -0x1.937c68c1c7ea0p-37,
+    0x1.a1615bd4111e6p-45,
+};
+/// asin(x) = x + x^3 p(x^2), |x| <= 1/2. Error 0.0025 ulp.
+inline constexpr double asinSingle[] = {
+    0x1.55554c0000000p-3,
+    0x1.33389a0000000p-4,
+    0x1.6caba00000000p-5,
+    0x1.04a60c0000000p-5,
+    0x1.d82adc0000000p-7,
+    0x1.339b940000000p-5,
+};
+/// asin(x) = x + x^3 p(x^2), |x| <= 1/2. Error 0.0003 ulp.
+inline constexpr double asinDouble[] = {
+    0x1.5555555555553p-3,
+    0x1.33333333339d7p-4,
+    0x1.6db6db6d4dba5p-5,
+    0x1.f1c71ca62329bp-6,
+    0x1.6e8b9b3481269p-6,
+    0x1.1c4f80135ad8dp-6,
+    0x1.c9817886701dep-7,
+    0x1.7b9e67cfb9ea2p-7,
+    0x1.36eaf7c896752p-7,
+    0x1.47480ce0dce89p-7,
+    0x1.8bdbc107ad8a5p-11,
+    0x1.9429a76996149p-6,
+    -0x1.a91e63c319ddcp-6,
+    0x1.12aa0f89cfaa7p-5,
+};
+/// atan(x) = x + x^3 p(x^2), |x| <= sqrt(2) - 1. Error 0.0064 ulp.
+inline constexpr double atanSingle[] = {
+    -0x1.5555480000000p-2,
+    0x1.9991280000000p-3,
+    -0x1.23ae5c0000000p-3,
+    0x1.b1952a0000000p-4,
+    -0x1.f0647e0000000p-5,
+};
+/// atan(x) = x + x^3 p(x^2), |x| <= sqrt(2) - 1. Error 8.5e-5 ulp.
+inline constexpr double atanDouble[] = {
+    -0x1.5555555555555p-2,
+    0x1.99999999998c3p-3,
+    -0x1.249249248bd1dp-3,
+    0x1.c71c71c3cb441p-4,
+    -0x1.745d16c082516p-4,
+    0x1.3b13a369147f7p-4,
+    -0x1.111013ca6739cp-4,
+    0x1.e1c83189a7f06p-5,
+    -0x1.ae395d98db1bep-5,
+    0x1.7fde05403a6c2p-5,
+    -0x1.46c486370969fp-5,
+    0x1.cfd952a5a4333p-6,
+    -0x1.84357c15f9ccep-7,
+};
 
 inline constexpr double ln2HighSingle = 0x1.62e4000000000p-1;
 inline constexpr double ln2LowSingle = 0x1.7f7d1c0000000p-20;
 inline constexpr double log2eSingle = 0x1.7154760000000p+0;
+inline constexpr double inverseLn2HighSingle = 0x1.7154760000000p+0;
+inline constexpr double inverseLn2LowSingle = 0x1.4ae0c00000000p-26;
+inline constexpr double log10Of2HighSingle = 0x1.3440000000000p-2;
+inline constexpr double log10Of2LowSingle = 0x1.3509f80000000p-18;
+inline constexpr double inverseLn10HighSingle = 0x1.bcb7b20000000p-2;
+inline constexpr double inverseLn10LowSingle = -0x1.5b235e0000000p-27;
+inline constexpr double twoThirdsHighSingle = 0x1.5555560000000p-1;
+inline constexpr double twoThirdsLowSingle = -0x1.5555560000000p-26;
+inline constexpr double twoOverPiSingle = 0x1.45f3060000000p-1;
+inline constexpr double halfPiHighSingle = 0x1.921fb60000000p+0;
+inline constexpr double halfPiMiddleSingle = -0x1.777a5c0000000p-25;
+inline constexpr double halfPiLowSingle = -0x1.ee59da0000000p-50;
+inline constexpr double quarterPiHighSingle = 0x1.921fb00000000p-1;
+inline constexpr double quarterPiLowSingle = 0x1.5110b40000000p-23;
 inline constexpr double ln2HighDouble = 0x1.62e42fefa4000p-1;
 inline constexpr double ln2LowDouble = -0x1.8432a1b0e2634p-43;
 inline constexpr double log2eDouble = 0x1.71547652b82fep+0;
+inline constexpr double inverseLn2HighDouble = 0x1.71547652b82fep+0;
+inline constexpr double inverseLn2LowDouble = 0x1.777d0ffda0d24p-56;
+inline constexpr double log10Of2HighDouble = 0x1.34413509f8000p-2;
+inline constexpr double log10Of2LowDouble = -0x1.80433b83b532ap-44;
+inline constexpr double inverseLn10HighDouble = 0x1.bcb7b1526e50ep-2;
+inline constexpr double inverseLn10LowDouble = 0x1.95355baaafad3p-57;
+inline constexpr double twoThirdsHighDouble = 0x1.5555555555555p-1;
+inline constexpr double twoThirdsLowDouble = 0x1.5555555555555p-55;
+inline constexpr double twoOverPiDouble = 0x1.45f306dc9c883p-1;
+inline constexpr double halfPiHighDouble = 0x1.921fb54442d18p+0;
+inline constexpr double halfPiMiddleDouble = 0x1.1a62633145c07p-54;
+inline constexpr double halfPiLowDouble = -0x1.f1976b7ed8fbcp-110;
+inline constexpr double quarterPiHighDouble = 0x1.921fb54442d18p-1;
+inline constexpr double quarterPiLowDouble = 0x1.1a62633145c07p-55;
+/// 2 / pi in pieces of 28 bits.
+inline constexpr unsigned twoOverPiPiecesSingle[] = {
+    170891318, 240010261, 44024437, 131200308, 232525238, 43358524, 70845471,
+};
+/// 2 / pi in pieces of 26 bits.
+inline constexpr unsigned twoOverPiPiecesDouble[] = {
+    42722829, 48555073, 21659401, 56087029, 13858563, 28715353, 38736100, 4324945,
+    26128250, 62674459, 29957006, 37899730, 58726692, 49193117, 6588223, 35515164,
+    46442140, 65964067, 24988590, 54822121, 41009306, 54917092, 5137525, 37323603,
+    15192690, 4585659, 58608142, 52426903, 67074070, 25231090, 63202006, 34237727,
+    28629499, 15891632, 40752081, 37709470, 25143477, 55737260, 33225084, 24853767,
+    15195689, 19476134, 50255852, 18845021, 2185228, 50622407,
+};
 
 } // namespace dlc::coefficients
 // clang-format on

@@ -236,6 +236,20 @@ Scalar abs(Scalar a) {
 Scalar exp(Scalar a) { return a.with(math::ExpOp::create(*a.builder, a.loc, a.held)); }
 Scalar log(Scalar a) { return a.with(math::LogOp::create(*a.builder, a.loc, a.held)); }
 Scalar sqrt(Scalar a) { return a.with(math::SqrtOp::create(*a.builder, a.loc, a.held)); }
+Scalar exp2(Scalar a) { return a.with(math::Exp2Op::create(*a.builder, a.loc, a.held)); }
+Scalar expm1(Scalar a) { return a.with(math::ExpM1Op::create(*a.builder, a.loc, a.held)); }
+Scalar log1p(Scalar a) { return a.with(math::Log1pOp::create(*a.builder, a.loc, a.held)); }
+Scalar log2(Scalar a) { return a.with(math::Log2Op::create(*a.builder, a.loc, a.held)); }
+Scalar log10(Scalar a) { return a.with(math::Log10Op::create(*a.builder, a.loc, a.held)); }
+Scalar sin(Scalar a) { return a.with(math::SinOp::create(*a.builder, a.loc, a.held)); }
+Scalar cos(Scalar a) { return a.with(math::CosOp::create(*a.builder, a.loc, a.held)); }
+Scalar tan(Scalar a) { return a.with(math::TanOp::create(*a.builder, a.loc, a.held)); }
+Scalar asin(Scalar a) { return a.with(math::AsinOp::create(*a.builder, a.loc, a.held)); }
+Scalar acos(Scalar a) { return a.with(math::AcosOp::create(*a.builder, a.loc, a.held)); }
+Scalar atan(Scalar a) { return a.with(math::AtanOp::create(*a.builder, a.loc, a.held)); }
+Scalar atan2(Scalar y, Scalar x) {
+  return y.with(math::Atan2Op::create(*y.builder, y.loc, y.held, x.held));
+}
 Scalar tanh(Scalar a) { return a.with(math::TanhOp::create(*a.builder, a.loc, a.held)); }
 Scalar erf(Scalar a) { return a.with(math::ErfOp::create(*a.builder, a.loc, a.held)); }
 Scalar erfc(Scalar a) { return a.with(math::ErfcOp::create(*a.builder, a.loc, a.held)); }
@@ -249,5 +263,87 @@ Scalar floor(Scalar a) { return a.with(whole<math::FloorOp>(*a.builder, a.loc, a
 Scalar ceil(Scalar a) { return a.with(whole<math::CeilOp>(*a.builder, a.loc, a.held)); }
 Scalar trunc(Scalar a) { return a.with(whole<math::TruncOp>(*a.builder, a.loc, a.held)); }
 Scalar round(Scalar a) { return a.with(whole<math::RoundEvenOp>(*a.builder, a.loc, a.held)); }
+
+//===- Powers, quotients, remainders ----------------------------------------------------------------===//
+
+Scalar pow(Scalar a, Scalar b) {
+  if (a.isFloat())
+    return a.with(math::PowFOp::create(*a.builder, a.loc, a.held, b.held));
+  if (a.kind == ScalarKind::signedInt)
+    return a.with(math::IPowIOp::create(*a.builder, a.loc, a.held, b.held));
+  // The low bits of a power depend on the low bits of its base alone, so a wider signed type serves.
+  Type type = a.elementType(), wide = a.builder->getIntegerType(2 * type.getIntOrFloatBitWidth());
+  auto widened = [&](Scalar x) { return x.convertTo(wide, ScalarKind::signedInt); };
+  return pow(widened(a), widened(b)).convertTo(type, a.kind);
+}
+
+Scalar pow(Scalar a, double b) {
+  if (b == 0.0)
+    return a.constant(1.0);
+  if (b == 1.0)
+    return a;
+  if (b == 2.0)
+    return a * a;
+  if (b == 3.0)
+    return a * a * a;
+  if (b == 4.0)
+    return (a * a) * (a * a);
+  if (a.isFloat() && (b == 0.5 || b == -0.5))
+    return b > 0 ? sqrt(a) : 1.0 / sqrt(a);
+  if (a.isFloat() && (b == -1.0 || b == -2.0))
+    return pow(1.0 / a, -b);
+  return pow(a, a.constant(b));
+}
+
+Scalar Scalar::safeDivisor() const {
+  Scalar traps = *this == constant(0.0);
+  if (kind == ScalarKind::signedInt)
+    traps = traps | (*this == constant(-1.0));
+  return select(traps, constant(1.0), *this);
+}
+
+Scalar divTrunc(Scalar a, Scalar b) {
+  if (a.isFloat())
+    return trunc(a / b);
+  Scalar quotient = a / b.safeDivisor();
+  if (a.kind == ScalarKind::signedInt)
+    quotient = select(b == -1.0, -a, quotient);
+  return select(b == 0.0, 0.0, quotient);
+}
+
+Scalar remTrunc(Scalar a, Scalar b) {
+  if (a.isFloat())
+    return a.with(arith::RemFOp::create(*a.builder, a.loc, a.held, b.held));
+  Scalar divisor = b.safeDivisor();
+  Value rest = a.kind == ScalarKind::signedInt
+                   ? arith::RemSIOp::create(*a.builder, a.loc, a.held, divisor.held).getResult()
+                   : arith::RemUIOp::create(*a.builder, a.loc, a.held, divisor.held).getResult();
+  return select(b == 0.0, a, a.with(rest));
+}
+
+/// The remainder of truncated division has the other sign than the divisor: one step down.
+static Scalar isAbove(Scalar rest, Scalar divisor) {
+  return (rest != 0.0) & ((rest < 0.0) ^ (divisor < 0.0)) & (divisor != 0.0);
+}
+
+Scalar remFloor(Scalar a, Scalar b) {
+  Scalar rest = remTrunc(a, b);
+  return select(isAbove(rest, b), rest + b, rest);
+}
+
+Scalar divFloor(Scalar a, Scalar b) {
+  Scalar rest = remTrunc(a, b);
+  if (!a.isFloat()) {
+    Scalar quotient = divTrunc(a, b);
+    return select(isAbove(rest, b), quotient - 1.0, quotient);
+  }
+  // (a - rest) / b is a whole number but for its rounding. Of 0 the sign is that of a / b, and so is what b = 0 gives.
+  Scalar plain = a / b, exact = (a - rest) / b;
+  exact = select(isAbove(rest, b), exact - 1.0, exact);
+  Scalar whole = floor(exact);
+  whole = select(exact - whole > 0.5, whole + 1.0, whole);
+  whole = select(exact == 0.0, plain * 0.0, whole);
+  return select(b == 0.0, plain, whole);
+}
 
 } // namespace dlc

@@ -71,7 +71,29 @@ public:
   friend Scalar exp(Scalar a);
   friend Scalar log(Scalar a);
   friend Scalar sqrt(Scalar a);
+  friend Scalar exp2(Scalar a);
+  /// exp(a) - 1 and log(1 + a), without the cancellation.
+  friend Scalar expm1(Scalar a);
+  friend Scalar log1p(Scalar a);
+  friend Scalar log2(Scalar a);
+  friend Scalar log10(Scalar a);
   friend Scalar tanh(Scalar a);
+  friend Scalar sin(Scalar a);
+  friend Scalar cos(Scalar a);
+  friend Scalar tan(Scalar a);
+  friend Scalar asin(Scalar a);
+  friend Scalar acos(Scalar a);
+  friend Scalar atan(Scalar a);
+  /// The angle of the point (x, y), from -pi to pi.
+  friend Scalar atan2(Scalar y, Scalar x);
+  /// a to the power of b. Integers wrap; of a negative b, the reciprocal rounded to zero.
+  friend Scalar pow(Scalar a, Scalar b);
+  /// Division and remainder, the quotient rounded to zero, or down (PyTorch's floor_divide and remainder). Integers by 0:
+  /// quotient 0, remainder a; the lowest by -1 wraps.
+  friend Scalar divTrunc(Scalar a, Scalar b);
+  friend Scalar remTrunc(Scalar a, Scalar b);
+  friend Scalar divFloor(Scalar a, Scalar b);
+  friend Scalar remFloor(Scalar a, Scalar b);
   friend Scalar erf(Scalar a);
   /// 1 - erf(a), without the cancellation.
   friend Scalar erfc(Scalar a);
@@ -85,6 +107,8 @@ public:
 private:
   Scalar with(mlir::Value value) const { return {*builder, loc, value, kind}; }
   Scalar boolean(mlir::Value value) const { return {*builder, loc, value, ScalarKind::boolean}; }
+  /// 1 in place of a divisor that traps.
+  Scalar safeDivisor() const;
   Scalar saturatedTo(mlir::Type target, ScalarKind targetKind) const;
   template <typename FloatOp, typename SignedOp, typename UnsignedOp>
   Scalar arith(Scalar other) const;
@@ -115,6 +139,8 @@ inline Scalar select(Scalar condition, Scalar a, double b) {
 inline Scalar select(Scalar condition, double a, Scalar b) {
   return select(condition, b.constant(a), b);
 }
+/// a to the power of a number; small whole ones are products.
+Scalar pow(Scalar a, double b);
 inline Scalar max(Scalar a, double b) { return max(a, a.constant(b)); }
 inline Scalar min(Scalar a, double b) { return min(a, a.constant(b)); }
 

@@ -53,7 +53,7 @@ private:
   Accumulator neutralAccumulator(unsigned stage);
   Accumulator combineAccumulators(unsigned stage, Accumulator a, Accumulator b);
   Accumulator acrossLanes(unsigned stage, Accumulator acc);
-  bool isArgmax(unsigned stage) const { return nest.stages[stage] == Combiner::argmax; }
+  bool hasPosition(unsigned stage) const { return givesPosition(nest.stages[stage]); }
 
   CpuKernel &k;
   const LoopNest &nest;
@@ -132,7 +132,7 @@ Accumulator ReductionSchedule::neutralAccumulator(unsigned stage) {
   };
   Accumulator acc = {neutral(k.builder, k.loc, nest.stages[stage], shaped(element),
                              k.emitter.accumulatorKind(stage))};
-  if (isArgmax(stage)) {
+  if (hasPosition(stage)) {
     Value none =
         arith::ConstantOp::create(k.builder, k.loc, k.builder.getIntegerAttr(i64, kNoPosition));
     acc.push_back(k.vector ? k.splat(none, k.vector->lanes) : none);
@@ -142,9 +142,9 @@ Accumulator ReductionSchedule::neutralAccumulator(unsigned stage) {
 
 Accumulator ReductionSchedule::combineAccumulators(unsigned stage, Accumulator a, Accumulator b) {
   ScalarKind kind = k.emitter.accumulatorKind(stage);
-  if (!isArgmax(stage))
+  if (!hasPosition(stage))
     return {combine(k.builder, k.loc, nest.stages[stage], kind, a[0], b[0])};
-  Best best = combineBest(k.builder, k.loc, kind, {a[0], a[1]}, {b[0], b[1]});
+  Best best = combineBest(k.builder, k.loc, nest.stages[stage], kind, {a[0], a[1]}, {b[0], b[1]});
   return {best.value, best.position};
 }
 
@@ -154,7 +154,7 @@ Accumulator ReductionSchedule::step(unsigned stage, ArrayRef<AffineExpr> at, Acc
   if (k.vector && !isa<VectorType>(term.getType()))
     term = k.splat(term, k.vector->lanes);
   Accumulator next = {term};
-  if (isArgmax(stage)) {
+  if (hasPosition(stage)) {
     // Row-major over the reduction dims, whatever order the loops run in.
     AffineExpr position = k.math.constant(0);
     for (auto [index, extent] : llvm::zip(at, nest.reduction))

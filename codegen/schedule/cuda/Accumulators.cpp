@@ -18,7 +18,7 @@ Accumulator::Accumulator(KernelBuilder &k, unsigned stage)
 
 SmallVector<Value> Accumulator::initial() {
   Value first = neutral(k.b, k.loc, combiner, type, kind);
-  if (!isArgmax())
+  if (!hasPosition())
     return {first};
   return {first, arith::ConstantIntOp::create(k.b, k.loc, kNoPosition, 64)};
 }
@@ -27,11 +27,14 @@ SmallVector<StringRef> Accumulator::roles() const {
   switch (combiner) {
   case Combiner::add:
     return {"sum"};
+  case Combiner::mul:
+    return {"product"};
   case Combiner::max:
     return {"largest"};
   case Combiner::min:
     return {"smallest"};
   case Combiner::argmax:
+  case Combiner::argmin:
     return {"best", "best_at"};
   }
   llvm_unreachable("unknown combiner");
@@ -48,16 +51,16 @@ SmallVector<Value> Accumulator::step(ValueRange carried, Value position,
     return {math::FmaOp::create(k.b, k.loc, a, b, carried[0])};
   }
   Value term = k.body.emitTerm(k.b, stage, parallel, reduction, finished);
-  if (!isArgmax())
+  if (!hasPosition())
     return {combine(k.b, k.loc, combiner, kind, carried[0], term)};
   Value at = arith::IndexCastOp::create(k.b, k.loc, k.b.getI64Type(), position);
   return combineWith(carried, ValueRange{term, at});
 }
 
 SmallVector<Value> Accumulator::combineWith(ValueRange a, ValueRange b) {
-  if (!isArgmax())
+  if (!hasPosition())
     return {combine(k.b, k.loc, combiner, kind, a[0], b[0])};
-  Best best = combineBest(k.b, k.loc, kind, {a[0], a[1]}, {b[0], b[1]});
+  Best best = combineBest(k.b, k.loc, combiner, kind, {a[0], a[1]}, {b[0], b[1]});
   return {best.value, best.position};
 }
 

@@ -14,7 +14,7 @@ class Accumulator {
 public:
   Accumulator(KernelBuilder &k, unsigned stage);
 
-  bool isArgmax() const { return combiner == Combiner::argmax; }
+  bool hasPosition() const { return givesPosition(combiner); }
   llvm::SmallVector<mlir::Value> initial();
   /// Names of the carried values.
   llvm::SmallVector<llvm::StringRef> roles() const;

@@ -1,0 +1,62 @@
+//===- MathError.cpp - erf and erfc as arithmetic ----------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   erf   odd polynomial below 1, else 1 - erfc(x)
+//   erfc  1 - erf(x) below 0.625, else e^(-x^2) times a polynomial; x^2 in two parts, so that e^(-x^2) keeps all digits
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/scalar/MathExpander.h"
+
+namespace dlc {
+
+namespace c = coefficients;
+
+Value Expander::erf(Value x) {
+  Value size = math::AbsFOp::create(builder, loc, x);
+  Value square = mul(size, size);
+  Value near =
+      isSingle ? polynomial(c::erfNearSingle, square) : polynomial(c::erfNearDouble, square);
+  near = fma(size, near, size);
+  Value one = number(1.0), end = number(isSingle ? 4.0 : 6.0);
+  Value bounded = select(less(end, size), end, size);
+  Value complement;
+  if (isSingle) {
+    complement = boundedExp(polynomial(c::erfFarSingle, bounded));
+  } else {
+    Value t = div(sub(bounded, number(2.0)), add(bounded, number(2.0)));
+    complement =
+        mul(boundedExp(mul(bounded, sub(number(0.0), bounded))), polynomial(c::erfFarDouble, t));
+  }
+  return withSign(select(less(size, one), near, sub(one, complement)), x);
+}
+
+Value Expander::erfc(Value x) {
+  Value size = math::AbsFOp::create(builder, loc, x);
+  Value square = mul(size, size);
+  // 1 - erf(x) where that cancels little.
+  Value near =
+      isSingle ? polynomial(c::erfNearSingle, square) : polynomial(c::erfNearDouble, square);
+  near = sub(number(1.0), fma(x, near, x));
+  // From `end` on the result rounds to 0.
+  Value end = number(isSingle ? 10.1 : 27.3), one = number(1.0), two = number(2.0);
+  Value bounded = select(less(end, size), end, size);
+  Value plusTwo = add(bounded, two);
+  Value u = div(one, plusTwo);
+  // u (1 + missing) is 1 / (x + 2) without the rounding of either.
+  Value missing = fma(sub(number(0.0), u), plusTwo, one);
+  missing = fma(sub(sub(plusTwo, two), bounded), u, missing);
+  Value minusFourU = mul(u, number(-4.0));
+  Value t = fma(minusFourU, missing, add(one, minusFourU));
+  Value minusSquare = mul(bounded, sub(number(0.0), bounded));
+  Value lostOfSquare = fma(bounded, bounded, minusSquare);
+  auto [h, n] = reducedExp(minusSquare);
+  // product * (1 + h) * (1 + missing - lostOfSquare), rounded once: 1 is added last, what rounding the product lost before.
+  Value p = isSingle ? polynomial(c::erfcSingle, t) : polynomial(c::erfcDouble, t);
+  Value product = mul(u, p), lostOfProduct = fma(u, p, sub(number(0.0), product));
+  Value correction = fma(sub(missing, lostOfSquare), add(one, h), h);
+  Value tail = scale(add(product, fma(product, correction, lostOfProduct)), n);
+  Value isNegative = less(x, number(0.0));
+  Value far = select(isNegative, sub(number(2.0), tail), tail);
+  return select(less(size, number(0.625)), near, far);
+}
+
+} // namespace dlc
