@@ -246,13 +246,25 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
   SmallVector<int32_t> segments; // operands of each tensor parameter
   // Lists of tensors that are all of one kind (cat) get a common dtype; those beside another tensor (lstm) do not.
   bool isList = !signature.params.empty() && signature.params.front().type == Param::tensors;
+  // Operands are told apart by their number, unless the op has room for each.
+  bool countsOperands = !OperationName(signature.op, builder.getContext())
+                             .hasTrait<OpTrait::AttrSizedOperandSegments>();
+  StringRef leftOut;
   for (auto [param, item] : llvm::zip(signature.params, arguments)) {
     if (param.type == Param::tensor || param.type == Param::tensors)
       segments.push_back(!item                          ? 0
                          : param.type == Param::tensors ? item->as<Item::List>().size()
                                                         : 1);
-    if (!item)
+    if (!item) {
+      if (param.type == Param::tensor && leftOut.empty())
+        leftOut = param.name;
       continue;
+    }
+    if (param.type == Param::tensor && !leftOut.empty() && countsOperands) {
+      emitError(loc) << quote(signature.name) << " takes its argument " << quote(param.name)
+                     << " only together with " << quote(leftOut);
+      return {Item::Poison(), {}};
+    }
     if (param.type == Param::tensor) {
       tensors.push_back(&*item);
       names.push_back(param.name);

@@ -92,7 +92,9 @@ template <typename Pool, typename Op> static SmallVector<Value> decomposeMean(Op
         return b.make<Pool>(x, kernel, b.getDenseI64ArrayAttr(kernel), zeros, false, true,
                             IntegerAttr());
       },
-      [&](Value x, int64_t dim) { return b.make<MeanOp>(x, ArrayRef<int64_t>(dim), true); })};
+      [&](Value x, int64_t dim) {
+        return b.make<MeanOp>(x, ArrayRef<int64_t>(dim), true, TypeAttr());
+      })};
 }
 
 template <typename Pool, typename Op> static SmallVector<Value> decomposeMax(Op op, Builder &b) {

@@ -225,7 +225,8 @@ static Factor sumOut(Builder &b, Factor factor, function_ref<bool(Label)> keep) 
   if (dims.empty())
     return factor;
   Type dtype = typeOf(factor.value).getElementType();
-  return {b.cast(b.make<SumOp>(factor.value, dims, false), dtype), labels}; // integers wrap
+  return {b.cast(b.make<SumOp>(factor.value, dims, false, TypeAttr()), dtype),
+          labels}; // integers wrap
 }
 
 /// The factor with its dims in the order of `labels`, of size 1 where it has none.

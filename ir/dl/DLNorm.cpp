@@ -122,7 +122,7 @@ LogicalResult StandardizeOp::inferReturnTypes(MLIRContext *, std::optional<Locat
       if (dim < 0 || dim >= x.getRank())
         return emitOptionalError(location, "'", getOperationName(), "' has dim ", dim,
                                  "; expected 0 to ", x.getRank() - 1);
-  Dims dims = getDims(x), affine;
+  Dims dims = dimsOf(adaptor.getX()), affine;
   for (int64_t dim : adaptor.getAffineDims())
     affine.push_back(dims[dim]);
   if (failed(checkAffine(getOperationName(), location, adaptor.getAffine(), 2, affine,

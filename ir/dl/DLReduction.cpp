@@ -89,8 +89,10 @@ static Type sumType(Type element) {
   return isa<FloatType>(element) ? element : IntegerType::get(element.getContext(), 64);
 }
 
-/// `value` as an element of `type`.
+/// An element of `x` as one of `type`.
 static Value convertTerm(BodyContext &context, Value value, Value x, Type type) {
+  if (getElementTypeOrSelf(x) == type)
+    return value;
   return Scalar(context.builder, context.loc, value, kindOf(x)).castTo(type).value();
 }
 

@@ -93,6 +93,44 @@ def of_softmax(dim, is_log):
     return bound
 
 
+def root_of(bound_of_square):
+    """The square root of what keeps within a bound."""
+    def bound(y, inputs, dtype):
+        error = bound_of_square(y * y, inputs, dtype)
+        with np.errstate(all="ignore"):
+            return np.minimum(np.sqrt(error), error / y) + 2 * ulp(y, compute(dtype)) + stored(dtype, y)
+    return bound
+
+
+def of_logsumexp(dim):
+    """The sum loses a unit for each term, the subtraction one of x, the logarithm and its shift a few of the result."""
+    def bound(y, inputs, dtype):
+        x, u = inputs[0], unit(compute(dtype))
+        size = x.abs().nan_to_num(0, 0, 0).sum(dim).numpy() if x.numel() else np.zeros(y.shape)
+        return u * (x.shape[dim] + 12 + 4 * np.abs(y) + 2 * size) + stored(dtype, y)
+    return bound
+
+
+def of_norm(dims, eps, spread=None, view=None):
+    """(x - mean) / sqrt(var + eps) * weight + bias: the mean loses a unit of the largest terms for each, all else few.
+    `spread` brings weight and bias to the dims of `view(x)`."""
+    def bound(y, inputs, dtype):
+        x = view(inputs[0]) if view else inputs[0]
+        weight, bias = (list(inputs[1:]) + [None, None])[:2]
+        terms = int(np.prod([x.shape[dim] for dim in dims]))
+        if not x.numel():
+            return np.zeros(y.shape)
+        size = x.abs() + x.abs().mean(dims, keepdim=True)
+        size = size / (x.var(dims, unbiased=False, keepdim=True) + eps).sqrt()
+        shift = torch.zeros(())
+        if weight is not None:
+            size = size * (spread(weight) if spread else weight).abs()
+        if bias is not None:
+            shift = (spread(bias) if spread else bias).abs()
+        return (terms + 16) * unit(compute(dtype)) * (size + shift).reshape(y.shape).numpy() + stored(dtype, y)
+    return bound
+
+
 def of_batch_norm(eps):
     """The norm itself, or its folded form x s + t: both scale with the terms before they cancel."""
     def bound(y, inputs, dtype):

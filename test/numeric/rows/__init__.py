@@ -6,6 +6,8 @@ from rows import contraction
 from rows import convolution
 from rows import elementwise
 from rows import recurrent
+from rows import math
+from rows import norm
 from rows import reduction
 from rows import shape
 from rows import window

@@ -3,7 +3,7 @@ import torch
 
 import accuracy as acc
 from modules import LIMITS
-from rows.row import ALL, EVERY16, FLOATS, INTS, NUMBERS, row
+from rows.row import ALL, FLOATS, INTS, NUMBERS, row
 
 PAIR = [(3, "N"), (3, "N")]
 for op, function in (("add", torch.add), ("sub", torch.sub), ("mul", torch.mul)):
@@ -12,9 +12,6 @@ row("div", FLOATS, PAIR, (3, "N"), torch.div)
 row("maximum", ALL, PAIR, (3, "N"), torch.maximum, acc.equal, values="equals")
 row("minimum", ALL, PAIR, (3, "N"), torch.minimum, acc.equal, values="equals")
 row("neg", NUMBERS, [("N",)], ("N",), torch.neg)
-row("sqrt", FLOATS, [("N",)], ("N",), torch.sqrt)
-for op, function in (("exp", torch.exp), ("log", torch.log), ("tanh", torch.tanh)):
-    row(op, FLOATS, [("N",)], ("N",), function, acc.ulps(2))
 for op, function in (("abs", torch.abs), ("sign", torch.sign), ("floor", lambda x: x.floor()), ("ceil", lambda x: x.ceil()),
                      ("trunc", lambda x: x.trunc()), ("round", lambda x: x.round())):
     whole = op in ("abs", "sign")
@@ -24,7 +21,6 @@ for op, function in (("abs", torch.abs), ("sign", torch.sign), ("floor", lambda 
         row(op, FLOATS, [("N",)], ("N",), function, values="halves", note="ties")
 row("frac", FLOATS, [("N",)], ("N",), lambda x: torch.where(x.isinf(), x - x, x.frac()), acc.equal)
 row("reciprocal", FLOATS, [("N",)], ("N",), torch.reciprocal)
-row("rsqrt", FLOATS, [("N",)], ("N",), torch.rsqrt, acc.ulps(2))
 row("square", NUMBERS, [("N",)], ("N",), torch.square)
 row("clamp", NUMBERS, [("N",)], ("N",), lambda x: (x if x.is_floating_point() else x.long()).clamp(-1, 3), acc.equal, attrs="{min = -1.0 : f64, max = 3.0 : f64}",
     values="numbers")
@@ -38,10 +34,6 @@ row("addcmul", FLOATS, TRIPLE, (3, "N"), lambda x, a, b: x + 0.5 * a * b, acc.of
     attrs="{value = 0.5 : f64}", values="normal", note="fractions")
 row("addcdiv", FLOATS, TRIPLE, (3, "N"), lambda x, a, b: x + 0.5 * a / b, acc.of_terms(lambda x, a, b: (x, 0.5 * a / b)),
     attrs="{value = 0.5 : f64}", values="positive")
-
-for op in ("exp", "log", "tanh", "sqrt"):
-    row(op, ("f16", "bf16"), [("N",)], ("N",), getattr(torch, op), acc.exact if op == "sqrt" else acc.ulps(2),
-        sizes=(EVERY16,), values="every16", note="all inputs")
 
 
 def converted(x, to):

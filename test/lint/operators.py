@@ -1,0 +1,67 @@
+"""docs/operators.md lists the operators of the language as their records have them: tools/scripts/operators prints it."""
+import re
+
+from docs import records
+
+PAGE = "docs/operators.md"
+INTRO = """# Operators of `dl 1`
+
+Printed by `tools/scripts/operators` from the records in `ir/dl`; do not edit.
+
+Each line is a call in PyTorch's schema syntax: `int[2]` takes one int or two, `?` may be `None`, `SymInt[]` may use symbols, a
+`BoolTensor` is a condition. Where a tensor is expected a number may stand, and elementwise operators broadcast and find a common
+dtype as PyTorch's do; functions of reals take integers as f32. Layers (`Conv2d(...)`) take the same arguments, their sizes
+first, as in `torch.nn`."""
+DTYPES = {"DL_FloatTensor": "floats", "DL_NumberTensor": "floats, integers", "DL_Tensor": "all", "DL_BitsTensor": "integers, bool",
+          "DL_BoolTensor": "bool"}
+
+
+def dtypes(record):
+    """Of the first tensor that is no condition."""
+    kinds = [DTYPES.get(argument["printable"]) for argument, _ in record["arguments"]["args"]]
+    known = [kind for kind in kinds if kind and kind != "bool"] or [kind for kind in kinds if kind]
+    return known[0] if known else "as given"
+
+
+def render(tree):
+    families = {}
+    for path, record in records(tree).values():
+        schema = re.search(r'kSchema = R"\((.*?)\)";', record.get("extraClassDeclaration") or "", re.S)
+        if not (path.startswith("ir/dl/") and "Op" in record["!superclasses"] and schema and schema.group(1).strip()):
+            continue
+        calls = "<br>".join(f"`{call.strip()}`" for call in schema.group(1).strip().splitlines())
+        names = re.search(r"PyTorch:\s+((?:`[^`]+`(?:,\s+|\s+of\s+\w+\s+\w+,?\s*)?)+)", record["description"])
+        named = "<br>".join(re.findall(r"`[^`]+`", names.group(1))) if names else ""
+        cell = record['summary'].strip().replace('|', '\\|')
+        families.setdefault(path, []).append(f"| {calls} | {dtypes(record)} | {cell} | {named} |")
+    lines = [INTRO]
+    for path in sorted(families):
+        title = re.match(r"//===- \S+ - (.*?)[ -]*===//", tree.text(path))
+        lines.append(f"\n## {title.group(1) if title else path}\n\n| call | dtypes | what it is | PyTorch |\n|---|---|---|---|")
+        lines += families[path]
+    return "\n".join(lines) + "\n"
+
+
+def check(tree):
+    if PAGE not in tree.paths:
+        return []
+    try:
+        current = render(tree)
+    except (OSError, ValueError) as error:
+        return [str(error)]
+    return [] if tree.text(PAGE) == current else [f"{PAGE} is not what tools/scripts/operators prints; print it again"]
+
+
+RECORD = """include "mlir/IR/OpBase.td"
+def My_Dialect : Dialect { let name = "my"; let cppNamespace = "::my"; }
+def DL_FloatTensor : RankedTensorOf<[F32]>;
+def My_AOp : Op<My_Dialect, "a"> {
+  let summary = "adds"; let description = [{ Adds. PyTorch: `torch.a`. }];
+  let arguments = (ins DL_FloatTensor:$x);
+  let extraClassDeclaration = "static constexpr ::llvm::StringLiteral kSchema = R\\"(a(Tensor x))\\";";
+}
+"""
+TABLE = "\n## ir/dl/A.td\n\n| call | dtypes | what it is | PyTorch |\n|---|---|---|---|\n| `a(Tensor x)` | floats | adds | `torch.a` |\n"
+CLEAN = {"ir/dl/A.td": RECORD, PAGE: INTRO + "\n" + TABLE}
+PLANTED = [({PAGE: INTRO + "\n" + TABLE.replace("adds", "subtracts")}, "is not what tools/scripts/operators prints"),
+           ({"ir/dl/A.td": RECORD.replace("a(Tensor x)", "a(Tensor x, Tensor other)")}, "print it again")]
