@@ -415,8 +415,10 @@ LogicalResult AllOp::inferReturnTypes(MLIRContext *context, std::optional<Locati
                         adaptor.getKeepdim(), IntegerType::get(context, 1), types);
 }
 SmallVector<Value> AllOp::decompose(Builder &builder) {
-  Value product = builder.make<ProdOp>(truthOf(builder, getX()), getDim(), getKeepdim());
-  return {builder.cast(product, builder.getI1Type())};
+  // Nothing is false.
+  Value isFalse = builder.make<LogicalNotOp>(getX());
+  Value count = builder.make<SumOp>(truthOf(builder, isFalse), getDim(), getKeepdim(), TypeAttr());
+  return {builder.make<LogicalNotOp>(count)};
 }
 
 LogicalResult CountNonzeroOp::inferReturnTypes(MLIRContext *context,

@@ -93,6 +93,12 @@ def of_softmax(dim, is_log):
     return bound
 
 
+def of_normalized(count):
+    """A quotient by a norm that was stored: units of the computation, and one of the storage."""
+    return lambda y, inputs, dtype: (count * ulp(y, compute(dtype)) + (ulp(y, dtype) + stored(dtype, y))
+                                     if dtype != compute(dtype) else count * ulp(y, dtype))
+
+
 def root_of(bound_of_square):
     """The square root of what keeps within a bound."""
     def bound(y, inputs, dtype):

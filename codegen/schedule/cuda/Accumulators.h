@@ -32,7 +32,7 @@ public:
   llvm::SmallVector<mlir::Value> acrossWarps(mlir::ValueRange carried, int64_t warps,
                                              mlir::Value thread);
   /// The finished accumulator as the root's bodies take it.
-  mlir::Value finish(mlir::ValueRange carried) { return isArgmax() ? carried[1] : carried[0]; }
+  mlir::Value finish(mlir::ValueRange carried) { return hasPosition() ? carried[1] : carried[0]; }
 
 private:
   mlir::Value shuffle(mlir::Value value, mlir::Value mask);

@@ -60,14 +60,14 @@ void scheduleDirect(KernelBuilder &k) {
             k.loop(roles[depth], k.index(0), k.index(extent), 1, carried, accumulator.roles(),
                    unroll, [&](Value variable, ValueRange inner) {
                      k.math.bindLoop(reduction[depth], variable);
-                     Value count = accumulator.isArgmax()
+                     Value count = accumulator.hasPosition()
                                        ? k.add(k.mul(counted, k.index(extent)), variable)
                                        : Value();
                      return self(self, depth + 1, count, inner);
                    });
         return SmallVector<Value>(results);
       };
-      Value zero = accumulator.isArgmax() ? k.index(0) : Value();
+      Value zero = accumulator.hasPosition() ? k.index(0) : Value();
       finished.push_back(accumulator.finish(nestLoops(nestLoops, 0, zero, accumulator.initial())));
     }
     k.store(k.resultOffset(indices), k.body.emitResult(k.b, indices, finished));

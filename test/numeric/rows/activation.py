@@ -38,9 +38,16 @@ row("prelu", ("f32",), [("N", 5), (1,)], ("N", 5), F.prelu, acc.composite(), val
 row("glu", FLOATS, [("N", 6)], ("N", 3), F.glu, acc.composite(4, floor=0), values="wide")
 row("glu", ("f32",), [("2*N", 5)], ("N", 5), lambda x: F.glu(x, 0), acc.composite(4, floor=0), attrs="{dim = 0 : i64}", values="wide",
     note="outer, of N")
-row("elu", FLOATS, [("N",)], ("N",), lambda x: F.elu(x, 0.5), acc.composite(), attrs="{alpha = 0.5 : f64}")
-row("selu", FLOATS, [("N",)], ("N",), F.selu, acc.composite())
-row("celu", FLOATS, [("N",)], ("N",), lambda x: F.celu(x, 2.0), acc.composite(), attrs="{alpha = 2.0 : f64}")
+
+
+def elu(x, alpha=1.0, scale=1.0):
+    """PyTorch's own takes exp(x) - 1, which loses digits around 0."""
+    return scale * torch.where(x > 0, x, alpha * torch.expm1(x))
+
+
+row("elu", FLOATS, [("N",)], ("N",), lambda x: elu(x, 0.5), acc.composite(), attrs="{alpha = 0.5 : f64}")
+row("selu", FLOATS, [("N",)], ("N",), lambda x: elu(x, 1.6732632423543772, 1.0507009873554805), acc.composite())
+row("celu", FLOATS, [("N",)], ("N",), lambda x: torch.where(x > 0, x, 2 * torch.expm1(x / 2)), acc.composite(), attrs="{alpha = 2.0 : f64}")
 row("softplus", FLOATS, [("N",)], ("N",), lambda x: F.softplus(x, 2.0, 10.0), acc.composite(),
     attrs="{beta = 2.0 : f64, threshold = 10.0 : f64}")
 row("logsigmoid", FLOATS, [("N",)], ("N",), lambda x: x.clamp(max=0) - torch.log1p(torch.exp(-x.abs())), acc.composite())

@@ -40,5 +40,5 @@ row("group_norm", ("f32",), [(2, 4, "N")], (2, 4, "N"), lambda x: F.group_norm(x
 row("instance_norm", FLOATS, [("N", 3, 6, 7), (3,), (3,)], ("N", 3, 6, 7),
     lambda x, w, b: (F.layer_norm(x, (6, 7), eps=1e-3) * w[:, None, None] + b[:, None, None]), acc.of_norm((2, 3), 1e-3, lambda t: t[:, None, None]),
     attrs="{eps = 1.0e-3 : f64}", values="normal")
-row("normalize", FLOATS, [("N", 9)], ("N", 9), lambda x: F.normalize(x, eps=1e-12), acc.contraction(20, lambda x: F.normalize(x, eps=1e-12)),
+row("normalize", FLOATS, [("N", 9)], ("N", 9), lambda x: F.normalize(x, eps=1e-12), acc.of_normalized(20),
     attrs="{dim = 1 : i64}", values="normal")
