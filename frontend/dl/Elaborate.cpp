@@ -110,6 +110,7 @@ private:
   Diagnostics &diagnostics;
   MLIRContext *context;
   llvm::DenseMap<StringRef, const LayerDecl *> declared; // by whole path
+  llvm::DenseSet<const LayerDecl *> repeated;
   unsigned depth = 0;
   bool isTooLarge = false;
 };
@@ -279,6 +280,9 @@ bool Elaborator::checkPath(Instance &instance, const LayerDecl &decl, StringRef 
   auto [entry, isNew] = declared.try_emplace(whole, &decl);
   if (isNew)
     return true;
+  // Once for a declaration, however often a loop repeats it.
+  if (!repeated.insert(&decl).second)
+    return false;
   auto error = diagnostics.error(decl.path.loc);
   error << "layer " << quote(whole) << " has been declared before; choose another name"
         << (entry->second == &decl ? ", as with the number of the loop in 'layer[i]'" : "");
