@@ -140,3 +140,35 @@ network("projection, lengths", ("f32",), BOUNDARY[1:8], "lstm", 5, "N", 3, 16, p
         batch_first=True)
 network("many units", ("f32",), (1, 6, 20), "lstm", 3, "N", 20, 130)
 network("many units", ("f32",), (1, 6, 20), "gru", 3, "N", 20, 130)
+
+
+def lstm_step(x, h, states):
+    i, f, g, o = (a + b for a, b in zip(x, h))
+    c = torch.sigmoid(f) * states[1] + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def gru_step(x, h, states):
+    reset, update = torch.sigmoid(x[0] + h[0]), torch.sigmoid(x[1] + h[1])
+    return (1 - update) * torch.tanh(x[2] + reset * h[2]) + update * states[0],
+
+
+STEPS = {"lstm_steps": (4, 2, lstm_step), "gru_steps": (3, 1, gru_step),
+         "rnn_tanh_steps": (1, 1, lambda x, h, states: (torch.tanh(x[0] + h[0]),)),
+         "rnn_relu_steps": (1, 1, lambda x, h, states: (torch.relu(x[0] + h[0]),))}
+for op, (gates, count, step) in STEPS.items():
+    def steps(x, weight, gates=gates, count=count, step=step):
+        """Backwards over [T, N, gates * 9], from zeros."""
+        states, results = [torch.zeros(x.shape[1], 9, dtype=x.dtype)] * count, []
+        for now in reversed(x.unbind(0)):
+            states = step(now.chunk(gates, 1), [states[0] @ w.T for w in weight], states)
+            results.insert(0, states[0])
+        return torch.stack(results)
+
+    def body(names, types, result, op=op, count=count):
+        final = result.replace("tensor<4x", "tensor<").replace("[4, ", "[")
+        finals = [f"%{letter}" for letter in "ab"[:count]]
+        return (f"%y, {', '.join(finals)} = dl.{op} {', '.join(names)} {{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, "
+                f"reverse = true}} : ({', '.join(types)}) -> ({', '.join([result] + [final] * count)})")
+    row(op, ("f32",), [(4, "N", gates * 9), (gates, 9, 9)], (4, "N", 9), steps,
+        lambda y, tensors, dtype: np.full_like(y, 4 * 40 * acc.unit(dtype)), sizes=(0, 1, 3, 17), values="weights", body=body)

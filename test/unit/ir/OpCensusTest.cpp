@@ -50,8 +50,9 @@ TEST_F(OpCensus, EachOpHasLoopsOrBecomesOtherOps) {
     ASSERT_TRUE(name) << info.op.str();
     bool hasLoops = name->hasInterface<LoopNestOpInterface>();
     bool isDecomposed = name->hasInterface<DecomposableOpInterface>();
-    EXPECT_EQ(hasLoops + isDecomposed + structural().contains(info.op), 1)
-        << info.op.str() << " must have loops, or become other ops, or be structural: it "
+    bool isRecurrent = name->hasInterface<RecurrentOpInterface>();
+    EXPECT_EQ(hasLoops + isDecomposed + isRecurrent + structural().contains(info.op), 1)
+        << info.op.str() << " must have loops or steps, or become other ops, or be structural: it "
         << (hasLoops ? "has loops" : "has no loops")
         << (isDecomposed ? " and becomes other ops" : " and becomes no other ops");
   }
