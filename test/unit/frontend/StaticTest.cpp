@@ -104,9 +104,10 @@ TEST_F(Static, operatorsOfTensors) {
   EXPECT_EQ(body("for i in range(3) { y = x }", "f32[N]"),
             "5:10: error: unknown function or layer 'range'; a range is written 0..12\n"
             "4:79: error: output 'y' is never assigned\n");
-  EXPECT_EQ(body("for i in 3 { y = x }", "f32[N]"),
-            "5:10: error: a loop is over the integer 3; expected a range such as 0..12, a list or a "
-            "list of layers\n4:79: error: output 'y' is never assigned\n");
+  EXPECT_EQ(
+      body("for i in 3 { y = x }", "f32[N]"),
+      "5:10: error: a loop is over the integer 3; expected a range such as 0..12, a list or a "
+      "list of layers\n4:79: error: output 'y' is never assigned\n");
   EXPECT_EQ(body("for i in 0..N { y = x }", "f32[N]").substr(0, 71),
             "5:13: error: a bound of a loop is the dim N; expected an integer\n4:79: ");
   EXPECT_EQ(body("a, b = x\ny = x", "f32[N,3,8,8]"),
