@@ -18,6 +18,9 @@ namespace dlc::frontend {
 //===- Statements ---------------------------------------------------------------------------------===//
 
 bool ForwardLowering::isOver() {
+  // Ops that were tried and erased have been counted too.
+  if (listener.count > kMaxOps && !isTooLarge)
+    listener.count = builder.getInsertionBlock()->getOperations().size();
   if (listener.count > kMaxOps && !isTooLarge) {
     isTooLarge = true;
     diagnostics.error(frame->instance->decl->forward->loc)
