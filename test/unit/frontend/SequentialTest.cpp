@@ -1,0 +1,96 @@
+//===- SequentialTest.cpp - Sequential models and the errors about them -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "test/unit/frontend/FrontendFixture.h"
+
+namespace dlc::frontend {
+
+namespace {
+
+class Sequential : public Frontend {
+protected:
+  /// Of a model with this input and these lines of layers.
+  std::string check(StringRef layers, StringRef input = "x: f32[2,7,8,4] layout NHWC",
+                    StringRef output = "") {
+    return import(("dl 1\nsequential S(" + input + ")" + output + " {\n" + layers + "\n}\n").str(),
+                  {"", true});
+  }
+};
+
+TEST_F(Sequential, weightsHaveKerasNamesAndShapes) {
+  std::string text =
+      check("Conv2D(3, 3)\nConv2D(5, 1, use_bias=false)\nFlatten()\nhead: Dense(10)");
+  for (StringRef weight : {"dl.weight \"conv2d.kernel\" : tensor<3x3x4x3xf32>",
+                           "dl.weight \"conv2d.bias\" : tensor<3xf32>",
+                           "dl.weight \"conv2d_1.kernel\" : tensor<1x1x3x5xf32>",
+                           "dl.weight \"head.kernel\" : tensor<150x10xf32>", "dl.name = \"head\""})
+    EXPECT_NE(text.find(weight), std::string::npos) << weight.str() << "\n" << text;
+  EXPECT_EQ(text.find("conv2d_1.bias"), std::string::npos);
+}
+
+TEST_F(Sequential, layoutErrors) {
+  EXPECT_EQ(check("Flatten()", "x: f32[2,7,8,4]"),
+            "2:14: error: input 'x' has 4 dims; say where its channels are, as in 'layout NHWC' "
+            "(Keras's default) or 'layout NCHW'\n");
+  EXPECT_EQ(check("Flatten()", "x: f32[2,7,8,4] layout HWNC"),
+            "2:37: error: unknown layout 'HWNC'; expected NHWC or NCHW (NWC or NCW of 3 dims)\n");
+  EXPECT_EQ(check("Flatten()", "x: f32[2,7,8] layout NHWC"),
+            "2:35: error: layout NHWC is for 4 dims; input 'x' has 3\n");
+}
+
+TEST_F(Sequential, layerErrors) {
+  EXPECT_EQ(check("Linear(4, 2)"), "3:1: error: 'Linear' is a layer of PyTorch; a sequential model "
+                                   "takes Keras's, such as Dense\n");
+  EXPECT_EQ(check("Dens(4)"), "3:1: error: unknown layer 'Dens'; did you mean 'Dense'?\n");
+  EXPECT_EQ(check("Quux(4)"),
+            "3:1: error: unknown layer 'Quux'; expected one of Keras, such as Dense\n");
+  EXPECT_EQ(check("a: Flatten()\na: Dense(2)"),
+            "4:1: error: layer 'a' has been declared before; choose another name\n"
+            "3:1: note: the first declaration\n");
+  EXPECT_EQ(check("Dense(0)"), "3:7: error: units is 0; expected at least 1\n");
+  EXPECT_EQ(check("Dense(4, activation=rellu)"),
+            "3:1: error: unknown activation 'rellu'; did you mean 'relu'?\n");
+  EXPECT_EQ(check("Flatten()\nConv2D(3, 3)"),
+            "4:1: error: 'Conv2D' takes a tensor of 4 dims, got f32[2,224]\n");
+  EXPECT_EQ(check("Conv2D(3, 3, padding=\"full\")"),
+            "3:1: error: padding is 'full'; expected \"valid\" or \"same\"\n");
+  EXPECT_EQ(check("Conv2D(3, 3, groups=2)"),
+            "3:1: error: 'Conv2D' has 4 channels and 3 filters; expected multiples of groups, "
+            "which is 2\n");
+  EXPECT_EQ(
+      check("BatchNormalization(axis=1)"),
+      "3:1: error: 'BatchNormalization' is supported with axis=-1 alone, got the integer 1\n");
+  EXPECT_EQ(check("ReLU(threshold=0.5)"),
+            "3:1: error: 'ReLU' is supported with threshold=0 alone\n");
+  EXPECT_EQ(check("AveragePooling2D(2, strides=1, padding=\"same\")"),
+            "3:1: error: 'AveragePooling2D' with padding=\"same\" and an even window needs strides "
+            "above 1\n");
+  EXPECT_EQ(check("ZeroPadding2D((1, 2, 3))"),
+            "3:1: error: 'ZeroPadding2D' has padding of 3 numbers; expected one, or two for each "
+            "dim\n");
+  EXPECT_EQ(check(""), "2:12: error: sequential 'S' has no layers; add one, as in 'Dense(10)'\n");
+}
+
+TEST_F(Sequential, recurrentErrors) {
+  auto of = [&](StringRef layers) { return check(layers, "x: f32[2,5,3]"); };
+  EXPECT_EQ(of("Bidirectional(Dense(4))"),
+            "3:1: error: 'Bidirectional' takes an LSTM, GRU or SimpleRNN, as in "
+            "'Bidirectional(LSTM(64))'\n");
+  EXPECT_EQ(of("GRU(4, reset_after=false)"),
+            "3:1: error: 'GRU' is supported with reset_after=true alone\n");
+  EXPECT_EQ(of("LSTM(4, activation=relu)"),
+            "3:1: error: 'LSTM' is supported with activation='tanh' alone\n");
+  EXPECT_EQ(of("LSTM(4, recurrent_activation=tanh)"),
+            "3:1: error: 'LSTM' is supported with recurrent_activation='sigmoid' alone\n");
+  EXPECT_EQ(of("Flatten()\nLSTM(4)"),
+            "4:1: error: 'LSTM' takes a tensor of 3 dims, got f32[2,15]\n");
+}
+
+TEST_F(Sequential, outputErrors) {
+  EXPECT_EQ(check("Flatten()", "x: f32[2,3,4]", " -> (y: f32[2,13])"),
+            "2:33: error: output 'y' is f32[2,12], declared as f32[2,13]; change one of them\n");
+}
+
+} // namespace
+
+} // namespace dlc::frontend
