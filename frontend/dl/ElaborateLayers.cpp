@@ -70,10 +70,8 @@ void Elaborator::note(const Layer &layer) {
   LayerFacts facts{
       layer.path.str(), decl.type.name.str(), diagnostics.placeOf(decl.path.loc), {}, {}};
   for (const Parameter &weight : layer.weights)
-    facts.weights.push_back({weight.path,
-                             {weight.shape.begin(), weight.shape.end()},
-                             StringRef(weight.leaf).starts_with("running_") ||
-                                 StringRef(weight.leaf).starts_with("moving_")});
+    facts.weights.push_back(
+        {weight.path, {weight.shape.begin(), weight.shape.end()}, isStatistic(weight.leaf)});
   diagnostics.index->addLayer(std::move(facts));
 }
 

@@ -46,6 +46,11 @@ struct LayerFacts {
   std::vector<std::string> outputs; // the type that each of its calls gave: "f32[N,64,56,56]"
 };
 
+/// Whether training keeps the weight beside those that it changes, by the last part of its name in PyTorch or Keras.
+inline bool isStatistic(llvm::StringRef leaf) {
+  return leaf.starts_with("running_") || leaf.starts_with("moving_");
+}
+
 struct SourceIndex {
   /// In the order in which the frontend came by them; a text that is evaluated twice is noted twice.
   std::vector<Mention> mentions;

@@ -82,6 +82,7 @@ private:
   Layer *declare(const Entry &entry, StringRef name);
   Value weight(Layer &layer, StringRef leaf, KerasCall::Shape shape);
   Item cast(const Item &item, Type dtype);
+  void note(const Entry &entry);
   void finish(func::FuncOp function);
 
   Model &model;
@@ -262,6 +263,29 @@ void SequentialLowering::addLayer(const Entry &entry) {
          op = op->getNextNode())
       if (op->getNumOperands() > 0)
         op->setAttr("dl.no_fuse", builder.getUnitAttr());
+  note(entry);
+}
+
+/// Notes the layer, its weights and what it gives, in Keras's order of dims, for whoever asked.
+void SequentialLowering::note(const Entry &entry) {
+  if (!isPlan || !diagnostics.index)
+    return;
+  const Identifier &spelled = entry.name ? *entry.name : entry.type;
+  diagnostics.mention(Mention::Kind::layer, spelled.name, spelled.loc,
+                      [&] { return (lastName + ": " + entry.type.name).str(); });
+  LayerFacts facts{lastName.str(), entry.type.name.str(), diagnostics.placeOf(spelled.loc), {}, {}};
+  if (auto layer = model.layers.find(lastName); layer != model.layers.end())
+    for (const Parameter &weight : layer->second.weights)
+      facts.weights.push_back(
+          {weight.path, {weight.shape.begin(), weight.shape.end()}, isStatistic(weight.leaf)});
+  if (flow.tensor.isTensor()) {
+    RankedTensorType type = flow.tensor.tensorType();
+    dl::Dims dims = dl::getDims(type);
+    if (flow.isTurned)
+      std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+    facts.outputs.push_back(dl::text(dl::makeTensor(dims, type.getElementType())));
+  }
+  diagnostics.index->addLayer(std::move(facts));
 }
 
 //===- The model ----------------------------------------------------------------------------------===//
