@@ -85,39 +85,54 @@ SmallVector<unsigned> BodyEmitter::usedSymbols() const {
   return SmallVector<unsigned>(used.begin(), used.end());
 }
 
-SmallVector<AffineExpr> BodyEmitter::apply(AffineMap map, ArrayRef<AffineExpr> loops) const {
-  SmallVector<AffineExpr> results;
-  for (AffineExpr expr : map.getResults())
-    results.push_back(math.simplify(expr.replaceDims(loops)));
-  return results;
-}
-
 AffineExpr BodyEmitter::offset(RankedTensorType type, ArrayRef<AffineExpr> indices) const {
   return math.simplify(dl::physicalOffset(type, indices));
 }
 
-SmallVector<BodyEmitter::BoundsTest> BodyEmitter::boundsTests(RankedTensorType type,
+//===- Reads --------------------------------------------------------------------------------------===//
+
+AffineExpr BodyEmitter::coordinate(const Reads &reads, unsigned access, unsigned dim) const {
+  AffineExpr &variable = coordinates[{reads.op, 2 * access + reads.isTerm, dim}];
+  if (!variable)
+    variable = math.addComputed(dl::getDims(typeOf(reads.tensor(access)))[dim]);
+  return variable;
+}
+
+SmallVector<AffineExpr> BodyEmitter::indicesOf(const Reads &reads, unsigned access) const {
+  const Access &made = reads.accesses()[access];
+  SmallVector<AffineExpr> indices;
+  for (AffineExpr expr : made.map.getResults())
+    indices.push_back(math.simplify(expr.replaceDims(reads.loops)));
+  for (unsigned dim : made.computed.set_bits())
+    indices[dim] = coordinate(reads, access, dim);
+  return indices;
+}
+
+SmallVector<BodyEmitter::BoundsTest> BodyEmitter::boundsTests(const Reads &reads, unsigned access,
                                                               ArrayRef<AffineExpr> indices) const {
   SmallVector<BoundsTest> tests;
-  for (auto [index, extent] : llvm::zip(indices, dl::getDims(type))) {
-    bool low = !math.isNonNegative(index), high = !math.isBelow(index, extent);
+  const Access &made = reads.accesses()[access];
+  if (!made.checked)
+    return tests;
+  for (auto [dim, extent] : llvm::enumerate(dl::getDims(typeOf(reads.tensor(access))))) {
+    // Of a computed index nothing is known; its variable has the range that the tests ensure.
+    bool isComputed = made.isComputed() && made.computed.test(dim);
+    bool low = isComputed || !math.isNonNegative(indices[dim]),
+         high = isComputed || !math.isBelow(indices[dim], extent);
     if (low || high)
-      tests.push_back({index, extent, low, high});
+      tests.push_back({indices[dim], extent, low, high});
   }
   return tests;
 }
 
-Value BodyEmitter::read(OpBuilder &builder, Operation *op, const Access &access,
-                        ArrayRef<AffineExpr> loops) {
-  Value tensor = op->getOperand(access.operand);
-  SmallVector<AffineExpr> indices = apply(access.map, loops);
-  SmallVector<BoundsTest> tests;
-  if (access.checked)
-    tests = boundsTests(typeOf(tensor), indices);
+Value BodyEmitter::read(OpBuilder &builder, const Reads &reads, unsigned access) {
+  Value tensor = reads.tensor(access);
+  SmallVector<AffineExpr> indices = indicesOf(reads, access);
+  SmallVector<BoundsTest> tests = boundsTests(reads, access, indices);
   if (tests.empty())
     return emit(builder, tensor, indices);
 
-  Location loc = op->getLoc();
+  Location loc = LoopNestOpInterface(reads.op).getLoc();
   Value inside;
   auto require = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
     Value holds = arith::CmpIOp::create(builder, loc, predicate, lhs, rhs);
@@ -139,19 +154,52 @@ Value BodyEmitter::read(OpBuilder &builder, Operation *op, const Access &access,
   OpBuilder elseBuilder = OpBuilder::atBlockEnd(branch.elseBlock());
   Value zero = arith::ConstantOp::create(elseBuilder, loc, builder.getZeroAttr(value.getType()));
   ScalarKind kind = scalarKind(typeOf(tensor).getElementType());
-  scf::YieldOp::create(elseBuilder, loc,
-                       Scalar(elseBuilder, loc, zero, kind).constant(access.fill).value());
+  Scalar fill = Scalar(elseBuilder, loc, zero, kind).constant(reads.accesses()[access].fill);
+  scf::YieldOp::create(elseBuilder, loc, fill.value());
   branch.getResult(0).setType(value.getType());
   return branch.getResult(0);
 }
 
-SmallVector<Value> BodyEmitter::indexValues(OpBuilder &builder, const LoopNest &loops,
-                                            ArrayRef<AffineExpr> parallel) {
-  SmallVector<Value> values(loops.parallel.size());
-  for (unsigned dim : loops.indexDims.set_bits())
-    values[dim] = math.materialize(builder, kernel.getLoc(), parallel[dim]);
-  return values;
+/// Binds the variables of the computed indices of `access` to the values that the op computes here.
+void BodyEmitter::bindCoordinates(BodyContext &context, const Reads &reads, unsigned access,
+                                  ArrayRef<Value> earlier) {
+  const Access &made = reads.accesses()[access];
+  if (!made.isComputed())
+    return;
+  // Where a vector moves, its lanes read one index (needsScalarAlong): any of them has it.
+  SmallVector<Value> scalars;
+  for (Value value : earlier)
+    scalars.push_back(isa<VectorType>(value.getType())
+                          ? vector::ExtractOp::create(context.builder, context.loc, value, 0)
+                          : value);
+  for (unsigned dim : made.computed.set_bits())
+    math.bindLoop(coordinate(reads, access, dim), LoopNestOpInterface(reads.op).emitCoordinate(
+                                                      context, reads.isTerm, access, dim, scalars));
 }
+
+Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange accs, Body emit) {
+  Location loc = LoopNestOpInterface(reads.op).getLoc();
+  SmallVector<Value> positions(reads.loops.size());
+  for (unsigned loop : reads.nest.indexDims.set_bits())
+    if (loop < positions.size())
+      positions[loop] = math.materialize(builder, kernel.getLoc(), reads.loops[loop]);
+  auto extent = [&](AffineExpr dim) { return math.materialize(builder, loc, dim); };
+  unsigned numParallel = reads.nest.parallel.size();
+  BodyContext context{builder, loc, ArrayRef(positions).take_front(numParallel), extent,
+                      ArrayRef(positions).drop_front(numParallel)};
+  SmallVector<Value> values;
+  for (unsigned access = 0; access < reads.accesses().size(); ++access) {
+    bindCoordinates(context, reads, access, values);
+    values.push_back(read(builder, reads, access));
+  }
+  unsigned numReads = values.size();
+  values.append(accs.begin(), accs.end());
+  alignShapes(builder, loc, values);
+  ArrayRef<Value> all(values);
+  return emit(context, all.take_front(numReads), all.drop_front(numReads));
+}
+
+//===- Values -------------------------------------------------------------------------------------===//
 
 Value BodyEmitter::emit(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> indices) {
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
@@ -165,49 +213,37 @@ Value BodyEmitter::emit(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> i
     return rootValue;
   }
   LoopNest loops = op.getLoopNest();
-  SmallVector<Value> args;
-  for (const Access &access : loops.results)
-    args.push_back(read(builder, op, access, indices));
-  alignShapes(builder, op.getLoc(), args);
-  SmallVector<Value> positions = indexValues(builder, loops, indices);
-  auto extent = [&](AffineExpr dim) { return math.materialize(builder, op.getLoc(), dim); };
-  BodyContext context{builder, op.getLoc(), positions, extent};
-  return op.emitResult(context, args, {});
+  return emitBody(builder, {op, loops, /*isTerm=*/false, indices}, {},
+                  [&](BodyContext &context, ValueRange args, ValueRange) {
+                    return op.emitResult(context, args, {});
+                  });
+}
+
+static SmallVector<AffineExpr> joined(ArrayRef<AffineExpr> parallel,
+                                      ArrayRef<AffineExpr> reduction) {
+  SmallVector<AffineExpr> loops(parallel);
+  loops.append(reduction.begin(), reduction.end());
+  return loops;
 }
 
 Value BodyEmitter::emitTermRead(OpBuilder &builder, unsigned access, ArrayRef<AffineExpr> loops) {
-  return read(builder, root, nest.terms[access], loops);
+  assert(!nest.terms[access].isComputed() && "read alone, an access has no earlier values");
+  return read(builder, {root, nest, /*isTerm=*/true, loops}, access);
 }
 
 Value BodyEmitter::emitTerm(OpBuilder &builder, unsigned stage, ArrayRef<AffineExpr> parallel,
                             ArrayRef<AffineExpr> reduction, ValueRange accs) {
-  SmallVector<AffineExpr> loops(parallel);
-  loops.append(reduction.begin(), reduction.end());
-  SmallVector<Value> values;
-  for (unsigned access = 0; access < nest.terms.size(); ++access)
-    values.push_back(emitTermRead(builder, access, loops));
-  unsigned reads = values.size();
-  values.append(accs.begin(), accs.end());
-  alignShapes(builder, root.getLoc(), values);
-  SmallVector<Value> positions = indexValues(builder, nest, parallel);
-  auto extent = [&](AffineExpr dim) { return math.materialize(builder, root.getLoc(), dim); };
-  BodyContext context{builder, root.getLoc(), positions, extent};
-  ArrayRef<Value> all(values);
-  return root.emitTerm(context, stage, all.take_front(reads), all.drop_front(reads));
+  return emitBody(builder, {root, nest, /*isTerm=*/true, joined(parallel, reduction)}, accs,
+                  [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                    return root.emitTerm(context, stage, args, accs);
+                  });
 }
 
 Value BodyEmitter::emitResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel, ValueRange accs) {
-  SmallVector<Value> values;
-  for (const Access &access : nest.results)
-    values.push_back(read(builder, root, access, parallel));
-  unsigned reads = values.size();
-  values.append(accs.begin(), accs.end());
-  alignShapes(builder, root.getLoc(), values);
-  SmallVector<Value> positions = indexValues(builder, nest, parallel);
-  auto extent = [&](AffineExpr dim) { return math.materialize(builder, root.getLoc(), dim); };
-  BodyContext context{builder, root.getLoc(), positions, extent};
-  ArrayRef<Value> all(values);
-  rootValue = root.emitResult(context, all.take_front(reads), all.drop_front(reads));
+  rootValue = emitBody(builder, {root, nest, /*isTerm=*/false, parallel}, accs,
+                       [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                         return root.emitResult(context, args, accs);
+                       });
   Value value = emit(builder, result, parallel);
   rootValue = {};
   return value;
@@ -229,6 +265,16 @@ ScalarKind BodyEmitter::accumulatorKind(unsigned stage) const {
 
 //===- Questions about reads ----------------------------------------------------------------------===//
 
+bool BodyEmitter::visitReads(const Reads &reads, Visit visit, bool checked) const {
+  for (unsigned access = 0; access < reads.accesses().size(); ++access) {
+    SmallVector<AffineExpr> at = indicesOf(reads, access);
+    bool tested = checked || !boundsTests(reads, access, at).empty();
+    if (!visitReads(reads.tensor(access), at, visit, tested))
+      return false;
+  }
+  return true;
+}
+
 bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit,
                              bool checked) const {
   if (auto argument = dyn_cast<BlockArgument>(tensor))
@@ -236,55 +282,37 @@ bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit v
   auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
   if (op == root)
     return true;
-  for (const Access &access : op.getLoopNest().results) {
-    Value operand = op->getOperand(access.operand);
-    SmallVector<AffineExpr> at = apply(access.map, indices);
-    bool tested = checked || (access.checked && !boundsTests(typeOf(operand), at).empty());
-    if (!visitReads(operand, at, visit, tested))
-      return false;
-  }
-  return true;
+  LoopNest loops = op.getLoopNest();
+  return visitReads({op, loops, /*isTerm=*/false, indices}, visit, checked);
 }
 
 bool BodyEmitter::visitTermReads(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
                                  Visit visit) const {
-  SmallVector<AffineExpr> loops(parallel);
-  loops.append(reduction.begin(), reduction.end());
-  for (const Access &access : nest.terms) {
-    Value operand = root->getOperand(access.operand);
-    SmallVector<AffineExpr> at = apply(access.map, loops);
-    bool tested = access.checked && !boundsTests(typeOf(operand), at).empty();
-    if (!visitReads(operand, at, visit, tested))
-      return false;
-  }
-  return true;
+  return visitReads({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, visit,
+                    /*checked=*/false);
 }
 
 bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) const {
-  for (const Access &access : nest.results) {
-    Value operand = root->getOperand(access.operand);
-    SmallVector<AffineExpr> at = apply(access.map, parallel);
-    bool tested = access.checked && !boundsTests(typeOf(operand), at).empty();
-    if (!visitReads(operand, at, visit, tested))
-      return false;
-  }
-  return visitReads(result, parallel, visit);
+  return visitReads({root, nest, /*isTerm=*/false, parallel}, visit, /*checked=*/false) &&
+         visitReads(result, parallel, visit);
 }
 
-bool BodyEmitter::needsScalar(Operation *op, const LoopNest &loops, ArrayRef<Access> accesses,
-                              ArrayRef<AffineExpr> indices, AffineExpr variable) const {
+bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable) const {
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
-  for (unsigned dim : loops.indexDims.set_bits())
-    if (indices[dim].isFunctionOfDim(position))
+  auto moves = [&](AffineExpr index) { return index.isFunctionOfDim(position); };
+  for (unsigned loop : reads.nest.indexDims.set_bits())
+    if (loop < reads.loops.size() && moves(reads.loops[loop]))
       return true;
-  for (const Access &access : accesses) {
-    Value operand = op->getOperand(access.operand);
-    SmallVector<AffineExpr> at = apply(access.map, indices);
-    if (access.checked)
-      for (const BoundsTest &test : boundsTests(typeOf(operand), at))
-        if (test.index.isFunctionOfDim(position))
-          return true;
-    if (needsScalar(operand, at, variable))
+  bool earlierMove = false; // a computed index depends on what was read before
+  for (auto [number, access] : llvm::enumerate(reads.accesses())) {
+    if (access.isComputed() && earlierMove)
+      return true;
+    SmallVector<AffineExpr> at = indicesOf(reads, number);
+    earlierMove |= llvm::any_of(at, moves);
+    for (const BoundsTest &test : boundsTests(reads, number, at))
+      if (moves(test.index))
+        return true;
+    if (needsScalar(reads.tensor(number), at, variable))
       return true;
   }
   return false;
@@ -296,7 +324,7 @@ bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices,
   if (!op || op == root)
     return false;
   LoopNest loops = op.getLoopNest();
-  return needsScalar(op, loops, loops.results, indices, variable);
+  return needsScalar({op, loops, /*isTerm=*/false, indices}, variable);
 }
 
 bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel,
@@ -305,10 +333,8 @@ bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> par
     return true;
   if (!root)
     return false;
-  SmallVector<AffineExpr> loops(parallel);
-  loops.append(reduction.begin(), reduction.end());
-  return needsScalar(root, nest, nest.terms, loops, variable) ||
-         needsScalar(root, nest, nest.results, parallel, variable);
+  return needsScalar({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, variable) ||
+         needsScalar({root, nest, /*isTerm=*/false, parallel}, variable);
 }
 
 } // namespace dlc::codegen

@@ -49,7 +49,7 @@ public:
   /// The value, in compute type, of `tensor` at logical `indices`.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Value tensor,
                    llvm::ArrayRef<mlir::AffineExpr> indices);
-  /// What the root's term access `access` reads at the loop indices (`parallel`, then `reduction`).
+  /// What the root's term access `access` reads at the loop indices (`parallel`, then `reduction`); no computed ones.
   mlir::Value emitTermRead(mlir::OpBuilder &builder, unsigned access,
                            llvm::ArrayRef<mlir::AffineExpr> loops);
   /// The root's term of `stage`; `accs` are the finished accumulators of the stages before.
@@ -87,23 +87,40 @@ public:
                         llvm::ArrayRef<mlir::AffineExpr> reduction) const;
 
 private:
-  llvm::SmallVector<mlir::AffineExpr> apply(mlir::AffineMap map,
-                                            llvm::ArrayRef<mlir::AffineExpr> loops) const;
+  /// A list of accesses of an op, and the loop indices at which they are made.
+  struct Reads {
+    LoopNestOpInterface op;
+    const LoopNest &nest;
+    bool isTerm;
+    llvm::ArrayRef<mlir::AffineExpr> loops;
+
+    llvm::ArrayRef<Access> accesses() const { return isTerm ? nest.terms : nest.results; }
+    mlir::Value tensor(unsigned access) const {
+      return llvm::cast<LoopNestOpInterface>(op)->getOperand(accesses()[access].operand);
+    }
+  };
+  /// Where access number `access` reads. Computed indices are variables, one for each access and dim.
+  llvm::SmallVector<mlir::AffineExpr> indicesOf(const Reads &reads, unsigned access) const;
+  mlir::AffineExpr coordinate(const Reads &reads, unsigned access, unsigned dim) const;
   /// The tests without which reading at `indices` could leave `type`: (expression, bound) meaning 0 <= expression < bound.
   struct BoundsTest {
     mlir::AffineExpr index, extent;
     bool low, high; // which side needs the test
   };
-  llvm::SmallVector<BoundsTest> boundsTests(mlir::RankedTensorType type,
+  llvm::SmallVector<BoundsTest> boundsTests(const Reads &reads, unsigned access,
                                             llvm::ArrayRef<mlir::AffineExpr> indices) const;
-  mlir::Value read(mlir::OpBuilder &builder, mlir::Operation *op, const Access &access,
-                   llvm::ArrayRef<mlir::AffineExpr> loops);
-  llvm::SmallVector<mlir::Value> indexValues(mlir::OpBuilder &builder, const LoopNest &loops,
-                                             llvm::ArrayRef<mlir::AffineExpr> parallel);
+  /// The values of all accesses, then `accs`, of one shape; `emit` builds a body on them.
+  using Body =
+      llvm::function_ref<mlir::Value(BodyContext &, mlir::ValueRange args, mlir::ValueRange accs)>;
+  mlir::Value emitBody(mlir::OpBuilder &builder, const Reads &reads, mlir::ValueRange accs,
+                       Body emit);
+  mlir::Value read(mlir::OpBuilder &builder, const Reads &reads, unsigned access);
+  void bindCoordinates(BodyContext &context, const Reads &reads, unsigned access,
+                       llvm::ArrayRef<mlir::Value> earlier);
+  bool visitReads(const Reads &reads, Visit visit, bool checked) const;
   bool needsScalar(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices,
                    mlir::AffineExpr variable) const;
-  bool needsScalar(mlir::Operation *op, const LoopNest &loops, llvm::ArrayRef<Access> accesses,
-                   llvm::ArrayRef<mlir::AffineExpr> indices, mlir::AffineExpr variable) const;
+  bool needsScalar(const Reads &reads, mlir::AffineExpr variable) const;
 
   dlx::KernelOp kernel;
   IndexMath &math;
@@ -112,6 +129,9 @@ private:
   LoopNest nest;
   mlir::Value result;
   mlir::Value rootValue; // of the root at the current index, while the ops after it are emitted
+  /// Variables of computed indices, by op, access (terms are odd) and dim.
+  mutable llvm::DenseMap<std::tuple<mlir::Operation *, unsigned, unsigned>, mlir::AffineExpr>
+      coordinates;
 };
 
 } // namespace dlc::codegen

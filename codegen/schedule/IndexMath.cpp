@@ -19,6 +19,15 @@ void IndexMath::bindLoop(AffineExpr variable, Value value) {
   loops[cast<AffineDimExpr>(variable).getPosition()] = value;
 }
 
+AffineExpr IndexMath::addComputed(AffineExpr extent) {
+  computed.push_back(loops.size());
+  return addLoop(extent);
+}
+
+bool IndexMath::isComputed(AffineExpr expr) const {
+  return llvm::any_of(computed, [&](unsigned loop) { return expr.isFunctionOfDim(loop); });
+}
+
 AffineExpr IndexMath::simplify(AffineExpr expr) const {
   return simplifyAffineExpr(expr, loops.size(), dl::kMaxSymbols);
 }

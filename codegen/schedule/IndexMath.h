@@ -28,6 +28,10 @@ public:
   /// A new loop variable that runs over [0, extent); `extent` may name symbols and loop variables. Null `value`: bound later.
   mlir::AffineExpr addLoop(mlir::AffineExpr extent, mlir::Value value = {});
   void bindLoop(mlir::AffineExpr variable, mlir::Value value);
+  /// A variable that stands for an index in [0, extent) which a body computes; bound (bindLoop) where it does.
+  mlir::AffineExpr addComputed(mlir::AffineExpr extent);
+  /// True where `expr` names such a variable: its value is known only in the body that computes it.
+  bool isComputed(mlir::AffineExpr expr) const;
   /// The index value of a symbol.
   void bindSymbol(unsigned position, mlir::Value value) { symbols[position] = value; }
 
@@ -61,6 +65,7 @@ private:
   llvm::SmallVector<dl::Range> symbolRanges;
   llvm::SmallVector<mlir::AffineExpr> extents; // of the loop variables
   llvm::SmallVector<mlir::Value> loops;
+  llvm::SmallVector<unsigned> computed; // positions among the loop variables
   llvm::DenseMap<unsigned, mlir::Value> symbols;
 };
 

@@ -24,23 +24,36 @@ namespace {
 class BodyCounter {
 public:
   BodyCounter(LoopNestOpInterface op, const LoopNest &nest)
-      : op(op), nest(nest), builder(op->getContext()), positions(nest.parallel.size()) {
+      : op(op), nest(nest), builder(op->getContext()), positions(nest.numLoops()) {
     builder.setInsertionPointToEnd(&block);
-    for (unsigned dim : nest.indexDims.set_bits())
-      positions[dim] = block.addArgument(builder.getIndexType(), op.getLoc());
+    for (unsigned loop : nest.indexDims.set_bits())
+      positions[loop] = block.addArgument(builder.getIndexType(), op.getLoc());
   }
 
   int64_t countTerm(unsigned stage) {
     SmallVector<Value> accs = accumulators(stage);
-    return count(
-        [&](BodyContext &context) { op.emitTerm(context, stage, values(nest.terms), accs); });
+    return count([&](BodyContext &context) {
+      SmallVector<Value> args = values(nest.terms);
+      emitCoordinates(context, /*isTerm=*/true, args);
+      op.emitTerm(context, stage, args, accs);
+    });
   }
   int64_t countResult() {
     SmallVector<Value> accs = accumulators(nest.stages.size());
-    return count([&](BodyContext &context) { op.emitResult(context, values(nest.results), accs); });
+    return count([&](BodyContext &context) {
+      context.reduction = {};
+      SmallVector<Value> args = values(nest.results);
+      emitCoordinates(context, /*isTerm=*/false, args);
+      op.emitResult(context, args, accs);
+    });
   }
 
 private:
+  void emitCoordinates(BodyContext &context, bool isTerm, ArrayRef<Value> args) {
+    for (auto [number, access] : llvm::enumerate(isTerm ? nest.terms : nest.results))
+      for (unsigned dim : access.computed.set_bits())
+        op.emitCoordinate(context, isTerm, number, dim, args.take_front(number));
+  }
   SmallVector<Value> values(ArrayRef<Access> accesses) {
     SmallVector<Value> list;
     for (const Access &access : accesses)
@@ -60,7 +73,9 @@ private:
     auto extent = [&](AffineExpr) -> Value {
       return arith::ConstantIndexOp::create(builder, op.getLoc(), 1);
     };
-    BodyContext context{builder, op.getLoc(), positions, extent};
+    ArrayRef<Value> loops(positions);
+    BodyContext context{builder, op.getLoc(), loops.take_front(nest.parallel.size()), extent,
+                        loops.drop_front(nest.parallel.size())};
     emit(context);
     int64_t weight = 0;
     for (Operation &emitted : block)

@@ -52,7 +52,7 @@ bool isRepetition(Operation *op) {
   if (!nest.isMap() || nest.indexDims.any() || resultCost(loops) > 0)
     return false;
   return nest.results.size() <= 1 && llvm::all_of(nest.results, [&](Access &access) {
-           return !access.checked && readsRepeatedly(nest, access.map);
+           return !access.checked && !access.isComputed() && readsRepeatedly(nest, access.map);
          });
 }
 
@@ -124,7 +124,8 @@ static bool isFree(const FusionGroup &group) {
     auto loops = cast<LoopNestOpInterface>(op);
     LoopNest nest = loops.getLoopNest();
     return resultCost(loops) == 0 && llvm::all_of(nest.results, [&](Access &access) {
-             return !access.checked && isIdentity(access.map, nest.parallel.size());
+             return !access.checked && !access.isComputed() &&
+                    isIdentity(access.map, nest.parallel.size());
            });
   });
 }
@@ -154,6 +155,9 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
     for (const Access &access : accesses) {
       if (reader->getOperand(access.operand) != value)
         continue;
+      if (access.isComputed())
+        return "it is read at computed indices, some of its elements perhaps many times: it is "
+               "formed first";
       if (access.checked)
         return "it is read at indices that may lie outside it, so that it is formed first";
       if (nest.isProduct && !(isFree(producer) && !changesLayout(producer)))
@@ -207,7 +211,7 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
     return "its reader has other dims than " + dl::text(value.getType());
   for (Access &access : nest.results)
     if (reader->getOperand(access.operand) == value &&
-        (access.checked || !isIdentity(access.map, nest.parallel.size())))
+        (access.checked || access.isComputed() || !isIdentity(access.map, nest.parallel.size())))
       return "its reader does not read it at its own index";
   return "";
 }

@@ -11,6 +11,7 @@
 #include "ir/interfaces/LoopNest.h"
 #include "ir/scalar/Scalar.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
@@ -53,6 +54,21 @@ Scalar numTerms(BodyContext &context, const Dims &reduction, Scalar like);
 /// Of two stages: the sum of x, then the sum of the squared distances from the mean.
 mlir::Value varianceTerm(BodyContext &context, unsigned stage, const Dims &reduction,
                          mlir::ValueRange args, mlir::ValueRange accs);
+/// Nest of an op that reads its first operand at `map` of the result's index.
+LoopNest moveNest(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> map, bool checked = false,
+                  double fill = 0.0);
+/// The loop indices from number `from` to before `to`.
+llvm::SmallVector<mlir::AffineExpr> loopsOf(mlir::MLIRContext *context, int64_t from, int64_t to);
+/// tril and triu: x where `column kept row + diagonal` holds in the last two dims, else 0.
+llvm::LogicalResult inferTriangle(llvm::StringRef op, std::optional<mlir::Location> location,
+                                  mlir::Value x, llvm::SmallVectorImpl<mlir::Type> &types);
+LoopNest triangleNest(mlir::Operation *op);
+mlir::Value emitTriangle(BodyContext &context, mlir::Value value, mlir::Value x, int64_t diagonal,
+                         mlir::arith::CmpIPredicate kept);
+/// The index in `dim` of `table` that `position`, an element of `index`, names; out of range where that is. With `wraps`,
+/// negative positions count from the end.
+mlir::Value emitPosition(BodyContext &context, mlir::Value position, mlir::Value index,
+                         mlir::Value table, unsigned dim, bool wraps);
 /// `dim` counted from the end if negative; nullopt, after an error at `location`, where it is out of range.
 std::optional<int64_t> wrapDim(std::optional<mlir::Location> location, llvm::StringRef op,
                                int64_t dim, int64_t rank);

@@ -10,9 +10,7 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Nest of an op that reads its first operand at `map` of the result's index.
-static LoopNest moveNest(Operation *op, ArrayRef<AffineExpr> map, bool checked = false,
-                         double fill = 0.0) {
+LoopNest moveNest(Operation *op, ArrayRef<AffineExpr> map, bool checked, double fill) {
   LoopNest nest;
   nest.parallel = getDims(cast<RankedTensorType>(op->getResult(0).getType()));
   unsigned rank = nest.parallel.size();
@@ -20,6 +18,13 @@ static LoopNest moveNest(Operation *op, ArrayRef<AffineExpr> map, bool checked =
   nest.results.push_back(
       {0, AffineMap::get(rank, kMaxSymbols, map, op->getContext()), checked, fill});
   return nest;
+}
+
+SmallVector<AffineExpr> loopsOf(MLIRContext *context, int64_t from, int64_t to) {
+  SmallVector<AffineExpr> loops;
+  for (int64_t loop = from; loop < to; ++loop)
+    loops.push_back(getAffineDimExpr(loop, context));
+  return loops;
 }
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }

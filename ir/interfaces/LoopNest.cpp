@@ -19,9 +19,14 @@ llvm::SmallBitVector LoopNest::innerDims() const {
   inner.set();
   for (const Access &access : terms)
     for (unsigned dim = 0; dim < parallel.size(); ++dim)
-      if (access.map.isFunctionOfDim(dim))
+      if (access.map.isFunctionOfDim(dim) || readsIndex(dim))
         inner.reset(dim);
   return inner;
+}
+
+bool LoopNest::hasComputed() const {
+  auto isComputed = [](const Access &access) { return access.isComputed(); };
+  return llvm::any_of(terms, isComputed) || llvm::any_of(results, isComputed);
 }
 
 bool LoopNest::isWindow() const {

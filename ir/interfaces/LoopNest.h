@@ -31,7 +31,7 @@ inline bool givesPosition(Combiner combiner) {
   return combiner == Combiner::argmax || combiner == Combiner::argmin;
 }
 
-/// A read of one operand at an affine function of the loop indices.
+/// A read of one operand at an affine function of the loop indices, or in some dims at indices that the op computes.
 struct Access {
   unsigned operand;
   /// (parallel dims..., reduction dims...)[module symbols] -> logical indices of the operand. Accesses made when
@@ -40,6 +40,11 @@ struct Access {
   /// Some index may fall outside the operand; such a read gives `fill`.
   bool checked = false;
   double fill = 0.0;
+  /// Dims of the operand whose index LoopNestOpInterface::emitCoordinate computes, from loop indices and from what the
+  /// accesses before this one read; `map` gives 0 there. Empty: none. Not `checked` means that it never falls outside.
+  llvm::SmallBitVector computed = {};
+
+  bool isComputed() const { return computed.any(); }
 };
 
 struct LoopNest {
@@ -48,7 +53,8 @@ struct LoopNest {
   llvm::SmallVector<Combiner, 2> stages; // empty: a map
   llvm::SmallVector<Access, 4> terms;    // read in every stage
   llvm::SmallVector<Access, 4> results;  // read when the result is formed
-  /// Parallel dims whose index the bodies read (BodyContext::parallel); the others may be vectorised freely.
+  /// Loops whose index the bodies read, parallel dims, then reduction dims (the latter may be left out where none is
+  /// read); the others may be vectorised freely.
   llvm::SmallBitVector indexDims;
   /// The term is the product of the two term accesses (in this order) and the only stage is add: what matrix
   /// multipliers compute.
@@ -58,7 +64,10 @@ struct LoopNest {
   /// The reduction slides over an operand along some parallel dim: convolution and pooling.
   bool isWindow() const;
   unsigned numLoops() const { return parallel.size() + reduction.size(); }
-  /// Parallel dims that no term access reads: the row's own dims in a softmax. Empty for maps.
+  bool readsIndex(unsigned loop) const { return loop < indexDims.size() && indexDims.test(loop); }
+  /// Some access has computed indices.
+  bool hasComputed() const;
+  /// Parallel dims that no term depends on: the row's own dims in a softmax. Empty for maps.
   llvm::SmallBitVector innerDims() const;
 };
 
@@ -70,6 +79,8 @@ struct BodyContext {
   llvm::ArrayRef<mlir::Value> parallel;
   /// The value of a dim (an expression over the module's symbols) as an index value.
   llvm::function_ref<mlir::Value(mlir::AffineExpr)> extent;
+  /// The same for the reduction dims; empty where the result is formed.
+  llvm::ArrayRef<mlir::Value> reduction = {};
 
   /// A vector of equal lanes, for uniform values (of indices, of extents) that meet a vector.
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);

@@ -30,6 +30,15 @@ def LoopNestOpInterface : OpInterface<"LoopNestOpInterface"> {
                                  (ins "::dlc::BodyContext &":$context, "::mlir::ValueRange":$args,
                                      "::mlir::ValueRange":$accs),
                                  [{}], [{ return accs.front(); }]>,
+                 InterfaceMethod<[{
+        The index, of type index, in `dim` (one of Access::computed) at which access number `access` of LoopNest::terms
+        or ::results reads. `earlier` are the values of the accesses before it: scalars.
+      }],
+                                 "::mlir::Value", "emitCoordinate",
+                                 (ins "::dlc::BodyContext &":$context, "bool":$isTerm, "unsigned":$access,
+                                     "unsigned":$dim, "::mlir::ValueRange":$earlier),
+                                 [{}],
+                                 [{ llvm_unreachable("an op with computed indices defines emitCoordinate"); }]>,
   ];
 }
 

@@ -160,6 +160,7 @@ public:
     for (unsigned dim : inner.set_bits())
       outerExtents[dim] = 1;
     numTerms = product(reductionExtents);
+    nest.indexDims.resize(nest.numLoops());
   }
 
   Tensor run() {
@@ -172,6 +173,19 @@ private:
   /// Which body to compile: the term of a stage, or the result.
   static constexpr int kResult = -1;
   ScalarTape compile(int stage);
+  using Body = llvm::function_ref<Value(BodyContext &, ValueRange args, ValueRange accs)>;
+  /// Of the values of the first `numAccesses` accesses and the first `numAccs` accumulators.
+  ScalarTape compile(bool isTerm, unsigned numAccesses, unsigned numAccs, Body emit);
+  /// The computed indices of one access.
+  struct Coordinate {
+    unsigned dim;
+    ScalarTape tape;
+  };
+  using Coordinates = std::vector<SmallVector<Coordinate, 0>>;
+  Coordinates coordinatesOf(bool isTerm);
+  /// Reads all accesses into the first arguments of `tape`.
+  void readAll(std::vector<TensorReader> &readers, Coordinates &coordinates, int64_t term,
+               int64_t count, ScalarTape &tape);
   void runStages();
   void runStage(unsigned stage, std::vector<TensorReader> &readers, int64_t count);
   Tensor formResults();
@@ -183,8 +197,17 @@ private:
   }
   /// Puts the index values that bodies read behind the other arguments of the tape.
   void setIndexArguments(ScalarTape &tape, unsigned first, int64_t count) {
-    for (unsigned dim : nest.indexDims.set_bits())
-      std::copy_n(places[dim].begin(), count, tape.argument(first++).ints);
+    for (unsigned loop : nest.indexDims.set_bits())
+      if (loop < extents.size())
+        std::copy_n(places[loop].begin(), count, tape.argument(first++).ints);
+  }
+  /// The same for those of reduction dims, which stand behind them.
+  void setTermArguments(ScalarTape &tape, unsigned first, int64_t term, int64_t count) {
+    for (unsigned loop : nest.indexDims.set_bits())
+      if (loop < extents.size())
+        ++first;
+      else
+        std::fill_n(tape.argument(first++).ints, count, terms[loop - extents.size()][term]);
   }
 
   LoopNestOpInterface op;
@@ -195,14 +218,14 @@ private:
   SmallVector<int64_t> extents, reductionExtents, outerExtents;
   int64_t numTerms = 1;
   SmallVector<ScalarTape, 2> termTapes;
+  Coordinates termCoordinates;
   std::vector<Accumulator> accumulators;
   Indices places, terms;
 };
 
-ScalarTape NestRunner::compile(int stage) {
+ScalarTape NestRunner::compile(bool isTerm, unsigned numAccesses, unsigned numAccs, Body emit) {
   MLIRContext *context = op->getContext();
-  ArrayRef<Access> accesses = stage == kResult ? ArrayRef(nest.results) : ArrayRef(nest.terms);
-  unsigned numAccs = stage == kResult ? nest.stages.size() : stage;
+  ArrayRef<Access> accesses = ArrayRef(isTerm ? nest.terms : nest.results).take_front(numAccesses);
   Block body;
   for (const Access &access : accesses) {
     // Constants of a body take the type of the values that it gets, so f64 makes them exact to double as well.
@@ -216,30 +239,70 @@ ScalarTape NestRunner::compile(int stage) {
                     : Type(IntegerType::get(context, accumulator.width));
     body.addArgument(type, op.getLoc());
   }
-  SmallVector<Value> indices(nest.parallel.size());
-  for (unsigned dim : nest.indexDims.set_bits())
-    indices[dim] = body.addArgument(IndexType::get(context), op.getLoc());
+  SmallVector<Value> indices(isTerm ? nest.numLoops() : nest.parallel.size());
+  for (unsigned loop : nest.indexDims.set_bits())
+    if (loop < indices.size())
+      indices[loop] = body.addArgument(IndexType::get(context), op.getLoc());
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(&body);
   auto extent = [&](AffineExpr dim) -> Value {
     return arith::ConstantIndexOp::create(builder, op.getLoc(), evaluateDim(dim, symbols));
   };
-  BodyContext bodyContext{builder, op.getLoc(), indices, extent};
+  ArrayRef<Value> loops(indices);
+  BodyContext bodyContext{builder, op.getLoc(), loops.take_front(nest.parallel.size()), extent,
+                          loops.drop_front(nest.parallel.size())};
   ValueRange values = body.getArguments();
-  ValueRange args = values.take_front(accesses.size()),
-             accs = values.slice(accesses.size(), numAccs);
-  Value result = stage == kResult ? op.emitResult(bodyContext, args, accs)
-                                  : op.emitTerm(bodyContext, stage, args, accs);
-  if (stage != kResult) {
-    Accumulator &accumulator = accumulators[stage];
-    accumulator.isFloat = isa<FloatType>(result.getType());
-    if (!accumulator.isFloat) {
-      accumulator.width = result.getType().getIntOrFloatBitWidth();
-      Type element = operands[accesses.front().operand].getElementType();
-      accumulator.isUnsigned = scalarKind(element) != ScalarKind::signedInt;
-    }
+  return ScalarTape(
+      body, emit(bodyContext, values.take_front(numAccesses), values.slice(numAccesses, numAccs)));
+}
+
+ScalarTape NestRunner::compile(int stage) {
+  if (stage == kResult)
+    return compile(/*isTerm=*/false, nest.results.size(), nest.stages.size(),
+                   [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                     return op.emitResult(context, args, accs);
+                   });
+  return compile(/*isTerm=*/true, nest.terms.size(), stage,
+                 [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                   Value term = op.emitTerm(context, stage, args, accs);
+                   Accumulator &accumulator = accumulators[stage];
+                   accumulator.isFloat = isa<FloatType>(term.getType());
+                   if (!accumulator.isFloat) {
+                     accumulator.width = term.getType().getIntOrFloatBitWidth();
+                     Type element = operands[nest.terms.front().operand].getElementType();
+                     accumulator.isUnsigned = scalarKind(element) != ScalarKind::signedInt;
+                   }
+                   return term;
+                 });
+}
+
+NestRunner::Coordinates NestRunner::coordinatesOf(bool isTerm) {
+  Coordinates all;
+  for (auto [number, access] : llvm::enumerate(isTerm ? nest.terms : nest.results)) {
+    all.emplace_back();
+    for (unsigned dim : access.computed.set_bits())
+      all.back().push_back(
+          {dim,
+           compile(isTerm, number, 0, [&](BodyContext &context, ValueRange earlier, ValueRange) {
+             return op.emitCoordinate(context, isTerm, number, dim, earlier);
+           })});
   }
-  return ScalarTape(body, result);
+  return all;
+}
+
+void NestRunner::readAll(std::vector<TensorReader> &readers, Coordinates &coordinates, int64_t term,
+                         int64_t count, ScalarTape &tape) {
+  for (auto [number, reader] : llvm::enumerate(readers)) {
+    for (Coordinate &coordinate : coordinates[number]) {
+      for (unsigned earlier = 0; earlier < number; ++earlier)
+        coordinate.tape.argument(earlier) = tape.argument(earlier);
+      setIndexArguments(coordinate.tape, number, count);
+      if (&coordinates == &termCoordinates)
+        setTermArguments(coordinate.tape, number, term, count);
+      reader.setCoordinates(coordinate.dim, coordinate.tape.run(count).ints);
+    }
+    reader.read(term, tape.argument(number));
+  }
 }
 
 void NestRunner::runStages() {
@@ -255,6 +318,7 @@ void NestRunner::runStages() {
     else
       accumulator.ints.resize(total);
   std::vector<TensorReader> readers = readersOf(nest.terms);
+  termCoordinates = coordinatesOf(/*isTerm=*/true);
   for (int64_t first = 0; first < total; first += kBlock) {
     int64_t count = std::min(kBlock, total - first);
     unravel(first, count, outerExtents, places);
@@ -277,7 +341,8 @@ void NestRunner::runStage(unsigned stage, std::vector<TensorReader> &readers, in
   accumulator.clear(count);
   for (unsigned before = 0; before < stage; ++before)
     tape.argument(readers.size() + before) = accumulators[before].lanes;
-  setIndexArguments(tape, readers.size() + stage, count);
+  unsigned firstIndex = readers.size() + stage;
+  setIndexArguments(tape, firstIndex, count);
   bool isProduct = nest.isProduct && accumulator.isFloat;
   for (int64_t first = 0; first < numTerms; first += kBlock) {
     int64_t chunk = std::min(kBlock, numTerms - first);
@@ -292,8 +357,8 @@ void NestRunner::runStage(unsigned stage, std::vector<TensorReader> &readers, in
         TensorReader::multiplyAdd(readers[0], readers[1], term, accumulator.lanes.floats);
         continue;
       }
-      for (auto [position, reader] : llvm::enumerate(readers))
-        reader.read(term, tape.argument(position));
+      readAll(readers, termCoordinates, term, count, tape);
+      setTermArguments(tape, firstIndex, term, count);
       accumulator.fold(tape.run(count), first + term, count);
     }
   }
@@ -304,6 +369,7 @@ Tensor NestRunner::formResults() {
   Tensor result(element, extents);
   ScalarTape tape = compile(kResult);
   std::vector<TensorReader> readers = readersOf(nest.results);
+  Coordinates coordinates = coordinatesOf(/*isTerm=*/false);
   const Indices noTerms;
   SmallVector<int64_t> outerStrides(extents.size(), 0);
   int64_t stride = 1;
@@ -315,11 +381,11 @@ Tensor NestRunner::formResults() {
   for (int64_t first = 0; first < total; first += kBlock) {
     int64_t count = std::min(kBlock, total - first);
     unravel(first, count, extents, places);
-    for (auto [position, reader] : llvm::enumerate(readers)) {
+    for (TensorReader &reader : readers) {
       reader.setPlaces(places, count);
       reader.setTerms(noTerms, 1);
-      reader.read(0, tape.argument(position));
     }
+    readAll(readers, coordinates, 0, count, tape);
     if (!accumulators.empty()) {
       std::fill_n(outer, count, 0);
       for (size_t dim = 0; dim < extents.size(); ++dim)

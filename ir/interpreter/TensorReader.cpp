@@ -98,7 +98,8 @@ static bool separate(AffineExpr expr, unsigned numParallel, unsigned numLoops, A
 
 TensorReader::TensorReader(const Access &access, const Tensor &tensor, unsigned numParallel,
                            ArrayRef<int64_t> symbols)
-    : tensor(tensor), checked(access.checked), fill(access.fill), sizes(tensor.getDims()) {
+    : tensor(tensor), checked(access.checked), fill(access.fill), sizes(tensor.getDims()),
+      computed(access.computed), coordinates(access.isComputed() ? tensor.getDims().size() : 0) {
   MLIRContext *context = access.map.getContext();
   SmallVector<AffineExpr> values;
   for (int64_t symbol : symbols)
@@ -224,6 +225,27 @@ void TensorReader::readChecked(const T *from, T fillValue, int64_t term, T *to) 
     to[i] = isInside[i] ? from[base[i] + termOffset[term]] : fillValue;
 }
 
+void TensorReader::setCoordinates(unsigned dim, const int64_t *indices) {
+  std::copy_n(indices, places, coordinates[dim].begin());
+}
+
+/// An index outside the tensor gives the fill, whoever computed it: nothing else is ever read.
+template <typename T>
+void TensorReader::readComputed(const T *from, T fillValue, int64_t term, T *to) const {
+  for (int64_t i = 0; i < places; ++i) {
+    int64_t address = 0;
+    bool isInside = true;
+    for (size_t dim = 0; dim < sizes.size(); ++dim) {
+      int64_t index =
+          computed.test(dim) ? coordinates[dim][i] : placeIndex[dim][i] + termIndex[dim][term];
+      isInside &= index >= 0 && index < sizes[dim];
+      address += isInside ? index * strides[dim] : 0;
+    }
+    assert((isInside || checked) && "an unchecked access stays inside");
+    to[i] = isInside ? from[address] : fillValue;
+  }
+}
+
 void TensorReader::read(int64_t term, Lanes &to) {
   if (!mixed.empty())
     evaluateMixed(term);
@@ -231,7 +253,9 @@ void TensorReader::read(int64_t term, Lanes &to) {
   bool isChecked = mayLeave(term);
   if (isFloat()) {
     const double *from = tensor.floats().data();
-    if (isChecked)
+    if (computed.any())
+      readComputed(from, fill, term, to.floats);
+    else if (isChecked)
       readChecked(from, fill, term, to.floats);
     else if (step == Step::one)
       std::copy_n(from + base[0] + offset, places, to.floats);
@@ -241,7 +265,9 @@ void TensorReader::read(int64_t term, Lanes &to) {
     return;
   }
   const int64_t *from = tensor.ints().data();
-  if (isChecked)
+  if (computed.any())
+    readComputed(from, intFill, term, to.ints);
+  else if (isChecked)
     readChecked(from, intFill, term, to.ints);
   else
     for (int64_t i = 0; i < places; ++i)

@@ -32,6 +32,8 @@ public:
   void setPlaces(const Indices &parallel, int64_t count);
   /// The next reads are of the `count` terms that `reduction` holds.
   void setTerms(const Indices &reduction, int64_t count);
+  /// The next reads are at `indices` (one for each place) in `dim`, one of Access::computed.
+  void setCoordinates(unsigned dim, const int64_t *indices);
   /// Reads, for every place, the element of term number `term` of the chunk.
   void read(int64_t term, Lanes &to);
   /// sums[place] += reads of `a` * reads of `b`, in double.
@@ -45,6 +47,7 @@ private:
   bool mayLeave(int64_t term) const;
   void evaluateMixed(int64_t term);
   template <typename T> void readChecked(const T *from, T fill, int64_t term, T *to) const;
+  template <typename T> void readComputed(const T *from, T fill, int64_t term, T *to) const;
 
   const Tensor &tensor;
   bool checked;
@@ -61,6 +64,8 @@ private:
   Indices placeIndex, termIndex;           // by tensor dim, kept where the access is checked
   llvm::SmallVector<int64_t, 4> low, high; // of placeIndex over the block
   std::array<int64_t, kBlock> termOffset;
+  llvm::SmallBitVector computed;                           // dims whose index the op computes
+  Indices coordinates;                                     // by tensor dim, of those
   const Indices *parallel = nullptr, *reduction = nullptr; // for mixed accesses
 };
 

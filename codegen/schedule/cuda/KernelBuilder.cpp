@@ -210,7 +210,7 @@ llvm::SmallBitVector KernelBuilder::pinnedDims(ArrayRef<AffineExpr> variables,
                                                ArrayRef<AffineExpr> parallel,
                                                ArrayRef<AffineExpr> reduction) {
   llvm::SmallBitVector pinned(variables.size());
-  auto isChecked = [](const Access &access) { return access.checked; };
+  auto isChecked = [](const Access &access) { return access.checked || access.isComputed(); };
   for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>()) {
     LoopNest nest = op.getLoopNest();
     if (llvm::any_of(nest.terms, isChecked) || llvm::any_of(nest.results, isChecked)) {

@@ -87,8 +87,9 @@ Value MapSchedule::loadLane(OpBuilder &builder, unsigned input, AffineExpr offse
   llvm::DenseMap<AffineExpr, AffineExpr> toVector = {{variable, start * width}};
   bool isAligned = k.math.simplify(offset.replace(toVector)).isMultipleOf(width);
   // Behind a bounds check nothing may be read ahead of it.
+  // ... nor before its address is known.
   if (builder.getInsertionBlock() != laneBlock || stride == Stride::other ||
-      (stride == Stride::unit && !isAligned))
+      k.math.isComputed(offset) || (stride == Stride::unit && !isAligned))
     return plain(builder);
   OpBuilder before(laneLoop);
   Value &loaded = wide[{input, first}];

@@ -8,6 +8,7 @@ from rows import elementwise
 from rows import recurrent
 from rows import math
 from rows import norm
+from rows import index
 from rows import reduction
 from rows import shape
 from rows import window
