@@ -51,6 +51,8 @@ static Param parseParam(StringRef text, StringRef schema) {
     malformed(schema);
   param.type = static_cast<Param::Type>(kind);
   param.keepsDtype = type == "BoolTensor";
+  if (param.type == Param::dims && !list)
+    param.count = 1;
   return param;
 }
 

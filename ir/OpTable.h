@@ -19,7 +19,7 @@ struct Param {
   enum Type { tensor, tensors, integer, integers, floating, boolean, string, dtype, dims };
   llvm::StringRef name;
   Type type;
-  /// `int[2]`: one int stands for so many; 0 for lists of any length.
+  /// `int[2]`: one int stands for so many; 0 for lists of any length. A SymInt is one dim.
   unsigned count = 0;
   bool optional = false;         // `Tensor?`: None may be passed
   bool optionalElements = false; // `int?[2]`: None among the numbers is -1 in the attribute

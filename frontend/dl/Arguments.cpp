@@ -32,7 +32,7 @@ static std::string expectation(const Param &param) {
   case Param::dtype:
     return "a dtype such as f32";
   case Param::dims:
-    return "a list of dims";
+    return param.count ? "a dim" : "a list of dims";
   }
   llvm_unreachable("a parameter of no type");
 }
@@ -110,7 +110,7 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
   case Param::dims:
     if (item.isDim())
       return Item{Item::List{item}, item.loc};
-    if (isListOf(isDim))
+    if (param.count == 0 && isListOf(isDim))
       return item;
     break;
   }
@@ -119,8 +119,8 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
 
 /// Whether further positional arguments join the list that this parameter takes.
 static bool gathers(const Param &param) {
-  return param.type == Param::tensors || param.type == Param::dims ||
-         (param.type == Param::integers && param.count == 0);
+  return param.type == Param::tensors ||
+         ((param.type == Param::dims || param.type == Param::integers) && param.count == 0);
 }
 
 static std::string unexpectedArgument(StringRef callee, StringRef keyword, ArrayRef<Param> params) {

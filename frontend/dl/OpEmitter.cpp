@@ -153,7 +153,8 @@ Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> opera
   OperationState state(loc, name);
   state.addOperands(operands);
   state.addAttributes(attributes);
-  state.addTypes(operands.front().getType());
+  state.addTypes(operands.empty() ? dl::makeTensor({}, builder.getF32Type())
+                                  : operands.front().getType());
   Operation *op = builder.create(state);
   auto infers = llvm::cast<InferTypeOpInterface>(op);
   SmallVector<Type> types;
@@ -286,7 +287,8 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
           builder.getNamedAttr(param.name, attributeOf(param, *item, builder.getContext())));
     }
   }
-  if (llvm::none_of(tensors, [](const Item *item) { return item->isTensor(); })) {
+  if (!tensors.empty() &&
+      llvm::none_of(tensors, [](const Item *item) { return item->isTensor(); })) {
     emitError(loc) << quote(signature.name) << " needs a tensor, got numbers alone";
     return {Item::Poison(), {}};
   }
@@ -308,7 +310,8 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
       operands.push_back(item->as<Value>());
     }
   }
-  if (isElementwise && !isa<FloatType>(getElementTypeOrSelf(operands.front())) &&
+  if (isElementwise && !operands.empty() &&
+      !isa<FloatType>(getElementTypeOrSelf(operands.front())) &&
       !accepts(loc, signature.op, operands, attributes)) {
     // Functions of reals take integers and bools as f32; those of integers refuse bools. Which one an op is, its verifier
     // knows.

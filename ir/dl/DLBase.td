@@ -24,7 +24,7 @@ def DL_BoolTensor : RankedTensorOf<[I1]>;
 /// PyTorch's native_functions, parameters named as the operands and attributes; empty where users cannot call it.
 /// Tensor arguments are the operands in order, BoolTensor those that are conditions; an attribute is found by its name:
 ///   int -> I64Attr, int[] and int[n] -> DenseI64ArrayAttr (one int stands for n), float -> F64Attr, bool -> BoolAttr,
-///   str -> StrAttr, ScalarType -> TypeAttr, SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
+///   str -> StrAttr, ScalarType -> TypeAttr, SymInt and SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
 /// An op of one result says nothing about it; one of several ends in "-> (Tensor values, Tensor indices)", or in "-> Tensor[]"
 /// where their number depends on the arguments. The language gets a tuple.
 class DL_Op<string mnemonic, string torchSchema, list<Trait> traits = []>

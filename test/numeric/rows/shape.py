@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import BOUNDARY, row
+from rows.row import BOUNDARY, POSITIVE, element_of, row
 
 MOVED = ("f32", "f16", "i8", "i64", "i1")
 row("broadcast", MOVED, [("N", 1)], (4, "N", 3), lambda x: x.expand(4, -1, 3))
@@ -41,3 +41,118 @@ def through_channels_last(names, types, result):
 
 row("convert_layout", ("f32", "i8"), [("N", 3, 4, 5)], ("N", 3, 4, 5), torch.neg, body=through_channels_last,
     phase="layout")
+
+# Dims added, dropped, repeated and reordered.
+row("expand", MOVED, [("N", 1)], (4, "N", 3), lambda x: x.expand(4, -1, 3), attrs="{size = affine_map<() -> (4, -1, 3)>}")
+row("expand", ("f32",), [(1, 3)], ("N", 3), lambda x: x, note="to N", attrs="{size = affine_map<()[s0] -> (s0, 3)>}", sizes=(1,))
+row("expand_as", ("f32", "i8"), [("N", 1), ("N", 4)], ("N", 4), lambda x, y: x.expand_as(y))
+row("squeeze", ("f32", "i1"), [("N", 1, 3, 1)], ("N", 3), lambda x: x.squeeze(3).squeeze(1), attrs="{dim = array<i64: 1, -1, 2>}")
+row("squeeze", ("f32",), [(1, 5, 1)], (5,), lambda x: x.squeeze(), sizes=(1,), note="all")
+row("unsqueeze", ("f32", "i64"), [("N", 3)], ("N", 3, 1), lambda x: x.unsqueeze(-1), attrs="{dim = -1 : i64}")
+row("unsqueeze", ("f32",), [("N", 3)], (1, "N", 3), lambda x: x.unsqueeze(0), attrs="{dim = 0 : i64}", note="in front")
+row("unflatten", ("f32", "f16"), [("N", 6)], ("N", 2, 3), lambda x: x.reshape(-1, 2, 3),
+    attrs="{dim = 1 : i64, sizes = affine_map<() -> (2, -1)>}")
+row("movedim", ("f32", "i8"), [(2, "N", 3)], ("N", 3, 2), lambda x: x.movedim(0, -1),
+    attrs="{source = array<i64: 0>, destination = array<i64: -1>}")
+row("movedim", ("f32",), [(2, "N", 3, 4)], (4, "N", 2, 3), lambda x: x.movedim((1, 3), (1, 0)),
+    attrs="{source = array<i64: 1, 3>, destination = array<i64: 1, 0>}", note="two")
+row("t", ("f32", "i16"), [("N", 5)], (5, "N"), lambda x: x.t())
+row("t", ("f32",), [("N",)], ("N",), lambda x: x.t(), note="one dim")
+
+# Taken apart.
+row("select", MOVED, [("N", 5)], ("N",), lambda x: x.select(1, 3), attrs="{dim = 1 : i64, index = 3 : i64}")
+row("select", ("f32",), [("N", 5)], (5,), lambda x: x[-1], attrs="{dim = 0 : i64, index = -1 : i64}", sizes=POSITIVE, note="last")
+row("narrow", ("f32", "i8"), [("N", 9)], ("N", 4), lambda x: x.narrow(1, 2, 4),
+    attrs="{dim = 1 : i64, start = 2 : i64, length = affine_map<() -> (4)>}")
+row("narrow", ("f32",), [(2, "N")], (2, 3), lambda x: x.narrow(1, -3, 3), sizes=BOUNDARY[3:], note="from the end",
+    attrs="{dim = 1 : i64, start = -3 : i64, length = affine_map<() -> (3)>}")
+row("narrow", ("f32",), [(2, "N")], (2, "N - 2"), lambda x: x.narrow(1, 1, x.shape[1] - 2), sizes=BOUNDARY[3:], note="of N",
+    attrs="{dim = 1 : i64, start = 1 : i64, length = affine_map<()[s0] -> (s0 - 2)>}")
+
+
+def pieces(op, sizes, attrs, drop=False):
+    """A body that takes x [N, sum(sizes)] apart and joins the pieces in reverse."""
+    def body(names, types, result):
+        element = element_of(types[0])
+        parts = [f"tensor<?x{element}, #dl.t<[s0]>>" if drop else f"tensor<?x{size}x{element}, #dl.t<[s0, {size}]>>"
+                 for size in sizes]
+        letters = "abcdefgh"[:len(sizes)]
+        join = "stack" if drop else "cat"
+        return (f"{', '.join('%' + x for x in letters)} = dl.{op} {names[0]} {attrs} : ({types[0]}) -> ({', '.join(parts)})\n"
+                f"%y = dl.{join} {', '.join('%' + x for x in reversed(letters))} {{dim = 1 : i64}} : "
+                f"({', '.join(reversed(parts))}) -> {result}")
+    return body
+
+
+def reversed_pieces(split):
+    return lambda x: torch.cat(list(reversed(split(x))), 1)
+
+
+row("split", ("f32", "i8"), [("N", 8)], ("N", 8), reversed_pieces(lambda x: x.split(3, 1)),
+    body=pieces("split", (3, 3, 2), "{dim = 1 : i64, split_size = 3 : i64}"))
+row("split", ("f32",), [("N", 8)], ("N", 8), reversed_pieces(lambda x: x.split((1, 0, 5, 2), 1)), note="sizes",
+    body=pieces("split", (1, 0, 5, 2), "{dim = 1 : i64, split_size_or_sections = array<i64: 1, 0, 5, 2>}"))
+row("chunk", ("f32", "f16"), [("N", 7)], ("N", 7), reversed_pieces(lambda x: x.chunk(5, 1)),
+    body=pieces("chunk", (2, 2, 2, 1), "{dim = 1 : i64, chunks = 5 : i64}"))
+row("unbind", ("f32", "i64"), [("N", 3)], ("N", 3), lambda x: torch.stack(list(reversed(x.unbind(1))), 1),
+    body=pieces("unbind", (1, 1, 1), "{dim = 1 : i64}", drop=True))
+row("stack", ("f32", "i1"), [("N", 3), ("N", 3)], ("N", 3, 2), lambda *x: torch.stack(x, -1), attrs="{dim = -1 : i64}")
+for indexing in ("ij", "xy"):
+    row("meshgrid", ("f32",), [("N",), (3,)], ("N", 3) if indexing == "ij" else (3, "N"), note=indexing,
+        torch=lambda a, b, indexing=indexing: torch.sub(*torch.meshgrid(a, b, indexing=indexing)), values="whole",
+        body=lambda names, types, result, indexing=indexing: (
+            f"%a, %b = dl.meshgrid {', '.join(names)} {{indexing = \"{indexing}\"}} : ({', '.join(types)}) -> ({result}, {result})\n"
+            f"%y = dl.sub %a, %b : ({result}, {result}) -> {result}"))
+
+# Shifted, turned, repeated, masked.
+row("roll", MOVED, [("N", 5)], ("N", 5), lambda x: x.roll((1, -2), (1, 0)), attrs="{shifts = array<i64: 1, -2>, dims = array<i64: 1, 0>}")
+row("roll", ("f32",), [(3, 5)], (3, 5), lambda x: x.roll(7), attrs="{shifts = array<i64: 7>}", sizes=(1,), note="flattened")
+row("roll", ("f32",), [("N", 5)], ("N", 5), lambda x: x.roll(-7), attrs="{shifts = array<i64: -7>}", note="flattened N")
+row("flip", MOVED, [("N", 5)], ("N", 5), lambda x: x.flip(0, 1), attrs="{dims = array<i64: 0, -1>}")
+row("repeat", MOVED, [("N", 3)], (2, "3*N", 6), lambda x: x.repeat(2, 3, 2), attrs="{repeats = array<i64: 2, 3, 2>}")
+row("repeat", ("f32",), [("N", 3)], ("N", 6), lambda x: torch.tile(x, (2,)), attrs="{repeats = array<i64: 2>}", note="tile")
+row("repeat_interleave", ("f32", "i8"), [("N", 3)], ("2*N", 3), lambda x: x.repeat_interleave(2, 0),
+    attrs="{repeats = 2 : i64, dim = 0 : i64}")
+row("repeat_interleave", ("f32",), [(2, "N")], (2, "3*N"), lambda x: x.repeat_interleave(3, 1), note="last dim",
+    attrs="{repeats = 3 : i64, dim = -1 : i64}")
+row("diagonal", ("f32", "i8"), [("N", 5, 7)], ("N", 5), lambda x: x.diagonal(1, 1, 2), note="above",
+    attrs="{offset = 1 : i64, dim1 = 1 : i64, dim2 = 2 : i64}")
+row("diagonal", ("f32",), [("N", 3, "N")], (3, "N"), lambda x: x.diagonal(0, 0, 2), note="of N", attrs="{dim2 = -1 : i64}")
+row("pixel_shuffle", ("f32", "f16"), [("N", 12, 3, 5)], ("N", 3, 6, 10), lambda x: F.pixel_shuffle(x, 2),
+    attrs="{upscale_factor = 2 : i64}", sizes=BOUNDARY[1:10])
+row("pixel_unshuffle", ("f32",), [("N", 2, 6, 9)], ("N", 18, 2, 3), lambda x: F.pixel_unshuffle(x, 3),
+    attrs="{downscale_factor = 3 : i64}", sizes=BOUNDARY[1:10])
+for op, function in (("tril", torch.tril), ("triu", torch.triu)):
+    row(op, MOVED[:-1], [(3, "N", 9)], (3, "N", 9), lambda x, f=function: f(x, 1), attrs="{diagonal = 1 : i64}", note="above")
+    row(op, ("f32",), [(5, "N")], (5, "N"), lambda x, f=function: f(x, -2), attrs="{diagonal = -2 : i64}", note="below")
+
+
+# Made of numbers alone: what follows from the dims and dtype of x.
+def created(op, attrs, operand=False):
+    def body(names, types, result):
+        return (f"%y = dl.{op} {names[0]} {attrs} : ({types[0]}) -> {result}" if operand else
+                f"%y = dl.{op} {attrs} : () -> {result}")
+    return body
+
+
+SIZE = "size = affine_map<()[s0] -> (s0, 3)>"
+row("zeros", ("f32",), [("N", 3)], ("N", 3), torch.zeros_like, body=created("zeros", f"{{{SIZE}}}"))
+row("ones", ("f32",), [("N", 3)], ("N", 3), lambda x: torch.ones_like(x).long(), body=created("ones", f"{{{SIZE}, dtype = i16}}"),
+    result_dtype="i16", note="i16")
+row("filled", ("f32",), [("N", 3)], ("N", 3), lambda x: torch.full_like(x, 0.1).float(), body=created("filled", f"{{{SIZE}, fill_value = 0.1 : f64}}"))
+row("filled", ("f32",), [("N", 3)], ("N", 3), lambda x: torch.full_like(x, -7).long(), note="integer", result_dtype="i64",
+    body=created("filled", f"{{{SIZE}, fill_value = -7 : i64}}"))
+row("zeros_like", MOVED, [("N", 3)], ("N", 3), torch.zeros_like, body=created("zeros_like", "", True))
+row("ones_like", MOVED, [("N", 3)], ("N", 3), torch.ones_like, body=created("ones_like", "", True))
+row("full_like", ("f32", "i8", "f16"), [("N", 3)], ("N", 3), lambda x: torch.full_like(x, 5), body=created("full_like", "{fill_value = 5 : i64}", True))
+row("arange", ("f32",), [("N",)], ("N",), lambda x: torch.arange(x.shape[0]), result_dtype="i64",
+    body=created("arange", "{end = affine_map<()[s0] -> (s0)>}"))
+row("arange", ("f32",), [("N",)], ("N + 1",), lambda x: torch.arange(-1, x.shape[0]).float(), result_dtype="f16",
+    body=created("arange", "{start = -1 : i64, end = affine_map<()[s0] -> (s0)>, dtype = f16}"), note="from -1")
+row("arange", ("f32",), [("N",)], (4,), lambda x: torch.arange(2, 13, 3).float(), sizes=(1,),
+    body=created("arange", "{start = 2 : i64, end = affine_map<() -> (13)>, step = 3 : i64, dtype = f32}"), note="step")
+row("arange", ("i32",), [("N",)], (4,), lambda x: torch.arange(9, -1, -3).int(), sizes=(1,),
+    body=created("arange", "{start = 9 : i64, end = affine_map<() -> (-1)>, step = -3 : i64, dtype = i32}"), note="down")
+row("eye", ("f32",), [("N",)], ("N", "N"), lambda x: torch.eye(x.shape[0]), body=created("eye", "{n = affine_map<()[s0] -> (s0)>}"))
+row("eye", ("i8",), [("N",)], (3, "N"), lambda x: torch.eye(3, x.shape[0]).char(), note="not square",
+    body=created("eye", "{n = affine_map<() -> (3)>, m = affine_map<()[s0] -> (s0)>, dtype = i8}"))

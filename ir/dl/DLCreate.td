@@ -1,0 +1,110 @@
+//===- DLCreate.td - Tensors made of numbers alone ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_IR_DL_DLCREATE_TD
+#define DLC_IR_DL_DLCREATE_TD
+
+include "ir/dl/DLBase.td"
+
+def DL_NumberAttr : AnyAttrOf<[BoolAttr, I64Attr, F64Attr]>;
+
+class DL_CreateOp<string mnemonic, string torchSchema> : DL_DecomposedOp<mnemonic, torchSchema> {
+  let results = (outs DL_Tensor:$y);
+}
+
+def DL_ZerosOp : DL_CreateOp<"zeros", "zeros(SymInt[] size, ScalarType? dtype=None)"> {
+  let summary = "A tensor of zeros";
+  let description = [{
+    f32 without `dtype`. Becomes `dl.full`. PyTorch: `torch.zeros`.
+    ```mlir
+    %y = dl.zeros {size = affine_map<() -> (4, 8)>} : () -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$size, OptionalAttr<TypeAttr>:$dtype);
+}
+
+def DL_OnesOp : DL_CreateOp<"ones", "ones(SymInt[] size, ScalarType? dtype=None)"> {
+  let summary = "A tensor of ones";
+  let description = [{
+    f32 without `dtype`. Becomes `dl.full`. PyTorch: `torch.ones`.
+    ```mlir
+    %y = dl.ones {size = affine_map<() -> (4, 8)>, dtype = i32} : () -> tensor<4x8xi32>
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$size, OptionalAttr<TypeAttr>:$dtype);
+}
+
+def DL_FilledOp : DL_CreateOp<"filled", [{full(SymInt[] size, bool fill_value, ScalarType? dtype=None)
+full(SymInt[] size, int fill_value, ScalarType? dtype=None)
+full(SymInt[] size, float fill_value, ScalarType? dtype=None)}]> {
+  let summary = "A tensor of one number";
+  let description = [{
+    Without `dtype`, i64 of an integer, f32 of a float, bool of true and false. Becomes `dl.full`. PyTorch: `torch.full`.
+    ```mlir
+    %y = dl.filled {size = affine_map<() -> (4, 8)>, fill_value = 2.5 : f64} : () -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$size, DL_NumberAttr:$fill_value, OptionalAttr<TypeAttr>:$dtype);
+}
+
+def DL_ZerosLikeOp : DL_CreateOp<"zeros_like", "zeros_like(Tensor x, ScalarType? dtype=None)"> {
+  let summary = "Zeros in the dims of x";
+  let description = [{
+    Of the dtype of x without `dtype`. Becomes `dl.full`. PyTorch: `torch.zeros_like`.
+    ```mlir
+    %y = dl.zeros_like %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, OptionalAttr<TypeAttr>:$dtype);
+}
+
+def DL_OnesLikeOp : DL_CreateOp<"ones_like", "ones_like(Tensor x, ScalarType? dtype=None)"> {
+  let summary = "Ones in the dims of x";
+  let description = [{
+    Of the dtype of x without `dtype`. Becomes `dl.full`. PyTorch: `torch.ones_like`.
+    ```mlir
+    %y = dl.ones_like %x {dtype = i1} : (tensor<4x8xf32>) -> tensor<4x8xi1>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, OptionalAttr<TypeAttr>:$dtype);
+}
+
+def DL_FullLikeOp : DL_CreateOp<"full_like", [{full_like(Tensor x, bool fill_value, ScalarType? dtype=None)
+full_like(Tensor x, int fill_value, ScalarType? dtype=None)
+full_like(Tensor x, float fill_value, ScalarType? dtype=None)}]> {
+  let summary = "One number in the dims of x";
+  let description = [{
+    Of the dtype of x without `dtype`. Becomes `dl.full`. PyTorch: `torch.full_like`.
+    ```mlir
+    %y = dl.full_like %x {fill_value = 7 : i64} : (tensor<4x8xi32>) -> tensor<4x8xi32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, DL_NumberAttr:$fill_value, OptionalAttr<TypeAttr>:$dtype);
+}
+
+def DL_ArangeOp : DL_LoopOp<"arange", [{arange(SymInt end, ScalarType? dtype=None)
+arange(int start, SymInt end, int step=1, ScalarType? dtype=None)}], ["emitResult"]> {
+  let summary = "The integers from start to before end, step apart";
+  let description = [{
+    i64 without `dtype`. PyTorch: `torch.arange` of integers.
+    ```mlir
+    %y = dl.arange {start = 1 : i64, end = affine_map<() -> (8)>, step = 2 : i64} : () -> tensor<4xi64>
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$end, DefaultValuedAttr<I64Attr, "0">:$start, DefaultValuedAttr<I64Attr, "1">:$step,
+      OptionalAttr<TypeAttr>:$dtype);
+  let results = (outs DL_NumberTensor:$y);
+}
+
+def DL_EyeOp : DL_LoopOp<"eye", "eye(SymInt n, SymInt? m=None, ScalarType? dtype=None)", ["emitResult"]> {
+  let summary = "Ones on the diagonal of a matrix, zeros elsewhere";
+  let description = [{
+    n rows and m columns, n where m is left out; f32 without `dtype`. PyTorch: `torch.eye`.
+    ```mlir
+    %y = dl.eye {n = affine_map<() -> (4)>} : () -> tensor<4x4xf32>
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$n, OptionalAttr<AffineMapAttr>:$m, OptionalAttr<TypeAttr>:$dtype);
+  let results = (outs DL_Tensor:$y);
+}
+
+#endif // DLC_IR_DL_DLCREATE_TD

@@ -1,0 +1,221 @@
+//===- DLSlice.cpp - Parts of a tensor, borders, and tensors joined ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/dl/DLBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace dlc::dl {
+
+//===- slice --------------------------------------------------------------------------------------===//
+
+/// First index and extent of a sliced dim, after Python's clamping. Symbolic dims are not clamped: an end beyond the dim
+/// over part of its range is refused by the caller.
+static std::pair<AffineExpr, AffineExpr> sliceBounds(AffineExpr size, std::optional<int64_t> start,
+                                                     std::optional<int64_t> end, int64_t step) {
+  MLIRContext *context = size.getContext();
+  auto clamp = [&](std::optional<int64_t> bound, int64_t otherwise) -> AffineExpr {
+    if (auto constant = asConstant(size)) {
+      int64_t value = bound.value_or(otherwise == 0 ? 0 : *constant);
+      if (value < 0)
+        value += *constant;
+      return constantDim(std::clamp<int64_t>(value, 0, *constant), context);
+    }
+    if (!bound)
+      return otherwise == 0 ? constantDim(0, context) : size;
+    return *bound < 0 ? size + *bound : constantDim(*bound, context);
+  };
+  AffineExpr first = clamp(start, 0), last = clamp(end, -1);
+  AffineExpr extent = normalize((last - first).ceilDiv(step));
+  if (asConstant(extent).value_or(0) < 0)
+    extent = constantDim(0, context);
+  return {normalize(first), extent};
+}
+
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  if (static_cast<int64_t>(adaptor.getStep()) < 1)
+    return emitOptionalError(location, "'", getOperationName(), "' has step ",
+                             static_cast<int64_t>(adaptor.getStep()), "; expected 1 or more");
+  Dims dims = getDims(x);
+  dims[*dim] =
+      sliceBounds(dims[*dim], adaptor.getStart(), adaptor.getEnd(), adaptor.getStep()).second;
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest SliceOp::getLoopNest() {
+  Dims from = dl::getDims(typeOf(getX()));
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), from.size());
+  SmallVector<AffineExpr> map;
+  for (unsigned i = 0; i < from.size(); ++i)
+    map.push_back(getAffineDimExpr(i, getContext()));
+  map[dim] = map[dim] * getStep() + sliceBounds(from[dim], getStart(), getEnd(), getStep()).first;
+  return moveNest(*this, map);
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  // Equal dims mean the whole of x: a slice never repeats or reverses.
+  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+//===- pad ----------------------------------------------------------------------------------------===//
+
+LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                      Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  ArrayRef<int64_t> pad = adaptor.getPad();
+  StringRef name = getOperationName(), mode = adaptor.getMode();
+  if (mode != "constant" && mode != "reflect" && mode != "replicate" && mode != "circular")
+    return emitOptionalError(location, "'", name, "' has mode = '", mode,
+                             "'; expected 'constant', 'reflect', 'replicate' or 'circular'");
+  if (pad.size() % 2 || static_cast<int64_t>(pad.size()) > 2 * x.getRank())
+    return emitOptionalError(location, "'", name, "' has ", pad.size(),
+                             " widths; expected two for each dim from the last, at most ",
+                             2 * x.getRank());
+  Dims dims = getDims(x);
+  for (unsigned i = 0; i < pad.size() / 2; ++i) {
+    int64_t position = dims.size() - 1 - i, widest = std::max(pad[2 * i], pad[2 * i + 1]);
+    AffineExpr &dim = dims[position];
+    if (mode != "constant" && std::min(pad[2 * i], pad[2 * i + 1]) < 0)
+      return emitOptionalError(location, "'", name, "' in mode '", mode,
+                               "' has a negative width; expected 0 or more");
+    // What stands in the border must exist.
+    int64_t most = mode == "reflect" ? widest + 1 : mode == "circular" ? widest : 1;
+    if (auto size = asConstant(dim); mode != "constant" && size && widest > 0 && *size < most)
+      return emitOptionalError(location, "'", name, "' in mode '", mode, "' has width ", widest,
+                               " beside dim ", position, " of ", text(x), "; expected a dim of ",
+                               most, " or more");
+    dim = normalize(dim + (pad[2 * i] + pad[2 * i + 1]));
+    if (asConstant(dim).value_or(0) < 0)
+      return emitOptionalError(location, "'", name, "' crops more than dim ", position, " of ",
+                               text(x), " has");
+  }
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest PadOp::getLoopNest() {
+  Dims dims = getDims(typeOf(getX()));
+  int64_t rank = dims.size();
+  bool isConstant = getMode() == "constant", isChecked = isConstant;
+  SmallVector<AffineExpr> map = loopsOf(getContext(), 0, rank);
+  llvm::SmallBitVector computed(rank);
+  for (unsigned i = 0; i < getPad().size() / 2; ++i) {
+    int64_t dim = rank - 1 - i, low = getPad()[2 * i], high = getPad()[2 * i + 1];
+    if (low == 0 && high == 0)
+      continue;
+    auto size = asConstant(dims[dim]);
+    if (isConstant) {
+      map[dim] = map[dim] - low;
+    } else if (getMode() == "circular" && size) {
+      map[dim] = (map[dim] + (*size - low)) % *size;
+    } else {
+      // A symbolic dim may be too small for its border, which then is NaN or 0.
+      computed.set(dim), map[dim] = constantDim(0, getContext());
+      isChecked |= !size;
+    }
+  }
+  bool isNan = !isConstant && isa<FloatType>(typeOf(getX()).getElementType());
+  LoopNest nest = moveNest(*this, map, isChecked,
+                           isConstant ? getValue().convertToDouble()
+                           : isNan    ? std::numeric_limits<double>::quiet_NaN()
+                                      : 0.0);
+  nest.indexDims |= computed;
+  nest.results.front().computed = computed;
+  return nest;
+}
+
+Value PadOp::emitResult(BodyContext &, ValueRange args, ValueRange) { return args.front(); }
+
+Value PadOp::emitCoordinate(BodyContext &context, bool, unsigned, unsigned dim, ValueRange) {
+  Dims dims = getDims(typeOf(getX()));
+  int64_t low = getPad()[2 * (dims.size() - 1 - dim)];
+  Scalar place(context.builder, context.loc, context.parallel[dim], ScalarKind::signedInt);
+  Scalar size(context.builder, context.loc, context.extent(dims[dim]), ScalarKind::signedInt);
+  Scalar index = place - static_cast<double>(low), last = size - 1.0;
+  if (getMode() == "replicate")
+    return min(max(index, 0.0), last).value();
+  if (getMode() == "circular") {
+    index = select(index < index.constant(0), index + size, index);
+    return select(index < size, index, index - size).value();
+  }
+  index = max(index, -index);                     // mirrored at 0
+  return min(index, last + last - index).value(); // and at the last
+}
+
+//===- cat ----------------------------------------------------------------------------------------===//
+
+LogicalResult CatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                      Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  if (adaptor.getTensors().empty())
+    return emitOptionalError(location, "'", getOperationName(), "' needs at least one tensor");
+  auto first = cast<RankedTensorType>(adaptor.getTensors().front().getType());
+  auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), first.getRank());
+  if (!dim)
+    return failure();
+  Dims dims = getDims(first);
+  for (Value tensor : adaptor.getTensors().drop_front()) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    Dims other = getDims(type);
+    bool fits = type.getElementType() == first.getElementType() && other.size() == dims.size();
+    for (unsigned i = 0; fits && i < dims.size(); ++i)
+      fits = i == *dim || dims[i] == other[i];
+    if (!fits)
+      return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim,
+                               " cannot join ", text(first), " and ", text(type));
+    dims[*dim] = dims[*dim] + other[*dim];
+  }
+  types.push_back(makeTensor(dims, first.getElementType()));
+  return success();
+}
+
+LoopNest CatOp::getLoopNest() {
+  LoopNest nest;
+  nest.parallel = getDims(typeOf(getY()));
+  unsigned rank = nest.parallel.size();
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), rank);
+  nest.indexDims.resize(rank);
+  nest.indexDims.set(dim);
+  AffineExpr offset = constantDim(0, getContext());
+  for (auto [operand, tensor] : llvm::enumerate(getTensors())) {
+    SmallVector<AffineExpr> map;
+    for (unsigned i = 0; i < rank; ++i)
+      map.push_back(getAffineDimExpr(i, getContext()));
+    map[dim] = map[dim] - offset;
+    nest.results.push_back({static_cast<unsigned>(operand),
+                            AffineMap::get(rank, kMaxSymbols, map, getContext()), true, 0.0});
+    offset = normalize(offset + getDims(typeOf(tensor))[dim]);
+  }
+  return nest;
+}
+
+Value CatOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
+  // The last tensor that begins at or before the index is the one that holds it.
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getY()).getRank());
+  Value result = args.front(), index = context.parallel[dim];
+  AffineExpr offset = getDims(typeOf(getTensors().front()))[dim];
+  for (unsigned i = 1; i < args.size(); ++i) {
+    Value begins = arith::CmpIOp::create(context.builder, context.loc, arith::CmpIPredicate::sge,
+                                         index, context.extent(normalize(offset)));
+    result = arith::SelectOp::create(context.builder, context.loc, begins, args[i], result);
+    offset = offset + getDims(typeOf(getTensors()[i]))[dim];
+  }
+  return result;
+}
+
+OpFoldResult CatOp::fold(FoldAdaptor) {
+  if (getTensors().size() == 1 && getTensors().front().getType() == getType())
+    return getTensors().front();
+  return {};
+}
+
+} // namespace dlc::dl

@@ -1,0 +1,50 @@
+//===- DLSlice.td - Parts of a tensor, borders, and tensors joined ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_IR_DL_DLSLICE_TD
+#define DLC_IR_DL_DLSLICE_TD
+
+include "ir/dl/DLShape.td"
+
+def DL_SliceOp : DL_MoveOp<"slice", "slice(Tensor x, int dim=0, int? start=None, int? end=None, int step=1)"> {
+  let summary = "Every step-th index of a dim from start to before end";
+  let description = [{
+    Negative bounds count from the end; bounds beyond the dim are clamped, as Python does. The bounds of a symbolic dim
+    must lie in it over its whole range. PyTorch: `x[:, start:end:step]`.
+    ```mlir
+    %y = dl.slice %x {dim = 1 : i64, start = 1 : i64, step = 2 : i64} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<I64Attr, "0">:$dim, OptionalAttr<I64Attr>:$start,
+      OptionalAttr<I64Attr>:$end, DefaultValuedAttr<I64Attr, "1">:$step);
+  let hasFolder = 1;
+}
+
+def DL_PadOp : DL_LoopOp<"pad", "pad(Tensor x, int[] pad, str mode='constant', float value=0.0)", ["emitResult", "emitCoordinate"]> {
+  let summary = "A border of elements";
+  let description = [{
+    `pad` holds low and high width of the last dim, then of the one before, and so on. `mode` says what stands there:
+    constant: `value`, and negative widths crop; reflect: the elements mirrored at the outermost one, which is not repeated;
+    replicate: the outermost one; circular: those of the other end. PyTorch: `torch.nn.functional.pad`.
+    ```mlir
+    %y = dl.pad %x {pad = array<i64: 2, 1>} : (tensor<4x8xf32>) -> tensor<4x11xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$pad, DefaultValuedStrAttr<StrAttr, "constant">:$mode,
+      DefaultValuedAttr<F64Attr, "0.0">:$value);
+  let results = (outs DL_Tensor:$y);
+}
+
+def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor[] tensors, int dim=0)", ["emitResult"]> {
+  let summary = "Tensors one after another along a dim";
+  let description = [{
+    PyTorch: `torch.cat`.
+    ```mlir
+    %y = dl.cat %a, %b {dim = 1 : i64} : (tensor<4x8xf32>, tensor<4x2xf32>) -> tensor<4x10xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<DL_Tensor>:$tensors, DefaultValuedAttr<I64Attr, "0">:$dim);
+  let results = (outs DL_Tensor:$y);
+  let hasFolder = 1;
+}
+
+#endif // DLC_IR_DL_DLSLICE_TD

@@ -1,0 +1,260 @@
+//===- DLSplit.cpp - Types and decompositions of ops that take tensors apart ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/dl/DLBuilder.h"
+
+using namespace mlir;
+
+namespace dlc::dl {
+
+//===- select, narrow -----------------------------------------------------------------------------===//
+
+LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  Dims dims = getDims(x);
+  int64_t index = adaptor.getIndex();
+  if (auto size = asConstant(dims[*dim]); size && (index < -*size || index >= *size))
+    return emitOptionalError(location, "'", getOperationName(), "' has index ", index, "; dim ",
+                             *dim, " of ", text(x), " has ", *size);
+  dims.erase(dims.begin() + *dim);
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+SmallVector<Value> SelectOp::decompose(Builder &b) {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  return {b.select(getX(), dim, getIndex())};
+}
+
+LogicalResult NarrowOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  Dims dims = getDims(x);
+  AffineExpr length = adaptor.getLength().getResult(0);
+  int64_t start = adaptor.getStart();
+  AffineExpr last = start < 0 ? constantDim(0, x.getContext()) : dims[*dim];
+  auto rest = asConstant(normalize(last - start - length)), size = asConstant(length);
+  bool isBefore = start < 0 && asConstant(normalize(dims[*dim] + start)).value_or(0) < 0;
+  // A symbolic length must end at a known distance from the end.
+  if (rest.value_or(0) < 0 || size.value_or(0) < 0 || isBefore || (!size && (!rest || start < 0)))
+    return emitOptionalError(location, "'", getOperationName(), "' takes ", text(length), " from ",
+                             start, " on; dim ", *dim, " of ", text(x), " has ", text(dims[*dim]));
+  dims[*dim] = normalize(length);
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+SmallVector<Value> NarrowOp::decompose(Builder &b) {
+  auto x = typeOf(getX());
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), x.getRank()), start = getStart();
+  AffineExpr length = getLength().getResult(0);
+  if (auto size = asConstant(length)) {
+    std::optional<int64_t> end;
+    if (start + *size != 0)
+      end = start + *size;
+    return {b.slice(getX(), dim, start, end)};
+  }
+  // Up to a distance from the end.
+  int64_t rest = *asConstant(normalize(dimsOf(getX())[dim] - start - length));
+  return {b.slice(getX(), dim, start, rest == 0 ? std::nullopt : std::optional(-rest))};
+}
+
+//===- split, chunk, unbind -----------------------------------------------------------------------===//
+
+/// `sizes` as types of the pieces of dim `dim` of `x`.
+static void piecesOf(RankedTensorType x, int64_t dim, ArrayRef<int64_t> sizes,
+                     SmallVectorImpl<Type> &types) {
+  for (int64_t size : sizes) {
+    Dims dims = getDims(x);
+    dims[dim] = constantDim(size, x.getContext());
+    types.push_back(makeTensor(dims, x.getElementType()));
+  }
+}
+
+/// The pieces of dim `dim` of `x` that the results are.
+static SmallVector<Value> cut(Builder &b, Value x, int64_t dim, ValueRange results) {
+  SmallVector<Value> pieces;
+  int64_t start = 0;
+  for (Value result : results) {
+    int64_t size = *asConstant(dimsOf(result)[dim]);
+    pieces.push_back(b.slice(x, dim, start, start + size));
+    start += size;
+  }
+  return pieces;
+}
+
+/// The static size of a dim that is taken apart; nullopt after an error.
+static std::optional<int64_t> sizeOf(StringRef op, std::optional<Location> location,
+                                     RankedTensorType x, int64_t dim) {
+  auto size = asConstant(getDims(x)[dim]);
+  if (!size)
+    (void)emitOptionalError(location, "'", op, "' takes apart dim ", dim, " of ", text(x),
+                            "; expected a dim of static size");
+  return size;
+}
+
+static SmallVector<int64_t> equalPieces(int64_t size, int64_t each) {
+  SmallVector<int64_t> sizes;
+  for (int64_t start = 0; start < size || sizes.empty(); start += each)
+    sizes.push_back(std::min(each, size - start));
+  return sizes;
+}
+
+/// More results than any model has; also what keeps a program of hostile numbers small.
+static constexpr int64_t kMostPieces = 1024;
+
+LogicalResult SplitOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  StringRef name = getOperationName();
+  auto dim = wrapDim(location, name, adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  ArrayRef<int64_t> sections = adaptor.getSplitSizeOrSections();
+  std::optional<int64_t> each = adaptor.getSplitSize();
+  if (!each && sections.size() == 1)
+    each = sections.front();
+  auto size = sizeOf(name, location, x, *dim);
+  if (!size)
+    return failure();
+  int64_t total = 0;
+  for (int64_t section : sections)
+    total += section;
+  if (each ? *each < 1
+           : (total != *size || llvm::any_of(sections, [](int64_t s) { return s < 0; })))
+    return emitOptionalError(location, "'", name, "' of dim ", *dim, " of ", text(x),
+                             each ? " has pieces of " : " has pieces of together ",
+                             each ? *each : total, "; expected ",
+                             each ? "1 or more" : std::to_string(*size));
+  SmallVector<int64_t> sizes(sections);
+  if (each && (*size + *each - 1) / *each <= kMostPieces)
+    sizes = equalPieces(*size, *each);
+  else if (each)
+    sizes.assign(kMostPieces + 1, 0);
+  if (static_cast<int64_t>(sizes.size()) > kMostPieces)
+    return emitOptionalError(location, "'", name, "' makes more than ", kMostPieces, " pieces");
+  piecesOf(x, *dim, sizes, types);
+  return success();
+}
+SmallVector<Value> SplitOp::decompose(Builder &b) {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  return cut(b, getX(), dim, getResults());
+}
+
+LogicalResult ChunkOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  StringRef name = getOperationName();
+  int64_t chunks = adaptor.getChunks();
+  auto dim = wrapDim(location, name, adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  if (chunks < 1 || chunks > kMostPieces)
+    return emitOptionalError(location, "'", name, "' makes ", chunks, " pieces; expected 1 to ",
+                             kMostPieces);
+  auto size = sizeOf(name, location, x, *dim);
+  if (!size)
+    return failure();
+  // PyTorch gives all of the chunks where there is nothing to share out.
+  if (*size == 0)
+    piecesOf(x, *dim, SmallVector<int64_t>(chunks, 0), types);
+  else
+    piecesOf(x, *dim, equalPieces(*size, (*size + chunks - 1) / chunks), types);
+  return success();
+}
+SmallVector<Value> ChunkOp::decompose(Builder &b) {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  return cut(b, getX(), dim, getResults());
+}
+
+LogicalResult UnbindOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  StringRef name = getOperationName();
+  auto dim = wrapDim(location, name, adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  auto size = sizeOf(name, location, x, *dim);
+  if (!size)
+    return failure();
+  if (*size > kMostPieces)
+    return emitOptionalError(location, "'", name, "' makes more than ", kMostPieces, " pieces");
+  Dims dims = getDims(x);
+  dims.erase(dims.begin() + *dim);
+  types.append(*size, makeTensor(dims, x.getElementType()));
+  return success();
+}
+SmallVector<Value> UnbindOp::decompose(Builder &b) {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  SmallVector<Value> slices;
+  for (unsigned position = 0; position < getNumResults(); ++position)
+    slices.push_back(b.select(getX(), dim, position));
+  return slices;
+}
+
+//===- meshgrid, stack ----------------------------------------------------------------------------===//
+
+LogicalResult MeshgridOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  StringRef name = getOperationName(), indexing = adaptor.getIndexing();
+  if (indexing != "ij" && indexing != "xy")
+    return emitOptionalError(location, "'", name, "' has indexing = '", indexing,
+                             "'; expected 'ij' or 'xy'");
+  Dims dims;
+  for (Value tensor : adaptor.getTensors()) {
+    auto type = typeOf(tensor);
+    if (type.getRank() > 1)
+      return emitOptionalError(location, "'", name, "' gets ", text(type),
+                               "; expected tensors of at most one dim");
+    dims.push_back(type.getRank() ? getDims(type)[0] : constantDim(1, type.getContext()));
+  }
+  if (indexing == "xy" && dims.size() > 1)
+    std::swap(dims[0], dims[1]);
+  for (Value tensor : adaptor.getTensors())
+    types.push_back(makeTensor(dims, typeOf(tensor).getElementType()));
+  return success();
+}
+SmallVector<Value> MeshgridOp::decompose(Builder &b) {
+  SmallVector<Value> grids;
+  for (auto [position, tensor] : llvm::enumerate(getTensors())) {
+    Dims dims = dimsOf(getResults()[position]), line(dims.size(), constantDim(1, getContext()));
+    unsigned along =
+        getIndexing() == "xy" && position < 2 && dims.size() > 1 ? 1 - position : position;
+    line[along] = dims[along];
+    grids.push_back(b.broadcast(b.reshape(tensor, line), dims));
+  }
+  return grids;
+}
+
+LogicalResult StackOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  StringRef name = getOperationName();
+  if (adaptor.getTensors().empty())
+    return emitOptionalError(location, "'", name, "' needs at least one tensor");
+  auto first = typeOf(adaptor.getTensors().front());
+  auto dim = wrapDim(location, name, adaptor.getDim(), first.getRank() + 1);
+  if (!dim)
+    return failure();
+  for (Value tensor : adaptor.getTensors())
+    if (!sameShapeAndElement(first, tensor.getType()))
+      return emitOptionalError(location, "'", name, "' cannot join ", text(first), " and ",
+                               text(tensor.getType()), "; expected equal dims and dtypes");
+  Dims dims = getDims(first);
+  dims.insert(dims.begin() + *dim, constantDim(adaptor.getTensors().size(), context));
+  types.push_back(makeTensor(dims, first.getElementType()));
+  return success();
+}
+SmallVector<Value> StackOp::decompose(Builder &b) {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getY()).getRank());
+  SmallVector<Value> rows;
+  for (Value tensor : getTensors())
+    rows.push_back(b.unsqueeze(tensor, dim));
+  return {b.make<CatOp>(ValueRange(rows), dim)};
+}
+
+} // namespace dlc::dl

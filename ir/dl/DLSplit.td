@@ -1,0 +1,97 @@
+//===- DLSplit.td - Ops that take a tensor apart along a dim, and stack --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each becomes slices, reshapes and cat.
+#ifndef DLC_IR_DL_DLSPLIT_TD
+#define DLC_IR_DL_DLSPLIT_TD
+
+include "ir/dl/DLBase.td"
+
+def DL_SelectOp : DL_DecomposedOp<"select", "select(Tensor x, int dim, int index)"> {
+  let summary = "One index of a dim, which goes";
+  let description = [{
+    Negative indices count from the end. PyTorch: `torch.select`, `x[:, index]`.
+    ```mlir
+    %y = dl.select %x {dim = 1 : i64, index = -1 : i64} : (tensor<4x8x2xf32>) -> tensor<4x2xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, I64Attr:$dim, I64Attr:$index);
+  let results = (outs DL_Tensor:$y);
+}
+
+def DL_NarrowOp : DL_DecomposedOp<"narrow", "narrow(Tensor x, int dim, int start, SymInt length)"> {
+  let summary = "Indices of a dim from start on, length of them";
+  let description = [{
+    A negative start counts from the end. PyTorch: `torch.narrow`.
+    ```mlir
+    %y = dl.narrow %x {dim = 1 : i64, start = 2 : i64, length = affine_map<() -> (3)>} : (tensor<4x8xf32>) -> tensor<4x3xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, I64Attr:$dim, I64Attr:$start, AffineMapAttr:$length);
+  let results = (outs DL_Tensor:$y);
+}
+
+class DL_SplitLikeOp<string mnemonic, string torchSchema> : DL_DecomposedOp<mnemonic, torchSchema> {
+  let results = (outs Variadic<DL_Tensor>:$results);
+}
+
+def DL_SplitOp : DL_SplitLikeOp<"split", [{split(Tensor x, int split_size, int dim=0) -> Tensor[]
+split(Tensor x, int[] split_size_or_sections, int dim=0) -> Tensor[]}]> {
+  let summary = "Pieces of a dim, of equal or of given sizes";
+  let description = [{
+    With one size the last piece may be smaller; several sizes fill the dim. PyTorch: `torch.split`.
+    ```mlir
+    %a, %b = dl.split %x {dim = 1 : i64, split_size = 5 : i64} : (tensor<4x8xf32>) -> (tensor<4x5xf32>, tensor<4x3xf32>)
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, OptionalAttr<I64Attr>:$split_size,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$split_size_or_sections, DefaultValuedAttr<I64Attr, "0">:$dim);
+}
+
+def DL_ChunkOp : DL_SplitLikeOp<"chunk", "chunk(Tensor x, int chunks, int dim=0) -> Tensor[]"> {
+  let summary = "At most so many pieces of a dim, of equal sizes but the last";
+  let description = [{
+    PyTorch: `torch.chunk`.
+    ```mlir
+    %a, %b = dl.chunk %x {chunks = 2 : i64, dim = 1 : i64} : (tensor<4x8xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, I64Attr:$chunks, DefaultValuedAttr<I64Attr, "0">:$dim);
+}
+
+def DL_UnbindOp : DL_SplitLikeOp<"unbind", "unbind(Tensor x, int dim=0) -> Tensor[]"> {
+  let summary = "Each index of a dim by itself";
+  let description = [{
+    PyTorch: `torch.unbind`.
+    ```mlir
+    %a, %b = dl.unbind %x : (tensor<2x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<I64Attr, "0">:$dim);
+}
+
+def DL_MeshgridOp : DL_SplitLikeOp<"meshgrid", "meshgrid(Tensor[] tensors, str indexing='ij') -> Tensor[]"> {
+  let summary = "The coordinates of a grid";
+  let description = [{
+    Each tensor of one dim is repeated along the dims of the others. With `indexing = "xy"` the first two dims are exchanged.
+    PyTorch: `torch.meshgrid`.
+    ```mlir
+    %a, %b = dl.meshgrid %x, %y : (tensor<4xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+    ```
+  }];
+  let arguments = (ins Variadic<DL_Tensor>:$tensors, DefaultValuedStrAttr<StrAttr, "ij">:$indexing);
+}
+
+def DL_StackOp : DL_DecomposedOp<"stack", "stack(Tensor[] tensors, int dim=0)"> {
+  let summary = "Tensors of equal dims along a new dim";
+  let description = [{
+    PyTorch: `torch.stack`.
+    ```mlir
+    %y = dl.stack %a, %b {dim = 1 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x2x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<DL_Tensor>:$tensors, DefaultValuedAttr<I64Attr, "0">:$dim);
+  let results = (outs DL_Tensor:$y);
+}
+
+#endif // DLC_IR_DL_DLSPLIT_TD
