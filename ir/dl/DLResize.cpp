@@ -96,7 +96,7 @@ LogicalResult InterpolateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
 namespace {
 /// The steps that lead from an index of the result to a position in dim `dim` of x.
 struct Position {
-  InterpolateOp op;
+  mutable InterpolateOp op; // accessors of ops are not const
   unsigned dim;
   BodyContext &context;
 
@@ -131,7 +131,7 @@ struct Position {
 
   /// Distance of the positions of neighbours.
   Scalar scale() const {
-    auto in = asConstant(before()), out = asConstant(after());
+    auto out = asConstant(after());
     if (op.getAlignCorners().value_or(false)) {
       if (out && *out <= 1)
         return number(0);

@@ -130,6 +130,42 @@ struct MergeReshapes : OpRewritePattern<ReshapeOp> {
     return success();
   }
 };
+/// f(reshape(x)) -> reshape(f(x)) where f is elementwise, its other operands are numbers, and x is computed for this alone:
+/// then f joins the kernel that computes x, of which a view is no part.
+struct SinkReshape : OpTraitRewritePattern<OpTrait::Elementwise> {
+  using OpTraitRewritePattern::OpTraitRewritePattern;
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    Value x;
+    for (Value operand : op->getOperands()) {
+      if (operand.getDefiningOp<FullOp>())
+        continue;
+      auto reshape = operand.getDefiningOp<ReshapeOp>();
+      if (!reshape || !reshape->hasOneUse() || (x && x != reshape.getX()))
+        return failure();
+      x = reshape.getX();
+    }
+    auto isRowMajor = [](Value value) { return getLayout(typeOf(value)).isRowMajor(); };
+    if (!x || !isRowMajor(x) || !isRowMajor(op->getResult(0)) || !x.hasOneUse() ||
+        !isa_and_nonnull<LoopNestOpInterface>(x.getDefiningOp()) || op->getNumResults() != 1)
+      return failure();
+    Dims dims = getDims(typeOf(x));
+    auto reshaped = [&](Value value) { return makeTensor(dims, typeOf(value).getElementType()); };
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      auto number = operand.getDefiningOp<FullOp>();
+      operands.push_back(number ? FullOp::create(rewriter, number.getLoc(), reshaped(operand),
+                                                 number.getFillAttr())
+                                      .getResult()
+                                : x);
+    }
+    Operation *moved = rewriter.clone(*op);
+    moved->setOperands(operands);
+    moved->getResult(0).setType(reshaped(op->getResult(0)));
+    rewriter.replaceOp(
+        op, createReshape(rewriter, op->getLoc(), moved->getResult(0), typeOf(op->getResult(0))));
+    return success();
+  }
+};
 struct FlattenToReshape : OpRewritePattern<FlattenOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(FlattenOp op, PatternRewriter &rewriter) const override {
@@ -152,7 +188,7 @@ struct TransposeToPermute : OpRewritePattern<TransposeOp> {
 } // namespace
 
 void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<MergeReshapes>(context);
+  patterns.add<MergeReshapes, SinkReshape>(context);
 }
 void FlattenOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<FlattenToReshape>(context);

@@ -52,6 +52,8 @@ ALL = [
     Example("dcgan", (100, 1, 1), "image", (1, 3), (1,), 1e-4, 1e-5),
     # 21 layers of f32 sums against f64; the logits reach 9.
     Example("resnet18", (3, 224, 224), "logits", (1, 2), (), 1e-4, 2e-4),
+    # 19 layers of f32 sums, and upsampling whose weights are rounded at the size of the image.
+    Example("unet", (3, 32, 48), "logits", (1, 2), (), 1e-4, 5e-5),
 ]
 
 

@@ -19,7 +19,7 @@ FUNCTIONS = {
     "avg_pool2d": F.avg_pool2d, "pad": F.pad, "flatten": torch.flatten, "reshape": torch.reshape,
     "transpose": torch.transpose, "cat": torch.cat, "sum": torch.sum, "mean": torch.mean, "max": torch.amax,
     "argmax": torch.argmax, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "exp": torch.exp, "log": torch.log,
-    "sqrt": torch.sqrt, "matmul": torch.matmul, "linear": F.linear, "true": True, "false": False,
+    "sqrt": torch.sqrt, "interpolate": F.interpolate, "matmul": torch.matmul, "linear": F.linear, "true": True, "false": False,
 }
 
 

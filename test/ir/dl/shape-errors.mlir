@@ -74,9 +74,9 @@ func.func @slice(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @pad_mode(%x: tensor<2x3xf32>) {
-  // expected-error @+2 {{'dl.pad' has mode = 'reflect'; expected 'constant'}}
+  // expected-error @+2 {{'dl.pad' has mode = 'mirror'; expected 'constant', 'reflect', 'replicate' or 'circular'}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.pad %x {pad = array<i64: 1, 1>, mode = "reflect"} : (tensor<2x3xf32>) -> tensor<2x5xf32>
+  %y = dl.pad %x {pad = array<i64: 1, 1>, mode = "mirror"} : (tensor<2x3xf32>) -> tensor<2x5xf32>
   return
 }
 

@@ -1,0 +1,198 @@
+// RUN: dlc-opt %s -split-input-file -verify-diagnostics
+// Ops that change dims, take apart, repeat and create.
+
+func.func @pad_reflect(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.pad' in mode 'reflect' has width 3 beside dim 1 of f32[2,3]; expected a dim of 4 or more}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.pad %x {pad = array<i64: 0, 3>, mode = "reflect"} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+
+func.func @pad_negative(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.pad' in mode 'circular' has a negative width; expected 0 or more}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.pad %x {pad = array<i64: -1, 1>, mode = "circular"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @expand(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.expand' cannot bring f32[2,3] to [4, 3]; expected equal dims, -1, or dims of size 1 that are repeated}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.expand %x {size = affine_map<() -> (4, 3)>} : (tensor<2x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @squeeze(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>) {
+  // expected-error @+2 {{'dl.squeeze' of f32[s0,3] would drop dim 0 where it is 1 and keep it elsewhere; name dims of static size}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.squeeze %x : (tensor<?x3xf32, #dl.t<[s0, 3]>>) -> tensor<?x3xf32, #dl.t<[s0, 3]>>
+  return
+}
+
+// -----
+
+func.func @unflatten(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.unflatten' cuts dim 1 of f32[2,3] into sizes whose product is 4; expected 3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.unflatten %x {dim = 1 : i64, sizes = affine_map<() -> (2, 2)>} : (tensor<2x3xf32>) -> tensor<2x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @movedim(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.movedim' moves 2 dims to 1 positions; expected as many}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.movedim %x {source = array<i64: 0, 1>, destination = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @t(%x: tensor<2x3x4xf32>) {
+  // expected-error @+2 {{'dl.t' of f32[2,3,4]; expected at most two dims (transpose names them)}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.t %x : (tensor<2x3x4xf32>) -> tensor<4x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @select(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.select' has index 3; dim 1 of f32[2,3] has 3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.select %x {dim = 1 : i64, index = 3 : i64} : (tensor<2x3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @narrow(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.narrow' takes 3 from 1 on; dim 1 of f32[2,3] has 3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.narrow %x {dim = 1 : i64, start = 1 : i64, length = affine_map<() -> (3)>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @split_sum(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.split' of dim 1 of f32[2,3] has pieces of together 4; expected 3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %a, %b = dl.split %x {dim = 1 : i64, split_size_or_sections = array<i64: 2, 2>} : (tensor<2x3xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
+  return
+}
+
+// -----
+
+func.func @split_symbolic(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>) {
+  // expected-error @+2 {{'dl.split' takes apart dim 0 of f32[s0,3]; expected a dim of static size}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %a = dl.split %x {split_size = 2 : i64} : (tensor<?x3xf32, #dl.t<[s0, 3]>>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @chunk(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.chunk' makes 0 pieces; expected 1 to 1024}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %a = dl.chunk %x {chunks = 0 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @stack(%a: tensor<2x3xf32>, %b: tensor<3x3xf32>) {
+  // expected-error @+2 {{'dl.stack' cannot join f32[2,3] and f32[3,3]; expected equal dims and dtypes}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.stack %a, %b : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @meshgrid(%a: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.meshgrid' gets f32[2,3]; expected tensors of at most one dim}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.meshgrid %a : (tensor<2x3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @roll(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.roll' has 2 shifts for 1 dims; expected one for each}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.roll %x {shifts = array<i64: 1, 1>, dims = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @flip(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.flip' names dim -1 twice}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.flip %x {dims = array<i64: 1, -1>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @repeat(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.repeat' repeats a dim -1 times; expected 0 or more}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.repeat %x {repeats = array<i64: 1, -1>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @diagonal(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.diagonal' has the diagonal of dim 1 with itself; expected two dims}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.diagonal %x {dim1 = 1 : i64} : (tensor<2x3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @pixel_shuffle(%x: tensor<1x6x2x2xf32>) {
+  // expected-error @+2 {{'dl.pixel_shuffle' of f32[1,6,2,2] needs channels that are a multiple of 4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.pixel_shuffle %x {upscale_factor = 2 : i64} : (tensor<1x6x2x2xf32>) -> tensor<1x1x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @tril(%x: tensor<3xf32>) {
+  // expected-error @+2 {{'dl.tril' needs x [..., H, W], got f32[3]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.tril %x : (tensor<3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @full() {
+  // expected-error @+2 {{'full' has fill_value = 300 : i64, which a tensor of i8[] does not hold; name a wider dtype}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.filled {size = affine_map<() -> (2)>, fill_value = 300 : i64, dtype = i8} : () -> tensor<2xi8>
+  return
+}
+
+// -----
+
+func.func @arange() {
+  // expected-error @+2 {{'dl.arange' has step 0; expected another number}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.arange {end = affine_map<() -> (2)>, step = 0 : i64} : () -> tensor<2xi64>
+  return
+}
