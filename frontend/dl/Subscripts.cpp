@@ -114,6 +114,12 @@ Item ForwardLowering::indexTensor(const Item &base, const SubscriptExpr &expr) {
       x = emitter.reshape(diagnostics.translate(index.loc), x, dims);
     } else if (value.is<int64_t>()) {
       x = select(x, dim, value.as<int64_t>(), index.loc);
+    } else if (value.isTensor() && expr.indices.size() == 1) {
+      return call("index", index.loc, {{{}, index.loc, base}, {{}, index.loc, value}});
+    } else if (value.isTensor()) {
+      diagnostics.error(index.loc) << "a tensor stands alone in an index, as in x[index]; of other "
+                                      "dims, index_select takes elements";
+      return poison(expr.loc);
     } else {
       diagnostics.error(index.loc)
           << "an index is " << describe(value) << "; expected an integer, a slice or None";

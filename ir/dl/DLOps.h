@@ -11,8 +11,8 @@
 #include "ir/interfaces/LoopNest.h"
 #include "ir/scalar/Scalar.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -57,6 +57,10 @@ mlir::Value varianceTerm(BodyContext &context, unsigned stage, const Dims &reduc
 /// Nest of an op that reads its first operand at `map` of the result's index.
 LoopNest moveNest(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> map, bool checked = false,
                   double fill = 0.0);
+/// Success where indices `first` to before `last` lie in dim `dim` of `x` for every value of the module's symbols; an error
+/// at `op` otherwise.
+llvm::LogicalResult verifyWithin(mlir::Operation *op, mlir::Value x, int64_t dim,
+                                 mlir::AffineExpr first, mlir::AffineExpr last);
 /// The loop indices from number `from` to before `to`.
 llvm::SmallVector<mlir::AffineExpr> loopsOf(mlir::MLIRContext *context, int64_t from, int64_t to);
 /// tril and triu: x where `column kept row + diagonal` holds in the last two dims, else 0.

@@ -52,6 +52,33 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   return success();
 }
 
+LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first, AffineExpr last) {
+  AffineExpr size = dimsOf(x)[dim];
+  auto module = op->getParentOfType<ModuleOp>();
+  if (asConstant(size) || !module)
+    return success(); // static bounds are clamped or refused where the type is inferred
+  SmallVector<Range> symbols = symbolRanges(module);
+  auto begins = rangeOf(normalize(first), symbols), rest = rangeOf(normalize(size - last), symbols);
+  if (begins && rest && begins->min >= 0 && rest->min >= 0)
+    return success();
+  auto error = op->emitOpError("takes indices ");
+  error << text(normalize(first)) << " to " << text(normalize(last - 1)) << " of dim " << dim
+        << " of " << text(x.getType()) << ", which it may not have";
+  if (auto sizes = rangeOf(size, symbols))
+    error << ": " << text(size) << " is " << sizes->min
+          << " or more; raise the smallest value of the dim";
+  return error;
+}
+
+LogicalResult SliceOp::verify() {
+  Dims from = dl::getDims(typeOf(getX()));
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), from.size());
+  auto [first, extent] = sliceBounds(from[dim], getStart(), getEnd(), getStep());
+  if (isConstant(extent, 0))
+    return success();
+  return verifyWithin(*this, getX(), dim, first, first + (extent - 1) * getStep() + 1);
+}
+
 LoopNest SliceOp::getLoopNest() {
   Dims from = dl::getDims(typeOf(getX()));
   int64_t dim = *wrapDim(std::nullopt, "", getDim(), from.size());

@@ -17,6 +17,7 @@ def DL_SliceOp : DL_MoveOp<"slice", "slice(Tensor x, int dim=0, int? start=None,
   let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<I64Attr, "0">:$dim, OptionalAttr<I64Attr>:$start,
       OptionalAttr<I64Attr>:$end, DefaultValuedAttr<I64Attr, "1">:$step);
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def DL_PadOp : DL_LoopOp<"pad", "pad(Tensor x, int[] pad, str mode='constant', float value=0.0)", ["emitResult", "emitCoordinate"]> {

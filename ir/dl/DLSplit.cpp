@@ -24,6 +24,13 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
+LogicalResult SelectOp::verify() {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  AffineExpr first = constantDim(getIndex(), getContext());
+  if (static_cast<int64_t>(getIndex()) < 0)
+    first = first + dimsOf(getX())[dim];
+  return verifyWithin(*this, getX(), dim, first, first + 1);
+}
 SmallVector<Value> SelectOp::decompose(Builder &b) {
   int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
   return {b.select(getX(), dim, getIndex())};
@@ -48,6 +55,13 @@ LogicalResult NarrowOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   dims[*dim] = normalize(length);
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
+}
+LogicalResult NarrowOp::verify() {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  AffineExpr first = constantDim(getStart(), getContext());
+  if (static_cast<int64_t>(getStart()) < 0)
+    first = first + dimsOf(getX())[dim];
+  return verifyWithin(*this, getX(), dim, first, first + getLength().getResult(0));
 }
 SmallVector<Value> NarrowOp::decompose(Builder &b) {
   auto x = typeOf(getX());

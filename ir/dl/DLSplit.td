@@ -17,6 +17,7 @@ def DL_SelectOp : DL_DecomposedOp<"select", "select(Tensor x, int dim, int index
   }];
   let arguments = (ins DL_Tensor:$x, I64Attr:$dim, I64Attr:$index);
   let results = (outs DL_Tensor:$y);
+  let hasVerifier = 1;
 }
 
 def DL_NarrowOp : DL_DecomposedOp<"narrow", "narrow(Tensor x, int dim, int start, SymInt length)"> {
@@ -29,6 +30,7 @@ def DL_NarrowOp : DL_DecomposedOp<"narrow", "narrow(Tensor x, int dim, int start
   }];
   let arguments = (ins DL_Tensor:$x, I64Attr:$dim, I64Attr:$start, AffineMapAttr:$length);
   let results = (outs DL_Tensor:$y);
+  let hasVerifier = 1;
 }
 
 class DL_SplitLikeOp<string mnemonic, string torchSchema> : DL_DecomposedOp<mnemonic, torchSchema> {
