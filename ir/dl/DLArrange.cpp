@@ -140,105 +140,27 @@ LoopNest RepeatInterleaveOp::getLoopNest() {
   return moveNest(*this, map);
 }
 
-//===- diagonal -----------------------------------------------------------------------------------===//
-
-LogicalResult DiagonalOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = typeOf(adaptor.getX());
-  StringRef name = getOperationName();
-  int64_t offset = adaptor.getOffset();
-  auto dim1 = wrapDim(location, name, adaptor.getDim1(), x.getRank()),
-       dim2 = wrapDim(location, name, adaptor.getDim2(), x.getRank());
-  if (!dim1 || !dim2)
-    return failure();
-  if (*dim1 == *dim2)
-    return emitOptionalError(location, "'", name, "' has the diagonal of dim ", *dim1,
-                             " with itself; expected two dims");
-  Dims dims = getDims(x);
-  AffineExpr rows = dims[*dim1], columns = dims[*dim2], length = rows;
-  auto height = asConstant(rows), width = asConstant(columns);
-  if (height && width)
-    length = constantDim(std::max<int64_t>(std::min(*height + std::min<int64_t>(offset, 0),
-                                                    *width - std::max<int64_t>(offset, 0)),
-                                           0),
-                         context);
-  else if (rows != columns || offset != 0)
-    return emitOptionalError(location, "'", name, "' of ", text(x),
-                             " has a length that its dims do not tell; expected equal dims and "
-                             "offset = 0, or static dims");
-  dims.erase(dims.begin() + std::max(*dim1, *dim2));
-  dims.erase(dims.begin() + std::min(*dim1, *dim2));
-  dims.push_back(length);
-  types.push_back(makeTensor(dims, x.getElementType()));
-  return success();
-}
-
-LoopNest DiagonalOp::getLoopNest() {
-  int64_t rank = dimsOf(getX()).size(), offset = getOffset();
-  int64_t dim1 = *wrapDim(std::nullopt, "", getDim1(), rank),
-          dim2 = *wrapDim(std::nullopt, "", getDim2(), rank);
-  AffineExpr along = getAffineDimExpr(rank - 2, getContext());
-  SmallVector<AffineExpr> map(rank);
-  unsigned loop = 0;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    map[dim] = dim == dim1   ? along - std::min<int64_t>(offset, 0)
-               : dim == dim2 ? along + std::max<int64_t>(offset, 0)
-                             : getAffineDimExpr(loop++, getContext());
-  return moveNest(*this, map);
-}
-
-//===- pixel_shuffle, pixel_unshuffle -------------------------------------------------------------===//
-
-/// [..., C, H, W] with H and W times `up` and C times `down`, these divided by the other's square.
-static LogicalResult inferShuffle(StringRef op, std::optional<Location> location,
-                                  RankedTensorType x, int64_t factor, bool up,
-                                  SmallVectorImpl<Type> &types) {
-  if (x.getRank() < 3 || factor < 1)
-    return emitOptionalError(location, "'", op, "' of ", text(x), " has factor ", factor,
-                             "; expected x [..., C, H, W] and 1 or more");
-  Dims dims = getDims(x);
-  MutableArrayRef<AffineExpr> last = MutableArrayRef<AffineExpr>(dims).take_back(3);
-  auto divide = [&](AffineExpr &dim, int64_t by) {
-    AffineExpr whole = dim;
-    dim = normalize(dim.floorDiv(by));
-    return normalize(dim * by) == whole;
-  };
-  bool fits = true;
-  if (up) {
-    fits = divide(last[0], factor * factor);
-    last[1] = normalize(last[1] * factor), last[2] = normalize(last[2] * factor);
-  } else {
-    last[0] = normalize(last[0] * (factor * factor));
-    bool evenRows = divide(last[1], factor), evenColumns = divide(last[2], factor);
-    fits = evenRows && evenColumns;
-  }
-  if (!fits)
-    return emitOptionalError(location, "'", op, "' of ", text(x),
-                             up ? " needs channels that are a multiple of "
-                                : " needs a height and width that are multiples of ",
-                             up ? factor * factor : factor);
-  types.push_back(makeTensor(dims, x.getElementType()));
-  return success();
-}
-
-LogicalResult PixelShuffleOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferShuffle(getOperationName(), location, typeOf(adaptor.getX()),
-                      adaptor.getUpscaleFactor(), /*up=*/true, types);
-}
-LoopNest PixelShuffleOp::getLoopNest() {
-  int64_t rank = dimsOf(getX()).size(), r = getUpscaleFactor();
-  SmallVector<AffineExpr> map = loopsOf(getContext(), 0, rank);
-  AffineExpr &c = map[rank - 3], &h = map[rank - 2], &w = map[rank - 1];
-  c = c * (r * r) + (h % r) * r + w % r;
-  h = h.floorDiv(r), w = w.floorDiv(r);
-  return moveNest(*this, map);
-}
+//===- pixel_unshuffle ----------------------------------------------------------------------------===//
 
 LogicalResult PixelUnshuffleOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                                  Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferShuffle(getOperationName(), location, typeOf(adaptor.getX()),
-                      adaptor.getDownscaleFactor(), /*up=*/false, types);
+  auto x = typeOf(adaptor.getX());
+  int64_t factor = adaptor.getDownscaleFactor();
+  if (x.getRank() < 3 || factor < 1)
+    return emitOptionalError(location, "'", getOperationName(), "' of ", text(x), " has factor ",
+                             factor, "; expected x [..., C, H, W] and 1 or more");
+  Dims dims = getDims(x);
+  MutableArrayRef<AffineExpr> last = MutableArrayRef<AffineExpr>(dims).take_back(3);
+  last[0] = normalize(last[0] * (factor * factor));
+  for (AffineExpr &dim : last.drop_front()) {
+    AffineExpr whole = dim;
+    dim = normalize(dim.floorDiv(factor));
+    if (normalize(dim * factor) != whole)
+      return emitOptionalError(location, "'", getOperationName(), "' of ", text(x),
+                               " needs a height and width that are multiples of ", factor);
+  }
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
 }
 LoopNest PixelUnshuffleOp::getLoopNest() {
   int64_t rank = dimsOf(getX()).size(), r = getDownscaleFactor();

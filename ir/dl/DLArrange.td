@@ -52,29 +52,6 @@ def DL_RepeatInterleaveOp : DL_MoveOp<"repeat_interleave", "repeat_interleave(Te
   let arguments = (ins DL_Tensor:$x, I64Attr:$repeats, I64Attr:$dim);
 }
 
-def DL_DiagonalOp : DL_MoveOp<"diagonal", "diagonal(Tensor x, int offset=0, int dim1=0, int dim2=1)"> {
-  let summary = "The diagonal of two dims, as a new last dim";
-  let description = [{
-    `offset` counts diagonals above (below where negative) the main one. PyTorch: `torch.diagonal`.
-    ```mlir
-    %y = dl.diagonal %x {offset = 1 : i64} : (tensor<4x8x2xf32>) -> tensor<2x4xf32>
-    ```
-  }];
-  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<I64Attr, "0">:$offset, DefaultValuedAttr<I64Attr, "0">:$dim1,
-      DefaultValuedAttr<I64Attr, "1">:$dim2);
-}
-
-def DL_PixelShuffleOp : DL_MoveOp<"pixel_shuffle", "pixel_shuffle(Tensor x, int upscale_factor)"> {
-  let summary = "Channels spread over squares of pixels";
-  let description = [{
-    [..., C*r*r, H, W] becomes [..., C, H*r, W*r]. PyTorch: `torch.nn.functional.pixel_shuffle`.
-    ```mlir
-    %y = dl.pixel_shuffle %x {upscale_factor = 2 : i64} : (tensor<1x8x3x5xf32>) -> tensor<1x2x6x10xf32>
-    ```
-  }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$upscale_factor);
-}
-
 def DL_PixelUnshuffleOp : DL_MoveOp<"pixel_unshuffle", "pixel_unshuffle(Tensor x, int downscale_factor)"> {
   let summary = "Squares of pixels gathered into channels";
   let description = [{

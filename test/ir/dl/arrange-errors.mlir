@@ -154,19 +154,10 @@ func.func @repeat(%x: tensor<2x3xf32>) {
 
 // -----
 
-func.func @diagonal(%x: tensor<2x3xf32>) {
-  // expected-error @+2 {{'dl.diagonal' has the diagonal of dim 1 with itself; expected two dims}}
+func.func @pixel_unshuffle(%x: tensor<1x6x3x2xf32>) {
+  // expected-error @+2 {{'dl.pixel_unshuffle' of f32[1,6,3,2] needs a height and width that are multiples of 2}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.diagonal %x {dim1 = 1 : i64} : (tensor<2x3xf32>) -> tensor<2xf32>
-  return
-}
-
-// -----
-
-func.func @pixel_shuffle(%x: tensor<1x6x2x2xf32>) {
-  // expected-error @+2 {{'dl.pixel_shuffle' of f32[1,6,2,2] needs channels that are a multiple of 4}}
-  // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.pixel_shuffle %x {upscale_factor = 2 : i64} : (tensor<1x6x2x2xf32>) -> tensor<1x1x4x4xf32>
+  %y = dl.pixel_unshuffle %x {downscale_factor = 2 : i64} : (tensor<1x6x3x2xf32>) -> tensor<1x24x1x1xf32>
   return
 }
 

@@ -115,11 +115,6 @@ row("repeat_interleave", ("f32", "i8"), [("N", 3)], ("2*N", 3), lambda x: x.repe
     attrs="{repeats = 2 : i64, dim = 0 : i64}")
 row("repeat_interleave", ("f32",), [(2, "N")], (2, "3*N"), lambda x: x.repeat_interleave(3, 1), note="last dim",
     attrs="{repeats = 3 : i64, dim = -1 : i64}")
-row("diagonal", ("f32", "i8"), [("N", 5, 7)], ("N", 5), lambda x: x.diagonal(1, 1, 2), note="above",
-    attrs="{offset = 1 : i64, dim1 = 1 : i64, dim2 = 2 : i64}")
-row("diagonal", ("f32",), [("N", 3, "N")], (3, "N"), lambda x: x.diagonal(0, 0, 2), note="of N", attrs="{dim2 = -1 : i64}")
-row("pixel_shuffle", ("f32", "f16"), [("N", 12, 3, 5)], ("N", 3, 6, 10), lambda x: F.pixel_shuffle(x, 2),
-    attrs="{upscale_factor = 2 : i64}", sizes=BOUNDARY[1:10])
 row("pixel_unshuffle", ("f32",), [("N", 2, 6, 9)], ("N", 18, 2, 3), lambda x: F.pixel_unshuffle(x, 3),
     attrs="{downscale_factor = 3 : i64}", sizes=BOUNDARY[1:10])
 for op, function in (("tril", torch.tril), ("triu", torch.triu)):
