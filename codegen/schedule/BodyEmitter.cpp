@@ -180,9 +180,16 @@ void BodyEmitter::bindCoordinates(BodyContext &context, const Reads &reads, unsi
 Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange accs, Body emit) {
   Location loc = LoopNestOpInterface(reads.op).getLoc();
   SmallVector<Value> positions(reads.loops.size());
-  for (unsigned loop : reads.nest.indexDims.set_bits())
-    if (loop < positions.size())
-      positions[loop] = math.materialize(builder, kernel.getLoc(), reads.loops[loop]);
+  auto bindPositions = [&] {
+    for (unsigned loop : reads.nest.indexDims.set_bits())
+      if (loop < positions.size())
+        positions[loop] = math.materialize(builder, kernel.getLoc(), reads.loops[loop]);
+  };
+  // Before the reads only where these depend on them.
+  bool isComputed =
+      llvm::any_of(reads.accesses(), [](const Access &access) { return access.isComputed(); });
+  if (isComputed)
+    bindPositions();
   auto extent = [&](AffineExpr dim) { return math.materialize(builder, loc, dim); };
   unsigned numParallel = reads.nest.parallel.size();
   BodyContext context{builder, loc, ArrayRef(positions).take_front(numParallel), extent,
@@ -192,6 +199,8 @@ Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange a
     bindCoordinates(context, reads, access, values);
     values.push_back(read(builder, reads, access));
   }
+  if (!isComputed)
+    bindPositions();
   unsigned numReads = values.size();
   values.append(accs.begin(), accs.end());
   alignShapes(builder, loc, values);
