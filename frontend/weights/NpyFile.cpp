@@ -21,7 +21,10 @@ namespace {
 
 class NpyReader {
 public:
-  NpyReader(StringRef bytes, StringRef name) : bytes(bytes), name(name) {}
+  /// `bytes` may end behind the header of a file of `fileBytes`.
+  NpyReader(StringRef bytes, uint64_t fileBytes, StringRef name)
+      : bytes(bytes), fileBytes(fileBytes), name(name) {}
+  Expected<NpyLayout> readLayout();
   Expected<NpyArray> read();
 
 private:
@@ -49,12 +52,12 @@ private:
   Expected<StringRef> readQuoted();
   Error readDescr();
   Error readShape();
-  void toRowMajor(const uint8_t *from);
 
-  StringRef bytes, name;
+  StringRef bytes;
+  uint64_t fileBytes;
+  StringRef name;
   size_t position = 0, headerEnd = 0;
-  NpyArray array;
-  bool isFortran = false, isBigEndian = false;
+  NpyLayout layout;
 };
 
 } // namespace
@@ -82,7 +85,7 @@ Error NpyReader::readPrefix() {
                 Twine(kMaxNpyHeaderBytes));
   position = version == 1 ? 10 : 12;
   if (length > bytes.size() - position)
-    return fail("a header of " + Twine(length) + " bytes in a file of " + Twine(bytes.size()) +
+    return fail("a header of " + Twine(length) + " bytes in a file of " + Twine(fileBytes) +
                 "; the file is truncated");
   headerEnd = position + length;
   return Error::success();
@@ -112,7 +115,7 @@ Error NpyReader::readDescr() {
   char order = code.empty() ? 0 : code.front();
   if (StringRef("<>|=").contains(order))
     code = code.drop_front();
-  isBigEndian = order == '>';
+  layout.isBigEndian = order == '>';
   if (code.starts_with("O"))
     return fail(
         "the array holds Python objects, which dlc never loads; save it with a numeric dtype");
@@ -120,7 +123,7 @@ Error NpyReader::readDescr() {
   if (!type)
     return fail("the dtype '" + *descr +
                 "' is not supported; expected float16/32/64, (u)int8 to 64 or bool");
-  array.type = *type;
+  layout.type = *type;
   return Error::success();
 }
 
@@ -135,9 +138,9 @@ Error NpyReader::readShape() {
     int64_t dim;
     if (bytes.slice(begin, position).getAsInteger(10, dim))
       return fail("expected a dim from 0 to 2^63-1 in the npy header");
-    if (array.shape.size() == kMaxNpyRank)
+    if (layout.shape.size() == kMaxNpyRank)
       return fail("more than " + Twine(kMaxNpyRank) + " dims");
-    array.shape.push_back(dim);
+    layout.shape.push_back(dim);
     if (!consumeIf(","))
       return expect(")");
   }
@@ -167,7 +170,7 @@ Error NpyReader::readHeader() {
     } else if (seen == &hasShape) {
       if (Error error = readShape())
         return error;
-    } else if (!(isFortran = consumeIf("True"))) {
+    } else if (!(layout.isFortran = consumeIf("True"))) {
       if (Error error = expect("False"))
         return error;
     }
@@ -186,7 +189,7 @@ Error NpyReader::readHeader() {
 }
 
 /// Column-major to row-major: walks the result in order and steps through the source.
-void NpyReader::toRowMajor(const uint8_t *from) {
+static void toRowMajor(NpyArray &array, const uint8_t *from) {
   size_t rank = array.shape.size(), size = sizeOf(array.type), offset = 0;
   SmallVector<size_t> stride(rank), index(rank, 0);
   size_t step = size;
@@ -206,27 +209,36 @@ void NpyReader::toRowMajor(const uint8_t *from) {
   }
 }
 
-Expected<NpyArray> NpyReader::read() {
+Expected<NpyLayout> NpyReader::readLayout() {
   if (Error error = readPrefix())
     return std::move(error);
   if (Error error = readHeader())
     return std::move(error);
-  auto size = byteSize(array.type, array.shape);
+  auto size = byteSize(layout.type, layout.shape);
   if (!size)
-    return fail("the size of " + describe(array.type, array.shape) + " overflows 64 bits");
-  if (*size != bytes.size() - headerEnd)
-    return fail(describe(array.type, array.shape) + " needs " + Twine(*size) +
-                " bytes, the file holds " + Twine(bytes.size() - headerEnd) +
+    return fail("the size of " + describe(layout.type, layout.shape) + " overflows 64 bits");
+  if (*size != fileBytes - headerEnd)
+    return fail(describe(layout.type, layout.shape) + " needs " + Twine(*size) +
+                " bytes, the file holds " + Twine(fileBytes - headerEnd) +
                 "; it is damaged or truncated");
-  const uint8_t *from = bytes.bytes_begin() + headerEnd;
-  if (isFortran && *size > 0) {
-    array.data.resize(*size);
-    toRowMajor(from);
+  layout.dataOffset = headerEnd;
+  return layout;
+}
+
+Expected<NpyArray> NpyReader::read() {
+  auto layout = readLayout();
+  if (!layout)
+    return layout.takeError();
+  NpyArray array{layout->type, layout->shape, {}};
+  const uint8_t *from = bytes.bytes_begin() + layout->dataOffset, *end = bytes.bytes_end();
+  if (layout->isFortran && from != end) {
+    array.data.resize(end - from);
+    toRowMajor(array, from);
   } else {
-    array.data.assign(from, from + *size);
+    array.data.assign(from, end);
   }
-  if (isBigEndian)
-    for (size_t at = 0, width = sizeOf(array.type); at < *size; at += width)
+  if (layout->isBigEndian)
+    for (size_t at = 0, width = sizeOf(array.type); at < array.data.size(); at += width)
       std::reverse(array.data.begin() + at, array.data.begin() + at + width);
   if (array.type == ElementType::boolean)
     for (uint8_t &value : array.data)
@@ -235,7 +247,11 @@ Expected<NpyArray> NpyReader::read() {
 }
 
 Expected<NpyArray> parseNpy(StringRef bytes, StringRef name) {
-  return NpyReader(bytes, name).read();
+  return NpyReader(bytes, bytes.size(), name).read();
+}
+
+Expected<NpyLayout> parseNpyLayout(StringRef prefix, uint64_t fileBytes, StringRef name) {
+  return NpyReader(prefix, fileBytes, name).readLayout();
 }
 
 Expected<NpyArray> readNpy(StringRef path) {

@@ -70,6 +70,15 @@ Error NpzFile::readDirectory() {
   if (position != end)
     return fail(position, "the zip directory goes on behind its " + Twine(count) +
                               " entries; the file is damaged");
+  uint64_t packed = 0, unpacked = 0;
+  for (const Entry &entry : entries) {
+    packed += entry.packed;
+    unpacked += entry.unpacked;
+  }
+  if (unpacked > kAlwaysAllowedBytes && unpacked / kMaxRatio > packed)
+    return fail(start, "the archive would unpack from " + Twine(packed) + " to " + Twine(unpacked) +
+                           " bytes; the limit above 64 MiB is a factor of " + Twine(kMaxRatio) +
+                           ". Save it with numpy.savez, uncompressed");
   // Entries that share bytes are how small archives unpack to huge ones.
   std::vector<const Entry *> byOffset;
   for (const Entry &entry : entries)
@@ -125,7 +134,7 @@ Error NpzFile::readEntry(uint64_t &position, uint64_t directoryStart) {
   if (!StringRef(entry.name).ends_with(".npy"))
     return fail(position, "'" + name + "' in the archive is not an .npy array");
   entry.name.resize(entry.name.size() - 4);
-  if (is_contained(names(), entry.name))
+  if (!byName.try_emplace(entry.name, entries.size()).second)
     return fail(position, "two arrays have the name '" + entry.name + "'");
   if (Error error = locateData(entry, directoryStart))
     return error;
@@ -157,35 +166,74 @@ std::vector<StringRef> NpzFile::names() const {
 }
 
 Expected<NpyArray> NpzFile::read(StringRef name) const {
-  auto entry = find_if(entries, [&](const Entry &entry) { return entry.name == name; });
-  if (entry == entries.end())
+  auto found = byName.find(name);
+  if (found == byName.end())
     return createStringError("'" + buffer->getBufferIdentifier() + "' has no array '" + name +
                              "'; it holds: " + join(names(), ", "));
-  StringRef packed = buffer->getBuffer().substr(entry->dataOffset, entry->packed);
+  const Entry &entry = entries[found->second];
+  StringRef bytes = buffer->getBuffer().substr(entry.dataOffset, entry.packed);
   std::vector<char> unpacked;
-  StringRef bytes = packed;
-  if (entry->isDeflated) {
-    unpacked.resize(std::max<uint64_t>(entry->unpacked, 1));
-    z_stream stream = {};
-    stream.next_in = const_cast<Bytef *>(packed.bytes_begin());
-    stream.avail_in = packed.size();
-    stream.next_out = reinterpret_cast<Bytef *>(unpacked.data());
-    stream.avail_out = entry->unpacked;
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-      return fail(entry->dataOffset, "zlib cannot start: out of memory");
-    int status = inflate(&stream, Z_FINISH);
-    uint64_t made = stream.total_out, left = stream.avail_in;
-    inflateEnd(&stream);
-    if (status != Z_STREAM_END || made != entry->unpacked || left != 0)
-      return fail(entry->dataOffset, "array '" + name + "' does not unpack to the " +
-                                         Twine(entry->unpacked) +
-                                         " bytes that the directory promises; the file is damaged");
-    bytes = StringRef(unpacked.data(), entry->unpacked);
+  if (entry.isDeflated) {
+    if (Error error = inflateEntry(entry, entry.unpacked, unpacked))
+      return std::move(error);
+    bytes = StringRef(unpacked.data(), unpacked.size());
   }
-  if (crc32_z(0, bytes.bytes_begin(), bytes.size()) != entry->crc)
-    return fail(entry->dataOffset,
-                "array '" + name + "' has a wrong checksum; the file is damaged");
-  return parseNpy(bytes, (buffer->getBufferIdentifier() + ":" + name).str());
+  if (crc32_z(0, bytes.bytes_begin(), bytes.size()) != entry.crc)
+    return fail(entry.dataOffset, "array '" + name + "' has a wrong checksum; the file is damaged");
+  return parseNpy(bytes, displayName(entry));
+}
+
+Expected<NpyLayout> NpzFile::layout(StringRef name) const {
+  auto found = byName.find(name);
+  assert(found != byName.end() && "one of names()");
+  const Entry &entry = entries[found->second];
+  StringRef bytes = buffer->getBuffer().substr(entry.dataOffset, entry.packed);
+  std::vector<char> unpacked;
+  if (entry.isDeflated) {
+    uint64_t limit = std::min<uint64_t>(entry.unpacked, kMaxNpyPrefixBytes);
+    if (Error error = inflateEntry(entry, limit, unpacked))
+      return std::move(error);
+    bytes = StringRef(unpacked.data(), unpacked.size());
+  }
+  return parseNpyLayout(bytes, entry.unpacked, displayName(entry));
+}
+
+std::string NpzFile::displayName(const Entry &entry) const {
+  return (buffer->getBufferIdentifier() + ":" + entry.name).str();
+}
+
+/// Unpacks the first `limit` bytes of an entry; where that is all of it, they must end with the packed ones. Memory grows
+/// with what has been unpacked, never by the word of the directory.
+Error NpzFile::inflateEntry(const Entry &entry, uint64_t limit, std::vector<char> &out) const {
+  constexpr uint64_t kStep = 1 << 16;
+  StringRef packed = buffer->getBuffer().substr(entry.dataOffset, entry.packed);
+  z_stream stream = {};
+  stream.next_in = const_cast<Bytef *>(packed.bytes_begin());
+  stream.avail_in = packed.size();
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+    return fail(entry.dataOffset, "zlib cannot start: out of memory");
+  int status = Z_OK;
+  uint64_t made = 0;
+  // One byte more than promised would be too many.
+  while (status == Z_OK && made <= limit) {
+    out.resize(std::min(std::max(2 * made, kStep), limit + 1));
+    stream.next_out = reinterpret_cast<Bytef *>(out.data() + made);
+    stream.avail_out = out.size() - made;
+    status = inflate(&stream, Z_NO_FLUSH);
+    made = out.size() - stream.avail_out;
+    if (status == Z_BUF_ERROR || stream.avail_out > 0)
+      break;
+  }
+  uint64_t left = stream.avail_in;
+  inflateEnd(&stream);
+  bool isWhole = status == Z_STREAM_END && made == entry.unpacked && left == 0;
+  bool isPrefix = limit < entry.unpacked && made >= limit;
+  out.resize(std::min(made, limit));
+  if (isWhole || isPrefix)
+    return Error::success();
+  return fail(entry.dataOffset, "array '" + entry.name + "' does not unpack to the " +
+                                    Twine(entry.unpacked) +
+                                    " bytes that the directory promises; the file is damaged");
 }
 
 } // namespace dlc::frontend

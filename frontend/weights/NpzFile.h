@@ -9,14 +9,15 @@
 
 #include "frontend/weights/NpyFile.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace dlc::frontend {
 
 class NpzFile {
 public:
-  /// An array may unpack to this many bytes whatever its packed size, and beyond that to kMaxRatio
-  /// times its packed size.
+  /// An array, and all of them together, may unpack to this many bytes whatever the packed size, and beyond that to
+  /// kMaxRatio times the packed size.
   static constexpr uint64_t kAlwaysAllowedBytes = 64 << 20;
   static constexpr uint64_t kMaxRatio = 100;
 
@@ -29,6 +30,8 @@ public:
   std::vector<llvm::StringRef> names() const;
   /// Unpacks an array and checks its CRC. Fails where there is none of that name.
   llvm::Expected<NpyArray> read(llvm::StringRef name) const;
+  /// What the header of an array says, which must be one of names(); its checksum is left to read().
+  llvm::Expected<NpyLayout> layout(llvm::StringRef name) const;
 
 private:
   struct Entry {
@@ -42,9 +45,12 @@ private:
   llvm::Error readDirectory();
   llvm::Error readEntry(uint64_t &position, uint64_t directoryStart);
   llvm::Error locateData(Entry &entry, uint64_t directoryStart) const;
+  llvm::Error inflateEntry(const Entry &entry, uint64_t limit, std::vector<char> &out) const;
+  std::string displayName(const Entry &entry) const;
 
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   std::vector<Entry> entries;
+  llvm::StringMap<size_t> byName;
 };
 
 } // namespace dlc::frontend
