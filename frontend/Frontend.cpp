@@ -27,31 +27,18 @@ static BoundWeights openWeights(StringRef path, const Model &model, const Import
   for (const auto &[name, layer] : model.layers)
     if (!layer.weights.empty() && !owner)
       owner = &layer;
-  llvm::SMLoc clause = model.weights ? model.weights->loc : model.name.loc;
-  std::string file = options.weights;
-  if (file.empty()) {
-    if (!model.weights) {
-      if (owner)
-        diagnostics.error(owner->decl->path.loc)
-            << "layer " << quote(owner->path)
-            << " has weights, but the file names none; add 'weights \"model.safetensors\"' or use "
-               "--weights";
-      return {};
-    }
-    auto resolved =
-        siblingFile(path, "weights", model.weights->path, "use --weights for one elsewhere");
-    if (!resolved) {
-      diagnostics.error(clause) << llvm::toString(resolved.takeError());
-      return {};
-    }
-    file = *resolved;
-  }
-  auto weights = SafetensorsFile::open(file);
-  if (!weights) {
-    diagnostics.error(clause) << llvm::toString(weights.takeError());
+  if (options.weights.empty() && model.weights.empty()) {
+    if (owner)
+      diagnostics.error(owner->decl->path.loc)
+          << "layer " << quote(owner->path)
+          << " has weights, but the file names none; add 'weights \"model.safetensors\"' or use "
+             "--weights";
     return {};
   }
-  return bindWeights(model, *weights, clause, diagnostics, &context, !options.withoutHashes);
+  auto clauses = openClauses(path, model, options.weights, diagnostics);
+  if (!clauses)
+    return {};
+  return bindWeights(model, *clauses, diagnostics, &context, !options.withoutHashes);
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readSource(StringRef path,

@@ -15,15 +15,17 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <string>
+#include <vector>
 
 namespace dlc {
 
 inline constexpr uint64_t kMaxSourceBytes = 64 << 20;
 
 struct ImportOptions {
-  /// Replaces the file of the `weights` clause. As the user's own word it may lie anywhere; the clause may name only files
-  /// in the folder of the model.
-  std::string weights;
+  /// Replace the files of the `weights` clauses, whose rules still count: any number for one clause; for several, one for
+  /// each file that they name, in order. As the user's own word they may lie anywhere; a clause may name only files in the
+  /// folder of the model.
+  std::vector<std::string> weights;
   /// Import without opening a weight file: `dl.weight` ops are then bound to no bytes.
   bool withoutWeights = false;
   /// Bind weights without reading their bytes: all checks, but `dl.weight` ops have no hashes, so that the module is not

@@ -24,7 +24,7 @@ Expected<std::string> siblingFile(StringRef of, StringRef clause, StringRef name
   sys::path::append(path, name);
   SmallString<256> realFolder, realPath;
   if (!sys::fs::real_path(folder.empty() ? "." : folder, realFolder) &&
-      !sys::fs::real_path(path, realPath) &&
+      !sys::fs::real_path(path, realPath) && realPath != realFolder &&
       !StringRef(realPath).starts_with(realFolder == "/" ? "/" : (realFolder + "/").str()))
     return createStringError(frontend::quote(name) + " is a link out of the folder of " +
                              (clause == "weights" ? "the model" : "this file") + "; " + advice);

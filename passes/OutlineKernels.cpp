@@ -132,7 +132,8 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
       mapping.map(weight.getY(),
                   dlx::WeightOp::create(builder, op.getLoc(), bufferOf(weight.getY()),
                                         weight.getNameAttr(), weight.getFileAttr(),
-                                        weight.getOffsetAttr(), weight.getHashAttr()));
+                                        weight.getOffsetAttr(), weight.getHashAttr(),
+                                        weight.getSourceAttr()));
     } else if (isView(&op)) {
       mapping.map(op.getResult(0),
                   dlx::ViewOp::create(builder, op.getLoc(), bufferOf(op.getResult(0)),

@@ -11,11 +11,13 @@
 #include "ir/dl/DLOps.h"
 #include "runtime/schema/ModuleHeader.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
 
 #include <cstring>
+#include <deque>
 
 using namespace mlir;
 
@@ -30,7 +32,8 @@ struct PlacedBytes {
 
 class PackageWriter {
 public:
-  PackageWriter(ModuleOp module, const GeneratedCode &code) : module(module), code(code) {}
+  PackageWriter(ModuleOp module, const GeneratedCode &code, ReadPacked readPacked)
+      : module(module), code(code), readPacked(readPacked) {}
   LogicalResult build();
   LogicalResult write(llvm::raw_ostream &os);
 
@@ -41,16 +44,24 @@ private:
   LogicalResult addSignature(dlx::ProgramOp program);
   void addSegment(ArrayRef<uint8_t> bytes, std::unique_ptr<schema::Segment> &slot);
   FailureOr<ArrayRef<uint8_t>> mapFile(dlx::WeightOp weight, StringRef path);
+  FailureOr<ArrayRef<uint8_t>> bytesOf(dlx::WeightOp weight, uint64_t count);
 
   ModuleOp module;
   const GeneratedCode &code;
+  ReadPacked readPacked;
   schema::ModuleT table;
   ExpressionTable expressions;
   WeightTable weights;
   std::vector<PlacedBytes> segments;
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
+  std::deque<std::vector<uint8_t>> unpacked;
 };
 } // namespace
+
+static std::string hexOf(const schema::Segment &segment) {
+  return llvm::utohexstr(segment.hash_high(), /*LowerCase=*/true, 16) +
+         llvm::utohexstr(segment.hash_low(), /*LowerCase=*/true, 16);
+}
 
 void PackageWriter::addSegment(ArrayRef<uint8_t> bytes, std::unique_ptr<schema::Segment> &slot) {
   auto hash = llvm::xxh3_128bits(bytes);
@@ -87,6 +98,29 @@ FailureOr<ArrayRef<uint8_t>> PackageWriter::mapFile(dlx::WeightOp weight, String
                            file->getBufferSize());
 }
 
+FailureOr<ArrayRef<uint8_t>> PackageWriter::bytesOf(dlx::WeightOp weight, uint64_t count) {
+  StringRef path = *weight.getFile();
+  uint64_t offset = weight.getOffset();
+  if (offset == ~uint64_t(0)) {
+    auto bytes = readPacked(weight, path, weight.getSource().value_or(weight.getName()));
+    if (failed(bytes))
+      return failure();
+    if (bytes->size() != count)
+      return weight.emitError("weight '")
+             << weight.getName() << "' needs " << count << " bytes of '" << path << "', which has "
+             << bytes->size() << " for it now";
+    return ArrayRef<uint8_t>(unpacked.emplace_back(std::move(*bytes)));
+  }
+  auto file = mapFile(weight, path);
+  if (failed(file))
+    return failure();
+  if (offset > file->size() || count > file->size() - offset)
+    return weight.emitError("weight '")
+           << weight.getName() << "' needs bytes " << offset << " to " << offset + count << " of '"
+           << path << "', which has " << file->size();
+  return file->slice(offset, count);
+}
+
 LogicalResult PackageWriter::addWeights() {
   for (dlx::WeightOp op : weights.getWeights()) {
     RankedTensorType tensor = op.getType().getTensor();
@@ -97,19 +131,21 @@ LogicalResult PackageWriter::addWeights() {
       return op.emitError("weight '") << op.getName()
                                       << "' is bound to no file; add `weights "
                                          "\"file.safetensors\"` to the model or pass --weights";
-    auto file = mapFile(op, *op.getFile());
-    if (failed(file))
+    auto bytes = bytesOf(op, *dl::asConstant(storedBytes(tensor)));
+    if (failed(bytes))
       return failure();
-    uint64_t bytes = *dl::asConstant(storedBytes(tensor)), offset = op.getOffset();
-    if (offset > file->size() || bytes > file->size() - offset)
-      return op.emitError("weight '")
-             << op.getName() << "' needs bytes " << offset << " to " << offset + bytes << " of '"
-             << *op.getFile() << "', which has " << file->size();
     auto weight = std::make_unique<schema::WeightT>();
     weight->name = op.getName().str();
     weight->dtype = dtypeOf(tensor.getElementType());
     weight->dims.assign(tensor.getShape().begin(), tensor.getShape().end());
-    addSegment(file->slice(offset, bytes), weight->data);
+    if (op.getSource())
+      weight->source = op.getSource()->str();
+    addSegment(*bytes, weight->data);
+    // The file was read when the model was imported; nobody may have written to it since.
+    if (op.getHash().size() == 32 && op.getHash() != hexOf(*weight->data))
+      return op.emitError("weight '")
+             << op.getName() << "' in '" << *op.getFile()
+             << "' has changed while the model was compiled; compile it again";
     table.weights.push_back(std::move(weight));
   }
   return success();
@@ -230,8 +266,9 @@ LogicalResult PackageWriter::write(llvm::raw_ostream &os) {
   return success();
 }
 
-LogicalResult writePackage(ModuleOp module, const GeneratedCode &code, llvm::raw_ostream &os) {
-  PackageWriter writer(module, code);
+LogicalResult writePackage(ModuleOp module, const GeneratedCode &code, ReadPacked readPacked,
+                           llvm::raw_ostream &os) {
+  PackageWriter writer(module, code, readPacked);
   return failure(failed(writer.build()) || failed(writer.write(os)));
 }
 

@@ -27,11 +27,15 @@ struct GeneratedCode {
   std::map<std::string, std::string> cudaHeaders; // name -> contents
 };
 
+/// The bytes of a weight that is packed in its file (offset -1); a failure has been reported at it.
+using ReadPacked = llvm::function_ref<mlir::FailureOr<std::vector<uint8_t>>(
+    mlir::Operation *weight, llvm::StringRef file, llvm::StringRef name)>;
+
 /// Writes the package of `module`, which holds `module @cpu`, `module @cuda` or both. The same module and code give the same
 /// bytes. Weights are read from the files that their ops name; a file that is gone or has become shorter is an error at the
 /// weight's location.
 mlir::LogicalResult writePackage(mlir::ModuleOp module, const GeneratedCode &code,
-                                 llvm::raw_ostream &os);
+                                 ReadPacked readPacked, llvm::raw_ostream &os);
 
 } // namespace dlc::codegen
 

@@ -7,6 +7,8 @@
 #ifndef DLC_FRONTEND_DL_AST_H
 #define DLC_FRONTEND_DL_AST_H
 
+#include "frontend/dl/WeightsClause.h"
+
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Casting.h"
 #include "llvm/Support/SMLoc.h"
@@ -326,12 +328,6 @@ struct SequentialDecl {
   Port input;
   std::optional<Port> output;
   std::vector<Entry> layers;
-};
-
-/// `weights "f.safetensors"`
-struct WeightsDecl {
-  llvm::SMLoc loc;
-  std::string path;
 };
 
 /// `include "blocks.dl"`

@@ -143,26 +143,4 @@ Item LayerCalls::call(const Layer &layer, StringRef name, llvm::SMLoc loc,
   return layer.kind->build ? layer.kind->build(call) : call.functionOfLayer();
 }
 
-Value LayerCalls::weightOf(const Parameter &parameter) {
-  Value &value = weightValues[parameter.path];
-  if (value)
-    return value;
-  auto bound = weights.find(parameter.path);
-  BoundWeight weight =
-      bound == weights.end() ? BoundWeight{builder.getF32Type(), "", 0, ""} : bound->second;
-  // Weights stand in front of all other ops, in the order of their first use.
-  OpBuilder::InsertionGuard guard(builder);
-  if (lastWeight)
-    builder.setInsertionPointAfter(lastWeight);
-  else
-    builder.setInsertionPointToStart(builder.getInsertionBlock());
-  value = dl::WeightOp::create(
-      builder, diagnostics.translate(parameter.loc),
-      RankedTensorType::get(parameter.shape, weight.dtype), builder.getStringAttr(parameter.path),
-      weight.file.empty() ? StringAttr() : builder.getStringAttr(weight.file),
-      builder.getI64IntegerAttr(weight.offset), builder.getStringAttr(weight.hash));
-  lastWeight = value.getDefiningOp();
-  return value;
-}
-
 } // namespace dlc::frontend

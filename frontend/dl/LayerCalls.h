@@ -5,6 +5,7 @@
 
 #include "frontend/dl/FunctionCalls.h"
 #include "frontend/dl/Lower.h"
+#include "frontend/weights/WeightBinding.h"
 
 namespace dlc::frontend {
 
@@ -16,25 +17,23 @@ class LayerCalls {
 public:
   LayerCalls(mlir::OpBuilder &builder, OpEmitter &emitter, const BoundWeights &weights,
              Diagnostics &diagnostics)
-      : builder(builder), functions(emitter, diagnostics), weights(weights),
-        diagnostics(diagnostics) {}
+      : builder(builder), functions(emitter, diagnostics), diagnostics(diagnostics),
+        weightValues(builder, weights, diagnostics) {}
 
   /// Calls `layer`, whose kind is known, by the name `name` at `loc`. Poison after an error, which has been reported.
   Item call(const Layer &layer, llvm::StringRef name, llvm::SMLoc loc,
             llvm::ArrayRef<PassedArgument> arguments);
 
   /// The dl.weight of the parameter: one for each, however often it is read.
-  mlir::Value weightOf(const Parameter &parameter);
+  mlir::Value weightOf(const Parameter &parameter) { return weightValues.get(parameter); }
 
 private:
   friend class LayerCall;
 
   mlir::OpBuilder &builder;
   FunctionCalls functions;
-  const BoundWeights &weights;
   Diagnostics &diagnostics;
-  llvm::StringMap<mlir::Value> weightValues; // by path
-  mlir::Operation *lastWeight = nullptr;
+  WeightValues weightValues;
 };
 
 /// One call of a layer, as the kinds of layers see it that are made of several functions (LayerKind::build).

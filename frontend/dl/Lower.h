@@ -11,9 +11,13 @@ namespace dlc::frontend {
 
 /// What is known of a weight's bytes.
 struct BoundWeight {
+  std::string path; // of the weight whose bytes these are: another one's where it is tied
   mlir::Type dtype;
-  std::string file; // empty: not bound to bytes
-  uint64_t offset = 0;
+  llvm::SmallVector<int64_t> shape; // as stored
+  bool isTransposed = false;        // its two dims are to be exchanged
+  std::string file;                 // empty: not bound to bytes
+  std::string source;               // its name there
+  uint64_t offset = 0;              // ~0: packed in the file
   std::string hash;
 };
 /// By path. Weights that are absent have been reported, and are f32.

@@ -276,18 +276,4 @@ bool Parser::parseInclude(SourceFile &file) {
   return true;
 }
 
-bool Parser::parseWeights(SourceFile &file) {
-  SMLoc loc = token.getLoc();
-  advance();
-  if (!at(Token::string)) {
-    unexpected("the name of a file after 'weights', as in 'weights \"model.safetensors\"'");
-    return false;
-  }
-  ExprPtr path = parseString();
-  if (!path)
-    return false;
-  file.weights.push_back({loc, cast<StringExpr>(*path).value});
-  return true;
-}
-
 } // namespace dlc::frontend

@@ -63,6 +63,11 @@ private:
   bool parseDim(SourceFile &file);
   bool parseConst(ConstDecl &constant);
   bool parseWeights(SourceFile &file);
+  bool parseWeightRule(WeightsDecl &decl);
+  bool parseRenames(std::vector<TextPair> &renames);
+  bool parsePair(std::vector<TextPair> &pairs, Token::Kind joint, llvm::StringRef what);
+  bool parseTexts(std::vector<QuotedText> &texts, llvm::StringRef what);
+  bool parseText(QuotedText &text, llvm::StringRef what);
   bool parseInclude(SourceFile &file);
   bool parseSequential(SourceFile &file);
   bool parseEntry(SequentialDecl &decl);

@@ -279,12 +279,7 @@ std::optional<Model> Analyzer::run(StringRef name) {
   for (const SourceFile *source : included)
     declareValues(*source);
   declareValues(file);
-  for (const WeightsDecl &other : ArrayRef(file.weights).drop_front(file.weights.empty() ? 0 : 1))
-    diagnostics.error(other.loc)
-            .append("a second 'weights' clause; expected one in a file")
-            .attachNote(diagnostics.translate(file.weights.front().loc))
-        << "the first one";
-  model.weights = file.weights.empty() ? nullptr : &file.weights.front();
+  model.weights = file.weights;
   const BlockDecl *decl = chooseModel(name);
   if (!decl && !model.sequential)
     return std::nullopt;

@@ -65,7 +65,7 @@ struct Instance {
 /// A model whose declarations have been checked. Strings point into the source, or belong to the model.
 struct Model {
   Identifier name;
-  const WeightsDecl *weights = nullptr; // may be absent
+  llvm::ArrayRef<WeightsDecl> weights;
   std::vector<Symbol> symbols;
   std::unique_ptr<Scope> scope = std::make_unique<Scope>(); // of the file
   /// The model and all instances of blocks, each after its parent. Empty after an error.

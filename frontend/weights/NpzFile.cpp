@@ -198,6 +198,12 @@ Expected<NpyLayout> NpzFile::layout(StringRef name) const {
   return parseNpyLayout(bytes, entry.unpacked, displayName(entry));
 }
 
+StringRef NpzFile::stored(StringRef name) const {
+  const Entry &entry = entries[byName.at(name)];
+  return entry.isDeflated ? StringRef()
+                          : buffer->getBuffer().substr(entry.dataOffset, entry.packed);
+}
+
 std::string NpzFile::displayName(const Entry &entry) const {
   return (buffer->getBufferIdentifier() + ":" + entry.name).str();
 }

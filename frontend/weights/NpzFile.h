@@ -32,6 +32,9 @@ public:
   llvm::Expected<NpyArray> read(llvm::StringRef name) const;
   /// What the header of an array says, which must be one of names(); its checksum is left to read().
   llvm::Expected<NpyLayout> layout(llvm::StringRef name) const;
+  /// The npy file of an array, which must be one of names(), where it lies in the archive as it is; empty where it is
+  /// packed.
+  llvm::StringRef stored(llvm::StringRef name) const;
 
 private:
   struct Entry {

@@ -1,17 +1,47 @@
-//===- WeightBinding.h - A model's parameters and the tensors of a file ---------------*- C++ -*-===//
+//===- WeightBinding.h - A model's parameters and the tensors of files -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_WEIGHTS_WEIGHTBINDING_H
 #define DLC_FRONTEND_WEIGHTS_WEIGHTBINDING_H
 
 #include "frontend/dl/Lower.h"
-#include "frontend/weights/SafetensorsFile.h"
+#include "frontend/weights/WeightFile.h"
 
 namespace dlc::frontend {
 
-/// Finds each parameter of `model` in `file` by its path. Reports, with the nearest name, those that are missing or have
-/// another shape, and tensors of the file that no layer owns; the latter at `clause`. Reads the bytes only where it is to hash them.
-BoundWeights bindWeights(const Model &model, const SafetensorsFile &file, llvm::SMLoc clause,
+/// A weights clause with its files opened.
+struct OpenedClause {
+  WeightsDecl rules; // without files: those below count
+  llvm::SMLoc loc;
+  std::vector<WeightFile> files;
+};
+
+/// Opens the files of the model's clauses, or `instead` of them (--weights). A clause may name only files in the folder of
+/// `model`. Every file that cannot be used is reported, and gives nothing; so does a model without weights.
+std::optional<std::vector<OpenedClause>> openClauses(llvm::StringRef path, const Model &model,
+                                                     llvm::ArrayRef<std::string> instead,
+                                                     Diagnostics &diagnostics);
+
+/// Finds each parameter of `model` in the files by its path. Reports all that are missing or have another shape or dtype,
+/// with the nearest name, all tensors that no layer owns, and weights with NaN. Reads the bytes to hash them where
+/// `withHashes`.
+BoundWeights bindWeights(const Model &model, llvm::ArrayRef<OpenedClause> clauses,
                          Diagnostics &diagnostics, mlir::MLIRContext *context, bool withHashes);
+
+/// The value of a parameter, made where it is first asked for: its dl.weight, one for each tensor that is stored, in front
+/// of all other ops, and the exchange of its dims where it is stored transposed.
+class WeightValues {
+public:
+  WeightValues(mlir::OpBuilder &builder, const BoundWeights &weights, Diagnostics &diagnostics)
+      : builder(builder), weights(weights), diagnostics(diagnostics) {}
+  mlir::Value get(const Parameter &parameter);
+
+private:
+  mlir::OpBuilder &builder;
+  const BoundWeights &weights;
+  Diagnostics &diagnostics;
+  llvm::StringMap<mlir::Value> values; // by the path of the weight that is stored
+  mlir::Operation *last = nullptr;
+};
 
 } // namespace dlc::frontend
 

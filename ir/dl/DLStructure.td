@@ -9,13 +9,15 @@ def DL_WeightOp : DL_Op<"weight", "", [Pure]> {
   let summary = "A parameter of the model, bound to bytes of a file";
   let description = [{
     `name` is the parameter's path in the state_dict, kept to the end. The bytes never enter the IR: `file` holds them
-    row-major from `offset` on, and `hash` is the XXH3-128 of them in hex. Without `file` the model is not bound to weights.
+    row-major from `offset` on, and `hash` is the XXH3-128 of them in hex. The offset -1 says that they are packed there (npz),
+    to be found by name alone. `source` is the name in the file where that is not `name`. Without `file` the model is not
+    bound to weights.
     ```mlir
     %w = dl.weight "conv1.weight" {file = "mnist.safetensors", offset = 4096 : i64, hash = "00"} : tensor<32x1x3x3xf32>
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$file, DefaultValuedAttr<I64Attr, "0">:$offset,
-      DefaultValuedStrAttr<StrAttr, "">:$hash);
+      DefaultValuedStrAttr<StrAttr, "">:$hash, OptionalAttr<StrAttr>:$source);
   let results = (outs DL_Tensor:$y);
   let assemblyFormat = "$name attr-dict `:` type($y)";
 }

@@ -90,7 +90,7 @@ def DLX_WeightOp : DLX_Op<"weight", [Pure]> {
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$file, DefaultValuedAttr<I64Attr, "0">:$offset,
-      DefaultValuedStrAttr<StrAttr, "">:$hash);
+      DefaultValuedStrAttr<StrAttr, "">:$hash, OptionalAttr<StrAttr>:$source);
   let results = (outs DLX_Buffer:$buffer);
   let assemblyFormat = "$name attr-dict `:` type($buffer)";
 }

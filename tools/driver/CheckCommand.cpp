@@ -23,8 +23,12 @@ void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compile
   command->footer(kFooter);
   command->add_option("model", options->input, "The model, a .dl file; '-' is standard input")
       ->required();
-  auto *weights = command->add_option("--weights", options->weights,
-                                      "Safetensors file, instead of the one that the model names");
+  auto *weights =
+      command
+          ->add_option(
+              "--weights", options->weights,
+              "Safetensors or npz file, instead of the one that the model names; may be repeated")
+          ->allow_extra_args(false);
   command->add_flag("--no-weights", options->withoutWeights, "Do not open the weights")
       ->excludes(weights);
   command->add_option("--model", options->model, "Which model of the file, where it has several");

@@ -16,6 +16,7 @@
 #include "tools/driver/PassTrace.h"
 #include "tools/driver/Plan.h"
 #include "tools/driver/ValidatePasses.h"
+#include "tools/driver/WeightReader.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -85,7 +86,7 @@ int Compilation::prepare() {
               "phase to stop at",
               options.compileFrom, options.compileTo)
               .str());
-    if (options.weights != "")
+    if (!options.weights.empty())
       return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names "
                           "its weights itself");
   }
@@ -193,7 +194,7 @@ int Compilation::writeModel() {
   Clock::time_point started = Clock::now();
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
-  if (failed(codegen::writePackage(*model.module, code, os)))
+  if (failed(codegen::writePackage(*model.module, code, readPackedWeight, os)))
     return kModelError; // a weight that is not bound or has changed: reported at its line
   std::string why = outputPath() == "-" ? "" : writeFile(outputPath(), bytes);
   trace.addStep("write", started);

@@ -34,9 +34,12 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command->add_option("-o,--output", options->output,
                       "File to write; '-' is standard output (default: model.bin, or standard "
                       "output with --compile-to)");
-  command->add_option("--weights", options->weights,
-                      "Safetensors file, instead of the one that the model names");
   command->add_option("--model", options->model, "Which model of the file, where it has several");
+  command
+      ->add_option(
+          "--weights", options->weights,
+          "Safetensors or npz file, instead of the one that the model names; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--target", options->targets, "What the file shall run on: cpu, cuda or both")
       ->delimiter(',')
       ->check(CLI::IsMember({"cpu", "cuda"}))

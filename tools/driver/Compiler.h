@@ -16,7 +16,7 @@ namespace dlc {
 struct CompileOptions {
   std::string input;
   std::string output;  // empty: model.bin beside nothing, or standard output for --compile-to
-  std::string weights; // empty: the file that the model names
+  std::vector<std::string> weights; // empty: the files that the model names
   std::string model;   // empty: the only one of the file
   std::vector<std::string> targets = {"cpu", "cuda"};
   std::string compileTo = "package", compileFrom; // names of phases
@@ -29,7 +29,7 @@ struct CompileOptions {
 
 struct CheckOptions {
   std::string input; // "-": standard input
-  std::string weights;
+  std::vector<std::string> weights;
   std::string model; // empty: the only one of the file
   bool withoutWeights = false;
   bool json = false;

@@ -20,7 +20,7 @@ namespace dlc {
 
 struct ImportRequest {
   std::string path;
-  std::string weights;
+  std::vector<std::string> weights;
   bool withoutWeights;
   bool isIR;              // MLIR text instead of a model
   std::string model = {}; // which of the file; empty: its only one

@@ -17,7 +17,7 @@ using namespace mlir;
 /// Imports without weights: tests of the language need no files beside them.
 static OwningOpRef<Operation *> importDl(llvm::SourceMgr &sources, MLIRContext *context) {
   auto path = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
-  return dlc::importFile(path, {"", /*withoutWeights=*/true}, *context).release().getOperation();
+  return dlc::importFile(path, {{}, /*withoutWeights=*/true}, *context).release().getOperation();
 }
 
 /// The table of layers, one line for each: `Linear(int in_features, int out_features, bool bias=True)`.

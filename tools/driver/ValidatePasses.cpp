@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/ValidatePasses.h"
 
+#include "tools/driver/WeightReader.h"
+
 #include "ir/analysis/CostModel.h"
 #include "ir/interpreter/Interpreter.h"
 #include "passes/Passes.h"
@@ -91,6 +93,18 @@ static FailureOr<Tensor> readWeight(dl::WeightOp weight) {
     return tensor;
   }
   uint64_t bytes = static_cast<uint64_t>(tensor.size()) * elementBytes(element);
+  if (weight.getOffset() == ~uint64_t(0)) {
+    auto packed =
+        readPackedWeight(weight, *weight.getFile(), weight.getSource().value_or(weight.getName()));
+    if (failed(packed))
+      return failure();
+    if (packed->size() != bytes)
+      return weight.emitError("weights file '")
+             << *weight.getFile() << "' has changed: '" << weight.getName() << "' has "
+             << packed->size() << " bytes, expected " << bytes;
+    return Tensor::fromBytes(element, type.getShape(),
+                             {reinterpret_cast<const char *>(packed->data()), bytes});
+  }
   auto slice = llvm::MemoryBuffer::getFileSlice(*weight.getFile(), bytes, weight.getOffset());
   if (!slice)
     return weight.emitError("cannot read weights file '")

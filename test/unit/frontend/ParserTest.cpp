@@ -117,7 +117,8 @@ weights "f.safetensors"
   EXPECT_EQ(print(file.dims[0].max.get()), "64");
   EXPECT_EQ(file.dims[1].min, nullptr);
   ASSERT_EQ(file.weights.size(), 1u);
-  EXPECT_EQ(file.weights[0].path, "f.safetensors");
+  ASSERT_EQ(file.weights[0].files.size(), 1u);
+  EXPECT_EQ(file.weights[0].files[0].value, "f.safetensors");
   const BlockDecl &model = file.models.at(0);
   EXPECT_EQ(model.name.name, "Net");
   ASSERT_EQ(model.parameters.size(), 2u);
