@@ -37,7 +37,8 @@ bool Parser::parseTexts(std::vector<QuotedText> &texts, StringRef what) {
 
 bool Parser::parsePair(std::vector<TextPair> &pairs, Token::Kind joint, StringRef what) {
   TextPair pair;
-  if (!parseText(pair.from, what) || !expect(joint, what) || !parseText(pair.to, what))
+  if (!parseText(pair.from, what) || !expect(joint, ("in " + what).str()) ||
+      !parseText(pair.to, what))
     return false;
   pairs.push_back(std::move(pair));
   return true;
@@ -68,12 +69,9 @@ bool Parser::parseWeightRule(WeightsDecl &decl) {
       !is_contained({"prefix", "rename", "transpose", "tie", "allow_extra"}, word)) {
     if (at(Token::error))
       return advance(), false;
-    if (token.isName())
-      diagnostics.error(token.getLoc())
-          << "expected " << kRules << ", got " << token.describe()
-          << didYouMean(word, {"prefix", "rename", "transpose", "tie", "allow_extra"});
-    else
-      unexpected(kRules);
+    diagnostics.error(token.getLoc())
+        << "expected " << kRules << ", got " << token.describe()
+        << didYouMean(word, {"prefix", "rename", "transpose", "tie", "allow_extra"});
     advance();
     return false;
   }
@@ -90,12 +88,10 @@ bool Parser::parseWeightRule(WeightsDecl &decl) {
     return parseTexts(decl.extras,
                       "names that the model does not need, as in 'allow_extra \"position_ids\"'");
   // "a" = "b": a gets the weight of b.
-  TextPair tie;
-  constexpr const char *kExample = "two paths, as in 'tie \"lm_head.weight\" = \"wte.weight\"'";
-  if (!parseText(tie.to, kExample) || !expect(Token::equal, kExample) ||
-      !parseText(tie.from, kExample))
+  if (!parsePair(decl.ties, Token::equal,
+                 "a tie such as 'tie \"lm_head.weight\" = \"wte.weight\"'"))
     return false;
-  decl.ties.push_back(std::move(tie));
+  std::swap(decl.ties.back().from, decl.ties.back().to);
   return true;
 }
 

@@ -22,7 +22,7 @@ static llvm::Expected<std::string> resolve(StringRef model, StringRef name) {
   llvm::sys::path::append(path, name);
   SmallString<256> realFolder, realPath;
   if (!llvm::sys::fs::real_path(folder.empty() ? "." : folder, realFolder) &&
-      !llvm::sys::fs::real_path(path, realPath) &&
+      !llvm::sys::fs::real_path(path, realPath) && realPath != realFolder &&
       !StringRef(realPath).starts_with(realFolder == "/" ? "/" : (realFolder + "/").str()))
     return llvm::createStringError(
         quote(name) + " is a link out of the folder of the model; use --weights for a file "

@@ -51,7 +51,7 @@ private:
   void readBytes(const Candidate &candidate, const Parameter &parameter, BoundWeight &weight);
   void noteExtras();
   void warnOfIdleRules();
-  std::string suggest(StringRef name, ArrayRef<StringRef> candidates);
+  std::optional<StringRef> nearestOf(StringRef name, ArrayRef<StringRef> names);
   void report();
 
   const Model &model;
@@ -91,10 +91,22 @@ static std::string inFile(StringRef path, const Candidate &candidate) {
 }
 
 /// The nearest name costs the product of the lengths: in large files the first ones tell enough.
-std::string Binder::suggest(StringRef name, ArrayRef<StringRef> names) {
+std::optional<StringRef> Binder::nearestOf(StringRef name, ArrayRef<StringRef> names) {
   constexpr size_t kMaxComparisons = 300'000;
   comparisons += names.size();
-  return comparisons > kMaxComparisons ? std::string() : didYouMean(name, names);
+  if (comparisons > kMaxComparisons)
+    return std::nullopt;
+  if (auto near = nearest(name, names))
+    return near;
+  // One in another folder.
+  for (StringRef other : names)
+    if (other.ends_with(("." + name).str()) || name.ends_with(("." + other).str()))
+      return other;
+  return std::nullopt;
+}
+
+static std::string question(std::optional<StringRef> name) {
+  return name ? "; did you mean " + quote(*name) + "?" : std::string();
 }
 
 void Binder::collectParameters() {
@@ -194,13 +206,13 @@ void Binder::readBytes(const Candidate &candidate, const Parameter &parameter,
 void Binder::bind(const Parameter &parameter) {
   auto found = candidates.find(parameter.path);
   if (found == candidates.end()) {
-    std::string hint = suggest(parameter.path, spare);
+    auto near = nearestOf(parameter.path, spare);
     problems.push_back({Problem::missing, parameter.loc,
                         "weight " + quote(parameter.path) + " " + shapeText(parameter.shape) +
-                            " is not in " + fileNames + hint});
+                            " is not in " + fileNames + question(near)});
     missing.push_back(parameter.path);
-    if (!hint.empty())
-      pairs.push_back({parameter.path, *nearest(parameter.path, spare)});
+    if (near)
+      pairs.push_back({parameter.path, *near});
     return;
   }
   Candidate &candidate = found->second;
@@ -287,7 +299,7 @@ void Binder::noteExtras() {
                         quote(candidate.file->path()) + " holds " + quote(name) + " " +
                             describe(candidate.tensor->type, candidate.tensor->shape) +
                             (path == name ? "" : ", in the model " + quote(path)) +
-                            ", which no layer owns" + suggest(path, owned)});
+                            ", which no layer owns" + question(nearestOf(path, owned))});
   }
 }
 

@@ -16,6 +16,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc run model.bin --input x=@x.npy --output y=@y.npy
   dlc bench model.bin                           latency, throughput, time of each kernel
   dlc inspect model.bin --source conv2d_relu    the CUDA C++ of a kernel
+  dlc refit model.bin --weights new.safetensors new weights, without compiling
 
 'dlc COMMAND --help' explains each. Exit codes: 0 ok, 1 error in the model, 2 usage, 3 unsupported, 4 accuracy check
 failed, 5 device, runtime or I/O, 6 damaged or incompatible file, 70 internal error.)";
@@ -33,6 +34,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addRunCommand(app, action);
   addBenchCommand(app, action);
   addInspectCommand(app, action, compiler);
+  addRefitCommand(app, action);
   addDoctorCommand(app, action);
   try {
     app.parse(argc, argv);

@@ -29,6 +29,7 @@ void addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler,
 void addRunCommand(CLI::App &app, Action &action);
 void addBenchCommand(CLI::App &app, Action &action);
 void addInspectCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addRefitCommand(CLI::App &app, Action &action);
 void addDoctorCommand(CLI::App &app, Action &action);
 
 } // namespace dlc

@@ -4,6 +4,7 @@
 #include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
 #include "tools/driver/CommandLine.h"
+#include "tools/driver/InspectWeights.h"
 #include "tools/driver/Json.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/Package.h"
@@ -26,7 +27,8 @@ static constexpr const char *kFooter = R"(Examples:
   dlc inspect model.bin --source conv2d_relu     the CUDA C++ of that kernel
   dlc inspect model.bin --json
   dlc inspect model.dl                           layers with what they give, parameters, arithmetic of a run
-  dlc inspect model.dl --batch 32 --json)";
+  dlc inspect model.dl --batch 32 --json
+  dlc inspect model.safetensors                  names, dtypes, shapes and sizes of weights; also .npz)";
 
 namespace dlc {
 namespace {
@@ -235,7 +237,9 @@ void dlc::addInspectCommand(CLI::App &app, Action &action, const Compiler &compi
   auto options = std::make_shared<InspectOptions>();
   CLI::App *command = app.add_subcommand("inspect", "Show what is in a model, compiled or not");
   command->footer(kFooter);
-  command->add_option("model", options->model, "A compiled model, model.bin, or a .dl file")
+  command
+      ->add_option("model", options->model,
+                   "A compiled model, model.bin, a .dl file, or weights (.safetensors, .npz)")
       ->required();
   auto *source =
       command->add_option("--source", options->source, "Print the CUDA C++ of this kernel");
@@ -252,6 +256,8 @@ void dlc::addInspectCommand(CLI::App &app, Action &action, const Compiler &compi
     action = [options, &compiler] {
       if (options->model.ends_with(".dl"))
         return compiler.inspect({options->model, options->choice, options->batch, options->json});
+      if (isWeightFile(options->model))
+        return inspectWeights(options->model, options->json);
       return inspect(*options);
     };
   });

@@ -143,7 +143,7 @@ int inspectSource(const InspectSourceOptions &options) {
   ImportedModel model; // with all dialects: costs are counted on what the ops emit
   SourceIndex index;
   // The structure is the text's alone: no weights are needed to see it.
-  ImportOptions import{"", /*withoutWeights=*/true};
+  ImportOptions import{{}, /*withoutWeights=*/true};
   import.index = &index;
   import.model = options.model;
   model.module = importFile(options.input, import, *model.context);
