@@ -1,34 +1,12 @@
 //===- OpenClauses.cpp - The files that a model's weights clauses name -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/SiblingFile.h"
 #include "frontend/weights/WeightBinding.h"
-
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
 namespace dlc::frontend {
-
-/// The file that a `weights` clause names; an error where it lies outside the folder of the model.
-static llvm::Expected<std::string> resolve(StringRef model, StringRef name) {
-  StringRef folder = llvm::sys::path::parent_path(model);
-  SmallString<256> path(folder);
-  if (name.empty() || llvm::sys::path::is_absolute(name) || name.contains('\0') ||
-      llvm::is_contained(llvm::make_range(llvm::sys::path::begin(name), llvm::sys::path::end(name)),
-                         ".."))
-    return llvm::createStringError("'weights' names a file in the folder of the model, got " +
-                                   quote(name) + "; use --weights for one elsewhere");
-  llvm::sys::path::append(path, name);
-  SmallString<256> realFolder, realPath;
-  if (!llvm::sys::fs::real_path(folder.empty() ? "." : folder, realFolder) &&
-      !llvm::sys::fs::real_path(path, realPath) && realPath != realFolder &&
-      !StringRef(realPath).starts_with(realFolder == "/" ? "/" : (realFolder + "/").str()))
-    return llvm::createStringError(
-        quote(name) + " is a link out of the folder of the model; use --weights for a file "
-                      "elsewhere");
-  return std::string(path);
-}
 
 namespace {
 class Opener {
@@ -68,10 +46,12 @@ std::optional<std::vector<OpenedClause>> openClauses(StringRef path, const Model
   if (instead.empty()) {
     for (OpenedClause &clause : opened)
       for (const QuotedText &file : clause.rules.files)
-        opener.open(clause, resolve(path, file.value), file.loc);
+        opener.open(clause,
+                    siblingFile(path, "weights", file.value, "use --weights for one elsewhere"),
+                    file.loc);
   } else if (opened.size() <= 1) {
     if (opened.empty())
-      opened.push_back({{}, model.decl->name.loc, {}});
+      opened.push_back({{}, model.name.loc, {}});
     for (const std::string &file : instead)
       opener.open(opened.front(), file, opened.front().loc);
   } else {

@@ -238,13 +238,15 @@ void Binder::bind(const Parameter &parameter) {
                             "; the layer needs " + shapeText(parameter.shape) + hint});
   }
   Type dtype = dtypeOf(nameOf(tensor.type), context);
-  if (!dtype || !isa<FloatType>(dtype)) {
+  // A layer computes in what its weights are; a Parameter with a dtype means just that one.
+  bool isDeclared = static_cast<bool>(parameter.dtype);
+  if (!dtype || (isDeclared ? dtype != parameter.dtype : !isa<FloatType>(dtype))) {
     isGood = false;
     problems.push_back({Problem::unfit, parameter.loc,
                         "weight " + quote(parameter.path) + " has the dtype " +
                             nameOf(tensor.type).str() + " in " + quote(candidate.file->path()) +
-                            inFile(parameter.path, candidate) +
-                            "; expected f64, f32, f16 or bf16"});
+                            inFile(parameter.path, candidate) + "; expected " +
+                            (isDeclared ? dl::text(parameter.dtype) : "f64, f32, f16 or bf16")});
   }
   if (!isGood)
     return;

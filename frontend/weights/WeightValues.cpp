@@ -15,7 +15,7 @@ Value WeightValues::get(const Parameter &parameter) {
     weight = found->second;
   } else {
     weight.path = parameter.path;
-    weight.dtype = builder.getF32Type();
+    weight.dtype = parameter.dtype ? parameter.dtype : builder.getF32Type();
     weight.shape.assign(parameter.shape.begin(), parameter.shape.end());
   }
   Value &value = values[weight.path];

@@ -85,8 +85,8 @@ says("all that does not fit", 1, [
     "note: 'refitted.bin' is left as it was; for weights of other names, shapes or dtypes compile the model again"],
     "refit", "refitted.bin", "--weights", "bad.safetensors")
 says("a tensor in two files", 1, [
-    "error: 'bert.head.bias' is in two of the files 'new.safetensors', 'a.safetensors'; expected it in one",
     "error: 'bert.head.weight' is in two of the files 'new.safetensors', 'a.safetensors'; expected it in one",
+    "error: 'bert.head.bias' is in two of the files 'new.safetensors', 'a.safetensors'; expected it in one",
     "note: the model does not use 'ids'",
     "note: 'refitted.bin' is left as it was; for weights of other names, shapes or dtypes compile the model again"],
     "refit", "refitted.bin", "--weights", "new.safetensors", "--weights", "a.safetensors")

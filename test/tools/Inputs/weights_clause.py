@@ -36,9 +36,6 @@ check("two files", clause("", '"w.safetensors", "v.npz"'),
        "v.npz": {"head.weight": np.asfortranarray(numbers(2, 4)), "head.bias": numbers(2).astype(">f4")}}, [], 0)
 check("a later clause's file wins", LINEAR + 'weights "w.safetensors"\nweights "v.safetensors"\n',
       {**W, "v.safetensors": {"head.bias": numbers(2, seed=1)}}, [], 0)
-check("half and double", LINEAR + 'weights "w.safetensors"\n',
-      {"w.safetensors": tensors(enc__fc__weight=numbers(4, 3).astype(np.float16),
-                                enc__fc__bias=numbers(4).astype(np.float16))}, [], 0)
 check("--weights keeps the rules", clause('prefix "bert."', '"missing.safetensors"'), BERT, [], 0, "--weights", "w.safetensors")
 check("--weights twice", LINEAR, {"w.safetensors": tensors(head__weight=None, head__bias=None),
                                   "v.npz": {"head.weight": numbers(2, 4), "head.bias": numbers(2)}},
