@@ -17,7 +17,7 @@ class LayerCalls {
 public:
   LayerCalls(mlir::OpBuilder &builder, OpEmitter &emitter, const BoundWeights &weights,
              Diagnostics &diagnostics)
-      : builder(builder), functions(emitter, diagnostics), diagnostics(diagnostics),
+      : functions(emitter, diagnostics), diagnostics(diagnostics),
         weightValues(builder, weights, diagnostics) {}
 
   /// Calls `layer`, whose kind is known, by the name `name` at `loc`. Poison after an error, which has been reported.
@@ -30,7 +30,6 @@ public:
 private:
   friend class LayerCall;
 
-  mlir::OpBuilder &builder;
   FunctionCalls functions;
   Diagnostics &diagnostics;
   WeightValues weightValues;

@@ -167,7 +167,7 @@ TEST_F(Static, includesBringBlocksAndConstants) {
 TEST_F(Static, severalModels) {
   StringRef source = "dl 1\nmodel A { forward(x: f32[2]) -> (y: f32[2]) { y = x } }\n"
                      "model B { forward(x: f32[3]) -> (y: f32[3]) { y = x } }\n";
-  ImportOptions options{"", true};
+  ImportOptions options{{}, true};
   EXPECT_EQ(
       import(source, options),
       "3:7: error: a second model, 'B'; choose one by --model, as in --model A\n2:7: note: the "
