@@ -35,6 +35,7 @@ SILERO = {"stft_conv.weight": "stft.forward_basis_buffer",
 MODELS = {
     "lenet5_mnist": Model(["input"], ["logprob"]),
     "resnet20_cifar10": Model(["input"], ["logits"]),
+    "stories260k_T64": Model(["tokens"], ["logits"], ("",)),
     # The safetensors beside the model are of another training: PyTorch over them gives other outputs than those stored.
     "silero_vad_static16k": Model(["input", "state"], ["output", "stateN"],
                                   ("", "test_data_set_1", "test_data_set_2", "test_data_set_3"), SILERO),

@@ -15,9 +15,9 @@ namespace dlc {
 
 struct CompileOptions {
   std::string input;
-  std::string output;  // empty: model.bin beside nothing, or standard output for --compile-to
+  std::string output; // empty: model.bin beside nothing, or standard output for --compile-to
   std::vector<std::string> weights; // empty: the files that the model names
-  std::string model;   // empty: the only one of the file
+  std::string model;                // empty: the only one of the file
   std::vector<std::string> targets = {"cpu", "cuda"};
   std::string compileTo = "package", compileFrom; // names of phases
   std::string dumpDir;

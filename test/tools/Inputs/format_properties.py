@@ -53,8 +53,10 @@ def spoil(text):
             out.append(random.choice(["", " ", "  ", "\n", "\n    "]))
         else:
             out.append(random.choice(["", " ", "   ", "\t"]))
-        if token.startswith("@") and not out[-1]:
-            out.append(" ")  # an annotation has a space in front
+        if token == "[" and depth == 0:
+            out[-1] = ""  # layer[i]: the bracket follows its name
+        if (token.startswith("@") or last == "@") and not out[-1]:
+            out.append(" ")  # an annotation has a space in front, a matrix product one behind
         # Two words must stay two; so must a number and the dots behind it, and operators that would merge.
         if last and (last[-1].isalnum() or last[-1] in "_.") and (token[0].isalnum() or token[0] in "_.") or (
                 last and not last[-1].isalnum() and not token[0].isalnum()):

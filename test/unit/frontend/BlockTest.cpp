@@ -12,7 +12,7 @@ class Blocks : public Frontend {
 protected:
   /// Diagnostics, or else the names of weights and ops, one a line.
   std::string ops(StringRef source) {
-    std::string text = import(source, {"", true}), result;
+    std::string text = import(source, {{}, true}), result;
     StringRef rest = text;
     for (StringRef line; !rest.empty();) {
       std::tie(line, rest) = rest.split('\n');

@@ -82,7 +82,7 @@ protected:
                                "(y: " +
                                type + ") {\n" + statements + "\n}\n}")
                                   .str(),
-                              {"", true});
+                              {{}, true});
     StringRef ops = text;
     if (!ops.contains("func.func"))
       return text;

@@ -192,12 +192,12 @@ TEST_F(Frontend, survivesDamage) {
       "BatchNorm2d(w,eps=1e-3)\n"
       "forward(x: f32[N,1,4*2,8])->(y: f32[N,2]){\nh=relu(b(c(x)))[:,1:-1,::2,None,0]+0.5\n"
       "y=mean(reshape(h,(N,2,8)),dim=2)/-2\n}}\n";
-  EXPECT_TRUE(StringRef(import(source, {"", true})).contains("func.func"));
+  EXPECT_TRUE(StringRef(import(source, {{}, true})).contains("func.func"));
   for (size_t i = 0; i < source.size(); i += 3)
     for (char c : StringRef("9*(\n")) {
       std::string damaged = source;
       damaged[i] = c;
-      import(damaged, {"", true});
+      import(damaged, {{}, true});
     }
 }
 
@@ -242,7 +242,7 @@ TEST_F(Frontend, allErrorsInOneRun) {
           "dl 1\ndim N = 1..4\nmodel M {\n  a: Conv2d(1, 2\n  b: Linaer(3)\n  c: ReLU()\n"
           "  forward(x: f32[N,4]) -> (y: f32[N,4], z: f32[N]) {\n    t = b(a(x))\n    u = relu(,)\n"
           "    y = foo(t + u + q)\n    z = c(x)\n  }\n}\n",
-          {"", true}),
+          {{}, true}),
       "4:17: error: expected ',' or ')' in the arguments of 'Conv2d', got the end of the "
       "line\n4:12: note: to match this (\n"
       "9:14: error: expected an expression, got ','\n"
@@ -254,7 +254,7 @@ TEST_F(Frontend, allErrorsInOneRun) {
 }
 
 TEST_F(Frontend, declarationErrors) {
-  auto check = [&](StringRef source) { return import(("dl 1\n" + source).str(), {"", true}); };
+  auto check = [&](StringRef source) { return import(("dl 1\n" + source).str(), {{}, true}); };
   EXPECT_EQ(check("dim N"), "1:1: error: the file has no model; add 'model Name { ... }'\n");
   EXPECT_EQ(check("model M {}"), "2:7: error: model 'M' has no 'forward'; add 'forward(x: "
                                  "f32[...]) -> (y: f32[...]) { ... }'\n");
@@ -285,7 +285,7 @@ TEST_F(Frontend, declarationErrors) {
 TEST_F(Frontend, signatureErrors) {
   auto check = [&](StringRef ports) {
     return import(("dl 1\ndim N = 1..4\nmodel M {\nforward" + ports + " { y = x }\n}\n").str(),
-                  {"", true});
+                  {{}, true});
   };
   EXPECT_EQ(check("(x: float32[2]) -> (y: f32[2])"),
             "4:12: error: unknown dtype 'float32'; write f32\n");
@@ -324,7 +324,7 @@ TEST_F(Frontend, layerErrors) {
     return import(("dl 1\nmodel M {\n" + layer +
                    "\nforward(x: f32[2,4,8,8]) -> (y: f32[2]) {\ny = " + call + "\n}\n}\n")
                       .str(),
-                  {"", true});
+                  {{}, true});
   };
   EXPECT_EQ(check("a: Conv2d(4, 2)"),
             "3:4: error: 'Conv2d' needs its argument 'kernel_size', an integer or a list of 2\n");
@@ -374,7 +374,7 @@ TEST_F(Frontend, samePaddingIsAsymmetricForEvenWindows) {
         import(("dl 1\nmodel M {\na: " + layer +
                 "\nforward(x: f32[2,4,8,8]) -> (y: f32[2,2,8,8]) {\ny = a(x)\n}\n}\n")
                    .str(),
-               {"", true});
+               {{}, true});
     size_t at = text.find("padding = ");
     return at == std::string::npos ? text : text.substr(at, text.find('>', at) + 1 - at);
   };
@@ -409,12 +409,14 @@ TEST_F(Frontend, bindsWeights) {
 
 TEST_F(Frontend, reportsEveryWrongWeight) {
   writeWeights("w.safetensors", {{"fc.bais", {2}}, {"fc.weight", {4, 2}}, {"head.weight", {1}}});
-  EXPECT_EQ(import(kLinear),
-            "3:1: error: weight 'fc.weight' is f32[4,2] in 'w.safetensors'; the layer needs [2,4]\n"
-            "3:1: error: weight 'fc.bias' [2] is not in 'w.safetensors'; did you mean 'fc.bais'?\n"
-            "8:1: error: 'w.safetensors' holds 'fc.bais' f32[2], which no layer owns; did you mean "
-            "'fc.bias'?\n"
-            "8:1: error: 'w.safetensors' holds 'head.weight' f32[1], which no layer owns\n");
+  EXPECT_EQ(
+      import(kLinear),
+      "3:1: error: weight 'fc.weight' is f32[4,2] in 'w.safetensors'; the layer needs [2,4]; it is "
+      "stored [in,out]: add 'transpose \"fc.weight\"' to the weights clause\n"
+      "3:1: error: weight 'fc.bias' [2] is not in 'w.safetensors'; did you mean 'fc.bais'?\n"
+      "8:1: error: 'w.safetensors' holds 'fc.bais' f32[2], which no layer owns; did you mean "
+      "'fc.bias'?\n"
+      "8:1: error: 'w.safetensors' holds 'head.weight' f32[1], which no layer owns\n");
   writeWeights("w.safetensors", {{"fc.bias", {2}}, {"fc.weight", {2, 4}}}, "I32");
   EXPECT_EQ(import(kLinear), "3:1: error: weight 'fc.weight' has the dtype i32 in 'w.safetensors'; "
                              "expected f64, f32, f16 or bf16\n"
@@ -459,10 +461,10 @@ TEST_F(Frontend, weightFilesThatCannotBeUsed) {
                   .str());
   ASSERT_FALSE(llvm::sys::fs::create_link("/etc/passwd", path("link.safetensors")));
   EXPECT_EQ(clause("link.safetensors"),
-            "8:1: error: 'link.safetensors' is a link out of the folder of the model; use "
+            "8:9: error: 'link.safetensors' is a link out of the folder of the model; use "
             "--weights for one elsewhere\n");
   write("bad.safetensors", "hello");
-  EXPECT_EQ(clause("bad.safetensors"), "8:1: error: 'bad.safetensors' has 5 bytes; a safetensors "
+  EXPECT_EQ(clause("bad.safetensors"), "8:9: error: 'bad.safetensors' has 5 bytes; a safetensors "
                                        "file begins with the 8 bytes of its header size\n");
   EXPECT_EQ(import(StringRef(kLinear).split("weights").first),
             "3:1: error: layer 'fc' has weights, but the file names none; add 'weights "

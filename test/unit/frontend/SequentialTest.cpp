@@ -13,7 +13,7 @@ protected:
   std::string check(StringRef layers, StringRef input = "x: f32[2,7,8,4] layout NHWC",
                     StringRef output = "") {
     return import(("dl 1\nsequential S(" + input + ")" + output + " {\n" + layers + "\n}\n").str(),
-                  {"", true});
+                  {{}, true});
   }
 };
 

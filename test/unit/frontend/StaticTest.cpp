@@ -15,7 +15,7 @@ protected:
     std::string text = import(("dl 1\ndim N = 2..8\nconst V = " + expression +
                                "\nmodel M {\nforward(_x: f32[2]) -> (y: f32[2]) {\ny = V\n}\n}\n")
                                   .str(),
-                              {"", true});
+                              {{}, true});
     StringRef rest = text;
     if (!rest.consume_front("6:1: error: output 'y' is ") ||
         !rest.consume_back("; expected a tensor\n"))
@@ -137,13 +137,13 @@ TEST_F(Static, includesBringBlocksAndConstants) {
   write("b.dl", "dl 1\ndim N = 1..4\nconst K = 3\n");
   StringRef model = "model M {\na: A()\nforward(x: f32[N,K]) -> (y: f32[N,K]) { y = a(x) }\n}\n";
   std::string text =
-      import(("dl 1\ninclude \"b.dl\"\ninclude \"a.dl\"\n" + model).str(), {"", true});
+      import(("dl 1\ninclude \"b.dl\"\ninclude \"a.dl\"\n" + model).str(), {{}, true});
   EXPECT_NE(text.find("dl.weight \"a.fc.weight\""), std::string::npos) << text;
   auto check = [&](StringRef include) {
     return import(("dl 1\ninclude \"" + include + "\"\n" +
                    "model M { forward(x: f32[2]) -> (y: f32[2]) { y = x } }\n")
                       .str(),
-                  {"", true});
+                  {{}, true});
   };
   EXPECT_EQ(check("../a.dl"), "2:1: error: 'include' names a file in the folder of this one, got "
                               "'../a.dl'; copy the file there\n");
