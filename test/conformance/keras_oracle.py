@@ -119,7 +119,8 @@ def zero_padding(x, w, padding=1):
 
 
 def relu(x, w, max_value=None, negative_slope=0.0):
-    return torch.clamp(F.leaky_relu(x, negative_slope), max=max_value)
+    y = F.leaky_relu(x, negative_slope)
+    return y if max_value is None else torch.clamp(y, max=max_value)
 
 
 def dense(x, w, units, activation=None, use_bias=True):

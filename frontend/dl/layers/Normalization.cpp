@@ -45,7 +45,7 @@ static LayerKind instanceNorm(llvm::StringRef name, std::vector<int64_t> ranks) 
           .function = "instance_norm",
           .schema = kInstanceNormSchema,
           .weights = instanceNormWeights,
-          .ignored = {"momentum"},
+          .ignored = {"momentum", "num_features"},
           .ranks = std::move(ranks)};
 }
 

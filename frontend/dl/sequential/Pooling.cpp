@@ -133,11 +133,15 @@ static void upSampling(KerasCall &call) {
                "; expected \"nearest\" or \"bilinear\"");
     return;
   }
-  Item::List scale;
-  for (int64_t factor : factors)
-    scale.push_back({static_cast<double>(factor), call.loc});
+  if (call.failed())
+    return;
+  // Sizes, not scales: a scale is one number for all dims.
+  dl::Dims dims = call.dims(x);
+  Item::List size;
+  for (auto [dim, factor] : llvm::zip(llvm::drop_begin(dims, 2), factors))
+    size.push_back(Item::dim(dim * factor, call.loc));
   call.giveChannelsFirst(call.function("interpolate", x,
-                                       {Named{"scale_factor", Item{std::move(scale), call.loc}},
+                                       {Named{"size", Item{std::move(size), call.loc}},
                                         Named{"mode", call.text(call.textOf("interpolation"))}}));
 }
 
