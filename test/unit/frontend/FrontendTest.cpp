@@ -453,10 +453,10 @@ TEST_F(Frontend, weightFilesThatCannotBeUsed) {
     return import((model.take_front(model.find("weights")) + "weights \"" + name + "\"").str());
   };
   EXPECT_EQ(clause("w.safetensors"),
-            "8:1: error: cannot read 'w.safetensors': No such file or directory\n");
+            "8:9: error: cannot read 'w.safetensors': No such file or directory\n");
   for (StringRef escape : {"../w.safetensors", "a/../../w", "/etc/passwd", ""})
     EXPECT_EQ(clause(escape),
-              ("8:1: error: 'weights' names a file in the folder of the model, got '" + escape +
+              ("8:9: error: 'weights' names a file in the folder of the model, got '" + escape +
                "'; use --weights for one elsewhere\n")
                   .str());
   ASSERT_FALSE(llvm::sys::fs::create_link("/etc/passwd", path("link.safetensors")));
