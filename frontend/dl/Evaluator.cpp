@@ -176,6 +176,8 @@ std::optional<std::vector<Item>> Evaluator::evaluateLoop(const LoopHead &head) {
           << "; expected a range such as 0..12, a list or a list of layers";
     return std::nullopt;
   }
+  if (!head.begin || !head.end) // could not be read, which has been reported
+    return std::nullopt;
   int64_t bounds[2];
   for (auto [expr, value] :
        {std::pair(head.begin.get(), &bounds[0]), std::pair(head.end.get(), &bounds[1])}) {

@@ -261,6 +261,13 @@ TEST_F(Blocks, declarationErrors) {
       "'shape' = the integer 3\n");
 }
 
+TEST_F(Blocks, aLoopThatCannotBeReadGivesNoLayers) {
+  EXPECT_EQ(ops("dl 1\nmodel M {\n  l[i]: Linear(4, 4) for i infor 0..2\n"
+                "  forward(x: f32[2,4]) -> (y: f32[2,4]) { y = relu(x) }\n}\n"),
+            "3:28: error: expected 'in' after the name that counts, as in 'for i in 0..12', got "
+            "'infor'\n");
+}
+
 TEST_F(Blocks, limitsAreSaid) {
   StringRef forward = "forward(x: f32[2]) -> (y: f32[2]) { y = x }\n}\n";
   EXPECT_EQ(ops(("dl 1\nmodel M {\na[i]: ReLU() for i in 0..20000\n" + forward).str()),
