@@ -319,14 +319,22 @@ static SmallVector<int64_t, 1> asList(std::optional<int64_t> dim) {
   return dim ? SmallVector<int64_t, 1>{*dim} : SmallVector<int64_t, 1>{};
 }
 
-LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  auto dim = asList(adaptor.getDim());
-  if (failed(refuseEmpty(getOperationName(), location, x, dim)))
+/// Type of the positions of largest or smallest elements.
+static LogicalResult inferPosition(StringRef op, std::optional<Location> location, Value x,
+                                   std::optional<int64_t> dim, bool keepdim,
+                                   SmallVectorImpl<Type> &types) {
+  auto type = cast<RankedTensorType>(x.getType());
+  auto dims = asList(dim);
+  if (failed(refuseEmpty(op, location, type, dims)))
     return failure();
-  return inferReduction(getOperationName(), location, x, dim, adaptor.getKeepdim(),
-                        IntegerType::get(context, 64), types);
+  return inferReduction(op, location, type, dims, keepdim, IntegerType::get(type.getContext(), 64),
+                        types);
+}
+
+LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferPosition(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
+                       adaptor.getKeepdim(), types);
 }
 LoopNest ArgmaxOp::getLoopNest() {
   return reductionNest(getX(), getType(), asList(getDim()), getKeepdim(), Combiner::argmax);
@@ -335,14 +343,10 @@ Value ArgmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
   return args.front();
 }
 
-LogicalResult ArgminOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+LogicalResult ArgminOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  auto dim = asList(adaptor.getDim());
-  if (failed(refuseEmpty(getOperationName(), location, x, dim)))
-    return failure();
-  return inferReduction(getOperationName(), location, x, dim, adaptor.getKeepdim(),
-                        IntegerType::get(context, 64), types);
+  return inferPosition(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
+                       adaptor.getKeepdim(), types);
 }
 LoopNest ArgminOp::getLoopNest() {
   return reductionNest(getX(), getType(), asList(getDim()), getKeepdim(), Combiner::argmin);

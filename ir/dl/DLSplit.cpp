@@ -90,8 +90,9 @@ static void piecesOf(RankedTensorType x, int64_t dim, ArrayRef<int64_t> sizes,
   }
 }
 
-/// The pieces of dim `dim` of `x` that the results are.
+/// The pieces of dim `dim` of `x`, counted from the end where negative, that the results are.
 static SmallVector<Value> cut(Builder &b, Value x, int64_t dim, ValueRange results) {
+  dim = *wrapDim(std::nullopt, "", dim, typeOf(x).getRank());
   SmallVector<Value> pieces;
   int64_t start = 0;
   for (Value result : results) {
@@ -155,10 +156,7 @@ LogicalResult SplitOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   piecesOf(x, *dim, sizes, types);
   return success();
 }
-SmallVector<Value> SplitOp::decompose(Builder &b) {
-  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
-  return cut(b, getX(), dim, getResults());
-}
+SmallVector<Value> SplitOp::decompose(Builder &b) { return cut(b, getX(), getDim(), getResults()); }
 
 LogicalResult ChunkOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -181,10 +179,7 @@ LogicalResult ChunkOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
     piecesOf(x, *dim, equalPieces(*size, (*size + chunks - 1) / chunks), types);
   return success();
 }
-SmallVector<Value> ChunkOp::decompose(Builder &b) {
-  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
-  return cut(b, getX(), dim, getResults());
-}
+SmallVector<Value> ChunkOp::decompose(Builder &b) { return cut(b, getX(), getDim(), getResults()); }
 
 LogicalResult UnbindOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
