@@ -107,3 +107,12 @@ dlx.program @Empty attributes {input_names = [], output_names = ["y"]} {
   %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
   dlx.return %y : !dlx.buffer<tensor<4xf32>>
 }
+
+// -----
+
+dlx.program @Idle attributes {input_names = [], output_names = []} {
+  // expected-error @+1 {{is used by no command}}
+  %x = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  %y = dlx.view %x : !dlx.buffer<tensor<4xf32>> -> !dlx.buffer<tensor<2x2xf32>>
+  dlx.return
+}

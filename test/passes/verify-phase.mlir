@@ -39,7 +39,7 @@ func.func @scalar(%x: f32) { return }
 
 // -----
 
-// expected-error @+1 {{expected row-major inputs and outputs}}
+// expected-error @+1 {{expected row-major inputs and outputs, got '(tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>) -> ()'}}
 func.func @layout(%x: tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>) { return }
 
 // -----
@@ -62,7 +62,7 @@ func.func @converted(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 // -----
 
 func.func @laid_out(%x: tensor<2x3xf32>) -> tensor<2xf32> {
-  // expected-error @+1 {{has a physical layout before the layout phase}}
+  // expected-error @+1 {{has a physical layout before the layout phase: 'tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>'}}
   %0 = dl.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>
   %1 = dl.sum %0 {dim = array<i64: 1>} : (tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>) -> tensor<2xf32>
   return %1 : tensor<2xf32>

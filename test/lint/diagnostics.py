@@ -1,0 +1,92 @@
+"""Each message has a test: all words of a diagnostic stand, as they are, in some file of the tests or of the documentation.
+
+A piece of a message is a string literal of our sources (adjacent ones joined, split where a value is put in) that holds at
+least two words. What no user reads does not count: assertions, help of the command line (held by its own tests), schemas."""
+import re
+
+FOLDERS = ("passes/",)
+# The texts where a piece may stand. The documentation's examples run as tests.
+TESTS = ("test/", "docs/", "examples/")
+# Calls whose strings are no messages.
+SILENT = {"assert", "static_assert", "llvm_unreachable", "add_option", "add_flag", "add_subcommand", "footer", "description",
+          "LLVM_DEBUG", "registerPassPipeline"}
+# Piece of a message -> why no test can provoke it. Not a place for what is merely hard to reach.
+UNREACHED = {}
+
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|(?P<raw>R"(?P<mark>\w*)\(.*?\)(?P=mark)")|"(?P<text>(?:[^"\\\n]|\\.)*)"'
+                   r"|'(?:[^'\\]|\\.)+'|(?P<word>\w+)|(?P<space>\s+)|.", re.S)
+# What a format puts in: {0}, {1:E1}, %s, %zu.
+HOLE = re.compile(r"\{\d+[^}]*\}|%[\d.*]*(?:z|l|ll)?[a-zA-Z]|\n")
+ESCAPE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+SCHEMA = re.compile(r"\((?:\w+(?:\?|\[\d*\]\??)* \w+(?:=.*?)?(?:, |\)$))*")
+
+
+def unescaped(text):
+    return re.sub(r"\\(.)", lambda m: ESCAPE.get(m.group(1), m.group(1)), text, flags=re.S)
+
+
+def literals(source):
+    """(line, text) of each string literal outside silent calls, adjacent literals joined."""
+    line, calls, callee, joined = 1, [], None, None
+    for token in TOKEN.finditer(source):
+        text, start = token.group(0), line
+        line += text.count("\n")
+        if text.startswith(("//", "/*")) or token.group("space"):
+            continue
+        if token.group("text") is not None:
+            at, before = joined or (start, "")
+            joined = at, before + unescaped(token.group("text"))
+            continue
+        if joined and not SILENT.intersection(calls):
+            yield joined
+        joined = None
+        if text in "([{":
+            calls.append(callee if text == "(" else None)
+        elif text in ")]}" and calls:
+            calls.pop()
+        callee = token.group("word")
+
+
+def pieces(source):
+    """(line, piece) of the messages of a source file."""
+    for line, text in literals(source):
+        if not SCHEMA.fullmatch(text):
+            for piece in HOLE.split(text):
+                if re.search(r"[a-z']+ +['a-z]+", piece):
+                    yield line, piece.strip()
+
+
+def joined_literals(text):
+    """A test's text with literals that go on in the next line made one, and escapes undone."""
+    for quote in "\"'":
+        text = re.sub(rf"{quote}\s*\n\s*[frb]*{quote}", "", text)
+    return unescaped(text)
+
+
+def check(tree):
+    expected = "\n".join(joined_literals(tree.text(path) or "") for path in tree.paths
+                         if path.startswith(TESTS) and not path.startswith("test/lint/"))
+    problems, unreached = [], set()
+    for path in tree.paths:
+        if not path.startswith(FOLDERS) or not path.endswith((".cpp", ".h")):
+            continue
+        for line, piece in pieces(tree.text(path)):
+            if piece in UNREACHED:
+                unreached.add(piece)
+            elif piece not in expected:
+                problems.append(f"{path}:{line}: no test expects '{piece}'; add one with the message's exact text")
+    problems += [f"test/lint/diagnostics.py: no message says '{piece}' any more; remove it from UNREACHED"
+                 for piece in UNREACHED if piece not in unreached]
+    return problems
+
+
+CLEAN = {
+    "passes/A.cpp": 'void a() {\n  assert(x && "never said to a user");\n'
+                    '  error(loc) << "the pad of " << x\n             << " is wider than "\n                "the tensor";\n}\n',
+    "test/unit/A.cpp": 'EXPECT_EQ(message, "the pad of 3 is wider than the "\n          "tensor");\n',
+}
+PLANTED = [
+    ({"passes/B.cpp": 'void b() { error() << "no test says this"; }\n'}, "passes/B.cpp:1: no test expects 'no test says this'"),
+    ({"passes/B.cpp": 'void b() {\n  error() << formatv("a wide {0} of b", x);\n}\n'}, "no test expects 'a wide'"),
+    ({"test/unit/A.cpp": 'EXPECT_EQ(message, "the pad of 3");\n'}, "no test expects 'is wider than the tensor'"),
+]
