@@ -24,28 +24,17 @@ bool Token::isName() const {
 
 StringRef describe(Token::Kind kind) {
   switch (kind) {
-  case Token::endOfFile:
-    return "the end of the file";
-  case Token::error:
-    return "an invalid character";
-  case Token::identifier:
-    return "a name";
   case Token::integer:
     return "an integer";
-  case Token::floating:
-    return "a number";
-  case Token::string:
-    return "a string";
-  case Token::annotation:
-    return "an annotation";
 #define PUNCTUATION(kind, spelling)                                                                \
   case Token::kind:                                                                                \
     return "'" spelling "'";
 #define KEYWORD(kind, spelling) PUNCTUATION(kind, spelling)
 #define LITERAL(kind, spelling) PUNCTUATION(kind, spelling)
 #include "frontend/dl/Tokens.def"
+  default:
+    llvm_unreachable("a kind of token that nobody expects by its kind alone");
   }
-  llvm_unreachable("a token kind without description");
 }
 
 std::string Token::describe() const {

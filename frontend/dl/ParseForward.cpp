@@ -69,10 +69,11 @@ bool Parser::parseForward(BlockDecl &block) {
         << "the first one";
   StringRef outputs = block.isModel ? "and the outputs of 'forward', as in '-> (y: f32[N,10])'"
                                     : "and the outputs of 'forward', as in '-> (y)'";
-  bool good =
-      parsePorts(forward.inputs, "and the inputs of 'forward'", block.isModel, /*isInput=*/true) &&
-      expect(Token::arrow, outputs) &&
-      parsePorts(forward.outputs, outputs, block.isModel, /*isInput=*/false);
+  StringRef inputs = block.isModel ? "and the inputs of 'forward', as in '(x: f32[N,10])'"
+                                   : "and the inputs of 'forward', as in '(x)'";
+  bool good = parsePorts(forward.inputs, inputs, block.isModel, /*isInput=*/true) &&
+              expect(Token::arrow, outputs) &&
+              parsePorts(forward.outputs, outputs, block.isModel, /*isInput=*/false);
   if (!good) {
     // The body may still be read.
     hasGaps = true;
@@ -108,7 +109,7 @@ bool Parser::parseTargets(Target &target) {
         return false;
       continue;
     }
-    auto name = expectName("a statement such as 'x = relu(x)'");
+    auto name = expectName("the name of a result, as in 'a, b = f(x)'");
     if (!name)
       return false;
     element.name = *name;

@@ -13,7 +13,8 @@ namespace dlc::frontend {
 
 bool Parser::parseBlock(std::vector<BlockDecl> &blocks, bool isModel) {
   advance();
-  auto name = expectName(isModel ? "the name of the model" : "the name of the block");
+  auto name = expectName(isModel ? "the name of the model, as in 'model Net { ... }'"
+                                 : "the name of the block, as in 'block Residual(width) { ... }'");
   if (!name)
     return false;
   BlockDecl block;
@@ -32,7 +33,7 @@ bool Parser::parseBlock(std::vector<BlockDecl> &blocks, bool isModel) {
 }
 
 bool Parser::parseParameter(BlockDecl &block) {
-  auto name = expectName("the name of a parameter");
+  auto name = expectName("the name of a parameter, as in '(width=64)'");
   if (!name)
     return false;
   // Nobody passes the parameters of a model.
@@ -62,7 +63,9 @@ bool Parser::parseMember(std::vector<MemberPtr> &members, BlockDecl *block) {
     hasGaps = true;
     if (at(Token::error))
       return advance(), false;
-    unexpected("a layer ('conv1: Conv2d(...)'), 'const', 'for', 'if' or 'forward'");
+    diagnostics.error(loc)
+        << "expected a layer ('conv1: Conv2d(...)'), 'const', 'for', 'if' or 'forward', got "
+        << token.describe();
     advance();
     return false;
   }
@@ -73,7 +76,7 @@ bool Parser::parseMember(std::vector<MemberPtr> &members, BlockDecl *block) {
     members.push_back(std::move(constant));
     return true;
   }
-  if (at(Token::kwForward) && lexer.peekOnLine() == '(') {
+  if (at(Token::kwForward) && !StringRef(":[").contains(lexer.peekOnLine())) {
     if (block)
       return advance(), parseForward(*block) || !(hasGaps = true);
     diagnostics.error(loc) << "a 'forward' cannot stand inside of 'for' or 'if'; put them inside "

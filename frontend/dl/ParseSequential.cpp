@@ -9,7 +9,7 @@ namespace dlc::frontend {
 
 bool Parser::parseSequential(SourceFile &file) {
   advance();
-  auto name = expectName("the name of the sequential model");
+  auto name = expectName("the name of the sequential model, as in 'sequential Net(x: f32[N,784])'");
   if (!name)
     return false;
   SequentialDecl decl;

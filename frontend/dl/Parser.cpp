@@ -139,7 +139,8 @@ bool Parser::parseBraces(const Twine &before, const Twine &atEnd, bool goesOn,
                          function_ref<bool()> element) {
   SMLoc open = token.getLoc();
   unsigned level = nesting;
-  if (!expect(Token::leftBrace, before) && !goesOn)
+  bool isOpen = expect(Token::leftBrace, before);
+  if (!isOpen && !goesOn)
     return false;
   while (!at(Token::rightBrace) && !at(Token::endOfFile) && !diagnostics.isFull()) {
     if (consumeIf(Token::semicolon))
@@ -151,7 +152,8 @@ bool Parser::parseBraces(const Twine &before, const Twine &atEnd, bool goesOn,
       skipStatement();
     nesting = level; // recovery forgets it
   }
-  if (!consumeIf(Token::rightBrace) && !diagnostics.isFull())
+  // Where the first brace is missing too, that has been reported.
+  if (!consumeIf(Token::rightBrace) && isOpen && !diagnostics.isFull())
     unexpected("'}' " + atEnd, open);
   return true;
 }
@@ -255,7 +257,7 @@ bool Parser::parseDim(SourceFile &file) {
 
 bool Parser::parseConst(ConstDecl &constant) {
   advance();
-  auto name = expectName("the name of a constant");
+  auto name = expectName("the name of a constant, as in 'const HIDDEN = 128'");
   if (!name || !expect(Token::equal, "and a value, as in 'const HIDDEN = 128'"))
     return false;
   constant = {*name, parseExpr()};

@@ -82,7 +82,7 @@ Error NpyReader::readPrefix() {
                                  : support::endian::read32le(bytes.data() + 8);
   if (length > kMaxNpyHeaderBytes)
     return fail("a header of " + Twine(length) + " bytes; the limit is " +
-                Twine(kMaxNpyHeaderBytes));
+                Twine(kMaxNpyHeaderBytes) + ". Is this an npy file?");
   position = version == 1 ? 10 : 12;
   if (length > bytes.size() - position)
     return fail("a header of " + Twine(length) + " bytes in a file of " + Twine(fileBytes) +
@@ -98,7 +98,7 @@ Expected<StringRef> NpyReader::readQuoted() {
       return std::move(error);
   size_t end = bytes.find(mark, position);
   if (end == StringRef::npos || end >= headerEnd)
-    return fail("a string of the npy header does not end");
+    return fail("a string of the npy header does not end; the file is damaged");
   StringRef text = bytes.slice(position, end);
   position = end + 1;
   return text;
@@ -137,9 +137,10 @@ Error NpyReader::readShape() {
       ++position;
     int64_t dim;
     if (bytes.slice(begin, position).getAsInteger(10, dim))
-      return fail("expected a dim from 0 to 2^63-1 in the npy header");
+      return fail("expected a dim from 0 to 2^63-1 in the npy header; the file is damaged");
     if (layout.shape.size() == kMaxNpyRank)
-      return fail("more than " + Twine(kMaxNpyRank) + " dims");
+      return fail("more than " + Twine(kMaxNpyRank) +
+                  " dims; reshape the array before it is saved");
     layout.shape.push_back(dim);
     if (!consumeIf(","))
       return expect(")");
@@ -181,10 +182,10 @@ Error NpyReader::readHeader() {
     }
   }
   if (!hasDescr || !hasOrder || !hasShape)
-    return fail("the npy header needs descr, fortran_order and shape");
+    return fail("the npy header needs descr, fortran_order and shape; the file is damaged");
   skipSpace();
   if (position != headerEnd)
-    return fail("the npy header goes on behind its end");
+    return fail("the npy header goes on behind its end; the file is damaged");
   return Error::success();
 }
 
@@ -216,7 +217,8 @@ Expected<NpyLayout> NpyReader::readLayout() {
     return std::move(error);
   auto size = byteSize(layout.type, layout.shape);
   if (!size)
-    return fail("the size of " + describe(layout.type, layout.shape) + " overflows 64 bits");
+    return fail("the size of " + describe(layout.type, layout.shape) +
+                " overflows 64 bits; the file is damaged");
   if (*size != fileBytes - headerEnd)
     return fail(describe(layout.type, layout.shape) + " needs " + Twine(*size) +
                 " bytes, the file holds " + Twine(fileBytes - headerEnd) +

@@ -132,10 +132,12 @@ Error NpzFile::readEntry(uint64_t &position, uint64_t directoryStart) {
                               " bytes; the limit above 64 MiB is a factor of " + Twine(kMaxRatio) +
                               ". Save it with numpy.savez, uncompressed");
   if (!StringRef(entry.name).ends_with(".npy"))
-    return fail(position, "'" + name + "' in the archive is not an .npy array");
+    return fail(position,
+                "'" + name +
+                    "' in the archive is not an .npy array; save the arrays with numpy.savez");
   entry.name.resize(entry.name.size() - 4);
   if (!byName.try_emplace(entry.name, entries.size()).second)
-    return fail(position, "two arrays have the name '" + entry.name + "'");
+    return fail(position, "two arrays have the name '" + entry.name + "'; expected each name once");
   if (Error error = locateData(entry, directoryStart))
     return error;
   entries.push_back(std::move(entry));

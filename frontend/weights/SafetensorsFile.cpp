@@ -108,28 +108,28 @@ Expected<std::string> HeaderReader::readString() {
   bool escaped = false;
   for (; position < text.size() && text[position] != '"'; ++position) {
     if (static_cast<unsigned char>(text[position]) < 0x20)
-      return fail("a control character in a string of the JSON header");
+      return fail("a control character in a string of the JSON header; the file is damaged");
     if (text[position] == '\\') {
       escaped = true;
       ++position;
     }
   }
   if (position >= text.size())
-    return fail("a string of the JSON header does not end");
+    return fail("a string of the JSON header does not end; the file is damaged");
   StringRef raw = text.slice(begin, position++);
   if (raw.size() > SafetensorsFile::kMaxNameBytes)
     return fail("a string of " + Twine(raw.size()) + " bytes in the JSON header; the limit is " +
                 Twine(SafetensorsFile::kMaxNameBytes));
   const auto *bytes = reinterpret_cast<const UTF8 *>(raw.bytes_begin());
   if (!isLegalUTF8String(&bytes, reinterpret_cast<const UTF8 *>(raw.bytes_end())))
-    return fail("a string of the JSON header is not valid UTF-8");
+    return fail("a string of the JSON header is not valid UTF-8; the file is damaged");
   if (!escaped)
     return raw.str();
   // One string without nesting: LLVM's reader decodes its escapes.
   auto value = json::parse(("\"" + raw + "\"").str());
   if (!value) {
     consumeError(value.takeError());
-    return fail("a string of the JSON header has an invalid escape");
+    return fail("a string of the JSON header has an invalid escape; the file is damaged");
   }
   return value->getAsString()->str();
 }
@@ -143,7 +143,7 @@ Expected<uint64_t> HeaderReader::readUnsigned() {
   uint64_t value;
   if (digits.empty() || (digits.size() > 1 && digits.front() == '0') ||
       digits.getAsInteger(10, value))
-    return fail("expected an integer from 0 to 2^64-1 in the JSON header");
+    return fail("expected an integer from 0 to 2^64-1 in the JSON header; the file is damaged");
   return value;
 }
 
@@ -157,7 +157,8 @@ Error HeaderReader::readArray(size_t limit, StringRef what, SmallVectorImpl<uint
     if (!value)
       return value.takeError();
     if (values.size() == limit)
-      return fail("more than " + Twine(limit) + " " + what);
+      return fail("more than " + Twine(limit) + " " + what +
+                  "; the file is damaged, or is not safetensors");
     values.push_back(*value);
   } while (consumeIf(','));
   return expect(']');
@@ -190,12 +191,13 @@ Error HeaderReader::readTensor(StoredTensor &tensor) {
   tensor.type = *type;
   for (uint64_t dim : *shape) {
     if (dim > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-      return fail("tensor '" + tensor.name + "' has a dim of " + Twine(dim) + ", beyond 2^63-1");
+      return fail("tensor '" + tensor.name + "' has a dim of " + Twine(dim) +
+                  ", beyond 2^63-1; the file is damaged");
     tensor.shape.push_back(dim);
   }
   auto bytes = byteSize(tensor.type, tensor.shape);
   if (!bytes)
-    return fail("the size of tensor '" + tensor.name + "' overflows 64 bits");
+    return fail("the size of tensor '" + tensor.name + "' overflows 64 bits; the file is damaged");
   uint64_t begin = (*offsets)[0], end = (*offsets)[1];
   if (begin > end || end > fileSize - dataStart)
     return fail("tensor '" + tensor.name + "' lies at " + Twine(begin) + ".." + Twine(end) +
@@ -203,7 +205,8 @@ Error HeaderReader::readTensor(StoredTensor &tensor) {
                 " data bytes; the file is damaged or truncated");
   if (end - begin != *bytes)
     return fail("tensor '" + tensor.name + "' has " + Twine(end - begin) + " bytes; " +
-                describe(tensor.type, tensor.shape) + " needs " + Twine(*bytes));
+                describe(tensor.type, tensor.shape) + " needs " + Twine(*bytes) +
+                "; the file is damaged");
   tensor.offset = dataStart + begin;
   tensor.bytes = *bytes;
   return Error::success();
@@ -224,7 +227,7 @@ Expected<std::vector<StoredTensor>> HeaderReader::read() {
   if (error)
     return std::move(error);
   if (peek() != 0 || position != text.size())
-    return fail("the JSON header goes on behind its end");
+    return fail("the JSON header goes on behind its end; the file is damaged");
   // The bytes must be covered exactly once.
   llvm::sort(tensors, [](const StoredTensor &a, const StoredTensor &b) {
     return std::tie(a.offset, a.bytes, a.name) < std::tie(b.offset, b.bytes, b.name);

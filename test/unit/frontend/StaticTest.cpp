@@ -161,7 +161,7 @@ TEST_F(Static, includesBringBlocksAndConstants) {
             "2:1: error: 'link.dl' is a link out of the folder of this file; copy "
             "the file there\n");
   write("bad.dl", "dl 1\nconst = 1\n");
-  EXPECT_EQ(check("bad.dl"), "2:7: error: expected the name of a constant, got '='\n");
+  EXPECT_EQ(check("bad.dl"), "2:7: error: expected the name of a constant, as in 'const HIDDEN = 128', got '='\n");
 }
 
 TEST_F(Static, severalModels) {
