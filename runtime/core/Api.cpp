@@ -11,7 +11,6 @@
 #include "runtime/core/Text.h"
 
 #include <cstring>
-#include <exception>
 #include <new>
 
 using namespace dlc;
@@ -39,9 +38,6 @@ template <class Body> static dlc_status guarded(Body body) noexcept {
     // No allocation here: the short text fits into the string itself.
     lastError = "out of memory";
     return DLC_DEVICE;
-  } catch (const std::exception &error) {
-    lastError = "internal error";
-    return DLC_INTERNAL;
   } catch (...) {
     lastError = "internal error";
     return DLC_INTERNAL;

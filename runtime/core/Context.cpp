@@ -69,9 +69,11 @@ static Status checkArray(const schema::Value &value, const char *kind, const Hos
     return {DLC_USAGE, text(name, ": expected ", nameOf(value.dtype()), ", got ",
                             dlc_dtype_name(array.dtype))};
   int64_t needed = bytesOf(value.dtype());
-  for (int64_t extent : array.dims)
-    if (extent < 0 || !checkedMul(needed, extent, needed))
-      return {DLC_USAGE, text(name, ": its size is negative or overflows 64 bits")};
+  for (int64_t extent : array.dims) {
+    assert(extent >= 0 && "dims are those of a binding");
+    if (!checkedMul(needed, extent, needed))
+      return {DLC_USAGE, text(name, ": its size overflows 64 bits")};
+  }
   if (array.bytes < static_cast<uint64_t>(needed))
     return {DLC_USAGE,
             text(name, ": its dims need ", needed, " bytes, the array has ", array.bytes)};

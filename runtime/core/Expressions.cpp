@@ -51,7 +51,7 @@ Expected<Expressions> Expressions::create(const schema::Module &module) {
   size_t numSymbols = module.symbols() ? module.symbols()->size() : 0;
   result.ranges.reserve(count);
   auto refuse = [](size_t row, const auto &...what) {
-    return Status(DLC_INCOMPATIBLE, text("expression ", row, what...));
+    return malformed("expression ", row, what...);
   };
   for (size_t row = 0; row < count; ++row) {
     const ExprNode &node = *module.expressions()->Get(row);

@@ -5,6 +5,8 @@
 #include "runtime/core/Hash.h"
 #include "runtime/core/Text.h"
 
+#include <flatbuffers/base.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -22,15 +24,15 @@ static std::string_view recognise(std::string_view head) {
   if (starts("\x93NUMPY"))
     return "a NumPy array (.npy): pass it with --input NAME=@FILE.npy";
   if (starts("PK\x03\x04"))
-    return "a zip archive (.npz, .pt or .zip): pass an .npz with --input; export a PyTorch file to "
-           "ONNX";
+    return "a zip archive (.npz, .pt or .zip): pass an .npz with --input; save a PyTorch "
+           "checkpoint as .safetensors for a .dl model";
   if (starts("\x7f"
              "ELF"))
     return "an ELF program or library";
   if (starts("version https://git-lfs"))
     return "a Git LFS pointer: fetch the file itself with 'git lfs pull'";
   if (starts("<?xml") || starts("<net"))
-    return "an OpenVINO or other XML file; dlc takes .dl or ONNX models: 'dlc compile MODEL -o "
+    return "an OpenVINO or other XML file; dlc takes .dl models: 'dlc compile MODEL.dl -o "
            "model.bin'";
   if (starts("<!DOCTYPE") || starts("<!doctype") || starts("<html"))
     return "a web page, perhaps from a failed download";
@@ -40,12 +42,12 @@ static std::string_view recognise(std::string_view head) {
   // ONNX (protobuf): field 1, the IR version, then a short field such as the producer.
   if (head.size() > 3 && head[0] == 0x08 && head[1] > 0 && head[1] < 32 &&
       (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x22 || head[2] == 0x3a || head[2] == 0x42))
-    return "an ONNX model: compile it first with 'dlc compile MODEL.onnx -o model.bin'";
-  std::string_view line = head.substr(0, head.find('\n'));
-  if (starts("dl 1") || starts("model ") || starts("dim ") || line.find("dl 1") == 0)
+    return "an ONNX model; dlc takes .dl models: 'dlc compile MODEL.dl -o model.bin'";
+  if (starts("dl 1") || starts("model ") || starts("dim ") || head.find("\ndl 1\n") != head.npos)
     return "a .dl source file: compile it first with 'dlc compile MODEL.dl -o model.bin'";
   if (starts("module") || starts("#dl"))
-    return "MLIR text: compile it first with 'dlc compile'";
+    return "MLIR text: compile it first with 'dlc compile MODEL.mlir --compile-from=PHASE -o "
+           "model.bin'";
   return {};
 }
 
@@ -61,16 +63,16 @@ static Status notOurs(std::string_view head) {
   return refuse("expected a model.bin written by 'dlc compile'; these bytes are none");
 }
 
-/// "(the file was written for format 7 ...)".
+/// A runtime reads its own format and the one before.
 static Status checkVersions(const ModuleHeader &header) {
   if (header.formatVersion > kFormatVersion)
     return refuse(text("the file has format ", header.formatVersion, ", this runtime (dlc ",
                        dlc_version(), ") reads up to ", kFormatVersion,
                        ": use a newer runtime, or compile the model again with this version"));
-  if (header.formatVersion + 1 < kFormatVersion || header.formatVersion == 0)
+  constexpr uint32_t oldest = std::max<uint32_t>(kFormatVersion - 1, 1);
+  if (header.formatVersion < oldest)
     return refuse(text("the file has format ", header.formatVersion, ", this runtime (dlc ",
-                       dlc_version(), ") reads ", kFormatVersion - 1 ? kFormatVersion - 1 : 1,
-                       " to ", kFormatVersion, ": compile the model again"));
+                       dlc_version(), ") reads ", oldest, " and newer: compile the model again"));
   if (header.abiVersion != kAbiVersion)
     return refuse(text("the file's kernels use calling convention ", header.abiVersion,
                        ", this runtime (dlc ", dlc_version(), ") uses ", kAbiVersion,
@@ -108,6 +110,9 @@ Status dlc::rt::checkHeader(const uint8_t *data, size_t bytes) {
   if (header.tableBytes == 0 || header.tableBytes > header.fileBytes - kTableOffset)
     return refuse(
         "the header is damaged (the table does not fit into the file): copy the file again");
+  if (header.tableBytes >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return refuse(text("the table has ", header.tableBytes,
+                       " bytes; expected less than 2 GiB: compile the model in parts"));
   if (Hash128{header.tableHash[0], header.tableHash[1]} !=
       hashBytes(data + kTableOffset, header.tableBytes))
     return refuse("the table is damaged (its hash does not match): copy the file again");

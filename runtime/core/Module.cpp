@@ -57,13 +57,10 @@ Status Module::verify(bool verifyAll) {
   schema::ModuleHeader header;
   std::memcpy(&header, file.data(), sizeof(header));
   const uint8_t *table = file.data() + schema::kTableOffset;
-  if (header.tableBytes >= FLATBUFFERS_MAX_BUFFER_SIZE)
-    return {DLC_INCOMPATIBLE, "the table is larger than 2 GiB"};
   flatbuffers::Verifier structure(table, header.tableBytes, /*max_depth=*/16,
                                   /*max_tables=*/1000000);
   if (!schema::VerifyModuleBuffer(structure))
-    return {DLC_INCOMPATIBLE,
-            "the table is malformed: the file is damaged, or was not written by dlc"};
+    return refuseModule("table", "its structure is broken");
   root = schema::GetModule(table);
   uint64_t segmentsBegin = schema::kTableOffset + header.tableBytes;
   Expected<Expressions> verified = verifyModule(*root, segmentsBegin, file.size());

@@ -43,7 +43,7 @@ std::vector<NamedSegment> segmentsOf(const schema::Module &module);
 
 template <class... Pieces>
 dlc::rt::Status dlc::rt::refuseModule(const std::string &where, const Pieces &...what) {
-  return {DLC_INCOMPATIBLE, text(where, ": ", what...)};
+  return malformed(where, ": ", what...);
 }
 
 #endif // DLC_RUNTIME_CORE_MODULEVERIFIER_H

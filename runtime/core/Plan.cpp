@@ -35,7 +35,9 @@ public:
   }
 
 private:
-  static Status refuse(std::string message) { return {DLC_INCOMPATIBLE, std::move(message)}; }
+  static Status tooLarge(const std::string &message) {
+    return {DLC_USAGE, message + ": give the model smaller inputs"};
+  }
 
   /// Bytes that the buffer's dims and layout need; false on overflow or a negative dim.
   bool neededBytes(const schema::Buffer &buffer, int64_t &bytes) const {
@@ -58,8 +60,8 @@ private:
     if (buffer.storage() == Storage::view) {
       const PlannedBuffer &base = plan.buffers[buffer.index()];
       if (isPlanned(base.storage) && planned.bytes > base.bytes)
-        return refuse(
-            text("buffer ", i, " views ", planned.bytes, " bytes of a buffer of ", base.bytes));
+        return malformed("buffer ", i, " views ", planned.bytes, " bytes of a buffer of ",
+                         base.bytes);
       planned.storage = base.storage;
       planned.root = base.root;
       planned.index = base.index;
@@ -68,8 +70,8 @@ private:
     bool exact = planned.storage == Storage::input || planned.storage == Storage::output;
     if (isPlanned(planned.storage) && (!neededBytes(buffer, needed) || planned.bytes < needed ||
                                        (exact && planned.root == i && planned.bytes != needed)))
-      return refuse(
-          text("buffer ", i, ": its size, ", planned.bytes, " bytes, does not fit its dims"));
+      return malformed("buffer ", i, ": its size, ", planned.bytes,
+                       " bytes, does not fit its dims");
     plan.buffers.push_back(planned);
     return {};
   }
@@ -94,7 +96,7 @@ private:
         planned.offset = plan.persistentBytes;
         if (!checkedAdd(plan.persistentBytes, planned.bytes, plan.persistentBytes) ||
             !checkedAlign(plan.persistentBytes, abi::kBufferAlignment, plan.persistentBytes))
-          return refuse("the size of the persistent buffers overflows 64 bits");
+          return malformed("the size of the persistent buffers overflows 64 bits");
       } else if (phase == Phase::main && planned.storage == Storage::arena) {
         placed.push_back(i);
         requests.push_back({planned.bytes, buffer.first_use(), buffer.last_use()});
@@ -105,7 +107,7 @@ private:
     }
     std::optional<Placement> placement = placeBuffers(requests, abi::kBufferAlignment);
     if (!placement)
-      return refuse("the size of the buffers overflows 64 bits");
+      return tooLarge("the size of the buffers overflows 64 bits");
     if (!isSound(requests, *placement, abi::kBufferAlignment))
       return {DLC_INTERNAL,
               "the placement of the buffers failed its check; please report this with the model"};
@@ -119,16 +121,15 @@ private:
 
   Status addCommand(const schema::CommandEntry &entry, size_t at) {
     PlannedCommand command;
-    Status status = entry.command_type() == schema::Command::Launch
-                        ? addLaunch(*entry.command_as_Launch(), command)
-                        : addCopy(*entry.command_as_Copy(), command);
-    if (status.failed())
-      return status.within(text("command ", at, ": "));
+    std::string name = text("command ", at, ": ");
+    DLC_TRY(entry.command_type() == schema::Command::Launch
+                ? addLaunch(*entry.command_as_Launch(), name, command)
+                : addCopy(*entry.command_as_Copy(), name, command));
     plan.commands.push_back(std::move(command));
     return {};
   }
 
-  Status addLaunch(const schema::Launch &launch, PlannedCommand &command) {
+  Status addLaunch(const schema::Launch &launch, const std::string &name, PlannedCommand &command) {
     command.launch = &launch;
     for (size_t i = 0; i < sizeOf(launch.args()); ++i) {
       const schema::Arg &arg = *launch.args()->Get(i);
@@ -139,16 +140,18 @@ private:
     for (uint32_t i = 0; i < launch.grid()->size(); ++i) {
       command.grid[i] = values[launch.grid()->Get(i)];
       int64_t limit = !isCuda ? INT64_MAX : i == 0 ? INT32_MAX : 65535;
-      if (command.grid[i] < 0 || command.grid[i] > limit)
-        return refuse(text("its grid has ", command.grid[i], " blocks on axis ", i,
-                           "; expected 0 to ", limit));
+      if (command.grid[i] < 0)
+        return malformed(name, "its grid has ", command.grid[i], " blocks on axis ", i);
+      if (command.grid[i] > limit)
+        return tooLarge(text(name, "its grid has ", command.grid[i], " blocks on axis ", i,
+                             "; a GPU takes at most ", limit));
       command.skip |= command.grid[i] == 0;
     }
     command.scratchBytes = values[launch.scratch_bytes()];
     // CPU threads have their scratch side by side.
     int64_t step = isCuda ? 1 : abi::kBufferAlignment;
     if (command.scratchBytes < 0 || !checkedAlign(command.scratchBytes, step, command.scratchBytes))
-      return refuse(text("it asks for ", command.scratchBytes, " bytes of scratch"));
+      return malformed(name, "it asks for ", command.scratchBytes, " bytes of scratch");
     plan.scratchBytes = std::max(plan.scratchBytes, command.scratchBytes);
     const schema::Kernel &kernel = *program.kernels()->Get(launch.kernel());
     command.flops = values[kernel.flops()];
@@ -156,13 +159,13 @@ private:
     return {};
   }
 
-  Status addCopy(const schema::Copy &copy, PlannedCommand &command) {
+  Status addCopy(const schema::Copy &copy, const std::string &name, PlannedCommand &command) {
     command.source = copy.source();
     command.target = copy.target();
     int64_t bytes = plan.buffers[copy.source()].bytes;
     if (bytes != plan.buffers[copy.target()].bytes)
-      return refuse(
-          text("it copies ", bytes, " bytes to a buffer of ", plan.buffers[copy.target()].bytes));
+      return malformed(name, "it copies ", bytes, " bytes to a buffer of ",
+                       plan.buffers[copy.target()].bytes);
     command.bytes = 2 * bytes;
     command.skip = bytes == 0;
     return {};

@@ -28,12 +28,12 @@ class ProgramVerifier {
 public:
   ProgramVerifier(const schema::Module &module, const Expressions &expressions, size_t index)
       : module(module), program(*module.programs()->Get(index)), expressions(expressions),
-        isCuda(program.target() == schema::Target::cuda),
-        name(text("program ", index, isCuda ? " (cuda)" : " (cpu)")) {}
+        isCuda(program.target() == schema::Target::cuda), name(text("program ", index)) {}
 
   Status run() {
     if (program.target() > schema::Target::cuda)
       return refuseModule(name, "unknown target ", static_cast<int>(program.target()));
+    name += isCuda ? " (cuda)" : " (cpu)";
     DLC_TRY(checkBuffers());
     DLC_TRY(isCuda ? checkSources() : checkImages());
     for (size_t i = 0; i < sizeOf(program.kernels()); ++i)
@@ -251,7 +251,8 @@ private:
       return refuseModule(where, "a block of ", threads, " threads; expected at most ",
                           kMaxBlockThreads);
     if (kernel.static_shared_bytes() > kMaxSharedBytes)
-      return refuseModule(where, kernel.static_shared_bytes(), " bytes of shared memory");
+      return refuseModule(where, kernel.static_shared_bytes(),
+                          " bytes of shared memory; expected at most ", kMaxSharedBytes);
     return {};
   }
 

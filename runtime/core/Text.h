@@ -4,6 +4,8 @@
 #ifndef DLC_RUNTIME_CORE_TEXT_H
 #define DLC_RUNTIME_CORE_TEXT_H
 
+#include "runtime/core/Status.h"
+
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -29,6 +31,11 @@ std::string quoted(std::string_view name);
 
 /// "1.5 GiB", "640 bytes".
 std::string byteCount(uint64_t bytes);
+
+/// The failure of a module whose hashes are right and whose parts are not: `what` (pieces of text) tells where.
+template <class... Pieces> Status malformed(const Pieces &...what) {
+  return {DLC_INCOMPATIBLE, text("malformed module (compile the model again): ", what...)};
+}
 
 /// Whether `name` is UTF-8 without control characters.
 bool isCleanUtf8(std::string_view name);

@@ -5,6 +5,7 @@
 #include "runtime/core/Text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,8 +35,8 @@ rt::Expected<GuardedBuffer> GuardedBuffer::create(int64_t bytes) {
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED ||
       mprotect(static_cast<uint8_t *>(base) + page, usable, PROT_READ | PROT_WRITE) != 0)
-    return rt::Status(DLC_DEVICE,
-                      rt::text("cannot allocate a guarded buffer of ", rt::byteCount(bytes)));
+    return rt::Status(DLC_DEVICE, rt::text("checked mode cannot allocate a guarded buffer of ",
+                                           rt::byteCount(bytes), ": ", std::strerror(errno)));
   buffer.mapping = static_cast<uint8_t *>(base);
   buffer.mapped = usable + 2 * page;
   buffer.start = buffer.mapping + page + usable - bytes;

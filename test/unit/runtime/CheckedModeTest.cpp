@@ -60,7 +60,7 @@ struct Checked {
 
   void caught(const std::string &message) {
     EXPECT_EQ(run(), DLC_INTERNAL);
-    EXPECT_TRUE(lastErrorHas("checked mode: kernel 'planted' (model.dl:3:7) " + message));
+    EXPECT_EQ(dlc_last_error(), "checked mode: kernel 'planted' (model.dl:3:7) " + message);
     // The context works on: the fault is the same again.
     EXPECT_EQ(run(), DLC_INTERNAL);
   }
@@ -101,13 +101,14 @@ TEST(CheckedMode, ALoadOneElementTooFar) {
 TEST(CheckedMode, AStoreJustBeforeTheBuffer) {
   Checked checked(
       [](const CpuArgs *args, int64_t, int64_t, void *) { store(floats(args, 1) - 1, 1); });
-  checked.caught("wrote before the begin of buffer 1 (output 'y'");
+  checked.caught("wrote before the begin of buffer 1 (output 'y', f32[10], 40 bytes)");
 }
 
 TEST(CheckedMode, AStoreFarBeforeTheBuffer) {
   Checked checked(
       [](const CpuArgs *args, int64_t, int64_t, void *) { store(floats(args, 1) - 1100, 1); });
-  checked.caught("accessed memory 4400 bytes before the begin of buffer 1");
+  checked.caught(
+      "accessed memory 4400 bytes before the begin of buffer 1 (output 'y', f32[10], 40 bytes)");
 }
 
 TEST(CheckedMode, ALoadBeforeTheBufferShowsAsNaN) {
@@ -135,10 +136,45 @@ TEST(CheckedMode, AStoreBehindTheScratch) {
   checked.caught("accessed memory 0 bytes behind the end of its scratch");
 }
 
+TEST(CheckedMode, AStoreJustBeforeTheScratch) {
+  Checked checked([](const CpuArgs *, int64_t, int64_t, void *scratch) {
+    store(static_cast<float *>(scratch) - 1, 1);
+  });
+  checked.caught("wrote before the begin of its scratch");
+}
+
 TEST(CheckedMode, AWildStore) {
   Checked checked(
       [](const CpuArgs *, int64_t, int64_t, void *) { store(reinterpret_cast<float *>(16), 1); });
   checked.caught("accessed memory far from all of its buffers");
+}
+
+#if defined(__x86_64__)
+TEST(CheckedMode, AnAddressThatIsNone) {
+  // The processor tells no address where bits 48 to 63 are no copies of bit 47.
+  Checked checked([](const CpuArgs *, int64_t, int64_t, void *) {
+    store(reinterpret_cast<float *>(uintptr_t(1) << 62), 1);
+  });
+  checked.caught("made an access that the processor refuses: an aligned vector access to unaligned "
+                 "memory, or an address that is no address");
+}
+#endif
+
+TEST(CheckedMode, TheInitProgramIsNamed) {
+  PackageBuilder package;
+  package.weight("w", {1, 2, 3}, {3});
+  package.program(Target::cpu);
+  uint32_t w = package.buffer(Storage::weight, DType::f32, {package.constant(3)});
+  auto kernel = [](const CpuArgs *args, int64_t, int64_t, void *) { store(floats(args, 0), 1); };
+  package.launch(package.kernel("fold", kernel), {PackageBuilder::buffer(w)}, {package.constant(1)},
+                 {0}, true);
+  ModulePtr module = load(package.file());
+  dlc_context_options chosen = options();
+  chosen.checked = 1;
+  open(module.get(), chosen, DLC_INTERNAL);
+  EXPECT_STREQ(dlc_last_error(),
+               "init program: checked mode: kernel 'fold' (model.dl:3:7) wrote to byte 0 of buffer "
+               "0 (weight 'w', f32[3], 12 bytes), which is only read");
 }
 
 TEST(CheckedMode, WhatIsNotWrittenIsNaN) {
@@ -174,6 +210,8 @@ TEST(CheckedMode, FaultsOnWorkerThreadsAreCaughtToo) {
     std::vector<float> in(64), out(64);
     dlc_tensor a = tensor(DLC_F32, {64}, in), b = tensor(DLC_F32, {64}, out);
     ASSERT_EQ(dlc_context_run(context.get(), &a, 1, &b, 1), DLC_INTERNAL);
-    ASSERT_TRUE(lastErrorHas("0 bytes behind the end of buffer 1"));
+    ASSERT_STREQ(dlc_last_error(), "checked mode: kernel 'grid' (model.dl:3:7) accessed memory 0 "
+                                   "bytes behind the end of buffer 1 (output 'y', f32[64], 256 "
+                                   "bytes)");
   }
 }

@@ -198,27 +198,25 @@ std::vector<uint8_t> PackageBuilder::file() const {
   uint64_t tableBytes = pack(module).size();
   uint64_t end = kTableOffset + tableBytes;
   std::vector<std::pair<uint64_t, const std::vector<uint8_t> *>> blobs;
-  auto place = [&](Segment &segment, const std::vector<uint8_t> &bytes) {
-    if (segment.offset() != 0)
+  std::vector<Segment *> placed;
+  auto place = [&](Segment *segment, const std::vector<uint8_t> &bytes) {
+    placed.push_back(segment);
+    if (!segment || segment->offset() != 0)
       return;
     end = (end + kSegmentAlignment - 1) / kSegmentAlignment * kSegmentAlignment;
     rt::Hash128 hash = rt::hashBytes(bytes.data(), bytes.size());
-    segment = Segment(end, bytes.size(), hash.low, hash.high);
+    *segment = Segment(end, bytes.size(), hash.low, hash.high);
     blobs.emplace_back(end, &bytes);
     end += bytes.size();
   };
   size_t image = 0;
-  std::vector<Segment *> placed;
   for (auto &program : mutableModule.programs)
     for (auto &code : program->cpu_images) {
       size_t index = std::min(image++, imageBytes.size() - 1);
-      placed.push_back(code->code.get());
-      place(*code->code, imageBytes[index]);
+      place(code->code.get(), imageBytes[index]);
     }
-  for (size_t i = 0; i < module.weights.size(); ++i) {
-    placed.push_back(mutableModule.weights[i]->data.get());
-    place(*mutableModule.weights[i]->data, weightBytes[i]);
-  }
+  for (size_t i = 0; i < module.weights.size(); ++i)
+    place(mutableModule.weights[i]->data.get(), weightBytes[i]);
   std::vector<uint8_t> table = pack(module);
   std::vector<uint8_t> file(end);
   ModuleHeader header = {};
@@ -234,7 +232,7 @@ std::vector<uint8_t> PackageBuilder::file() const {
       std::memcpy(file.data() + offset, bytes->data(), bytes->size());
     // The builder may be changed and asked again.
     for (Segment *segment : placed)
-      if (segment->offset() == offset)
+      if (segment && segment->offset() == offset)
         *segment = Segment();
   }
   rehash(file);

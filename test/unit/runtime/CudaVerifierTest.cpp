@@ -1,0 +1,93 @@
+//===- CudaVerifierTest.cpp - Each fault of a CUDA program is found and named ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "test/unit/runtime/PackageBuilder.h"
+#include "test/unit/runtime/Runner.h"
+
+using namespace dlc::test;
+using namespace dlc::schema;
+
+namespace {
+
+struct Fault {
+  const char *name;
+  void (*plant)(PackageBuilder &, ProgramT &);
+  const char *message; ///< what follows "malformed module (compile the model again): "
+};
+
+// The package: one kernel of 128 threads, one launch of one block; expression 1 is the constant 1.
+const Fault kFaults[] = {
+    {"BlockX", [](PackageBuilder &, ProgramT &p) { p.kernels[0]->block = {2048}; },
+     "program 0 (cuda), kernel 0: block axis 0 has 2048 threads; expected 1 to 1024"},
+    {"BlockZ", [](PackageBuilder &, ProgramT &p) { p.kernels[0]->block = {1, 1, 65}; },
+     "program 0 (cuda), kernel 0: block axis 2 has 65 threads; expected 1 to 64"},
+    {"Block", [](PackageBuilder &, ProgramT &p) { p.kernels[0]->block = {1024, 2}; },
+     "program 0 (cuda), kernel 0: a block of 2048 threads; expected at most 1024"},
+    {"EmptyBlock", [](PackageBuilder &, ProgramT &p) { p.kernels[0]->block = {0}; },
+     "program 0 (cuda), kernel 0: block axis 0 has 0 threads; expected 1 to 1024"},
+    {"NoBlock", [](PackageBuilder &, ProgramT &p) { p.kernels[0]->block.clear(); },
+     "program 0 (cuda), kernel 0: expected a block of 1 to 3 axes, got 0"},
+    {"StaticShared",
+     [](PackageBuilder &, ProgramT &p) { p.kernels[0]->static_shared_bytes = 1 << 21; },
+     "program 0 (cuda), kernel 0: 2097152 bytes of shared memory; expected at most 1048576"},
+    {"SourceIndex", [](PackageBuilder &, ProgramT &p) { p.kernels[0]->cuda_source = 3; },
+     "program 0 (cuda), kernel 0: it names source 3; there are 1"},
+    {"HeaderIndex", [](PackageBuilder &, ProgramT &p) { p.cuda_sources[0]->headers = {0}; },
+     "program 0 (cuda), source 0: it names header 0; there are 0"},
+    {"SourceText", [](PackageBuilder &, ProgramT &p) { p.cuda_sources[0]->text.push_back('\0'); },
+     "program 0 (cuda), source 0: its text has a NUL byte"},
+    {"HeaderName",
+     [](PackageBuilder &package, ProgramT &) {
+       for (const char *text : {"", "int x;"}) {
+         auto header = std::make_unique<CudaHeaderT>();
+         header->name = "dlc_device.cuh";
+         header->text = text;
+         package.module.cuda_headers.push_back(std::move(header));
+       }
+     },
+     "device header 1: the name 'dlc_device.cuh' occurs twice"},
+    {"HeaderText",
+     [](PackageBuilder &package, ProgramT &) {
+       auto header = std::make_unique<CudaHeaderT>();
+       header->name = "dlc_device.cuh";
+       header->text.push_back('\0');
+       package.module.cuda_headers.push_back(std::move(header));
+     },
+     "device header 0: its text has a NUL byte"},
+    {"GridAxes",
+     [](PackageBuilder &, ProgramT &p) { p.main[0]->command.AsLaunch()->grid.assign(4, 0); },
+     "program 0 (cuda), command 0: expected a grid of 1 to 3 axes, got 4"},
+    {"NegativeGrid",
+     [](PackageBuilder &package, ProgramT &p) {
+       p.main[0]->command.AsLaunch()->grid = {package.constant(-2).row};
+     },
+     "program 0 (cuda), command 0: its grid is always negative"},
+    {"SymbolicShared",
+     [](PackageBuilder &package, ProgramT &p) {
+       p.main[0]->command.AsLaunch()->scratch_bytes = package.symbol("N", 1, 2).row;
+     },
+     "program 0 (cuda), command 0: dynamic shared memory must be constant and at most 1 MiB"},
+    {"DynamicShared",
+     [](PackageBuilder &package, ProgramT &p) {
+       p.main[0]->command.AsLaunch()->scratch_bytes = package.constant(1 << 21).row;
+     },
+     "program 0 (cuda), command 0: dynamic shared memory must be constant and at most 1 MiB"},
+};
+
+class CudaVerifierTest : public testing::TestWithParam<Fault> {};
+
+} // namespace
+
+TEST_P(CudaVerifierTest, IsRefusedByName) {
+  PackageBuilder package;
+  package.program(Target::cuda);
+  package.cudaKernel("k", "extern \"C\" __global__ void k() {}", 128);
+  package.launch(0, {}, {package.constant(1)}, package.constant(0));
+  GetParam().plant(package, *package.module.programs[0]);
+  load(package.file(), DLC_INCOMPATIBLE);
+  EXPECT_EQ(dlc_last_error(),
+            std::string("malformed module (compile the model again): ") + GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, CudaVerifierTest, testing::ValuesIn(kFaults),
+                         [](const auto &info) { return std::string(info.param.name); });

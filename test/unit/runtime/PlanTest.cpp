@@ -1,0 +1,117 @@
+//===- PlanTest.cpp - Programs that contradict themselves under bound shapes ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/core/Plan.h"
+#include "test/unit/runtime/PackageBuilder.h"
+
+#include <gtest/gtest.h>
+
+using namespace dlc;
+using namespace dlc::test;
+using schema::DType;
+using schema::ExprOp;
+using schema::Storage;
+using schema::Target;
+
+namespace {
+
+/// Plans the one program of `package` for N = `n`, or its init program.
+std::string errorOfPlan(PackageBuilder &package, int64_t n, rt::Phase phase = rt::Phase::main) {
+  std::vector<uint8_t> file = package.file();
+  rt::Expected<std::shared_ptr<rt::Module>> module =
+      rt::Module::loadMemory(file.data(), file.size(), true);
+  if (module.failed())
+    return "refused at load: " + module.status().message();
+  std::vector<int64_t> values;
+  const rt::Expressions &expressions = (*module)->expressions();
+  expressions.evaluate({n}, expressions.size(), values);
+  rt::Expected<rt::Plan> plan = rt::planProgram(*(*module)->table().programs()->Get(0), values,
+                                                phase, rt::Interface::callerMemory);
+  return plan.failed() ? plan.status().message() : "";
+}
+
+/// A program over f32[N], N in 1..2^40, that tests add to.
+struct Planned : PackageBuilder {
+  explicit Planned(Target target) {
+    n = symbol("N", 1, int64_t(1) << 40);
+    few = apply(ExprOp::add, n, constant(-4));
+    input("x", DType::f32, {n});
+    program(target);
+    if (target == Target::cuda)
+      cudaKernel("k", "extern \"C\" __global__ void k() {}", 128);
+    else
+      kernel("k", [](const dlc::abi::CpuArgs *, int64_t, int64_t, void *) {});
+    x = buffer(Storage::input, DType::f32, {n});
+  }
+  using PackageBuilder::buffer;
+
+  void expect(int64_t n, const std::string &message, rt::Phase phase = rt::Phase::main) {
+    EXPECT_EQ(errorOfPlan(*this, n, phase), message);
+  }
+  void malformed(int64_t n, const std::string &message, rt::Phase phase = rt::Phase::main) {
+    expect(n, "malformed module (compile the model again): " + message, phase);
+  }
+
+  Expr n, few; ///< N and N - 4
+  uint32_t x;
+};
+
+} // namespace
+
+TEST(Plan, AViewOfMoreThanThereIs) {
+  Planned program(Target::cpu);
+  program.buffer(Storage::view, DType::f32, {program.constant(10)}, program.x);
+  program.expect(10, "");
+  program.malformed(9, "buffer 1 views 40 bytes of a buffer of 36");
+}
+
+TEST(Plan, SizesThatDoNotFitTheDims) {
+  Planned larger(Target::cpu);
+  larger.module.programs[0]->buffers[0]->bytes = larger.constant(64).row;
+  larger.expect(16, "");
+  larger.malformed(15, "buffer 0: its size, 64 bytes, does not fit its dims");
+  Planned negative(Target::cpu);
+  negative.buffer(Storage::arena, DType::f32, {negative.few});
+  negative.expect(4, "");
+  negative.malformed(1, "buffer 1: its size, -12 bytes, does not fit its dims");
+}
+
+TEST(Plan, SizesThatOverflow) {
+  Planned persistent(Target::cpu);
+  Expr quarter = persistent.constant(int64_t(1) << 60); // 2^62 bytes
+  persistent.buffer(Storage::persistent, DType::f32, {quarter});
+  persistent.expect(1, "", rt::Phase::init);
+  persistent.buffer(Storage::persistent, DType::f32, {quarter});
+  persistent.malformed(1, "the size of the persistent buffers overflows 64 bits", rt::Phase::init);
+  Planned arena(Target::cpu);
+  Expr many = arena.product({arena.n, arena.constant(1 << 20)});
+  arena.buffer(Storage::arena, DType::f32, {many});
+  arena.buffer(Storage::arena, DType::f32, {many});
+  arena.expect(1, "");
+  arena.expect(int64_t(1) << 40,
+               "the size of the buffers overflows 64 bits: give the model smaller inputs");
+}
+
+TEST(Plan, Grids) {
+  Planned cpu(Target::cpu);
+  cpu.launch(0, {}, {cpu.few});
+  cpu.expect(int64_t(1) << 40, "");
+  cpu.malformed(1, "command 0: its grid has -3 blocks on axis 0");
+  Planned x(Target::cuda);
+  x.launch(0, {}, {x.n});
+  x.expect(INT32_MAX, "");
+  x.expect(int64_t(1) << 31, "command 0: its grid has 2147483648 blocks on axis 0; a GPU takes at "
+                             "most 2147483647: give the model smaller inputs");
+  Planned y(Target::cuda);
+  y.launch(0, {}, {y.constant(1), y.n});
+  y.expect(65535, "");
+  y.expect(65536, "command 0: its grid has 65536 blocks on axis 1; a GPU takes at most 65535: give "
+                  "the model smaller inputs");
+}
+
+TEST(Plan, NegativeScratch) {
+  Planned program(Target::cpu);
+  program.launch(0, {}, {program.constant(1)}, program.few);
+  program.expect(4, "");
+  program.malformed(2, "command 0: it asks for -2 bytes of scratch");
+}
