@@ -21,8 +21,8 @@ static std::string expectation(const Param &param) {
   case Param::integer:
     return "an integer";
   case Param::integers:
-    return param.count ? "an integer or a list of " + std::to_string(param.count)
-                       : "a list of integers";
+    return "an integer or a list of " +
+           (param.count ? std::to_string(param.count) : std::string("integers"));
   case Param::floating:
     return "a number";
   case Param::boolean:
@@ -32,7 +32,7 @@ static std::string expectation(const Param &param) {
   case Param::dtype:
     return "a dtype such as f32";
   case Param::dims:
-    return param.count ? "a dim" : "a list of dims";
+    return param.count ? "an integer or a dim" : "a list of integers or dims";
   }
   llvm_unreachable("a parameter of no type");
 }
@@ -117,6 +117,22 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
   return std::nullopt;
 }
 
+/// The element of a list that its parameter does not take, or the item itself.
+static const Item &culpritOf(const Param &param, const Item &item) {
+  bool takesLists =
+      param.type == Param::tensors || param.type == Param::integers || param.type == Param::dims;
+  if (takesLists && item.is<Item::List>())
+    for (const Item &element : item.as<Item::List>()) {
+      bool isInteger =
+          isReasonable(param, element) || (param.optionalElements && element.is<Item::None>());
+      if (param.type == Param::tensors ? !element.isTensor()
+          : param.type == Param::dims  ? !element.isDim()
+                                       : !isInteger)
+        return element;
+    }
+  return item;
+}
+
 /// Whether further positional arguments join the list that this parameter takes.
 static bool gathers(const Param &param) {
   return param.type == Param::tensors ||
@@ -143,6 +159,7 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
     const PassedArgument &argument = arguments[i];
     size_t target = position;
     Item value = argument.value;
+    bool isAlone = false; // a list was made of it
     if (argument.keyword.empty()) {
       if (position == params.size())
         return BindError{argument.loc, quote(callee) + " takes " + std::to_string(params.size()) +
@@ -154,6 +171,7 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
         while (i + 1 < arguments.size() && arguments[i + 1].keyword.empty() &&
                arguments[i + 1].value.isTensor() == value.isTensor())
           list.push_back(arguments[++i].value);
+        isAlone = list.size() == 1;
         value = {std::move(list), argument.loc};
       }
     } else {
@@ -181,11 +199,13 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
                    bound[target]->as<Item::List>().empty();
     if (bound[target] && !isEmpty)
       continue;
-    std::string expected = expectation(param);
-    if (value.is<int64_t>() && (param.type == Param::integer || param.type == Param::integers))
+    std::string expected = isEmpty ? "at least one tensor" : expectation(param);
+    const Item &culprit = culpritOf(param, value);
+    if (culprit.is<int64_t>() && (param.type == Param::integer || param.type == Param::integers))
       expected += " between -2^31 and 2^31 - 1";
     return BindError{argument.loc, "argument " + quote(param.name) + " of " + quote(callee) +
-                                       " is " + describe(value) + "; expected " + expected};
+                                       (&culprit == &value || isAlone ? " is " : " holds ") +
+                                       describe(culprit) + "; expected " + expected};
   }
   for (auto [param, item] : llvm::zip(params, bound)) {
     if (item && item->is<Item::None>())

@@ -71,15 +71,25 @@ static bool isOrder(BinaryOp op) {
   return op == BinaryOp::less || op == BinaryOp::lessEqual || op == BinaryOp::greater ||
          op == BinaryOp::greaterEqual;
 }
+static bool isOfIntegers(BinaryOp op) {
+  return op == BinaryOp::bitAnd || op == BinaryOp::bitOr || op == BinaryOp::bitXor;
+}
 static bool isReal(const Item &item) { return item.is<int64_t>() || item.is<double>(); }
 static double realOf(const Item &item) {
   return item.is<double>() ? item.as<double>() : static_cast<double>(item.as<int64_t>());
 }
 
 Item Arithmetic::mismatch(const Item &lhs, const Item &rhs) {
-  auto fits = [](const Item &item) { return isReal(item) || item.is<AffineExpr>(); };
-  diagnostics.error(loc) << "operator " << quote(spellingOf(op))
-                         << " takes tensors and numbers, got " << describe(fits(lhs) ? rhs : lhs);
+  bool ofIntegers = isOfIntegers(op);
+  auto fits = [&](const Item &item) {
+    return op != BinaryOp::product &&
+           (ofIntegers ? item.is<int64_t>() : item.isDim() || isReal(item));
+  };
+  diagnostics.error(loc) << "operator " << quote(spellingOf(op)) << " takes tensors"
+                         << (op == BinaryOp::product ? ""
+                             : ofIntegers            ? " and integers"
+                                                     : " and numbers")
+                         << ", got " << describe(fits(lhs) ? rhs : lhs);
   return poison();
 }
 
@@ -156,7 +166,7 @@ Item Arithmetic::integers(int64_t lhs, int64_t rhs) {
   int64_t result = 0;
   bool overflow = false;
   bool divides = op == BinaryOp::divide || op == BinaryOp::floorDivide || op == BinaryOp::remainder;
-  if (divides && rhs == 0 && op != BinaryOp::divide) {
+  if (divides && rhs == 0) {
     diagnostics.error(loc) << lhs << " " << spellingOf(op) << " 0 has no value; expected a divisor "
                            << "other than 0";
     return poison();
@@ -175,7 +185,7 @@ Item Arithmetic::integers(int64_t lhs, int64_t rhs) {
       overflow = llvm::MulOverflow(lhs, rhs, result);
       break;
     case BinaryOp::divide:
-      if (rhs == 0 || lhs % rhs != 0) {
+      if (lhs % rhs != 0) {
         diagnostics.error(loc) << lhs << " / " << rhs << " is not an integer; write " << lhs
                                << ".0 / " << rhs << " where a fraction is meant";
         return poison();
@@ -200,7 +210,7 @@ Item Arithmetic::integers(int64_t lhs, int64_t rhs) {
       result = lhs ^ rhs;
       break;
     default:
-      return mismatch({Item::None(), loc}, {rhs, loc});
+      return mismatch({lhs, loc}, {rhs, loc});
     }
   if (!overflow)
     return {result, loc};
@@ -228,7 +238,7 @@ Item Arithmetic::numbers(double lhs, double rhs) {
   case BinaryOp::power:
     return {std::pow(lhs, rhs), loc};
   default:
-    return mismatch({lhs, loc}, {rhs, loc});
+    llvm_unreachable("an operator of integers or tensors");
   }
 }
 
@@ -301,7 +311,8 @@ Item Arithmetic::combine(const Item &lhs, const Item &rhs) {
       return dims(lhs, rhs);
     if (lhs.is<int64_t>() && rhs.is<int64_t>())
       return integers(lhs.as<int64_t>(), rhs.as<int64_t>());
-    return numbers(realOf(lhs), realOf(rhs));
+    return isOfIntegers(op) || op == BinaryOp::product ? mismatch(lhs, rhs)
+                                                       : numbers(realOf(lhs), realOf(rhs));
   }
   if (isEquality(op))
     if (auto equal = areEqual(lhs, rhs))

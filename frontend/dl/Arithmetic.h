@@ -26,6 +26,8 @@ bool isCompileTimeFunction(llvm::StringRef name);
 std::optional<Item> callCompileTimeFunction(llvm::StringRef name, llvm::SMLoc loc,
                                             llvm::ArrayRef<PassedArgument> arguments,
                                             Diagnostics &diagnostics);
+/// "'len' takes a list or a string known at compile time, got ...", for a call that `callCompileTimeFunction` left.
+std::string misuseOf(llvm::StringRef name, llvm::ArrayRef<PassedArgument> arguments);
 /// "abs, bool, ceil ...", for messages.
 std::string compileTimeFunctions();
 

@@ -73,8 +73,10 @@ Item ForwardLowering::callLayer(const LayerRef &ref, const CallExpr &expr,
   if (!good || !layer.kind)
     return poison(expr.loc);
   if (layer.kind->function.empty()) {
-    diagnostics.error(expr.loc) << quote(textOf(*expr.callee))
-                                << " is a parameter; it is a value, not a function of one";
+    diagnostics.error(expr.loc)
+        << quote(textOf(*expr.callee))
+        << " is a weight, which cannot be called; use it as a value, as in x + "
+        << textOf(*expr.callee);
     return poison(expr.loc);
   }
   Annotations annotations(layer.decl->annotations, context);

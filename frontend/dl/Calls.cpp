@@ -82,6 +82,10 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
     if (group != frame->instance->groups.end())
       error << "; " << quote(group->first) << " has " << quote(group->second.front().path) << " to "
             << quote(group->second.back().path);
+  } else if (auto group = frame->instance->groups.find(name);
+             group != frame->instance->groups.end()) {
+    error << quote(name) << " is a list of " << group->second.size()
+          << " layers; call one of them, as in " << name << "[0](x)";
   } else {
     error << "unknown function or layer " << quote(name);
     std::string hint =
@@ -112,9 +116,7 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
     return *result;
   if (isKnown)
     return call(name, expr.loc, arguments);
-  diagnostics.error(expr.loc) << quote(name) << " takes numbers known at compile time, got "
-                              << (arguments.empty() ? std::string("nothing")
-                                                    : describe(arguments.front().value));
+  diagnostics.error(expr.loc) << misuseOf(name, arguments);
   return poison(expr.loc);
 }
 
@@ -153,7 +155,7 @@ Item ForwardLowering::callSize(llvm::SMLoc loc, ArrayRef<PassedArgument> argumen
 
 //===- Operators ----------------------------------------------------------------------------------===//
 
-Item ForwardLowering::callOperator(StringRef spelling, StringRef function, llvm::SMLoc loc,
+Item ForwardLowering::callOperator(StringRef function, llvm::SMLoc loc,
                                    ArrayRef<PassedArgument> operands) {
   // On truth values & | ^ ~ are the logical functions.
   std::string logical;
@@ -168,15 +170,12 @@ Item ForwardLowering::callOperator(StringRef spelling, StringRef function, llvm:
     logical = ("bitwise_" + function).str();
     function = logical;
   }
-  if (!signaturesOf(function).empty())
-    return call(function, loc, operands);
-  diagnostics.error(loc) << "operator " << quote(spelling) << " needs the function "
-                         << quote(function) << ", which this dlc does not have";
-  return poison(loc);
+  assert(!signaturesOf(function).empty() && "each operator on tensors has its function");
+  return call(function, loc, operands);
 }
 
 Item ForwardLowering::applyToTensor(UnaryOp op, const Item &operand, llvm::SMLoc loc) {
-  return callOperator(spellingOf(op), functionOf(op), loc, PassedArgument{{}, loc, operand});
+  return callOperator(functionOf(op), loc, PassedArgument{{}, loc, operand});
 }
 
 Item ForwardLowering::combineTensors(BinaryOp op, const Item &lhs, const Item &rhs,
@@ -191,7 +190,7 @@ Item ForwardLowering::combineTensors(BinaryOp op, const Item &lhs, const Item &r
                                << " takes tensors and numbers, got " << describe(*item);
       return poison(loc);
     }
-  return callOperator(spellingOf(op), functionOf(op), loc,
+  return callOperator(functionOf(op), loc,
                       {PassedArgument{{}, loc, lhs}, PassedArgument{{}, loc, rhs}});
 }
 

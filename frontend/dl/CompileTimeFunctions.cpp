@@ -16,7 +16,7 @@ using Passed = ArrayRef<PassedArgument>;
 namespace {
 /// Gives nothing where the arguments are of other kinds, and a message where they have no value.
 struct Function {
-  StringRef name;
+  StringRef name, takes;
   std::optional<Item> (*call)(Passed arguments, llvm::SMLoc loc, std::string &problem);
 };
 } // namespace
@@ -124,12 +124,22 @@ static std::optional<Item> callLen(Passed arguments, llvm::SMLoc loc, std::strin
   return std::nullopt;
 }
 
+static constexpr StringRef kNumber = "a number", kNumbers = "numbers, or a list of them,";
+
 static constexpr Function kFunctions[] = {
-    {"abs", callAbs},          {"bool", callBool},       {"ceil", rounded<std::ceil>},
-    {"exp", real<std::exp>},   {"float", callFloat},     {"floor", rounded<std::floor>},
-    {"int", callInt},          {"len", callLen},         {"log", real<std::log>},
-    {"max", extremum<true>},   {"min", extremum<false>}, {"round", rounded<std::nearbyint>},
-    {"sqrt", real<std::sqrt>},
+    {"abs", kNumber, callAbs},
+    {"bool", "one value", callBool},
+    {"ceil", kNumber, rounded<std::ceil>},
+    {"exp", kNumber, real<std::exp>},
+    {"float", kNumber, callFloat},
+    {"floor", kNumber, rounded<std::floor>},
+    {"int", kNumber, callInt},
+    {"len", "a list or a string", callLen},
+    {"log", kNumber, real<std::log>},
+    {"max", kNumbers, extremum<true>},
+    {"min", kNumbers, extremum<false>},
+    {"round", kNumber, rounded<std::nearbyint>},
+    {"sqrt", kNumber, real<std::sqrt>},
 };
 
 bool isCompileTimeFunction(StringRef name) {
@@ -141,6 +151,19 @@ std::string compileTimeFunctions() {
   for (const Function &function : kFunctions)
     names.push_back(function.name);
   return llvm::join(names, ", ");
+}
+
+std::string misuseOf(StringRef name, Passed arguments) {
+  auto function =
+      llvm::find_if(kFunctions, [&](const Function &function) { return function.name == name; });
+  std::string got;
+  for (const PassedArgument &argument : arguments)
+    got += (got.empty() ? "" : " and ") +
+           (argument.keyword.empty() ? std::string() : (argument.keyword + " = ").str()) +
+           describe(argument.value);
+  return (llvm::Twine(quote(name)) + " takes " + function->takes + " known at compile time, got " +
+          (got.empty() ? "nothing" : got))
+      .str();
 }
 
 std::optional<Item> callCompileTimeFunction(StringRef name, llvm::SMLoc loc, Passed arguments,

@@ -245,9 +245,7 @@ Item Evaluator::evaluateCall(const CallExpr &expr) {
   if (auto result = callCompileTimeFunction(name, expr.loc, arguments, diagnostics))
     return *result;
   if (isCompileTimeFunction(name))
-    diagnostics.error(expr.loc) << quote(name) << " takes numbers known at compile time here, got "
-                                << (arguments.empty() ? std::string("nothing")
-                                                      : describe(arguments.front().value));
+    diagnostics.error(expr.loc) << misuseOf(name, arguments);
   else
     diagnostics.error(expr.loc) << quote(name)
                                 << " cannot be called here: expected a value known at compile "

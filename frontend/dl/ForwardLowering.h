@@ -109,7 +109,7 @@ private:
   void noteCall(const CallExpr &expr, Layer &layer, const Item &result);
   /// The tensors of floats in `item`, cast to `dtype`.
   Item castFloats(const Item &item, mlir::Type dtype);
-  Item callOperator(llvm::StringRef spelling, llvm::StringRef function, llvm::SMLoc loc,
+  Item callOperator(llvm::StringRef function, llvm::SMLoc loc,
                     llvm::ArrayRef<PassedArgument> operands);
   llvm::StringRef guess(llvm::StringRef name);
 

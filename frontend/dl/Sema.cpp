@@ -100,14 +100,17 @@ RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbo
     }
     dims.push_back(item.asDim(context));
     auto range = dl::rangeOf(dims.back(), ranges);
-    if (!range || range->min < 0) {
-      bool isNumber = range && dl::asConstant(dims.back());
+    if (!range) {
+      diagnostics.error(expr->loc)
+          << "a dim of " << quote(port.name.name) << ", " << dl::text(dims.back())
+          << ", may not fit in 64 bits; make the ranges of its dims smaller";
+      return {};
+    }
+    if (range->min < 0) {
+      bool isNumber = dl::asConstant(dims.back()).has_value();
       diagnostics.error(expr->loc)
           << "a dim of " << quote(port.name.name)
-          << (isNumber ? " is " : ", " + dl::text(dims.back()) + ", ")
-          << (!range     ? "may overflow"
-              : isNumber ? std::to_string(range->min)
-                         : "may be " + std::to_string(range->min))
+          << (isNumber ? " is " : ", " + dl::text(dims.back()) + ", may be ") << range->min
           << "; expected 0 or more"
           << (isNumber ? ", or a declared dim where it varies, as in 'dim N = 1..64'" : "");
       return {};

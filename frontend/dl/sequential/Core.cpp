@@ -37,8 +37,17 @@ static void reshape(KerasCall &call) {
 
 /// Keras counts the dims from 1, the batch apart.
 static void permute(KerasCall &call) {
+  if (call.failed())
+    return;
   KerasCall::Shape order = {0};
   llvm::append_range(order, call.arguments.sizes("dims"));
+  int64_t rank = call.logical().tensorType().getRank();
+  if (!std::is_permutation(order.begin(), order.end(), llvm::seq<int64_t>(0, rank).begin(),
+                           llvm::seq<int64_t>(0, rank).end())) {
+    call.error("'Permute' takes each number from 1 to " + Twine(rank - 1) +
+               " once, for the dims behind the batch");
+    return;
+  }
   call.give(call.permute(call.logical(), order));
 }
 

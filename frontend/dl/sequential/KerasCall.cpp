@@ -104,8 +104,7 @@ int64_t KerasCall::staticSize(const Item &tensor, int64_t dim) {
   AffineExpr size = dims(tensor)[dim];
   if (auto constant = dl::asConstant(size))
     return std::max<int64_t>(*constant, 1);
-  error(quote(kind) + " needs a number for dim " + Twine(dim) + " of its input, got " +
-        dl::text(size));
+  error(quote(kind) + " needs a number where its input has the dim " + dl::text(size));
   return 1;
 }
 

@@ -109,6 +109,13 @@ check("a missing prefix is guessed", LONG.replace("l.", "q.l."), many(lambda nam
     "m.dl:31:1: error: 24 tensors are left over:",
     *(f"  'w.safetensors' holds '{name}' f32{text(shape)}, which no layer owns; did you mean 'q.{name}'?"
       for name, shape in LAYERS)])
+prefixed = listed(nested, "names in the file begin with 'a.': add 'prefix \"a.\"' to the weights clause")
+prefixed[prefixed.index("m.dl:31:1: error: 24 tensors are left over:")] = "m.dl:31:1: error: 25 tensors are left over:"
+check("a prefix of most is guessed", LONG, {"w.safetensors": {**many(nested)["w.safetensors"], "zz": numbers(1)}},
+      [*prefixed, "  'w.safetensors' holds 'zz' f32[1], which no layer owns"])
+check("many that do not fit", LONG, {"w.safetensors": {name: numbers(*shape, 1) for name, shape in LAYERS}}, [
+    "m.dl:31:1: error: 24 weights do not fit their layers:",
+    *(f"  weight '{name}' is f32{text((*shape, 1))} in 'w.safetensors'; the layer needs {text(shape)}" for name, shape in LAYERS)])
 check("a transpose too many", clause('transpose "head.weight"'), W, [
     "m.dl:4:3: error: weight 'head.weight' is f32[2,4] in 'w.safetensors', which 'transpose' makes [4,2]; the layer needs [2,4]; "
     "it is stored [out,in]: take it out of 'transpose'"])

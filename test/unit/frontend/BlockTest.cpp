@@ -230,8 +230,11 @@ TEST_F(Blocks, argumentErrors) {
   EXPECT_EQ(check("Empty()"), "9:47: error: block 'Empty' of 'a' has no 'forward'; add one to call "
                               "it\n6:7: note: declared here\n");
   EXPECT_EQ(check("B(4)", "a"), "9:47: error: 'a' is a layer, not a value; call it, as in a(x)\n");
-  EXPECT_EQ(check("Epty(4)").substr(0, 54),
-            "8:6: error: unknown layer 'Epty'; did you mean 'Empty'");
+  EXPECT_EQ(check("Epty(4)"), "8:6: error: unknown layer 'Epty'; did you mean 'Empty'?\n");
+  EXPECT_EQ(check("Empty(k=3)"),
+            "8:12: error: 'Empty' has no argument 'k'; it takes none\n6:7: note: declared "
+            "here\n8:3: note: in 'a', declared here\n9:47: error: block 'Empty' of 'a' has no "
+            "'forward'; add one to call it\n6:7: note: declared here\n");
 }
 
 TEST_F(Blocks, declarationErrors) {
@@ -279,21 +282,73 @@ TEST_F(Blocks, limitsAreSaid) {
                 "for i in 0..100000 { for j in 0..100000 { z = i } }\ny = x\n}\n}\n"),
             "4:43: error: this model takes more than 1000000 steps at compile time (values read, "
             "statements run); make its loops shorter\n");
-  EXPECT_EQ(ops(("dl 1\nconst A = 0..2\nmodel M {\n" + forward).str()).substr(0, 11),
-            "2:12: error");
+  EXPECT_EQ(ops(("dl 1\nconst A = 0..2\nmodel M {\n" + forward).str()),
+            "2:12: error: expected 'dim', 'const', 'include', 'block', 'model', 'sequential' or "
+            "'weights', got '..'\n");
   std::string doubled = "dl 1\nconst A0 = [1, 2]\n";
   for (int i = 1; i < 60; ++i)
     doubled += "const A" + std::to_string(i) + " = A" + std::to_string(i - 1) + " + A" +
                std::to_string(i - 1) + "\n";
   EXPECT_EQ(ops(doubled + ("model M {\n" + forward).str()),
             "13:17: error: this list has more than 4096 elements; make it shorter\n");
+  // Loops in loops, in blocks of blocks.
+  std::string loops = "dl 1\nblock L0 { a: ReLU() }\n", open, close;
+  for (int i = 0; i < 200; ++i) {
+    open += "for _i in 0..1 { ";
+    close += "}";
+  }
+  for (int i = 1; i < 7; ++i)
+    loops += "block L" + std::to_string(i) + " { " + open + "b: L" + std::to_string(i - 1) + "() " +
+             close + " }\n";
+  EXPECT_EQ(
+      ops(loops + ("model M {\na: L6()\n" + forward).str()),
+      "3:318: error: blocks and loops stand in each other more than 1024 deep; flatten some of "
+      "them\n4:3412: note: in 'a.b.b.b.b.b', declared here\n5:3412: note: in 'a.b.b.b.b', declared "
+      "here\n6:3412: note: in 'a.b.b.b', declared here\n7:3412: note: in 'a.b.b', declared here\n");
+  std::string name(600, 'n');
+  EXPECT_EQ(
+      ops("dl 1\nblock B { " + name + ": ReLU() }\nmodel M {\n" + name + ": B()\n" + forward.str()),
+      "2:11: error: the name of this layer has 1201 characters; the limit is 1024\n4:1: note: in "
+      "'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...', "
+      "declared here\n");
+  // A block that gets itself as a layer.
+  EXPECT_EQ(ops("dl 1\nblock B { forward(f, x) -> (y) { y = f(f, x) } }\nmodel M {\n"
+                "b[i]: B() for i in 0..1\nforward(x: f32[2]) -> (y: f32[2]) {\n"
+                "for f in b { y = f(f, x) }\n}\n}\n"),
+            "2:38: error: blocks call blocks more than 64 deep; does a block call itself through a "
+            "layer that it was given?\n2:38: note: in 'b.0', called here\n2:38: note: in 'b.0', "
+            "called here\n2:38: note: in 'b.0', called here\n2:38: note: in 'b.0', called here\n");
+  // Expressions in the calls of blocks in the calls of blocks.
+  std::string calls = "dl 1\nblock C0 { forward(x) -> (y) { y = x } }\n";
+  for (int i = 1; i < 60; ++i)
+    calls += "block C" + std::to_string(i) + " { b: C" + std::to_string(i - 1) +
+             "()\nforward(x) -> (y) { y = " + std::string(20, '-') + "b(x) } }\n";
+  EXPECT_EQ(ops(calls + "model M {\na: C59()\nforward(x: f32[2]) -> (y: f32[2]) { y = a(x) }\n}\n"),
+            "28:34: error: this is nested more than 1024 deep through the calls of blocks; split "
+            "it into several statements\n30:45: note: in "
+            "'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....',"
+            " called here\n32:45: note: in "
+            "'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....',"
+            " called here\n34:45: note: in "
+            "'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....',"
+            " called here\n36:45: note: in "
+            "'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....',"
+            " called here\n");
   // Blocks in blocks in blocks.
   std::string deep = "dl 1\nblock B0 { a: ReLU() }\n";
   for (int i = 1; i < 100; ++i)
     deep += "block B" + std::to_string(i) + " { b: B" + std::to_string(i - 1) + "() }\n";
-  EXPECT_NE(ops(deep + ("model M {\na: B99()\n" + forward).str())
-                .find("error: blocks stand in blocks more than 64 deep; flatten some of them"),
-            std::string::npos);
+  EXPECT_EQ(
+      ops(deep + ("model M {\na: B99()\n" + forward).str()),
+      "39:16: error: blocks stand in blocks more than 64 deep; flatten some of them\n40:13: note: "
+      "in 'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....', "
+      "declared here\n41:13: note: in "
+      "'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....', "
+      "declared here\n42:13: note: in "
+      "'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....', "
+      "declared here\n43:13: note: in "
+      "'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....', "
+      "declared here\n");
 }
 
 TEST_F(Blocks, warningsComeOnceForEachDeclaration) {

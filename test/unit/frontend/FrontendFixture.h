@@ -63,6 +63,7 @@ protected:
   std::string import(StringRef source, ImportOptions options = {}) {
     write("t.dl", source);
     mlir::MLIRContext context;
+    context.printOpOnDiagnostic(false); // as the tools have it
     Listener listener(context);
     auto module = importFile(path("t.dl"), options, context);
     std::string text = listener.text;

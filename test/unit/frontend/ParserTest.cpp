@@ -211,8 +211,10 @@ TEST(Parser, nestingIsLimited) {
   std::string sum = "x";
   for (int i = 0; i < 100000; ++i)
     sum += "+x";
-  EXPECT_NE(expr(sum).find("nested more than 256 deep"), std::string::npos);
-  EXPECT_NE(expr("x" + std::string(300, '[')).find("nested more than 256 deep"), std::string::npos);
+  EXPECT_EQ(expr(sum),
+            "4:516: error: this is nested more than 256 deep; split it into several statements\n");
+  EXPECT_EQ(expr("x" + std::string(300, '[')),
+            "4:262: error: this is nested more than 256 deep; split it into several statements\n");
   std::string good(250, '(');
   EXPECT_EQ(expr(good + "x" + std::string(250, ')')), "x");
 }
@@ -347,7 +349,11 @@ TEST(Parser, blockErrors) {
   std::string deep = "dl 1\nmodel M {\n";
   for (int i = 0; i < 300; ++i)
     deep += "for i in 0..1 {\n";
-  EXPECT_NE(errors(deep).find("this is nested more than 256 deep"), std::string::npos);
+  EXPECT_EQ(errors(deep),
+            "259:10: error: this is nested more than 256 deep; split it into several "
+            "statements\n302:16: error: expected '}' after these layers, got the end of the "
+            "file\n258:15: note: to match this {\n302:16: error: expected '}' at the end of model "
+            "'M', got the end of the file\n2:9: note: to match this {\n");
 }
 
 TEST(Parser, saysWhatItExpectsInDeclarations) {

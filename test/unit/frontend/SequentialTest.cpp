@@ -68,6 +68,57 @@ TEST_F(Sequential, layerErrors) {
   EXPECT_EQ(check("ZeroPadding2D((1, 2, 3))"),
             "3:1: error: 'ZeroPadding2D' has padding of 3 numbers; expected one, or two for each "
             "dim\n");
+  EXPECT_EQ(check("UpSampling2D(2, interpolation=\"cubic\")"),
+            "3:1: error: interpolation is 'cubic'; expected \"nearest\" or \"bilinear\"\n");
+  EXPECT_EQ(check("Dense(4, activation=quux)"),
+            "3:1: error: unknown activation 'quux'; expected one of linear, softmax, log_softmax, "
+            "leaky_relu, relu, sigmoid, tanh, softplus, softsign, elu, selu, gelu, swish, silu, "
+            "mish, exponential, relu6, hard_sigmoid, hard_swish, hard_silu\n");
+  EXPECT_EQ(check("Conv2DTranspose(3, 3, padding=\"full\")"),
+            "3:1: error: padding is 'full'; expected \"valid\" or \"same\"\n");
+  EXPECT_EQ(check("Conv1D(3, 3)"),
+            "3:1: error: 'Conv1D' takes a tensor of 3 dims, got f32[2,7,8,4]\n");
+  EXPECT_EQ(check("ZeroPadding1D((1, 2, 3))"),
+            "3:1: error: 'ZeroPadding1D' takes a tensor of 3 dims, got f32[2,7,8,4]\n");
+  EXPECT_EQ(check("Dense()"), "3:1: error: 'Dense' needs its argument 'units', an integer\n");
+  EXPECT_EQ(check("Dense(4, 3)"),
+            "3:10: error: argument 'activation' of 'Dense' is the integer 3; expected a string\n");
+  EXPECT_EQ(check("Dense(4, units=3)"), "3:10: error: 'Dense' gets its argument 'units' twice\n");
+  EXPECT_EQ(check("Conv2D(3, (3, 3, 3))"), "3:11: error: argument 'kernel_size' of 'Conv2D' is a "
+                                           "list of 3; expected an integer or a list of 2\n");
+  EXPECT_EQ(
+      check("LayerNormalization(axis=1)"),
+      "3:1: error: 'LayerNormalization' is supported with axis=-1 alone, got the integer 1\n");
+  EXPECT_EQ(check("Dense(4, bias=true)"),
+            "3:10: error: 'Dense' has no argument 'bias'; it takes units, activation, use_bias\n");
+  EXPECT_EQ(check("ReLU(max_value=\"a\")"),
+            "3:6: error: argument 'max_value' of 'ReLU' is the string 'a'; expected a number\n");
+  EXPECT_EQ(
+      check("Permute((2, 1))"),
+      "3:1: error: 'Permute' takes each number from 1 to 3 once, for the dims behind the batch\n");
+  EXPECT_EQ(check("Reshape((3, 5))"),
+            "3:1: error: 'reshape' of f32[2,7,8,4] has 448 elements; the new dims have 30\n");
+  EXPECT_EQ(check("AveragePooling2D(2, padding=\"full\")"),
+            "3:1: error: padding is 'full'; expected \"valid\" or \"same\"\n");
+  EXPECT_EQ(check("MaxPooling2D(0)"), "3:14: error: pool_size is 0; expected at least 1\n");
+  EXPECT_EQ(check("BatchNormalization(scale=N)"),
+            "3:20: error: argument 'scale' of 'BatchNormalization' is the string 'N'; expected "
+            "true or false\n");
+  EXPECT_EQ(check("Dense(4) @fp8"),
+            "3:10: error: unknown annotation '@fp8'; expected @fp32, @f16, @bf16 or @no_fuse. A "
+            "matrix product has a space behind its @\n");
+  EXPECT_EQ(check("Bidirectional(LSTM)"), "3:1: error: 'Bidirectional' takes an LSTM, GRU or "
+                                          "SimpleRNN, as in 'Bidirectional(LSTM(64))'\n");
+  EXPECT_EQ(check("Flatten()", "x: f32[2,7,9,4,3,3] layout NHWC"),
+            "2:41: error: layout NHWC is for 4 dims; input 'x' has 6\n");
+  auto dynamic = [&](StringRef layers, StringRef input) {
+    return import(("dl 1\ndim N = 2..4\nsequential S(" + input + ") {\n" + layers + "\n}\n").str(),
+                  {{}, true});
+  };
+  EXPECT_EQ(dynamic("Dense(2)", "x: f32[2,N]"),
+            "4:1: error: 'Dense' needs a number where its input has the dim N\n");
+  EXPECT_EQ(dynamic("Conv2D(2, 3, strides=2, padding=\"same\")", "x: f32[1,N,8,3] layout NHWC"),
+            "4:1: error: 'Conv2D' needs a number where its input has the dim N\n");
   EXPECT_EQ(check(""), "2:12: error: sequential 'S' has no layers; add one, as in 'Dense(10)'\n");
 }
 
@@ -80,6 +131,11 @@ TEST_F(Sequential, recurrentErrors) {
             "3:1: error: 'GRU' is supported with reset_after=true alone\n");
   EXPECT_EQ(of("LSTM(4, activation=relu)"),
             "3:1: error: 'LSTM' is supported with activation='tanh' alone\n");
+  EXPECT_EQ(of("SimpleRNN(4, activation=gelu)"),
+            "3:1: error: 'SimpleRNN' is supported with activation='tanh' and 'relu' alone\n");
+  EXPECT_EQ(of("Bidirectional(LSTM(4), 3)"), "3:1: error: 'Bidirectional' takes an LSTM, GRU or "
+                                             "SimpleRNN, as in 'Bidirectional(LSTM(64))'\n");
+  EXPECT_EQ(of("Bidirectional(LSTM(0))"), "3:20: error: units is 0; expected at least 1\n");
   EXPECT_EQ(of("LSTM(4, recurrent_activation=tanh)"),
             "3:1: error: 'LSTM' is supported with recurrent_activation='sigmoid' alone\n");
   EXPECT_EQ(of("Flatten()\nLSTM(4)"),

@@ -48,6 +48,62 @@ TEST_F(Static, numbers) {
 
 TEST_F(Static, valueErrors) {
   EXPECT_EQ(value("7 // 0"), "3:13: error: 7 // 0 has no value; expected a divisor other than 0\n");
+  EXPECT_EQ(value("7 / 0"), "3:13: error: 7 / 0 has no value; expected a divisor other than 0\n");
+  EXPECT_EQ(value("7 % 0"), "3:13: error: 7 % 0 has no value; expected a divisor other than 0\n");
+  EXPECT_EQ(value("N + 1.5"),
+            "3:13: error: a dim combines with integers and dims, got the number 1.5\n");
+  EXPECT_EQ(value("N // 0"),
+            "3:13: error: a dim is divided by a positive integer, got the integer 0\n");
+  EXPECT_EQ(value("N / N"), "3:13: error: a dim is divided by a positive integer, got the dim N\n");
+  EXPECT_EQ(value("N + \"a\""),
+            "3:13: error: operator '+' takes tensors and numbers, got the string 'a'\n");
+  EXPECT_EQ(value("\"a\" * 2"),
+            "3:15: error: operator '*' takes tensors and numbers, got the string 'a'\n");
+  EXPECT_EQ(value("-\"a\""),
+            "3:11: error: operator '-' takes tensors and numbers, got the string 'a'\n");
+  EXPECT_EQ(value("[1, 2][0:1.5]"),
+            "3:20: error: the end of a slice is the number 1.5; expected an integer\n");
+  EXPECT_EQ(value("[1, 2][N:]"),
+            "3:18: error: the start of a slice is the dim N; expected an integer\n");
+  EXPECT_EQ(value("[1][\"a\":]"),
+            "3:15: error: the start of a slice is the string 'a'; expected an integer\n");
+  EXPECT_EQ(value("[1].x"),
+            "3:15: error: '(...).x' has no meaning here; expected a value known at compile time\n");
+  EXPECT_EQ(value("max([])"),
+            "3:11: error: 'max': an empty list has no extremum; expected at least one number\n");
+  EXPECT_EQ(value("int(1e300)"), "3:11: error: 'int': this number does not fit in 64 bits\n");
+  EXPECT_EQ(value("abs(-9223372036854775807 - 1)"),
+            "3:11: error: 'abs': this number does not fit in 64 bits\n");
+  EXPECT_EQ(value("log(0)"), "3:11: error: 'log': the result is no finite number\n");
+  EXPECT_EQ(value("sqrt(\"a\")"),
+            "3:11: error: 'sqrt' takes a number known at compile time, got the string 'a'\n");
+  EXPECT_EQ(
+      value("len(3)"),
+      "3:11: error: 'len' takes a list or a string known at compile time, got the integer 3\n");
+  EXPECT_EQ(value("max(1, \"a\")"), "3:11: error: 'max' takes numbers, or a list of them, known at "
+                                    "compile time, got the integer 1 and the string 'a'\n");
+  EXPECT_EQ(value("bool(N)"),
+            "3:11: error: 'bool' takes one value known at compile time, got the dim N\n");
+  EXPECT_EQ(value("1.5 & 2"),
+            "3:15: error: operator '&' takes tensors and integers, got the number 1.5\n");
+  EXPECT_EQ(value("2 | 1.5"),
+            "3:13: error: operator '|' takes tensors and integers, got the number 1.5\n");
+  EXPECT_EQ(value("true & 1"), "3:16: error: operator '&' takes tensors and integers, got true\n");
+  EXPECT_EQ(
+      value("min()"),
+      "3:11: error: 'min' takes numbers, or a list of them, known at compile time, got nothing\n");
+  EXPECT_EQ(
+      value("foo(1)"),
+      "3:11: error: 'foo' cannot be called here: expected a value known at compile time; its "
+      "functions are abs, bool, ceil, exp, float, floor, int, len, log, max, min, round, sqrt\n");
+  EXPECT_EQ(value("1 @ 2"), "3:13: error: operator '@' takes tensors, got the integer 1\n");
+  EXPECT_EQ(value("f32 + 1"), "3:15: error: operator '+' takes tensors and numbers, got a dtype\n");
+  EXPECT_EQ(value("[1] < [2]"),
+            "3:15: error: operator '<' takes tensors and numbers, got a list of 1\n");
+  EXPECT_EQ(value("-9223372036854775807 - 2"),
+            "3:32: error: the result of -9223372036854775807 - 2 does not fit in 64 bits\n");
+  EXPECT_EQ(value("(-9223372036854775807 - 1) // -1"),
+            "3:38: error: the result of -9223372036854775808 // -1 does not fit in 64 bits\n");
   EXPECT_EQ(value("10 ** 19"), "3:14: error: the result of 10 ** 19 does not fit in 64 bits\n");
   EXPECT_EQ(value("1 + true"), "3:13: error: operator '+' takes tensors and numbers, got true\n");
   EXPECT_EQ(value("~1.5"), "3:11: error: operator '~' takes tensors and integers, got the number "
@@ -66,8 +122,6 @@ TEST_F(Static, valueErrors) {
   EXPECT_EQ(value("[1][::0]"), "3:15: error: the step of a slice is 0; expected 1 or more\n");
   EXPECT_EQ(value("[1][0, 0]"), "3:14: error: a list of 1 takes one index or slice, as in x[0]\n");
   EXPECT_EQ(value("3[0]"), "3:12: error: only lists can be indexed here, got the integer 3\n");
-  EXPECT_EQ(value("len(3)"),
-            "3:11: error: 'len' takes numbers known at compile time here, got the integer 3\n");
   EXPECT_EQ(value("min([])"),
             "3:11: error: 'min': an empty list has no extremum; expected at least one number\n");
   EXPECT_EQ(value("sqrt(-1)"), "3:11: error: 'sqrt': the result is no finite number\n");
@@ -108,10 +162,38 @@ TEST_F(Static, operatorsOfTensors) {
       body("for i in 3 { y = x }", "f32[N]"),
       "5:10: error: a loop is over the integer 3; expected a range such as 0..12, a list or a "
       "list of layers\n4:79: error: output 'y' is never assigned\n");
-  EXPECT_EQ(body("for i in 0..N { y = x }", "f32[N]").substr(0, 71),
-            "5:13: error: a bound of a loop is the dim N; expected an integer\n4:79: ");
+  EXPECT_EQ(body("for i in 0..N { y = x }", "f32[N]"),
+            "5:13: error: a bound of a loop is the dim N; expected an integer\n4:79: error: output "
+            "'y' is never assigned\n");
   EXPECT_EQ(body("a, b = x\ny = x", "f32[N,3,8,8]"),
             "5:1: error: 2 names for a tensor f32[N,3,8,8]; expected one name for each result\n");
+}
+
+TEST_F(Static, textsAndListsAreLimited) {
+  std::string doubled = "dl 1\nconst A0 = \"ab\"\n";
+  for (int i = 1; i < 17; ++i)
+    doubled += "const A" + std::to_string(i) + " = A" + std::to_string(i - 1) + " + A" +
+               std::to_string(i - 1) + "\n";
+  EXPECT_EQ(
+      import(doubled + "model M { forward(x: f32[2]) -> (y: f32[2]) { y = x } }\n", {{}, true}),
+      "18:17: error: this string has more than 65536 bytes; make it shorter\n");
+  std::string list = "[0";
+  for (int i = 0; i < 4096; ++i)
+    list += ",0";
+  EXPECT_EQ(value(list + "]"),
+            "3:11: error: this list has more than 4096 elements; make it shorter\n");
+}
+
+TEST_F(Static, includesAreLimited) {
+  std::string source = "dl 1\n";
+  for (int i = 0; i < 66; ++i) {
+    std::string name = "i" + std::to_string(i) + ".dl";
+    write(name, "dl 1\n");
+    source += "include \"" + name + "\"\n";
+  }
+  EXPECT_EQ(
+      import(source + "model M { forward(x: f32[2]) -> (y: f32[2]) { y = x } }\n", {{}, true}),
+      "66:1: error: the model includes more than 64 files; join some of them\n");
 }
 
 TEST_F(Static, annotationsCastAndKeepApart) {
@@ -161,7 +243,24 @@ TEST_F(Static, includesBringBlocksAndConstants) {
             "2:1: error: 'link.dl' is a link out of the folder of this file; copy "
             "the file there\n");
   write("bad.dl", "dl 1\nconst = 1\n");
-  EXPECT_EQ(check("bad.dl"), "2:7: error: expected the name of a constant, as in 'const HIDDEN = 128', got '='\n");
+  EXPECT_EQ(check("bad.dl"),
+            "2:7: error: expected the name of a constant, as in 'const HIDDEN = 128', got '='\n");
+}
+
+TEST_F(Static, namesAreMentionedWithWhatTheyStandFor) {
+  SourceIndex index;
+  ImportOptions options{{}, true};
+  options.index = &index;
+  import("dl 1\ndim N = 1..4\nconst K = N * 2\nconst BAD = 1 / 0\nconst L = [K, f32]\n"
+         "model M {\na: ReLU()\nforward(x: f32[2]) -> (y: f32[2]) { y = a(x) }\n}\n",
+         options);
+  std::string text;
+  for (const Mention &mention : index.mentions)
+    text += mention.text + "\n";
+  EXPECT_EQ(
+      text,
+      "dim N = 1..4\nN: the dim N\nconstant BAD: an erroneous value\nK: the dim N*2\nconstant L: a "
+      "list of 2\nmodel M\na: ReLU\nx: f32[2]\nx: f32[2]\na: ReLU\ny: f32[2]\ny: f32[2]\n");
 }
 
 TEST_F(Static, severalModels) {
