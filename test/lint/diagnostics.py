@@ -4,7 +4,7 @@ A piece of a message is a string literal of our sources (adjacent ones joined, s
 least two words. What no user reads does not count: assertions, help of the command line (held by its own tests), schemas."""
 import re
 
-FOLDERS = ("passes/", "runtime/core/", "runtime/cpu/")
+FOLDERS = ("frontend/", "passes/", "runtime/core/", "runtime/cpu/")
 # The texts where a piece may stand. The documentation's examples run as tests.
 TESTS = ("test/", "docs/", "examples/")
 # Calls whose strings are no messages.
@@ -12,6 +12,13 @@ SILENT = {"assert", "static_assert", "llvm_unreachable", "add_option", "add_flag
           "LLVM_DEBUG", "registerPassPipeline"}
 # File -> piece of a message -> why no test can provoke it. Not a place for what is merely hard to reach.
 UNREACHED = {
+    "frontend/dl/Format.cpp": {
+        "this file cannot be formatted without changing it, which is a bug of dlc; please report it":
+            "our own bug, looked for in release builds too, since it would cost somebody a model",
+    },
+    "frontend/weights/NpzFile.cpp": {
+        "zlib cannot start: out of memory": "it asks for a few KiB, where all before it got its memory",
+    },
     "runtime/core/Api.cpp": {
         "internal error": "an exception of the standard library that is no bad_alloc: none is known",
     },
@@ -26,6 +33,8 @@ TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|(?P<raw>R"(?P<mark>\w*)\(.*?\)(?P=mark)"
 # What a format puts in: {0}, {1:E1}, %s, %zu.
 HOLE = re.compile(r"\{\d+[^}]*\}|%[\d.*]*(?:z|l|ll)?[a-zA-Z]|\n")
 ESCAPE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+# A regular expression: it reads texts and says none.
+REGEX = re.compile(r"\[[^]]+\]\+|\(\.\*\)")
 SCHEMA = re.compile(r"\((?:\w+(?:\?|\[\d*\]\??)* \w+(?:=.*?)?(?:, |\)$))*")
 
 
@@ -58,7 +67,7 @@ def literals(source):
 def pieces(source):
     """(line, piece) of the messages of a source file."""
     for line, text in literals(source):
-        if not SCHEMA.fullmatch(text):
+        if not SCHEMA.fullmatch(text) and not REGEX.search(text):
             for piece in HOLE.split(text):
                 if re.search(r"[a-z']+ +['a-z]+", piece):
                     yield line, piece.strip()
@@ -91,6 +100,7 @@ def check(tree):
 CLEAN = {
     "passes/A.cpp": 'void a() {\n  assert(x && "never said to a user");\n'
                     '  error(loc) << "the pad of " << x\n             << " is wider than "\n                "the tensor";\n}\n',
+    "passes/R.cpp": 'void r() {\n  Regex number("([0-9]+) of (.*) and so on");\n}\n',
     "test/unit/A.cpp": 'EXPECT_EQ(message, "the pad of 3 is wider than the "\n          "tensor");\n',
 }
 PLANTED = [
