@@ -16,10 +16,11 @@ static std::vector<LayerKind> buildTable() {
   for (auto family :
        {linearLayers, convolutionLayers, normalizationLayers, poolingLayers, activationLayers,
         shapeLayers, embeddingLayers, recurrentLayers, attentionLayers})
-    for (LayerKind &kind : family())
-      // Some ops are still being written: without its function a layer is unknown.
-      if (!signaturesOf(kind.function).empty())
-        all.push_back(std::move(kind));
+    for (LayerKind &kind : family()) {
+      assert(!signaturesOf(kind.function).empty() &&
+             "a layer calls a function that does not exist");
+      all.push_back(std::move(kind));
+    }
   return all;
 }
 

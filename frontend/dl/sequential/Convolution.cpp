@@ -135,7 +135,7 @@ std::vector<KerasKind> kerasConvolutions() {
       {"Conv1D",
        "(int filters, int[1] kernel_size, int[1] strides=1, str padding='valid', int[1] "
        "dilation_rate=1, int groups=1, str? activation=None, bool use_bias=True)",
-       convolution<1>, "conv1d"},
+       convolution<1>},
       {"Conv2D",
        "(int filters, int[2] kernel_size, int[2] strides=1, str padding='valid', int[2] "
        "dilation_rate=1, int groups=1, str? activation=None, bool use_bias=True)",
@@ -151,7 +151,7 @@ std::vector<KerasKind> kerasConvolutions() {
       {"Conv2DTranspose",
        "(int filters, int[2] kernel_size, int[2] strides=1, str padding='valid', str? "
        "activation=None, bool use_bias=True)",
-       transposedConvolution, "conv_transpose2d"},
+       transposedConvolution},
   };
 }
 

@@ -148,8 +148,8 @@ std::vector<KerasKind> kerasCoreLayers() {
       {"GaussianNoise", "(float stddev)", nothing},
       {"Activation", "(str activation)", activation},
       {"ReLU", "(float? max_value=None, float negative_slope=0.0, float threshold=0.0)", relu},
-      {"LeakyReLU", "(float negative_slope=0.3)", leakyRelu, "leaky_relu"},
-      {"ELU", "(float alpha=1.0)", elu, "elu"},
+      {"LeakyReLU", "(float negative_slope=0.3)", leakyRelu},
+      {"ELU", "(float alpha=1.0)", elu},
       {"Softmax", "(int axis=-1)", softmax},
       {"Rescaling", "(float scale, float offset=0.0)", rescaling},
       {"BatchNormalization",
@@ -157,7 +157,7 @@ std::vector<KerasKind> kerasCoreLayers() {
        batchNormalization},
       {"LayerNormalization",
        "(int axis=-1, float epsilon=0.001, bool center=True, bool scale=True)", layerNormalization},
-      {"Embedding", "(int input_dim, int output_dim)", embedding, "embedding"},
+      {"Embedding", "(int input_dim, int output_dim)", embedding},
   };
 }
 

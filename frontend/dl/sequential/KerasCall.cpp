@@ -82,8 +82,6 @@ void KerasCall::activate(StringRef activation) {
     return map("leaky_relu", Named{"negative_slope", Item{0.2, loc}});
   SmallVector<StringRef> known = {"linear", "softmax", "log_softmax", "leaky_relu"};
   for (auto [name, callee] : kFunctions) {
-    if (signaturesOf(callee).empty())
-      continue; // its op is still being written
     if (name == activation)
       return map(callee);
     known.push_back(name);

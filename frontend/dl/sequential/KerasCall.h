@@ -21,7 +21,6 @@ struct KerasKind {
   llvm::StringRef name;
   llvm::StringRef schema;
   void (*build)(KerasCall &);
-  llvm::StringRef function = {}; // without which it cannot be built
 };
 
 /// All of them.

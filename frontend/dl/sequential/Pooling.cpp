@@ -152,9 +152,9 @@ std::vector<KerasKind> kerasPoolings() {
                                  "(int[1] pool_size=2, int[1]? strides=None, str padding='valid')",
                              kGlobal = "(bool keepdims=False)";
   return {
-      {"MaxPooling1D", k1d, maxPooling<1>, "max_pool1d"},
-      {"AveragePooling1D", k1d, averagePooling<1>, "avg_pool1d"},
-      {"UpSampling2D", "(int[2] size=2, str interpolation='nearest')", upSampling, "interpolate"},
+      {"MaxPooling1D", k1d, maxPooling<1>},
+      {"AveragePooling1D", k1d, averagePooling<1>},
+      {"UpSampling2D", "(int[2] size=2, str interpolation='nearest')", upSampling},
       {"MaxPooling2D", k2d, maxPooling<2>},
       {"AveragePooling2D", k2d, averagePooling<2>},
       {"GlobalMaxPooling1D", kGlobal, globalMax<1>},

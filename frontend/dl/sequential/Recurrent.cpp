@@ -132,14 +132,14 @@ std::vector<KerasKind> kerasRecurrentLayers() {
       {"LSTM",
        "(int units, str activation='tanh', str recurrent_activation='sigmoid', bool use_bias=True, "
        "bool return_sequences=False)",
-       lstm, "lstm"},
+       lstm},
       {"GRU",
        "(int units, str activation='tanh', str recurrent_activation='sigmoid', bool use_bias=True, "
        "bool return_sequences=False, bool reset_after=True)",
-       gru, "gru"},
+       gru},
       {"SimpleRNN",
        "(int units, str activation='tanh', bool use_bias=True, bool return_sequences=False)",
-       simpleRnn, "rnn_tanh"},
+       simpleRnn},
   };
 }
 

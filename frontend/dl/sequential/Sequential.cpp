@@ -19,10 +19,7 @@ ArrayRef<KerasKind> kerasKinds() {
   static const std::vector<KerasKind> kinds = [] {
     std::vector<KerasKind> all;
     for (auto family : {kerasCoreLayers, kerasConvolutions, kerasPoolings, kerasRecurrentLayers})
-      for (const KerasKind &kind : family())
-        // Some ops are still being written: without its function a layer is unknown.
-        if (kind.function.empty() || !signaturesOf(kind.function).empty())
-          all.push_back(kind);
+      llvm::append_range(all, family());
     return all;
   }();
   return kinds;
