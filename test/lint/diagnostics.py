@@ -31,7 +31,7 @@ UNREACHED = {
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|(?P<raw>R"(?P<mark>\w*)\(.*?\)(?P=mark)")|"(?P<text>(?:[^"\\\n]|\\.)*)"'
                    r"|'(?:[^'\\]|\\.)+'|(?P<word>\w+)|(?P<space>\s+)|.", re.S)
 # What a format puts in: {0}, {1:E1}, %s, %zu.
-HOLE = re.compile(r"\{\d+[^}]*\}|%[\d.*]*(?:z|l|ll)?[a-zA-Z]|\n")
+HOLE = re.compile(r"\{\d+[^}]*\}|%[\d.*]*(?:ll|[zl])?[a-zA-Z]|\n")
 ESCAPE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
 # A regular expression: it reads texts and says none.
 REGEX = re.compile(r"\[[^]]+\]\+|\(\.\*\)")
@@ -106,6 +106,7 @@ CLEAN = {
 PLANTED = [
     ({"passes/B.cpp": 'void b() { error() << "no test says this"; }\n'}, "passes/B.cpp:1: no test expects 'no test says this'"),
     ({"passes/B.cpp": 'void b() {\n  error() << formatv("a wide {0} of b", x);\n}\n'}, "no test expects 'a wide'"),
+    ({"passes/B.cpp": 'void b() { line("%lld wide lines", x); }\n'}, "no test expects 'wide lines'"),
     ({"test/unit/A.cpp": 'EXPECT_EQ(message, "the pad of 3");\n'}, "no test expects 'is wider than the tensor'"),
     ({"runtime/core/Api.cpp": 'void c() { error() << "the module is null"; }\n'}, "no message says 'internal error'"),
 ]

@@ -75,6 +75,9 @@ std::string Compilation::outputPath() const {
 }
 
 int Compilation::prepare() {
+  for (const std::string &target : options.targets)
+    if (llvm::count(options.targets, target) > 1)
+      return fail(kUsage, "--target names '" + target + "' twice; name each target once");
   last = *phaseNamed(options.compileTo);
   if (!options.compileFrom.empty()) {
     first = *phaseNamed(options.compileFrom);
@@ -102,9 +105,7 @@ int Compilation::prepare() {
 LogicalResult Compilation::schedule(ModuleOp target) {
   std::string flag = ("dl-schedule-" + *target.getName()).str();
   const PassInfo *info = PassInfo::lookup(flag);
-  if (!info)
-    return target.emitError("this build of dlc has no schedule for target '")
-           << *target.getName() << "'";
+  assert(info && "the outline phase's verifier knows the targets");
   PassManager manager(target->getContext(), ModuleOp::getOperationName());
   manager.addInstrumentation(trace.makeInstrumentation());
   if (failed(info->addToPipeline(
@@ -159,10 +160,10 @@ int Compilation::phaseFailed(Phase phase, const std::string &before) {
   // The schedules and the code generators say above what they cannot do yet; no other phase may refuse a checked model.
   bool isLimit = phase == Phase::schedule || phase == Phase::package;
   int status = isLimit ? kUnsupported : kInternal;
-  std::string what =
-      isLimit
-          ? std::string("phase '") + nameOf(phase) + "' cannot compile this model"
-          : std::string("internal error in phase '") + nameOf(phase) + "'; this is a bug of dlc";
+  std::string what = isLimit
+                         ? std::string("phase '") + nameOf(phase) + "' cannot compile this model"
+                         : std::string("internal error in phase '") + nameOf(phase) +
+                               "'; this is a bug of dlc: please report it";
   int file = -1;
   SmallString<128> path;
   std::string text =

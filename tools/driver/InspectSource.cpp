@@ -13,23 +13,12 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace dlc {
-namespace {
-
-struct Flops {
-  uint64_t count = 0;
-  /// Kinds of ops that say nothing of their loops, so that they are not counted.
-  std::vector<std::string> uncounted;
-};
-
-} // namespace
-
 /// Arithmetic of one run, with each symbolic dim at `batch`, or the end of its range that is nearest.
-static Flops countFlops(ModuleOp original, int64_t batch) {
+static uint64_t countFlops(ModuleOp original, int64_t batch) {
   // Ops that are made of others cost what those cost.
   OwningOpRef<ModuleOp> decomposed = original.clone();
   PassManager manager(original.getContext());
@@ -39,19 +28,19 @@ static Flops countFlops(ModuleOp original, int64_t batch) {
   for (const dl::Range &range : dl::symbolRanges(module))
     sizes.push_back(
         getAffineConstantExpr(std::clamp(batch, range.min, range.max), module.getContext()));
-  Flops flops;
+  uint64_t flops = 0;
+  auto add = [&](AffineExpr count) {
+    if (auto constant = dl::asConstant(dl::normalize(count.replaceSymbols(sizes))))
+      flops += static_cast<uint64_t>(*constant);
+  };
   module.walk([&](Operation *op) {
-    if (auto nest = dyn_cast<LoopNestOpInterface>(op)) {
-      AffineExpr count = flopsOf(nest).replaceSymbols(sizes);
-      if (auto constant = dl::asConstant(dl::normalize(count)))
-        flops.count += static_cast<uint64_t>(*constant);
-      return;
-    }
-    bool isArithmetic = op->getDialect() == module.getContext()->getLoadedDialect("dl") &&
-                        op->getNumOperands() > 0 && op->getNumResults() > 0;
-    std::string name = op->getName().stripDialect().str();
-    if (isArithmetic && !llvm::is_contained(flops.uncounted, name))
-      flops.uncounted.push_back(name);
+    if (auto nest = dyn_cast<LoopNestOpInterface>(op))
+      return add(flopsOf(nest));
+    if (auto recurrent = dyn_cast<RecurrentOpInterface>(op))
+      return add(flopsOf(recurrent));
+    // What is left are weights, and the terminators of other dialects.
+    assert((op->getDialect()->getNamespace() != "dl" || op->getNumOperands() == 0) &&
+           "each op that computes says what it costs");
   });
   return flops;
 }
@@ -96,16 +85,13 @@ static std::string describe(const ModelSummary &summary, ModuleOp module, const 
     out += StringRef(line).rtrim().str() + "\n";
   }
 
-  Flops flops = countFlops(module, batch);
   out += "Totals\n  " + grouped(summary.parameters()) + " parameters in " +
          std::to_string(index.layers.size()) + " layers";
   if (uint64_t buffers = summary.buffers())
     out += ", and " + grouped(buffers) + " values of running statistics";
-  out += "\n  " + grouped(flops.count) + " arithmetic operations in a run";
+  out += "\n  " + grouped(countFlops(module, batch)) + " arithmetic operations in a run";
   if (!dl::symbolRanges(module).empty())
     out += " with symbolic dims of " + std::to_string(batch);
-  if (!flops.uncounted.empty())
-    out += ", without those of: " + llvm::join(flops.uncounted, ", ");
   return out + "\n";
 }
 
@@ -129,12 +115,8 @@ static std::string describeJson(const ModelSummary &summary, ModuleOp module,
       json.beginObject().string("path", weight.path).string("shape", shapeText(weight)).endObject();
     json.endArray().endObject();
   }
-  Flops flops = countFlops(module, batch);
-  json.endArray().integer("batch", batch).integer("flops", static_cast<int64_t>(flops.count));
-  json.beginArray("uncounted");
-  for (const std::string &name : flops.uncounted)
-    json.string(name);
-  return json.endArray().endObject().take();
+  json.endArray().integer("batch", batch);
+  return json.integer("flops", static_cast<int64_t>(countFlops(module, batch))).endObject().take();
 }
 
 int inspectSource(const InspectSourceOptions &options) {

@@ -204,8 +204,8 @@ bool readTensor(const std::string &path, const std::string &name, HostTensor &te
   }
   auto dtype = dtypeNamed(frontend::nameOf(array->type).str());
   if (!dtype) {
-    problem = path + " holds " + frontend::describe(array->type, array->shape) +
-              ", a type that dlc does not compute with";
+    problem = "'" + path + "' holds " + frontend::describe(array->type, array->shape) +
+              "; expected f64, f32, f16, i64, i32, i16, i8, u8 or bool";
     return false;
   }
   tensor.dtype = *dtype;
@@ -223,14 +223,13 @@ bool writeTensor(const std::string &path, const HostTensor &tensor, std::string 
       llvm::raw_string_ostream os(bytes);
       if (llvm::Error error = frontend::writeNpy(os, static_cast<frontend::ElementType>(type),
                                                  tensor.dims, tensor.data)) {
-        problem = llvm::toString(std::move(error));
+        problem = "cannot write '" + path + "': " + llvm::toString(std::move(error));
         return false;
       }
       problem = writeFile(path, bytes);
       return problem.empty();
     }
-  problem = "npy has no type for " + name;
-  return false;
+  llvm_unreachable("each dtype is an element type of files");
 }
 
 //===- Comparison and text ------------------------------------------------------------------------===//

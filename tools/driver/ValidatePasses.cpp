@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
@@ -105,13 +106,16 @@ static FailureOr<Tensor> readWeight(dl::WeightOp weight) {
     return Tensor::fromBytes(element, type.getShape(),
                              {reinterpret_cast<const char *>(packed->data()), bytes});
   }
+  uint64_t size = 0;
+  std::error_code unknown = llvm::sys::fs::file_size(*weight.getFile(), size);
+  // A slice would be mapped beyond the file's end, and reading it would be the end of the process.
+  if (!unknown && (size < bytes || weight.getOffset() > size - bytes))
+    return weight.emitError("weights file '")
+           << *weight.getFile() << "' has changed: it ends before '" << weight.getName() << "'";
   auto slice = llvm::MemoryBuffer::getFileSlice(*weight.getFile(), bytes, weight.getOffset());
   if (!slice)
     return weight.emitError("cannot read weights file '")
            << *weight.getFile() << "': " << slice.getError().message();
-  if ((*slice)->getBufferSize() != bytes)
-    return weight.emitError("weights file '")
-           << *weight.getFile() << "' ends before '" << weight.getName() << "'";
   return Tensor::fromBytes(element, type.getShape(), {(*slice)->getBufferStart(), bytes});
 }
 

@@ -1,0 +1,216 @@
+"""What dlc says where it cannot do what it was asked for: whole messages, with their exit status."""
+import glob
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+from weight_cases import Suite, dlc, save
+
+TINY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tiny.dl")
+suite = Suite(sys.argv[1])
+expect = suite.expect
+
+
+def run(*arguments, program="dlc", **options):
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run([program, *arguments], text=True, errors="replace", **options)
+
+
+def says(what, status, stderr, *arguments, **options):
+    """`dlc ARGUMENTS` ends with the status, and these lines on stderr, but for those that are quoted from the model."""
+    got = run(*arguments, **options)
+    lines = re.sub(r"dlc-reproducer-\w+", "dlc-reproducer", got.stderr).splitlines()
+    expect(what, (got.returncode, [line for line in lines if not line.startswith((" ", "module", "^"))]), (status, stderr))
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def edited(path, source, *changes):
+    """Writes `source`'s text with each (old, new) of `changes` to `path`."""
+    text = read(source)
+    for old, new in changes:
+        assert old in text, (path, old, text)
+        text = text.replace(old, new)
+    write(path, text)
+
+
+says("a compile", 0, [], "compile", TINY, "-q", "-o", "tiny.bin")
+says("the IR of fuse", 0, [], "compile", TINY, "--compile-to=fuse", "-o", "fused.mlir")
+says("the IR of outline", 0, [], "compile", TINY, "--compile-to=outline", "-o", "outlined.mlir")
+write("several.dl", "dl 1\nmodel M {\n  forward(a: f32[4], b: f32[4]) -> (p: f32[4], q: bf16[4]) {\n    p = a + b\n"
+      "    q = to(a - b, bf16)\n  }\n}\n")
+says("a model of two", 0, [], "compile", "several.dl", "-q", "--target", "cpu", "-o", "several.bin")
+
+# What cannot be read or written.
+says("a model that is none", 2, ["error: 'fused.mlir' is no .dl file; IR needs --compile-from=PHASE"], "compile", "fused.mlir")
+says("a folder in the way", 5, ["error: cannot make the folder 'tiny.bin/dump': Not a directory"],
+     "compile", TINY, "--dump-dir", "tiny.bin/dump", "-o", "other.bin")
+says("no folder", 5, ["error: cannot write 'nowhere/m.bin': there is no folder 'nowhere'"], "compile", TINY, "-o", "nowhere/m.bin")
+says("a folder instead of standard input", 5, ["error: cannot read standard input: Is a directory"], "check", "-",
+     stdin=os.open(".", os.O_RDONLY))
+with open("/dev/full", "w") as full:
+    says("a full disk", 5, ["error: cannot write to standard output: No space left on device"], "inspect", "tiny.bin", stdout=full)
+
+# Calls that contradict themselves.
+says("phases", 2, ["error: --compile-from=fuse --compile-to=fuse: nothing is left to do; expected a later phase to stop at"],
+     "compile", "fused.mlir", "--compile-from=fuse", "--compile-to=fuse")
+says("weights of IR", 2, ["error: --weights belongs to a .dl model; the IR given to --compile-from names its weights itself"],
+     "compile", "fused.mlir", "--compile-from=fuse", "--weights", "w.npz")
+says("one target twice", 2, ["error: --target names 'cpu' twice; name each target once"],
+     "compile", TINY, "--target", "cpu,cpu")
+says("no device", 2, ["--device: 'tpu' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu",
+                      "Run with --help for more information."], "run", "tiny.bin", "--device", "tpu")
+says("validation of kernels", 1, ["outlined.mlir:1:1: error: --validate-passes needs the model as a function; start before the "
+                                  "outline phase"],
+     "compile", "outlined.mlir", "--compile-from=outline", "--validate-passes", "--target", "cpu", "-o", "other.bin")
+
+# A phase that cannot go on: what it got is kept.
+os.mkdir("temporary")
+os.environ["TMPDIR"] = os.path.abspath("temporary")
+kept = os.path.abspath("temporary") + "/dlc-reproducer.mlir"
+edited("limit.mlir", "outlined.mlir", ('kind = "map"', 'kind = "brew"'))
+says("what a schedule cannot do", 3, ["limit.mlir:24:5: error: 'dlx.kernel' op is of kind 'brew', which has no schedule for cuda",
+                                    f"error: phase 'schedule' cannot compile this model; what it worked on is in {kept}"],
+     "compile", "limit.mlir", "--compile-from=outline", "-o", "other.bin", "--target", "cuda")
+says("the IR of schedule", 0, [], "compile", TINY, "--target", "cpu", "--compile-to=schedule", "-o", "scheduled.mlir")
+edited("bug.mlir", "scheduled.mlir", ("@relu_mul(%arg0) ->", "@relu_mul(%0) ->"))
+reads = "bug.mlir:9:7: error: 'dlx.launch' op writes a buffer that it reads"
+bug = "error: internal error in phase 'buffers'; this is a bug of dlc: please report it"
+says("an internal error", 70, [reads, bug + "; what it worked on is in " + kept], "compile", "bug.mlir", "--compile-from=schedule", "-o",
+     "other.bin")
+os.environ["TMPDIR"] = "nowhere"
+says("no folder for temporary files", 70, [reads, bug + "; no reproducer could be written"], "compile", "bug.mlir", "--compile-from=schedule", "-o", "other.bin")
+os.environ["TMPDIR"] = os.path.abspath("temporary")
+
+
+def without_space():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+says("no space for a reproducer", 70, [reads, bug + f"; no reproducer: cannot write '{kept}': File too large"],
+     "compile", "bug.mlir", "--compile-from=schedule", "-o", "other.bin", preexec_fn=without_space)
+expect("the reproducers", sorted(read(path).split("\n")[0] for path in glob.glob("temporary/*")), [
+    "", "// dlc compile --compile-from=outline --compile-to=schedule THIS_FILE",
+    "// dlc compile --compile-from=schedule --compile-to=buffers THIS_FILE"])
+os.environ.pop("TMPDIR")
+
+# Inputs and outputs.
+says("an input of no name", 2, ["error: the model has several inputs; name the one that is meant: a, b"],
+     "run", "several.bin", "--device", "cpu", "--input", "@a.npy")
+says("an output of no name", 2, ["error: the model has several outputs; name the one that is meant: p, q"],
+     "run", "several.bin", "--device", "cpu", "--output", "@p.npy")
+says("another input", 2, ["error: the model has no input 'c'; it has: a, b"],
+     "run", "several.bin", "--device", "cpu", "--input", "c=random")
+says("another output", 2, ["error: the model has no output 'r'; it has: p, q"],
+     "run", "several.bin", "--device", "cpu", "--output", "r=@r.npy")
+says("an input is missing", 2, ["error: input 'b', f32[4], is not given; add --input b=@FILE.npy or --input b=random"],
+     "run", "several.bin", "--device", "cpu", "--input", "a=random")
+says("an input twice", 2, ["error: input 'a' is given twice"],
+     "run", "several.bin", "--device", "cpu", "--input", "a=random", "--input", "a=zeros")
+says("no specification", 2, ["error: --input 'a=2x4xf31=random' is not understood; expected NAME=@FILE.npy, NAME=@FILE.npz, "
+                             "NAME=8x1x28x28xf32=random or NAME=zeros"],
+     "run", "several.bin", "--device", "cpu", "--input", "a=2x4xf31=random")
+for option in ("--output", "--expected-output"):
+    says("no file: " + option, 2, [f"error: {option} 'p=random' names no file; expected NAME=@FILE.npy"],
+         "run", "several.bin", "--device", "cpu", option, "p=random")
+np.save("u16.npy", np.zeros(4, np.uint16))
+says("a type that no op takes", 5, ["error: 'u16.npy' holds u16[4]; expected f64, f32, f16, i64, i32, i16, i8, u8 or bool"],
+     "run", "several.bin", "--device", "cpu", "--input", "a=@u16.npy")
+says("a type that npy lacks", 5, ["error: cannot write 'q.npy': npy has no dtype bf16; cast the output to f32"],
+     "run", "several.bin", "--device", "cpu", "--input", "a=random", "--input", "b=random", "--output", "q=@q.npy")
+
+# Weights that are not what they were when the IR was made.
+write("w.dl", 'dl 1\nmodel M {\n  fc: Linear(3, 2)\n  forward(x: f32[2,3]) -> (y: f32[2,2]) {\n    y = fc(x)\n  }\n}\n')
+arrays = {"fc.weight": np.zeros((2, 3), np.float32), "fc.bias": np.zeros(2, np.float32)}
+for kind in ("safetensors", "npz"):
+    save("w." + kind, arrays)
+    says("IR over " + kind, 0, [], "compile", "w.dl", "--weights", "w." + kind, "--compile-to=import", "-o", f"w-{kind}.mlir")
+
+
+def stale(what, status, message, kind):
+    says(what, status, [message], "compile", f"w-{kind}.mlir", "--compile-from=import", "--validate-passes", "-o", "other.bin")
+
+
+save("w.npz", {**arrays, "fc.bias": np.zeros(3, np.float32)})
+stale("another size", 1, "w-npz.mlir:4:10: error: weights file 'w.npz' has changed: 'fc.bias' has 12 bytes, expected 8", "npz")
+save("w.npz", {"fc.weight": arrays["fc.weight"]})
+stale("a weight gone", 1, "w-npz.mlir:4:10: error: 'w.npz' has no array 'fc.bias'; it holds: fc.weight", "npz")
+os.truncate("w.safetensors", os.path.getsize("w.safetensors") - 4)
+stale("a file cut off", 1, "w-safetensors.mlir:4:10: error: weights file 'w.safetensors' has changed: it ends before 'fc.bias'",
+      "safetensors")
+os.remove("w.safetensors")
+stale("a file gone", 1, "w-safetensors.mlir:3:10: error: cannot read weights file 'w.safetensors': No such file or directory",
+      "safetensors")
+
+# What dlc inspect prints of packages, and what --dump-dir holds.
+write("net.dl", "dl 1\ndim N = 1..8\nmodel Net {\n  a: Linear(3, 40)\n  b: Linear(40, 2)\n  forward(x: f32[N,3]) -> (y: f32[N,2]) {\n"
+      "    y = b(softmax(a(x), dim=1))\n  }\n}\n")
+save("net.npz", {"a.weight": np.zeros((40, 3), np.float32), "a.bias": np.zeros(40, np.float32),
+                 "b.weight": np.zeros((2, 40), np.float32), "b.bias": np.zeros(2, np.float32)})
+says("a dump", 0, [], "compile", "net.dl", "-q", "--weights", "net.npz", "--target", "cpu", "--dump-dir", "why it's so", "-o", "net.bin")
+expect("the plan", read("why it's so/plan.txt").splitlines(), [
+    "target cpu", "", "buffers", "  %4  f32[N,40]  N*160 bytes  commands 0 to 1", "  %5  f32[40,3]  576 bytes  persistent",
+    "  %6  f32[N,40]  N*160 bytes  commands 1 to 2", "  %7  f32[N,2]  N*8 bytes  commands 2 to 2",
+    "  %8  f32[2,40]  2560 bytes  persistent", "", "commands (at load: init)", "  init  linear_pack %0 %5",
+    "  0  linear %arg0 %5 %1 %4", "  1  softmax %4 %6", "  init  linear_0_pack %2 %8", "  2  linear_0 %6 %8 %3 %7", ""])
+expect("the way back", read("why it's so/repro.sh").splitlines(), [
+    "#!/bin/sh", "# Compiles once more what this folder shows.",
+    f"cd '{os.getcwd()}' && exec 'dlc' 'compile' 'net.dl' '-q' '--weights' 'net.npz' '--target' 'cpu' '--dump-dir' "
+    "'why it'\\''s so' '-o' 'net.bin'"])
+text = run("inspect", "net.bin").stdout
+text = re.sub(r"(, |avx2: |avx512: )[\d.]+ KiB", r"\1... KiB", text).replace("dlc " + run("--version").stdout.split()[1], "dlc ...")
+expect("inspect", text.splitlines(), [
+    "Model 'Net', ... KiB, by dlc ...", "Inputs", "  x: f32[N,3]", "Outputs", "  y: f32[N,2]", "Symbolic dims", "  N = 1..8", "",
+    "Program for cpu", "  code for avx2: ... KiB", "  code for avx512: ... KiB",
+    "  memory: weights 968 bytes, made at load 3.1 KiB, intermediate 160*N + 160*N bytes, before reuse",
+    "  kernels (launches in a run + at load)",
+    "    'linear_pack'                    map           0 + 1   net.dl:7:19",
+    "    'linear'                         contraction   1 + 0   net.dl:7:19",
+    "    'softmax'                        reduce        1 + 0   net.dl:7:11",
+    "    'linear_0_pack'                  map           0 + 1   net.dl:7:9",
+    "    'linear_0'                       contraction   1 + 0   net.dl:7:9"])
+says("no CUDA program", 2, ["error: the package has no CUDA program; compile with --target cuda or cpu,cuda"],
+     "inspect", "net.bin", "--source", "linear")
+says("no such kernel", 2, ["error: the package has no kernel 'lunch'; it has: dlc_relu_mul"],
+     "inspect", "tiny.bin", "--source", "lunch")
+
+# What dlc bench prints, with its numbers made 0; the slowest kernel stands first.
+text = run("bench", "net.bin", "--device", "cpu", "--threads", "1", "--duration", "0", "--warmup", "0").stdout.splitlines()
+numbers = re.compile(r"\b\d[\d.]*(e[+-]\d+)?|avx\d+")
+expect("bench", [numbers.sub("0", line) for line in text[:8]], [
+    "Device: cpu (0, 0 thread)", "Load: 0 ms   First inference: 0 ms",
+    "Memory: weights 0, made at load 0, intermediate 0, scratch 0 bytes", "=== Performance summary ===", "Iterations: 0 in 0 s",
+    "Throughput: 0 qps", "Latency: min = 0 ms, max = 0 ms, mean = 0 ms, median = 0 ms, percentile(0%) = 0 ms, "
+    "percentile(0%) = 0 ms, percentile(0%) = 0 ms", "=== Kernels ==="])
+expect("the columns of bench", text[8],
+       " Time %   Time (ms)  Calls    GFLOP/s      GB/s  Kernel                       Kind        Model lines")
+expect("the kernels of bench", sorted(line[49:] for line in text[9:-1]), [
+    "linear                       contraction net.dl:7:19", "linear_0                     contraction net.dl:7:9",
+    "softmax                      reduce      net.dl:7:11"])
+expect("the last line of bench", numbers.sub("0", text[-1]).split(), ["0", "0", "total"])
+
+# dlc without its compiler and the emulator.
+os.makedirs("alone/bin")
+program = shutil.copy(shutil.which("dlc"), "alone/bin/dlc")
+folder = os.path.abspath("alone")
+says("no compiler", 5, [f"error: cannot start the compiler '{folder}/bin/dlc-compile': No such file or directory; it belongs "
+                        "beside dlc"], "compile", TINY, program=program)
+report = run("doctor", "--device", "cpu", program=program).stdout.splitlines()
+expect("doctor without the compiler", report[1], "Compiler      dlc-compile is not beside dlc; dlc runs models only")
+says("no emulator", 5, [f"error: device cuda-emu needs {folder}/lib/libdlc_cuda_emu.so, which is not built; build the targets of "
+                        "test/emulator"], "run", "tiny.bin", "--device", "cuda-emu", program=program)
+suite.finish()
