@@ -200,6 +200,8 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
     if (bound[target] && !isEmpty)
       continue;
     std::string expected = isEmpty ? "at least one tensor" : expectation(param);
+    if (param.name == "padding" && value.is<std::string>())
+      expected += ", or \"same\" or \"valid\"";
     const Item &culprit = culpritOf(param, value);
     if (culprit.is<int64_t>() && (param.type == Param::integer || param.type == Param::integers))
       expected += " between -2^31 and 2^31 - 1";

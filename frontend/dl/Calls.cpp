@@ -9,6 +9,7 @@
 #include "frontend/dl/Spelling.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -51,13 +52,7 @@ StringRef ForwardLowering::guess(StringRef name) {
 
 /// The function that does what PyTorch's method of another name does; empty where there is none.
 static StringRef functionOfMethod(StringRef method) {
-  static constexpr std::pair<StringRef, StringRef> kMethods[] = {
-      {"view", "reshape"}, {"to", "cast"},          {"type", "cast"},
-      {"t", "transpose"},  {"expand_as", "expand"}, {"type_as", "cast"}};
-  for (auto [name, function] : kMethods)
-    if (name == method)
-      return function;
-  return {};
+  return llvm::StringSwitch<StringRef>(method).Cases({"type", "type_as"}, "cast").Default({});
 }
 
 Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
@@ -75,13 +70,11 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
     error << quote(name)
           << " is a kind of layer; declare one above 'forward', as in 'name: " << name
           << "(...)', and call it by its name";
-  } else if (auto number = name.rsplit('.').second;
-             !number.empty() && llvm::all_of(number, llvm::isDigit)) {
-    auto group = frame->instance->groups.find(name.rsplit('.').first);
-    error << "there is no layer " << quote(name);
-    if (group != frame->instance->groups.end())
-      error << "; " << quote(group->first) << " has " << quote(group->second.front().path) << " to "
-            << quote(group->second.back().path);
+  } else if (auto group = frame->instance->groups.find(name.rsplit('.').first);
+             group != frame->instance->groups.end() && !method.empty() &&
+             llvm::all_of(method, llvm::isDigit)) {
+    error << "there is no layer " << quote(name) << "; " << quote(group->first) << " has "
+          << quote(group->second.front().path) << " to " << quote(group->second.back().path);
   } else if (auto group = frame->instance->groups.find(name);
              group != frame->instance->groups.end()) {
     error << quote(name) << " is a list of " << group->second.size()
@@ -96,6 +89,8 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
       error << hint;
     else if (StringRef near = guess(name); !near.empty())
       error << "; did you mean " << quote(near) << "?";
+    else
+      error << "; expected a layer declared above 'forward', or a function of PyTorch";
   }
   return poison(expr.loc);
 }

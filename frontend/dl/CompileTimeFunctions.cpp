@@ -38,7 +38,7 @@ static std::optional<Item> extremum(Passed arguments, llvm::SMLoc loc, std::stri
   if (arguments.empty() || !llvm::all_of(list, isReal))
     return std::nullopt;
   if (list.empty()) {
-    problem = "an empty list has no extremum; expected at least one number";
+    problem = "has no value; expected at least one number";
     return std::nullopt;
   }
   Item best = list.front();
@@ -56,7 +56,7 @@ static std::optional<Item> extremum(Passed arguments, llvm::SMLoc loc, std::stri
 static std::optional<Item> toInteger(double value, llvm::SMLoc loc, std::string &problem) {
   if (value >= -0x1p63 && value < 0x1p63)
     return Item{static_cast<int64_t>(value), loc};
-  problem = "this number does not fit in 64 bits";
+  problem = "does not fit in 64 bits";
   return std::nullopt;
 }
 
@@ -76,7 +76,7 @@ static std::optional<Item> real(Passed arguments, llvm::SMLoc loc, std::string &
   double value = function(realOf(arguments[0].value));
   if (std::isfinite(value))
     return Item{value, loc};
-  problem = "the result is no finite number";
+  problem = "is no finite number";
   return std::nullopt;
 }
 
@@ -87,7 +87,7 @@ static std::optional<Item> callAbs(Passed arguments, llvm::SMLoc loc, std::strin
   if (item.is<double>())
     return Item{std::abs(item.as<double>()), loc};
   if (item.as<int64_t>() == std::numeric_limits<int64_t>::min()) {
-    problem = "this number does not fit in 64 bits";
+    problem = "does not fit in 64 bits";
     return std::nullopt;
   }
   return Item{std::abs(item.as<int64_t>()), loc};
@@ -178,7 +178,8 @@ std::optional<Item> callCompileTimeFunction(StringRef name, llvm::SMLoc loc, Pas
     std::optional<Item> result = function.call(arguments, loc, problem);
     if (problem.empty())
       return result;
-    diagnostics.error(loc) << quote(name) << ": " << problem;
+    diagnostics.error(loc) << quote(name) << " of " << describe(arguments.front().value) << " "
+                           << problem;
     return Item{Item::Poison(), loc};
   }
   return std::nullopt;

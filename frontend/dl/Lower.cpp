@@ -133,8 +133,11 @@ Item ForwardLowering::outputOf(const Port &port, RankedTensorType declared, bool
     SmallVector<StringRef> known;
     for (const auto &entry : frame->values)
       known.push_back(entry.first);
-    diagnostics.error(port.name.loc) << "output " << quote(port.name.name) << " is never assigned"
-                                     << didYouMean(port.name.name, known);
+    std::string hint = didYouMean(port.name.name, known);
+    diagnostics.error(port.name.loc)
+        << "output " << quote(port.name.name) << " is never assigned"
+        << (hint.empty() ? "; assign to it in 'forward', as in '" + port.name.name.str() + " = x'"
+                         : hint);
     return poison(port.name.loc);
   }
   const Item &item = binding->item;

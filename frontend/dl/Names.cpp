@@ -50,8 +50,11 @@ Item ForwardLowering::unknownName(const NameExpr &expr) {
     known.push_back(entry.first);
   llvm::append_range(known, scope->allNames());
   std::string hint = hintForValue(expr.name);
+  if (hint.empty())
+    hint = didYouMean(expr.name, known);
   diagnostics.error(expr.loc) << "unknown value " << quote(expr.name)
-                              << (hint.empty() ? didYouMean(expr.name, known) : hint);
+                              << (hint.empty() ? "; expected an input, or a name assigned above"
+                                               : hint);
   return poison(expr.loc);
 }
 
@@ -194,7 +197,10 @@ Item ForwardLowering::attributeOf(const Item &item, StringRef name, StringRef sp
   if (item.isTensor() && (name == "T" || name == "mT"))
     error << " is transposed by transpose(" << spelled.rsplit('.').first << ", -2, -1)";
   else
-    error << " has shape, ndim and dtype; functions stand in front, as in " << name << "(x)";
+    error << " has shape, ndim and dtype"
+          << (signaturesOf(name).empty()
+                  ? std::string()
+                  : ("; functions stand in front, as in " + name + "(x)").str());
   return poison(loc);
 }
 

@@ -80,7 +80,7 @@ RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbo
   if (port.type.dims.size() > kMaxRank) {
     diagnostics.error(port.type.dtype.loc)
         << quote(port.name.name) << " has " << port.type.dims.size() << " dims; the limit is "
-        << kMaxRank;
+        << kMaxRank << "; join some of them";
     return {};
   }
   SmallVector<AffineExpr> dims;
@@ -112,7 +112,8 @@ RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbo
           << "a dim of " << quote(port.name.name)
           << (isNumber ? " is " : ", " + dl::text(dims.back()) + ", may be ") << range->min
           << "; expected 0 or more"
-          << (isNumber ? ", or a declared dim where it varies, as in 'dim N = 1..64'" : "");
+          << (isNumber ? ", or a declared dim where it varies, as in 'dim N = 1..64'"
+                       : "; raise the smallest values of its dims");
       return {};
     }
   }
@@ -313,7 +314,8 @@ std::optional<Model> Analyzer::run(StringRef name) {
   for (const Port &port : forward.outputs)
     model.outputs.push_back(portType(port, evaluator, model.symbols, diagnostics, context));
   if (forward.outputs.empty())
-    diagnostics.error(forward.loc) << "'forward' has no output; expected at least one";
+    diagnostics.error(forward.loc)
+        << "'forward' has no output; expected at least one, as in '-> (y: f32[N,10])'";
   return std::move(model);
 }
 

@@ -60,8 +60,8 @@ std::optional<std::vector<OpenedClause>> openClauses(StringRef path, const Model
       needed += clause.rules.files.size();
     if (needed != instead.size()) {
       diagnostics.error(opened.front().loc)
-          << "--weights is given for " << instead.size() << " files, but the model's "
-          << opened.size() << " weights clauses name " << needed
+          << "the model's " << opened.size() << " weights clauses name " << needed
+          << " files, --weights names " << instead.size()
           << "; give it once for each of them, in their order";
       return std::nullopt;
     }

@@ -243,9 +243,9 @@ Expected<std::vector<StoredTensor>> HeaderReader::read() {
     expected += tensor.bytes;
   }
   if (expected != fileSize)
-    return createStringError("'" + file + "': byte " + Twine(expected) + ": " +
-                             Twine(fileSize - expected) +
-                             " bytes at the end belong to no tensor. Save the file again");
+    return createStringError("'" + file + "': byte " + Twine(expected) +
+                             ": the tensors end here, but the file goes on to byte " +
+                             Twine(fileSize) + ". Save the file again");
   return tensors;
 }
 

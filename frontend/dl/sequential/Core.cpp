@@ -58,8 +58,8 @@ static void activation(KerasCall &call) { call.activate(call.textOf("activation"
 static void relu(KerasCall &call) {
   double slope = call.arguments.get("negative_slope").as<double>();
   Item limit = call.arguments.get("max_value");
-  if (call.arguments.get("threshold").as<double>() != 0.0) {
-    call.error("'ReLU' is supported with threshold=0 alone");
+  if (Item threshold = call.arguments.get("threshold"); threshold.as<double>() != 0.0) {
+    call.error("'ReLU' is supported with threshold=0 alone, got " + describe(threshold));
     return;
   }
   if (slope != 0.0)

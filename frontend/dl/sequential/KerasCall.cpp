@@ -102,7 +102,8 @@ int64_t KerasCall::staticSize(const Item &tensor, int64_t dim) {
   AffineExpr size = dims(tensor)[dim];
   if (auto constant = dl::asConstant(size))
     return std::max<int64_t>(*constant, 1);
-  error(quote(kind) + " needs a number where its input has the dim " + dl::text(size));
+  error(quote(kind) + " needs a number where its input has the dim " + dl::text(size) +
+        "; declare the input with one");
   return 1;
 }
 

@@ -100,13 +100,15 @@ static void recurrent(KerasCall &call, StringRef callee, int64_t gates) {
 /// Refuses activations that the functions do not have.
 static bool hasActivations(KerasCall &call, StringRef gate) {
   if (!gate.empty() && call.textOf("recurrent_activation") != gate) {
-    call.error(quote(call.kind) + " is supported with recurrent_activation='" + gate + "' alone");
+    call.error(quote(call.kind) + " is supported with recurrent_activation='" + gate +
+               "' alone, got " + quote(call.textOf("recurrent_activation")));
     return false;
   }
   if (call.textOf("activation") == "tanh" || (gate.empty() && call.textOf("activation") == "relu"))
     return true;
   call.error(quote(call.kind) + " is supported with activation='tanh' " +
-             (gate.empty() ? "and 'relu' alone" : "alone"));
+             (gate.empty() ? "and 'relu' alone" : "alone") + ", got " +
+             quote(call.textOf("activation")));
   return false;
 }
 
@@ -117,7 +119,7 @@ static void lstm(KerasCall &call) {
 
 static void gru(KerasCall &call) {
   if (!call.arguments.flag("reset_after"))
-    call.error("'GRU' is supported with reset_after=true alone");
+    call.error("'GRU' is supported with reset_after=true alone, got false");
   else if (hasActivations(call, "sigmoid"))
     recurrent(call, "gru", 3);
 }

@@ -144,8 +144,7 @@ check("rules that fit nothing", clause('prefix "bert."\nrename "gamma" -> "weigh
     "m.dl:11:8: warning: no name in 'w.safetensors' has the part 'gamma'",
     "m.dl:12:11: warning: 'transpose' fits no weight of two dims: 'fc.wait'"], 0)
 check("--weights for several clauses", LINEAR + 'weights "w.safetensors"\nweights "v.safetensors"\n', W, [
-    "m.dl:9:1: error: --weights is given for 1 files, but the model's 2 weights clauses name 2; give it once for each of them, in "
-    "their order"], 1, "--weights", "w.safetensors")
+    "m.dl:9:1: error: the model's 2 weights clauses name 2 files, --weights names 1; give it once for each of them, in their order"], 1, "--weights", "w.safetensors")
 
 # What cannot be read.
 check("no file", clause("", '"none.safetensors"'), {},

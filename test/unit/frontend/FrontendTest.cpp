@@ -354,13 +354,11 @@ TEST_F(Frontend, allErrorsInOneRun) {
           "    y = foo(t + u + q)\n    z = c(x)\n  }\n}\n",
           {{}, true}),
       "4:17: error: expected ',' or ')' in the arguments of 'Conv2d', got the end of the "
-      "line\n4:12: note: to match this (\n"
-      "9:14: error: expected an expression, got ','\n"
-      "5:6: error: unknown layer 'Linaer'; did you mean 'Linear'?\n"
-      "10:21: error: unknown value 'q'\n"
-      "10:9: error: unknown function or layer 'foo'\n"
-      "11:5: error: output 'z' is f32[N,4], declared as f32[N]; change one of them\n7:41: note: "
-      "declared here\n");
+      "line\n4:12: note: to match this (\n9:14: error: expected an expression, got ','\n5:6: "
+      "error: unknown layer 'Linaer'; did you mean 'Linear'?\n10:21: error: unknown value 'q'; "
+      "expected an input, or a name assigned above\n10:9: error: unknown function or layer 'foo'; "
+      "expected a layer declared above 'forward', or a function of PyTorch\n11:5: error: output "
+      "'z' is f32[N,4], declared as f32[N]; change one of them\n7:41: note: declared here\n");
 }
 
 TEST_F(Frontend, declarationErrors) {
@@ -409,7 +407,8 @@ TEST_F(Frontend, signatureErrors) {
             "4:16: error: a dim of 'x' is -1; expected 0 or more, or a declared dim where it "
             "varies, as in 'dim N = 1..64'\n");
   EXPECT_EQ(check("(x: f32[N-2]) -> (y: f32[2])"),
-            "4:17: error: a dim of 'x', N - 2, may be -1; expected 0 or more\n");
+            "4:17: error: a dim of 'x', N - 2, may be -1; expected 0 or more; raise the smallest "
+            "values of its dims\n");
   EXPECT_EQ(import("dl 1\ndim N = 1..2147483647\nmodel M {\nforward(x: f32[N*N*N]) -> (y: f32[2]) "
                    "{ y = x }\n}\n",
                    {{}, true}),
@@ -422,7 +421,7 @@ TEST_F(Frontend, signatureErrors) {
             "4:12: error: a tensor f32[4294967296,4294967296] may have more than 2^56 elements; "
             "make its dims, or their ranges, smaller\n");
   EXPECT_EQ(check("(x: f32[1,1,1,1,1,1,1,1,1]) -> (y: f32[2])"),
-            "4:12: error: 'x' has 9 dims; the limit is 8\n");
+            "4:12: error: 'x' has 9 dims; the limit is 8; join some of them\n");
   EXPECT_EQ(check("(x: f32[2], x: f32[2]) -> (y: f32[2])"),
             "4:20: error: two inputs have the name 'x'; names must differ\n");
   EXPECT_EQ(check("(x: f32[2], N: f32[2]) -> (y: f32[2])"),
@@ -430,8 +429,9 @@ TEST_F(Frontend, signatureErrors) {
             "declared here\n"
             "4:20: error: cannot assign to 'N', which is a dim, a constant or a dtype; choose "
             "another name\n2:5: note: declared here\n");
-  EXPECT_EQ(check("(x: f32[2]) -> ()"),
-            "4:1: error: 'forward' has no output; expected at least one\n");
+  EXPECT_EQ(
+      check("(x: f32[2]) -> ()"),
+      "4:1: error: 'forward' has no output; expected at least one, as in '-> (y: f32[N,10])'\n");
 }
 
 TEST_F(Frontend, layerErrors) {
@@ -491,7 +491,9 @@ TEST_F(Frontend, layerErrors) {
             "5:7: error: index 5 lies outside a list of 2\n");
   EXPECT_EQ(check("l[i]: ReLU() for i in 0..2", "l(x)"),
             "5:5: error: 'l' is a list of 2 layers; call one of them, as in l[0](x)\n");
-  EXPECT_EQ(check("a: ReLU()", "b.7(x)"), "5:5: error: there is no layer 'b.7'\n");
+  EXPECT_EQ(check("a: ReLU()", "b.7(x)"),
+            "5:5: error: unknown function or layer 'b.7'; expected a layer declared above "
+            "'forward', or a function of PyTorch\n");
   EXPECT_EQ(check("a: LSTM(8, 4, proj_size=4)"),
             "3:25: error: proj_size is 4; expected 0, or a size below hidden_size, which is 4\n");
   EXPECT_EQ(check("a: LSTM(8, 4, proj_size=-1)"),
@@ -529,7 +531,7 @@ TEST_F(Frontend, layerErrors) {
             "an integer between -2^31 and 2^31 - 1\n");
   EXPECT_EQ(check("a: Conv2d(4, 2, 3, padding=\"sane\")"),
             "3:20: error: argument 'padding' of 'Conv2d' is the string 'sane'; expected an integer "
-            "or a list of 2\n");
+            "or a list of 2, or \"same\" or \"valid\"\n");
   EXPECT_EQ(check("a: Conv2d(4, 6, 3, groups=4)"),
             "3:14: error: out_channels is 6; expected a multiple of groups, which is 4\n");
   EXPECT_EQ(check("a: Conv2d(4, 6, (3, -1))"),

@@ -145,8 +145,8 @@ TEST(SafetensorsFile, refusesHolesAndOverlaps) {
                                       "tensor before; expected byte 117. Save the file again");
   EXPECT_EQ(two("[0,4]", "[5,9]", 9), "'w.st': byte 117: tensor 'b' begins at byte 118, behind a "
                                       "hole; expected byte 117. Save the file again");
-  EXPECT_EQ(two("[0,4]", "[4,8]", 9),
-            "'w.st': byte 121: 1 bytes at the end belong to no tensor. Save the file again");
+  EXPECT_EQ(two("[0,4]", "[4,8]", 9), "'w.st': byte 121: the tensors end here, but the file goes "
+                                      "on to byte 122. Save the file again");
   EXPECT_EQ(headerError(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"a":{}})"),
             "'w.st': byte 64: the name 'a' appears twice; each tensor needs its own name");
 }

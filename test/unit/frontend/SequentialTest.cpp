@@ -61,7 +61,7 @@ TEST_F(Sequential, layerErrors) {
       check("BatchNormalization(axis=1)"),
       "3:1: error: 'BatchNormalization' is supported with axis=-1 alone, got the integer 1\n");
   EXPECT_EQ(check("ReLU(threshold=0.5)"),
-            "3:1: error: 'ReLU' is supported with threshold=0 alone\n");
+            "3:1: error: 'ReLU' is supported with threshold=0 alone, got the number 0.5\n");
   EXPECT_EQ(check("AveragePooling2D(2, strides=1, padding=\"same\")"),
             "3:1: error: 'AveragePooling2D' with padding=\"same\" and an even window needs strides "
             "above 1\n");
@@ -116,9 +116,11 @@ TEST_F(Sequential, layerErrors) {
                   {{}, true});
   };
   EXPECT_EQ(dynamic("Dense(2)", "x: f32[2,N]"),
-            "4:1: error: 'Dense' needs a number where its input has the dim N\n");
+            "4:1: error: 'Dense' needs a number where its input has the dim N; declare the input "
+            "with one\n");
   EXPECT_EQ(dynamic("Conv2D(2, 3, strides=2, padding=\"same\")", "x: f32[1,N,8,3] layout NHWC"),
-            "4:1: error: 'Conv2D' needs a number where its input has the dim N\n");
+            "4:1: error: 'Conv2D' needs a number where its input has the dim N; declare the input "
+            "with one\n");
   EXPECT_EQ(check(""), "2:12: error: sequential 'S' has no layers; add one, as in 'Dense(10)'\n");
 }
 
@@ -128,16 +130,18 @@ TEST_F(Sequential, recurrentErrors) {
             "3:1: error: 'Bidirectional' takes an LSTM, GRU or SimpleRNN, as in "
             "'Bidirectional(LSTM(64))'\n");
   EXPECT_EQ(of("GRU(4, reset_after=false)"),
-            "3:1: error: 'GRU' is supported with reset_after=true alone\n");
+            "3:1: error: 'GRU' is supported with reset_after=true alone, got false\n");
   EXPECT_EQ(of("LSTM(4, activation=relu)"),
-            "3:1: error: 'LSTM' is supported with activation='tanh' alone\n");
-  EXPECT_EQ(of("SimpleRNN(4, activation=gelu)"),
-            "3:1: error: 'SimpleRNN' is supported with activation='tanh' and 'relu' alone\n");
+            "3:1: error: 'LSTM' is supported with activation='tanh' alone, got 'relu'\n");
+  EXPECT_EQ(
+      of("SimpleRNN(4, activation=gelu)"),
+      "3:1: error: 'SimpleRNN' is supported with activation='tanh' and 'relu' alone, got 'gelu'\n");
   EXPECT_EQ(of("Bidirectional(LSTM(4), 3)"), "3:1: error: 'Bidirectional' takes an LSTM, GRU or "
                                              "SimpleRNN, as in 'Bidirectional(LSTM(64))'\n");
   EXPECT_EQ(of("Bidirectional(LSTM(0))"), "3:20: error: units is 0; expected at least 1\n");
-  EXPECT_EQ(of("LSTM(4, recurrent_activation=tanh)"),
-            "3:1: error: 'LSTM' is supported with recurrent_activation='sigmoid' alone\n");
+  EXPECT_EQ(
+      of("LSTM(4, recurrent_activation=tanh)"),
+      "3:1: error: 'LSTM' is supported with recurrent_activation='sigmoid' alone, got 'tanh'\n");
   EXPECT_EQ(of("Flatten()\nLSTM(4)"),
             "4:1: error: 'LSTM' takes a tensor of 3 dims, got f32[2,15]\n");
 }

@@ -70,11 +70,10 @@ TEST_F(Static, valueErrors) {
   EXPECT_EQ(value("[1].x"),
             "3:15: error: '(...).x' has no meaning here; expected a value known at compile time\n");
   EXPECT_EQ(value("max([])"),
-            "3:11: error: 'max': an empty list has no extremum; expected at least one number\n");
-  EXPECT_EQ(value("int(1e300)"), "3:11: error: 'int': this number does not fit in 64 bits\n");
+            "3:11: error: 'max' of a list of 0 has no value; expected at least one number\n");
   EXPECT_EQ(value("abs(-9223372036854775807 - 1)"),
-            "3:11: error: 'abs': this number does not fit in 64 bits\n");
-  EXPECT_EQ(value("log(0)"), "3:11: error: 'log': the result is no finite number\n");
+            "3:11: error: 'abs' of the integer -9223372036854775808 does not fit in 64 bits\n");
+  EXPECT_EQ(value("log(0)"), "3:11: error: 'log' of the integer 0 is no finite number\n");
   EXPECT_EQ(value("sqrt(\"a\")"),
             "3:11: error: 'sqrt' takes a number known at compile time, got the string 'a'\n");
   EXPECT_EQ(
@@ -123,9 +122,10 @@ TEST_F(Static, valueErrors) {
   EXPECT_EQ(value("[1][0, 0]"), "3:14: error: a list of 1 takes one index or slice, as in x[0]\n");
   EXPECT_EQ(value("3[0]"), "3:12: error: only lists can be indexed here, got the integer 3\n");
   EXPECT_EQ(value("min([])"),
-            "3:11: error: 'min': an empty list has no extremum; expected at least one number\n");
-  EXPECT_EQ(value("sqrt(-1)"), "3:11: error: 'sqrt': the result is no finite number\n");
-  EXPECT_EQ(value("int(1e300)"), "3:11: error: 'int': this number does not fit in 64 bits\n");
+            "3:11: error: 'min' of a list of 0 has no value; expected at least one number\n");
+  EXPECT_EQ(value("sqrt(-1)"), "3:11: error: 'sqrt' of the integer -1 is no finite number\n");
+  EXPECT_EQ(value("int(1e300)"),
+            "3:11: error: 'int' of the number 1e+300 does not fit in 64 bits\n");
   EXPECT_EQ(value("1 < 2 < 3"),
             "3:17: error: comparisons do not chain; write them apart, as in 'a < b and b < c'\n");
 }
@@ -150,21 +150,24 @@ TEST_F(Static, operatorsOfTensors) {
   EXPECT_EQ(body("y = x.view(2)", "f32[N]"),
             "5:5: error: 'x.view' is written as a method; functions "
             "stand in front: view(x, ...)\n");
-  EXPECT_EQ(body("y = x.data", "f32[N]"),
-            "5:5: error: 'x.data' has no meaning: a tensor f32[N,3,8,8] has shape, ndim and dtype; "
-            "functions stand in front, as in data(x)\n");
+  EXPECT_EQ(body("y = x.relu", "f32[N]"),
+            "5:5: error: 'x.relu' has no meaning: a tensor f32[N,3,8,8] has shape, ndim and dtype; "
+            "functions stand in front, as in relu(x)\n");
+  EXPECT_EQ(
+      body("y = x.data", "f32[N]"),
+      "5:5: error: 'x.data' has no meaning: a tensor f32[N,3,8,8] has shape, ndim and dtype\n");
   EXPECT_EQ(body("y = size(x, 4)", "f32[N]"),
             "5:13: error: 'dim' of 'size' is the integer 4; expected -4 to 3 for f32[N,3,8,8]\n");
   EXPECT_EQ(body("for i in range(3) { y = x }", "f32[N]"),
-            "5:10: error: unknown function or layer 'range'; a range is written 0..12\n"
-            "4:79: error: output 'y' is never assigned\n");
-  EXPECT_EQ(
-      body("for i in 3 { y = x }", "f32[N]"),
-      "5:10: error: a loop is over the integer 3; expected a range such as 0..12, a list or a "
-      "list of layers\n4:79: error: output 'y' is never assigned\n");
+            "5:10: error: unknown function or layer 'range'; a range is written 0..12\n4:79: "
+            "error: output 'y' is never assigned; assign to it in 'forward', as in 'y = x'\n");
+  EXPECT_EQ(body("for i in 3 { y = x }", "f32[N]"),
+            "5:10: error: a loop is over the integer 3; expected a range such as 0..12, a list or "
+            "a list of layers\n4:79: error: output 'y' is never assigned; assign to it in "
+            "'forward', as in 'y = x'\n");
   EXPECT_EQ(body("for i in 0..N { y = x }", "f32[N]"),
             "5:13: error: a bound of a loop is the dim N; expected an integer\n4:79: error: output "
-            "'y' is never assigned\n");
+            "'y' is never assigned; assign to it in 'forward', as in 'y = x'\n");
   EXPECT_EQ(body("a, b = x\ny = x", "f32[N,3,8,8]"),
             "5:1: error: 2 names for a tensor f32[N,3,8,8]; expected one name for each result\n");
 }
