@@ -144,8 +144,10 @@ static Status checkSegments(const schema::Module &module, uint64_t begin, uint64
     const schema::Segment &segment = *named.segment;
     bool shared = last && last->segment->offset() == segment.offset() &&
                   last->segment->bytes() == segment.bytes();
-    if (!shared && segment.offset() < end)
-      return refuseModule(named.what, "it overlaps ", last ? last->what : "the table");
+    if (!shared && segment.offset() < end) {
+      assert(last && "none begins before the first place of a segment");
+      return refuseModule(named.what, "it overlaps ", last->what);
+    }
     if (!shared && segment.offset() - end > kMaxGap)
       return refuseModule(named.what, segment.offset() - end, " unused bytes lie before it");
     end = segment.offset() + segment.bytes();

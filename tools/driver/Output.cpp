@@ -29,6 +29,10 @@ static bool writeAll(int file, std::string_view bytes) {
   return true;
 }
 
+static std::string noOutput(int number) {
+  return std::string("cannot write to standard output: ") + strerror(number);
+}
+
 int finishOutput(std::string_view text, int code) {
   if (writeAll(STDOUT_FILENO, text))
     return code;
@@ -36,7 +40,7 @@ int finishOutput(std::string_view text, int code) {
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
   }
-  return fail(kDevice, std::string("cannot write to standard output: ") + strerror(errno));
+  return fail(kDevice, noOutput(errno));
 }
 
 void complain(std::string_view text) {
@@ -127,7 +131,7 @@ std::string writeFile(const std::string &path, std::string_view bytes) {
   if (std::string why = whyNotWritable(path); !why.empty())
     return why;
   if (isStandardOutput(path))
-    return writeAll(STDOUT_FILENO, bytes) ? "" : reason("standard output", errno);
+    return writeAll(STDOUT_FILENO, bytes) ? "" : noOutput(errno);
   fs::path place = resolve(path);
   if (isStream(place)) {
     int file = open(place.c_str(), O_WRONLY);

@@ -83,7 +83,7 @@ static int runModel(const RunOptions &options) {
       text += name + ": as expected\n";
       continue;
     }
-    result = fail(kAccuracy, "output '" + name + "' " + *difference);
+    result = fail(kAccuracy, "output '" + name + "'" + *difference);
   }
   for (size_t i = 0; i < session.outputNames().size(); ++i) {
     if (options.top > 0)

@@ -251,7 +251,7 @@ static std::string number(double value) {
 std::optional<std::string> findDifference(const HostTensor &actual, const HostTensor &expected,
                                           double atol, double rtol) {
   if (actual.dims != expected.dims)
-    return "is " + actual.describe() + ", expected " + expected.describe();
+    return " is " + actual.describe() + ", expected " + expected.describe();
   int64_t differing = 0, worst = -1;
   double worstExcess = -1;
   for (int64_t i = 0; i < actual.size(); ++i) {
@@ -271,7 +271,7 @@ std::optional<std::string> findDifference(const HostTensor &actual, const HostTe
   }
   if (worst < 0)
     return std::nullopt;
-  return std::to_string(differing) + " of " + std::to_string(actual.size()) +
+  return ": " + std::to_string(differing) + " of " + std::to_string(actual.size()) +
          " elements differ by more than " + number(atol) + " + " + number(rtol) +
          "*|expected|; worst at " + indexText(worst, actual.dims) + ": " +
          number(actual.at(worst)) + ", expected " + number(expected.at(worst));

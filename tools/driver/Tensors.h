@@ -46,8 +46,8 @@ bool writeTensor(const std::string &path, const HostTensor &tensor, std::string 
 /// Numbers that depend on `seed` and the position alone: floats in [-1, 1), integers from 0 to 15, bools.
 void fillRandom(HostTensor &tensor, uint64_t seed);
 
-/// Where `actual` lies further than atol + rtol*|expected| from `expected`: a sentence with the worst element. NaN matches
-/// NaN alone.
+/// Where `actual` lies further than atol + rtol*|expected| from `expected`: what follows its name in a sentence, with the
+/// worst element. NaN matches NaN alone.
 std::optional<std::string> findDifference(const HostTensor &actual, const HostTensor &expected,
                                           double atol, double rtol);
 /// For each row of the last dim, its `count` largest elements with their positions.

@@ -168,7 +168,7 @@ print("definition Head", [(a["uri"] == blocks, a["range"]["start"]["line"], a["r
 print("definition include", [(a["uri"] == blocks, a["range"]["start"]["line"]) for a in ask("definition", split, "blocks.dl")])
 print("hover Head", json.dumps(ask("hover", split, "Head(")["contents"]["value"]))
 items = completions(split.replace("Head(512, classes=HIDDEN)", "Head("), "Head(", 21)
-print("arguments of a block", [i["label"] for i in items if i["label"].endswith("=")])
+print("arguments of a block", [(i["label"], i["detail"]) for i in items if i["label"].endswith("=")])
 items = completions(split.replace("Head(512, classes=HIDDEN)", "He"), "fc: He", 22)
 print("blocks", [i["label"] for i in items if i["label"].startswith("He")])
 broken = split.replace("classes=HIDDEN", "classes=HIDDEN, lunch=1")

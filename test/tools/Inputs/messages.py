@@ -63,6 +63,8 @@ says("a folder instead of standard input", 5, ["error: cannot read standard inpu
      stdin=os.open(".", os.O_RDONLY))
 with open("/dev/full", "w") as full:
     says("a full disk", 5, ["error: cannot write to standard output: No space left on device"], "inspect", "tiny.bin", stdout=full)
+    says("a full disk for an output", 5, ["error: cannot write to standard output: No space left on device"],
+         "run", "tiny.bin", "--device", "cpu", "--input", "random", "--output", "@-", stdout=full)
 
 # Calls that contradict themselves.
 says("phases", 2, ["error: --compile-from=fuse --compile-to=fuse: nothing is left to do; expected a later phase to stop at"],

@@ -111,6 +111,11 @@ save("nan.safetensors", nan)
 says("NaN", 0, ["warning: weight 'head.bias' holds 1 NaN among its 2 numbers in 'nan.safetensors'"],
      "refit", "old.bin", "-q", "--weights", "nan.safetensors", "-o", "nan.bin")
 
+save("many.safetensors", {**checkpoint(2), **{f"more{i:02}": numbers(1) for i in range(11)}})
+says("many that the model does not use", 0, [
+    "note: the model does not use 'ids', 'more00', 'more01', 'more02', 'more03', 'more04', 'more05', 'more06', 'more07', 'more08' "
+    "and 2 others", "many.bin: 4 weights replaced"], "refit", "old.bin", "--weights", "many.safetensors", "-o", "many.bin")
+
 # What dlc inspect shows of the files.
 expect("inspect", dlc("inspect", "new.npz").stdout.splitlines()[:2],
        ["Weights 'new.npz'", "  'bert.encoder.fc.weight'  f32[3,4]  48 bytes"])
