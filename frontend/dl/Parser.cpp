@@ -142,6 +142,8 @@ bool Parser::parseBraces(const Twine &before, const Twine &atEnd, bool goesOn,
   bool isOpen = expect(Token::leftBrace, before);
   if (!isOpen && !goesOn)
     return false;
+  if (!isOpen)
+    consumeIf(Token::colon); // Python's
   while (!at(Token::rightBrace) && !at(Token::endOfFile) && !diagnostics.isFull()) {
     if (consumeIf(Token::semicolon))
       continue;

@@ -374,6 +374,9 @@ TEST(Parser, saysWhatItExpectsInDeclarations) {
             "note: to match this (\n");
   EXPECT_EQ(errors("dl 1\nblock B\n"),
             "2:8: error: expected '{' before the layers of block 'B', got the end of the file\n");
+  EXPECT_EQ(errors("dl 1\nmodel M:\nforward(x: f32[]) -> (y: f32[]):\ny = x\n"),
+            "2:8: error: expected '{' before the layers of model 'M', got ':'\n3:32: error: "
+            "expected '{' before the statements of 'forward', got ':'\n");
   EXPECT_EQ(errors("dl 1\nmodel M(a=1)\nforward"),
             "2:13: error: expected '{' before the layers of model 'M', got the end of the "
             "line\n3:8: error: expected '(' and the inputs of 'forward', as in '(x: f32[N,10])', "
