@@ -92,30 +92,4 @@ void Diagnostics::mention(Mention::Kind kind, llvm::StringRef name, llvm::SMLoc 
                                placeOf(definition), text()});
 }
 
-std::string quote(llvm::StringRef text) {
-  constexpr size_t kLongest = 80;
-  std::string result = "'";
-  for (const char *begin = text.begin(), *end = text.end(); begin != end;) {
-    if (result.size() > kLongest) {
-      result += "...";
-      break;
-    }
-    unsigned length = llvm::getNumBytesForUTF8(static_cast<llvm::UTF8>(*begin));
-    bool legal = length <= static_cast<size_t>(end - begin) &&
-                 llvm::isLegalUTF8Sequence(reinterpret_cast<const llvm::UTF8 *>(begin),
-                                           reinterpret_cast<const llvm::UTF8 *>(begin) + length);
-    unsigned char byte = *begin;
-    if (!legal || byte < 0x20 || byte == 0x7f) {
-      result += "\\x";
-      result += llvm::hexdigit(byte >> 4);
-      result += llvm::hexdigit(byte & 15);
-      ++begin;
-    } else {
-      result.append(begin, length);
-      begin += length;
-    }
-  }
-  return result + "'";
-}
-
 } // namespace dlc::frontend

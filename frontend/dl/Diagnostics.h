@@ -9,6 +9,7 @@
 #define DLC_FRONTEND_DL_DIAGNOSTICS_H
 
 #include "frontend/dl/SourceIndex.h"
+#include "frontend/dl/Spelling.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -77,10 +78,6 @@ private:
   unsigned maxErrors, errors = 0, warnings = 0;
   mlir::ScopedDiagnosticHandler counter;
 };
-
-/// `text` between quotes, cut to a readable length, with control characters and bytes that are no
-/// UTF-8 escaped.
-std::string quote(llvm::StringRef text);
 
 } // namespace dlc::frontend
 

@@ -3,13 +3,39 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Spelling.h"
 
-#include "frontend/dl/Diagnostics.h"
-
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/edit_distance.h"
+#include "llvm/Support/ConvertUTF.h"
 
 using namespace llvm;
 
 namespace dlc::frontend {
+
+std::string quote(StringRef text) {
+  constexpr size_t kLongest = 80;
+  std::string result = "'";
+  for (const char *begin = text.begin(), *end = text.end(); begin != end;) {
+    if (result.size() > kLongest) {
+      result += "...";
+      break;
+    }
+    unsigned length = getNumBytesForUTF8(static_cast<UTF8>(*begin));
+    bool legal = length <= static_cast<size_t>(end - begin) &&
+                 isLegalUTF8Sequence(reinterpret_cast<const UTF8 *>(begin),
+                                     reinterpret_cast<const UTF8 *>(begin) + length);
+    unsigned char byte = *begin;
+    if (!legal || byte < 0x20 || byte == 0x7f) {
+      result += "\\x";
+      result += hexdigit(byte >> 4);
+      result += hexdigit(byte & 15);
+      ++begin;
+    } else {
+      result.append(begin, length);
+      begin += length;
+    }
+  }
+  return result + "'";
+}
 
 /// Two neighbouring letters exchanged: the commonest slip, which the edit distance counts as two.
 static bool isTransposed(StringRef a, StringRef b) {

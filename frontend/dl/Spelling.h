@@ -7,8 +7,13 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
+#include <string>
 
 namespace dlc::frontend {
+
+/// `text` between quotes, cut to a readable length, with control characters and bytes that are no
+/// UTF-8 escaped.
+std::string quote(llvm::StringRef text);
 
 /// The candidate nearest to `name` by edit distance, case apart; the first of several. Nothing
 /// where none is near: at most a third of the letters may differ.

@@ -263,6 +263,13 @@ Expected<NpyArray> readNpy(StringRef path) {
   return parseNpy((*buffer)->getBuffer(), path);
 }
 
+Expected<NpyLayout> readNpyLayout(StringRef path) {
+  auto buffer = mapFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  return parseNpyLayout((*buffer)->getBuffer(), (*buffer)->getBufferSize(), path);
+}
+
 Error writeNpy(raw_ostream &os, ElementType type, ArrayRef<int64_t> shape, ArrayRef<uint8_t> data) {
   if (npyCode(type).empty())
     return createStringError("npy has no dtype " + nameOf(type) + "; cast the output to f32");

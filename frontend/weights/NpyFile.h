@@ -46,6 +46,7 @@ llvm::Expected<NpyArray> readNpy(llvm::StringRef path);
 /// array fills the rest of it.
 llvm::Expected<NpyLayout> parseNpyLayout(llvm::StringRef prefix, uint64_t fileBytes,
                                          llvm::StringRef name);
+llvm::Expected<NpyLayout> readNpyLayout(llvm::StringRef path);
 
 /// Writes format version 1, as numpy.save does. Fails where npy has no such type (bf16).
 llvm::Error writeNpy(llvm::raw_ostream &os, ElementType type, llvm::ArrayRef<int64_t> shape,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/weights/NpzFile.h"
 
+#include "frontend/dl/Spelling.h"
 #include "frontend/weights/SafetensorsFile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -167,12 +168,28 @@ std::vector<StringRef> NpzFile::names() const {
   return result;
 }
 
+Expected<const NpzFile::Entry *> NpzFile::find(StringRef name) const {
+  constexpr size_t kMaxShown = 10;
+  if (auto found = byName.find(name); found != byName.end())
+    return &entries[found->second];
+  std::vector<StringRef> all = names();
+  auto near = nearest(name, all);
+  std::string held;
+  for (StringRef one : ArrayRef(all).take_front(kMaxShown))
+    held += (held.empty() ? "" : ", ") + one.str();
+  if (all.size() > kMaxShown)
+    held += " and " + std::to_string(all.size() - kMaxShown) + " others";
+  return createStringError(
+      "'" + buffer->getBufferIdentifier() + "' has no array " + quote(name) +
+      (near ? "; did you mean " + quote(*near) + "? It holds: " : "; it holds: ") +
+      (held.empty() ? "none" : held));
+}
+
 Expected<NpyArray> NpzFile::read(StringRef name) const {
-  auto found = byName.find(name);
-  if (found == byName.end())
-    return createStringError("'" + buffer->getBufferIdentifier() + "' has no array '" + name +
-                             "'; it holds: " + join(names(), ", "));
-  const Entry &entry = entries[found->second];
+  auto found = find(name);
+  if (!found)
+    return found.takeError();
+  const Entry &entry = **found;
   StringRef bytes = buffer->getBuffer().substr(entry.dataOffset, entry.packed);
   std::vector<char> unpacked;
   if (entry.isDeflated) {
@@ -186,9 +203,10 @@ Expected<NpyArray> NpzFile::read(StringRef name) const {
 }
 
 Expected<NpyLayout> NpzFile::layout(StringRef name) const {
-  auto found = byName.find(name);
-  assert(found != byName.end() && "one of names()");
-  const Entry &entry = entries[found->second];
+  auto found = find(name);
+  if (!found)
+    return found.takeError();
+  const Entry &entry = **found;
   StringRef bytes = buffer->getBuffer().substr(entry.dataOffset, entry.packed);
   std::vector<char> unpacked;
   if (entry.isDeflated) {

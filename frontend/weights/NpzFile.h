@@ -30,7 +30,7 @@ public:
   std::vector<llvm::StringRef> names() const;
   /// Unpacks an array and checks its CRC. Fails where there is none of that name.
   llvm::Expected<NpyArray> read(llvm::StringRef name) const;
-  /// What the header of an array says, which must be one of names(); its checksum is left to read().
+  /// What the header of an array says; its checksum is left to read(). Fails where there is none of that name.
   llvm::Expected<NpyLayout> layout(llvm::StringRef name) const;
   /// The npy file of an array, which must be one of names(), where it lies in the archive as it is; empty where it is
   /// packed.
@@ -44,6 +44,7 @@ private:
     bool isDeflated;
   };
 
+  llvm::Expected<const Entry *> find(llvm::StringRef name) const;
   llvm::Error fail(uint64_t offset, const llvm::Twine &message) const;
   llvm::Error readDirectory();
   llvm::Error readEntry(uint64_t &position, uint64_t directoryStart);

@@ -112,6 +112,8 @@ static int profile(const BenchOptions &options, const std::string &device, Repor
     return code;
   if (int code = session.bind())
     return code;
+  if (int code = session.fillInputs())
+    return code;
   int code = kOk;
   auto package = openPackage(options.model, code);
   if (!package)
@@ -240,9 +242,13 @@ static int bench(const BenchOptions &options) {
   begin = Clock::now();
   if (int code = session.bind())
     return code;
+  report.first = since(begin);
+  if (int code = session.fillInputs())
+    return code;
+  begin = Clock::now();
   if (int code = session.run())
     return code;
-  report.first = since(begin);
+  report.first += since(begin);
   if (int code = measure(session, options, report))
     return code;
   if (int code = profile(options, report.device, report))

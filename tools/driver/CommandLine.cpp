@@ -22,6 +22,7 @@ static constexpr const char *kFooter = R"(Examples:
 failed, 5 device, runtime or I/O, 6 damaged or incompatible file, 70 internal error.)";
 
 int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
+  reserveStandardFiles();
   CLI::App app("dlc: compiles neural networks to fast code, and runs it", "dlc");
   app.set_version_flag("--version", std::string("dlc ") + dlc_version());
   app.footer(kFooter);

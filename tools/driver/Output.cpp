@@ -9,7 +9,9 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -31,6 +33,13 @@ static bool writeAll(int file, std::string_view bytes) {
 
 static std::string noOutput(int number) {
   return std::string("cannot write to standard output: ") + strerror(number);
+}
+
+void reserveStandardFiles() {
+  for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    // The lowest free number is this one; opened the wrong way round, so that its use fails as that of a closed one.
+    if (fcntl(file, F_GETFD) < 0 && errno == EBADF)
+      (void)open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int finishOutput(std::string_view text, int code) {
@@ -78,6 +87,7 @@ static void watchSignals() {
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, nullptr);
   }
+  signal(SIGXFSZ, SIG_IGN); // a limit on file sizes makes write() fail, which is reported
 }
 
 /// Where `path` leads through symlinks, also where the last one's target does not exist yet.
@@ -93,8 +103,27 @@ static fs::path resolve(const std::string &path) {
   return place;
 }
 
+static fs::path folderOf(const fs::path &place) {
+  return place.has_parent_path() ? place.parent_path() : fs::path(".");
+}
+
 static std::string reason(const std::string &path, int number) {
   return "cannot write '" + path + "': " + strerror(number);
+}
+
+/// As `reason`; where there is too little room, how much is needed and how much there is.
+static std::string reasonOf(const std::string &path, int number, const fs::path &folder,
+                            size_t needed) {
+  std::string text = reason(path, number), bytes = std::to_string(needed) + " bytes are needed, ";
+  struct statvfs disk = {};
+  struct rlimit limit = {};
+  if (number == ENOSPC && statvfs(folder.c_str(), &disk) == 0)
+    text += "; " + bytes + std::to_string(uint64_t{disk.f_bavail} * disk.f_frsize) +
+            " are free in '" + folder.string() + "'";
+  if (number == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    text +=
+        "; " + bytes + "the process may write " + std::to_string(limit.rlim_cur) + " (ulimit -f)";
+  return text;
 }
 
 /// Standard output by either of its names; its link leads to no path that could be renamed over.
@@ -118,7 +147,7 @@ std::string whyNotWritable(const std::string &path) {
     return "cannot write '" + path + "': it is a directory; name a file in it";
   if (isStream(place))
     return access(place.c_str(), W_OK) == 0 ? "" : reason(path, errno);
-  fs::path folder = place.has_parent_path() ? place.parent_path() : fs::path(".");
+  fs::path folder = folderOf(place);
   if (!fs::is_directory(folder, error))
     return "cannot write '" + path + "': there is no folder '" + folder.string() + "'";
   if (access(folder.c_str(), W_OK) != 0 ||
@@ -167,7 +196,7 @@ std::string writeFile(const std::string &path, std::string_view bytes) {
   if (!done && file >= 0)
     unlink(pending.c_str());
   isPending = 0;
-  return done ? "" : reason(path, number);
+  return done ? "" : reasonOf(path, number, folderOf(place), bytes.size());
 }
 
 } // namespace dlc

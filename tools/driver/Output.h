@@ -10,6 +10,9 @@
 
 namespace dlc {
 
+/// Keeps the numbers 0 to 2 from files that are opened later, where a parent closed them: an error message must never end in
+/// a model. Reads and writes of them fail as before.
+void reserveStandardFiles();
 /// Writes `text` to standard output and returns `code`. A reader that has gone (`| head`) ends the process quietly, as
 /// SIGPIPE does; any other failure is reported and gives kDevice.
 int finishOutput(std::string_view text, int code = kOk);

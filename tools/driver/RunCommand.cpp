@@ -64,6 +64,8 @@ static int runModel(const RunOptions &options) {
     return code;
   if (int code = session.bind())
     return code;
+  if (int code = session.fillInputs())
+    return code;
   if (int code = session.run())
     return code;
 
@@ -76,8 +78,8 @@ static int runModel(const RunOptions &options) {
     const std::string &name = session.outputNames()[index];
     HostTensor reference;
     std::string problem;
-    if (!readTensor(path, name, reference, problem))
-      return fail(kDevice, problem);
+    if (int code = readTensor(path, name, reference, problem))
+      return fail(code, problem);
     auto difference = findDifference(session.output(index), reference, options.atol, options.rtol);
     if (!difference) {
       text += name + ": as expected\n";

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/Session.h"
 
+#include "frontend/dl/Spelling.h"
 #include "tools/driver/Output.h"
 
 #include <CLI/CLI.hpp>
@@ -112,19 +113,30 @@ int Session::open(const std::string &path, const DeviceOptions &options, bool pr
   return kOk;
 }
 
+static int failMemory(const char *what, const std::string &name, const HostTensor &tensor) {
+  return fail(kDevice, std::string(what) + " '" + name + "', " + tensor.describe() +
+                           ", does not fit into the memory of this machine");
+}
+
 int Session::find(const Values &values, const std::string &name, const char *what) {
   if (name.empty() && values.names.size() == 1)
     return 0;
   std::string all;
+  std::vector<llvm::StringRef> names;
   for (size_t i = 0; i < values.names.size(); ++i) {
     if (values.names[i] == name)
       return static_cast<int>(i);
     all += (i ? ", " : "") + values.names[i];
+    names.push_back(values.names[i]);
   }
-  complain(name.empty() ? std::string("error: the model has several ") + what +
-                              "s; name the one that is meant: " + all
-                        : std::string("error: the model has no ") + what + " '" + name +
-                              "'; it has: " + all);
+  auto near = frontend::nearest(name, names);
+  complain(
+      name.empty()
+          ? std::string("error: the model has several ") + what +
+                "s; name the one that is meant: " + all
+          : std::string("error: the model has no ") + what + " " + frontend::quote(name) +
+                (near ? "; did you mean " + frontend::quote(*near) + "? It has: " : "; it has: ") +
+                all);
   return -1;
 }
 
@@ -142,26 +154,51 @@ int Session::setInput(const std::string &text, std::vector<bool> &given) {
   if (given[index])
     return fail(kUsage, "input '" + inputs.names[index] + "' is given twice");
   given[index] = true;
+  specs[index] = *spec;
   HostTensor &tensor = inputs.tensors[index];
-  if (!spec->file.empty())
-    return readTensor(spec->file, inputs.names[index], tensor, problem) ? kOk
-                                                                        : fail(kDevice, problem);
-  if (spec->shape) {
+  if (!spec->file.empty()) {
+    if (int code = readLayout(spec->file, inputs.names[index], tensor, problem))
+      return fail(code, problem);
+    if (tensor.dtype != info.dtype)
+      return fail(kUsage, "input '" + inputs.names[index] + "' is " + describeValue(info) +
+                              ", but '" + spec->file + "' holds " + tensor.describe() +
+                              "; save it as " + dlc_dtype_name(info.dtype));
+    if (tensor.dims.size() > DLC_MAX_RANK)
+      return fail(kUsage, "input '" + inputs.names[index] + "' is " + describeValue(info) +
+                              ", but '" + spec->file + "' holds " + tensor.describe());
+  } else if (spec->shape) {
     tensor = *spec->shape;
   } else {
     tensor.dtype = info.dtype;
     for (int i = 0; i < info.rank; ++i)
       tensor.dims.push_back(info.min_dims[i]);
   }
-  if (spec->random)
-    fillRandom(tensor, static_cast<uint64_t>(index) + 1);
-  else
-    tensor.allocate();
+  return kOk;
+}
+
+int Session::fillInputs() {
+  for (size_t i = 0; i < specs.size(); ++i) {
+    HostTensor &tensor = inputs.tensors[i];
+    if (specs[i].file.empty()) {
+      bool done = specs[i].random ? fillRandom(tensor, i + 1) : tensor.allocate();
+      if (!done)
+        return failMemory("input", inputs.names[i], tensor);
+    } else {
+      std::vector<int64_t> dims = tensor.dims;
+      std::string problem;
+      if (int code = readTensor(specs[i].file, inputs.names[i], tensor, problem))
+        return fail(code, problem);
+      if (tensor.dims != dims || tensor.dtype != inputs.infos[i].dtype)
+        return fail(kDevice, "'" + specs[i].file + "' has changed while it was read");
+    }
+    inputs.views[i] = tensor.view();
+  }
   return kOk;
 }
 
 int Session::setInputs(const std::vector<std::string> &texts, bool fillMissing) {
   std::vector<bool> given(inputs.names.size());
+  specs.assign(inputs.names.size(), {});
   for (const std::string &text : texts)
     if (int code = setInput(text, given))
       return code;
@@ -190,7 +227,8 @@ int Session::bind() {
       return failRuntime(status);
     outputs.tensors[i].dtype = outputs.infos[i].dtype;
     outputs.tensors[i].dims.assign(dims, dims + rank);
-    outputs.tensors[i].allocate();
+    if (!outputs.tensors[i].allocate())
+      return failMemory("output", outputs.names[i], outputs.tensors[i]);
     outputs.views[i] = outputs.tensors[i].view();
   }
   return kOk;

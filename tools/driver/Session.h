@@ -29,11 +29,13 @@ public:
   ~Session();
   /// Loads the file and prepares it for the device.
   int open(const std::string &path, const DeviceOptions &options, bool profile = false);
-  /// Fills all inputs from the `--input` texts. An input that none names is an error, or random where `fillMissing`, its
-  /// symbolic dims at their smallest.
+  /// Takes the dtypes and dims of all inputs from the `--input` texts and the files that they name. An input that none names
+  /// is an error, or random where `fillMissing`, its symbolic dims at their smallest.
   int setInputs(const std::vector<std::string> &texts, bool fillMissing);
   /// Binds the shapes and makes room for the outputs.
   int bind();
+  /// Reads or makes the data of the inputs, whose shapes fit: bind() has said so.
+  int fillInputs();
   int run();
 
   dlc_context *getContext() const { return context; }
@@ -55,6 +57,7 @@ private:
   dlc_module *module = nullptr;
   dlc_context *context = nullptr;
   Values inputs, outputs;
+  std::vector<TensorSpec> specs; // of the inputs
 };
 
 /// Reports the runtime's last error; its status as an ExitCode.

@@ -13,12 +13,24 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <numeric>
+#include <stdexcept>
 
 namespace dlc {
 
 int64_t HostTensor::size() const {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
+bool HostTensor::allocate() {
+  try {
+    data.assign(static_cast<size_t>(size()) * dlc_dtype_size(dtype), 0);
+    return true;
+  } catch (const std::bad_alloc &) {
+  } catch (const std::length_error &) {
+  }
+  return false;
 }
 
 //===- Elements -----------------------------------------------------------------------------------===//
@@ -65,8 +77,9 @@ double HostTensor::at(int64_t position) const {
 
 template <typename T> static void store(uint8_t *to, T value) { memcpy(to, &value, sizeof(T)); }
 
-void fillRandom(HostTensor &tensor, uint64_t seed) {
-  tensor.allocate();
+bool fillRandom(HostTensor &tensor, uint64_t seed) {
+  if (!tensor.allocate())
+    return false;
   uint64_t state = seed * 0x9E3779B97F4A7C15u + 0x2545F4914F6CDD1Du;
   size_t width = dlc_dtype_size(tensor.dtype);
   for (size_t offset = 0; offset < tensor.data.size(); offset += width) {
@@ -104,6 +117,7 @@ void fillRandom(HostTensor &tensor, uint64_t seed) {
       *to = static_cast<uint8_t>(small);
     }
   }
+  return true;
 }
 
 dlc_tensor HostTensor::view() {
@@ -186,32 +200,58 @@ std::optional<TensorSpec> TensorSpec::parse(const std::string &text, std::string
 
 //===- Files --------------------------------------------------------------------------------------===//
 
-bool readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
-                std::string &problem) {
+static int failRead(llvm::Error error, std::string &problem) {
+  problem = llvm::toString(std::move(error));
+  // A name is the caller's slip, a file that is no array is the file's.
+  return llvm::StringRef(problem).starts_with("cannot read")     ? kDevice
+         : llvm::StringRef(problem).contains("' has no array '") ? kUsage
+                                                                 : kIncompatible;
+}
+
+static int setType(const std::string &path, frontend::ElementType type,
+                   llvm::ArrayRef<int64_t> shape, HostTensor &tensor, std::string &problem) {
+  auto dtype = dtypeNamed(frontend::nameOf(type).str());
+  if (!dtype) {
+    problem = "'" + path + "' holds " + frontend::describe(type, shape) +
+              "; expected f64, f32, f16, i64, i32, i16, i8, u8 or bool";
+    return kUnsupported;
+  }
+  tensor.dtype = *dtype;
+  tensor.dims.assign(shape.begin(), shape.end());
+  return kOk;
+}
+
+int readLayout(const std::string &path, const std::string &name, HostTensor &tensor,
+               std::string &problem) {
+  auto read = [&]() -> llvm::Expected<frontend::NpyLayout> {
+    if (!llvm::StringRef(path).ends_with(".npz"))
+      return frontend::readNpyLayout(path);
+    auto archive = frontend::NpzFile::open(path);
+    if (!archive)
+      return archive.takeError();
+    return archive->layout(name);
+  };
+  auto layout = read();
+  if (!layout)
+    return failRead(layout.takeError(), problem);
+  return setType(path, layout->type, layout->shape, tensor, problem);
+}
+
+int readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
+               std::string &problem) {
   auto read = [&]() -> llvm::Expected<frontend::NpyArray> {
     if (!llvm::StringRef(path).ends_with(".npz"))
       return frontend::readNpy(path);
     auto archive = frontend::NpzFile::open(path);
     if (!archive)
       return archive.takeError();
-    return archive->read(name.empty() && archive->names().size() == 1 ? archive->names().front()
-                                                                      : llvm::StringRef(name));
+    return archive->read(name);
   };
   auto array = read();
-  if (!array) {
-    problem = llvm::toString(array.takeError());
-    return false;
-  }
-  auto dtype = dtypeNamed(frontend::nameOf(array->type).str());
-  if (!dtype) {
-    problem = "'" + path + "' holds " + frontend::describe(array->type, array->shape) +
-              "; expected f64, f32, f16, i64, i32, i16, i8, u8 or bool";
-    return false;
-  }
-  tensor.dtype = *dtype;
-  tensor.dims.assign(array->shape.begin(), array->shape.end());
+  if (!array)
+    return failRead(array.takeError(), problem);
   tensor.data = std::move(array->data);
-  return true;
+  return setType(path, array->type, array->shape, tensor, problem);
 }
 
 bool writeTensor(const std::string &path, const HostTensor &tensor, std::string &problem) {

@@ -19,7 +19,8 @@ struct HostTensor {
   std::vector<uint8_t> data;
 
   int64_t size() const;
-  void allocate() { data.resize(static_cast<size_t>(size()) * dlc_dtype_size(dtype)); }
+  /// Zeros; false where there is not that much memory.
+  bool allocate();
   /// Element number `position` as a double.
   double at(int64_t position) const;
   dlc_tensor view();
@@ -38,13 +39,17 @@ struct TensorSpec {
   static std::optional<TensorSpec> parse(const std::string &text, std::string &problem);
 };
 
-/// Reads a .npy, or the array `name` of a .npz (its only one where the name is empty). False with a sentence in `problem`.
-bool readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
-                std::string &problem);
+/// Reads a .npy, or the array `name` of a .npz; an ExitCode, with a sentence in `problem` unless that is kOk.
+int readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
+               std::string &problem);
+/// Reads its dtype and dims alone.
+int readLayout(const std::string &path, const std::string &name, HostTensor &tensor,
+               std::string &problem);
 /// Writes a .npy; "-" is standard output.
 bool writeTensor(const std::string &path, const HostTensor &tensor, std::string &problem);
 /// Numbers that depend on `seed` and the position alone: floats in [-1, 1), integers from 0 to 15, bools.
-void fillRandom(HostTensor &tensor, uint64_t seed);
+/// False where there is not that much memory.
+bool fillRandom(HostTensor &tensor, uint64_t seed);
 
 /// Where `actual` lies further than atol + rtol*|expected| from `expected`: what follows its name in a sentence, with the
 /// worst element. NaN matches NaN alone.
