@@ -10,6 +10,7 @@ import tempfile
 import numpy as np
 import torch
 
+import keras_oracle
 from cases import Cases, Failure
 from dlc_tool import BUILD, ROOT, compile_model, dlc, expect_close, run_model
 from torch_oracle import Model, read_safetensors
@@ -40,6 +41,9 @@ class Example:
             subprocess.run([sys.executable, script, OUT], check=True)
         return made
 
+    def oracle(self, weights):
+        return Model(self.model, weights)
+
     def data(self, batch):
         return np.random.RandomState(batch).uniform(0, 1, (batch, *self.shape)).astype(np.float32)
 
@@ -57,6 +61,28 @@ ALL = [
 ]
 
 
+class KerasExample(Example):
+    """A sequential model: channels last, and Keras's layers as its oracle."""
+    LAYERS = [
+        ("Conv2D", "conv2d", (32, 3), {"padding": "same", "activation": "relu"}),
+        ("Conv2D", "conv2d_1", (64, 3), {"padding": "same", "activation": "relu"}),
+        ("MaxPooling2D", "max_pooling2d", (2,), {}),
+        ("Conv2D", "conv2d_2", (64, 3), {"padding": "same", "strides": 2, "activation": "relu"}),
+        ("BatchNormalization", "batch_normalization", (), {}),
+        ("MaxPooling2D", "max_pooling2d_1", (2,), {"padding": "same"}),
+        ("Flatten", "flatten", (), {}),
+        ("Dense", "dense", (128,), {"activation": "relu"}),
+        ("Dense", "head", (10,), {"activation": "softmax"}),
+    ]
+
+    def oracle(self, weights):
+        tensors = {name: np.array(value) for name, value in read_safetensors(weights).items()}
+        return lambda data: (keras_oracle.run(self.LAYERS, tensors, data),)
+
+
+ALL.append(KerasExample("keras_mnist", (28, 28, 1), "probs", (1, 5), (2,), 1e-4, 1e-6))
+
+
 def one_example(cases, example):
     weights = example.weights()
     with cases.case(f"{example.name}: compile"):
@@ -67,7 +93,7 @@ def one_example(cases, example):
         with open(example.package, "rb") as first, open(again, "rb") as second:
             if first.read() != second.read():
                 raise Failure("the files differ")
-    oracle = Model(example.model, weights)
+    oracle = example.oracle(weights)
     for device, batches in example.batches.items():
         for batch in batches:
             with cases.case(f"{example.name}: batch {batch} on {device} against PyTorch"):

@@ -3,6 +3,7 @@
 names and shapes of all parameters at real size."""
 import os
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -11,9 +12,7 @@ import torch
 import vision_models
 from cases import Cases, Failure
 from dlc_tool import BUILD, ROOT, compile_model, dlc_translate, expect_close, run_model
-
-sys.path.insert(0, os.path.join(ROOT, "examples"))
-import safetensors  # noqa: E402
+from torch_oracle import read_safetensors
 
 OUT = os.path.join(BUILD, "test-logs", "vision")
 # Name: the module, the output, the constants of the reduced model, and bounds.
@@ -29,21 +28,29 @@ def text_of(name):
         return source.read()
 
 
-def state(module):
-    """Seeded weights: He's for convolutions, statistics as training might leave them."""
-    random, tensors = np.random.RandomState(50), {}
-    for name, tensor in module.state_dict().items():
-        shape = tuple(tensor.shape)
-        if name.endswith("num_batches_tracked"):
-            continue
-        if len(shape) > 1:
-            value = np.sqrt(2.0 / np.prod(shape[1:])) * random.standard_normal(shape)
-        elif name.endswith(("running_var", "weight")):
-            value = random.uniform(0.5, 1.5, shape)
-        else:
-            value = 0.1 * random.standard_normal(shape)
-        tensors[name] = value.astype(np.float32)
-    return tensors
+def make_weights(name, *arguments):
+    """What the example's weights.py writes into OUT; its exit status and its last line."""
+    run = subprocess.run([sys.executable, os.path.join(ROOT, "examples", name, "weights.py"), OUT, *arguments],
+                         capture_output=True, text=True)
+    return run.returncode, run.stderr.strip().rsplit("\n", 1)[-1]
+
+
+def checkpoint(name, module, sizes):
+    """A state_dict that torch.save wrote gives the same weights; one of another shape is refused by name."""
+    path, made = os.path.join(OUT, name + ".pth"), os.path.join(OUT, name + ".safetensors")
+    torch.save(module.state_dict(), path)
+    with open(made, "rb") as file:
+        before = file.read()
+    os.remove(made)
+    constants = [f"{constant}={value}" for constant, value in sizes.items()]
+    if make_weights(name, path, *constants) != (0, ""):
+        raise Failure("weights.py refuses the state_dict of the model")
+    with open(made, "rb") as file:
+        if file.read() != before:
+            raise Failure("the state_dict gives other weights")
+    status, said = make_weights(name, path, *constants, "CLASSES=3")
+    if status != 1 or not said.startswith("set the model's constants"):
+        raise Failure(f"CLASSES=3: exit status {status}: {said}")
 
 
 def reduced(cases, name, kind, output, sizes, rtol, atol):
@@ -56,9 +63,17 @@ def reduced(cases, name, kind, output, sizes, rtol, atol):
     with open(path + ".dl", "w", encoding="utf-8") as out:
         out.write(text)
     module = getattr(vision_models, kind)(**sizes).eval()
-    tensors = state(module)
-    safetensors.save(path + ".safetensors", tensors)
-    module.load_state_dict({key: torch.from_numpy(value) for key, value in tensors.items()}, strict=False)
+    with cases.case(f"{name}: seeded weights at reduced size"):
+        if make_weights(name, *(f"{constant}={value}" for constant, value in sizes.items())) != (0, ""):
+            raise Failure("weights.py has failed")
+    tensors = read_safetensors(path + ".safetensors")
+    missing, extra = module.load_state_dict({key: torch.from_numpy(np.array(value)) for key, value in tensors.items()},
+                                            strict=False)
+    with cases.case(f"{name}: weights.py writes the names of the module"):
+        if extra or [key for key in missing if not key.endswith("num_batches_tracked")]:
+            raise Failure(f"missing {missing[:4]}, too many {extra[:4]}")
+    with cases.case(f"{name}: weights from a checkpoint"):
+        checkpoint(name, module, sizes)
     module.double()
     with cases.case(f"{name}: compile at reduced size"):
         compile_model(path + ".dl", path + ".bin")

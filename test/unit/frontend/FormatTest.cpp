@@ -81,8 +81,9 @@ TEST(Format, declarations) {
             "\n"
             "model M {\n"
             "}\n");
-  EXPECT_EQ(format("sequential S( x:f32[N,28,28,1] )layout NHWC\n{\nConv2D(32)\nstem:Dense( 3 )}"),
-            "sequential S(x: f32[N,28,28,1]) layout NHWC {\n"
+  EXPECT_EQ(format("sequential S( x:f32[N,28,28,1]   layout  NHWC "
+                   ")->(y:f32[N,3])\n{\nConv2D(32)\nstem:Dense( 3 )}"),
+            "sequential S(x: f32[N,28,28,1] layout NHWC) -> (y: f32[N,3]) {\n"
             "  Conv2D(32)\n"
             "  stem: Dense(3)\n"
             "}\n");
