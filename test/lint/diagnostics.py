@@ -4,7 +4,11 @@ A piece of a message is a string literal of our sources (adjacent ones joined, s
 least two words. What no user reads does not count: assertions, help of the command line (held by its own tests), schemas."""
 import re
 
-FOLDERS = ("frontend/", "passes/", "runtime/core/", "runtime/cpu/")
+FOLDERS = ("frontend/", "passes/", "runtime/core/", "runtime/cpu/",
+           # All of tools/ but what tells of GPUs: BenchCommand, DoctorCommand, Session.
+           "tools/dlc", "tools/driver/C", "tools/driver/Format", "tools/driver/Import", "tools/driver/Inspect",
+           "tools/driver/Model", "tools/driver/Output", "tools/driver/P", "tools/driver/R", "tools/driver/Separate",
+           "tools/driver/T", "tools/driver/Validate", "tools/driver/Weight", "tools/driver/lsp/")
 # The texts where a piece may stand. The documentation's examples run as tests.
 TESTS = ("test/", "docs/", "examples/")
 # Calls whose strings are no messages.
