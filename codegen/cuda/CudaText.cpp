@@ -4,6 +4,7 @@
 #include "codegen/cuda/CudaText.h"
 
 #include "codegen/cuda/KernelPrinter.h"
+#include "codegen/kernels/KernelTemplate.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -20,8 +21,10 @@ extern const File cudaHeaderFiles[];
 
 namespace dlc::codegen {
 
-/// The vocabulary and what it includes. Templates of hand-scheduled kernels add theirs.
+/// The vocabulary and what it includes.
 static constexpr const char *kVocabulary[] = {"dlc_device.cuh", "dlc_math.cuh"};
+/// What the templates of hand-scheduled kernels include beside it.
+static constexpr const char *kTemplateVocabulary[] = {"dlc_async.cuh", "dlc_mma.cuh"};
 
 /// The bodies of exp, log and their like where the kernel calls them, once for each type: both targets compute them by
 /// the same arithmetic.
@@ -49,11 +52,18 @@ static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp ke
 FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel) {
   CudaText result;
   result.headers.assign(std::begin(kVocabulary), std::end(kVocabulary));
+  std::string first = kVocabulary[0];
+  kernel.walk([&](dlk::CallOp call) {
+    first = call.getHeader();
+    result.headers.insert(result.headers.end(), std::begin(kTemplateVocabulary),
+                          std::end(kTemplateVocabulary));
+    result.headers.push_back(first);
+  });
   llvm::raw_string_ostream os(result.text);
   if (auto lines = kernel->getAttrOfType<ArrayAttr>("dlc.comment"))
     for (StringAttr line : lines.getAsRange<StringAttr>())
       os << "// " << cpp::commentText(line) << "\n";
-  os << "#include \"" << result.headers.front() << "\"\n\n";
+  os << "#include \"" << first << "\"\n\n";
   unsigned indexBits = 64;
   if (auto bits = kernel->getAttrOfType<IntegerAttr>("dlc.index_bits"))
     indexBits = bits.getInt();

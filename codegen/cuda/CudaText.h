@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The way out of kernel IR on the CUDA side: one gpu.func becomes one readable translation unit over the dlc:: vocabulary.
-// A hand-scheduled kernel (tensor cores, attention) will be the same with one `kernel_template` region op: it gets a case
-// in KernelPrinter::statement that prints a call of the named template with its regions as lambdas, and its header's name
-// goes into CudaText::headers. Nothing else of the printer knows about it.
+// A hand-scheduled kernel (tensor cores) is the same with one region op, dlk.call: a call of the named template with its
+// regions as lambdas (KernelTemplateText.cpp); its header's name goes into CudaText::headers. Nothing else of the printer
+// knows about it.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CUDA_CUDATEXT_H
 #define DLC_CODEGEN_CUDA_CUDATEXT_H

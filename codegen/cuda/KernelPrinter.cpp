@@ -220,6 +220,11 @@ void KernelPrinter::statement(Operation *op) {
       .Case<scf::ForOp>([&](scf::ForOp loopOp) { loop(loopOp); })
       .Case<scf::IfOp>([&](scf::IfOp ifOp) { branch(ifOp); })
       .Case<scf::YieldOp>([&](scf::YieldOp yield) { assign(yield.getResults(), yieldTargets); })
+      .Case<dlk::CallOp>([&](dlk::CallOp callOp) { call(callOp); })
+      .Case<dlk::GiveOp>([&](dlk::GiveOp give) {
+        if (give.getValue())
+          line() << "return " << textOf(give.getValue()).text << ";\n";
+      })
       .Case<func::ReturnOp>([&](func::ReturnOp ret) {
         line() << "return " << textOf(ret.getOperand(0)).text << ";\n";
       })

@@ -10,6 +10,7 @@
 
 #include "codegen/cuda/Cpp.h"
 #include "codegen/cuda/Expressions.h"
+#include "codegen/kernels/KernelTemplate.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -48,6 +49,8 @@ private:
   std::optional<cpp::Expr> choice(mlir::scf::IfOp op);
   void assign(mlir::ValueRange values, llvm::ArrayRef<std::string> targets);
   void localArray(mlir::Operation *alloca);
+  void call(dlk::CallOp op);
+  void lambda(dlk::CallOp op, unsigned body);
 
   // Functions.
   std::string parameter(mlir::Value argument, mlir::DictionaryAttr attributes);

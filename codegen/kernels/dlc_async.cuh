@@ -30,6 +30,16 @@ DLC_DEV void cp_async16(void *shared, const void *global, int source_bytes) {
                "r"(source_bytes)
                : "memory");
 }
+/// Copies BYTES (4, 8 or 16), or zeroes them where not `copy`. Both addresses aligned to BYTES; `global` is not read
+/// otherwise.
+template <int BYTES> DLC_DEV void cp_async(void *shared, const void *global, bool copy) {
+  if constexpr (BYTES == 16)
+    cp_async16(shared, global, copy ? 16 : 0);
+  else
+    asm volatile("cp.async.ca.shared.global [%0],[%1],%2,%3;" ::"r"(smem_u32(shared)), "l"(global),
+                 "n"(BYTES), "r"(copy ? BYTES : 0)
+                 : "memory");
+}
 /// Ends the group of this thread's copies since the last one.
 DLC_DEV void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Waits until at most N of this thread's groups are in flight.

@@ -1,7 +1,7 @@
 //===- dlc_mma.cuh - tensor cores -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mma.sync for sm_80 and later, wgmma for sm_90a, in f16 and bf16 with float accumulators. A call
+// mma.sync for sm_80 and later in f16, bf16 and tf32, wgmma for sm_90a in f16 and bf16, all with float accumulators. A call
 // covers a warp's whole tile: in the emulator each call is one meeting of the warp.
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -45,14 +45,31 @@ template <> DLC_DEV void mma_m16n8k16<bf16>(float (&d)[4], const u32 (&a)[4], u3
 }
 #undef DLC_MMA_M16N8K16
 
-/// MI x NJ of them; b[j] holds the operands of tiles 2j and 2j+1.
+/// The bits of a float rounded to the 11 significant bits of tf32: to nearest, ties away from zero.
+DLC_DEV u32 tf32_bits(u32 v) {
+  u32 r;
+  asm("cvt.rna.tf32.f32 %0,%1;" : "=r"(r) : "f"(f32_from_bits((i32)v)));
+  return r;
+}
+/// d += a * b on 16x8x8 of tf32.
+DLC_DEV void mma_m16n8k8(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+               "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/// MI x NJ of them; b[j] holds the operands of tiles 2j and 2j+1. T float: 8 steps of k, of operands in tf32.
 template <class T, int MI, int NJ>
 DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
 #pragma unroll
   for (int i = 0; i < MI; ++i)
 #pragma unroll
     for (int j = 0; j < NJ; ++j)
-      mma_m16n8k16<T>(d[i][j], a[i], b[j >> 1][(j & 1) * 2], b[j >> 1][(j & 1) * 2 + 1]);
+      if constexpr (sizeof(T) == 4)
+        mma_m16n8k8(d[i][j], a[i], b[j >> 1][(j & 1) * 2], b[j >> 1][(j & 1) * 2 + 1]);
+      else
+        mma_m16n8k16<T>(d[i][j], a[i], b[j >> 1][(j & 1) * 2], b[j >> 1][(j & 1) * 2 + 1]);
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

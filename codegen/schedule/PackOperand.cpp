@@ -36,6 +36,17 @@ static bool isPersistent(Value buffer) {
   return isa_and_nonnull<dlx::WeightOp>(buffer.getDefiningOp());
 }
 
+bool readsPersistent(dlx::KernelOp kernel, unsigned input) {
+  bool all = true, any = false;
+  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
+    if (launch.getKernel() != kernel.getSymName())
+      return;
+    any = true;
+    all &= isPersistent(launch.getInputs()[input]);
+  });
+  return any && all;
+}
+
 void packOperand(dlx::KernelOp kernel, const PackedOperand &packed) {
   BlockArgument argument = kernel.getBodyBlock().getArgument(packed.input);
   auto from = cast<RankedTensorType>(argument.getType());

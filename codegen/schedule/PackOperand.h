@@ -18,6 +18,10 @@ struct PackedOperand {
 /// launch of `kernel`, at load where the operand is persistent.
 void packOperand(dlx::KernelOp kernel, const PackedOperand &packed);
 
+/// True where every launch of `kernel` reads a weight, or what is made of weights at load, as input number `input`: then
+/// packing it costs nothing when the model runs.
+bool readsPersistent(dlx::KernelOp kernel, unsigned input);
+
 } // namespace dlc::codegen
 
 #endif // DLC_CODEGEN_SCHEDULE_PACKOPERAND_H

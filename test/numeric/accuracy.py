@@ -69,7 +69,17 @@ def contraction(terms, magnitude, extra=2):
         k = terms(*inputs) if callable(terms) else terms
         size = magnitude(*(x.abs() for x in inputs)).numpy()
         return (k + extra) * unit(compute(dtype)) * size + unit(dtype) * np.abs(y) + ulp(np.zeros_like(y), dtype)
+    bound.magnitude = magnitude
     return bound
+
+
+def in_tf32(bound):
+    """The bound of a contraction whose factors were rounded to the 11 bits of tf32, ties away from zero: each product is off
+    by at most 2 * 2^-11 + 2^-22 of itself, beside what the sum loses."""
+    def wider(y, inputs, dtype):
+        size = bound.magnitude(*(x.abs() for x in inputs)).numpy()
+        return bound(y, inputs, dtype) + (2.0**-10 + 2.0**-22) * size
+    return wider
 
 
 def of_terms(terms, count=4):

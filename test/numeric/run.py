@@ -2,8 +2,8 @@
 
     run.py [--voice NAME]... [--op NAME]... [--list]
 
-Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); cuda (compiled, on the emulator). Without
---voice all run; one that the build does not have is counted as left out. The last lines are "N left out (reason)" and "N passed, N failed"."""
+Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); cuda (compiled, on the emulator); cuda-tf32 (sums of products of f32 with
+--precision tf32). Without --voice all run; one that the build does not have is counted as left out. The last lines are "N left out (reason)" and "N passed, N failed"."""
 import argparse
 import collections
 import concurrent.futures
@@ -41,8 +41,9 @@ def results_of(voice, cases, sizes):
     return {**results_of(voice, cases[:half], sizes), **results_of(voice, cases[half:], sizes)}
 
 
-def judge(case, sizes, results):
+def judge(voice, case, sizes, results):
     """Sentences about what is wrong, at most one for each N."""
+    bound = getattr(voice, "bound", lambda bound: bound)(case.row.bound)
     if isinstance(results, Failure):
         return [str(results)] * len(sizes)
     problems = []
@@ -50,7 +51,7 @@ def judge(case, sizes, results):
         wide, expected = case.expected(case.inputs(n))
         if case.result_dtype in acc.FORMATS:
             actual = acc.rounded(actual, case.result_dtype)
-        problem = acc.mismatch(actual, expected, wide, case.result_dtype, case.row.bound)
+        problem = acc.mismatch(actual, expected, wide, case.result_dtype, bound)
         if problem:
             problems.append(f"N = {n}: {problem}")
     return problems
@@ -74,19 +75,21 @@ def main():
     passed = failed = shown = 0
     left_out = []
     for name in options.voice or VOICES:
-        total = sum(len(cases) * len(sizes) for (_, sizes), cases in groups.items())
+        takes = getattr(VOICES[name], "takes", lambda case: True)
+        taken = {key: [case for case in cases if takes(case)] for key, cases in groups.items()}
+        total = sum(len(cases) * len(sizes) for (_, sizes), cases in taken.items())
         start, wrong = time.time(), 0
         try:
             voice = VOICES[name]()
         except Missing as reason:
             left_out.append(f"{total} left out ({name}: {reason})")
             continue
-        chunks = [(sizes, cases[i:i + CHUNK]) for (_, sizes), cases in groups.items() for i in range(0, len(cases), CHUNK)]
+        chunks = [(sizes, cases[i:i + CHUNK]) for (_, sizes), cases in taken.items() for i in range(0, len(cases), CHUNK)]
         with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("DLC_JOBS", os.cpu_count()))) as pool:
             answers = pool.map(lambda chunk: results_of(voice, chunk[1], chunk[0]), chunks)
             for (sizes, cases), answer in zip(chunks, answers):
                 for case, results in answer.items():
-                    problems = judge(case, sizes, results)
+                    problems = judge(voice, case, sizes, results)
                     wrong += len(problems)
                     shown += bool(problems)
                     if problems and shown <= SHOWN:

@@ -90,6 +90,7 @@ def write_inputs(path, cases, sizes):
 class Compiled:
     """`dlc compile`, then the runtime library. Voices share what they compile."""
     device, target, environment = "cpu", "cpu", {}
+    flags = []
     packages = {}
     folder = None
 
@@ -101,14 +102,15 @@ class Compiled:
             atexit.register(shutil.rmtree, Compiled.folder, ignore_errors=True)
 
     def package(self, module, phase):
-        key = self.target + phase + hashlib.sha256(module.encode()).hexdigest()
+        key = "".join([self.target, *self.flags, phase]) + hashlib.sha256(module.encode()).hexdigest()
         path = os.path.join(Compiled.folder, key + ".bin")
         if key not in Compiled.packages:
             source = path.replace(".bin", ".mlir")
             with open(source, "w") as file:
                 file.write(module)
             try:
-                execute([self.dlc, "compile", source, "--compile-from=" + phase, "--target", self.target, "-q", "-o", path])
+                execute([self.dlc, "compile", source, "--compile-from=" + phase, "--target", self.target, *self.flags, "-q",
+                         "-o", path])
                 Compiled.packages[key] = None
             except Failure as failure:
                 Compiled.packages[key] = failure
@@ -153,4 +155,18 @@ class Cuda(Compiled):
                             "DLC_LIBNVRTC": built("lib", "libdlc_nvrtc_emu.so")}
 
 
-VOICES = {"reference": Reference, "cpu": Cpu, "cpu-avx2": CpuAvx2, "cuda": Cuda}
+class CudaTf32(Cuda):
+    """The same with products of f32 in tf32: the rows of f32 alone that bound a sum of products, and their whole numbers."""
+    flags = ["--precision", "tf32"]
+
+    @staticmethod
+    def takes(case):
+        return case.dtype == "f32" and (hasattr(case.row.bound, "magnitude") or
+                                        case.row.bound is None and case.row.values == "whole")
+
+    @staticmethod
+    def bound(bound):
+        return acc.in_tf32(bound) if bound else bound
+
+
+VOICES = {"reference": Reference, "cpu": Cpu, "cpu-avx2": CpuAvx2, "cuda": Cuda, "cuda-tf32": CudaTf32}

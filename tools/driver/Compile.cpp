@@ -108,8 +108,10 @@ LogicalResult Compilation::schedule(ModuleOp target) {
   assert(info && "the outline phase's verifier knows the targets");
   PassManager manager(target->getContext(), ModuleOp::getOperationName());
   manager.addInstrumentation(trace.makeInstrumentation());
-  if (failed(info->addToPipeline(
-          manager, "", [&](const Twine &text) { return target.emitError(text), failure(); })))
+  std::string passOptions = target.getName() == "cuda" ? "precision=" + options.precision : "";
+  if (failed(info->addToPipeline(manager, passOptions, [&](const Twine &text) {
+        return target.emitError(text), failure();
+      })))
     return failure();
   return manager.run(target);
 }

@@ -44,6 +44,12 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       ->delimiter(',')
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->default_str("cpu,cuda");
+  command
+      ->add_option(
+          "--precision", options->precision,
+          "Of products of f32 on cuda: tf32 rounds the operands to 11 bits, for tensor cores")
+      ->check(CLI::IsMember({"f32", "tf32"}))
+      ->capture_default_str();
   command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
       ->check(CLI::IsMember(kPhases));
   command

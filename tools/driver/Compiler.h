@@ -21,6 +21,7 @@ struct CompileOptions {
   std::vector<std::string> targets = {"cpu", "cuda"};
   std::string compileTo = "package", compileFrom; // names of phases
   std::string dumpDir;
+  std::string precision = "f32"; // of products of f32 on cuda: f32 or tf32
   bool validatePasses = false;
   bool locations = false;               // print them with --compile-to
   bool quiet = false;                   // no progress, no closing line

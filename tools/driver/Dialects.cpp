@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/Dialects.h"
 
+#include "codegen/kernels/KernelTemplate.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dlx/DLXOps.h"
 
@@ -17,7 +18,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 void dlc::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<dl::DLDialect, dlx::DLXDialect, mlir::arith::ArithDialect,
+  registry.insert<dl::DLDialect, dlx::DLXDialect, dlk::DLKDialect, mlir::arith::ArithDialect,
                   mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();

@@ -159,7 +159,7 @@ unsigned KernelBuilder::indexBits() const {
   return isShort(dl::product(body.getNest().reduction, b.getContext())) ? 32 : 64;
 }
 
-void KernelBuilder::finish(int64_t threads, ArrayRef<AffineExpr> grid) {
+void KernelBuilder::finish(int64_t threads, ArrayRef<AffineExpr> grid, int64_t dynamicShared) {
   SmallVector<AffineExpr, 3> blocks(grid);
   blocks.resize(3, math.constant(1));
   SmallVector<AffineExpr> dims;
@@ -172,7 +172,8 @@ void KernelBuilder::finish(int64_t threads, ArrayRef<AffineExpr> grid) {
   kernel.setDimsAttr(AffineMapAttr::get(dl::dimsMap(dims, kernel.getContext())));
   kernel.setGridAttr(AffineMapAttr::get(dl::dimsMap(blocks, kernel.getContext())));
   kernel.setBlockAttr(b.getDenseI64ArrayAttr({threads, 1, 1}));
-  kernel.setScratchAttr(AffineMapAttr::get(dl::dimsMap({math.constant(0)}, kernel.getContext())));
+  kernel.setScratchAttr(
+      AffineMapAttr::get(dl::dimsMap({math.constant(dynamicShared)}, kernel.getContext())));
 }
 
 //===- Values -------------------------------------------------------------------------------------===//

@@ -108,8 +108,8 @@ public:
   }
   /// Largest value of `expr` over the symbols' ranges; nullopt where unbounded.
   std::optional<int64_t> largest(mlir::AffineExpr expr) const;
-  /// Ends the function and records how it is launched.
-  void finish(int64_t threads, llvm::ArrayRef<mlir::AffineExpr> grid);
+  /// Ends the function and records how it is launched, with bytes of dynamic shared memory.
+  void finish(int64_t threads, llvm::ArrayRef<mlir::AffineExpr> grid, int64_t dynamicShared = 0);
 
 private:
   mlir::gpu::GPUFuncOp begin(mlir::gpu::GPUModuleOp module);

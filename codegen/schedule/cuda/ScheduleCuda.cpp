@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
+#include "codegen/kernels/KernelTemplate.h"
 #include "codegen/schedule/cuda/Schedules.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,7 +27,13 @@ namespace dlc::codegen {
 
 namespace {
 struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
+  using ScheduleCudaPassBase::ScheduleCudaPassBase;
+
   void runOnOperation() override {
+    if (precision != "f32" && precision != "tf32") {
+      getOperation().emitError("precision is f32 or tf32, got '") << precision << "'";
+      return signalPassFailure();
+    }
     // The pass may be given @cuda itself or the module around it.
     ModuleOp target = getOperation();
     if (target.getName() != "cuda")
@@ -41,10 +48,17 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     while (!model->hasAttr("dl.symbols") && model->getParentOfType<ModuleOp>())
       model = model->getParentOfType<ModuleOp>();
     SmallVector<dl::Range> symbols = dl::symbolRanges(model);
-    for (auto kernel : llvm::make_early_inc_range(target.getOps<dlx::KernelOp>()))
-      if (kernel.getKind() == "recurrent" && !kernel.getEntry())
-        for (const PackedOperand &operand : recurrentOperandsToPackForCuda(kernel))
-          packOperand(kernel, operand);
+    for (auto kernel : llvm::make_early_inc_range(target.getOps<dlx::KernelOp>())) {
+      if (kernel.getEntry())
+        continue;
+      SmallVector<PackedOperand> operands;
+      if (kernel.getKind() == "recurrent")
+        operands = recurrentOperandsToPackForCuda(kernel);
+      if (kernel.getKind() == "contraction")
+        operands = contractionOperandsToPackForCuda(kernel, precision == "tf32");
+      for (const PackedOperand &operand : operands)
+        packOperand(kernel, operand);
+    }
     auto kernels = llvm::to_vector(target.getOps<dlx::KernelOp>());
     if (kernels.empty())
       return success();
@@ -77,7 +91,7 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     else if (kind == "window")
       scheduleDirect(k);
     else if (kind == "contraction")
-      scheduleContraction(k);
+      scheduleContraction(k, /*allowsTf32=*/precision == "tf32");
     else if (kind == "recurrent")
       return scheduleRecurrent(k);
     else

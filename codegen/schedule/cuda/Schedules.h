@@ -1,8 +1,8 @@
 //===- Schedules.h - One schedule for each kind of kernel ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each fills a kernel whose function has begun and finishes it. A hand-scheduled kind (tensor cores, attention) joins
-// here: its schedule emits one `kernel_template` op instead of loops, with the prologue and epilogue as regions.
+// Each fills a kernel whose function has begun and finishes it. A hand-scheduled kind (tensor cores) emits one dlk.call
+// instead of loops, with the prologue and epilogue as regions.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
@@ -22,9 +22,12 @@ void scheduleMap(KernelBuilder &k);
 void scheduleDirect(KernelBuilder &k);
 /// One warp or one block for each row; several stages in one kernel.
 void scheduleReduce(KernelBuilder &k);
-/// Tiles of the result through shared memory. Falls back to scheduleReduce for few rows and to scheduleDirect where the
-/// loops are no matrix product.
-void scheduleContraction(KernelBuilder &k);
+/// Tiles of the result through shared memory; on tensor cores in f16 and bf16, and in f32 where its products may be of
+/// tf32. Falls back to scheduleReduce for few rows and to scheduleDirect where the loops are no matrix product.
+void scheduleContraction(KernelBuilder &k, bool allowsTf32);
+/// The filters of a convolution on tensor cores in the order in which it reads the image.
+llvm::SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel,
+                                                                  bool allowsTf32);
 /// A block for each row of the batch, from its first step to its last. Fails where the states of a row do not fit a block.
 llvm::LogicalResult scheduleRecurrent(KernelBuilder &k);
 /// The weights of a recurrence as scheduleRecurrent reads them.

@@ -172,7 +172,7 @@ void dlcEmuTmaLoad2d(void *shared, const void *map, unsigned long long *bar, int
 }
 
 void dlcEmuCopyAsync(void *shared, const void *global, int bytes, int sourceBytes) {
-  requireShared(shared, bytes, "cp_async");
+  requireShared(shared, bytes, "cp_async", bytes);
   if (reinterpret_cast<uintptr_t>(global) % bytes)
     failThread(Fault::Misaligned, "cp_async: %s is not aligned to %d B",
                DeviceMemory::get().describe(global).c_str(), bytes);

@@ -116,7 +116,7 @@ int joinWarp(int op, void (*complete)(Block &, Warp &, int) = nullptr);
 /// Where the calling lane puts its operands before joinWarp().
 int warpSlot();
 
-/// Fails the launch unless [p, p+bytes) is shared memory of the block, aligned to 16 bytes.
-void requireShared(const void *p, uint32_t bytes, const char *what);
+/// Fails the launch unless [p, p+bytes) is shared memory of the block, aligned to `align` bytes.
+void requireShared(const void *p, uint32_t bytes, const char *what, uint32_t align = 16);
 
 } // namespace dlc::emu

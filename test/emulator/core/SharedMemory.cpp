@@ -38,16 +38,16 @@ Text Block::describeShared(const void *p) const {
                     nearest->bytes);
 }
 
-void requireShared(const void *p, uint32_t bytes, const char *what) {
+void requireShared(const void *p, uint32_t bytes, const char *what, uint32_t align) {
   Block &block = self().home();
   if (!block.isShared(p))
     failThread(Fault::IllegalAddress, "%s: %p is not in shared memory", what, p);
   if (!block.ownsShared(p, bytes))
     failThread(Fault::IllegalAddress, "%s of %u B out of bounds at %s", what, bytes,
                block.describeShared(p).c_str());
-  if (reinterpret_cast<uintptr_t>(p) & 15)
-    failThread(Fault::Misaligned, "%s at %s is not aligned to 16 bytes", what,
-               block.describeShared(p).c_str());
+  if (reinterpret_cast<uintptr_t>(p) % align)
+    failThread(Fault::Misaligned, "%s at %s is not aligned to %u bytes", what,
+               block.describeShared(p).c_str(), align);
 }
 
 } // namespace dlc::emu

@@ -48,9 +48,24 @@ template <bool Transposed> void loadMatrices(Block &, Warp &warp, int slot) {
 struct TileCall {
   float *d;
   const uint32_t *a, *b;
-  int mi, nj;
-  bool isBf16;
+  int mi, nj, type;
 };
+
+/// Calls visit(row, k, value) for the elements of a 16-row tile of A that lane `lane` holds in register `word`.
+template <class Visit>
+void visitWord(const TileCall &call, int lane, int word, uint32_t bits, Visit visit) {
+  int row = lane / 4 + (word & 1) * 8;
+  if (call.type == DlcEmuTf32) {
+    uint32_t kept = bits & 0xffffe000u;
+    float value;
+    std::memcpy(&value, &kept, sizeof value);
+    visit(row, lane % 4 + (word >> 1) * 4, value);
+    return;
+  }
+  int k = lane % 4 * 2 + (word >> 1) * 8;
+  visit(row, k, widen(uint16_t(bits), call.type == DlcEmuBf16));
+  visit(row, k + 1, widen(uint16_t(bits >> 16), call.type == DlcEmuBf16));
+}
 
 /// Calls visit(lane, its accumulator, row, column) for each pair of neighbours in C.
 template <class Visit> void forEachPair(Warp &warp, int slot, Visit visit) {
@@ -74,27 +89,22 @@ void multiplyTiles(Block &, Warp &warp, int slot) {
   const TileCall &first = *static_cast<const TileCall *>(warp.operand[slot][0][0]);
   for (int lane = 0; lane < 32; ++lane) {
     const TileCall &call = *static_cast<const TileCall *>(warp.operand[slot][lane][0]);
-    int group = lane / 4, pair = lane % 4 * 2;
     for (int i = 0; i < call.mi; ++i)
-      for (int r = 0; r < 4; ++r) {
-        uint32_t bits = call.a[i * 4 + r];
-        float *to = &tile.a[i * 16 + group + (r & 1) * 8][pair + (r >> 1) * 8];
-        to[0] = widen(uint16_t(bits), call.isBf16);
-        to[1] = widen(uint16_t(bits >> 16), call.isBf16);
-      }
+      for (int r = 0; r < 4; ++r)
+        visitWord(call, lane, r, call.a[i * 4 + r],
+                  [&](int row, int k, float value) { tile.a[i * 16 + row][k] = value; });
+    // A column of B lies in the lanes as a row of A does; its second register holds the further half of k.
     for (int j = 0; j < call.nj; ++j)
-      for (int r = 0; r < 2; ++r) {
-        uint32_t bits = call.b[(j >> 1) * 4 + (j & 1) * 2 + r];
-        tile.b[pair + r * 8][j * 8 + group] = widen(uint16_t(bits), call.isBf16);
-        tile.b[pair + r * 8 + 1][j * 8 + group] = widen(uint16_t(bits >> 16), call.isBf16);
-      }
+      for (int r = 0; r < 2; ++r)
+        visitWord(call, lane, r * 2, call.b[(j >> 1) * 4 + (j & 1) * 2 + r],
+                  [&](int column, int k, float value) { tile.b[k][j * 8 + column] = value; });
   }
   forEachPair(warp, slot, [&](float *d, int row, int column) {
     std::memcpy(&tile.c[row][column], d, 2 * sizeof(float));
   });
-  int rows = first.mi * 16, columns = first.nj * 8;
+  int rows = first.mi * 16, columns = first.nj * 8, depth = first.type == DlcEmuTf32 ? 8 : kDepth;
   for (int row = 0; row < rows; ++row)
-    for (int k = 0; k < kDepth; ++k) {
+    for (int k = 0; k < depth; ++k) {
       float a = tile.a[row][k];
       float *c = tile.c[row];
       const float *b = tile.b[k];
@@ -126,12 +136,12 @@ void dlcEmuLdmatrixX4(unsigned *regs, const void *row, bool transposed) {
            transposed ? loadMatrices<true> : loadMatrices<false>);
 }
 
-void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, bool isBf16) {
+void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, int type) {
   if (mi * 16 > kMaxRows || nj * 8 > kMaxColumns)
     failThread(Fault::LaunchFailed, "mma_tile of %dx%d: the emulator takes up to %dx%d", mi * 16,
                nj * 8, kMaxRows, kMaxColumns);
   Thread &thread = self();
-  TileCall call{d, a, b, mi, nj, isBf16};
+  TileCall call{d, a, b, mi, nj, type};
   thread.home().warps[thread.warp].operand[warpSlot()][thread.lane][0] = &call;
   joinWarp(DlcEmuMma, multiplyTiles);
 }

@@ -8,7 +8,7 @@
 #pragma once
 
 /// Part of the cache key and of each image: a kernel compiled against another number is refused.
-#define DLC_EMU_ABI_VERSION 1
+#define DLC_EMU_ABI_VERSION 2
 
 struct DlcEmuDim {
   unsigned x, y, z;
@@ -37,6 +37,9 @@ enum DlcEmuAccessFlags : unsigned {
   /// The access must be aligned to its size (vector accesses of the vocabulary).
   DlcEmuVector = 4,
 };
+
+/// Operands of mma: 16 steps of k in the 16-bit types, 8 in tf32, whose lower 13 bits the hardware ignores.
+enum DlcEmuMmaType : int { DlcEmuF16, DlcEmuBf16, DlcEmuTf32 };
 
 /// Which collective a lane takes part in; lanes of a warp that disagree are reported.
 enum DlcEmuCollective : int {
@@ -84,12 +87,12 @@ void dlcEmuMbarArrive(unsigned long long *bar);
 void dlcEmuMbarWait(unsigned long long *bar, unsigned phase);
 void dlcEmuTmaLoad2d(void *shared, const void *map, unsigned long long *bar, int c0, int c1);
 
-// Tensor cores (dlc_mma.cuh). `isBf16` tells bf16 from f16.
+// Tensor cores (dlc_mma.cuh).
 void dlcEmuLdmatrixX4(unsigned *regs, const void *row, bool transposed);
-/// mi x nj products of 16x8x16: d[mi][nj][4] += a[mi][4] * b[nj/2][4].
-void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, bool isBf16);
+/// mi x nj products of 16x8x16 (tf32: 16x8x8): d[mi][nj][4] += a[mi][4] * b[nj/2][4].
+void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, int type);
 void dlcEmuWgmmaFence();
-/// d[n/2] (+)= A(64x16) * B(16xn), both in shared memory, named by descriptors.
+/// `isBf16` tells bf16 from f16: d[n/2] (+)= A(64x16) * B(16xn), both in shared memory, named by descriptors.
 void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
                  bool isBf16);
 void dlcEmuWgmmaCommit();

@@ -10,6 +10,10 @@ namespace dlc {
 DLC_DEV void cp_async16(void *shared, const void *global, int source_bytes) {
   dlcEmuCopyAsync(shared, global, 16, source_bytes);
 }
+template <int BYTES> DLC_DEV void cp_async(void *shared, const void *global, bool copy) {
+  static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "what cp.async copies");
+  dlcEmuCopyAsync(shared, global, BYTES, copy ? BYTES : 0);
+}
 DLC_DEV void cp_async_commit() { dlcEmuCopyCommit(); }
 template <int N> DLC_DEV void cp_async_wait() { dlcEmuCopyWait(N); }
 

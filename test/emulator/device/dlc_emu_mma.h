@@ -7,25 +7,34 @@
 
 namespace dlc {
 
-template <class T> struct is_bf16 {
-  static constexpr bool value = false;
+template <class T> struct mma_type;
+template <> struct mma_type<f16> {
+  static constexpr DlcEmuMmaType value = DlcEmuF16;
 };
-template <> struct is_bf16<bf16> {
-  static constexpr bool value = true;
+template <> struct mma_type<bf16> {
+  static constexpr DlcEmuMmaType value = DlcEmuBf16;
+};
+template <> struct mma_type<float> {
+  static constexpr DlcEmuMmaType value = DlcEmuTf32;
 };
 
 DLC_DEV void ldmatrix_x4(u32 (&r)[4], const void *row) { dlcEmuLdmatrixX4(r, row, false); }
 DLC_DEV void ldmatrix_x4_trans(u32 (&r)[4], const void *row) { dlcEmuLdmatrixX4(r, row, true); }
 template <class T, int MI, int NJ>
 DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
-  dlcEmuMmaTile(&d[0][0][0], &a[0][0], &b[0][0], MI, NJ, is_bf16<T>::value);
+  dlcEmuMmaTile(&d[0][0][0], &a[0][0], &b[0][0], MI, NJ, mma_type<T>::value);
+}
+DLC_DEV u32 tf32_bits(u32 v) {
+  if ((v & 0x7f800000u) == 0x7f800000u)
+    return v & 0x007fffffu ? 0x7fffffffu : v;
+  return (v + 0x1000u) & 0xffffe000u;
 }
 
 DLC_DEV void wgmma_fence() { dlcEmuWgmmaFence(); }
 DLC_DEV void wgmma_commit() { dlcEmuWgmmaCommit(); }
 template <int N> DLC_DEV void wgmma_wait() { dlcEmuWgmmaWait(N); }
 template <class T> DLC_DEV void wgmma_m64n128k16(float (&d)[64], u64 a, u64 b, bool accumulate) {
-  dlcEmuWgmma(d, 128, a, b, accumulate, is_bf16<T>::value);
+  dlcEmuWgmma(d, 128, a, b, accumulate, mma_type<T>::value == DlcEmuBf16);
 }
 template <int N> DLC_DEV void reg_dealloc() {}
 template <int N> DLC_DEV void reg_alloc() {}

@@ -47,19 +47,6 @@ TEST_P(ContractionKernelTest, BatchesBetweenMaps) {
     check({size, 3}, {2.0, 1e-3});
 }
 
-TEST_P(ContractionKernelTest, FewRows) {
-  load("contraction", R"(^bb0(%x: tensor<?x37xf32, #dl.t<[s1, 37]>>, %w: tensor<70x37xf32>):
-    %0 = dl.linear %x, %w : (tensor<?x37xf32, #dl.t<[s1, 37]>>, tensor<70x37xf32>) -> tensor<?x70xf32, #dl.t<[s1, 70]>>
-    dl.yield %0 : tensor<?x70xf32, #dl.t<[s1, 70]>>)");
-  EXPECT_NE(text().find("shfl_xor"), std::string::npos) << text();
-  for (int64_t rows : {1, 2, 3, 4})
-    check({0, rows}, kProducts);
-  load("contraction", R"(^bb0(%x: tensor<1x37xf32>, %w: tensor<37x70xf32>):
-    %0 = dl.matmul %x, %w : (tensor<1x37xf32>, tensor<37x70xf32>) -> tensor<1x70xf32>
-    dl.yield %0 : tensor<1x70xf32>)");
-  check({1, 1}, kProducts);
-}
-
 TEST_P(ContractionKernelTest, Integers) {
   load("contraction", R"(^bb0(%a: tensor<?x19xi32, #dl.t<[s0, 19]>>, %b: tensor<19x21xi32>):
     %0 = dl.matmul %a, %b : (tensor<?x19xi32, #dl.t<[s0, 19]>>, tensor<19x21xi32>) -> tensor<?x21xi32, #dl.t<[s0, 21]>>

@@ -69,7 +69,8 @@ static std::vector<int64_t> places(RankedTensorType type, ArrayRef<int64_t> symb
   return result;
 }
 
-void CudaKernelTest::load(const std::string &kind, const std::string &body, int64_t largest) {
+void CudaKernelTest::load(const std::string &kind, const std::string &body, int64_t largest,
+                          const std::string &precision) {
   DialectRegistry registry;
   registry.insert<dl::DLDialect, dlx::DLXDialect>();
   context.appendDialectRegistry(registry);
@@ -82,7 +83,7 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
   module = parseSourceString<ModuleOp>(source, &context);
   ASSERT_TRUE(module) << source;
   PassManager passes(&context);
-  passes.addPass(codegen::createScheduleCudaPass());
+  passes.addPass(codegen::createScheduleCudaPass({precision}));
   ASSERT_TRUE(succeeded(passes.run(*module)));
   module->walk([&](dlx::KernelOp op) { kernel = op; });
   FailureOr<codegen::CudaText> printed = failure();
@@ -103,6 +104,12 @@ void CudaKernelTest::replaceText(const std::string &text) {
   kernelText = text;
   function = compile(kernelText, kernel.getEntry()->str());
   ASSERT_TRUE(function) << kernelText;
+  // As the runtime does.
+  int dynamicShared = evaluate(kernel.getScratch()->getResult(0), {}, {});
+  if (dynamicShared > 48 << 10)
+    ASSERT_EQ(
+        api.funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes, dynamicShared),
+        Result::Success);
 }
 
 Tensor CudaKernelTest::random(RankedTensorType type, ArrayRef<int64_t> symbols, Fill fill) {
@@ -165,7 +172,8 @@ Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl
   Result result = Result::Success;
   if (grid[0] && grid[1] && grid[2]) {
     result = api.launchKernel(function, grid[0], grid[1], grid[2], threads[0], threads[1],
-                              threads[2], 0, nullptr, parameters.data(), nullptr);
+                              threads[2], evaluate(kernel.getScratch()->getResult(0), {}, {}),
+                              nullptr, parameters.data(), nullptr);
     if (result == Result::Success)
       result = api.ctxSynchronize();
     if (result != Result::Success)

@@ -28,7 +28,8 @@ class CudaKernelTest : public CheckedTest {
 protected:
   /// `body` is what stands in the dlx.kernel's braces; the module's symbols are s0 in [0, `largest`] and s1 in [1, 4].
   /// With DLC_DUMP_KERNELS set, the text is written into that folder as well.
-  void load(const std::string &kind, const std::string &body, int64_t largest = 200);
+  void load(const std::string &kind, const std::string &body, int64_t largest = 200,
+            const std::string &precision = "f32");
   /// Compiles `text` in place of what was printed: to plant a bug.
   void replaceText(const std::string &text);
   /// Runs with the symbols' values; the test fails where a result is off.

@@ -1,0 +1,42 @@
+//===- KernelTemplate.cpp - The part of a GPU kernel that is written by hand -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/kernels/KernelTemplate.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+#include "codegen/KernelTemplateDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "codegen/KernelTemplate.cpp.inc"
+
+namespace dlc::dlk {
+
+void DLKDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/KernelTemplate.cpp.inc"
+      >();
+}
+
+LogicalResult CallOp::verify() {
+  if (getRoles().size() != getBodies().size())
+    return emitOpError("has ") << getBodies().size() << " bodies and roles for "
+                               << getRoles().size();
+  for (auto [position, body] : llvm::enumerate(getBodies())) {
+    auto roles = dyn_cast<ArrayAttr>(getRoles()[position]);
+    bool areNames = roles && llvm::all_of(roles, llvm::IsaPred<StringAttr>);
+    if (!areNames || roles.size() != body.getNumArguments())
+      return emitOpError("needs a name for each of the ")
+             << body.getNumArguments() << " arguments of body " << position;
+    if (body.front().empty() || !isa<GiveOp>(body.front().back()))
+      return emitOpError("needs bodies that end in dlk.give");
+  }
+  for (NamedAttribute number : getConfig())
+    if (!isa<IntegerAttr>(number.getValue()))
+      return emitOpError("has '") << number.getName().getValue() << "', which is no integer";
+  return success();
+}
+
+} // namespace dlc::dlk

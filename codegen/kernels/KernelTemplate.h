@@ -1,0 +1,18 @@
+//===- KernelTemplate.h - The part of a GPU kernel that is written by hand -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H
+#define DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "codegen/KernelTemplateDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "codegen/KernelTemplate.h.inc"
+
+#endif // DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H

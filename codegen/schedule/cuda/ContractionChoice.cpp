@@ -1,0 +1,66 @@
+//===- ContractionChoice.cpp - Which tile a matrix product gets ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cuda/ContractionChoice.h"
+
+#include <algorithm>
+
+namespace dlc::codegen {
+
+const GpuModel kAmpere = {108, 160 << 10, 2048, 1024.0, 40.0, 600.0};
+
+/// Tiles from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because each turn of
+/// the ring waits for memory: their tiles take long slabs, which several warps share.
+static constexpr MmaTile kTiles[] = {
+    {128, 128, 32, 2, 4, 1, 4}, {128, 64, 32, 4, 2, 1, 4}, {64, 128, 32, 2, 4, 1, 4},
+    {64, 64, 64, 2, 2, 1, 3},   {64, 64, 128, 2, 2, 2, 3}, {128, 32, 64, 4, 1, 1, 3},
+    {32, 128, 64, 1, 4, 1, 3},  {64, 32, 64, 2, 2, 1, 3},  {32, 64, 64, 2, 2, 1, 3},
+    {64, 32, 128, 2, 1, 2, 3},  {32, 64, 128, 1, 2, 2, 3}, {128, 16, 64, 4, 1, 1, 3},
+    {16, 128, 64, 1, 4, 1, 3},  {32, 32, 64, 2, 2, 1, 3},  {32, 32, 128, 1, 2, 4, 3},
+    {64, 16, 128, 4, 1, 2, 3},  {16, 64, 128, 1, 4, 2, 3}, {16, 32, 128, 1, 1, 4, 3},
+    {32, 16, 128, 1, 1, 4, 3},  {16, 16, 64, 1, 1, 1, 4},  {16, 16, 128, 1, 1, 4, 4}};
+
+/// Clocks of a block before its first product and after its last, and of the way of a total to its result.
+static constexpr double kClocksOfEnds = 1500, kClocksOfTotal = 0.03;
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t MmaTile::sharedBytes(int64_t elementBytes) const {
+  return std::max(stages * (m + n) * k * elementBytes, m * (n + 8) * 4);
+}
+
+double estimatedClocks(const MmaTile &tile, const ProductShape &shape, const GpuModel &gpu) {
+  int64_t blocks = ceilDiv(shape.m, tile.m) * ceilDiv(shape.n, tile.n) * shape.batch;
+  int64_t fit = std::min(gpu.sharedBytes / tile.sharedBytes(shape.elementBytes),
+                         gpu.threads / tile.threads());
+  // Blocks that share a multiprocessor also share its rates.
+  int64_t together = std::clamp<int64_t>(ceilDiv(blocks, gpu.multiprocessors), 1, fit);
+  int64_t steps = std::max<int64_t>(1, ceilDiv(shape.k, tile.k));
+  double products = double(tile.m * tile.n * tile.k) / (gpu.halfProducts * 2 / shape.elementBytes);
+  double copies = double((tile.m + tile.n) * tile.k * shape.elementBytes) / gpu.bytesFromL2;
+  // All blocks of a multiprocessor wait at once: at least a copy's latency for each turn of the ring.
+  double step = std::max(
+      {products * together, copies * together, gpu.clocksOfLatency / double(tile.stages - 1)});
+  return double(ceilDiv(blocks, gpu.multiprocessors * together)) *
+         (step * double(steps) + kClocksOfEnds +
+          kClocksOfTotal * double(tile.m * tile.n * together));
+}
+
+MmaTile chooseMmaTile(const ProductShape &shape, const GpuModel &gpu) {
+  MmaTile best = {};
+  double least = 0;
+  for (MmaTile tile : kTiles) {
+    tile.k = tile.k * 2 / shape.elementBytes;
+    // A ring longer than the sum would stay empty.
+    int64_t steps = std::max<int64_t>(1, ceilDiv(shape.k, tile.k));
+    tile.stages = std::clamp<int64_t>(steps + 1, 2, tile.stages);
+    double clocks = estimatedClocks(tile, shape, gpu);
+    if (best.m == 0 || clocks < least) {
+      best = tile;
+      least = clocks;
+    }
+  }
+  return best;
+}
+
+} // namespace dlc::codegen

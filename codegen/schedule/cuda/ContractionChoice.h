@@ -1,0 +1,48 @@
+//===- ContractionChoice.h - Which tile a matrix product gets --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An estimate, not a search: nothing is compiled or run. A kernel's text serves every GPU, so the estimate is for one of
+// the oldest generation that has the instructions.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
+
+#include <cstdint>
+
+namespace dlc::codegen {
+
+/// What the estimate knows of a GPU; rates are for one multiprocessor and clock.
+struct GpuModel {
+  int64_t multiprocessors;
+  int64_t sharedBytes;    // of a multiprocessor
+  int64_t threads;        // that it holds
+  double halfProducts;    // multiply-adds of 16-bit elements
+  double bytesFromL2;     // that arrive, all of them busy
+  double clocksOfLatency; // from a copy's issue to its data
+};
+
+/// An A100: sm_80.
+extern const GpuModel kAmpere;
+
+/// batch products of m x k by k x n, of elements of `elementBytes`.
+struct ProductShape {
+  int64_t m, n, k, batch, elementBytes;
+};
+
+/// A block's tile, its warps (those along k share the steps of a slab) and its ring of stages.
+struct MmaTile {
+  int64_t m, n, k, warpsM, warpsN, warpsK, stages;
+
+  int64_t threads() const { return 32 * warpsM * warpsN * warpsK; }
+  /// Bytes of shared memory: the stages, or the totals that take their room at the end.
+  int64_t sharedBytes(int64_t elementBytes) const;
+};
+
+/// Clocks that the product is estimated to take.
+double estimatedClocks(const MmaTile &tile, const ProductShape &shape, const GpuModel &gpu);
+/// The tile with the smallest estimate; of equals the one with fewer blocks.
+MmaTile chooseMmaTile(const ProductShape &shape, const GpuModel &gpu);
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H

@@ -1,0 +1,104 @@
+//===- ContractionMma.cpp - Matrix products on tensor cores ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls contract_mma (dlc_contract.cuh).
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cuda/ContractionChoice.h"
+#include "codegen/schedule/cuda/ContractionTemplate.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// What the tile is chosen for where a side may have any extent.
+static constexpr int64_t kUsualExtent = 4096;
+
+namespace {
+class MmaSchedule : ContractionTemplate {
+public:
+  /// The columns are the dims whose results are neighbours in memory.
+  explicit MmaSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {}
+  void run();
+
+private:
+  Operand operand(unsigned term, const Side &side) const;
+  int64_t lanes() const;
+  ProductShape shape() const;
+};
+} // namespace
+
+MmaSchedule::Operand MmaSchedule::operand(unsigned term, const Side &side) const {
+  int64_t along = widthAlong(term, c.depth);
+  // What is not transposed on the way out of shared memory is transposed on the way in. A copy is of 4 bytes at least.
+  if (elementBytes == 4)
+    return {term, side, true, std::max<int64_t>(along, 1)};
+  int64_t across = widthAlong(term, side);
+  bool alongK = along || across ? along >= across : c.liesAlongReduction(term);
+  return {term, side, alongK, std::max(along, across)};
+}
+
+/// Columns that one call of the epilogue finishes: as many as one store takes.
+int64_t MmaSchedule::lanes() const {
+  Type type = storageType(k.body.getResultType().getElementType());
+  int64_t width = std::min<int64_t>(8, 128 / type.getIntOrFloatBitWidth());
+  if (columns.groups.empty())
+    return 1;
+  const DimGroup &inner = columns.groups.back();
+  AffineExpr offset = k.resultOffset(c.parallel);
+  llvm::DenseMap<AffineExpr, AffineExpr> toWhole = {{inner.variable, inner.variable * width}};
+  bool isWhole = inner.extent.isMultipleOf(width) &&
+                 k.math.strideAlong(offset, inner.variable) == Stride::unit &&
+                 k.math.simplify(offset.replace(toWhole)).isMultipleOf(width) &&
+                 !k.body.needsScalarAlong(inner.variable, c.parallel, c.reduction);
+  return isWhole ? width : 1;
+}
+
+ProductShape MmaSchedule::shape() const {
+  auto usual = [&](const Side &side) {
+    return std::min(k.largest(side.extent).value_or(kUsualExtent), kUsualExtent);
+  };
+  return {usual(rows), usual(columns), usual(c.depth), usual(c.batch), elementBytes};
+}
+
+void MmaSchedule::run() {
+  if (!c.batch.groups.empty())
+    k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
+  Operand a = operand(swapped ? 1 : 0, rows), b = operand(swapped ? 0 : 1, columns);
+  int64_t width = lanes();
+  MmaTile tile = chooseMmaTile(shape(), kAmpere);
+  dlk::CallOp call = createCall("contract_mma", "dlc_contract.cuh");
+  read(call, 0, a, /*rounded=*/true);
+  read(call, 1, b, /*rounded=*/true);
+  finish(call, width);
+  complete(call, a, b,
+           {{"tile_m", tile.m},
+            {"tile_n", tile.n},
+            {"tile_k", tile.k},
+            {"warps_m", tile.warpsM},
+            {"warps_n", tile.warpsN},
+            {"warps_k", tile.warpsK},
+            {"stages", tile.stages},
+            {"width_a", a.width},
+            {"width_b", b.width},
+            {"along_k_a", a.alongK},
+            {"along_k_b", b.alongK},
+            {"vector", width}});
+  k.finish(tile.threads(),
+           {k.ceilDiv(rows.extent, tile.m), k.ceilDiv(columns.extent, tile.n), c.batch.extent},
+           tile.sharedBytes(elementBytes));
+}
+
+bool suitsTensorCores(const Contraction &c, bool allowsTf32) {
+  auto elementOf = [&](unsigned term) {
+    return getElementTypeOrSelf(
+        c.k.body.getRoot()->getOperand(c.nest.terms[term].operand).getType());
+  };
+  Type type = elementOf(0);
+  const Side &columns = c.storesAlongM() ? c.m : c.n;
+  return (type.isF16() || type.isBF16() || (allowsTf32 && type.isF32())) && elementOf(1) == type &&
+         c.k.body.accumulatorType(0).isF32() && c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
+}
+
+void scheduleMma(Contraction &c) { MmaSchedule(c).run(); }
+
+} // namespace dlc::codegen

@@ -1,0 +1,69 @@
+//===- ContractionPacking.cpp - Filters in the order in which the image is read --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An implicit GEMM walks its reduction along the image's memory, channels innermost where these are: filters as PyTorch
+// stores them have the places innermost and would be read two bytes at a time.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cuda/Schedules.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
+/// The dims of `type` from outermost to innermost in memory.
+static SmallVector<int64_t> memoryOrder(RankedTensorType type) {
+  dl::Layout layout = dl::getLayout(type);
+  SmallVector<int64_t> order;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    order.push_back(layout.order.empty() ? dim : int64_t(layout.order[dim]));
+  return order;
+}
+
+SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel, bool allowsTf32) {
+  LoopNestOpInterface root;
+  LoopNest nest;
+  for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>())
+    if (LoopNest loops = op.getLoopNest(); !loops.isMap()) {
+      root = op;
+      nest = std::move(loops);
+    }
+  if (!root || !nest.isProduct || nest.terms.size() != 2 || !nest.isWindow())
+    return {};
+  Value image = root->getOperand(nest.terms[0].operand),
+        filter = root->getOperand(nest.terms[1].operand);
+  auto argument = dyn_cast<BlockArgument>(filter);
+  Type element = typeOf(filter).getElementType();
+  bool suits = element.isF16() || element.isBF16() || (allowsTf32 && element.isF32());
+  if (!suits || !argument || !dl::getLayout(typeOf(filter)).isRowMajor() ||
+      !readsPersistent(kernel, argument.getArgNumber()))
+    return {};
+
+  // The image's memory order gives the loops of the reduction theirs.
+  unsigned numParallel = nest.parallel.size();
+  SmallVector<unsigned> loops;
+  for (int64_t dim : memoryOrder(typeOf(image)))
+    for (unsigned loop = numParallel; loop < nest.numLoops(); ++loop)
+      if (nest.terms[0].map.getResult(dim).isFunctionOfDim(loop))
+        loops.push_back(loop);
+  // Of the filters, first the dims that choose one, then those of the reduction in that order.
+  dl::Layout packed = {{}, -1, 1};
+  SmallVector<int64_t> dimOfLoop(nest.numLoops(), -1);
+  for (auto [dim, expr] : llvm::enumerate(nest.terms[1].map.getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop || dimOfLoop[loop.getPosition()] >= 0)
+      return {}; // groups, transposed convolutions: no plain walk
+    dimOfLoop[loop.getPosition()] = dim;
+    if (loop.getPosition() < numParallel)
+      packed.order.push_back(dim);
+  }
+  for (unsigned loop : loops)
+    if (dimOfLoop[loop] >= 0)
+      packed.order.push_back(dimOfLoop[loop]);
+  if (int64_t(packed.order.size()) != typeOf(filter).getRank() || llvm::is_sorted(packed.order))
+    return {};
+  return {{argument.getArgNumber(), packed}};
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,176 @@
+//===- ContractionTemplate.cpp - A matrix product as a call of a template --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cuda/ContractionTemplate.h"
+
+#include "codegen/schedule/cuda/Lanes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+//===- Elements as places ---------------------------------------------------------------------------===//
+
+/// The load whose value, converted without loss, `value` is; null where it is more than that.
+static memref::LoadOp loadOf(Value value) {
+  if (auto wider = value.getDefiningOp<arith::ExtFOp>())
+    value = wider.getIn();
+  return value.getDefiningOp<memref::LoadOp>();
+}
+
+static Value yielded(Block *block) {
+  return cast<scf::YieldOp>(block->getTerminator()).getResults().front();
+}
+
+/// True where `value` is an element of a buffer, or 0 behind bounds checks.
+static bool isPlace(Value value) {
+  if (loadOf(value))
+    return true;
+  auto branch = value.getDefiningOp<scf::IfOp>();
+  return branch && branch.getNumResults() == 1 && isPlace(yielded(branch.thenBlock())) &&
+         matchPattern(yielded(branch.elseBlock()), m_PosZeroFloat());
+}
+
+/// The offset of the element that `value` is, -1 where it is 0: the code that reads it becomes code that finds it.
+static Value placeOf(Value value) {
+  if (memref::LoadOp load = loadOf(value))
+    return load.getIndices().front();
+  auto branch = value.getDefiningOp<scf::IfOp>();
+  Value place = placeOf(yielded(branch.thenBlock()));
+  Value element = yielded(branch.thenBlock());
+  branch.thenBlock()->getTerminator()->setOperand(0, place);
+  while (Operation *unused = element.use_empty() ? element.getDefiningOp() : nullptr) {
+    element = unused->getOperand(0); // the conversion, then the load
+    unused->erase();
+  }
+  OpBuilder builder(branch.elseBlock()->getTerminator());
+  branch.elseBlock()->getTerminator()->setOperand(
+      0, arith::ConstantIndexOp::create(builder, branch.getLoc(), -1));
+  branch.getResult(0).setType(builder.getIndexType());
+  return branch.getResult(0);
+}
+
+//===- The call -------------------------------------------------------------------------------------===//
+
+ContractionTemplate::ContractionTemplate(Contraction &c, bool swapped)
+    : c(c), k(c.k), swapped(swapped), rows(swapped ? c.n : c.m), columns(swapped ? c.m : c.n),
+      elementBytes(storageType(elementType()).getIntOrFloatBitWidth() / 8) {}
+
+Type ContractionTemplate::elementType() const {
+  return getElementTypeOrSelf(k.body.getRoot()->getOperand(c.nest.terms.front().operand).getType());
+}
+
+int64_t ContractionTemplate::widthAlong(unsigned term, const Side &side) const {
+  if (side.groups.empty() || c.nest.terms[term].isComputed())
+    return 0;
+  const DimGroup &inner = side.groups.back();
+  if (k.body.needsScalarAlong(inner.variable, c.parallel, c.reduction))
+    return 0;
+  SmallVector<AffineExpr> offsets;
+  c.visitTerm(term, c.loops(), [&](AffineExpr offset) { offsets.push_back(offset); });
+  if (offsets.size() != 1 || k.math.strideAlong(offsets.front(), inner.variable) != Stride::unit)
+    return 0;
+  for (int64_t width = 16 / elementBytes; width > 1; width /= 2) {
+    llvm::DenseMap<AffineExpr, AffineExpr> toWhole = {{inner.variable, inner.variable * width}};
+    if (inner.extent.isMultipleOf(width) &&
+        k.math.simplify(offsets.front().replace(toWhole)).isMultipleOf(width))
+      return width;
+  }
+  return 0;
+}
+
+Block &ContractionTemplate::begin(dlk::CallOp call, unsigned body, TypeRange types) {
+  Block &block = call.getBodies()[body].emplaceBlock();
+  for (Type type : types)
+    block.addArgument(type, k.loc);
+  k.b.setInsertionPointToStart(&block);
+  return block;
+}
+
+dlk::CallOp ContractionTemplate::createCall(StringRef callee, StringRef header) {
+  auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
+  SmallVector<Value> values = {k.index(rows.extent), k.index(columns.extent),
+                               k.index(c.depth.extent)};
+  return dlk::CallOp::create(
+      k.b, k.loc, callee, header, storageType(elementType()), k.b.getDictionaryAttr({}),
+      k.b.getArrayAttr({roles({"m", "k"}), roles({"n", "k"}), roles({"m", "n", "total"})}), values,
+      /*bodiesCount=*/3);
+}
+
+void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded) {
+  OpBuilder::InsertionGuard guard(k.b);
+  Type index = k.b.getIndexType();
+  Block &block = begin(call, body, {index, index});
+  k.bindFlat(block.getArgument(0), operand.side.groups);
+  k.bindFlat(block.getArgument(1), c.depth.groups);
+  Value value = k.body.emitTermRead(k.b, operand.term, c.loops());
+  if (operand.width && isPlace(value)) {
+    value = placeOf(value);
+  } else {
+    operand.width = 0;
+    if (memref::LoadOp load = rounded ? loadOf(value) : nullptr)
+      value = load.getResult();
+    else if (rounded)
+      value = toStorage(k.b, k.loc, value, elementType());
+  }
+  dlk::GiveOp::create(k.b, k.loc, value);
+}
+
+void ContractionTemplate::finish(dlk::CallOp call, int64_t width) {
+  OpBuilder::InsertionGuard guard(k.b);
+  Type index = k.b.getIndexType(), sum = k.body.accumulatorType(0);
+  Block &block = begin(call, 2, {index, index, width ? VectorType::get({width}, sum) : Type(sum)});
+  k.bindFlat(block.getArgument(0), rows.groups);
+  k.bindFlat(block.getArgument(1), columns.groups);
+  Value totals = block.getArgument(2);
+  auto total = [&](OpFoldResult lane) -> Value {
+    return width ? vector::ExtractOp::create(k.b, k.loc, totals, lane).getResult() : totals;
+  };
+  if (width <= 1) {
+    Value value = k.body.emitResult(k.b, c.parallel, total(k.b.getIndexAttr(0)));
+    k.store(k.resultOffset(c.parallel), value);
+  } else {
+    const DimGroup &inner = columns.groups.back();
+    Value first = k.index(inner.variable);
+    storeLanes(k, width, inner.variable, inner.extent, first, c.parallel,
+               [&](Value lane) { return k.body.emitResult(k.b, c.parallel, total(lane)); });
+  }
+  dlk::GiveOp::create(k.b, k.loc, Value());
+}
+
+/// What the operand is copied from; no buffer where it is computed.
+Value ContractionTemplate::source(const Operand &operand) const {
+  unsigned input = 0;
+  SmallVector<AffineExpr> at;
+  for (AffineExpr expr : c.nest.terms[operand.term].map.getResults())
+    at.push_back(k.math.simplify(expr.replaceDims(c.loops())));
+  k.body.visitReads(k.body.getRoot()->getOperand(c.nest.terms[operand.term].operand), at,
+                    [&](unsigned position, AffineExpr, bool) {
+                      input = position;
+                      return true;
+                    });
+  if (operand.width)
+    return k.input(input);
+  auto none = MemRefType::get({ShapedType::kDynamic}, storageType(elementType()));
+  return ub::PoisonOp::create(k.b, k.loc, none);
+}
+
+void ContractionTemplate::complete(dlk::CallOp call, const Operand &a, const Operand &b,
+                                   ArrayRef<std::pair<StringRef, int64_t>> numbers) {
+  OpBuilder::InsertionGuard guard(k.b);
+  k.b.setInsertionPoint(call);
+  call.getValuesMutable().append(ValueRange{source(a), source(b)});
+  SmallVector<NamedAttribute> config;
+  for (auto [name, value] : numbers)
+    config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(value)));
+  call.setConfigAttr(k.b.getDictionaryAttr(config));
+}
+
+} // namespace dlc::codegen

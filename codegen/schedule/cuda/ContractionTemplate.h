@@ -1,0 +1,56 @@
+//===- ContractionTemplate.h - A matrix product as a call of a template ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The main loop is a template of the device headers. What stays here are its addresses, prologues and epilogue: an operand
+// whose elements lie in memory as they are multiplied is named by its place, as many elements at once as strides allow;
+// any other is computed element by element.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H
+
+#include "codegen/kernels/KernelTemplate.h"
+#include "codegen/schedule/cuda/Contraction.h"
+
+namespace dlc::codegen {
+
+class ContractionTemplate {
+protected:
+  struct Operand {
+    unsigned term;
+    const Side &side;
+    bool alongK;
+    int64_t width; // elements that lie together, at most; 0: computed
+  };
+
+  /// `swapped`: the template's rows are the dims n, its columns the dims m: the product of the transposed operands.
+  ContractionTemplate(Contraction &c, bool swapped);
+
+  /// How many elements of term `term` lie together along the innermost dim of `side`, at addresses that are multiples of
+  /// that: a power of two up to 16 bytes, or 0 where they do not.
+  int64_t widthAlong(unsigned term, const Side &side) const;
+  /// The call with its values and, still empty, its three bodies: of a's elements, b's elements and the totals.
+  dlk::CallOp createCall(llvm::StringRef callee, llvm::StringRef header);
+  /// Fills body `body`, which finds or computes an element. The operand's width becomes 0 where it must be computed; the
+  /// value is then `rounded` to the operand's type, as if it had been stored, or of its compute type.
+  void read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded);
+  /// Fills the body that takes `width` neighbouring totals, or one where it is 0, to the result.
+  void finish(dlk::CallOp call, int64_t width);
+  /// Adds the operands' buffers to the call's values, and gives it its numbers.
+  void complete(dlk::CallOp call, const Operand &a, const Operand &b,
+                llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
+  mlir::Type elementType() const;
+
+  Contraction &c;
+  KernelBuilder &k;
+  bool swapped;
+  const Side &rows, &columns;
+  int64_t elementBytes;
+
+private:
+  mlir::Value source(const Operand &operand) const;
+  mlir::Block &begin(dlk::CallOp call, unsigned body, mlir::TypeRange types);
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H

@@ -1,0 +1,85 @@
+//===- ContractionChoiceTest.cpp - Which tile a matrix product gets --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cuda/ContractionChoice.h"
+
+#include <gtest/gtest.h>
+
+namespace dlc::codegen {
+
+namespace {
+struct Case {
+  const char *what;
+  ProductShape shape;
+  int64_t m, n;
+};
+} // namespace
+
+constexpr Case kCases[] = {
+    {"a large square", {4096, 4096, 4096, 1, 2}, 128, 128},
+    {"a large square in tf32", {4096, 4096, 4096, 1, 4}, 128, 128},
+    {"64 blocks of the largest tile would do, 108 multiprocessors wait",
+     {512, 512, 512, 1, 2},
+     64,
+     64},
+    {"few rows, wide", {16, 4096, 4096, 1, 2}, 16, 64},
+    {"two rows' tiles", {32, 4096, 4096, 1, 2}, 32, 64},
+    {"a late convolution of ResNet-50", {49, 512, 4608, 1, 2}, 16, 32},
+    {"its first, batch 8", {100352, 64, 147, 1, 2}, 128, 64},
+    {"less than a tile", {9, 7, 5, 1, 2}, 16, 16},
+    {"one element", {1, 1, 1, 1, 2}, 16, 16},
+    {"heads of attention", {128, 128, 64, 96, 2}, 128, 128},
+};
+
+TEST(ContractionChoiceTest, Table) {
+  for (const Case &c : kCases) {
+    MmaTile tile = chooseMmaTile(c.shape, kAmpere);
+    EXPECT_EQ(tile.m, c.m) << c.what;
+    EXPECT_EQ(tile.n, c.n) << c.what;
+  }
+}
+
+// What the template requires of a tile, and the GPU of a block, for any shape.
+TEST(ContractionChoiceTest, FitsTemplateAndGpu) {
+  for (int64_t bytes : {2, 4})
+    for (int64_t m : {1, 15, 16, 17, 63, 128, 1000, 5000})
+      for (int64_t n : {1, 16, 33, 256, 4097})
+        for (int64_t depth : {0, 1, 31, 64, 5000})
+          for (int64_t batch : {1, 48}) {
+            MmaTile tile = chooseMmaTile({m, n, depth, batch, bytes}, kAmpere);
+            EXPECT_EQ(tile.m / tile.warpsM % 16, 0);
+            EXPECT_EQ(tile.n / tile.warpsN % 16, 0);
+            EXPECT_TRUE(tile.k * bytes == 64 || tile.k * bytes == 128 || tile.k * bytes == 256);
+            EXPECT_EQ(tile.k * bytes / 32 % tile.warpsK, 0);
+            EXPECT_GE(tile.stages, 2);
+            EXPECT_LE(tile.threads(), 256);
+            EXPECT_LE(tile.sharedBytes(bytes), 99 << 10)
+                << "what every GPU since sm_80 gives a block";
+          }
+}
+
+// A grid that leaves multiprocessors idle splits k among the warps of a block.
+TEST(ContractionChoiceTest, SplitsDeepSums) {
+  EXPECT_GT(chooseMmaTile({49, 512, 4608, 1, 2}, kAmpere).warpsK, 1);
+  EXPECT_EQ(chooseMmaTile({4096, 4096, 4096, 1, 2}, kAmpere).warpsK, 1);
+}
+
+// More multiprocessors want more blocks.
+TEST(ContractionChoiceTest, FollowsTheGpu) {
+  GpuModel small = kAmpere;
+  small.multiprocessors = 16;
+  ProductShape shape = {512, 512, 512, 1, 2};
+  MmaTile many = chooseMmaTile(shape, kAmpere), few = chooseMmaTile(shape, small);
+  EXPECT_LT(many.m * many.n, few.m * few.n);
+}
+
+// A shape that is twice as deep takes longer, and none takes no time.
+TEST(ContractionChoiceTest, EstimateGrows) {
+  MmaTile tile = chooseMmaTile({256, 256, 256, 1, 2}, kAmpere);
+  double once = estimatedClocks(tile, {256, 256, 256, 1, 2}, kAmpere);
+  EXPECT_GT(once, 0);
+  EXPECT_GT(estimatedClocks(tile, {256, 256, 512, 1, 2}, kAmpere), once);
+  EXPECT_GT(estimatedClocks(tile, {256, 256, 256, 900, 2}, kAmpere), once);
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,58 @@
+//===- fragments.cu - what a warp's lanes hold of a matrix ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dlc_contract.cuh"
+
+/// d = a * b, one 16x8 tile: each lane brings its registers and takes its results.
+template <class T> DLC_DEV void multiply(const u32 *a, const u32 *b, float *d) {
+  int lane = (int)threadIdx.x;
+  u32 fa[1][4], fb[1][4];
+  float acc[1][2][4] = {};
+  for (int i = 0; i < 4; ++i) {
+    fa[0][i] = a[lane * 4 + i];
+    fb[0][i] = i < 2 ? b[lane * 2 + i] : 0;
+  }
+  dlc::mma_tile<T, 1, 2>(acc, fa, fb);
+  for (int i = 0; i < 4; ++i)
+    d[lane * 4 + i] = acc[0][0][i];
+}
+DLC_KERNEL(32) mma_f16(const u32 *a, const u32 *b, float *d) { multiply<dlc::f16>(a, b, d); }
+DLC_KERNEL(32) mma_bf16(const u32 *a, const u32 *b, float *d) { multiply<dlc::bf16>(a, b, d); }
+DLC_KERNEL(32) mma_tf32(const u32 *a, const u32 *b, float *d) { multiply<float>(a, b, d); }
+
+/// The four 8x8 matrices of `in` as lanes get them.
+DLC_KERNEL(32) ldmatrix(const u32 *in, u32 *plain, u32 *transposed) {
+  DLC_SHARED(u32, tile, [128]);
+  int lane = (int)threadIdx.x;
+  for (int i = 0; i < 4; ++i)
+    tile[lane * 4 + i] = in[lane * 4 + i];
+  dlc::barrier();
+  u32 r[4];
+  dlc::ldmatrix_x4(r, tile + lane * 4);
+  for (int i = 0; i < 4; ++i)
+    plain[lane * 4 + i] = r[i];
+  dlc::ldmatrix_x4_trans(r, tile + lane * 4);
+  for (int i = 0; i < 4; ++i)
+    transposed[lane * 4 + i] = r[i];
+}
+
+DLC_KERNEL(32) round_tf32(const u32 *in, u32 *out, i32 n) {
+  for (int i = (int)threadIdx.x; i < n; i += 32)
+    out[i] = dlc::tf32_bits(in[i]);
+}
+
+/// Bytes at which the chunks of 16 rows begin.
+template <int CHUNKS> DLC_DEV void list_places(i32 *out) {
+  using slab = dlc::slab<dlc::f16, 16, CHUNKS * 8, true>;
+  for (int i = (int)threadIdx.x; i < 16 * CHUNKS; i += 32)
+    out[i] = slab::place(i / CHUNKS, i % CHUNKS) * 2;
+}
+DLC_KERNEL(32) places(i32 chunks, i32 *out) {
+  if (chunks == 2)
+    list_places<2>(out);
+  if (chunks == 4)
+    list_places<4>(out);
+  if (chunks == 8)
+    list_places<8>(out);
+  if (chunks == 16)
+    list_places<16>(out);
+}
