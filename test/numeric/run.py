@@ -2,8 +2,9 @@
 
     run.py [--voice NAME]... [--op NAME]... [--list]
 
-Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); cuda (compiled, on the emulator); cuda-tf32 (sums of products of f32 with
---precision tf32). Without --voice all run; one that the build does not have is counted as left out. The last lines are "N left out (reason)" and "N passed, N failed"."""
+Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); cuda (compiled, on the emulator); cuda-tf32
+(sums of products of f32 with --precision tf32). Without --voice all run; one that the build does not have is counted as left
+out. The last lines are "N left out (reason)" and "N passed, N failed"."""
 import argparse
 import collections
 import concurrent.futures

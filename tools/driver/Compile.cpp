@@ -23,6 +23,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <set>
 #include <unistd.h>
 
 using namespace mlir;
@@ -153,6 +154,11 @@ LogicalResult Compilation::generate() {
     });
     if (printed.wasInterrupted())
       return failure();
+    std::set<std::string> included;
+    for (const auto &[name, text] : code.cuda)
+      included.insert(text.headers.begin(), text.headers.end());
+    std::erase_if(code.cudaHeaders,
+                  [&](const auto &header) { return !included.contains(header.first); });
     trace.addStep("cuda-text", started);
   }
   return success();

@@ -1,5 +1,5 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
-// Tiles through shared memory, with what is fused before and after; warps for few rows; threads for groups.
+// Tiles through shared memory, with what is fused before and after; a template for few rows; threads for groups.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {
 // CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_conv_bias_relu(
@@ -177,30 +177,26 @@ module @cuda {
     %0 = dl.linear %x, %w : (tensor<?x50xf32, #dl.t<[s0, 50]>>, tensor<70x50xf32>) -> tensor<?x70xf32, #dl.t<[s0, 70]>>
     dl.yield %0 : tensor<?x70xf32, #dl.t<[s0, 70]>>
   }
-// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_one_row(
+// CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_one_row(
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     const float *__restrict__ weight,
 // CHECK-NEXT:     float *__restrict__ y) {
-// CHECK-NEXT:   const int thread = (int)threadIdx.x;
-// CHECK-NEXT:   const int lane = dlc::umod(thread, 32);
-// CHECK-NEXT:   const int block = (int)blockIdx.x;
-// CHECK-NEXT:   const int row = block * 4 + dlc::udiv(thread, 32);
-// CHECK-NEXT:   if (row < 70) {
-// CHECK-NEXT:     float sum = 0.0f;
-// CHECK-NEXT:     for (int r = lane; r < 50; r += 32) {
-// CHECK-NEXT:       sum = dlc::fma(x[r], weight[row * 50 + r], sum);
-// CHECK-NEXT:     }
-// CHECK-NEXT:     float sum_1 = sum;
-// CHECK-NEXT:     #pragma unroll
-// CHECK-NEXT:     for (int s = 0; s < 5; ++s) {
-// CHECK-NEXT:       const i32 distance = dlc::shr_unsigned<i32>(16, s);
-// CHECK-NEXT:       const float other = dlc::shfl_xor(sum_1, distance);
-// CHECK-NEXT:       sum_1 = sum_1 + other;
-// CHECK-NEXT:     }
-// CHECK-NEXT:     if (lane == 0) {
-// CHECK-NEXT:       y[row] = sum_1;
-// CHECK-NEXT:     }
-// CHECK-NEXT:   }
+// CHECK-NEXT:   struct config {
+// CHECK-NEXT:     using type = float;
+// CHECK-NEXT:     using index = int;
+// CHECK-NEXT:     enum { along_k = 1, columns = 1, lanes = 2, rows = 1, warps = 8, width_a = 2, width_b = 2 };
+// CHECK-NEXT:   };
+// CHECK-NEXT:   dlc::contract_rows<config>(
+// CHECK-NEXT:       1, 70, 50, x, weight,
+// CHECK-NEXT:       [&](const int m, const int k) -> int {
+// CHECK-NEXT:         return k;
+// CHECK-NEXT:       },
+// CHECK-NEXT:       [&](const int n, const int k) -> int {
+// CHECK-NEXT:         return n * 50 + k;
+// CHECK-NEXT:       },
+// CHECK-NEXT:       [&](const int m, const int n, const float total) {
+// CHECK-NEXT:         y[n] = total;
+// CHECK-NEXT:       });
 // CHECK-NEXT: }
   dlx.kernel @one_row attributes {kind = "contraction"} {
   ^bb0(%x: tensor<1x50xf32>, %w: tensor<70x50xf32>):
