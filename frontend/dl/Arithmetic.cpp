@@ -252,6 +252,15 @@ Item Arithmetic::compareDims(const Item &lhs, const Item &rhs) {
   return poison();
 }
 
+size_t countOperations(AffineExpr dim) {
+  size_t count = 0;
+  SmallVector<AffineExpr> left = {dim};
+  for (; !left.empty() && count <= kMaxDimOperations; ++count)
+    if (auto binary = dyn_cast<AffineBinaryOpExpr>(left.pop_back_val()))
+      left.append({binary.getLHS(), binary.getRHS()});
+  return count;
+}
+
 Item Arithmetic::dims(const Item &lhs, const Item &rhs) {
   if (lhs.is<double>() || rhs.is<double>()) {
     diagnostics.error(loc) << "a dim combines with integers and dims, got "
@@ -261,6 +270,14 @@ Item Arithmetic::dims(const Item &lhs, const Item &rhs) {
   if (isEquality(op) || isOrder(op))
     return compareDims(lhs, rhs);
   AffineExpr a = lhs.asDim(context), b = rhs.asDim(context);
+  // Products of sums are multiplied out.
+  size_t left = countOperations(a), right = countOperations(b);
+  if (op == BinaryOp::multiply ? left * right > kMaxDimOperations
+                               : left + right > kMaxDimOperations) {
+    diagnostics.error(loc) << "this dim is made of more than " << kMaxDimOperations
+                           << " operations; declare a dim of its own for a part of it";
+    return poison();
+  }
   switch (op) {
   case BinaryOp::add:
     return Item::dim(a + b, loc);

@@ -10,6 +10,11 @@ namespace dlc::frontend {
 
 /// Bounds of what a compile-time value may hold.
 inline constexpr size_t kMaxListElements = 4096, kMaxStringBytes = 65536;
+/// Time to work with dims grows with the square of their expressions.
+inline constexpr size_t kMaxDimOperations = 256;
+
+/// The numbers, symbols and operators of a dim's expression; stops counting beyond kMaxDimOperations.
+size_t countOperations(mlir::AffineExpr dim);
 
 /// Python's truth of a value; nothing for tensors, layers and dims that are not known.
 std::optional<bool> truthOf(const Item &item);

@@ -87,6 +87,8 @@ Token Lexer::lex() {
   skipSpace();
   // Read before the token begins: `a@b` and `a @ b` are products, `f(x) @fp32` ends in an annotation.
   bool isSpaced = !tokenStart || isSpace(cursor[-1]);
+  if (diagnostics.isFull()) // nobody would see what else is wrong
+    cursor = end;
   tokenStart = cursor;
   if (cursor == end)
     return make(Token::endOfFile);
@@ -179,6 +181,12 @@ Token Lexer::lexNumber() {
     diagnostics.error(SMLoc::getFromPointer(tokenStart))
         << "expected a number or a name, got " << quote(text)
         << "; a name does not begin with a digit";
+    return make(Token::error);
+  }
+  if (static_cast<size_t>(cursor - tokenStart) > kMaxNameBytes) {
+    diagnostics.error(SMLoc::getFromPointer(tokenStart))
+        << "this number has " << cursor - tokenStart << " characters; the limit is "
+        << kMaxNameBytes;
     return make(Token::error);
   }
   return make(isFloat ? Token::floating : Token::integer);

@@ -94,6 +94,8 @@ bool Parser::parseForward(BlockDecl &block) {
 
 bool Parser::parseTargets(Target &target) {
   do {
+    if (target.elements.size() == kMaxListed)
+      return failLong();
     Target &element = target.elements.emplace_back();
     if (at(Token::leftParen)) {
       element.name.loc = token.getLoc();

@@ -120,7 +120,9 @@ bool Parser::parseList(Token::Kind close, SMLoc open, StringRef context,
                        function_ref<bool()> element) {
   ++brackets;
   scope_exit leave([&] { brackets = brackets ? brackets - 1 : 0; });
-  while (!at(close)) {
+  for (size_t count = 0; !at(close);) {
+    if (++count > kMaxListed)
+      return failLong();
     if (!element())
       return false;
     if (consumeIf(Token::comma))
@@ -133,6 +135,12 @@ bool Parser::parseList(Token::Kind close, SMLoc open, StringRef context,
   // Not by consumeIf: the token after the bracket is read with the line rule of outside.
   advance();
   return true;
+}
+
+bool Parser::failLong() {
+  diagnostics.error(token.getLoc())
+      << "this list has more than " << kMaxListed << " elements; make it shorter";
+  return false;
 }
 
 bool Parser::parseBraces(const Twine &before, const Twine &atEnd, bool goesOn,

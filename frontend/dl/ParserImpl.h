@@ -14,6 +14,9 @@
 
 namespace dlc::frontend {
 
+/// Elements of one list in the text: inputs, arguments, targets of an assignment.
+inline constexpr size_t kMaxListed = 4096;
+
 /// A `parse...` that fails has reported why, and leaves the parser where it failed; false or null
 /// says so. Callers that can go on recover by skipping.
 class Parser {
@@ -53,6 +56,8 @@ private:
   /// consumed already.
   bool parseList(Token::Kind close, llvm::SMLoc open, llvm::StringRef context,
                  llvm::function_ref<bool()> element);
+  /// Reports a list of more than kMaxListed elements.
+  bool failLong();
   /// What stands between braces, `before` and `atEnd` being for errors about these. An element that fails is skipped.
   /// Where the first brace is missing: false, or with `goesOn`, what follows is read as if it were there.
   bool parseBraces(const llvm::Twine &before, const llvm::Twine &atEnd, bool goesOn,

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Sema.h"
 
+#include "frontend/dl/Arithmetic.h"
 #include "frontend/dl/Elaborate.h"
 #include "frontend/dl/Hints.h"
 #include "frontend/dl/Spelling.h"
@@ -25,7 +26,12 @@ bool checkSize(RankedTensorType type, ArrayRef<Symbol> symbols, Location loc) {
   for (const Symbol &symbol : symbols)
     ranges.push_back({symbol.min, symbol.max});
   std::optional<int64_t> elements = 1;
-  for (AffineExpr dim : dl::getDims(type)) {
+  for (auto [index, dim] : llvm::enumerate(dl::getDims(type))) {
+    if (countOperations(dim) > kMaxDimOperations) {
+      emitError(loc) << "dim " << index << " of a tensor is made of more than " << kMaxDimOperations
+                     << " operations; begin anew with a declared dim, or use fewer layers";
+      return false;
+    }
     auto range = dl::rangeOf(dim, ranges);
     if (!range) {
       elements = std::nullopt;

@@ -51,6 +51,8 @@ std::optional<StringRef> nearest(StringRef name, ArrayRef<StringRef> candidates)
   constexpr size_t kLongest = 256;
   if (name.size() > kLongest)
     return std::nullopt;
+  // All of them together cost no more than some thousands of usual names do.
+  size_t budget = 20'000'000;
   std::string lower = name.lower();
   // One more than what is allowed, so that the first candidate within wins.
   unsigned best = std::max<size_t>(1, name.size() / 3) + 1;
@@ -58,6 +60,13 @@ std::optional<StringRef> nearest(StringRef name, ArrayRef<StringRef> candidates)
   for (StringRef candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongest)
       continue;
+    size_t shorter = std::min(name.size(), candidate.size()),
+           longer = std::max(name.size(), candidate.size());
+    if (longer - shorter >= best) // so many letters are missing at least
+      continue;
+    if (shorter * longer > budget)
+      break;
+    budget -= shorter * longer;
     std::string other = candidate.lower();
     unsigned distance = ComputeEditDistance(ArrayRef<char>(lower.data(), lower.size()),
                                             ArrayRef<char>(other.data(), other.size()),

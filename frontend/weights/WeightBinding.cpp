@@ -90,6 +90,11 @@ static std::string inFile(StringRef path, const Candidate &candidate) {
                                         : " (its " + quote(candidate.tensor->name) + ")";
 }
 
+static StringRef nameOf(Type dtype) {
+  return *llvm::find_if(dtypeNames(),
+                        [&](StringRef name) { return dtypeOf(name, dtype.getContext()) == dtype; });
+}
+
 /// The nearest name costs the product of the lengths: in large files the first ones tell enough.
 std::optional<StringRef> Binder::nearestOf(StringRef name, ArrayRef<StringRef> names) {
   constexpr size_t kMaxComparisons = 300'000;
@@ -242,11 +247,12 @@ void Binder::bind(const Parameter &parameter) {
   bool isDeclared = static_cast<bool>(parameter.dtype);
   if (!dtype || (isDeclared ? dtype != parameter.dtype : !isa<FloatType>(dtype))) {
     isGood = false;
-    problems.push_back({Problem::unfit, parameter.loc,
-                        "weight " + quote(parameter.path) + " has the dtype " +
-                            nameOf(tensor.type).str() + " in " + quote(candidate.file->path()) +
-                            inFile(parameter.path, candidate) + "; expected " +
-                            (isDeclared ? dl::text(parameter.dtype) : "f64, f32, f16 or bf16")});
+    problems.push_back(
+        {Problem::unfit, parameter.loc,
+         "weight " + quote(parameter.path) + " has the dtype " + nameOf(tensor.type).str() +
+             " in " + quote(candidate.file->path()) + inFile(parameter.path, candidate) +
+             "; expected " +
+             (isDeclared ? nameOf(parameter.dtype).str() : "f64, f32, f16 or bf16")});
   }
   if (!isGood)
     return;

@@ -5,6 +5,7 @@
 
 #include "frontend/Frontend.h"
 #include "tools/driver/Dialects.h"
+#include "tools/driver/LongLines.h"
 #include "tools/driver/Output.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -14,6 +15,33 @@
 using namespace mlir;
 
 namespace dlc {
+namespace {
+
+/// Text for the terminal that standard error may be, held back until it is whole.
+struct HeldText : llvm::raw_string_ostream {
+  explicit HeldText(std::string &text) : raw_string_ostream(text) { enable_colors(true); }
+  bool has_colors() const override { return llvm::errs().has_colors(); }
+};
+
+struct Held {
+  std::string text;
+  HeldText os{text};
+};
+
+/// Prints diagnostics with the lines that they are about; of long lines, and long messages, the part that matters.
+class LinePrinter : Held, public SourceMgrDiagnosticHandler {
+public:
+  LinePrinter(llvm::SourceMgr &sources, MLIRContext *context)
+      : SourceMgrDiagnosticHandler(sources, context, Held::os) {
+    setHandler([this](Diagnostic &diagnostic) {
+      emitDiagnostic(diagnostic);
+      llvm::errs() << cutLongLines(text);
+      text.clear();
+    });
+  }
+};
+
+} // namespace
 
 SourceContext::SourceContext() {
   DialectRegistry registry;
@@ -26,7 +54,7 @@ SourceContext::SourceContext() {
 SourceContext::~SourceContext() = default;
 
 void SourceContext::printDiagnostics() {
-  diagnostics = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get());
+  diagnostics = std::make_shared<LinePrinter>(sources, context.get());
 }
 
 ImportedModel::ImportedModel() {

@@ -35,7 +35,7 @@ struct SourceContext {
   void printDiagnostics();
   std::unique_ptr<mlir::MLIRContext> context;
   llvm::SourceMgr sources;
-  std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;
+  std::shared_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics; // its destructor is not virtual
 };
 
 /// A module and all that it needs to live; diagnostics are printed.

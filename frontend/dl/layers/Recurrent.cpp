@@ -10,8 +10,14 @@ namespace dlc::frontend {
 static void recurrentWeights(const LayerArguments &a, LayerWeights &weights, int64_t gates,
                              int64_t projection) {
   int64_t hidden = a.size("hidden_size"), state = projection ? projection : hidden;
-  int64_t directions = a.flag("bidirectional") ? 2 : 1;
-  for (int64_t layer = 0, count = a.size("num_layers"); layer < count; ++layer)
+  int64_t directions = a.flag("bidirectional") ? 2 : 1, count = a.size("num_layers");
+  constexpr int64_t kMaxStacked = 1024;
+  if (count > kMaxStacked) {
+    a.refuse("num_layers", "num_layers is " + llvm::Twine(count) + "; expected at most " +
+                               llvm::Twine(kMaxStacked));
+    return;
+  }
+  for (int64_t layer = 0; layer < count; ++layer)
     for (int64_t direction = 0; direction < directions; ++direction) {
       std::string suffix = "_l" + std::to_string(layer) + (direction ? "_reverse" : "");
       int64_t input = layer ? state * directions : a.size("input_size");

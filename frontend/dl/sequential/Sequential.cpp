@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/sequential/Sequential.h"
 
+#include "frontend/dl/Elaborate.h"
 #include "frontend/dl/ForwardLowering.h"
 #include "frontend/dl/Spelling.h"
 #include "frontend/dl/sequential/KerasCall.h"
@@ -146,6 +147,11 @@ Layer *SequentialLowering::declare(const Entry &entry, StringRef name) {
   if (!isPlan)
     return &model.layers.find(name)->second;
   llvm::SMLoc loc = entry.name ? entry.name->loc : entry.type.loc;
+  if (model.layers.size() == kMaxLayers) {
+    diagnostics.error(loc) << "the model has more than " << kMaxLayers
+                           << " layers; make it shorter";
+    return nullptr;
+  }
   auto [known, isNew] = model.layers.insert({name, Layer()});
   if (!isNew) {
     diagnostics.error(loc)

@@ -34,6 +34,8 @@ check("allow_extra", clause('allow_extra "position_ids"; allow_extra "junk.*"'),
 check("two files", clause("", '"w.safetensors", "v.npz"'),
       {"w.safetensors": tensors(head__weight=None, head__bias=None),
        "v.npz": {"head.weight": np.asfortranarray(numbers(2, 4)), "head.bias": numbers(2).astype(">f4")}}, [], 0)
+check("half and double", LINEAR + 'weights "w.safetensors"\n',
+      {"w.safetensors": {name: value.astype(np.float16 if "bias" in name else np.float64) for name, value in tensors().items()}}, [], 0)
 check("a later clause's file wins", LINEAR + 'weights "w.safetensors"\nweights "v.safetensors"\n',
       {**W, "v.safetensors": {"head.bias": numbers(2, seed=1)}}, [], 0)
 check("--weights keeps the rules", clause('prefix "bert."', '"missing.safetensors"'), BERT, [], 0, "--weights", "w.safetensors")
@@ -122,6 +124,23 @@ check("a transpose too many", clause('transpose "head.weight"'), W, [
 check("shape and dtype", LINEAR + 'weights "w.safetensors"\n', {"w.safetensors": tensors(head__bias=np.zeros(3, np.int64))}, [
     "m.dl:4:3: error: weight 'head.bias' is i64[3] in 'w.safetensors'; the layer needs [2]",
     "m.dl:4:3: error: weight 'head.bias' has the dtype i64 in 'w.safetensors'; expected f64, f32, f16 or bf16"])
+
+# A Parameter's declared dtype is that of the file, as it is.
+PARAMETER = "dl 1\nmodel M {\n  scale: Parameter(4, dtype=f16)\n  steps: Buffer(4, dtype=i64)\n  free: Parameter(4)\n" \
+    "  forward(x: f32[4]) -> (y: f32[4]) {\n    y = x * scale + steps + free\n  }\n}\nweights \"p.safetensors\"\n"
+
+
+def declared(scale, steps, free):
+    return {"p.safetensors": {"scale": np.zeros(4, scale), "steps": np.zeros(4, steps), "free": np.zeros(4, free)}}
+
+
+check("declared dtypes", PARAMETER, declared(np.float16, np.int64, np.float32), [], 0)
+check("other dtypes than declared", PARAMETER, declared(np.float32, np.int32, np.int64), [
+    "m.dl:3:3: error: weight 'scale' has the dtype f32 in 'p.safetensors'; expected f16",
+    "m.dl:4:3: error: weight 'steps' has the dtype i32 in 'p.safetensors'; expected i64",
+    "m.dl:5:3: error: weight 'free' has the dtype i64 in 'p.safetensors'; expected f64, f32, f16 or bf16"])
+check("a Parameter without dtype has the file's", PARAMETER, declared(np.float16, np.int64, np.float64), [
+    "m.dl:7:5: error: output 'y' is f64[4], declared as f32[4]; change one of them", "m.dl:6:26: note: declared here"])
 check("names of the file in errors", clause('prefix "bert."'),
       {"w.safetensors": tensors(lambda name: "bert." + name, bert__head__bias=numbers(3), bert__zzz=numbers(1))}, [
           "m.dl:4:3: error: weight 'head.bias' is f32[3] in 'w.safetensors' (its 'bert.head.bias'); the layer needs [2]",

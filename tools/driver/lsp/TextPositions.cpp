@@ -61,6 +61,12 @@ size_t TextPositions::offsetOf(unsigned line, unsigned column) const {
 lsp::Range TextPositions::tokenAt(size_t offset) const {
   auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; };
   size_t end = offset;
+  if (end < text.size() && (text[end] == '"' || text[end] == '\'')) {
+    while (++end < text.size() && text[end] != text[offset] && text[end] != '\n')
+      end += text[end] == '\\' && end + 1 < text.size() && text[end + 1] != '\n';
+    end += end < text.size() && text[end] == text[offset];
+    return {positionOf(offset), positionOf(end)};
+  }
   while (end < text.size() && isPart(text[end]))
     ++end;
   if (end == offset && end < text.size() && text[end] != '\n')

@@ -23,7 +23,7 @@ public:
   llvm::lsp::Position positionOf(size_t offset) const;
   /// Of a place of the frontend.
   size_t offsetOf(unsigned line, unsigned column) const;
-  /// The word, number or single character that begins at `offset`.
+  /// The word, number, string or single character that begins at `offset`.
   llvm::lsp::Range tokenAt(size_t offset) const;
 
 private:
