@@ -40,6 +40,7 @@ public:
 private:
   LogicalResult addPrograms();
   void addCpuImages(schema::ProgramT &program);
+  void addCudaBinaries(schema::ProgramT &program);
   LogicalResult addWeights();
   LogicalResult addSignature(dlx::ProgramOp program);
   void addSegment(ArrayRef<uint8_t> bytes, std::unique_ptr<schema::Segment> &slot);
@@ -81,6 +82,25 @@ void PackageWriter::addCpuImages(schema::ProgramT &program) {
     }
     addSegment(cpu.image, image->code);
     program.cpu_images.push_back(std::move(image));
+  }
+}
+
+void PackageWriter::addCudaBinaries(schema::ProgramT &program) {
+  std::vector<bool> done(program.cuda_sources.size());
+  for (const auto &kernel : program.kernels) {
+    if (done[kernel->cuda_source])
+      continue;
+    done[kernel->cuda_source] = true;
+    for (const CudaBinary &binary : code.cuda.at(kernel->name).binaries) {
+      auto cubin = std::make_unique<schema::CubinT>();
+      cubin->arch = binary.arch;
+      cubin->variant = binary.variant;
+      cubin->producer = binary.producer;
+      addSegment(
+          ArrayRef(reinterpret_cast<const uint8_t *>(binary.code.data()), binary.code.size()),
+          cubin->data);
+      program.cuda_sources[kernel->cuda_source]->cubins.push_back(std::move(cubin));
+    }
   }
 }
 
@@ -194,6 +214,8 @@ LogicalResult PackageWriter::addPrograms() {
       return failure();
     if (target == schema::Target::cpu)
       addCpuImages(*program);
+    else
+      addCudaBinaries(*program);
     if (table.programs.empty()) {
       table.model = module.getSymName().value_or((*programs.begin()).getSymName()).str();
       if (failed(addSignature(*programs.begin())))

@@ -4,6 +4,7 @@
 #define DLC_CODEGEN_PACKAGE_PACKAGE_H
 
 #include "codegen/cpu/CpuCode.h"
+#include "runtime/schema/module_generated.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,10 +15,19 @@
 
 namespace dlc::codegen {
 
-/// CUDA C++ of one kernel, and the names of the headers that it includes.
+/// Machine code of a kernel for one GPU architecture, made ahead of time.
+struct CudaBinary {
+  uint32_t arch; ///< 90 for sm_90
+  schema::CubinVariant variant;
+  std::string producer; ///< "NVRTC 13.0"
+  std::string code;
+};
+
+/// CUDA C++ of one kernel, the names of the headers that it includes, and what was compiled from it already.
 struct CudaText {
   std::string text;
   std::vector<std::string> headers;
+  std::vector<CudaBinary> binaries = {};
 };
 
 /// What the targets' code generators made of a module that is past the buffers phase.

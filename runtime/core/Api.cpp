@@ -167,6 +167,17 @@ dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *opt
         chosen.threads = options->threads;
       chosen.checked = DLC_HAS_FIELD(options, dlc_context_options, checked) && options->checked;
       chosen.profile = DLC_HAS_FIELD(options, dlc_context_options, profile) && options->profile;
+      chosen.noGraph = DLC_HAS_FIELD(options, dlc_context_options, no_graph) && options->no_graph;
+      if (DLC_HAS_FIELD(options, dlc_context_options, stream))
+        chosen.stream = options->stream;
+      chosen.timeDevice =
+          DLC_HAS_FIELD(options, dlc_context_options, time_device) && options->time_device;
+      chosen.noJit = DLC_HAS_FIELD(options, dlc_context_options, no_jit) && options->no_jit;
+      if (DLC_HAS_FIELD(options, dlc_context_options, cache_dir))
+        chosen.cacheFolder = options->cache_dir;
+      if (DLC_HAS_FIELD(options, dlc_context_options, progress_data) && options->progress)
+        chosen.progress = [call = options->progress, data = options->progress_data](
+                              size_t done, size_t total) { call(data, done, total); };
     }
     if (chosen.threads < 0 || chosen.threads > 1024)
       return usage(text("expected 0 to 1024 threads, got ", chosen.threads));
@@ -182,6 +193,10 @@ void dlc_context_free(dlc_context *context) { delete context; }
 
 const char *dlc_context_device(const dlc_context *context) {
   return context ? context->context->executor().device().c_str() : "";
+}
+
+const char *dlc_context_remarks(const dlc_context *context) {
+  return context ? context->context->remarks().c_str() : "";
 }
 
 static Status readArrays(const dlc_tensor *tensors, size_t count, const char *kind,
@@ -261,6 +276,19 @@ dlc_status dlc_context_profile(const dlc_context *context, const dlc_profile_ent
     const std::vector<dlc_profile_entry> &profile = context->context->executor().profile();
     *entries = profile.data();
     *count = profile.size();
+    return {};
+  });
+}
+
+dlc_status dlc_context_device_time(const dlc_context *context, double *microseconds) {
+  return guarded([&]() -> Status {
+    if (!context || !microseconds)
+      return usage("a pointer is null");
+    double time = context->context->executor().deviceMicroseconds();
+    if (time < 0)
+      return {DLC_UNSUPPORTED, "the device's time is measured on a GPU, from the first run of a "
+                               "context with the option 'time_device' or 'profile' on"};
+    *microseconds = time;
     return {};
   });
 }

@@ -28,8 +28,10 @@ static int cudaOrdinal(std::string_view device) {
   return error == std::errc() && end == device.data() + device.size() ? ordinal : -1;
 }
 
+/// `whyNot` is set where "auto" passes CUDA over.
 static Expected<std::unique_ptr<Executor>> openDevice(Module &module, const std::string &device,
-                                                      const ExecutorOptions &options) {
+                                                      const ExecutorOptions &options,
+                                                      std::string &whyNot) {
   if (device == "cpu")
     return cpu::createExecutor(module, options);
   if (int ordinal = cudaOrdinal(device); ordinal >= 0)
@@ -38,13 +40,15 @@ static Expected<std::unique_ptr<Executor>> openDevice(Module &module, const std:
     return Status(DLC_USAGE,
                   text("unknown device ", quoted(device), "; expected cpu, cuda, cuda:N or auto"));
 
-  std::string whyNot = "the module has no CUDA program";
+  whyNot = "the module has no CUDA program";
   if (module.program(schema::Target::cuda)) {
     Expected<std::unique_ptr<Executor>> made = cuda::createExecutor(module, 0, options);
     // Where CUDA is there and fails, its error matters more than a slow answer from the CPU.
     if (!made.failed() || made.status().code() != DLC_UNSUPPORTED ||
-        !module.program(schema::Target::cpu))
+        !module.program(schema::Target::cpu)) {
+      whyNot.clear();
       return made;
+    }
     whyNot = made.status().message();
   }
   Expected<std::unique_ptr<Executor>> made = cpu::createExecutor(module, options);
@@ -57,10 +61,13 @@ static Expected<std::unique_ptr<Executor>> openDevice(Module &module, const std:
 Expected<std::unique_ptr<Context>> Context::create(std::shared_ptr<Module> module,
                                                    const std::string &device,
                                                    const ExecutorOptions &options) {
-  Expected<std::unique_ptr<Executor>> executor = openDevice(*module, device, options);
+  std::string whyNot;
+  Expected<std::unique_ptr<Executor>> executor = openDevice(*module, device, options, whyNot);
   if (executor.failed())
     return executor.status();
-  return std::unique_ptr<Context>(new Context(std::move(module), executor.take(), options.profile));
+  std::string notes = whyNot.empty() ? (*executor)->remarks() : "not on a GPU: " + whyNot;
+  return std::unique_ptr<Context>(
+      new Context(std::move(module), executor.take(), options.profile, std::move(notes)));
 }
 
 static Status checkArray(const schema::Value &value, const char *kind, const HostArray &array) {

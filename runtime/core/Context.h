@@ -37,16 +37,21 @@ public:
   const Module &module() const { return *owner; }
   const Executor &executor() const { return *device; }
   bool isProfiled() const { return profiled; }
+  /// Sentences, a line each, about how the context came to be.
+  const std::string &remarks() const { return notes; }
 
 private:
-  Context(std::shared_ptr<Module> module, std::unique_ptr<Executor> executor, bool profiled)
-      : owner(std::move(module)), device(std::move(executor)), profiled(profiled) {}
+  Context(std::shared_ptr<Module> module, std::unique_ptr<Executor> executor, bool profiled,
+          std::string notes)
+      : owner(std::move(module)), device(std::move(executor)), profiled(profiled),
+        notes(std::move(notes)) {}
   Status checkInputs(const std::vector<HostArray> &inputs) const;
   Status checkOutputs(const std::vector<HostArray> &outputs) const;
 
   std::shared_ptr<Module> owner; // outlives the executor, which refers to it
   std::unique_ptr<Executor> device;
   bool profiled;
+  std::string notes;
   bool isBound = false;
   std::vector<Dims> boundInputs;
   Binding bound;

@@ -7,6 +7,7 @@
 #include "runtime/core/ShapeBinder.h"
 #include "runtime/core/Status.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct ExecutorOptions {
   int threads = 0;
   bool checked = false;
   bool profile = false;
+  // CUDA only:
+  bool noJit = false, noGraph = false, timeDevice = false;
+  void *stream = nullptr;            ///< null: one of the context's own
+  const char *cacheFolder = nullptr; ///< null: the environment's choice; empty: none
+  std::function<void(size_t done, size_t total)> progress; ///< of kernels that are compiled
 };
 
 /// One context's side of a device: its arena, its stream. Used by one thread at a time.
@@ -31,6 +37,11 @@ public:
 
   virtual const std::string &device() const = 0;
   virtual dlc_memory_info memory() const = 0;
+  /// What came to pass otherwise than one may expect, a sentence a line; no failure. Empty for most.
+  virtual std::string remarks() const { return {}; }
+
+  /// What the device needed for the commands of the last run; negative where it is not measured.
+  virtual double deviceMicroseconds() const { return -1; }
 
   /// The commands of the last run, where profiling was asked for.
   const std::vector<dlc_profile_entry> &profile() const { return profileEntries; }

@@ -114,6 +114,12 @@ std::vector<NamedSegment> dlc::rt::segmentsOf(const schema::Module &module) {
     for (size_t i = 0; i < sizeOf(program.cpu_images()); ++i)
       if (const schema::Segment *code = program.cpu_images()->Get(i)->code())
         found.push_back({code, text("code of program ", p, ", image ", i)});
+    for (size_t i = 0; i < sizeOf(program.cuda_sources()); ++i) {
+      const schema::CudaSource &source = *program.cuda_sources()->Get(i);
+      for (size_t k = 0; k < sizeOf(source.cubins()); ++k)
+        if (const schema::Segment *data = source.cubins()->Get(k)->data())
+          found.push_back({data, text("code of program ", p, ", source ", i, ", cubin ", k)});
+    }
   }
   for (size_t i = 0; i < sizeOf(module.weights()); ++i)
     if (const schema::Segment *data = module.weights()->Get(i)->data())

@@ -204,7 +204,19 @@ private:
         if (source.headers()->Get(k) >= sizeOf(module.cuda_headers()))
           return refuseModule(where, "it names header ", source.headers()->Get(k), "; there are ",
                               sizeOf(module.cuda_headers()));
+      for (size_t k = 0; k < sizeOf(source.cubins()); ++k)
+        DLC_TRY(checkCubin(*source.cubins()->Get(k), text(where, ", cubin ", k)));
     }
+    return {};
+  }
+
+  static Status checkCubin(const schema::Cubin &cubin, const std::string &where) {
+    if (!cubin.data() || cubin.data()->bytes() == 0)
+      return refuseModule(where, "it has no code");
+    if (cubin.arch() < 10 || cubin.arch() > 999 || cubin.variant() > schema::CubinVariant::specific)
+      return refuseModule(where, "it is for an unknown architecture");
+    if (cubin.producer() && !isCleanUtf8(cubin.producer()->string_view()))
+      return refuseModule(where, "its producer is no clean text");
     return {};
   }
 

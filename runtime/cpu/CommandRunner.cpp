@@ -84,6 +84,8 @@ Status CommandRunner::reserve(const rt::Plan &plan) {
 Status CommandRunner::run(const rt::Plan &plan, const std::vector<int64_t> &values,
                           const Addresses &addresses, std::vector<dlc_profile_entry> *profile) {
   using Clock = std::chrono::steady_clock;
+  using Microseconds = std::chrono::duration<double, std::micro>;
+  Clock::time_point begin = profile ? Clock::now() : Clock::time_point();
   for (const rt::PlannedCommand &command : plan.commands) {
     Clock::time_point start = profile ? Clock::now() : Clock::time_point();
     if (command.skip) {
@@ -95,13 +97,14 @@ Status CommandRunner::run(const rt::Plan &plan, const std::vector<int64_t> &valu
     }
     if (!profile)
       continue;
-    dlc_profile_entry entry{"copy", "copy", 0, command.flops, command.bytes};
+    dlc_profile_entry entry{"copy", "copy", 0, command.flops, command.bytes, 0};
     if (command.launch) {
       const schema::Kernel &kernel = *program.kernels()->Get(command.launch->kernel());
       entry.kernel = kernel.name()->c_str();
       entry.kind = kernel.kind()->c_str();
     }
-    entry.microseconds = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    entry.microseconds = Microseconds(Clock::now() - start).count();
+    entry.start_microseconds = Microseconds(start - begin).count();
     profile->push_back(entry);
   }
   return {};

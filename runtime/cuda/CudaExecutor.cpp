@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Inputs and outputs are copied to and from one block of GPU memory that also holds the activations.
-// Everything runs on one stream of the context; run() returns when the outputs are in the caller's memory.
+// Everything runs on one stream, the caller's or the context's own; run() returns when the outputs are in
+// the caller's memory.
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/core/Text.h"
+#include "runtime/cuda/BoundShapes.h"
 #include "runtime/cuda/CudaProgram.h"
 
 using namespace dlc;
@@ -17,98 +19,176 @@ namespace {
 
 class CudaExecutor : public rt::Executor {
 public:
-  CudaExecutor(std::shared_ptr<CudaProgram> shared, bool profiled)
+  CudaExecutor(std::shared_ptr<CudaProgram> shared, const rt::ExecutorOptions &options)
       : program(std::move(shared)), gpu(program->device()), driver(gpu.driver()),
-        profiled(profiled),
-        name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")) {
-  }
+        profiled(options.profile), timed(options.timeDevice), noGraph(options.noGraph),
+        name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")),
+        stream(static_cast<Stream>(options.stream)), shapes(gpu) {}
 
   ~CudaExecutor() override {
     ContextScope scope(gpu);
+    // What a failed run left in the stream must not outlive the memory that it works on.
+    if (isPending)
+      driver.streamSynchronize(stream);
+    shapes.clear();
     for (Event event : events)
       driver.eventDestroy(event);
-    if (stream)
-      driver.streamDestroy(stream);
+    if (own)
+      driver.streamDestroy(own);
     arena.release();
   }
 
   Status start() {
     ContextScope scope(gpu);
     DLC_TRY(scope.status());
-    return gpu.check(driver.streamCreate(&stream, kStreamNonBlocking), "create a stream");
+    if (stream)
+      DLC_TRY(checkCallersStream());
+    DLC_TRY(gpu.check(driver.streamCreate(&own, kStreamNonBlocking), "create a stream"));
+    if (!stream)
+      stream = own;
+    return {};
   }
 
   const std::string &device() const override { return name; }
+  std::string remarks() const override { return program->remarks(); }
+  double deviceMicroseconds() const override { return deviceTime; }
 
   dlc_memory_info memory() const override {
+    rt::Plan none;
+    const rt::Plan &plan = bound ? bound->plan : none;
     return {sizeof(dlc_memory_info), program->weightBytes(), plan.persistentBytes, plan.arenaBytes,
             0};
   }
 
   Status bind(const rt::Binding &binding) override {
     DLC_TRY(gpu.usable());
-    rt::Expected<rt::Plan> planned =
-        planProgram(program->program(), binding.values, rt::Phase::main, rt::Interface::arena);
-    if (planned.failed())
-      return planned.status();
-    plan = planned.take();
     ContextScope scope(gpu);
     DLC_TRY(scope.status());
-    DLC_TRY(arena.reserve(gpu, plan.arenaBytes, "the activations"));
-    addresses.assign(plan.buffers.size(), 0);
-    program->resolve(plan, addresses);
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      Storage storage = plan.buffers[i].storage;
-      if (storage != Storage::weight && storage != Storage::persistent)
-        addresses[i] = arena.address() + plan.buffers[i].offset;
+    bound = shapes.find(binding.symbols);
+    if (!bound) {
+      rt::Expected<rt::Plan> planned =
+          planProgram(program->program(), binding.values, rt::Phase::main, rt::Interface::arena);
+      if (planned.failed())
+        return planned.status();
+      bound = &shapes.add(binding.symbols, planned.take());
     }
-    return profiled ? makeEvents() : Status();
+    Status status = place();
+    if (status.failed()) {
+      bound = nullptr;
+      shapes.clear(); // their addresses are of an arena that is gone
+    }
+    return status;
   }
 
   Status run(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) override {
     profileEntries.clear();
+    deviceTime = -1;
     DLC_TRY(gpu.usable());
     ContextScope scope(gpu);
     DLC_TRY(scope.status());
+    isPending = true;
     Status status = enqueue(inputs, outputs);
     // Also after a failure: copies from and to the caller's memory must not outlive this call.
     Status finished = gpu.check(driver.streamSynchronize(stream), "finish the run");
+    isPending = finished.failed();
     DLC_TRY(status);
     DLC_TRY(finished);
-    return profiled ? readEvents() : Status();
+    ++bound->runs;
+    return readEvents();
   }
 
 private:
-  Status enqueue(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) {
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const rt::PlannedBuffer &buffer = plan.buffers[i];
-      if (buffer.root == i && buffer.storage == Storage::input && buffer.bytes)
-        DLC_TRY(gpu.check(
-            driver.memcpyHtoDAsync(addresses[i], inputs[buffer.index], buffer.bytes, stream),
-            "copy an input to the GPU"));
+  /// The stream must be of the context that the kernels are loaded into, and not be capturing: a run ends
+  /// with waiting for it.
+  Status checkCallersStream() {
+    Context context = nullptr;
+    if (driver.streamGetCtx) {
+      DLC_TRY(gpu.check(driver.streamGetCtx(stream, &context), "use the caller's stream"));
+      if (context != gpu.context())
+        return {DLC_USAGE, rt::text("the stream belongs to another context than the primary one of "
+                                    "GPU ",
+                                    gpu.ordinal())};
     }
-    if (profiled)
-      DLC_TRY(record(0));
-    for (size_t i = 0; i < plan.commands.size(); ++i) {
-      DLC_TRY(program->enqueue(plan, plan.commands[i], addresses, stream));
-      if (profiled)
-        DLC_TRY(record(i + 1));
+    StreamCaptureStatus status = StreamCaptureStatus::None;
+    if (driver.streamIsCapturing)
+      DLC_TRY(gpu.check(driver.streamIsCapturing(stream, &status), "use the caller's stream"));
+    return status == StreamCaptureStatus::None
+               ? Status()
+               : Status(DLC_USAGE,
+                        "the stream captures a graph; a run waits for its results, which "
+                        "a capture cannot");
+  }
+
+  /// Makes room for the bound shape and resolves its addresses.
+  Status place() {
+    DLC_TRY(arena.reserve(gpu, bound->plan.arenaBytes, "the activations"));
+    if (bound->addresses.empty() || bound->arena != arena.address()) {
+      shapes.forgetGraph(*bound);
+      bound->arena = arena.address();
+      bound->addresses.assign(bound->plan.buffers.size(), 0);
+      program->resolve(bound->plan, bound->addresses);
+      for (size_t i = 0; i < bound->plan.buffers.size(); ++i) {
+        Storage storage = bound->plan.buffers[i].storage;
+        if (storage != Storage::weight && storage != Storage::persistent)
+          bound->addresses[i] = arena.address() + bound->plan.buffers[i].offset;
+      }
     }
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const rt::PlannedBuffer &buffer = plan.buffers[i];
-      if (buffer.root == i && buffer.storage == Storage::output && buffer.bytes)
-        DLC_TRY(gpu.check(
-            driver.memcpyDtoHAsync(outputs[buffer.index], addresses[i], buffer.bytes, stream),
-            "copy an output from the GPU"));
+    size_t wanted = profiled ? bound->plan.commands.size() + 1 : timed ? 2 : 0;
+    while (events.size() < wanted) {
+      Event event = nullptr;
+      DLC_TRY(gpu.check(driver.eventCreate(&event, kEventDefault), "create an event"));
+      events.push_back(event);
     }
     return {};
   }
 
-  Status makeEvents() {
-    while (events.size() < plan.commands.size() + 1) {
-      Event event = nullptr;
-      DLC_TRY(gpu.check(driver.eventCreate(&event, kEventDefault), "create an event"));
-      events.push_back(event);
+  Status enqueue(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) {
+    const rt::Plan &plan = bound->plan;
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const rt::PlannedBuffer &buffer = plan.buffers[i];
+      if (buffer.root == i && buffer.storage == Storage::input && buffer.bytes)
+        DLC_TRY(gpu.check(
+            driver.memcpyHtoDAsync(bound->addresses[i], inputs[buffer.index], buffer.bytes, stream),
+            "copy an input to the GPU"));
+    }
+    if (profiled || timed)
+      DLC_TRY(record(0));
+    DLC_TRY(enqueueCommands());
+    if (timed && !profiled)
+      DLC_TRY(record(1));
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const rt::PlannedBuffer &buffer = plan.buffers[i];
+      if (buffer.root == i && buffer.storage == Storage::output && buffer.bytes)
+        DLC_TRY(gpu.check(driver.memcpyDtoHAsync(outputs[buffer.index], bound->addresses[i],
+                                                 buffer.bytes, stream),
+                          "copy an output from the GPU"));
+    }
+    return {};
+  }
+
+  /// The commands one by one, or as a graph: not for a shape's first run, which may be its last, and not
+  /// where each command is timed.
+  Status enqueueCommands() {
+    if (!profiled && !noGraph && !bound->withoutGraph && bound->runs > 0) {
+      if (!bound->graph)
+        DLC_TRY(shapes.capture(*bound, own, [&] { return enqueueEach(own); }));
+      if (bound->graph) {
+        Status launched = gpu.check(driver.graphLaunch(bound->graph, stream), "launch a graph");
+        if (!launched.failed())
+          return {};
+        DLC_TRY(gpu.usable());
+        shapes.forgetGraph(*bound);
+        bound->withoutGraph = true;
+      }
+    }
+    return enqueueEach(stream);
+  }
+
+  Status enqueueEach(Stream into) {
+    for (size_t i = 0; i < bound->plan.commands.size(); ++i) {
+      DLC_TRY(program->enqueue(bound->plan, bound->plan.commands[i], bound->addresses, into));
+      if (profiled)
+        DLC_TRY(record(i + 1));
     }
     return {};
   }
@@ -117,13 +197,25 @@ private:
     return gpu.check(driver.eventRecord(events[event], stream), "record an event");
   }
 
+  Status elapsed(size_t from, size_t to, double &microseconds) {
+    float milliseconds = 0;
+    DLC_TRY(gpu.check(driver.eventElapsedTime(&milliseconds, events[from], events[to]),
+                      "read a kernel's time"));
+    microseconds = 1000.0 * milliseconds;
+    return {};
+  }
+
   Status readEvents() {
-    for (size_t i = 0; i < plan.commands.size(); ++i) {
-      const rt::PlannedCommand &command = plan.commands[i];
-      float milliseconds = 0;
-      DLC_TRY(gpu.check(driver.eventElapsedTime(&milliseconds, events[i], events[i + 1]),
-                        "read a kernel's time"));
-      dlc_profile_entry entry{"copy", "copy", 1000.0 * milliseconds, command.flops, command.bytes};
+    if (timed && !profiled)
+      return elapsed(0, 1, deviceTime);
+    if (!profiled)
+      return {};
+    deviceTime = 0;
+    for (size_t i = 0; i < bound->plan.commands.size(); ++i) {
+      const rt::PlannedCommand &command = bound->plan.commands[i];
+      dlc_profile_entry entry{"copy", "copy", 0, command.flops, command.bytes, deviceTime};
+      DLC_TRY(elapsed(i, i + 1, entry.microseconds));
+      deviceTime += entry.microseconds; // between two commands lies one event only
       if (command.launch) {
         const schema::Kernel &kernel = *program->program().kernels()->Get(command.launch->kernel());
         entry.kernel = kernel.name()->c_str();
@@ -137,13 +229,17 @@ private:
   std::shared_ptr<CudaProgram> program;
   GpuDevice &gpu;
   const Driver &driver;
-  bool profiled;
+  bool profiled, timed, noGraph;
   std::string name;
-  Stream stream = nullptr;
-  std::vector<Event> events; ///< before the first command and after each
+  Stream stream;        ///< the caller's or `own`
+  Stream own = nullptr; ///< also for capturing: the caller's may be one that cannot
+  std::vector<Event>
+      events; ///< before the first command, then after each (profiled) or the last (timed)
   DeviceBlock arena;
-  rt::Plan plan;
-  std::vector<DevicePtr> addresses; ///< by buffer
+  BoundShapes shapes;
+  BoundShape *bound = nullptr; ///< one of `shapes`
+  bool isPending = false;
+  double deviceTime = -1;
 };
 
 } // namespace
@@ -152,10 +248,11 @@ rt::Expected<std::unique_ptr<rt::Executor>>
 dlc::cuda::createExecutor(rt::Module &module, int ordinal, const rt::ExecutorOptions &options) {
   if (options.checked)
     return Status(DLC_UNSUPPORTED, "checked mode is for the CPU; the emulator checks CUDA kernels");
-  rt::Expected<std::shared_ptr<CudaProgram>> program = CudaProgram::get(module, ordinal);
+  rt::Expected<std::shared_ptr<CudaProgram>> program =
+      CudaProgram::get(module, ordinal, {options.noJit, options.cacheFolder, options.progress});
   if (program.failed())
     return program.status();
-  auto executor = std::make_unique<CudaExecutor>(program.take(), options.profile);
+  auto executor = std::make_unique<CudaExecutor>(program.take(), options);
   DLC_TRY(executor->start());
   return std::unique_ptr<rt::Executor>(std::move(executor));
 }

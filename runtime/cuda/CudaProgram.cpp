@@ -14,7 +14,8 @@ using schema::Storage;
 /// Of each weight in the block: what memory transactions like.
 static constexpr int64_t kWeightAlignment = 256;
 
-rt::Expected<std::shared_ptr<CudaProgram>> CudaProgram::get(rt::Module &module, int ordinal) {
+rt::Expected<std::shared_ptr<CudaProgram>> CudaProgram::get(rt::Module &module, int ordinal,
+                                                            const KernelOptions &options) {
   const schema::Program *table = module.program(schema::Target::cuda);
   if (!table)
     return Status(DLC_UNSUPPORTED,
@@ -25,7 +26,7 @@ rt::Expected<std::shared_ptr<CudaProgram>> CudaProgram::get(rt::Module &module, 
   DLC_TRY((*device)->usable());
   auto prepare = [&]() -> rt::Expected<std::shared_ptr<rt::PreparedProgram>> {
     std::shared_ptr<CudaProgram> made(new CudaProgram(module, *table, *device));
-    DLC_TRY(made->prepare());
+    DLC_TRY(made->prepare(options));
     return std::shared_ptr<rt::PreparedProgram>(std::move(made));
   };
   auto prepared = module.prepared(text((*device)->driver().path, " ", ordinal), prepare);
@@ -40,12 +41,10 @@ CudaProgram::~CudaProgram() {
   block.release();
 }
 
-Status CudaProgram::prepare() {
+Status CudaProgram::prepare(const KernelOptions &options) {
   ContextScope scope(*gpu);
   DLC_TRY(scope.status());
   kernels = std::make_unique<Kernels>();
-  DLC_TRY(kernels->build(*gpu, module, table));
-
   // The init program depends on no symbol, so any values serve.
   std::vector<int64_t> symbols, values;
   if (module.table().symbols())
@@ -58,7 +57,10 @@ Status CudaProgram::prepare() {
 
   Stream stream = nullptr;
   DLC_TRY(gpu->check(gpu->driver().streamCreate(&stream, kStreamNonBlocking), "create a stream"));
+  // The copies go on while kernels are compiled; and where memory lacks, that is known first.
   Status status = upload(*plan, stream);
+  if (!status.failed())
+    status = kernels->build(*gpu, module, table, options);
   if (!status.failed())
     status = runInit(*plan, stream);
   // Also after a failure: the copies must have left the mapped file before it may go.

@@ -19,12 +19,15 @@ namespace dlc::cuda {
 /// init program made of them.
 class CudaProgram : public rt::PreparedProgram {
 public:
-  static rt::Expected<std::shared_ptr<CudaProgram>> get(rt::Module &module, int ordinal);
+  /// The options are those of the first context on the device; the others share what it made.
+  static rt::Expected<std::shared_ptr<CudaProgram>> get(rt::Module &module, int ordinal,
+                                                        const KernelOptions &options);
   ~CudaProgram() override;
 
   GpuDevice &device() const { return *gpu; }
   const schema::Program &program() const { return table; }
   int64_t weightBytes() const { return bytesOfWeights; }
+  const std::string &remarks() const { return kernels->remarks(); }
 
   /// Sets the addresses of weights and persistent buffers and of their views.
   void resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresses) const;
@@ -37,7 +40,7 @@ private:
   CudaProgram(const rt::Module &module, const schema::Program &table,
               std::shared_ptr<GpuDevice> gpu)
       : module(module), table(table), gpu(std::move(gpu)) {}
-  rt::Status prepare();
+  rt::Status prepare(const KernelOptions &options);
   rt::Status upload(const rt::Plan &plan, Stream stream);
   rt::Status runInit(const rt::Plan &plan, Stream stream) const;
 

@@ -92,6 +92,27 @@ Status GpuDevice::start() {
   return {};
 }
 
+/// f32 units of a multiprocessor.
+static int unitsOf(int architecture) {
+  if (architecture == 80)
+    return 64;
+  return architecture < 130 ? 128 : 0; // later ones are not known
+}
+
+GpuDevice::Peak GpuDevice::peak() const {
+  int clock = 0, memoryClock = 0, busBits = 0, processors = 0; // clocks in kHz
+  auto read = [&](int &value, DeviceAttribute attribute) {
+    if (cuda.deviceGetAttribute(&value, attribute, device) != Result::Success || value < 0)
+      value = 0;
+  };
+  read(clock, DeviceAttribute::ClockRate);
+  read(memoryClock, DeviceAttribute::MemoryClockRate);
+  read(busBits, DeviceAttribute::GlobalMemoryBusWidth);
+  read(processors, DeviceAttribute::MultiprocessorCount);
+  // Memory transfers twice a clock.
+  return {2e3 * clock * processors * unitsOf(arch), 2e3 * memoryClock * busBits / 8};
+}
+
 GpuDevice::~GpuDevice() {
   if (primary)
     cuda.devicePrimaryCtxRelease(device);

@@ -32,6 +32,13 @@ public:
   /// Shared memory that a block may ask for, in bytes.
   int sharedLimit() const { return maxShared; }
 
+  /// What the hardware can do at its highest clocks: f32 operations (an fma is two) and bytes of memory, a
+  /// second. 0 where it is not known.
+  struct Peak {
+    double flops = 0, bytes = 0;
+  };
+  Peak peak() const;
+
   /// Turns the result of a call into a Status; `what` ("launch kernel 'k'") says what was tried. Errors
   /// after which the context is lost are kept.
   rt::Status check(Result result, const std::string &what);

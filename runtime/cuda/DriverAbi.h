@@ -128,6 +128,7 @@ enum class JitOption : int {
 };
 
 enum class StreamCaptureMode : int { Global = 0, ThreadLocal = 1, Relaxed = 2 };
+enum class StreamCaptureStatus : int { None = 0, Active = 1, Invalidated = 2 };
 enum class GraphNodeType : int { Kernel = 0, Memcpy = 1, Memset = 2 };
 
 /// CUDA_KERNEL_NODE_PARAMS_v2.

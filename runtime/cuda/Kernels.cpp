@@ -6,9 +6,6 @@
 #include "runtime/core/Text.h"
 
 #include <algorithm>
-#include <atomic>
-#include <new>
-#include <thread>
 
 using namespace dlc;
 using namespace dlc::cuda;
@@ -21,160 +18,146 @@ static constexpr int64_t kDefaultShared = 48 << 10;
 
 template <class List> static size_t sizeOf(const List *list) { return list ? list->size() : 0; }
 
-namespace {
-
-/// What to compile for: the device itself, or, where NVRTC does not know it, the newest older
-/// architecture as PTX, which the driver compiles on.
-struct CompileTarget {
-  std::string option;
-  bool toPtx = false;
-};
-
-/// One source on its way to a loadable image.
-struct Compilation {
-  const char *source;
-  std::string name; ///< for messages: the kernel's
-  std::vector<const char *> headers, headerNames;
-  std::string image;
-  Status status;
-};
-
-} // namespace
-
-static rt::Expected<CompileTarget> chooseTarget(const Nvrtc &nvrtc, const GpuDevice &device) {
-  int count = 0;
-  if (nvrtc.getNumSupportedArchs(&count) != NvrtcResult::Success || count <= 0)
-    return Status(DLC_DEVICE, text("NVRTC (", nvrtc.path, ") does not tell what it compiles for"));
-  std::vector<int> known(count);
-  if (nvrtc.getSupportedArchs(known.data()) != NvrtcResult::Success)
-    return Status(DLC_DEVICE, text("NVRTC (", nvrtc.path, ") does not tell what it compiles for"));
-  int best = 0;
-  for (int arch : known)
-    if (arch <= device.architecture())
-      best = std::max(best, arch);
-  if (best == 0)
-    return Status(DLC_UNSUPPORTED, text("NVRTC ", nvrtc.major, ".", nvrtc.minor, " (", nvrtc.path,
-                                        ") cannot compile for ", device.name(), " (sm_",
-                                        device.architecture(), ")"));
-  if (best != device.architecture())
-    return CompileTarget{text("--gpu-architecture=compute_", best), true};
-  // The "a" variants open the instructions of exactly this architecture (wgmma, TMA).
-  return CompileTarget{text("--gpu-architecture=sm_", best, best >= 90 ? "a" : ""), false};
+std::vector<KernelText> dlc::cuda::kernelTexts(const schema::Module &module,
+                                               const schema::Program &program) {
+  std::vector<KernelText> texts(sizeOf(program.cuda_sources()));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const schema::CudaSource &source = *program.cuda_sources()->Get(i);
+    texts[i].source = source.text()->c_str();
+    texts[i].name = text("source", i);
+    for (size_t k = 0; k < sizeOf(source.headers()); ++k) {
+      const schema::CudaHeader &header = *module.cuda_headers()->Get(source.headers()->Get(k));
+      texts[i].headers.push_back(header.text()->c_str());
+      texts[i].headerNames.push_back(header.name()->c_str());
+    }
+  }
+  for (size_t i = 0; i < sizeOf(program.kernels()); ++i) {
+    const schema::Kernel &kernel = *program.kernels()->Get(i);
+    texts[kernel.cuda_source()].name = kernel.name()->str();
+  }
+  return texts;
 }
 
-static Status readLog(const Nvrtc &nvrtc, NvrtcProgram program, const Compilation &work,
-                      NvrtcResult result) {
-  size_t bytes = 0;
-  std::string log;
-  if (nvrtc.getProgramLogSize(program, &bytes) == NvrtcResult::Success && bytes > 1) {
-    log.resize(bytes);
-    nvrtc.getProgramLog(program, log.data());
-    log.resize(std::min(log.find('\0'), size_t(4000)));
-  }
-  return {DLC_INTERNAL,
-          text("NVRTC ", nvrtc.major, ".", nvrtc.minor, " refuses the kernel ", quoted(work.name),
-               ": ", nvrtc.getErrorString(result), log.empty() ? "" : "\n", log)};
+static Architecture architectureOf(const schema::Cubin &cubin) {
+  return {static_cast<int>(cubin.arch()), cubin.variant()};
 }
 
-static void compile(const Nvrtc &nvrtc, const CompileTarget &target, Compilation &work) {
-  NvrtcProgram program = nullptr;
-  std::string fileName = work.name + ".cu";
-  NvrtcResult result = nvrtc.createProgram(&program, work.source, fileName.c_str(),
-                                           static_cast<int>(work.headers.size()),
-                                           work.headers.data(), work.headerNames.data());
-  if (result != NvrtcResult::Success) {
-    work.status = {DLC_DEVICE, text("NVRTC takes no program: ", nvrtc.getErrorString(result))};
-    return;
+/// The cubin of `source` that serves the device best; null where none runs on it.
+static const schema::Cubin *findCubin(const schema::CudaSource &source, int device) {
+  const schema::Cubin *best = nullptr;
+  for (size_t i = 0; i < sizeOf(source.cubins()); ++i) {
+    const schema::Cubin *cubin = source.cubins()->Get(i);
+    if (architectureOf(*cubin).runsOn(device) &&
+        (!best || servesBetter(architectureOf(*cubin), architectureOf(*best))))
+      best = cubin;
   }
-  // fma is written out where it is wanted, so that CPU and GPU round alike. NVRTC would otherwise change
-  // the process's stack limit.
-  const char *options[] = {target.option.c_str(), "--std=c++17", "--fmad=false", "-default-device",
-                           "--modify-stack-limit=false"};
-  result = nvrtc.compileProgram(program, static_cast<int>(std::size(options)), options);
-  size_t bytes = 0;
-  if (result == NvrtcResult::Success)
-    result = target.toPtx ? nvrtc.getPtxSize(program, &bytes) : nvrtc.getCubinSize(program, &bytes);
-  if (result == NvrtcResult::Success) {
-    work.image.resize(bytes);
-    result = target.toPtx ? nvrtc.getPtx(program, work.image.data())
-                          : nvrtc.getCubin(program, work.image.data());
-  }
-  if (result != NvrtcResult::Success)
-    work.status = readLog(nvrtc, program, work, result);
-  nvrtc.destroyProgram(&program);
+  return best;
 }
 
-static void compileAll(const Nvrtc &nvrtc, const CompileTarget &target,
-                       std::vector<Compilation> &work) {
-  std::atomic<size_t> next{0};
-  auto drain = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < work.size();)
-      try {
-        compile(nvrtc, target, work[i]);
-      } catch (const std::bad_alloc &) { // must not leave its thread
-        work[i].status = {DLC_DEVICE, "out of memory"};
-      }
-  };
-  size_t threads =
-      std::min<size_t>({work.size(), std::max(1u, std::thread::hardware_concurrency()), 16});
-  std::vector<std::thread> helpers;
-  try {
-    for (size_t i = 1; i < threads; ++i)
-      helpers.emplace_back(drain);
-  } catch (const std::exception &) { // fewer threads will do
-  }
-  drain();
-  for (std::thread &helper : helpers)
-    helper.join();
+static std::string cubinsOf(const schema::CudaSource &source) {
+  std::string names;
+  for (size_t i = 0; i < sizeOf(source.cubins()); ++i)
+    names += (names.empty() ? "" : ", ") + architectureOf(*source.cubins()->Get(i)).name();
+  return names;
 }
 
-Status Kernels::build(GpuDevice &device, const rt::Module &module, const schema::Program &program) {
+/// Whether the driver says that it is not made for such code: other code may do.
+static bool isRefusal(Result result) {
+  return result == Result::UnsupportedPtxVersion || result == Result::NoBinaryForGpu ||
+         result == Result::InvalidImage || result == Result::InvalidPtx;
+}
+
+static std::string driverName(const GpuDevice &device) {
+  return text("the driver (CUDA ", device.driver().version / 1000, ".",
+              device.driver().version % 1000 / 10, ")");
+}
+
+/// Loads `image` as the code of the source. Where the driver refuses it, `result` says how, and that is no
+/// failure yet.
+Status Kernels::load(GpuDevice &device, const std::string &name, const void *image, size_t source,
+                     Result &result) {
+  char log[2048] = {};
+  JitOption options[] = {JitOption::ErrorLogBuffer, JitOption::ErrorLogBufferSizeBytes};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
+  Module loaded = nullptr;
+  result = device.driver().moduleLoadDataEx(&loaded, image, 2, options, values);
+  if (isRefusal(result))
+    return {};
+  DLC_TRY(device.check(result, text("load the kernel ", quoted(name), log[0] ? ": " : "", log)));
+  modules[source] = loaded;
+  return {};
+}
+
+Status Kernels::loadPackaged(GpuDevice &device, const rt::Module &module,
+                             const std::vector<KernelText> &texts, const KernelOptions &options,
+                             const schema::Program &program, std::vector<size_t> &missing) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const schema::CudaSource &source = *program.cuda_sources()->Get(i);
+    const schema::Cubin *cubin = findCubin(source, device.architecture());
+    Result result = Result::Success;
+    if (cubin)
+      DLC_TRY(load(device, texts[i].name, module.bytes(*cubin->data()), i, result));
+    if (cubin && result == Result::Success)
+      continue;
+    std::string has = cubinsOf(source);
+    std::string why =
+        cubin         ? text(driverName(device), " does not take the package's code for ",
+                             architectureOf(*cubin).name(), " (",
+                             cubin->producer() ? cubin->producer()->c_str() : "unknown compiler",
+                             "): ", device.driver().explain(result))
+        : has.empty() ? text("the package has no compiled code")
+                      : text("the package has compiled code for ", has, " only");
+    if (options.noJit)
+      return {DLC_UNSUPPORTED,
+              text("kernel ", quoted(texts[i].name), " would have to be compiled for ",
+                   device.name(), " (sm_", device.architecture(), "), which is turned off: ", why,
+                   "; compile the model with '--target ",
+                   Architecture::ofDevice(device.architecture()).name(), "'")};
+    // Of interest where somebody compiled ahead of time and it does not serve.
+    if (missing.empty() && !has.empty())
+      notes = text("kernels are compiled for sm_", device.architecture(), ": ", why);
+    missing.push_back(i);
+  }
+  return {};
+}
+
+Status Kernels::compile(GpuDevice &device, const std::vector<KernelText> &texts,
+                        const std::vector<size_t> &missing, const KernelOptions &options) {
+  KernelCompiler compiler(device.driver().version, options.cacheFolder);
+  if (const std::string &problem = compiler.kernelCache().problem(); !problem.empty())
+    notes += (notes.empty() ? "" : "\n") + problem;
+  rt::Expected<CompileTarget> target = compiler.targetFor(device.architecture(), device.name());
+  if (target.failed())
+    return target.status();
+  std::vector<KernelText> wanted;
+  for (size_t i : missing)
+    wanted.push_back(texts[i]);
+  std::vector<std::string> images;
+  DLC_TRY(compiler.compile(wanted, *target, images, options.progress));
+  for (size_t k = 0; k < missing.size(); ++k) {
+    Result result;
+    DLC_TRY(load(device, wanted[k].name, images[k].c_str(), missing[k], result));
+    const NvrtcFacts &made = compiler.compilerFacts();
+    if (result != Result::Success)
+      return {DLC_DEVICE, text(driverName(device), " does not take what NVRTC ", made.major, ".",
+                               made.minor, " made: ", device.driver().explain(result),
+                               ": update the driver, or use an NVRTC of its version "
+                               "(DLC_LIBNVRTC)")};
+  }
+  return {};
+}
+
+Status Kernels::build(GpuDevice &device, const rt::Module &module, const schema::Program &program,
+                      const KernelOptions &options) {
   owner = &device;
   if (sizeOf(program.kernels()) == 0)
     return {};
-  rt::Expected<const Nvrtc *> nvrtc = Nvrtc::open(device.driver());
-  if (nvrtc.failed())
-    return nvrtc.status();
-  rt::Expected<CompileTarget> target = chooseTarget(**nvrtc, device);
-  if (target.failed())
-    return target.status();
-
-  std::vector<Compilation> work(sizeOf(program.cuda_sources()));
-  for (size_t i = 0; i < work.size(); ++i) {
-    const schema::CudaSource &source = *program.cuda_sources()->Get(i);
-    work[i].source = source.text()->c_str();
-    work[i].name = text("source", i);
-    for (size_t k = 0; k < sizeOf(source.headers()); ++k) {
-      const schema::CudaHeader &header =
-          *module.table().cuda_headers()->Get(source.headers()->Get(k));
-      work[i].headers.push_back(header.text()->c_str());
-      work[i].headerNames.push_back(header.name()->c_str());
-    }
-  }
-  for (const schema::Kernel *kernel : *program.kernels())
-    work[kernel->cuda_source()].name = kernel->name()->str();
-  compileAll(**nvrtc, *target, work);
-
-  for (const Compilation &compiled : work) {
-    DLC_TRY(compiled.status);
-    Module loaded = nullptr;
-    char log[2048] = {};
-    JitOption options[] = {JitOption::ErrorLogBuffer, JitOption::ErrorLogBufferSizeBytes};
-    void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
-    Result result =
-        device.driver().moduleLoadDataEx(&loaded, compiled.image.c_str(), 2, options, values);
-    if (result == Result::UnsupportedPtxVersion || result == Result::NoBinaryForGpu ||
-        result == Result::InvalidImage)
-      return {DLC_DEVICE,
-              text("the driver (CUDA ", device.driver().version / 1000, ".",
-                   device.driver().version % 1000 / 10, ") does not take what NVRTC ",
-                   (*nvrtc)->major, ".", (*nvrtc)->minor,
-                   " made: ", device.driver().explain(result),
-                   ": update the driver, or use an NVRTC of its version (DLC_LIBNVRTC)")};
-    DLC_TRY(device.check(result,
-                         text("load the kernel ", quoted(compiled.name), log[0] ? ": " : "", log)));
-    modules.push_back(loaded);
-  }
+  std::vector<KernelText> texts = kernelTexts(module.table(), program);
+  modules.resize(texts.size());
+  std::vector<size_t> missing;
+  DLC_TRY(loadPackaged(device, module, texts, options, program, missing));
+  if (!missing.empty())
+    DLC_TRY(compile(device, texts, missing, options));
 
   // The largest dynamic shared memory that any launch of a kernel asks for.
   std::vector<int64_t> dynamicShared(program.kernels()->size());
@@ -227,5 +210,6 @@ Status Kernels::find(GpuDevice &device, const schema::Program &program, uint32_t
 
 Kernels::~Kernels() {
   for (Module module : modules)
-    owner->driver().moduleUnload(module);
+    if (module)
+      owner->driver().moduleUnload(module);
 }

@@ -6,10 +6,21 @@
 
 #include "runtime/core/Module.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/cuda/KernelCompiler.h"
 
 #include <vector>
 
 namespace dlc::cuda {
+
+/// The sources of a program, in its order, each named by a kernel in it.
+std::vector<KernelText> kernelTexts(const schema::Module &module, const schema::Program &program);
+
+/// How kernels become code.
+struct KernelOptions {
+  bool noJit = false;                ///< take code of the package only
+  const char *cacheFolder = nullptr; ///< as KernelCache::folderFor takes it
+  CompileProgress progress;
+};
 
 /// The loaded kernels of a program, by index. Move-only; made and destroyed with the device's context current.
 class Kernels {
@@ -19,20 +30,31 @@ public:
   Kernels(const Kernels &) = delete;
   Kernels &operator=(const Kernels &) = delete;
 
-  /// Compiles the program's sources with NVRTC, on as many threads as there are cores, loads them, and
-  /// checks that each kernel's launches fit the device. DLC_INTERNAL with the compiler's log where text
-  /// does not compile.
-  rt::Status build(GpuDevice &device, const rt::Module &module, const schema::Program &program);
+  /// Loads the code that the package has for the device; where it has none, or the driver does not take
+  /// it, compiles the sources. Checks that each kernel's launches fit the device. DLC_UNSUPPORTED where code
+  /// is missing and may not be compiled; DLC_INTERNAL with the compiler's log where text does not compile.
+  rt::Status build(GpuDevice &device, const rt::Module &module, const schema::Program &program,
+                   const KernelOptions &options);
 
   Function operator[](uint32_t kernel) const { return functions[kernel]; }
+  /// What one may wish to know of how the code was found; empty where there is nothing.
+  const std::string &remarks() const { return notes; }
 
 private:
+  rt::Status load(GpuDevice &device, const std::string &name, const void *image, size_t source,
+                  Result &result);
+  rt::Status loadPackaged(GpuDevice &device, const rt::Module &module,
+                          const std::vector<KernelText> &texts, const KernelOptions &options,
+                          const schema::Program &program, std::vector<size_t> &missing);
+  rt::Status compile(GpuDevice &device, const std::vector<KernelText> &texts,
+                     const std::vector<size_t> &missing, const KernelOptions &options);
   rt::Status find(GpuDevice &device, const schema::Program &program, uint32_t kernel,
                   int64_t dynamicShared);
 
   GpuDevice *owner = nullptr;
-  std::vector<Module> modules; ///< by source
+  std::vector<Module> modules; ///< by source; null where it is not loaded
   std::vector<Function> functions;
+  std::string notes;
 };
 
 } // namespace dlc::cuda

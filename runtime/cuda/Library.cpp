@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <sys/stat.h>
 #include <vector>
 
 using namespace dlc;
@@ -125,12 +126,33 @@ static rt::Expected<std::unique_ptr<Nvrtc>> openNvrtc(const std::string &path) {
   std::string missing;
 #define DLC_NVRTC(member, symbol, result, parameters)                                              \
   lookUp(library, #symbol, nvrtc->member, &missing);
+#define DLC_NVRTC_OPTIONAL(member, symbol, result, parameters)                                     \
+  lookUp(library, #symbol, nvrtc->member, nullptr);
 #include "runtime/cuda/Symbols.def"
   if (!missing.empty())
     return unusable(text("the library ", quoted(path), " lacks ", missing, ": use NVRTC 12 or 13"));
-  if (nvrtc->version(&nvrtc->major, &nvrtc->minor) != NvrtcResult::Success)
+  NvrtcFacts &facts = nvrtc->facts;
+  int count = 0;
+  if (nvrtc->version(&facts.major, &facts.minor) != NvrtcResult::Success)
     return unusable(text("the library ", quoted(path), " does not tell its version"));
+  if (nvrtc->getNumSupportedArchs(&count) != NvrtcResult::Success || count <= 0)
+    return unusable(text("the library ", quoted(path), " does not tell what it compiles for"));
+  facts.architectures.resize(static_cast<size_t>(count));
+  if (nvrtc->getSupportedArchs(facts.architectures.data()) != NvrtcResult::Success)
+    return unusable(text("the library ", quoted(path), " does not tell what it compiles for"));
+  struct stat status;
+  if (stat(nvrtc->file().c_str(), &status) == 0)
+    facts.identity = text("file of ", status.st_size, " bytes");
   return nvrtc;
+}
+
+std::string Nvrtc::describe() const {
+  return text("NVRTC ", facts.major, ".", facts.minor, " (", path, ")");
+}
+
+std::string Nvrtc::file() const {
+  Dl_info info;
+  return dladdr(reinterpret_cast<void *>(version), &info) && info.dli_fname ? info.dli_fname : "";
 }
 
 static void addMatches(std::vector<std::string> &paths, const std::string &pattern) {
@@ -166,12 +188,12 @@ static std::vector<std::string> nvrtcPaths(int major) {
   return paths;
 }
 
-rt::Expected<const Nvrtc *> Nvrtc::open(const Driver &driver) {
+rt::Expected<const Nvrtc *> Nvrtc::open(int driverVersion) {
   if (std::string path = fromEnvironment("DLC_LIBNVRTC"); !path.empty())
     return cached<Nvrtc>(path, openNvrtc);
   // What NVRTC makes, a driver of the same major version runs.
   std::vector<int> majors = {13, 12};
-  if (driver.version / 1000 <= 12)
+  if (driverVersion != 0 && driverVersion / 1000 <= 12)
     majors = {12, 13};
   for (int major : majors)
     for (const std::string &path : nvrtcPaths(major))

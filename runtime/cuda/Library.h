@@ -8,6 +8,7 @@
 #include "runtime/cuda/DriverAbi.h"
 
 #include <string>
+#include <vector>
 
 namespace dlc::cuda {
 
@@ -28,17 +29,33 @@ struct Driver {
   std::string explain(Result result) const;
 };
 
+/// What is known of an NVRTC: enough to look for code that it made, without loading it.
+struct NvrtcFacts {
+  int major = 0, minor = 0;
+  std::vector<int> architectures; ///< 80 for sm_80
+  std::string identity;           ///< what else tells one from another of the same version
+
+  bool operator==(const NvrtcFacts &) const = default;
+};
+
 /// NVRTC's functions.
 struct Nvrtc {
 #define DLC_NVRTC(member, symbol, result, parameters) result(*member) parameters = nullptr;
+#define DLC_NVRTC_OPTIONAL(member, symbol, result, parameters) result(*member) parameters = nullptr;
 #include "runtime/cuda/Symbols.def"
 
-  std::string path;
-  int major = 0, minor = 0;
+  std::string path; ///< by which it was found
+  NvrtcFacts facts;
 
   /// The library that DLC_LIBNVRTC names; else the first found of the loader's path, CUDA_HOME, CUDA_PATH,
-  /// /usr/local/cuda and the nvidia-cuda-nvrtc wheel, of the driver's major version first.
-  static rt::Expected<const Nvrtc *> open(const Driver &driver);
+  /// /usr/local/cuda and the nvidia-cuda-nvrtc wheel: of the major version that the driver (13000; 0: none)
+  /// runs code of first.
+  static rt::Expected<const Nvrtc *> open(int driverVersion);
+
+  /// "NVRTC 13.0 (/usr/lib/libnvrtc.so.13)".
+  std::string describe() const;
+  /// The file that was loaded; empty where the loader does not tell.
+  std::string file() const;
 };
 
 } // namespace dlc::cuda

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Json.h"
+#include "tools/driver/KernelProfile.h"
 #include "tools/driver/Output.h"
-#include "tools/driver/Package.h"
 #include "tools/driver/Session.h"
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,8 @@ struct BenchOptions {
   std::vector<std::string> inputs;
   int64_t iterations = 10;
   double warmup = 200, duration = 3;
-  bool json = false;
+  std::string trace;
+  bool json = false, profile = false;
   dlc::DeviceOptions device;
 };
 
@@ -32,33 +33,26 @@ struct Summary {
   double min, max, mean, median, p90, p95, p99;
 };
 
-/// A kernel over the profiled runs.
-struct KernelTime {
-  std::string name, kind, lines;
-  int64_t launches = 0;    // in one run
-  double milliseconds = 0; // of all launches of one run
-  double flops = 0, bytes = 0;
-};
-
 struct Report {
   std::string device;
   double load, first, seconds = 0;
-  std::vector<double> latencies;
-  Summary summary = {};
-  std::vector<KernelTime> kernels;
+  std::vector<double> latencies, deviceTimes; // ms; the GPU's, where there is one
+  Summary summary = {}, deviceSummary = {};
+  dlc::KernelProfile kernels;
   dlc_memory_info memory = {};
 };
 } // namespace
 
 static constexpr const char *kFooter =
     R"(One request after another (a closed loop): latency is the time of dlc_context_run, copies to and from the device
-included. An input that is not given is random, its symbolic dims at their smallest. The kernel table comes from runs of
+included; on a GPU its own time stands beside it. An input that is not given is random, its symbolic dims at their smallest. The kernel table comes from runs of
 their own, which do not count.
 
 Examples:
   dlc bench model.bin
   dlc bench model.bin --input x=32x3x224x224xf32=random --threads 4 --duration 10
-  dlc bench model.bin --device cuda --json > result.json)";
+  dlc bench model.bin --device cuda --json > result.json
+  dlc bench model.bin --device cuda --profile --trace trace.json)";
 
 namespace dlc {
 
@@ -93,73 +87,23 @@ static int measure(Session &session, const BenchOptions &options, Report &report
     if (int code = session.run())
       return code;
     report.latencies.push_back(since(started));
+    double microseconds;
+    if (dlc_context_device_time(session.getContext(), &microseconds) == DLC_OK)
+      report.deviceTimes.push_back(microseconds / 1000);
   }
   report.seconds = since(begin) / 1000;
   report.summary = summarize(report.latencies);
+  if (!report.deviceTimes.empty())
+    report.deviceSummary = summarize(report.deviceTimes);
   report.memory.struct_size = sizeof(report.memory);
   if (dlc_status status = dlc_context_memory(session.getContext(), &report.memory))
     return failRuntime(status);
   return kOk;
 }
 
-/// Times of each kernel over runs of a second context that records them.
-static int profile(const BenchOptions &options, const std::string &device, Report &report) {
-  constexpr int kRuns = 10;
-  Session session;
-  if (int code = session.open(options.model, options.device, /*profile=*/true))
-    return code;
-  if (int code = session.setInputs(options.inputs, /*fillMissing=*/true))
-    return code;
-  if (int code = session.bind())
-    return code;
-  if (int code = session.fillInputs())
-    return code;
-  int code = kOk;
-  auto package = openPackage(options.model, code);
-  if (!package)
-    return code;
-  const schema::Program *program =
-      programOf(*package, device.starts_with("cpu") ? schema::Target::cpu : schema::Target::cuda);
-  for (int run = -1; run < kRuns; ++run) { // one to warm up
-    if (int failed = session.run())
-      return failed;
-    const dlc_profile_entry *entries = nullptr;
-    size_t count = 0;
-    if (dlc_status status = dlc_context_profile(session.getContext(), &entries, &count))
-      return failRuntime(status);
-    for (size_t i = 0; run >= 0 && i < count; ++i) {
-      auto kernel =
-          std::find_if(report.kernels.begin(), report.kernels.end(),
-                       [&](const KernelTime &known) { return known.name == entries[i].kernel; });
-      if (kernel == report.kernels.end()) {
-        report.kernels.push_back({entries[i].kernel, entries[i].kind,
-                                  program ? linesOf(*program, entries[i].kernel) : ""});
-        kernel = report.kernels.end() - 1;
-      }
-      kernel->milliseconds += entries[i].microseconds / 1000 / kRuns;
-      if (run > 0)
-        continue;
-      ++kernel->launches;
-      kernel->flops += static_cast<double>(entries[i].flops);
-      kernel->bytes += static_cast<double>(entries[i].bytes);
-    }
-  }
-  std::sort(
-      report.kernels.begin(), report.kernels.end(), [](const KernelTime &a, const KernelTime &b) {
-        return a.milliseconds != b.milliseconds ? a.milliseconds > b.milliseconds : a.name < b.name;
-      });
-  return kOk;
-}
-
 //===- Text and JSON ------------------------------------------------------------------------------===//
 
-template <typename... Args> static std::string format(const char *pattern, Args... args) {
-  char text[512];
-  snprintf(text, sizeof(text), pattern, args...);
-  return text;
-}
-
-static std::string asText(const Report &report) {
+static std::string asText(const Report &report, bool wide) {
   const Summary &s = report.summary;
   std::string out = "Device: " + report.device + "\n";
   out += format("Load: %.3f ms   First inference: %.3f ms\n", report.load, report.first);
@@ -176,23 +120,13 @@ static std::string asText(const Report &report) {
                 "percentile(90%%) = %.5f ms, "
                 "percentile(95%%) = %.5f ms, percentile(99%%) = %.5f ms\n",
                 s.min, s.max, s.mean, s.median, s.p90, s.p95, s.p99);
-  double total = 0;
-  for (const KernelTime &kernel : report.kernels)
-    total += kernel.milliseconds;
-  out += "=== Kernels ===\n";
-  out += format(" %6s  %10s  %5s  %9s  %8s  %-28s %-11s %s\n", "Time %", "Time (ms)", "Calls",
-                "GFLOP/s", "GB/s", "Kernel", "Kind", "Model lines");
-  for (const KernelTime &kernel : report.kernels) {
-    double seconds = kernel.milliseconds / 1000;
-    out += format(" %6.1f  %10.5f  %5lld  %9.2f  %8.2f  %-28s %-11s ",
-                  total > 0 ? 100 * kernel.milliseconds / total : 0, kernel.milliseconds,
-                  static_cast<long long>(kernel.launches),
-                  seconds > 0 ? kernel.flops / seconds * 1e-9 : 0,
-                  seconds > 0 ? kernel.bytes / seconds * 1e-9 : 0,
-                  kernel.name.substr(0, 200).c_str(), kernel.kind.substr(0, 20).c_str()) +
-           kernel.lines + "\n";
+  if (!report.deviceTimes.empty()) {
+    const Summary &d = report.deviceSummary;
+    out += format("GPU time: min = %.5f ms, max = %.5f ms, mean = %.5f ms, median = %.5f ms, "
+                  "percentile(99%%) = %.5f ms, by its events, copies not counted\n",
+                  d.min, d.max, d.mean, d.median, d.p99);
   }
-  return out + format(" %6.1f  %10.5f  total\n", 100.0, total);
+  return out + "=== Kernels ===\n" + report.kernels.asText(wide);
 }
 
 static std::string asJson(const Report &report) {
@@ -211,20 +145,16 @@ static std::string asJson(const Report &report) {
       .real("mean", s.mean)
       .real("median", s.median);
   json.real("p90", s.p90).real("p95", s.p95).real("p99", s.p99).endObject();
+  if (!report.deviceTimes.empty()) {
+    const Summary &d = report.deviceSummary;
+    json.beginObject("gpu_ms").real("min", d.min).real("max", d.max).real("mean", d.mean);
+    json.real("median", d.median).real("p99", d.p99).endObject();
+  }
   json.beginObject("memory_bytes").integer("weights", report.memory.weight_bytes);
   json.integer("persistent", report.memory.persistent_bytes)
       .integer("arena", report.memory.arena_bytes);
   json.integer("scratch", report.memory.scratch_bytes).endObject().beginArray("kernels");
-  for (const KernelTime &kernel : report.kernels)
-    json.beginObject()
-        .string("name", kernel.name)
-        .string("kind", kernel.kind)
-        .string("lines", kernel.lines)
-        .integer("launches", kernel.launches)
-        .real("ms", kernel.milliseconds)
-        .real("flops", kernel.flops)
-        .real("bytes", kernel.bytes)
-        .endObject();
+  report.kernels.write(json);
   json.endArray().endObject();
   return json.take();
 }
@@ -233,7 +163,11 @@ static int bench(const BenchOptions &options) {
   Report report = {};
   Session session;
   Clock::time_point begin = Clock::now();
-  if (int code = session.open(options.model, options.device))
+  DeviceOptions device = options.device;
+  device.timeDevice = true;
+  if (std::string why = options.trace.empty() ? "" : whyNotWritable(options.trace); !why.empty())
+    return fail(kDevice, why);
+  if (int code = session.open(options.model, device))
     return code;
   report.load = since(begin);
   report.device = dlc_context_device(session.getContext());
@@ -251,9 +185,12 @@ static int bench(const BenchOptions &options) {
   report.first += since(begin);
   if (int code = measure(session, options, report))
     return code;
-  if (int code = profile(options, report.device, report))
+  if (int code = report.kernels.measure(options.model, options.device, options.inputs))
     return code;
-  return finishOutput(options.json ? asJson(report) : asText(report));
+  if (!options.trace.empty())
+    if (std::string why = writeFile(options.trace, report.kernels.asTrace()); !why.empty())
+      return fail(kDevice, why);
+  return finishOutput(options.json ? asJson(report) : asText(report, options.profile));
 }
 
 } // namespace dlc
@@ -276,6 +213,12 @@ void dlc::addBenchCommand(CLI::App &app, Action &action) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   options->device.declare(*command);
-  command->add_flag("--json", options->json, "Print JSON");
+  auto *profile = command->add_flag(
+      "--profile", options->profile,
+      "Of each kernel also operations, bytes and its share of what the GPU can do");
+  command->add_flag("--json", options->json, "Print JSON, in which all of it stands")
+      ->excludes(profile);
+  command->add_option("--trace", options->trace,
+                      "File for the last profiled run, as chrome://tracing and Perfetto show it");
   command->callback([&action, options] { action = [options] { return bench(*options); }; });
 }

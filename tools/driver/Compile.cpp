@@ -9,12 +9,14 @@
 #include "passes/Pipelines.h"
 #include "tools/driver/Check.h"
 #include "tools/driver/Compiler.h"
+#include "tools/driver/CudaBinaries.h"
 #include "tools/driver/Format.h"
 #include "tools/driver/Import.h"
 #include "tools/driver/InspectSource.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/PassTrace.h"
 #include "tools/driver/Plan.h"
+#include "tools/driver/SourceLines.h"
 #include "tools/driver/ValidatePasses.h"
 #include "tools/driver/WeightReader.h"
 
@@ -43,6 +45,7 @@ private:
   LogicalResult runPhase(Phase phase);
   LogicalResult schedule(ModuleOp target);
   LogicalResult generate();
+  int compileBinaries();
   int printModule();
   int writeModel();
   int finishDump(int code);
@@ -51,7 +54,8 @@ private:
   void showProgress(StringRef what);
   std::string outputPath() const;
 
-  const CompileOptions &options;
+  CompileOptions options;
+  CudaBinaries binaries;
   PassTrace trace;
   PassValidator validator;
   ImportedModel model;
@@ -94,6 +98,8 @@ int Compilation::prepare() {
       return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names "
                           "its weights itself");
   }
+  if (int code = binaries.choose(options.targets))
+    return code;
   if (std::string why = whyNotWritable(outputPath()); !why.empty())
     return fail(kDevice, why);
   if (!options.dumpDir.empty())
@@ -144,6 +150,7 @@ LogicalResult Compilation::generate() {
       trace.addStep("cpu-code", started);
       continue;
     }
+    quoteSourceLines(target);
     code.cudaHeaders = codegen::cudaHeaders();
     WalkResult printed = target.walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
       auto text = codegen::printKernel(kernel);
@@ -162,6 +169,16 @@ LogicalResult Compilation::generate() {
     trace.addStep("cuda-text", started);
   }
   return success();
+}
+
+/// Machine code for the architectures that --target names.
+int Compilation::compileBinaries() {
+  Clock::time_point started = Clock::now();
+  int status = binaries.compile(code, [this](size_t done, size_t total) {
+    showProgress(done == total ? "" : llvm::formatv("kernels, {0} of {1}", done, total).str());
+  });
+  trace.addStep("cuda-binaries", started);
+  return status;
 }
 
 int Compilation::phaseFailed(Phase phase, const std::string &before) {
@@ -284,7 +301,10 @@ int Compilation::run() {
     }
   }
   showProgress("");
-  return finishDump(last == Phase::package ? writeModel() : printModule());
+  if (last != Phase::package)
+    return finishDump(printModule());
+  int status = compileBinaries();
+  return finishDump(status == kOk ? writeModel() : status);
 }
 
 static int compileModel(const CompileOptions &options) { return Compilation(options).run(); }

@@ -18,6 +18,7 @@ static constexpr const char *kFooter =
 Examples:
   dlc compile model.dl -o model.bin
   dlc compile model.dl --weights trained.safetensors --target cpu -o model.bin
+  dlc compile model.dl --target cpu,sm_80,sm_90a -o model.bin   with machine code for these GPUs; needs NVRTC, no GPU
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
   dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
@@ -40,9 +41,18 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
           "--weights", options->weights,
           "Safetensors or npz file, instead of the one that the model names; may be repeated")
       ->allow_extra_args(false);
-  command->add_option("--target", options->targets, "What the file shall run on: cpu, cuda or both")
+  command
+      ->add_option("--target", options->targets,
+                   "What the file shall run on: cpu, cuda, and GPU architectures such as sm_80 or "
+                   "sm_90a, for which its "
+                   "kernels are compiled now; others compile them at load")
       ->delimiter(',')
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->check([](const std::string &name) {
+        return name == "cpu" || name == "cuda" || name.starts_with("sm_")
+                   ? std::string()
+                   : "'" + name +
+                         "' is no target; expected cpu, cuda or a GPU architecture such as sm_90a";
+      })
       ->default_str("cpu,cuda");
   command
       ->add_option(

@@ -1,8 +1,10 @@
 //===- DoctorCommand.cpp - dlc doctor: what this machine can run -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "runtime/core/Text.h"
 #include "runtime/cpu/Isa.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/cuda/KernelCompiler.h"
 #include "runtime/cuda/Library.h"
 #include "runtime/include/dlc/runtime.h"
 #include "tools/driver/CommandLine.h"
@@ -52,25 +54,37 @@ static std::string version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
-static bool describeCuda(std::string &out) {
-  auto driver = cuda::Driver::open();
-  if (driver.failed()) {
-    out += "CUDA driver   unusable: " + driver.status().message() + "\n";
+/// Code can be made without a driver, for named GPUs ahead of time.
+static bool describeNvrtc(std::string &out, int driverVersion) {
+  auto nvrtc = cuda::Nvrtc::open(driverVersion);
+  if (nvrtc.failed()) {
+    out += "NVRTC         unusable: " + nvrtc.status().message() + "\n";
     return false;
   }
-  const cuda::Driver &loaded = **driver;
-  out += "CUDA driver   " + loaded.path + ", CUDA " + version(loaded.version) + "\n";
-  bool usable = true;
-  if (auto nvrtc = cuda::Nvrtc::open(loaded); nvrtc.failed()) {
-    out += "NVRTC         unusable: " + nvrtc.status().message() + "\n";
-    usable = false;
-  } else {
-    out += "NVRTC         " + (*nvrtc)->path + ", " + std::to_string((*nvrtc)->major) + "." +
-           std::to_string((*nvrtc)->minor) + "\n";
-  }
+  const cuda::NvrtcFacts &facts = (*nvrtc)->facts;
+  out += "NVRTC         " + (*nvrtc)->path + ", " + std::to_string(facts.major) + "." +
+         std::to_string(facts.minor) + "\n  compiles for " +
+         cuda::describeArchitectures(facts.architectures) + "\n";
+  return true;
+}
+
+static void describeCache(std::string &out) {
+  std::string folder = cuda::KernelCache::folderFor(nullptr);
+  cuda::KernelCache cache(folder, cuda::KernelCache::limitFromEnvironment());
+  out += "Kernel cache  ";
+  if (folder.empty())
+    out += "turned off (DLC_CACHE_DIR)\n";
+  else if (!cache.isOpen())
+    out += "unusable: " + cache.problem() + "\n";
+  else
+    out += folder + ", at most " +
+           rt::byteCount(static_cast<uint64_t>(cuda::KernelCache::limitFromEnvironment())) + "\n";
+}
+
+static bool describeGpus(std::string &out, const cuda::Driver &driver) {
   int count = 0;
-  if (loaded.deviceGetCount(&count) != cuda::Result{} || count == 0) {
-    out += "GPU           none found by the driver\n";
+  if (driver.deviceGetCount(&count) != cuda::Result{} || count == 0) {
+    out += "GPU           none found by the driver (is CUDA_VISIBLE_DEVICES set?)\n";
     return false;
   }
   bool any = false;
@@ -83,7 +97,18 @@ static bool describeCuda(std::string &out) {
                 : (*device)->name() + ", sm_" + std::to_string((*device)->architecture())) +
            "\n";
   }
-  return usable && any;
+  return any;
+}
+
+static bool describeCuda(std::string &out) {
+  auto driver = cuda::Driver::open();
+  if (driver.failed())
+    out += "CUDA driver   unusable: " + driver.status().message() + "\n";
+  else
+    out += "CUDA driver   " + (*driver)->path + ", CUDA " + version((*driver)->version) + "\n";
+  bool compiles = describeNvrtc(out, driver.failed() ? 0 : (*driver)->version);
+  describeCache(out);
+  return !driver.failed() && describeGpus(out, **driver) && compiles;
 }
 
 static int examine(const DeviceOptions &options) {

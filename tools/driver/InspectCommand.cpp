@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
+#include "runtime/cuda/Architecture.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/InspectWeights.h"
 #include "tools/driver/Json.h"
@@ -41,8 +42,7 @@ struct LaunchCount {
 struct ProgramFacts {
   std::map<uint32_t, LaunchCount> launches;
   int64_t copies = 0, codeBytes = 0;
-  std::map<schema::Storage, std::pair<int64_t, std::string>>
-      buffers; // count; the largest one's size
+  std::map<std::string, int64_t> cubinBytes; // by architecture
 };
 
 } // namespace
@@ -68,6 +68,13 @@ static ProgramFacts factsOf(const schema::Program &program) {
   if (program.cpu_images())
     for (const auto *image : *program.cpu_images())
       facts.codeBytes += static_cast<int64_t>(image->code()->bytes());
+  if (program.cuda_sources())
+    for (const auto *source : *program.cuda_sources())
+      if (source->cubins())
+        for (const auto *cubin : *source->cubins()) {
+          cuda::Architecture arch = {static_cast<int>(cubin->arch()), cubin->variant()};
+          facts.cubinBytes[arch.name()] += static_cast<int64_t>(cubin->data()->bytes());
+        }
   return facts;
 }
 
@@ -106,6 +113,8 @@ static void describeProgram(const rt::Module &module, const schema::Program &pro
     for (const auto *image : *program.cpu_images())
       out +=
           "  code for " + image->isa()->str() + ": " + rt::byteCount(image->code()->bytes()) + "\n";
+  for (const auto &[arch, bytes] : facts.cubinBytes)
+    out += "  code for " + arch + ": " + rt::byteCount(static_cast<uint64_t>(bytes)) + "\n";
   out += "  memory: weights " + rt::byteCount(static_cast<uint64_t>(weightBytes(module))) +
          ", made at load " + sizeOf(module, program, schema::Storage::persistent) +
          ", intermediate " + sizeOf(module, program, schema::Storage::arena) + "\n";
@@ -181,6 +190,10 @@ static std::string describeJson(const rt::Module &module) {
     json.beginObject()
         .string("target", nameOf(program->target()))
         .integer("code_bytes", facts.codeBytes);
+    json.beginArray("architectures");
+    for (const auto &[arch, bytes] : facts.cubinBytes)
+      json.string(arch);
+    json.endArray();
     json.string("persistent", sizeOf(module, *program, schema::Storage::persistent));
     json.string("arena", sizeOf(module, *program, schema::Storage::arena));
     json.beginArray("kernels");

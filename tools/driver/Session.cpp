@@ -4,6 +4,7 @@
 #include "tools/driver/Session.h"
 
 #include "frontend/dl/Spelling.h"
+#include "runtime/cuda/Library.h"
 #include "tools/driver/Output.h"
 
 #include <CLI/CLI.hpp>
@@ -35,6 +36,16 @@ void DeviceOptions::declare(CLI::App &command) {
                   "CPU threads (default: one for each core that the process may use)")
       ->check(CLI::Range(0, 4096));
   command.add_flag("--verify", verifyAll, "Check the hash of every weight, however large");
+  command.add_flag(
+      "--no-jit", noJit,
+      "CUDA: fail where the model was not compiled for the GPU ('dlc compile --target sm_90a')");
+  command.add_flag("--no-graph", noGraph,
+                   "CUDA: launch kernel by kernel, not by a CUDA graph from the second run on");
+  auto *folder = command.add_option("--cache-dir", cacheFolder,
+                                    "CUDA: folder of compiled kernels (default: $DLC_CACHE_DIR, "
+                                    "else dlc/kernels in $XDG_CACHE_HOME or ~/.cache)");
+  command.add_flag("--no-cache", noCache, "CUDA: neither take nor keep compiled kernels")
+      ->excludes(folder);
 }
 
 bool useEmulator(std::string &problem) {
@@ -51,6 +62,7 @@ bool useEmulator(std::string &problem) {
     }
     setenv(variable, path.c_str(), /*overwrite=*/0); // the user may point at others
   }
+  setenv("DLC_CACHE_DIR", "", /*overwrite=*/0); // the emulated NVRTC has a cache of its own
   return true;
 }
 
@@ -72,6 +84,29 @@ Session::~Session() {
   dlc_module_free(module);
 }
 
+/// A line on a terminal while kernels are compiled.
+static void showKernels(void *, size_t done, size_t total) {
+  if (!isatty(STDERR_FILENO))
+    return;
+  std::string line = "\r\033[K";
+  if (done < total)
+    line +=
+        "dlc: compiling kernels, " + std::to_string(done) + " of " + std::to_string(total) + " ...";
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+}
+
+/// What "auto" took, and what else one may wish to know. Not for a reader who is no person, but where a GPU stands idle.
+void Session::tellDevice(const DeviceOptions &options) const {
+  std::string remarks = dlc_context_remarks(context);
+  bool isAuto = options.device == "auto", isPerson = isatty(STDERR_FILENO);
+  bool isGpuIdle = isAuto && remarks.starts_with("not on a GPU") &&
+                   !remarks.ends_with("no CUDA program") && !cuda::Driver::open().failed();
+  if (isAuto && (isPerson || isGpuIdle))
+    complain(std::string("device: ") + dlc_context_device(context));
+  if (!remarks.empty() && (isPerson || isGpuIdle || options.device.starts_with("cuda")))
+    complain(remarks);
+}
+
 int Session::open(const std::string &path, const DeviceOptions &options, bool profile) {
   dlc_load_options load = {sizeof(load), options.verifyAll};
   if (dlc_status status = dlc_module_load(path.c_str(), &load, &module))
@@ -85,14 +120,22 @@ int Session::open(const std::string &path, const DeviceOptions &options, bool pr
   settings.threads = options.threads;
   settings.checked = options.checked;
   settings.profile = profile;
+  settings.no_jit = options.noJit;
+  settings.no_graph = options.noGraph;
+  settings.time_device = options.timeDevice;
+  if (options.noCache)
+    settings.cache_dir = "";
+  else if (!options.cacheFolder.empty())
+    settings.cache_dir = options.cacheFolder.c_str();
+  settings.progress = showKernels;
   if (dlc_status status = dlc_context_create(module, &settings, &context)) {
     // A device that was asked for and cannot be used is a device error, whatever keeps it from working.
     int code = failRuntime(status);
     return code == kUnsupported && options.device.starts_with("cuda") ? static_cast<int>(kDevice)
                                                                       : code;
   }
-  if (options.device == "auto" && !profile && isatty(STDERR_FILENO))
-    complain(std::string("device: ") + dlc_context_device(context));
+  if (!profile)
+    tellDevice(options);
 
   auto collect = [&](Values &values, size_t count, auto get) {
     for (size_t i = 0; i < count; ++i) {

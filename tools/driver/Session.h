@@ -9,6 +9,8 @@
 #include "tools/driver/Tensors.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -19,7 +21,9 @@ namespace dlc {
 struct DeviceOptions {
   std::string device = "auto";
   int threads = 0;
-  bool checked = false, verifyAll = false;
+  bool checked = false, verifyAll = false, noJit = false, noCache = false, noGraph = false;
+  bool timeDevice = false; // not an option of its own
+  std::string cacheFolder; // empty: as the environment has it
   /// Declares the options on a subcommand.
   void declare(CLI::App &command);
 };
@@ -53,6 +57,7 @@ private:
   };
   static int find(const Values &values, const std::string &name, const char *what);
   int setInput(const std::string &text, std::vector<bool> &given);
+  void tellDevice(const DeviceOptions &options) const;
 
   dlc_module *module = nullptr;
   dlc_context *context = nullptr;

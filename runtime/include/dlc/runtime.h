@@ -6,7 +6,9 @@
  * Functions return DLC_OK or a code; dlc_last_error() then gives this thread's sentence about it.
  *
  * Environment: DLC_LIBCUDA and DLC_LIBNVRTC name the CUDA driver and NVRTC libraries to load instead of
- * those found; DLC_CPU_ISA ("avx2") names the code to take where a module has several.
+ * those found; DLC_CACHE_DIR names the folder of compiled kernels (default: dlc/kernels in XDG_CACHE_HOME
+ * or ~/.cache; empty: none), which grows to DLC_CACHE_MB (default: 512); DLC_CPU_ISA ("avx2") names the
+ * code to take where a module has several.
  *===----------------------------------------------------------------------------------------------===*/
 #ifndef DLC_RUNTIME_H
 #define DLC_RUNTIME_H
@@ -99,14 +101,31 @@ typedef struct dlc_context_options {
   int threads;        /* CPU threads; 0 = one for each core that this process may use */
   int checked; /* CPU: every buffer between guard pages, filled with NaN before use; for tests, slow */
   int profile; /* keep the time of each command of the last run */
+  /* CUDA: take the package's compiled kernels; fail where it has none for the GPU. Default: compile them,
+   * or take them from the cache. */
+  int no_jit;
+  const char *cache_dir; /* CUDA: folder of compiled kernels; "" = none; null = DLC_CACHE_DIR */
+  /* CUDA: told how many of the kernels to compile are done, on the calling thread; may be null */
+  void (*progress)(void *data, size_t done, size_t total);
+  void *progress_data;
+  int no_graph; /* CUDA: launch kernel by kernel, not by a CUDA graph from the second run of a shape on */
+  /* CUDA: the CUstream (cudaStream_t) to work in, of the GPU's primary context: runs come after what is in
+   * it already. It must outlive the context. Null: a stream of the context's own. */
+  void *stream;
+  int time_device; /* CUDA: measure each run by events of the GPU: dlc_context_device_time */
 } dlc_context_options;
 
-/* Prepares the module for a device: runs the init program, compiles CUDA kernels. `options` may be null. */
+/* Prepares the module for a device: runs the init program, compiles CUDA kernels. `options` may be null.
+ * Contexts of one module on one GPU share kernels and weights: the options of the first decide how they
+ * are made. */
 DLC_API dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *options,
                                       dlc_context **out);
 DLC_API void dlc_context_free(dlc_context *context);
 /* "cpu (avx512, 2 threads)" or the GPU's name. */
 DLC_API const char *dlc_context_device(const dlc_context *context);
+/* What came to pass otherwise than one may expect, a sentence a line: why "auto" did not take CUDA, why
+ * compiled kernels are not kept. Empty where there is nothing; lives as long as the context. */
+DLC_API const char *dlc_context_remarks(const dlc_context *context);
 
 /* A dense row-major array in host memory. The caller owns `data`. */
 typedef struct dlc_tensor {
@@ -133,12 +152,17 @@ typedef struct dlc_profile_entry {
   const char *kernel; /* name of the kernel, or "copy" */
   const char *kind;   /* map, reduce, window, contraction, copy */
   double microseconds;
-  int64_t flops, bytes; /* of this launch under the bound shapes */
+  int64_t flops, bytes;      /* of this launch under the bound shapes */
+  double start_microseconds; /* when it began, from the begin of the first */
 } dlc_profile_entry;
 
 /* Commands of the last run in order; needs the option `profile`. Valid until the next run. */
 DLC_API dlc_status dlc_context_profile(const dlc_context *context,
                                        const dlc_profile_entry **entries, size_t *count);
+
+/* What the GPU needed for the commands of the last run, copies from and to the caller's memory not counted.
+ * Needs the option `time_device` or `profile`; DLC_UNSUPPORTED on the CPU. */
+DLC_API dlc_status dlc_context_device_time(const dlc_context *context, double *microseconds);
 
 typedef struct dlc_memory_info {
   size_t struct_size;

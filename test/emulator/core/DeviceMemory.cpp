@@ -73,6 +73,14 @@ size_t DeviceMemory::freeBytes() {
   return kTotalBytes - used;
 }
 
+size_t DeviceMemory::countBuffers() {
+  std::lock_guard<std::mutex> lock(mutex);
+  size_t inUse = 0;
+  for (const auto &[begin, buffer] : buffers)
+    inUse += !buffer.freed;
+  return inUse;
+}
+
 bool DeviceMemory::findBefore(const void *p, Buffer &buffer) {
   std::lock_guard<std::mutex> lock(mutex);
   auto after = buffers.upper_bound(reinterpret_cast<uintptr_t>(p));

@@ -34,6 +34,8 @@ public:
   bool release(void *p);
   void releaseAll();
   size_t freeBytes();
+  /// Buffers in use.
+  size_t countBuffers();
 
   /// True for an address of the reserved range, in a buffer or not.
   bool covers(const void *p) const { return reinterpret_cast<uintptr_t>(p) - base < kRangeBytes; }

@@ -64,6 +64,18 @@ Settings readSettings() {
       settings.workers = 0;
     }
   }
+  auto readNumber = [](const char *variable, int least, int most, int &value) {
+    const char *text = std::getenv(variable);
+    if (!text || !*text)
+      return;
+    int given = std::atoi(text);
+    if (given >= least && given <= most)
+      value = given;
+    else
+      complain(variable, text, "such a number as CUDA uses");
+  };
+  readNumber("DLC_EMU_ARCH", 10, 999, settings.arch);
+  readNumber("DLC_EMU_DRIVER", 9000, 99990, settings.driverVersion);
   return settings;
 }
 

@@ -16,12 +16,16 @@ struct Settings {
   bool check = false;
   /// Host threads; 0 means one a core. Checked launches use one.
   int workers = 0;
+  /// Compute capability of the device: 90 for 9.0.
+  int arch = 90;
+  /// What cuDriverGetVersion says.
+  int driverVersion = 13000;
 
   /// "order", "reverse" or "random:SEED", as DLC_EMU_POLICY takes it.
   std::string describePolicy() const;
 };
 
-/// Reads DLC_EMU_POLICY, DLC_EMU_CHECK and DLC_EMU_WORKERS, afresh at each call: a test switches
+/// Reads DLC_EMU_POLICY, DLC_EMU_CHECK, DLC_EMU_WORKERS, DLC_EMU_ARCH and DLC_EMU_DRIVER, afresh at each call: a test switches
 /// between launches. A value that cannot be read is reported on stderr once and left at its default.
 Settings readSettings();
 

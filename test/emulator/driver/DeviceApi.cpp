@@ -1,6 +1,7 @@
 //===- DeviceApi.cpp - start-up, errors, devices, contexts ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/emulator/core/DeviceMemory.h"
+#include "test/emulator/core/Settings.h"
 #include "test/emulator/driver/Driver.h"
 #include "test/emulator/driver/Exports.h"
 #include <cstdio>
@@ -32,9 +33,16 @@ const ErrorRow kErrors[] = {
     {Result::InvalidImage, "CUDA_ERROR_INVALID_IMAGE", "not an image of the emulated NVRTC"},
     {Result::InvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "no context is current"},
     {Result::NoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU",
-     "the image was compiled for another version or checking mode of the emulator"},
+     "the image was compiled for another device, version or checking mode of the emulator"},
     {Result::InvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid handle"},
     {Result::IllegalState, "CUDA_ERROR_ILLEGAL_STATE", "not in this state"},
+    {Result::UnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the image was made by an NVRTC that is newer than the driver"},
+    {Result::StubLibrary, "CUDA_ERROR_STUB_LIBRARY", "the toolkit's stub"},
+    {Result::SystemDriverMismatch, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+     "driver and kernel module differ"},
+    {Result::StreamCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "the capture was broken by an earlier call"},
     {Result::NotFound, "CUDA_ERROR_NOT_FOUND", "no such symbol"},
     {Result::NotReady, "CUDA_ERROR_NOT_READY", "work is pending"},
     {Result::IllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel left its buffers"},
@@ -76,7 +84,7 @@ int attributeValue(DeviceAttribute attribute) {
     return 65536;
   case DeviceAttribute::ClockRate:
   case DeviceAttribute::MemoryClockRate:
-    return 1000000; // kHz; no hardware stands behind it
+    return 0; // no hardware stands behind it
   case DeviceAttribute::MultiprocessorCount:
     return 4;
   case DeviceAttribute::Integrated:
@@ -92,9 +100,9 @@ int attributeValue(DeviceAttribute attribute) {
   case DeviceAttribute::CooperativeLaunch:
     return 1;
   case DeviceAttribute::ComputeCapabilityMajor:
-    return 9;
+    return emu::readSettings().arch / 10;
   case DeviceAttribute::ComputeCapabilityMinor:
-    return 0;
+    return emu::readSettings().arch % 10;
   case DeviceAttribute::MaxSharedMemoryPerMultiprocessor:
     return 228 * 1024;
   case DeviceAttribute::MaxSharedMemoryPerBlockOptin:
@@ -109,7 +117,18 @@ extern "C" {
 
 const char *dlcEmuLastReport() { return Driver::get().lastReport.c_str(); }
 
+void dlcEmuFailAt(long call, int result) {
+  Driver &driver = Driver::get();
+  std::lock_guard lock(driver.mutex);
+  driver.faults.failAt(call, Result(result));
+}
+
+long dlcEmuCallCount() { return Driver::get().faults.callCount(); }
+const char *dlcEmuFailedFunction() { return Driver::get().faults.failedFunction().c_str(); }
+const char *dlcEmuLeaks() { return Driver::get().leaks.c_str(); }
+
 Result cuInit(unsigned flags) {
+  DLC_EMU_COUNT();
   if (flags)
     return Result::InvalidValue;
   Driver::get().initialised = true;
@@ -117,7 +136,8 @@ Result cuInit(unsigned flags) {
 }
 
 Result cuDriverGetVersion(int *version) {
-  *version = 13000;
+  DLC_EMU_COUNT();
+  *version = emu::readSettings().driverVersion;
   return Result::Success;
 }
 
@@ -134,6 +154,7 @@ Result cuGetErrorString(Result error, const char **text) {
 }
 
 Result cuDeviceGet(Device *device, int ordinal) {
+  DLC_EMU_COUNT();
   if (!Driver::get().initialised)
     return Result::NotInitialized;
   if (ordinal != 0)
@@ -143,6 +164,7 @@ Result cuDeviceGet(Device *device, int ordinal) {
 }
 
 Result cuDeviceGetCount(int *count) {
+  DLC_EMU_COUNT();
   if (!Driver::get().initialised)
     return Result::NotInitialized;
   *count = 1;
@@ -150,13 +172,16 @@ Result cuDeviceGetCount(int *count) {
 }
 
 Result cuDeviceGetName(char *name, int bytes, Device device) {
+  DLC_EMU_COUNT();
   if (device != 0)
     return Result::InvalidDevice;
-  std::snprintf(name, bytes, "dlc CUDA emulator (sm_90a)");
+  int arch = emu::readSettings().arch;
+  std::snprintf(name, bytes, "dlc CUDA emulator (sm_%d%s)", arch, arch >= 90 ? "a" : "");
   return Result::Success;
 }
 
 Result cuDeviceTotalMem_v2(size_t *bytes, Device device) {
+  DLC_EMU_COUNT();
   if (device != 0)
     return Result::InvalidDevice;
   *bytes = emu::DeviceMemory::kTotalBytes;
@@ -164,6 +189,7 @@ Result cuDeviceTotalMem_v2(size_t *bytes, Device device) {
 }
 
 Result cuDeviceGetAttribute(int *value, DeviceAttribute attribute, Device device) {
+  DLC_EMU_COUNT();
   if (device != 0)
     return Result::InvalidDevice;
   *value = attributeValue(attribute);
@@ -171,6 +197,7 @@ Result cuDeviceGetAttribute(int *value, DeviceAttribute attribute, Device device
 }
 
 Result cuDevicePrimaryCtxRetain(Context *context, Device device) {
+  DLC_EMU_COUNT();
   Driver &driver = Driver::get();
   std::lock_guard lock(driver.mutex);
   if (!driver.initialised)
@@ -240,6 +267,7 @@ Result cuCtxPopCurrent_v2(Context *context) {
 }
 
 Result cuCtxGetCurrent(Context *context) {
+  DLC_EMU_COUNT();
   *context = currentContext();
   return Result::Success;
 }

@@ -16,12 +16,66 @@ Driver &Driver::get() {
 
 Driver::Driver() { makeStream(true); }
 
-Result Driver::enter() {
+Result Driver::enterCleanup() {
   if (!initialised)
     return Result::NotInitialized;
   if (!currentContext())
     return Result::InvalidContext;
   return sticky;
+}
+
+Result Driver::enter(const char *function) {
+  if (Result entered = enterCleanup(); entered != Result::Success)
+    return entered;
+  return countCall(function);
+}
+
+Result Driver::countCall(const char *function) {
+  std::lock_guard lock(mutex);
+  bool isCapturing = std::any_of(streams.begin(), streams.end(),
+                                 [](const auto &stream) { return stream->capture != nullptr; });
+  Result planted =
+      faults.count(isCapturing ? std::string(function) + " while capturing" : function);
+  if (isSticky(planted) && contextUsers)
+    sticky = planted;
+  return planted;
+}
+
+Live Driver::live() {
+  Live now = made;
+  now.allocations = long(emu::DeviceMemory::get().countBuffers());
+  now.pinned = long(pinned.size());
+  now.streams = long(streams.size()) - 1;
+  return now;
+}
+
+std::string Live::describe() const {
+  std::string text;
+  auto add = [&text](long count, const char *what) {
+    if (count)
+      text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  };
+  add(allocations, "allocations");
+  add(pinned, "pinned");
+  add(streams, "streams");
+  add(events, "events");
+  add(modules, "modules");
+  add(graphs, "graphs");
+  add(graphExecs, "executable graphs");
+  return text;
+}
+
+Result Driver::notWhileCapturing() {
+  Result result = Result::Success;
+  for (auto &stream : streams)
+    if (Capture *capture = stream->capture.get())
+      if (capture->mode == StreamCaptureMode::Global ||
+          (capture->mode == StreamCaptureMode::ThreadLocal &&
+           capture->thread == std::this_thread::get_id())) {
+        capture->isInvalid = true;
+        result = Result::StreamCaptureUnsupported;
+      }
+  return result;
 }
 
 CUstream_st *Driver::makeStream(bool blocking) {
@@ -48,12 +102,14 @@ Result Driver::submit(Stream handle, Work work) {
   CUstream_st *stream = find(handle);
   if (!stream)
     return Result::InvalidHandle;
+  if (stream->capture && stream->capture->isInvalid)
+    return Result::StreamCaptureInvalidated;
   if (stream->capture) {
     auto node = std::make_unique<CUgraphNode_st>();
     if (work.kernel)
       node->params = work.kernel->params;
     node->work = std::move(work);
-    stream->capture->nodes.push_back(std::move(node));
+    stream->capture->graph->nodes.push_back(std::move(node));
     return Result::Success;
   }
   work.sequence = nextSequence++;
@@ -103,8 +159,10 @@ Result Driver::drain(Stream handle) {
   CUstream_st *stream = find(handle);
   if (!stream)
     return Result::InvalidHandle;
-  if (stream->capture)
+  if (stream->capture) {
+    stream->capture->isInvalid = true;
     return Result::StreamCaptureUnsupported;
+  }
   while (!stream->queue.empty())
     if (!step(stream))
       return Result::LaunchTimeout; // waits for an event that nobody will record
@@ -149,6 +207,8 @@ Result Driver::fault(const emu::LaunchResult &result) {
 }
 
 void Driver::destroyContext() {
+  leaks = live().describe();
+  made = {};
   streams.clear();
   makeStream(true);
   sticky = Result::Success;

@@ -9,6 +9,7 @@
 #pragma once
 #include "runtime/cuda/DriverAbi.h"
 #include "test/emulator/core/Launch.h"
+#include "test/emulator/driver/FaultPlan.h"
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace dlc::cuda {
@@ -81,6 +83,14 @@ struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
 };
 
+/// A stream that records. After a call that capture does not allow it only waits to be ended.
+struct Capture {
+  std::unique_ptr<CUgraph_st> graph = std::make_unique<CUgraph_st>();
+  StreamCaptureMode mode;
+  std::thread::id thread;
+  bool isInvalid = false;
+};
+
 struct CUgraphExec_st {
   /// Beside each piece of work, the node that it was made from.
   std::vector<std::pair<const CUgraphNode_st *, Work>> work;
@@ -90,10 +100,19 @@ struct CUstream_st {
   std::deque<Work> queue;
   /// Ordered with the default stream.
   bool blocking = true;
-  std::unique_ptr<CUgraph_st> capture;
+  std::unique_ptr<Capture> capture;
 };
 
 struct CUctx_st {};
+
+/// What a program has made and not given back.
+struct Live {
+  long allocations = 0, pinned = 0, streams = 0, events = 0, modules = 0, graphs = 0,
+       graphExecs = 0;
+
+  /// "2 events, 1 module"; empty where there is nothing.
+  std::string describe() const;
+};
 
 class Driver {
 public:
@@ -108,9 +127,22 @@ public:
   std::string lastReport;
   /// Memory of cuMemHostAlloc and its size.
   std::map<const void *, size_t> pinned;
+  /// Counts of what the driver itself keeps no list of.
+  Live made;
+  /// What was alive when a context ended.
+  std::string leaks;
+  FaultPlan faults;
 
   /// What each call that needs a context begins with.
-  Result enter();
+  Result enter(const char *function);
+  /// The same for what gives something back: no fault is planted in it.
+  Result enterCleanup();
+
+  /// What there is now.
+  Live live();
+
+  /// For calls that wait or have effects outside of streams: an error where a capture forbids them, which ends it.
+  Result notWhileCapturing();
 
   CUstream_st *makeStream(bool blocking);
   /// Null for a handle that is no stream; the default stream for null.
@@ -124,6 +156,9 @@ public:
   Result drainAll();
   /// Runs work until the event's last record is reached.
   Result drainEvent(const CUevent_st *event);
+
+  /// Counts a call, and returns the fault planted in it. A sticky one stays.
+  Result countCall(const char *function);
 
   /// Keeps a kernel's fault, prints its report, and gives the driver's error for it.
   Result fault(const emu::LaunchResult &result);
@@ -153,12 +188,17 @@ Context currentContext();
 #define DLC_EMU_ENTER()                                                                            \
   Driver &driver = Driver::get();                                                                  \
   std::lock_guard lock(driver.mutex);                                                              \
-  if (Result entered = driver.enter(); entered != Result::Success)                                 \
+  if (Result entered = driver.enter(__func__); entered != Result::Success)                         \
   return entered
 
 /// The same for what gives something back: that is done after an error too, which is then returned.
 #define DLC_EMU_ENTER_CLEANUP()                                                                    \
   Driver &driver = Driver::get();                                                                  \
   std::lock_guard lock(driver.mutex);                                                              \
-  if (Result entered = driver.enter(); entered != driver.sticky)                                   \
+  if (Result entered = driver.enterCleanup(); entered != driver.sticky)                            \
   return entered
+
+/// Counts a call that needs no context, and returns the fault planted in it.
+#define DLC_EMU_COUNT()                                                                            \
+  if (Result planted = Driver::get().countCall(__func__); planted != Result::Success)              \
+  return planted

@@ -19,6 +19,17 @@ extern "C" {
 /// The report of the last kernel that failed: kernel, block, thread, buffer and offset. Empty if none
 /// has. Valid until the next one fails.
 const char *dlcEmuLastReport();
+
+/// From now on calls are counted from 0, and the one with this number returns `result`; after an error
+/// that is sticky on a GPU all later ones do. Negative: none fails. Not counted: calls that give something
+/// back, and those that explain errors.
+void dlcEmuFailAt(long call, int result);
+/// How many calls were counted since.
+long dlcEmuCallCount();
+/// The function that was made to fail, "cuMemcpyDtoDAsync_v2 while capturing"; empty where the call was not reached.
+const char *dlcEmuFailedFunction();
+/// What had not been given back when the last context ended: "2 events, 1 modules". Empty: nothing.
+const char *dlcEmuLeaks();
 }
 #pragma GCC visibility pop
 } // namespace dlc::cuda

@@ -10,12 +10,14 @@
 namespace dlc::cuda {
 extern "C" {
 
-Result cuStreamBeginCapture_v2(Stream stream, StreamCaptureMode) {
+Result cuStreamBeginCapture_v2(Stream stream, StreamCaptureMode mode) {
   DLC_EMU_ENTER();
   CUstream_st *found = driver.find(stream);
   if (!found || found == driver.find(nullptr) || found->capture)
     return Result::StreamCaptureUnsupported;
-  found->capture = std::make_unique<CUgraph_st>();
+  found->capture = std::make_unique<Capture>();
+  found->capture->mode = mode;
+  found->capture->thread = std::this_thread::get_id();
   return Result::Success;
 }
 
@@ -24,7 +26,12 @@ Result cuStreamEndCapture(Stream stream, Graph *graph) {
   CUstream_st *found = driver.find(stream);
   if (!found || !found->capture)
     return Result::IllegalState;
-  *graph = found->capture.release();
+  std::unique_ptr<Capture> capture = std::move(found->capture);
+  *graph = nullptr;
+  if (capture->isInvalid)
+    return Result::StreamCaptureInvalidated;
+  *graph = capture->graph.release();
+  ++driver.made.graphs;
   return Result::Success;
 }
 
@@ -34,6 +41,7 @@ Result cuGraphInstantiateWithFlags(GraphExec *exec, Graph graph, unsigned long l
   for (auto &node : graph->nodes)
     made->work.emplace_back(node.get(), node->work);
   *exec = made.release();
+  ++driver.made.graphExecs;
   return Result::Success;
 }
 
@@ -108,12 +116,14 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
 Result cuGraphExecDestroy(GraphExec exec) {
   DLC_EMU_ENTER_CLEANUP();
   delete exec;
+  --driver.made.graphExecs;
   return driver.sticky;
 }
 
 Result cuGraphDestroy(Graph graph) {
   DLC_EMU_ENTER_CLEANUP();
   delete graph;
+  --driver.made.graphs;
   return driver.sticky;
 }
 

@@ -49,6 +49,8 @@ extern "C" {
 
 Result cuMemAlloc_v2(DevicePtr *pointer, size_t bytes) {
   DLC_EMU_ENTER();
+  if (Result result = driver.notWhileCapturing(); result != Result::Success)
+    return result;
   if (!bytes)
     return Result::InvalidValue;
   void *memory = DeviceMemory::get().allocate(bytes);

@@ -57,14 +57,37 @@ Result refuse(Result result, const std::string &why) {
   return result;
 }
 
+/// Whether code for `target` runs on the device, by the rules of the CUDA programming guide.
+bool runsOn(const emu::TargetHeader &target, int device) {
+  switch (target.variant) {
+  case 'a':
+    return target.arch == device;
+  case 'p':
+    return target.arch <= device;
+  default:
+    return target.arch / 10 == device / 10 && target.arch <= device;
+  }
+}
+
 Result loadImage(Module *result, const void *image) {
+  emu::TargetHeader target;
   emu::ImageHeader header;
+  std::memcpy(&target, image, sizeof target);
+  if (target.magic != emu::TargetHeader::kMagic)
+    return refuse(Result::InvalidImage, "the image is not one of libdlc_nvrtc_emu.so");
+  emu::Settings settings = emu::readSettings();
+  if (target.arch && !runsOn(target, settings.arch))
+    return refuse(Result::NoBinaryForGpu,
+                  "the image was compiled for sm_" + std::to_string(target.arch));
+  if (target.version / 1000 > settings.driverVersion / 1000)
+    return refuse(Result::UnsupportedPtxVersion, "the image was made by a newer CUDA");
+  image = static_cast<const char *>(image) + sizeof target;
   std::memcpy(&header, image, sizeof header);
   if (header.magic != emu::ImageHeader::kMagic)
     return refuse(Result::InvalidImage, "the image is not one of libdlc_nvrtc_emu.so");
   if (header.abiVersion != DLC_EMU_ABI_VERSION)
     return refuse(Result::NoBinaryForGpu, "the image was compiled for another emulator");
-  if (emu::readSettings().check && !header.checked)
+  if (settings.check && !header.checked)
     return refuse(Result::NoBinaryForGpu,
                   "DLC_EMU_CHECK is set, but the image was compiled without "
                   "it: compile it again");
@@ -84,6 +107,7 @@ Result loadImage(Module *result, const void *image) {
                   std::string("cannot load the image: ") + dlerror());
   findImage(*module);
   *result = module.release();
+  ++Driver::get().made.modules;
   return Result::Success;
 }
 
@@ -152,12 +176,16 @@ extern "C" {
 
 Result cuModuleLoadData(Module *module, const void *image) {
   DLC_EMU_ENTER();
+  if (Result result = driver.notWhileCapturing(); result != Result::Success)
+    return result;
   return loadImage(module, image);
 }
 
 Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count, JitOption *options,
                           void **values) {
   DLC_EMU_ENTER();
+  if (Result result = driver.notWhileCapturing(); result != Result::Success)
+    return result;
   Result result = loadImage(module, image);
   for (unsigned i = 0; i < count; ++i)
     if (options[i] == JitOption::ErrorLogBuffer && values[i])
@@ -169,6 +197,7 @@ Result cuModuleUnload(Module module) {
   DLC_EMU_ENTER_CLEANUP();
   Result result = driver.drainAll();
   delete module;
+  --driver.made.modules;
   return result;
 }
 
@@ -210,7 +239,7 @@ Result cuFuncGetAttribute(int *value, FunctionAttribute attribute, Function func
     return Result::Success;
   case FunctionAttribute::PtxVersion:
   case FunctionAttribute::BinaryVersion:
-    *value = 90;
+    *value = emu::readSettings().arch;
     return Result::Success;
   case FunctionAttribute::ConstSizeBytes:
   case FunctionAttribute::LocalSizeBytes:
@@ -231,8 +260,8 @@ Result cuFuncSetAttribute(Function function, FunctionAttribute attribute, int va
   return Result::Success;
 }
 
-static Result launch(Function function, DlcEmuDim grid, DlcEmuDim block, unsigned sharedBytes,
-                     Stream stream, void **parameters, bool cooperative) {
+static Result launchKernel(Function function, DlcEmuDim grid, DlcEmuDim block, unsigned sharedBytes,
+                           Stream stream, void **parameters, bool cooperative) {
   DLC_EMU_ENTER();
   Work work;
   Result result = makeKernelWork(work, function, grid, block, sharedBytes, parameters, cooperative);
@@ -244,15 +273,15 @@ Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
                       Stream stream, void **parameters, void **extra) {
   if (extra)
     return Result::NotSupported;
-  return launch(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream,
-                parameters, false);
+  return launchKernel(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes,
+                      stream, parameters, false);
 }
 
 Result cuLaunchCooperativeKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ,
                                  unsigned blockX, unsigned blockY, unsigned blockZ,
                                  unsigned sharedBytes, Stream stream, void **parameters) {
-  return launch(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream,
-                parameters, true);
+  return launchKernel(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes,
+                      stream, parameters, true);
 }
 
 Result cuTensorMapEncodeTiled(void *map, int dataType, unsigned rank, void *base,

@@ -40,6 +40,25 @@ Result cuStreamQuery(Stream stream) {
   return result == Result::Success && pending ? Result::NotReady : result;
 }
 
+Result cuStreamGetCtx(Stream stream, Context *context) {
+  DLC_EMU_ENTER();
+  if (!driver.find(stream))
+    return Result::InvalidHandle;
+  *context = &driver.context;
+  return Result::Success;
+}
+
+Result cuStreamIsCapturing(Stream stream, StreamCaptureStatus *status) {
+  DLC_EMU_ENTER();
+  CUstream_st *found = driver.find(stream);
+  if (!found)
+    return Result::InvalidHandle;
+  *status = !found->capture             ? StreamCaptureStatus::None
+            : found->capture->isInvalid ? StreamCaptureStatus::Invalidated
+                                        : StreamCaptureStatus::Active;
+  return Result::Success;
+}
+
 Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   DLC_EMU_ENTER();
   CUstream_st *found = driver.find(stream);
@@ -57,6 +76,7 @@ Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
 Result cuEventCreate(Event *event, unsigned) {
   DLC_EMU_ENTER();
   *event = new CUevent_st;
+  ++driver.made.events;
   return Result::Success;
 }
 
@@ -64,6 +84,7 @@ Result cuEventDestroy_v2(Event event) {
   DLC_EMU_ENTER_CLEANUP();
   Result result = driver.drainAll(); // queued work may point to it
   delete event;
+  --driver.made.events;
   return result;
 }
 

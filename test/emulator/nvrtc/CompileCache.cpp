@@ -1,9 +1,9 @@
 //===- CompileCache.cpp - compiled kernels on disk --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/emulator/nvrtc/CompileCache.h"
+#include "runtime/core/Sha256.h"
 #include "test/emulator/device/dlc_emu_abi.h"
 #include "test/emulator/nvrtc/Image.h"
-#include "test/emulator/nvrtc/Sha256.h"
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -33,7 +33,7 @@ bool isWholeImage(const std::string &image) {
   if (header.magic != ImageHeader::kMagic || header.abiVersion != DLC_EMU_ABI_VERSION ||
       header.bytes != image.size() - sizeof header)
     return false;
-  auto hash = sha256(std::string_view(image).substr(sizeof header));
+  auto hash = rt::sha256(std::string_view(image).substr(sizeof header));
   return std::memcmp(hash.data(), header.hash, hash.size()) == 0;
 }
 

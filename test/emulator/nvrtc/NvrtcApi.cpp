@@ -4,15 +4,17 @@
 // Compiles the text that NVRTC would get with the host compiler, against the emulator's side of the
 // vocabulary. The "cubin" is an image for the fake driver, and so is the "PTX".
 //===----------------------------------------------------------------------===//
+#include "runtime/core/Sha256.h"
 #include "runtime/cuda/DriverAbi.h"
 #include "test/emulator/device/dlc_emu_abi.h"
 #include "test/emulator/nvrtc/CompileCache.h"
 #include "test/emulator/nvrtc/HostCompiler.h"
 #include "test/emulator/nvrtc/Image.h"
 #include "test/emulator/nvrtc/KernelNames.h"
-#include "test/emulator/nvrtc/Sha256.h"
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <set>
 
 namespace dlc::embed {
@@ -29,12 +31,14 @@ struct _nvrtcProgram {
   std::string name, source;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string log, image;
+  int arch = 0, variant = 0; // as TargetHeader has them
   bool compiled = false;
 };
 
 #pragma GCC visibility push(default)
 extern "C" {
 #define DLC_NVRTC(member, symbol, result, parameters) result symbol parameters;
+#define DLC_NVRTC_OPTIONAL(member, symbol, result, parameters) result symbol parameters;
 #include "runtime/cuda/Symbols.def"
 }
 #pragma GCC visibility pop
@@ -46,12 +50,27 @@ using Options = std::vector<std::string>;
 
 bool startsWith(const std::string &text, const char *prefix) { return text.rfind(prefix, 0) == 0; }
 
+const int kArchitectures[] = {80, 86, 89, 90, 100, 120};
+constexpr int kMajor = 13, kMinor = 0;
+
+/// Reads "sm_90a" or "compute_80"; false for what is not in the list.
+bool readArchitecture(const std::string &name, int &arch, int &variant) {
+  bool isPtx = startsWith(name, "compute_");
+  if (!isPtx && !startsWith(name, "sm_"))
+    return false;
+  char *end = nullptr;
+  arch = int(std::strtol(name.c_str() + (isPtx ? 8 : 3), &end, 10));
+  variant = isPtx ? 'p' : *end;
+  bool known = std::find(std::begin(kArchitectures), std::end(kArchitectures), arch) !=
+               std::end(kArchitectures);
+  return known &&
+         (!*end || (!end[1] && ((*end == 'a' && arch >= 90) || (*end == 'f' && arch >= 100))));
+}
+
 /// Keeps the options that mean something to the host compiler; false for one that NVRTC does not
 /// know, or whose meaning the emulator cannot give.
-bool readOptions(int count, const char *const *options, Options &defines, std::string &log) {
-  static const char *const kIgnored[] = {"--gpu-architecture=",
-                                         "-arch=",
-                                         "--std=",
+bool readOptions(int count, const char *const *options, Options &defines, _nvrtcProgram &program) {
+  static const char *const kIgnored[] = {"--std=",
                                          "-std=",
                                          "--ptxas-options=",
                                          "--maxrregcount=",
@@ -79,6 +98,13 @@ bool readOptions(int count, const char *const *options, Options &defines, std::s
                                          "--dlink-time-opt"};
   for (int i = 0; i < count; ++i) {
     std::string option = options[i];
+    if (startsWith(option, "--gpu-architecture=") || startsWith(option, "-arch=")) {
+      std::string name = option.substr(option.find('=') + 1);
+      if (readArchitecture(name, program.arch, program.variant))
+        continue;
+      program.log += "nvrtc: error: invalid value for --gpu-architecture (-arch): " + name + "\n";
+      return false;
+    }
     bool ignored = false;
     for (const char *known : kIgnored)
       ignored = ignored || startsWith(option, known);
@@ -90,7 +116,7 @@ bool readOptions(int count, const char *const *options, Options &defines, std::s
       defines.push_back(option);
       continue;
     }
-    log += "cuda-emu: option '" + option + "' is not emulated\n";
+    program.log += "cuda-emu: option '" + option + "' is not emulated\n";
     return false;
   }
   return true;
@@ -132,12 +158,12 @@ std::string cacheKey(const Compiler &compiler, const std::vector<std::string> &f
     add(name);
     add(text);
   }
-  return hexadecimal(sha256(all));
+  return rt::hexadecimal(rt::sha256(all));
 }
 
 std::string makeImage(const std::string &object, bool checked) {
   ImageHeader header{ImageHeader::kMagic, DLC_EMU_ABI_VERSION, checked, object.size(), {}};
-  auto hash = sha256(object);
+  auto hash = rt::sha256(object);
   std::memcpy(header.hash, hash.data(), hash.size());
   std::string image(reinterpret_cast<const char *>(&header), sizeof header);
   return image + object;
@@ -146,6 +172,20 @@ std::string makeImage(const std::string &object, bool checked) {
 bool isCheckedMode() {
   const char *text = std::getenv("DLC_EMU_CHECK");
   return text && *text && std::strcmp(text, "0") != 0;
+}
+
+/// Whether DLC_EMU_NVRTC_FAULT names this compile: they count from 0 since it was set to what it is.
+bool isPlantedFault() {
+  static std::mutex mutex;
+  static std::string plan;
+  static long compiles = 0;
+  const char *text = std::getenv("DLC_EMU_NVRTC_FAULT");
+  std::lock_guard lock(mutex);
+  if (plan != (text ? text : "")) {
+    plan = text ? text : "";
+    compiles = 0;
+  }
+  return !plan.empty() && compiles++ == std::atol(plan.c_str());
 }
 
 NvrtcResult compile(_nvrtcProgram &program, const Options &defines) {
@@ -182,8 +222,8 @@ NvrtcResult compile(_nvrtcProgram &program, const Options &defines) {
 extern "C" {
 
 NvrtcResult nvrtcVersion(int *major, int *minor) {
-  *major = 13;
-  *minor = 0;
+  *major = kMajor;
+  *minor = kMinor;
   return NvrtcResult::Success;
 }
 
@@ -211,7 +251,17 @@ const char *nvrtcGetErrorString(NvrtcResult result) {
   return "NVRTC_ERROR unknown";
 }
 
-static const int kArchitectures[] = {80, 86, 89, 90, 100, 120};
+/// What decides about an image beside text and options.
+const char *dlcNvrtcIdentity() {
+  thread_local std::string identity;
+  Compiler compiler = findCompiler();
+  bool checked = isCheckedMode();
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const embed::File *file = embed::emulatorHeaders; file->name; ++file)
+    files.emplace_back(file->name, file->text);
+  identity = " emulator " + cacheKey(compiler, compileFlags(compiler, checked), files);
+  return identity.c_str();
+}
 
 NvrtcResult nvrtcGetNumSupportedArchs(int *count) {
   *count = sizeof kArchitectures / sizeof *kArchitectures;
@@ -250,9 +300,16 @@ NvrtcResult nvrtcCompileProgram(NvrtcProgram program, int optionCount, const cha
     return NvrtcResult::InvalidProgram;
   program->log.clear();
   Options defines;
-  if (!readOptions(optionCount, options, defines, program->log))
+  if (!readOptions(optionCount, options, defines, *program))
     return NvrtcResult::InvalidOption;
+  if (isPlantedFault()) {
+    program->log = program->name + "(1): error: planted by DLC_EMU_NVRTC_FAULT\n";
+    return NvrtcResult::Compilation;
+  }
   NvrtcResult result = compile(*program, defines);
+  TargetHeader target{TargetHeader::kMagic, program->arch, program->variant,
+                      kMajor * 1000 + kMinor * 10, 0};
+  program->image.insert(0, reinterpret_cast<const char *>(&target), sizeof target);
   program->compiled = result == NvrtcResult::Success;
   return result;
 }

@@ -177,7 +177,6 @@ TEST_F(DriverTest, GraphsReplayWithOtherPointers) {
   ASSERT_EQ(api.launchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr),
             Result::Success);
   ASSERT_EQ(api.memcpyDtoDAsync(x, y, 4, stream), Result::Success);
-  EXPECT_EQ(api.streamSynchronize(stream), Result::StreamCaptureUnsupported);
   Graph graph;
   ASSERT_EQ(api.streamEndCapture(stream, &graph), Result::Success);
   EXPECT_EQ(download<float>(y, 1)[0], 0) << "capturing runs nothing";
@@ -207,6 +206,52 @@ TEST_F(DriverTest, GraphsReplayWithOtherPointers) {
   EXPECT_EQ(download<float>(z, 1)[0], 5);
   EXPECT_EQ(api.graphExecDestroy(exec), Result::Success);
   EXPECT_EQ(api.graphDestroy(graph), Result::Success);
+}
+
+TEST_F(DriverTest, WhatCapturesForbidEndsThem) {
+  Stream stream;
+  ASSERT_EQ(api.streamCreate(&stream, kStreamNonBlocking), Result::Success);
+  DevicePtr x = upload(std::vector<float>{1}), other = 0;
+  auto expectInvalid = [&](StreamCaptureMode mode, auto call) {
+    ASSERT_EQ(api.streamBeginCapture(stream, mode), Result::Success);
+    EXPECT_EQ(api.memsetD8Async(x, 0, 4, stream), Result::Success);
+    EXPECT_EQ(call(), Result::StreamCaptureUnsupported);
+    EXPECT_EQ(api.memsetD8Async(x, 0, 4, stream), Result::StreamCaptureInvalidated);
+    StreamCaptureStatus status = StreamCaptureStatus::None;
+    EXPECT_EQ(api.streamIsCapturing(stream, &status), Result::Success);
+    EXPECT_EQ(status, StreamCaptureStatus::Invalidated);
+    Graph graph = reinterpret_cast<Graph>(1);
+    EXPECT_EQ(api.streamEndCapture(stream, &graph), Result::StreamCaptureInvalidated);
+    EXPECT_EQ(graph, nullptr);
+  };
+  expectInvalid(StreamCaptureMode::Relaxed, [&] { return api.streamSynchronize(stream); });
+  expectInvalid(StreamCaptureMode::Global, [&] { return api.memAlloc(&other, 4); });
+  expectInvalid(StreamCaptureMode::ThreadLocal, [&] { return api.memAlloc(&other, 4); });
+  // Relaxed forbids less.
+  ASSERT_EQ(api.streamBeginCapture(stream, StreamCaptureMode::Relaxed), Result::Success);
+  EXPECT_EQ(api.memAlloc(&other, 4), Result::Success);
+  Graph graph;
+  EXPECT_EQ(api.streamEndCapture(stream, &graph), Result::Success);
+  EXPECT_EQ(api.graphDestroy(graph), Result::Success);
+  EXPECT_EQ(download<float>(x, 1)[0], 1) << "nothing that was captured has run";
+  EXPECT_EQ(api.memFree(other), Result::Success);
+}
+
+TEST_F(DriverTest, FaultsArePlantedByNumber) {
+  DevicePtr pointer = 0;
+  api.failAt(1, int(Result::OutOfMemory));
+  EXPECT_EQ(api.memAlloc(&pointer, 4), Result::Success);
+  DevicePtr second = 0;
+  EXPECT_EQ(api.memFree(pointer), Result::Success) << "giving back is not counted";
+  EXPECT_EQ(api.memAlloc(&second, 4), Result::OutOfMemory);
+  EXPECT_STREQ(api.failedFunction(), "cuMemAlloc_v2");
+  EXPECT_EQ(api.memAlloc(&second, 4), Result::Success);
+  EXPECT_EQ(api.memFree(second), Result::Success);
+  EXPECT_EQ(api.callCount(), 3);
+  api.failAt(0, int(Result::IllegalAddress));
+  EXPECT_EQ(api.ctxSynchronize(), Result::IllegalAddress);
+  EXPECT_EQ(api.memAlloc(&second, 4), Result::IllegalAddress) << "it is sticky";
+  api.failAt(-1, 0);
 }
 
 TEST_F(DriverTest, CooperativeLaunchMeetsAtTheGridBarrier) {

@@ -47,6 +47,9 @@ EmuApi openApi() {
 #define DLC_DRIVER(member, symbol, parameters) bind(driver, #symbol, api.member);
 #include "test/emulator/driver/Extras.def"
   bind(driver, "dlcEmuLastReport", api.lastReport);
+  bind(driver, "dlcEmuFailAt", api.failAt);
+  bind(driver, "dlcEmuCallCount", api.callCount);
+  bind(driver, "dlcEmuFailedFunction", api.failedFunction);
   return api;
 }
 

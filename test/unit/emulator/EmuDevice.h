@@ -27,6 +27,9 @@ struct EmuApi {
 #include "runtime/cuda/Symbols.def"
   } nvrtc;
   const char *(*lastReport)() = nullptr;
+  void (*failAt)(long call, int result) = nullptr;
+  long (*callCount)() = nullptr;
+  const char *(*failedFunction)() = nullptr;
 
   static const EmuApi &get();
 };

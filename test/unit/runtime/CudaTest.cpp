@@ -3,8 +3,7 @@
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/Device.h"
 #include "runtime/cuda/Library.h"
-#include "test/unit/runtime/PackageBuilder.h"
-#include "test/unit/runtime/Runner.h"
+#include "test/unit/runtime/CudaRunner.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -18,72 +17,6 @@ using dlc::cuda::Result;
 using dlc::schema::DType;
 using dlc::schema::Storage;
 using dlc::schema::Target;
-using B = PackageBuilder;
-
-namespace {
-
-const char *const kScale = R"(
-extern "C" __global__ void scale(const float *x, const float *p, float *y, long long n) {
-  long long i = (long long)blockIdx.x * 64 + threadIdx.x;
-  if (i < n)
-    y[i] = x[i] * p[i % 4];
-}
-)";
-const char *const kAddOne = R"(
-extern "C" __global__ void add_one(const float *w, float *p, long long n) {
-  if (threadIdx.x < n)
-    p[threadIdx.x] = w[threadIdx.x] + 1.0f;
-}
-)";
-
-/// y = x * (w + 1) over f32[N,4], N in 0..64, with an init program, an arena buffer and a copy. The CPU
-/// program of affinePackage stands beside it where asked for.
-PackageBuilder cudaPackage(const std::string &scale = kScale) {
-  PackageBuilder package;
-  Expr n = package.symbol("N", 0, 64), four = package.constant(4);
-  package.input("x", DType::f32, {n, four});
-  package.output("y", DType::f32, {n, four});
-  package.weight("w", {1, 2, 3, 4}, {4});
-  package.program(Target::cuda);
-  uint32_t x = package.buffer(Storage::input, DType::f32, {n, four});
-  uint32_t w = package.buffer(Storage::weight, DType::f32, {four});
-  uint32_t p = package.buffer(Storage::persistent, DType::f32, {four});
-  uint32_t h = package.buffer(Storage::arena, DType::f32, {n, four}, 0, 0, 1);
-  uint32_t y = package.buffer(Storage::output, DType::f32, {n, four});
-  uint32_t init = package.cudaKernel("add_one", kAddOne, 32);
-  uint32_t main = package.cudaKernel("scale", scale, 64);
-  Expr count = package.product({n, four});
-  Expr blocks = package.apply(dlc::schema::ExprOp::ceildiv, count, package.constant(64));
-  package.launch(init, {B::buffer(w), B::buffer(p), B::dim(four)}, {package.constant(1)},
-                 package.constant(0), true);
-  package.launch(main, {B::buffer(x), B::buffer(p), B::buffer(h), B::dim(count)}, {blocks},
-                 package.constant(0));
-  package.copy(h, y);
-  return package;
-}
-
-class Environment {
-public:
-  Environment(const char *name, const std::string &value) : name(name) {
-    setenv(name, value.c_str(), 1);
-  }
-  ~Environment() { unsetenv(name); }
-
-private:
-  const char *name;
-};
-
-dlc_status openCuda(PackageBuilder package, const char *device = "cuda") {
-  std::vector<uint8_t> file = package.file();
-  ModulePtr module = load(file);
-  dlc_context *context = nullptr;
-  dlc_context_options chosen = options(device);
-  dlc_status status = dlc_context_create(module.get(), &chosen, &context);
-  dlc_context_free(context);
-  return status;
-}
-
-} // namespace
 
 TEST(CudaUnusable, NoDriverLibrary) {
   Environment driver("DLC_LIBCUDA", "/nonexistent/libcuda.so.1");
@@ -120,7 +53,18 @@ TEST(CudaUnusable, AutoTakesTheCpuOrSaysWhyNothingServes) {
   PackageBuilder both = affinePackage();
   both.program(Target::cuda);
   both.buffer(Storage::output, DType::f32, {{1}, {2}});
-  EXPECT_EQ(openCuda(std::move(both), "auto"), DLC_OK) << dlc_last_error();
+  EXPECT_EQ(openCuda(both, "auto"), DLC_OK) << dlc_last_error();
+  ModulePtr module = load(both.file());
+  ContextPtr context = open(module.get(), options("auto"));
+  std::string remarks = dlc_context_remarks(context.get());
+  EXPECT_EQ(remarks.find("not on a GPU: CUDA is not usable: cannot load the driver library"), 0u)
+      << remarks;
+  module = load(affinePackage().file());
+  context = open(module.get(), options("auto"));
+  EXPECT_STREQ(dlc_context_remarks(context.get()), "not on a GPU: the module has no CUDA program");
+  context = open(module.get(), options("cpu"));
+  EXPECT_STREQ(dlc_context_remarks(context.get()), "");
+  EXPECT_STREQ(dlc_context_remarks(nullptr), "");
 }
 
 TEST(CudaUnusable, DeviceNames) {
@@ -135,24 +79,6 @@ TEST(Cuda, OnTheEmulator) { GTEST_SKIP() << "the emulator is not part of this bu
 #else
 
 namespace {
-
-dlc_status run(dlc_context *context, int64_t n, std::vector<float> *result = nullptr) {
-  std::vector<float> x(n * 4), y(n * 4, -1);
-  for (size_t i = 0; i < x.size(); ++i)
-    x[i] = float(i);
-  dlc_tensor in = tensor(DLC_F32, {n, 4}, x), out = tensor(DLC_F32, {n, 4}, y);
-  dlc_status status = dlc_context_run(context, &in, 1, &out, 1);
-  if (result)
-    *result = y;
-  return status;
-}
-
-void expectRight(dlc_context *context, int64_t n) {
-  std::vector<float> y;
-  ASSERT_EQ(run(context, n, &y), DLC_OK) << dlc_last_error();
-  for (size_t i = 0; i < y.size(); ++i)
-    ASSERT_EQ(y[i], float(i) * float(i % 4 + 2));
-}
 
 /// Sends each call of the driver through a counter that can make the Nth one fail.
 class Faults {
@@ -217,12 +143,6 @@ private:
 
   std::atomic<int> calls{0}, target{-1};
   Result result = Result::Success;
-};
-
-class Cuda : public testing::Test {
-protected:
-  Environment driver{"DLC_LIBCUDA", DLC_EMU_DRIVER_PATH};
-  Environment nvrtc{"DLC_LIBNVRTC", DLC_EMU_NVRTC_PATH};
 };
 
 } // namespace
@@ -319,7 +239,6 @@ TEST_F(Cuda, NoNvrtc) {
   Environment missing("DLC_LIBNVRTC", "/nonexistent/libnvrtc.so");
   EXPECT_EQ(openCuda(cudaPackage()), DLC_UNSUPPORTED);
   EXPECT_TRUE(lastErrorHas("cannot load '/nonexistent/libnvrtc.so'"));
-  setenv("DLC_LIBNVRTC", DLC_EMU_NVRTC_PATH, 1);
 }
 
 TEST_F(Cuda, CheckedModeIsForTheCpu) {
@@ -344,7 +263,7 @@ TEST_F(Cuda, EachCallMayFail) {
     dlc_context_options chosen = options("cuda");
     dlc_status status = dlc_context_create(module.get(), &chosen, &context);
     if (status == DLC_OK)
-      status = run(context, 3);
+      status = runScale(context, 3);
     std::string failed = faults.failed, message = dlc_last_error();
     faults.failAt(-1, Result::Success);
     if (failed.empty()) {
@@ -372,21 +291,23 @@ TEST_F(Cuda, AFatalErrorIsKept) {
   ASSERT_NO_FATAL_FAILURE(Faults::instance().install());
   Faults &faults = Faults::instance();
   ModulePtr module = load(cudaPackage().file());
-  ContextPtr context = open(module.get(), options("cuda"));
+  dlc_context_options chosen = options("cuda");
+  chosen.no_graph = 1;
+  ContextPtr context = open(module.get(), chosen);
   ASSERT_TRUE(context);
   expectRight(context.get(), 4);
   // Of a run on bound shapes the calls are: push, input, launch, copy, output, synchronise.
   faults.failAt(5, Result::IllegalAddress);
-  EXPECT_EQ(run(context.get(), 4), DLC_DEVICE);
+  EXPECT_EQ(runScale(context.get(), 4), DLC_DEVICE);
   EXPECT_EQ(faults.failed, "cuStreamSynchronize");
   faults.failAt(-1, Result::Success);
   std::string first = dlc_last_error();
   EXPECT_NE(first.find("cannot finish the run"), std::string::npos) << first;
   EXPECT_NE(first.find("end the process and start anew"), std::string::npos) << first;
   // From now on every call gives the first error.
-  EXPECT_EQ(run(context.get(), 4), DLC_DEVICE);
+  EXPECT_EQ(runScale(context.get(), 4), DLC_DEVICE);
   EXPECT_EQ(dlc_last_error(), first);
-  EXPECT_EQ(run(context.get(), 5), DLC_DEVICE);
+  EXPECT_EQ(runScale(context.get(), 5), DLC_DEVICE);
   EXPECT_EQ(dlc_last_error(), first);
   open(module.get(), options("cuda"), DLC_DEVICE);
   EXPECT_EQ(dlc_last_error(), first);

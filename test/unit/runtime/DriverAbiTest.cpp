@@ -105,6 +105,8 @@ SAME(cuda::JitOption::ErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER);
 SAME(cuda::JitOption::ErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 SAME(cuda::StreamCaptureMode::ThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 SAME(cuda::StreamCaptureMode::Relaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
+SAME(cuda::StreamCaptureStatus::Active, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+SAME(cuda::StreamCaptureStatus::Invalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 SAME(cuda::GraphNodeType::Kernel, CU_GRAPH_NODE_TYPE_KERNEL);
 SAME(cuda::GraphNodeType::Memcpy, CU_GRAPH_NODE_TYPE_MEMCPY);
 SAME(cuda::GraphNodeType::Memset, CU_GRAPH_NODE_TYPE_MEMSET);

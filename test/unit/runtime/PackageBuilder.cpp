@@ -151,6 +151,22 @@ uint32_t PackageBuilder::cudaKernel(const std::string &name, const std::string &
   return program.kernels.size() - 1;
 }
 
+void PackageBuilder::cubin(uint32_t source, uint32_t arch, CubinVariant variant,
+                           const std::string &code) {
+  auto cubin = std::make_unique<CubinT>();
+  cubin->arch = arch;
+  cubin->variant = variant;
+  cubin->producer = "NVRTC 13.0";
+  cubin->data = std::make_unique<Segment>();
+  // In the order in which file() meets them.
+  size_t before = 0;
+  auto &sources = module.programs.back()->cuda_sources;
+  for (uint32_t i = 0; i <= source; ++i)
+    before += sources[i]->cubins.size();
+  cubinBytes.insert(cubinBytes.begin() + before, {code.begin(), code.end()});
+  sources[source]->cubins.push_back(std::move(cubin));
+}
+
 void PackageBuilder::launch(uint32_t kernel, const std::vector<Arg> &args,
                             const std::vector<Expr> &grid, Expr scratch, bool init) {
   auto entry = std::make_unique<CommandEntryT>();
@@ -215,6 +231,11 @@ std::vector<uint8_t> PackageBuilder::file() const {
       size_t index = std::min(image++, imageBytes.size() - 1);
       place(code->code.get(), imageBytes[index]);
     }
+  size_t cubin = 0;
+  for (auto &program : mutableModule.programs)
+    for (auto &source : program->cuda_sources)
+      for (auto &code : source->cubins)
+        place(code->data.get(), cubinBytes[cubin++]);
   for (size_t i = 0; i < module.weights.size(); ++i)
     place(mutableModule.weights[i]->data.get(), weightBytes[i]);
   std::vector<uint8_t> table = pack(module);

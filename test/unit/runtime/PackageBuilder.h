@@ -47,6 +47,8 @@ public:
   uint32_t kernel(const std::string &name, abi::CpuKernel function);
   /// A CUDA kernel of `source`, with blocks of `threads`.
   uint32_t cudaKernel(const std::string &name, const std::string &source, uint32_t threads);
+  /// Code of the current program's source, for an architecture.
+  void cubin(uint32_t source, uint32_t arch, schema::CubinVariant variant, const std::string &code);
   void launch(uint32_t kernel, const std::vector<schema::Arg> &args, const std::vector<Expr> &grid,
               Expr scratch = {0}, bool init = false);
   void copy(uint32_t source, uint32_t target);
@@ -60,6 +62,8 @@ public:
   schema::ModuleT module;
   /// Bytes of the weights, and of the images of each program in turn.
   std::vector<std::vector<uint8_t>> weightBytes, imageBytes;
+  /// Bytes of the cubins, in the order of programs and sources.
+  std::vector<std::vector<uint8_t>> cubinBytes;
 };
 
 /// Sets the hashes of the header and the table, after a change to either.

@@ -33,7 +33,11 @@ inline ModulePtr load(const std::vector<uint8_t> &file, dlc_status expected = DL
 }
 
 inline dlc_context_options options(const char *device = "cpu", int threads = 2) {
-  return {sizeof(dlc_context_options), device, threads, 0, 0};
+  dlc_context_options chosen = {};
+  chosen.struct_size = sizeof(chosen);
+  chosen.device = device;
+  chosen.threads = threads;
+  return chosen;
 }
 
 inline ContextPtr open(dlc_module *module, dlc_context_options options,

@@ -1,11 +1,12 @@
-//===- Sha256.cpp - SHA-256 -------------------------------------*- C++ -*-===//
+//===- Sha256.cpp - SHA-256 ------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "test/emulator/nvrtc/Sha256.h"
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/core/Sha256.h"
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
-namespace dlc::emu {
+namespace dlc::rt {
 
 namespace {
 
@@ -81,4 +82,4 @@ std::string hexadecimal(const std::array<unsigned char, 32> &hash) {
   return text;
 }
 
-} // namespace dlc::emu
+} // namespace dlc::rt

@@ -1,0 +1,67 @@
+//===- BoundShapes.h - Programs under bound shapes, and their graphs ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A server meets the same few shapes again and again. For each of the last ones the plan is kept, and from
+// the second run on a CUDA graph of its commands, which replays in one call what takes one call a kernel.
+//===--------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_CUDA_BOUNDSHAPES_H
+#define DLC_RUNTIME_CUDA_BOUNDSHAPES_H
+
+#include "runtime/core/Plan.h"
+#include "runtime/cuda/Device.h"
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <vector>
+
+namespace dlc::cuda {
+
+/// The program under one value of each symbol.
+struct BoundShape {
+  std::vector<int64_t> symbols;
+  rt::Plan plan;
+  std::vector<DevicePtr> addresses; ///< by buffer; of the arena at `arena`
+  DevicePtr arena = 0;
+  unsigned runs = 0;         ///< at these addresses
+  GraphExec graph = nullptr; ///< of the commands, once captured
+  bool withoutGraph = false; ///< capturing failed, or does not pay
+};
+
+/// The shapes bound last, the newest first. Destroyed with the device's context current.
+class BoundShapes {
+public:
+  /// How many are kept.
+  static constexpr size_t kLimit = 16;
+
+  explicit BoundShapes(GpuDevice &device) : device(device) {}
+  ~BoundShapes() { clear(); }
+  BoundShapes(const BoundShapes &) = delete;
+  BoundShapes &operator=(const BoundShapes &) = delete;
+
+  /// The entry of these symbols, which becomes the newest; null where there is none.
+  BoundShape *find(const std::vector<int64_t> &symbols);
+  /// Adds an entry as the newest; the oldest may go.
+  BoundShape &add(std::vector<int64_t> symbols, rt::Plan plan);
+  /// Forgets the newest.
+  void removeNewest();
+  void clear();
+  size_t size() const { return shapes.size(); }
+
+  /// Addresses have changed: the graph is of no use any more.
+  void forgetGraph(BoundShape &shape) const;
+
+  /// Records what `enqueue` puts into `stream`, which is idle and the runtime's own, as the shape's graph. Where
+  /// that fails for want of something (memory, a function of an old driver) the shape goes on without one:
+  /// only an error after which the device is lost is a failure.
+  rt::Status capture(BoundShape &shape, Stream stream,
+                     const std::function<rt::Status()> &enqueue) const;
+
+private:
+  GpuDevice &device;
+  std::list<BoundShape> shapes;
+};
+
+} // namespace dlc::cuda
+
+#endif // DLC_RUNTIME_CUDA_BOUNDSHAPES_H

@@ -1,0 +1,159 @@
+//===- CudaFaultTest.cpp - Every call of the driver failing in turn ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "test/unit/runtime/CudaRunner.h"
+
+#include <dlfcn.h>
+
+using namespace dlc::test;
+using dlc::cuda::Result;
+
+#if !defined(DLC_EMU_DRIVER_PATH)
+TEST(CudaFault, OnTheEmulator) { GTEST_SKIP() << "the emulator is not part of this build"; }
+#else
+
+namespace {
+
+/// The emulated driver's own way to fail.
+struct Emulator {
+  void (*failAt)(long call, int result);
+  long (*callCount)();
+  const char *(*failedFunction)();
+  const char *(*leaks)();
+
+  Emulator() {
+    void *library = dlopen(DLC_EMU_DRIVER_PATH, RTLD_NOW | RTLD_LOCAL);
+    auto bind = [&](auto &function, const char *name) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    };
+    bind(failAt, "dlcEmuFailAt");
+    bind(callCount, "dlcEmuCallCount");
+    bind(failedFunction, "dlcEmuFailedFunction");
+    bind(leaks, "dlcEmuLeaks");
+  }
+};
+
+struct Outcome {
+  dlc_status status = DLC_OK;
+  std::string message;
+};
+
+class CudaFault : public Cuda {
+protected:
+  /// Loads the package, runs it on two shapes, one of them until its graph is replayed, and frees all.
+  Outcome use(const std::vector<uint8_t> &file) {
+    Outcome outcome;
+    ModulePtr module = load(file);
+    dlc_context *context = nullptr;
+    dlc_context_options chosen = options("cuda");
+    chosen.time_device = 1;
+    outcome.status = dlc_context_create(module.get(), &chosen, &context);
+    for (int64_t n : {3, 3, 3, 17, 3})
+      if (outcome.status == DLC_OK) {
+        std::vector<float> y;
+        outcome.status = runScale(context, n, &y);
+        for (size_t i = 0; outcome.status == DLC_OK && i < y.size(); ++i)
+          EXPECT_EQ(y[i], float(i) * float(i % 4 + 2));
+      }
+    outcome.message = outcome.status == DLC_OK ? "" : dlc_last_error();
+    dlc_context_free(context);
+    return outcome;
+  }
+
+  /// Whether a run may go on as if nothing had been where this fails and the GPU is not lost.
+  static bool mayFail(const std::string &function) {
+    for (const char *piece : {"Graph", "Capture", "while capturing", "DeviceGetName", "MemGetInfo"})
+      if (function.find(piece) != std::string::npos)
+        return true;
+    return false;
+  }
+
+  void failEach(Result result, bool isLost) {
+    const std::vector<uint8_t> file = cudaPackage().file();
+    long failures = 0, call = 0;
+    for (;; ++call) {
+      emulator.failAt(call, static_cast<int>(result));
+      Outcome outcome = use(file);
+      std::string failed = emulator.failedFunction();
+      emulator.failAt(-1, 0);
+      EXPECT_STREQ(emulator.leaks(), "") << "after " << failed << " failed: " << outcome.message;
+      if (failed.empty()) {
+        EXPECT_EQ(outcome.status, DLC_OK) << outcome.message;
+        break;
+      }
+      if (outcome.status != DLC_OK) {
+        ++failures;
+        EXPECT_TRUE(outcome.status == DLC_DEVICE || outcome.status == DLC_UNSUPPORTED)
+            << failed << ": " << outcome.status;
+        EXPECT_NE(outcome.message, "") << failed;
+      } else {
+        EXPECT_TRUE(mayFail(failed)) << failed << " failed, and nobody noticed";
+      }
+      // Before there is a context, none is lost.
+      if (isLost && outcome.status == DLC_DEVICE &&
+          outcome.message.find("cannot make a context") == std::string::npos)
+        EXPECT_NE(outcome.message.find("end the process and start anew"), std::string::npos)
+            << failed << ": " << outcome.message;
+      // And all is well again.
+      outcome = use(file);
+      ASSERT_EQ(outcome.status, DLC_OK) << "after " << failed << ": " << outcome.message;
+      ASSERT_STREQ(emulator.leaks(), "");
+    }
+    EXPECT_GT(failures, 40);
+    EXPECT_GT(call, 50);
+  }
+
+  Emulator emulator;
+};
+
+} // namespace
+
+TEST_F(CudaFault, OutOfMemoryAnywhere) { failEach(Result::OutOfMemory, false); }
+TEST_F(CudaFault, ALostGpuAnywhere) { failEach(Result::IllegalAddress, true); }
+TEST_F(CudaFault, AnUnknownErrorAnywhere) { failEach(static_cast<Result>(12345), false); }
+
+TEST_F(CudaFault, OutOfMemorySaysHowMuch) {
+  // The first allocation is of the weights, the second of the activations.
+  for (auto [nth, what] :
+       {std::pair(0, "the weights need 320 bytes; "), {1, "the activations need 192 bytes; "}}) {
+    const std::vector<uint8_t> file = cudaPackage().file();
+    Outcome outcome;
+    for (long call = 0, found = 0;; ++call) {
+      emulator.failAt(call, static_cast<int>(Result::OutOfMemory));
+      outcome = use(file);
+      std::string failed = emulator.failedFunction();
+      emulator.failAt(-1, 0);
+      ASSERT_NE(failed, "");
+      if (failed == "cuMemAlloc_v2" && found++ == nth)
+        break;
+    }
+    EXPECT_EQ(outcome.status, DLC_DEVICE);
+    EXPECT_NE(outcome.message.find(std::string("not enough GPU memory: ") + what),
+              std::string::npos)
+        << outcome.message;
+    EXPECT_NE(outcome.message.find(" of 8.0 GiB are free on dlc CUDA emulator"), std::string::npos)
+        << outcome.message;
+  }
+}
+
+TEST_F(CudaFault, ACompileThatFailsGivesItsLog) {
+  for (const char *number : {"0", "1"}) {
+    Outcome outcome;
+    {
+      Environment fault("DLC_EMU_NVRTC_FAULT", number);
+      outcome = use(cudaPackage().file());
+    }
+    EXPECT_EQ(outcome.status, DLC_INTERNAL);
+    EXPECT_NE(outcome.message.find("NVRTC 13.0 refuses the kernel '"), std::string::npos)
+        << outcome.message;
+    EXPECT_NE(outcome.message.find("NVRTC_ERROR_COMPILATION\n"), std::string::npos)
+        << outcome.message;
+    EXPECT_NE(outcome.message.find("(1): error: planted by DLC_EMU_NVRTC_FAULT"), std::string::npos)
+        << outcome.message;
+    EXPECT_STREQ(emulator.leaks(), "");
+    EXPECT_EQ(use(cudaPackage().file()).status, DLC_OK);
+  }
+}
+
+#endif
