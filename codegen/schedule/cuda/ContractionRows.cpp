@@ -54,12 +54,16 @@ void RowsSchedule::run() {
   k.finish(32 * kWarps, {k.ceilDiv(columns.extent, perBlock), k.math.constant(1), c.batch.extent});
 }
 
-/// The side that is never longer than the template's rows; null where none is.
+/// The one side that is never longer than the template's rows; null where none is, or both: a few dot products are
+/// reductions, which a whole block shares.
 static const Side *shortSide(const Contraction &c) {
-  for (const Side *side : {&c.m, &c.n})
-    if (auto most = c.k.largest(side->extent); most && *most > 0 && *most <= kMostRows)
-      return side;
-  return nullptr;
+  auto isShort = [&](const Side &side) {
+    auto most = c.k.largest(side.extent);
+    return most && *most <= kMostRows;
+  };
+  if (isShort(c.m) == isShort(c.n))
+    return nullptr;
+  return isShort(c.m) ? &c.m : &c.n;
 }
 
 bool hasFewRows(const Contraction &c) {

@@ -16,6 +16,15 @@ for values, bound in (("normal", lambda k, f: acc.contraction(k, f)), ("whole", 
         note="N = N" + note)
     row("matmul", ("f32",), [(2, "N", 3, 5), (1, 5, 6)], (2, "N", 3, 6), torch.matmul,
         bound(5, torch.matmul), values=values, note="batched" + note)
+    # Several tiles each way, and a sum of several slabs; few rows, along either side of the matrix.
+    row("matmul", dtypes[:3], [("N", 296), (296, 136)], ("N", 136), torch.matmul, bound(296, torch.matmul), values=values,
+        sizes=(1, 9, 65, 129), note="tiles" + note)
+    row("linear", dtypes, [(8, "N"), (70, "N")], (8, 70), F.linear, bound(lambda a, b: a.shape[-1], F.linear),
+        values=values, sizes=(0, 1, 32, 63, 64, 129), note="eight rows" + note)
+    row("matmul", dtypes, [(3, "N"), ("N", 72)], (3, 72), torch.matmul, bound(lambda a, b: a.shape[-1], torch.matmul),
+        values=values, sizes=(0, 1, 32, 63, 64, 129), note="three rows" + note)
+    row("matmul", dtypes, [("N", 64), (64, 2)], ("N", 2), torch.matmul, bound(64, torch.matmul), values=values,
+        sizes=(0, 1, 7, 33, 129), note="two columns" + note)
     row("linear", dtypes, [("N", 20), (18, 20), (18,)], ("N", 18), F.linear, bound(21, F.linear), values=values,
         note="bias" + note)
     row("linear", ("f32", "f16"), [(2, 3, 64), (65, 64)], (2, 3, 65), F.linear, bound(64, F.linear), sizes=(1,),

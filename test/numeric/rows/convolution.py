@@ -38,13 +38,13 @@ def convolution(dtypes, x, w, result, sizes, note, bias=False, op="conv2d", **ar
 
 convolution(FLOATS, ("N", 3, 6, 7), (5, 3, 3, 3), ("N", 5, 4, 5), BOUNDARY[:10], "bias", bias=True)
 convolution(("f32", "f16"), (2, 4, "N", 9), (8, 4, 3, 3), (2, 8, "N", 9), POSITIVE[:14], "padding", padding=(1, 1))
-convolution(("f32",), (1, 16, 8, "N"), (17, 16, 1, 1), (1, 17, 8, "N"), POSITIVE[:16], "1x1")
+convolution(("f32", "f16"), (1, 16, 8, "N"), (17, 16, 1, 1), (1, 17, 8, "N"), POSITIVE[:16], "1x1")
 convolution(("f32",), (1, 2, "N", 11), (33, 2, 5, 3), (1, 33, "(N - 3) floordiv 2 + 1", 4), (5, 7, 8, 9, 15, 16, 17, 33),
             "stride", stride=(2, 3), padding=(1, 1))
 convolution(("f32",), ("N", 4, 9, 10), (6, 2, 3, 2), ("N", 6, 5, 9), BOUNDARY[:8], "dilation and groups", bias=True, dilation=(2, 1), groups=2)
 convolution(("f32", "f16"), ("N", 17, 5, 5), (17, 1, 3, 3), ("N", 17, 5, 5), BOUNDARY[:8], "depthwise", padding=(1, 1), groups=17)
 convolution(("f32",), ("N", 2, 5, 6), (3, 2, 2, 4), ("N", 3, 5, 6), BOUNDARY[:8], "uneven padding", padding=(0, 1, 1, 2))
-convolution(("f32",), (1, 64, 8, 8), (65, 64, 3, 3), (1, 65, 8, 8), (1,), "many channels", padding=(1, 1))
+convolution(("f32", "bf16"), (1, 64, 8, 8), (65, 64, 3, 3), (1, 65, 8, 8), (1,), "many channels", padding=(1, 1))
 convolution(FLOATS, (2, 5, "N"), (6, 5, 3), (2, 6, "N"), POSITIVE[:14], "padding", bias=True, op="conv1d", padding=(1,))
 convolution(("f32", "f16"), ("N", 16, 40), (17, 16, 4), ("N", 17, 20), BOUNDARY[:8], "stride", op="conv1d", stride=(2,),
             padding=(1, 2))

@@ -207,11 +207,12 @@ TEST_P(MmaKernelTest, Tf32Convolution) {
 /// The template with one line of it taken out.
 class PlantedMmaTest : public CudaKernelTest {
 protected:
-  void plant(const std::string &line, bool mayRace = false) {
-    load("contraction",
-         R"(^bb0(%a: tensor<?x264xf16, #dl.t<[s0, 264]>>, %b: tensor<264x32xf16>):
-    %0 = dl.matmul %a, %b : (tensor<?x264xf16, #dl.t<[s0, 264]>>, tensor<264x32xf16>) -> tensor<?x32xf16, #dl.t<[s0, 32]>>
-    dl.yield %0 : tensor<?x32xf16, #dl.t<[s0, 32]>>)");
+  /// `depth` decides in which stage of the ring the sum ends.
+  void plant(const std::string &line, int depth, bool mayRace = false) {
+    std::string k = std::to_string(depth), a = "tensor<?x" + k + "xf16, #dl.t<[s0, " + k + "]>>",
+                b = "tensor<" + k + "x32xf16>", y = "tensor<?x32xf16, #dl.t<[s0, 32]>>";
+    load("contraction", "^bb0(%a: " + a + ", %b: " + b + "):\n%0 = dl.matmul %a, %b : (" + a +
+                            ", " + b + ") -> " + y + "\ndl.yield %0 : " + y);
     check({33, 1}, kHalf);
     std::string header = kernelFile("dlc_contract.cuh"), source = text();
     size_t at = header.find(line), include = source.find("#include \"dlc_contract.cuh\"");
@@ -228,12 +229,13 @@ protected:
 };
 
 // Elements that another thread's copy has not brought yet.
-TEST_P(PlantedMmaTest, NoBarrierAfterTheCopies) { plant("    barrier();\n"); }
+TEST_P(PlantedMmaTest, NoBarrierAfterTheCopies) { plant("    barrier();\n", 264); }
 // Elements of a copy that is still under way: unwritten, whatever the bytes are.
-TEST_P(PlantedMmaTest, NoWaitForTheCopies) { plant("    cp_async_wait<kStages - 2>();\n"); }
-// Totals over stages that other warps still multiply: who comes first differs from policy to policy.
+TEST_P(PlantedMmaTest, NoWaitForTheCopies) { plant("    cp_async_wait<kStages - 2>();\n", 264); }
+// Totals over the first stage, which other warps still multiply where the sum ends in it. Who comes first differs from
+// policy to policy.
 TEST_P(PlantedMmaTest, NoBarrierBeforeTheTotals) {
-  plant("  cp_async_wait<0>();\n  barrier();\n", /*mayRace=*/true);
+  plant("  cp_async_wait<0>();\n  barrier();\n", 520, /*mayRace=*/true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, PlantedMmaTest, ::testing::Values("order", "random:7"));

@@ -105,8 +105,15 @@ TEST_P(RowsKernelTest, BatchesBetweenMaps) {
   check({0, 2}, kExact, Fill::whole);
 }
 
-// Sums too short for a warp keep the simple ways.
+// Sums too short for a warp, and too few of them for its template, keep the simple ways.
 TEST_P(RowsKernelTest, ShortSums) {
+  load("contraction",
+       R"(^bb0(%x: tensor<1x?xf32, #dl.t<[1, s0]>>, %w: tensor<2x?xf32, #dl.t<[2, s0]>>):
+    %0 = dl.linear %x, %w : (tensor<1x?xf32, #dl.t<[1, s0]>>, tensor<2x?xf32, #dl.t<[2, s0]>>) -> tensor<1x2xf32>
+    dl.yield %0 : tensor<1x2xf32>)");
+  EXPECT_EQ(text().find("contract_rows"), std::string::npos) << text();
+  for (int64_t depth : {0, 1, 33, 129})
+    check({depth, 1}, kProducts);
   load("contraction", R"(^bb0(%x: tensor<1x7xf32>, %w: tensor<70x7xf32>):
     %0 = dl.linear %x, %w : (tensor<1x7xf32>, tensor<70x7xf32>) -> tensor<1x70xf32>
     dl.yield %0 : tensor<1x70xf32>)");
