@@ -35,8 +35,10 @@ Diagnostics::Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &cont
           return mlir::success(isFull() || ++this->warnings > kMaxWarnings);
         if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
           return mlir::success(isFull());
-        if (isRepeated(diagnostic))
+        if (isRepeated(diagnostic)) {
+          ++repeats;
           return mlir::success(); // handled: nobody else sees it
+        }
         if (++this->errors > this->maxErrors)
           return mlir::success();
         useOurNames(diagnostic);

@@ -27,6 +27,9 @@ namespace dlc::frontend {
 class Diagnostics {
 public:
   static constexpr unsigned kMaxErrors = 20, kMaxWarnings = 100;
+  /// So often is an error met again at its place, by a loop or by further instances of a block, before work stops: each time
+  /// costs as much as the first.
+  static constexpr unsigned kMaxRepeats = 200;
 
   Diagnostics(const llvm::SourceMgr &sources, mlir::MLIRContext &context,
               unsigned maxErrors = kMaxErrors);
@@ -61,7 +64,7 @@ public:
   unsigned errorCount() const { return errors; }
   bool hasErrors() const { return errors > 0; }
   /// Further errors would not be seen: it is time to stop.
-  bool isFull() const { return errors >= maxErrors; }
+  bool isFull() const { return errors >= maxErrors || repeats >= kMaxRepeats; }
 
 private:
   struct Block {
@@ -75,7 +78,7 @@ private:
   mlir::MLIRContext &context;
   std::vector<Block> blocks; // those that report lies in, the innermost last
   llvm::DenseSet<std::pair<mlir::Location, uint64_t>> seen;
-  unsigned maxErrors, errors = 0, warnings = 0;
+  unsigned maxErrors, errors = 0, repeats = 0, warnings = 0;
   mlir::ScopedDiagnosticHandler counter;
 };
 

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "test/unit/frontend/FrontendFixture.h"
 
+#include <chrono>
+
 using namespace dlc;
 using namespace dlc::frontend;
 
@@ -264,6 +266,21 @@ TEST_F(Static, namesAreMentionedWithWhatTheyStandFor) {
       text,
       "dim N = 1..4\nN: the dim N\nconstant BAD: an erroneous value\nK: the dim N*2\nconstant L: a "
       "list of 2\nmodel M\na: ReLU\nx: f32[2]\nx: f32[2]\na: ReLU\ny: f32[2]\ny: f32[2]\n");
+}
+
+TEST_F(Static, anErrorThatALoopRepeatsIsMetAFewTimes) {
+  // A fuzzer's find: 31 * 31 * 31 times the same error took 18 s.
+  std::string loops, ends;
+  for (char variable : {'i', 'j', 'k'}) {
+    loops += std::string("for ") + variable + " in 1..32 { ";
+    ends += "} ";
+  }
+  write("loops.dl", "dl 1\nmodel M { forward(x: bool[2]) -> (y: bool[2]) {\n  " + loops +
+                        "\n    y = -x\n  " + ends + "\n} }\n");
+  auto started = std::chrono::steady_clock::now();
+  EXPECT_EQ(check("loops.dl"), "4:9: error: argument 'x' of 'neg' is a tensor bool[2]; expected "
+                               "f16, bf16, f32, f64, i8, i16, i32, i64 or u8\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
 }
 
 TEST_F(Static, severalModels) {
