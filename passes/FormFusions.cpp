@@ -11,7 +11,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/Debug.h"
 
 #define DEBUG_TYPE "form-fusions"
 
@@ -24,6 +23,10 @@ namespace dlc {
 namespace {
 
 class FormFusions : public impl::FormFusionsBase<FormFusions> {
+public:
+  using FormFusionsBase::FormFusionsBase;
+
+private:
   void runOnOperation() override;
 
   void copyRepetitions(Block &block);
@@ -53,6 +56,13 @@ void FormFusions::copyRepetitions(Block &block) {
   }
 }
 
+static void explainApart(Operation *reader, Operation *producer, StringRef why) {
+  auto nameOf = [](Operation *op) { return op->getName().stripDialect(); };
+  InFlightDiagnostic remark = reader->emitRemark("'");
+  remark << nameOf(reader) << "' is not fused with '" << nameOf(producer) << "': " << why;
+  remark.attachNote(producer->getLoc()) << "'" << nameOf(producer) << "' is here";
+}
+
 void FormFusions::group(Operation *op) {
   FusionGroup merged;
   if (standsAlone(op)) {
@@ -73,8 +83,8 @@ void FormFusions::group(Operation *op) {
       continue;
     std::string why = whyNotFuse(producer->second, operand, merged, loops);
     if (!why.empty()) {
-      LLVM_DEBUG(llvm::dbgs() << op->getName() << " does not take in "
-                              << operand.getDefiningOp()->getName() << ": " << why << '\n');
+      if (explain)
+        explainApart(op, operand.getDefiningOp(), why);
       continue;
     }
     if (producer->second.root)

@@ -90,6 +90,8 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     against it. A number (dl.full) and a repetition (dl.broadcast) are copied to each of their users. What remains outside
     fusions is dl.weight and those dl.reshape that are views. Example: test/passes/form-fusions.mlir.
   }];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark where an op does not join the fusion of what it reads, and why">];
   let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">];
 }

@@ -34,6 +34,7 @@ std::optional<Phase> phaseNamed(llvm::StringRef name);
 
 struct PipelineOptions {
   std::vector<std::string> targets = {"cpu", "cuda"};
+  bool explain = false; // remarks on what is not fused
 };
 
 /// Adds the passes of `phase` and the verifier that closes it. Of `import`, `schedule` and `package` only the verifier

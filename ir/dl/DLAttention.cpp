@@ -78,8 +78,7 @@ LogicalResult Attention::inferReturnTypes(MLIRContext *, std::optional<Location>
     return emitOptionalError(location, "'", name, "' needs query [..., L, E], key [..., S, E] and ",
                              "value [..., S, Ev], got ", described());
   if (!adaptor.getDropoutP().isZero())
-    return emitOptionalError(location, "'", name,
-                             "' has dropout_p = ", adaptor.getDropoutP().convertToDouble(),
+    return emitOptionalError(location, "'", name, "' has dropout_p = ", text(adaptor.getDropoutP()),
                              "; inference drops nothing, expected 0");
   if (!adaptor.getScale() && !asConstant(q.back()))
     return emitOptionalError(location, "'", name, "' needs its scale where the last dim of query, ",

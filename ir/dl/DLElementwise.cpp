@@ -29,28 +29,15 @@ LogicalResult inferPredicate(StringRef op, std::optional<Location> location, Typ
   return success();
 }
 
-/// `condition` is a bool for each element of `type`.
-static LogicalResult checkCondition(StringRef op, std::optional<Location> location, Type condition,
-                                    Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  if (sameShapeAndElement(condition,
-                          withElementType(tensor, IntegerType::get(type.getContext(), 1))))
-    return success();
-  return emitOptionalError(location, "'", op, "' needs a condition of bools in the shape of ",
-                           text(tensor), ", got ", text(condition));
-}
-
 LogicalResult inferChoice(StringRef op, std::optional<Location> location, TypeRange operands,
                           SmallVectorImpl<Type> &types) {
-  if (failed(inferElementwise(op, location, operands.drop_front(), types)))
-    return failure();
-  return checkCondition(op, location, operands.front(), types.front());
+  return inferElementwise(op, location, operands.drop_front(), types);
 }
 
 LogicalResult inferFilled(StringRef op, std::optional<Location> location, TypeRange operands,
                           SmallVectorImpl<Type> &types) {
   types.push_back(operands[0]);
-  return checkCondition(op, location, operands[1], operands[0]);
+  return success();
 }
 
 LogicalResult inferWithNumbers(StringRef op, std::optional<Location> location, TypeRange operands,
@@ -60,7 +47,7 @@ LogicalResult inferWithNumbers(StringRef op, std::optional<Location> location, T
   for (const std::optional<APFloat> &number : numbers)
     if (number && !number->isInteger() && first.getElementType().isIntOrIndex())
       return emitOptionalError(location, "'", op, "' of ", text(first),
-                               " needs whole numbers, got ", number->convertToDouble(),
+                               " needs whole numbers, got ", text(*number),
                                "; cast the tensor to a float");
   return inferElementwise(op, location, operands, types);
 }

@@ -33,10 +33,10 @@ llvm::LogicalResult inferElementwise(llvm::StringRef op, std::optional<mlir::Loc
 llvm::LogicalResult inferPredicate(llvm::StringRef op, std::optional<mlir::Location> location,
                                    mlir::TypeRange operands,
                                    llvm::SmallVectorImpl<mlir::Type> &types);
-/// The first operand is a condition, of bools; the others are elementwise.
+/// The first operand is a condition, which the op itself holds to be of bools; the others are elementwise.
 llvm::LogicalResult inferChoice(llvm::StringRef op, std::optional<mlir::Location> location,
                                 mlir::TypeRange operands, llvm::SmallVectorImpl<mlir::Type> &types);
-/// The second operand is a condition, of bools; the result has the type of the first.
+/// The second operand is a condition, which the op itself holds to be of bools; the result has the type of the first.
 llvm::LogicalResult inferFilled(llvm::StringRef op, std::optional<mlir::Location> location,
                                 mlir::TypeRange operands, llvm::SmallVectorImpl<mlir::Type> &types);
 /// Elementwise, with `numbers` that an integer operand takes only if they are whole.

@@ -67,8 +67,7 @@ LogicalResult InterpolateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
     return emitOptionalError(location, "'", name,
                              "' has recompute_scale_factor, which goes with scale_factor");
   if (factor && !(factor->convertToDouble() > 0))
-    return emitOptionalError(location, "'", name,
-                             "' has scale_factor = ", factor->convertToDouble(),
+    return emitOptionalError(location, "'", name, "' has scale_factor = ", text(*factor),
                              "; expected more than 0");
   Dims dims = getDims(x);
   unsigned spatial = dims.size() - 2;

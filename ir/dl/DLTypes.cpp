@@ -11,6 +11,8 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <charconv>
+
 using namespace mlir;
 
 namespace dlc::dl {
@@ -262,6 +264,12 @@ std::string text(AffineExpr dim) {
   llvm::raw_string_ostream os(result);
   printDim(os, dim, false);
   return result;
+}
+
+std::string text(const APFloat &number) {
+  char digits[32];
+  auto [end, error] = std::to_chars(digits, std::end(digits), number.convertToDouble());
+  return std::string(digits, end);
 }
 
 std::string text(Type type) {

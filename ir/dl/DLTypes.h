@@ -76,6 +76,8 @@ llvm::SmallVector<Range> symbolRanges(mlir::ModuleOp module);
 /// the dialect was told last (DLDialect::nameSymbols), else s0, s1, ...
 std::string text(mlir::AffineExpr dim);
 std::string text(mlir::Type tensor);
+/// A number in the fewest digits that tell it from all others: 0.5, 1e-05.
+std::string text(const llvm::APFloat &number);
 
 } // namespace dlc::dl
 

@@ -32,10 +32,11 @@ SmallVector<Value> decompose(DecomposableOpInterface op) {
   builder.setListener(&listener);
   SmallVector<Value> values = op.decompose(builder);
   if (TypeRange(values) != TypeRange(op->getResultTypes())) {
-    auto error = op->emitError("decomposes into values of other types, a bug of dlc:");
-    for (Value value : values)
-      error << " " << value.getType();
-    llvm::report_fatal_error("a decomposition does not give the op's results");
+    std::string types;
+    llvm::raw_string_ostream os(types);
+    llvm::interleaveComma(TypeRange(values), os);
+    llvm::report_fatal_error("'" + op->getName().getStringRef() +
+                             "' decomposes into values of other types than its own: " + types);
   }
   return values;
 }

@@ -135,7 +135,7 @@ LogicalResult Compilation::runPhase(Phase phase) {
   manager.addInstrumentation(trace.makeInstrumentation());
   if (options.validatePasses && phase < Phase::outline)
     manager.addInstrumentation(validator.makeInstrumentation());
-  addPhase(manager, phase, PipelineOptions{options.targets});
+  addPhase(manager, phase, PipelineOptions{options.targets, options.explain});
   return manager.run(module);
 }
 

@@ -73,6 +73,8 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                     "Run the model before and after each pass on integers, random and special "
                     "values; exit 4 names the "
                     "first pass that changes a result beyond its declared bound");
+  command->add_flag("--explain", options->explain,
+                    "Say at each line of the model why its op is no part of the kernel before it");
   command->add_flag("--locations", options->locations, "Print the model's lines with --compile-to");
   command->add_flag("-q,--quiet", options->quiet, "Say nothing when all is well");
   command->callback([&action, options, &compiler] {

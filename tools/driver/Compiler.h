@@ -24,6 +24,7 @@ struct CompileOptions {
   std::string precision = "f32"; // of products of f32 on cuda: f32 or tf32
   bool validatePasses = false;
   bool locations = false;               // print them with --compile-to
+  bool explain = false;                 // remark on what is not fused
   bool quiet = false;                   // no progress, no closing line
   std::vector<std::string> commandLine; // for repro.sh
 };

@@ -187,3 +187,147 @@ func.func @arange() {
   %y = dl.arange {end = affine_map<() -> (2)>, step = 0 : i64} : () -> tensor<2xi64>
   return
 }
+
+// -----
+
+func.func @repeat_interleave(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.repeat_interleave' has repeats = -1; expected 0 or more}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.repeat_interleave %x {dim = 0 : i64, repeats = -1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @pixel_unshuffle(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.pixel_unshuffle' of f32[2,3] has factor 2; expected x [..., C, H, W] and 1 or more}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.pixel_unshuffle %x {downscale_factor = 2 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @pixel_shuffle(%x: tensor<1x6x2x2xf32>) {
+  // expected-error @+2 {{'dl.pixel_shuffle' with upscale_factor 2 needs x [N, C*factor*factor, H, W], got f32[1,6,2,2]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.pixel_shuffle %x {upscale_factor = 2 : i64} : (tensor<1x6x2x2xf32>) -> tensor<1x1x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @arange() {
+  // expected-error @+2 {{'dl.arange' cannot go from 3 to 1 in steps of 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.arange {start = 3 : i64, end = affine_map<() -> (1)>} : () -> tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @unflatten_open(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.unflatten' leaves two sizes open; only one may be -1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.unflatten %x {dim = 1 : i64, sizes = affine_map<() -> (-1, -1)>} : (tensor<2x3xf32>) -> tensor<2x1x3xf32>
+  return
+}
+
+// -----
+
+func.func @unflatten_zero(%x: tensor<2x0xf32>) {
+  // expected-error @+2 {{'dl.unflatten' cannot tell a size of -1 beside a size of 0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.unflatten %x {dim = 1 : i64, sizes = affine_map<() -> (-1, 0)>} : (tensor<2x0xf32>) -> tensor<2x1x0xf32>
+  return
+}
+
+// -----
+
+func.func @reshape_zero(%x: tensor<2x0xf32>) {
+  // expected-error @+2 {{'dl.reshape' cannot tell a dim of -1 beside a dim of 0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.reshape %x {shape = affine_map<() -> (-1, 0)>} : (tensor<2x0xf32>) -> tensor<2x0xf32>
+  return
+}
+
+// -----
+
+func.func @split_many(%x: tensor<2000xf32>) {
+  // expected-error @+2 {{'dl.split' makes more than 1024 pieces}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.split %x {split_size = 1 : i64} : (tensor<2000xf32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @unbind_many(%x: tensor<2000xf32>) {
+  // expected-error @+2 {{'dl.unbind' makes more than 1024 pieces}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.unbind %x : (tensor<2000xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @meshgrid_indexing(%x: tensor<2xf32>) {
+  // expected-error @+2 {{'dl.meshgrid' has indexing = 'yx'; expected 'ij' or 'xy'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.meshgrid %x {indexing = "yx"} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @stack_nothing() {
+  // expected-error @+2 {{'dl.stack' needs at least one tensor}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.stack : () -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @cat_nothing() {
+  // expected-error @+2 {{'dl.cat' needs at least one tensor}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.cat : () -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @depth_to_space_rank(%x: tensor<1x4x2x2xf32>) {
+  // expected-error @+2 {{'dl.depth_to_space' needs x [N, C, ...], a block for each spatial dim and two crops}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.depth_to_space %x {block = array<i64: 2>, crop = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x2x2xf32>) -> tensor<1x1x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @depth_to_space_block(%x: tensor<1x4x2x2xf32>) {
+  // expected-error @+2 {{'dl.depth_to_space' needs blocks of at least 1 and crops of at least 0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.depth_to_space %x {block = array<i64: 2, 0>, crop = array<i64: 0, 0, 0, 0>, groups = 1 : i64} : (tensor<1x4x2x2xf32>) -> tensor<1x1x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @depth_to_space_channels(%x: tensor<1x6x2x2xf32>) {
+  // expected-error @+2 {{'dl.depth_to_space' needs a static number of channels that 4 divides, got f32[1,6,2,2]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.depth_to_space %x {block = array<i64: 2, 2>, crop = array<i64: 0, 0, 0, 0>, groups = 1 : i64} : (tensor<1x6x2x2xf32>) -> tensor<1x1x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @depth_to_space_crop(%x: tensor<1x4x2x2xf32>) {
+  // expected-error @+2 {{'dl.depth_to_space' crops more than there is of f32[1,4,2,2]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.depth_to_space %x {block = array<i64: 2, 2>, crop = array<i64: 3, 0, 2, 0>, groups = 1 : i64} : (tensor<1x4x2x2xf32>) -> tensor<1x1x4x4xf32>
+  return
+}

@@ -107,3 +107,66 @@ func.func @leading(%x: tensor<3x2x8xf32>, %w: tensor<5x8x4xf32>) {
   %y = dl.matmul %x, %w : (tensor<3x2x8xf32>, tensor<5x8x4xf32>) -> tensor<3x2x4xf32>
   return
 }
+
+// -----
+
+func.func @transposed_rank(%x: tensor<3x8x8xf32>, %w: tensor<3x4x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv_transpose2d' needs x [N, C, H, W] and weight [C, K/groups, R, S], got f32[3,8,8] and f32[3,4,3,3]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv_transpose2d %x, %w : (tensor<3x8x8xf32>, tensor<3x4x3x3xf32>) -> tensor<1x4x10x10xf32>
+  return
+}
+
+// -----
+
+func.func @transposed_numbers(%x: tensor<1x3x8x8xf32>, %w: tensor<3x4x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv_transpose2d' needs 2 numbers for each of stride, padding, output_padding and dilation}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv_transpose2d %x, %w {stride = array<i64: 2>} : (tensor<1x3x8x8xf32>, tensor<3x4x3x3xf32>) -> tensor<1x4x10x10xf32>
+  return
+}
+
+// -----
+
+func.func @transposed_static(%x: tensor<1x?x8x8xf32, #dl.t<[1, s0, 8, 8]>>, %w: tensor<3x4x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv_transpose2d' needs static channels and window, got f32[1,s0,8,8] and f32[3,4,3,3]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv_transpose2d %x, %w : (tensor<1x?x8x8xf32, #dl.t<[1, s0, 8, 8]>>, tensor<3x4x3x3xf32>) -> tensor<1x4x10x10xf32>
+  return
+}
+
+// -----
+
+func.func @transposed_window(%x: tensor<1x3x8x8xf32>, %w: tensor<3x4x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv_transpose2d' needs a window, stride and dilation of at least 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv_transpose2d %x, %w {stride = array<i64: 0, 1>} : (tensor<1x3x8x8xf32>, tensor<3x4x3x3xf32>) -> tensor<1x4x10x10xf32>
+  return
+}
+
+// -----
+
+func.func @numbers(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' needs 2 strides, 2 dilations and 2 or 4 paddings}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w {stride = array<i64: 1>} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @numbers_1d(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv1d' needs 1 stride, 1 dilation and 1 or 2 paddings}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv1d %x, %w {stride = array<i64: 1, 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x6xf32>
+  return
+}
+
+// -----
+
+func.func @static(%x: tensor<1x?x8x8xf32, #dl.t<[1, s0, 8, 8]>>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' needs static channels and window, got f32[1,s0,8,8] and f32[4,3,3,3]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w : (tensor<1x?x8x8xf32, #dl.t<[1, s0, 8, 8]>>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return
+}

@@ -40,3 +40,30 @@ func.func @result(%a: tensor<2xf32>) {
   %y = dl.relu %a : (tensor<2xf32>) -> tensor<3xf32>
   return
 }
+
+// -----
+
+func.func @prelu(%x: tensor<2x3xf32>, %w: tensor<2xf32>) {
+  // expected-error @+2 {{'dl.prelu' needs a weight of 1 or 3 'f32' elements, got f32[2]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.prelu %x, %w : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @glu(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.glu' halves dim 1 of f32[2,3]; expected an even size}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.glu %x : (tensor<2x3xf32>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @clamp(%x: tensor<3xi32>) {
+  // expected-error @+2 {{'dl.clamp' of i32[3] needs whole numbers, got 0.5; cast the tensor to a float}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.clamp %x {min = 0.5 : f64} : (tensor<3xi32>) -> tensor<3xi32>
+  return
+}

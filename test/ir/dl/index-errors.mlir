@@ -119,7 +119,7 @@ func.func @shrink(%x: tensor<1x2x4x4xf32>) {
 // -----
 
 func.func @factor(%x: tensor<1x2x4x4xf32>) {
-  // expected-error @+2 {{'dl.interpolate' has scale_factor = -1.000000e+00; expected more than 0}}
+  // expected-error @+2 {{'dl.interpolate' has scale_factor = -1; expected more than 0}}
   // expected-error @+1 {{failed to infer returned types}}
   %y = dl.interpolate %x {scale_factor = -1.0 : f64} : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
   return

@@ -201,8 +201,79 @@ func.func @mask_dtype(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: te
 // -----
 
 func.func @dropout(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>) {
-  // expected-error @+2 {{'dl.scaled_dot_product_attention' has dropout_p = 5.000000e-01; inference drops nothing, expected 0}}
+  // expected-error @+2 {{'dl.scaled_dot_product_attention' has dropout_p = 0.5; inference drops nothing, expected 0}}
   // expected-error @+1 {{failed to infer returned types}}
   %y = dl.scaled_dot_product_attention %q, %k, %v {dropout_p = 0.5 : f64} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @linear_rank(%x: tensor<2x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+2 {{'dl.linear' needs x [..., K] and weight [N, K], got f32[2,8] and f32[8]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.linear %x, %w : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @addmm_whole(%x: tensor<2xi32>, %a: tensor<2x2xi32>) {
+  // expected-error @+2 {{'dl.addmm' of integers needs whole numbers for beta and alpha}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.addmm %x, %a, %a {beta = 0.5 : f64} : (tensor<2xi32>, tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  return
+}
+
+// -----
+
+func.func @outer(%x: tensor<2xf32>, %a: tensor<2x2xf32>) {
+  // expected-error @+2 {{'dl.outer' needs two vectors, got f32[2] and f32[2,2]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.outer %x, %a : (tensor<2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @attention_scale(%q: tensor<2x?xf32, #dl.t<[2, s0]>>, %v: tensor<2x4xf32>) {
+  // expected-error @+2 {{'dl.scaled_dot_product_attention' needs its scale where the last dim of query, s0, is symbolic}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.scaled_dot_product_attention %q, %q, %v : (tensor<2x?xf32, #dl.t<[2, s0]>>, tensor<2x?xf32, #dl.t<[2, s0]>>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @causal_mask() {
+  // expected-error @+1 {{needs a result [L, S], got 'tensor<4xf32>'}}
+  %y = dl.causal_mask : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @einsum_ellipsis(%x: tensor<2x2xf32>) {
+  // expected-error @+2 {{'dl.einsum' with the equation '...i...->i' names '...' twice in one term}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.einsum %x {equation = "...i...->i"} : (tensor<2x2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @einsum_nothing() {
+  // expected-error @+2 {{'dl.einsum' needs at least one tensor}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.einsum {equation = "i->i"} : () -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @diagonal_symbolic(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>) {
+  // expected-error @+2 {{'dl.diagonal' of symbolic dims needs equal ones and offset 0, got f32[s0,3] and 0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.diagonal %x : (tensor<?x3xf32, #dl.t<[s0, 3]>>) -> tensor<3xf32>
   return
 }

@@ -62,3 +62,21 @@ func.func @norm_affine(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
   %y = dl.batch_norm %x, %s, %s, %s : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   return
 }
+
+// -----
+
+func.func @mean_integers(%x: tensor<2x3xi32>) {
+  // expected-error @+2 {{'dl.mean' gives a float, got i32[2,3]; say which one, as in dtype=f32}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.mean %x : (tensor<2x3xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @mean_dtype(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.mean' gives a float, got f32[2,3] and an integer dtype; say which one, as in dtype=f32}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.mean %x {dtype = i32} : (tensor<2x3xf32>) -> tensor<f32>
+  return
+}

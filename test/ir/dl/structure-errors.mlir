@@ -52,3 +52,16 @@ func.func @fusion_outputs(%x: tensor<4x8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @fusion_recurrence(%g: tensor<5x2x16xf32>, %w: tensor<4x4x4xf32>) {
+  %0 = dl.fusion (%g, %w) : (tensor<5x2x16xf32>, tensor<4x4x4xf32>) -> tensor<5x2x4xf32> {
+  ^bb0(%a: tensor<5x2x16xf32>, %b: tensor<4x4x4xf32>):
+    // expected-error @+1 {{shares a fusion with other ops; it is a kernel of its own}}
+    %y, %hn, %cn = dl.lstm_steps %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x16xf32>, tensor<4x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+    %r = dl.relu %y : (tensor<5x2x4xf32>) -> tensor<5x2x4xf32>
+    dl.yield %r : tensor<5x2x4xf32>
+  }
+  return
+}

@@ -53,3 +53,12 @@ func.func @ceil(%x: tensor<1x3x?x8xf32, #dl.t<[1, 3, s0, 8]>>) {
   %y = dl.max_pool2d %x {kernel_size = array<i64: 2, 2>, stride = array<i64: 2, 2>, ceil_mode = true} : (tensor<1x3x?x8xf32, #dl.t<[1, 3, s0, 8]>>) -> tensor<1x3x4x4xf32>
   return
 }
+
+// -----
+
+func.func @interpolate(%x: tensor<1x1x4x4xf32>) {
+  // expected-error @+2 {{'dl.interpolate' has recompute_scale_factor, which goes with scale_factor}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.interpolate %x {size = affine_map<() -> (2, 2)>, recompute_scale_factor = true} : (tensor<1x1x4x4xf32>) -> tensor<1x1x2x2xf32>
+  return
+}

@@ -70,7 +70,39 @@ dlx.program @persistent attributes {input_names = ["x"], output_names = ["y"]} {
 
 dlx.program @view attributes {input_names = ["x"], output_names = ["y"]} {
 ^bb0(%x: !dlx.buffer<tensor<4x8xf32>>):
-  // expected-error @+1 {{needs equally many elements of one dtype}}
+  // expected-error @+1 {{needs equally many elements of one dtype, got 'tensor<4x8xf32>' and 'tensor<33xf32>'}}
   %y = dlx.view %x : !dlx.buffer<tensor<4x8xf32>> -> !dlx.buffer<tensor<33xf32>>
   dlx.return %y : !dlx.buffer<tensor<33xf32>>
 }
+
+// -----
+
+dlx.program @layout attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>>):
+  // expected-error @+1 {{needs row-major buffers, got 'tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>' and 'tensor<6xf32>'}}
+  %y = dlx.view %x : !dlx.buffer<tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>> -> !dlx.buffer<tensor<6xf32>>
+  dlx.return %y : !dlx.buffer<tensor<6xf32>>
+}
+
+// -----
+
+// expected-error @+1 {{takes tensors, got 'f32'}}
+dlx.kernel @scalars attributes {kind = "map"} {
+^bb0(%x: f32):
+  dl.yield
+}
+
+// -----
+
+// expected-error @+1 {{needs a body that ends in dl.yield}}
+"dlx.kernel"() <{sym_name = "returns", kind = "map"}> ({
+^bb0(%x: tensor<4xf32>):
+  "dlx.return"() : () -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{needs a body that ends in dlx.return}}
+"dlx.program"() <{sym_name = "yields", input_names = [], output_names = []}> ({
+  "dl.yield"() : () -> ()
+}) : () -> ()
