@@ -260,7 +260,7 @@ LogicalResult PackageWriter::write(llvm::raw_ostream &os) {
   flatbuffers::FlatBufferBuilder builder;
   pack(builder);
   if (builder.GetSize() != measured.GetSize())
-    return module.emitError("internal error: the package's table changed its size");
+    llvm::report_fatal_error("the package's table changed its size between two builds");
 
   schema::ModuleHeader header = {};
   std::memcpy(header.magic, schema::kMagic, sizeof(header.magic));

@@ -105,10 +105,8 @@ void TensorAttr::print(AsmPrinter &printer) const {
 LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<AffineExpr> dims, ArrayRef<int64_t> order,
                                  int64_t tileDim, int64_t tile) {
-  for (AffineExpr dim : dims)
-    if (normalize(dim) != dim)
-      return emitError() << "dim " << text(dim) << " is not in normal form "
-                         << text(normalize(dim));
+  assert(llvm::all_of(dims, [](AffineExpr dim) { return normalize(dim) == dim; }) &&
+         "dims of an encoding are in normal form, so that equal ones are one");
   if (!order.empty()) {
     llvm::SmallBitVector seen(dims.size());
     for (int64_t dim : order)

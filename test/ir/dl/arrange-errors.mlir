@@ -331,3 +331,13 @@ func.func @depth_to_space_crop(%x: tensor<1x4x2x2xf32>) {
   %y = dl.depth_to_space %x {block = array<i64: 2, 2>, crop = array<i64: 3, 0, 2, 0>, groups = 1 : i64} : (tensor<1x4x2x2xf32>) -> tensor<1x1x4x4xf32>
   return
 }
+
+// -----
+
+module attributes {dl.symbols = [#dl.symbol<"T", 2, 9>]} {
+func.func @select_symbolic(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>) {
+  // expected-error @+1 {{takes indices 4 to 4 of dim 0 of f32[s0,3], which it may not have: s0 is 2 or more; raise the smallest value of the dim}}
+  %y = dl.select %x {dim = 0 : i64, index = 4 : i64} : (tensor<?x3xf32, #dl.t<[s0, 3]>>) -> tensor<3xf32>
+  return
+}
+}
