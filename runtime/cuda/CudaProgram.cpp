@@ -72,13 +72,15 @@ Status CudaProgram::prepare(const KernelOptions &options) {
 Status CudaProgram::upload(const rt::Plan &plan, Stream stream) {
   for (const rt::PlannedBuffer &buffer : plan.buffers)
     if (buffer.storage == Storage::weight &&
-        weightOffsets.emplace(buffer.index, bytesOfWeights).second)
-      if (!rt::checkedAdd(bytesOfWeights, plan.buffers[buffer.root].bytes, bytesOfWeights) ||
-          !rt::checkedAlign(bytesOfWeights, kWeightAlignment, bytesOfWeights))
-        return {DLC_INCOMPATIBLE, "the size of the weights overflows 64 bits"};
+        weightOffsets.emplace(buffer.index, bytesOfWeights).second) {
+      [[maybe_unused]] bool fits =
+          rt::checkedAdd(bytesOfWeights, plan.buffers[buffer.root].bytes, bytesOfWeights) &&
+          rt::checkedAlign(bytesOfWeights, kWeightAlignment, bytesOfWeights);
+      assert(fits && "each weight lies in the file");
+    }
   int64_t total;
   if (!rt::checkedAdd(bytesOfWeights, plan.persistentBytes, total))
-    return {DLC_INCOMPATIBLE, "the size of the weights overflows 64 bits"};
+    return rt::malformed("the size of the weights overflows 64 bits");
   DLC_TRY(block.reserve(*gpu, total, "the weights"));
   for (auto [index, offset] : weightOffsets) {
     const schema::Segment &data = *module.table().weights()->Get(index)->data();

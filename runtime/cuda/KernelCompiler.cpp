@@ -139,7 +139,7 @@ Status KernelCompiler::check(const Architecture &arch) {
 //===- Compiling --------------------------------------------------------------------------------===//
 
 std::string KernelCompiler::keyOf(const std::string &digest, const CompileTarget &target) const {
-  std::string all = text("dlc cubin 1\n", digest, "\n", target.option(), "\n");
+  std::string all = text("dlc-cubin 1\n", digest, "\n", target.option(), "\n");
   for (const char *option : kOptions)
     all += text(option, "\n");
   all += text("nvrtc ", facts->major, ".", facts->minor, "\n", facts->identity, "\n");

@@ -71,7 +71,7 @@ const std::string &KernelDigest::ofHeader(const char *header) {
 
 std::string KernelDigest::of(const KernelText &text) {
   std::string stripped = stripComments(text.source);
-  std::string all = rt::text("dlc kernel 1\n", stripped.size(), "\n", stripped);
+  std::string all = rt::text("dlc-kernel 1\n", stripped.size(), "\n", stripped);
   for (size_t i = 0; i < text.headers.size(); ++i)
     all += rt::text(text.headerNames[i], "\n", ofHeader(text.headers[i]), "\n");
   return rt::hexadecimal(rt::sha256(all));

@@ -59,9 +59,7 @@ static rt::Expected<std::unique_ptr<Driver>> openDriver(const std::string &path)
   // RTLD_LOCAL: the host may use another CUDA of its own.
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
-    const char *error = dlerror();
-    return unusable(text("cannot load the driver library ", quoted(path), " (",
-                         error ? error : "no reason given",
+    return unusable(text("cannot load the driver library ", quoted(path), " (", dlerror(),
                          "): install the NVIDIA driver, or name the library in DLC_LIBCUDA"));
   }
   auto driver = std::make_unique<Driver>();
@@ -117,9 +115,7 @@ std::string Driver::explain(Result result) const {
 static rt::Expected<std::unique_ptr<Nvrtc>> openNvrtc(const std::string &path) {
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
-    const char *error = dlerror();
-    return unusable(
-        text("cannot load ", quoted(path), " (", error ? error : "no reason given", ")"));
+    return unusable(text("cannot load ", quoted(path), " (", dlerror(), ")"));
   }
   auto nvrtc = std::make_unique<Nvrtc>();
   nvrtc->path = path;

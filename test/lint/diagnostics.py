@@ -4,11 +4,7 @@ A piece of a message is a string literal of our sources (adjacent ones joined, s
 least two words. What no user reads does not count: assertions, help of the command line (held by its own tests), schemas."""
 import re
 
-FOLDERS = ("codegen/", "ir/", "frontend/", "passes/", "runtime/core/", "runtime/cpu/",
-           # All of tools/ but what tells of GPUs: BenchCommand, DoctorCommand, Session.
-           "tools/dlc", "tools/driver/C", "tools/driver/Format", "tools/driver/Import", "tools/driver/Inspect",
-           "tools/driver/Model", "tools/driver/Output", "tools/driver/P", "tools/driver/R", "tools/driver/Separate",
-           "tools/driver/T", "tools/driver/Validate", "tools/driver/Weight", "tools/driver/lsp/")
+FOLDERS = ("codegen/", "frontend/", "ir/", "passes/", "runtime/", "tools/")
 # The texts where a piece may stand. The documentation's examples run as tests.
 TESTS = ("test/", "docs/", "examples/")
 # Calls whose strings are no messages.
@@ -36,6 +32,13 @@ UNREACHED = {
     "runtime/core/Plan.cpp": {
         "the placement of the buffers failed its check; please report this with the model":
             "our own bug, looked for in release builds too, since a wrong placement corrupts results",
+    },
+    "tools/driver/DoctorCommand.cpp": {
+        "unknown processor": "the machines of the tests have names",
+        "unusable: dlc needs AVX2 and FMA": "the other tests need a processor with these",
+    },
+    "tools/driver/Session.cpp": {
+        "' has changed while it was read": "another process would have to write between two reads of a file",
     },
 }
 

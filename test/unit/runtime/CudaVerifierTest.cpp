@@ -54,6 +54,18 @@ const Fault kFaults[] = {
        package.module.cuda_headers.push_back(std::move(header));
      },
      "device header 0: its text has a NUL byte"},
+    {"CubinCode",
+     [](PackageBuilder &package, ProgramT &) { package.cubin(0, 90, CubinVariant::plain, ""); },
+     "program 0 (cuda), source 0, cubin 0: it has no code"},
+    {"CubinArchitecture",
+     [](PackageBuilder &package, ProgramT &) { package.cubin(0, 7, CubinVariant::plain, "code"); },
+     "program 0 (cuda), source 0, cubin 0: it is for an unknown architecture"},
+    {"CubinProducer",
+     [](PackageBuilder &package, ProgramT &p) {
+       package.cubin(0, 90, CubinVariant::plain, "code");
+       p.cuda_sources[0]->cubins[0]->producer = "\x01";
+     },
+     "program 0 (cuda), source 0, cubin 0: its producer is no clean text"},
     {"GridAxes",
      [](PackageBuilder &, ProgramT &p) { p.main[0]->command.AsLaunch()->grid.assign(4, 0); },
      "program 0 (cuda), command 0: expected a grid of 1 to 3 axes, got 4"},

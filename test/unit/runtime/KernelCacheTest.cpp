@@ -4,6 +4,7 @@
 #include "runtime/cuda/KernelCache.h"
 #include "runtime/cuda/KernelText.h"
 #include "test/unit/runtime/CudaRunner.h"
+#include "test/unit/runtime/RefusedCall.h"
 
 #include <atomic>
 #include <fcntl.h>
@@ -155,17 +156,36 @@ TEST(KernelCache, TrimsWhatWasNotUsedForLongest) {
   EXPECT_TRUE(fs::exists(folder.path() + "/.tmp-1-2"));
 }
 
+TEST(KernelCache, AFolderOfAnotherUser) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root gives folders away";
+  TemporaryFolder folder;
+  ASSERT_EQ(chown(folder.path().c_str(), 12345, gid_t(-1)), 0);
+  EXPECT_EQ(KernelCache(folder.path(), kLarge).problem(),
+            "compiled kernels are not kept: the cache folder '" + folder.path() +
+                "' belongs to another user");
+}
+
 TEST(KernelCache, FoldersThatDoNotServe) {
   TemporaryFolder folder;
   setContent(folder.path() + "/file", "");
   KernelCache file(folder.path() + "/file/sub", kLarge);
   EXPECT_FALSE(file.isOpen());
-  EXPECT_NE(file.problem().find("cannot be made"), std::string::npos) << file.problem();
+  auto problem = [](const std::string &path, const std::string &why) {
+    return "compiled kernels are not kept: the cache folder '" + path + "' " + why;
+  };
+  EXPECT_EQ(file.problem(),
+            problem(folder.path() + "/file/sub", "cannot be made (Not a directory)"));
   fs::create_directory(folder.path() + "/open");
   fs::permissions(folder.path() + "/open", fs::perms::all);
   KernelCache open(folder.path() + "/open", kLarge);
   EXPECT_FALSE(open.isOpen());
-  EXPECT_NE(open.problem().find("is writable to others"), std::string::npos) << open.problem();
+  EXPECT_EQ(open.problem(),
+            problem(folder.path() + "/open",
+                    "is writable to others, who could put code into it; use 'chmod go-w'"));
+  EXPECT_EQ(resultUnder({SYS_openat, 2, O_RDONLY | O_DIRECTORY | O_CLOEXEC, EACCES},
+                        [&] { return KernelCache(folder.path(), kLarge).problem(); }),
+            problem(folder.path(), "cannot be opened (Permission denied)"));
   std::string image;
   EXPECT_FALSE(open.store(keyOf(1), "code"));
   EXPECT_FALSE(open.load(keyOf(1), image));

@@ -1,25 +1,13 @@
 //===- SystemFailureTest.cpp - What is said where the system refuses a call -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Memory that runs out, a file that cannot be mapped, a policy against executable memory: a child process forbids
-// itself one system call (seccomp) and reports the runtime's sentence.
 //===--------------------------------------------------------------------------------------===//
 #include "test/unit/runtime/PackageBuilder.h"
+#include "test/unit/runtime/RefusedCall.h"
 #include "test/unit/runtime/Runner.h"
 
-#include <cerrno>
-#include <cstddef>
 #include <cstdio>
-#include <fcntl.h>
 #include <fstream>
-#include <functional>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace dlc::test;
 using dlc::abi::CpuArgs;
@@ -29,51 +17,12 @@ using dlc::schema::Target;
 
 namespace {
 
-/// Calls of the number `call` with `value` as their argument `argument` fail with `error`.
-struct Refusal {
-  long call;
-  int argument;
-  uint32_t value;
-  int error;
-};
-
-bool install(const Refusal &refusal) {
-  auto offset = static_cast<uint32_t>(offsetof(seccomp_data, args) + 8 * refusal.argument);
-  sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(refusal.call), 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset), // the low half: little-endian machines only
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refusal.value, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<uint32_t>(refusal.error)),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  sock_fprog program = {static_cast<unsigned short>(std::size(filter)), filter};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
-/// The last error of `body` in a process where the system refuses a call.
+/// The last error of `body` where the system refuses a call.
 std::string errorUnder(const Refusal &refusal, const std::function<void()> &body) {
-  int ends[2];
-  EXPECT_EQ(pipe(ends), 0);
-  pid_t child = fork();
-  if (child == 0) {
-    bool installed = install(refusal);
-    if (installed)
-      body();
-    std::string message = installed ? dlc_last_error() : "the system has no seccomp filters";
-    bool written = write(ends[1], message.data(), message.size()) == ssize_t(message.size());
-    _exit(written ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string message;
-  char piece[256];
-  for (ssize_t count; (count = read(ends[0], piece, sizeof(piece))) > 0;)
-    message.append(piece, static_cast<size_t>(count));
-  close(ends[0]);
-  int status = -1;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "the child died";
-  return message;
+  return resultUnder(refusal, [&] {
+    body();
+    return std::string(dlc_last_error());
+  });
 }
 
 /// Loads and runs `package` on four rows of four floats, up to the first failure.
