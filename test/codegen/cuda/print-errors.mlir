@@ -12,6 +12,7 @@
 // RUN: not dlc-translate --mlir-to-cuda %t/shared.mlir 2>&1 | FileCheck %s --check-prefix=SHARED
 // RUN: not dlc-translate --mlir-to-cuda %t/local.mlir 2>&1 | FileCheck %s --check-prefix=LOCAL
 // RUN: not dlc-translate --mlir-to-cuda %t/bits.mlir 2>&1 | FileCheck %s --check-prefix=BITS
+// RUN: not dlc-translate --mlir-to-cuda %t/template.mlir 2>&1 | FileCheck %s --check-prefix=TEMPLATE
 
 //--- atomic.mlir
 // ATOMIC: error: cuda printer: no text for memref.atomic_rmw, in kernel 'k'
@@ -140,6 +141,15 @@ gpu.module @m {
 // BITS: error: cuda printer: dlc.index_bits is 32 or 64, got 16
 gpu.module @m {
   gpu.func @k(%x: memref<?xf32>) kernel attributes {known_block_size = array<i32: 1, 1, 1>, dlc.index_bits = 16 : i32} {
+    gpu.return
+  }
+}
+
+//--- template.mlir
+// TEMPLATE: error: cuda printer: no C++ type for the operands of a template, in kernel 'k'
+gpu.module @m {
+  gpu.func @k(%x: memref<?xf32>) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    "dlk.call"() <{callee = "f", header = "h.cuh", type = f8E5M2, config = {}, roles = []}> : () -> ()
     gpu.return
   }
 }

@@ -18,3 +18,10 @@
 
 // expected-error@+1 {{has 'stages', which is no integer}}
 "dlk.call"() <{callee = "f", header = "h.cuh", type = f32, config = {stages = "three"}, roles = []}> : () -> ()
+
+// -----
+
+// expected-error@+1 {{needs bodies that end in dlk.give}}
+"dlk.call"() <{callee = "f", header = "h.cuh", type = f32, config = {}, roles = [[]]}> ({
+  "dl.yield"() : () -> ()
+}) : () -> ()
