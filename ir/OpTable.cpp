@@ -41,15 +41,18 @@ static Param parseParam(StringRef text, StringRef schema) {
                  .Case("Tensor", list ? Param::tensors : Param::tensor)
                  .Case("BoolTensor", Param::tensor)
                  .Case("int", list ? Param::integers : Param::integer)
-                 .Case("float", Param::floating)
+                 .Case("float", list ? Param::floatings : Param::floating)
                  .Case("bool", Param::boolean)
                  .Case("str", Param::string)
                  .Case("ScalarType", Param::dtype)
                  .Case("SymInt", Param::dims)
-                 .Default(-1);
+                 .Cases({"None", "True", "False"}, Param::fixed)
+                 .Default(type.starts_with("'") ? Param::fixed : -1);
   if (kind < 0 || param.name.empty())
     malformed(schema);
   param.type = static_cast<Param::Type>(kind);
+  if (param.type == Param::fixed)
+    param.constant = type;
   param.keepsDtype = type == "BoolTensor";
   if (param.type == Param::dims && !list)
     param.count = 1;
@@ -92,17 +95,19 @@ Signature parseSignature(StringRef op, StringRef line) {
   return signature;
 }
 
-static OpInfo parseOp(StringRef op, StringRef schema, StringRef summary) {
+static OpInfo parseOp(StringRef op, StringRef schema, StringRef summary, unsigned batchedRank) {
   OpInfo info{op, {}, summary};
   llvm::SmallVector<StringRef> lines;
   schema.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (StringRef line : lines)
+  for (StringRef line : lines) {
     info.signatures.push_back(parseSignature(op, line));
+    info.signatures.back().batchedRank = batchedRank;
+  }
   return info;
 }
 
 template <typename... Ops> static std::vector<OpInfo> buildTable() {
-  return {parseOp(Ops::getOperationName(), Ops::kSchema, Ops::kSummary)...};
+  return {parseOp(Ops::getOperationName(), Ops::kSchema, Ops::kSummary, Ops::kBatchedRank)...};
 }
 
 llvm::ArrayRef<OpInfo> opTable() {

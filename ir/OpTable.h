@@ -16,7 +16,19 @@ namespace dlc {
 
 /// One parameter of a PyTorch schema.
 struct Param {
-  enum Type { tensor, tensors, integer, integers, floating, boolean, string, dtype, dims };
+  enum Type {
+    tensor,
+    tensors,
+    integer,
+    integers,
+    floating,
+    floatings,
+    boolean,
+    string,
+    dtype,
+    dims,
+    fixed // takes `constant` alone, and no attribute stands for it
+  };
   llvm::StringRef name;
   Type type;
   /// `int[2]`: one int stands for so many; 0 for lists of any length. A SymInt is one dim.
@@ -27,6 +39,7 @@ struct Param {
       false; // `BoolTensor`: a condition, which takes no part in finding a common dtype
   bool hasDefault = false;
   llvm::StringRef defaultValue; // its text in the schema: "1", "None", "'none'", "[]"
+  llvm::StringRef constant;     // as a default is written: "True", "'floor'", "None"
 };
 
 /// One way of calling an op: a line of its schema.
@@ -38,6 +51,8 @@ struct Signature {
   /// Names of the results, "values" and "indices"; empty where there is one, or as many as the arguments say.
   llvm::SmallVector<llvm::StringRef, 0> results;
   bool returnsList = false; // `-> Tensor[]`
+  /// The rank of the first tensor where callers may leave its first dim out, a batch; 0 elsewhere.
+  unsigned batchedRank = 0;
 
   /// The caller gets a tuple, even of one tensor.
   bool returnsTuple() const { return returnsList || !results.empty(); }

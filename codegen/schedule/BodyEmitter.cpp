@@ -70,18 +70,23 @@ BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
 
 SmallVector<unsigned> BodyEmitter::usedSymbols() const {
   std::set<unsigned> used;
-  auto scan = [&](Value tensor) {
-    for (AffineExpr dim : dl::getDims(typeOf(tensor)))
+  auto scan = [&](ArrayRef<AffineExpr> dims) {
+    for (AffineExpr dim : dims)
       for (unsigned symbol = 0; symbol < dl::kMaxSymbols; ++symbol)
         if (dim.isFunctionOfSymbol(symbol))
           used.insert(symbol);
   };
   Block &block = dlx::KernelOp(kernel).getBodyBlock();
   for (Value argument : block.getArguments())
-    scan(argument);
-  for (Operation &op : block)
+    scan(dl::getDims(typeOf(argument)));
+  for (Operation &op : block) {
     for (Value value : op.getResults())
-      scan(value);
+      scan(dl::getDims(typeOf(value)));
+    // Dims that an op computes with, while no tensor has them.
+    for (NamedAttribute attribute : op.getAttrDictionary())
+      if (auto map = dyn_cast<AffineMapAttr>(attribute.getValue()))
+        scan(map.getValue().getResults());
+  }
   return SmallVector<unsigned>(used.begin(), used.end());
 }
 

@@ -25,6 +25,8 @@ static std::string expectation(const Param &param) {
            (param.count ? std::to_string(param.count) : std::string("integers"));
   case Param::floating:
     return "a number";
+  case Param::floatings:
+    return "a number or a list of numbers";
   case Param::boolean:
     return "true or false";
   case Param::string:
@@ -33,6 +35,9 @@ static std::string expectation(const Param &param) {
     return "a dtype such as f32";
   case Param::dims:
     return param.count ? "an integer or a dim" : "a list of integers or dims";
+  case Param::fixed:
+    return param.constant == "True" || param.constant == "False" ? param.constant.lower()
+                                                                 : param.constant.str();
   }
   llvm_unreachable("a parameter of no type");
 }
@@ -44,6 +49,25 @@ static bool isReasonable(const Param &param, const Item &item) {
     return false;
   int64_t value = item.as<int64_t>();
   return llvm::isInt<32>(value) || param.name == "start" || param.name == "end";
+}
+
+/// A number as a float; nothing of other items.
+static std::optional<Item> toFloat(const Item &item) {
+  if (item.is<double>())
+    return item;
+  if (item.is<int64_t>())
+    return Item{static_cast<double>(item.as<int64_t>()), item.loc};
+  return std::nullopt;
+}
+
+/// The constant that the parameter takes.
+static bool isConstantOf(const Param &param, const Item &item) {
+  Item constant = *literal(param.constant);
+  if (constant.is<bool>())
+    return item.is<bool>() && item.as<bool>() == constant.as<bool>();
+  if (constant.is<std::string>())
+    return item.is<std::string>() && item.as<std::string>() == constant.as<std::string>();
+  return item.is<Item::None>();
 }
 
 /// The item in the form that the parameter's type asks for; nothing where it is of another type.
@@ -58,7 +82,7 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
   auto isTensor = [](const Item &item) { return item.isTensor(); };
   switch (param.type) {
   case Param::tensor:
-    if (item.isTensor() || item.isNumber())
+    if (item.isTensor() || item.isNumber() || item.isDim())
       return item;
     break;
   case Param::tensors:
@@ -90,10 +114,20 @@ static std::optional<Item> convert(const Param &param, const Item &item) {
       return item;
     break;
   case Param::floating:
-    if (item.is<double>())
+    return toFloat(item);
+  case Param::floatings: {
+    Item::List list;
+    for (const Item &element : item.is<Item::List>() ? item.as<Item::List>() : Item::List{item}) {
+      auto number = toFloat(element);
+      if (!number)
+        return std::nullopt;
+      list.push_back(*number);
+    }
+    return Item{std::move(list), item.loc};
+  }
+  case Param::fixed:
+    if (isConstantOf(param, item))
       return item;
-    if (item.is<int64_t>())
-      return Item{static_cast<double>(item.as<int64_t>()), item.loc};
     break;
   case Param::boolean:
     if (item.is<bool>())
@@ -205,17 +239,25 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
     const Item &culprit = culpritOf(param, value);
     if (culprit.is<int64_t>() && (param.type == Param::integer || param.type == Param::integers))
       expected += " between -2^31 and 2^31 - 1";
-    return BindError{argument.loc, "argument " + quote(param.name) + " of " + quote(callee) +
-                                       (&culprit == &value || isAlone ? " is " : " holds ") +
-                                       describe(culprit) + "; expected " + expected};
+    return BindError{argument.loc,
+                     "argument " + quote(param.name) + " of " + quote(callee) +
+                         (&culprit == &value || isAlone ? " is " : " holds ") + describe(culprit) +
+                         "; expected " + expected,
+                     param.type == Param::fixed ? expected : std::string()};
   }
-  for (auto [param, item] : llvm::zip(params, bound)) {
+  // That a way of calling is not meant comes before what it misses.
+  for (bool isOfConstants : {true, false})
+    for (auto [param, item] : llvm::zip(params, bound)) {
+      bool isMissing = !item && !param.hasDefault && !param.optional;
+      if (isMissing && (param.type == Param::fixed) == isOfConstants)
+        return BindError{loc,
+                         quote(callee) + " needs its argument " + quote(param.name) + ", " +
+                             expectation(param),
+                         isOfConstants ? expectation(param) : std::string()};
+    }
+  for (std::optional<Item> &item : bound)
     if (item && item->is<Item::None>())
       item = std::nullopt;
-    else if (!item && !param.hasDefault && !param.optional)
-      return BindError{loc, quote(callee) + " needs its argument " + quote(param.name) + ", " +
-                                expectation(param)};
-  }
   return bound;
 }
 
@@ -258,6 +300,12 @@ Attribute attributeOf(const Param &param, const Item &item, MLIRContext *context
   }
   case Param::floating:
     return builder.getF64FloatAttr(item.as<double>());
+  case Param::floatings: {
+    SmallVector<double> values;
+    for (const Item &element : item.as<Item::List>())
+      values.push_back(element.as<double>());
+    return builder.getDenseF64ArrayAttr(values);
+  }
   case Param::boolean:
     return builder.getBoolAttr(item.as<bool>());
   case Param::string:
@@ -272,9 +320,10 @@ Attribute attributeOf(const Param &param, const Item &item, MLIRContext *context
   }
   case Param::tensor:
   case Param::tensors:
+  case Param::fixed:
     break;
   }
-  llvm_unreachable("tensors are operands");
+  llvm_unreachable("tensors are operands, and constants nothing");
 }
 
 } // namespace dlc::frontend

@@ -25,6 +25,8 @@ using BoundArguments = llvm::SmallVector<std::optional<Item>, 6>;
 struct BindError {
   llvm::SMLoc loc;
   std::string message;
+  /// The end of the message, where this way of calling is for that value of the argument alone.
+  std::string constant = {};
 };
 
 /// Distributes `arguments` over `params` as Python does, and converts each to its parameter's type: a number to int[n] or

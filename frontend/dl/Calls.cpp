@@ -176,13 +176,9 @@ Item ForwardLowering::applyToTensor(UnaryOp op, const Item &operand, llvm::SMLoc
 Item ForwardLowering::combineTensors(BinaryOp op, const Item &lhs, const Item &rhs,
                                      llvm::SMLoc loc) {
   for (const Item *item : {&lhs, &rhs})
-    if (!item->isTensor() && !item->isNumber()) {
-      if (item->is<AffineExpr>())
-        diagnostics.error(loc) << "a tensor combines with tensors and numbers, got "
-                               << describe(*item);
-      else
-        diagnostics.error(loc) << "operator " << quote(spellingOf(op))
-                               << " takes tensors and numbers, got " << describe(*item);
+    if (!item->isTensor() && !item->isNumber() && !item->isDim()) {
+      diagnostics.error(loc) << "operator " << quote(spellingOf(op))
+                             << " takes tensors and numbers, got " << describe(*item);
       return poison(loc);
     }
   return callOperator(functionOf(op), loc,

@@ -129,6 +129,9 @@ Item Evaluator::evaluateUnary(const UnaryExpr &expr) {
   return applyToValue(expr.op, operand, expr.loc, diagnostics, context);
 }
 
+/// + - * / // % **
+static bool isArithmetic(BinaryOp op) { return op <= BinaryOp::power; }
+
 Item Evaluator::evaluateBinary(const BinaryExpr &expr) {
   if (expr.op == BinaryOp::logicalAnd || expr.op == BinaryOp::logicalOr) {
     // The second operand is evaluated where the first leaves it open, and is then the value, as in Python.
@@ -148,6 +151,11 @@ Item Evaluator::evaluateBinary(const BinaryExpr &expr) {
       return {expr.op == BinaryOp::notEqual, expr.loc};
     return combineTensors(expr.op, lhs, rhs, expr.loc);
   }
+  // What a dim makes of a fraction is known when the model runs.
+  bool isFraction =
+      (lhs.is<AffineExpr>() && rhs.is<double>()) || (lhs.is<double>() && rhs.is<AffineExpr>());
+  if (isFraction && hasTensors() && isArithmetic(expr.op))
+    return combineTensors(expr.op, lhs, rhs, expr.loc);
   return combineValues(expr.op, lhs, rhs, expr.loc, diagnostics, context);
 }
 

@@ -63,9 +63,10 @@ protected:
   virtual Item evaluateCall(const CallExpr &expr);
   virtual Item evaluateSubscript(const SubscriptExpr &expr);
   virtual Item evaluateAttribute(const AttributeExpr &expr);
-  /// At least one of the operands is a tensor.
+  /// At least one of the operands is a tensor; or one is a dim and the other a fraction, and there are tensors.
   virtual Item applyToTensor(UnaryOp op, const Item &operand, llvm::SMLoc loc);
   virtual Item combineTensors(BinaryOp op, const Item &lhs, const Item &rhs, llvm::SMLoc loc);
+  virtual bool hasTensors() const { return false; }
 
   /// The arguments of a call; false where one of them is poison.
   bool evaluateArguments(const CallExpr &expr, llvm::SmallVectorImpl<PassedArgument> &arguments);

@@ -31,6 +31,7 @@ protected:
   Item evaluateAttribute(const AttributeExpr &expr) override;
   Item applyToTensor(UnaryOp op, const Item &operand, llvm::SMLoc loc) override;
   Item combineTensors(BinaryOp op, const Item &lhs, const Item &rhs, llvm::SMLoc loc) override;
+  bool hasTensors() const override { return true; }
 
 private:
   struct Binding {

@@ -40,10 +40,10 @@ Type OpEmitter::promote(ArrayRef<const Item *> items) {
   Type groups[3];
   for (const Item *item : items) {
     int group = item->isTensor() ? (item->tensorType().getRank() > 0 ? 0 : 1) : 2;
-    Type type = item->isTensor()      ? item->tensorType().getElementType()
-                : item->is<double>()  ? Type(builder.getF32Type())
-                : item->is<int64_t>() ? Type(builder.getI64Type())
-                                      : Type(builder.getI1Type());
+    Type type = item->isTensor()     ? item->tensorType().getElementType()
+                : item->is<double>() ? Type(builder.getF32Type())
+                : item->isDim()      ? Type(builder.getI64Type())
+                                     : Type(builder.getI1Type());
     groups[group] = groups[group] ? promoteTypes(groups[group], type) : type;
   }
   Type result;
@@ -60,7 +60,35 @@ Value OpEmitter::cast(Location loc, Value x, Type dtype) {
   return dl::CastOp::create(builder, loc, dl::withElementType(type, dtype), x, dtype);
 }
 
+Value OpEmitter::fullOfDim(Location loc, AffineExpr dim, RankedTensorType type) {
+  Type dtype = type.getElementType();
+  SmallVector<dl::Range> ranges;
+  for (const Symbol &symbol : symbols)
+    ranges.push_back({symbol.min, symbol.max});
+  if (auto integer = llvm::dyn_cast<IntegerType>(dtype)) {
+    auto range = dl::rangeOf(dim, ranges);
+    unsigned bits = integer.getWidth() - !integer.isUnsigned();
+    if (!range || range->max >= (int64_t(1) << std::min(bits, 62U)) ||
+        range->min < (integer.isUnsigned() ? 0 : -(int64_t(1) << std::min(bits, 62U)))) {
+      auto error = emitError(loc) << "the dim " << dl::text(dim);
+      if (range)
+        error << ", " << range->min << " to " << range->max << ",";
+      error << " does not fit in the dtype of " << dl::text(type)
+            << "; cast the tensor to a wider one";
+      return {};
+    }
+  }
+  Value scalar =
+      dl::ScalarTensorOp::create(builder, loc, dl::makeTensor({}, dtype),
+                                 dl::dimsMap(dim, builder.getContext()), TypeAttr::get(dtype));
+  if (type.getRank() == 0)
+    return scalar;
+  return dl::BroadcastOp::create(builder, loc, type, scalar);
+}
+
 Value OpEmitter::full(Location loc, const Item &number, RankedTensorType type) {
+  if (number.is<AffineExpr>())
+    return fullOfDim(loc, number.as<AffineExpr>(), type);
   Type dtype = type.getElementType(), compute = computeType(dtype);
   double real = number.is<double>()    ? number.as<double>()
                 : number.is<int64_t>() ? static_cast<double>(number.as<int64_t>())
@@ -227,16 +255,19 @@ static std::optional<Item> resolvePadding(Location loc, const Signature &signatu
   return Item{std::move(low), padding.loc};
 }
 
-/// What a call gives: a tensor, or several; Poison where there is no op.
-static Item resultOf(const Signature &signature, Operation *op) {
+Item OpEmitter::resultOf(Location loc, const Signature &signature, Operation *op,
+                         bool isBatchOfOne) {
   if (!op)
     return {Item::Poison(), {}};
-  if (!signature.returnsTuple())
-    return {Value(op->getResult(0)), {}};
   Item::List list;
-  for (Value value : op->getResults())
+  for (Value value : op->getResults()) {
+    if (isBatchOfOne)
+      value = reshape(
+          loc, value,
+          llvm::ArrayRef(dl::getDims(llvm::cast<RankedTensorType>(value.getType()))).drop_front());
     list.push_back({value, {}});
-  return {std::move(list), {}};
+  }
+  return signature.returnsTuple() ? Item{std::move(list), {}} : list.front();
 }
 
 Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArguments &arguments) {
@@ -282,13 +313,13 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
         return {Item::Poison(), {}};
       attributes.push_back(
           builder.getNamedAttr(param.name, attributeOf(param, *padding, builder.getContext())));
-    } else {
+    } else if (param.type != Param::fixed) {
       attributes.push_back(
           builder.getNamedAttr(param.name, attributeOf(param, *item, builder.getContext())));
     }
   }
   if (!tensors.empty() &&
-      llvm::none_of(tensors, [](const Item *item) { return item->isTensor(); })) {
+      llvm::all_of(tensors, [](const Item *item) { return item->isNumber(); })) {
     emitError(loc) << quote(signature.name) << " needs a tensor, got numbers alone";
     return {Item::Poison(), {}};
   }
@@ -328,7 +359,17 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
     if (isOfReals)
       operands = reals;
   }
-  return resultOf(signature, create(loc, signature.op, operands, attributes, names));
+  bool isBatchOfOne =
+      signature.batchedRank != 0 && !operands.empty() &&
+      dl::getDims(llvm::cast<RankedTensorType>(operands.front().getType())).size() + 1 ==
+          signature.batchedRank;
+  if (isBatchOfOne) {
+    dl::Dims dims = dl::getDims(llvm::cast<RankedTensorType>(operands.front().getType()));
+    dims.insert(dims.begin(), dl::constantDim(1, builder.getContext()));
+    operands.front() = reshape(loc, operands.front(), dims);
+  }
+  return resultOf(loc, signature, create(loc, signature.op, operands, attributes, names),
+                  isBatchOfOne);
 }
 
 bool OpEmitter::accepts(Location loc, StringRef op, ArrayRef<Value> operands,

@@ -1,7 +1,7 @@
 //===- OpEmitter.h - Builds dl ops from calls ------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Knows no op by name, three apart that make explicit what the language leaves implicit (cast, broadcast, full): an op says
+// Knows no op by name, but those that make explicit what the language leaves implicit (cast, broadcast, full): an op says
 // through its signature what it takes, and through type inference what it gives.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_OPEMITTER_H
@@ -31,10 +31,11 @@ public:
   /// `x` in another dtype.
   mlir::Value cast(mlir::Location loc, mlir::Value x, mlir::Type dtype);
 
-  /// A tensor of one repeated number; null, reported, where the number does not fit in the dtype.
+  /// A tensor of one repeated number or dim; null, reported, where it does not fit in the dtype.
   mlir::Value full(mlir::Location loc, const Item &number, mlir::RankedTensorType type);
 
 private:
+  mlir::Value fullOfDim(mlir::Location loc, mlir::AffineExpr dim, mlir::RankedTensorType type);
   mlir::Operation *create(mlir::Location loc, llvm::StringRef op,
                           llvm::ArrayRef<mlir::Value> operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes,
@@ -44,6 +45,9 @@ private:
                llvm::ArrayRef<mlir::NamedAttribute> attributes);
   /// The common dtype of tensors and numbers.
   mlir::Type promote(llvm::ArrayRef<const Item *> items);
+  /// What a call gives: a tensor, or several; Poison where there is no op. A batch of one is taken off.
+  Item resultOf(mlir::Location loc, const Signature &signature, mlir::Operation *op,
+                bool isBatchOfOne);
   bool unify(mlir::Location loc, llvm::StringRef callee, llvm::ArrayRef<const Item *> items,
              bool broadcast, const llvm::SmallBitVector &conditions,
              llvm::SmallVectorImpl<mlir::Value> &operands);

@@ -56,10 +56,23 @@ bool isRepetition(Operation *op) {
          });
 }
 
+/// The op, or one in it, computes with dims that are known only when the shapes of the inputs are.
+static bool readsDims(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        for (NamedAttribute attribute : inner->getAttrDictionary())
+          if (auto map = dyn_cast<AffineMapAttr>(attribute.getValue());
+              map && map.getValue().getNumSymbols() > 0)
+            return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 bool dependsOnWeightsAlone(Value value) {
   // What is computed at load has a size that is known then.
   Operation *op = value.getDefiningOp();
-  return op && cast<ShapedType>(value.getType()).hasStaticShape() &&
+  return op && cast<ShapedType>(value.getType()).hasStaticShape() && !readsDims(op) &&
          llvm::all_of(op->getOperands(), dependsOnWeightsAlone);
 }
 

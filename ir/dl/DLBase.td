@@ -23,14 +23,20 @@ def DL_BoolTensor : RankedTensorOf<[I1]>;
 /// An op of the dialect. `torchSchema` is how the language and the importers call it: one or more lines in the grammar of
 /// PyTorch's native_functions, parameters named as the operands and attributes; empty where users cannot call it.
 /// Tensor arguments are the operands in order, BoolTensor those that are conditions; an attribute is found by its name:
-///   int -> I64Attr, int[] and int[n] -> DenseI64ArrayAttr (one int stands for n), float -> F64Attr, bool -> BoolAttr,
-///   str -> StrAttr, ScalarType -> TypeAttr, SymInt and SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
+///   int -> I64Attr, int[] and int[n] -> DenseI64ArrayAttr (one int stands for n), float -> F64Attr, float[] ->
+///   DenseF64ArrayAttr (one float stands for a list of it), bool -> BoolAttr, str -> StrAttr, ScalarType -> TypeAttr, SymInt and SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
+/// A constant in place of the type (`True return_indices`, `'floor' rounding_mode`, `None dim=None`) is the only value that
+/// this way of calling takes: it tells the ways apart, and no attribute stands for it.
+/// `batchedRank` is the rank of the first tensor where it begins with a batch that PyTorch lets callers leave out; 0 elsewhere.
+/// The language adds a batch of one, and takes it off the results.
 /// An op of one result says nothing about it; one of several ends in "-> (Tensor values, Tensor indices)", or in "-> Tensor[]"
 /// where their number depends on the arguments. The language gets a tuple.
 class DL_Op<string mnemonic, string torchSchema, list<Trait> traits = []>
     : Op<DL_Dialect, mnemonic, traits> {
+  int batchedRank = 0;
   string schemaDeclaration = "static constexpr ::llvm::StringLiteral kSchema = R\"(" # torchSchema # ")\";\n"
-      # "static constexpr ::llvm::StringLiteral kSummary = R\"(" # summary # ")\";\n";
+      # "static constexpr ::llvm::StringLiteral kSummary = R\"(" # summary # ")\";\n"
+      # "static constexpr unsigned kBatchedRank = " # batchedRank # ";\n";
   let extraClassDeclaration = schemaDeclaration;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }

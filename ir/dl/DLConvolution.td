@@ -6,14 +6,15 @@
 include "ir/dl/DLContraction.td"
 
 /// `ones` and `zeros` are the defaults for each spatial dim.
-class DL_ConvOp<string mnemonic, string torchSchema, string ones, string zeros>
+class DL_ConvOp<string mnemonic, int rank, string torchSchema, string ones, string zeros>
     : DL_ContractionOp<mnemonic, torchSchema> {
+  let batchedRank = rank;
   let arguments = (ins DL_NumberTensor:$x, DL_NumberTensor:$weight, Optional<DL_NumberTensor>:$bias,
       DefaultValuedAttr<DenseI64ArrayAttr, ones>:$stride, DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$padding,
       DefaultValuedAttr<DenseI64ArrayAttr, ones>:$dilation, DefaultValuedAttr<I64Attr, "1">:$groups);
 }
 
-def DL_Conv1dOp : DL_ConvOp<"conv1d",
+def DL_Conv1dOp : DL_ConvOp<"conv1d", 3,
     "conv1d(Tensor x, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, int[1] dilation=1, int groups=1)",
     "{1}", "{0}"> {
   let summary = "1-D convolution (cross-correlation)";
@@ -28,7 +29,7 @@ def DL_Conv1dOp : DL_ConvOp<"conv1d",
   }];
 }
 
-def DL_Conv2dOp : DL_ConvOp<"conv2d",
+def DL_Conv2dOp : DL_ConvOp<"conv2d", 4,
     "conv2d(Tensor x, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] dilation=1, int groups=1)",
     "{1, 1}", "{0, 0}"> {
   let summary = "2-D convolution (cross-correlation)";
@@ -43,7 +44,7 @@ def DL_Conv2dOp : DL_ConvOp<"conv2d",
   }];
 }
 
-def DL_Conv3dOp : DL_ConvOp<"conv3d",
+def DL_Conv3dOp : DL_ConvOp<"conv3d", 5,
     "conv3d(Tensor x, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, int[3] dilation=1, int groups=1)",
     "{1, 1, 1}", "{0, 0, 0}"> {
   let summary = "3-D convolution (cross-correlation)";
@@ -57,8 +58,9 @@ def DL_Conv3dOp : DL_ConvOp<"conv3d",
   }];
 }
 
-class DL_ConvTransposeOp<string mnemonic, string torchSchema, string ones, string zeros>
+class DL_ConvTransposeOp<string mnemonic, int rank, string torchSchema, string ones, string zeros>
     : DL_DecomposedOp<mnemonic, torchSchema> {
+  let batchedRank = rank;
   let arguments = (ins DL_NumberTensor:$x, DL_NumberTensor:$weight, Optional<DL_NumberTensor>:$bias,
       DefaultValuedAttr<DenseI64ArrayAttr, ones>:$stride, DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$padding,
       DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$output_padding, DefaultValuedAttr<I64Attr, "1">:$groups,
@@ -66,7 +68,7 @@ class DL_ConvTransposeOp<string mnemonic, string torchSchema, string ones, strin
   let results = (outs DL_NumberTensor:$y);
 }
 
-def DL_ConvTranspose1dOp : DL_ConvTransposeOp<"conv_transpose1d",
+def DL_ConvTranspose1dOp : DL_ConvTransposeOp<"conv_transpose1d", 3,
     "conv_transpose1d(Tensor x, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, int[1] output_padding=0, int groups=1, int[1] dilation=1)",
     "{1}", "{0}"> {
   let summary = "1-D transposed convolution";
@@ -81,7 +83,7 @@ def DL_ConvTranspose1dOp : DL_ConvTransposeOp<"conv_transpose1d",
   }];
 }
 
-def DL_ConvTranspose2dOp : DL_ConvTransposeOp<"conv_transpose2d",
+def DL_ConvTranspose2dOp : DL_ConvTransposeOp<"conv_transpose2d", 4,
     "conv_transpose2d(Tensor x, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] output_padding=0, int groups=1, int[2] dilation=1)",
     "{1, 1}", "{0, 0}"> {
   let summary = "2-D transposed convolution";

@@ -4,6 +4,9 @@
 #include "ir/dl/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -122,20 +125,43 @@ SmallVector<Value> FullLikeOp::decompose(Builder &b) {
 
 //===- arange, eye --------------------------------------------------------------------------------===//
 
+template <typename Op> static Dim startOf(Op op) {
+  auto start = op.getStart();
+  return start ? start->getResult(0) : constantDim(0, op.getEnd().getContext());
+}
+
 LogicalResult ArangeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  int64_t start = adaptor.getStart(), step = adaptor.getStep();
-  AffineExpr end = adaptor.getEnd().getResult(0);
+  int64_t step = adaptor.getStep();
+  AffineExpr start = startOf(adaptor), end = adaptor.getEnd().getResult(0);
   StringRef name = getOperationName();
   if (step == 0)
     return emitOptionalError(location, "'", name, "' has step 0; expected another number");
   AffineExpr size =
       step > 0 ? normalize((end - start).ceilDiv(step)) : normalize((start - end).ceilDiv(-step));
   if (asConstant(size).value_or(0) < 0)
-    return emitOptionalError(location, "'", name, "' cannot go from ", start, " to ", text(end),
-                             " in steps of ", step);
+    return emitOptionalError(location, "'", name, "' cannot go from ", text(start), " to ",
+                             text(end), " in steps of ", step);
   types.push_back(makeTensor({size}, adaptor.getDtype().value_or(IntegerType::get(context, 64))));
   return success();
+}
+
+LogicalResult ArangeOp::verify() {
+  Dim size = dimsOf(getY())[0];
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  SmallVector<Range> symbols = module ? symbolRanges(module) : SmallVector<Range>();
+  auto range = rangeOf(size, symbols);
+  if (asConstant(size) || symbols.empty() || (range && range->min >= 0))
+    return success();
+  auto error = mlir::emitError(getLoc())
+               << "'" << getOperationName() << "' from " << text(startOf(*this)) << " to "
+               << text(getEnd().getResult(0)) << " in steps of " << static_cast<int64_t>(getStep())
+               << " may have ";
+  if (range)
+    error << range->min;
+  else
+    error << "too many or too few";
+  return error << " numbers; change the ranges of the dims so that it has 0 or more";
 }
 
 /// A nest that reads nothing but its own indices.
@@ -144,6 +170,13 @@ static LoopNest indexNest(Operation *op) {
   nest.parallel = dimsOf(op->getResult(0));
   nest.indexDims.resize(nest.parallel.size(), true);
   return nest;
+}
+
+/// The value of a dim as an i64.
+static Scalar integerOf(BodyContext &context, Dim dim) {
+  Value integer = arith::IndexCastOp::create(
+      context.builder, context.loc, context.builder.getI64Type(), context.extent(normalize(dim)));
+  return {context.builder, context.loc, integer, ScalarKind::signedInt};
 }
 
 LoopNest ArangeOp::getLoopNest() { return indexNest(*this); }
@@ -158,8 +191,63 @@ Value ArangeOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
                   arith::ConstantIntOp::create(context.builder, context.loc, i64, value),
                   ScalarKind::signedInt);
   };
-  Scalar value = position * number(getStep()) + number(getStart());
+  Dim start = startOf(*this);
+  Scalar first = asConstant(start) ? number(*asConstant(start)) : integerOf(context, start);
+  Scalar value = position * number(getStep()) + first;
   return value.convertTo(computeType(dtype), scalarKind(dtype)).value();
+}
+
+static std::string decimal(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
+LogicalResult FractionsOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  double start = adaptor.getStart().convertToDouble(), end = adaptor.getEnd().convertToDouble(),
+         step = adaptor.getStep().convertToDouble();
+  if (step == 0)
+    return emitOptionalError(location, "'arange' has step 0; expected another number");
+  double size = std::ceil((end - start) / step);
+  if (!(size >= 0 && size < 0x1p31))
+    return emitOptionalError(location, "'arange' cannot go from ", decimal(start), " to ",
+                             decimal(end), " in steps of ", decimal(step));
+  Type dtype = orF32(adaptor.getDtype(), context);
+  if (!isa<FloatType>(dtype))
+    return emitOptionalError(location, "'arange' of fractions gives floats, got dtype ",
+                             StringRef(text(makeTensor({}, dtype))).drop_back(2),
+                             "; cast the result");
+  types.push_back(makeTensor(constantDim(static_cast<int64_t>(size), context), dtype));
+  return success();
+}
+
+LoopNest FractionsOp::getLoopNest() { return indexNest(*this); }
+
+Value FractionsOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
+  OpBuilder &builder = context.builder;
+  Value index = arith::IndexCastOp::create(builder, context.loc, builder.getI64Type(),
+                                           context.parallel.front());
+  Scalar position = Scalar(builder, context.loc, index, ScalarKind::signedInt)
+                        .convertTo(builder.getF64Type(), ScalarKind::floating);
+  return (position * getStep().convertToDouble() + getStart().convertToDouble())
+      .convertTo(computeType(typeOf(getY()).getElementType()), ScalarKind::floating)
+      .value();
+}
+
+LogicalResult ScalarTensorOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(makeTensor({}, orF32(adaptor.getDtype(), context)));
+  return success();
+}
+
+LoopNest ScalarTensorOp::getLoopNest() { return indexNest(*this); }
+
+Value ScalarTensorOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
+  Type dtype = typeOf(getY()).getElementType();
+  return integerOf(context, getS().getResult(0))
+      .convertTo(computeType(dtype), scalarKind(dtype))
+      .value();
 }
 
 LogicalResult EyeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,

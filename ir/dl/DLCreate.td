@@ -82,16 +82,44 @@ full_like(Tensor x, float fill_value, ScalarType? dtype=None)}]> {
 }
 
 def DL_ArangeOp : DL_LoopOp<"arange", [{arange(SymInt end, ScalarType? dtype=None)
-arange(int start, SymInt end, int step=1, ScalarType? dtype=None)}], ["emitResult"]> {
+arange(SymInt start, SymInt end, int step=1, ScalarType? dtype=None)}], ["emitResult"]> {
   let summary = "The integers from start to before end, step apart";
   let description = [{
-    i64 without `dtype`. PyTorch: `torch.arange` of integers.
+    From 0 without `start`; i64 without `dtype`. PyTorch: `torch.arange` of integers.
     ```mlir
-    %y = dl.arange {start = 1 : i64, end = affine_map<() -> (8)>, step = 2 : i64} : () -> tensor<4xi64>
+    %y = dl.arange {start = affine_map<() -> (1)>, end = affine_map<() -> (8)>, step = 2 : i64} : () -> tensor<4xi64>
     ```
   }];
-  let arguments = (ins AffineMapAttr:$end, DefaultValuedAttr<I64Attr, "0">:$start, DefaultValuedAttr<I64Attr, "1">:$step,
+  let arguments = (ins AffineMapAttr:$end, OptionalAttr<AffineMapAttr>:$start, DefaultValuedAttr<I64Attr, "1">:$step,
       OptionalAttr<TypeAttr>:$dtype);
+  let hasVerifier = 1;
+  let results = (outs DL_NumberTensor:$y);
+}
+
+def DL_FractionsOp : DL_LoopOp<"fractions", [{arange(float end, ScalarType? dtype=None)
+arange(float start, float end, float step=1.0, ScalarType? dtype=None)}], ["emitResult"]> {
+  let summary = "The numbers from start to before end, step apart";
+  let description = [{
+    ceil((end - start) / step) of them, start + i step computed in double and rounded once. f32 without `dtype`, which is that
+    of floats. PyTorch: `torch.arange` of floats.
+    ```mlir
+    %y = dl.fractions {start = 0.5 : f64, end = 2.0 : f64, step = 0.25 : f64} : () -> tensor<6xf32>
+    ```
+  }];
+  let arguments = (ins F64Attr:$end, DefaultValuedAttr<F64Attr, "0.0">:$start, DefaultValuedAttr<F64Attr, "1.0">:$step,
+      OptionalAttr<TypeAttr>:$dtype);
+  let results = (outs DL_FloatTensor:$y);
+}
+
+def DL_ScalarTensorOp : DL_LoopOp<"scalar_tensor", "scalar_tensor(SymInt s, ScalarType? dtype=None)", ["emitResult"]> {
+  let summary = "A dim as a tensor without dims";
+  let description = [{
+    What a dim becomes that meets tensors (`x / size(x, 1)`). f32 without `dtype`. PyTorch: `torch.scalar_tensor`.
+    ```mlir
+    %y = dl.scalar_tensor {s = affine_map<() -> (8)>, dtype = i64} : () -> tensor<i64>
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$s, OptionalAttr<TypeAttr>:$dtype);
   let results = (outs DL_NumberTensor:$y);
 }
 

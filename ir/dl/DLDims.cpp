@@ -50,29 +50,49 @@ SmallVector<Value> ExpandAsOp::decompose(Builder &b) {
 
 //===- squeeze, unsqueeze, unflatten --------------------------------------------------------------===//
 
+/// The sizes that a dim of `x` may have; nothing where they are not known.
+static std::optional<Range> rangeWithin(Value x, Dim dim) {
+  Region *region = x.getParentRegion();
+  auto module = region ? region->getParentOfType<ModuleOp>() : ModuleOp();
+  return rangeOf(dim, module ? symbolRanges(module) : SmallVector<Range>());
+}
+
+/// Whether `dims`, which may count from the end, has `dim`; it has all where it is empty.
+static bool isNamed(ArrayRef<int64_t> dims, int64_t dim, int64_t rank) {
+  return dims.empty() || llvm::is_contained(dims, dim) || llvm::is_contained(dims, dim - rank);
+}
+
 LogicalResult SqueezeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = typeOf(adaptor.getX());
-  llvm::SmallBitVector named(x.getRank(), adaptor.getDim().empty());
-  for (int64_t dim : adaptor.getDim()) {
-    auto wrapped = wrapDim(location, getOperationName(), dim, x.getRank());
-    if (!wrapped)
+  llvm::SmallBitVector named(x.getRank());
+  for (int64_t dim : adaptor.getDim())
+    if (!wrapDim(location, getOperationName(), dim, x.getRank()))
       return failure();
-    named.set(*wrapped);
-  }
+  for (int64_t dim = 0; dim < x.getRank(); ++dim)
+    named[dim] = isNamed(adaptor.getDim(), dim, x.getRank());
   Dims dims;
   for (auto [position, dim] : llvm::enumerate(getDims(x))) {
-    if (named.test(position) && !asConstant(dim))
+    auto range = named.test(position) ? rangeWithin(adaptor.getX(), dim) : std::nullopt;
+    if (named.test(position) && !asConstant(dim) && !(range && (range->min > 1 || range->max <= 1)))
       return emitOptionalError(location, "'", getOperationName(), "' of ", text(x),
                                " would drop dim ", position,
                                " where it is 1 and keep it elsewhere; name dims of static size");
-    if (!named.test(position) || !isConstant(dim, 1))
+    if (!range || range->min != 1 || range->max != 1)
       dims.push_back(dim);
   }
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
-SmallVector<Value> SqueezeOp::decompose(Builder &b) { return {b.reshape(getX(), dimsOf(getY()))}; }
+SmallVector<Value> SqueezeOp::decompose(Builder &b) {
+  Value x = getX();
+  for (auto [position, dim] : llvm::enumerate(dimsOf(x)))
+    if (!asConstant(dim) && isNamed(getDim(), position, dimsOf(x).size()))
+      if (auto range = rangeWithin(getX(), dim); range && range->min == 1 && range->max == 1)
+        x = b.make<SliceOp>(x, static_cast<uint64_t>(position), b.getI64IntegerAttr(0),
+                            b.getI64IntegerAttr(1), uint64_t(1));
+  return {b.reshape(x, dimsOf(getY()))};
+}
 
 LogicalResult UnsqueezeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {

@@ -34,7 +34,7 @@ def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)", DL_Tensor, "x *
     ```
   }];
 }
-def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other)", DL_FloatTensor, "x / other"> {
+def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other, None rounding_mode=None)", DL_FloatTensor, "x / other"> {
   let summary = "True quotient";
   let description = [{
     IEEE division; the language casts integers to f32 first, as PyTorch does. PyTorch: `torch.div`.
@@ -43,7 +43,7 @@ def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other)", DL_FloatTensor,
     ```
   }];
 }
-def DL_MaximumOp : DL_BinaryOp<"maximum", "maximum(Tensor x, Tensor other)\nmax(Tensor x, Tensor other)\nclamp_min(Tensor x, Tensor min)",
+def DL_MaximumOp : DL_BinaryOp<"maximum", "maximum(Tensor x, Tensor other)\nmax(Tensor x, Tensor other)\nclamp_min(Tensor x, Tensor min)\nclamp(Tensor x, Tensor min, None max=None)\nclip(Tensor x, Tensor min, None max=None)",
                                DL_Tensor, "max(x, other)", [Commutative]> {
   let summary = "Larger of two values";
   let description = [{
@@ -53,7 +53,7 @@ def DL_MaximumOp : DL_BinaryOp<"maximum", "maximum(Tensor x, Tensor other)\nmax(
     ```
   }];
 }
-def DL_MinimumOp : DL_BinaryOp<"minimum", "minimum(Tensor x, Tensor other)\nmin(Tensor x, Tensor other)\nclamp_max(Tensor x, Tensor max)",
+def DL_MinimumOp : DL_BinaryOp<"minimum", "minimum(Tensor x, Tensor other)\nmin(Tensor x, Tensor other)\nclamp_max(Tensor x, Tensor max)\nclamp(Tensor x, None min=None, Tensor max)\nclip(Tensor x, None min=None, Tensor max)",
                                DL_Tensor, "min(x, other)", [Commutative]> {
   let summary = "Smaller of two values";
   let description = [{
@@ -161,13 +161,24 @@ def DL_ClampOp : DL_NumbersOp<"clamp",
     }() }], "adaptor.getMin(), adaptor.getMax()"> {
   let summary = "The nearest value between two numbers";
   let description = [{
-    min(max(x, min), max); either may be missing. NaN stays NaN. Tensors as bounds: `clamp_min`, `clamp_max`.
+    min(max(x, min), max); either may be missing. NaN stays NaN.
     PyTorch: `torch.clamp`.
     ```mlir
     %y = dl.clamp %x {max = 6.0 : f64, min = 0.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
   let arguments = (ins DL_NumberTensor:$x, OptionalAttr<F64Attr>:$min, OptionalAttr<F64Attr>:$max);
+}
+def DL_ClampTensorOp : DL_TernaryOp<"clamp_tensor", "clamp(Tensor x, Tensor min, Tensor max)\nclip(Tensor x, Tensor min, Tensor max)",
+    DL_NumberTensor, ["x", "low", "high"], "min(max(x, low), high)"> {
+  let summary = "The nearest value between two others";
+  let description = [{
+    min(max(x, low), high): `high` where it lies below `low`. NaN in any gives NaN. PyTorch: `torch.clamp` between tensors.
+    ```mlir
+    %y = dl.clamp_tensor %a, %b, %c : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$x, DL_NumberTensor:$low, DL_NumberTensor:$high);
 }
 def DL_LerpOp : DL_TernaryOp<"lerp", "lerp(Tensor x, Tensor end, Tensor weight)", DL_FloatTensor,
     ["x", "end", "weight"],

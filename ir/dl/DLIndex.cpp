@@ -1,7 +1,7 @@
 //===- DLIndex.cpp - Types and loops of ops that read at positions in a tensor ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLOps.h"
+#include "ir/dl/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -10,8 +10,6 @@
 using namespace mlir;
 
 namespace dlc::dl {
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 Value emitPosition(BodyContext &context, Value position, Value index, Value table, unsigned dim,
                    bool wraps) {
@@ -116,6 +114,18 @@ LoopNest TakeAlongDimOp::getLoopNest() {
   };
   return lookUpNest(*this, 1, broadcast(getIndices(), loopsOf(getContext(), 0, rank)), 0,
                     broadcast(getX(), exceptAlong(dim, rank, getContext())), dim);
+}
+
+LogicalResult TakeFlatOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(makeTensor(product(dimsOf(adaptor.getIndices()), context),
+                             typeOf(adaptor.getX()).getElementType()));
+  return success();
+}
+
+SmallVector<Value> TakeFlatOp::decompose(Builder &b) {
+  auto flat = [&](Value value) { return b.reshape(value, product(dimsOf(value), getContext())); };
+  return {b.make<GatherOp>(flat(getX()), flat(getIndices()), uint64_t(0))};
 }
 
 //===- index_select, embedding, x[index] ----------------------------------------------------------===//

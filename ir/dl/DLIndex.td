@@ -51,6 +51,18 @@ def DL_TakeAlongDimOp : DL_LookUpOp<"take_along_dim", "take_along_dim(Tensor x, 
   let index = "getIndices()";
 }
 
+def DL_TakeFlatOp : DL_DecomposedOp<"take_flat", "take_along_dim(Tensor x, Tensor indices, None dim=None)"> {
+  let summary = "The elements of x, counted row by row, that indices name";
+  let description = [{
+    In one dim, whatever the dims of x and indices. Becomes `dl.gather`. PyTorch: `torch.take_along_dim` without dim.
+    ```mlir
+    %y = dl.take_flat %x, %indices : (tensor<4x8xf32>, tensor<3x2xi64>) -> tensor<6xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, DL_IndexTensor:$indices);
+  let results = (outs DL_Tensor:$y);
+}
+
 def DL_IndexSelectOp : DL_LookUpOp<"index_select", "index_select(Tensor x, int dim, Tensor index)"> {
   let summary = "The slices of x along dim that index names";
   let description = [{
@@ -74,6 +86,27 @@ def DL_EmbeddingOp : DL_LookUpOp<"embedding", "embedding(Tensor input, Tensor we
   let arguments = (ins DL_IndexTensor:$input, DL_Tensor:$weight, OptionalAttr<I64Attr>:$padding_idx);
   let table = "getWeight()";
   let index = "getInput()";
+}
+
+def DL_EmbeddingBagOp : DL_DecomposedOp<"embedding_bag",
+    "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, str mode='mean', Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None)",
+    [AttrSizedOperandSegments]> {
+  let summary = "Sum, mean or largest of the rows of weight that each bag names";
+  let description = [{
+    A bag is a row of input [B, L] or, with `offsets` [B], a part of input [L] that begins there and ends where the next
+    begins; with `include_last_offset` the last offset ends the last bag and begins none. The result is [B, D] of weight
+    [V, D]. `mode` is sum, mean or max; `per_sample_weights`, in the shape of input, scales the rows of a sum. Positions
+    equal to `padding_idx` count as absent; an empty bag gives 0. Becomes `dl.embedding` and a reduction.
+    PyTorch: `torch.nn.functional.embedding_bag`.
+    ```mlir
+    %y = dl.embedding_bag %input, %weight {mode = "sum", operandSegmentSizes = array<i32: 1, 1, 0, 0>} :
+        (tensor<4x16xi64>, tensor<100x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_IndexTensor:$input, DL_FloatTensor:$weight, Optional<DL_IndexTensor>:$offsets,
+      Optional<DL_FloatTensor>:$per_sample_weights, DefaultValuedStrAttr<StrAttr, "mean">:$mode,
+      DefaultValuedAttr<BoolAttr, "false">:$include_last_offset, OptionalAttr<I64Attr>:$padding_idx);
+  let results = (outs DL_FloatTensor:$y);
 }
 
 def DL_IndexOp : DL_LookUpOp<"index", "index(Tensor x, Tensor index)"> {

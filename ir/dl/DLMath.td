@@ -271,13 +271,23 @@ def DL_PowOp : DL_BinaryOp<"pow", "pow(Tensor x, Tensor other)", DL_NumberTensor
     ```
   }];
 }
-def DL_FloorDivideOp : DL_BinaryOp<"floor_divide", "floor_divide(Tensor x, Tensor other)", DL_NumberTensor, "divFloor(x, other)"> {
+def DL_FloorDivideOp : DL_BinaryOp<"floor_divide", "floor_divide(Tensor x, Tensor other)\ndiv(Tensor x, Tensor other, 'floor' rounding_mode)", DL_NumberTensor, "divFloor(x, other)"> {
   let summary = "Quotient rounded down";
   let description = [{
     Of an integer divided by 0, an error in PyTorch, the quotient is 0.
-    PyTorch: `torch.floor_divide`.
+    PyTorch: `torch.floor_divide`, `torch.div` with rounding_mode 'floor'.
     ```mlir
     %y = dl.floor_divide %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_TruncDivideOp : DL_BinaryOp<"trunc_divide", "div(Tensor x, Tensor other, 'trunc' rounding_mode)", DL_NumberTensor, "divTrunc(x, other)"> {
+  let summary = "Quotient without its fraction";
+  let description = [{
+    Of an integer divided by 0, an error in PyTorch, the quotient is 0.
+    PyTorch: `torch.div` with rounding_mode 'trunc'.
+    ```mlir
+    %y = dl.trunc_divide %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
 }

@@ -6,7 +6,8 @@
 include "ir/dl/DLBase.td"
 
 def DL_BatchNormOp : DL_LoopOp<"batch_norm",
-    "batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, float eps=1e-05)",
+    [{batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, float eps=1e-05)
+instance_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False use_input_stats, float eps=1e-05)}],
     ["emitResult"]> {
   let summary = "Normalization of each channel by stored statistics";
   let description = [{
@@ -79,10 +80,10 @@ def DL_GroupNormOp : DL_DecomposedOp<"group_norm",
   let results = (outs DL_FloatTensor:$y);
 }
 def DL_InstanceNormOp : DL_DecomposedOp<"instance_norm",
-    "instance_norm(Tensor x, Tensor? weight=None, Tensor? bias=None, float eps=1e-05)"> {
+    "instance_norm(Tensor x, None running_mean=None, None running_var=None, Tensor? weight=None, Tensor? bias=None, True use_input_stats=True, float eps=1e-05)"> {
   let summary = "Normalization of each channel of each sample";
   let description = [{
-    By its own mean and variance; with stored statistics it is `batch_norm`. A bias needs a weight. PyTorch: `torch.nn.functional.instance_norm`.
+    By its own mean and variance; by stored ones (`use_input_stats=false`) it is `dl.batch_norm`. A bias needs a weight. PyTorch: `torch.nn.functional.instance_norm`.
     ```mlir
     %y = dl.instance_norm %x {eps = 1.0e-3 : f64} : (tensor<4x8x5xf32>) -> tensor<4x8x5xf32>
     ```

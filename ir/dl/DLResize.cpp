@@ -19,6 +19,19 @@ static bool isLinear(InterpolateOp op) {
   return op.getMode() == "linear" || op.getMode() == "bilinear";
 }
 
+/// The factor of dim `dim`; nothing where sizes are given.
+template <typename Op> static std::optional<double> factorOf(Op op, unsigned dim) {
+  auto factors = op.getScaleFactor();
+  if (!factors)
+    return std::nullopt;
+  return (*factors)[factors->size() == 1 ? 0 : dim - 2];
+}
+
+/// The factor that positions are computed with: that of the call, unless it is to follow from the sizes.
+static std::optional<double> usedFactor(InterpolateOp op, unsigned dim) {
+  return op.getRecomputeScaleFactor().value_or(false) ? std::nullopt : factorOf(op, dim);
+}
+
 //===- Types --------------------------------------------------------------------------------------===//
 
 /// floor(size * factor); nullopt where a symbolic size does not tell it.
@@ -60,26 +73,30 @@ LogicalResult InterpolateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
     return emitOptionalError(location, "'", name,
                              "' has align_corners, which modes 'linear' and 'bilinear' alone have");
   std::optional<AffineMap> size = adaptor.getSize();
-  std::optional<APFloat> factor = adaptor.getScaleFactor();
-  if (size.has_value() == factor.has_value())
+  std::optional<ArrayRef<double>> factors = adaptor.getScaleFactor();
+  if (size.has_value() == factors.has_value())
     return emitOptionalError(location, "'", name, "' needs either size or scale_factor");
   if (size && adaptor.getRecomputeScaleFactor().value_or(false))
     return emitOptionalError(location, "'", name,
                              "' has recompute_scale_factor, which goes with scale_factor");
-  if (factor && !(factor->convertToDouble() > 0))
-    return emitOptionalError(location, "'", name, "' has scale_factor = ", text(*factor),
-                             "; expected more than 0");
+  for (double factor : factors.value_or(ArrayRef<double>()))
+    if (!(factor > 0))
+      return emitOptionalError(location, "'", name, "' has scale_factor = ", text(APFloat(factor)),
+                               "; expected more than 0");
   Dims dims = getDims(x);
   unsigned spatial = dims.size() - 2;
   if (size && size->getNumResults() != 1 && size->getNumResults() != spatial)
     return emitOptionalError(location, "'", name, "' has ", size->getNumResults(),
                              " sizes for the ", spatial, " dims after [N, C] of ", text(x));
+  if (factors && factors->size() != 1 && factors->size() != spatial)
+    return emitOptionalError(location, "'", name, "' has ", factors->size(),
+                             " scale factors for the ", spatial, " dims after [N, C] of ", text(x));
   for (unsigned i = 0; i < spatial; ++i) {
     AffineExpr &dim = dims[2 + i];
     if (isConstant(dim, 0))
       return emitOptionalError(location, "'", name, "' of ", text(x), ", which is empty");
     std::optional<Dim> to = size ? normalize(size->getResult(size->getNumResults() == 1 ? 0 : i))
-                                 : scaled(dim, factor->convertToDouble());
+                                 : scaled(dim, *factorOf(adaptor, 2 + i));
     if (!to || asConstant(*to).value_or(1) < 1)
       return emitOptionalError(location, "'", name, "' cannot bring dim ", 2 + i, " of ", text(x),
                                " to another size: expected 1 or more, and of a symbolic dim a "
@@ -139,8 +156,8 @@ struct Position {
       // Of a single element the position is 0, whatever the scale.
       return rounded(steps / max(last, 1.0));
     }
-    if (op.getScaleFactor() && !op.getRecomputeScaleFactor().value_or(false))
-      return number(1.0 / op.getScaleFactor()->convertToDouble());
+    if (auto factor = usedFactor(op, dim))
+      return number(1.0 / *factor);
     return rounded(real(context.extent(before())) / real(context.extent(after())));
   }
   Scalar source() const {
@@ -172,19 +189,18 @@ static AffineExpr affineIndex(InterpolateOp op, unsigned dim) {
   static constexpr int64_t kMostTried = 1 << 16;
   AffineExpr index = getAffineDimExpr(dim, op.getContext());
   Dim before = dimsOf(op.getX())[dim], after = dimsOf(op.getY())[dim];
-  if (before == after && (!op.getScaleFactor() || op.getScaleFactor()->isExactlyValue(1.0)))
+  if (before == after && factorOf(op, dim).value_or(1.0) == 1.0)
     return index;
   if (typeOf(op.getX()).getElementType().isF64())
     return {};
-  bool exact = op.getMode() == "nearest-exact",
-       recompute = op.getRecomputeScaleFactor().value_or(false);
+  bool exact = op.getMode() == "nearest-exact";
+  auto factor = usedFactor(op, dim);
   auto in = asConstant(before), out = asConstant(after);
   if (!in || !out) {
     // Halves, quarters ... are exact in every float, and so are indices below 2^24.
-    auto factor = op.getScaleFactor();
-    if (!factor || recompute || exact)
+    if (!factor || exact)
       return {};
-    double value = factor->convertToDouble();
+    double value = *factor;
     if (value != std::floor(value) || value > 64 ||
         !llvm::isPowerOf2_64(static_cast<uint64_t>(value)))
       return {};
@@ -192,9 +208,8 @@ static AffineExpr affineIndex(InterpolateOp op, unsigned dim) {
   }
   if (*out > kMostTried)
     return {};
-  float scale = op.getScaleFactor() && !recompute
-                    ? static_cast<float>(1.0 / op.getScaleFactor()->convertToDouble())
-                    : static_cast<float>(*in) / static_cast<float>(*out);
+  float scale = factor ? static_cast<float>(1.0 / *factor)
+                       : static_cast<float>(*in) / static_cast<float>(*out);
   int64_t common = std::gcd(*in, *out), up = *in / common, down = *out / common;
   int64_t shift = exact ? up : 0; // (i + 1/2) * in / out
   for (int64_t i = 0; i < *out; ++i)

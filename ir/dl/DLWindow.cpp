@@ -1,7 +1,7 @@
 //===- DLWindow.cpp - Types and loops of pooling ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLOps.h"
+#include "ir/dl/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -138,6 +138,115 @@ LogicalResult MaxPool3dOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 LoopNest MaxPool1dOp::getLoopNest() { return maxNest(*this); }
 LoopNest MaxPool2dOp::getLoopNest() { return maxNest(*this); }
 LoopNest MaxPool3dOp::getLoopNest() { return maxNest(*this); }
+
+//===- max with its position ----------------------------------------------------------------------===//
+
+template <typename Op>
+static LogicalResult inferPositions(std::optional<Location> location, typename Op::Adaptor adaptor,
+                                    unsigned spatial, SmallVectorImpl<Type> &types) {
+  if (failed(inferMax<Op>(location, adaptor, spatial, types)))
+    return failure();
+  types.back() = withElementType(cast<RankedTensorType>(types.back()),
+                                 IntegerType::get(types.back().getContext(), 64));
+  return success();
+}
+
+template <typename Op> static LoopNest positionsNest(Op op) {
+  LoopNest nest = maxNest(op);
+  nest.stages = {Combiner::argmax};
+  nest.indexDims.set(2, nest.parallel.size());
+  return nest;
+}
+
+/// From the number of an element in its window to that in its image. Padding is found where all values are the lowest ones, and
+/// stands before them or behind: the first of them counts.
+template <typename Op> static Value emitPositions(Op op, BodyContext &context, Value found) {
+  OpBuilder &builder = context.builder;
+  Window window = maxWindow(op);
+  Dims in = dimsOf(op.getX());
+  unsigned spatial = window.kernel.size();
+  Type i64 = builder.getI64Type();
+  auto integer = [&](Value index) {
+    return Scalar(builder, context.loc,
+                  arith::IndexCastOp::create(builder, context.loc, i64, index),
+                  ScalarKind::signedInt);
+  };
+  Scalar rest(builder, context.loc, found, ScalarKind::signedInt);
+  SmallVector<Scalar> place(spatial, rest), first(spatial, rest), extent(spatial, rest);
+  Scalar inside = rest == rest;
+  for (unsigned i = spatial; i-- > 0;) {
+    auto step = static_cast<double>(window.dilation[i]);
+    Scalar begin = integer(context.parallel[2 + i]) * static_cast<double>(window.stride[i]) -
+                   static_cast<double>(window.padding[i]);
+    Scalar number = i == 0 ? rest : remTrunc(rest, rest.constant(window.kernel[i]));
+    rest = divTrunc(rest, rest.constant(window.kernel[i]));
+    extent[i] = integer(context.extent(in[2 + i]));
+    place[i] = begin + number * step;
+    // Steps until the window enters the input.
+    Scalar before = divTrunc(max(-begin, 0.0) + (step - 1), begin.constant(step));
+    first[i] = begin + before * step;
+    inside = inside & (place[i] >= 0.0) & (place[i] < extent[i]);
+  }
+  auto flat = [&](ArrayRef<Scalar> indices) {
+    Scalar position = indices[0];
+    for (unsigned i = 1; i < spatial; ++i)
+      position = position * extent[i] + indices[i];
+    return position;
+  };
+  return select(inside, flat(place), flat(first)).value();
+}
+
+LogicalResult MaxPositions1dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                                 Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferPositions<MaxPositions1dOp>(location, adaptor, 1, types);
+}
+LogicalResult MaxPositions2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                                 Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferPositions<MaxPositions2dOp>(location, adaptor, 2, types);
+}
+LoopNest MaxPositions1dOp::getLoopNest() { return positionsNest(*this); }
+LoopNest MaxPositions2dOp::getLoopNest() { return positionsNest(*this); }
+Value MaxPositions1dOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
+  return emitPositions(*this, context, accs.front());
+}
+Value MaxPositions2dOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
+  return emitPositions(*this, context, accs.front());
+}
+
+template <typename Op>
+static LogicalResult inferBoth(std::optional<Location> location, typename Op::Adaptor adaptor,
+                               unsigned spatial, SmallVectorImpl<Type> &types) {
+  return success(succeeded(inferMax<Op>(location, adaptor, spatial, types)) &&
+                 succeeded(inferPositions<Op>(location, adaptor, spatial, types)));
+}
+
+template <typename Pool, typename Positions, typename Op>
+static SmallVector<Value> decomposeBoth(Op op, Builder &b) {
+  auto make = [&]<typename Made>() {
+    return b.make<Made>(op.getX(), op.getKernelSizeAttr(), op.getStrideAttr(), op.getPaddingAttr(),
+                        op.getDilationAttr(), op.getCeilModeAttr());
+  };
+  return {make.template operator()<Pool>(), make.template operator()<Positions>()};
+}
+
+LogicalResult MaxPool1dWithIndicesOp::inferReturnTypes(MLIRContext *,
+                                                       std::optional<Location> location,
+                                                       Adaptor adaptor,
+                                                       SmallVectorImpl<Type> &types) {
+  return inferBoth<MaxPool1dWithIndicesOp>(location, adaptor, 1, types);
+}
+LogicalResult MaxPool2dWithIndicesOp::inferReturnTypes(MLIRContext *,
+                                                       std::optional<Location> location,
+                                                       Adaptor adaptor,
+                                                       SmallVectorImpl<Type> &types) {
+  return inferBoth<MaxPool2dWithIndicesOp>(location, adaptor, 2, types);
+}
+SmallVector<Value> MaxPool1dWithIndicesOp::decompose(Builder &b) {
+  return decomposeBoth<MaxPool1dOp, MaxPositions1dOp>(*this, b);
+}
+SmallVector<Value> MaxPool2dWithIndicesOp::decompose(Builder &b) {
+  return decomposeBoth<MaxPool2dOp, MaxPositions2dOp>(*this, b);
+}
 
 //===- mean ---------------------------------------------------------------------------------------===//
 

@@ -7,8 +7,9 @@ include "ir/dl/DLBase.td"
 
 //===- Windows that slide by a stride -------------------------------------------------------------===//
 
-class DL_MaxPoolOp<string mnemonic, string torchSchema, string ones, string zeros>
+class DL_MaxPoolOp<string mnemonic, int rank, string torchSchema, string ones, string zeros>
     : DL_LoopOp<mnemonic, torchSchema, ["emitTerm"]> {
+  let batchedRank = rank;
   let arguments = (ins DL_NumberTensor:$x, DenseI64ArrayAttr:$kernel_size, OptionalAttr<DenseI64ArrayAttr>:$stride,
       DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$padding, DefaultValuedAttr<DenseI64ArrayAttr, ones>:$dilation,
       DefaultValuedAttr<BoolAttr, "false">:$ceil_mode);
@@ -20,8 +21,8 @@ class DL_MaxPoolOp<string mnemonic, string torchSchema, string ones, string zero
   }];
 }
 
-def DL_MaxPool1dOp : DL_MaxPoolOp<"max_pool1d",
-    "max_pool1d(Tensor x, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False)",
+def DL_MaxPool1dOp : DL_MaxPoolOp<"max_pool1d", 3,
+    "max_pool1d(Tensor x, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False, False return_indices=False)",
     "{1}", "{0}"> {
   let summary = "Largest value of each window of a line";
   let description = [{
@@ -31,8 +32,8 @@ def DL_MaxPool1dOp : DL_MaxPoolOp<"max_pool1d",
     ```
   }];
 }
-def DL_MaxPool2dOp : DL_MaxPoolOp<"max_pool2d",
-    "max_pool2d(Tensor x, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool ceil_mode=False)",
+def DL_MaxPool2dOp : DL_MaxPoolOp<"max_pool2d", 4,
+    "max_pool2d(Tensor x, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, False return_indices=False)",
     "{1, 1}", "{0, 0}"> {
   let summary = "Largest value of each window";
   let description = [{
@@ -43,7 +44,7 @@ def DL_MaxPool2dOp : DL_MaxPoolOp<"max_pool2d",
     ```
   }];
 }
-def DL_MaxPool3dOp : DL_MaxPoolOp<"max_pool3d",
+def DL_MaxPool3dOp : DL_MaxPoolOp<"max_pool3d", 5,
     "max_pool3d(Tensor x, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, bool ceil_mode=False)",
     "{1, 1, 1}", "{0, 0, 0}"> {
   let summary = "Largest value of each window of a volume";
@@ -55,8 +56,76 @@ def DL_MaxPool3dOp : DL_MaxPoolOp<"max_pool3d",
   }];
 }
 
-class DL_AvgPoolOp<string mnemonic, string torchSchema, string zeros>
+class DL_MaxPositionsOp<string mnemonic, string ones, string zeros>
+    : DL_LoopOp<mnemonic, "", ["emitTerm", "emitResult"]> {
+  let arguments = (ins DL_NumberTensor:$x, DenseI64ArrayAttr:$kernel_size, OptionalAttr<DenseI64ArrayAttr>:$stride,
+      DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$padding, DefaultValuedAttr<DenseI64ArrayAttr, ones>:$dilation,
+      DefaultValuedAttr<BoolAttr, "false">:$ceil_mode);
+  let results = (outs RankedTensorOf<[I64]>:$y);
+  let extraClassDefinition = compatibleDefinition # [{
+    ::mlir::Value $cppClass::emitTerm(::dlc::BodyContext &, unsigned, ::mlir::ValueRange args, ::mlir::ValueRange) {
+      return args.front();
+    }
+  }];
+}
+def DL_MaxPositions1dOp : DL_MaxPositionsOp<"max_positions1d", "{1}", "{0}"> {
+  let summary = "Where the largest value of each window of a line stands";
+  let description = [{
+    x is [N, C, L]; otherwise as `dl.max_positions2d`.
+    ```mlir
+    %y = dl.max_positions1d %x {kernel_size = array<i64: 2>} : (tensor<8x16x32xf32>) -> tensor<8x16x16xi64>
+    ```
+  }];
+}
+def DL_MaxPositions2dOp : DL_MaxPositionsOp<"max_positions2d", "{1, 1}", "{0, 0}"> {
+  let summary = "Where the largest value of each window stands";
+  let description = [{
+    The windows of `dl.max_pool2d`. A position counts the elements of an image row by row, its padding left out; of several
+    largest the first counts, and NaN before all.
+    ```mlir
+    %y = dl.max_positions2d %x {kernel_size = array<i64: 2, 2>} : (tensor<8x16x32x32xf32>) -> tensor<8x16x16x16xi64>
+    ```
+  }];
+}
+
+class DL_MaxPoolWithIndicesOp<string mnemonic, int rank, string torchSchema, string ones, string zeros>
+    : DL_DecomposedOp<mnemonic, torchSchema> {
+  let batchedRank = rank;
+  let arguments = (ins DL_NumberTensor:$x, DenseI64ArrayAttr:$kernel_size, OptionalAttr<DenseI64ArrayAttr>:$stride,
+      DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$padding, DefaultValuedAttr<DenseI64ArrayAttr, ones>:$dilation,
+      DefaultValuedAttr<BoolAttr, "false">:$ceil_mode);
+  let results = (outs DL_NumberTensor:$values, RankedTensorOf<[I64]>:$indices);
+}
+def DL_MaxPool1dWithIndicesOp : DL_MaxPoolWithIndicesOp<"max_pool1d_with_indices", 3, [{max_pool1d_with_indices(Tensor x, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor values, Tensor indices)
+max_pool1d(Tensor x, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False, True return_indices) -> (Tensor values, Tensor indices)}],
+    "{1}", "{0}"> {
+  let summary = "Largest value of each window of a line, and its position";
+  let description = [{
+    x is [N, C, L]; otherwise as `dl.max_pool2d_with_indices`. PyTorch: `torch.nn.functional.max_pool1d` with return_indices.
+    ```mlir
+    %y, %i = dl.max_pool1d_with_indices %x {kernel_size = array<i64: 2>} :
+        (tensor<8x16x32xf32>) -> (tensor<8x16x16xf32>, tensor<8x16x16xi64>)
+    ```
+  }];
+}
+def DL_MaxPool2dWithIndicesOp : DL_MaxPoolWithIndicesOp<"max_pool2d_with_indices", 4, [{max_pool2d_with_indices(Tensor x, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor values, Tensor indices)
+max_pool2d(Tensor x, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, True return_indices) -> (Tensor values, Tensor indices)}],
+    "{1, 1}", "{0, 0}"> {
+  let summary = "Largest value of each window, and its position";
+  let description = [{
+    A position counts the elements of the image row by row; of several largest values the first counts, of several NaN the first
+    too (PyTorch: the last). Becomes `dl.max_pool2d` and `dl.max_positions2d`.
+    PyTorch: `torch.nn.functional.max_pool2d` with return_indices.
+    ```mlir
+    %y, %i = dl.max_pool2d_with_indices %x {kernel_size = array<i64: 2, 2>} :
+        (tensor<8x16x32x32xf32>) -> (tensor<8x16x16x16xf32>, tensor<8x16x16x16xi64>)
+    ```
+  }];
+}
+
+class DL_AvgPoolOp<string mnemonic, int rank, string torchSchema, string zeros>
     : DL_LoopOp<mnemonic, torchSchema, ["emitTerm", "emitResult"]> {
+  let batchedRank = rank;
   let arguments = (ins DL_FloatTensor:$x, DenseI64ArrayAttr:$kernel_size, OptionalAttr<DenseI64ArrayAttr>:$stride,
       DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$padding, DefaultValuedAttr<BoolAttr, "false">:$ceil_mode,
       DefaultValuedAttr<BoolAttr, "true">:$count_include_pad, OptionalAttr<I64Attr>:$divisor_override);
@@ -68,7 +137,7 @@ class DL_AvgPoolOp<string mnemonic, string torchSchema, string zeros>
   }];
 }
 
-def DL_AvgPool1dOp : DL_AvgPoolOp<"avg_pool1d",
+def DL_AvgPool1dOp : DL_AvgPoolOp<"avg_pool1d", 3,
     "avg_pool1d(Tensor x, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True)",
     "{0}"> {
   let summary = "Mean of each window of a line";
@@ -79,7 +148,7 @@ def DL_AvgPool1dOp : DL_AvgPoolOp<"avg_pool1d",
     ```
   }];
 }
-def DL_AvgPool2dOp : DL_AvgPoolOp<"avg_pool2d",
+def DL_AvgPool2dOp : DL_AvgPoolOp<"avg_pool2d", 4,
     "avg_pool2d(Tensor x, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None)",
     "{0, 0}"> {
   let summary = "Mean of each window";
@@ -92,7 +161,7 @@ def DL_AvgPool2dOp : DL_AvgPoolOp<"avg_pool2d",
     ```
   }];
 }
-def DL_AvgPool3dOp : DL_AvgPoolOp<"avg_pool3d",
+def DL_AvgPool3dOp : DL_AvgPoolOp<"avg_pool3d", 5,
     "avg_pool3d(Tensor x, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None)",
     "{0, 0, 0}"> {
   let summary = "Mean of each window of a volume";
@@ -106,12 +175,13 @@ def DL_AvgPool3dOp : DL_AvgPoolOp<"avg_pool3d",
 
 //===- Windows that divide the input into so many -------------------------------------------------===//
 
-class DL_AdaptivePoolOp<string mnemonic, string torchSchema, Type type> : DL_DecomposedOp<mnemonic, torchSchema> {
+class DL_AdaptivePoolOp<string mnemonic, int rank, string torchSchema, Type type> : DL_DecomposedOp<mnemonic, torchSchema> {
+  let batchedRank = rank;
   let arguments = (ins type:$x, DenseI64ArrayAttr:$output_size);
   let results = (outs type:$y);
 }
 
-def DL_AdaptiveAvgPool1dOp : DL_AdaptivePoolOp<"adaptive_avg_pool1d",
+def DL_AdaptiveAvgPool1dOp : DL_AdaptivePoolOp<"adaptive_avg_pool1d", 3,
     "adaptive_avg_pool1d(Tensor x, int?[1] output_size)", DL_FloatTensor> {
   let summary = "Means over a line cut into output_size windows";
   let description = [{
@@ -121,7 +191,7 @@ def DL_AdaptiveAvgPool1dOp : DL_AdaptivePoolOp<"adaptive_avg_pool1d",
     ```
   }];
 }
-def DL_AdaptiveAvgPool2dOp : DL_AdaptivePoolOp<"adaptive_avg_pool2d",
+def DL_AdaptiveAvgPool2dOp : DL_AdaptivePoolOp<"adaptive_avg_pool2d", 4,
     "adaptive_avg_pool2d(Tensor x, int?[2] output_size)", DL_FloatTensor> {
   let summary = "Means over an image cut into output_size windows";
   let description = [{
@@ -133,7 +203,7 @@ def DL_AdaptiveAvgPool2dOp : DL_AdaptivePoolOp<"adaptive_avg_pool2d",
     ```
   }];
 }
-def DL_AdaptiveMaxPool1dOp : DL_AdaptivePoolOp<"adaptive_max_pool1d",
+def DL_AdaptiveMaxPool1dOp : DL_AdaptivePoolOp<"adaptive_max_pool1d", 3,
     "adaptive_max_pool1d(Tensor x, int?[1] output_size)", DL_NumberTensor> {
   let summary = "Largest values of a line cut into output_size windows";
   let description = [{
@@ -143,7 +213,7 @@ def DL_AdaptiveMaxPool1dOp : DL_AdaptivePoolOp<"adaptive_max_pool1d",
     ```
   }];
 }
-def DL_AdaptiveMaxPool2dOp : DL_AdaptivePoolOp<"adaptive_max_pool2d",
+def DL_AdaptiveMaxPool2dOp : DL_AdaptivePoolOp<"adaptive_max_pool2d", 4,
     "adaptive_max_pool2d(Tensor x, int?[2] output_size)", DL_NumberTensor> {
   let summary = "Largest values of an image cut into output_size windows";
   let description = [{

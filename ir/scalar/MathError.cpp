@@ -45,15 +45,22 @@ Value Expander::erfc(Value x) {
   Value missing = fma(sub(number(0.0), u), plusTwo, one);
   missing = fma(sub(sub(plusTwo, two), bounded), u, missing);
   Value minusFourU = mul(u, number(-4.0));
-  Value t = fma(minusFourU, missing, add(one, minusFourU));
+  Sum level = fastTwoSum(one, minusFourU);
+  Sum t = fastTwoSum(level.high, fma(minusFourU, missing, level.low));
   Value minusSquare = mul(bounded, sub(number(0.0), bounded));
   Value lostOfSquare = fma(bounded, bounded, minusSquare);
   auto [h, n] = reducedExp(minusSquare);
-  // product * (1 + h) * (1 + missing - lostOfSquare), rounded once: 1 is added last, what rounding the product lost before.
-  Value p = isSingle ? polynomial(c::erfcSingle, t) : polynomial(c::erfcDouble, t);
-  Value product = mul(u, p), lostOfProduct = fma(u, p, sub(number(0.0), product));
+  // p(t), and what its last two steps lose and t is beyond its high part.
+  ArrayRef<double> c = isSingle ? ArrayRef(c::erfcSingle) : ArrayRef(c::erfcDouble);
+  Value first = number(c[0]), second = number(c[1]);
+  Value above = polynomial(c.drop_front(2), t.high);
+  Value rest = fma(above, t.high, second), lostOfRest = fma(above, t.high, sub(second, rest));
+  Value p = fma(rest, t.high, first), lostOfP = fma(rest, t.high, sub(first, p));
+  lostOfP = fma(rest, t.low, fma(lostOfRest, t.high, lostOfP));
+  // (product + lost) * (1 + h) * (1 + missing - lostOfSquare), rounded once: 1 is added last.
+  Value product = mul(u, p), lost = fma(u, lostOfP, fma(u, p, neg(product)));
   Value correction = fma(sub(missing, lostOfSquare), add(one, h), h);
-  Value tail = scale(add(product, fma(product, correction, lostOfProduct)), n);
+  Value tail = scale(add(product, fma(product, correction, fma(lost, h, lost))), n);
   Value isNegative = less(x, number(0.0));
   Value far = select(isNegative, sub(number(2.0), tail), tail);
   return select(less(size, number(0.625)), near, far);

@@ -18,7 +18,8 @@ class Case:
         self.kinds = [row.kinds.get(i, (dtype, row.values)) for i in range(len(row.inputs))]
 
     def dims(self, shape, n):
-        return [dim if isinstance(dim, int) else eval(dim.replace("floordiv", "//"), {"N": n}) for dim in shape]
+        python = [dim if isinstance(dim, int) else re.sub(r"(\w+|\([^()]*\)) ceildiv (\d+)", r"-(-\1 // \2)", dim) for dim in shape]
+        return [dim if isinstance(dim, int) else eval(dim.replace("floordiv", "//"), {"N": n}) for dim in python]
 
     def inputs(self, n):
         generator = np.random.default_rng(zlib.crc32(f"{self.name} {n}".encode()))

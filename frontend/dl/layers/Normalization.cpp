@@ -1,6 +1,7 @@
 //===- Normalization.cpp - Batch, layer, group, instance and RMS norm ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/LayerCalls.h"
 #include "frontend/dl/layers/Families.h"
 
 namespace dlc::frontend {
@@ -28,6 +29,29 @@ static void batchNormWeights(const LayerArguments &a, LayerWeights &weights) {
 static void instanceNormWeights(const LayerArguments &a, LayerWeights &weights) {
   if (a.flag("affine"))
     addAffine(weights, {a.size("num_features")});
+  if (a.flag("track_running_stats")) {
+    weights.add("running_mean", {a.size("num_features")});
+    weights.add("running_var", {a.size("num_features")});
+  }
+}
+
+/// `rank` dims with a batch; one less without.
+template <unsigned rank> static Item instanceNormCall(LayerCall &call) {
+  Item x = call.first();
+  dl::Dims dims = dl::getDims(x.tensorType()), batched = dims;
+  bool isBatchOfOne = dims.size() + 1 == rank;
+  if (isBatchOfOne) {
+    batched.insert(batched.begin(), dl::constantDim(1, x.tensorType().getContext()));
+    x = call.reshape(x, batched);
+  }
+  llvm::SmallVector<FunctionCalls::Named> named = {{"eps", call.arguments.get("eps")}};
+  for (llvm::StringRef name : {"weight", "bias", "running_mean", "running_var"})
+    if (Item weight = call.weight(name); !weight.is<Item::None>())
+      named.push_back({name, weight});
+  if (call.arguments.flag("track_running_stats"))
+    named.push_back({"use_input_stats", {false, call.loc}});
+  Item y = call.function("instance_norm", x, named);
+  return isBatchOfOne && y.isTensor() ? call.reshape(y, dims) : y;
 }
 
 static LayerKind batchNorm(llvm::StringRef name, std::vector<int64_t> ranks) {
@@ -40,13 +64,14 @@ static LayerKind batchNorm(llvm::StringRef name, std::vector<int64_t> ranks) {
           .ranks = std::move(ranks)};
 }
 
-static LayerKind instanceNorm(llvm::StringRef name, std::vector<int64_t> ranks) {
+template <unsigned rank> static LayerKind instanceNorm(llvm::StringRef name) {
   return {.name = name,
           .function = "instance_norm",
           .schema = kInstanceNormSchema,
           .weights = instanceNormWeights,
-          .ignored = {"momentum", "num_features"},
-          .ranks = std::move(ranks)};
+          .trainingState = {"num_batches_tracked"},
+          .ranks = {rank - 1, rank},
+          .build = instanceNormCall<rank>};
 }
 
 std::vector<LayerKind> normalizationLayers() {
@@ -76,8 +101,9 @@ std::vector<LayerKind> normalizationLayers() {
              if (a.flag("affine"))
                addAffine(weights, {a.size("num_channels")});
            }},
-      instanceNorm("InstanceNorm1d", {3}),
-      instanceNorm("InstanceNorm2d", {4}),
+      instanceNorm<3>("InstanceNorm1d"),
+      instanceNorm<4>("InstanceNorm2d"),
+      instanceNorm<5>("InstanceNorm3d"),
       {.name = "RMSNorm",
        .function = "rms_norm",
        .schema = "(int[] normalized_shape, float? eps=None, bool elementwise_affine=True)",

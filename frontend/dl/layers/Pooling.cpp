@@ -43,6 +43,18 @@ std::vector<LayerKind> poolingLayers() {
       {.name = "AdaptiveMaxPool2d",
        .function = "adaptive_max_pool2d",
        .schema = "(int?[2] output_size, bool return_indices=False)"},
+      {.name = "Upsample",
+       .function = "interpolate",
+       .schema = "(SymInt[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? "
+                 "align_corners=None, bool? recompute_scale_factor=None)"},
+      {.name = "UpsamplingNearest2d",
+       .function = "interpolate",
+       .schema = "(SymInt[]? size=None, float[]? scale_factor=None)",
+       .passes = {{"mode", "'nearest'"}}},
+      {.name = "UpsamplingBilinear2d",
+       .function = "interpolate",
+       .schema = "(SymInt[]? size=None, float[]? scale_factor=None)",
+       .passes = {{"mode", "'bilinear'"}, {"align_corners", "True"}}},
   };
 }
 

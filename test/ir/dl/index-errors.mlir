@@ -58,7 +58,7 @@ func.func @one_hot(%i: tensor<4xi64>) {
 func.func @mode(%x: tensor<1x2x4x4xf32>) {
   // expected-error @+2 {{'dl.interpolate' has mode = 'bicubic'; expected 'nearest', 'nearest-exact', 'linear' or 'bilinear'}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.interpolate %x {scale_factor = 2.0 : f64, mode = "bicubic"} : (tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32>
+  %y = dl.interpolate %x {scale_factor = array<f64: 2.0>, mode = "bicubic"} : (tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32>
   return
 }
 
@@ -67,7 +67,7 @@ func.func @mode(%x: tensor<1x2x4x4xf32>) {
 func.func @rank(%x: tensor<1x2x4x4xf32>) {
   // expected-error @+2 {{'dl.interpolate' in mode 'linear' needs x [N, C, L], got f32[1,2,4,4]}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.interpolate %x {scale_factor = 2.0 : f64, mode = "linear"} : (tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32>
+  %y = dl.interpolate %x {scale_factor = array<f64: 2.0>, mode = "linear"} : (tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32>
   return
 }
 
@@ -76,7 +76,7 @@ func.func @rank(%x: tensor<1x2x4x4xf32>) {
 func.func @integers(%x: tensor<1x2x4x4xi32>) {
   // expected-error @+2 {{'dl.interpolate' in mode 'bilinear' needs floats, got i32[1,2,4,4]}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.interpolate %x {scale_factor = 2.0 : f64, mode = "bilinear"} : (tensor<1x2x4x4xi32>) -> tensor<1x2x8x8xi32>
+  %y = dl.interpolate %x {scale_factor = array<f64: 2.0>, mode = "bilinear"} : (tensor<1x2x4x4xi32>) -> tensor<1x2x8x8xi32>
   return
 }
 
@@ -85,7 +85,7 @@ func.func @integers(%x: tensor<1x2x4x4xi32>) {
 func.func @corners(%x: tensor<1x2x4x4xf32>) {
   // expected-error @+2 {{'dl.interpolate' has align_corners, which modes 'linear' and 'bilinear' alone have}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.interpolate %x {scale_factor = 2.0 : f64, align_corners = true} : (tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32>
+  %y = dl.interpolate %x {scale_factor = array<f64: 2.0>, align_corners = true} : (tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32>
   return
 }
 
@@ -112,7 +112,7 @@ func.func @sizes(%x: tensor<1x2x4x4xf32>) {
 func.func @shrink(%x: tensor<1x2x4x4xf32>) {
   // expected-error @+2 {{'dl.interpolate' cannot bring dim 2 of f32[1,2,4,4] to another size: expected 1 or more, and of a symbolic dim a scale_factor that is a whole number or 1/2, 1/4, ...}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.interpolate %x {scale_factor = 0.1 : f64} : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
+  %y = dl.interpolate %x {scale_factor = array<f64: 0.1>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
   return
 }
 
@@ -121,6 +121,6 @@ func.func @shrink(%x: tensor<1x2x4x4xf32>) {
 func.func @factor(%x: tensor<1x2x4x4xf32>) {
   // expected-error @+2 {{'dl.interpolate' has scale_factor = -1; expected more than 0}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.interpolate %x {scale_factor = -1.0 : f64} : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
+  %y = dl.interpolate %x {scale_factor = array<f64: -1.0>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>
   return
 }

@@ -20,10 +20,10 @@ row("sigmoid", ("f16", "bf16"), [("N",)], ("N",), torch.sigmoid, acc.composite()
 
 row("leaky_relu", FLOATS, [("N",)], ("N",), lambda x: F.leaky_relu(x, 0.2), acc.composite(),
     attrs="{negative_slope = 0.2 : f64}")
-row("mish", FLOATS, [("N",)], ("N",), lambda x: x * torch.tanh(torch.log1p(x.clamp(max=700).exp())), acc.composite(16), values="wide")
+row("mish", FLOATS, [("N",)], ("N",), lambda x: x * torch.tanh(torch.log1p(x.clamp(max=700).exp())), acc.composite(6), values="wide")
 row("softsign", FLOATS, [("N",)], ("N",), F.softsign, acc.composite())
-row("hardswish", FLOATS, [("N",)], ("N",), lambda x: x * (x + 3).clamp(0, 6) / 6, acc.composite(4, floor=1.0), values="wide")
-row("hardsigmoid", FLOATS, [("N",)], ("N",), lambda x: (x + 3).clamp(0, 6) / 6, acc.composite(4, floor=1.0), values="wide")
+row("hardswish", FLOATS, [("N",)], ("N",), lambda x: x * (x + 3).clamp(0, 6) / 6, acc.composite(), values="wide")
+row("hardsigmoid", FLOATS, [("N",)], ("N",), lambda x: (x + 3).clamp(0, 6) / 6, acc.composite(), values="wide")
 row("hardtanh", FLOATS, [("N",)], ("N",), lambda x: F.hardtanh(x, -0.5, 2.0), acc.equal,
     attrs="{min_val = -0.5 : f64, max_val = 2.0 : f64}")
 row("softshrink", FLOATS, [("N",)], ("N",),
@@ -51,4 +51,4 @@ row("celu", FLOATS, [("N",)], ("N",), lambda x: torch.where(x > 0, x, 2 * torch.
 row("softplus", FLOATS, [("N",)], ("N",), lambda x: F.softplus(x, 2.0, 10.0), acc.composite(),
     attrs="{beta = 2.0 : f64, threshold = 10.0 : f64}")
 row("logsigmoid", FLOATS, [("N",)], ("N",), lambda x: x.clamp(max=0) - torch.log1p(torch.exp(-x.abs())), acc.composite())
-row("tanhshrink", FLOATS, [("N",)], ("N",), lambda x: x - x.tanh(), acc.composite(4, floor=1.0))
+row("tanhshrink", FLOATS, [("N",)], ("N",), lambda x: x - x.tanh(), acc.composite(3, floor=1.0))

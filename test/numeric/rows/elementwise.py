@@ -27,6 +27,8 @@ row("clamp", NUMBERS, [("N",)], ("N",), lambda x: (x if x.is_floating_point() el
 row("clamp", FLOATS, [("N",)], ("N",), lambda x: x.clamp(min=0.5), acc.equal, attrs="{min = 0.5 : f64}", note="min")
 row("clamp", FLOATS, [("N",)], ("N",), lambda x: x.clamp(max=-0.25), acc.equal, attrs="{max = -0.25 : f64}", note="max")
 TRIPLE = 3 * [(3, "N")]
+row("clamp_tensor", NUMBERS, TRIPLE, (3, "N"), lambda x, low, high: torch.minimum(torch.maximum(x, low), high), acc.equal, values="equals")
+row("clamp_tensor", FLOATS, TRIPLE, (3, "N"), torch.clamp, acc.equal, values="normal", note="PyTorch's own")
 row("lerp", FLOATS, TRIPLE, (3, "N"), torch.lerp, acc.of_terms(lambda x, end, w: (x, end, w * x, w * end)), values="normal")
 row("addcmul", NUMBERS, TRIPLE, (3, "N"), lambda x, a, b: x + 2 * a * b, acc.of_terms(lambda x, a, b: (x, 2 * a * b)),
     attrs="{value = 2.0 : f64}", values="whole")

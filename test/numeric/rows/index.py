@@ -2,6 +2,7 @@
 import torch
 from torch.nn import functional as F
 
+import accuracy as acc
 from rows.row import BOUNDARY, FLOATS, row
 
 MOVED = ("f32", "f16", "i8", "i64", "i1")
@@ -49,6 +50,61 @@ row("take_along_dim", ("f32", "i8"), [(7, "N"), (4, 1)], (4, "N"), lambda x, i: 
     attrs="{dim = 0 : i64}", kinds=at(INSIDE), note="broadcast index")
 row("take_along_dim", ("f32",), [(7, 1), (4, "N")], (4, "N"), lambda x, i: torch.take_along_dim(x, i, 0), attrs="{dim = 0 : i64}",
     kinds=at(INSIDE), note="broadcast x")
+row("take_flat", MOVED, [("N", 3), (4, "N")], ("4*N",), lambda x, i: torch.take_along_dim(x, i), kinds=at(range(3)), sizes=BOUNDARY[1:])
+
+
+def bags(mode, **args):
+    """PyTorch's, but of no positions, which it refuses: nothing in each bag."""
+    def function(i, w, *scales):
+        if not i.numel():
+            return torch.zeros(i.shape[0], w.shape[1], dtype=torch.float64)
+        return F.embedding_bag(i.long(), w, mode=mode, **args, per_sample_weights=scales[0] if scales else None)
+    return function
+
+
+def bag(mode, attrs="", operands=2, offsets=""):
+    """`offsets` is the text of ops that define %o; [i64] of dim B."""
+    def body(names, types, result):
+        segments = [1, 1, int(bool(offsets)), int(operands > 2)]
+        text, dims = offsets if offsets else ("", "")
+        used, kinds = names[:2] + (["%o"] if offsets else []) + names[2:], types[:2] + ([dims] if offsets else []) + types[2:]
+        return (f"{text}%y = dl.embedding_bag {', '.join(used)} {{mode = \"{mode}\", {attrs}operandSegmentSizes = array<i32: "
+                f"{', '.join(map(str, segments))}>}} : ({', '.join(kinds)}) -> {result}")
+    return body
+
+
+def summed(function):
+    return acc.contraction(lambda i, *_: i.shape[-1] + 2, function)
+
+
+# Bags that begin at each third position; pairs of which the first is empty.
+EACH_THIRD = ("%o = dl.arange {end = affine_map<()[s0] -> (s0)>, step = 3 : i64} : () -> tensor<?xi64, #dl.t<[s0 ceildiv 3]>>\n",
+              "tensor<?xi64, #dl.t<[s0 ceildiv 3]>>")
+PAIRS = ("%a = dl.arange {end = affine_map<() -> (6)>} : () -> tensor<6xi64>\n%b = dl.full 2 : i64 -> tensor<6xi64>\n"
+         "%c = dl.floor_divide %a, %b : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>\n"
+         "%o = dl.mul %c, %b : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>\n", "tensor<6xi64>")
+for mode in ("sum", "mean", "max"):
+    bound = (lambda function: acc.exact) if mode == "max" else summed
+    for dtype in ("i64", "i32"):
+        row("embedding_bag", FLOATS if dtype == "i64" else ("f32",), [("N", 5), (7, 33)], ("N", 33), bags(mode), bound(bags(mode)),
+            kinds=at(INSIDE, dtype, 0), values="normal", note=f"{mode}, {dtype}", body=bag(mode))
+    row("embedding_bag", ("f32",), [(3, "N"), (7, 5)], (3, 5), bags(mode), bound(bags(mode)), kinds=at(INSIDE, "i64", 0), values="normal",
+        note=f"{mode} of N", body=bag(mode))
+    function = bags(mode, padding_idx=2)
+    row("embedding_bag", ("f32", "f16"), [("N", 4), (7, 5)], ("N", 5), function, bound(function), kinds=at([2, 3, 2, 5], "i64", 0),
+        values="normal", note=f"{mode}, padding", body=bag(mode, "padding_idx = 2 : i64, "))
+    function = lambda i, w, mode=mode: F.embedding_bag(i, w, torch.arange(0, len(i), 3), mode=mode)
+    row("embedding_bag", ("f32", "bf16"), [("N",), (7, 5)], ("N ceildiv 3", 5), function, bound(function), kinds=at(INSIDE, "i64", 0),
+        values="normal", sizes=BOUNDARY[1:], note=f"{mode}, offsets", body=bag(mode, offsets=EACH_THIRD))
+    function = lambda i, w, mode=mode: F.embedding_bag(i, w, torch.arange(6) // 2 * 2, mode=mode, include_last_offset=True)
+    row("embedding_bag", ("f32",), [("N",), (7, 5)], (5, 5), function, bound(function), kinds=at(INSIDE, "i64", 0), values="normal",
+        sizes=(4,), note=f"{mode}, last offset", body=bag(mode, "include_last_offset = true, ", offsets=PAIRS))
+row("embedding_bag", FLOATS, [("N", 5), (7, 9), ("N", 5)], ("N", 9), bags("sum"), summed(bags("sum")), kinds=at(INSIDE, "i64", 0), values="normal",
+    note="weighed", body=bag("sum", operands=3))
+row("embedding_bag", ("f32",), [("N",), (7, 5), ("N",)], ("N ceildiv 3", 5),
+    lambda i, w, s: F.embedding_bag(i, w, torch.arange(0, len(i), 3), mode="sum", per_sample_weights=s),
+    summed(lambda i, w, s: F.embedding_bag(i, w, torch.arange(0, len(i), 3), mode="sum", per_sample_weights=s)), sizes=BOUNDARY[1:],
+    kinds=at(INSIDE, "i64", 0), values="normal", note="weighed, offsets", body=bag("sum", operands=3, offsets=EACH_THIRD))
 row("index", MOVED, [(7, "N"), (3, 2)], (3, 2, "N"), lambda x, i: x[i], kinds=at(range(-7, 7)))
 row("index", ("f32",), [(7,), ("N",)], ("N",), lambda x, i: x[i], kinds=at(range(-7, 7)), note="one dim")
 row("one_hot", ("i64", "i32"), [("N", 3)], ("N", 3, 9), lambda x: F.one_hot(x.long(), 9), attrs="{num_classes = 9 : i64}",

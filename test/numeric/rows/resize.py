@@ -19,7 +19,8 @@ def weighed(y, inputs, dtype):
 
 def attrs(mode, scale_factor=None, size=None, align_corners=None):
     parts = [f'mode = "{mode}"']
-    parts += [f"scale_factor = {scale_factor:e} : f64"] if scale_factor else []
+    factors = scale_factor if isinstance(scale_factor, tuple) else (scale_factor,)
+    parts += [f"scale_factor = array<f64: {', '.join(f'{factor:e}' for factor in factors)}>"] if scale_factor else []
     parts += [f"size = affine_map<() -> ({', '.join(map(str, size))})>"] if size else []
     parts += [f"align_corners = {str(align_corners).lower()}"] if align_corners is not None else []
     return f"{{{', '.join(parts)}}}"
@@ -28,7 +29,8 @@ def attrs(mode, scale_factor=None, size=None, align_corners=None):
 BATCH = BOUNDARY[1:8]
 for mode in ("nearest", "nearest-exact"):
     for result, args in (((6, 10), {"scale_factor": 2.0}), ((9, 15), {"scale_factor": 3.0}), ((7, 4), {"size": (7, 4)}),
-                         ((3, 8), {"size": (3, 8)}), ((4, 7), {"scale_factor": 1.4}), ((1, 2), {"scale_factor": 0.5})):
+                         ((3, 8), {"size": (3, 8)}), ((4, 7), {"scale_factor": 1.4}), ((1, 2), {"scale_factor": 0.5}),
+                         ((9, 5), {"scale_factor": (3.0, 1.0)}), ((4, 12), {"scale_factor": (1.4, 2.5)})):
         note = ", ".join(f"{name} {value}" for name, value in args.items())
         row("interpolate", ("f32", "f16") if result == (6, 10) else ("f32",), [("N", 3, 3, 5)], ("N", 3, *result), resized(mode, **args),
             attrs=attrs(mode, **args), sizes=BATCH, note=f"{mode}, {note}")
@@ -41,7 +43,8 @@ row("interpolate", ("i8", "i64"), [("N", 3, 3, 5)], ("N", 3, 6, 10), lambda x: x
 row("interpolate", ("f64",), [("N", 3, 3, 5)], ("N", 3, 7, 49), resized("nearest", "f64", size=(7, 49)), attrs=attrs("nearest", size=(7, 49)),
     sizes=BATCH, note="nearest in double")
 for align in (False, True):
-    for result, args in (((6, 10), {"scale_factor": 2.0}), ((7, 4), {"size": (7, 4)}), ((1, 9), {"size": (1, 9)}), ((4, 7), {"scale_factor": 1.4})):
+    for result, args in (((6, 10), {"scale_factor": 2.0}), ((7, 4), {"size": (7, 4)}), ((1, 9), {"size": (1, 9)}), ((4, 7), {"scale_factor": 1.4}),
+                         ((9, 2), {"scale_factor": (3.0, 0.5)})):
         note = ", ".join(f"{name} {value}" for name, value in args.items())
         for dtype in ("f32", "f16", "f64") if result == (6, 10) else ("f32",):
             row("interpolate", (dtype,), [("N", 3, 3, 5)], ("N", 3, *result), resized("bilinear", dtype, align_corners=align, **args),

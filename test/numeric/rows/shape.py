@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import BOUNDARY, POSITIVE, element_of, row
+from rows.row import BOUNDARY, NUMBERS, POSITIVE, element_of, row
 
 MOVED = ("f32", "f16", "i8", "i64", "i1")
 row("broadcast", MOVED, [("N", 1)], (4, "N", 3), lambda x: x.expand(4, -1, 3))
@@ -143,11 +143,39 @@ row("full_like", ("f32", "i8", "f16"), [("N", 3)], ("N", 3), lambda x: torch.ful
 row("arange", ("f32",), [("N",)], ("N",), lambda x: torch.arange(x.shape[0]), result_dtype="i64",
     body=created("arange", "{end = affine_map<()[s0] -> (s0)>}"))
 row("arange", ("f32",), [("N",)], ("N + 1",), lambda x: torch.arange(-1, x.shape[0]).float(), result_dtype="f16",
-    body=created("arange", "{start = -1 : i64, end = affine_map<()[s0] -> (s0)>, dtype = f16}"), note="from -1")
+    body=created("arange", "{start = affine_map<() -> (-1)>, end = affine_map<()[s0] -> (s0)>, dtype = f16}"), note="from -1")
 row("arange", ("f32",), [("N",)], (4,), lambda x: torch.arange(2, 13, 3).float(), sizes=(1,),
-    body=created("arange", "{start = 2 : i64, end = affine_map<() -> (13)>, step = 3 : i64, dtype = f32}"), note="step")
+    body=created("arange", "{start = affine_map<() -> (2)>, end = affine_map<() -> (13)>, step = 3 : i64, dtype = f32}"), note="step")
 row("arange", ("i32",), [("N",)], (4,), lambda x: torch.arange(9, -1, -3).int(), sizes=(1,),
-    body=created("arange", "{start = 9 : i64, end = affine_map<() -> (-1)>, step = -3 : i64, dtype = i32}"), note="down")
+    body=created("arange", "{start = affine_map<() -> (9)>, end = affine_map<() -> (-1)>, step = -3 : i64, dtype = i32}"), note="down")
+row("arange", ("f32",), [("N",)], ("N + 3",), lambda x: torch.arange(x.shape[0], 2 * x.shape[0] + 3), result_dtype="i64", note="between dims",
+    body=created("arange", "{start = affine_map<()[s0] -> (s0)>, end = affine_map<()[s0] -> (s0 * 2 + 3)>}"))
+row("arange", ("f32",), [("N",)], ("(N + 3) ceildiv 2",), lambda x: torch.arange(1, -x.shape[0] - 2, -2), result_dtype="i16", note="down to a dim",
+    body=created("arange", "{start = affine_map<() -> (1)>, end = affine_map<()[s0] -> (-s0 - 2)>, step = -2 : i64, dtype = i16}"))
+for start, end, step, size in ((0.5, 2.0, 0.25, 6), (0.0, 1.0, 0.1, 10), (3.0, -1.0, -0.7, 6), (1.5, 1.5, 0.1, 0), (-1.9, 1e3, 1 / 3, 3006)):
+    row("fractions", ("f32",), [("N",)], (size,), lambda x, a=start, b=end, c=step: torch.arange(a, b, c, dtype=torch.float64), sizes=(1,),
+        note=f"{start} to {end} by {step:g}", body=created("fractions", f"{{start = {start:e} : f64, end = {end:e} : f64, step = {step!r} : f64}}"))
+for dtype in ("f16", "bf16", "f64"):
+    row("fractions", ("f32",), [("N",)], (10,), lambda x: torch.arange(0.0, 1.0, 0.1, dtype=torch.float64), sizes=(1,), result_dtype=dtype, note=dtype,
+        body=created("fractions", f"{{end = 1.0 : f64, step = 0.1 : f64, dtype = {dtype}}}"))
+for dtype in NUMBERS[:-1]:
+    row("scalar_tensor", ("f32",), [("N",)], (), lambda x: torch.tensor(float(x.shape[0] // 2 + 3)), result_dtype=dtype,
+        note=dtype, body=created("scalar_tensor", f"{{s = affine_map<()[s0] -> (s0 floordiv 2 + 3)>, dtype = {dtype}}}"))
+
+
+def times_size(names, types, result):
+    """A dim that meets a tensor, in one kernel with it."""
+    scalar = f"tensor<{element_of(result)}>"
+    return (f"%s = dl.scalar_tensor {{s = affine_map<()[s0] -> (s0 * 3 + 1)>, dtype = {element_of(result)}}} : () -> {scalar}\n"
+            f"%b = dl.broadcast %s : ({scalar}) -> {types[0]}\n%y = dl.mul {names[0]}, %b : ({types[0]}, {types[0]}) -> {result}")
+
+
+row("arange", ("f32",), [("N",)], (5,), lambda x: torch.arange(x.shape[0], x.shape[0] + 5), result_dtype="i64", note="from a dim",
+    body=created("arange", "{start = affine_map<()[s0] -> (s0)>, end = affine_map<()[s0] -> (s0 + 5)>}"))
+row("scalar_tensor", ("f32", "f64", "i32", "i64"), [("N", 3)], ("N", 3), lambda x: x * (3 * x.shape[0] + 1), values="whole", note="times a tensor",
+    body=times_size)
+row("squeeze", ("f32", "i64"), [("N", 3)], (3,), lambda x: x.squeeze(0), sizes=(1,), attrs="{dim = array<i64: 0>}", note="a dim that is 1")
+row("squeeze", ("f32",), [("N", 1, "N + 1")], ("N", "N + 1"), lambda x: x.squeeze(), sizes=(2, 3, 7), note="dims that are not 1")
 row("eye", ("f32",), [("N",)], ("N", "N"), lambda x: torch.eye(x.shape[0]), body=created("eye", "{n = affine_map<()[s0] -> (s0)>}"))
 row("eye", ("i8",), [("N",)], (3, "N"), lambda x: torch.eye(3, x.shape[0]).char(), note="not square",
     body=created("eye", "{n = affine_map<() -> (3)>, m = affine_map<()[s0] -> (s0)>, dtype = i8}"))

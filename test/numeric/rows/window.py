@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, in_double, row
+from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, in_double, row, with_element
 
 POOL = ("N", 3, 9, 8)
 row("max_pool2d", NUMBERS, [POOL], ("N", 3, 4, 4), in_double(lambda x: F.max_pool2d(x, 2)), attrs="{kernel_size = array<i64: 2, 2>}",
@@ -16,6 +16,43 @@ row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "N - 4", 4), lambda x: F.ma
     sizes=(5, 7, 8, 9, 15, 16, 17, 33), note="dilation")
 row("max_pool2d", ("f32",), [POOL], ("N", 3, 5, 4), lambda x: F.max_pool2d(x, 2, ceil_mode=True),
     attrs="{kernel_size = array<i64: 2, 2>, ceil_mode = true}", sizes=BOUNDARY[1:6], note="ceil_mode")
+
+
+def positions(pool, *args, **more):
+    return lambda x: pool(x.double(), *args, **more, return_indices=True)[1]
+
+
+PADDED = "kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>"
+row("max_positions2d", NUMBERS, [POOL], ("N", 3, 4, 4), positions(F.max_pool2d, 2), attrs="{kernel_size = array<i64: 2, 2>}", sizes=BOUNDARY[1:10],
+    values="whole", result_dtype="i64")
+row("max_positions2d", ("f32", "f16", "i32"), [POOL], ("N", 3, 5, 4), positions(F.max_pool2d, 3, 2, 1), attrs=f"{{{PADDED}}}", sizes=BOUNDARY[1:10],
+    values="numbers", result_dtype="i64", note="padding")
+row("max_positions2d", ("f32",), [POOL], ("N", 3, 5, 4), positions(F.max_pool2d, 3, 2, 1), attrs=f"{{{PADDED}}}", sizes=BOUNDARY[1:6],
+    values=[-float("inf")], result_dtype="i64", note="nothing larger than the padding")
+row("max_positions2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "N - 2", 5), positions(F.max_pool2d, (3, 4), (1, 2), (1, 2), (2, 1)), values=[-float("inf"), 1.0, 2.0],
+    attrs="{kernel_size = array<i64: 3, 4>, stride = array<i64: 1, 2>, padding = array<i64: 1, 2>, dilation = array<i64: 2, 1>}",
+    sizes=(3, 5, 7, 8, 9, 15, 16, 17, 33), result_dtype="i64", note="dilation")
+row("max_positions2d", ("f32",), [POOL], ("N", 3, 5, 4), positions(F.max_pool2d, 2, ceil_mode=True), values="numbers",
+    attrs="{kernel_size = array<i64: 2, 2>, ceil_mode = true}", sizes=BOUNDARY[1:6], result_dtype="i64", note="ceil_mode")
+row("max_positions1d", ("f32", "i64"), [(2, 3, "N")], (2, 3, "(N - 1) floordiv 2 + 1"), positions(F.max_pool1d, 3, 2, 1), values="whole", result_dtype="i64",
+    attrs="{kernel_size = array<i64: 3>, stride = array<i64: 2>, padding = array<i64: 1>}", sizes=POSITIVE[:12])
+
+
+def both(op, attrs, result_of):
+    """One of the two results: the values or the indices."""
+    def body(names, types, result):
+        other = with_element(result, "i64" if result_of == "values" else "f32")
+        kinds = f"({result}, {other})" if result_of == "values" else f"({other}, {result})"
+        return f"{'%y, %z' if result_of == 'values' else '%z, %y'} = dl.{op} {names[0]} {attrs} : ({types[0]}) -> {kinds}"
+    return body
+
+
+for number, part in enumerate(("values", "indices")):
+    row("max_pool2d_with_indices", ("f32",), [POOL], ("N", 3, 5, 4), lambda x, number=number: F.max_pool2d(x, 3, 2, 1, return_indices=True)[number],
+        sizes=BOUNDARY[1:8], values="numbers", result_dtype="i64" if number else None, note=part, body=both("max_pool2d_with_indices", f"{{{PADDED}}}", part))
+    row("max_pool1d_with_indices", ("f32",), [(2, 3, "N")], (2, 3, "N floordiv 3"),
+        lambda x, number=number: F.max_pool1d(x, 3, return_indices=True)[number], sizes=POSITIVE[2:12], values="numbers", note=part,
+        result_dtype="i64" if number else None, body=both("max_pool1d_with_indices", "{kernel_size = array<i64: 3>}", part))
 row("avg_pool2d", FLOATS, [POOL], ("N", 3, 4, 4), lambda x: F.avg_pool2d(x, 2),
     acc.contraction(4, lambda x: F.avg_pool2d(x, 2)), attrs="{kernel_size = array<i64: 2, 2>}", sizes=BOUNDARY[1:10],
     values="normal")

@@ -92,8 +92,6 @@ TEST_F(Frontend, refusesWhatCannotCombine) {
   EXPECT_EQ(body("y = cast(_i, i8) + 300", "i8[4]"),
             "5:18: error: the number 300 does not fit in the dtype of i8[4]; cast the tensor to a "
             "wider one\n");
-  EXPECT_EQ(body("y = _z + N", "f32[N]"),
-            "5:8: error: a tensor combines with tensors and numbers, got the dim N\n");
   EXPECT_EQ(body("y = _z + \"a\"", "f32[N]"),
             "5:8: error: operator '+' takes tensors and numbers, got the string 'a'\n");
   EXPECT_EQ(body("y = _h + 7 / 2", "f16[4]"),

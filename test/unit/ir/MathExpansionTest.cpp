@@ -175,10 +175,8 @@ uint64_t stride() {
   return text ? std::max(1, std::atoi(text)) : 1021;
 }
 
-/// Units of the last place that a function may be off. erfc is a product of two functions.
-double allowed(StringRef function) {
-  return function == "erfc" ? 3.0 : function == "remf" ? 0.0 : 2.0;
-}
+/// Units of the last place that a function may be off.
+double allowed(StringRef function) { return function == "remf" ? 0.0 : 2.0; }
 
 class SinglePrecision : public testing::TestWithParam<const char *> {};
 

@@ -157,6 +157,8 @@ static StringRef describe(Param::Type type) {
     return "ints";
   case Param::floating:
     return "float";
+  case Param::floatings:
+    return "floats";
   case Param::boolean:
     return "bool";
   case Param::string:
@@ -165,6 +167,8 @@ static StringRef describe(Param::Type type) {
     return "dtype";
   case Param::dims:
     return "dims";
+  case Param::fixed:
+    return "constant";
   }
   return "value"; // a kind of parameter that is newer than this list
 }

@@ -1,0 +1,176 @@
+//===- CallTest.cpp - Ways of calling a function, dims among tensors, batches left out --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "test/unit/frontend/FrontendFixture.h"
+
+namespace dlc::frontend {
+namespace {
+
+using Calls = Frontend;
+
+TEST_F(Calls, aDimMeetsTensors) {
+  EXPECT_EQ(body("y = _z + N", "f32[N]"),
+            "dl.scalar_tensor  {dtype = f32, s = affine_map<()[s0] -> (s0)>} : () -> tensor<f32>\n"
+            "dl.broadcast %0 : (tensor<f32>) -> tensor<?xf32, #dl.t<[s0]>>\n"
+            "dl.add %arg1, %1 : (tensor<?xf32, #dl.t<[s0]>>, tensor<?xf32, #dl.t<[s0]>>) -> "
+            "tensor<?xf32, #dl.t<[s0]>>\n");
+  // As a number does, it leaves the dtype of the tensor as it is.
+  EXPECT_EQ(body("y = _h / size(_z, 0)", "f16[4]"),
+            "dl.scalar_tensor  {dtype = f16, s = affine_map<()[s0] -> (s0)>} : () -> tensor<f16>\n"
+            "dl.broadcast %0 : (tensor<f16>) -> tensor<4xf16>\n"
+            "dl.div %arg3, %1 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n");
+  // A fraction of a dim is a tensor without dims.
+  EXPECT_EQ(body("y = N * 0.5", "f32[]"),
+            "dl.scalar_tensor  {dtype = f32, s = affine_map<()[s0] -> (s0)>} : () -> tensor<f32>\n"
+            "dl.full 5.000000e-01 : f32 -> tensor<f32>\n"
+            "dl.mul %0, %1 : (tensor<f32>, tensor<f32>) -> tensor<f32>\n");
+  EXPECT_EQ(body("y = sqrt(size(x, 0))", "f32[]"),
+            "dl.scalar_tensor  {dtype = i64, s = affine_map<()[s0] -> (s0)>} : () -> tensor<i64>\n"
+            "dl.cast %0 {dtype = f32} : (tensor<i64>) -> tensor<f32>\n"
+            "dl.sqrt %1 : (tensor<f32>) -> tensor<f32>\n");
+}
+
+TEST_F(Calls, aDimThatDoesNotFit) {
+  EXPECT_EQ(body("y = cast(_i, i8) * (N * 100)", "i8[4]"),
+            "5:18: error: the dim N*100, 200 to 1600, does not fit in the dtype of i8[4]; cast the "
+            "tensor to a wider one\n");
+  EXPECT_EQ(body("y = matmul(x, N)", "f32[]"),
+            "5:5: error: 'matmul' needs tensors, got the dim N\n");
+}
+
+TEST_F(Calls, rangesBetweenDims) {
+  EXPECT_EQ(
+      body("y = arange(N, 2 * N)", "i64[N]"),
+      "dl.arange  {end = affine_map<()[s0] -> (s0 * 2)>, start = affine_map<()[s0] -> (s0)>} : "
+      "() -> tensor<?xi64, #dl.t<[s0]>>\n");
+  EXPECT_EQ(body("y = arange(3, N)", "i64[N]"),
+            "5:5: error: 'arange' from 3 to N in steps of 1 may have -1 numbers; change the ranges "
+            "of the dims so that it has 0 or more\n");
+  EXPECT_EQ(body("y = arange(0.5, 2, 0.5)", "f32[3]"),
+            "dl.fractions  {end = 2.000000e+00 : f64, start = 5.000000e-01 : f64, step = "
+            "5.000000e-01 : f64} : () -> tensor<3xf32>\n");
+  EXPECT_EQ(body("y = arange(1.5, 0)", "f32[3]"),
+            "5:5: error: 'arange' cannot go from 1.5 to 0 in steps of 1\n");
+  EXPECT_EQ(body("y = arange(1.5, 2, 0.0)", "f32[3]"),
+            "5:5: error: 'arange' has step 0; expected another number\n");
+  EXPECT_EQ(body("y = arange(1.5, 2, dtype=i64)", "f32[3]"),
+            "5:5: error: 'arange' of fractions gives floats, got dtype i64; cast the result\n");
+  EXPECT_EQ(body("y = arange(0, N, 0.5)", "f32[N]"),
+            "5:18: error: argument 'step' of 'arange' is the number 0.5; expected an integer\n");
+}
+
+TEST_F(Calls, anArgumentTellsTheWaysApart) {
+  EXPECT_EQ(body("y = div(_h, 2, rounding_mode=\"floor\")", "f16[4]"),
+            "dl.full 2.000000e+00 : f32 -> tensor<4xf16>\n"
+            "dl.floor_divide %arg3, %0 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = div(_h, _h, rounding_mode=\"trunc\")", "f16[4]"),
+            "dl.trunc_divide %arg3, %arg3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = div(_h, _h, rounding_mode=None)", "f16[4]"),
+            "dl.div %arg3, %arg3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = div(_h, 2, rounding_mode=\"round\")", "f16[4]"),
+            "5:16: error: argument 'rounding_mode' of 'div' is the string 'round'; expected None, "
+            "'floor' or 'trunc'\n");
+  EXPECT_EQ(
+      body("y, _ = max_pool2d(x, 2, return_indices=true)", "f32[N,3,4,4]"),
+      "dl.max_pool2d_with_indices %arg0 {kernel_size = array<i64: 2, 2>} : (tensor<?x3x8x8xf32, "
+      "#dl.t<[s0, 3, 8, 8]>>) -> (tensor<?x3x4x4xf32, #dl.t<[s0, 3, 4, 4]>>, "
+      "tensor<?x3x4x4xi64, #dl.t<[s0, 3, 4, 4]>>)\n");
+  EXPECT_EQ(
+      body("y = max_pool2d(x, 2, return_indices=3)", "f32[N,3,4,4]"),
+      "5:22: error: argument 'return_indices' of 'max_pool2d' is the integer 3; expected false "
+      "or true\n");
+  EXPECT_EQ(body("y = max_pool2d(x, \"a\", return_indices=true)", "f32[N,3,4,4]"),
+            "5:19: error: argument 'kernel_size' of 'max_pool2d' is the string 'a'; expected an "
+            "integer or a list of 2\n");
+  EXPECT_EQ(body("y = take_along_dim(_i, _i)", "i64[4]"),
+            "dl.take_flat %arg2, %arg2 : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>\n");
+  EXPECT_EQ(body("y = instance_norm(x, use_input_stats=false)", "f32[N]"),
+            "5:5: error: 'instance_norm' needs its argument 'running_mean', a tensor\n");
+  EXPECT_EQ(body("y = instance_norm(x, use_input_stats=3)", "f32[N]"),
+            "5:22: error: argument 'use_input_stats' of 'instance_norm' is the integer 3; expected "
+            "false or true\n");
+}
+
+TEST_F(Calls, clampsBetweenTensors) {
+  EXPECT_EQ(body("y = clamp(_h, 0, 1)", "f16[4]"),
+            "dl.clamp %arg3 {max = 1.000000e+00 : f64, min = 0.000000e+00 : f64} : (tensor<4xf16>) "
+            "-> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = clamp(_h, max=_h)", "f16[4]"),
+            "dl.minimum %arg3, %arg3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = clamp(_h, _h)", "f16[4]"),
+            "dl.maximum %arg3, %arg3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = clamp(_h, 0.0, _h)", "f16[4]"),
+            "dl.full 0.000000e+00 : f32 -> tensor<4xf16>\n"
+            "dl.clamp_tensor %arg3, %0, %arg3 : (tensor<4xf16>, tensor<4xf16>, tensor<4xf16>) -> "
+            "tensor<4xf16>\n");
+  EXPECT_EQ(body("y = clamp(_h, \"a\")", "f16[4]"),
+            "5:15: error: argument 'min' of 'clamp' is the string 'a'; expected a number\n");
+}
+
+TEST_F(Calls, aBatchMayBeLeftOut) {
+  EXPECT_EQ(
+      body("y = avg_pool1d(reshape(_h, 1, 4), 2)", "f16[1,2]"),
+      "dl.reshape %arg3 {shape = affine_map<() -> (1, 4)>} : (tensor<4xf16>) -> tensor<1x4xf16>\n"
+      "dl.reshape %0 {shape = affine_map<() -> (1, 1, 4)>} : (tensor<1x4xf16>) -> "
+      "tensor<1x1x4xf16>\n"
+      "dl.avg_pool1d %1 {kernel_size = array<i64: 2>} : (tensor<1x1x4xf16>) -> "
+      "tensor<1x1x2xf16>\n"
+      "dl.reshape %2 {shape = affine_map<() -> (1, 2)>} : (tensor<1x1x2xf16>) -> "
+      "tensor<1x2xf16>\n");
+  EXPECT_EQ(body("y, _ = max_pool1d(reshape(_h, 1, 4), 2, return_indices=true)", "f16[1,2]")
+                .find("error"),
+            std::string::npos);
+  EXPECT_EQ(body("y = avg_pool2d(_h, 2)", "f16[1,2]"),
+            "5:5: error: 'avg_pool2d' needs x [N, C, H, W], got f16[4]\n");
+  EXPECT_TRUE(StringRef(body("y = avg_pool1d(reshape(_i, 1, 1, 4), 2)", "i64[1,1,2]"))
+                  .starts_with("5:5: error: argument 'x' of 'avg_pool1d' is a tensor i64[1,1,4]; "
+                               "expected f16, bf16, f32 or f64\n"));
+}
+
+TEST_F(Calls, bags) {
+  EXPECT_EQ(body("y = embedding_bag(_i, zeros(7, 5))", "f32[4,5]"),
+            "5:5: error: 'embedding_bag' has input i64[4]; expected [bags, positions], or one dim "
+            "together with offsets\n");
+  EXPECT_EQ(body("y = embedding_bag(_i[:, None], zeros(7, 5), _i)", "f32[4,5]"),
+            "5:5: error: 'embedding_bag' has input i64[4,1]; expected one dim, which offsets cut "
+            "into bags\n");
+  EXPECT_EQ(body("y = embedding_bag(_i, zeros(7, 5), _i[:, None])", "f32[4,5]"),
+            "5:5: error: 'embedding_bag' has offsets i64[4,1]; expected one dim\n");
+  EXPECT_EQ(body("y = embedding_bag(_i, _z, _i)", "f32[4,5]"),
+            "5:5: error: 'embedding_bag' has weight f32[N]; expected [rows, width]\n");
+  EXPECT_EQ(body("y = embedding_bag(_i[:, None], zeros(7, 5), mode=\"avg\")", "f32[4,5]"),
+            "5:5: error: 'embedding_bag' has mode = 'avg'; expected 'sum', 'mean' or 'max'\n");
+  EXPECT_EQ(
+      body("y = embedding_bag(_i[:, None], zeros(7, 5), include_last_offset=true)", "f32[4,5]"),
+      "5:5: error: 'embedding_bag' has include_last_offset, which goes with offsets\n");
+  EXPECT_EQ(
+      body("y = embedding_bag(_i, zeros(7, 5), _i[:0], include_last_offset=true)", "f32[4,5]"),
+      "5:5: error: 'embedding_bag' has no offsets; expected at least the last one\n");
+  EXPECT_EQ(
+      body("y = embedding_bag(_i[:, None], zeros(7, 5), per_sample_weights=zeros(4, 1))",
+           "f32[4,5]"),
+      "5:5: error: 'embedding_bag' has per_sample_weights, which go with mode 'sum', not 'mean'\n");
+  EXPECT_EQ(body("y = embedding_bag(_i[:, None], zeros(7, 5), mode=\"sum\", "
+                 "per_sample_weights=zeros(4, 2))",
+                 "f32[4,5]"),
+            "5:5: error: 'embedding_bag' has per_sample_weights f32[4,2]; expected the dims of "
+            "input i64[4,1] and the dtype of weight f32[7,5]\n");
+}
+
+TEST_F(Calls, factorsOfEachDim) {
+  EXPECT_EQ(
+      body("y = interpolate(x, scale_factor=(2, 3.0))", "f32[N,3,16,24]"),
+      "dl.interpolate %arg0 {scale_factor = array<f64: 2.000000e+00, 3.000000e+00>} : "
+      "(tensor<?x3x8x8xf32, #dl.t<[s0, 3, 8, 8]>>) -> tensor<?x3x16x24xf32, #dl.t<[s0, 3, 16, "
+      "24]>>\n");
+  EXPECT_EQ(body("y = interpolate(x, scale_factor=(2, 3, 4))", "f32[N]"),
+            "5:5: error: 'interpolate' has 3 scale factors for the 2 dims after [N, C] of "
+            "f32[N,3,8,8]\n");
+  EXPECT_EQ(
+      body("y = interpolate(x, scale_factor=(2, \"a\"))", "f32[N]"),
+      "5:20: error: argument 'scale_factor' of 'interpolate' is a list of 2; expected a number "
+      "or a list of numbers\n");
+}
+
+} // namespace
+} // namespace dlc::frontend
