@@ -220,7 +220,7 @@ func.func @pixel_shuffle(%x: tensor<1x6x2x2xf32>) {
 func.func @arange() {
   // expected-error @+2 {{'dl.arange' cannot go from 3 to 1 in steps of 1}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.arange {start = 3 : i64, end = affine_map<() -> (1)>} : () -> tensor<2xi64>
+  %y = dl.arange {start = affine_map<() -> (3)>, end = affine_map<() -> (1)>} : () -> tensor<2xi64>
   return
 }
 
@@ -338,6 +338,16 @@ module attributes {dl.symbols = [#dl.symbol<"T", 2, 9>]} {
 func.func @select_symbolic(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>) {
   // expected-error @+1 {{takes indices 4 to 4 of dim 0 of f32[s0,3], which it may not have: s0 is 2 or more; raise the smallest value of the dim}}
   %y = dl.select %x {dim = 0 : i64, index = 4 : i64} : (tensor<?x3xf32, #dl.t<[s0, 3]>>) -> tensor<3xf32>
+  return
+}
+}
+
+// -----
+
+module attributes {dl.symbols = [#dl.symbol<"T", 1, 4611686018427387904>]} {
+func.func @arange_symbolic() {
+  // expected-error @+1 {{'dl.arange' from 0 to s0*s0 in steps of 1 may have too many or too few numbers; change the ranges of the dims so that it has 0 or more}}
+  %y = dl.arange {end = affine_map<()[s0] -> (s0 * s0)>} : () -> tensor<?xi64, #dl.t<[s0 * s0]>>
   return
 }
 }
