@@ -272,9 +272,9 @@ TEST_F(Frontend, callErrors) {
   EXPECT_EQ(body("y = avg_pool2d(x, kernel_size=(1.5, 2))", "f32[N]"),
             "5:19: error: argument 'kernel_size' of 'avg_pool2d' holds the number 1.5; expected an "
             "integer or a list of 2\n");
-  EXPECT_EQ(
-      body("y = arange(1.5)", "f32[N]"),
-      "5:12: error: argument 'end' of 'arange' is the number 1.5; expected an integer or a dim\n");
+  EXPECT_EQ(body("y = narrow(x, 0, 0, 1.5)", "f32[N]"),
+            "5:21: error: argument 'length' of 'narrow' is the number 1.5; expected an integer or "
+            "a dim\n");
   EXPECT_EQ(body("y = arange(9223372036854775807)", "f32[N]"),
             "5:5: error: a tensor i64[9223372036854775807] may have more than 2^56 elements; make "
             "its dims, or their ranges, smaller\n");

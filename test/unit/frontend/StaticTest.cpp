@@ -186,7 +186,7 @@ TEST_F(Static, textsAndListsAreLimited) {
   for (int i = 0; i < 4096; ++i)
     list += ",0";
   EXPECT_EQ(value(list + "]"),
-            "3:11: error: this list has more than 4096 elements; make it shorter\n");
+            "3:8204: error: this list has more than 4096 elements; make it shorter\n");
 }
 
 TEST_F(Static, includesAreLimited) {
