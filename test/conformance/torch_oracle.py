@@ -35,6 +35,16 @@ def read_safetensors(path):
     return tensors
 
 
+def statements(body):
+    """The statements of a forward, one a line each, however its lines are broken: a bracket that is open goes on."""
+    statement = ""
+    for line in filter(None, map(str.strip, body.splitlines())):
+        statement += (" " if statement else "") + line
+        if statement.count("(") == statement.count(")") and statement.count("[") == statement.count("]"):
+            yield statement
+            statement = ""
+
+
 class Model:
     """A .dl model in PyTorch. `dtype` is what it computes in: float64 makes it a reference for float32."""
 
@@ -57,8 +67,8 @@ class Model:
         # A layer's name has dots, so a call of one becomes a look-up.
         names = "|".join(re.escape(name) for name in sorted(self.layers, key=len, reverse=True))
         self.body = []
-        for line in filter(None, map(str.strip, body.splitlines())):
-            target, expression = line.split("=", 1)
+        for statement in statements(body):
+            target, expression = statement.split("=", 1)
             expression = re.sub(rf"(?<![\w.])({names})\(", r'layers["\1"](', expression)
             self.body.append((target.strip(), compile(expression.strip(), dl_path, "eval")))
 
