@@ -357,16 +357,22 @@ Value ArgminOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
 
 //===- max with its position ----------------------------------------------------------------------===//
 
-LogicalResult MaxDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
+/// The extreme elements along `dim`, and their positions.
+static LogicalResult inferExtreme(StringRef op, std::optional<Location> location, Value value,
+                                  int64_t dim, bool keepdim, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(value.getType());
+  if (failed(refuseEmpty(op, location, x, dim)))
     return failure();
-  for (Type element : {x.getElementType(), Type(IntegerType::get(context, 64))})
-    if (failed(inferReduction(getOperationName(), location, x, adaptor.getDim(),
-                              adaptor.getKeepdim(), element, types)))
+  for (Type element : {x.getElementType(), Type(IntegerType::get(x.getContext(), 64))})
+    if (failed(inferReduction(op, location, x, dim, keepdim, element, types)))
       return failure();
   return success();
+}
+
+LogicalResult MaxDimOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferExtreme(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
+                      adaptor.getKeepdim(), types);
 }
 
 SmallVector<Value> MaxDimOp::decompose(Builder &builder) {
@@ -375,16 +381,10 @@ SmallVector<Value> MaxDimOp::decompose(Builder &builder) {
           builder.make<ArgmaxOp>(getX(), getDimAttr(), getKeepdim())};
 }
 
-LogicalResult MinDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+LogicalResult MinDimOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
-    return failure();
-  for (Type element : {x.getElementType(), Type(IntegerType::get(context, 64))})
-    if (failed(inferReduction(getOperationName(), location, x, adaptor.getDim(),
-                              adaptor.getKeepdim(), element, types)))
-      return failure();
-  return success();
+  return inferExtreme(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
+                      adaptor.getKeepdim(), types);
 }
 
 SmallVector<Value> MinDimOp::decompose(Builder &builder) {
