@@ -1,8 +1,8 @@
 //===- dlc_mma.cuh - tensor cores -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mma.sync for sm_80 and later in f16, bf16 and tf32, wgmma for sm_90a in f16 and bf16, all with float accumulators. A call
-// covers a warp's whole tile: in the emulator each call is one meeting of the warp.
+// mma.sync for sm_80 and later in f16, bf16 and tf32, with float accumulators; what orders the wgmma of dlc_wgmma.cuh. A
+// call covers a warp's whole tile: in the emulator each call is one meeting of the warp.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_async.cuh"
@@ -89,46 +89,7 @@ template <int N> DLC_DEV void reg_dealloc() {
 template <int N> DLC_DEV void reg_alloc() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
 }
-
-#define DLC_ACC4(n) "+f"(d[n]), "+f"(d[n + 1]), "+f"(d[n + 2]), "+f"(d[n + 3])
-#define DLC_ACC16(n) DLC_ACC4(n), DLC_ACC4(n + 4), DLC_ACC4(n + 8), DLC_ACC4(n + 12)
-#define DLC_WGMMA_M64N128K16(type)                                                                 \
-  asm volatile("{\n"                                                                               \
-               ".reg .pred accumulate;\n"                                                          \
-               "setp.ne.b32 accumulate,%66,0;\n"                                                   \
-               "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " "                    \
-               "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"                           \
-               "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,"                  \
-               "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"                  \
-               "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63},"                 \
-               "%64,%65,accumulate,1,1,0,0;\n"                                                     \
-               "}"                                                                                 \
-               : DLC_ACC16(0), DLC_ACC16(16), DLC_ACC16(32), DLC_ACC16(48)                         \
-               : "l"(a), "l"(b), "r"((int)accumulate))
-
-/// d (+)= A(64x16) * B(16x128), both in shared memory; adds to d if `accumulate`.
-template <class T> DLC_DEV void wgmma_m64n128k16(float (&d)[64], u64 a, u64 b, bool accumulate);
-template <> DLC_DEV void wgmma_m64n128k16<f16>(float (&d)[64], u64 a, u64 b, bool accumulate) {
-  DLC_WGMMA_M64N128K16("f16");
-}
-template <> DLC_DEV void wgmma_m64n128k16<bf16>(float (&d)[64], u64 a, u64 b, bool accumulate) {
-  DLC_WGMMA_M64N128K16("bf16");
-}
-#undef DLC_WGMMA_M64N128K16
-#undef DLC_ACC16
-#undef DLC_ACC4
 #endif // sm_90a
 
 } // namespace dlc
 #endif // DLC_EMU
-
-namespace dlc {
-#if defined(DLC_EMU) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-/// Names an operand of wgmma: K-major, rows of 128 bytes with the 128-byte swizzle, groups of eight
-/// rows 1024 bytes apart. Adding 2 moves 16 elements along K.
-DLC_DEV u64 wgmma_desc_sw128(const void *p) {
-  u64 address = (smem_u32(p) & 0x3ffffu) >> 4;
-  return address | (u64)1 << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
-}
-#endif
-} // namespace dlc

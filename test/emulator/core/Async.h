@@ -14,12 +14,14 @@ struct AsyncCopy {
   uint32_t bytes, sourceBytes;
 };
 
-/// One wgmma, not done yet.
+/// One wgmma, not done yet. `type` is a DlcEmuMmaType, `majors` are DlcEmuMajors.
 struct AsyncProduct {
   float *accumulator;
   int n;
   uint64_t a, b;
-  bool accumulate, isBf16;
+  bool accumulate;
+  int type;
+  unsigned majors;
   int group;
 };
 

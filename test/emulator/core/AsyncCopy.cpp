@@ -57,7 +57,18 @@ Mbarrier requireMbarrier(unsigned long long *bar, const char *what) {
   return Mbarrier::read(*bar);
 }
 
-void updateMbarrier(Worker &worker, unsigned long long *bar, Mbarrier state) {
+[[noreturn]] void failTooManyArrivals(const unsigned long long *bar, const char *what,
+                                      const Mbarrier &state) {
+  failThread(
+      Fault::LaunchFailed,
+      "missing wait: %s at the mbarrier at %s, whose phase %u has all of its %u arrivals and lacks "
+      "%lld B: whoever arrives again must wait for its end",
+      what, self().home().describeShared(bar).c_str(), state.phase, state.count,
+      static_cast<long long>(state.bytes));
+}
+
+void updateMbarrier(Block &block, unsigned long long *bar, Mbarrier state) {
+  Worker &worker = *block.worker;
   bool flipped = state.pending == 0 && state.bytes == 0;
   if (flipped) {
     state.phase ^= 1;
@@ -65,12 +76,26 @@ void updateMbarrier(Worker &worker, unsigned long long *bar, Mbarrier state) {
   }
   *bar = state.word();
   if (flipped)
-    worker.mbarrierFlipped(bar, state.phase);
+    worker.mbarrierFlipped(block, bar, state.phase);
+}
+
+/// What the checker keeps of the mbarrier, after the test that the running thread may use it; null in an unchecked launch.
+MbarrierRecord *requireMade(const unsigned long long *bar, const char *what) {
+  Thread &thread = self();
+  BlockOrder &order = thread.home().order;
+  MbarrierRecord *record = checker() ? order.find(bar) : nullptr;
+  if (record && !order.knows(thread.linear, record->maker, record->madeAt))
+    failThread(Fault::LaunchFailed,
+               "race: %s at the mbarrier at %s, which thread %u has made, with no barrier between",
+               what, thread.home().describeShared(bar).c_str(), record->maker);
+  return record;
 }
 
 } // namespace
 
-void Worker::mbarrierFlipped(const unsigned long long *mbarrier, unsigned newPhase) {
+void Worker::mbarrierFlipped(Block &block, const unsigned long long *mbarrier, unsigned newPhase) {
+  if (MbarrierRecord *record = current->checker ? block.order.find(mbarrier) : nullptr)
+    block.order.flip(*record);
   auto isWoken = [&](Thread *thread) {
     return thread->mbarrier == mbarrier && thread->phase != newPhase;
   };
@@ -78,6 +103,16 @@ void Worker::mbarrierFlipped(const unsigned long long *mbarrier, unsigned newPha
     if (isWoken(thread))
       makeReady(*thread);
   std::erase_if(mbarrierWaiters, isWoken);
+}
+
+Text describeMbarrierWait(const Thread &thread) {
+  Mbarrier state = Mbarrier::read(*thread.mbarrier);
+  return formatText(
+      ", which waits for phase %u of the mbarrier at %s: that is in phase %u and lacks %u of %u "
+      "arrivals and %lld B",
+      thread.phase,
+      static_cast<const Block *>(thread.block)->describeShared(thread.mbarrier).c_str(),
+      state.phase, state.pending, state.count, static_cast<long long>(state.bytes));
 }
 
 //===-- TMA ---------------------------------------------------------------===//
@@ -105,7 +140,7 @@ void performTmaCopy(Worker &worker, const TmaCopy &copy) {
     check->completeCopy(block, copy.destination, map.boxBytes());
   Mbarrier state = Mbarrier::read(*copy.mbarrier);
   state.bytes -= map.boxBytes();
-  updateMbarrier(worker, copy.mbarrier, state);
+  updateMbarrier(block, copy.mbarrier, state);
 }
 
 } // namespace dlc::emu
@@ -119,36 +154,55 @@ void dlcEmuMbarInit(unsigned long long *bar, unsigned count) {
   if (!block.isShared(bar) || !block.ownsShared(bar, 8))
     failThread(Fault::IllegalAddress, "mbar_init: the mbarrier is not in shared memory");
   *bar = Mbarrier{count, count, 0, 0}.word();
+  if (checker() && !block.order.make(self().linear, bar))
+    failThread(Fault::LaunchFailed, "mbar_init: the checker follows no more mbarriers");
+}
+
+void dlcEmuMbarFenceInit() {
+  if (checker())
+    self().home().order.fenceMbarriers(self().linear);
+}
+
+void dlcEmuFenceAsync() {
+  if (checker())
+    self().home().order.fence(self().linear);
 }
 
 void dlcEmuMbarExpect(unsigned long long *bar, unsigned bytes) {
   Mbarrier state = requireMbarrier(bar, "mbar_expect_tx");
   if (!state.pending)
-    failThread(Fault::LaunchFailed, "mbar_expect_tx: more arrivals than the mbarrier counts");
+    failTooManyArrivals(bar, "mbar_expect_tx", state);
+  if (MbarrierRecord *record = requireMade(bar, "mbar_expect_tx"))
+    self().home().order.arrive(self().linear, *record);
   state.bytes += bytes;
   --state.pending;
-  updateMbarrier(*self().home().worker, bar, state);
+  updateMbarrier(self().home(), bar, state);
 }
 
 void dlcEmuMbarArrive(unsigned long long *bar) {
   Mbarrier state = requireMbarrier(bar, "mbar_arrive");
   if (!state.pending)
-    failThread(Fault::LaunchFailed, "mbar_arrive: more arrivals than the mbarrier counts");
+    failTooManyArrivals(bar, "mbar_arrive", state);
+  if (MbarrierRecord *record = requireMade(bar, "mbar_arrive"))
+    self().home().order.arrive(self().linear, *record);
   --state.pending;
-  updateMbarrier(*self().home().worker, bar, state);
+  updateMbarrier(self().home(), bar, state);
 }
 
 void dlcEmuMbarWait(unsigned long long *bar, unsigned phase) {
   Mbarrier state = requireMbarrier(bar, "mbar_wait");
-  if (state.phase != phase)
-    return;
+  MbarrierRecord *record = requireMade(bar, "mbar_wait");
   Thread &thread = self();
-  thread.state = ThreadState::AtMbarrier;
-  thread.mbarrier = bar;
-  thread.phase = phase;
-  Worker &worker = *thread.home().worker;
-  worker.waitAtMbarrier(thread);
-  worker.suspend();
+  if (state.phase == phase) {
+    thread.state = ThreadState::AtMbarrier;
+    thread.mbarrier = bar;
+    thread.phase = phase;
+    Worker &worker = *thread.home().worker;
+    worker.waitAtMbarrier(thread);
+    worker.suspend();
+  }
+  if (record)
+    thread.home().order.wait(thread.linear, *record);
 }
 
 void dlcEmuTmaLoad2d(void *shared, const void *map, unsigned long long *bar, int c0, int c1) {
@@ -165,9 +219,16 @@ void dlcEmuTmaLoad2d(void *shared, const void *map, unsigned long long *bar, int
     failThread(Fault::IllegalAddress, "tma_load_2d: the tensor map passes the end of %s",
                DeviceMemory::get().describe(tensor.base).c_str());
   requireMbarrier(bar, "tma_load_2d");
+  if (const MbarrierRecord *record = requireMade(bar, "tma_load_2d")) {
+    if (!record->isFenced)
+      failThread(Fault::LaunchFailed,
+                 "missing fence: tma_load_2d counts at the mbarrier at %s, which thread %u has "
+                 "made with no "
+                 "mbar_fence_init after",
+                 block.describeShared(bar).c_str(), record->maker);
+    checker()->beginCopy(shared, tensor.boxBytes(), record);
+  }
   std::memset(shared, 0xFF, tensor.boxBytes());
-  if (Checker *check = checker())
-    check->beginCopy(block, shared, tensor.boxBytes());
   block.worker->issue({&block, shared, tensor, bar, c0, c1});
 }
 
@@ -179,12 +240,10 @@ void dlcEmuCopyAsync(void *shared, const void *global, int bytes, int sourceByte
   if (sourceBytes && !DeviceMemory::get().owns(global, sourceBytes))
     failThread(Fault::IllegalAddress, "cp_async out of bounds: load of %d B at %s", sourceBytes,
                DeviceMemory::get().describe(global).c_str());
-  Block &block = self().home();
   if (Checker *check = checker()) {
-    check->access(shared, bytes, DlcEmuStore);
     if (sourceBytes)
       check->access(global, sourceBytes, DlcEmuLoad);
-    check->beginCopy(block, shared, bytes);
+    check->beginCopy(shared, bytes, nullptr);
   }
   std::memset(shared, 0xFF, bytes);
   asyncOf(self()).copies.push_back({shared, global, uint32_t(bytes), uint32_t(sourceBytes)});
@@ -204,7 +263,7 @@ void dlcEmuCopyWait(int pending) {
   for (size_t i = 0; i < end; ++i) {
     const AsyncCopy &copy = async.copies[i];
     if (Checker *check = checker())
-      check->access(copy.shared, copy.bytes, DlcEmuStore);
+      check->completeCopy(self().home(), copy.shared, copy.bytes);
     std::memcpy(copy.shared, copy.global, copy.sourceBytes);
     std::memset(static_cast<char *>(copy.shared) + copy.sourceBytes, 0,
                 copy.bytes - copy.sourceBytes);

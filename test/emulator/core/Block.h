@@ -4,6 +4,7 @@
 #include "test/emulator/core/Async.h"
 #include "test/emulator/core/Context.h"
 #include "test/emulator/core/Fault.h"
+#include "test/emulator/core/Order.h"
 #include "test/emulator/device/dlc_emu_abi.h"
 #include <cstdint>
 #include <memory>
@@ -88,10 +89,11 @@ struct Block : DlcEmuBlock {
   uint32_t dynamicBytes = 0;
 
   // For the checker: the interval between two barriers, unique in the process; the first one of the
-  // block; and who last touched each byte of the arena.
+  // block; who last touched each byte of the arena; and what else orders the threads.
   uint32_t stamp = 0;
   uint32_t firstStamp = 0;
   Cell *shadow = nullptr;
+  BlockOrder order;
 
   bool isShared(const void *p) const {
     return static_cast<size_t>(static_cast<const unsigned char *>(p) - shared) < kSharedArena;
@@ -109,6 +111,9 @@ inline Block &Thread::home() { return *static_cast<Block *>(block); }
 
 /// The thread that runs now.
 inline Thread &self() { return *static_cast<Thread *>(dlcEmuSelf); }
+
+/// "block (0,0,0), thread (1,0,0): what".
+Text describeThread(const Thread &thread, const Text &what);
 
 /// Joins the warp's collective `op` and waits until all its live lanes have; the last one runs
 /// `complete`. Returns the operand slot that the collective used.

@@ -42,8 +42,11 @@ void completeWarp(Block &block, Warp &warp) {
   warp.members[slot] = warp.live;
   if (warp.complete)
     warp.complete(block, warp, slot);
-  if (warp.op == DlcEmuWarpBarrier)
+  if (warp.op == DlcEmuWarpBarrier) {
     ++warp.epoch;
+    if (block.worker->launch().checker)
+      block.order.joinWarp(warp.firstThread, warp.live);
+  }
   warp.arrived = 0;
   ++warp.generation;
   for (size_t i = warp.firstThread; i < block.threads.size() && i < warp.firstThread + 32u; ++i)

@@ -132,11 +132,18 @@ void failThread(Fault fault, const char *format, ...) {
   va_end(arguments);
   Thread &thread = self();
   Worker &worker = *thread.home().worker;
-  const DlcEmuDim &block = thread.block->index;
-  worker.launch().fail(fault, formatText("block (%u,%u,%u), thread (%u,%u,%u): %s", block.x,
-                                         block.y, block.z, thread.index.x, thread.index.y,
-                                         thread.index.z, what.c_str()));
+  // What was read before it was written explains what went wrong later.
+  Checker *checker = worker.launch().checker;
+  if (checker && !checker->unwritten().empty())
+    worker.launch().fail(Fault::LaunchFailed, formatText("%s", checker->unwritten().c_str()));
+  worker.launch().fail(fault, describeThread(thread, what));
   worker.abandon();
+}
+
+Text describeThread(const Thread &thread, const Text &what) {
+  const DlcEmuDim &block = thread.block->index;
+  return formatText("block (%u,%u,%u), thread (%u,%u,%u): %s", block.x, block.y, block.z,
+                    thread.index.x, thread.index.y, thread.index.z, what.c_str());
 }
 
 } // namespace dlc::emu

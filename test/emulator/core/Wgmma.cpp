@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product is done at the wait for its group. From its issue until then the accumulator's registers
-// hold NaN, so that reading them too early shows. Operands: K-major in shared memory with the
-// 128-byte swizzle; other layouts are refused.
+// hold NaN, so that reading them too early shows. Operands lie in shared memory with the 128-byte
+// swizzle, along k or (16-bit types) along m or n; other layouts are refused.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/core/Async.h"
+#include "test/emulator/core/Checker.h"
 #include "test/emulator/core/TensorCore.h"
 #include "test/emulator/core/TensorMap.h"
 #include "test/emulator/core/Worker.h"
@@ -25,16 +26,54 @@ struct ProductOperands {
   float c[kRows][kMaxColumns];
 };
 
-/// One element of an operand: rows of 128 bytes in groups of eight, `sbo` bytes between groups.
-float readOperand(const Block &block, uint64_t descriptor, int row, int k, bool isBf16) {
-  uint32_t start = uint32_t(descriptor & 0x3fff) << 4;
-  uint32_t sbo = uint32_t(descriptor >> 32 & 0x3fff) << 4;
-  uint32_t offset = swizzle128(start + (row >> 3) * sbo + (row & 7) * 128 + k * 2);
-  if (offset + 2 > kSharedArena)
-    failThread(Fault::IllegalAddress, "wgmma: operand outside shared memory");
-  uint16_t bits;
-  std::memcpy(&bits, block.shared + offset, sizeof bits);
-  return widen(bits, isBf16);
+int depthOf(int type) { return type == DlcEmuTf32 ? 8 : kDepth; }
+
+/// An operand of `rows` rows (of A; columns of B) by the depth of one product.
+struct Operand {
+  uint64_t descriptor;
+  int rows, type;
+  bool alongRows;
+
+  /// Offset of an element. Along k: rows of 128 bytes in groups of eight, `sbo` bytes between groups. Along the rows:
+  /// 64 of them in 128 bytes, eight steps of k in a group; `sbo` bytes between groups, `lbo` to the next 64 rows.
+  uint32_t offset(int row, int k) const {
+    auto start = uint32_t(descriptor & 0x3fff) << 4, lbo = uint32_t(descriptor >> 16 & 0x3fff) << 4,
+         sbo = uint32_t(descriptor >> 32 & 0x3fff) << 4;
+    if (alongRows)
+      return swizzle128(start + (row >> 6) * lbo + (k >> 3) * sbo + (k & 7) * 128 + (row & 63) * 2);
+    return swizzle128(start + (row >> 3) * sbo + (row & 7) * 128 +
+                      k * (type == DlcEmuTf32 ? 4 : 2));
+  }
+  float element(const Block &block, int row, int k) const {
+    uint32_t at = offset(row, k);
+    if (at + (type == DlcEmuTf32 ? 4 : 2) > kSharedArena)
+      failThread(Fault::IllegalAddress, "wgmma: operand outside shared memory");
+    if (type == DlcEmuTf32) {
+      uint32_t bits;
+      std::memcpy(&bits, block.shared + at, sizeof bits);
+      bits &= 0xffffe000u; // the hardware ignores the rest
+      float value;
+      std::memcpy(&value, &bits, sizeof value);
+      return value;
+    }
+    uint16_t bits;
+    std::memcpy(&bits, block.shared + at, sizeof bits);
+    return widen(bits, type == DlcEmuBf16);
+  }
+  /// Calls visit(offset) for each 16 bytes.
+  template <class Visit> void forEachChunk(Visit visit) const {
+    int perChunk = type == DlcEmuTf32 ? 4 : 8, depth = depthOf(type);
+    for (int row = 0; row < rows; row += alongRows ? perChunk : 1)
+      for (int k = 0; k < depth; k += alongRows ? 1 : perChunk)
+        visit(offset(row, k));
+  }
+};
+
+Operand operandA(const AsyncProduct &product) {
+  return {product.a, kRows, product.type, (product.majors & DlcEmuAlongM) != 0};
+}
+Operand operandB(const AsyncProduct &product) {
+  return {product.b, product.n, product.type, (product.majors & DlcEmuAlongN) != 0};
 }
 
 HiddenAccumulator &findAccumulator(AsyncState &async, const float *registers) {
@@ -56,19 +95,18 @@ void multiply(Block &block, Thread *group, size_t index) {
       failThread(Fault::LaunchFailed,
                  "wgmma: the threads of the warpgroup name different operands");
   }
-  for (uint64_t descriptor : {product.a, product.b})
-    if ((descriptor >> 62 & 3) != 1)
-      failThread(Fault::LaunchFailed, "wgmma: only the 128-byte swizzle is emulated");
-  for (int k = 0; k < kDepth; ++k) {
+  const Operand a = operandA(product), b = operandB(product);
+  const int depth = depthOf(product.type);
+  for (int k = 0; k < depth; ++k) {
     for (int row = 0; row < kRows; ++row)
-      operands.a[row][k] = readOperand(block, product.a, row, k, product.isBf16);
+      operands.a[row][k] = a.element(block, row, k);
     for (int column = 0; column < product.n; ++column)
-      operands.b[k][column] = readOperand(block, product.b, column, k, product.isBf16);
+      operands.b[k][column] = b.element(block, column, k);
   }
   for (int row = 0; row < kRows; ++row) {
     float *c = operands.c[row];
     std::fill(c, c + product.n, 0.0f);
-    for (int k = 0; k < kDepth; ++k)
+    for (int k = 0; k < depth; ++k)
       for (int column = 0; column < product.n; ++column)
         c[column] += operands.a[row][k] * operands.b[k][column];
   }
@@ -115,7 +153,12 @@ extern "C" {
 void dlcEmuWgmmaFence() {}
 
 void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
-                 bool isBf16) {
+                 int type, unsigned majors) {
+  for (uint64_t descriptor : {a, b})
+    if ((descriptor >> 62 & 3) != 1)
+      failThread(Fault::LaunchFailed, "wgmma: only the 128-byte swizzle is emulated");
+  if (majors && type == DlcEmuTf32)
+    failThread(Fault::LaunchFailed, "wgmma: operands in tf32 lie along k");
   AsyncState &async = asyncOf(self());
   auto hidden = std::find_if(async.accumulators.begin(), async.accumulators.end(),
                              [&](const auto &other) { return other.registers == d; });
@@ -125,7 +168,17 @@ void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bo
     std::memset(d, 0xFF, n / 2 * sizeof(float));
   }
   ++hidden->inFlight;
-  async.products.push_back({d, n, a, b, accumulate, isBf16, async.productGroup});
+  async.products.push_back({d, n, a, b, accumulate, type, majors, async.productGroup});
+  Block &block = self().home();
+  Checker *checker = block.worker->launch().checker;
+  if (!checker || self().linear % kGroup)
+    return;
+  // Once for the warpgroup.
+  const AsyncProduct &product = async.products.back();
+  for (const Operand &operand : {operandA(product), operandB(product)})
+    operand.forEachChunk([&](uint32_t offset) {
+      checker->readByTensorCores(block.shared + offset, 16, uint32_t(async.productGroup) + 1);
+    });
 }
 
 void dlcEmuWgmmaCommit() { ++asyncOf(self()).productGroup; }
@@ -144,9 +197,13 @@ void dlcEmuWgmmaWait(int pending) {
   }
   block.atWgmma[number] = 0;
   finishProducts(block, group, asyncOf(thread).productGroup - pending);
-  for (int t = 0; t < kGroup; ++t)
+  int done = std::max(0, asyncOf(thread).productGroup - pending);
+  for (int t = 0; t < kGroup; ++t) {
+    if (block.worker->launch().checker)
+      block.order.finishProducts(group[t].linear, number, uint32_t(done));
     if (group[t].state == ThreadState::AtWgmma)
       block.worker->makeReady(group[t]);
+  }
 }
 
 } // extern "C"

@@ -135,6 +135,8 @@ void Worker::finish(Thread &thread) {
   thread.state = ThreadState::Done;
   --live;
   --block.live;
+  if (Checker *checker = current->checker; checker && !block.live && !checker->unwritten().empty())
+    current->fail(Fault::LaunchFailed, formatText("%s", checker->unwritten().c_str()));
   Warp &warp = block.warps[thread.warp];
   warp.live &= ~(1u << thread.lane);
   // Those who wait need not wait for this thread any longer.
@@ -289,6 +291,8 @@ void Worker::run(Launch &launch) {
 }
 
 void Worker::reportDeadlock() {
+  if (Checker *checker = current->checker; checker && !checker->unwritten().empty())
+    return current->fail(Fault::LaunchFailed, formatText("%s", checker->unwritten().c_str()));
   static const char *const kWhere[] = {"ready",
                                        "at a block barrier",
                                        "at a warp collective",
@@ -309,11 +313,13 @@ void Worker::reportDeadlock() {
     if (counts[i])
       where += std::to_string(counts[i]) + " " + kWhere[i] + ", ";
   const DlcEmuDim &thread = example->index, &block = example->block->index;
+  Text barrier = example->state == ThreadState::AtMbarrier ? describeMbarrierWait(*example)
+                                                           : formatText("%s", "");
   current->fail(Fault::LaunchFailed,
                 formatText("deadlock: %u threads wait for ever (%s%u ended); the first is thread "
-                           "(%u,%u,%u) of block (%u,%u,%u)",
+                           "(%u,%u,%u) of block (%u,%u,%u)%s",
                            live, where.c_str(), counts[6], thread.x, thread.y, thread.z, block.x,
-                           block.y, block.z));
+                           block.y, block.z, barrier.c_str()));
 }
 
 } // namespace dlc::emu

@@ -48,7 +48,7 @@ public:
   void issue(const TmaCopy &copy) { copies.push_back(copy); }
   void waitAtMbarrier(Thread &thread) { mbarrierWaiters.push_back(&thread); }
   /// Wakes those who wait for the end of the phase that has just ended.
-  void mbarrierFlipped(const unsigned long long *mbarrier, unsigned newPhase);
+  void mbarrierFlipped(Block &block, const unsigned long long *mbarrier, unsigned newPhase);
   /// Joins the grid barrier of a cooperative launch.
   void joinGridBarrier();
 
@@ -77,6 +77,9 @@ private:
 
 /// Does a bulk copy: the box, then the bytes that its mbarrier waits for.
 void performTmaCopy(Worker &worker, const TmaCopy &copy);
+
+/// ", which waits for phase 1 of the mbarrier at ...": for reports.
+Text describeMbarrierWait(const Thread &thread);
 
 /// Releases the block's barrier; all its live threads have arrived.
 void releaseBarrier(Block &block);

@@ -8,7 +8,7 @@
 #pragma once
 
 /// Part of the cache key and of each image: a kernel compiled against another number is refused.
-#define DLC_EMU_ABI_VERSION 2
+#define DLC_EMU_ABI_VERSION 3
 
 struct DlcEmuDim {
   unsigned x, y, z;
@@ -40,6 +40,9 @@ enum DlcEmuAccessFlags : unsigned {
 
 /// Operands of mma: 16 steps of k in the 16-bit types, 8 in tf32, whose lower 13 bits the hardware ignores.
 enum DlcEmuMmaType : int { DlcEmuF16, DlcEmuBf16, DlcEmuTf32 };
+
+/// Operands of wgmma whose elements lie together along m or n, not along k.
+enum DlcEmuMajors : unsigned { DlcEmuAlongM = 1, DlcEmuAlongN = 2 };
 
 /// Which collective a lane takes part in; lanes of a warp that disagree are reported.
 enum DlcEmuCollective : int {
@@ -82,6 +85,8 @@ void dlcEmuCopyAsync(void *shared, const void *global, int bytes, int sourceByte
 void dlcEmuCopyCommit();
 void dlcEmuCopyWait(int pending);
 void dlcEmuMbarInit(unsigned long long *bar, unsigned count);
+void dlcEmuMbarFenceInit();
+void dlcEmuFenceAsync();
 void dlcEmuMbarExpect(unsigned long long *bar, unsigned bytes);
 void dlcEmuMbarArrive(unsigned long long *bar);
 void dlcEmuMbarWait(unsigned long long *bar, unsigned phase);
@@ -92,9 +97,10 @@ void dlcEmuLdmatrixX4(unsigned *regs, const void *row, bool transposed);
 /// mi x nj products of 16x8x16 (tf32: 16x8x8): d[mi][nj][4] += a[mi][4] * b[nj/2][4].
 void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, int type);
 void dlcEmuWgmmaFence();
-/// `isBf16` tells bf16 from f16: d[n/2] (+)= A(64x16) * B(16xn), both in shared memory, named by descriptors.
+/// d[n/2] (+)= A(64x16) * B(16xn) (tf32: 64x8, 8xn), both in shared memory, named by descriptors; `majors` are
+/// DlcEmuMajors.
 void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
-                 bool isBf16);
+                 int type, unsigned majors);
 void dlcEmuWgmmaCommit();
 void dlcEmuWgmmaWait(int pending);
 }

@@ -33,8 +33,10 @@ DLC_DEV u32 tf32_bits(u32 v) {
 DLC_DEV void wgmma_fence() { dlcEmuWgmmaFence(); }
 DLC_DEV void wgmma_commit() { dlcEmuWgmmaCommit(); }
 template <int N> DLC_DEV void wgmma_wait() { dlcEmuWgmmaWait(N); }
-template <class T> DLC_DEV void wgmma_m64n128k16(float (&d)[64], u64 a, u64 b, bool accumulate) {
-  dlcEmuWgmma(d, 128, a, b, accumulate, mma_type<T>::value == DlcEmuBf16);
+template <class T, int N, bool ALONG_M, bool ALONG_N>
+DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {
+  dlcEmuWgmma(d, N, a, b, accumulate, mma_type<T>::value,
+              (ALONG_M ? DlcEmuAlongM : 0u) | (ALONG_N ? DlcEmuAlongN : 0u));
 }
 template <int N> DLC_DEV void reg_dealloc() {}
 template <int N> DLC_DEV void reg_alloc() {}

@@ -274,7 +274,9 @@ Result cuCtxGetCurrent(Context *context) {
 
 Result cuCtxSynchronize() {
   DLC_EMU_ENTER();
-  return driver.drainAll();
+  Result result = driver.drainAll();
+  driver.hostKnows(nullptr);
+  return result;
 }
 
 Result cuGetProcAddress_v2(const char *symbol, void **function, int, unsigned long long,

@@ -1,10 +1,12 @@
 //===- Driver.cpp - the state of the fake CUDA driver -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/emulator/driver/Driver.h"
+#include "test/emulator/core/Checker.h"
 #include "test/emulator/core/DeviceMemory.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace dlc::cuda {
 
@@ -81,6 +83,7 @@ Result Driver::notWhileCapturing() {
 CUstream_st *Driver::makeStream(bool blocking) {
   streams.push_back(std::make_unique<CUstream_st>());
   streams.back()->blocking = blocking;
+  streams.back()->number = nextStream++;
   return streams.back().get();
 }
 
@@ -113,8 +116,92 @@ Result Driver::submit(Stream handle, Work work) {
     return Result::Success;
   }
   work.sequence = nextSequence++;
+  setClock(stream, work);
   stream->queue.push_back(std::move(work));
   return Result::Success;
+}
+
+void Driver::setClock(CUstream_st *stream, Work &work) {
+  // The default stream comes after all blocking streams, and they after it.
+  CUstream_st *defaultStream = streams.front().get();
+  if (stream == defaultStream) {
+    for (auto &other : streams)
+      if (other->blocking)
+        emu::join(stream->known, other->known);
+  } else if (stream->blocking) {
+    emu::join(stream->known, defaultStream->known);
+  }
+  emu::join(stream->known, host);
+  if (!work.run)
+    return;
+  auto clock = std::make_shared<emu::WorkClock>();
+  clock->stream = stream->number;
+  clock->number = ++stream->known[stream->number];
+  clock->known = stream->known;
+  clock->name = work.kernel                   ? "kernel " + work.kernel->function->name
+                : work.kind == WorkKind::Fill ? "a fill"
+                                              : "a copy";
+  work.clock = std::move(clock);
+  if (!emu::readSettings().check || work.kind != WorkKind::Copy)
+    return;
+  work.sourceHash = hashPinned(work.reads);
+  // Whoever reads it too early shall see it.
+  if (isPinned(work.writes.begin, work.writes.bytes))
+    std::memset(const_cast<void *>(work.writes.begin), 0xFF, work.writes.bytes);
+}
+
+uint64_t Driver::hashPinned(const ByteRange &range) {
+  if (!range.bytes || !isPinned(range.begin, range.bytes))
+    return 0;
+  uint64_t hash = 14695981039346656037ull;
+  for (size_t i = 0; i < range.bytes; ++i)
+    hash = (hash ^ static_cast<const unsigned char *>(range.begin)[i]) * 1099511628211ull;
+  return hash | 1;
+}
+
+Result Driver::run(const Work &work) {
+  if (!emu::readSettings().check)
+    return work.run();
+  emu::LaunchOrder &order = emu::Checker::get().streams;
+  order.begin(work.clock);
+  Result result = checkCopy(work);
+  if (result == Result::Success)
+    result = work.run();
+  order.end();
+  // Pending copies from there take what is there now.
+  for (auto &stream : streams)
+    for (Work &other : stream->queue)
+      if (work.writes.bytes && other.reads.overlaps(work.writes))
+        other.sourceHash = 0;
+  return result;
+}
+
+Result Driver::checkCopy(const Work &work) {
+  auto report = [&](const std::string &text) {
+    return fault({emu::Fault::LaunchFailed, work.clock->describe() + ": " + text, 0});
+  };
+  if (work.sourceHash && work.sourceHash != hashPinned(work.reads))
+    return report("missing synchronize: the host has changed pinned memory before the copy from "
+                  "there was done");
+  for (const ByteRange *range : {&work.reads, &work.writes}) {
+    if (!range->bytes)
+      continue;
+    bool store = range == &work.writes;
+    if (const emu::WorkClock *other =
+            emu::Checker::get().conflictOfCopy(range->begin, range->bytes, store))
+      return report(std::string("missing event wait: it ") + (store ? "writes" : "reads") +
+                    " memory at " + emu::DeviceMemory::get().describe(range->begin).c_str() +
+                    " that " + other->describe() +
+                    " has used, and neither an event nor the host orders the two");
+    emu::Checker::get().streams.addCopy(range->begin, range->bytes, store);
+  }
+  return Result::Success;
+}
+
+void Driver::hostKnows(const CUstream_st *stream) {
+  for (auto &other : streams)
+    if (!stream || other.get() == stream || (stream == streams.front().get() && other->blocking))
+      emu::join(host, other->known);
 }
 
 bool Driver::mayRun(const CUstream_st *stream) {
@@ -151,7 +238,7 @@ bool Driver::step(CUstream_st *preferred) {
   Work work = std::move(chosen->queue.front());
   chosen->queue.pop_front();
   if (work.run && sticky == Result::Success)
-    sticky = work.run();
+    sticky = run(work);
   return true;
 }
 
@@ -207,6 +294,8 @@ Result Driver::fault(const emu::LaunchResult &result) {
 }
 
 void Driver::destroyContext() {
+  emu::Checker::get().streams.clear();
+  host.clear();
   leaks = live().describe();
   made = {};
   streams.clear();

@@ -4,11 +4,13 @@
 // One device, one context that counts, streams that run only when somebody waits for them. Work in
 // different streams is independent unless events or the default stream order it, and the driver
 // makes use of that: what nobody waits for runs as late as possible (policy random: at a random
-// time), so that a missing synchronisation shows.
+// time), so that a missing synchronisation shows. A checked launch reports it as well: all work
+// carries along what it comes after (core/LaunchOrder.h).
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "runtime/cuda/DriverAbi.h"
 #include "test/emulator/core/Launch.h"
+#include "test/emulator/core/LaunchOrder.h"
 #include "test/emulator/driver/FaultPlan.h"
 #include <chrono>
 #include <deque>
@@ -25,6 +27,8 @@ namespace dlc::cuda {
 struct CUevent_st {
   /// Counts records; the one that has been reached; and when.
   uint64_t recorded = 0, reached = 0;
+  /// What lies before the last record.
+  emu::StreamClock known;
   std::chrono::steady_clock::time_point time;
 };
 
@@ -62,6 +66,16 @@ struct KernelCall {
 
 enum class WorkKind { Kernel, Copy, Fill, Marker };
 
+struct ByteRange {
+  const void *begin = nullptr;
+  size_t bytes = 0;
+
+  bool overlaps(const ByteRange &other) const {
+    auto a = reinterpret_cast<uintptr_t>(begin), b = reinterpret_cast<uintptr_t>(other.begin);
+    return a < b + other.bytes && b < a + bytes;
+  }
+};
+
 struct Work {
   WorkKind kind = WorkKind::Marker;
   std::function<Result()> run;
@@ -71,6 +85,11 @@ struct Work {
   uint64_t waitRecord = 0;
   /// Order of submission over all streams.
   uint64_t sequence = 0;
+  /// What a copy or fill reads and writes of device and pinned memory.
+  ByteRange reads, writes;
+  /// Of pinned memory that it reads, as it was when asked for; 0 where that may change.
+  uint64_t sourceHash = 0;
+  std::shared_ptr<emu::WorkClock> clock;
 };
 
 struct CUgraphNode_st {
@@ -98,6 +117,10 @@ struct CUgraphExec_st {
 
 struct CUstream_st {
   std::deque<Work> queue;
+  /// Never used again in the context; 0 is the default stream.
+  uint32_t number = 0;
+  /// What the next work comes after, in this stream and others.
+  emu::StreamClock known;
   /// Ordered with the default stream.
   bool blocking = true;
   std::unique_ptr<Capture> capture;
@@ -156,6 +179,9 @@ public:
   Result drainAll();
   /// Runs work until the event's last record is reached.
   Result drainEvent(const CUevent_st *event);
+  /// The host has waited for the stream, or (null) for all: what it asks for from now on comes after that.
+  void hostKnows(const CUstream_st *stream);
+  void hostKnows(const emu::StreamClock &clock) { emu::join(host, clock); }
 
   /// Counts a call, and returns the fault planted in it. A sticky one stays.
   Result countCall(const char *function);
@@ -173,9 +199,16 @@ private:
   bool mayRun(const CUstream_st *stream);
   /// Runs one piece of work, from `preferred` if it can; false if none can run.
   bool step(CUstream_st *preferred);
+  void setClock(CUstream_st *stream, Work &work);
+  /// Runs it, checked: Result::LaunchFailed where it conflicts with work of another stream.
+  Result run(const Work &work);
+  Result checkCopy(const Work &work);
+  uint64_t hashPinned(const ByteRange &range);
 
   std::vector<std::unique_ptr<CUstream_st>> streams; // the first is the default stream
   uint64_t nextSequence = 1;
+  uint32_t nextStream = 0;
+  emu::StreamClock host;
   uint64_t randomState = 88172645463325252ull;
 };
 

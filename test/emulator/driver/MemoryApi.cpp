@@ -27,6 +27,7 @@ template <class T> static Result fill(DevicePtr target, T value, size_t count, S
     return Result::InvalidValue;
   Work work;
   work.kind = WorkKind::Fill;
+  work.writes = {hostView(target), count * sizeof(T)};
   work.run = [=] {
     T *words = static_cast<T *>(hostView(target));
     for (size_t i = 0; i < count; ++i)
@@ -42,7 +43,9 @@ static Result finish(Result submitted) {
     return submitted;
   Driver &driver = Driver::get();
   std::lock_guard lock(driver.mutex);
-  return driver.drain(nullptr);
+  Result result = driver.drain(nullptr);
+  driver.hostKnows(driver.find(nullptr));
+  return result;
 }
 
 extern "C" {
@@ -62,7 +65,8 @@ Result cuMemFree_v2(DevicePtr pointer) {
   DLC_EMU_ENTER_CLEANUP();
   if (!pointer)
     return driver.sticky;
-  Result result = driver.drainAll();
+  Result result = driver.drainAll(); // as on a GPU, it waits
+  driver.hostKnows(nullptr);
   return DeviceMemory::get().release(hostView(pointer)) ? result : Result::InvalidValue;
 }
 
@@ -114,9 +118,11 @@ Result cuMemcpyHtoDAsync_v2(DevicePtr target, const void *source, size_t bytes, 
     return Result::InvalidValue;
   Work work;
   work.kind = WorkKind::Copy;
+  work.writes = {hostView(target), bytes};
   CUstream_st *queue = driver.find(stream);
   // A captured copy reads its source at each replay, whatever memory it is.
   if (driver.isPinned(source, bytes) || (queue && queue->capture)) {
+    work.reads = {source, bytes};
     work.run = [=] {
       std::memcpy(hostView(target), source, bytes);
       return Result::Success;
@@ -138,6 +144,9 @@ Result cuMemcpyDtoHAsync_v2(void *target, DevicePtr source, size_t bytes, Stream
     return Result::InvalidValue;
   Work work;
   work.kind = WorkKind::Copy;
+  work.reads = {hostView(source), bytes};
+  if (driver.isPinned(target, bytes))
+    work.writes = {target, bytes};
   work.run = [=] {
     std::memcpy(target, hostView(source), bytes);
     return Result::Success;
@@ -145,7 +154,11 @@ Result cuMemcpyDtoHAsync_v2(void *target, DevicePtr source, size_t bytes, Stream
   CUstream_st *queue = driver.find(stream);
   bool wait = !driver.isPinned(target, bytes) && queue && !queue->capture;
   Result result = driver.submit(stream, std::move(work));
-  return result == Result::Success && wait ? driver.drain(stream) : result;
+  if (result != Result::Success || !wait)
+    return result;
+  result = driver.drain(stream);
+  driver.hostKnows(queue);
+  return result;
 }
 
 Result cuMemcpyDtoDAsync_v2(DevicePtr target, DevicePtr source, size_t bytes, Stream stream) {
@@ -154,6 +167,8 @@ Result cuMemcpyDtoDAsync_v2(DevicePtr target, DevicePtr source, size_t bytes, St
     return Result::InvalidValue;
   Work work;
   work.kind = WorkKind::Copy;
+  work.reads = {hostView(source), bytes};
+  work.writes = {hostView(target), bytes};
   work.run = [=] {
     std::memmove(hostView(target), hostView(source), bytes);
     return Result::Success;

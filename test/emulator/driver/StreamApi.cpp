@@ -26,7 +26,10 @@ Result cuStreamDestroy_v2(Stream stream) {
 
 Result cuStreamSynchronize(Stream stream) {
   DLC_EMU_ENTER();
-  return driver.drain(stream);
+  Result result = driver.drain(stream);
+  if (const CUstream_st *found = driver.find(stream))
+    driver.hostKnows(found);
+  return result;
 }
 
 Result cuStreamQuery(Stream stream) {
@@ -37,6 +40,8 @@ Result cuStreamQuery(Stream stream) {
   // Nothing runs by itself, so one who polls must make progress.
   bool pending = !found->queue.empty();
   Result result = driver.drain(stream);
+  if (!pending)
+    driver.hostKnows(found);
   return result == Result::Success && pending ? Result::NotReady : result;
 }
 
@@ -67,6 +72,7 @@ Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   Work work;
   work.waitFor = event;
   work.waitRecord = event->recorded;
+  emu::join(found->known, event->known);
   // A graph of one stream is in order already.
   return found->capture ? Result::Success : driver.submit(stream, std::move(work));
 }
@@ -97,11 +103,15 @@ Result cuEventRecord(Event event, Stream stream) {
     event->time = std::chrono::steady_clock::now();
     return Result::Success;
   };
-  return driver.submit(stream, std::move(work));
+  Result result = driver.submit(stream, std::move(work));
+  if (const CUstream_st *found = driver.find(stream))
+    event->known = found->known;
+  return result;
 }
 
 Result cuEventSynchronize(Event event) {
   DLC_EMU_ENTER();
+  driver.hostKnows(event->known);
   return driver.drainEvent(event);
 }
 
@@ -109,6 +119,8 @@ Result cuEventQuery(Event event) {
   DLC_EMU_ENTER();
   bool pending = event->reached < event->recorded;
   Result result = driver.drainEvent(event);
+  if (!pending)
+    driver.hostKnows(event->known);
   return result == Result::Success && pending ? Result::NotReady : result;
 }
 

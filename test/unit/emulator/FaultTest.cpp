@@ -80,11 +80,27 @@ TEST_P(FaultTest, SharedOutOfBounds) {
 }
 
 TEST_P(FaultTest, MissingBarrier) {
-  // Either order is a fault: the tile is read before it is written, or written by another thread.
-  EXPECT_EQ(run("missing_barrier"), Result::LaunchFailed);
-  EXPECT_TRUE(report().find("race: ") != std::string::npos ||
-              report().find("uninitialised: ") != std::string::npos)
+  // In either order: the tile is read before it is written, or after.
+  expectFault("missing_barrier", Result::LaunchFailed, "race: ");
+  EXPECT_NE(report().find("of the same block, with no barrier between"), std::string::npos)
       << report();
+}
+
+TEST_P(FaultTest, MissingWaitForCopy) {
+  expectFault("copy_without_wait", Result::LaunchFailed,
+              "missing wait: load of 4 B at shared 'tile'");
+  EXPECT_NE(report().find("into which a cp_async of thread "), std::string::npos) << report();
+}
+
+TEST_P(FaultTest, MissingBarrierAfterCopy) {
+  EXPECT_EQ(run("copy_without_barrier"), Result::LaunchFailed);
+  EXPECT_TRUE(report().find("no barrier between") != std::string::npos ||
+              report().find("missing wait: load of 4 B at shared 'tile'") != std::string::npos)
+      << report();
+}
+
+TEST_P(FaultTest, EachReaderIsRemembered) {
+  expectFault("many_readers", Result::LaunchFailed, "race: ");
 }
 
 TEST_P(FaultTest, GlobalRace) {
@@ -98,6 +114,7 @@ TEST_P(FaultTest, CorrectKernelsPass) {
   std::vector<float> got = download<float>(y, 64);
   for (int i = 0; i < 64; ++i)
     EXPECT_EQ(got[i], float(i ^ 1));
+  EXPECT_EQ(run("many_ordered_readers"), Result::Success) << report();
   EXPECT_EQ(run("bytes"), Result::Success) << report();
   EXPECT_EQ(download<uint8_t>(y, 64)[63], 63);
   EXPECT_EQ(api.memsetD8(y, 0, 4), Result::Success);
@@ -139,8 +156,8 @@ TEST_P(FaultTest, MissingBarrierInGemm80) {
   EXPECT_EQ(launch(kernel, {1}, {128}, kShared, upload(a), upload(a), allocate(128 * 128 * 2),
                    upload(std::vector<float>(128)), 128, 128, 64),
             Result::LaunchFailed);
-  EXPECT_TRUE(report().find("race: ") != std::string::npos ||
-              report().find("uninitialised: ") != std::string::npos)
+  EXPECT_TRUE(report().find("no barrier between") != std::string::npos ||
+              report().find("missing wait: ") != std::string::npos)
       << report();
 }
 

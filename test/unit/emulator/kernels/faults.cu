@@ -3,7 +3,7 @@
 //
 // All take x and y of 64 floats and run with 64 threads.
 //===----------------------------------------------------------------------===//
-#include "dlc_device.cuh"
+#include "dlc_async.cuh"
 
 DLC_KERNEL(64) out_of_bounds(const float *x, float *y) { y[threadIdx.x + 1] = x[threadIdx.x]; }
 
@@ -87,4 +87,46 @@ DLC_KERNEL(64) atomic_count(const float *x, float *y) {
 // Correct: bytes side by side belong to different threads.
 DLC_KERNEL(64) bytes(const float *x, float *y) {
   reinterpret_cast<u8 *>(y)[threadIdx.x] = (u8)dlc::to_i32_rz(x[threadIdx.x]);
+}
+
+// What a thread copies asynchronously is there for itself after its wait, for others after a barrier beside that.
+DLC_KERNEL(64) copy_without_wait(const float *x, float *y) {
+  DLC_SHARED(float, tile, [64]);
+  dlc::cp_async<4>(tile + threadIdx.x, x + threadIdx.x, true);
+  dlc::cp_async_commit();
+  dlc::barrier();
+  y[threadIdx.x] = tile[63 - threadIdx.x];
+}
+
+DLC_KERNEL(64) copy_without_barrier(const float *x, float *y) {
+  DLC_SHARED(float, tile, [64]);
+  dlc::cp_async<4>(tile + threadIdx.x, x + threadIdx.x, true);
+  dlc::cp_async_commit();
+  dlc::cp_async_wait<0>();
+  y[threadIdx.x] = tile[63 - threadIdx.x];
+}
+
+// Many read one word; the barrier of its warp orders the writer after some of them.
+DLC_KERNEL(64) many_readers(const float *x, float *y) {
+  DLC_SHARED(float, word, [1]);
+  if (threadIdx.x == 0)
+    word[0] = x[0];
+  dlc::barrier();
+  if (threadIdx.x < 3 || threadIdx.x == 33)
+    y[threadIdx.x] = word[0];
+  dlc::warp_barrier();
+  if (threadIdx.x == 2)
+    word[0] = 1.0f;
+}
+
+// The same with all of them ordered: correct.
+DLC_KERNEL(64) many_ordered_readers(const float *x, float *y) {
+  DLC_SHARED(float, word, [1]);
+  if (threadIdx.x == 0)
+    word[0] = x[0];
+  dlc::barrier();
+  y[threadIdx.x] = word[0];
+  dlc::barrier();
+  if (threadIdx.x == 2)
+    word[0] = 1.0f;
 }

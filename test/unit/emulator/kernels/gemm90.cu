@@ -4,7 +4,7 @@
 // A [M,K] and B [N,K] bf16 by tensor maps with the 128-byte swizzle. One warpgroup issues TMA into a
 // ring of stages, two compute with wgmma; blocks take tiles in turn.
 //===----------------------------------------------------------------------===//
-#include "dlc_mma.cuh"
+#include "dlc_wgmma.cuh"
 
 #if defined(DLC_EMU) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -43,10 +43,13 @@ extern "C" __global__ void __launch_bounds__(384, 1)
       dlc::mbar_init(full + s, 1);
       dlc::mbar_init(empty + s, 2);
     }
+#ifndef PLANT_NO_FENCE_INIT
     dlc::mbar_fence_init();
-    dlc::fence_async();
+#endif
   }
+#ifndef PLANT_NO_INIT_BARRIER
   dlc::barrier();
+#endif
   int tilesN = (N + kTileN - 1) / kTileN, tiles = (M + kTileM - 1) / kTileM * tilesN;
   int steps = (K + kTileK - 1) / kTileK;
   if (group == 0) {
@@ -65,17 +68,23 @@ extern "C" __global__ void __launch_bounds__(384, 1)
       d[i] = 0.0f;
     for (int step = 0; step < steps; ++step, ++turn) {
       int s = turn % kStages;
-#ifndef PLANT_NO_FULL_WAIT
+#ifdef PLANT_WRONG_PHASE
+      dlc::mbar_wait(full + s, (turn / kStages & 1) ^ 1);
+#elif !defined(PLANT_NO_FULL_WAIT)
       dlc::mbar_wait(full + s, turn / kStages & 1);
 #endif
       dlc::wgmma_fence();
-      u64 descA = dlc::wgmma_desc_sw128(sA + s * kTileM * kTileK + half * 64 * kTileK);
-      u64 descB = dlc::wgmma_desc_sw128(sB + s * kTileN * kTileK);
+      u64 descA = dlc::wgmma_along_k(sA + s * kTileM * kTileK + half * 64 * kTileK);
+      u64 descB = dlc::wgmma_along_k(sB + s * kTileN * kTileK);
 #pragma unroll
       for (int kk = 0; kk < kTileK / 16; ++kk)
-        dlc::wgmma_m64n128k16<bf16>(d, descA + kk * 2, descB + kk * 2, true);
+        dlc::wgmma<bf16, 128, false, false>(d, descA + kk * 2, descB + kk * 2, true);
       dlc::wgmma_commit();
+#ifdef PLANT_NO_WGMMA_WAIT
+      dlc::wgmma_wait<1>();
+#else
       dlc::wgmma_wait<0>();
+#endif
       if (t == 0)
         dlc::mbar_arrive(empty + s);
     }

@@ -1,0 +1,113 @@
+//===- dlc_wgmma.cuh - Hopper's tensor cores (sm_90a) ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// wgmma in f16, bf16 and tf32 with float accumulators: both operands lie in shared memory with the 128-byte swizzle, as
+// TMA brings them. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence, wgmma ...,
+// wgmma_commit, wgmma_wait (dlc_mma.cuh).
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dlc_mma.cuh"
+
+#if defined(DLC_EMU) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+namespace dlc {
+
+/// Where in shared memory an operand begins whose elements lie together along k: rows of 128 bytes with the 128-byte
+/// swizzle, groups of eight rows 1024 bytes apart. Adding 2 moves 32 bytes along k.
+DLC_DEV u64 wgmma_along_k(const void *p) {
+  u64 address = (smem_u32(p) & 0x3ffffu) >> 4;
+  return address | (u64)1 << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
+}
+/// The same for one whose 16-bit elements lie together along the rows of A, or the columns of B: 64 of them in 128 bytes,
+/// neighbouring steps of k 128 bytes apart, the next 64 of them `block` bytes further. Adding 128 moves 16 steps along k.
+DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
+  u64 address = (smem_u32(p) & 0x3ffffu) >> 4;
+  return address | (u64)(block >> 4) << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
+}
+
+#ifndef DLC_EMU
+
+#define DLC_ACC8(n)                                                                                \
+  "+f"(d[n]), "+f"(d[n + 1]), "+f"(d[n + 2]), "+f"(d[n + 3]), "+f"(d[n + 4]), "+f"(d[n + 5]),      \
+      "+f"(d[n + 6]), "+f"(d[n + 7])
+#define DLC_ACC32(n) DLC_ACC8(n), DLC_ACC8(n + 8), DLC_ACC8(n + 16), DLC_ACC8(n + 24)
+
+#define DLC_REGISTERS_64 \
+    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19," \
+    "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31},"
+#define DLC_WGMMA_64(type, k, majors) \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%34,0;\n" \
+               "wgmma.mma_async.sync.aligned.m64n64k" k ".f32." type "." type " " DLC_REGISTERS_64 \
+               "%32,%33,accumulate,1,1" majors ";\n}" \
+               : DLC_ACC32(0) \
+               : "l"(a), "l"(b), "r"((int)accumulate))
+
+#define DLC_REGISTERS_128 \
+    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19," \
+    "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36," \
+    "%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53," \
+    "%54,%55,%56,%57,%58,%59,%60,%61,%62,%63},"
+#define DLC_WGMMA_128(type, k, majors) \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%66,0;\n" \
+               "wgmma.mma_async.sync.aligned.m64n128k" k ".f32." type "." type " " DLC_REGISTERS_128 \
+               "%64,%65,accumulate,1,1" majors ";\n}" \
+               : DLC_ACC32(0), DLC_ACC32(32) \
+               : "l"(a), "l"(b), "r"((int)accumulate))
+
+#define DLC_REGISTERS_256 \
+    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19," \
+    "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36," \
+    "%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53," \
+    "%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70," \
+    "%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87," \
+    "%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103," \
+    "%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117," \
+    "%118,%119,%120,%121,%122,%123,%124,%125,%126,%127},"
+#define DLC_WGMMA_256(type, k, majors) \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%130,0;\n" \
+               "wgmma.mma_async.sync.aligned.m64n256k" k ".f32." type "." type " " DLC_REGISTERS_256 \
+               "%128,%129,accumulate,1,1" majors ";\n}" \
+               : DLC_ACC32(0), DLC_ACC32(32), DLC_ACC32(64), DLC_ACC32(96) \
+               : "l"(a), "l"(b), "r"((int)accumulate))
+
+/// d (+)= A(64x16) * B(16xN), of tf32 A(64x8) * B(8xN); adds to d if `accumulate`. ALONG_M, ALONG_N: the operand's
+/// elements lie together along its rows (columns), in 16-bit types only. Lane l of warp w holds of d, for each eight
+/// columns j, columns 8j+2(l%4) and the next: of row 16w+l/4 in d[4j], d[4j+1], of row 16w+l/4+8 in d[4j+2], d[4j+3].
+template <class T, int N, bool ALONG_M, bool ALONG_N>
+DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate);
+
+#define DLC_WGMMA_MAJORS(N, T, name, along_m, along_n)                                             \
+  template <>                                                                                      \
+  DLC_DEV void wgmma<T, N, along_m, along_n>(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {   \
+    DLC_WGMMA_##N(name, "16", "," #along_m "," #along_n);                                          \
+  }
+#define DLC_WGMMA_TYPE(N, T, name)                                                                 \
+  DLC_WGMMA_MAJORS(N, T, name, 0, 0)                                                               \
+  DLC_WGMMA_MAJORS(N, T, name, 0, 1)                                                               \
+  DLC_WGMMA_MAJORS(N, T, name, 1, 0)                                                               \
+  DLC_WGMMA_MAJORS(N, T, name, 1, 1)
+#define DLC_WGMMA_COLUMNS(N)                                                                       \
+  DLC_WGMMA_TYPE(N, f16, "f16")                                                                    \
+  DLC_WGMMA_TYPE(N, bf16, "bf16")                                                                  \
+  template <>                                                                                      \
+  DLC_DEV void wgmma<float, N, 0, 0>(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {           \
+    DLC_WGMMA_##N("tf32", "8", "");                                                                \
+  }
+DLC_WGMMA_COLUMNS(64)
+DLC_WGMMA_COLUMNS(128)
+DLC_WGMMA_COLUMNS(256)
+
+#undef DLC_WGMMA_COLUMNS
+#undef DLC_WGMMA_TYPE
+#undef DLC_WGMMA_MAJORS
+#undef DLC_WGMMA_64
+#undef DLC_WGMMA_128
+#undef DLC_WGMMA_256
+#undef DLC_REGISTERS_64
+#undef DLC_REGISTERS_128
+#undef DLC_REGISTERS_256
+#undef DLC_ACC32
+#undef DLC_ACC8
+#endif // DLC_EMU
+
+} // namespace dlc
+#endif // sm_90a
