@@ -92,6 +92,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       scheduleDirect(k);
     else if (kind == "contraction")
       scheduleContraction(k, /*allowsTf32=*/precision == "tf32");
+    else if (kind == "attention")
+      return scheduleAttention(k, /*allowsTf32=*/precision == "tf32");
     else if (kind == "recurrent")
       return scheduleRecurrent(k);
     else
