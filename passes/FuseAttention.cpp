@@ -45,7 +45,8 @@ static dlx::LaunchOp writerOf(Value buffer) {
   if (!buffer.getDefiningOp<dlx::AllocOp>())
     return {};
   for (Operation *user : buffer.getUsers())
-    if (auto launch = dyn_cast<dlx::LaunchOp>(user); launch && llvm::is_contained(launch.getOutputs(), buffer))
+    if (auto launch = dyn_cast<dlx::LaunchOp>(user);
+        launch && llvm::is_contained(launch.getOutputs(), buffer))
       return launch;
   return {};
 }
@@ -105,6 +106,34 @@ dlx::KernelOp FuseAttention::build(ArrayRef<dlx::LaunchOp> launches,
   return kernel;
 }
 
+/// Ops and arguments in the order in which the result asks for them: what computes the same looks the same.
+static void sortBody(Block &block, SmallVectorImpl<Value> &inputs) {
+  SmallVector<Operation *> ops;
+  SmallVector<unsigned> order;
+  llvm::SmallPtrSet<void *, 16> visited;
+  std::function<void(Value)> visit = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!visited.insert(op ? static_cast<void *>(op) : value.getAsOpaquePointer()).second)
+      return;
+    if (!op)
+      return order.push_back(cast<BlockArgument>(value).getArgNumber());
+    llvm::for_each(op->getOperands(), visit);
+    ops.push_back(op);
+  };
+  llvm::for_each(block.getTerminator()->getOperands(), visit);
+  for (Operation *op : ops)
+    op->moveBefore(block.getTerminator());
+  SmallVector<Value> before = llvm::to_vector(inputs);
+  inputs.clear();
+  unsigned count = block.getNumArguments();
+  for (unsigned position : order) {
+    BlockArgument old = block.getArgument(position);
+    old.replaceAllUsesWith(block.addArgument(old.getType(), old.getLoc()));
+    inputs.push_back(before[position]);
+  }
+  block.eraseArguments(0, count);
+}
+
 /// An earlier kernel that computes the same, else `kernel` under a name of its own.
 dlx::KernelOp FuseAttention::shared(dlx::KernelOp kernel) {
   for (dlx::KernelOp earlier : formed) {
@@ -135,6 +164,7 @@ bool FuseAttention::fuse(dlx::LaunchOp sum) {
         continue;
       SmallVector<Value> inputs;
       dlx::KernelOp kernel = build({product, softmax, sum}, inputs);
+      sortBody(kernel.getBodyBlock(), inputs);
       if (!findAttention(kernel.getBodyBlock())) {
         kernel.erase();
         continue;

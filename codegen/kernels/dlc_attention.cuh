@@ -24,6 +24,26 @@ template <class T> DLC_DEV constexpr int slab_width(int elements) {
   return per * (chunks <= 2 ? 2 : chunks <= 4 ? 4 : (chunks + 7) / 8 * 8);
 }
 
+/// A span of values for operands of tf32. A lane's accumulators are of keys 2t and 2t + 1, its operands of places t and t + 4:
+/// in each eight places the keys lie in that order. `element(c, n)` as in slab::fill, of single elements.
+template <class Slab, int WIDTH, int COLUMNS, int SPAN, int THREADS, class Index, class Element>
+DLC_DEV void fill_exchanged(float *span, const float *base, const Element &element, Index n0,
+                            Index keys) {
+#pragma unroll 4
+  for (int piece = (int)threadIdx.x; piece < Slab::kLines * SPAN; piece += THREADS) {
+    int c = piece % Slab::kLines, place = piece / Slab::kLines, at = place & 7;
+    Index n = n0 + (place - at + (at < 4 ? 2 * at : 2 * at - 7));
+    float *to = span + Slab::place(c, place / 4) + place % 4;
+    bool exists = c < COLUMNS && n < keys;
+    if constexpr (WIDTH > 0) {
+      Index offset = exists ? element((Index)c, n) : Index(-1);
+      cp_async<4>(to, base + (offset < 0 ? 0 : offset), offset >= 0);
+    } else {
+      *to = exists ? element((Index)c, n) : 0.0f;
+    }
+  }
+}
+
 /// Keys that the rows from `first` on see, at most; all warps compute the same.
 template <int ROWS, class Index, class FN>
 DLC_DEV Index most_seen(Index first, Index rows, Index keys, const FN &seen) {
@@ -48,11 +68,12 @@ DLC_DEV Index most_seen(Index first, Index rows, Index keys, const FN &seen) {
 /// (keys that a warp takes at once), causal (whether `seen` matters), vector, and for query, key and value (q, k, v) the
 /// width (see slab::fill) and whether it lies along the dim that is summed over in shared memory. `m0` is the block's first row.
 template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
-DLC_DEV void attention_mma(typename Config::index m0, typename Config::index rows, typename Config::index keys,
-                           const typename Config::type *query, const typename Config::type *key,
-                           const typename Config::type *value, const FQ &element_q,
-                           const FK &element_k, const FV &element_v, const FS &score,
-                           const FN &seen, const FX &exponential, const FE &finish) {
+DLC_DEV void attention_mma(typename Config::index m0, typename Config::index rows,
+                           typename Config::index keys, const typename Config::type *query,
+                           const typename Config::type *key, const typename Config::type *value,
+                           const FQ &element_q, const FK &element_k, const FV &element_v,
+                           const FS &score, const FN &seen, const FX &exponential,
+                           const FE &finish) {
   using T = typename Config::type;
   using Index = typename Config::index;
   constexpr int kWarpsM = Config::warps_m, kWarpsN = Config::warps_n, kTileM = 16 * kWarpsM,
@@ -61,8 +82,10 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
   constexpr int kDepth = Config::depth, kColumns = Config::columns, kBytes = (int)sizeof(T);
   constexpr int kDeepSteps = (kDepth * kBytes + 31) / 32, kKeySteps = kTileN * kBytes / 32;
   constexpr int kWide = (kColumns + 15) / 16 * 16,
-                kPart = kWide % 64 == 0 ? 64 : kWide % 32 == 0 ? 32 : 16, // columns of one mma_tile
-                kPitch = kWide + 8;
+                kPart = kWide % 64 == 0   ? 64
+                        : kWide % 32 == 0 ? 32
+                                          : 16, // columns of one mma_tile
+      kPitch = kWide + 8;
   constexpr bool kKeepsQuery = kDepth <= 128; // in registers
   using SlabQ = slab<T, kTileM, slab_width<T>(kDepth), Config::along_k_q != 0>;
   using SlabK = slab<T, kSpan, slab_width<T>(kDepth), Config::along_k_k != 0>;
@@ -98,17 +121,8 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
       SlabV::template fill<Config::width_v, kThreads>(span_v, value, element_v, Index(0),
                                                       Index(kColumns), n0, keys);
     } else {
-      // A lane's accumulators are of keys 2t and 2t + 1, its operands of places t and t + 4: values lie in that order.
-      auto exchanged = [&](Index c, Index place) {
-        int at = (int)place & 7;
-        Index n = place - at + (at < 4 ? 2 * at : 2 * at - 7);
-        if constexpr (Config::width_v > 0)
-          return n < keys ? element_v(c, n) : Index(-1);
-        else
-          return n < keys ? element_v(c, n) : T{};
-      };
-      SlabV::template fill<Config::width_v != 0, kThreads>(span_v, value, exchanged, Index(0),
-                                                           Index(kColumns), n0, n0 + kSpan);
+      fill_exchanged<SlabV, Config::width_v, kColumns, kSpan, kThreads>(span_v, value, element_v,
+                                                                        n0, keys);
     }
     cp_async_commit();
   };
@@ -120,8 +134,7 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
     SlabQ::template fill<Config::width_q, kThreads>(queries, query, element_q, m0, rows, Index(0),
                                                     Index(kDepth));
     fill_k(0);
-    fill_v(0);
-    cp_async_wait<1>();
+    cp_async_wait<0>();
     barrier();
     if constexpr (kKeepsQuery)
 #pragma unroll
@@ -130,8 +143,10 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
   }
 #pragma unroll 1
   for (Index n0 = 0; n0 < last; n0 += kSpan) {
+    fill_v(n0);
     float s[1][kTileN / 8][4] = {};
-#pragma unroll
+    // Operands of a query that is read again and again must not pile up in registers.
+#pragma unroll(kKeepsQuery ? kDeepSteps : 2)
     for (int kk = 0; kk < kDeepSteps; ++kk) {
       u32 fk[kTileN / 16][4];
 #pragma unroll
@@ -153,7 +168,8 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
       for (int i = 0; i < 4; ++i) {
         int half = i >> 1;
         Index n = n0 + group * kTileN + j * 8 + (lane & 3) * 2 + (i & 1);
-        s[0][j][i] = n < limits[half] ? score(m0 + row + half * 8, n, s[0][j][i]) : minus_infinity();
+        s[0][j][i] =
+            n < limits[half] ? score(m0 + row + half * 8, n, s[0][j][i]) : minus_infinity();
         seen_now[half] = max(seen_now[half], s[0][j][i]);
       }
 #pragma unroll
@@ -190,7 +206,8 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
       if constexpr (kBytes == 2) {
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-          weights[0][i] = pack2<T>(s[0][kk * 2 + i / 2][i % 2 * 2], s[0][kk * 2 + i / 2][i % 2 * 2 + 1]);
+          weights[0][i] =
+              pack2<T>(s[0][kk * 2 + i / 2][i % 2 * 2], s[0][kk * 2 + i / 2][i % 2 * 2 + 1]);
       } else {
 #pragma unroll
         for (int i = 0; i < 4; ++i)
@@ -207,8 +224,6 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
     }
     cp_async_wait<0>();
     barrier(); // the next keys are here, and nobody reads the values any more
-    if (n0 + kSpan < last)
-      fill_v(n0 + kSpan);
   }
 
   // The sums of the warps that shared the keys, through the room of the spans.

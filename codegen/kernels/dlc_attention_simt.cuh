@@ -16,8 +16,8 @@ DLC_DEV constexpr int simt_pitch(int elements) { return (elements + 7) / 8 * 8 +
 
 /// Brings LINES lines from `first` on, of ELEMENTS elements and zeros up to WIDTH_TO, PITCH apart. `element(line, e)` as in
 /// slab::fill; its lines end at `lines`. ALONG: elements of a line lie together in memory, else those of neighbouring lines.
-template <int WIDTH, bool ALONG, int LINES, int ELEMENTS, int WIDTH_TO, int PITCH, int THREADS, class Index,
-          class Element>
+template <int WIDTH, bool ALONG, int LINES, int ELEMENTS, int WIDTH_TO, int PITCH, int THREADS,
+          class Index, class Element>
 DLC_DEV void fill_lines(float *to, const float *base, const Element &element, Index first,
                         Index lines) {
   constexpr int kStep = ALONG && WIDTH > 1 ? WIDTH : 1, kPerLine = WIDTH_TO / kStep;
@@ -41,11 +41,11 @@ DLC_DEV void fill_lines(float *to, const float *base, const Element &element, In
 /// As attention_mma. Config: index, depth and columns, tile_m and tile_n, causal, vector, and for query, key and value the
 /// width (0: computed) and whether a line (of depth; of the value: of columns) lies along memory.
 template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
-DLC_DEV void attention_simt(typename Config::index m0, typename Config::index rows, typename Config::index keys,
-                            const float *query, const float *key, const float *value,
-                            const FQ &element_q, const FK &element_k, const FV &element_v,
-                            const FS &score, const FN &seen, const FX &exponential,
-                            const FE &finish) {
+DLC_DEV void attention_simt(typename Config::index m0, typename Config::index rows,
+                            typename Config::index keys, const float *query, const float *key,
+                            const float *value, const FQ &element_q, const FK &element_k,
+                            const FV &element_v, const FS &score, const FN &seen,
+                            const FX &exponential, const FE &finish) {
   using Index = typename Config::index;
   constexpr int kSide = 16, kThreads = kSide * kSide, kTileM = Config::tile_m,
                 kTileN = Config::tile_n, kDepth = Config::depth, kColumns = Config::columns,
@@ -91,12 +91,12 @@ DLC_DEV void attention_simt(typename Config::index m0, typename Config::index ro
     fill_lines<Config::width_q, Config::along_q != 0, kTileM, kDepth, kDeep, kPitchE, kThreads>(
         queries, query, element_q, m0, rows);
     fill_k(0);
-    fill_v(0);
-    cp_async_wait<1>();
+    cp_async_wait<0>();
     barrier();
   }
 #pragma unroll 1
   for (Index n0 = 0; n0 < last; n0 += kTileN) {
+    fill_v(n0);
     float s[kRows][kKeys] = {};
 #pragma unroll 4
     for (int e = 0; e < kDeep; e += 4) {
@@ -163,8 +163,6 @@ DLC_DEV void attention_simt(typename Config::index m0, typename Config::index ro
     }
     cp_async_wait<0>();
     barrier(); // the next keys are here, and nobody reads values or weights any more
-    if (n0 + kTileN < last)
-      fill_v(n0 + kTileN);
   }
 
   barrier();

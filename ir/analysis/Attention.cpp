@@ -171,7 +171,8 @@ std::optional<Attention> findAttention(Block &block) {
       dependsOn(value, products[0]) || !isEpilogue(attention.scores, products[0]) ||
       !product.terms[attention.keyTerm].map.isFunctionOfDim(attention.keyDim) ||
       product.terms[attention.queryTerm].map.isFunctionOfDim(attention.keyDim) ||
-      !walksWeights(attention, sum) || !isEpilogue(block.getTerminator()->getOperand(0), products[1]))
+      !walksWeights(attention, sum) ||
+      !isEpilogue(block.getTerminator()->getOperand(0), products[1]))
     return std::nullopt;
   Type element = typeOf(query).getElementType();
   if (!isShortFloat(query) || !isShortFloat(attention.scores) || !isShortFloat(softmax.getY()) ||

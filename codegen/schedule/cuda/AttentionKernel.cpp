@@ -66,7 +66,8 @@ private:
   LoopNest product;
   const LoopNest &sum;
   Side rows, batch, columns, depth, keys;
-  SmallVector<AffineExpr> y, scoreAt, deep; // indices of the result, of the scores, and along the heads
+  SmallVector<AffineExpr> y, scoreAt,
+      deep; // indices of the result, of the scores, and along the heads
   Type element;
   int64_t elementBytes;
   bool onTensorCores;
@@ -153,8 +154,8 @@ void AttentionSchedule::findSides() {
   llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, keys.groups.front().variable);
   for (auto [dim, variable] : llvm::enumerate(variables))
     if (scores.needsScalarAlong(variable, at, deepVariables) ||
-        (a.lastSeen && a.lastSeen.replaceDims(at).isFunctionOfDim(
-                           cast<AffineDimExpr>(variable).getPosition())))
+        (a.lastSeen &&
+         a.lastSeen.replaceDims(at).isFunctionOfDim(cast<AffineDimExpr>(variable).getPosition())))
       pinned.set(dim);
   for (Side *side : {&rows, &batch, &columns})
     side->groups = mergeDims(k.math, side->order, variables, sum.parallel, addresses, pinned,
@@ -177,8 +178,8 @@ void AttentionSchedule::findSides() {
 
 AttentionSchedule::Operand AttentionSchedule::operand(StringRef suffix, LoopNestOpInterface op,
                                                       const Access &access,
-                                                      ArrayRef<AffineExpr> loops,
-                                                      const Side &lines, const Side &along) {
+                                                      ArrayRef<AffineExpr> loops, const Side &lines,
+                                                      const Side &along) {
   Operand result{suffix, op->getOperand(access.operand), {}, &lines, &along};
   for (AffineExpr expr : access.map.getResults())
     result.at.push_back(k.math.simplify(expr.replaceDims(loops)));
@@ -286,8 +287,7 @@ void AttentionSchedule::exponentialBody(dlk::CallOp call, unsigned body) {
 void AttentionSchedule::finishBody(dlk::CallOp call, unsigned body, int64_t lanes) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
-  Block &block =
-      begin(call, body, {index, index, VectorType::get({lanes}, k.b.getF32Type())});
+  Block &block = begin(call, body, {index, index, VectorType::get({lanes}, k.b.getF32Type())});
   bind(block.getArgument(0), rows);
   bind(block.getArgument(1), columns);
   auto total = [&](OpFoldResult lane) -> Value {
@@ -327,17 +327,16 @@ dlk::CallOp AttentionSchedule::createCall(Value first, ArrayRef<Operand *> opera
   SmallVector<Value> values = {first, k.index(rows.extent), k.index(keys.extent)};
   auto none = MemRefType::get({ShapedType::kDynamic}, element);
   for (Operand *operand : operands)
-    values.push_back(operand->width
-                         ? k.input(cast<BlockArgument>(operand->tensor).getArgNumber())
-                         : ub::PoisonOp::create(k.b, k.loc, none).getResult());
-  auto call = dlk::CallOp::create(
-      k.b, k.loc, onTensorCores ? "attention_mma" : "attention_simt",
-      onTensorCores ? "dlc_attention.cuh" : "dlc_attention_simt.cuh", element,
-      k.b.getDictionaryAttr({}),
-      k.b.getArrayAttr({roles({"m", "e"}), roles({"n", "e"}), roles({"c", "n"}),
-                        roles({"m", "n", "score"}), roles({"m"}), roles({"x"}),
-                        roles({"m", "c", "total"})}),
-      values, /*bodiesCount=*/7);
+    values.push_back(operand->width ? k.input(cast<BlockArgument>(operand->tensor).getArgNumber())
+                                    : ub::PoisonOp::create(k.b, k.loc, none).getResult());
+  auto call =
+      dlk::CallOp::create(k.b, k.loc, onTensorCores ? "attention_mma" : "attention_simt",
+                          onTensorCores ? "dlc_attention.cuh" : "dlc_attention_simt.cuh", element,
+                          k.b.getDictionaryAttr({}),
+                          k.b.getArrayAttr({roles({"m", "e"}), roles({"n", "e"}), roles({"c", "n"}),
+                                            roles({"m", "n", "score"}), roles({"m"}), roles({"x"}),
+                                            roles({"m", "c", "total"})}),
+                          values, /*bodiesCount=*/7);
   for (auto [body, operand] : llvm::enumerate(operands))
     readBody(call, body, *operand);
   scoreBody(call, 3);
@@ -395,7 +394,8 @@ void AttentionSchedule::run() {
     bind(k.mod(block, heads), batch);
     tile = k.div(block, heads);
   }
-  Value first = k.mul(k.b.createOrFold<arith::SubIOp>(k.loc, k.index(dl::normalize(tiles - 1)), tile), tileRows);
+  Value first = k.mul(
+      k.b.createOrFold<arith::SubIOp>(k.loc, k.index(dl::normalize(tiles - 1)), tile), tileRows);
   dlk::CallOp call = createCall(k.named(first, "first"), {&query, &key, &value}, vector);
   call.setConfigAttr(k.b.getDictionaryAttr(config));
   k.finish(threads, {dl::normalize(batch.extent * tiles)}, shared);
@@ -405,7 +405,7 @@ LogicalResult scheduleAttention(KernelBuilder &k, bool allowsTf32) {
   auto attention = findAttention(dlx::KernelOp(k.body.getKernel()).getBodyBlock());
   if (!attention)
     return k.body.getKernel().emitOpError(
-        "is of kind 'attention', whose body is two products with a softmax between them");
+        "is of kind 'attention', and its body is not two products with a softmax between them");
   AttentionSchedule(k, *attention, allowsTf32).run();
   return success();
 }
