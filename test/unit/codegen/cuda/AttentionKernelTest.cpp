@@ -200,7 +200,7 @@ protected:
     Tensor actual;
     EXPECT_NE(run({70, 1}, Fill::uniform, inputs, actual), Result::Success);
     EXPECT_TRUE(report().find("race: ") != std::string::npos ||
-                report().find("uninitialised: ") != std::string::npos)
+                report().find("missing wait: ") != std::string::npos)
         << report();
   }
 };
