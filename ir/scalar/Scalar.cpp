@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
@@ -204,6 +205,14 @@ static Value compare(OpBuilder &builder, Location loc, ScalarKind kind, Value a,
 }
 
 Scalar operator<(Scalar a, Scalar b) {
+  // Nothing unsigned lies below zero, and NVRTC warns of such a comparison.
+  if (a.kind == ScalarKind::unsignedInt && matchPattern(b.held, m_Zero())) {
+    Type type = a.builder->getI1Type();
+    if (auto vector = dyn_cast<VectorType>(a.held.getType()))
+      type = vector.clone(type);
+    return a.boolean(
+        arith::ConstantOp::create(*a.builder, a.loc, a.builder->getZeroAttr(type)).getResult());
+  }
   return a.boolean(compare(*a.builder, a.loc, a.kind, a.held, b.held, arith::CmpFPredicate::OLT,
                            arith::CmpIPredicate::slt, arith::CmpIPredicate::ult));
 }
