@@ -4,6 +4,7 @@
 #include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
 #include "runtime/cuda/Architecture.h"
+#include "runtime/cuda/Kernels.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/InspectWeights.h"
 #include "tools/driver/Json.h"
@@ -156,6 +157,18 @@ static std::string describe(const rt::Module &module) {
   return out;
 }
 
+/// Of each CUDA source, what the cache of compiled kernels and the ledger of verified ones know it by.
+static std::vector<std::string> identitiesOf(const rt::Module &module,
+                                             const schema::Program &program) {
+  std::vector<std::string> identities;
+  if (program.target() != schema::Target::cuda)
+    return identities;
+  cuda::KernelDigest digest;
+  for (const cuda::KernelText &text : cuda::kernelTexts(module.table(), program))
+    identities.push_back(digest.of(text));
+  return identities;
+}
+
 static std::string describeJson(const rt::Module &module) {
   const schema::Module &table = module.table();
   Json json;
@@ -198,12 +211,15 @@ static std::string describeJson(const rt::Module &module) {
     json.string("arena", sizeOf(module, *program, schema::Storage::arena));
     json.beginArray("kernels");
     uint32_t index = 0;
+    std::vector<std::string> identities = identitiesOf(module, *program);
     if (program->kernels())
       for (const auto *kernel : *program->kernels()) {
         LaunchCount count = facts.launches[index++];
         json.beginObject()
             .string("name", kernel->name()->str())
             .string("kind", kernel->kind()->str());
+        if (!identities.empty())
+          json.string("text_sha256", identities[kernel->cuda_source()]);
         json.integer("launches", count.main)
             .integer("launches_at_load", count.init)
             .beginArray("lines");
