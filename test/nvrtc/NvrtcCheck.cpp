@@ -1,206 +1,290 @@
 //===- NvrtcCheck.cpp - kernels must compile with the real NVRTC *- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvrtc-check [FILE.cu ...]: compiles each kernel text against the device headers for sm_80 and
-// sm_90a, as the runtime does, and demands an empty log and no spilled register. Without arguments:
-// the emulator's test kernels, among them one that uses each word of the vocabulary, and three
-// properties of the code that comes out. Where NVRTC is not installed it says how many cases it left out and exits with 77.
+// nvrtc-check [--jobs N] [--json FILE] [--quiet] [--turn K/N] [FILE]...: compiles the kernels of each FILE, CUDA text or a compiled
+// model, for sm_80, sm_90a and sm_120 as the runtime does. Each must compile without a remark, keep within the registers and
+// the shared memory of a block as it is launched, spill no register that the table in Limits.cpp does not allow, and have no
+// wgmma instruction that waits for the one before it. Equal texts are compiled once. Without FILE: the emulator's test kernels,
+// among them one that uses each word of the vocabulary, and three properties of the code that comes out. --turn takes one in N
+// of the texts, another part for each K, whatever files they are in; the rest is left out.
 //
-// The library is $DLC_REAL_NVRTC, else libnvrtc.so.13 or .12 where the loader or a usual CUDA folder
-// has it.
+// The last line is "N cases, N failures, N left out". Where NVRTC is not installed all are left out, and the exit status
+// is 77. The library is $DLC_REAL_NVRTC, else the one that the runtime finds.
 //===----------------------------------------------------------------------===//
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/Library.h"
+#include "test/nvrtc/Corpus.h"
+#include "test/nvrtc/Limits.h"
+#include "test/nvrtc/Ptxas.h"
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <fstream>
-#include <sstream>
+#include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace dlc::embed {
 struct File {
   const char *name, *text;
 };
-extern const File deviceHeaders[];
 extern const File testKernels[];
 } // namespace dlc::embed
 
-using namespace dlc::cuda;
+using namespace dlc;
+using namespace dlc::nvrtc;
+using cuda::Nvrtc;
+using cuda::NvrtcProgram;
+using cuda::NvrtcResult;
 
 namespace {
 
 constexpr int kLeftOut = 77; // ctest's SKIP_RETURN_CODE
 
-struct Nvrtc {
-#define DLC_NVRTC(member, symbol, result, parameters) result(*member) parameters = nullptr;
-#include "runtime/cuda/Symbols.def"
+struct Options {
+  int jobs = 1;
+  bool quiet = false;
+  unsigned turn = 0, turns = 1;
+  std::string json;
+  std::vector<std::string> files;
 };
 
-struct Source {
-  std::string name, text;
+/// A text on an architecture.
+struct Case {
+  const Source *source;
+  const Architecture *arch;
+  double milliseconds = 0;
+  std::vector<KernelResources> kernels;
+  std::string problem, ptx;
 };
 
-void *openNvrtc() {
-  if (const char *chosen = std::getenv("DLC_REAL_NVRTC"))
-    return dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
-  std::vector<std::string> folders = {""};
-  if (const char *home = std::getenv("CUDA_HOME"))
-    folders.push_back(std::string(home) + "/lib64/");
-  folders.push_back("/usr/local/cuda/lib64/");
-  for (const char *name : {"libnvrtc.so.13", "libnvrtc.so.12"})
-    for (const std::string &folder : folders)
-      if (void *library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL))
-        return library;
-  return nullptr;
+} // namespace
+
+static void addProblem(std::string &problems, const std::string &text) {
+  problems += (problems.empty() ? "" : "\n     ") + text;
 }
 
-bool bindNvrtc(void *library, Nvrtc &nvrtc) {
-#define DLC_NVRTC(member, symbol, result, parameters)                                              \
-  nvrtc.member = reinterpret_cast<decltype(nvrtc.member)>(dlsym(library, #symbol));                \
-  if (!nvrtc.member) {                                                                             \
-    std::printf("error: the NVRTC library has no " #symbol "\n");                                  \
-    return false;                                                                                  \
-  }
-#include "runtime/cuda/Symbols.def"
-  return true;
-}
-
-/// What ptxas says of a program's kernels: the most registers a thread, and bytes spilled in all.
-struct Resources {
-  int registers = 0, spilledBytes = 0;
-};
-
-/// Reads ptxas' figures out of the log and removes them: what is left is a remark.
-Resources takeResources(std::string &log) {
-  Resources used;
-  std::stringstream lines(log);
-  log.clear();
-  for (std::string line; std::getline(lines, line);) {
-    int stack = 0, stores = 0, loads = 0;
-    // "ptxas . 0 bytes stack frame, ...": the prefix differs between versions.
-    size_t number = std::min(line.find_first_of("0123456789"), line.size());
-    if (std::sscanf(line.c_str() + number,
-                    "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack,
-                    &stores, &loads) == 3) {
-      used.spilledBytes += stores + loads;
-    } else if (line.rfind("ptxas info", 0) == 0) {
-      size_t at = line.find("Used ");
-      if (at != std::string::npos)
-        used.registers = std::max(used.registers, std::atoi(line.c_str() + at + 5));
-    } else if (!line.empty()) {
-      log += line + "\n";
-    }
-  }
-  return used;
-}
-
-/// Compiles; true if it succeeds without a remark and no register is spilled. `ptx` gets the assembly.
-bool compile(const Nvrtc &nvrtc, const Source &source, const char *arch, std::string &ptx) {
-  std::vector<const char *> names, texts;
-  for (const dlc::embed::File *file = dlc::embed::deviceHeaders; file->name; ++file) {
-    names.push_back(file->name);
-    texts.push_back(file->text);
-  }
-  std::string target = std::string("--gpu-architecture=") + arch;
-  const char *options[] = {target.c_str(), "--std=c++17", "--fmad=false", "--ptxas-options=-v"};
+/// Compiles with the options of the runtime's KernelCompiler, and lets ptxas tell what it used.
+static void compile(const Nvrtc &nvrtc, Case &one) {
+  const cuda::KernelText &text = one.source->text;
+  std::string target = std::string("--gpu-architecture=") + one.arch->name;
+  const char *options[] = {target.c_str(),
+                           "--std=c++17",
+                           "--fmad=false",
+                           "-default-device",
+                           "--modify-stack-limit=false",
+                           "--ptxas-options=-v"};
   NvrtcProgram program = nullptr;
   auto start = std::chrono::steady_clock::now();
-  NvrtcResult result = nvrtc.createProgram(&program, source.text.c_str(), source.name.c_str(),
-                                           int(names.size()), texts.data(), names.data());
+  NvrtcResult result =
+      nvrtc.createProgram(&program, text.source, (text.name + ".cu").c_str(),
+                          int(text.headers.size()), text.headers.data(), text.headerNames.data());
   if (result == NvrtcResult::Success)
-    result = nvrtc.compileProgram(program, 4, options);
-  double ms =
+    result = nvrtc.compileProgram(program, int(std::size(options)), options);
+  one.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  size_t bytes = 1;
-  nvrtc.getProgramLogSize(program, &bytes);
-  std::string log(bytes, 0);
-  nvrtc.getProgramLog(program, log.data());
-  log.resize(std::strlen(log.c_str()));
+  size_t bytes = 0;
+  std::string log;
+  if (nvrtc.getProgramLogSize(program, &bytes) == NvrtcResult::Success && bytes > 1) {
+    log.resize(bytes);
+    nvrtc.getProgramLog(program, log.data());
+    log.resize(std::strlen(log.c_str()));
+  }
   if (result == NvrtcResult::Success && nvrtc.getPtxSize(program, &bytes) == NvrtcResult::Success) {
-    ptx.resize(bytes);
-    nvrtc.getPtx(program, ptx.data());
+    one.ptx.resize(bytes);
+    nvrtc.getPtx(program, one.ptx.data());
   }
   nvrtc.destroyProgram(&program);
-  Resources used = takeResources(log);
-  bool clean = result == NvrtcResult::Success && log.empty() && used.spilledBytes == 0;
-  std::printf("%s %-16s %-7s %4.0f ms, %3d registers, %d B spilled%s%s\n", clean ? "ok  " : "FAIL",
-              source.name.c_str(), arch, ms, used.registers, used.spilledBytes,
-              log.empty() ? "" : "\n", log.c_str());
-  return clean;
+
+  if (result != NvrtcResult::Success) {
+    addProblem(one.problem, std::string(nvrtc.getErrorString(result)) + ": " + log);
+    return;
+  }
+  PtxasLog parsed = PtxasLog::parse(log);
+  one.kernels = parsed.kernels;
+  if (!parsed.remarks.empty())
+    addProblem(one.problem, "NVRTC remarks: " + parsed.remarks);
+  for (const KernelResources &kernel : one.kernels) {
+    auto launch = one.source->launches.find(kernel.name);
+    LaunchFacts facts = launch == one.source->launches.end() ? LaunchFacts{} : launch->second;
+    if (std::string problem = problemOf(kernel, facts, *one.arch); !problem.empty())
+      addProblem(one.problem, kernel.name + " " + problem);
+  }
+  // What the model launches must be there.
+  for (const auto &[name, facts] : one.source->launches)
+    if (std::none_of(one.kernels.begin(), one.kernels.end(),
+                     [&](const KernelResources &kernel) { return kernel.name == name; }))
+      addProblem(one.problem, "has no kernel " + name + ", which the model launches");
 }
 
+static void print(const Case &one) {
+  int registers = 0, spilled = 0, shared = 0;
+  for (const KernelResources &kernel : one.kernels) {
+    registers = std::max(registers, kernel.registers);
+    spilled = std::max(spilled, kernel.spilledBytes);
+    shared = std::max(shared, kernel.sharedBytes);
+  }
+  for (const auto &[name, facts] : one.source->launches)
+    shared = std::max(shared, facts.dynamicShared);
+  std::printf("%s %-44s %-7s %5.0f ms, %3d registers, %6d B shared, %d B spilled%s%s\n",
+              one.problem.empty() ? "ok  " : "FAIL", one.source->name.c_str(), one.arch->name,
+              one.milliseconds, registers, shared, spilled, one.problem.empty() ? "" : "\n     ",
+              one.problem.c_str());
+}
+
+//===- What the vocabulary promises about the code ------------------------===//
+
 /// The part of `ptx` that is the kernel's code.
-std::string entry(const std::string &ptx, const std::string &kernel) {
+static std::string entry(const std::string &ptx, const std::string &kernel) {
   size_t begin = ptx.find(".entry " + kernel + "(");
   if (begin == std::string::npos)
     return "";
   return ptx.substr(begin, ptx.find("\n}", begin) - begin);
 }
 
-bool expect(bool holds, const char *what) {
+static bool expect(bool holds, const char *what) {
   std::printf("%s %s\n", holds ? "ok  " : "FAIL", what);
   return holds;
 }
 
-/// What the vocabulary promises about the code.
-int checkCode(const std::string &name, const std::string &ptx) {
+static int checkCode(const Case &one) {
+  if (one.source->name != "elementwise.cu")
+    return 0;
+  std::string code = entry(one.ptx, "elementwise");
+  auto has = [&](const char *what) { return code.find(what) != std::string::npos; };
   int failures = 0;
-  auto has = [](const std::string &text, const char *what) {
-    return text.find(what) != std::string::npos;
-  };
-  if (name == "elementwise.cu") {
-    std::string code = entry(ptx, "elementwise");
-    failures += !expect(has(code, "ld.global.nc.v4.") && has(code, "st.global.v4."),
-                        "vec<float,4> is one 16-byte access");
-    failures += !expect(!has(code, "fma.rn.f32"), "x * a + b is not contracted");
-    failures += !expect(has(code, "max.NaN.f32"), "max propagates NaN");
-  }
+  failures += !expect(has("ld.global.nc.v4.") && has("st.global.v4."),
+                      "vec<float,4> is one 16-byte access");
+  failures += !expect(!has("fma.rn.f32"), "x * a + b is not contracted");
+  failures += !expect(has("max.NaN.f32"), "max propagates NaN");
   return failures;
 }
 
-std::vector<Source> sourcesOf(int argc, char **argv) {
-  std::vector<Source> sources;
-  for (int i = 1; i < argc; ++i) {
-    std::ifstream file(argv[i]);
-    std::stringstream text;
-    text << file.rdbuf();
-    if (!file) {
-      std::printf("error: cannot read %s\n", argv[i]);
-      std::exit(1);
-    }
-    sources.push_back({argv[i], text.str()});
+//===- Summaries ----------------------------------------------------------===//
+
+/// By kind and architecture: how many texts, and how long they took.
+static void printTimes(const std::vector<Case> &cases) {
+  std::map<std::pair<std::string, std::string>, std::vector<double>> times;
+  for (const Case &one : cases)
+    if (!one.source->kind.empty())
+      times[{one.source->kind, one.arch->name}].push_back(one.milliseconds);
+  for (auto &[key, values] : times) {
+    std::sort(values.begin(), values.end());
+    std::printf("time %-12s %-7s %5zu texts, median %4.0f ms, 95%% %4.0f ms, at most %4.0f ms\n",
+                key.first.c_str(), key.second.c_str(), values.size(), values[values.size() / 2],
+                values[(values.size() - 1) * 95 / 100], values.back());
   }
-  for (const dlc::embed::File *file = dlc::embed::testKernels; argc < 2 && file->name; ++file)
-    sources.push_back({file->name, file->text});
-  return sources;
 }
 
-} // namespace
+static bool writeJson(const std::string &path, const std::vector<Case> &cases) {
+  std::ofstream out(path);
+  out << "[";
+  const char *separator = "\n";
+  for (const Case &one : cases)
+    for (const KernelResources &kernel : one.kernels) {
+      out << separator << "{\"source\": \"" << one.source->name << "\", \"kernel\": \""
+          << kernel.name << "\", \"kind\": \"" << one.source->kind << "\", \"arch\": \""
+          << one.arch->name << "\", \"ms\": " << one.milliseconds
+          << ", \"registers\": " << kernel.registers << ", \"shared\": " << kernel.sharedBytes
+          << ", \"spilled\": " << kernel.spilledBytes
+          << ", \"ok\": " << (one.problem.empty() ? "true" : "false") << "}";
+      separator = ",\n";
+    }
+  out << "\n]\n";
+  return bool(out.flush());
+}
+
+//===- The check ----------------------------------------------------------===//
+
+static bool parse(int argc, char **argv, Options &options) {
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    bool takesValue = argument == "--jobs" || argument == "--json" || argument == "--turn";
+    if (takesValue && i + 1 == argc)
+      return false;
+    if (argument == "--jobs")
+      options.jobs = std::max(1, std::atoi(argv[++i]));
+    else if (argument == "--json")
+      options.json = argv[++i];
+    else if (argument == "--turn") {
+      if (std::sscanf(argv[++i], "%u/%u", &options.turn, &options.turns) != 2 || options.turns == 0)
+        return false;
+    } else if (argument == "--quiet")
+      options.quiet = true;
+    else if (argument.starts_with("--"))
+      return false;
+    else
+      options.files.push_back(argument);
+  }
+  return true;
+}
 
 int main(int argc, char **argv) {
-  const char *const architectures[] = {"sm_80", "sm_90a"};
-  std::vector<Source> sources = sourcesOf(argc, argv);
-  void *library = openNvrtc();
-  if (!library) {
-    std::printf("0 cases, 0 failures, %zu left out: no NVRTC (set DLC_REAL_NVRTC to libnvrtc.so.13 "
-                "or .12)\n",
-                sources.size() * 2);
-    return kLeftOut;
+  Options options;
+  if (!parse(argc, argv, options)) {
+    std::printf("usage: nvrtc-check [--jobs N] [--json FILE] [--quiet] [--turn K/N] [FILE.cu | "
+                "MODEL.bin]...\n");
+    return 2;
   }
-  Nvrtc nvrtc;
-  if (!bindNvrtc(library, nvrtc))
-    return 1;
-  int failures = 0;
-  for (const Source &source : sources)
-    for (const char *arch : architectures) {
-      std::string ptx;
-      failures += !compile(nvrtc, source, arch, ptx);
-      failures += checkCode(source.name, ptx);
-    }
-  std::printf("%zu cases, %d failures, 0 left out\n", sources.size() * 2, failures);
+  Corpus corpus;
+  size_t failures = 0;
+  for (const std::string &file : options.files)
+    failures += !corpus.addFile(file);
+  for (const embed::File *file = embed::testKernels; options.files.empty() && file->name; ++file)
+    corpus.addText(file->name, file->text);
+
+  std::vector<Case> cases;
+  size_t leftOut = 0;
+  for (const Source &source : corpus.sources())
+    if (std::stoul(source.digest.substr(0, 7), nullptr, 16) % options.turns !=
+        options.turn % options.turns)
+      leftOut += std::size(kArchitectures);
+    else
+      for (const Architecture &arch : kArchitectures)
+        cases.push_back({&source, &arch, 0, {}, {}, {}});
+  if (const char *chosen = std::getenv("DLC_REAL_NVRTC"); chosen && *chosen)
+    setenv("DLC_LIBNVRTC", chosen, 1);
+  rt::Expected<const Nvrtc *> nvrtc = Nvrtc::open(0);
+  if (nvrtc.failed()) {
+    std::printf("%s\n%zu cases, %zu failures, %zu left out\n", nvrtc.status().message().c_str(),
+                failures, failures, cases.size() + leftOut);
+    return failures ? 1 : kLeftOut;
+  }
+
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < cases.size();)
+      compile(**nvrtc, cases[i]);
+  };
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < options.jobs; ++i)
+    helpers.emplace_back(work);
+  work();
+  for (std::thread &helper : helpers)
+    helper.join();
+
+  size_t unreadable = failures;
+  for (const Case &one : cases) {
+    if (!options.quiet || !one.problem.empty())
+      print(one);
+    failures += !one.problem.empty();
+    failures += static_cast<size_t>(checkCode(one));
+  }
+  std::printf("%s", describeSpills().c_str());
+  for (const std::string &rule : unneededSpills())
+    std::printf("remark: no kernel here needs the rule for spills of %s\n", rule.c_str());
+  printTimes(cases);
+  if (!options.json.empty() && !writeJson(options.json, cases)) {
+    std::printf("FAIL cannot write %s\n", options.json.c_str());
+    ++failures;
+  }
+  std::printf("%s: %zu texts, %zu equal to others\n", (*nvrtc)->describe().c_str(),
+              corpus.sources().size(), corpus.repeated());
+  std::printf("%zu cases, %zu failures, %zu left out\n", cases.size() + unreadable + leftOut,
+              failures, leftOut);
   return failures ? 1 : 0;
 }

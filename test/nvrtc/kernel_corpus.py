@@ -1,0 +1,84 @@
+"""Compiles what the NVRTC check reads: every network that the repository holds, in f32, tf32, f16 and bf16, and the numeric
+rows, many in a module, as the emulator runs them."""
+import collections
+import concurrent.futures
+import os
+import sys
+
+TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+for folder in ("conformance", "numeric"):
+    sys.path.insert(0, os.path.join(TEST, folder))
+import networks  # noqa: E402
+from cases import Failure  # noqa: E402
+from dlc_tool import dlc  # noqa: E402
+from modules import Case, module_text  # noqa: E402
+from rows import ROWS  # noqa: E402
+
+# The dtype that the text says, and flags.
+PRECISIONS = {"f32": ("f32", []), "tf32": ("f32", ["--precision", "tf32"]), "f16": ("f16", []), "bf16": ("bf16", [])}
+# Rows of one module; a compile each.
+CHUNK = 24
+
+
+def network_jobs():
+    """(network, precision) to compile."""
+    return [(network, precision) for network in networks.NETWORKS.values() for precision in PRECISIONS]
+
+
+def compile_network(network, precision, folder):
+    """The path of model.bin."""
+    dtype, flags = PRECISIONS[precision]
+    out = os.path.join(folder, f"{network.name}-{precision}.bin")
+    model = networks.write(network, folder, dtype, network.shortened)
+    weights = os.path.join(folder, f"{network.name}-{precision}.safetensors")
+    networks.save_weights(model, weights)
+    try:
+        dlc("compile", model, "--weights", weights, "--target", "cuda", *flags, "-q", "-o", out)
+    finally:
+        os.remove(weights)
+    return out
+
+
+def numeric_modules():
+    """(module text, phase, first case) of the rows, by CHUNK."""
+    groups = collections.defaultdict(list)
+    for row in ROWS:
+        groups[row.phase, tuple(row.sizes)] += [Case(row, dtype) for dtype in row.dtypes]
+    for (phase, sizes), members in groups.items():
+        for start in range(0, len(members), CHUNK):
+            piece = members[start:start + CHUNK]
+            yield module_text(piece, sizes), phase, piece[0].name
+
+
+def compile_module(text, phase, number, folder, flags):
+    source = os.path.join(folder, f"rows{number}.mlir")
+    out = source.replace(".mlir", "-".join(["", *flags[1:]]) + ".bin")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    dlc("compile", source, "--compile-from=" + phase, "--target", "cuda", *flags, "-q", "-o", out)
+    return out
+
+
+def build(folder, jobs):
+    """Compiles into `folder`; (paths, sentences about what did not compile)."""
+    work = [(f"{network.name} in {precision}", compile_network, (network, precision, folder))
+            for network, precision in network_jobs()]
+    for number, (text, phase, name) in enumerate(numeric_modules()):
+        work.append((f"rows from '{name}' on", compile_module, (text, phase, number, folder, [])))
+        if any(f"dl.{op}" in text for op in ("matmul", "conv", "linear")):
+            work.append((f"rows from '{name}' on, in tf32", compile_module,
+                         (text, phase, number, folder, ["--precision", "tf32"])))
+    paths, problems = [], []
+
+    def run(entry):
+        name, function, arguments = entry
+        try:
+            return function(*arguments), None
+        except Failure as failure:
+            return None, f"{name}: {failure}"
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for path, problem in pool.map(run, work):
+            paths += [path] if path else []
+            problems += [problem] if problem else []
+    return paths, problems

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Every kernel of the test corpus through the real NVRTC, for sm_80, sm_90a and sm_120 (nvrtc-check says what is demanded).
+
+    run_nvrtc.py           one in TURNS of the kernels of all networks and numeric rows: another part at each commit
+    run_nvrtc.py --all     all of them, on demand: ten minutes and more
+
+The last lines are "N left out (reason)" and "N passed, N failed"."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import kernel_corpus  # noqa: E402
+from cases import Cases, Failure  # noqa: E402
+from dlc_tool import BUILD, ROOT, dlc  # noqa: E402
+
+CHECK = os.path.join(BUILD, "bin", "nvrtc-check")
+OUT = os.path.join(BUILD, "test-logs", "nvrtc")
+LEFT_OUT = 77  # nvrtc-check's exit status where there is no NVRTC
+JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
+TURNS = 12
+
+
+def commit_count():
+    """What turns with each commit, so that the samples of many runs cover the whole."""
+    run = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return int(run.stdout) if run.returncode == 0 else 0
+
+
+class Tally:
+    def __init__(self):
+        self.cases = Cases()
+        self.missing = 0
+
+    def check(self, name, files, *flags):
+        """Runs nvrtc-check; its cases count. How many it left out although there is an NVRTC."""
+        start = time.time()
+        run = subprocess.run([CHECK, "--jobs", str(JOBS), *flags, *files], capture_output=True, text=True)
+        print(f"== {name}: {time.time() - start:.1f} s\n{run.stdout}{run.stderr}", flush=True)
+        counts = re.search(r"^(\d+) cases, (\d+) failures, (\d+) left out\n*\Z", run.stdout, re.M)
+        if not counts:
+            self.cases.failed += 1
+            print(f"FAILED {name}: nvrtc-check ended with {run.returncode}")
+            return 0
+        total, failures, left_out = map(int, counts.groups())
+        self.cases.passed += total - failures - left_out
+        self.cases.failed += failures
+        if run.returncode == LEFT_OUT:
+            self.missing += left_out
+            return 0
+        return left_out
+
+
+def ahead_of_time(folder):
+    """Machine code for named GPUs ends up in model.bin, an ELF image a kernel, and a second compile takes it from the cache."""
+    os.makedirs(folder)
+    model = os.path.join(ROOT, "examples", "digits", "digits.dl")
+    paths = [os.path.join(folder, name + ".bin") for name in ("first", "second")]
+    os.environ["DLC_CACHE_DIR"] = os.path.join(folder, "cache")
+    if os.environ.get("DLC_REAL_NVRTC"):
+        os.environ["DLC_LIBNVRTC"] = os.environ["DLC_REAL_NVRTC"]
+    for path in paths:
+        dlc("compile", model, "--target", "sm_80,sm_90a,sm_120", "-o", path)
+    told = re.findall(r"code for (sm_\w+):", dlc("inspect", paths[0]))
+    if sorted(told) != ["sm_120", "sm_80", "sm_90a"]:
+        raise Failure(f"inspect tells of code for {told}")
+    first, second = (open(path, "rb").read() for path in paths)
+    if first != second:
+        raise Failure("the second compile gave another file")
+    if first.count(b"\x7fELF") < 6:
+        raise Failure(f"{first.count(chr(127).encode() + b'ELF')} ELF images")
+    if sum(name.endswith(".cubin") for _, _, names in os.walk(folder) for name in names) < 6:
+        raise Failure("the cache has kept fewer than 6 cubins")
+
+
+def schedules(tally):
+    """Every kind of kernel in every dtype: what the tests of the schedules print."""
+    folder = os.path.join(OUT, "schedules")
+    os.makedirs(folder)
+    program = os.path.join(BUILD, "bin", "unit", "unit-codegen-cuda")
+    with tally.cases.case("the schedules' tests print kernels"):
+        run = subprocess.run([program, "--gtest_filter=*/0"], capture_output=True, text=True,
+                             env=dict(os.environ, DLC_DUMP_KERNELS=folder))
+        if run.returncode or not os.listdir(folder):
+            raise Failure(f"exit status {run.returncode}\n{run.stdout[-1500:]}")
+    tally.check("schedules", [os.path.join(folder, name) for name in sorted(os.listdir(folder))], "--quiet")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="all precisions and rows")
+    options = parser.parse_args()
+    shutil.rmtree(OUT, ignore_errors=True)
+    os.makedirs(OUT)
+    tally = Tally()
+    tally.check("the emulator's kernels", [])
+    start = time.time()
+    paths, problems = kernel_corpus.build(OUT, JOBS)
+    print(f"== {len(paths)} models compiled in {time.time() - start:.1f} s")
+    for problem in problems:
+        with tally.cases.case("compile"):
+            raise Failure(problem)
+    turn = [] if options.all else ["--turn", f"{commit_count()}/{TURNS}"]
+    skipped = tally.check("networks and numeric rows", paths, "--quiet", "--json", os.path.join(OUT, "kernels.json"), *turn)
+    if not tally.missing:
+        schedules(tally)
+        with tally.cases.case("ahead of time: code for named GPUs"):
+            ahead_of_time(os.path.join(OUT, "ahead"))
+    for path in paths:
+        os.remove(path)
+    if skipped:
+        tally.cases.leave_out(skipped, f"kernels that are not this commit's turn, 1 in {TURNS}: checks/45-nvrtc --all takes them all")
+    if tally.missing:
+        tally.cases.leave_out(tally.missing, "NVRTC is not installed; DLC_REAL_NVRTC names its library")
+    return tally.cases.finish()
+
+
+sys.exit(main())
