@@ -1,10 +1,12 @@
 """Runs the numeric rows: each op and dtype at boundary shapes, on every voice, against PyTorch in double precision.
 
-    run.py [--voice NAME]... [--op NAME]... [--list]
+    run.py [--voice NAME]... [--op NAME]... [--list] [--checked] [--turn K/N]
 
 Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); cuda (compiled, on the emulator); cuda-tf32
-(sums of products of f32 with --precision tf32). Without --voice all run; one that the build does not have is counted as left
-out. The last lines are "N left out (reason)" and "N passed, N failed"."""
+(sums of products of f32 with --precision tf32); with --checked instead cuda-order, cuda-reverse, cuda-random, cuda-tf32-order...:
+the emulator with its checker, under each of its policies. Without --voice all of them run; one that the build does not have is
+counted as left out. --turn takes one in N rows and dtypes, others for each K; the rest is counted as left out. The last lines are
+"N left out (reason)" and "N passed, N failed"."""
 import argparse
 import collections
 import concurrent.futures
@@ -24,7 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import accuracy as acc
 from modules import Case, module_text
 from rows import ROWS
-from voices import VOICES, Failure, Missing
+from voices import CHECKED, VOICES, Failure, Missing
 
 SHOWN = 60
 # Rows in one module: one compile each, at as many times as there are processors.
@@ -60,10 +62,13 @@ def judge(voice, case, sizes, results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--voice", action="append", choices=list(VOICES))
+    parser.add_argument("--voice", action="append", choices=[*VOICES, *CHECKED])
     parser.add_argument("--op", action="append")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--checked", action="store_true")
+    parser.add_argument("--turn", default="0/1")
     options = parser.parse_args()
+    turn, turns = map(int, options.turn.split("/"))
     torch.set_num_threads(1)
     rows = [row for row in ROWS if not options.op or row.op in options.op]
     if options.list:
@@ -71,17 +76,22 @@ def main():
             print(f"{row.name}: {', '.join(row.dtypes)}")
         return 0
     groups = collections.defaultdict(list)
-    for row in rows:
-        groups[row.phase, tuple(row.sizes)] += [Case(row, dtype) for dtype in row.dtypes]
+    not_its_turn = 0
+    for number, case in enumerate(Case(row, dtype) for row in rows for dtype in row.dtypes):
+        if (number - turn) % turns == 0:
+            groups[case.row.phase, tuple(case.row.sizes)].append(case)
+        else:
+            not_its_turn += 1
     passed = failed = shown = 0
     left_out = []
-    for name in options.voice or VOICES:
-        takes = getattr(VOICES[name], "takes", lambda case: True)
+    voices = {**VOICES, **CHECKED}
+    for name in options.voice or (CHECKED if options.checked else VOICES):
+        takes = getattr(voices[name], "takes", lambda case: True)
         taken = {key: [case for case in cases if takes(case)] for key, cases in groups.items()}
         total = sum(len(cases) * len(sizes) for (_, sizes), cases in taken.items())
         start, wrong = time.time(), 0
         try:
-            voice = VOICES[name]()
+            voice = voices[name]()
         except Missing as reason:
             left_out.append(f"{total} left out ({name}: {reason})")
             continue
@@ -99,6 +109,8 @@ def main():
         passed += total - wrong
         failed += wrong
         print(f"{name}: {total} cases, {wrong} wrong, {time.time() - start:.1f} s")
+    if not_its_turn:
+        left_out.append(f"{not_its_turn} left out (rows and dtypes whose turn it is not, 1 in {turns})")
     print(*left_out, sep="\n", end="\n" if left_out else "")
     print(f"{passed} passed, {failed} failed")
     return failed > 0

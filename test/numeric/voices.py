@@ -15,7 +15,7 @@ from modules import from_bytes, to_bytes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
-TIMEOUT = 240
+TIMEOUT = 900
 
 
 class Failure(Exception):
@@ -161,12 +161,24 @@ class CudaTf32(Cuda):
 
     @staticmethod
     def takes(case):
-        return case.dtype == "f32" and (hasattr(case.row.bound, "magnitude") or hasattr(case.row.bound, "in_tf32") or
+        return case.dtype == "f32" and (hasattr(case.row.bound, "magnitude") or
                                         case.row.bound is None and case.row.values == "whole")
 
     @staticmethod
     def bound(bound):
-        return getattr(bound, "in_tf32", None) or (acc.in_tf32(bound) if bound else bound)
+        return acc.in_tf32(bound) if bound else bound
+
+
+def checked(base, policy):
+    """`base` with the emulator's checker for races and stray accesses, under one order of threads, blocks and copies."""
+    class Checked(base):
+        def __init__(self):
+            super().__init__()
+            self.environment = {**self.environment, "DLC_EMU_CHECK": "1", "DLC_EMU_POLICY": policy}
+    return Checked
 
 
 VOICES = {"reference": Reference, "cpu": Cpu, "cpu-avx2": CpuAvx2, "cuda": Cuda, "cuda-tf32": CudaTf32}
+# Beside them, where somebody asks: some minutes for each.
+CHECKED = {f"{name}-{policy.split(':')[0]}": checked(VOICES[name], policy)
+           for name in ("cuda", "cuda-tf32") for policy in ("order", "reverse", "random:7")}
