@@ -12,9 +12,6 @@
 
 #include "codegen/KernelTemplateDialect.h.inc"
 
-#define GET_TYPEDEF_CLASSES
-#include "codegen/KernelTemplateTypes.h.inc"
-
 #define GET_OP_CLASSES
 #include "codegen/KernelTemplate.h.inc"
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "dlc_wgmma.cuh"
 
-#ifdef DLC_HAS_WGMMA
+#if defined(DLC_EMU) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 using dlc::bf16;
 

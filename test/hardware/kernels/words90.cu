@@ -1,0 +1,181 @@
+//===- words90.cu - words that Hopper alone has ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dlc_wgmma.cuh"
+
+#if defined(DLC_EMU) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Four phases of a barrier of 64 arrivals; in each a thread reads what another wrote before it arrived.
+DLC_KERNEL(64) phases(u32 *out) {
+  DLC_DYN_SMEM(memory);
+  u64 *bar = (u64 *)memory;
+  u32 *words = (u32 *)(memory + 64);
+  u32 t = threadIdx.x;
+  if (t == 0) {
+    dlc::mbar_init(bar, 64);
+    dlc::mbar_fence_init();
+  }
+  dlc::barrier();
+  for (u32 phase = 0; phase < 4; ++phase) {
+    words[phase * 64 + t] = t * 4 + phase;
+    dlc::mbar_arrive(bar);
+    dlc::mbar_wait(bar, phase & 1);
+    out[phase * 64 + t] = words[phase * 64 + 63 - t];
+  }
+}
+
+// A box of 8 rows of 64 values, beyond the array in part, as it lies in shared memory.
+DLC_KERNEL(32) box(DLC_GRID_CONST dlc::tensor_map map, i32 column, i32 row, u32 *out) {
+  DLC_DYN_SMEM(memory);
+  u64 *bar = (u64 *)(memory + 1024);
+  if (threadIdx.x == 0) {
+    dlc::mbar_init(bar, 1);
+    dlc::mbar_fence_init();
+    dlc::fence_async();
+    dlc::mbar_expect_tx(bar, 1024);
+    dlc::tma_load_2d(memory, &map, bar, column, row);
+  }
+  dlc::barrier();
+  dlc::mbar_wait(bar, 0);
+  for (int i = (int)threadIdx.x; i < 256; i += 32)
+    out[i] = ((const u32 *)memory)[i];
+}
+
+// What lies in shared memory is multiplied as the descriptors say, four steps of k and then the same again: A of 8 KiB, then B
+// of N rows of 128 bytes. Where elements lie together along rows, 64 of them are 128 bytes, and the next 64 come 8 KiB later.
+template <class T, int N, bool ALONG_M, bool ALONG_N>
+static DLC_DEV void multiply(u8 *memory, const u32 *a, const u32 *b, float *out) {
+  int t = (int)threadIdx.x;
+  u32 *sa = (u32 *)memory, *sb = (u32 *)(memory + 8192);
+  for (int i = t; i < 2048; i += 128)
+    sa[i] = a[i];
+  for (int i = t; i < N * 32; i += 128)
+    sb[i] = b[i];
+  dlc::fence_async();
+  dlc::barrier();
+  float d[N / 2];
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    d[i] = 0.0f;
+  u64 da = ALONG_M ? dlc::wgmma_along_rows(sa, 8192) : dlc::wgmma_along_k(sa);
+  u64 db = ALONG_N ? dlc::wgmma_along_rows(sb, 8192) : dlc::wgmma_along_k(sb);
+  dlc::wgmma_fence();
+#pragma unroll
+  for (int k = 0; k < 8; ++k)
+    dlc::wgmma<T, N, ALONG_M, ALONG_N>(d, da + (k & 3) * (ALONG_M ? 128 : 2), db + (k & 3) * (ALONG_N ? 128 : 2), k > 0);
+  dlc::wgmma_commit();
+  dlc::wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i)
+    out[i * 128 + t] = d[i];
+}
+
+DLC_KERNEL(128) wgmma_f16_64_00(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 64, 0, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_64_01(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 64, 0, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_64_10(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 64, 1, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_64_11(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 64, 1, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_128_00(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 128, 0, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_128_01(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 128, 0, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_128_10(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 128, 1, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_128_11(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 128, 1, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_256_00(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 256, 0, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_256_01(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 256, 0, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_256_10(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 256, 1, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_f16_256_11(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::f16, 256, 1, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_64_00(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 64, 0, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_64_01(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 64, 0, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_64_10(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 64, 1, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_64_11(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 64, 1, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_128_00(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 128, 0, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_128_01(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 128, 0, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_128_10(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 128, 1, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_128_11(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 128, 1, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_256_00(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 256, 0, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_256_01(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 256, 0, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_256_10(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 256, 1, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_bf16_256_11(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<dlc::bf16, 256, 1, 1>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_tf32_64_00(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<float, 64, 0, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_tf32_128_00(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<float, 128, 0, 0>(memory, a, b, out);
+}
+DLC_KERNEL(128) wgmma_tf32_256_00(const u32 *a, const u32 *b, float *out) {
+  DLC_DYN_SMEM(memory);
+  multiply<float, 256, 0, 0>(memory, a, b, out);
+}
+
+#endif
