@@ -112,6 +112,18 @@ def OutlineKernels : Pass<"outline-kernels", "::mlir::ModuleOp"> {
                     Statistic<"numShared", "shared", "Fusions that share an earlier kernel">];
 }
 
+def FuseAttention : Pass<"fuse-attention", "::mlir::ModuleOp"> {
+  let summary = "Make one kernel of two matrix products with a softmax between them";
+  let description = [{
+    On @cuda, three launches whose buffers between them nothing else reads become one, where ir/analysis/Attention.h finds
+    an attention in them: then the scores are never stored. A causal mask becomes part of the kernel. Scores and weights
+    are rounded to their dtype no more. Example: test/passes/fuse-attention.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+  let statistics = [Statistic<"numFused", "fused", "Attentions that became one kernel">];
+}
+
 //===- buffers ------------------------------------------------------------------------------------===//
 
 def PlanBuffers : Pass<"plan-buffers", "::mlir::ModuleOp"> {

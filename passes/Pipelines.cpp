@@ -82,6 +82,8 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     OutlineKernelsOptions outline;
     outline.targets.assign(options.targets.begin(), options.targets.end());
     manager.addPass(createOutlineKernels(outline));
+    // Each target's own from here on.
+    manager.addNestedPass<ModuleOp>(createFuseAttention());
     break;
   }
   case Phase::buffers:

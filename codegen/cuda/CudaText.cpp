@@ -23,8 +23,21 @@ namespace dlc::codegen {
 
 /// The vocabulary and what it includes.
 static constexpr const char *kVocabulary[] = {"dlc_device.cuh", "dlc_math.cuh"};
-/// What the templates of hand-scheduled kernels include beside it.
-static constexpr const char *kTemplateVocabulary[] = {"dlc_async.cuh", "dlc_mma.cuh"};
+/// Adds what `header` includes, then itself, each once.
+static void addHeader(StringRef header, std::vector<std::string> &headers) {
+  if (llvm::is_contained(headers, header))
+    return;
+  static const std::map<std::string, std::string> texts = cudaHeaders();
+  auto found = texts.find(header.str());
+  SmallVector<StringRef> lines;
+  if (found != texts.end())
+    StringRef(found->second).split(lines, '\n');
+  for (StringRef line : lines)
+    // The emulator brings headers of its own.
+    if (line.consume_front("#include \"dlc_") && !line.starts_with("emu"))
+      addHeader(("dlc_" + line.take_until([](char c) { return c == '"'; })).str(), headers);
+  headers.push_back(header.str());
+}
 
 /// The bodies of exp, log and their like where the kernel calls them, once for each type: both targets compute them by
 /// the same arithmetic.
@@ -55,9 +68,7 @@ FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel) {
   std::string first = kVocabulary[0];
   kernel.walk([&](dlk::CallOp call) {
     first = call.getHeader();
-    result.headers.insert(result.headers.end(), std::begin(kTemplateVocabulary),
-                          std::end(kTemplateVocabulary));
-    result.headers.push_back(first);
+    addHeader(first, result.headers);
   });
   llvm::raw_string_ostream os(result.text);
   if (auto lines = kernel->getAttrOfType<ArrayAttr>("dlc.comment"))

@@ -24,6 +24,7 @@ namespace dlc::codegen {
 ///   dlc.roles (strings, on scf.for): identifiers of the induction variable and the carried values.
 ///   dlc.unroll (on scf.for): unit, or how often to unroll.
 ///   dlc.index_bits (on the function): 32 where every index value fits, else 64.
+///   dlc.sm_90a (on the function): the text is for that GPU alone, and empty for others.
 ///   llvm.noalias (on arguments): no other argument reaches these bytes if they are written.
 llvm::FailureOr<CudaText> printKernel(mlir::gpu::GPUFuncOp kernel);
 

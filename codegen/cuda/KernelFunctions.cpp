@@ -28,6 +28,8 @@ std::string KernelPrinter::parameter(Value argument, DictionaryAttr attributes) 
   auto memref = dyn_cast<MemRefType>(argument.getType());
   std::string name = names.fresh(wish ? wish.getValue() : memref ? "buffer" : "x");
   named[argument] = name;
+  if (isa<dlk::TensorMapType>(argument.getType()))
+    return "DLC_GRID_CONST dlc::tensor_map " + name;
   if (!memref)
     return typeOf(argument, function) + " " + name;
   auto element = cpp::typeName(memref.getElementType(), indexBits);
@@ -63,6 +65,10 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
   int64_t threads = 1;
   for (int32_t size : *blockSize)
     threads *= size;
+  // Text for one architecture compiles to nothing on others.
+  bool isForHopper = kernel->hasAttr("dlc.sm_90a");
+  if (isForHopper)
+    os << "#ifdef DLC_HAS_WGMMA\n\n";
   os << "DLC_KERNEL(" << threads << ") " << kernel.getName() << "(";
   for (BlockArgument argument : kernel.getArguments().take_front(kernel.getNumArguments())) {
     unsigned position = argument.getArgNumber();
@@ -87,6 +93,8 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
   if (!failed)
     block(kernel.getBody().front(), {});
   os << "}\n";
+  if (isForHopper)
+    os << "\n#endif // DLC_HAS_WGMMA\n";
   return failure(failed);
 }
 

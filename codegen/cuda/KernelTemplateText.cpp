@@ -51,7 +51,10 @@ void KernelPrinter::call(dlk::CallOp op) {
   std::string arguments;
   for (Value value : op.getValues()) {
     bool isNone = isa_and_nonnull<ub::PoisonOp>(value.getDefiningOp());
-    arguments += (arguments.empty() ? "" : ", ") + (isNone ? "nullptr" : textOf(value).text);
+    bool isMap = isa<dlk::TensorMapType>(value.getType());
+    arguments += (arguments.empty() ? "" : ", ") + (isNone  ? "nullptr"
+                                                    : isMap ? "&" + textOf(value).text
+                                                            : textOf(value).text);
   }
   line() << "dlc::" << op.getCallee() << "<" << config << ">(\n";
   depth += 2;

@@ -4,10 +4,14 @@
 #include "codegen/kernels/KernelTemplate.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 #include "codegen/KernelTemplateDialect.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "codegen/KernelTemplateTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "codegen/KernelTemplate.cpp.inc"
 
@@ -17,6 +21,10 @@ void DLKDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "codegen/KernelTemplate.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "codegen/KernelTemplateTypes.cpp.inc"
       >();
 }
 

@@ -12,6 +12,9 @@
 
 #include "codegen/KernelTemplateDialect.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "codegen/KernelTemplateTypes.h.inc"
+
 #define GET_OP_CLASSES
 #include "codegen/KernelTemplate.h.inc"
 

@@ -5,6 +5,7 @@
 #ifndef DLC_CODEGEN_KERNELS_KERNELTEMPLATE_TD
 #define DLC_CODEGEN_KERNELS_KERNELTEMPLATE_TD
 
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -15,6 +16,15 @@ def DLK_Dialect : Dialect {
   let description = [{
     A tensor-core kernel is kernel IR like any other, with its main loop in a `.cuh` template: the addresses, the values on
     the way in and what becomes of the totals stay IR, as regions.
+  }];
+  let useDefaultTypePrinterParser = 1;
+}
+
+def DLK_TensorMap : TypeDef<DLK_Dialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "Describes a matrix in memory to the hardware that copies boxes of it";
+  let description = [{
+    A parameter of kernels for sm_90a, made by the runtime where the shapes are bound. Templates take its address.
   }];
 }
 

@@ -9,6 +9,9 @@
 #include "dlc_mma.cuh"
 
 #if defined(DLC_EMU) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+/// Text for sm_90a stands under this: for other GPUs it compiles to nothing.
+#define DLC_HAS_WGMMA 1
+
 namespace dlc {
 
 /// Where in shared memory an operand begins whose elements lie together along k: rows of 128 bytes with the 128-byte
@@ -110,4 +113,4 @@ DLC_WGMMA_COLUMNS(256)
 #endif // DLC_EMU
 
 } // namespace dlc
-#endif // sm_90a
+#endif // DLC_HAS_WGMMA

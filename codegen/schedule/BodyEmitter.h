@@ -33,6 +33,11 @@ public:
                                          mlir::AffineExpr offset)>;
 
   BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load);
+  /// Of a kernel with several ops with stages: the part that ends in `result`, which maps make of the result of `root`.
+  BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load, LoopNestOpInterface root,
+              mlir::Value result)
+      : kernel(kernel), math(math), load(std::move(load)), root(root), nest(root.getLoopNest()),
+        result(result) {}
 
   dlx::KernelOp getKernel() const { return kernel; }
   /// The op with stages, null for a map kernel, and its loops (of the result where there is none).

@@ -129,14 +129,39 @@ static SmallVector<int64_t> batchLoops(Value x, int64_t batch, int64_t row, int6
   return loops;
 }
 
-/// Dim -3, the heads, as [heads / perGroup, perGroup].
+/// What `x` is a permutation of, and its order; `x` itself where it is none.
+static std::pair<Value, SmallVector<int64_t>> beforePermute(Value x) {
+  int64_t rank = typeOf(x).getRank();
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  auto positive = [&](int64_t dim) { return dim < 0 ? dim + rank : dim; };
+  if (auto permute = x.getDefiningOp<PermuteOp>()) {
+    for (auto [to, from] : llvm::enumerate(permute.getDims()))
+      order[to] = positive(from);
+    return {permute.getX(), order};
+  }
+  if (auto transpose = x.getDefiningOp<TransposeOp>()) {
+    std::swap(order[positive(transpose.getDim0())], order[positive(transpose.getDim1())]);
+    return {transpose.getX(), order};
+  }
+  return {x, order};
+}
+
+/// Dim -3, the heads, as [heads / perGroup, perGroup]. Under a permutation of x, so that what is cut up are bytes as they
+/// lie: a product reads them through the permutation.
 static Value splitHeads(Builder &b, Value x, int64_t perGroup) {
-  Dims dims = dimsOf(x);
-  auto heads = dims.end() - 3;
-  AffineExpr groups = b.getAffineConstantExpr(*asConstant(*heads) / perGroup);
-  *heads = b.getAffineConstantExpr(perGroup);
-  dims.insert(heads, groups);
-  return b.reshape(x, dims);
+  auto [source, order] = beforePermute(x);
+  int64_t heads = order[order.size() - 3];
+  Dims dims = dimsOf(source);
+  AffineExpr groups = b.getAffineConstantExpr(*asConstant(dims[heads]) / perGroup);
+  dims[heads] = b.getAffineConstantExpr(perGroup);
+  dims.insert(dims.begin() + heads, groups);
+  SmallVector<int64_t> split;
+  for (int64_t dim : order) {
+    split.push_back(dim > heads ? dim + 1 : dim);
+    if (dim == heads)
+      split.push_back(dim + 1);
+  }
+  return b.permute(b.reshape(source, dims), split);
 }
 
 SmallVector<Value> Attention::decompose(Builder &b) {
@@ -165,12 +190,15 @@ SmallVector<Value> Attention::decompose(Builder &b) {
     Dims dims = dimsOf(scores);
     auto type = makeTensor(ArrayRef<AffineExpr>(dims).take_back(2), dtype);
     mask = CausalMaskOp::create(b, type);
-  } else if (mask && typeOf(mask).getElementType().isInteger(1)) {
-    mask = b.make<LogOp>(b.cast(mask, dtype)); // 0 where true, -inf where false
   }
   if (mask) {
     auto dims = commonDims(dimsOf(scores), dimsOf(mask));
-    scores = b.make<AddOp>(b.broadcast(scores, *dims), b.broadcast(b.cast(mask, dtype), *dims));
+    scores = b.broadcast(scores, *dims);
+    if (typeOf(mask).getElementType().isInteger(1))
+      scores = b.make<WhereOp>(b.broadcast(mask, *dims), scores,
+                               b.fullLike(scores, -std::numeric_limits<double>::infinity()));
+    else
+      scores = b.make<AddOp>(scores, b.broadcast(b.cast(mask, dtype), *dims));
   }
   Value weights = b.make<SoftmaxOp>(scores, static_cast<uint64_t>(-1));
   batch = std::max(batchOf(weights), batchOf(value));

@@ -281,13 +281,59 @@ template <typename Op> struct GivePermuted : OpRewritePattern<PermuteOp> {
     return success();
   }
 };
+
+/// For each of `to` the positions of the dims of `from`, neighbours, that it is the product of; nullopt where `to` is more
+/// than dims of `from` joined.
+static std::optional<SmallVector<SmallVector<int64_t>>> joinedDims(ArrayRef<AffineExpr> from,
+                                                                   ArrayRef<AffineExpr> to) {
+  SmallVector<SmallVector<int64_t>> groups(to.size());
+  size_t next = 0;
+  for (auto [group, dim] : llvm::zip(groups, to)) {
+    AffineExpr product = constantDim(1, dim.getContext());
+    for (; product != dim && next < from.size(); ++next) {
+      product = normalize(product * from[next]);
+      group.push_back(next);
+    }
+    if (product != dim)
+      return std::nullopt;
+  }
+  for (; next < from.size(); ++next) {
+    if (!isConstant(from[next], 1) || groups.empty())
+      return std::nullopt;
+    groups.back().push_back(next);
+  }
+  return groups;
+}
+
+/// A product whose result has dims joined, then permuted, is permuted first: GivePermuted takes that in, and what remains is
+/// a view.
+struct JoinLast : OpRewritePattern<PermuteOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PermuteOp permute, PatternRewriter &rewriter) const override {
+    auto reshape = permute.getX().getDefiningOp<ReshapeOp>();
+    auto op = reshape ? reshape.getX().getDefiningOp<ContractOp>() : ContractOp();
+    if (!op || !op->hasOneUse() || !reshape->hasOneUse())
+      return failure();
+    auto groups = joinedDims(dimsOf(op), dimsOf(reshape));
+    if (!groups)
+      return failure();
+    int64_t rank = typeOf(reshape).getRank();
+    SmallVector<int64_t> order;
+    for (int64_t from : permute.getDims())
+      order.append((*groups)[from < 0 ? from + rank : from]);
+    Builder b(permute);
+    b.setListener(rewriter.getListener());
+    rewriter.replaceOp(permute, b.reshape(b.permute(op, order), dimsOf(permute)));
+    return success();
+  }
+};
 } // namespace
 
 void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<ReadThroughPermute<MatmulOp>, GivePermuted<MatmulOp>>(context);
 }
 void ContractOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<ReadThroughPermute<ContractOp>, GivePermuted<ContractOp>>(context);
+  patterns.add<ReadThroughPermute<ContractOp>, GivePermuted<ContractOp>, JoinLast>(context);
 }
 
 //===- addmm, outer -------------------------------------------------------------------------------===//

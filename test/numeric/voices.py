@@ -161,12 +161,12 @@ class CudaTf32(Cuda):
 
     @staticmethod
     def takes(case):
-        return case.dtype == "f32" and (hasattr(case.row.bound, "magnitude") or
+        return case.dtype == "f32" and (hasattr(case.row.bound, "magnitude") or hasattr(case.row.bound, "in_tf32") or
                                         case.row.bound is None and case.row.values == "whole")
 
     @staticmethod
     def bound(bound):
-        return acc.in_tf32(bound) if bound else bound
+        return getattr(bound, "in_tf32", None) or (acc.in_tf32(bound) if bound else bound)
 
 
 def checked(base, policy):

@@ -1,4 +1,5 @@
 // RUN: dlc-opt %s --decompose-ops | FileCheck %s
+// RUN: dlc-opt %s --decompose-ops --canonicalize | FileCheck %s --check-prefix=CANONICAL
 
 // An op with two results becomes an op for each of them, which inherit its annotations; ops with loops stay.
 // CHECK-LABEL: func.func @max
@@ -57,4 +58,31 @@ func.func @shared_heads(%q: tensor<2x4x8x16xf32>, %k: tensor<2x2x9x16xf32>, %v: 
 func.func @pool(%x: tensor<1x3x7x9xf32>) -> tensor<1x3x7x3xf32> {
   %y = dl.adaptive_avg_pool2d %x {output_size = array<i64: -1, 3>} : (tensor<1x3x7x9xf32>) -> tensor<1x3x7x3xf32>
   return %y : tensor<1x3x7x3xf32>
+}
+
+// A bool mask chooses the scores.
+// CHECK-LABEL: func.func @masked
+// CHECK: dl.contract
+// CHECK: %[[M:.*]] = dl.broadcast %arg3
+// CHECK: %[[I:.*]] = dl.full 0xFF800000
+// CHECK: %[[S:.*]] = dl.where %[[M]], %{{.*}}, %[[I]]
+// CHECK-NEXT: dl.softmax %[[S]]
+func.func @masked(%q: tensor<2x8x16xf32>, %k: tensor<2x9x16xf32>, %v: tensor<2x9x16xf32>, %m: tensor<8x9xi1>) -> tensor<2x8x16xf32> {
+  %y = dl.scaled_dot_product_attention %q, %k, %v, %m : (tensor<2x8x16xf32>, tensor<2x9x16xf32>, tensor<2x9x16xf32>, tensor<8x9xi1>) -> tensor<2x8x16xf32>
+  return %y : tensor<2x8x16xf32>
+}
+
+// Heads are cut up where they lie, and joined after the product has given its result in order: no permutation is left.
+// CANONICAL-LABEL: func.func @heads_inside
+// CANONICAL-NOT: dl.permute
+// CANONICAL: return
+func.func @heads_inside(%q: tensor<2x8x4x16xf32>, %k: tensor<2x9x2x16xf32>, %v: tensor<2x9x2x16xf32>) -> tensor<2x8x64xf32> {
+  %a = dl.transpose %q {dim0 = 1 : i64, dim1 = 2 : i64} : (tensor<2x8x4x16xf32>) -> tensor<2x4x8x16xf32>
+  %b = dl.transpose %k {dim0 = 1 : i64, dim1 = 2 : i64} : (tensor<2x9x2x16xf32>) -> tensor<2x2x9x16xf32>
+  %c = dl.transpose %v {dim0 = 1 : i64, dim1 = 2 : i64} : (tensor<2x9x2x16xf32>) -> tensor<2x2x9x16xf32>
+  %y = dl.scaled_dot_product_attention %a, %b, %c {enable_gqa = true} :
+      (tensor<2x4x8x16xf32>, tensor<2x2x9x16xf32>, tensor<2x2x9x16xf32>) -> tensor<2x4x8x16xf32>
+  %t = dl.transpose %y {dim0 = 1 : i64, dim1 = 2 : i64} : (tensor<2x4x8x16xf32>) -> tensor<2x8x4x16xf32>
+  %z = dl.reshape %t {shape = affine_map<() -> (2, 8, 64)>} : (tensor<2x8x4x16xf32>) -> tensor<2x8x64xf32>
+  return %z : tensor<2x8x64xf32>
 }

@@ -57,6 +57,9 @@ bool hasFewRows(const Contraction &c);
 void scheduleRows(Contraction &c);
 /// Tiles through a ring of stages in shared memory, multiplied by tensor cores.
 void scheduleMma(Contraction &c);
+/// The same by what Hopper alone has, TMA and wgmma. Gives the number of blocks from which on that is faster (`always`: 1);
+/// 0 where it never is, or cannot be: then nothing has been scheduled.
+int64_t scheduleWgmma(Contraction &c, bool always);
 
 } // namespace dlc::codegen
 

@@ -8,6 +8,12 @@
 namespace dlc::codegen {
 
 const GpuModel kAmpere = {108, 160 << 10, 2048, 1024.0, 40.0, 600.0};
+const GpuModel kHopper = {132, 227 << 10, 2048, 1280.0, 60.0, 650.0};
+
+/// Multiply-adds of 16-bit elements that wgmma does in a clock.
+static constexpr double kWgmmaProducts = 2048;
+/// Wide tiles read less; the widest has room for fewer columns of totals.
+static constexpr WgmmaTile kWgmmaTiles[] = {{256, 4, 32}, {128, 4, 64}, {64, 6, 64}};
 
 /// Tiles from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because each turn of
 /// the ring waits for memory: their tiles take long slabs, which several warps share.
@@ -44,6 +50,27 @@ double estimatedClocks(const MmaTile &tile, const ProductShape &shape, const Gpu
   return double(ceilDiv(blocks, gpu.multiprocessors * together)) *
          (step * double(steps) + kClocksOfEnds +
           kClocksOfTotal * double(tile.m * tile.n * together));
+}
+
+double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape) {
+  int64_t tiles = ceilDiv(shape.m, WgmmaTile::m) * ceilDiv(shape.n, tile.n);
+  int64_t depth = 128 / shape.elementBytes;
+  double products =
+      double(WgmmaTile::m * tile.n * depth) / (kWgmmaProducts * 2 / shape.elementBytes);
+  double copies = double((WgmmaTile::m + tile.n) * 128) / kHopper.bytesFromL2;
+  double step = std::max({products, copies, kHopper.clocksOfLatency / double(tile.stages)});
+  // Blocks stay: the ring is filled once, but nothing is multiplied while totals leave.
+  return kClocksOfEnds + double(ceilDiv(tiles, kHopper.multiprocessors)) *
+                             (step * double(ceilDiv(shape.k, depth)) +
+                              kClocksOfTotal * double(WgmmaTile::m * tile.n));
+}
+
+WgmmaTile chooseWgmmaTile(const ProductShape &shape) {
+  WgmmaTile best = kWgmmaTiles[0];
+  for (const WgmmaTile &tile : kWgmmaTiles)
+    if (estimatedClocks(tile, shape) < estimatedClocks(best, shape))
+      best = tile;
+  return best;
 }
 
 MmaTile chooseMmaTile(const ProductShape &shape, const GpuModel &gpu) {

@@ -21,8 +21,8 @@ struct GpuModel {
   double clocksOfLatency; // from a copy's issue to its data
 };
 
-/// An A100: sm_80.
-extern const GpuModel kAmpere;
+/// An A100: sm_80; an H100: sm_90, whose mma.sync is slower than its wgmma.
+extern const GpuModel kAmpere, kHopper;
 
 /// batch products of m x k by k x n, of elements of `elementBytes`.
 struct ProductShape {
@@ -37,6 +37,21 @@ struct MmaTile {
   /// Bytes of shared memory: the stages, or the totals that take their room at the end.
   int64_t sharedBytes(int64_t elementBytes) const;
 };
+
+/// A block's tile on Hopper's wgmma: rows and threads are fixed, a slab has 128 bytes of k.
+struct WgmmaTile {
+  static constexpr int64_t m = 128, threads = 384;
+  int64_t n, stages, chunk; // columns; of the ring; columns that leave in a turn of the epilogue
+
+  /// Bytes of shared memory: stages, totals of eight warps, and mbarriers.
+  int64_t sharedBytes() const {
+    return stages * (m + n) * 128 + 8 * 16 * (chunk + 8) * 4 + 2 * stages * 8;
+  }
+};
+
+/// Clocks that it takes an H100, and the tile with the smallest estimate. Without a batch.
+double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape);
+WgmmaTile chooseWgmmaTile(const ProductShape &shape);
 
 /// Clocks that the product is estimated to take.
 double estimatedClocks(const MmaTile &tile, const ProductShape &shape, const GpuModel &gpu);

@@ -158,6 +158,13 @@ void TiledContraction::tile() {
   k.finish(threads, {k.ceilDiv(m.extent, rows), k.ceilDiv(n.extent, columns), batch.extent});
 }
 
+int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always) {
+  Contraction c(k);
+  if (!c.findSides() || (hasFewRows(c) && !always) || !suitsTensorCores(c, allowsTf32))
+    return 0;
+  return scheduleWgmma(c, always);
+}
+
 void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
   Contraction c(k);
   if (!c.findSides())

@@ -3,15 +3,11 @@
 //
 // Calls contract_mma (dlc_contract.cuh).
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/schedule/cuda/ContractionChoice.h"
 #include "codegen/schedule/cuda/ContractionTemplate.h"
 
 using namespace mlir;
 
 namespace dlc::codegen {
-
-/// What the tile is chosen for where a side may have any extent.
-static constexpr int64_t kUsualExtent = 4096;
 
 namespace {
 class MmaSchedule : ContractionTemplate {
@@ -22,8 +18,6 @@ public:
 
 private:
   Operand operand(unsigned term, const Side &side) const;
-  int64_t lanes() const;
-  ProductShape shape() const;
 };
 } // namespace
 
@@ -37,29 +31,6 @@ MmaSchedule::Operand MmaSchedule::operand(unsigned term, const Side &side) const
   return {term, side, alongK, std::max(along, across)};
 }
 
-/// Columns that one call of the epilogue finishes: as many as one store takes.
-int64_t MmaSchedule::lanes() const {
-  Type type = storageType(k.body.getResultType().getElementType());
-  int64_t width = std::min<int64_t>(8, 128 / type.getIntOrFloatBitWidth());
-  if (columns.groups.empty())
-    return 1;
-  const DimGroup &inner = columns.groups.back();
-  AffineExpr offset = k.resultOffset(c.parallel);
-  llvm::DenseMap<AffineExpr, AffineExpr> toWhole = {{inner.variable, inner.variable * width}};
-  bool isWhole = inner.extent.isMultipleOf(width) &&
-                 k.math.strideAlong(offset, inner.variable) == Stride::unit &&
-                 k.math.simplify(offset.replace(toWhole)).isMultipleOf(width) &&
-                 !k.body.needsScalarAlong(inner.variable, c.parallel, c.reduction);
-  return isWhole ? width : 1;
-}
-
-ProductShape MmaSchedule::shape() const {
-  auto usual = [&](const Side &side) {
-    return std::min(k.largest(side.extent).value_or(kUsualExtent), kUsualExtent);
-  };
-  return {usual(rows), usual(columns), usual(c.depth), usual(c.batch), elementBytes};
-}
-
 void MmaSchedule::run() {
   if (!c.batch.groups.empty())
     k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
@@ -69,7 +40,7 @@ void MmaSchedule::run() {
   dlk::CallOp call = createCall("contract_mma", "dlc_contract.cuh");
   read(call, 0, a, /*rounded=*/true);
   read(call, 1, b, /*rounded=*/true);
-  finish(call, width);
+  finish(call, 2, width);
   complete(call, a, b,
            {{"tile_m", tile.m},
             {"tile_n", tile.n},

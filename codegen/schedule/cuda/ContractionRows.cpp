@@ -36,7 +36,7 @@ void RowsSchedule::run() {
   dlk::CallOp call = createCall("contract_rows", "dlc_rows.cuh");
   read(call, 0, a, /*rounded=*/false);
   read(call, 1, b, /*rounded=*/false);
-  finish(call, /*width=*/0);
+  finish(call, 2, /*width=*/0);
   // Across, eight bytes a lane: a warp's row of them is two transactions, and the blocks stay many.
   int64_t lanes =
       b.alongK ? std::max<int64_t>(1, b.width) : std::clamp<int64_t>(b.width, 1, 8 / elementBytes);

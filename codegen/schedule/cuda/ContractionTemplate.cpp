@@ -16,6 +16,9 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
+/// What the tile is chosen for where a side may have any extent.
+static constexpr int64_t kUsualExtent = 4096;
+
 //===- Elements as places ---------------------------------------------------------------------------===//
 
 /// The load whose value, converted without loss, `value` is; null where it is more than that.
@@ -86,6 +89,23 @@ int64_t ContractionTemplate::widthAlong(unsigned term, const Side &side) const {
   return 0;
 }
 
+std::optional<unsigned> ContractionTemplate::plainInput(unsigned term, const Side &side) const {
+  if (c.nest.terms[term].isComputed())
+    return std::nullopt;
+  // Emitted to be looked at.
+  Block scratch;
+  Value row = scratch.addArgument(k.b.getIndexType(), k.loc),
+        depth = scratch.addArgument(k.b.getIndexType(), k.loc);
+  OpBuilder::InsertionGuard guard(k.b);
+  k.b.setInsertionPointToStart(&scratch);
+  k.bindFlat(row, side.groups);
+  k.bindFlat(depth, c.depth.groups);
+  memref::LoadOp load = loadOf(k.body.emitTermRead(k.b, term, c.loops()));
+  auto buffer = load ? dyn_cast<BlockArgument>(load.getMemRef()) : BlockArgument();
+  scratch.dropAllDefinedValueUses();
+  return buffer ? std::optional(buffer.getArgNumber()) : std::nullopt;
+}
+
 Block &ContractionTemplate::begin(dlk::CallOp call, unsigned body, TypeRange types) {
   Block &block = call.getBodies()[body].emplaceBlock();
   for (Type type : types)
@@ -123,10 +143,11 @@ void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand
   dlk::GiveOp::create(k.b, k.loc, value);
 }
 
-void ContractionTemplate::finish(dlk::CallOp call, int64_t width) {
+void ContractionTemplate::finish(dlk::CallOp call, unsigned body, int64_t width) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType(), sum = k.body.accumulatorType(0);
-  Block &block = begin(call, 2, {index, index, width ? VectorType::get({width}, sum) : Type(sum)});
+  Block &block =
+      begin(call, body, {index, index, width ? VectorType::get({width}, sum) : Type(sum)});
   k.bindFlat(block.getArgument(0), rows.groups);
   k.bindFlat(block.getArgument(1), columns.groups);
   Value totals = block.getArgument(2);
@@ -143,6 +164,28 @@ void ContractionTemplate::finish(dlk::CallOp call, int64_t width) {
                [&](Value lane) { return k.body.emitResult(k.b, c.parallel, total(lane)); });
   }
   dlk::GiveOp::create(k.b, k.loc, Value());
+}
+
+int64_t ContractionTemplate::lanes() const {
+  Type type = storageType(k.body.getResultType().getElementType());
+  int64_t width = std::min<int64_t>(8, 128 / type.getIntOrFloatBitWidth());
+  if (columns.groups.empty())
+    return 1;
+  const DimGroup &inner = columns.groups.back();
+  AffineExpr offset = k.resultOffset(c.parallel);
+  llvm::DenseMap<AffineExpr, AffineExpr> toWhole = {{inner.variable, inner.variable * width}};
+  bool isWhole = inner.extent.isMultipleOf(width) &&
+                 k.math.strideAlong(offset, inner.variable) == Stride::unit &&
+                 k.math.simplify(offset.replace(toWhole)).isMultipleOf(width) &&
+                 !k.body.needsScalarAlong(inner.variable, c.parallel, c.reduction);
+  return isWhole ? width : 1;
+}
+
+ProductShape ContractionTemplate::shape() const {
+  auto usual = [&](const Side &side) {
+    return std::min(k.largest(side.extent).value_or(kUsualExtent), kUsualExtent);
+  };
+  return {usual(rows), usual(columns), usual(c.depth), usual(c.batch), elementBytes};
 }
 
 /// What the operand is copied from; no buffer where it is computed.

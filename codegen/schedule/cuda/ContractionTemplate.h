@@ -10,6 +10,7 @@
 
 #include "codegen/kernels/KernelTemplate.h"
 #include "codegen/schedule/cuda/Contraction.h"
+#include "codegen/schedule/cuda/ContractionChoice.h"
 
 namespace dlc::codegen {
 
@@ -28,13 +29,20 @@ protected:
   /// How many elements of term `term` lie together along the innermost dim of `side`, at addresses that are multiples of
   /// that: a power of two up to 16 bytes, or 0 where they do not.
   int64_t widthAlong(unsigned term, const Side &side) const;
+  /// The input whose elements term `term` multiplies as they are, at any index; nullopt where they are computed, or
+  /// tested against bounds.
+  std::optional<unsigned> plainInput(unsigned term, const Side &side) const;
   /// The call with its values and, still empty, its three bodies: of a's elements, b's elements and the totals.
   dlk::CallOp createCall(llvm::StringRef callee, llvm::StringRef header);
   /// Fills body `body`, which finds or computes an element. The operand's width becomes 0 where it must be computed; the
   /// value is then `rounded` to the operand's type, as if it had been stored, or of its compute type.
   void read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded);
-  /// Fills the body that takes `width` neighbouring totals, or one where it is 0, to the result.
-  void finish(dlk::CallOp call, int64_t width);
+  /// Columns that one call of the epilogue finishes: as many as one store takes.
+  int64_t lanes() const;
+  /// Fills body `body`, which takes `width` neighbouring totals, or one where it is 0, to the result.
+  void finish(dlk::CallOp call, unsigned body, int64_t width);
+  /// What tiles are chosen for.
+  ProductShape shape() const;
   /// Adds the operands' buffers to the call's values, and gives it its numbers.
   void complete(dlk::CallOp call, const Operand &a, const Operand &b,
                 llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);

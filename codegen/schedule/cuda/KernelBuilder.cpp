@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/KernelBuilder.h"
 
+#include "codegen/kernels/HopperKernel.h"
+#include "codegen/kernels/KernelTemplate.h"
 #include "ir/OpTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -141,6 +143,26 @@ void KernelBuilder::bindSymbols() {
 std::optional<int64_t> KernelBuilder::largest(AffineExpr expr) const {
   auto values = dl::rangeOf(expr, symbols);
   return values ? std::optional(values->max) : std::nullopt;
+}
+
+std::optional<int64_t> KernelBuilder::smallest(AffineExpr expr) const {
+  auto values = dl::rangeOf(expr, symbols);
+  return values ? std::optional(values->min) : std::nullopt;
+}
+
+Value KernelBuilder::tensorMap(StringRef role) {
+  unsigned position = function.getNumArguments();
+  auto attributes = b.getDictionaryAttr(b.getNamedAttr("dlc.role", b.getStringAttr(role)));
+  if (failed(function.insertArgument(position, dlk::TensorMapType::get(b.getContext()), attributes,
+                                     loc)))
+    llvm_unreachable("an argument behind the last");
+  return function.getArgument(position);
+}
+
+void KernelBuilder::makePersistentForHopper(ArrayRef<Attribute> maps) {
+  function->setAttr("dlc.sm_90a", b.getUnitAttr());
+  kernel->setAttr(kTensorMaps, b.getArrayAttr(maps));
+  kernel->setAttr(kPersistent, b.getUnitAttr());
 }
 
 unsigned KernelBuilder::indexBits() const {

@@ -93,6 +93,8 @@ public:
   mlir::Value output(unsigned result = 0) {
     return function.getArgument(kernel.getBodyBlock().getNumArguments() + result);
   }
+  /// A parameter that describes an operand to TMA, behind all others.
+  mlir::Value tensorMap(llvm::StringRef role);
   /// Stores the result's value of compute type at `offset` elements.
   void store(mlir::AffineExpr offset, mlir::Value value);
   /// Replaces the plain load of one element while it is set.
@@ -108,6 +110,12 @@ public:
   }
   /// Largest value of `expr` over the symbols' ranges; nullopt where unbounded.
   std::optional<int64_t> largest(mlir::AffineExpr expr) const;
+  std::optional<int64_t> smallest(mlir::AffineExpr expr) const;
+  /// Text for sm_90a alone, launched with as many blocks as the GPU has multiprocessors where the grid has more. `maps`
+  /// describes the tensor maps to the runtime (HopperKernel.h).
+  void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);
+  /// Takes the function away again: the kernel gets no code.
+  void abandon() { function.erase(); }
   /// Ends the function and records how it is launched, with bytes of dynamic shared memory.
   void finish(int64_t threads, llvm::ArrayRef<mlir::AffineExpr> grid, int64_t dynamicShared = 0);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
+#include "codegen/kernels/HopperKernel.h"
 #include "codegen/kernels/KernelTemplate.h"
 #include "codegen/schedule/cuda/Schedules.h"
 
@@ -34,6 +35,10 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       getOperation().emitError("precision is f32 or tf32, got '") << precision << "'";
       return signalPassFailure();
     }
+    if (hopper != "auto" && hopper != "always" && hopper != "never") {
+      getOperation().emitError("hopper is auto, always or never, got '") << hopper << "'";
+      return signalPassFailure();
+    }
     // The pass may be given @cuda itself or the module around it.
     ModuleOp target = getOperation();
     if (target.getName() != "cuda")
@@ -64,9 +69,13 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       return success();
     OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
     auto module = gpu::GPUModuleOp::create(builder, target.getLoc(), "kernels");
-    for (dlx::KernelOp kernel : kernels)
-      if (!kernel.getEntry() && failed(schedule(kernel, module, symbols)))
+    for (dlx::KernelOp kernel : kernels) {
+      if (kernel.getEntry())
+        continue;
+      scheduleForHopper(kernel, module, symbols);
+      if (failed(schedule(kernel, module, symbols)))
         return failure();
+    }
     // The same address is asked for many times over.
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance;
@@ -74,6 +83,25 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       eliminateCommonSubExpressions(rewriter, dominance, function);
     });
     return success();
+  }
+
+  /// Adds a kernel that computes the same with instructions of sm_90a, if there is one and it pays.
+  void scheduleForHopper(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                         ArrayRef<dl::Range> symbols) {
+    if (hopper == "never" || kernel.getKind() != "contraction")
+      return;
+    OpBuilder builder(kernel->getContext());
+    builder.setInsertionPointAfter(kernel);
+    auto other = cast<dlx::KernelOp>(builder.clone(*kernel));
+    other.setSymName((kernel.getSymName() + "_sm_90a").str());
+    KernelBuilder k(other, module, symbols);
+    int64_t least = scheduleHopperContraction(k, precision == "tf32", hopper == "always");
+    if (least == 0) {
+      k.abandon();
+      return other.erase();
+    }
+    kernel->setAttr(kHopperKernel, FlatSymbolRefAttr::get(other.getSymNameAttr()));
+    kernel->setAttr(kHopperLeast, builder.getI64IntegerAttr(least));
   }
 
   LogicalResult schedule(dlx::KernelOp kernel, gpu::GPUModuleOp module,
@@ -92,6 +120,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       scheduleDirect(k);
     else if (kind == "contraction")
       scheduleContraction(k, /*allowsTf32=*/precision == "tf32");
+    else if (kind == "attention")
+      return scheduleAttention(k, /*allowsTf32=*/precision == "tf32");
     else if (kind == "recurrent")
       return scheduleRecurrent(k);
     else

@@ -25,6 +25,11 @@ void scheduleReduce(KernelBuilder &k);
 /// Tiles of the result through shared memory; on tensor cores in f16 and bf16, and in f32 where its products may be of
 /// tf32. Falls back to scheduleReduce for few rows and to scheduleDirect where the loops are no matrix product.
 void scheduleContraction(KernelBuilder &k, bool allowsTf32);
+/// Attention without the scores in memory: in f16 and bf16 on tensor cores, in f32 too where its products may be of tf32.
+/// Fails where the body is no attention.
+llvm::LogicalResult scheduleAttention(KernelBuilder &k, bool allowsTf32);
+/// The kernel for sm_90a alone that takes the place of one by scheduleContraction: see scheduleWgmma.
+int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always);
 /// The filters of a convolution on tensor cores in the order in which it reads the image.
 llvm::SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel,
                                                                   bool allowsTf32);

@@ -52,6 +52,17 @@ module @cuda {
 // -----
 
 module @cuda {
+  // expected-error @below {{is of kind 'attention', and its body is not two products with a softmax between them}}
+  dlx.kernel @k attributes {kind = "attention"} {
+  ^bb0(%x: tensor<8xf32>):
+    %0 = dl.softmax %x {dim = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    dl.yield %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+module @cuda {
   // expected-error @below {{in tiles; cuda kernels write plain layouts and read any}}
   dlx.kernel @k attributes {kind = "map"} {
   ^bb0(%x: tensor<20x8xf32>):

@@ -117,6 +117,18 @@ Text describeMbarrierWait(const Thread &thread) {
 
 //===-- TMA ---------------------------------------------------------------===//
 
+/// Four floats to the 11 significant bits of tf32: to nearest. How the hardware breaks ties is not documented; here
+/// they go away from zero, as cvt.rna has it.
+static void roundToTf32(unsigned char *chunk) {
+  for (int i = 0; i < 4; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, chunk + i * 4, 4);
+    if ((bits & 0x7f800000u) != 0x7f800000u)
+      bits = (bits + 0x1000u) & 0xffffe000u;
+    std::memcpy(chunk + i * 4, &bits, 4);
+  }
+}
+
 void performTmaCopy(Worker &worker, const TmaCopy &copy) {
   const TensorMap &map = copy.map;
   Block &block = *copy.block;
@@ -133,6 +145,8 @@ void performTmaCopy(Worker &worker, const TmaCopy &copy) {
           std::memcpy(chunk + e * map.elementBytes,
                       map.base + y * map.rowBytes + x * map.elementBytes, map.elementBytes);
       }
+      if (map.toTf32)
+        roundToTf32(chunk);
       uint32_t offset = start + (row * map.box[0] + column) * map.elementBytes;
       std::memcpy(block.shared + (map.swizzle ? swizzle128(offset) : offset), chunk, 16);
     }

@@ -15,6 +15,8 @@ struct TensorMap {
   uint64_t rowBytes;
   uint32_t box[2];
   uint32_t elementBytes;
+  /// f32 that becomes tf32 on the way.
+  bool toTf32;
   /// 0 or 128: rows of 128 bytes whose 16-byte chunks are permuted by the row number.
   uint32_t swizzle;
 

@@ -290,7 +290,7 @@ Result cuTensorMapEncodeTiled(void *map, int dataType, unsigned rank, void *base
                               int swizzle, int, int outOfBoundsFill) {
   // By CUtensorMapDataType: u8 u16 u32 i32 u64 i64 f16 f32 f64 bf16 and f32/tf32 variants.
   static const unsigned kBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-  constexpr int kSwizzle128 = 3;
+  constexpr int kSwizzle128 = 3, kTf32 = 11;
   if (dataType < 0 || dataType >= int(sizeof kBytes / sizeof *kBytes))
     return Result::InvalidValue;
   if (rank != 2 || interleave != 0 || outOfBoundsFill != 0 ||
@@ -307,7 +307,7 @@ Result cuTensorMapEncodeTiled(void *map, int dataType, unsigned rank, void *base
   emu::TensorMap encoded{emu::TensorMap::kMagic,   static_cast<const unsigned char *>(base),
                          {extents[0], extents[1]}, strides[0],
                          {box[0], box[1]},         bytes,
-                         swizzle ? 128u : 0u};
+                         dataType >= kTf32,        swizzle ? 128u : 0u};
   std::memset(map, 0, 128);
   std::memcpy(map, &encoded, sizeof encoded);
   return Result::Success;

@@ -23,9 +23,9 @@ def attention(q, k, v, mask=None, scale=None, causal=False, gqa=False):
     return scores.softmax(-1) @ v
 
 
-def of_attention(**arguments):
+def of_attention(tf32=0.0, **arguments):
     """Scores lose E + 2 units of sum|q||k| and, in 16 bits, one of their own for each time that they are stored; that moves
-    the weights by as much, and they and the second sum lose a unit for each of S terms."""
+    the weights by as much, and they and the second sum lose a unit for each of S terms. `tf32`: what rounding the factors moves a product by."""
     def bound(y, inputs, dtype):
         u, stored = acc.unit(acc.compute(dtype)), acc.unit(dtype) if dtype != acc.compute(dtype) else 0.0
         if dtype == "f64":
@@ -35,12 +35,14 @@ def of_attention(**arguments):
             k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
         size = scores_of(q, k, arguments.get("scale"))
         if len(inputs) == 4 and inputs[3].dtype != torch.bool:
-            size = size + inputs[3].abs()
+            size = size + inputs[3].abs().nan_to_num(0.0, 0.0)
         terms = k.shape[-2]
         worst = size.amax(-1, keepdim=True) if terms else size.sum(-1, keepdim=True)
-        moved = 2 * worst * ((q.shape[-1] + 6) * u + 3 * stored) + (2 * terms + 24) * u + 4 * stored
+        moved = 2 * worst * ((q.shape[-1] + 6) * u + 3 * stored + tf32) + (2 * terms + 24) * u + 4 * stored + tf32
         weighted = attention(*inputs[:2], v, *inputs[3:], **arguments)
         return (weighted * moved).numpy() + 2 * stored * np.abs(y) + acc.ulp(np.zeros_like(y), dtype)
+    if not tf32:
+        bound.in_tf32 = of_attention(2.0**-10 + 2.0**-22, **arguments)
     return bound
 
 
@@ -65,5 +67,25 @@ attention_row(("f32", "f16"), (2, 6, "N", 8), (2, 3, "N", 8), (2, 3, "N", 8), (2
 # A row that attends to nothing is NaN here and there.
 attention_row(("f32", "f16"), (2, 3, "N", 8), (2, 3, 9, 8), (2, 3, 9, 8), (2, 3, "N", 8), "bool mask", mask=(2, 1, "N", 9),
               kind=("i1", "whole"))
+# Heads as wide as they come, and odd ones; many tiles of rows and of keys; keys that lie along their columns.
+SPANS = (1, 15, 16, 17, 63, 64, 65, 127, 128, 129)
+for width, columns in ((64, 64), (80, 48), (128, 128), (256, 256), (5, 3), (32, 200)):
+    attention_row(("f32", "f16", "bf16"), (1, 2, 70, width), (1, 2, "N", width), (1, 2, "N", columns), (1, 2, 70, columns),
+                  f"width {width}, {columns}", sizes=SPANS)
+attention_row(("f32", "f16", "bf16"), (1, 2, "N", 64), (1, 2, "N", 64), (1, 2, "N", 64), (1, 2, "N", 64), "tiles, causal",
+              sizes=SPANS, attrs="{is_causal = true}", causal=True)
+attention_row(("f32", "f16"), (3, 1, 64), (3, "N", 64), (3, "N", 64), (3, 1, 64), "one query", sizes=(*SPANS, 300))
+attention_row(("f32", "bf16"), (2, 8, "N", 16), (2, 2, "N", 16), (2, 2, "N", 16), (2, 8, "N", 16), "tiles of shared heads",
+              sizes=SPANS, attrs="{enable_gqa = true, is_causal = true}", gqa=True, causal=True)
+attention_row(("f32", "f16"), (2, 2, "N", 32), (2, 2, 67, 32), (2, 2, 67, 32), (2, 2, "N", 32), "mask of heads and keys",
+              mask=(2, 1, 67), sizes=SPANS)
+attention_row(("f32", "f16"), (2, 2, 0, 32), (2, 2, "N", 32), (2, 2, "N", 32), (2, 2, 0, 32), "no rows", sizes=(0, 5))
+attention_row(("f32", "f16"), (2, 2, 3, 32), (2, 2, "N", 32), (2, 2, "N", 32), (2, 2, 3, 32), "no keys", sizes=(0,))
+# Rows of a mask that see nothing among rows that do, in every span of keys.
+attention_row(("f32", "f16", "bf16"), (1, 2, "N", 32), (1, 2, 140, 32), (1, 2, 140, 32), (1, 2, "N", 32), "bool mask, tiles",
+              mask=("N", 140), kind=("i1", "whole"), sizes=SPANS)
+# Infinities and NaN in a mask: a row that sees -inf alone is NaN, and so is one that sees NaN.
+attention_row(("f32", "f16"), (1, 2, "N", 32), (1, 2, 3, 32), (1, 2, 3, 32), (1, 2, "N", 32), "mask of infinities",
+              mask=("N", 3), kind=("f32", [-np.inf, -np.inf, 0.0, -1.5, np.nan]), sizes=SPANS)
 row("causal_mask", FLOATS, [], (7, 9), lambda: torch.full((7, 9), -torch.inf, dtype=torch.float64).triu(1), sizes=(1,),
     body=lambda names, types, result: f"%y = dl.causal_mask : () -> {result}")

@@ -5,6 +5,7 @@
 
 #include "codegen/Passes.h"
 #include "codegen/cuda/CudaText.h"
+#include "codegen/kernels/HopperKernel.h"
 #include "ir/interpreter/Interpreter.h"
 
 #include "mlir/Parser/Parser.h"
@@ -70,7 +71,7 @@ static std::vector<int64_t> places(RankedTensorType type, ArrayRef<int64_t> symb
 }
 
 void CudaKernelTest::load(const std::string &kind, const std::string &body, int64_t largest,
-                          const std::string &precision) {
+                          const std::string &precision, const std::string &hopper) {
   DialectRegistry registry;
   registry.insert<dl::DLDialect, dlx::DLXDialect>();
   context.appendDialectRegistry(registry);
@@ -83,11 +84,19 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
   module = parseSourceString<ModuleOp>(source, &context);
   ASSERT_TRUE(module) << source;
   PassManager passes(&context);
-  passes.addPass(codegen::createScheduleCudaPass({precision}));
+  passes.addPass(codegen::createScheduleCudaPass({precision, hopper}));
   ASSERT_TRUE(succeeded(passes.run(*module)));
-  module->walk([&](dlx::KernelOp op) { kernel = op; });
+  kernel = {};
+  module->walk([&](dlx::KernelOp op) {
+    if (!kernel || (hopper == "always" && op->hasAttr(codegen::kTensorMaps)))
+      kernel = op;
+  });
+  ASSERT_EQ(hopper == "always", kernel->hasAttr(codegen::kTensorMaps));
   FailureOr<codegen::CudaText> printed = failure();
-  module->walk([&](gpu::GPUFuncOp op) { printed = codegen::printKernel(op); });
+  module->walk([&](gpu::GPUFuncOp op) {
+    if (op.getName() == *kernel.getEntry())
+      printed = codegen::printKernel(op);
+  });
   ASSERT_TRUE(succeeded(printed));
   kernelText = printed->text;
   if (const char *folder = std::getenv("DLC_DUMP_KERNELS")) {
@@ -110,6 +119,40 @@ void CudaKernelTest::replaceText(const std::string &text) {
     ASSERT_EQ(
         api.funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes, dynamicShared),
         Result::Success);
+}
+
+bool CudaKernelTest::hasHopperKernel() {
+  bool found = false;
+  module->walk([&](dlx::KernelOp op) { found |= op->hasAttr(codegen::kTensorMaps); });
+  return found;
+}
+
+std::vector<TensorMap> CudaKernelTest::tensorMaps(ArrayRef<int64_t> symbols,
+                                                  ArrayRef<DevicePtr> buffers) {
+  std::vector<TensorMap> maps;
+  auto described = kernel->getAttrOfType<ArrayAttr>(codegen::kTensorMaps);
+  if (!described)
+    return maps;
+  for (auto map : described.getAsRange<DictionaryAttr>()) {
+    unsigned input = map.getAs<IntegerAttr>("input").getInt();
+    Type element =
+        cast<RankedTensorType>(kernel.getBodyBlock().getArgument(input).getType()).getElementType();
+    auto shape = map.getAs<AffineMapAttr>("shape").getValue().getResults();
+    auto box = map.getAs<DenseI64ArrayAttr>("box").asArrayRef();
+    unsigned long long extents[] = {(unsigned long long)evaluate(shape[0], {}, symbols),
+                                    (unsigned long long)evaluate(shape[1], {}, symbols)},
+                       strides[] = {(unsigned long long)evaluate(shape[2], {}, symbols) *
+                                    elementBytes(element)};
+    unsigned boxes[] = {unsigned(box[0]), unsigned(box[1])}, ones[] = {1, 1};
+    // As the runtime does: CU_TENSOR_MAP_DATA_TYPE_FLOAT16, _BFLOAT16, _TFLOAT32; 128-byte swizzle.
+    int dtype = element.isF16() ? 6 : element.isBF16() ? 9 : 11;
+    maps.emplace_back();
+    EXPECT_EQ(api.tensorMapEncodeTiled(&maps.back(), dtype, 2,
+                                       reinterpret_cast<void *>(buffers[input]), extents, strides,
+                                       boxes, ones, 0, 3, 0, 0),
+              Result::Success);
+  }
+  return maps;
 }
 
 Tensor CudaKernelTest::random(RankedTensorType type, ArrayRef<int64_t> symbols, Fill fill) {
@@ -168,9 +211,14 @@ Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl
   for (AffineExpr blocks : kernel.getGrid()->getResults())
     grid.push_back(evaluate(blocks, {}, symbols));
   ArrayRef<int64_t> threads = *kernel.getBlock();
+  if (kernel->hasAttr(codegen::kPersistent))
+    grid[0] = std::min(grid[0], 3u); // as on a GPU with three multiprocessors
   // The runtime launches no empty grid.
   Result result = Result::Success;
   if (grid[0] && grid[1] && grid[2]) {
+    std::vector<TensorMap> maps = tensorMaps(symbols, buffers);
+    for (TensorMap &map : maps)
+      parameters.push_back(&map);
     result = api.launchKernel(function, grid[0], grid[1], grid[2], threads[0], threads[1],
                               threads[2], evaluate(kernel.getScratch()->getResult(0), {}, {}),
                               nullptr, parameters.data(), nullptr);

@@ -22,14 +22,20 @@ inline constexpr int64_t kBoundaries[] = {0,  1,  2,  3,  7,  8,  9,   15,  16, 
 /// How the inputs are filled: floats in [-1, 1), whole numbers in [-3, 3], or floats with NaN, infinities and -0.
 enum class Fill { uniform, whole, special };
 
+/// A CUtensorMap.
+struct alignas(64) TensorMap {
+  char opaque[128];
+};
+
 /// Schedules, prints, compiles and runs a kernel, and compares it with what the reference interpreter says of its body.
 /// The emulator's checker is on; every scheduling policy is a test of its own.
 class CudaKernelTest : public CheckedTest {
 protected:
   /// `body` is what stands in the dlx.kernel's braces; the module's symbols are s0 in [0, `largest`] and s1 in [1, 4].
-  /// With DLC_DUMP_KERNELS set, the text is written into that folder as well.
+  /// With DLC_DUMP_KERNELS set, the text is written into that folder as well. `hopper` "always": the kernel for sm_90a,
+  /// which there must be.
   void load(const std::string &kind, const std::string &body, int64_t largest = 200,
-            const std::string &precision = "f32");
+            const std::string &precision = "f32", const std::string &hopper = "never");
   /// Compiles `text` in place of what was printed: to plant a bug.
   void replaceText(const std::string &text);
   /// Runs with the symbols' values; the test fails where a result is off.
@@ -43,7 +49,13 @@ protected:
              Tensor &actual);
   const std::string &text() const { return kernelText; }
 
+  /// Whether the schedule has made a kernel for sm_90a beside the other.
+  bool hasHopperKernel();
+
 private:
+  /// What the kernel takes behind its dims.
+  std::vector<TensorMap> tensorMaps(llvm::ArrayRef<int64_t> symbols,
+                                    llvm::ArrayRef<DevicePtr> buffers);
   Tensor random(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> symbols, Fill fill);
 
   mlir::MLIRContext context;

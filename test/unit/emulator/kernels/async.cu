@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "dlc_wgmma.cuh"
 
-#if defined(DLC_EMU) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#ifdef DLC_HAS_WGMMA
 
 using dlc::bf16;
 

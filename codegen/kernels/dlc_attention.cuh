@@ -1,0 +1,296 @@
+//===- dlc_attention.cuh - attention on tensor cores ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// softmax(query key^T) value without the scores in memory (FlashAttention-2, Dao 2023). A block has a
+// tile of query rows and walks the keys, a span at a time: products of the warps' rows with the keys,
+// the running largest score and sum of each row, products with the values. Weights go from the
+// accumulators of one product to the operands of the next within a lane's registers. While one
+// operand is multiplied, the next one is on its way into shared memory.
+// Warps side by side (warps_n) share the span's keys, each with a running maximum of its own; their
+// sums are merged at the end, in one order.
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dlc_contract.cuh"
+
+namespace dlc {
+
+DLC_DEV float minus_infinity() { return f32_from_bits((i32)0xff800000); }
+/// What scores are measured from: a row that has seen nothing yet must not subtract infinity from infinity.
+DLC_DEV float score_base(float largest) { return largest == minus_infinity() ? 0.0f : largest; }
+
+/// Elements of a slab's row: chunks of 16 bytes, 2, 4 or a multiple of 8 of them.
+template <class T> DLC_DEV constexpr int slab_width(int elements) {
+  int per = 16 / (int)sizeof(T), chunks = (elements + per - 1) / per;
+  return per * (chunks <= 2 ? 2 : chunks <= 4 ? 4 : (chunks + 7) / 8 * 8);
+}
+
+/// A span of values for operands of tf32. A lane's accumulators are of keys 2t and 2t + 1, its operands of places t and t + 4:
+/// in each eight places the keys lie in that order. `element(c, n)` as in slab::fill, of single elements.
+template <class Slab, int WIDTH, int COLUMNS, int SPAN, int THREADS, class Index, class Element>
+DLC_DEV void fill_exchanged(float *span, const float *base, const Element &element, Index n0,
+                            Index keys) {
+#pragma unroll 4
+  for (int piece = (int)threadIdx.x; piece < Slab::kLines * SPAN; piece += THREADS) {
+    int c = piece % Slab::kLines, place = piece / Slab::kLines, at = place & 7;
+    Index n = n0 + (place - at + (at < 4 ? 2 * at : 2 * at - 7));
+    float *to = span + Slab::place(c, place / 4) + place % 4;
+    bool exists = c < COLUMNS && n < keys;
+    if constexpr (WIDTH > 0) {
+      Index offset = exists ? element((Index)c, n) : Index(-1);
+      cp_async<4>(to, base + (offset < 0 ? 0 : offset), offset >= 0);
+    } else {
+      *to = exists ? element((Index)c, n) : 0.0f;
+    }
+  }
+}
+
+/// Keys that the rows from `first` on see, at most; all warps compute the same.
+template <int ROWS, class Index, class FN>
+DLC_DEV Index most_seen(Index first, Index rows, Index keys, const FN &seen) {
+  i32 most = 0;
+  for (int row = (int)threadIdx.x & 31; row < ROWS; row += 32)
+    if (first + row < rows) {
+      i32 count = (i32)seen(first + row);
+      most = count > most ? count : most;
+    }
+#pragma unroll
+  for (int mask = 16; mask > 0; mask >>= 1) {
+    i32 other = shfl_xor(most, mask);
+    most = other > most ? other : most;
+  }
+  return most < keys ? (Index)most : keys;
+}
+
+/// y(m, c) = sum over n of w(m, n) value(n, c), with w the softmax along n of score(m, n, sum over e of query(m, e)
+/// key(n, e)); then `finish(m, c, `vector` neighbours)` for all m < rows and c < columns. Row m sees keys n < seen(m). Its
+/// weights are NaN where it sees none, or -inf alone; without any keys y is 0.
+/// Config: type (f16, bf16, or float rounded to tf32), index, depth and columns (of a head), warps_m x warps_n, tile_n
+/// (keys that a warp takes at once), causal (whether `seen` matters), vector, and for query, key and value (q, k, v) the
+/// width (see slab::fill) and whether it lies along the dim that is summed over in shared memory. `m0` is the block's first row.
+template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
+DLC_DEV void attention_mma(typename Config::index m0, typename Config::index rows,
+                           typename Config::index keys, const typename Config::type *query,
+                           const typename Config::type *key, const typename Config::type *value,
+                           const FQ &element_q, const FK &element_k, const FV &element_v,
+                           const FS &score, const FN &seen, const FX &exponential,
+                           const FE &finish) {
+  using T = typename Config::type;
+  using Index = typename Config::index;
+  constexpr int kWarpsM = Config::warps_m, kWarpsN = Config::warps_n, kTileM = 16 * kWarpsM,
+                kTileN = Config::tile_n, kSpan = kTileN * kWarpsN,
+                kThreads = 32 * kWarpsM * kWarpsN, kVector = Config::vector;
+  constexpr int kDepth = Config::depth, kColumns = Config::columns, kBytes = (int)sizeof(T);
+  constexpr int kDeepSteps = (kDepth * kBytes + 31) / 32, kKeySteps = kTileN * kBytes / 32;
+  constexpr int kWide = (kColumns + 15) / 16 * 16,
+                kPart = kWide % 64 == 0   ? 64
+                        : kWide % 32 == 0 ? 32
+                                          : 16, // columns of one mma_tile
+      kPitch = kWide + 8;
+  constexpr bool kKeepsQuery = kDepth <= 128; // in registers
+  using SlabQ = slab<T, kTileM, slab_width<T>(kDepth), Config::along_k_q != 0>;
+  using SlabK = slab<T, kSpan, slab_width<T>(kDepth), Config::along_k_k != 0>;
+  using SlabV = slab<T, slab_width<T>(kWide), kSpan, Config::along_k_v != 0>;
+
+  DLC_DYN_SMEM(smem);
+  T *queries = reinterpret_cast<T *>(smem), *span_k = queries + SlabQ::kElements,
+    *span_v = span_k + SlabK::kElements;
+  int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
+  int row = warp / kWarpsN * 16 + (lane >> 2), group = warp % kWarpsN;
+  Index last = keys;
+  if constexpr (Config::causal != 0)
+    last = most_seen<kTileM>(m0, rows, keys, seen);
+  Index limits[2]; // of the lane's two rows
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    Index m = m0 + row + half * 8;
+    limits[half] = m < rows ? keys : 0;
+    if constexpr (Config::causal != 0)
+      if (m < rows) {
+        Index count = seen(m);
+        limits[half] = count < keys ? count : keys;
+      }
+  }
+
+  auto fill_k = [&](Index n0) {
+    SlabK::template fill<Config::width_k, kThreads>(span_k, key, element_k, n0, keys, Index(0),
+                                                    Index(kDepth));
+    cp_async_commit();
+  };
+  auto fill_v = [&](Index n0) {
+    if constexpr (kBytes == 2) {
+      SlabV::template fill<Config::width_v, kThreads>(span_v, value, element_v, Index(0),
+                                                      Index(kColumns), n0, keys);
+    } else {
+      fill_exchanged<SlabV, Config::width_v, kColumns, kSpan, kThreads>(span_v, value, element_v,
+                                                                        n0, keys);
+    }
+    cp_async_commit();
+  };
+
+  float sums[kWide / kPart][1][kPart / 8][4] = {};
+  float largest[2] = {minus_infinity(), minus_infinity()}, total[2] = {};
+  u32 kept[kKeepsQuery ? kDeepSteps : 1][1][4];
+  if (last > 0) {
+    SlabQ::template fill<Config::width_q, kThreads>(queries, query, element_q, m0, rows, Index(0),
+                                                    Index(kDepth));
+    fill_k(0);
+    cp_async_wait<0>();
+    barrier();
+    if constexpr (kKeepsQuery)
+#pragma unroll
+      for (int kk = 0; kk < kDeepSteps; ++kk)
+        SlabQ::load_a(kept[kk][0], queries, warp / kWarpsN * 16, kk);
+  }
+#pragma unroll 1
+  for (Index n0 = 0; n0 < last; n0 += kSpan) {
+    fill_v(n0);
+    float s[1][kTileN / 8][4] = {};
+    // Operands of a query that is read again and again must not pile up in registers.
+#pragma unroll(kKeepsQuery ? kDeepSteps : 2)
+    for (int kk = 0; kk < kDeepSteps; ++kk) {
+      u32 fk[kTileN / 16][4];
+#pragma unroll
+      for (int j = 0; j < kTileN / 16; ++j)
+        SlabK::load_b(fk[j], span_k, group * kTileN + j * 16, kk);
+      if constexpr (kKeepsQuery) {
+        mma_tile<T, 1, kTileN / 8>(s, kept[kk], fk);
+      } else {
+        u32 fq[1][4];
+        SlabQ::load_a(fq[0], queries, warp / kWarpsN * 16, kk);
+        mma_tile<T, 1, kTileN / 8>(s, fq, fk);
+      }
+    }
+
+    float seen_now[2] = {minus_infinity(), minus_infinity()};
+#pragma unroll
+    for (int j = 0; j < kTileN / 8; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        int half = i >> 1;
+        Index n = n0 + group * kTileN + j * 8 + (lane & 3) * 2 + (i & 1);
+        s[0][j][i] =
+            n < limits[half] ? score(m0 + row + half * 8, n, s[0][j][i]) : minus_infinity();
+        seen_now[half] = max(seen_now[half], s[0][j][i]);
+      }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      seen_now[half] = max(seen_now[half], shfl_xor(seen_now[half], 1));
+      seen_now[half] = max(seen_now[half], shfl_xor(seen_now[half], 2));
+      float before = largest[half];
+      largest[half] = max(before, seen_now[half]);
+      float base = score_base(largest[half]), shrink = exponential(before - base);
+      total[half] = total[half] * shrink;
+#pragma unroll
+      for (int j = 0; j < kTileN / 8; ++j)
+#pragma unroll
+        for (int i = half * 2; i < half * 2 + 2; ++i) {
+          s[0][j][i] = exponential(s[0][j][i] - base);
+          total[half] = total[half] + s[0][j][i];
+        }
+#pragma unroll
+      for (int part = 0; part < kWide / kPart; ++part)
+#pragma unroll
+        for (int j = 0; j < kPart / 8; ++j)
+#pragma unroll
+          for (int i = half * 2; i < half * 2 + 2; ++i)
+            sums[part][0][j][i] = sums[part][0][j][i] * shrink;
+    }
+
+    cp_async_wait<0>();
+    barrier(); // the values are here, and nobody reads the keys any more
+    if (n0 + kSpan < last)
+      fill_k(n0 + kSpan);
+#pragma unroll
+    for (int kk = 0; kk < kKeySteps; ++kk) {
+      u32 weights[1][4];
+      if constexpr (kBytes == 2) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          weights[0][i] =
+              pack2<T>(s[0][kk * 2 + i / 2][i % 2 * 2], s[0][kk * 2 + i / 2][i % 2 * 2 + 1]);
+      } else {
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          weights[0][i] = tf32_bits((u32)bits_of(s[0][kk][i % 2 * 2 + i / 2]));
+      }
+#pragma unroll
+      for (int part = 0; part < kWide / kPart; ++part) {
+        u32 fv[kPart / 16][4];
+#pragma unroll
+        for (int j = 0; j < kPart / 16; ++j)
+          SlabV::load_b(fv[j], span_v, part * kPart + j * 16, group * kKeySteps + kk);
+        mma_tile<T, 1, kPart / 8>(sums[part], weights, fv);
+      }
+    }
+    cp_async_wait<0>();
+    barrier(); // the next keys are here, and nobody reads the values any more
+  }
+
+  // The sums of the warps that shared the keys, through the room of the spans.
+  barrier();
+  float *totals = reinterpret_cast<float *>(smem), *peaks = totals + kTileM * kPitch,
+        *weights = peaks + kWarpsN * kTileM;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    total[half] = total[half] + shfl_xor(total[half], 1);
+    total[half] = total[half] + shfl_xor(total[half], 2);
+    if ((lane & 3) == 0) {
+      peaks[group * kTileM + row + half * 8] = largest[half];
+      weights[group * kTileM + row + half * 8] = total[half];
+    }
+  }
+  barrier();
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float most = minus_infinity(), weight = 0.0f;
+#pragma unroll
+    for (int other = 0; other < kWarpsN; ++other)
+      most = max(most, peaks[other * kTileM + row + half * 8]);
+    float base = score_base(most);
+#pragma unroll
+    for (int other = 0; other < kWarpsN; ++other) {
+      int at = other * kTileM + row + half * 8;
+      weight = fma(weights[at], exponential(peaks[at] - base), weight);
+    }
+    // 1 of no keys: the sum over nothing is 0.
+    total[half] = keys > 0 ? weight : 1.0f;
+    largest[half] = exponential(largest[half] - base);
+  }
+#pragma unroll 1
+  for (int turn = 0; turn < kWarpsN; ++turn) {
+    if (group == turn)
+#pragma unroll
+      for (int part = 0; part < kWide / kPart; ++part)
+#pragma unroll
+        for (int j = 0; j < kPart / 8; ++j)
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            float *at = totals + (row + half * 8) * kPitch + part * kPart + j * 8 + (lane & 3) * 2;
+            vec<float, 2> pair = {{sums[part][0][j][half * 2] * largest[half],
+                                   sums[part][0][j][half * 2 + 1] * largest[half]}};
+            if (turn > 0) {
+              vec<float, 2> before = load<2>(at);
+              pair[0] = before[0] + pair[0];
+              pair[1] = before[1] + pair[1];
+            }
+            if (turn == kWarpsN - 1) {
+              pair[0] = div(pair[0], total[half]);
+              pair[1] = div(pair[1], total[half]);
+            }
+            store(at, pair);
+          }
+    barrier();
+  }
+#pragma unroll 1
+  for (int i = thread; i < kTileM * kColumns / kVector; i += kThreads) {
+    int line = i / (kColumns / kVector), c = i % (kColumns / kVector) * kVector;
+    vec<float, kVector> y;
+#pragma unroll
+    for (int e = 0; e < kVector; ++e)
+      y[e] = totals[line * kPitch + c + e];
+    if (m0 + line < rows)
+      finish(m0 + line, (Index)c, y);
+  }
+}
+
+} // namespace dlc

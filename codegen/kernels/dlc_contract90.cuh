@@ -1,0 +1,187 @@
+//===- dlc_contract90.cuh - matrix products on Hopper's tensor cores ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The product of two operands that lie in memory as they are multiplied. A block has three warpgroups: one thread of the
+// first lets TMA bring slabs of both operands into a ring of stages, the two others multiply them with wgmma, 64 rows of
+// the tile each. Blocks stay and take tile after tile, so that the slabs of the next tile arrive while the totals of the
+// last one leave. These pass through shared memory, a warp's own rows at a time, so that the epilogue is called from one
+// place, on vectors, and no two warps meet.
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dlc_wgmma.cuh"
+
+#ifdef DLC_HAS_WGMMA
+namespace dlc {
+
+/// Rows and columns of tiles as blocks take them: bands of eight rows of tiles, so that tiles in work at a time share
+/// slabs in the L2 cache.
+template <class Index> struct tile_order {
+  Index rows, columns; // in tiles
+
+  DLC_DEV Index count() const { return rows * columns; }
+  DLC_DEV void place(Index tile, Index &row, Index &column) const {
+    constexpr int kBand = 8;
+    Index band = tile / (kBand * columns), inside = tile % (kBand * columns);
+    Index height = min(rows - band * kBand, (Index)kBand);
+    row = band * kBand + inside % height;
+    column = inside / height;
+  }
+};
+
+/// The stages of one operand: ROWS rows of 128 bytes along k, or ALONG_ROWS blocks of 64 rows, 128 bytes a step of k.
+template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
+  static constexpr int kDepth = 128 / (int)sizeof(T), kBytes = ROWS * 128, kBlock = kDepth * 128;
+
+  /// Brings the slab that begins at (row, k).
+  static DLC_DEV void load(u8 *stage, const tensor_map *map, u64 *full, int row, int k) {
+    if constexpr (ALONG_ROWS) {
+#pragma unroll
+      for (int block = 0; block < ROWS / 64; ++block)
+        tma_load_2d(stage + block * kBlock, map, full, row + block * 64, k);
+    } else {
+      tma_load_2d(stage, map, full, k, row);
+    }
+  }
+  /// Names the rows from `row` (a multiple of 64) on, and step `kk` of 32 bytes.
+  static DLC_DEV u64 at(const u8 *stage, int row, int kk) {
+    if constexpr (ALONG_ROWS)
+      return wgmma_along_rows(stage + row / 64 * kBlock, kBlock) + kk * (16 * 128 >> 4);
+    else
+      return wgmma_along_k(stage + row * 128) + kk * (32 >> 4);
+  }
+};
+
+/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
+/// n < columns. Config: type (f16, bf16, or float, which the maps round to tf32), index (int or i64), tile_n (64, 128 or
+/// 256; 128 rows and 128 bytes of k are fixed), stages, along_m and along_n where an operand lies along its rows
+/// (columns), and the columns of a turn of the epilogue, `chunk`. The maps' boxes are slabs: 128 bytes of k by the rows of
+/// the tile, or 64 rows by the tile's steps of k. 384 threads; any number of blocks.
+template <class Config, class FE>
+DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index columns,
+                            typename Config::index depth, const tensor_map *a, const tensor_map *b,
+                            const FE &finish) {
+  using T = typename Config::type;
+  using Index = typename Config::index;
+  constexpr int kTileM = 128, kTileN = Config::tile_n, kStages = Config::stages,
+                kVector = Config::vector, kChunk = Config::chunk, kPitch = kChunk + 8;
+  using SlabA = wgmma_slab<T, kTileM, Config::along_m != 0>;
+  using SlabB = wgmma_slab<T, kTileN, Config::along_n != 0>;
+
+  DLC_DYN_SMEM(smem);
+  u8 *stages_a = smem, *stages_b = stages_a + kStages * SlabA::kBytes;
+  float *all_totals = reinterpret_cast<float *>(stages_b + kStages * SlabB::kBytes);
+  u64 *full = reinterpret_cast<u64 *>(all_totals + 8 * 16 * kPitch), *empty = full + kStages;
+  int thread = (int)threadIdx.x, group = thread >> 7, lane = thread & 31;
+  if (thread == 0) {
+#pragma unroll 1
+    for (int stage = 0; stage < kStages; ++stage) {
+      mbar_init(full + stage, 1);
+      mbar_init(empty + stage, 2);
+    }
+    mbar_fence_init();
+  }
+  barrier();
+  const tile_order<Index> order = {(rows + kTileM - 1) / kTileM, (columns + kTileN - 1) / kTileN};
+  const Index steps = (depth + SlabA::kDepth - 1) / SlabA::kDepth;
+  int stage = 0;
+  u32 phase = 0; // of `full`
+  auto advance = [&] {
+    phase ^= stage + 1 == kStages;
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+  };
+
+  if (group == 0) {
+    if (thread == 0)
+#pragma unroll 1
+      for (Index tile = (Index)blockIdx.x; tile < order.count(); tile += (Index)gridDim.x) {
+        Index tile_m, tile_n;
+        order.place(tile, tile_m, tile_n);
+#pragma unroll 1
+        for (Index step = 0; step < steps; ++step) {
+          mbar_wait(empty + stage, phase ^ 1);
+          mbar_expect_tx(full + stage, SlabA::kBytes + SlabB::kBytes);
+          int k = (int)step * SlabA::kDepth;
+          SlabA::load(stages_a + stage * SlabA::kBytes, a, full + stage, (int)tile_m * kTileM, k);
+          SlabB::load(stages_b + stage * SlabB::kBytes, b, full + stage, (int)tile_n * kTileN, k);
+          advance();
+        }
+      }
+    return;
+  }
+
+  const int first = (group - 1) * 64, warp = (thread >> 5) - 4;
+  float *totals = all_totals + warp * 16 * kPitch;
+  const bool speaks = (thread & 127) == 0;
+#pragma unroll 1
+  for (Index tile = (Index)blockIdx.x; tile < order.count(); tile += (Index)gridDim.x) {
+    Index tile_m, tile_n;
+    order.place(tile, tile_m, tile_n);
+    float d[kTileN / 2];
+#pragma unroll
+    for (int i = 0; i < kTileN / 2; ++i)
+      d[i] = 0.0f;
+    int last = 0;
+#pragma unroll 1
+    for (Index step = 0; step < steps; ++step) {
+      mbar_wait(full + stage, phase);
+      const u8 *stage_a = stages_a + stage * SlabA::kBytes,
+               *stage_b = stages_b + stage * SlabB::kBytes;
+      wgmma_fence();
+#pragma unroll
+      for (int kk = 0; kk < 4; ++kk)
+        wgmma<T, kTileN, Config::along_m != 0, Config::along_n != 0>(
+            d, SlabA::at(stage_a, first, kk), SlabB::at(stage_b, 0, kk), true);
+      wgmma_commit();
+      // One slab stays in work; the one before it is free.
+      wgmma_wait<1>();
+      if (speaks && step > 0)
+        mbar_arrive(empty + last);
+      last = stage;
+      advance();
+    }
+    wgmma_wait<0>();
+    if (speaks && steps > 0)
+      mbar_arrive(empty + last);
+
+    const Index m0 = tile_m * kTileM + first + (warp & 3) * 16, n0 = tile_n * kTileN;
+#pragma unroll 1
+    for (int chunk = 0; chunk < kTileN / kChunk; ++chunk) {
+      // Registers have no index: each chunk's own are named in a branch of its own.
+#pragma unroll
+      for (int c = 0; c < kTileN / kChunk; ++c)
+        if (c == chunk)
+#pragma unroll
+          for (int j = 0; j < kChunk / 8; ++j)
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+              int at = (c * (kChunk / 8) + j) * 4 + half * 2;
+              vec<float, 2> pair = {{d[at], d[at + 1]}};
+              store(totals + (half * 8 + (lane >> 2)) * kPitch + j * 8 + (lane & 3) * 2, pair);
+            }
+      warp_barrier();
+#pragma unroll 1
+      for (int i = lane; i < 16 * kChunk / kVector; i += 32) {
+        int row = i / (kChunk / kVector), column = i % (kChunk / kVector) * kVector;
+        vec<float, kVector> total;
+#pragma unroll
+        for (int e = 0; e < kVector; e += kVector < 4 ? 1 : 4)
+          if constexpr (kVector < 4) {
+            total[e] = totals[row * kPitch + column + e];
+          } else {
+            vec<float, 4> part = load<4>(totals + row * kPitch + column + e);
+            total[e] = part[0];
+            total[e + 1] = part[1];
+            total[e + 2] = part[2];
+            total[e + 3] = part[3];
+          }
+        Index m = m0 + row, n = n0 + chunk * kChunk + column;
+        if (m < rows && n < columns)
+          finish(m, n, total);
+      }
+      warp_barrier();
+    }
+  }
+}
+
+} // namespace dlc
+#endif // DLC_HAS_WGMMA

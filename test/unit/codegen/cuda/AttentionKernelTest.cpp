@@ -1,0 +1,234 @@
+//===- AttentionKernelTest.cpp - Attention in one kernel -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Under each policy, checked. What test/numeric asks at boundary shapes is asked here of layouts, masks and numbers that its
+// rows do not have, and each barrier of the walk over the keys is taken out once.
+//===----------------------------------------------------------------------------------------------===//
+#include "test/unit/codegen/cuda/CudaKernel.h"
+
+namespace dlc::test {
+
+namespace {
+/// One head or more: query [B, L, E], key [B, S, E] or, as `keyDims` says, otherwise, value [B, S, V].
+struct Head {
+  std::string batch = "s1", rows = "s0", keys = "45";
+  int depth = 24, columns = 16;
+  std::string type = "f32", mask = "", maskType = "";
+  bool causal = false, keyAcross = false, swapped = false;
+};
+
+std::string tensor(const std::string &dims, const std::string &type) {
+  std::string shape;
+  bool isDynamic = dims.find('s') != std::string::npos;
+  for (size_t at = 0; at < dims.size();) {
+    size_t end = std::min(dims.find(", ", at), dims.size());
+    std::string dim = dims.substr(at, end - at);
+    shape += (dim[0] == 's' ? "?" : dim) + "x";
+    at = end + 2;
+  }
+  return "tensor<" + shape + type + (isDynamic ? ", #dl.t<[" + dims + "]>>" : ">");
+}
+
+class AttentionKernelTest : public CudaKernelTest {
+protected:
+  void loadHead(const Head &h, const std::string &precision = "f32") {
+    std::string e = std::to_string(h.depth), v = std::to_string(h.columns);
+    std::string q = tensor(h.batch + ", " + h.rows + ", " + e, h.type),
+                k = tensor(h.keyAcross ? h.batch + ", " + e + ", " + h.keys
+                                       : h.batch + ", " + h.keys + ", " + e,
+                           h.type),
+                w = tensor(h.batch + ", " + h.keys + ", " + v, h.type),
+                s = tensor(h.batch + ", " + h.rows + ", " + h.keys, h.type),
+                y = tensor(h.batch + ", " + h.rows + ", " + v, h.type);
+    std::string loops = h.keyAcross ? "0, 3, 2" : "0, 2, 3";
+    std::string body = "^bb0(%q: " + q + ", %k: " + k + ", %v: " + w +
+                       (h.mask.empty() ? "" : ", %m: " + tensor(h.mask, h.maskType)) + "):\n";
+    auto binary = [&](const std::string &y, const std::string &op, const std::string &a,
+                      const std::string &b) {
+      body += y + " = dl." + op + " " + a + ", " + b + " : (" + s + ", " + s + ") -> " + s + "\n";
+    };
+    if (h.swapped)
+      body += "%s = dl.contract %k, %q {other_loops = array<i64: 0, 1, 3>, rank = 3 : i64, "
+              "x_loops = array<i64: " +
+              loops + ">} : (" + k + ", " + q + ") -> " + s + "\n";
+    else
+      body += "%s = dl.contract %q, %k {other_loops = array<i64: " + loops +
+              ">, rank = 3 : i64, x_loops = array<i64: 0, 1, 3>} : (" + q + ", " + k + ") -> " + s +
+              "\n";
+    std::string scores = "%s";
+    if (!h.mask.empty()) {
+      std::string wide = tensor(h.batch + ", " + h.rows + ", " + h.keys, h.maskType);
+      body += "%b = dl.broadcast %m : (" + tensor(h.mask, h.maskType) + ") -> " + wide + "\n";
+      if (h.maskType == "i1") {
+        body += "%i = dl.full 0xFF800000 : f32 -> " + s + "\n%t = dl.where %b, %s, %i : (" + wide +
+                ", " + s + ", " + s + ") -> " + s + "\n";
+      } else {
+        binary("%t", "add", "%s", "%b");
+      }
+      scores = "%t";
+    }
+    if (h.causal) {
+      std::string flat = tensor(h.rows + ", " + h.keys, h.type);
+      body += "%c = dl.causal_mask : () -> " + flat + "\n%d = dl.broadcast %c : (" + flat +
+              ") -> " + s + "\n";
+      binary("%u", "add", "%d", scores);
+      scores = "%u";
+    }
+    body += "%p = dl.softmax " + scores + " {dim = -1 : i64} : (" + s + ") -> " + s + "\n";
+    body += "%y = dl.matmul %p, %v : (" + s + ", " + w + ") -> " + y + "\ndl.yield %y : " + y;
+    load("attention", body, /*largest=*/200, precision);
+  }
+  /// The number that the kernel's template gets under this name.
+  int config(const std::string &name) const {
+    size_t at = text().find(" " + name + " = ");
+    return at == std::string::npos ? -1 : std::stoi(text().substr(at + name.size() + 4));
+  }
+};
+} // namespace
+
+// The interpreter rounds scores and weights to the dtype, this kernel does not.
+constexpr Tolerance kSingle{64.0, 2e-5}, kHalf{64.0, 1e-2}, kTf32{64.0, 1e-2};
+
+TEST_P(AttentionKernelTest, SinglePrecision) {
+  loadHead({});
+  EXPECT_NE(text().find("dlc::attention_simt<config>"), std::string::npos) << text();
+  EXPECT_EQ(config("width_q"), 4) << text();
+  checkBoundaries(kSingle);
+}
+
+TEST_P(AttentionKernelTest, HalfPrecision) {
+  Head head;
+  head.type = "f16";
+  loadHead(head);
+  EXPECT_NE(text().find("dlc::attention_mma<config>"), std::string::npos) << text();
+  EXPECT_EQ(config("width_k"), 8) << text();
+  EXPECT_EQ(config("along_k_v"), 0);
+  checkBoundaries(kHalf);
+}
+
+TEST_P(AttentionKernelTest, Tf32) {
+  loadHead({}, "tf32");
+  EXPECT_NE(text().find("dlc::attention_mma<config>"), std::string::npos) << text();
+  checkBoundaries(kTf32);
+}
+
+// Keys that lie along their columns, read by a product whose operands changed places; no even number of anything.
+TEST_P(AttentionKernelTest, KeysAcross) {
+  for (const char *type : {"f32", "f16"}) {
+    Head head;
+    head.type = type;
+    head.keyAcross = head.swapped = true;
+    head.keys = "40", head.depth = 5, head.columns = 3;
+    loadHead(head);
+    EXPECT_EQ(config(head.type == "f16" ? "along_k_k" : "along_k"), 0) << text();
+    EXPECT_EQ(config("width_k"), head.type == "f16" ? 8 : 1);
+    EXPECT_EQ(config("width_q"), head.type == "f16" ? 0 : 1);
+    for (int64_t rows : {1, 17, 65})
+      check({rows, 2}, head.type == "f16" ? kHalf : kSingle);
+  }
+}
+
+// The mask of the heads alone, of the keys alone, of both; a causal one beside it, in the other order.
+TEST_P(AttentionKernelTest, Masks) {
+  for (const char *mask : {"s1, 1, 1", "45", "s0, 45", "s1, s0, 45"})
+    for (bool causal : {false, true}) {
+      Head head;
+      head.mask = mask, head.maskType = "f32", head.causal = causal;
+      loadHead(head);
+      EXPECT_EQ(config("causal"), causal) << text();
+      EXPECT_EQ(text().find("INF"), std::string::npos) << text();
+      for (int64_t rows : {1, 33, 66})
+        check({rows, 2}, kSingle);
+    }
+  Head head;
+  head.mask = "s0, 45", head.maskType = "i1", head.type = "bf16";
+  loadHead(head);
+  for (int64_t rows : {1, 33, 66})
+    check({rows, 3}, {64.0, 8e-2});
+}
+
+// NaN, infinities and -0 where the reference has them: here the masks, there the operands.
+TEST_P(AttentionKernelTest, SpecialNumbers) {
+  for (const char *precision : {"f32", "tf32"}) {
+    Head head;
+    head.keys = "3", head.depth = 2, head.columns = 2;
+    loadHead(head, precision);
+    for (int64_t rows : {7, 64})
+      check({rows, 4}, kTf32, Fill::special);
+  }
+}
+
+// As many registers and as much shared memory as there may be.
+TEST_P(AttentionKernelTest, WideHeads) {
+  for (const char *type : {"f32", "f16"}) {
+    Head head;
+    head.type = type, head.keys = "70";
+    head.depth = head.columns = 256;
+    loadHead(head);
+    check({65, 1}, head.type == "f16" ? kHalf : kSingle);
+    if (head.type == "f32") {
+      loadHead(head, "tf32");
+      check({65, 1}, kTf32);
+    }
+    head.depth = head.columns = 128;
+    head.causal = true;
+    loadHead(head);
+    check({65, 1}, head.type == "f16" ? kHalf : kSingle);
+  }
+}
+
+//===- Planted bugs ---------------------------------------------------------------------------------===//
+
+namespace {
+class PlantedAttentionTest : public AttentionKernelTest {
+protected:
+  /// Takes `line` out of the walk over the keys.
+  void plant(const std::string &type, const std::string &file, const std::string &line) {
+    Head head;
+    head.type = type, head.keys = "150", head.causal = true;
+    loadHead(head);
+    check({70, 1}, kHalf);
+    std::string header = kernelFile(file), source = text();
+    std::string include = "#include \"" + file + "\"";
+    size_t walk = header.find("for (Index n0 = 0; n0 < last"), at = header.find(line, walk),
+           start = source.find(include);
+    ASSERT_NE(walk, std::string::npos);
+    ASSERT_NE(at, std::string::npos);
+    ASSERT_NE(start, std::string::npos);
+    replaceText(source.replace(start, include.size(), header.erase(at, line.size())));
+    llvm::SmallVector<Tensor> inputs;
+    Tensor actual;
+    EXPECT_NE(run({70, 1}, Fill::uniform, inputs, actual), Result::Success);
+    EXPECT_TRUE(report().find("race: ") != std::string::npos ||
+                report().find("missing wait: ") != std::string::npos)
+        << report();
+  }
+};
+} // namespace
+
+constexpr const char *kMma = "dlc_attention.cuh", *kSimt = "dlc_attention_simt.cuh";
+
+TEST_P(PlantedAttentionTest, ValuesBeforeTheyAreHere) {
+  plant("f16", kMma, "    cp_async_wait<0>();\n");
+}
+TEST_P(PlantedAttentionTest, KeysOverThoseInUse) {
+  plant("f16", kMma, "    barrier(); // the values are here, and nobody reads the keys any more\n");
+}
+TEST_P(PlantedAttentionTest, ValuesOverThoseInUse) {
+  plant("bf16", kMma,
+        "    barrier(); // the next keys are here, and nobody reads the values any more\n");
+}
+TEST_P(PlantedAttentionTest, WeightsBeforeTheyAreHere) {
+  plant("f32", kSimt,
+        "    barrier(); // weights and values are here, and nobody reads the keys any more\n");
+}
+TEST_P(PlantedAttentionTest, WeightsOverThoseInUse) {
+  plant("f32", kSimt,
+        "    barrier(); // the next keys are here, and nobody reads values or weights any more\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, PlantedAttentionTest, ::testing::Values("order", "random:7"));
+INSTANTIATE_TEST_SUITE_P(Policies, AttentionKernelTest,
+                         ::testing::Values("order", "reverse", "random:7"));
+
+} // namespace dlc::test

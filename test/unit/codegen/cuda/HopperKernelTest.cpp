@@ -1,0 +1,133 @@
+//===- HopperKernelTest.cpp - Matrix products by TMA and wgmma -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Under each policy, checked, on a GPU with three multiprocessors, so that blocks take several tiles. Whole numbers are
+// exact: an element in the wrong place shows.
+//===----------------------------------------------------------------------------------------------===//
+#include "test/unit/codegen/cuda/CudaKernel.h"
+
+namespace dlc::test {
+
+namespace {
+class HopperKernelTest : public CudaKernelTest {
+protected:
+  void loadHopper(const std::string &body, const std::string &precision = "f32",
+                  int64_t largest = 400) {
+    load("contraction", body, largest, precision, "always");
+    EXPECT_NE(text().find("dlc::contract_wgmma<config>"), std::string::npos) << text();
+  }
+  /// The number that the kernel's template gets under this name.
+  int config(const std::string &name) const {
+    size_t at = text().find(name + " = ");
+    return at == std::string::npos ? -1 : std::stoi(text().substr(at + name.size() + 3));
+  }
+  void linear(const std::string &type, int columns, int depth, const std::string &precision = "f32",
+              int64_t largest = 400) {
+    std::string n = std::to_string(columns), k = std::to_string(depth),
+                x = "tensor<?x" + k + "x" + type + ", #dl.t<[s0, " + k + "]>>",
+                w = "tensor<" + n + "x" + k + "x" + type + ">",
+                b = "tensor<" + n + "x" + type + ">",
+                y = "tensor<?x" + n + "x" + type + ", #dl.t<[s0, " + n + "]>>";
+    loadHopper("^bb0(%x: " + x + ", %w: " + w + ", %b: " + b + "):\n%0 = dl.linear %x, %w, %b : (" +
+                   x + ", " + w + ", " + b + ") -> " + y + "\n%1 = dl.relu %0 : (" + y + ") -> " +
+                   y + "\ndl.yield %1 : " + y,
+               precision, largest);
+  }
+};
+
+constexpr Tolerance kHalf{2.0, 2e-3}, kBrain{2.0, 1.6e-2}, kTf32{2.0, 4e-3}, kExact{};
+} // namespace
+
+// A last slab that is half empty, columns in whole vectors.
+TEST_P(HopperKernelTest, Linear) {
+  linear("f16", 80, 72);
+  EXPECT_EQ(config("vector"), 8) << text();
+  EXPECT_EQ(config("along_m"), 0);
+  EXPECT_EQ(config("along_n"), 0);
+  checkBoundaries(kHalf);
+  for (int64_t rows : {1, 65, 129})
+    check({rows, 1}, kExact, Fill::whole);
+}
+
+// Columns that no vector divides.
+TEST_P(HopperKernelTest, OddColumns) {
+  linear("bf16", 129, 64);
+  EXPECT_EQ(config("vector"), 1) << text();
+  checkBoundaries(kBrain);
+  check({129, 1}, kExact, Fill::whole);
+}
+
+// The ring goes round several times, blocks take several tiles.
+TEST_P(HopperKernelTest, ManyTiles) {
+  linear("f16", 520, 648);
+  check({400, 1}, kHalf);
+  check({300, 1}, kExact, Fill::whole);
+}
+
+// What large products take: wide tiles, whose totals leave in several turns.
+TEST_P(HopperKernelTest, WideTiles) {
+  linear("bf16", 1016, 72, "f32", 50000);
+  EXPECT_EQ(config("tile_n"), 256) << text();
+  check({130, 1}, kBrain);
+  check({130, 1}, kExact, Fill::whole);
+  linear("f16", 1032, 72, "f32", 50000);
+  EXPECT_EQ(config("tile_n"), 128) << text();
+  check({257, 1}, kHalf);
+  check({257, 1}, kExact, Fill::whole);
+}
+
+TEST_P(HopperKernelTest, Tf32) {
+  linear("f32", 72, 100, "tf32");
+  EXPECT_EQ(config("vector"), 4) << text();
+  for (int64_t rows : {0, 1, 2, 17, 63, 64, 65, 129, 257})
+    check({rows, 1}, kTf32);
+  check({129, 1}, kExact, Fill::whole);
+}
+
+// The second operand along its columns; then the first along its rows as well.
+TEST_P(HopperKernelTest, Matmul) {
+  loadHopper(R"(^bb0(%a: tensor<?x136xbf16, #dl.t<[s0, 136]>>, %b: tensor<136x152xbf16>):
+    %0 = dl.matmul %a, %b : (tensor<?x136xbf16, #dl.t<[s0, 136]>>, tensor<136x152xbf16>) -> tensor<?x152xbf16, #dl.t<[s0, 152]>>
+    dl.yield %0 : tensor<?x152xbf16, #dl.t<[s0, 152]>>)");
+  EXPECT_EQ(config("along_m"), 0) << text();
+  EXPECT_EQ(config("along_n"), 1);
+  checkBoundaries(kBrain);
+  for (int64_t rows : {1, 65, 129, 257})
+    check({rows, 1}, kExact, Fill::whole);
+}
+
+TEST_P(HopperKernelTest, TransposedFirst) {
+  for (int depth : {2, 63, 64, 65, 129}) {
+    std::string k = std::to_string(depth), a = "tensor<" + k + "x72xf16>",
+                t = "tensor<72x" + k + "xf16>", b = "tensor<" + k + "x88xf16>";
+    loadHopper("^bb0(%a: " + a + ", %b: " + b +
+               "):\n%0 = dl.permute %a {dims = array<i64: 1, 0>} : (" + a + ") -> " + t +
+               "\n%1 = dl.matmul %0, %b : (" + t + ", " + b +
+               ") -> tensor<72x88xf16>\ndl.yield %1 : tensor<72x88xf16>");
+    check({1, 1}, kHalf);
+    check({1, 1}, kExact, Fill::whole);
+  }
+}
+
+// Not a number spreads along its row and nowhere else, also not from beyond the ends.
+TEST_P(HopperKernelTest, Specials) {
+  linear("f16", 80, 72);
+  check({65, 1}, kHalf, Fill::special);
+}
+
+// What TMA cannot read keeps the kernel that all GPUs have; so does what is too small to pay.
+TEST_P(HopperKernelTest, WhereItDoesNotFit) {
+  auto none = [&](const std::string &body) {
+    load("contraction", body);
+    EXPECT_FALSE(hasHopperKernel()) << text();
+  };
+  // Rows of 68 bytes; then an operand that is computed; then few rows.
+  none(R"(^bb0(%a: tensor<?x34xf16, #dl.t<[s0, 34]>>, %b: tensor<34x64xf16>):
+    %0 = dl.matmul %a, %b : (tensor<?x34xf16, #dl.t<[s0, 34]>>, tensor<34x64xf16>) -> tensor<?x64xf16, #dl.t<[s0, 64]>>
+    dl.yield %0 : tensor<?x64xf16, #dl.t<[s0, 64]>>)");
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, HopperKernelTest,
+                         ::testing::Values("order", "reverse", "random:7"));
+
+} // namespace dlc::test

@@ -1,0 +1,70 @@
+//===- wgmma.cu - what a warpgroup's threads hold of a product ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dlc_wgmma.cuh"
+
+#ifdef DLC_HAS_WGMMA
+
+/// d = A * B by one product of 64x64 over 32 bytes of k, the `step`th of 128: operands as bytes of shared memory.
+template <class T, bool ALONG_M, bool ALONG_N>
+static DLC_DEV void multiply(const u32 *a, const u32 *b, float *d, i32 step) {
+  DLC_DYN_SMEM(smem);
+  u32 *words = reinterpret_cast<u32 *>(smem);
+  int t = (int)threadIdx.x;
+  for (int i = t; i < 2048; i += 128) {
+    words[i] = a[i];
+    words[2048 + i] = b[i];
+  }
+  dlc::fence_async();
+  dlc::barrier();
+  u64 of_a = ALONG_M ? dlc::wgmma_along_rows(smem, 8192) + step * 128 : dlc::wgmma_along_k(smem) + step * 2;
+  u64 of_b = ALONG_N ? dlc::wgmma_along_rows(smem + 8192, 8192) + step * 128
+                     : dlc::wgmma_along_k(smem + 8192) + step * 2;
+  float sums[32];
+#pragma unroll
+  for (int i = 0; i < 32; ++i)
+    sums[i] = 1.0f; // overwritten
+  dlc::wgmma_fence();
+  dlc::wgmma<T, 64, ALONG_M, ALONG_N>(sums, of_a, of_b, false);
+  dlc::wgmma_commit();
+  dlc::wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < 32; ++i)
+    d[t * 32 + i] = sums[i];
+}
+
+DLC_KERNEL(128) f16_kk(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply<dlc::f16, false, false>(a, b, d, step);
+}
+DLC_KERNEL(128) f16_mk(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply<dlc::f16, true, false>(a, b, d, step);
+}
+DLC_KERNEL(128) f16_kn(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply<dlc::f16, false, true>(a, b, d, step);
+}
+DLC_KERNEL(128) bf16_kk(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply<dlc::bf16, false, false>(a, b, d, step);
+}
+DLC_KERNEL(128) bf16_mn(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply<dlc::bf16, true, true>(a, b, d, step);
+}
+DLC_KERNEL(128) tf32_kk(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply<float, false, false>(a, b, d, step);
+}
+
+/// The shared memory that one box of 8 KiB fills.
+DLC_KERNEL(128) box(DLC_GRID_CONST dlc::tensor_map map, i32 column, i32 row, u32 *out) {
+  DLC_DYN_SMEM(memory);
+  DLC_SHARED(u64, bar, [1]);
+  if (threadIdx.x == 0) {
+    dlc::mbar_init(bar, 1);
+    dlc::mbar_fence_init();
+    dlc::mbar_expect_tx(bar, 8192);
+    dlc::tma_load_2d(memory, &map, bar, column, row);
+  }
+  dlc::barrier();
+  dlc::mbar_wait(bar, 0);
+  for (int i = (int)threadIdx.x; i < 2048; i += 128)
+    out[i] = reinterpret_cast<const u32 *>(memory)[i];
+}
+
+#endif // DLC_HAS_WGMMA
