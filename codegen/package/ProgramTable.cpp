@@ -78,6 +78,7 @@ public:
 private:
   uint32_t addBuffer(Value value, schema::Storage storage, uint32_t index);
   LogicalResult addLaunch(dlx::LaunchOp op, SymbolTable &symbols);
+  std::unique_ptr<schema::ProductT> productTable(dlx::KernelOp kernel, dlx::LaunchOp op);
   /// The use of a buffer (of what a view names) by the last command of `main`.
   void use(Value value, bool init);
 
@@ -165,6 +166,22 @@ void ProgramBuilder::use(Value value, bool init) {
   buffer->last_use = command;
 }
 
+std::unique_ptr<schema::ProductT> ProgramBuilder::productTable(dlx::KernelOp kernel,
+                                                               dlx::LaunchOp op) {
+  auto product = std::make_unique<schema::ProductT>();
+  product->a = (*kernel.getProductInputs())[0];
+  product->b = (*kernel.getProductInputs())[1];
+  product->target = op.getInputs().size();
+  uint32_t *const fields[] = {&product->rows,    &product->columns,    &product->depth,
+                              &product->batch,   &product->a_row,      &product->a_depth,
+                              &product->a_batch, &product->b_depth,    &product->b_column,
+                              &product->b_batch, &product->target_row, &product->target_batch};
+  for (auto [field, expr] : llvm::zip_equal(fields, kernel.getProduct()->getResults()))
+    *field = expressions.add(expr);
+  product->tf32 = kernel.getProductTf32();
+  return product;
+}
+
 LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) {
   auto kernel = symbols.lookup<dlx::KernelOp>(op.getKernel());
   schema::LaunchT launch;
@@ -179,6 +196,8 @@ LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) 
   AffineExpr scratch =
       kernel.getScratch() ? kernel.getScratch()->getResult(0) : dl::constantDim(0, op.getContext());
   launch.scratch_bytes = expressions.add(scratch);
+  if (kernel.getProduct() && !op.getInit())
+    launch.product = productTable(kernel, op);
   auto entry = std::make_unique<schema::CommandEntryT>();
   entry->command.Set(std::move(launch));
   (op.getInit() ? program.init : program.main).push_back(std::move(entry));

@@ -44,6 +44,9 @@ LogicalResult KernelOp::verify() {
       return emitOpError("takes tensors, got ") << type;
   if (getEntry() && (!getGrid() || !getDims()))
     return emitOpError("is scheduled but lacks grid or dims");
+  if (getProduct() && (getProduct()->getNumResults() != 12 || !getProductInputs() ||
+                       getProductInputs()->size() != 2 || getResultTensors().size() != 1))
+    return emitOpError("is a product of two inputs with 12 extents and steps, or none");
   return success();
 }
 

@@ -36,7 +36,9 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
     The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
     map, reduce, window or contraction, after the op with stages, or recurrent. The schedule adds the rest: `entry`, the function with the
     kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
-    `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda).
+    `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda). Where the kernel is a
+    plain matrix product, which a library can compute as well, `product` has its extents and steps in the order of the table
+    Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them.
     ```mlir
     dlx.kernel @relu attributes {kind = "map"} {
     ^bb0(%x: tensor<4x8xf32>):
@@ -47,7 +49,8 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, OptionalAttr<StrAttr>:$entry,
       OptionalAttr<AffineMapAttr>:$dims, OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<DenseI64ArrayAttr>:$block,
-      OptionalAttr<AffineMapAttr>:$scratch);
+      OptionalAttr<AffineMapAttr>:$scratch, OptionalAttr<AffineMapAttr>:$product,
+      OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;

@@ -168,6 +168,15 @@ dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *opt
       chosen.checked = DLC_HAS_FIELD(options, dlc_context_options, checked) && options->checked;
       chosen.profile = DLC_HAS_FIELD(options, dlc_context_options, profile) && options->profile;
       chosen.noGraph = DLC_HAS_FIELD(options, dlc_context_options, no_graph) && options->no_graph;
+      if (DLC_HAS_FIELD(options, dlc_context_options, cublas)) {
+        int cublas; // a C caller may have put any number there
+        static_assert(sizeof(cublas) == sizeof(options->cublas));
+        std::memcpy(&cublas, &options->cublas, sizeof(cublas));
+        if (cublas < DLC_CUBLAS_AUTO || cublas > DLC_CUBLAS_ALWAYS)
+          return usage(text("unknown use of cuBLASLt, ", cublas,
+                            "; expected DLC_CUBLAS_AUTO, DLC_CUBLAS_NEVER or DLC_CUBLAS_ALWAYS"));
+        chosen.cublas = options->cublas;
+      }
       if (DLC_HAS_FIELD(options, dlc_context_options, stream))
         chosen.stream = options->stream;
       chosen.timeDevice =

@@ -65,9 +65,17 @@ Expected<std::unique_ptr<Context>> Context::create(std::shared_ptr<Module> modul
   Expected<std::unique_ptr<Executor>> executor = openDevice(*module, device, options, whyNot);
   if (executor.failed())
     return executor.status();
-  std::string notes = whyNot.empty() ? (*executor)->remarks() : "not on a GPU: " + whyNot;
-  return std::unique_ptr<Context>(
+  std::string notes = whyNot.empty() ? "" : "not on a GPU: " + whyNot;
+  std::unique_ptr<Context> context(
       new Context(std::move(module), executor.take(), options.profile, std::move(notes)));
+  return context;
+}
+
+const std::string &Context::remarks() const {
+  remarked = notes;
+  if (std::string told = device->remarks(); !told.empty())
+    remarked += (remarked.empty() ? "" : "\n") + told;
+  return remarked;
 }
 
 static Status checkArray(const schema::Value &value, const char *kind, const HostArray &array) {

@@ -37,8 +37,8 @@ public:
   const Module &module() const { return *owner; }
   const Executor &executor() const { return *device; }
   bool isProfiled() const { return profiled; }
-  /// Sentences, a line each, about how the context came to be.
-  const std::string &remarks() const { return notes; }
+  /// Sentences, a line each, about how the context came to be and what it met. Valid until the next call.
+  const std::string &remarks() const;
 
 private:
   Context(std::shared_ptr<Module> module, std::unique_ptr<Executor> executor, bool profiled,
@@ -51,7 +51,8 @@ private:
   std::shared_ptr<Module> owner; // outlives the executor, which refers to it
   std::unique_ptr<Executor> device;
   bool profiled;
-  std::string notes;
+  std::string notes;            // of the choice of the device
+  mutable std::string remarked; // what remarks() returned
   bool isBound = false;
   std::vector<Dims> boundInputs;
   Binding bound;

@@ -19,6 +19,7 @@ struct ExecutorOptions {
   bool profile = false;
   // CUDA only:
   bool noJit = false, noGraph = false, timeDevice = false;
+  dlc_cublas cublas = DLC_CUBLAS_AUTO;
   void *stream = nullptr;            ///< null: one of the context's own
   const char *cacheFolder = nullptr; ///< null: the environment's choice; empty: none
   std::function<void(size_t done, size_t total)> progress; ///< of kernels that are compiled

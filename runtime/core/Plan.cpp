@@ -156,7 +156,48 @@ private:
     const schema::Kernel &kernel = *program.kernels()->Get(launch.kernel());
     command.flops = values[kernel.flops()];
     command.bytes = values[kernel.bytes()];
+    return launch.product() ? addProduct(*launch.product(), name, command) : Status();
+  }
+
+  Status addProduct(const schema::Product &table, const std::string &name,
+                    PlannedCommand &command) {
+    auto buffer = [&](uint32_t position) { return uint32_t(command.args[position].value); };
+    auto value = [&](uint32_t expression) { return values[expression]; };
+    PlannedProduct product{
+        program.buffers()->Get(buffer(table.a()))->dtype(),
+        table.tf32(),
+        value(table.rows()),
+        value(table.columns()),
+        value(table.depth()),
+        value(table.batch()),
+        {buffer(table.a()), value(table.a_row()), value(table.a_depth()), value(table.a_batch())},
+        {buffer(table.b()), value(table.b_depth()), value(table.b_column()),
+         value(table.b_batch())},
+        {buffer(table.target()), value(table.target_row()), 1, value(table.target_batch())}};
+    if (!fits(product, product.a, product.rows, product.depth) ||
+        !fits(product, product.b, product.depth, product.columns) ||
+        !fits(product, product.target, product.rows, product.columns))
+      return malformed(name, "a matrix of its product leaves its buffer");
+    command.product = product;
     return {};
+  }
+
+  /// Every element of the matrices lies in the buffer.
+  bool fits(const PlannedProduct &product, const PlannedMatrix &matrix, int64_t rows,
+            int64_t columns) const {
+    if (rows < 0 || columns < 0 || product.batch < 0)
+      return false;
+    if (rows == 0 || columns == 0 || product.batch == 0)
+      return true;
+    int64_t end = 1;
+    const std::pair<int64_t, int64_t> ways[] = {
+        {rows, matrix.row}, {columns, matrix.column}, {product.batch, matrix.batch}};
+    for (auto [extent, step] : ways) {
+      int64_t way;
+      if (step < 0 || !checkedMul(extent - 1, step, way) || !checkedAdd(end, way, end))
+        return false;
+    }
+    return checkedMul(end, bytesOf(product.dtype), end) && end <= plan.buffers[matrix.buffer].bytes;
   }
 
   Status addCopy(const schema::Copy &copy, const std::string &name, PlannedCommand &command) {

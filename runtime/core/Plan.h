@@ -11,6 +11,7 @@
 #include "runtime/core/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace dlc::rt {
@@ -28,6 +29,20 @@ struct PlannedArg {
   int64_t value; ///< index of the buffer, or the dim itself
 };
 
+/// One matrix as a product walks it: steps are in elements.
+struct PlannedMatrix {
+  uint32_t buffer;
+  int64_t row, column, batch; ///< from one row, column, matrix to the next
+};
+
+/// A launch that is a plain matrix product: schema::Product under bound shapes.
+struct PlannedProduct {
+  schema::DType dtype;
+  bool tf32;
+  int64_t rows, columns, depth, batch;
+  PlannedMatrix a, b, target; ///< rows x depth, depth x columns, rows x columns
+};
+
 struct PlannedCommand {
   const schema::Launch *launch = nullptr; ///< null: a copy
   bool skip = false;                      ///< nothing to do under these shapes
@@ -36,6 +51,7 @@ struct PlannedCommand {
   int64_t scratchBytes = 0;        ///< cpu: for each thread. cuda: dynamic shared memory
   uint32_t source = 0, target = 0; ///< copy
   int64_t flops = 0, bytes = 0;
+  std::optional<PlannedProduct> product; ///< what a matrix library may compute instead
 };
 
 struct Plan {

@@ -7,6 +7,7 @@
 #include "runtime/schema/KernelAbi.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 using namespace dlc;
@@ -309,6 +310,34 @@ private:
                : scratch.min > kMaxScratchBytes)
       return refuseModule(where, isCuda ? "dynamic shared memory must be constant and at most 1 MiB"
                                         : "more than 4 GiB of scratch for a thread");
+    return launch.product() ? checkProduct(*launch.product(), launch, where) : Status();
+  }
+
+  Status checkProduct(const schema::Product &product, const schema::Launch &launch,
+                      const std::string &where) const {
+    if (!isCuda)
+      return refuseModule(where, "a matrix product for a library stands in a program for the CPU");
+    std::optional<schema::DType> dtype;
+    for (uint32_t position : {product.a(), product.b(), product.target()}) {
+      if (position >= sizeOf(launch.args()) ||
+          launch.args()->Get(position)->kind() != schema::ArgKind::buffer)
+        return refuseModule(where, "its product names argument ", position,
+                            ", which is no buffer of the launch");
+      schema::DType type = program.buffers()->Get(launch.args()->Get(position)->index())->dtype();
+      if ((type != schema::DType::f32 && type != schema::DType::f16 &&
+           type != schema::DType::bf16) ||
+          dtype.value_or(type) != type)
+        return refuseModule(where, "its product is of ", nameOf(type),
+                            "; expected one type, f32, f16 or bf16");
+      dtype = type;
+    }
+    if (product.tf32() && *dtype != schema::DType::f32)
+      return refuseModule(where, "its product of ", nameOf(*dtype), " may be rounded to tf32");
+    for (uint32_t index :
+         {product.rows(), product.columns(), product.depth(), product.batch(), product.a_row(),
+          product.a_depth(), product.a_batch(), product.b_depth(), product.b_column(),
+          product.b_batch(), product.target_row(), product.target_batch()})
+      DLC_TRY(checkExpression(where, "its product", index));
     return {};
   }
 

@@ -9,10 +9,12 @@
 
 #include "runtime/core/Plan.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/cuda/LibraryProduct.h"
 
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <vector>
 
 namespace dlc::cuda {
@@ -23,6 +25,10 @@ struct BoundShape {
   rt::Plan plan;
   std::vector<DevicePtr> addresses; ///< by buffer; of the arena at `arena`
   DevicePtr arena = 0;
+  /// By command: what the matrix library computes in the kernel's place, in the workspace at `workspace`. Empty: not
+  /// decided yet.
+  std::vector<std::unique_ptr<LibraryProduct>> products;
+  DevicePtr workspace = 0;
   unsigned runs = 0;         ///< at these addresses
   GraphExec graph = nullptr; ///< of the commands, once captured
   bool withoutGraph = false; ///< capturing failed, or does not pay

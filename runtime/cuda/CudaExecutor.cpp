@@ -10,6 +10,8 @@
 #include "runtime/cuda/BoundShapes.h"
 #include "runtime/cuda/CudaProgram.h"
 
+#include <algorithm>
+
 using namespace dlc;
 using namespace dlc::cuda;
 using rt::Status;
@@ -23,7 +25,8 @@ public:
       : program(std::move(shared)), gpu(program->device()), driver(gpu.driver()),
         profiled(options.profile), timed(options.timeDevice), noGraph(options.noGraph),
         name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")),
-        stream(static_cast<Stream>(options.stream)), shapes(gpu) {}
+        stream(static_cast<Stream>(options.stream)), library(gpu, useOf(options.cublas)),
+        shapes(gpu) {}
 
   ~CudaExecutor() override {
     ContextScope scope(gpu);
@@ -31,11 +34,13 @@ public:
     if (isPending)
       driver.streamSynchronize(stream);
     shapes.clear();
+    library.close();
     for (Event event : events)
       driver.eventDestroy(event);
     if (own)
       driver.streamDestroy(own);
     arena.release();
+    workspace.release();
   }
 
   Status start() {
@@ -50,7 +55,10 @@ public:
   }
 
   const std::string &device() const override { return name; }
-  std::string remarks() const override { return program->remarks(); }
+  std::string remarks() const override {
+    const std::string &kernels = program->remarks(), &products = library.remarks();
+    return kernels + (kernels.empty() || products.empty() ? "" : "\n") + products;
+  }
   double deviceMicroseconds() const override { return deviceTime; }
 
   dlc_memory_info memory() const override {
@@ -98,6 +106,12 @@ public:
   }
 
 private:
+  static LibraryUse useOf(dlc_cublas cublas) {
+    return cublas == DLC_CUBLAS_NEVER    ? LibraryUse::never
+           : cublas == DLC_CUBLAS_ALWAYS ? LibraryUse::always
+                                         : LibraryUse::estimated;
+  }
+
   /// The stream must be of the context that the kernels are loaded into, and not be capturing: a run ends
   /// with waiting for it.
   Status checkCallersStream() {
@@ -122,9 +136,18 @@ private:
   /// Makes room for the bound shape and resolves its addresses.
   Status place() {
     DLC_TRY(arena.reserve(gpu, bound->plan.arenaBytes, "the activations"));
-    if (bound->addresses.empty() || bound->arena != arena.address()) {
+    if (bound->products.empty())
+      DLC_TRY(library.prepare(bound->plan, bound->products));
+    size_t workspaceBytes = 0;
+    for (const auto &product : bound->products)
+      if (product)
+        workspaceBytes = std::max(workspaceBytes, product->workspaceBytes());
+    DLC_TRY(workspace.reserve(gpu, static_cast<int64_t>(workspaceBytes), "cuBLASLt's products"));
+    if (bound->addresses.empty() || bound->arena != arena.address() ||
+        bound->workspace != workspace.address()) {
       shapes.forgetGraph(*bound);
       bound->arena = arena.address();
+      bound->workspace = workspace.address();
       bound->addresses.assign(bound->plan.buffers.size(), 0);
       program->resolve(bound->plan, bound->addresses);
       for (size_t i = 0; i < bound->plan.buffers.size(); ++i) {
@@ -186,7 +209,11 @@ private:
 
   Status enqueueEach(Stream into) {
     for (size_t i = 0; i < bound->plan.commands.size(); ++i) {
-      DLC_TRY(program->enqueue(bound->plan, bound->plan.commands[i], bound->addresses, into));
+      std::unique_ptr<LibraryProduct> &product = bound->products[i];
+      if (product && !library.enqueue(*product, bound->addresses, bound->workspace, into))
+        product.reset();
+      if (!product)
+        DLC_TRY(program->enqueue(bound->plan, bound->plan.commands[i], bound->addresses, into));
       if (profiled)
         DLC_TRY(record(i + 1));
     }
@@ -219,7 +246,7 @@ private:
       if (command.launch) {
         const schema::Kernel &kernel = *program->program().kernels()->Get(command.launch->kernel());
         entry.kernel = kernel.name()->c_str();
-        entry.kind = kernel.kind()->c_str();
+        entry.kind = bound->products[i] ? "cublasLt" : kernel.kind()->c_str();
       }
       profileEntries.push_back(entry);
     }
@@ -235,7 +262,8 @@ private:
   Stream own = nullptr; ///< also for capturing: the caller's may be one that cannot
   std::vector<Event>
       events; ///< before the first command, then after each (profiled) or the last (timed)
-  DeviceBlock arena;
+  DeviceBlock arena, workspace;
+  MatrixLibrary library; ///< outlives the products in `shapes`
   BoundShapes shapes;
   BoundShape *bound = nullptr; ///< one of `shapes`
   bool isPending = false;

@@ -76,6 +76,7 @@ Status GpuDevice::start() {
   };
   if (!read(major, DeviceAttribute::ComputeCapabilityMajor) ||
       !read(minor, DeviceAttribute::ComputeCapabilityMinor) ||
+      !read(processors, DeviceAttribute::MultiprocessorCount) ||
       !read(shared, DeviceAttribute::MaxSharedMemoryPerBlockOptin))
     return unusable("the driver does not tell its compute capability");
   arch = major * 10 + minor;

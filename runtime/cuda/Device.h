@@ -29,6 +29,7 @@ public:
   const std::string &name() const { return deviceName; }
   /// 90 for compute capability 9.0.
   int architecture() const { return arch; }
+  int multiprocessors() const { return processors; }
   /// Shared memory that a block may ask for, in bytes.
   int sharedLimit() const { return maxShared; }
 
@@ -54,7 +55,7 @@ private:
   Device device = 0;
   Context primary = nullptr;
   std::string deviceName;
-  int arch = 0, maxShared = 0;
+  int arch = 0, maxShared = 0, processors = 0;
   mutable std::mutex lock; ///< of `fatal`
   rt::Status fatal;
 };

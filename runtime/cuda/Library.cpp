@@ -1,4 +1,4 @@
-//===- Library.cpp - The CUDA driver and NVRTC, loaded at run time ---------------------------===//
+//===- Library.cpp - The CUDA driver, NVRTC and cuBLASLt, loaded at run time -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/Library.h"
@@ -159,16 +159,17 @@ static void addMatches(std::vector<std::string> &paths, const std::string &patte
   globfree(&found);
 }
 
-/// Where NVRTC of one major version may be, best first.
-static std::vector<std::string> nvrtcPaths(int major) {
-  std::string name = text("libnvrtc.so.", major);
+/// Where a library of the toolkit ("nvrtc") of one major version may be, best first. `wheel` is its folder in those
+/// for CUDA 12.
+static std::vector<std::string> toolkitPaths(const char *library, const char *wheel, int major) {
+  std::string name = text("lib", library, ".so.", major);
   std::vector<std::string> paths = {name};
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
     if (std::string home = fromEnvironment(variable); !home.empty())
       addMatches(paths, text(home, "/lib64/", name));
   addMatches(paths, text("/usr/local/cuda/lib64/", name));
   addMatches(paths, text("/usr/local/cuda-", major, ".*/lib64/", name));
-  // The wheels: nvidia-cuda-nvrtc-cu12, and nvidia-cuda-nvrtc from version 13 on.
+  // The wheels: nvidia-cuda-nvrtc-cu12, and nvidia-cuda-nvrtc from version 13 on; nvidia-cublas likewise.
   std::vector<std::string> roots;
   for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
     if (std::string root = fromEnvironment(variable); !root.empty())
@@ -178,25 +179,65 @@ static std::vector<std::string> nvrtcPaths(int major) {
   roots.push_back("/usr/local/lib/python3*/dist-packages");
   roots.push_back("/usr/local/lib/python3*/site-packages");
   for (const std::string &root : roots) {
-    addMatches(paths, text(root, "/nvidia/cuda_nvrtc/lib/", name));
+    addMatches(paths, text(root, "/nvidia/", wheel, "/lib/", name));
     addMatches(paths, text(root, "/nvidia/cu", major, "/lib/", name));
   }
   return paths;
 }
 
+/// Major versions of the toolkit, best first: its libraries and a driver of the same major version fit.
+static std::vector<int> majorVersions(int driverVersion) {
+  if (driverVersion != 0 && driverVersion / 1000 <= 12)
+    return {12, 13};
+  return {13, 12};
+}
+
 rt::Expected<const Nvrtc *> Nvrtc::open(int driverVersion) {
   if (std::string path = fromEnvironment("DLC_LIBNVRTC"); !path.empty())
     return cached<Nvrtc>(path, openNvrtc);
-  // What NVRTC makes, a driver of the same major version runs.
-  std::vector<int> majors = {13, 12};
-  if (driverVersion != 0 && driverVersion / 1000 <= 12)
-    majors = {12, 13};
-  for (int major : majors)
-    for (const std::string &path : nvrtcPaths(major))
+  for (int major : majorVersions(driverVersion))
+    for (const std::string &path : toolkitPaths("nvrtc", "cuda_nvrtc", major))
       if (rt::Expected<const Nvrtc *> found = cached<Nvrtc>(path, openNvrtc); !found.failed())
         return found;
   return unusable(
       "NVRTC (libnvrtc.so.13 or .12), which compiles the kernels, is not in the loader's path, "
       "CUDA_HOME, /usr/local/cuda or a Python environment: install CUDA or the wheel "
       "nvidia-cuda-nvrtc, or name the library in DLC_LIBNVRTC");
+}
+
+static rt::Expected<std::unique_ptr<CublasLt>> openCublasLt(const std::string &path) {
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return Status(DLC_UNSUPPORTED, text("cannot load ", quoted(path), " (", dlerror(), ")"));
+  auto blas = std::make_unique<CublasLt>();
+  blas->path = path;
+  std::string missing;
+#define DLC_CUBLASLT(member, symbol, result, parameters)                                           \
+  lookUp(library, #symbol, blas->member, &missing);
+#include "runtime/cuda/Symbols.def"
+  if (!missing.empty())
+    return Status(DLC_UNSUPPORTED,
+                  text("the library ", quoted(path), " lacks ", missing, ": use cuBLAS 12 or 13"));
+  blas->version = blas->getVersion();
+  return blas;
+}
+
+std::string CublasLt::versionText() const {
+  return text(version / 10000, ".", version / 100 % 100, ".", version % 100);
+}
+
+std::string CublasLt::describe() const { return text("cuBLASLt ", versionText(), " (", path, ")"); }
+
+rt::Expected<const CublasLt *> CublasLt::open(int driverVersion) {
+  if (std::string path = fromEnvironment("DLC_LIBCUBLASLT"); !path.empty())
+    return cached<CublasLt>(path, openCublasLt);
+  for (int major : majorVersions(driverVersion))
+    for (const std::string &path : toolkitPaths("cublasLt", "cublas", major))
+      if (rt::Expected<const CublasLt *> found = cached<CublasLt>(path, openCublasLt);
+          !found.failed())
+        return found;
+  return Status(DLC_UNSUPPORTED,
+                "libcublasLt.so.13 or .12 is not in the loader's path, CUDA_HOME, /usr/local/cuda "
+                "or a Python environment: install CUDA or the wheel nvidia-cublas, or name the "
+                "library in DLC_LIBCUBLASLT");
 }

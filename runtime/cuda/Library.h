@@ -1,10 +1,11 @@
-//===- Library.h - The CUDA driver and NVRTC, loaded at run time ----------------*- C++ -*-===//
+//===- Library.h - The CUDA driver, NVRTC and cuBLASLt, loaded at run time ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CUDA_LIBRARY_H
 #define DLC_RUNTIME_CUDA_LIBRARY_H
 
 #include "runtime/core/Status.h"
+#include "runtime/cuda/CublasLtAbi.h"
 #include "runtime/cuda/DriverAbi.h"
 
 #include <string>
@@ -56,6 +57,24 @@ struct Nvrtc {
   std::string describe() const;
   /// The file that was loaded; empty where the loader does not tell.
   std::string file() const;
+};
+
+/// cuBLASLt's functions.
+struct CublasLt {
+#define DLC_CUBLASLT(member, symbol, result, parameters) result(*member) parameters = nullptr;
+#include "runtime/cuda/Symbols.def"
+
+  std::string path;   ///< by which it was found
+  size_t version = 0; ///< 130002: 13.0.2
+
+  /// The library that DLC_LIBCUBLASLT names; else the first found where NVRTC is looked for, or in the
+  /// nvidia-cublas wheel: of the major version that the driver (13000; 0: none) runs first. DLC_UNSUPPORTED,
+  /// with the reason, where there is none: dlc's own kernels compute everything that it does.
+  static rt::Expected<const CublasLt *> open(int driverVersion);
+
+  std::string versionText() const; ///< "13.0.2"
+  /// "cuBLASLt 13.0.2 (/usr/lib/libcublasLt.so.13)".
+  std::string describe() const;
 };
 
 } // namespace dlc::cuda

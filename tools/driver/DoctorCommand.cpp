@@ -68,6 +68,16 @@ static bool describeNvrtc(std::string &out, int driverVersion) {
   return true;
 }
 
+/// Never needed: dlc's kernels compute all that it does.
+static void describeCublasLt(std::string &out, int driverVersion) {
+  auto blas = cuda::CublasLt::open(driverVersion);
+  out += "cuBLASLt      ";
+  if (blas.failed())
+    out += "not used, dlc's own kernels take its place: " + blas.status().message() + "\n";
+  else
+    out += (*blas)->path + ", " + (*blas)->versionText() + "\n";
+}
+
 static void describeCache(std::string &out) {
   std::string folder = cuda::KernelCache::folderFor(nullptr);
   cuda::KernelCache cache(folder, cuda::KernelCache::limitFromEnvironment());
@@ -107,6 +117,7 @@ static bool describeCuda(std::string &out) {
   else
     out += "CUDA driver   " + (*driver)->path + ", CUDA " + version((*driver)->version) + "\n";
   bool compiles = describeNvrtc(out, driver.failed() ? 0 : (*driver)->version);
+  describeCublasLt(out, driver.failed() ? 0 : (*driver)->version);
   describeCache(out);
   return !driver.failed() && describeGpus(out, **driver) && compiles;
 }

@@ -38,6 +38,7 @@ namespace {
 /// How many launches of a program use each kernel, at load and in each run.
 struct LaunchCount {
   int64_t init = 0, main = 0;
+  std::string product; // "N*4096 x 512 by 512 x 2048", where cuBLASLt may compute it
 };
 
 struct ProgramFacts {
@@ -52,16 +53,28 @@ static const char *nameOf(schema::Target target) {
   return target == schema::Target::cpu ? "cpu" : "cuda";
 }
 
-static ProgramFacts factsOf(const schema::Program &program) {
+/// "4096 x 512 by 512 x 2048, 12 times", with symbols where shapes are open.
+static std::string describeProduct(const rt::Module &module, const schema::Product &product) {
+  auto print = [&](uint32_t expression) { return module.expressions().print(expression); };
+  std::string depth = print(product.depth()), batch = print(product.batch());
+  return print(product.rows()) + " x " + depth + " by " + depth + " x " + print(product.columns()) +
+         (batch == "1" ? "" : ", " + batch + " times");
+}
+
+static ProgramFacts factsOf(const rt::Module &module, const schema::Program &program) {
   ProgramFacts facts;
   auto count = [&](const auto *commands, bool init) {
     if (!commands)
       return;
     for (const auto *entry : *commands) {
-      if (const auto *launch = entry->command_as_Launch())
-        ++(init ? facts.launches[launch->kernel()].init : facts.launches[launch->kernel()].main);
-      else
+      if (const auto *launch = entry->command_as_Launch()) {
+        LaunchCount &count = facts.launches[launch->kernel()];
+        ++(init ? count.init : count.main);
+        if (launch->product())
+          count.product = describeProduct(module, *launch->product());
+      } else {
         ++facts.copies;
+      }
     }
   };
   count(program.init(), true);
@@ -108,7 +121,7 @@ static std::string sizeOf(const rt::Module &module, const schema::Program &progr
 
 static void describeProgram(const rt::Module &module, const schema::Program &program,
                             std::string &out) {
-  ProgramFacts facts = factsOf(program);
+  ProgramFacts facts = factsOf(module, program);
   out += std::string("\nProgram for ") + nameOf(program.target()) + "\n";
   if (program.cpu_images())
     for (const auto *image : *program.cpu_images())
@@ -129,6 +142,8 @@ static void describeProgram(const rt::Module &module, const schema::Program &pro
                rt::quoted(kernel->name()->str()).c_str(), kernel->kind()->c_str(),
                static_cast<long long>(count.main), static_cast<long long>(count.init));
       out += line + linesOf(*kernel) + "\n";
+      if (!count.product.empty())
+        out += "      cuBLASLt may compute it: " + count.product + "\n";
     }
   if (facts.copies)
     out += "    copies: " + std::to_string(facts.copies) + "\n";
@@ -199,7 +214,7 @@ static std::string describeJson(const rt::Module &module) {
           .endObject();
   json.endArray().beginArray("programs");
   for (const auto *program : *table.programs()) {
-    ProgramFacts facts = factsOf(*program);
+    ProgramFacts facts = factsOf(module, *program);
     json.beginObject()
         .string("target", nameOf(program->target()))
         .integer("code_bytes", facts.codeBytes);
@@ -220,6 +235,8 @@ static std::string describeJson(const rt::Module &module) {
             .string("kind", kernel->kind()->str());
         if (!identities.empty())
           json.string("text_sha256", identities[kernel->cuda_source()]);
+        if (!count.product.empty())
+          json.string("cublaslt", count.product);
         json.integer("launches", count.main)
             .integer("launches_at_load", count.init)
             .beginArray("lines");

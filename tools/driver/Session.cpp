@@ -41,6 +41,12 @@ void DeviceOptions::declare(CLI::App &command) {
       "CUDA: fail where the model was not compiled for the GPU ('dlc compile --target sm_90a')");
   command.add_flag("--no-graph", noGraph,
                    "CUDA: launch kernel by kernel, not by a CUDA graph from the second run on");
+  auto *always =
+      command.add_flag("--cublas", cublas,
+                       "CUDA: cuBLASLt for each plain matrix product that it can do (default: for "
+                       "those large enough)");
+  command.add_flag("--no-cublas", noCublas, "CUDA: dlc's own kernels for all matrix products")
+      ->excludes(always);
   auto *folder = command.add_option("--cache-dir", cacheFolder,
                                     "CUDA: folder of compiled kernels (default: $DLC_CACHE_DIR, "
                                     "else dlc/kernels in $XDG_CACHE_HOME or ~/.cache)");
@@ -53,7 +59,8 @@ bool useEmulator(std::string &problem) {
   auto folder =
       std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib";
   for (auto [variable, library] : {std::pair("DLC_LIBCUDA", "libdlc_cuda_emu.so"),
-                                   std::pair("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so")}) {
+                                   std::pair("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so"),
+                                   std::pair("DLC_LIBCUBLASLT", "libdlc_cublaslt_emu.so")}) {
     auto path = folder / library;
     if (!std::filesystem::exists(path, error)) {
       problem = "device cuda-emu needs " + path.string() +
@@ -96,15 +103,25 @@ static void showKernels(void *, size_t done, size_t total) {
 }
 
 /// What "auto" took, and what else one may wish to know. Not for a reader who is no person, but where a GPU stands idle.
-void Session::tellDevice(const DeviceOptions &options) const {
+void Session::tellDevice(const DeviceOptions &options) {
   std::string remarks = dlc_context_remarks(context);
   bool isAuto = options.device == "auto", isPerson = isatty(STDERR_FILENO);
   bool isGpuIdle = isAuto && remarks.starts_with("not on a GPU") &&
                    !remarks.ends_with("no CUDA program") && !cuda::Driver::open().failed();
   if (isAuto && (isPerson || isGpuIdle))
     complain(std::string("device: ") + dlc_context_device(context));
-  if (!remarks.empty() && (isPerson || isGpuIdle || options.device.starts_with("cuda")))
-    complain(remarks);
+  tells = isPerson || isGpuIdle || options.device.starts_with("cuda");
+  tellRemarks();
+}
+
+/// What the runtime remarks that was not told yet.
+void Session::tellRemarks() {
+  std::string remarks = dlc_context_remarks(context);
+  if (!tells || remarks.size() <= told.size())
+    return;
+  size_t from = remarks.starts_with(told) ? told.size() : 0;
+  complain(remarks.substr(from ? from + 1 : 0)); // behind the line's end
+  told = remarks;
 }
 
 int Session::open(const std::string &path, const DeviceOptions &options, bool profile) {
@@ -123,6 +140,9 @@ int Session::open(const std::string &path, const DeviceOptions &options, bool pr
   settings.no_jit = options.noJit;
   settings.no_graph = options.noGraph;
   settings.time_device = options.timeDevice;
+  settings.cublas = options.noCublas ? DLC_CUBLAS_NEVER
+                    : options.cublas ? DLC_CUBLAS_ALWAYS
+                                     : DLC_CUBLAS_AUTO;
   if (options.noCache)
     settings.cache_dir = "";
   else if (!options.cacheFolder.empty())
@@ -263,6 +283,7 @@ int Session::bind() {
     inputs.views[i] = inputs.tensors[i].view();
   if (dlc_status status = dlc_context_bind(context, inputs.views.data(), inputs.views.size()))
     return failRuntime(status);
+  tellRemarks();
   for (size_t i = 0; i < outputs.tensors.size(); ++i) {
     int rank = 0;
     int64_t dims[DLC_MAX_RANK];
@@ -280,6 +301,7 @@ int Session::bind() {
 int Session::run() {
   dlc_status status = dlc_context_run(context, inputs.views.data(), inputs.views.size(),
                                       outputs.views.data(), outputs.views.size());
+  tellRemarks();
   return status ? failRuntime(status) : static_cast<int>(kOk);
 }
 

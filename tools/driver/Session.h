@@ -22,6 +22,7 @@ struct DeviceOptions {
   std::string device = "auto";
   int threads = 0;
   bool checked = false, verifyAll = false, noJit = false, noCache = false, noGraph = false;
+  bool noCublas = false, cublas = false;
   bool timeDevice = false; // not an option of its own
   std::string cacheFolder; // empty: as the environment has it
   /// Declares the options on a subcommand.
@@ -57,12 +58,15 @@ private:
   };
   static int find(const Values &values, const std::string &name, const char *what);
   int setInput(const std::string &text, std::vector<bool> &given);
-  void tellDevice(const DeviceOptions &options) const;
+  void tellDevice(const DeviceOptions &options);
+  void tellRemarks();
 
   dlc_module *module = nullptr;
   dlc_context *context = nullptr;
   Values inputs, outputs;
   std::vector<TensorSpec> specs; // of the inputs
+  bool tells = false;            // remarks are for this user
+  std::string told;              // remarks so far
 };
 
 /// Reports the runtime's last error; its status as an ExitCode.

@@ -53,6 +53,9 @@ private:
 bool suitsTensorCores(const Contraction &c, bool allowsTf32);
 /// True where rows or columns are so few that tiles would be mostly empty.
 bool hasFewRows(const Contraction &c);
+/// Where the kernel is nothing but a product of two stored matrices, writes on it what a call of a matrix library needs: the
+/// runtime may make that instead of the launch.
+void recordProduct(const Contraction &c, bool allowsTf32);
 /// Few rows times a matrix that is read once.
 void scheduleRows(Contraction &c);
 /// Tiles through a ring of stages in shared memory, multiplied by tensor cores.

@@ -173,6 +173,7 @@ void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
     return scheduleRows(c);
   if (auto most = k.largest(c.m.extent); most && *most <= kFewRows)
     return c.liesAlongReduction(1) ? scheduleReduce(k) : scheduleDirect(k);
+  recordProduct(c, allowsTf32);
   if (suitsTensorCores(c, allowsTf32))
     return scheduleMma(c);
   TiledContraction tiled(c);

@@ -5,8 +5,8 @@
  * Structs begin with their size (`struct_size = sizeof(...)`) so that later versions can grow them.
  * Functions return DLC_OK or a code; dlc_last_error() then gives this thread's sentence about it.
  *
- * Environment: DLC_LIBCUDA and DLC_LIBNVRTC name the CUDA driver and NVRTC libraries to load instead of
- * those found; DLC_CACHE_DIR names the folder of compiled kernels (default: dlc/kernels in XDG_CACHE_HOME
+ * Environment: DLC_LIBCUDA, DLC_LIBNVRTC and DLC_LIBCUBLASLT name the CUDA driver, NVRTC and cuBLASLt libraries
+ * to load instead of those found; DLC_CACHE_DIR names the folder of compiled kernels (default: dlc/kernels in XDG_CACHE_HOME
  * or ~/.cache; empty: none), which grows to DLC_CACHE_MB (default: 512); DLC_CPU_ISA ("avx2") names the
  * code to take where a module has several.
  *===----------------------------------------------------------------------------------------------===*/
@@ -95,6 +95,14 @@ DLC_API size_t dlc_module_num_outputs(const dlc_module *module);
 DLC_API dlc_status dlc_module_input(const dlc_module *module, size_t index, dlc_value_info *info);
 DLC_API dlc_status dlc_module_output(const dlc_module *module, size_t index, dlc_value_info *info);
 
+/* Matrix products without prologue or epilogue may be computed by NVIDIA's cuBLASLt, in the same types and with sums in f32
+ * as dlc's own kernels; the bits may differ. dlc's own kernels take over where it is missing or fails. */
+typedef enum dlc_cublas {
+  DLC_CUBLAS_AUTO,  /* those that are estimated to be faster there: large ones */
+  DLC_CUBLAS_NEVER, /* none */
+  DLC_CUBLAS_ALWAYS /* each one that it can compute */
+} dlc_cublas;
+
 typedef struct dlc_context_options {
   size_t struct_size;
   const char *device; /* "cpu", "cuda", "cuda:1", "auto" (cuda where it is usable); null = "auto" */
@@ -112,7 +120,8 @@ typedef struct dlc_context_options {
   /* CUDA: the CUstream (cudaStream_t) to work in, of the GPU's primary context: runs come after what is in
    * it already. It must outlive the context. Null: a stream of the context's own. */
   void *stream;
-  int time_device; /* CUDA: measure each run by events of the GPU: dlc_context_device_time */
+  int time_device;   /* CUDA: measure each run by events of the GPU: dlc_context_device_time */
+  dlc_cublas cublas; /* CUDA: what cuBLASLt computes, where it is installed */
 } dlc_context_options;
 
 /* Prepares the module for a device: runs the init program, compiles CUDA kernels. `options` may be null.
@@ -124,7 +133,8 @@ DLC_API void dlc_context_free(dlc_context *context);
 /* "cpu (avx512, 2 threads)" or the GPU's name. */
 DLC_API const char *dlc_context_device(const dlc_context *context);
 /* What came to pass otherwise than one may expect, a sentence a line: why "auto" did not take CUDA, why
- * compiled kernels are not kept. Empty where there is nothing; lives as long as the context. */
+ * compiled kernels are not kept, why cuBLASLt is not used. Empty where there is nothing; valid until the next bind
+ * or run. */
 DLC_API const char *dlc_context_remarks(const dlc_context *context);
 
 /* A dense row-major array in host memory. The caller owns `data`. */
@@ -150,7 +160,8 @@ DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *input
 
 typedef struct dlc_profile_entry {
   const char *kernel; /* name of the kernel, or "copy" */
-  const char *kind;   /* map, reduce, window, contraction, copy */
+  const char *
+      kind; /* map, reduce, window, contraction, recurrent, copy; "cublasLt" where it was computed there */
   double microseconds;
   int64_t flops, bytes;      /* of this launch under the bound shapes */
   double start_microseconds; /* when it began, from the begin of the first */

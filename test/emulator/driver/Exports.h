@@ -28,6 +28,15 @@ void dlcEmuFailAt(long call, int result);
 long dlcEmuCallCount();
 /// The function that was made to fail, "cuMemcpyDtoDAsync_v2 while capturing"; empty where the call was not reached.
 const char *dlcEmuFailedFunction();
+/// For libraries that put work of their own into streams, as NVIDIA's do. Counts a call, and returns the fault planted
+/// in it, as dlcEmuFailAt has it; 0: none.
+int dlcEmuCount(const char *function);
+/// Whether [pointer, pointer + bytes) lies in one allocation.
+bool dlcEmuOwns(DevicePtr pointer, size_t bytes);
+/// Appends `run(data)` to the stream, or records it where that captures. `release(data)` is called once, when
+/// neither stream nor graph needs the data any more. An error: the work was not taken, and the data released.
+Result dlcEmuSubmit(Stream stream, void (*run)(void *), void (*release)(void *), void *data);
+
 /// What had not been given back when the last context ended: "2 events, 1 modules". Empty: nothing.
 const char *dlcEmuLeaks();
 }

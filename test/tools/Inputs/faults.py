@@ -1,6 +1,6 @@
 """faults.py STEP RESULT COMMAND...: runs the command, with the emulated driver's call 0, STEP, 2 * STEP ... failing with RESULT, until a
-run makes fewer calls. Each run ends with a status of dlc's and a message, or goes on as if nothing had been where only a graph or a
-name failed."""
+run makes fewer calls. Each run ends with a status of dlc's and a message, or goes on as if nothing had been where only a graph, a
+name or cuBLASLt failed."""
 import os
 import re
 import subprocess
@@ -19,7 +19,7 @@ while True:
     name = planted.group(1)
     if run.returncode == 5 and re.search(r"^error: .{20,}", run.stderr, re.M):
         failed += 1
-    elif run.returncode == 0 and re.search("Graph|Capture|capturing|DeviceGetName|MemGetInfo", name):
+    elif run.returncode == 0 and re.search("Graph|Capture|capturing|DeviceGetName|MemGetInfo|cublasLt", name):
         endured += 1
     else:
         problems.append(f"call {call}, {name}: exit status {run.returncode}: {run.stderr}")

@@ -32,7 +32,7 @@ def doctor(status, lines, **variables):
 
 LIBRARIES = ["CUDA driver   .../libdlc_cuda_emu.so, CUDA 13.0", "NVRTC         .../libdlc_nvrtc_emu.so, 13.0",
              "  compiles for sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_100f, sm_100a, sm_120, sm_120f, sm_120a",
-             "Kernel cache  turned off (DLC_CACHE_DIR)"]
+             "cuBLASLt      .../libdlc_cublaslt_emu.so, 13.0.2", "Kernel cache  turned off (DLC_CACHE_DIR)"]
 doctor(0, [*LIBRARIES, "GPU 0         dlc CUDA emulator (sm_90a), sm_90", "Device        cuda-emu: usable"])
 doctor(5, [*LIBRARIES, "GPU           none found by the driver (is CUDA_VISIBLE_DEVICES set?)", "Device        cuda-emu: unusable"],
        DLC_EMU_FAULT="cuDeviceGetCount:0:101")
