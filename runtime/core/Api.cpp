@@ -208,12 +208,15 @@ const char *dlc_context_remarks(const dlc_context *context) {
   return context ? context->context->remarks().c_str() : "";
 }
 
+/// dlc_tensor as the first version had it.
+static constexpr size_t kSmallestTensor = offsetof(dlc_tensor, memory);
+
 static Status readArrays(const dlc_tensor *tensors, size_t count, const char *kind,
-                         std::vector<HostArray> &out) {
+                         std::vector<CallerArray> &out) {
   if (count > 0 && !tensors)
     return usage(text("the pointer to the ", kind, "s is null"));
   if (count > 0 &&
-      (tensors->struct_size < sizeof(dlc_tensor) || tensors->struct_size % alignof(dlc_tensor)))
+      (tensors->struct_size < kSmallestTensor || tensors->struct_size % alignof(dlc_tensor)))
     return usage(text("the struct_size of the first ", kind, " is not the size of dlc_tensor"));
   for (size_t i = 0; i < count; ++i) {
     // A later version's struct may be longer; all of one array have the same size.
@@ -229,8 +232,15 @@ static Status readArrays(const dlc_tensor *tensors, size_t count, const char *ki
     if (tensor->rank < 0 || tensor->rank > DLC_MAX_RANK)
       return usage(
           text(kind, " ", i, ": expected 0 to ", DLC_MAX_RANK, " dims, got ", tensor->rank));
+    int memory = DLC_MEMORY_HOST;
+    static_assert(sizeof(memory) == sizeof(tensor->memory));
+    if (DLC_HAS_FIELD(tensor, dlc_tensor, memory))
+      std::memcpy(&memory, &tensor->memory, sizeof(memory));
+    if (memory != DLC_MEMORY_HOST && memory != DLC_MEMORY_DEVICE)
+      return usage(text(kind, " ", i, ": unknown kind of memory ", memory,
+                        "; expected DLC_MEMORY_HOST or DLC_MEMORY_DEVICE"));
     out.push_back({tensor->dtype, Dims(tensor->dims, tensor->dims + tensor->rank), tensor->data,
-                   tensor->bytes});
+                   tensor->bytes, memory == DLC_MEMORY_DEVICE});
   }
   return {};
 }
@@ -239,7 +249,7 @@ dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inputs, size
   return guarded([&]() -> Status {
     if (!context)
       return usage("the context is null");
-    std::vector<HostArray> in;
+    std::vector<CallerArray> in;
     DLC_TRY(readArrays(inputs, num_inputs, "input", in));
     return context->context->bind(in);
   });
@@ -268,7 +278,7 @@ dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs, size_
   return guarded([&]() -> Status {
     if (!context)
       return usage("the context is null");
-    std::vector<HostArray> in, out;
+    std::vector<CallerArray> in, out;
     DLC_TRY(readArrays(inputs, num_inputs, "input", in));
     DLC_TRY(readArrays(outputs, num_outputs, "output", out));
     return context->context->run(in, out);

@@ -78,7 +78,8 @@ const std::string &Context::remarks() const {
   return remarked;
 }
 
-static Status checkArray(const schema::Value &value, const char *kind, const HostArray &array) {
+Status Context::checkArray(const schema::Value &value, const char *kind,
+                           const CallerArray &array) const {
   std::string name = text(kind, " ", quoted(value.name()->string_view()));
   if (array.dtype != toC(value.dtype()))
     return {DLC_USAGE, text(name, ": expected ", nameOf(value.dtype()), ", got ",
@@ -94,17 +95,20 @@ static Status checkArray(const schema::Value &value, const char *kind, const Hos
             text(name, ": its dims need ", needed, " bytes, the array has ", array.bytes)};
   if (!array.data && needed > 0)
     return {DLC_USAGE, text(name, ": its data pointer is null")};
+  if (array.onDevice && !device->takesDeviceMemory())
+    return {DLC_USAGE,
+            text(name, ": its data is in GPU memory, and the context runs on ", device->device())};
   return {};
 }
 
-static std::vector<Dims> dimsOf(const std::vector<HostArray> &arrays) {
+static std::vector<Dims> dimsOf(const std::vector<CallerArray> &arrays) {
   std::vector<Dims> dims;
-  for (const HostArray &array : arrays)
+  for (const CallerArray &array : arrays)
     dims.push_back(array.dims);
   return dims;
 }
 
-Status Context::bind(const std::vector<HostArray> &inputs) {
+Status Context::bind(const std::vector<CallerArray> &inputs) {
   size_t count = sizeOf(owner->table().inputs());
   for (size_t i = 0; i < std::min(count, inputs.size()); ++i) {
     const schema::Value &value = *owner->table().inputs()->Get(i);
@@ -127,8 +131,8 @@ Status Context::bind(const std::vector<HostArray> &inputs) {
 }
 
 /// A bool is 0 or 1: kernels take other bytes for nothing sensible.
-static Status checkBools(const schema::Value &value, const HostArray &array) {
-  if (value.dtype() != schema::DType::boolean)
+static Status checkBools(const schema::Value &value, const CallerArray &array) {
+  if (value.dtype() != schema::DType::boolean || array.onDevice)
     return {};
   size_t count = 1;
   for (int64_t extent : array.dims)
@@ -141,7 +145,7 @@ static Status checkBools(const schema::Value &value, const HostArray &array) {
   return {};
 }
 
-Status Context::checkInputs(const std::vector<HostArray> &inputs) const {
+Status Context::checkInputs(const std::vector<CallerArray> &inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const schema::Value &value = *owner->table().inputs()->Get(i);
     DLC_TRY(checkArray(value, "input", inputs[i]));
@@ -150,7 +154,7 @@ Status Context::checkInputs(const std::vector<HostArray> &inputs) const {
   return {};
 }
 
-Status Context::checkOutputs(const std::vector<HostArray> &outputs) const {
+Status Context::checkOutputs(const std::vector<CallerArray> &outputs) const {
   size_t count = sizeOf(owner->table().outputs());
   if (outputs.size() != count)
     return {DLC_USAGE, text("expected ", count, count == 1 ? " output" : " outputs", ", got ",
@@ -170,15 +174,15 @@ Status Context::checkOutputs(const std::vector<HostArray> &outputs) const {
   return {};
 }
 
-Status Context::run(const std::vector<HostArray> &inputs, const std::vector<HostArray> &outputs) {
+Status Context::run(const std::vector<CallerArray> &inputs,
+                    const std::vector<CallerArray> &outputs) {
   DLC_TRY(bind(inputs));
   DLC_TRY(checkInputs(inputs));
   DLC_TRY(checkOutputs(outputs));
-  std::vector<const void *> in;
-  std::vector<void *> out;
-  for (const HostArray &array : inputs)
-    in.push_back(array.data);
-  for (const HostArray &array : outputs)
-    out.push_back(array.data);
+  std::vector<Argument> in, out;
+  for (const CallerArray &array : inputs)
+    in.push_back({array.data, array.onDevice});
+  for (const CallerArray &array : outputs)
+    out.push_back({array.data, array.onDevice});
   return device->run(in, out);
 }

@@ -15,11 +15,12 @@
 namespace dlc::rt {
 
 /// An array as the caller describes it.
-struct HostArray {
+struct CallerArray {
   dlc_dtype dtype;
   Dims dims;
   void *data;
   size_t bytes;
+  bool onDevice; ///< `data` points to GPU memory
 };
 
 class Context {
@@ -29,8 +30,8 @@ public:
   create(std::shared_ptr<Module> module, const std::string &device, const ExecutorOptions &options);
 
   /// Data pointers are not looked at.
-  Status bind(const std::vector<HostArray> &inputs);
-  Status run(const std::vector<HostArray> &inputs, const std::vector<HostArray> &outputs);
+  Status bind(const std::vector<CallerArray> &inputs);
+  Status run(const std::vector<CallerArray> &inputs, const std::vector<CallerArray> &outputs);
 
   /// Null before the first successful bind.
   const Binding *binding() const { return isBound ? &bound : nullptr; }
@@ -45,8 +46,9 @@ private:
           std::string notes)
       : owner(std::move(module)), device(std::move(executor)), profiled(profiled),
         notes(std::move(notes)) {}
-  Status checkInputs(const std::vector<HostArray> &inputs) const;
-  Status checkOutputs(const std::vector<HostArray> &outputs) const;
+  Status checkArray(const schema::Value &value, const char *kind, const CallerArray &array) const;
+  Status checkInputs(const std::vector<CallerArray> &inputs) const;
+  Status checkOutputs(const std::vector<CallerArray> &outputs) const;
 
   std::shared_ptr<Module> owner; // outlives the executor, which refers to it
   std::unique_ptr<Executor> device;

@@ -25,6 +25,12 @@ struct ExecutorOptions {
   std::function<void(size_t done, size_t total)> progress; ///< of kernels that are compiled
 };
 
+/// The data of an input or output, which is large enough.
+struct Argument {
+  void *data;
+  bool onDevice; ///< in GPU memory
+};
+
 /// One context's side of a device: its arena, its stream. Used by one thread at a time.
 class Executor {
 public:
@@ -32,9 +38,9 @@ public:
 
   /// Plans and allocates for these shapes. After a failure nothing is bound.
   virtual Status bind(const Binding &binding) = 0;
-  /// Runs the main program on dense row-major host arrays of the bound shapes, in the module's order.
-  virtual Status run(const std::vector<const void *> &inputs,
-                     const std::vector<void *> &outputs) = 0;
+  /// Runs the main program on dense row-major arrays of the bound shapes, in the module's order. Inputs are only read.
+  virtual Status run(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs) = 0;
+  virtual bool takesDeviceMemory() const { return false; }
 
   virtual const std::string &device() const = 0;
   virtual dlc_memory_info memory() const = 0;

@@ -63,7 +63,8 @@ public:
     return program->isChecked() ? guardBuffers() : placeArena();
   }
 
-  Status run(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) override {
+  Status run(const std::vector<rt::Argument> &inputs,
+             const std::vector<rt::Argument> &outputs) override {
     IeeeArithmetic ieee;
     profileEntries.clear();
     DLC_TRY(program->isChecked() ? fillGuarded(inputs) : useCallerMemory(inputs, outputs));
@@ -71,8 +72,8 @@ public:
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const rt::PlannedBuffer &buffer = plan.buffers[i];
       if (isRoot(i) && buffer.storage == Storage::output &&
-          addresses.of[i] != outputs[buffer.index] && buffer.bytes)
-        std::memcpy(outputs[buffer.index], addresses.of[i], buffer.bytes);
+          addresses.of[i] != outputs[buffer.index].data && buffer.bytes)
+        std::memcpy(outputs[buffer.index].data, addresses.of[i], buffer.bytes);
     }
     return {};
   }
@@ -113,7 +114,7 @@ private:
     return {};
   }
 
-  Status fillGuarded(const std::vector<const void *> &inputs) {
+  Status fillGuarded(const std::vector<rt::Argument> &inputs) {
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const rt::PlannedBuffer &buffer = plan.buffers[i];
       if (!isRoot(i) || !guarded[i].data())
@@ -124,22 +125,22 @@ private:
         continue;
       }
       if (buffer.bytes)
-        std::memcpy(guarded[i].data(), inputs[buffer.index], buffer.bytes);
+        std::memcpy(guarded[i].data(), inputs[buffer.index].data, buffer.bytes);
       guarded[i].setWritable(false);
     }
     return {};
   }
 
-  Status useCallerMemory(const std::vector<const void *> &inputs,
-                         const std::vector<void *> &outputs) {
+  Status useCallerMemory(const std::vector<rt::Argument> &inputs,
+                         const std::vector<rt::Argument> &outputs) {
     ranges.clear();
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const rt::PlannedBuffer &buffer = plan.buffers[i];
       if (!isRoot(i) || !isInterface(buffer))
         continue;
       bool isOutput = buffer.storage == Storage::output;
-      auto *theirs = static_cast<uint8_t *>(isOutput ? outputs[buffer.index]
-                                                     : const_cast<void *>(inputs[buffer.index]));
+      auto *theirs = static_cast<uint8_t *>(
+          isOutput ? outputs[buffer.index].data : const_cast<void *>(inputs[buffer.index].data));
       ranges.push_back({theirs, theirs + buffer.bytes, isOutput, static_cast<uint32_t>(i)});
     }
     for (const Range &range : ranges) {

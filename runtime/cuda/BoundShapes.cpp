@@ -4,6 +4,7 @@
 #include "runtime/cuda/BoundShapes.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace dlc;
 using namespace dlc::cuda;
@@ -72,13 +73,28 @@ Status BoundShapes::capture(BoundShape &shape, Stream stream,
   Status ended = device.check(driver.streamEndCapture(stream, &graph), "end a capture");
   GraphExec exec = nullptr;
   Status made = recorded.failed() ? recorded : ended;
-  if (!made.failed())
+  // The same commands at other addresses: far cheaper than to make another.
+  bool isUpdated = false;
+  if (!made.failed() && shape.graph && driver.graphExecUpdate) {
+    GraphExecUpdateInfo info = {};
+    Status updated =
+        device.check(driver.graphExecUpdate(shape.graph, graph, &info), "update a graph");
+    isUpdated = !updated.failed();
+    made = device.usable();
+  }
+  if (isUpdated)
+    exec = std::exchange(shape.graph, nullptr);
+  else if (!made.failed())
     made = device.check(driver.graphInstantiate(&exec, graph, 0), "make a graph");
   if (graph)
     driver.graphDestroy(graph);
+  if (shape.graph)
+    driver.graphExecDestroy(shape.graph);
+  shape.graph = nullptr;
   if (made.failed())
     return device.usable();
   shape.graph = exec;
+  shape.isStale = false;
   shape.withoutGraph = false;
   return {};
 }

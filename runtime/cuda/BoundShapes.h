@@ -31,6 +31,7 @@ struct BoundShape {
   DevicePtr workspace = 0;
   unsigned runs = 0;         ///< at these addresses
   GraphExec graph = nullptr; ///< of the commands, once captured
+  bool isStale = false;      ///< the graph is of other inputs and outputs than `addresses` has
   bool withoutGraph = false; ///< capturing failed, or does not pay
 };
 
@@ -57,7 +58,8 @@ public:
   /// Addresses have changed: the graph is of no use any more.
   void forgetGraph(BoundShape &shape) const;
 
-  /// Records what `enqueue` puts into `stream`, which is idle and the runtime's own, as the shape's graph. Where
+  /// Records what `enqueue` puts into `stream`, which is idle and the runtime's own, as the shape's graph; one that
+  /// it has already takes over what is new. Where
   /// that fails for want of something (memory, a function of an old driver) the shape goes on without one:
   /// only an error after which the device is lost is a failure.
   rt::Status capture(BoundShape &shape, Stream stream,

@@ -1,7 +1,7 @@
 //===- CudaExecutor.cpp - A context that runs on a GPU ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs and outputs are copied to and from one block of GPU memory that also holds the activations.
+// One block of GPU memory holds the activations, and those inputs and outputs that the caller has in host memory.
 // Everything runs on one stream, the caller's or the context's own; run() returns when the outputs are in
 // the caller's memory.
 //===--------------------------------------------------------------------------------------===//
@@ -9,6 +9,7 @@
 #include "runtime/core/Text.h"
 #include "runtime/cuda/BoundShapes.h"
 #include "runtime/cuda/CudaProgram.h"
+#include "runtime/cuda/RunArguments.h"
 
 #include <algorithm>
 
@@ -21,12 +22,13 @@ namespace {
 
 class CudaExecutor : public rt::Executor {
 public:
-  CudaExecutor(std::shared_ptr<CudaProgram> shared, const rt::ExecutorOptions &options)
+  CudaExecutor(const rt::Module &module, std::shared_ptr<CudaProgram> shared,
+               const rt::ExecutorOptions &options)
       : program(std::move(shared)), gpu(program->device()), driver(gpu.driver()),
         profiled(options.profile), timed(options.timeDevice), noGraph(options.noGraph),
         name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")),
         stream(static_cast<Stream>(options.stream)), library(gpu, useOf(options.cublas)),
-        shapes(gpu) {}
+        arguments(gpu, module), shapes(gpu) {}
 
   ~CudaExecutor() override {
     ContextScope scope(gpu);
@@ -35,6 +37,7 @@ public:
       driver.streamSynchronize(stream);
     shapes.clear();
     library.close();
+    arguments.release();
     for (Event event : events)
       driver.eventDestroy(event);
     if (own)
@@ -88,19 +91,26 @@ public:
     return status;
   }
 
-  Status run(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) override {
+  bool takesDeviceMemory() const override { return true; }
+
+  Status run(const std::vector<rt::Argument> &inputs,
+             const std::vector<rt::Argument> &outputs) override {
     profileEntries.clear();
     deviceTime = -1;
     DLC_TRY(gpu.usable());
     ContextScope scope(gpu);
     DLC_TRY(scope.status());
+    bool moved = false;
+    DLC_TRY(arguments.place(bound->plan, bound->arena, inputs, outputs, bound->addresses, moved));
+    bound->isStale |= moved;
     isPending = true;
-    Status status = enqueue(inputs, outputs);
+    Status status = enqueue();
     // Also after a failure: copies from and to the caller's memory must not outlive this call.
     Status finished = gpu.check(driver.streamSynchronize(stream), "finish the run");
     isPending = finished.failed();
     DLC_TRY(status);
     DLC_TRY(finished);
+    arguments.deliver();
     ++bound->runs;
     return readEvents();
   }
@@ -165,37 +175,23 @@ private:
     return {};
   }
 
-  Status enqueue(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) {
-    const rt::Plan &plan = bound->plan;
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const rt::PlannedBuffer &buffer = plan.buffers[i];
-      if (buffer.root == i && buffer.storage == Storage::input && buffer.bytes)
-        DLC_TRY(gpu.check(
-            driver.memcpyHtoDAsync(bound->addresses[i], inputs[buffer.index], buffer.bytes, stream),
-            "copy an input to the GPU"));
-    }
+  Status enqueue() {
+    DLC_TRY(arguments.copyIn(bound->addresses, stream, /*replayed=*/bound->graph != nullptr));
     if (profiled || timed)
       DLC_TRY(record(0));
     DLC_TRY(enqueueCommands());
     if (timed && !profiled)
       DLC_TRY(record(1));
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const rt::PlannedBuffer &buffer = plan.buffers[i];
-      if (buffer.root == i && buffer.storage == Storage::output && buffer.bytes)
-        DLC_TRY(gpu.check(driver.memcpyDtoHAsync(outputs[buffer.index], bound->addresses[i],
-                                                 buffer.bytes, stream),
-                          "copy an output from the GPU"));
-    }
-    return {};
+    return arguments.copyOut(bound->addresses, stream);
   }
 
   /// The commands one by one, or as a graph: not for a shape's first run, which may be its last, and not
   /// where each command is timed.
   Status enqueueCommands() {
     if (!profiled && !noGraph && !bound->withoutGraph && bound->runs > 0) {
-      if (!bound->graph)
+      if (!bound->graph || bound->isStale)
         DLC_TRY(shapes.capture(*bound, own, [&] { return enqueueEach(own); }));
-      if (bound->graph) {
+      if (bound->graph && !bound->withoutGraph) {
         Status launched = gpu.check(driver.graphLaunch(bound->graph, stream), "launch a graph");
         if (!launched.failed())
           return {};
@@ -264,6 +260,7 @@ private:
       events; ///< before the first command, then after each (profiled) or the last (timed)
   DeviceBlock arena, workspace;
   MatrixLibrary library; ///< outlives the products in `shapes`
+  RunArguments arguments;
   BoundShapes shapes;
   BoundShape *bound = nullptr; ///< one of `shapes`
   bool isPending = false;
@@ -280,7 +277,7 @@ dlc::cuda::createExecutor(rt::Module &module, int ordinal, const rt::ExecutorOpt
       CudaProgram::get(module, ordinal, {options.noJit, options.cacheFolder, options.progress});
   if (program.failed())
     return program.status();
-  auto executor = std::make_unique<CudaExecutor>(program.take(), options);
+  auto executor = std::make_unique<CudaExecutor>(module, program.take(), options);
   DLC_TRY(executor->start());
   return std::unique_ptr<rt::Executor>(std::move(executor));
 }

@@ -55,6 +55,7 @@ enum class Result : int {
   SystemDriverMismatch = 803,
   StreamCaptureUnsupported = 900,
   StreamCaptureInvalidated = 901,
+  GraphExecUpdateFailure = 910,
   Unknown = 999,
 };
 
@@ -99,6 +100,16 @@ enum class DeviceAttribute : int {
   MaxSharedMemoryPerBlockOptin = 97,
 };
 
+/// CUpointer_attribute, CUmemorytype.
+enum class PointerAttribute : int {
+  Context = 1,
+  MemoryType = 2,
+  DeviceOrdinal = 9,
+  RangeStart = 11,
+  RangeSize = 12,
+};
+enum class MemoryType : int { Host = 1, Device = 2 };
+
 /// CUfunction_attribute. MaxDynamicSharedSizeBytes may be set; the others are read.
 enum class FunctionAttribute : int {
   MaxThreadsPerBlock = 0,
@@ -141,6 +152,12 @@ struct KernelNodeParams {
   void **extra;
   void *kernel;
   Context context;
+};
+
+/// CUgraphExecUpdateResultInfo. `result` is 0 where the graph was taken over.
+struct GraphExecUpdateInfo {
+  int result;
+  GraphNode errorNode, errorFromNode;
 };
 
 /// nvrtcResult.

@@ -137,7 +137,12 @@ DLC_API const char *dlc_context_device(const dlc_context *context);
  * or run. */
 DLC_API const char *dlc_context_remarks(const dlc_context *context);
 
-/* A dense row-major array in host memory. The caller owns `data`. */
+typedef enum dlc_memory_kind {
+  DLC_MEMORY_HOST, /* what the CPU reads and writes */
+  DLC_MEMORY_DEVICE /* memory of the context's GPU: cuMemAlloc, cudaMalloc, a tensor of another framework */
+} dlc_memory_kind;
+
+/* A dense row-major array. The caller owns `data`. */
 typedef struct dlc_tensor {
   size_t struct_size;
   dlc_dtype dtype;
@@ -145,6 +150,10 @@ typedef struct dlc_tensor {
   int64_t dims[DLC_MAX_RANK];
   void *data;
   size_t bytes; /* size of `data`; must be at least what dims and dtype need */
+  /* In GPU memory `data` begins at a multiple of 16 bytes. Kernels read and write it there and nothing is copied; what
+   * the caller enqueued to fill it elsewhere than in the context's stream must be done, and outputs overlap nothing.
+   * Bools there are not looked at: they must be 0 or 1. */
+  dlc_memory_kind memory;
 } dlc_tensor;
 
 /* Fixes the symbols from the inputs' dims and places the buffers; `data` is not read. run does it as well;

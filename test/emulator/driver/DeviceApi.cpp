@@ -43,6 +43,8 @@ const ErrorRow kErrors[] = {
      "driver and kernel module differ"},
     {Result::StreamCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
      "the capture was broken by an earlier call"},
+    {Result::GraphExecUpdateFailure, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
+     "the graphs have different nodes"},
     {Result::NotFound, "CUDA_ERROR_NOT_FOUND", "no such symbol"},
     {Result::NotReady, "CUDA_ERROR_NOT_READY", "work is pending"},
     {Result::IllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel left its buffers"},

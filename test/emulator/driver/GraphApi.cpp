@@ -45,6 +45,22 @@ Result cuGraphInstantiateWithFlags(GraphExec *exec, Graph graph, unsigned long l
   return Result::Success;
 }
 
+Result cuGraphExecUpdate_v2(GraphExec exec, Graph graph, GraphExecUpdateInfo *info) {
+  DLC_EMU_ENTER();
+  bool isSame = exec->work.size() == graph->nodes.size();
+  for (size_t i = 0; isSame && i < exec->work.size(); ++i) {
+    const Work &before = exec->work[i].second, &after = graph->nodes[i]->work;
+    isSame = before.kind == after.kind && !before.kernel == !after.kernel &&
+             (!before.kernel || before.kernel->function == after.kernel->function);
+  }
+  *info = {isSame ? 0 : 1, nullptr, nullptr};
+  if (!isSame)
+    return Result::GraphExecUpdateFailure;
+  for (size_t i = 0; i < exec->work.size(); ++i)
+    exec->work[i] = {graph->nodes[i].get(), graph->nodes[i]->work};
+  return Result::Success;
+}
+
 Result cuGraphLaunch(GraphExec exec, Stream stream) {
   DLC_EMU_ENTER();
   for (auto &[node, work] : exec->work)

@@ -86,6 +86,34 @@ Result cuMemFreeAsync(DevicePtr pointer, Stream stream) {
   return driver.submit(stream, std::move(work));
 }
 
+Result cuPointerGetAttribute(void *value, PointerAttribute attribute, DevicePtr pointer) {
+  DLC_EMU_ENTER();
+  emu::Buffer buffer;
+  bool isDevice =
+      ownsDevice(pointer, 1) && DeviceMemory::get().findBefore(hostView(pointer), buffer);
+  bool isPinned = !isDevice && driver.isPinned(hostView(pointer), 1);
+  if (!isDevice && !isPinned)
+    return Result::InvalidValue;
+  switch (attribute) {
+  case PointerAttribute::Context:
+    *static_cast<Context *>(value) = &driver.context;
+    return Result::Success;
+  case PointerAttribute::MemoryType:
+    *static_cast<int *>(value) = int(isPinned ? MemoryType::Host : MemoryType::Device);
+    return Result::Success;
+  case PointerAttribute::DeviceOrdinal:
+    *static_cast<int *>(value) = 0;
+    return Result::Success;
+  case PointerAttribute::RangeStart:
+    *static_cast<DevicePtr *>(value) = isPinned ? 0 : DevicePtr(buffer.begin);
+    return isPinned ? Result::InvalidValue : Result::Success;
+  case PointerAttribute::RangeSize:
+    *static_cast<size_t *>(value) = isPinned ? 0 : buffer.bytes;
+    return isPinned ? Result::InvalidValue : Result::Success;
+  }
+  return Result::InvalidValue;
+}
+
 Result cuMemGetInfo_v2(size_t *free, size_t *total) {
   DLC_EMU_ENTER();
   *free = DeviceMemory::get().freeBytes();

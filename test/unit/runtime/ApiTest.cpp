@@ -57,7 +57,8 @@ TEST(Api, InputAndOutputMayShareMemory) {
   alignas(64) float data[16];
   for (int i = 0; i < 16; ++i)
     data[i] = float(i);
-  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {4, 4}, data, sizeof(data)}, out = in;
+  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {4, 4}, data, sizeof(data), DLC_MEMORY_HOST},
+             out = in;
   ASSERT_EQ(dlc_context_run(context.get(), &in, 1, &out, 1), DLC_OK) << dlc_last_error();
   for (int i = 0; i < 16; ++i)
     EXPECT_EQ(data[i], affine(i));
@@ -72,7 +73,7 @@ TEST(Api, ReadsAndWritesUnalignedMemory) {
     float value = float(i);
     std::memcpy(reinterpret_cast<char *>(x) + 4 * i, &value, 4);
   }
-  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {4, 4}, x, 64}, out = in;
+  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {4, 4}, x, 64, DLC_MEMORY_HOST}, out = in;
   out.data = y;
   ASSERT_EQ(dlc_context_run(context.get(), &in, 1, &out, 1), DLC_OK) << dlc_last_error();
   for (int i = 0; i < 16; ++i) {
@@ -117,7 +118,7 @@ TEST(Api, OutputDimsAfterBind) {
   EXPECT_EQ(dlc_context_output_dims(context.get(), 0, &rank, dims), DLC_USAGE);
   EXPECT_STREQ(dlc_last_error(),
                "the context has no bound shapes: call dlc_context_bind or dlc_context_run first");
-  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {7, 4}, nullptr, 0};
+  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {7, 4}, nullptr, 0, DLC_MEMORY_HOST};
   ASSERT_EQ(dlc_context_bind(context.get(), &in, 1), DLC_OK) << dlc_last_error();
   ASSERT_EQ(dlc_context_output_dims(context.get(), 0, &rank, dims), DLC_OK);
   EXPECT_EQ(rank, 2);
@@ -249,7 +250,8 @@ TEST(Api, AnInputOfMoreThan64Bits) {
   package.program(Target::cpu);
   ModulePtr module = load(package.file());
   ContextPtr context = open(module.get(), options());
-  dlc_tensor in = {sizeof(in), DLC_F32, 2, {int64_t(1) << 40, int64_t(1) << 40}, &in, 8};
+  dlc_tensor in = {sizeof(in), DLC_F32,        2, {int64_t(1) << 40, int64_t(1) << 40}, &in,
+                   8,          DLC_MEMORY_HOST};
   EXPECT_EQ(dlc_context_run(context.get(), &in, 1, nullptr, 0), DLC_USAGE);
   EXPECT_STREQ(dlc_last_error(), "input 'x': its size overflows 64 bits");
 }

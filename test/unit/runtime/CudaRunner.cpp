@@ -147,6 +147,14 @@ DriverCalls dlc::test::driverCalls() {
     ++calls.graphsMade;
     return original.graphInstantiate(exec, graph, flags);
   };
+  driver->graphExecUpdate = [](GraphExec exec, Graph graph, GraphExecUpdateInfo *info) {
+    ++calls.graphsUpdated;
+    return original.graphExecUpdate(exec, graph, info);
+  };
+  driver->memHostAlloc = [](void **pointer, size_t bytes, unsigned flags) {
+    ++calls.pinned;
+    return original.memHostAlloc(pointer, bytes, flags);
+  };
   driver->graphExecDestroy = [](GraphExec exec) {
     ++calls.graphsDestroyed;
     return original.graphExecDestroy(exec);

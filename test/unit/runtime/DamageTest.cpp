@@ -92,7 +92,7 @@ TEST(Damage, AFlippedTableWithRightHashesDoesNotCrash) {
       dlc_context *context = nullptr;
       dlc_context_options chosen = options("cpu", 1);
       if (dlc_context_create(raw, &chosen, &context) == DLC_OK) {
-        dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {4, 4}, nullptr, 0};
+        dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {4, 4}, nullptr, 0, DLC_MEMORY_HOST};
         dlc_context_bind(context, &in, 1); // either answer will do
       }
       dlc_context_free(context);

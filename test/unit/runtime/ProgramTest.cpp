@@ -131,7 +131,7 @@ TEST(Program, SizesThatContradictAreFoundAtBind) {
   tiled.module.programs[0]->buffers[2]->tile = 16;
   ModulePtr other = load(tiled.file());
   ContextPtr tiledContext = open(other.get(), options());
-  dlc_tensor five = {sizeof(dlc_tensor), DLC_F32, 2, {5, 4}, nullptr, 0};
+  dlc_tensor five = {sizeof(dlc_tensor), DLC_F32, 2, {5, 4}, nullptr, 0, DLC_MEMORY_HOST};
   EXPECT_EQ(dlc_context_bind(tiledContext.get(), &five, 1), DLC_INCOMPATIBLE);
   EXPECT_STREQ(dlc_last_error(), "malformed module (compile the model again): buffer 2: its size, "
                                  "80 bytes, does not fit its dims");
@@ -149,7 +149,7 @@ TEST(Program, MoreMemoryThanThereIsIsRefusedWithTheNumber) {
                  {B::buffer(h), B::buffer(y)}, {package.constant(0)});
   ModulePtr module = load(package.file());
   ContextPtr context = open(module.get(), options());
-  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 1, {int64_t(1) << 49}, nullptr, 0};
+  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 1, {int64_t(1) << 49}, nullptr, 0, DLC_MEMORY_HOST};
   EXPECT_EQ(dlc_context_bind(context.get(), &in, 1), DLC_DEVICE);
   uint64_t physical = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
   EXPECT_EQ(dlc_last_error(), "not enough memory: the activations need 2.0 PiB, this machine has " +

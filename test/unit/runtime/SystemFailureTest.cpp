@@ -36,7 +36,8 @@ void run(const std::vector<uint8_t> &file, bool checked, size_t misalignment = 0
   if (dlc_context_create(module, &chosen, &context) != DLC_OK)
     return;
   alignas(64) static char x[128], y[128];
-  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {4, 4}, x + misalignment, 64}, out = in;
+  dlc_tensor in = {sizeof(dlc_tensor), DLC_F32, 2, {4, 4}, x + misalignment, 64, DLC_MEMORY_HOST},
+             out = in;
   out.data = y;
   dlc_context_run(context, &in, 1, &out, 1);
 }
