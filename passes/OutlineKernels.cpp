@@ -84,9 +84,9 @@ dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
     return kernel;
   }
   OpBuilder builder(&getContext());
-  auto kernel =
-      dlx::KernelOp::create(builder, fusion.getLoc(), name, kindOf(fusion), StringAttr(),
-                            AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr(), AffineMapAttr());
+  auto kernel = dlx::KernelOp::create(builder, fusion.getLoc(), name, kindOf(fusion), StringAttr(),
+                                      AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr(),
+                                      AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr());
   IRMapping mapping;
   fusion.getBody().cloneInto(&kernel.getBody(), mapping);
   symbols->insert(kernel);

@@ -18,7 +18,8 @@ static dlx::KernelOp createPackKernel(dlx::KernelOp kernel, RankedTensorType fro
   for (int number = 2; SymbolTable::lookupSymbolIn(kernel->getParentOp(), name); ++number)
     name = base + std::to_string(number); // a kernel may want several operands packed
   auto pack = dlx::KernelOp::create(builder, loc, name, "map", StringAttr{}, AffineMapAttr{},
-                                    AffineMapAttr{}, DenseI64ArrayAttr{}, AffineMapAttr{});
+                                    AffineMapAttr{}, DenseI64ArrayAttr{}, AffineMapAttr{},
+                                    AffineMapAttr{}, DenseI64ArrayAttr{});
   Block &body = pack.getBody().emplaceBlock();
   Value source = body.addArgument(from, loc);
   builder.setInsertionPointToStart(&body);

@@ -120,6 +120,11 @@ GpuDevice::~GpuDevice() {
 }
 
 Status GpuDevice::usable() const {
+  if (getpid() != process)
+    return {DLC_USAGE, text("CUDA device ", index,
+                            " was opened before this process was forked, and CUDA does not work "
+                            "in the child: start it by exec or spawn, or fork before the first "
+                            "context is created")};
   std::lock_guard guard(lock);
   return fatal;
 }

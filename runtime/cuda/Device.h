@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unistd.h>
 
 namespace dlc::cuda {
 
@@ -43,7 +44,8 @@ public:
   /// Turns the result of a call into a Status; `what` ("launch kernel 'k'") says what was tried. Errors
   /// after which the context is lost are kept.
   rt::Status check(Result result, const std::string &what);
-  /// The first error after which nothing on this device works any more in this process.
+  /// The first error after which nothing on this device works any more in this process. DLC_USAGE in a process that was
+  /// forked from the one that opened the device.
   rt::Status usable() const;
 
 private:
@@ -52,6 +54,7 @@ private:
 
   const Driver &cuda;
   int index;
+  pid_t process = getpid(); ///< that opened it
   Device device = 0;
   Context primary = nullptr;
   std::string deviceName;

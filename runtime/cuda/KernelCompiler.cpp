@@ -167,6 +167,14 @@ static Status refusal(const Nvrtc &nvrtc, NvrtcProgram program, const Job &job,
     nvrtc.getProgramLog(program, log.data());
     log.resize(std::min(log.find('\0'), size_t(4000)));
   }
+  // A second file of the library's; no fault of the kernel.
+  if (result == NvrtcResult::BuiltinOperationFailure ||
+      log.find("nvrtc-builtins") != std::string::npos)
+    return {DLC_UNSUPPORTED,
+            text("CUDA is not usable: ", nvrtc.describe(),
+                 " does not find libnvrtc-builtins, which belongs beside it: install the whole of "
+                 "CUDA or of the wheel nvidia-cuda-nvrtc",
+                 log.empty() ? "" : "\n", log)};
   return {DLC_INTERNAL, text("NVRTC ", nvrtc.facts.major, ".", nvrtc.facts.minor,
                              " refuses the kernel ", quoted(job.text->name), ": ",
                              nvrtc.getErrorString(result), log.empty() ? "" : "\n", log)};

@@ -133,7 +133,12 @@ Status Kernels::compile(GpuDevice &device, const std::vector<KernelText> &texts,
   for (size_t i : missing)
     wanted.push_back(texts[i]);
   std::vector<std::string> images;
-  DLC_TRY(compiler.compile(wanted, *target, images, options.progress));
+  Status compiled = compiler.compile(wanted, *target, images, options.progress);
+  if (compiled.code() == DLC_INTERNAL)
+    return {DLC_INTERNAL, text(compiled.message(),
+                               "\n'dlc inspect MODEL --source KERNEL' prints the text; '--device "
+                               "cpu' runs a model that has a program for the CPU")};
+  DLC_TRY(compiled);
   for (size_t k = 0; k < missing.size(); ++k) {
     Result result;
     DLC_TRY(load(device, wanted[k].name, images[k].c_str(), missing[k], result));

@@ -1,0 +1,261 @@
+//===- GpuFaultTest.cpp - Faults of GPU, compiler and cache that need a scene of their own ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// test/emulator/FAULTS.md lists all of them, and where each is tested.
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/cuda/Device.h"
+#include "runtime/cuda/KernelCache.h"
+#include "runtime/cuda/Library.h"
+#include "test/unit/runtime/CudaRunner.h"
+#include "test/unit/runtime/RefusedCall.h"
+
+#include <cerrno>
+#include <fstream>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+using namespace dlc::test;
+using namespace dlc::cuda;
+
+#if !defined(DLC_EMU_DRIVER_PATH)
+TEST(GpuFault, OnTheEmulator) { GTEST_SKIP() << "the emulator is not part of this build"; }
+#else
+
+namespace {
+
+/// Another function in the place of one of a library's, while it lives.
+template <class Table, class Function> class Instead {
+public:
+  Instead(const Table *table, Function *Table::*member, Function *other)
+      : place(const_cast<Table *>(table)->*member), original(place) {
+    place = other;
+  }
+  ~Instead() { place = original; }
+  Instead(const Instead &) = delete;
+
+private:
+  Function *&place;
+  Function *original;
+};
+
+class GpuFault : public Cuda {
+protected:
+  static const Driver *driver() { return *Driver::open(); }
+
+  /// Creates a context and runs twice; the status and message of the first failure.
+  static std::pair<dlc_status, std::string> use(const PackageBuilder &package = cudaPackage()) {
+    ModulePtr module = load(package.file());
+    dlc_context_options chosen = options("cuda");
+    dlc_context *context = nullptr;
+    dlc_status status = dlc_context_create(module.get(), &chosen, &context);
+    for (int i = 0; status == DLC_OK && i < 2; ++i)
+      status = runScale(context, 3);
+    std::string message = status == DLC_OK ? "" : dlc_last_error();
+    dlc_context_free(context);
+    return {status, message};
+  }
+  static void expectWell() { EXPECT_EQ(use(), std::pair(DLC_OK, std::string())); }
+};
+
+using Outcome = std::pair<dlc_status, std::string>;
+
+} // namespace
+
+//===- The compiler -----------------------------------------------------------------------------===//
+
+TEST_F(GpuFault, TheFileBesideNvrtcIsMissing) {
+  const Nvrtc *nvrtc = *Nvrtc::open(0);
+  const std::string message =
+      "CUDA is not usable: NVRTC 13.0 (" + nvrtc->path +
+      ") does not find libnvrtc-builtins, which belongs beside it: install the whole of CUDA or of "
+      "the wheel nvidia-cuda-nvrtc";
+  {
+    Instead fault(
+        nvrtc, &Nvrtc::compileProgram, +[](NvrtcProgram, int, const char *const *) {
+          return NvrtcResult::BuiltinOperationFailure;
+        });
+    Outcome outcome = use();
+    EXPECT_EQ(outcome.first, DLC_UNSUPPORTED);
+    EXPECT_EQ(outcome.second.find(message), 0u) << outcome.second;
+  }
+  { // Some versions say it in the log alone.
+    Instead fault(
+        nvrtc, &Nvrtc::compileProgram,
+        +[](NvrtcProgram, int, const char *const *) { return NvrtcResult::Compilation; });
+    static const char kLog[] = "nvrtc: error: failed to open libnvrtc-builtins.so.13.0.";
+    Instead size(
+        nvrtc, &Nvrtc::getProgramLogSize, +[](NvrtcProgram, size_t *bytes) {
+          *bytes = sizeof(kLog);
+          return NvrtcResult::Success;
+        });
+    Instead log(
+        nvrtc, &Nvrtc::getProgramLog, +[](NvrtcProgram, char *text) {
+          std::copy(std::begin(kLog), std::end(kLog), text);
+          return NvrtcResult::Success;
+        });
+    EXPECT_EQ(use(), Outcome(DLC_UNSUPPORTED, message + "\n" + kLog));
+  }
+  expectWell();
+}
+
+TEST_F(GpuFault, TextThatDoesNotCompileSaysHowToGoOn) {
+  Outcome outcome = use(cudaPackage("extern \"C\" __global__ void scale() { undeclared = 1; }"));
+  EXPECT_EQ(outcome.first, DLC_INTERNAL);
+  EXPECT_TRUE(outcome.second.ends_with(
+      "\n'dlc inspect MODEL --source KERNEL' prints the text; '--device cpu' runs a model that has "
+      "a program for the CPU"))
+      << outcome.second;
+  expectWell();
+}
+
+//===- The device -------------------------------------------------------------------------------===//
+
+TEST_F(GpuFault, AnotherProcessHasTheDeviceForItself) {
+  {
+    Instead fault(
+        driver(), &Driver::devicePrimaryCtxRetain,
+        +[](dlc::cuda::Context *, Device) { return Result::DeviceUnavailable; });
+    EXPECT_EQ(use(), Outcome(DLC_DEVICE, "CUDA device 0 (dlc CUDA emulator (sm_90a)): cannot make "
+                                         "a context: CUDA error 46"));
+  }
+  expectWell();
+}
+
+TEST_F(GpuFault, MemoryThatAnotherProcessTookIsThereAgain) {
+  // The first allocation that a second shape needs fails; the context goes on with the shapes that fit, and with all
+  // of them once there is memory.
+  ModulePtr module = load(cudaPackage().file());
+  ContextPtr context = open(module.get(), options("cuda"));
+  expectRight(context.get(), 2);
+  {
+    Instead fault(
+        driver(), &Driver::memAlloc, +[](DevicePtr *, size_t) { return Result::OutOfMemory; });
+    EXPECT_EQ(runScale(context.get(), 60), DLC_DEVICE);
+    EXPECT_TRUE(lastErrorHas("not enough GPU memory: the activations need "));
+  }
+  expectRight(context.get(), 60);
+  expectRight(context.get(), 2);
+}
+
+TEST_F(GpuFault, EachStickyErrorIsKept) {
+  for (Result result :
+       {Result::EccUncorrectable, Result::Contained, Result::IllegalAddress, Result::LaunchTimeout,
+        Result::ContextIsDestroyed, Result::Assert, Result::HardwareStackError,
+        Result::IllegalInstruction, Result::MisalignedAddress, Result::InvalidAddressSpace,
+        Result::InvalidPc, Result::LaunchFailed}) {
+    static Result planted;
+    planted = result;
+    ModulePtr module = load(cudaPackage().file());
+    ContextPtr context = open(module.get(), options("cuda"));
+    expectRight(context.get(), 3);
+    std::string first;
+    {
+      Instead fault(driver(), &Driver::streamSynchronize, +[](Stream) { return planted; });
+      EXPECT_EQ(runScale(context.get(), 3), DLC_DEVICE);
+      first = dlc_last_error();
+      EXPECT_TRUE(first.starts_with("CUDA device 0: cannot finish the run: ")) << first;
+      EXPECT_TRUE(first.ends_with("The GPU context of this process is lost: end the process and "
+                                  "start anew"))
+          << first;
+    }
+    // Every later call has the first error, on this context and on new ones.
+    EXPECT_EQ(runScale(context.get(), 3), DLC_DEVICE);
+    EXPECT_EQ(dlc_last_error(), first);
+    EXPECT_EQ(use(), Outcome(DLC_DEVICE, first));
+    context.reset();
+    module.reset();
+    // With the last context the device goes, and the next one is a new one.
+    expectWell();
+  }
+}
+
+TEST_F(GpuFault, AContextUsedFromAnotherThread) {
+  ModulePtr module = load(cudaPackage().file());
+  ContextPtr context = open(module.get(), options("cuda"));
+  expectRight(context.get(), 2);
+  std::thread([&] {
+    expectRight(context.get(), 5);
+    context.reset(); // and freed there
+  }).join();
+  expectWell();
+}
+
+TEST_F(GpuFault, AfterAFork) {
+  ModulePtr module = load(cudaPackage().file());
+  ContextPtr context = open(module.get(), options("cuda"));
+  expectRight(context.get(), 2);
+  const std::string message =
+      "CUDA device 0 was opened before this process was forked, and CUDA does not work in the "
+      "child: start it by exec or spawn, or fork before the first context is created";
+  pid_t child = fork();
+  if (child == 0) {
+    bool isSaid = runScale(context.get(), 2) == DLC_USAGE && dlc_last_error() == message;
+    dlc_context *made = nullptr;
+    dlc_context_options chosen = options("cuda");
+    isSaid &= dlc_context_create(module.get(), &chosen, &made) == DLC_USAGE && !made &&
+              dlc_last_error() == message;
+    _exit(isSaid ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  expectRight(context.get(), 2); // the parent goes on
+}
+
+//===- The cache --------------------------------------------------------------------------------===//
+
+TEST_F(GpuFault, TheCacheGoesWhileItIsUsed) {
+  TemporaryFolder folder;
+  std::string path = folder.path() + "/cache";
+  Environment cache("DLC_CACHE_DIR", path);
+  expectWell();
+  ASSERT_FALSE(fs::is_empty(path));
+  fs::remove_all(path);
+  expectWell();
+  EXPECT_TRUE(fs::exists(path)) << "made again";
+  // Gone behind an open one: what it stores is lost, and nothing else.
+  KernelCache open(path, int64_t(1) << 20);
+  fs::remove_all(path);
+  EXPECT_FALSE(open.store(std::string(64, 'a'), "code"));
+  std::string image;
+  EXPECT_FALSE(open.load(std::string(64, 'a'), image));
+  open.trim();
+}
+
+TEST_F(GpuFault, TheCachesDiskIsFullOrReadOnly) {
+  expectWell(); // so that the emulated NVRTC need not compile where calls are refused
+  constexpr uint32_t kCreate = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  constexpr uint32_t kHeaderBytes = 112; // of an entry, written first
+  for (int error : {ENOSPC, EROFS, EDQUOT, EIO}) {
+    TemporaryFolder folder;
+    Environment cache("DLC_CACHE_DIR", folder.path());
+    // Creating the entry fails, or writing it.
+    for (Refusal refusal :
+         {Refusal{SYS_openat, 2, kCreate, error}, Refusal{SYS_write, 2, kHeaderBytes, error}})
+      EXPECT_EQ(resultUnder(refusal, [] { return use().second; }), "") << error;
+    for (const auto &entry : fs::directory_iterator(folder.path()))
+      EXPECT_FALSE(entry.path().extension() == ".cubin") << entry.path();
+    expectWell();
+  }
+}
+
+TEST_F(GpuFault, TheClockJumps) {
+  TemporaryFolder folder;
+  Environment cache("DLC_CACHE_DIR", folder.path());
+  expectWell();
+  for (time_t when : {time_t(0), time(nullptr) + 400 * 86400}) {
+    for (const auto &entry : fs::directory_iterator(folder.path())) {
+      timespec times[2] = {{when, 0}, {when, 0}};
+      ASSERT_EQ(utimensat(AT_FDCWD, entry.path().c_str(), times, 0), 0);
+    }
+    int before = countCompiles();
+    expectWell();
+    EXPECT_EQ(countCompiles(), before) << "an entry's age is no reason to compile again";
+  }
+}
+
+#endif
