@@ -1,5 +1,14 @@
 // RUN: dlc-opt %s -split-input-file -verify-diagnostics
 
+// expected-error @+1 {{is a product of two inputs with 12 extents and steps, or none}}
+dlx.kernel @k attributes {kind = "contraction", product = affine_map<() -> (1, 2, 3)>, product_inputs = array<i64: 0, 1>} {
+^bb0(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>):
+  %0 = dl.matmul %x, %w : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  dl.yield %0 : tensor<4x4xf32>
+}
+
+// -----
+
 // expected-error @+1 {{is scheduled but lacks grid or dims}}
 dlx.kernel @scheduled attributes {kind = "map", entry = "f"} {
 ^bb0(%x: tensor<4xf32>):

@@ -303,6 +303,28 @@ TEST_F(Cublas, EachCallMayFail) {
   EXPECT_EQ(remarks(DLC_CUBLAS_ALWAYS, By::library), "");
 }
 
+TEST_F(Cublas, ItsWorkspaceIsMemoryToo) {
+  static std::vector<size_t> sizes;
+  static decltype(dlc::cuda::Driver::memAlloc) allocate;
+  sizes.clear();
+  auto *driver = const_cast<dlc::cuda::Driver *>(*dlc::cuda::Driver::open());
+  allocate = driver->memAlloc;
+  driver->memAlloc = [](dlc::cuda::DevicePtr *pointer, size_t bytes) {
+    sizes.push_back(bytes);
+    // The weights, the activations, the workspace.
+    return sizes.size() == 3 ? dlc::cuda::Result::OutOfMemory : allocate(pointer, bytes);
+  };
+  ModulePtr module = load(productPackage().file());
+  ContextPtr context = open(module.get(), with(DLC_CUBLAS_ALWAYS));
+  EXPECT_EQ(run(context.get(), 5), By::nobody);
+  EXPECT_STREQ(dlc_last_error(),
+               "not enough GPU memory: cuBLASLt's products need 64.0 KiB; 8.0 GiB of 8.0 GiB are "
+               "free on dlc CUDA emulator (sm_90a)");
+  driver->memAlloc = allocate;
+  EXPECT_EQ(run(context.get(), 5), By::library);
+  EXPECT_EQ(sizes.size(), 3u);
+}
+
 TEST_F(Cublas, ThePackageIsVerified) {
   struct Fault {
     void (*plant)(dlc::schema::ProductT &);
@@ -325,6 +347,12 @@ TEST_F(Cublas, ThePackageIsVerified) {
                              fault.message))
         << dlc_last_error();
   }
+  PackageBuilder cpu = affinePackage();
+  cpu.module.programs[0]->main[0]->command.AsLaunch()->product =
+      std::make_unique<dlc::schema::ProductT>();
+  load(cpu.file(), DLC_INCOMPATIBLE);
+  EXPECT_TRUE(lastErrorHas("program 0 (cpu), command 0: a matrix product for a library stands in a "
+                           "program for the CPU"));
   PackageBuilder package = productPackage();
   for (auto &buffer : package.module.programs[0]->buffers)
     if (buffer->storage == Storage::arena)
