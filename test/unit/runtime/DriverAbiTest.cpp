@@ -4,6 +4,7 @@
 // Compiled against cuda.h and nvrtc.h where they are installed; a wrong value is a compile error.
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/CublasLtAbi.h"
 
 #include <gtest/gtest.h>
 
@@ -118,6 +119,15 @@ SAME(cuda::NvrtcResult::Compilation, NVRTC_ERROR_COMPILATION);
 SAME(cuda::NvrtcResult::InternalError, NVRTC_ERROR_INTERNAL_ERROR);
 static_assert(sizeof(cuda::Device) == sizeof(CUdevice) &&
               sizeof(cuda::DevicePtr) == sizeof(CUdeviceptr));
+SAME(cuda::PointerAttribute::Context, CU_POINTER_ATTRIBUTE_CONTEXT);
+SAME(cuda::PointerAttribute::MemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+SAME(cuda::PointerAttribute::DeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+SAME(cuda::PointerAttribute::RangeStart, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
+SAME(cuda::PointerAttribute::RangeSize, CU_POINTER_ATTRIBUTE_RANGE_SIZE);
+SAME(cuda::MemoryType::Host, CU_MEMORYTYPE_HOST);
+SAME(cuda::MemoryType::Device, CU_MEMORYTYPE_DEVICE);
+SAME(cuda::Result::GraphExecUpdateFailure, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+static_assert(sizeof(cuda::GraphExecUpdateInfo) == sizeof(CUgraphExecUpdateResultInfo));
 static_assert(sizeof(cuda::KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
 
 /// A parameter as the calling convention sees it: enums are ints, handles are pointers.
@@ -145,6 +155,41 @@ using Device = dlc::cuda::Device;
   static_assert(SameSignature<result parameters, decltype(symbol)>::value, #symbol);
 #include "runtime/cuda/Symbols.def"
 } // namespace
+
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+SAME(cuda::BlasStatus::NotInitialized, CUBLAS_STATUS_NOT_INITIALIZED);
+SAME(cuda::BlasStatus::AllocFailed, CUBLAS_STATUS_ALLOC_FAILED);
+SAME(cuda::BlasStatus::InvalidValue, CUBLAS_STATUS_INVALID_VALUE);
+SAME(cuda::BlasStatus::ArchMismatch, CUBLAS_STATUS_ARCH_MISMATCH);
+SAME(cuda::BlasStatus::MappingError, CUBLAS_STATUS_MAPPING_ERROR);
+SAME(cuda::BlasStatus::ExecutionFailed, CUBLAS_STATUS_EXECUTION_FAILED);
+SAME(cuda::BlasStatus::InternalError, CUBLAS_STATUS_INTERNAL_ERROR);
+SAME(cuda::BlasStatus::NotSupported, CUBLAS_STATUS_NOT_SUPPORTED);
+SAME(cuda::BlasType::F32, CUDA_R_32F);
+SAME(cuda::BlasType::F16, CUDA_R_16F);
+SAME(cuda::BlasType::Bf16, CUDA_R_16BF);
+SAME(cuda::BlasCompute::F32, CUBLAS_COMPUTE_32F);
+SAME(cuda::BlasCompute::F32FastTf32, CUBLAS_COMPUTE_32F_FAST_TF32);
+SAME(cuda::BlasOperation::Transpose, CUBLAS_OP_T);
+SAME(cuda::BlasMatmulAttribute::TransposeA, CUBLASLT_MATMUL_DESC_TRANSA);
+SAME(cuda::BlasMatmulAttribute::TransposeB, CUBLASLT_MATMUL_DESC_TRANSB);
+SAME(cuda::BlasLayoutAttribute::BatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+SAME(cuda::BlasLayoutAttribute::BatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+SAME(cuda::BlasPreferenceAttribute::MaxWorkspaceBytes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+SAME(cuda::BlasPreferenceAttribute::ReductionSchemes, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+SAME(cuda::BlasPreferenceAttribute::AlignmentA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+SAME(cuda::BlasPreferenceAttribute::AlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+SAME(cuda::kBlasReduceInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+static_assert(sizeof(cuda::BlasHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t) &&
+              offsetof(cuda::BlasHeuristic, state) ==
+                  offsetof(cublasLtMatmulHeuristicResult_t, state));
+namespace {
+#define DLC_CUBLASLT(member, symbol, result, parameters)                                           \
+  static_assert(SameSignature<result parameters, decltype(symbol)>::value, #symbol);
+#include "runtime/cuda/Symbols.def"
+} // namespace
+#endif
 
 TEST(DriverAbi, AgreesWithTheHeaders) { SUCCEED() << "checked by the compiler"; }
 #else
