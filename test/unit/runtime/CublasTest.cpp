@@ -15,6 +15,52 @@ using dlc::schema::Storage;
 using dlc::schema::Target;
 using B = PackageBuilder;
 
+// NVIDIA's own library needs no GPU for what describes a product: each number that dlc passes must mean something to it.
+TEST(CublasOfNvidia, TakesWhatDlcPasses) {
+  using namespace dlc::cuda;
+  const char *named = getenv("DLC_LIBCUBLASLT");
+  auto opened = CublasLt::open(0);
+  if (named || opened.failed())
+    GTEST_SKIP() << "cuBLASLt is not installed";
+  const CublasLt &blas = **opened;
+  EXPECT_GE(blas.version, 120000u);
+  constexpr auto kOk = BlasStatus::Success;
+  BlasMatmul matmul = nullptr;
+  for (BlasCompute compute : {BlasCompute::F32FastTf32, BlasCompute::F32}) {
+    if (matmul)
+      EXPECT_EQ(blas.matmulDestroy(matmul), kOk);
+    ASSERT_EQ(blas.matmulCreate(&matmul, compute, BlasType::F32), kOk);
+  }
+  for (BlasOperation operation : {BlasOperation::Transpose, BlasOperation::None})
+    for (auto side : {BlasMatmulAttribute::TransposeA, BlasMatmulAttribute::TransposeB})
+      EXPECT_EQ(blas.matmulSet(matmul, side, &operation, sizeof(operation)), kOk);
+  for (BlasType type : {BlasType::F32, BlasType::F16, BlasType::Bf16}) {
+    BlasLayout layout = nullptr;
+    ASSERT_EQ(blas.layoutCreate(&layout, type, 8, 4, 16), kOk);
+    int32_t batch = 3;
+    int64_t stride = 64;
+    EXPECT_EQ(blas.layoutSet(layout, BlasLayoutAttribute::BatchCount, &batch, sizeof(batch)), kOk);
+    EXPECT_EQ(blas.layoutSet(layout, BlasLayoutAttribute::BatchStride, &stride, sizeof(stride)),
+              kOk);
+    EXPECT_NE(blas.layoutSet(layout, BlasLayoutAttribute::BatchStride, &stride, 4), kOk);
+    EXPECT_EQ(blas.layoutDestroy(layout), kOk);
+  }
+  BlasPreference preference = nullptr;
+  ASSERT_EQ(blas.preferenceCreate(&preference), kOk);
+  uint64_t workspace = 1 << 20;
+  uint32_t alignment = 16;
+  using Preference = BlasPreferenceAttribute;
+  EXPECT_EQ(blas.preferenceSet(preference, Preference::MaxWorkspaceBytes, &workspace, 8), kOk);
+  EXPECT_EQ(
+      blas.preferenceSet(preference, Preference::ReductionSchemes, &kBlasReduceInComputeType, 4),
+      kOk);
+  for (auto attribute : {Preference::AlignmentA, Preference::AlignmentB, Preference::AlignmentC,
+                         Preference::AlignmentD})
+    EXPECT_EQ(blas.preferenceSet(preference, attribute, &alignment, sizeof(alignment)), kOk);
+  EXPECT_EQ(blas.preferenceDestroy(preference), kOk);
+  EXPECT_EQ(blas.matmulDestroy(matmul), kOk);
+}
+
 #if !defined(DLC_EMU_DRIVER_PATH)
 TEST(Cublas, OnTheEmulator) { GTEST_SKIP() << "the emulator is not part of this build"; }
 #else

@@ -13,6 +13,10 @@
 #undef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include <cuda.h>
 #include <nvrtc.h>
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#define DLC_CUBLASLT_HEADER
+#endif
 
 #include <type_traits>
 
@@ -156,8 +160,7 @@ using Device = dlc::cuda::Device;
 #include "runtime/cuda/Symbols.def"
 } // namespace
 
-#if __has_include(<cublasLt.h>)
-#include <cublasLt.h>
+#if defined(DLC_CUBLASLT_HEADER)
 SAME(cuda::BlasStatus::NotInitialized, CUBLAS_STATUS_NOT_INITIALIZED);
 SAME(cuda::BlasStatus::AllocFailed, CUBLAS_STATUS_ALLOC_FAILED);
 SAME(cuda::BlasStatus::InvalidValue, CUBLAS_STATUS_INVALID_VALUE);
