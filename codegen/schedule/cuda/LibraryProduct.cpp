@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/Contraction.h"
 
+#include "ir/dl/Polynomial.h"
+
 using namespace mlir;
 
 namespace dlc::codegen {
@@ -18,29 +20,40 @@ struct Steps {
 };
 } // namespace
 
-/// The steps of `offset` along the sides' variables; nullopt where it is not the sum of these alone.
-static std::optional<Steps> stepsOf(const Contraction &c, AffineExpr offset) {
-  const Side *sides[] = {&c.m, &c.n, &c.depth, &c.batch};
-  AffineExpr zero = c.k.math.constant(0), sum = zero;
-  SmallVector<AffineExpr, 4> steps;
-  for (const Side *side : sides) {
-    steps.push_back(zero);
-    if (side->groups.empty())
-      continue;
-    llvm::DenseMap<AffineExpr, AffineExpr> unit;
-    for (const Side *other : sides)
-      if (!other->groups.empty())
-        unit[other->groups.front().variable] = c.k.math.constant(other == side);
-    AffineExpr step = c.k.math.simplify(offset.replace(unit));
-    if (!step.isSymbolicOrConstant())
-      return std::nullopt;
-    steps.back() = step;
-    sum = sum + side->groups.front().variable * step;
+/// `expr`, with loop variables in it, multiplied out: equal ones become the same.
+static AffineExpr multipliedOut(AffineExpr expr) {
+  auto polynomial = dl::Polynomial::of(expr);
+  return polynomial ? polynomial->toExpr(expr.getContext()) : expr;
+}
+
+/// The step of `offset` along `side`, whose groups are walked as one; null where they cannot be, or where the step changes on
+/// the way. What `offset` is at the side's indices is taken off it.
+static AffineExpr stepAlong(const Contraction &c, const Side &side, AffineExpr &offset) {
+  AffineExpr zero = c.k.math.constant(0), step = zero, whole = zero;
+  for (const DimGroup &group : llvm::reverse(side.groups)) {
+    llvm::DenseMap<AffineExpr, AffineExpr> first = {{group.variable, zero}},
+                                           second = {{group.variable, c.k.math.constant(1)}};
+    AffineExpr rest = multipliedOut(offset.replace(first));
+    AffineExpr along = multipliedOut(offset.replace(second) - rest);
+    bool isInnermost = &group == &side.groups.back();
+    if (!along.isSymbolicOrConstant() || (!isInnermost && along != whole) ||
+        multipliedOut(rest + group.variable * along - offset) != zero)
+      return {};
+    if (isInnermost)
+      step = along;
+    whole = multipliedOut(along * group.extent);
+    offset = rest;
   }
-  // A constant part would have been counted in each step.
-  if (c.k.math.simplify(sum - offset) != zero)
+  return step;
+}
+
+/// The steps of `offset` along the sides; nullopt where it is not the sum of these alone.
+static std::optional<Steps> stepsOf(const Contraction &c, AffineExpr offset) {
+  Steps steps = {stepAlong(c, c.m, offset), stepAlong(c, c.n, offset),
+                 stepAlong(c, c.depth, offset), stepAlong(c, c.batch, offset)};
+  if (!steps.m || !steps.n || !steps.depth || !steps.batch || offset != c.k.math.constant(0))
     return std::nullopt;
-  return Steps{steps[0], steps[1], steps[2], steps[3]};
+  return steps;
 }
 
 static bool isOne(AffineExpr expr) { return dl::asConstant(expr) == 1; }
@@ -74,8 +87,7 @@ void recordProduct(const Contraction &c, bool allowsTf32) {
   if ((!element.isF32() && !element.isF16() && !element.isBF16()) ||
       !c.k.body.accumulatorType(0).isF32())
     return;
-  if (c.m.groups.size() != 1 || c.n.groups.size() != 1 || c.depth.groups.size() != 1 ||
-      c.batch.groups.size() > 1)
+  if (c.m.groups.empty() || c.n.groups.empty() || c.depth.groups.empty())
     return;
 
   auto first = factorSteps(c, 0), second = factorSteps(c, 1),
