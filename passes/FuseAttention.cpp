@@ -76,9 +76,10 @@ dlx::KernelOp FuseAttention::build(ArrayRef<dlx::LaunchOp> launches,
   SmallVector<Location> lines;
   for (dlx::LaunchOp launch : launches)
     lines.push_back(kernelOf(launch).getLoc());
-  auto kernel = dlx::KernelOp::create(builder, FusedLoc::get(&getContext(), lines), "attention",
-                                      "attention", StringAttr(), AffineMapAttr(), AffineMapAttr(),
-                                      DenseI64ArrayAttr(), AffineMapAttr());
+  auto kernel =
+      dlx::KernelOp::create(builder, FusedLoc::get(&getContext(), lines), "attention", "attention",
+                            StringAttr(), AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr(),
+                            AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr());
   Block &block = kernel.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&block);
   llvm::DenseMap<Value, Value> known; // buffers as values of the body
