@@ -21,22 +21,24 @@ extern const File cudaHeaderFiles[];
 
 namespace dlc::codegen {
 
-/// The vocabulary and what it includes.
-static constexpr const char *kVocabulary[] = {"dlc_device.cuh", "dlc_math.cuh"};
-/// Adds what `header` includes, then itself, each once.
-static void addHeader(StringRef header, std::vector<std::string> &headers) {
-  if (llvm::is_contained(headers, header))
+/// What kernels of kernel IR alone include.
+static constexpr StringRef kVocabulary = "dlc_device.cuh";
+
+/// Adds device header `name`, after those that it includes, to `headers`.
+static void addWithIncludes(StringRef name, std::vector<std::string> &headers) {
+  if (llvm::is_contained(headers, name))
     return;
-  static const std::map<std::string, std::string> texts = cudaHeaders();
-  auto found = texts.find(header.str());
-  SmallVector<StringRef> lines;
-  if (found != texts.end())
-    StringRef(found->second).split(lines, '\n');
-  for (StringRef line : lines)
-    // The emulator brings headers of its own.
-    if (line.consume_front("#include \"dlc_") && !line.starts_with("emu"))
-      addHeader(("dlc_" + line.take_until([](char c) { return c == '"'; })).str(), headers);
-  headers.push_back(header.str());
+  const embed::File *file = embed::cudaHeaderFiles;
+  while (file->name && file->name != name)
+    ++file;
+  // What is not embedded is the emulator's: its compiler has it.
+  if (!file->name)
+    return;
+  StringRef text = file->text, include = "\n#include \"";
+  for (size_t at = text.find(include); at != StringRef::npos; at = text.find(include, at + 1))
+    addWithIncludes(text.substr(at + include.size()).take_until([](char c) { return c == '"'; }),
+                    headers);
+  headers.push_back(name.str());
 }
 
 /// The bodies of exp, log and their like where the kernel calls them, once for each type: both targets compute them by
@@ -64,12 +66,9 @@ static LogicalResult printMathFunctions(llvm::raw_ostream &os, gpu::GPUFuncOp ke
 
 FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel) {
   CudaText result;
-  result.headers.assign(std::begin(kVocabulary), std::end(kVocabulary));
-  std::string first = kVocabulary[0];
-  kernel.walk([&](dlk::CallOp call) {
-    first = call.getHeader();
-    addHeader(first, result.headers);
-  });
+  std::string first = kVocabulary.str();
+  kernel.walk([&](dlk::CallOp call) { first = call.getHeader(); });
+  addWithIncludes(first, result.headers);
   llvm::raw_string_ostream os(result.text);
   if (auto lines = kernel->getAttrOfType<ArrayAttr>("dlc.comment"))
     for (StringAttr line : lines.getAsRange<StringAttr>())

@@ -321,15 +321,20 @@ bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable) const {
   for (auto [number, access] : llvm::enumerate(reads.accesses())) {
     if (access.isComputed() && earlierMove)
       return true;
-    SmallVector<AffineExpr> at = indicesOf(reads, number);
-    earlierMove |= llvm::any_of(at, moves);
-    for (const BoundsTest &test : boundsTests(reads, number, at))
-      if (moves(test.index))
-        return true;
-    if (needsScalar(reads.tensor(number), at, variable))
+    if (needsScalar(reads, number, variable))
       return true;
+    earlierMove |= llvm::any_of(indicesOf(reads, number), moves);
   }
   return false;
+}
+
+bool BodyEmitter::needsScalar(const Reads &reads, unsigned access, AffineExpr variable) const {
+  unsigned position = cast<AffineDimExpr>(variable).getPosition();
+  SmallVector<AffineExpr> at = indicesOf(reads, access);
+  for (const BoundsTest &test : boundsTests(reads, access, at))
+    if (test.index.isFunctionOfDim(position))
+      return true;
+  return needsScalar(reads.tensor(access), at, variable);
 }
 
 bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices,
@@ -339,6 +344,11 @@ bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices,
     return false;
   LoopNest loops = op.getLoopNest();
   return needsScalar({op, loops, /*isTerm=*/false, indices}, variable);
+}
+
+bool BodyEmitter::termNeedsScalarAlong(AffineExpr variable, unsigned access,
+                                       ArrayRef<AffineExpr> loops) const {
+  return needsScalar({root, nest, /*isTerm=*/true, loops}, access, variable);
 }
 
 bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel,

@@ -90,6 +90,9 @@ public:
   /// it: then neighbours along it need different control and it cannot be a vector.
   bool needsScalarAlong(mlir::AffineExpr variable, llvm::ArrayRef<mlir::AffineExpr> parallel,
                         llvm::ArrayRef<mlir::AffineExpr> reduction) const;
+  /// The same of what term access `access` of the root reads alone, at the given indices of all loops.
+  bool termNeedsScalarAlong(mlir::AffineExpr variable, unsigned access,
+                            llvm::ArrayRef<mlir::AffineExpr> loops) const;
 
 private:
   /// A list of accesses of an op, and the loop indices at which they are made.
@@ -126,6 +129,7 @@ private:
   bool needsScalar(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices,
                    mlir::AffineExpr variable) const;
   bool needsScalar(const Reads &reads, mlir::AffineExpr variable) const;
+  bool needsScalar(const Reads &reads, unsigned access, mlir::AffineExpr variable) const;
 
   dlx::KernelOp kernel;
   IndexMath &math;

@@ -51,6 +51,8 @@ private:
 /// True where tensor cores can compute the product: both operands in f16, or bf16, or with `allowsTf32` in f32, and the
 /// grid is not too large.
 bool suitsTensorCores(const Contraction &c, bool allowsTf32);
+/// True where both operands are in f32, and the grid is not too large.
+bool suitsFloatUnits(const Contraction &c);
 /// True where rows or columns are so few that tiles would be mostly empty.
 bool hasFewRows(const Contraction &c);
 /// Where the kernel is nothing but a product of two stored matrices, writes on it what a call of a matrix library needs: the
@@ -58,8 +60,9 @@ bool hasFewRows(const Contraction &c);
 void recordProduct(const Contraction &c, bool allowsTf32);
 /// Few rows times a matrix that is read once.
 void scheduleRows(Contraction &c);
-/// Tiles through a ring of stages in shared memory, multiplied by tensor cores.
-void scheduleMma(Contraction &c);
+/// Tiles through a ring of stages in shared memory, multiplied by tensor cores, or by the units of floats.
+void scheduleOnTensorCores(Contraction &c);
+void scheduleOnFloatUnits(Contraction &c);
 /// The same by what Hopper alone has, TMA and wgmma. Gives the number of blocks from which on that is faster (`always`: 1);
 /// 0 where it never is, or cannot be: then nothing has been scheduled.
 int64_t scheduleWgmma(Contraction &c, bool always);

@@ -4,20 +4,21 @@
 #include "codegen/schedule/cuda/ContractionChoice.h"
 
 #include <algorithm>
+#include <span>
 
 namespace dlc::codegen {
 
-const GpuModel kAmpere = {108, 160 << 10, 2048, 1024.0, 40.0, 600.0};
-const GpuModel kHopper = {132, 227 << 10, 2048, 1280.0, 60.0, 650.0};
+const GpuModel kAmpere = {108, 160 << 10, 2048, 1024.0, 64.0, 40.0, 600.0};
+const GpuModel kHopper = {132, 227 << 10, 2048, 1280.0, 128.0, 60.0, 650.0};
 
 /// Multiply-adds of 16-bit elements that wgmma does in a clock.
 static constexpr double kWgmmaProducts = 2048;
 /// Wide tiles read less; the widest has room for fewer columns of totals.
 static constexpr WgmmaTile kWgmmaTiles[] = {{256, 4, 32}, {128, 4, 64}, {64, 6, 64}};
 
-/// Tiles from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because each turn of
-/// the ring waits for memory: their tiles take long slabs, which several warps share.
-static constexpr MmaTile kTiles[] = {
+/// Tiles of tensor cores from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because
+/// each turn of the ring waits for memory: their tiles take long slabs, which several warps share.
+static constexpr ProductTile kTensorCoreTiles[] = {
     {128, 128, 32, 2, 4, 1, 4}, {128, 64, 32, 4, 2, 1, 4}, {64, 128, 32, 2, 4, 1, 4},
     {64, 64, 64, 2, 2, 1, 3},   {64, 64, 128, 2, 2, 2, 3}, {128, 32, 64, 4, 1, 1, 3},
     {32, 128, 64, 1, 4, 1, 3},  {64, 32, 64, 2, 2, 1, 3},  {32, 64, 64, 2, 2, 1, 3},
@@ -26,27 +27,49 @@ static constexpr MmaTile kTiles[] = {
     {64, 16, 128, 4, 1, 2, 3},  {16, 64, 128, 1, 4, 2, 3}, {16, 32, 128, 1, 1, 4, 3},
     {32, 16, 128, 1, 1, 4, 3},  {16, 16, 64, 1, 1, 1, 4},  {16, 16, 128, 1, 1, 4, 4}};
 
+/// The same for floats, `k` in floats. A lane's 8 x 8 totals read shared memory half as often as 4 x 8.
+static constexpr ProductTile kFloatTiles[] = {
+    {128, 128, 16, 2, 4, 1, 3}, {128, 64, 16, 2, 2, 1, 4}, {64, 128, 16, 1, 4, 1, 4},
+    {64, 64, 16, 2, 2, 1, 4},   {64, 64, 32, 2, 2, 2, 3},  {128, 32, 16, 4, 1, 1, 4},
+    {32, 128, 16, 1, 4, 1, 4},  {64, 32, 32, 2, 1, 2, 3},  {32, 64, 32, 1, 2, 2, 3},
+    {128, 16, 32, 4, 1, 1, 3},  {64, 16, 32, 2, 1, 2, 3},  {32, 32, 32, 1, 2, 1, 3},
+    {32, 32, 64, 1, 1, 4, 3},   {32, 16, 32, 1, 1, 2, 4},  {32, 16, 64, 1, 1, 4, 3}};
+
 /// Clocks of a block before its first product and after its last, and of the way of a total to its result.
 static constexpr double kClocksOfEnds = 1500, kClocksOfTotal = 0.03;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-int64_t MmaTile::sharedBytes(int64_t elementBytes) const {
-  return std::max(stages * (m + n) * k * elementBytes, m * (n + 8) * 4);
+int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
+  int64_t totals = unit == ProductUnit::floats ? warpsM * 32 * (n + 4) * 4 : m * (n + 8) * 4;
+  return std::max(stages * (m + n) * k * elementBytes, totals);
 }
 
-double estimatedClocks(const MmaTile &tile, const ProductShape &shape, const GpuModel &gpu) {
+/// Clocks of a multiprocessor that reads a slab from shared memory into lanes' registers, where that is not hidden by the
+/// instruction itself: a warp's read of 16 bytes a lane takes four, two where half of the lanes ask for the same.
+static double clocksOfReads(const ProductTile &tile) {
+  if (tile.unit == ProductUnit::tensorCores)
+    return 0;
+  double quads = double(tile.m / tile.warpsM) / 32 + double(tile.n / tile.warpsN) / 16;
+  return quads * 2 * double(tile.k * tile.warpsM * tile.warpsN);
+}
+
+double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu) {
   int64_t blocks = ceilDiv(shape.m, tile.m) * ceilDiv(shape.n, tile.n) * shape.batch;
   int64_t fit = std::min(gpu.sharedBytes / tile.sharedBytes(shape.elementBytes),
                          gpu.threads / tile.threads());
   // Blocks that share a multiprocessor also share its rates.
   int64_t together = std::clamp<int64_t>(ceilDiv(blocks, gpu.multiprocessors), 1, fit);
   int64_t steps = std::max<int64_t>(1, ceilDiv(shape.k, tile.k));
-  double products = double(tile.m * tile.n * tile.k) / (gpu.halfProducts * 2 / shape.elementBytes);
+  double rate = tile.unit == ProductUnit::floats
+                    ? gpu.floatProducts
+                    : gpu.halfProducts * 2 / double(shape.elementBytes);
+  double products = double(tile.m * tile.n * tile.k) / rate;
   double copies = double((tile.m + tile.n) * tile.k * shape.elementBytes) / gpu.bytesFromL2;
   // All blocks of a multiprocessor wait at once: at least a copy's latency for each turn of the ring.
-  double step = std::max(
-      {products * together, copies * together, gpu.clocksOfLatency / double(tile.stages - 1)});
+  double step =
+      std::max({products * together, copies * together, clocksOfReads(tile) * double(together),
+                gpu.clocksOfLatency / double(tile.stages - 1)});
   return double(ceilDiv(blocks, gpu.multiprocessors * together)) *
          (step * double(steps) + kClocksOfEnds +
           kClocksOfTotal * double(tile.m * tile.n * together));
@@ -73,11 +96,15 @@ WgmmaTile chooseWgmmaTile(const ProductShape &shape) {
   return best;
 }
 
-MmaTile chooseMmaTile(const ProductShape &shape, const GpuModel &gpu) {
-  MmaTile best = {};
+ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu) {
+  ProductTile best = {};
   double least = 0;
-  for (MmaTile tile : kTiles) {
-    tile.k = tile.k * 2 / shape.elementBytes;
+  auto tiles = unit == ProductUnit::floats ? std::span<const ProductTile>(kFloatTiles)
+                                           : std::span<const ProductTile>(kTensorCoreTiles);
+  for (ProductTile tile : tiles) {
+    tile.unit = unit;
+    if (unit == ProductUnit::tensorCores)
+      tile.k = tile.k * 2 / shape.elementBytes;
     // A ring longer than the sum would stay empty.
     int64_t steps = std::max<int64_t>(1, ceilDiv(shape.k, tile.k));
     tile.stages = std::clamp<int64_t>(steps + 1, 2, tile.stages);

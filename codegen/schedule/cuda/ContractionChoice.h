@@ -16,12 +16,14 @@ struct GpuModel {
   int64_t multiprocessors;
   int64_t sharedBytes;    // of a multiprocessor
   int64_t threads;        // that it holds
-  double halfProducts;    // multiply-adds of 16-bit elements
+  double halfProducts;    // multiply-adds of 16-bit elements on tensor cores
+  double floatProducts;   // multiply-adds of floats
   double bytesFromL2;     // that arrive, all of them busy
   double clocksOfLatency; // from a copy's issue to its data
 };
 
-/// An A100: sm_80; an H100: sm_90, whose mma.sync is slower than its wgmma.
+/// An A100: sm_80; an H100: sm_90, whose mma.sync is slower than its wgmma. As all after sm_80 it multiplies floats twice as
+/// fast, which makes shared memory twice as dear.
 extern const GpuModel kAmpere, kHopper;
 
 /// batch products of m x k by k x n, of elements of `elementBytes`.
@@ -29,9 +31,13 @@ struct ProductShape {
   int64_t m, n, k, batch, elementBytes;
 };
 
+/// What multiplies: tensor cores, or the units of floats.
+enum class ProductUnit { tensorCores, floats };
+
 /// A block's tile, its warps (those along k share the steps of a slab) and its ring of stages.
-struct MmaTile {
+struct ProductTile {
   int64_t m, n, k, warpsM, warpsN, warpsK, stages;
+  ProductUnit unit = ProductUnit::tensorCores;
 
   int64_t threads() const { return 32 * warpsM * warpsN * warpsK; }
   /// Bytes of shared memory: the stages, or the totals that take their room at the end.
@@ -54,9 +60,9 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape);
 WgmmaTile chooseWgmmaTile(const ProductShape &shape);
 
 /// Clocks that the product is estimated to take.
-double estimatedClocks(const MmaTile &tile, const ProductShape &shape, const GpuModel &gpu);
-/// The tile with the smallest estimate; of equals the one with fewer blocks.
-MmaTile chooseMmaTile(const ProductShape &shape, const GpuModel &gpu);
+double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu);
+/// The tile for `unit` with the smallest estimate; of equals the one with fewer blocks.
+ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu);
 
 } // namespace dlc::codegen
 

@@ -175,7 +175,9 @@ void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
     return c.liesAlongReduction(1) ? scheduleReduce(k) : scheduleDirect(k);
   recordProduct(c, allowsTf32);
   if (suitsTensorCores(c, allowsTf32))
-    return scheduleMma(c);
+    return scheduleOnTensorCores(c);
+  if (suitsFloatUnits(c))
+    return scheduleOnFloatUnits(c);
   TiledContraction tiled(c);
   if (!tiled.fitsGrid())
     return scheduleDirect(k);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An implicit GEMM walks its reduction along the image's memory, channels innermost where these are: filters as PyTorch
-// stores them have the places innermost and would be read two bytes at a time.
+// stores them have the places innermost and would be read one by one.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/Schedules.h"
 
@@ -21,7 +21,7 @@ static SmallVector<int64_t> memoryOrder(RankedTensorType type) {
   return order;
 }
 
-SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel, bool allowsTf32) {
+SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel) {
   LoopNestOpInterface root;
   LoopNest nest;
   for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>())
@@ -35,7 +35,7 @@ SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel
         filter = root->getOperand(nest.terms[1].operand);
   auto argument = dyn_cast<BlockArgument>(filter);
   Type element = typeOf(filter).getElementType();
-  bool suits = element.isF16() || element.isBF16() || (allowsTf32 && element.isF32());
+  bool suits = element.isF16() || element.isBF16() || element.isF32();
   if (!suits || !argument || !dl::getLayout(typeOf(filter)).isRowMajor() ||
       !readsPersistent(kernel, argument.getArgNumber()))
     return {};

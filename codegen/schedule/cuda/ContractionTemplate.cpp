@@ -70,20 +70,40 @@ Type ContractionTemplate::elementType() const {
   return getElementTypeOrSelf(k.body.getRoot()->getOperand(c.nest.terms.front().operand).getType());
 }
 
+bool ContractionTemplate::liesAcross(unsigned term, const Side &side) const {
+  if (side.groups.empty())
+    return false;
+  SmallVector<AffineExpr> offsets;
+  c.visitTerm(term, c.loops(), [&](AffineExpr offset) { offsets.push_back(offset); });
+  return offsets.size() == 1 &&
+         k.math.strideAlong(offsets.front(), side.groups.back().variable) == Stride::unit;
+}
+
 int64_t ContractionTemplate::widthAlong(unsigned term, const Side &side) const {
   if (side.groups.empty() || c.nest.terms[term].isComputed())
     return 0;
-  const DimGroup &inner = side.groups.back();
-  if (k.body.needsScalarAlong(inner.variable, c.parallel, c.reduction))
-    return 0;
   SmallVector<AffineExpr> offsets;
   c.visitTerm(term, c.loops(), [&](AffineExpr offset) { offsets.push_back(offset); });
-  if (offsets.size() != 1 || k.math.strideAlong(offsets.front(), inner.variable) != Stride::unit)
+  if (offsets.size() != 1)
     return 0;
+  // Dims that the other operand keeps apart may be one long row to this one: a filter's.
+  auto [offset, variable] = k.overFlat(offsets.front(), side.groups);
+  AffineExpr extent = side.extent;
+  ArrayRef<DimGroup> moved = side.groups;
+  if (!offset || k.math.strideAlong(offset, variable) != Stride::unit) {
+    offset = offsets.front();
+    moved = moved.take_back();
+    variable = moved.front().variable;
+    extent = moved.front().extent;
+  }
+  if (k.math.strideAlong(offset, variable) != Stride::unit)
+    return 0;
+  for (const DimGroup &group : moved)
+    if (k.body.termNeedsScalarAlong(group.variable, term, c.loops()))
+      return 0;
   for (int64_t width = 16 / elementBytes; width > 1; width /= 2) {
-    llvm::DenseMap<AffineExpr, AffineExpr> toWhole = {{inner.variable, inner.variable * width}};
-    if (inner.extent.isMultipleOf(width) &&
-        k.math.simplify(offsets.front().replace(toWhole)).isMultipleOf(width))
+    llvm::DenseMap<AffineExpr, AffineExpr> toWhole = {{variable, variable * width}};
+    if (extent.isMultipleOf(width) && k.math.simplify(offset.replace(toWhole)).isMultipleOf(width))
       return width;
   }
   return 0;

@@ -29,6 +29,8 @@ protected:
   /// How many elements of term `term` lie together along the innermost dim of `side`, at addresses that are multiples of
   /// that: a power of two up to 16 bytes, or 0 where they do not.
   int64_t widthAlong(unsigned term, const Side &side) const;
+  /// Elements of term `term` lie together along the innermost dim of `side`.
+  bool liesAcross(unsigned term, const Side &side) const;
   /// The input whose elements term `term` multiplies as they are, at any index; nullopt where they are computed, or
   /// tested against bounds.
   std::optional<unsigned> plainInput(unsigned term, const Side &side) const;

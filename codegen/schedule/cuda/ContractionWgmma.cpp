@@ -97,7 +97,7 @@ int64_t WgmmaSchedule::leastBlocks(const WgmmaTile &tile) const {
     ProductShape part = all;
     part.m = std::min(all.m, tileRows * WgmmaTile::m);
     return estimatedClocks(tile, part) <
-           estimatedClocks(chooseMmaTile(part, kHopper), part, kHopper);
+           estimatedClocks(chooseTile(ProductUnit::tensorCores, part, kHopper), part, kHopper);
   };
   int64_t tiles = (all.m + WgmmaTile::m - 1) / WgmmaTile::m, least = 0;
   int64_t fewest = k.smallest(rows.extent).value_or(0) / WgmmaTile::m;

@@ -246,6 +246,16 @@ llvm::SmallBitVector KernelBuilder::pinnedDims(ArrayRef<AffineExpr> variables,
   return pinned;
 }
 
+/// True where `expr` divides nothing.
+static bool isPlain(AffineExpr expr) {
+  bool plain = true;
+  expr.walk([&](AffineExpr part) {
+    plain &= part.getKind() != AffineExprKind::Mod && part.getKind() != AffineExprKind::FloorDiv &&
+             part.getKind() != AffineExprKind::CeilDiv;
+  });
+  return plain;
+}
+
 void KernelBuilder::bindFlat(Value flat, ArrayRef<DimGroup> groups) {
   AffineExpr position = math.addLoop(totalExtent(math, groups), flat);
   for (unsigned i = groups.size(); i-- > 0;) {
@@ -266,20 +276,22 @@ void KernelBuilder::bindFlat(Value flat, ArrayRef<DimGroup> groups) {
   }
 }
 
+std::pair<AffineExpr, AffineExpr> KernelBuilder::overFlat(AffineExpr expr,
+                                                          ArrayRef<DimGroup> groups) {
+  AffineExpr flat = math.addLoop(totalExtent(math, groups)), position = flat;
+  llvm::DenseMap<AffineExpr, AffineExpr> parts;
+  for (unsigned i = groups.size(); i-- > 0;) {
+    parts[groups[i].variable] = i > 0 ? position % groups[i].extent : position;
+    position = position.floorDiv(groups[i].extent);
+  }
+  expr = math.simplify(expr.replace(parts));
+  return {isPlain(expr) ? expr : AffineExpr(), flat};
+}
+
 void KernelBuilder::sameAs(AffineExpr variable, AffineExpr other) {
   if (auto it = cut.find(other); it != cut.end())
     cut[variable] = it->second;
   cut.erase(other);
-}
-
-/// True where `expr` divides nothing.
-static bool isPlain(AffineExpr expr) {
-  bool plain = true;
-  expr.walk([&](AffineExpr part) {
-    plain &= part.getKind() != AffineExprKind::Mod && part.getKind() != AffineExprKind::FloorDiv &&
-             part.getKind() != AffineExprKind::CeilDiv;
-  });
-  return plain;
 }
 
 Value KernelBuilder::address(OpBuilder &builder, AffineExpr offset) {

@@ -60,7 +60,7 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       if (kernel.getKind() == "recurrent")
         operands = recurrentOperandsToPackForCuda(kernel);
       if (kernel.getKind() == "contraction")
-        operands = contractionOperandsToPackForCuda(kernel, precision == "tf32");
+        operands = contractionOperandsToPackForCuda(kernel);
       for (const PackedOperand &operand : operands)
         packOperand(kernel, operand);
     }

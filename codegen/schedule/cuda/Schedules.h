@@ -30,9 +30,8 @@ void scheduleContraction(KernelBuilder &k, bool allowsTf32);
 llvm::LogicalResult scheduleAttention(KernelBuilder &k, bool allowsTf32);
 /// The kernel for sm_90a alone that takes the place of one by scheduleContraction: see scheduleWgmma.
 int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always);
-/// The filters of a convolution on tensor cores in the order in which it reads the image.
-llvm::SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel,
-                                                                  bool allowsTf32);
+/// The filters of a convolution of floats in the order in which it reads the image.
+llvm::SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel);
 /// A block for each row of the batch, from its first step to its last. Fails where the states of a row do not fit a block.
 llvm::LogicalResult scheduleRecurrent(KernelBuilder &k);
 /// The weights of a recurrence as scheduleRecurrent reads them.

@@ -33,20 +33,50 @@ constexpr Case kCases[] = {
 
 TEST(ContractionChoiceTest, Table) {
   for (const Case &c : kCases) {
-    MmaTile tile = chooseMmaTile(c.shape, kAmpere);
+    ProductTile tile = chooseTile(ProductUnit::tensorCores, c.shape, kAmpere);
     EXPECT_EQ(tile.m, c.m) << c.what;
     EXPECT_EQ(tile.n, c.n) << c.what;
   }
 }
 
-// What the template requires of a tile, and the GPU of a block, for any shape.
+constexpr Case kFloatCases[] = {
+    {"a large square", {4096, 4096, 4096, 1, 4}, 128, 128},
+    {"less than a tile", {9, 7, 5, 1, 4}, 32, 16},
+};
+
+TEST(ContractionChoiceTest, FloatTable) {
+  for (const Case &c : kFloatCases) {
+    ProductTile tile = chooseTile(ProductUnit::floats, c.shape, kHopper);
+    EXPECT_EQ(tile.m, c.m) << c.what;
+    EXPECT_EQ(tile.n, c.n) << c.what;
+  }
+}
+
+// What contract_simt requires of a tile, and the GPU of a block, for any shape.
+TEST(ContractionChoiceTest, FloatsFitTemplateAndGpu) {
+  for (int64_t m : {1, 15, 33, 128, 1000, 5000})
+    for (int64_t n : {1, 16, 33, 256, 4097})
+      for (int64_t depth : {0, 1, 31, 64, 5000})
+        for (int64_t batch : {1, 48}) {
+          ProductTile tile = chooseTile(ProductUnit::floats, {m, n, depth, batch, 4}, kHopper);
+          EXPECT_EQ(tile.m / tile.warpsM % 32, 0);
+          EXPECT_EQ(tile.n / tile.warpsN % 16, 0);
+          EXPECT_EQ(tile.k / 4 % tile.warpsK, 0);
+          EXPECT_GE(tile.stages, 2);
+          EXPECT_LE(tile.threads(), 256);
+          EXPECT_LE(tile.sharedBytes(4), 99 << 10) << "what every GPU since sm_80 gives a block";
+        }
+}
+
+// What contract_mma requires of a tile, and the GPU of a block, for any shape.
 TEST(ContractionChoiceTest, FitsTemplateAndGpu) {
   for (int64_t bytes : {2, 4})
     for (int64_t m : {1, 15, 16, 17, 63, 128, 1000, 5000})
       for (int64_t n : {1, 16, 33, 256, 4097})
         for (int64_t depth : {0, 1, 31, 64, 5000})
           for (int64_t batch : {1, 48}) {
-            MmaTile tile = chooseMmaTile({m, n, depth, batch, bytes}, kAmpere);
+            ProductTile tile =
+                chooseTile(ProductUnit::tensorCores, {m, n, depth, batch, bytes}, kAmpere);
             EXPECT_EQ(tile.m / tile.warpsM % 16, 0);
             EXPECT_EQ(tile.n / tile.warpsN % 16, 0);
             EXPECT_TRUE(tile.k * bytes == 64 || tile.k * bytes == 128 || tile.k * bytes == 256);
@@ -60,8 +90,8 @@ TEST(ContractionChoiceTest, FitsTemplateAndGpu) {
 
 // A grid that leaves multiprocessors idle splits k among the warps of a block.
 TEST(ContractionChoiceTest, SplitsDeepSums) {
-  EXPECT_GT(chooseMmaTile({49, 512, 4608, 1, 2}, kAmpere).warpsK, 1);
-  EXPECT_EQ(chooseMmaTile({4096, 4096, 4096, 1, 2}, kAmpere).warpsK, 1);
+  EXPECT_GT(chooseTile(ProductUnit::tensorCores, {49, 512, 4608, 1, 2}, kAmpere).warpsK, 1);
+  EXPECT_EQ(chooseTile(ProductUnit::tensorCores, {4096, 4096, 4096, 1, 2}, kAmpere).warpsK, 1);
 }
 
 // More multiprocessors want more blocks.
@@ -69,13 +99,14 @@ TEST(ContractionChoiceTest, FollowsTheGpu) {
   GpuModel small = kAmpere;
   small.multiprocessors = 16;
   ProductShape shape = {512, 512, 512, 1, 2};
-  MmaTile many = chooseMmaTile(shape, kAmpere), few = chooseMmaTile(shape, small);
+  ProductTile many = chooseTile(ProductUnit::tensorCores, shape, kAmpere),
+              few = chooseTile(ProductUnit::tensorCores, shape, small);
   EXPECT_LT(many.m * many.n, few.m * few.n);
 }
 
 // A shape that is twice as deep takes longer, and none takes no time.
 TEST(ContractionChoiceTest, EstimateGrows) {
-  MmaTile tile = chooseMmaTile({256, 256, 256, 1, 2}, kAmpere);
+  ProductTile tile = chooseTile(ProductUnit::tensorCores, {256, 256, 256, 1, 2}, kAmpere);
   double once = estimatedClocks(tile, {256, 256, 256, 1, 2}, kAmpere);
   EXPECT_GT(once, 0);
   EXPECT_GT(estimatedClocks(tile, {256, 256, 512, 1, 2}, kAmpere), once);

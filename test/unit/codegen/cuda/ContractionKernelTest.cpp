@@ -105,14 +105,14 @@ TEST_P(ContractionKernelTest, WideIndex) {
     check({size, 1}, kProducts);
 }
 
-/// A matrix product with one barrier taken out: the checker sees it, in whatever order the threads run.
+/// A matrix product of what no template takes, with one barrier taken out: the checker sees it, in whatever order the threads run.
 class PlantedBarrierTest : public CudaKernelTest {
 protected:
   void plant(bool first) {
     load("contraction",
-         R"(^bb0(%a: tensor<?x40xf32, #dl.t<[s0, 40]>>, %b: tensor<40x33xf32>):
-    %0 = dl.matmul %a, %b : (tensor<?x40xf32, #dl.t<[s0, 40]>>, tensor<40x33xf32>) -> tensor<?x33xf32, #dl.t<[s0, 33]>>
-    dl.yield %0 : tensor<?x33xf32, #dl.t<[s0, 33]>>)");
+         R"(^bb0(%a: tensor<?x40xf64, #dl.t<[s0, 40]>>, %b: tensor<40x33xf64>):
+    %0 = dl.matmul %a, %b : (tensor<?x40xf64, #dl.t<[s0, 40]>>, tensor<40x33xf64>) -> tensor<?x33xf64, #dl.t<[s0, 33]>>
+    dl.yield %0 : tensor<?x33xf64, #dl.t<[s0, 33]>>)");
     check({33, 1}, kProducts);
     const std::string original = text(), barrier = "dlc::barrier();";
     size_t at = first ? original.find(barrier) : original.rfind(barrier);

@@ -155,6 +155,41 @@ std::vector<TensorMap> CudaKernelTest::tensorMaps(ArrayRef<int64_t> symbols,
   return maps;
 }
 
+/// `text` with the include of `header` replaced by that header, `line` of which is taken out, wherever it is included.
+static bool inlineWithout(std::string &text, llvm::StringRef header, llvm::StringRef line) {
+  static constexpr llvm::StringRef kInclude = "#include \"";
+  for (size_t at = text.find(kInclude); at != std::string::npos; at = text.find(kInclude, at + 1)) {
+    size_t begin = at + kInclude.size(), end = text.find('"', begin);
+    std::string name = text.substr(begin, end - begin);
+    if (!llvm::StringRef(name).ends_with(".cuh"))
+      continue;
+    std::string included = kernelFile(name);
+    if (name == header) {
+      size_t place = included.find(line);
+      if (place == std::string::npos)
+        return false;
+      included.erase(place, line.size());
+    } else if (!inlineWithout(included, header, line)) {
+      continue;
+    }
+    text.replace(at, end + 1 - at, included);
+    return true;
+  }
+  return false;
+}
+
+void CudaKernelTest::removeFromHeader(llvm::StringRef header, llvm::StringRef line) {
+  std::string text = kernelText;
+  ASSERT_TRUE(inlineWithout(text, header, line)) << header.str() << ": " << line.str();
+  replaceText(text);
+}
+
+int CudaKernelTest::config(llvm::StringRef name) const {
+  std::string entry = " " + name.str() + " = ";
+  size_t at = kernelText.find(entry);
+  return at == std::string::npos ? -1 : std::stoi(kernelText.substr(at + entry.size()));
+}
+
 Tensor CudaKernelTest::random(RankedTensorType type, ArrayRef<int64_t> symbols, Fill fill) {
   Tensor tensor(type.getElementType(), dimsOf(type, symbols));
   std::uniform_int_distribution<int> whole(-3, 3), one_in(0, 9);

@@ -38,6 +38,10 @@ protected:
             const std::string &precision = "f32", const std::string &hopper = "never");
   /// Compiles `text` in place of what was printed: to plant a bug.
   void replaceText(const std::string &text);
+  /// Compiles the text with the first `line` of device header `header` taken out: a planted bug.
+  void removeFromHeader(llvm::StringRef header, llvm::StringRef line);
+  /// The number that the kernel's template gets under this name; -1 where there is none.
+  int config(llvm::StringRef name) const;
   /// Runs with the symbols' values; the test fails where a result is off.
   void check(llvm::ArrayRef<int64_t> symbols, Tolerance tolerance, Fill fill = Fill::uniform);
   void checkBoundaries(Tolerance tolerance, Fill fill = Fill::uniform) {

@@ -10,11 +10,6 @@ namespace dlc::test {
 namespace {
 class MmaKernelTest : public CudaKernelTest {
 protected:
-  /// The number that the kernel's template gets under this name.
-  int config(const std::string &name) const {
-    size_t at = text().find(name + " = ");
-    return at == std::string::npos ? -1 : std::stoi(text().substr(at + name.size() + 3));
-  }
   void expectTemplate() {
     EXPECT_NE(text().find("dlc::contract_mma<config>"), std::string::npos) << text();
   }
@@ -214,11 +209,7 @@ protected:
     load("contraction", "^bb0(%a: " + a + ", %b: " + b + "):\n%0 = dl.matmul %a, %b : (" + a +
                             ", " + b + ") -> " + y + "\ndl.yield %0 : " + y);
     check({33, 1}, kHalf);
-    std::string header = kernelFile("dlc_contract.cuh"), source = text();
-    size_t at = header.find(line), include = source.find("#include \"dlc_contract.cuh\"");
-    ASSERT_NE(at, std::string::npos);
-    ASSERT_NE(include, std::string::npos);
-    replaceText(source.replace(include, 27, header.erase(at, line.size())));
+    removeFromHeader("dlc_slab.cuh", line);
     llvm::SmallVector<Tensor> inputs;
     Tensor actual;
     EXPECT_NE(run({33, 1}, Fill::uniform, inputs, actual), Result::Success);
@@ -232,7 +223,7 @@ TEST_P(PlantedMmaTest, NoBarrierAfterTheCopies) {
 }
 // Elements of a copy that is still under way.
 TEST_P(PlantedMmaTest, NoWaitForTheCopies) {
-  plant("    cp_async_wait<kStages - 2>();\n", 264, "missing wait: load of 16 B");
+  plant("    cp_async_wait<STAGES - 2>();\n", 264, "missing wait: load of 16 B");
 }
 // Totals over the first stage, which other warps still multiply where the sum ends in it.
 TEST_P(PlantedMmaTest, NoBarrierBeforeTheTotals) {

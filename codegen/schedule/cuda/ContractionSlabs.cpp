@@ -1,7 +1,7 @@
-//===- ContractionMma.cpp - Matrix products on tensor cores ----------------------------*- C++ -*-===//
+//===- ContractionSlabs.cpp - Matrix products out of slabs in shared memory ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls contract_mma (dlc_contract.cuh).
+// Calls contract_mma (dlc_contract.cuh) or contract_simt (dlc_simt.cuh).
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/ContractionTemplate.h"
 
@@ -10,19 +10,29 @@ using namespace mlir;
 namespace dlc::codegen {
 
 namespace {
-class MmaSchedule : ContractionTemplate {
+class SlabSchedule : ContractionTemplate {
 public:
   /// The columns are the dims whose results are neighbours in memory.
-  explicit MmaSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {}
+  SlabSchedule(Contraction &c, ProductUnit unit)
+      : ContractionTemplate(c, c.storesAlongM()), unit(unit) {}
   void run();
 
 private:
   Operand operand(unsigned term, const Side &side) const;
+
+  ProductUnit unit;
 };
 } // namespace
 
-MmaSchedule::Operand MmaSchedule::operand(unsigned term, const Side &side) const {
+SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) const {
   int64_t along = widthAlong(term, c.depth);
+  if (unit == ProductUnit::floats) {
+    // Nothing is transposed on the way. Single elements that lie together both ways (an image: the places of a row, the
+    // places of a filter) are taken across: there the neighbours go on for longer.
+    int64_t across = widthAlong(term, side);
+    bool alongK = along || across ? along >= across : !liesAcross(term, side);
+    return {term, side, alongK, std::max<int64_t>({1, along, across})};
+  }
   // What is not transposed on the way out of shared memory is transposed on the way in. A copy is of 4 bytes at least.
   if (elementBytes == 4)
     return {term, side, true, std::max<int64_t>(along, 1)};
@@ -31,13 +41,14 @@ MmaSchedule::Operand MmaSchedule::operand(unsigned term, const Side &side) const
   return {term, side, alongK, std::max(along, across)};
 }
 
-void MmaSchedule::run() {
+void SlabSchedule::run() {
   if (!c.batch.groups.empty())
     k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
   Operand a = operand(swapped ? 1 : 0, rows), b = operand(swapped ? 0 : 1, columns);
   int64_t width = lanes();
-  MmaTile tile = chooseMmaTile(shape(), kAmpere);
-  dlk::CallOp call = createCall("contract_mma", "dlc_contract.cuh");
+  ProductTile tile = chooseTile(unit, shape(), unit == ProductUnit::floats ? kHopper : kAmpere);
+  dlk::CallOp call = unit == ProductUnit::floats ? createCall("contract_simt", "dlc_simt.cuh")
+                                                 : createCall("contract_mma", "dlc_contract.cuh");
   read(call, 0, a, /*rounded=*/true);
   read(call, 1, b, /*rounded=*/true);
   finish(call, 2, width);
@@ -70,6 +81,18 @@ bool suitsTensorCores(const Contraction &c, bool allowsTf32) {
          c.k.body.accumulatorType(0).isF32() && c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
 }
 
-void scheduleMma(Contraction &c) { MmaSchedule(c).run(); }
+bool suitsFloatUnits(const Contraction &c) {
+  auto isFloat = [&](unsigned term) {
+    return getElementTypeOrSelf(
+               c.k.body.getRoot()->getOperand(c.nest.terms[term].operand).getType())
+        .isF32();
+  };
+  const Side &columns = c.storesAlongM() ? c.m : c.n;
+  return isFloat(0) && isFloat(1) && c.k.body.accumulatorType(0).isF32() &&
+         c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
+}
+
+void scheduleOnTensorCores(Contraction &c) { SlabSchedule(c, ProductUnit::tensorCores).run(); }
+void scheduleOnFloatUnits(Contraction &c) { SlabSchedule(c, ProductUnit::floats).run(); }
 
 } // namespace dlc::codegen
