@@ -35,9 +35,11 @@ template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> stru
   static DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,
                            Index k0, Index depth) {
     if constexpr (WIDTH > 0) {
-      constexpr int kPerLine = kChunks * kPerChunk / WIDTH, kPieces = kLines * kPerLine;
-#pragma unroll
-      for (int round = 0; round < (kPieces + THREADS - 1) / THREADS; ++round) {
+      constexpr int kPerLine = kChunks * kPerChunk / WIDTH, kPieces = kLines * kPerLine,
+                    kRounds = (kPieces + THREADS - 1) / THREADS,
+                    kUnroll = kRounds <= 8 ? kRounds : 4; // more would keep too many addresses
+#pragma unroll kUnroll
+      for (int round = 0; round < kRounds; ++round) {
         int piece = round * THREADS + (int)threadIdx.x;
         if (kPieces % THREADS != 0 && piece >= kPieces)
           break;
@@ -68,26 +70,24 @@ template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> stru
 };
 
 /// Runs `fill(stage, step)` for all steps, up to STAGES - 1 of them ahead of `multiply(stage)`, which runs in order: all
-/// threads of the block together. At the end the stages are free.
+/// threads of the block together. At the end the stages are free. Each is called from one place: they are long.
 template <int STAGES, class Index, class Fill, class Multiply>
 DLC_DEV void through_ring(Index steps, const Fill &fill, const Multiply &multiply) {
+  int filled = 0, stage = 0; // where the next slab goes, and the one to multiply
 #pragma unroll 1
-  for (int stage = 0; stage < STAGES - 1; ++stage) {
-    if (stage < steps)
-      fill(stage, stage);
-    cp_async_commit();
-  }
-  int stage = 0, last = STAGES - 1; // the one read now, and the one that was read before
-#pragma unroll 1
-  for (Index step = 0; step < steps; ++step) {
-    cp_async_wait<STAGES - 2>();
-    barrier();
+  for (Index step = 1 - STAGES; step < steps; ++step) {
+    if (step >= 0) {
+      cp_async_wait<STAGES - 2>();
+      barrier(); // which also ends all reads of the stage that is filled now
+    }
     if (step + STAGES - 1 < steps)
-      fill(last, step + STAGES - 1);
+      fill(filled, step + STAGES - 1);
     cp_async_commit();
-    multiply(stage);
-    last = stage;
-    stage = stage + 1 == STAGES ? 0 : stage + 1;
+    filled = filled + 1 == STAGES ? 0 : filled + 1;
+    if (step >= 0) {
+      multiply(stage);
+      stage = stage + 1 == STAGES ? 0 : stage + 1;
+    }
   }
   cp_async_wait<0>();
   barrier();

@@ -46,12 +46,12 @@ int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
 }
 
 /// Clocks of a multiprocessor that reads a slab from shared memory into lanes' registers, where that is not hidden by the
-/// instruction itself: a warp's read of 16 bytes a lane takes four, two where half of the lanes ask for the same.
+/// instruction itself: a warp's read of 16 bytes a lane takes four, and two where half of the lanes ask for the same.
 static double clocksOfReads(const ProductTile &tile) {
   if (tile.unit == ProductUnit::tensorCores)
     return 0;
   double quads = double(tile.m / tile.warpsM) / 32 + double(tile.n / tile.warpsN) / 16;
-  return quads * 2 * double(tile.k * tile.warpsM * tile.warpsN);
+  return quads * 3 * double(tile.k * tile.warpsM * tile.warpsN);
 }
 
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu) {

@@ -219,11 +219,12 @@ protected:
 
 // Elements that another thread's copy has not brought yet.
 TEST_P(PlantedMmaTest, NoBarrierAfterTheCopies) {
-  plant("    barrier();\n", 264, "with no barrier between");
+  plant("      barrier(); // which also ends all reads of the stage that is filled now\n", 264,
+        "with no barrier between");
 }
 // Elements of a copy that is still under way.
 TEST_P(PlantedMmaTest, NoWaitForTheCopies) {
-  plant("    cp_async_wait<STAGES - 2>();\n", 264, "missing wait: load of 16 B");
+  plant("      cp_async_wait<STAGES - 2>();\n", 264, "missing wait: load of 16 B");
 }
 // Totals over the first stage, which other warps still multiply where the sum ends in it.
 TEST_P(PlantedMmaTest, NoBarrierBeforeTheTotals) {

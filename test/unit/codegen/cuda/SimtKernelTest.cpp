@@ -85,7 +85,6 @@ TEST_P(SimtKernelTest, LargestTile) {
       4096);
   EXPECT_EQ(config("tile_m"), 128) << text();
   EXPECT_EQ(config("tile_n"), 128);
-  check({129, 1}, kSums);
   check({129, 1}, kExact, Fill::whole);
 }
 
@@ -161,10 +160,12 @@ protected:
 
 // Elements that another thread's copy has not brought yet.
 TEST_P(PlantedSimtTest, NoBarrierAfterTheCopies) {
-  plant("dlc_slab.cuh", "    barrier();\n", "with no barrier between");
+  plant("dlc_slab.cuh",
+        "      barrier(); // which also ends all reads of the stage that is filled now\n",
+        "with no barrier between");
 }
 TEST_P(PlantedSimtTest, NoWaitForTheCopies) {
-  plant("dlc_slab.cuh", "    cp_async_wait<STAGES - 2>();\n", "missing wait: load of ");
+  plant("dlc_slab.cuh", "      cp_async_wait<STAGES - 2>();\n", "missing wait: load of ");
 }
 // Totals that another warp has not written.
 TEST_P(PlantedSimtTest, NoBarrierAfterTheTotals) {
