@@ -1,5 +1,6 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
-// Tiles through shared memory, with what is fused before and after; a template for few rows; threads for groups.
+// A template for floats, with what is fused after; tiles through shared memory for what no template takes; a template for few
+// rows; threads for groups.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {
 // CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_conv_bias_relu(
@@ -8,87 +9,44 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ bias,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
-// CHECK-NEXT:   DLC_SHARED(float, a_tile, [16][65]);
-// CHECK-NEXT:   DLC_SHARED(float, b_tile, [16][33]);
-// CHECK-NEXT:   const int thread = (int)threadIdx.x;
-// CHECK-NEXT:   const int m_tile = (int)blockIdx.x;
-// CHECK-NEXT:   const int m0 = m_tile * 64;
-// CHECK-NEXT:   const int n_tile = (int)blockIdx.y;
-// CHECK-NEXT:   const int n0 = n_tile * 32;
-// CHECK-NEXT:   const int thread_n = dlc::umod(thread, 8);
-// CHECK-NEXT:   const int thread_m = dlc::udiv(thread, 8);
-// CHECK-NEXT:   float acc[4][4];
-// CHECK-NEXT:   #pragma unroll
-// CHECK-NEXT:   for (int i = 0; i < 4; ++i) {
-// CHECK-NEXT:     #pragma unroll
-// CHECK-NEXT:     for (int j = 0; j < 4; ++j) {
-// CHECK-NEXT:       acc[i][j] = 0.0f;
-// CHECK-NEXT:     }
-// CHECK-NEXT:   }
-// CHECK-NEXT:   #pragma unroll 1
-// CHECK-NEXT:   for (int k0 = 0; k0 < 144; k0 += 16) {
-// CHECK-NEXT:     #pragma unroll
-// CHECK-NEXT:     for (int p = 0; p < 8; ++p) {
-// CHECK-NEXT:       const int e = p * 128 + thread;
-// CHECK-NEXT:       const int kk = dlc::umod(e, 16);
-// CHECK-NEXT:       const int row = dlc::udiv(e, 16);
-// CHECK-NEXT:       const int m = m0 + row;
-// CHECK-NEXT:       const int k = k0 + kk;
-// CHECK-NEXT:       const int w = dlc::umod(m, 32);
-// CHECK-NEXT:       const int i = dlc::udiv(m, 32);
-// CHECK-NEXT:       const int h = dlc::umod(i, 32);
-// CHECK-NEXT:       const int n = dlc::udiv(i, 32);
-// CHECK-NEXT:       const int rc = dlc::umod(k, 16);
-// CHECK-NEXT:       const int i_1 = dlc::udiv(k, 16);
-// CHECK-NEXT:       const int rw = dlc::umod(i_1, 3);
-// CHECK-NEXT:       const int rh = dlc::udiv(i_1, 3);
-// CHECK-NEXT:       const int i_2 = h + rh - 1;
-// CHECK-NEXT:       const int i_3 = w + rw - 1;
-// CHECK-NEXT:       const float v = i_2 >= 0 && i_2 < 32 && i_3 >= 0 && i_3 < 32 ? x[n * 16384 + h * 512 + w * 16 + rh * 512 + rw * 16 + rc - 528] : 0.0f;
-// CHECK-NEXT:       a_tile[kk][row] = v;
-// CHECK-NEXT:     }
-// CHECK-NEXT:     #pragma unroll
-// CHECK-NEXT:     for (int p = 0; p < 4; ++p) {
-// CHECK-NEXT:       const int e = p * 128 + thread;
-// CHECK-NEXT:       const int kk = dlc::umod(e, 16);
-// CHECK-NEXT:       const int row = dlc::udiv(e, 16);
-// CHECK-NEXT:       const int n = n0 + row;
-// CHECK-NEXT:       const int k = k0 + kk;
-// CHECK-NEXT:       const int rc = dlc::umod(k, 16);
-// CHECK-NEXT:       const int i = dlc::udiv(k, 16);
-// CHECK-NEXT:       const int rw = dlc::umod(i, 3);
-// CHECK-NEXT:       const int rh = dlc::udiv(i, 3);
-// CHECK-NEXT:       b_tile[kk][row] = weight[n * 144 + rh * 3 + rw + rc * 9];
-// CHECK-NEXT:     }
-// CHECK-NEXT:     dlc::barrier();
-// CHECK-NEXT:     #pragma unroll 8
-// CHECK-NEXT:     for (int kk = 0; kk < 16; ++kk) {
-// CHECK-NEXT:       float a[4];
-// CHECK-NEXT:       float b[4];
-// CHECK-NEXT:       #pragma unroll
-// CHECK-NEXT:       for (int i = 0; i < 4; ++i) {
-// CHECK-NEXT:         a[i] = a_tile[kk][thread_m + i * 16];
-// CHECK-NEXT:         b[i] = b_tile[kk][thread_n + i * 8];
-// CHECK-NEXT:       }
-// CHECK-NEXT:       #pragma unroll
-// CHECK-NEXT:       for (int i = 0; i < 4; ++i) {
+// CHECK-NEXT:   const int s0 = (int)s0_arg;
+// CHECK-NEXT:   struct config {
+// CHECK-NEXT:     using type = float;
+// CHECK-NEXT:     using index = int;
+// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, stages = 3, tile_k = 64, tile_m = 32, tile_n = 32, vector = 4, warps_k = 4, warps_m = 1, warps_n = 1, width_a = 4, width_b = 1 };
+// CHECK-NEXT:   };
+// CHECK-NEXT:   dlc::contract_simt<config>(
+// CHECK-NEXT:       s0 * 1024, 32, 144, x, weight,
+// CHECK-NEXT:       [&](const int m, const int k) -> int {
+// CHECK-NEXT:         const int w = dlc::umod(m, 32);
+// CHECK-NEXT:         const int i = dlc::udiv(m, 32);
+// CHECK-NEXT:         const int h = dlc::umod(i, 32);
+// CHECK-NEXT:         const int n = dlc::udiv(i, 32);
+// CHECK-NEXT:         const int rc = dlc::umod(k, 16);
+// CHECK-NEXT:         const int i_1 = dlc::udiv(k, 16);
+// CHECK-NEXT:         const int rw = dlc::umod(i_1, 3);
+// CHECK-NEXT:         const int rh = dlc::udiv(i_1, 3);
+// CHECK-NEXT:         const int i_2 = h + rh - 1;
+// CHECK-NEXT:         const int i_3 = w + rw - 1;
+// CHECK-NEXT:         const int i_4 = i_2 >= 0 && i_2 < 32 && i_3 >= 0 && i_3 < 32 ? n * 16384 + h * 512 + w * 16 + rh * 512 + rw * 16 + rc - 528 : -1;
+// CHECK-NEXT:         return i_4;
+// CHECK-NEXT:       },
+// CHECK-NEXT:       [&](const int n, const int k) -> int {
+// CHECK-NEXT:         const int rc = dlc::umod(k, 16);
+// CHECK-NEXT:         const int i = dlc::udiv(k, 16);
+// CHECK-NEXT:         const int rw = dlc::umod(i, 3);
+// CHECK-NEXT:         const int rh = dlc::udiv(i, 3);
+// CHECK-NEXT:         return n * 144 + rh * 3 + rw + rc * 9;
+// CHECK-NEXT:       },
+// CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 4> &total) {
+// CHECK-NEXT:         const dlc::vec<float, 4> bias4 = dlc::load<4>(bias + n);
+// CHECK-NEXT:         dlc::vec<float, 4> y4;
 // CHECK-NEXT:         #pragma unroll
-// CHECK-NEXT:         for (int j = 0; j < 4; ++j) {
-// CHECK-NEXT:           acc[i][j] = dlc::fma(a[i], b[j], acc[i][j]);
+// CHECK-NEXT:         for (int e = 0; e < 4; ++e) {
+// CHECK-NEXT:           y4[e] = dlc::max(total[e] + bias4[e], 0.0f);
 // CHECK-NEXT:         }
-// CHECK-NEXT:       }
-// CHECK-NEXT:     }
-// CHECK-NEXT:     dlc::barrier();
-// CHECK-NEXT:   }
-// CHECK-NEXT:   #pragma unroll
-// CHECK-NEXT:   for (int i = 0; i < 4; ++i) {
-// CHECK-NEXT:     const int m = m0 + thread_m + i * 16;
-// CHECK-NEXT:     #pragma unroll
-// CHECK-NEXT:     for (int j = 0; j < 4; ++j) {
-// CHECK-NEXT:       const int n = n0 + thread_n + j * 8;
-// CHECK-NEXT:       y[m * 32 + n] = dlc::max(acc[i][j] + bias[n], 0.0f);
-// CHECK-NEXT:     }
-// CHECK-NEXT:   }
+// CHECK-NEXT:         dlc::store(y + m * 32 + n, y4);
+// CHECK-NEXT:       });
 // CHECK-NEXT: }
   dlx.kernel @conv_bias_relu attributes {kind = "contraction"} {
   ^bb0(%x: tensor<?x16x32x32xf32, #dl.t<[s0, 16, 32, 32], order = [0, 2, 3, 1]>>, %w: tensor<32x16x3x3xf32>, %b: tensor<32xf32>):
@@ -97,12 +55,12 @@ module @cuda {
     dl.yield %1 : tensor<?x32x32x32xf32, #dl.t<[s0, 32, 32, 32], order = [0, 2, 3, 1]>>
   }
 // CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_linear(
-// CHECK-NEXT:     const float *__restrict__ x,
-// CHECK-NEXT:     const float *__restrict__ weight,
-// CHECK-NEXT:     float *__restrict__ y,
+// CHECK-NEXT:     const double *__restrict__ x,
+// CHECK-NEXT:     const double *__restrict__ weight,
+// CHECK-NEXT:     double *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
-// CHECK-NEXT:   DLC_SHARED(float, a_tile, [16][65]);
-// CHECK-NEXT:   DLC_SHARED(float, b_tile, [16][65]);
+// CHECK-NEXT:   DLC_SHARED(double, a_tile, [16][65]);
+// CHECK-NEXT:   DLC_SHARED(double, b_tile, [16][65]);
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
 // CHECK-NEXT:   const int m_tile = (int)blockIdx.x;
@@ -111,12 +69,12 @@ module @cuda {
 // CHECK-NEXT:   const int n0 = n_tile * 64;
 // CHECK-NEXT:   const int thread_n = dlc::umod(thread, 16);
 // CHECK-NEXT:   const int thread_m = dlc::udiv(thread, 16);
-// CHECK-NEXT:   float acc[4][4];
+// CHECK-NEXT:   double acc[4][4];
 // CHECK-NEXT:   #pragma unroll
 // CHECK-NEXT:   for (int i = 0; i < 4; ++i) {
 // CHECK-NEXT:     #pragma unroll
 // CHECK-NEXT:     for (int j = 0; j < 4; ++j) {
-// CHECK-NEXT:       acc[i][j] = 0.0f;
+// CHECK-NEXT:       acc[i][j] = 0.0;
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   #pragma unroll 1
@@ -128,7 +86,7 @@ module @cuda {
 // CHECK-NEXT:       const int row = dlc::udiv(e, 16);
 // CHECK-NEXT:       const int m = m0 + row;
 // CHECK-NEXT:       const int k = k0 + kk;
-// CHECK-NEXT:       a_tile[kk][row] = m < s0 && k < 50 ? x[m * 50 + k] : 0.0f;
+// CHECK-NEXT:       a_tile[kk][row] = m < s0 && k < 50 ? x[m * 50 + k] : 0.0;
 // CHECK-NEXT:     }
 // CHECK-NEXT:     #pragma unroll
 // CHECK-NEXT:     for (int p = 0; p < 4; ++p) {
@@ -137,13 +95,13 @@ module @cuda {
 // CHECK-NEXT:       const int row = dlc::udiv(e, 16);
 // CHECK-NEXT:       const int n = n0 + row;
 // CHECK-NEXT:       const int k = k0 + kk;
-// CHECK-NEXT:       b_tile[kk][row] = n < 70 && k < 50 ? weight[n * 50 + k] : 0.0f;
+// CHECK-NEXT:       b_tile[kk][row] = n < 70 && k < 50 ? weight[n * 50 + k] : 0.0;
 // CHECK-NEXT:     }
 // CHECK-NEXT:     dlc::barrier();
 // CHECK-NEXT:     #pragma unroll 8
 // CHECK-NEXT:     for (int kk = 0; kk < 16; ++kk) {
-// CHECK-NEXT:       float a[4];
-// CHECK-NEXT:       float b[4];
+// CHECK-NEXT:       double a[4];
+// CHECK-NEXT:       double b[4];
 // CHECK-NEXT:       #pragma unroll
 // CHECK-NEXT:       for (int i = 0; i < 4; ++i) {
 // CHECK-NEXT:         const int i_1 = i * 16;
@@ -173,9 +131,9 @@ module @cuda {
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
   dlx.kernel @linear attributes {kind = "contraction"} {
-  ^bb0(%x: tensor<?x50xf32, #dl.t<[s0, 50]>>, %w: tensor<70x50xf32>):
-    %0 = dl.linear %x, %w : (tensor<?x50xf32, #dl.t<[s0, 50]>>, tensor<70x50xf32>) -> tensor<?x70xf32, #dl.t<[s0, 70]>>
-    dl.yield %0 : tensor<?x70xf32, #dl.t<[s0, 70]>>
+  ^bb0(%x: tensor<?x50xf64, #dl.t<[s0, 50]>>, %w: tensor<70x50xf64>):
+    %0 = dl.linear %x, %w : (tensor<?x50xf64, #dl.t<[s0, 50]>>, tensor<70x50xf64>) -> tensor<?x70xf64, #dl.t<[s0, 70]>>
+    dl.yield %0 : tensor<?x70xf64, #dl.t<[s0, 70]>>
   }
 // CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_one_row(
 // CHECK-NEXT:     const float *__restrict__ x,
