@@ -87,9 +87,9 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
                                           : 16, // columns of one mma_tile
       kPitch = kWide + 8;
   constexpr bool kKeepsQuery = kDepth <= 128; // in registers
-  using SlabQ = slab<T, kTileM, slab_width<T>(kDepth), Config::along_k_q != 0>;
-  using SlabK = slab<T, kSpan, slab_width<T>(kDepth), Config::along_k_k != 0>;
-  using SlabV = slab<T, slab_width<T>(kWide), kSpan, Config::along_k_v != 0>;
+  using SlabQ = mma_slab<T, kTileM, slab_width<T>(kDepth), Config::along_k_q != 0>;
+  using SlabK = mma_slab<T, kSpan, slab_width<T>(kDepth), Config::along_k_k != 0>;
+  using SlabV = mma_slab<T, slab_width<T>(kWide), kSpan, Config::along_k_v != 0>;
 
   DLC_DYN_SMEM(smem);
   T *queries = reinterpret_cast<T *>(smem), *span_k = queries + SlabQ::kElements,

@@ -76,10 +76,10 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
   Index m0 = (Index)blockIdx.x * kTileM, n0 = (Index)blockIdx.y * kTileN;
   Index steps = (depth + kTileK - 1) / kTileK;
   auto fill = [&](int stage, Index step) {
-    SlabA::template fill<Config::width_a, kThreads, Config::width_a == 1>(
-        stages_a + stage * SlabA::kElements, a, element_a, m0, rows, step * kTileK, depth);
-    SlabB::template fill<Config::width_b, kThreads, Config::width_b == 1>(
-        stages_b + stage * SlabB::kElements, b, element_b, n0, columns, step * kTileK, depth);
+    SlabA::template fill<Config::width_a, kThreads>(stages_a + stage * SlabA::kElements, a,
+                                                    element_a, m0, rows, step * kTileK, depth);
+    SlabB::template fill<Config::width_b, kThreads>(stages_b + stage * SlabB::kElements, b,
+                                                    element_b, n0, columns, step * kTileK, depth);
   };
 
   float acc[kWarpM / 16][kWarpN / 8][4] = {};

@@ -31,7 +31,7 @@ template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> stru
   /// Brings rows from `first` on and steps of k from `k0` on. `operand(row, k)` is the offset from `base` of WIDTH
   /// elements that lie together, or -1 where they are zeros; with WIDTH 0 it is the element itself. ACROSS: neighbours in
   /// memory are neighbours of different lines.
-  template <int WIDTH, int THREADS, bool ACROSS, class Index, class Operand>
+  template <int WIDTH, int THREADS, bool ACROSS = WIDTH == 1, class Index, class Operand>
   static DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,
                            Index k0, Index depth) {
     if constexpr (WIDTH > 0) {
