@@ -44,12 +44,13 @@ def _tokens(dtype):
     return ["input_ids=1x128xi64=zeros", "token_type_ids=1x128xi64=zeros", f"attention_mask=1x128x{dtype}=random"]
 
 
-# `bytes` or `flops` of one run where a rate is what counts; `emulated`: the emulator runs it too; `is_large`: not in the
-# small folder that CI makes.
+# `bytes` or `flops` of one run where a rate is what counts; `by_library`: cuBLASLt's figure, where all others are of dlc's own
+# kernels; `emulated`: the emulator runs it too; `is_large`: not in the small folder that CI makes.
 BENCHMARKS = [
     of_text("pointwise, 64 Mi values", COPY, False, bytes=2 * 4 * 67108864),
     of_text("softmax, 8192 x 8192", SOFTMAX, False, bytes=2 * 4 * 8192 * 8192),
     of_text("matrix product, bf16, 4096^3", GEMM, False, flops=2 * 4096**3),
+    of_text("the same by cuBLASLt", GEMM, False, flops=2 * 4096**3, by_library=True),
     of_text("pointwise, 64 Ki values", SMALL_COPY, True, bytes=2 * 4 * 65536),
     of_text("chain of launches", CHAIN, True),
     of_network("mnist, batch 1", "mnist", "f32", ["x=1x1x28x28xf32=random"], emulated=True),
@@ -104,6 +105,6 @@ def build(folder, is_small):
         key = bench.get("text") or f"{bench['network']}-{bench['dtype']}"
         if key not in made:
             made[key] = compile_one(bench, os.path.join(place, str(len(made))))
-        entries.append({**{fact: bench[fact] for fact in ("name", "emulated", "inputs", "bytes", "flops") if fact in bench},
+        entries.append({**{fact: bench[fact] for fact in ("name", "emulated", "inputs", "bytes", "flops", "by_library") if fact in bench},
                         **made[key]})
     return entries
