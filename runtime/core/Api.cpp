@@ -177,6 +177,8 @@ dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *opt
                             "; expected DLC_CUBLAS_AUTO, DLC_CUBLAS_NEVER or DLC_CUBLAS_ALWAYS"));
         chosen.cublas = options->cublas;
       }
+      if (DLC_HAS_FIELD(options, dlc_context_options, timeout_ms))
+        chosen.timeoutMs = options->timeout_ms;
       if (DLC_HAS_FIELD(options, dlc_context_options, stream))
         chosen.stream = options->stream;
       chosen.timeDevice =
@@ -188,6 +190,9 @@ dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *opt
         chosen.progress = [call = options->progress, data = options->progress_data](
                               size_t done, size_t total) { call(data, done, total); };
     }
+    if (chosen.timeoutMs < 0)
+      return usage(
+          text("expected a timeout of 0 (none) or more milliseconds, got ", chosen.timeoutMs));
     if (chosen.threads < 0 || chosen.threads > 1024)
       return usage(text("expected 0 to 1024 threads, got ", chosen.threads));
     Expected<std::unique_ptr<Context>> context = Context::create(module->module, device, chosen);

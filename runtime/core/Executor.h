@@ -20,6 +20,7 @@ struct ExecutorOptions {
   // CUDA only:
   bool noJit = false, noGraph = false, timeDevice = false;
   dlc_cublas cublas = DLC_CUBLAS_AUTO;
+  int timeoutMs = 0;                 ///< 0: none
   void *stream = nullptr;            ///< null: one of the context's own
   const char *cacheFolder = nullptr; ///< null: the environment's choice; empty: none
   std::function<void(size_t done, size_t total)> progress; ///< of kernels that are compiled

@@ -50,7 +50,7 @@ void BoundShapes::clear() {
 }
 
 void BoundShapes::forgetGraph(BoundShape &shape) const {
-  if (shape.graph)
+  if (shape.graph && !device.isHung())
     device.driver().graphExecDestroy(shape.graph);
   shape.graph = nullptr;
   shape.runs = 0;

@@ -12,6 +12,8 @@
 #include "runtime/cuda/RunArguments.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 using namespace dlc;
 using namespace dlc::cuda;
@@ -26,11 +28,14 @@ public:
                const rt::ExecutorOptions &options)
       : program(std::move(shared)), gpu(program->device()), driver(gpu.driver()),
         profiled(options.profile), timed(options.timeDevice), noGraph(options.noGraph),
+        timeout(options.timeoutMs),
         name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")),
         stream(static_cast<Stream>(options.stream)), library(gpu, useOf(options.cublas)),
         arguments(gpu, module), shapes(gpu) {}
 
   ~CudaExecutor() override {
+    if (gpu.isHung())
+      return;
     ContextScope scope(gpu);
     // What a failed run left in the stream must not outlive the memory that it works on.
     if (isPending)
@@ -38,8 +43,9 @@ public:
     shapes.clear();
     library.close();
     arguments.release();
-    for (Event event : events)
-      driver.eventDestroy(event);
+    for (const auto *made : {&events, &marks})
+      for (Event event : *made)
+        driver.eventDestroy(event);
     if (own)
       driver.streamDestroy(own);
     arena.release();
@@ -105,6 +111,8 @@ public:
     bound->isStale |= moved;
     isPending = true;
     Status status = enqueue();
+    if (gpu.isHung())
+      return status;
     // Also after a failure: copies from and to the caller's memory must not outlive this call.
     Status finished = gpu.check(driver.streamSynchronize(stream), "finish the run");
     isPending = finished.failed();
@@ -172,6 +180,11 @@ private:
       DLC_TRY(gpu.check(driver.eventCreate(&event, kEventDefault), "create an event"));
       events.push_back(event);
     }
+    while (timeout.count() > 0 && marks.size() <= bound->plan.commands.size()) {
+      Event mark = nullptr;
+      DLC_TRY(gpu.check(driver.eventCreate(&mark, kEventDisableTiming), "create an event"));
+      marks.push_back(mark);
+    }
     return {};
   }
 
@@ -182,28 +195,33 @@ private:
     DLC_TRY(enqueueCommands());
     if (timed && !profiled)
       DLC_TRY(record(1));
+    // Before copies to ordinary memory, which wait in the driver.
+    if (timeout.count() > 0)
+      DLC_TRY(await());
     return arguments.copyOut(bound->addresses, stream);
   }
 
   /// The commands one by one, or as a graph: not for a shape's first run, which may be its last, and not
   /// where each command is timed.
   Status enqueueCommands() {
+    isReplayed = false;
     if (!profiled && !noGraph && !bound->withoutGraph && bound->runs > 0) {
       if (!bound->graph || bound->isStale)
-        DLC_TRY(shapes.capture(*bound, own, [&] { return enqueueEach(own); }));
+        DLC_TRY(shapes.capture(*bound, own, [&] { return enqueueEach(own, /*marked=*/false); }));
       if (bound->graph && !bound->withoutGraph) {
         Status launched = gpu.check(driver.graphLaunch(bound->graph, stream), "launch a graph");
-        if (!launched.failed())
+        isReplayed = !launched.failed();
+        if (isReplayed)
           return {};
         DLC_TRY(gpu.usable());
         shapes.forgetGraph(*bound);
         bound->withoutGraph = true;
       }
     }
-    return enqueueEach(stream);
+    return enqueueEach(stream, /*marked=*/timeout.count() > 0);
   }
 
-  Status enqueueEach(Stream into) {
+  Status enqueueEach(Stream into, bool marked) {
     for (size_t i = 0; i < bound->plan.commands.size(); ++i) {
       std::unique_ptr<LibraryProduct> &product = bound->products[i];
       if (product && !library.enqueue(*product, bound->addresses, bound->workspace, into))
@@ -212,8 +230,44 @@ private:
         DLC_TRY(program->enqueue(bound->plan, bound->plan.commands[i], bound->addresses, into));
       if (profiled)
         DLC_TRY(record(i + 1));
+      if (marked)
+        DLC_TRY(mark(i));
     }
     return {};
+  }
+
+  Status mark(size_t command) {
+    return gpu.check(driver.eventRecord(marks[command], stream), "record an event");
+  }
+
+  /// Waits until the commands are done, but not for ever.
+  Status await() {
+    using Clock = std::chrono::steady_clock;
+    size_t last = bound->plan.commands.size();
+    DLC_TRY(mark(last));
+    const Clock::time_point end = Clock::now() + timeout;
+    for (std::chrono::microseconds pause(10);; pause = std::min(2 * pause, kLongestPause)) {
+      Result result = driver.eventQuery(marks[last]);
+      if (result != Result::NotReady)
+        return gpu.check(result, "finish the run");
+      if (Clock::now() >= end)
+        return gpu.hang(rt::text("after ", timeout.count(), " ms ", whatRuns()));
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
+  std::string whatRuns() const {
+    const std::vector<rt::PlannedCommand> &commands = bound->plan.commands;
+    if (isReplayed)
+      return rt::text("the graph of ", commands.size(),
+                      " commands still runs; '--no-graph' (no_graph) tells which of them");
+    size_t at = 0;
+    while (at + 1 < commands.size() && driver.eventQuery(marks[at]) != Result::NotReady)
+      ++at;
+    const schema::Launch *launch = commands.empty() ? nullptr : commands[at].launch;
+    return (launch ? rt::describeKernel(*program->program().kernels()->Get(launch->kernel()))
+                   : std::string("a copy")) +
+           " still runs";
   }
 
   Status record(size_t event) {
@@ -252,12 +306,17 @@ private:
   std::shared_ptr<CudaProgram> program;
   GpuDevice &gpu;
   const Driver &driver;
+  static constexpr std::chrono::microseconds kLongestPause{1000};
+
   bool profiled, timed, noGraph;
+  std::chrono::milliseconds timeout; ///< of a run's commands; 0: none
+  bool isReplayed = false;           ///< the current run launched a graph
   std::string name;
   Stream stream;        ///< the caller's or `own`
   Stream own = nullptr; ///< also for capturing: the caller's may be one that cannot
   std::vector<Event>
       events; ///< before the first command, then after each (profiled) or the last (timed)
+  std::vector<Event> marks; ///< with a timeout: after each command, and after all
   DeviceBlock arena, workspace;
   MatrixLibrary library; ///< outlives the products in `shapes`
   RunArguments arguments;

@@ -115,8 +115,19 @@ GpuDevice::Peak GpuDevice::peak() const {
 }
 
 GpuDevice::~GpuDevice() {
-  if (primary)
+  if (primary && !hung)
     cuda.devicePrimaryCtxRelease(device);
+}
+
+static constexpr const char *kLost =
+    ". The GPU context of this process is lost: end the process and start anew";
+
+Status GpuDevice::hang(const std::string &what) {
+  std::lock_guard guard(lock);
+  hung = true;
+  if (!fatal.failed())
+    fatal = {DLC_DEVICE, text("CUDA device ", index, ": ", what, kLost)};
+  return fatal;
 }
 
 Status GpuDevice::usable() const {
@@ -138,9 +149,7 @@ Status GpuDevice::check(Result result, const std::string &what) {
   Status status(DLC_DEVICE,
                 text("CUDA device ", index, ": cannot ", what, ": ", cuda.explain(result)));
   if (isFatal(result)) {
-    fatal = {DLC_DEVICE,
-             status.message() +
-                 ". The GPU context of this process is lost: end the process and start anew"};
+    fatal = {DLC_DEVICE, status.message() + kLost};
     return fatal;
   }
   return status;
@@ -168,7 +177,7 @@ Status DeviceBlock::reserve(GpuDevice &device, int64_t wanted, const char *what)
 
 void DeviceBlock::release() {
   // After a fatal error this fails; the driver frees everything with the process.
-  if (base)
+  if (base && !owner->isHung())
     owner->driver().memFree(base);
   base = 0;
   bytes = 0;

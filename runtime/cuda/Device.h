@@ -7,6 +7,7 @@
 #include "runtime/core/Status.h"
 #include "runtime/cuda/Library.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -48,6 +49,11 @@ public:
   /// forked from the one that opened the device.
   rt::Status usable() const;
 
+  /// Something on the device does not end: keeps `what` ("the run ...") as the error. Whoever would wait for the device, to
+  /// free things among others, must ask isHung() first.
+  rt::Status hang(const std::string &what);
+  bool isHung() const { return hung; }
+
 private:
   GpuDevice(const Driver &cuda, int index) : cuda(cuda), index(index) {}
   rt::Status start();
@@ -59,6 +65,7 @@ private:
   Context primary = nullptr;
   std::string deviceName;
   int arch = 0, maxShared = 0, processors = 0;
+  std::atomic<bool> hung = false;
   mutable std::mutex lock; ///< of `fatal`
   rt::Status fatal;
 };

@@ -215,6 +215,6 @@ Status Kernels::find(GpuDevice &device, const schema::Program &program, uint32_t
 
 Kernels::~Kernels() {
   for (Module module : modules)
-    if (module)
+    if (module && !owner->isHung())
       owner->driver().moduleUnload(module);
 }

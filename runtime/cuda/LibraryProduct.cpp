@@ -60,7 +60,7 @@ LibraryProduct::~LibraryProduct() {
 }
 
 void MatrixLibrary::close() {
-  if (handle)
+  if (handle && !device.isHung())
     blas->destroy(handle);
   handle = nullptr;
 }

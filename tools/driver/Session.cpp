@@ -47,6 +47,10 @@ void DeviceOptions::declare(CLI::App &command) {
                        "those large enough)");
   command.add_flag("--no-cublas", noCublas, "CUDA: dlc's own kernels for all matrix products")
       ->excludes(always);
+  command
+      .add_option("--timeout", timeout,
+                  "CUDA: seconds after which a run that has not ended fails (default: none)")
+      ->check(CLI::Range(0.001, 1e6));
   auto *folder = command.add_option("--cache-dir", cacheFolder,
                                     "CUDA: folder of compiled kernels (default: $DLC_CACHE_DIR, "
                                     "else dlc/kernels in $XDG_CACHE_HOME or ~/.cache)");
@@ -140,6 +144,7 @@ int Session::open(const std::string &path, const DeviceOptions &options, bool pr
   settings.no_jit = options.noJit;
   settings.no_graph = options.noGraph;
   settings.time_device = options.timeDevice;
+  settings.timeout_ms = static_cast<int>(options.timeout * 1000);
   settings.cublas = options.noCublas ? DLC_CUBLAS_NEVER
                     : options.cublas ? DLC_CUBLAS_ALWAYS
                                      : DLC_CUBLAS_AUTO;

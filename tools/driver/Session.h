@@ -23,6 +23,7 @@ struct DeviceOptions {
   int threads = 0;
   bool checked = false, verifyAll = false, noJit = false, noCache = false, noGraph = false;
   bool noCublas = false, cublas = false;
+  double timeout = 0;      // seconds; 0: none
   bool timeDevice = false; // not an option of its own
   std::string cacheFolder; // empty: as the environment has it
   /// Declares the options on a subcommand.

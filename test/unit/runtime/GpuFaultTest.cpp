@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <functional>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -171,6 +172,105 @@ TEST_F(GpuFault, EachStickyErrorIsKept) {
     // With the last context the device goes, and the next one is a new one.
     expectWell();
   }
+}
+
+/// What `body` says in a process of its own: what it leaves on the device goes with it.
+static std::string inChild(const std::function<std::string()> &body) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    std::string text = body();
+    _exit(write(ends[1], text.data(), text.size()) == ssize_t(text.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string text;
+  char piece[256];
+  for (ssize_t count; (count = read(ends[0], piece, sizeof(piece))) > 0;)
+    text.append(piece, size_t(count));
+  close(ends[0]);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  return text;
+}
+
+/// Runs `runs` times with a timeout, the last time on a GPU that does not end; what is said, and how many calls that could wait
+/// for it were made from then on.
+static std::string hangInRun(int runs) {
+  static int waits;
+  ModulePtr module = load(cudaPackage().file());
+  dlc_context_options chosen = options("cuda");
+  chosen.timeout_ms = 30;
+  ContextPtr context = open(module.get(), chosen);
+  for (int i = 1; i < runs; ++i)
+    if (runScale(context.get(), 3) != DLC_OK)
+      return std::string("too early: ") + dlc_last_error();
+  auto *driver = const_cast<Driver *>(*Driver::open());
+  driver->eventQuery = [](Event) { return Result::NotReady; };
+  driver->streamSynchronize = [](Stream) { return ++waits, Result::Success; };
+  driver->memFree = [](DevicePtr) { return ++waits, Result::Success; };
+  driver->moduleUnload = [](dlc::cuda::Module) { return ++waits, Result::Success; };
+  driver->graphExecDestroy = [](GraphExec) { return ++waits, Result::Success; };
+  driver->devicePrimaryCtxRelease = [](Device) { return ++waits, Result::Success; };
+  std::string said = runScale(context.get(), 3) == DLC_DEVICE ? dlc_last_error() : "no failure";
+  if (runScale(context.get(), 4) != DLC_DEVICE || dlc_last_error() != said)
+    said += "; and then something else";
+  context.reset();
+  module.reset();
+  return said + (waits ? "; and it waited" : "");
+}
+
+TEST_F(GpuFault, ARunThatDoesNotEnd) {
+  const std::string lost =
+      ". The GPU context of this process is lost: end the process and start anew";
+  EXPECT_EQ(inChild([] { return hangInRun(1); }),
+            "CUDA device 0: after 30 ms kernel 'scale' (model.dl:3:7) still runs" + lost);
+  EXPECT_EQ(
+      inChild([] { return hangInRun(3); }),
+      "CUDA device 0: after 30 ms the graph of 2 commands still runs; '--no-graph' (no_graph) "
+      "tells which of them" +
+          lost);
+  EXPECT_EQ(inChild([] {
+              static int asked; // the last mark first, then each command's
+              asked = 0;
+              ModulePtr module = load(cudaPackage().file());
+              dlc_context_options chosen = options("cuda");
+              chosen.timeout_ms = 1;
+              ContextPtr context = open(module.get(), chosen);
+              auto *driver = const_cast<Driver *>(*Driver::open());
+              static Event first;
+              driver->eventQuery = [](Event event) {
+                // The kernel has ended, the copy behind it has not.
+                return event == first ? Result::Success : Result::NotReady;
+              };
+              driver->eventRecord = [](Event event, Stream) {
+                first = asked++ ? first : event;
+                return Result::Success;
+              };
+              return runScale(context.get(), 3) == DLC_DEVICE ? std::string(dlc_last_error()) : "";
+            }),
+            "CUDA device 0: after 1 ms a copy still runs" + lost);
+}
+
+TEST_F(GpuFault, ARunThatEndsInTime) {
+  ModulePtr module = load(cudaPackage().file());
+  dlc_context_options chosen = options("cuda");
+  chosen.timeout_ms = 100000;
+  chosen.time_device = 1;
+  ContextPtr context = open(module.get(), chosen);
+  for (int i = 0; i < 4; ++i)
+    expectRight(context.get(), 3);
+  expectRight(context.get(), 0);
+  chosen.timeout_ms = -1;
+  open(module.get(), chosen, DLC_USAGE);
+  EXPECT_STREQ(dlc_last_error(), "expected a timeout of 0 (none) or more milliseconds, got -1");
+  {
+    Instead fault(driver(), &Driver::eventQuery, +[](Event) { return Result::OutOfMemory; });
+    EXPECT_EQ(runScale(context.get(), 3), DLC_DEVICE);
+    EXPECT_TRUE(lastErrorHas("CUDA device 0: cannot finish the run: CUDA_ERROR_OUT_OF_MEMORY"));
+  }
+  expectRight(context.get(), 3);
 }
 
 TEST_F(GpuFault, AContextUsedFromAnotherThread) {
