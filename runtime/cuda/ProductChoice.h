@@ -6,7 +6,8 @@
 // and the kernel was made for that; where it is large and fills the GPU for long, what counts is the rate of the inner
 // loop, which NVIDIA tunes by hand for each GPU. The border is 20 microseconds of all multiprocessors at full rate:
 // below it, kernels of the kind that Ampere introduced are as good on newer GPUs; above it, they stay behind what
-// these can do (reports of others' measurements on Hopper: 60 to 65 % of its peak). To be replaced by our own measurements.
+// these can do (reports of others' measurements on Hopper: 60 to 65 % of its peak). The kernels of dlc's own for sm_90a may
+// move the border there: nobody has measured them against the library yet. Our own measurements are to replace all this.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CUDA_PRODUCTCHOICE_H
 #define DLC_RUNTIME_CUDA_PRODUCTCHOICE_H

@@ -47,25 +47,29 @@ Status RunArguments::check(const Place &place) {
     return refuse(place, "its pointer is not to GPU memory; for memory of the host leave "
                          "dlc_tensor.memory at DLC_MEMORY_HOST");
   DLC_TRY(device.check(result, "ask about a pointer"));
+  // What the driver does not know of a kind of memory (pools, mapped memory) is not held against it.
+  bool isKnown = true;
   auto ask = [&](void *value, PointerAttribute attribute) {
-    return device.check(driver.pointerGetAttribute(value, attribute, pointer),
-                        "ask about a pointer");
+    Result answer = driver.pointerGetAttribute(value, attribute, pointer);
+    isKnown = answer == Result::Success;
+    return answer == Result::InvalidValue ? Status() : device.check(answer, "ask about a pointer");
   };
   DLC_TRY(ask(&ordinal, PointerAttribute::DeviceOrdinal));
-  if (ordinal != device.ordinal())
+  if (isKnown && ordinal != device.ordinal())
     return refuse(place, text("its data is in the memory of GPU ", ordinal,
                               ", and the context runs on GPU ", device.ordinal()));
-  Context owner = nullptr; // null: of a pool, which all contexts of the device may use
+  Context owner = nullptr;
   DLC_TRY(ask(&owner, PointerAttribute::Context));
-  if (owner && owner != device.context())
+  if (isKnown && owner && owner != device.context())
     return refuse(place, text("its data belongs to another CUDA context than the primary one of "
                               "GPU ",
                               device.ordinal()));
   DevicePtr start = 0;
   size_t size = 0;
   DLC_TRY(ask(&start, PointerAttribute::RangeStart));
-  DLC_TRY(ask(&size, PointerAttribute::RangeSize));
-  if (uint64_t left = start + size - pointer; left < static_cast<uint64_t>(place.bytes))
+  if (isKnown)
+    DLC_TRY(ask(&size, PointerAttribute::RangeSize));
+  if (uint64_t left = start + size - pointer; isKnown && left < static_cast<uint64_t>(place.bytes))
     return refuse(place, text("it needs ", place.bytes, " bytes, and its allocation has ", left,
                               " from its pointer on"));
   checked[place.buffer] = key;

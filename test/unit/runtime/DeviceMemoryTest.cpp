@@ -261,6 +261,15 @@ TEST_F(DeviceMemory, WrongPointers) {
               "the primary one of GPU 0");
   answer = 0; // of a pool
   expectRight(x, y);
+  // What the driver cannot tell is no fault.
+  for (PointerAttribute unknown : {PointerAttribute::Context, PointerAttribute::DeviceOrdinal,
+                                   PointerAttribute::RangeStart, PointerAttribute::RangeSize}) {
+    changed = unknown;
+    driver->pointerGetAttribute = [](void *value, PointerAttribute attribute, DevicePtr pointer) {
+      return attribute == changed ? Result::InvalidValue : askDriver(value, attribute, pointer);
+    };
+    expectRight(allocate(kRows * 4), y);
+  }
   driver->pointerGetAttribute = askDriver;
 }
 
