@@ -32,6 +32,7 @@ std::vector<SpillRule> spillRules = {
      "addresses of an edge, kept over the loop under the same limit"},
     {"contraction", "*linear*", "*", 64,
      "addresses of an edge, kept over the loop under the same limit"},
+    {"attention", "*", "sm_120", 16, "an address, kept over the walk over the keys"},
     {"map", "*atan*", "*", 8, "one word of the f64 polynomial, stored and loaded once an element"},
 };
 
