@@ -155,6 +155,14 @@ static bool writesOrMeets(Operation *op) {
       .wasInterrupted();
 }
 
+/// Whether something that is printed needs the value: what is used only by values that nobody uses is not.
+static bool isUsed(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return !Expressions::isExpression(user) || isa<gpu::ShuffleOp>(user) ||
+           isUsed(user->getResult(0));
+  });
+}
+
 void KernelPrinter::expression(Operation *op) {
   bool handlesVectors =
       isa<vector::LoadOp, vector::ExtractOp, vector::FromElementsOp, vector::BroadcastOp>(op);
@@ -165,12 +173,12 @@ void KernelPrinter::expression(Operation *op) {
   for (Value other : op->getResults().drop_front())
     if (!other.use_empty())
       return error(op, "only the first result of " + op->getName().getStringRef() + " has a text");
+  Value value = op->getResult(0);
+  if (!isa<gpu::ShuffleOp>(op) && !isUsed(value))
+    return;
   auto expr = expressions.build(op);
   if (!expr)
     return error(op, "no text for this " + op->getName().getStringRef());
-  Value value = op->getResult(0);
-  if (value.use_empty() && !isa<gpu::ShuffleOp>(op))
-    return;
   if (mayInline(op, *expr)) {
     pending[value] = *expr;
     return;
