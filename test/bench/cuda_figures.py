@@ -83,7 +83,7 @@ def nvrtc_times(folder):
         for entry in json.load(source):
             if entry["arch"] == "sm_90a":
                 times[entry["kind"]].append((entry["ms"], entry["source"]))
-    print("NVRTC for sm_90a, a kernel at a time")
+    print("NVRTC for sm_90a, a kernel at a time, time of the processor")
     for kind, values in sorted(times.items()):
         median, (most, worst) = statistics.median(ms for ms, _ in values), max(values)
         goal = "" if kind not in NVRTC_MS else f"; {verdict(round(median), NVRTC_MS[kind], 'ms')}"

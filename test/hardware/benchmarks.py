@@ -66,7 +66,7 @@ BENCHMARKS = [
 
 
 def pack(package):
-    """model.bin over zeros becomes some kilobytes."""
+    """A file is kept compressed; model.bin over zeros becomes some kilobytes."""
     with open(package, "rb") as source, gzip.GzipFile(package + ".gz", "wb", compresslevel=6, mtime=0) as out:
         shutil.copyfileobj(source, out, 1 << 20)
     os.remove(package)

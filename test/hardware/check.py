@@ -13,6 +13,7 @@ import argparse
 import array
 import concurrent.futures
 import datetime
+import glob
 import gzip
 import json
 import os
@@ -182,17 +183,28 @@ class Check:
 
         self.each("words", self.manifest["words"], one, RESERVE)
 
-    def case_command(self, entry):
+    def case_command(self, place, entry):
+        """Unpacks the case into the folder `place`, and runs it there."""
+        target = os.path.join(place, entry["name"])
+        if not os.path.isdir(target):
+            os.makedirs(target)
+            for packed in glob.glob(os.path.join(HERE, "cases", entry["name"], "*.gz")):
+                with gzip.open(packed) as source, open(os.path.join(target, os.path.basename(packed)[:-len(".gz")]), "wb") as out:
+                    shutil.copyfileobj(source, out, 1 << 20)
         repeat = 1 if self.machine.emulated else 3
-        return [os.path.join(BIN, "gpu-case"), os.path.join(HERE, "cases", entry["name"]), "--device", "cuda", "--repeat", repeat]
+        return [os.path.join(BIN, "gpu-case"), target, "--device", "cuda", "--repeat", repeat]
 
     def cases(self):
         def one(entry):
-            run = self.machine.run(self.case_command(entry))
+            with tempfile.TemporaryDirectory() as place:
+                return examine(self.case_command(place, entry))
+
+        def examine(command):
+            run = self.machine.run(command)
             outcome = self.judge(run, r"^(?:FAILED|error:|.*, turn \d+: error:) *(.*)$")
             if run.returncode not in (0, 4) and not self.machine.emulated:
                 # Launch by launch: then the error stands at the kernel that made it.
-                again = self.machine.run(self.case_command(entry), CUDA_LAUNCH_BLOCKING="1")
+                again = self.machine.run(command, CUDA_LAUNCH_BLOCKING="1")
                 detail = self.judge(again, r"error: (.*)$").detail
                 outcome.detail += f" [launch by launch: {detail or 'no error'}]"
             return outcome
@@ -229,10 +241,12 @@ class Check:
                     command = [os.path.join(BIN, "gpu-words"), "--compare", os.path.join(HERE, "words"), word["name"]]
                     entries.append({"name": f"{kind}: {word['name']}", "command": command, "tool": kind})
             for case in self.manifest["cases"][::1 if kind == "memcheck" else 4]:
-                entries.append({"name": f"{kind}: {case['name']}", "command": self.case_command(case)[:-2], "tool": kind})
+                entries.append({"name": f"{kind}: {case['name']}", "case": case, "tool": kind})
 
         def one(entry):
-            run = self.machine.run([tool, "--tool", entry["tool"], "--error-exitcode", "9", *entry["command"]])
+            with tempfile.TemporaryDirectory() as place:
+                command = entry.get("command") or self.case_command(place, entry["case"])[:-1] + [1]
+                run = self.machine.run([tool, "--tool", entry["tool"], "--error-exitcode", "9", *command])
             if run.returncode is None:
                 return Outcome("left out", f"took longer than {TIMEOUT} s under compute-sanitizer")
             return self.judge(run, r"^========= (?!COMPUTE|Target)(.*)$")

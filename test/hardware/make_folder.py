@@ -37,6 +37,7 @@ from torch_oracle import read_safetensors  # noqa: E402
 # Rows of one model: a case is verified as a whole, so few; each model carries the device headers, so not too few.
 CHUNK = 16
 LIMIT = 60 << 20
+LARGEST = 150_000
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 DTYPES = ("f32", "f16", "bf16")
 # How far a network's outputs may lie from the exact ones, in roundings of the largest value: weights, activations and sums
@@ -47,6 +48,13 @@ def picked(sizes):
     sizes = list(sizes)
     wanted = [sizes[0], min(sizes, key=lambda n: abs(n - 9)), min(sizes, key=lambda n: abs(n - 64)), sizes[-1]]
     return sorted(set(wanted))
+
+
+def bearable(cases, sizes):
+    """Without the sizes at which the arrays of all cases have more than LARGEST elements; the smallest size stays."""
+    def elements(n):
+        return sum(int(np.prod(case.dims(shape, n))) for case in cases for shape in (*case.row.inputs, case.row.result))
+    return [n for n in sizes if n == sizes[0] or elements(n) <= LARGEST]
 
 
 class Plan:
@@ -110,7 +118,7 @@ def kernels_of(package):
 
 def numeric_case(folder, phase, sizes, cases, flags=()):
     plan = Plan(folder)
-    for n in picked(sizes):
+    for n in bearable(cases, picked(sizes)):
         plan.run(f"N = {n}")
         results = []
         for case in cases:
@@ -187,13 +195,14 @@ def network_case(folder, network, dtype):
         os.remove(file)
 
 
-# Those whose weights fit into the folder at their reduced size.
-SMALL = ("digits", "mnist", "keras_mnist", "matmul", "resnet50", "mobilenet_v2", "bert", "gpt2", "text_lstm", "text_bilstm")
+# Those whose weights fit into the folder at their reduced size, and in which dtypes.
+SMALL = {"digits": DTYPES, "mnist": ("f32", "f16"), "keras_mnist": ("bf16",), "matmul": DTYPES, "resnet50": DTYPES, "mobilenet_v2": DTYPES,
+         "bert": DTYPES, "gpt2": DTYPES, "text_lstm": ("f32", "bf16"), "text_bilstm": ("f16",)}
 
 
 def network_jobs(folder, part):
-    for position, name in enumerate(SMALL):
-        for number, dtype in enumerate(DTYPES):
+    for position, (name, dtypes) in enumerate(SMALL.items()):
+        for number, dtype in enumerate(dtypes):
             if part > 1 and (name not in ("digits", "bert", "text_lstm", "resnet50") or (position + number) % 3):
                 continue
             yield (f"{name}-{dtype}", f"the network {name} in {dtype}", network_case,
@@ -210,7 +219,11 @@ def build_cases(folder, part):
         name, title, function, arguments = job
         try:
             function(*arguments)
-            return {"name": name, "title": title, "kernels": kernels_of(os.path.join(folder, "cases", name, "model.bin"))}
+            place = os.path.join(folder, "cases", name)
+            entry = {"name": name, "title": title, "kernels": kernels_of(os.path.join(place, "model.bin"))}
+            for file in os.listdir(place):
+                benchmarks.pack(os.path.join(place, file))
+            return entry
         except Failure as failure:
             shutil.rmtree(os.path.join(folder, "cases", name), ignore_errors=True)
             return f"{name} ({title}): {failure}"

@@ -6,6 +6,7 @@ where it was stopped, and the ledger reads what it writes.
     run_check.py --all     the whole folder, on demand: some minutes"""
 import argparse
 import glob
+import gzip
 import json
 import os
 import re
@@ -59,11 +60,11 @@ def has(text, *patterns):
 def planted_value():
     """One expected value is changed: the case fails by name, its kernels are not verified, the others are."""
     case = min(glob.glob(os.path.join(FOLDER, "cases", "digits-*")))
-    path = os.path.join(case, "expected.bin")
+    path = os.path.join(case, "expected.bin.gz")
     with open(path, "rb") as source:
         before = source.read()
     with open(path, "wb") as out:
-        out.write(struct.pack("<f", 4.0) + before[4:])  # no probability
+        out.write(gzip.compress(struct.pack("<f", 4.0) + gzip.decompress(before)[4:]))  # no probability
     try:
         said = check("--only", "cases", "--fresh", expect=1)
     finally:
@@ -103,7 +104,9 @@ def ledger():
     """Emulated results do not count; the same from a GPU does; a text that changed is unverified."""
     place = os.path.join(OUT, "results")
     os.makedirs(place)
-    model = glob.glob(os.path.join(FOLDER, "cases", "digits-*", "model.bin"))[0]
+    model = os.path.join(OUT, "model.bin")
+    with gzip.open(glob.glob(os.path.join(FOLDER, "cases", "digits-*", "model.bin.gz"))[0]) as source, open(model, "wb") as out:
+        shutil.copyfileobj(source, out)
     found = result()
     target = os.path.join(place, "some-gpu-2026-01-01.json")
 
