@@ -23,6 +23,8 @@ namespace dlc::codegen {
 ///   dlc.comment (strings, on the function): lines of the comment at the head. They may hold anything.
 ///   dlc.roles (strings, on scf.for): identifiers of the induction variable and the carried values.
 ///   dlc.unroll (on scf.for): unit, or how often to unroll.
+///   dlc.grid_counter (on gpu.barrier): number of the argument, a buffer of the kernel's own whose first word is zero at first;
+///     all blocks of a cooperative launch meet there.
 ///   dlc.index_bits (on the function): 32 where every index value fits, else 64.
 ///   dlc.sm_90a (on the function): the text is for that GPU alone, and empty for others.
 ///   llvm.noalias (on arguments): no other argument reaches these bytes if they are written.

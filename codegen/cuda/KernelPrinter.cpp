@@ -220,9 +220,14 @@ void KernelPrinter::statement(Operation *op) {
         std::string name = named[carried]; // a copy: the insertion may move it
         named[insert] = name;
       })
-      .Case<gpu::BarrierOp>([&](auto) {
+      .Case<gpu::BarrierOp>([&](gpu::BarrierOp barrier) {
         flushReads();
-        line() << "dlc::barrier();\n";
+        // Of the whole grid where it names the argument whose first word counts the blocks.
+        if (auto counter = barrier->getAttrOfType<IntegerAttr>("dlc.grid_counter"))
+          line() << "dlc::grid_barrier(reinterpret_cast<u32 *>("
+                 << named[function->getRegion(0).getArgument(counter.getInt())] << "));\n";
+        else
+          line() << "dlc::barrier();\n";
       })
       .Case<memref::AllocaOp>([&](memref::AllocaOp alloca) { localArray(alloca); })
       .Case<scf::ForOp>([&](scf::ForOp loopOp) { loop(loopOp); })

@@ -128,6 +128,7 @@ LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
     kernel.cuda_source = source->second;
     for (int64_t threads : op.getBlock().value_or(ArrayRef<int64_t>{}))
       kernel.block.push_back(threads);
+    kernel.cooperative = op->hasAttr("dlc.cooperative"); // set by the schedule
   }
   kernels[op.getSymName()] = program.kernels.size();
   program.kernels.push_back(std::make_unique<schema::KernelT>(std::move(kernel)));

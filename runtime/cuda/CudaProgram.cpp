@@ -130,9 +130,20 @@ Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &comm
     return axis < kernel.block()->size() ? kernel.block()->Get(axis) : 1;
   };
   auto grid = [&](int axis) { return static_cast<unsigned>(command.grid[axis]); };
-  Result result = driver.launchKernel(
-      (*kernels)[command.launch->kernel()], grid(0), grid(1), grid(2), block(0), block(1), block(2),
-      static_cast<unsigned>(command.scratchBytes), stream, parameters.data(), nullptr);
+  Function function = (*kernels)[command.launch->kernel()];
+  auto dynamicShared = static_cast<unsigned>(command.scratchBytes);
+  Result result =
+      kernel.cooperative()
+          ? driver.launchCooperativeKernel(function, grid(0), grid(1), grid(2), block(0), block(1),
+                                           block(2), dynamicShared, stream, parameters.data())
+          : driver.launchKernel(function, grid(0), grid(1), grid(2), block(0), block(1), block(2),
+                                dynamicShared, stream, parameters.data(), nullptr);
+  if (result == Result::CooperativeLaunchTooLarge)
+    return {DLC_UNSUPPORTED,
+            text(rt::describeKernel(kernel), " has ", command.grid[0],
+                 " blocks that wait for each ",
+                 "other, more than this GPU holds at once: use one with more multiprocessors, or ",
+                 "'--device cpu'")};
   return result == Result::Success
              ? Status()
              : gpu->check(result, text("launch ", rt::describeKernel(kernel)));

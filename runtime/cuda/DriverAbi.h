@@ -49,6 +49,7 @@ enum class Result : int {
   InvalidAddressSpace = 717,
   InvalidPc = 718,
   LaunchFailed = 719,
+  CooperativeLaunchTooLarge = 720,
   NotPermitted = 800,
   NotSupported = 801,
   SystemNotReady = 802,

@@ -57,7 +57,9 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       if (kernel.getEntry())
         continue;
       SmallVector<PackedOperand> operands;
-      if (kernel.getKind() == "recurrent")
+      if (kernel.getKind() == "recurrent" && sharesUnits(kernel, symbols))
+        addWorkspace(kernel);
+      else if (kernel.getKind() == "recurrent")
         operands = recurrentOperandsToPackForCuda(kernel);
       if (kernel.getKind() == "contraction")
         operands = contractionOperandsToPackForCuda(kernel);
@@ -122,6 +124,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       scheduleContraction(k, /*allowsTf32=*/precision == "tf32");
     else if (kind == "attention")
       return scheduleAttention(k, /*allowsTf32=*/precision == "tf32");
+    else if (kind == "recurrent" && sharesUnits(kernel, symbols))
+      scheduleSharedRecurrent(k, symbols);
     else if (kind == "recurrent")
       return scheduleRecurrent(k);
     else

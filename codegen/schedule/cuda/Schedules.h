@@ -34,6 +34,14 @@ int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always
 llvm::SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel);
 /// A block for each row of the batch, from its first step to its last. Fails where the states of a row do not fit a block.
 llvm::LogicalResult scheduleRecurrent(KernelBuilder &k);
+/// On a kernel whose blocks wait for each other: it is launched cooperatively.
+inline constexpr llvm::StringLiteral kCooperativeAttr = "dlc.cooperative";
+/// True where blocks that share the hidden units of a recurrence beat a block for each row: see RecurrentChoice.h.
+bool sharesUnits(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
+/// Gives such a kernel its last input, memory for states that each of its launches finds zeroed.
+void addWorkspace(dlx::KernelOp kernel);
+/// All steps in one cooperative launch. The kernel has its workspace.
+void scheduleSharedRecurrent(KernelBuilder &k, llvm::ArrayRef<dl::Range> symbols);
 /// The weights of a recurrence as scheduleRecurrent reads them.
 llvm::SmallVector<PackedOperand> recurrentOperandsToPackForCuda(dlx::KernelOp kernel);
 

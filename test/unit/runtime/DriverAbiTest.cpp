@@ -54,6 +54,7 @@ SAME(cuda::Result::IllegalInstruction, CUDA_ERROR_ILLEGAL_INSTRUCTION);
 SAME(cuda::Result::MisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS);
 SAME(cuda::Result::InvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE);
 SAME(cuda::Result::InvalidPc, CUDA_ERROR_INVALID_PC);
+SAME(cuda::Result::CooperativeLaunchTooLarge, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 SAME(cuda::Result::LaunchFailed, CUDA_ERROR_LAUNCH_FAILED);
 SAME(cuda::Result::NotPermitted, CUDA_ERROR_NOT_PERMITTED);
 SAME(cuda::Result::NotSupported, CUDA_ERROR_NOT_SUPPORTED);
