@@ -28,12 +28,9 @@ std::vector<SpillRule> spillRules = {
      "places of windows, computed once a block and kept over the loop; the limit on registers lets "
      "more blocks "
      "hide the loads of one another"},
-    {"contraction", "*matmul*", "*", 64,
-     "addresses of an edge, kept over the loop under the same limit"},
-    {"contraction", "*linear*", "*", 64,
-     "addresses of an edge, kept over the loop under the same limit"},
+    {"contraction", "*", "*", 64, "addresses of an edge, kept over the loop under the same limit"},
     {"attention", "*", "sm_120", 16, "an address, kept over the walk over the keys"},
-    {"map", "*atan*", "*", 8, "one word of the f64 polynomial, stored and loaded once an element"},
+    {"map", "*", "*", 16, "words of f64 polynomials, each stored and loaded once an element"},
 };
 
 } // namespace
