@@ -29,7 +29,7 @@ def ScheduleCudaPass : Pass<"dl-schedule-cuda", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"precision", "precision", "std::string", /*default=*/"\"f32\"",
       "Of products of f32: f32, or tf32, which rounds the operands to 11 bits for tensor cores">,
-    Option<"hopper", "hopper", "std::string", /*default=*/"\"never\"",
+    Option<"hopper", "hopper", "std::string", /*default=*/"\"auto\"",
       "Kernels for sm_90a beside the others: auto (where they are estimated to be faster), always (where they are possible), never">];
   let dependentDialects = [
     "::dlc::dlk::DLKDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",

@@ -150,6 +150,11 @@ static LogicalResult verifyOutlined(ModuleOp target, dlx::ProgramOp program) {
   llvm::StringSet<> launched;
   for (auto launch : program.getBodyBlock().getOps<dlx::LaunchOp>())
     launched.insert(launch.getKernel());
+  // A kernel may name another that takes its place on some GPU.
+  for (auto kernel : target.getOps<dlx::KernelOp>())
+    for (NamedAttribute attribute : kernel->getDiscardableAttrs())
+      if (auto other = dyn_cast<FlatSymbolRefAttr>(attribute.getValue()))
+        launched.insert(other.getValue());
   for (auto kernel : target.getOps<dlx::KernelOp>())
     if (!launched.contains(kernel.getSymName()))
       return kernel.emitOpError("is launched by nothing");

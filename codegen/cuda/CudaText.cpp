@@ -69,6 +69,7 @@ FailureOr<CudaText> printKernel(gpu::GPUFuncOp kernel) {
   std::string first = kVocabulary.str();
   kernel.walk([&](dlk::CallOp call) { first = call.getHeader(); });
   addWithIncludes(first, result.headers);
+  result.isForHopper = kernel->hasAttr("dlc.sm_90a");
   llvm::raw_string_ostream os(result.text);
   if (auto lines = kernel->getAttrOfType<ArrayAttr>("dlc.comment"))
     for (StringAttr line : lines.getAsRange<StringAttr>())

@@ -34,42 +34,42 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
       "+f"(d[n + 6]), "+f"(d[n + 7])
 #define DLC_ACC32(n) DLC_ACC8(n), DLC_ACC8(n + 8), DLC_ACC8(n + 16), DLC_ACC8(n + 24)
 
-#define DLC_REGISTERS_64 \
-    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19," \
-    "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31},"
-#define DLC_WGMMA_64(type, k, majors) \
-  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%34,0;\n" \
+#define DLC_REGISTERS_64                                                                           \
+  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,"                        \
+  "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31},"
+#define DLC_WGMMA_64(type, k, majors)                                                              \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%34,0;\n"                        \
                "wgmma.mma_async.sync.aligned.m64n64k" k ".f32." type "." type " " DLC_REGISTERS_64 \
-               "%32,%33,accumulate,1,1" majors ";\n}" \
-               : DLC_ACC32(0) \
+               "%32,%33,accumulate,1,1" majors ";\n}"                                              \
+               : DLC_ACC32(0)                                                                      \
                : "l"(a), "l"(b), "r"((int)accumulate))
 
-#define DLC_REGISTERS_128 \
-    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19," \
-    "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36," \
-    "%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53," \
-    "%54,%55,%56,%57,%58,%59,%60,%61,%62,%63},"
-#define DLC_WGMMA_128(type, k, majors) \
-  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%66,0;\n" \
-               "wgmma.mma_async.sync.aligned.m64n128k" k ".f32." type "." type " " DLC_REGISTERS_128 \
-               "%64,%65,accumulate,1,1" majors ";\n}" \
-               : DLC_ACC32(0), DLC_ACC32(32) \
+#define DLC_REGISTERS_128                                                                          \
+  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,"                        \
+  "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,"                           \
+  "%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,"                           \
+  "%54,%55,%56,%57,%58,%59,%60,%61,%62,%63},"
+#define DLC_WGMMA_128(type, k, majors)                                                             \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%66,0;\n"                        \
+               "wgmma.mma_async.sync.aligned.m64n128k" k ".f32." type "." type                     \
+               " " DLC_REGISTERS_128 "%64,%65,accumulate,1,1" majors ";\n}"                        \
+               : DLC_ACC32(0), DLC_ACC32(32)                                                       \
                : "l"(a), "l"(b), "r"((int)accumulate))
 
-#define DLC_REGISTERS_256 \
-    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19," \
-    "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36," \
-    "%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53," \
-    "%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70," \
-    "%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87," \
-    "%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103," \
-    "%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117," \
-    "%118,%119,%120,%121,%122,%123,%124,%125,%126,%127},"
-#define DLC_WGMMA_256(type, k, majors) \
-  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%130,0;\n" \
-               "wgmma.mma_async.sync.aligned.m64n256k" k ".f32." type "." type " " DLC_REGISTERS_256 \
-               "%128,%129,accumulate,1,1" majors ";\n}" \
-               : DLC_ACC32(0), DLC_ACC32(32), DLC_ACC32(64), DLC_ACC32(96) \
+#define DLC_REGISTERS_256                                                                          \
+  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,"                        \
+  "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,"                           \
+  "%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,"                           \
+  "%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70,"                           \
+  "%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,"                           \
+  "%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,"                           \
+  "%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,"                         \
+  "%118,%119,%120,%121,%122,%123,%124,%125,%126,%127},"
+#define DLC_WGMMA_256(type, k, majors)                                                             \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%130,0;\n"                       \
+               "wgmma.mma_async.sync.aligned.m64n256k" k ".f32." type "." type                     \
+               " " DLC_REGISTERS_256 "%128,%129,accumulate,1,1" majors ";\n}"                      \
+               : DLC_ACC32(0), DLC_ACC32(32), DLC_ACC32(64), DLC_ACC32(96)                         \
                : "l"(a), "l"(b), "r"((int)accumulate))
 
 /// d (+)= A(64x16) * B(16xN), of tf32 A(64x8) * B(8xN); adds to d if `accumulate`. ALONG_M, ALONG_N: the operand's

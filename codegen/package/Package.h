@@ -28,6 +28,7 @@ struct CudaText {
   std::string text;
   std::vector<std::string> headers;
   std::vector<CudaBinary> binaries = {};
+  bool isForHopper = false; ///< empty on other GPUs than sm_90a
 };
 
 /// What the targets' code generators made of a module that is past the buffers phase.

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/package/ProgramTable.h"
 
+#include "codegen/kernels/HopperKernel.h"
 #include "ir/analysis/CostModel.h"
 #include "ir/dl/DLOps.h"
 
@@ -79,6 +80,8 @@ private:
   uint32_t addBuffer(Value value, schema::Storage storage, uint32_t index);
   LogicalResult addLaunch(dlx::LaunchOp op, SymbolTable &symbols);
   std::unique_ptr<schema::ProductT> productTable(dlx::KernelOp kernel, dlx::LaunchOp op);
+  /// The launch `op` of `kernel`: the op's own or the one that takes its place on sm_90a.
+  schema::LaunchT launchTable(dlx::KernelOp kernel, dlx::LaunchOp op);
   /// The use of a buffer (of what a view names) by the last command of `main`.
   void use(Value value, bool init);
 
@@ -183,22 +186,47 @@ std::unique_ptr<schema::ProductT> ProgramBuilder::productTable(dlx::KernelOp ker
   return product;
 }
 
-LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) {
-  auto kernel = symbols.lookup<dlx::KernelOp>(op.getKernel());
+schema::LaunchT ProgramBuilder::launchTable(dlx::KernelOp kernel, dlx::LaunchOp op) {
   schema::LaunchT launch;
-  launch.kernel = kernels.lookup(op.getKernel());
-  for (Value operand : op->getOperands()) {
-    use(operand, op.getInit());
+  launch.kernel = kernels.lookup(kernel.getSymName());
+  for (Value operand : op->getOperands())
     launch.args.emplace_back(schema::ArgKind::buffer, buffers.lookup(operand));
-  }
   for (AffineExpr dim : kernel.getDims()->getResults())
     launch.args.emplace_back(schema::ArgKind::dim, expressions.add(dim));
   launch.grid = expressions.addAll(kernel.getGrid()->getResults());
   AffineExpr scratch =
       kernel.getScratch() ? kernel.getScratch()->getResult(0) : dl::constantDim(0, op.getContext());
   launch.scratch_bytes = expressions.add(scratch);
+  launch.persistent = kernel->hasAttr(kPersistent);
+  if (auto maps = kernel->getAttrOfType<ArrayAttr>(kTensorMaps))
+    for (auto described : maps.getAsRange<DictionaryAttr>()) {
+      auto shape = described.getAs<AffineMapAttr>("shape").getValue().getResults();
+      auto box = described.getAs<DenseI64ArrayAttr>("box").asArrayRef();
+      auto map = std::make_unique<schema::TensorMapT>();
+      map->arg = described.getAs<IntegerAttr>("input").getInt();
+      map->columns = expressions.add(shape[0]);
+      map->rows = expressions.add(shape[1]);
+      map->step = expressions.add(shape[2]);
+      map->box_columns = box[0];
+      map->box_rows = box[1];
+      launch.maps.push_back(std::move(map));
+    }
   if (kernel.getProduct() && !op.getInit())
     launch.product = productTable(kernel, op);
+  return launch;
+}
+
+LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) {
+  auto kernel = symbols.lookup<dlx::KernelOp>(op.getKernel());
+  for (Value operand : op->getOperands())
+    use(operand, op.getInit());
+  schema::LaunchT launch = launchTable(kernel, op);
+  if (auto other = kernel->getAttrOfType<FlatSymbolRefAttr>(kHopperKernel);
+      other && !op.getInit()) {
+    launch.sm_90a = std::make_unique<schema::LaunchT>(
+        launchTable(symbols.lookup<dlx::KernelOp>(other.getAttr()), op));
+    launch.sm_90a_least = kernel->getAttrOfType<IntegerAttr>(kHopperLeast).getInt();
+  }
   auto entry = std::make_unique<schema::CommandEntryT>();
   entry->command.Set(std::move(launch));
   (op.getInit() ? program.init : program.main).push_back(std::move(entry));

@@ -21,8 +21,8 @@ template <class List> size_t sizeOf(const List *list) { return list ? list->size
 class Planner {
 public:
   Planner(const schema::Program &program, const std::vector<int64_t> &values, Phase phase,
-          Interface interface)
-      : program(program), values(values), phase(phase), interface(interface) {}
+          Interface interface, int gpu)
+      : program(program), values(values), phase(phase), interface(interface), gpu(gpu) {}
 
   Expected<Plan> run() {
     for (uint32_t i = 0; i < sizeOf(program.buffers()); ++i)
@@ -129,7 +129,39 @@ private:
     return {};
   }
 
-  Status addLaunch(const schema::Launch &launch, const std::string &name, PlannedCommand &command) {
+  /// The launch itself, or the one in its place on this GPU.
+  const schema::Launch &choose(const schema::Launch &launch) const {
+    const schema::Launch *other = gpu == 90 ? launch.sm_90a() : nullptr;
+    return other && uint64_t(std::max<int64_t>(0, values[other->grid()->Get(0)])) >=
+                        launch.sm_90a_least()
+               ? *other
+               : launch;
+  }
+
+  Status addMap(const schema::Launch &launch, size_t i, const std::string &name,
+                PlannedCommand &command) {
+    const schema::TensorMap &table = *launch.maps()->Get(i);
+    uint32_t buffer = launch.args()->Get(table.arg())->index();
+    schema::DType dtype = program.buffers()->Get(buffer)->dtype();
+    PlannedMap map{buffer,
+                   dtype,
+                   values[table.columns()],
+                   values[table.rows()],
+                   values[table.step()],
+                   {table.box_columns(), table.box_rows()}};
+    // The last row must end in the buffer.
+    int64_t end;
+    bool fits = map.columns > 0 && map.rows > 0 && map.step > 0 &&
+                checkedMul(map.rows - 1, map.step, end) && checkedAdd(end, map.columns, end) &&
+                checkedMul(end, bytesOf(dtype), end) && end <= plan.buffers[buffer].bytes;
+    if (!fits && !command.skip)
+      return malformed(name, "tensor map ", i, " leaves its buffer");
+    command.maps.push_back(map);
+    return {};
+  }
+
+  Status addLaunch(const schema::Launch &common, const std::string &name, PlannedCommand &command) {
+    const schema::Launch &launch = choose(common);
     command.launch = &launch;
     for (size_t i = 0; i < sizeOf(launch.args()); ++i) {
       const schema::Arg &arg = *launch.args()->Get(i);
@@ -147,6 +179,8 @@ private:
                              "; a GPU takes at most ", limit));
       command.skip |= command.grid[i] == 0;
     }
+    for (size_t i = 0; i < sizeOf(launch.maps()); ++i)
+      DLC_TRY(addMap(launch, i, name, command));
     command.scratchBytes = values[launch.scratch_bytes()];
     // CPU threads have their scratch side by side.
     int64_t step = isCuda ? 1 : abi::kBufferAlignment;
@@ -156,7 +190,7 @@ private:
     const schema::Kernel &kernel = *program.kernels()->Get(launch.kernel());
     command.flops = values[kernel.flops()];
     command.bytes = values[kernel.bytes()];
-    return launch.product() ? addProduct(*launch.product(), name, command) : Status();
+    return common.product() ? addProduct(*common.product(), name, command) : Status();
   }
 
   Status addProduct(const schema::Product &table, const std::string &name,
@@ -216,6 +250,7 @@ private:
   const std::vector<int64_t> &values;
   Phase phase;
   Interface interface;
+  int gpu;
   Plan plan;
 };
 
@@ -223,8 +258,8 @@ private:
 
 Expected<Plan> dlc::rt::planProgram(const schema::Program &program,
                                     const std::vector<int64_t> &values, Phase phase,
-                                    Interface interface) {
-  return Planner(program, values, phase, interface).run();
+                                    Interface interface, int gpu) {
+  return Planner(program, values, phase, interface, gpu).run();
 }
 
 std::string dlc::rt::describeKernel(const schema::Kernel &kernel) {

@@ -43,10 +43,19 @@ struct PlannedProduct {
   PlannedMatrix a, b, target; ///< rows x depth, depth x columns, rows x columns
 };
 
+/// schema::TensorMap under bound shapes.
+struct PlannedMap {
+  uint32_t buffer;
+  schema::DType dtype;
+  int64_t columns, rows, step; ///< elements
+  uint32_t box[2];             ///< columns, rows
+};
+
 struct PlannedCommand {
   const schema::Launch *launch = nullptr; ///< null: a copy
   bool skip = false;                      ///< nothing to do under these shapes
   std::vector<PlannedArg> args;
+  std::vector<PlannedMap> maps;    ///< behind the arguments
   int64_t grid[3] = {1, 1, 1};     ///< cpu: tiles, 1, 1
   int64_t scratchBytes = 0;        ///< cpu: for each thread. cuda: dynamic shared memory
   uint32_t source = 0, target = 0; ///< copy
@@ -66,9 +75,10 @@ enum class Phase { init, main };
 enum class Interface { callerMemory, arena };
 
 /// Evaluates `program` under `values` (of the module's expressions; for `init` under any values) and
-/// places its buffers. DLC_INCOMPATIBLE where the file contradicts itself under these shapes.
+/// places its buffers. `gpu` 90 takes launches for sm_90a alone where they are faster. DLC_INCOMPATIBLE where
+/// the file contradicts itself under these shapes.
 Expected<Plan> planProgram(const schema::Program &program, const std::vector<int64_t> &values,
-                           Phase phase, Interface interface);
+                           Phase phase, Interface interface, int gpu = 0);
 
 /// "kernel 'conv1' (model.dl:14:9)", for messages.
 std::string describeKernel(const schema::Kernel &kernel);

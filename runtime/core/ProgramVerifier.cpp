@@ -283,6 +283,28 @@ private:
                         "; a newer dlc may have written it");
   }
 
+  Status checkMaps(const schema::Launch &launch, const std::string &where, bool init) const {
+    for (size_t i = 0; i < sizeOf(launch.maps()); ++i) {
+      const schema::TensorMap &map = *launch.maps()->Get(i);
+      const schema::Arg *arg =
+          isCuda && map.arg() < sizeOf(launch.args()) ? launch.args()->Get(map.arg()) : nullptr;
+      bool isBuffer = arg && arg->kind() == schema::ArgKind::buffer;
+      schema::DType dtype =
+          isBuffer ? program.buffers()->Get(arg->index())->dtype() : schema::DType::boolean;
+      bool hasExtents = !init && expressions.has(map.columns()) && expressions.has(map.rows()) &&
+                        expressions.has(map.step());
+      if (!hasExtents ||
+          (dtype != schema::DType::f16 && dtype != schema::DType::bf16 &&
+           dtype != schema::DType::f32) ||
+          map.box_columns() != 128 / bytesOf(dtype) || map.box_rows() < 1 || map.box_rows() > 256)
+        return refuseModule(
+            where, "tensor map ", i,
+            " describes no buffer of f16, bf16 or f32 in boxes of 128 bytes by 1 to "
+            "256 rows");
+    }
+    return {};
+  }
+
   Status checkLaunch(const schema::Launch &launch, const std::string &where, size_t at,
                      bool init) const {
     if (launch.kernel() >= sizeOf(program.kernels()))
@@ -297,6 +319,13 @@ private:
         DLC_TRY(checkNumber(arg.index(), where, what.c_str(), init, false));
       else
         return refuseModule(where, what, " is of unknown kind ", static_cast<int>(arg.kind()));
+    }
+    DLC_TRY(checkMaps(launch, where, init));
+    if (const schema::Launch *other = launch.sm_90a()) {
+      if (!isCuda || other->sm_90a())
+        return refuseModule(where,
+                            "only a launch on GPUs may have another for sm_90a, and that one none");
+      DLC_TRY(checkLaunch(*other, where + ", for sm_90a", at, init));
     }
     size_t axes = sizeOf(launch.grid());
     if (isCuda ? axes < 1 || axes > 3 : axes != 1)

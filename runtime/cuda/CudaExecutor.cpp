@@ -84,7 +84,8 @@ public:
     bound = shapes.find(binding.symbols);
     if (!bound) {
       rt::Expected<rt::Plan> planned =
-          planProgram(program->program(), binding.values, rt::Phase::main, rt::Interface::arena);
+          planProgram(program->program(), binding.values, rt::Phase::main, rt::Interface::arena,
+                      program->specialGpu());
       if (planned.failed())
         return planned.status();
       bound = &shapes.add(binding.symbols, planned.take());

@@ -3,7 +3,10 @@
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/core/Checked.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
+
+#include <algorithm>
 
 using namespace dlc;
 using namespace dlc::cuda;
@@ -110,6 +113,20 @@ void CudaProgram::resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresse
   }
 }
 
+/// Describes a matrix at `address` to TMA. The map holds the address: who moves a buffer makes it anew.
+Result CudaProgram::encode(TensorMap &map, const rt::PlannedMap &planned, DevicePtr address) const {
+  TensorMapType type = planned.dtype == schema::DType::f16    ? TensorMapType::F16
+                       : planned.dtype == schema::DType::bf16 ? TensorMapType::Bf16
+                                                              : TensorMapType::Tf32;
+  auto unsignedOf = [](int64_t value) { return static_cast<unsigned long long>(value); };
+  const unsigned long long extents[] = {unsignedOf(planned.columns), unsignedOf(planned.rows)},
+                           strides[] = {unsignedOf(planned.step * rt::bytesOf(planned.dtype))};
+  const unsigned ones[] = {1, 1};
+  return gpu->driver().tensorMapEncodeTiled(&map, static_cast<int>(type), 2,
+                                            reinterpret_cast<void *>(address), extents, strides,
+                                            planned.box, ones, 0, kSwizzle128, kPromoteL2To256, 0);
+}
+
 Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &command,
                             const std::vector<DevicePtr> &addresses, Stream stream) const {
   if (command.skip)
@@ -122,14 +139,27 @@ Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &comm
   std::vector<uint64_t> values; // a pointer and a dim have eight bytes each
   for (const rt::PlannedArg &arg : command.args)
     values.push_back(arg.isBuffer ? addresses[arg.value] : static_cast<uint64_t>(arg.value));
+  std::vector<TensorMap> maps(command.maps.size());
   std::vector<void *> parameters;
   for (uint64_t &value : values)
     parameters.push_back(&value);
+  for (TensorMap &map : maps)
+    parameters.push_back(&map);
   const schema::Kernel &kernel = *table.kernels()->Get(command.launch->kernel());
+  for (size_t i = 0; i < maps.size(); ++i)
+    if (Result made = encode(maps[i], command.maps[i], addresses[command.maps[i].buffer]);
+        made != Result::Success)
+      return gpu->check(made, text("launch ", rt::describeKernel(kernel)));
   auto block = [&](uint32_t axis) {
     return axis < kernel.block()->size() ? kernel.block()->Get(axis) : 1;
   };
-  auto grid = [&](int axis) { return static_cast<unsigned>(command.grid[axis]); };
+  auto grid = [&](int axis) {
+    int64_t blocks = command.grid[axis];
+    // One block a multiprocessor: it takes tile after tile.
+    if (axis == 0 && command.launch->persistent())
+      blocks = std::min<int64_t>(blocks, gpu->multiprocessors());
+    return static_cast<unsigned>(blocks);
+  };
   Function function = (*kernels)[command.launch->kernel()];
   auto dynamicShared = static_cast<unsigned>(command.scratchBytes);
   Result result =

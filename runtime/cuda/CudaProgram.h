@@ -26,6 +26,8 @@ public:
 
   GpuDevice &device() const { return *gpu; }
   const schema::Program &program() const { return table; }
+  /// What planProgram takes of the GPU.
+  int specialGpu() const { return kernels->specialGpu(); }
   int64_t weightBytes() const { return bytesOfWeights; }
   const std::string &remarks() const { return kernels->remarks(); }
 
@@ -43,6 +45,7 @@ private:
   rt::Status prepare(const KernelOptions &options);
   rt::Status upload(const rt::Plan &plan, Stream stream);
   rt::Status runInit(const rt::Plan &plan, Stream stream) const;
+  Result encode(TensorMap &map, const rt::PlannedMap &planned, DevicePtr address) const;
 
   const rt::Module &module; ///< owns this
   const schema::Program &table;

@@ -90,8 +90,11 @@ Status Kernels::load(GpuDevice &device, const std::string &name, const void *ima
 
 Status Kernels::loadPackaged(GpuDevice &device, const rt::Module &module,
                              const std::vector<KernelText> &texts, const KernelOptions &options,
-                             const schema::Program &program, std::vector<size_t> &missing) {
+                             const schema::Program &program, const std::vector<bool> &wanted,
+                             std::vector<size_t> &missing) {
   for (size_t i = 0; i < texts.size(); ++i) {
+    if (!wanted[i])
+      continue;
     const schema::CudaSource &source = *program.cuda_sources()->Get(i);
     const schema::Cubin *cubin = findCubin(source, device.architecture());
     Result result = Result::Success;
@@ -152,6 +155,36 @@ Status Kernels::compile(GpuDevice &device, const std::vector<KernelText> &texts,
   return {};
 }
 
+/// Calls visit(launch) for each launch of the program.
+template <class Visit> static void forEachLaunch(const schema::Program &program, Visit visit) {
+  for (auto *commands : {program.init(), program.main()})
+    for (size_t i = 0; i < sizeOf(commands); ++i)
+      if (const schema::Launch *launch = commands->Get(i)->command_as_Launch())
+        visit(*launch);
+}
+
+std::vector<bool> Kernels::chooseKernels(const GpuDevice &device, const schema::Program &program,
+                                         const KernelOptions &options) {
+  special = device.architecture() == 90 && device.driver().tensorMapEncodeTiled ? 90 : 0;
+  // Without a compiler they serve where the package has code for them.
+  forEachLaunch(program, [&](const schema::Launch &launch) {
+    if (const schema::Launch *other = launch.sm_90a(); other && options.noJit) {
+      const schema::Kernel &kernel = *program.kernels()->Get(other->kernel());
+      if (!findCubin(*program.cuda_sources()->Get(kernel.cuda_source()), 90))
+        special = 0;
+    }
+  });
+  std::vector<bool> used(program.kernels()->size());
+  forEachLaunch(program, [&](const schema::Launch &launch) {
+    const schema::Launch *other = special ? launch.sm_90a() : nullptr;
+    if (other)
+      used[other->kernel()] = true;
+    if (!other || launch.sm_90a_least() > 1)
+      used[launch.kernel()] = true;
+  });
+  return used;
+}
+
 Status Kernels::build(GpuDevice &device, const rt::Module &module, const schema::Program &program,
                       const KernelOptions &options) {
   owner = &device;
@@ -159,22 +192,31 @@ Status Kernels::build(GpuDevice &device, const rt::Module &module, const schema:
     return {};
   std::vector<KernelText> texts = kernelTexts(module.table(), program);
   modules.resize(texts.size());
+  const std::vector<bool> used = chooseKernels(device, program, options);
+  std::vector<bool> wanted(texts.size());
+  for (uint32_t i = 0; i < used.size(); ++i)
+    if (used[i])
+      wanted[program.kernels()->Get(i)->cuda_source()] = true;
   std::vector<size_t> missing;
-  DLC_TRY(loadPackaged(device, module, texts, options, program, missing));
+  DLC_TRY(loadPackaged(device, module, texts, options, program, wanted, missing));
   if (!missing.empty())
     DLC_TRY(compile(device, texts, missing, options));
 
   // The largest dynamic shared memory that any launch of a kernel asks for.
   std::vector<int64_t> dynamicShared(program.kernels()->size());
-  for (auto *commands : {program.init(), program.main()})
-    for (size_t i = 0; i < sizeOf(commands); ++i)
-      if (const schema::Launch *launch = commands->Get(i)->command_as_Launch()) {
-        int64_t bytes = *module.expressions().constant(launch->scratch_bytes());
-        dynamicShared[launch->kernel()] = std::max(dynamicShared[launch->kernel()], bytes);
-      }
+  auto ask = [&](const schema::Launch &launch) {
+    int64_t bytes = *module.expressions().constant(launch.scratch_bytes());
+    dynamicShared[launch.kernel()] = std::max(dynamicShared[launch.kernel()], bytes);
+  };
+  forEachLaunch(program, [&](const schema::Launch &launch) {
+    ask(launch);
+    if (launch.sm_90a())
+      ask(*launch.sm_90a());
+  });
   functions.resize(program.kernels()->size());
   for (uint32_t i = 0; i < functions.size(); ++i)
-    DLC_TRY(find(device, program, i, dynamicShared[i]));
+    if (used[i])
+      DLC_TRY(find(device, program, i, dynamicShared[i]));
   return {};
 }
 

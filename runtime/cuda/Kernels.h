@@ -37,6 +37,8 @@ public:
                    const KernelOptions &options);
 
   Function operator[](uint32_t kernel) const { return functions[kernel]; }
+  /// What planProgram takes: 90 where launches for sm_90a alone can be made, else 0.
+  int specialGpu() const { return special; }
   /// What one may wish to know of how the code was found; empty where there is nothing.
   const std::string &remarks() const { return notes; }
 
@@ -45,9 +47,13 @@ private:
                   Result &result);
   rt::Status loadPackaged(GpuDevice &device, const rt::Module &module,
                           const std::vector<KernelText> &texts, const KernelOptions &options,
-                          const schema::Program &program, std::vector<size_t> &missing);
+                          const schema::Program &program, const std::vector<bool> &wanted,
+                          std::vector<size_t> &missing);
   rt::Status compile(GpuDevice &device, const std::vector<KernelText> &texts,
                      const std::vector<size_t> &missing, const KernelOptions &options);
+  /// Decides about special launches, and marks the kernels that can be launched.
+  std::vector<bool> chooseKernels(const GpuDevice &device, const schema::Program &program,
+                                  const KernelOptions &options);
   rt::Status find(GpuDevice &device, const schema::Program &program, uint32_t kernel,
                   int64_t dynamicShared);
 
@@ -55,6 +61,7 @@ private:
   std::vector<Module> modules; ///< by source; null where it is not loaded
   std::vector<Function> functions;
   std::string notes;
+  int special = 0;
 };
 
 } // namespace dlc::cuda

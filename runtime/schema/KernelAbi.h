@@ -26,7 +26,7 @@ struct CpuArgs {
 using CpuKernel = void (*)(const CpuArgs *args, int64_t begin, int64_t end, void *scratch);
 
 /// A CUDA kernel takes one parameter for each argument of the launch, in order: a pointer for a buffer, an
-/// `long long` for a dim.
+/// `long long` for a dim. Then one 128-byte CUtensorMap for each tensor map of the launch.
 
 /// Alignment in bytes of every buffer on every device.
 inline constexpr int64_t kBufferAlignment = 64;

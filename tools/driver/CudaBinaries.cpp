@@ -45,18 +45,23 @@ int CudaBinaries::choose(std::vector<std::string> &targets) {
 }
 
 int CudaBinaries::compile(codegen::GeneratedCode &code, const cuda::CompileProgress &progress) {
-  std::vector<cuda::KernelText> texts;
-  for (const auto &[name, kernel] : code.cuda) {
-    cuda::KernelText text;
-    text.name = name;
-    text.source = kernel.text.c_str();
-    for (const std::string &header : kernel.headers) {
-      text.headers.push_back(code.cudaHeaders.at(header).c_str());
-      text.headerNames.push_back(header.c_str());
-    }
-    texts.push_back(std::move(text));
-  }
   for (const cuda::Architecture &arch : architectures) {
+    bool isHopper = arch == cuda::Architecture::ofDevice(90);
+    std::vector<cuda::KernelText> texts;
+    std::vector<codegen::CudaText *> kernels;
+    for (auto &[name, kernel] : code.cuda) {
+      if (kernel.isForHopper && !isHopper)
+        continue;
+      cuda::KernelText text;
+      text.name = name;
+      text.source = kernel.text.c_str();
+      for (const std::string &header : kernel.headers) {
+        text.headers.push_back(code.cudaHeaders.at(header).c_str());
+        text.headerNames.push_back(header.c_str());
+      }
+      texts.push_back(std::move(text));
+      kernels.push_back(&kernel);
+    }
     std::vector<std::string> images;
     if (rt::Status status = compiler->compile(texts, {arch, /*toPtx=*/false}, images, progress);
         status.failed())
@@ -64,10 +69,9 @@ int CudaBinaries::compile(codegen::GeneratedCode &code, const cuda::CompileProgr
     const cuda::NvrtcFacts &facts = compiler->compilerFacts();
     std::string producer =
         "NVRTC " + std::to_string(facts.major) + "." + std::to_string(facts.minor);
-    size_t next = 0;
-    for (auto &[name, kernel] : code.cuda)
-      kernel.binaries.push_back(
-          {static_cast<uint32_t>(arch.number), arch.variant, producer, std::move(images[next++])});
+    for (size_t i = 0; i < kernels.size(); ++i)
+      kernels[i]->binaries.push_back(
+          {static_cast<uint32_t>(arch.number), arch.variant, producer, std::move(images[i])});
   }
   return kOk;
 }

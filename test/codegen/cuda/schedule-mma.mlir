@@ -1,6 +1,8 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{precision=tf32})' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
 // RUN: not dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{precision=f8})' 2>&1 | FileCheck %s --check-prefix=PRECISION
 // PRECISION: error: precision is f32 or tf32, got 'f8'
+// RUN: not dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{hopper=sometimes})' 2>&1 | FileCheck %s --check-prefix=HOPPER
+// HOPPER: error: hopper is auto, always or never, got 'sometimes'
 // Tensor cores: what lies in memory as it is multiplied is copied, the rest computed; totals leave as vectors.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {

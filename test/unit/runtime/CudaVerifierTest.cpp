@@ -84,6 +84,31 @@ const Fault kFaults[] = {
        p.main[0]->command.AsLaunch()->scratch_bytes = package.constant(1 << 21).row;
      },
      "program 0 (cuda), command 0: dynamic shared memory must be constant and at most 1 MiB"},
+    {"TensorMap",
+     [](PackageBuilder &, ProgramT &p) {
+       auto map = std::make_unique<TensorMapT>();
+       map->box_columns = 64;
+       map->box_rows = 64;
+       p.main[0]->command.AsLaunch()->maps.push_back(std::move(map));
+     },
+     "program 0 (cuda), command 0: tensor map 0 describes no buffer of f16, bf16 or f32 in boxes "
+     "of "
+     "128 bytes by 1 to 256 rows"},
+    {"LaunchInPlaceOfAnother",
+     [](PackageBuilder &, ProgramT &p) {
+       LaunchT &launch = *p.main[0]->command.AsLaunch();
+       launch.sm_90a = std::make_unique<LaunchT>(launch);
+       launch.sm_90a->sm_90a = std::make_unique<LaunchT>(*launch.sm_90a);
+     },
+     "program 0 (cuda), command 0: only a launch on GPUs may have another for sm_90a, and that one "
+     "none"},
+    {"GridOnHopper",
+     [](PackageBuilder &, ProgramT &p) {
+       LaunchT &launch = *p.main[0]->command.AsLaunch();
+       launch.sm_90a = std::make_unique<LaunchT>(launch);
+       launch.sm_90a->grid.assign(4, 0);
+     },
+     "program 0 (cuda), command 0, for sm_90a: expected a grid of 1 to 3 axes, got 4"},
 };
 
 class CudaVerifierTest : public testing::TestWithParam<Fault> {};

@@ -116,6 +116,13 @@ SAME(cuda::StreamCaptureStatus::Invalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATE
 SAME(cuda::GraphNodeType::Kernel, CU_GRAPH_NODE_TYPE_KERNEL);
 SAME(cuda::GraphNodeType::Memcpy, CU_GRAPH_NODE_TYPE_MEMCPY);
 SAME(cuda::GraphNodeType::Memset, CU_GRAPH_NODE_TYPE_MEMSET);
+SAME(cuda::TensorMapType::F16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+SAME(cuda::TensorMapType::Bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+SAME(cuda::TensorMapType::Tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
+SAME(cuda::kSwizzle128, CU_TENSOR_MAP_SWIZZLE_128B);
+SAME(cuda::kPromoteL2To256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+static_assert(sizeof(cuda::TensorMap) == sizeof(CUtensorMap) &&
+              alignof(cuda::TensorMap) >= alignof(CUtensorMap));
 SAME(cuda::kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
 SAME(cuda::kEventBlockingSync, CU_EVENT_BLOCKING_SYNC);
 SAME(cuda::kEventDisableTiming, CU_EVENT_DISABLE_TIMING);

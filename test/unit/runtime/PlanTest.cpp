@@ -109,6 +109,19 @@ TEST(Plan, Grids) {
                   "the model smaller inputs");
 }
 
+TEST(Plan, TensorMaps) {
+  Planned program(Target::cuda);
+  program.launch(0, {{schema::ArgKind::buffer, program.x}}, {program.constant(1)});
+  auto map = std::make_unique<schema::TensorMapT>();
+  map->columns = map->step = program.constant(32).row;
+  map->rows = program.constant(2).row;
+  map->box_columns = 32;
+  map->box_rows = 64;
+  program.module.programs[0]->main[0]->command.AsLaunch()->maps.push_back(std::move(map));
+  program.expect(64, "");
+  program.malformed(63, "command 0: tensor map 0 leaves its buffer");
+}
+
 TEST(Plan, NegativeScratch) {
   Planned program(Target::cpu);
   program.launch(0, {}, {program.constant(1)}, program.few);
