@@ -44,6 +44,7 @@ class Outcome:
 
     def __init__(self, status, detail="", seconds=0.0):
         self.status, self.detail, self.seconds = status, detail, seconds
+        self.ran = []  # the kernels that the process launched
 
 
 class Machine:
@@ -154,7 +155,9 @@ class Check:
         def work(entry):
             known = self.state.found.get(f"{stage}/{entry['name']}")
             if known and known["status"] == "ok":
-                return Outcome("ok", "as found before", 0.0)
+                before = Outcome("ok", "as found before", 0.0)
+                before.ran = known["ran"]
+                return before
             if time.time() > self.deadline - reserve:
                 return Outcome("left out", f"the {self.options.minutes} minutes were over; run ./check again, it goes on here")
             start = time.time()
@@ -166,7 +169,7 @@ class Check:
             for entry, outcome in zip(entries, pool.map(work, entries)):
                 self.record(stage, entry["name"], outcome)
                 if outcome.status != "left out":
-                    self.state.keep(f"{stage}/{entry['name']}", {"status": outcome.status, "detail": outcome.detail})
+                    self.state.keep(f"{stage}/{entry['name']}", {"status": outcome.status, "detail": outcome.detail, "ran": outcome.ran})
 
     #-- The stages ---------------------------------------------------------------------------------
 
@@ -202,6 +205,7 @@ class Check:
         def examine(command):
             run = self.machine.run(command)
             outcome = self.judge(run, r"^(?:FAILED|error:|.*, turn \d+: error:) *(.*)$")
+            outcome.ran = re.findall(r"^ran (\S+)$", run.stdout, re.M)
             if run.returncode not in (0, 4) and not self.machine.emulated:
                 # Launch by launch: then the error stands at the kernel that made it.
                 again = self.machine.run(command, CUDA_LAUNCH_BLOCKING="1")
@@ -360,7 +364,8 @@ class Check:
     #-- The result ---------------------------------------------------------------------------------
 
     def verified(self):
-        """text_sha256 -> what confirms it; one that is also part of a failed case is not verified."""
+        """text_sha256 -> what confirms it. A case confirms the kernels that it launched: a package may hold others, for other GPUs
+        and shapes. One that is also part of a failed case is not verified."""
         status = {}
         for stage in ("words", "cases"):
             for entry in self.manifest[stage]:
@@ -370,7 +375,10 @@ class Check:
                 for kernel in entry.get("kernels", [{"text_sha256": entry.get("text_sha256"), "kind": "words", "name": entry["name"]}]):
                     known = status.setdefault(kernel["text_sha256"], {"kind": kernel["kind"], "name": kernel["name"], "cases": [],
                                                                       "failed": []})
-                    known["cases" if found["status"] == "ok" else "failed"].append(f"{stage}/{entry['name']}")
+                    if found["status"] != "ok":
+                        known["failed"].append(f"{stage}/{entry['name']}")
+                    elif stage == "words" or kernel["launches_at_load"] > 0 or kernel["name"] in found["ran"]:
+                        known["cases"].append(f"{stage}/{entry['name']}")
         for known in status.values():
             known["verified"] = bool(known["cases"]) and not known["failed"]
         return status

@@ -113,7 +113,7 @@ def kernels_of(package):
     """What `dlc inspect` says of the CUDA kernels in a model."""
     facts = json.loads(dlc("inspect", package, "--json"))
     program, = (program for program in facts["programs"] if program["target"] == "cuda")
-    return [{key: kernel[key] for key in ("name", "kind", "text_sha256")} for kernel in program["kernels"]]
+    return [{key: kernel[key] for key in ("name", "kind", "text_sha256", "launches_at_load")} for kernel in program["kernels"]]
 
 
 def numeric_case(folder, phase, sizes, cases, flags=()):
