@@ -11,6 +11,21 @@
 
 using namespace mlir;
 
+/// `(` types `)` `->` `(` types `)`, either list perhaps empty: the generated parser of a list wants one type at least.
+static ParseResult parseLaunchTypes(OpAsmParser &parser, SmallVectorImpl<Type> &inputs,
+                                    SmallVectorImpl<Type> &outputs) {
+  auto list = [&](SmallVectorImpl<Type> &types) {
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
+                                          [&] { return parser.parseType(types.emplace_back()); });
+  };
+  return failure(list(inputs) || parser.parseArrow() || list(outputs));
+}
+
+static void printLaunchTypes(OpAsmPrinter &printer, Operation *, TypeRange inputs,
+                             TypeRange outputs) {
+  printer << '(' << inputs << ") -> (" << outputs << ')';
+}
+
 #include "ir/dlx/DLXDialect.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ir/dlx/DLXTypes.cpp.inc"

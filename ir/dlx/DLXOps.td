@@ -34,8 +34,8 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "One kernel: what it computes and, once scheduled, how it is launched";
   let description = [{
     The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
-    map, reduce, window or contraction, after the op with stages, or recurrent. The schedule adds the rest: `entry`, the function with the
-    kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
+    map, reduce, window or contraction, after the op with stages, or recurrent or attention. The schedule adds the rest:
+    `entry`, the function with the kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
     `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda). Where the kernel is a
     plain matrix product, which a library can compute as well, `product` has its extents and steps in the order of the table
     Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them.
@@ -136,7 +136,7 @@ def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfac
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<DLX_Buffer>:$inputs, Variadic<DLX_Buffer>:$outputs,
       UnitAttr:$init);
   let assemblyFormat = [{
-    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` `(` type($inputs) `)` `->` `(` type($outputs) `)`
+    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` custom<LaunchTypes>(type($inputs), type($outputs))
   }];
 }
 

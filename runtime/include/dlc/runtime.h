@@ -172,8 +172,7 @@ DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *input
 
 typedef struct dlc_profile_entry {
   const char *kernel; /* name of the kernel, or "copy" */
-  const char *
-      kind; /* map, reduce, window, contraction, recurrent, copy; "cublasLt" where it was computed there */
+  const char *kind;   /* as dlc inspect shows it; "copy"; "cublasLt" where that computed it */
   double microseconds;
   int64_t flops, bytes;      /* of this launch under the bound shapes */
   double start_microseconds; /* when it began, from the begin of the first */

@@ -7,6 +7,11 @@ dlx.kernel @relu attributes {kind = "map"} {
   dl.yield %y : tensor<4x8xf32>
 }
 
+dlx.kernel @zeros attributes {kind = "map"} {
+  %y = dl.zeros {size = affine_map<() -> (4, 8)>} : () -> tensor<4x8xf32>
+  dl.yield %y : tensor<4x8xf32>
+}
+
 // CHECK: dlx.program @Tiny
 dlx.program @Tiny attributes {input_names = ["x"], output_names = ["y"]} {
 ^bb0(%x: !dlx.buffer<tensor<4x8xf32>>):
@@ -18,6 +23,9 @@ dlx.program @Tiny attributes {input_names = ["x"], output_names = ["y"]} {
   dlx.launch @relu(%w) -> (%p) {init} : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
   %t = dlx.alloc : !dlx.buffer<tensor<4x8xf32>>
   dlx.launch @relu(%x) -> (%t) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
+  // CHECK: dlx.launch @zeros() -> (%{{.*}}) {init} : () -> (!dlx.buffer<tensor<4x8xf32>>)
+  %z = dlx.alloc {persistent} : !dlx.buffer<tensor<4x8xf32>>
+  dlx.launch @zeros() -> (%z) {init} : () -> (!dlx.buffer<tensor<4x8xf32>>)
   // CHECK: dlx.view
   %v = dlx.view %t : !dlx.buffer<tensor<4x8xf32>> -> !dlx.buffer<tensor<32xf32>>
   %y = dlx.alloc : !dlx.buffer<tensor<32xf32>>
