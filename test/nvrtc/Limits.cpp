@@ -29,8 +29,8 @@ std::vector<SpillRule> spillRules = {
      "more blocks "
      "hide the loads of one another"},
     {"contraction", "*", "*", 64, "addresses of an edge, kept over the loop under the same limit"},
-    {"attention", "*", "sm_120", 16, "an address, kept over the walk over the keys"},
-    {"recurrent", "*", "sm_120", 32, "addresses, stored before the first step"},
+    {"attention", "*", "*", 64, "addresses and bounds of a mask, kept over the walk over the keys"},
+    {"recurrent", "*", "*", 32, "addresses, stored before the first step"},
     {"map", "*", "*", 16, "words of f64 polynomials, each stored and loaded once an element"},
 };
 
