@@ -14,6 +14,22 @@
 
 namespace dlc {
 
+/// Calls `finish(row, column, VECTOR totals)` for ROWS lines of `totals` from row `m0` on, as far as there are rows.
+template <int ROWS, int COLUMNS, int VECTOR, int THREADS, class Index, class Finish>
+DLC_DEV void finish_rows(const float *totals, int pitch, Index m0, Index rows,
+                         const Finish &finish) {
+#pragma unroll 1
+  for (int i = (int)threadIdx.x; i < ROWS * COLUMNS / VECTOR; i += THREADS) {
+    int line = i / (COLUMNS / VECTOR), c = i % (COLUMNS / VECTOR) * VECTOR;
+    vec<float, VECTOR> y;
+#pragma unroll
+    for (int e = 0; e < VECTOR; ++e)
+      y[e] = totals[line * pitch + c + e];
+    if (m0 + line < rows)
+      finish(m0 + line, (Index)c, y);
+  }
+}
+
 DLC_DEV float minus_infinity() { return f32_from_bits((i32)0xff800000); }
 /// What scores are measured from: a row that has seen nothing yet must not subtract infinity from infinity.
 DLC_DEV float score_base(float largest) { return largest == minus_infinity() ? 0.0f : largest; }
@@ -281,16 +297,7 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
           }
     barrier();
   }
-#pragma unroll 1
-  for (int i = thread; i < kTileM * kColumns / kVector; i += kThreads) {
-    int line = i / (kColumns / kVector), c = i % (kColumns / kVector) * kVector;
-    vec<float, kVector> y;
-#pragma unroll
-    for (int e = 0; e < kVector; ++e)
-      y[e] = totals[line * kPitch + c + e];
-    if (m0 + line < rows)
-      finish(m0 + line, (Index)c, y);
-  }
+  finish_rows<kTileM, kColumns, kVector, kThreads>(totals, kPitch, m0, rows, finish);
 }
 
 } // namespace dlc

@@ -178,16 +178,7 @@ DLC_DEV void attention_simt(typename Config::index m0, typename Config::index ro
       totals[(ty + i * kSide) * kPitch + tx + c * kSide] = div(sums[i][c], weight);
   }
   barrier();
-#pragma unroll 1
-  for (int i = thread; i < kTileM * kColumns / kVector; i += kThreads) {
-    int line = i / (kColumns / kVector), c = i % (kColumns / kVector) * kVector;
-    vec<float, kVector> y;
-#pragma unroll
-    for (int e = 0; e < kVector; ++e)
-      y[e] = totals[line * kPitch + c + e];
-    if (m0 + line < rows)
-      finish(m0 + line, (Index)c, y);
-  }
+  finish_rows<kTileM, kColumns, kVector, kThreads>(totals, kPitch, m0, rows, finish);
 }
 
 } // namespace dlc
