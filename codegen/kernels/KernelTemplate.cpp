@@ -47,4 +47,12 @@ LogicalResult CallOp::verify() {
   return success();
 }
 
+Block &beginBody(OpBuilder &builder, CallOp call, unsigned body, TypeRange types) {
+  Block &block = call.getBodies()[body].emplaceBlock();
+  for (Type type : types)
+    block.addArgument(type, call.getLoc());
+  builder.setInsertionPointToStart(&block);
+  return block;
+}
+
 } // namespace dlc::dlk

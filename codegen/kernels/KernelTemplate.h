@@ -4,6 +4,7 @@
 #define DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -17,5 +18,12 @@
 
 #define GET_OP_CLASSES
 #include "codegen/KernelTemplate.h.inc"
+
+namespace dlc::dlk {
+
+/// Begins body `body` of `call` with arguments of `types`; `builder` goes on in it.
+mlir::Block &beginBody(mlir::OpBuilder &builder, CallOp call, unsigned body, mlir::TypeRange types);
+
+} // namespace dlc::dlk
 
 #endif // DLC_CODEGEN_KERNELS_KERNELTEMPLATE_H

@@ -43,8 +43,8 @@ def DLK_CallOp : Op<DLK_Dialect, "call", [RecursiveMemoryEffects]> {
     }
     ```
   }];
-  let arguments = (ins StrAttr:$callee, StrAttr:$header, TypeAttr:$type, DictionaryAttr:$config, ArrayAttr:$roles,
-      Arg<Variadic<AnyType>, "", [MemRead]>:$values);
+  let arguments = (ins StrAttr:$callee, StrAttr:$header, TypeAttr:$type, DictionaryAttr:$config,
+      ArrayAttr:$roles, Arg<Variadic<AnyType>, "", [MemRead]>:$values);
   let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
   let assemblyFormat = [{
     $callee `in` $header `type` `=` $type `config` `=` $config `roles` `=` $roles `(` ($values^ `:` type($values))? `)`

@@ -51,7 +51,6 @@ private:
   void bind(Value position, const Side &side) { k.bindFlat(position, side.groups); }
 
   dlk::CallOp createCall(Value first, ArrayRef<Operand *> operands, int64_t lanes);
-  Block &begin(dlk::CallOp call, unsigned body, TypeRange types);
   void give(Value value) { dlk::GiveOp::create(k.b, k.loc, value); }
   void readBody(dlk::CallOp call, unsigned body, const Operand &operand);
   void scoreBody(dlk::CallOp call, unsigned body);
@@ -235,19 +234,11 @@ void AttentionSchedule::chooseCopies(Operand &operand) {
 
 //===- Bodies ---------------------------------------------------------------------------------------===//
 
-Block &AttentionSchedule::begin(dlk::CallOp call, unsigned body, TypeRange types) {
-  Block &block = call.getBodies()[body].emplaceBlock();
-  for (Type type : types)
-    block.addArgument(type, k.loc);
-  k.b.setInsertionPointToStart(&block);
-  return block;
-}
-
 /// The element of the operand at a line and a position along it: its place, or its value where it is computed.
 void AttentionSchedule::readBody(dlk::CallOp call, unsigned body, const Operand &operand) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
-  Block &block = begin(call, body, {index, index});
+  Block &block = dlk::beginBody(k.b, call, body, {index, index});
   bind(block.getArgument(0), *operand.lines);
   bind(block.getArgument(1), *operand.along);
   if (operand.width) {
@@ -261,7 +252,7 @@ void AttentionSchedule::readBody(dlk::CallOp call, unsigned body, const Operand 
 void AttentionSchedule::scoreBody(dlk::CallOp call, unsigned body) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
-  Block &block = begin(call, body, {index, index, k.b.getF32Type()});
+  Block &block = dlk::beginBody(k.b, call, body, {index, index, k.b.getF32Type()});
   bind(block.getArgument(0), rows);
   bind(block.getArgument(1), keys);
   give(scores.emitResult(k.b, scoreAt, block.getArgument(2)));
@@ -270,7 +261,7 @@ void AttentionSchedule::scoreBody(dlk::CallOp call, unsigned body) {
 /// Keys that a row sees: up to and with the last one.
 void AttentionSchedule::seenBody(dlk::CallOp call, unsigned body) {
   OpBuilder::InsertionGuard guard(k.b);
-  Block &block = begin(call, body, k.b.getIndexType());
+  Block &block = dlk::beginBody(k.b, call, body, k.b.getIndexType());
   bind(block.getArgument(0), rows);
   if (!a.lastSeen)
     return give(k.index(keys.extent));
@@ -280,14 +271,15 @@ void AttentionSchedule::seenBody(dlk::CallOp call, unsigned body) {
 
 void AttentionSchedule::exponentialBody(dlk::CallOp call, unsigned body) {
   OpBuilder::InsertionGuard guard(k.b);
-  Block &block = begin(call, body, k.b.getF32Type());
+  Block &block = dlk::beginBody(k.b, call, body, k.b.getF32Type());
   give(math::ExpOp::create(k.b, k.loc, block.getArgument(0)));
 }
 
 void AttentionSchedule::finishBody(dlk::CallOp call, unsigned body, int64_t lanes) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
-  Block &block = begin(call, body, {index, index, VectorType::get({lanes}, k.b.getF32Type())});
+  Block &block =
+      dlk::beginBody(k.b, call, body, {index, index, VectorType::get({lanes}, k.b.getF32Type())});
   bind(block.getArgument(0), rows);
   bind(block.getArgument(1), columns);
   auto total = [&](OpFoldResult lane) -> Value {

@@ -126,14 +126,6 @@ std::optional<unsigned> ContractionTemplate::plainInput(unsigned term, const Sid
   return buffer ? std::optional(buffer.getArgNumber()) : std::nullopt;
 }
 
-Block &ContractionTemplate::begin(dlk::CallOp call, unsigned body, TypeRange types) {
-  Block &block = call.getBodies()[body].emplaceBlock();
-  for (Type type : types)
-    block.addArgument(type, k.loc);
-  k.b.setInsertionPointToStart(&block);
-  return block;
-}
-
 dlk::CallOp ContractionTemplate::createCall(StringRef callee, StringRef header) {
   auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
   SmallVector<Value> values = {k.index(rows.extent), k.index(columns.extent),
@@ -147,7 +139,7 @@ dlk::CallOp ContractionTemplate::createCall(StringRef callee, StringRef header) 
 void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
-  Block &block = begin(call, body, {index, index});
+  Block &block = dlk::beginBody(k.b, call, body, {index, index});
   k.bindFlat(block.getArgument(0), operand.side.groups);
   k.bindFlat(block.getArgument(1), c.depth.groups);
   Value value = k.body.emitTermRead(k.b, operand.term, c.loops());
@@ -166,8 +158,8 @@ void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand
 void ContractionTemplate::finish(dlk::CallOp call, unsigned body, int64_t width) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType(), sum = k.body.accumulatorType(0);
-  Block &block =
-      begin(call, body, {index, index, width ? VectorType::get({width}, sum) : Type(sum)});
+  Block &block = dlk::beginBody(k.b, call, body,
+                                {index, index, width ? VectorType::get({width}, sum) : Type(sum)});
   k.bindFlat(block.getArgument(0), rows.groups);
   k.bindFlat(block.getArgument(1), columns.groups);
   Value totals = block.getArgument(2);

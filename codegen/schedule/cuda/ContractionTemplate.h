@@ -58,7 +58,6 @@ protected:
 
 private:
   mlir::Value source(const Operand &operand) const;
-  mlir::Block &begin(dlk::CallOp call, unsigned body, mlir::TypeRange types);
 };
 
 } // namespace dlc::codegen

@@ -5,10 +5,9 @@
 // a step reads one copy and writes the other, so that one barrier ends it. The weights come from the second-level cache,
 // neighbouring units side by side.
 //===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cuda/RecurrentElements.h"
 #include "codegen/schedule/cuda/Schedules.h"
-#include "ir/interfaces/Recurrent.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,24 +21,12 @@ static constexpr int64_t kMostThreads = 512;
 static constexpr int64_t kSharedBytes = 48 << 10;
 
 namespace {
-class RecurrentSchedule {
+class RecurrentSchedule : RecurrentElements {
 public:
-  RecurrentSchedule(KernelBuilder &k, RecurrentOpInterface op)
-      : k(k), op(op), r(op.getRecurrence()), type(computeType(r.elementType)) {}
+  RecurrentSchedule(KernelBuilder &k, RecurrentOpInterface op) : RecurrentElements(k, op) {}
   LogicalResult run();
 
 private:
-  Value input(unsigned operand) {
-    return k.input(cast<BlockArgument>(op->getOperand(operand)).getArgNumber());
-  }
-  Value load(Value buffer, Value at) {
-    return fromStorage(k.b, k.loc, k.read(buffer, {at}), r.elementType);
-  }
-  void store(Value buffer, Value at, Value value) {
-    k.write(buffer, {at}, toStorage(k.b, k.loc, value, r.elementType));
-  }
-  Value zero() { return arith::ConstantOp::create(k.b, k.loc, k.b.getZeroAttr(type)); }
-  Value subtract(Value a, Value b) { return k.b.createOrFold<arith::SubIOp>(k.loc, a, b); }
   void overColumns(StringRef role, int64_t columns, llvm::function_ref<void(Value)> body) {
     k.loop(role, thread, k.index(columns), threads, KernelBuilder::Unroll::never, body);
   }
@@ -49,10 +36,6 @@ private:
   void unit(Value at, Value from, Value to, Value unit);
   void step(Value number, Value from, Value to);
 
-  KernelBuilder &k;
-  RecurrentOpInterface op;
-  Recurrence r;
-  Type type;
   int64_t threads = 0;
   Value row, thread, length;
   SmallVector<Value> states; // in shared memory

@@ -7,11 +7,10 @@
 // meeting of the grid ends it. With a projection there is a second meeting.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/RecurrentChoice.h"
+#include "codegen/schedule/cuda/RecurrentElements.h"
 #include "codegen/schedule/cuda/Schedules.h"
 #include "ir/dl/DLBuilder.h"
-#include "ir/interfaces/Recurrent.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
@@ -70,25 +69,13 @@ struct Workspace {
   AffineExpr size;
 };
 
-class SharedRecurrentSchedule {
+class SharedRecurrentSchedule : RecurrentElements {
 public:
   SharedRecurrentSchedule(KernelBuilder &k, RecurrentOpInterface op, const UnitShare &share)
-      : k(k), op(op), r(op.getRecurrence()), share(share), space(r),
-        type(computeType(r.elementType)) {}
+      : RecurrentElements(k, op), share(share), space(r) {}
   void run(int64_t blocks);
 
 private:
-  Value input(unsigned operand) {
-    return k.input(cast<BlockArgument>(op->getOperand(operand)).getArgNumber());
-  }
-  Value load(Value buffer, Value at) {
-    return fromStorage(k.b, k.loc, k.read(buffer, {at}), r.elementType);
-  }
-  void store(Value buffer, Value at, Value value) {
-    k.write(buffer, {at}, toStorage(k.b, k.loc, value, r.elementType));
-  }
-  Value zero() { return arith::ConstantOp::create(k.b, k.loc, k.b.getZeroAttr(type)); }
-  Value subtract(Value a, Value b) { return k.b.createOrFold<arith::SubIOp>(k.loc, a, b); }
   /// Element [row][column] of a part of the workspace.
   Value place(Value part, Value row, int64_t width, Value column) {
     return k.add(part, k.add(k.mul(row, width), column));
@@ -108,12 +95,8 @@ private:
   void units(Value number, Value from, Value to);
   void outputs(Value number, Value from, Value to);
 
-  KernelBuilder &k;
-  RecurrentOpInterface op;
-  Recurrence r;
   UnitShare share;
   Workspace space;
-  Type type;
   Value workspace, weights, projection, block, thread, lane, warp;
 };
 } // namespace
