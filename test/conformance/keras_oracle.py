@@ -13,6 +13,19 @@ ACTIVATIONS = {
     "log_softmax": lambda x: torch.log_softmax(x, -1), "mish": F.mish,
 }
 
+# examples/keras_mnist, layer by layer.
+MNIST = [
+    ("Conv2D", "conv2d", (32, 3), {"padding": "same", "activation": "relu"}),
+    ("Conv2D", "conv2d_1", (64, 3), {"padding": "same", "activation": "relu"}),
+    ("MaxPooling2D", "max_pooling2d", (2,), {}),
+    ("Conv2D", "conv2d_2", (64, 3), {"padding": "same", "strides": 2, "activation": "relu"}),
+    ("BatchNormalization", "batch_normalization", (), {}),
+    ("MaxPooling2D", "max_pooling2d_1", (2,), {"padding": "same"}),
+    ("Flatten", "flatten", (), {}),
+    ("Dense", "dense", (128,), {"activation": "relu"}),
+    ("Dense", "head", (10,), {"activation": "softmax"}),
+]
+
 
 def first(x):
     return torch.movedim(x, -1, 1)

@@ -12,19 +12,6 @@ import vision_models
 from torch_oracle import Model
 from transformers_oracle import bert, gpt2
 
-# What examples/keras_mnist says, layer by layer.
-KERAS_MNIST = [
-    ("Conv2D", "conv2d", (32, 3), {"padding": "same", "activation": "relu"}),
-    ("Conv2D", "conv2d_1", (64, 3), {"padding": "same", "activation": "relu"}),
-    ("MaxPooling2D", "max_pooling2d", (2,), {}),
-    ("Conv2D", "conv2d_2", (64, 3), {"padding": "same", "strides": 2, "activation": "relu"}),
-    ("BatchNormalization", "batch_normalization", (), {}),
-    ("MaxPooling2D", "max_pooling2d_1", (2,), {"padding": "same"}),
-    ("Flatten", "flatten", (), {}),
-    ("Dense", "dense", (128,), {"activation": "relu"}),
-    ("Dense", "head", (10,), {"activation": "softmax"}),
-]
-
 
 def _image(name, *dims, low=0):
     return lambda random, batch, sizes: {name: random.uniform(low, 1, (batch, *dims)).astype(np.float32)}
@@ -118,7 +105,7 @@ def expected(name, model, weights_path, weights, sizes, inputs):
             results = module.double()(*tensors)
         elif name == "keras_mnist":
             arrays = {key: value.numpy() for key, value in weights.items()}
-            results = keras_oracle.run(KERAS_MNIST, arrays, *inputs.values())
+            results = keras_oracle.run(keras_oracle.MNIST, arrays, *inputs.values())
         elif name in ("bert", "gpt2"):
             results = {"bert": bert, "gpt2": gpt2}[name](weights, sizes["HEADS"], sizes["LAYERS"], *tensors)
         elif name == "matmul":
