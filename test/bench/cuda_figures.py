@@ -1,5 +1,5 @@
 """What the issue "CUDA" promises and a machine without a GPU can measure: launches and modelled bytes of a run, what NVRTC takes for
-each kind of kernel, the first result from a cold and a warm cache, and seconds on the emulator. Part of tools/scripts/bench."""
+each kind of kernel, the first result from a cold and a warm cache, seconds on the emulator and how fast that is. Part of tools/scripts/bench."""
 import collections
 import json
 import os
@@ -121,6 +121,14 @@ def first_results(folder):
           f"{verdict(round(warm + nvrtc, 1), COLD_MS, 'ms')}")
 
 
+def emulator_speed():
+    """One worker, by processor time: five kernels of the kinds that the emulator meets."""
+    print("The emulator, one worker, unchecked")
+    run = subprocess.run([os.path.join(BUILD, "bin", "emulator-bench")], capture_output=True, text=True, check=True,
+                         env={**os.environ, "DLC_EMU_WORKERS": "1"})
+    print("\n".join("  " + line for line in run.stdout.splitlines() if "/s  (" in line))
+
+
 def main():
     missing = [name for name in ("libdlc_cuda_emu.so", "libdlc_nvrtc_emu.so") if not os.path.exists(os.path.join(BUILD, "lib", name))]
     if missing:
@@ -129,6 +137,7 @@ def main():
         launches(folder)
         nvrtc_times(folder)
         first_results(folder)
+    emulator_speed()
 
 
 if __name__ == "__main__":

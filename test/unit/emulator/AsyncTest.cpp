@@ -32,17 +32,10 @@ protected:
   Result runGemm(const char *plant) {
     constexpr unsigned kShared = 4 * (128 * 64 + 128 * 64) * 2 + 64;
     constexpr int m = 128, n = 128, k = 640;
-    struct alignas(64) TensorMap {
-      char opaque[128];
-    } map;
     Function kernel = compileFile("gemm90.cu", "gemm90", {plant});
     api.funcSetAttribute(kernel, FunctionAttribute::MaxDynamicSharedSizeBytes, kShared);
     DevicePtr a = upload(std::vector<uint16_t>(m * k, 0x3f80));
-    unsigned long long extents[2] = {k, m}, strides[1] = {k * 2};
-    unsigned box[2] = {64, 128}, ones[2] = {1, 1};
-    EXPECT_EQ(api.tensorMapEncodeTiled(&map, 9, 2, reinterpret_cast<void *>(a), extents, strides,
-                                       box, ones, 0, 3, 0, 0),
-              Result::Success);
+    TensorMap map = describe(TensorMapType::Bf16, a, m, k, 128);
     DevicePtr c = allocate(m * n * 2);
     Result result =
         launch(kernel, {1}, {384}, kShared, map, map, c, upload(std::vector<float>(n)), m, n, k);

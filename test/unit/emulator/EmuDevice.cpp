@@ -131,6 +131,20 @@ Function EmuTest::compileFile(const std::string &file, const std::string &kernel
   return compile(kernelFile(file), kernel, options);
 }
 
+TensorMap EmuTest::describe(TensorMapType type, DevicePtr base, int rows, int columns,
+                            int boxRows) {
+  unsigned bytes = type == TensorMapType::Tf32 ? 4 : 2;
+  unsigned long long extents[2] = {(unsigned long long)columns, (unsigned long long)rows};
+  unsigned long long strides[1] = {extents[0] * bytes};
+  unsigned box[2] = {128 / bytes, unsigned(boxRows)}, ones[2] = {1, 1};
+  TensorMap map;
+  EXPECT_EQ(api.tensorMapEncodeTiled(&map, int(type), 2, reinterpret_cast<void *>(base), extents,
+                                     strides, box, ones, /*no interleave*/ 0, kSwizzle128,
+                                     /*no promotion*/ 0, /*zeros*/ 0),
+            Result::Success);
+  return map;
+}
+
 DevicePtr EmuTest::allocate(size_t bytes) {
   DevicePtr pointer = 0;
   EXPECT_EQ(api.memAlloc(&pointer, bytes), Result::Success);

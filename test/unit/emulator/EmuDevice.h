@@ -76,6 +76,9 @@ protected:
   }
   std::string report() const { return api.lastReport(); }
 
+  /// Describes a row-major array for copies of boxes of \p boxRows rows by 128 bytes, swizzled.
+  TensorMap describe(TensorMapType type, DevicePtr base, int rows, int columns, int boxRows);
+
   const EmuApi &api = EmuApi::get();
 
 private:

@@ -85,8 +85,18 @@ TEST_F(EmulatorBench, All) {
   });
   report("gemm80 256^3", 2e-9 * m * m * m, "GFLOP/s", seconds);
 
+  constexpr unsigned kRing = 4 * (128 * 64 + 128 * 64) * 2 + 64;
+  Function wgmma = compileFile("gemm90.cu", "gemm90");
+  api.funcSetAttribute(wgmma, FunctionAttribute::MaxDynamicSharedSizeBytes, kRing);
+  TensorMap a = describe(TensorMapType::Bf16, x, m, m, 128),
+            b = describe(TensorMapType::Bf16, z, m, m, 128);
+  seconds = medianSeconds(
+      [&] { EXPECT_EQ(launch(wgmma, {4}, {384}, kRing, a, b, y, x, m, m, m), Result::Success); });
+  report("gemm90 256^3", 2e-9 * m * m * m, "GFLOP/s", seconds);
+
   setenv("DLC_EMU_CACHE", "", 1);
-  for (const char *file : {"elementwise.cu", "softmax.cu", "gemm_simt.cu", "gemm80.cu"}) {
+  for (const char *file :
+       {"elementwise.cu", "softmax.cu", "gemm_simt.cu", "gemm80.cu", "gemm90.cu"}) {
     std::vector<char> image;
     std::string text = kernelFile(file);
     seconds = medianSeconds([&] { EXPECT_EQ(compileText(text, image), NvrtcResult::Success); });

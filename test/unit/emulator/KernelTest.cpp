@@ -130,9 +130,6 @@ TEST_P(KernelTest, Gemm80) {
 
 TEST_P(KernelTest, Gemm90) {
   constexpr unsigned kShared = 4 * (128 * 64 + 128 * 64) * 2 + 64;
-  struct alignas(64) TensorMap {
-    char opaque[128];
-  } mapA, mapB;
   Function kernel = compileFile("gemm90.cu", "gemm90");
   ASSERT_EQ(api.funcSetAttribute(kernel, FunctionAttribute::MaxDynamicSharedSizeBytes, kShared),
             Result::Success);
@@ -140,15 +137,8 @@ TEST_P(KernelTest, Gemm90) {
   std::vector<float> a = randomFloats(size_t(m) * k), b = randomFloats(size_t(n) * k),
                      bias = randomFloats(n);
   DevicePtr a16 = upload(toBf16(a)), b16 = upload(toBf16(b)), c = allocate(size_t(m) * n * 2);
-  auto encode = [&](TensorMap &map, DevicePtr base, int rows) {
-    unsigned long long extents[2] = {(unsigned long long)k, (unsigned long long)rows};
-    unsigned long long strides[1] = {(unsigned long long)k * 2};
-    unsigned box[2] = {64, 128}, ones[2] = {1, 1};
-    return api.tensorMapEncodeTiled(&map, /*bf16*/ 9, 2, reinterpret_cast<void *>(base), extents,
-                                    strides, box, ones, 0, /*128-byte swizzle*/ 3, 0, 0);
-  };
-  ASSERT_EQ(encode(mapA, a16, m), Result::Success);
-  ASSERT_EQ(encode(mapB, b16, n), Result::Success);
+  TensorMap mapA = describe(TensorMapType::Bf16, a16, m, k, 128);
+  TensorMap mapB = describe(TensorMapType::Bf16, b16, n, k, 128);
   ASSERT_EQ(launch(kernel, {3}, {384}, kShared, mapA, mapB, c, upload(bias), m, n, k),
             Result::Success)
       << report();

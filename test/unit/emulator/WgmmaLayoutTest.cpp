@@ -162,15 +162,8 @@ TEST_P(WgmmaLayoutTest, Tma) {
   std::vector<uint16_t> in(kRows * kColumns);
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = uint16_t(i + 1);
-  struct alignas(64) TensorMap {
-    char opaque[128];
-  } map;
   DevicePtr from = upload(in), out = allocate(64 * 128);
-  unsigned long long extents[2] = {kColumns, kRows}, strides[1] = {kColumns * 2};
-  unsigned box[2] = {64, 64}, ones[2] = {1, 1};
-  ASSERT_EQ(api.tensorMapEncodeTiled(&map, /*bf16*/ 9, 2, reinterpret_cast<void *>(from), extents,
-                                     strides, box, ones, 0, /*128-byte swizzle*/ 3, 0, 0),
-            Result::Success);
+  TensorMap map = describe(TensorMapType::Bf16, from, kRows, kColumns, 64);
   int column = 8, row = 16;
   ASSERT_EQ(launch(compileFile("wgmma.cu", "box"), {1}, {128}, 64 * 128, map, column, row, out),
             Result::Success)
@@ -189,15 +182,8 @@ TEST_P(WgmmaLayoutTest, TmaRoundsToTf32) {
   std::vector<uint32_t> in(32 * 64, 0x3f800fff);
   in[0] = 0x3f801001;
   in[1] = 0x7f800000;
-  struct alignas(64) TensorMap {
-    char opaque[128];
-  } map;
   DevicePtr from = upload(in), out = allocate(64 * 128);
-  unsigned long long extents[2] = {32, 64}, strides[1] = {128};
-  unsigned box[2] = {32, 64}, ones[2] = {1, 1};
-  ASSERT_EQ(api.tensorMapEncodeTiled(&map, /*tf32*/ 11, 2, reinterpret_cast<void *>(from), extents,
-                                     strides, box, ones, 0, 3, 0, 0),
-            Result::Success);
+  TensorMap map = describe(TensorMapType::Tf32, from, 64, 32, 64);
   ASSERT_EQ(launch(compileFile("wgmma.cu", "box"), {1}, {128}, 64 * 128, map, 0, 0, out),
             Result::Success)
       << report();
