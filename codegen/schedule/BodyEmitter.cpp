@@ -216,6 +216,9 @@ Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange a
 //===- Values -------------------------------------------------------------------------------------===//
 
 Value BodyEmitter::emit(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> indices) {
+  if (held)
+    if (Value value = held(tensor, indices))
+      return value;
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
     Value loaded =
         load(builder, kernel.getLoc(), argument.getArgNumber(), offset(typeOf(tensor), indices));
@@ -243,6 +246,12 @@ static SmallVector<AffineExpr> joined(ArrayRef<AffineExpr> parallel,
 Value BodyEmitter::emitTermRead(OpBuilder &builder, unsigned access, ArrayRef<AffineExpr> loops) {
   assert(!nest.terms[access].isComputed() && "read alone, an access has no earlier values");
   return read(builder, {root, nest, /*isTerm=*/true, loops}, access);
+}
+
+std::pair<Value, SmallVector<AffineExpr>> BodyEmitter::termAt(unsigned access,
+                                                              ArrayRef<AffineExpr> loops) const {
+  Reads reads = {root, nest, /*isTerm=*/true, loops};
+  return {reads.tensor(access), indicesOf(reads, access)};
 }
 
 Value BodyEmitter::emitTerm(OpBuilder &builder, unsigned stage, ArrayRef<AffineExpr> parallel,

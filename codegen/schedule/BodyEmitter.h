@@ -69,6 +69,13 @@ public:
     return emit(builder, result, indices);
   }
 
+  /// While it is set: the value of `tensor` at `indices` where the schedule has it already, null where it has not.
+  using Held = std::function<mlir::Value(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr>)>;
+  Held held;
+  /// What `held` is asked for at term access `access` and these loop indices. Not for accesses behind a test.
+  std::pair<mlir::Value, llvm::SmallVector<mlir::AffineExpr>>
+  termAt(unsigned access, llvm::ArrayRef<mlir::AffineExpr> loops) const;
+
   /// Type and kind of the accumulator of `stage`.
   mlir::Type accumulatorType(unsigned stage) const;
   ScalarKind accumulatorKind(unsigned stage) const;

@@ -347,16 +347,26 @@ void KernelBuilder::when(Value condition, llvm::function_ref<void()> then,
 }
 
 Value KernelBuilder::choose(Value condition, llvm::function_ref<Value()> value, Value fallback) {
+  return chooseAll(condition, [&] { return SmallVector<Value>{value()}; }, fallback).front();
+}
+
+SmallVector<Value> KernelBuilder::chooseAll(Value condition,
+                                            llvm::function_ref<SmallVector<Value>()> values,
+                                            ValueRange fallback) {
   if (!condition)
-    return value();
-  auto op = scf::IfOp::create(b, loc, fallback.getType(), condition, /*addThenBlock=*/true,
+    return values();
+  if (fallback.empty()) {
+    when(condition, [&] { values(); });
+    return {};
+  }
+  auto op = scf::IfOp::create(b, loc, fallback.getTypes(), condition, /*addThenBlock=*/true,
                               /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(op.thenBlock());
-  scf::YieldOp::create(b, loc, value());
+  scf::YieldOp::create(b, loc, values());
   b.setInsertionPointToEnd(op.elseBlock());
   scf::YieldOp::create(b, loc, fallback);
-  return op.getResult(0);
+  return SmallVector<Value>(op.getResults());
 }
 
 //===- Memory -------------------------------------------------------------------------------------===//

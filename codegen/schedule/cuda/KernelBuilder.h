@@ -81,6 +81,10 @@ public:
   /// condition ? value() : fallback; value() alone where the condition is null.
   mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> value,
                      mlir::Value fallback);
+  /// The same of several values, and no condition means all of them.
+  llvm::SmallVector<mlir::Value>
+  chooseAll(mlir::Value condition, llvm::function_ref<llvm::SmallVector<mlir::Value>()> values,
+            mlir::ValueRange fallback);
   void barrier() { mlir::gpu::BarrierOp::create(b, loc); }
 
   //===- Memory -----------------------------------------------------------------------------------===//

@@ -3,6 +3,9 @@
 //
 // The order in which a row's terms are combined depends on its length alone: thread t takes terms t, t + T, ..., then
 // lanes and warps are combined in a fixed tree. So the same input gives the same bits.
+//
+// Where several stages read a row (softmax, norms) and it is short enough, each thread keeps its terms in registers: what
+// comes before the root is computed once, and memory is read once. Its loops have few rounds and are unrolled fully.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/Schedules.h"
 
@@ -18,7 +21,30 @@ namespace dlc::codegen {
 static constexpr int64_t kWarpRow = 512;
 static constexpr int64_t kWarpsPerBlock = 4; // where each has a row of its own
 
+/// Terms that a thread keeps of an access. More would spill, and take the device compiler long.
+static constexpr int64_t kKeptTerms = 8;
+/// Accesses that are kept.
+static constexpr size_t kKeptAccesses = 2;
+
+/// The longest row that is kept: larger blocks would have too few registers for it.
+static constexpr int64_t kKeptRow = 4096;
+
+/// Threads for a row of `length` terms that keep it.
+static int64_t threadsToKeep(int64_t length) {
+  return length <= 256 ? 32 : length <= 512 ? 128 : length <= 2048 ? 256 : 512;
+}
+static_assert(kKeptRow <= kKeptTerms * 512);
+
 namespace {
+/// The terms that a thread has of its row: what one access reads.
+struct KeptAccess {
+  Value tensor;
+  SmallVector<AffineExpr> asTerm,
+      asInner; // its index in the loop over terms, in that over the row's own dims
+  Value array;
+  Value current; // at the position of the loop at hand
+};
+
 class ReduceSchedule {
 public:
   explicit ReduceSchedule(KernelBuilder &k)
@@ -27,7 +53,15 @@ public:
 
 private:
   void findGroups();
+  /// Decides whether the row is kept, and by how many threads it is worked on.
+  void chooseThreads();
+  bool mayKeep() const;
+  void keepAccesses();
+  SmallVector<Value> keptStage(Accumulator &accumulator, unsigned stage);
   void row();
+  /// Calls body(slot, position) for each term that a thread keeps; the position may lie past the end.
+  ValueRange overSlots(ValueRange inits, ArrayRef<StringRef> names,
+                       llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)> body);
 
   KernelBuilder &k;
   const LoopNest &nest;
@@ -36,7 +70,11 @@ private:
   SmallVector<DimGroup> rows, inners, reductions;
   SmallVector<AffineExpr> parallel, reduction; // indices over the groups' variables
   int64_t threadsPerRow = 0;
-  Value thread; // within the row
+  int64_t slots = 0;            // terms that a thread keeps; 0: none
+  Value end;                    // of the positions, where slots may lie past it
+  SmallVector<KeptAccess> kept; // with `slots`
+  SmallVector<Value> finished;  // of the stages so far
+  Value thread;                 // within the row
 };
 } // namespace
 
@@ -80,20 +118,103 @@ void ReduceSchedule::findGroups() {
   bindGroups(k.math, reductions, reductionOrder, reduction);
 }
 
+bool ReduceSchedule::mayKeep() const {
+  bool isReadAgain = nest.stages.size() > 1 || inner.any();
+  return isReadAgain && nest.terms.size() <= kKeptAccesses &&
+         llvm::none_of(nest.terms,
+                       [](const Access &access) { return access.checked || access.isComputed(); });
+}
+
+void ReduceSchedule::chooseThreads() {
+  AffineExpr extent = totalExtent(k.math, reductions);
+  auto length = k.largest(extent);
+  threadsPerRow = length && *length <= kWarpRow ? 32 : kThreads;
+  if (!mayKeep() || !length || *length < 1)
+    return;
+  // Lengths that vary may be far below the largest: threads for that one would be idle.
+  bool isFixed = k.smallest(extent) == length;
+  if (*length > (isFixed ? kKeptRow : kKeptTerms * 32))
+    return;
+  threadsPerRow = threadsToKeep(*length);
+  slots = llvm::divideCeil(*length, threadsPerRow);
+  if (!isFixed || *length % threadsPerRow != 0)
+    end = k.index(extent);
+}
+
+/// Makes room for what the terms read. The row's own dims take the place of the reduction's where they have their extents.
+void ReduceSchedule::keepAccesses() {
+  SmallVector<AffineExpr> loops(parallel);
+  loops.append(reduction.begin(), reduction.end());
+  SmallVector<AffineExpr> innerLoops(parallel);
+  bool isSameRow = innerOrder.size() == nest.reduction.size();
+  for (unsigned i = 0; isSameRow && i < innerOrder.size(); ++i) {
+    isSameRow = nest.parallel[innerOrder[i]] == nest.reduction[i];
+    innerLoops.push_back(parallel[innerOrder[i]]);
+  }
+  for (unsigned access = 0; access < nest.terms.size(); ++access) {
+    KeptAccess one;
+    std::tie(one.tensor, one.asTerm) = k.body.termAt(access, loops);
+    if (isSameRow)
+      one.asInner = k.body.termAt(access, innerLoops).second;
+    Type element = computeType(cast<RankedTensorType>(one.tensor.getType()).getElementType());
+    one.array = k.local({slots}, element, "kept");
+    kept.push_back(std::move(one));
+  }
+  k.body.held = [this](Value tensor, ArrayRef<AffineExpr> indices) {
+    for (const KeptAccess &one : kept)
+      if (one.current && one.tensor == tensor &&
+          (indices == ArrayRef(one.asTerm) || indices == ArrayRef(one.asInner)))
+        return one.current;
+    return Value();
+  };
+}
+
+ValueRange
+ReduceSchedule::overSlots(ValueRange inits, ArrayRef<StringRef> names,
+                          llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
+  return k.loop("j", k.index(0), k.index(slots), 1, inits, names, KernelBuilder::Unroll::full,
+                [&](Value slot, ValueRange carried) {
+                  Value position = k.named(k.add(k.mul(slot, threadsPerRow), thread), "r");
+                  Value isTerm = end ? k.less(position, end) : Value();
+                  return k.chooseAll(
+                      isTerm, [&] { return body(slot, position, carried); }, carried);
+                });
+}
+
+SmallVector<Value> ReduceSchedule::keptStage(Accumulator &accumulator, unsigned stage) {
+  return overSlots(accumulator.initial(), accumulator.roles(),
+                   [&](Value slot, Value position, ValueRange carried) {
+                     k.bindFlat(position, reductions);
+                     for (KeptAccess &one : kept) {
+                       one.current = {};
+                       if (stage == 0) {
+                         one.current = k.body.emit(k.b, one.tensor, one.asTerm);
+                         k.write(one.array, {slot}, one.current);
+                       } else {
+                         one.current = k.read(one.array, {slot});
+                       }
+                     }
+                     return accumulator.step(carried, position, parallel, reduction, finished);
+                   });
+}
+
 void ReduceSchedule::row() {
-  bool isBlock = threadsPerRow == kThreads;
   Value terms = k.index(totalExtent(k.math, reductions));
-  SmallVector<Value> finished;
+  if (slots)
+    keepAccesses();
   for (unsigned stage = 0; stage < nest.stages.size(); ++stage) {
     Accumulator accumulator(k, stage);
-    ValueRange partial =
-        k.loop("r", thread, terms, threadsPerRow, accumulator.initial(), accumulator.roles(),
-               KernelBuilder::Unroll::automatic, [&](Value position, ValueRange carried) {
-                 k.bindFlat(position, reductions);
-                 return accumulator.step(carried, position, parallel, reduction, finished);
-               });
-    SmallVector<Value> total = isBlock ? accumulator.acrossWarps(partial, kThreads / 32, thread)
-                                       : accumulator.acrossLanes(partial, threadsPerRow);
+    SmallVector<Value> partial =
+        slots ? keptStage(accumulator, stage)
+              : SmallVector<Value>(k.loop(
+                    "r", thread, terms, threadsPerRow, accumulator.initial(), accumulator.roles(),
+                    KernelBuilder::Unroll::automatic, [&](Value position, ValueRange carried) {
+                      k.bindFlat(position, reductions);
+                      return accumulator.step(carried, position, parallel, reduction, finished);
+                    }));
+    SmallVector<Value> total = threadsPerRow > 32
+                                   ? accumulator.acrossWarps(partial, threadsPerRow / 32, thread)
+                                   : accumulator.acrossLanes(partial, threadsPerRow);
     finished.push_back(accumulator.finish(total));
   }
   auto result = [&] {
@@ -101,27 +222,37 @@ void ReduceSchedule::row() {
   };
   if (inner.none()) {
     Value isFirst = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::eq, thread, k.index(0));
-    return k.when(isFirst, result);
+    k.when(isFirst, result);
+  } else if (slots && !kept.front().asInner.empty()) {
+    overSlots({}, {}, [&](Value slot, Value position, ValueRange) -> SmallVector<Value> {
+      k.bindFlat(position, inners);
+      for (KeptAccess &one : kept)
+        one.current = k.read(one.array, {slot});
+      result();
+      return {};
+    });
+  } else {
+    for (KeptAccess &one : kept)
+      one.current = {};
+    k.loop("c", thread, k.index(totalExtent(k.math, inners)), threadsPerRow,
+           KernelBuilder::Unroll::automatic, [&](Value position) {
+             k.bindFlat(position, inners);
+             result();
+           });
   }
-  k.loop("c", thread, k.index(totalExtent(k.math, inners)), threadsPerRow,
-         KernelBuilder::Unroll::automatic, [&](Value position) {
-           k.bindFlat(position, inners);
-           result();
-         });
+  k.body.held = {};
 }
 
 void ReduceSchedule::run() {
   findGroups();
+  chooseThreads();
   AffineExpr count = totalExtent(k.math, rows);
-  auto length = k.largest(totalExtent(k.math, reductions));
-  bool isShort = length && *length <= kWarpRow;
-  threadsPerRow = isShort ? 32 : kThreads;
   Value own = k.thread();
-  if (!isShort) {
+  if (threadsPerRow > 32) {
     thread = own;
     k.bindFlat(k.block(gpu::Dimension::x, "row"), rows);
     row();
-    return k.finish(kThreads, {count});
+    return k.finish(threadsPerRow, {count});
   }
   thread = k.named(k.mod(own, k.index(32)), "lane");
   Value first = k.mul(k.block(gpu::Dimension::x, "block"), kWarpsPerBlock);

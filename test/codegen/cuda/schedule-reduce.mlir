@@ -10,9 +10,20 @@ module @cuda {
 // CHECK-NEXT:   DLC_SHARED(float, sum_of_warp, [8]);
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
 // CHECK-NEXT:   const int row = (int)blockIdx.x;
+// CHECK-NEXT:   float kept[4];
 // CHECK-NEXT:   float largest = -DLC_INF;
-// CHECK-NEXT:   for (int r = thread; r < 1000; r += 256) {
-// CHECK-NEXT:     largest = dlc::max(largest, x[row * 1000 + r]);
+// CHECK-NEXT:   #pragma unroll
+// CHECK-NEXT:   for (int j = 0; j < 4; ++j) {
+// CHECK-NEXT:     const int r = j * 256 + thread;
+// CHECK-NEXT:     float v;
+// CHECK-NEXT:     if (r < 1000) {
+// CHECK-NEXT:       const float v_1 = x[row * 1000 + r];
+// CHECK-NEXT:       kept[j] = v_1;
+// CHECK-NEXT:       v = dlc::max(largest, v_1);
+// CHECK-NEXT:     } else {
+// CHECK-NEXT:       v = largest;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     largest = v;
 // CHECK-NEXT:   }
 // CHECK-NEXT:   float largest_1 = largest;
 // CHECK-NEXT:   #pragma unroll
@@ -37,8 +48,10 @@ module @cuda {
 // CHECK-NEXT:     largest_2 = dlc::max(largest_2, other);
 // CHECK-NEXT:   }
 // CHECK-NEXT:   float sum = 0.0f;
-// CHECK-NEXT:   for (int r = thread; r < 1000; r += 256) {
-// CHECK-NEXT:     sum = sum + dlc_exp(x[row * 1000 + r] - largest_2);
+// CHECK-NEXT:   #pragma unroll
+// CHECK-NEXT:   for (int j = 0; j < 4; ++j) {
+// CHECK-NEXT:     const int r = j * 256 + thread;
+// CHECK-NEXT:     sum = r < 1000 ? sum + dlc_exp(kept[j] - largest_2) : sum;
 // CHECK-NEXT:   }
 // CHECK-NEXT:   float sum_1 = sum;
 // CHECK-NEXT:   #pragma unroll
@@ -58,9 +71,12 @@ module @cuda {
 // CHECK-NEXT:     const float other = dlc::shfl_xor(sum_2, distance);
 // CHECK-NEXT:     sum_2 = sum_2 + other;
 // CHECK-NEXT:   }
-// CHECK-NEXT:   for (int c = thread; c < 1000; c += 256) {
-// CHECK-NEXT:     const int i_1 = row * 1000 + c;
-// CHECK-NEXT:     y[i_1] = dlc_exp(x[i_1] - largest_2) / sum_2;
+// CHECK-NEXT:   #pragma unroll
+// CHECK-NEXT:   for (int j = 0; j < 4; ++j) {
+// CHECK-NEXT:     const int r = j * 256 + thread;
+// CHECK-NEXT:     if (r < 1000) {
+// CHECK-NEXT:       y[row * 1000 + r] = dlc_exp(kept[j] - largest_2) / sum_2;
+// CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
   dlx.kernel @softmax attributes {kind = "reduce"} {

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 namespace dlc::test {
 
 using ReduceKernelTest = CudaKernelTest;
@@ -41,6 +43,32 @@ TEST_P(ReduceKernelTest, SoftmaxOfLongRows) {
     dl.yield %0 : tensor<?x1000xf16, #dl.t<[s0, 1000]>>)");
   for (int64_t rows : {0, 1, 3})
     check({rows, 1}, {2.0, 1e-3});
+}
+
+// Each thread keeps its part of a row over both stages and the result; a map before it is computed once.
+TEST_P(ReduceKernelTest, KeptRows) {
+  for (int64_t length : {1, 31, 33, 256, 257, 511, 769, 2048, 2100, 4096, 4097}) {
+    std::string type = llvm::formatv("tensor<?x{0}xf32, #dl.t<[s0, {0}]>>", length);
+    load("reduce", llvm::formatv(R"(^bb0(%x: {0}, %z: {0}):
+    %0 = dl.add %x, %z : ({0}, {0}) -> {0}
+    %1 = dl.softmax %0 {{dim = -1 : i64} : ({0}) -> {0}
+    %2 = dl.sub %1, %x : ({0}, {0}) -> {0}
+    dl.yield %2 : {0})",
+                                 type));
+    EXPECT_EQ(text().find("kept[") != std::string::npos, length <= 4096) << text();
+    for (int64_t rows : {0, 1, 5})
+      check({rows, 1}, kSums);
+    check({2, 1}, kSums, Fill::special);
+  }
+}
+
+// A length that varies: the slots beyond it hold nothing.
+TEST_P(ReduceKernelTest, KeptRowsOfAnyLength) {
+  load("reduce", R"(^bb0(%x: tensor<3x?xf64, #dl.t<[3, s0]>>):
+    %0 = dl.log_softmax %x {dim = 1 : i64} : (tensor<3x?xf64, #dl.t<[3, s0]>>) -> tensor<3x?xf64, #dl.t<[3, s0]>>
+    dl.yield %0 : tensor<3x?xf64, #dl.t<[3, s0]>>)");
+  EXPECT_NE(text().find("kept["), std::string::npos) << text();
+  checkBoundaries({32.0, 1e-12});
 }
 
 // The rows stand across the memory, and the result keeps what a map before and after made of it.
