@@ -167,8 +167,11 @@ int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always
 
 void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
   Contraction c(k);
-  if (!c.findSides())
-    return scheduleDirect(k);
+  if (!c.findSides()) {
+    if (!scheduleDepthwise(k))
+      scheduleDirect(k);
+    return;
+  }
   if (hasFewRows(c))
     return scheduleRows(c);
   if (auto most = k.largest(c.m.extent); most && *most <= kFewRows)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An implicit GEMM walks its reduction along the image's memory, channels innermost where these are: filters as PyTorch
-// stores them have the places innermost and would be read one by one.
+// stores them have the places innermost and would be read one by one. Of groups the filters lie innermost instead.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/Schedules.h"
 
@@ -40,8 +40,15 @@ SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel
       !readsPersistent(kernel, argument.getArgNumber()))
     return {};
 
-  // The image's memory order gives the loops of the reduction theirs.
+  // Channels of groups, innermost in the image: a thread that computes some of them takes their filters together.
   unsigned numParallel = nest.parallel.size();
+  auto ofGroup = [&](unsigned dim) {
+    return nest.terms[0].map.isFunctionOfDim(dim) && nest.terms[1].map.isFunctionOfDim(dim);
+  };
+  bool isGrouped =
+      llvm::any_of(llvm::seq(numParallel), ofGroup) && memoryOrder(typeOf(image)).back() == 1;
+
+  // The image's memory order gives the loops of the reduction theirs.
   SmallVector<unsigned> loops;
   for (int64_t dim : memoryOrder(typeOf(image)))
     for (unsigned loop = numParallel; loop < nest.numLoops(); ++loop)
@@ -55,10 +62,13 @@ SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel
     if (!loop || dimOfLoop[loop.getPosition()] >= 0)
       return {}; // groups, transposed convolutions: no plain walk
     dimOfLoop[loop.getPosition()] = dim;
-    if (loop.getPosition() < numParallel)
+    if (loop.getPosition() < numParallel && !isGrouped)
       packed.order.push_back(dim);
   }
   for (unsigned loop : loops)
+    if (dimOfLoop[loop] >= 0)
+      packed.order.push_back(dimOfLoop[loop]);
+  for (unsigned loop = 0; loop < numParallel && isGrouped; ++loop)
     if (dimOfLoop[loop] >= 0)
       packed.order.push_back(dimOfLoop[loop]);
   if (int64_t(packed.order.size()) != typeOf(filter).getRank() || llvm::is_sorted(packed.order))

@@ -4,13 +4,12 @@
 #include "codegen/schedule/cuda/ContractionTemplate.h"
 
 #include "codegen/schedule/cuda/Lanes.h"
+#include "codegen/schedule/cuda/Places.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -18,47 +17,6 @@ namespace dlc::codegen {
 
 /// What the tile is chosen for where a side may have any extent.
 static constexpr int64_t kUsualExtent = 4096;
-
-//===- Elements as places ---------------------------------------------------------------------------===//
-
-/// The load whose value, converted without loss, `value` is; null where it is more than that.
-static memref::LoadOp loadOf(Value value) {
-  if (auto wider = value.getDefiningOp<arith::ExtFOp>())
-    value = wider.getIn();
-  return value.getDefiningOp<memref::LoadOp>();
-}
-
-static Value yielded(Block *block) {
-  return cast<scf::YieldOp>(block->getTerminator()).getResults().front();
-}
-
-/// True where `value` is an element of a buffer, or 0 behind bounds checks.
-static bool isPlace(Value value) {
-  if (loadOf(value))
-    return true;
-  auto branch = value.getDefiningOp<scf::IfOp>();
-  return branch && branch.getNumResults() == 1 && isPlace(yielded(branch.thenBlock())) &&
-         matchPattern(yielded(branch.elseBlock()), m_PosZeroFloat());
-}
-
-/// The offset of the element that `value` is, -1 where it is 0: the code that reads it becomes code that finds it.
-static Value placeOf(Value value) {
-  if (memref::LoadOp load = loadOf(value))
-    return load.getIndices().front();
-  auto branch = value.getDefiningOp<scf::IfOp>();
-  Value place = placeOf(yielded(branch.thenBlock()));
-  Value element = yielded(branch.thenBlock());
-  branch.thenBlock()->getTerminator()->setOperand(0, place);
-  while (Operation *unused = element.use_empty() ? element.getDefiningOp() : nullptr) {
-    element = unused->getOperand(0); // the conversion, then the load
-    unused->erase();
-  }
-  OpBuilder builder(branch.elseBlock()->getTerminator());
-  branch.elseBlock()->getTerminator()->setOperand(
-      0, arith::ConstantIndexOp::create(builder, branch.getLoc(), -1));
-  branch.getResult(0).setType(builder.getIndexType());
-  return branch.getResult(0);
-}
 
 //===- The call -------------------------------------------------------------------------------------===//
 

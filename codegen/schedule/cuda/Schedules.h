@@ -17,13 +17,17 @@ inline constexpr int64_t kThreads = 256;
 
 /// A flat grid over the result; several elements a thread where they are neighbours in memory.
 void scheduleMap(KernelBuilder &k);
-/// One thread for each element of the result runs all the root's loops: windows, grouped convolution, reductions whose
+/// One thread for each element of the result runs all the root's loops: windows, groups of many channels, reductions whose
 /// results are neighbours where their terms are not.
 void scheduleDirect(KernelBuilder &k);
+/// Strips of neighbouring results for each thread of a convolution whose groups are a channel or a few. False, and nothing
+/// done, where the loops are something else.
+bool scheduleDepthwise(KernelBuilder &k);
 /// One warp or one block for each row; several stages in one kernel.
 void scheduleReduce(KernelBuilder &k);
 /// Tiles of the result through shared memory; on tensor cores in f16 and bf16, and in f32 where its products may be of
-/// tf32. Falls back to scheduleReduce for few rows and to scheduleDirect where the loops are no matrix product.
+/// tf32. Falls back to scheduleReduce for few rows, and to
+/// scheduleDepthwise or scheduleDirect where the loops are no matrix product.
 void scheduleContraction(KernelBuilder &k, bool allowsTf32);
 /// Attention without the scores in memory: in f16 and bf16 on tensor cores, in f32 too where its products may be of tf32.
 /// Fails where the body is no attention.

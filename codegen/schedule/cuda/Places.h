@@ -1,0 +1,22 @@
+//===- Places.h - Elements as places in memory -----------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A template copies many elements at once where it is told where they lie instead of what they are.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLACES_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_PLACES_H
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace dlc::codegen {
+
+/// The load whose value, converted without loss, `value` is; null where it is more than that.
+mlir::memref::LoadOp loadOf(mlir::Value value);
+/// True where `value` is an element of a buffer, or 0 behind bounds checks.
+bool isPlace(mlir::Value value);
+/// The offset of the element that `value` is, -1 where it is 0: the code that reads it becomes code that finds it.
+mlir::Value placeOf(mlir::Value value);
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_PLACES_H
