@@ -10,6 +10,7 @@
 #include "codegen/schedule/cuda/Places.h"
 #include "codegen/schedule/cuda/Schedules.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -319,8 +320,9 @@ void DepthwiseSchedule::run() {
     first[0] = rows ? k.index(variables[rows->dim]) : k.index(0);
     first[1] = k.index(variables[columns->dim]);
     first[2] = k.index(variables[channel]);
-    auto left = [&](unsigned dim) {
-      return k.index(k.math.simplify(nest.parallel[dim] - variables[dim]));
+    auto left = [&](unsigned dim) -> Value {
+      return arith::SubIOp::create(k.b, k.loc, k.index(nest.parallel[dim]),
+                                   k.index(variables[dim]));
     };
     auto buffer = [&](unsigned term, bool isPlainTerm) -> Value {
       Value tensor = k.body.getRoot()->getOperand(nest.terms[term].operand);

@@ -1,6 +1,6 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
 // A template for floats, with what is fused after; tiles through shared memory for what no template takes; a template for few
-// rows; threads for groups.
+// rows; strips of neighbouring results for each thread where groups are of a channel.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {
 // CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_conv_bias_relu(
@@ -161,45 +161,61 @@ module @cuda {
     %0 = dl.linear %x, %w : (tensor<1x50xf32>, tensor<70x50xf32>) -> tensor<1x70xf32>
     dl.yield %0 : tensor<1x70xf32>
   }
-// CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_depthwise(
+// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_depthwise(
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     const float *__restrict__ weight,
+// CHECK-NEXT:     const float *__restrict__ bias,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
-// CHECK-NEXT:   const int i = block * 256 + thread;
-// CHECK-NEXT:   if (i < s0 * 256) {
-// CHECK-NEXT:     const int w = dlc::umod(i, 8);
+// CHECK-NEXT:   const int i = block * 128 + thread;
+// CHECK-NEXT:   if (i < s0 * 3024) {
+// CHECK-NEXT:     const int c_strip = dlc::umod(i, 8);
 // CHECK-NEXT:     const int i_1 = dlc::udiv(i, 8);
-// CHECK-NEXT:     const int h = dlc::umod(i_1, 8);
-// CHECK-NEXT:     const int c = dlc::umod(dlc::udiv(i_1, 8), 4);
-// CHECK-NEXT:     float sum = 0.0f;
-// CHECK-NEXT:     #pragma unroll
-// CHECK-NEXT:     for (int rc = 0; rc < 1; ++rc) {
-// CHECK-NEXT:       float sum_1 = sum;
-// CHECK-NEXT:       #pragma unroll
-// CHECK-NEXT:       for (int rh = 0; rh < 3; ++rh) {
-// CHECK-NEXT:         float sum_2 = sum_1;
-// CHECK-NEXT:         #pragma unroll
-// CHECK-NEXT:         for (int rw = 0; rw < 3; ++rw) {
-// CHECK-NEXT:           const int i_2 = rh + h - 1;
-// CHECK-NEXT:           const int i_3 = rw + w - 1;
-// CHECK-NEXT:           const float v = i_2 >= 0 && i_2 < 8 && i_3 >= 0 && i_3 < 8 ? x[rc * 64 + rh * 8 + rw + i - 9] : 0.0f;
-// CHECK-NEXT:           sum_2 = dlc::fma(v, weight[rc * 9 + rh * 3 + rw + c * 9], sum_2);
-// CHECK-NEXT:         }
-// CHECK-NEXT:         sum_1 = sum_2;
-// CHECK-NEXT:       }
-// CHECK-NEXT:       sum = sum_1;
-// CHECK-NEXT:     }
-// CHECK-NEXT:     y[i] = sum;
+// CHECK-NEXT:     const int w_strip = dlc::umod(i_1, 27);
+// CHECK-NEXT:     const int i_2 = dlc::udiv(i_1, 27);
+// CHECK-NEXT:     const int h_strip = dlc::umod(i_2, 14);
+// CHECK-NEXT:     const int n = dlc::udiv(i_2, 14);
+// CHECK-NEXT:     const int h0 = h_strip * 4;
+// CHECK-NEXT:     const int w0 = w_strip * 2;
+// CHECK-NEXT:     const int c0 = c_strip * 4;
+// CHECK-NEXT:     struct config {
+// CHECK-NEXT:       using type = float;
+// CHECK-NEXT:       using index = int;
+// CHECK-NEXT:       enum { across = 0, columns = 2, depth = 1, dilation_h = 1, dilation_w = 1, lanes = 4, rows = 4, staged = 0, stride_h = 1, stride_w = 1, taps_h = 3, taps_w = 3, threads = 128, whole_h = 1, whole_w = 1, width_w = 1, width_x = 4 };
+// CHECK-NEXT:     };
+// CHECK-NEXT:     dlc::depthwise<config>(
+// CHECK-NEXT:         56 - h0, 54 - w0, x, weight,
+// CHECK-NEXT:         [&](const int rc, const int rh, const int rw, const int th, const int tw) -> int {
+// CHECK-NEXT:           const int h = h0 + th;
+// CHECK-NEXT:           const int w = w0 + tw;
+// CHECK-NEXT:           const int i_3 = h + rh - 1;
+// CHECK-NEXT:           const int i_4 = w + rw - 1;
+// CHECK-NEXT:           const int i_5 = i_3 >= 0 && i_3 < 56 && i_4 >= 0 && i_4 < 54 ? n * 96768 + c0 + h * 1728 + w * 32 + rh * 1728 + rw * 32 - 1760 : -1;
+// CHECK-NEXT:           return i_5;
+// CHECK-NEXT:         },
+// CHECK-NEXT:         [&](const int rc, const int rh, const int rw, const int e) -> int {
+// CHECK-NEXT:           return (c0 + e) * 9 + rh * 3 + rw;
+// CHECK-NEXT:         },
+// CHECK-NEXT:         [&](const int th, const int tw, const dlc::vec<float, 4> &total) {
+// CHECK-NEXT:           const int h = h0 + th;
+// CHECK-NEXT:           const int w = w0 + tw;
+// CHECK-NEXT:           const dlc::vec<float, 4> bias4 = dlc::load<4>(bias + c0);
+// CHECK-NEXT:           dlc::vec<float, 4> y4;
+// CHECK-NEXT:           #pragma unroll
+// CHECK-NEXT:           for (int e = 0; e < 4; ++e) {
+// CHECK-NEXT:             y4[e] = total[e] + bias4[e];
+// CHECK-NEXT:           }
+// CHECK-NEXT:           dlc::store(y + n * 96768 + h * 1728 + w * 32 + c0, y4);
+// CHECK-NEXT:         });
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
   dlx.kernel @depthwise attributes {kind = "contraction"} {
-  ^bb0(%x: tensor<?x4x8x8xf32, #dl.t<[s0, 4, 8, 8]>>, %w: tensor<4x1x3x3xf32>):
-    %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>, groups = 4 : i64} : (tensor<?x4x8x8xf32, #dl.t<[s0, 4, 8, 8]>>, tensor<4x1x3x3xf32>) -> tensor<?x4x8x8xf32, #dl.t<[s0, 4, 8, 8]>>
-    dl.yield %0 : tensor<?x4x8x8xf32, #dl.t<[s0, 4, 8, 8]>>
+  ^bb0(%x: tensor<?x32x56x54xf32, #dl.t<[s0, 32, 56, 54], order = [0, 2, 3, 1]>>, %w: tensor<32x1x3x3xf32>, %b: tensor<32xf32>):
+    %0 = dl.conv2d %x, %w, %b {padding = array<i64: 1, 1>, groups = 32 : i64} : (tensor<?x32x56x54xf32, #dl.t<[s0, 32, 56, 54], order = [0, 2, 3, 1]>>, tensor<32x1x3x3xf32>, tensor<32xf32>) -> tensor<?x32x56x54xf32, #dl.t<[s0, 32, 56, 54], order = [0, 2, 3, 1]>>
+    dl.yield %0 : tensor<?x32x56x54xf32, #dl.t<[s0, 32, 56, 54], order = [0, 2, 3, 1]>>
   }
 }
 }
