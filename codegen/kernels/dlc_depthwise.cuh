@@ -70,7 +70,7 @@ DLC_DEV void depthwise(typename Config::index below, typename Config::index besi
                 kUnroll = kHeld || kTapsH * kTapsW * kColumns <= 128 ? kLines : 1,
                 kUnrollDepth = Config::depth * kTapsH * kTapsW * kRows <= 32 ? Config::depth : 1;
 
-  auto tap_of = [&](float(&values)[kLanes], int rc, int rh, int rw) {
+  auto tap_of = [&](float (&values)[kLanes], int rc, int rh, int rw) {
     if constexpr (Config::width_w == kLanes) {
       read_strip<kLanes>(values, w, filter((Index)rc, (Index)rh, (Index)rw, (Index)0));
     } else {
