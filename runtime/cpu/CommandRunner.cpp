@@ -11,7 +11,6 @@
 
 using namespace dlc;
 using namespace dlc::cpu;
-using rt::quoted;
 using rt::Status;
 using rt::text;
 
@@ -82,12 +81,16 @@ Status CommandRunner::reserve(const rt::Plan &plan) {
 }
 
 Status CommandRunner::run(const rt::Plan &plan, const std::vector<int64_t> &values,
-                          const Addresses &addresses, std::vector<dlc_profile_entry> *profile) {
+                          const Addresses &addresses, std::vector<dlc_profile_entry> *profile,
+                          std::chrono::milliseconds timeout) {
   using Clock = std::chrono::steady_clock;
   using Microseconds = std::chrono::duration<double, std::micro>;
-  Clock::time_point begin = profile ? Clock::now() : Clock::time_point();
+  bool timed = profile || timeout.count() > 0;
+  Clock::time_point begin = timed ? Clock::now() : Clock::time_point();
   for (const rt::PlannedCommand &command : plan.commands) {
-    Clock::time_point start = profile ? Clock::now() : Clock::time_point();
+    Clock::time_point start = timed ? Clock::now() : Clock::time_point();
+    if (timeout.count() > 0 && start - begin >= timeout)
+      return {DLC_DEVICE, explainTimeout(plan, command, timeout)};
     if (command.skip) {
     } else if (command.launch) {
       DLC_TRY(launch(command, addresses, values));
@@ -108,6 +111,15 @@ Status CommandRunner::run(const rt::Plan &plan, const std::vector<int64_t> &valu
     profile->push_back(entry);
   }
   return {};
+}
+
+std::string CommandRunner::explainTimeout(const rt::Plan &plan, const rt::PlannedCommand &next,
+                                          std::chrono::milliseconds timeout) const {
+  return text("after ", timeout.count(), " ms ", &next - plan.commands.data(), " of the run's ",
+              plan.commands.size(), " commands are done; ",
+              next.launch ? rt::describeKernel(*program.kernels()->Get(next.launch->kernel()))
+                          : std::string("a copy"),
+              " is next. Give it more time (--timeout, timeout_ms) or more threads (--threads)");
 }
 
 Status CommandRunner::launch(const rt::PlannedCommand &command, const Addresses &addresses,

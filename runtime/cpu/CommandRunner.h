@@ -10,6 +10,7 @@
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/schema/KernelAbi.h"
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -36,12 +37,16 @@ public:
   int64_t scratchBytes() const { return scratchStride * pool->size(); }
 
   /// Runs all commands. `values` are the expressions' (for messages). `profile`, where not null, gets
-  /// one entry for each command. In checked mode a bad access ends the run with DLC_INTERNAL.
+  /// one entry for each command. In checked mode a bad access ends the run with DLC_INTERNAL. A run that
+  /// has commands left after `timeout` (0: none) ends with DLC_DEVICE before the next of them.
   rt::Status run(const rt::Plan &plan, const std::vector<int64_t> &values,
-                 const Addresses &addresses, std::vector<dlc_profile_entry> *profile);
+                 const Addresses &addresses, std::vector<dlc_profile_entry> *profile,
+                 std::chrono::milliseconds timeout = {});
 
 private:
   struct Launch;
+  std::string explainTimeout(const rt::Plan &plan, const rt::PlannedCommand &next,
+                             std::chrono::milliseconds timeout) const;
   rt::Status launch(const rt::PlannedCommand &command, const Addresses &addresses,
                     const std::vector<int64_t> &values);
   rt::Status launchChecked(Launch &launch, const rt::PlannedCommand &command,

@@ -35,12 +35,13 @@ private:
 class CpuExecutor : public rt::Executor {
 public:
   CpuExecutor(const rt::Module &module, std::shared_ptr<CpuProgram> shared,
-              std::shared_ptr<ThreadPool> pool, bool profiled)
+              const std::shared_ptr<ThreadPool> &pool, const rt::ExecutorOptions &options)
       : program(std::move(shared)),
         runner(module, program->program(), program->kernels(), pool, program->isChecked()),
-        profiled(profiled), name(rt::text("cpu (", program->isa(), ", ", pool->size(),
-                                          pool->size() == 1 ? " thread" : " threads",
-                                          program->isChecked() ? ", checked)" : ")")) {}
+        profiled(options.profile), timeout(options.timeoutMs),
+        name(rt::text("cpu (", program->isa(), ", ", pool->size(),
+                      pool->size() == 1 ? " thread" : " threads",
+                      program->isChecked() ? ", checked)" : ")")) {}
 
   const std::string &device() const override { return name; }
 
@@ -68,7 +69,7 @@ public:
     IeeeArithmetic ieee;
     profileEntries.clear();
     DLC_TRY(program->isChecked() ? fillGuarded(inputs) : useCallerMemory(inputs, outputs));
-    DLC_TRY(runner.run(plan, values, addresses, profiled ? &profileEntries : nullptr));
+    DLC_TRY(runner.run(plan, values, addresses, profiled ? &profileEntries : nullptr, timeout));
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const rt::PlannedBuffer &buffer = plan.buffers[i];
       if (isRoot(i) && buffer.storage == Storage::output &&
@@ -178,6 +179,7 @@ private:
   std::shared_ptr<CpuProgram> program;
   CommandRunner runner;
   bool profiled;
+  std::chrono::milliseconds timeout; ///< of a run's commands; 0: none
   std::string name;
   rt::Plan plan;
   std::vector<int64_t> values;
@@ -200,5 +202,5 @@ dlc::cpu::createExecutor(rt::Module &module, const rt::ExecutorOptions &options)
   if (program.failed())
     return program.status();
   return std::unique_ptr<rt::Executor>(
-      std::make_unique<CpuExecutor>(module, program.take(), std::move(pool), options.profile));
+      std::make_unique<CpuExecutor>(module, program.take(), pool, options));
 }

@@ -49,7 +49,7 @@ void DeviceOptions::declare(CLI::App &command) {
       ->excludes(always);
   command
       .add_option("--timeout", timeout,
-                  "CUDA: seconds after which a run that has not ended fails (default: none)")
+                  "Seconds after which a run that has not ended fails (default: none)")
       ->check(CLI::Range(0.001, 1e6));
   auto *folder = command.add_option("--cache-dir", cacheFolder,
                                     "CUDA: folder of compiled kernels (default: $DLC_CACHE_DIR, "

@@ -122,8 +122,8 @@ typedef struct dlc_context_options {
   void *stream;
   int time_device;   /* CUDA: measure each run by events of the GPU: dlc_context_device_time */
   dlc_cublas cublas; /* CUDA: what cuBLASLt computes, where it is installed */
-  /* CUDA: a run whose commands take longer fails, and the GPU counts as lost: nothing is freed, since that could wait for
-   * ever. 0: as long as it takes */
+  /* A run whose commands take longer fails; 0: as long as they take. CPU: seen between two commands, the context remains good.
+   * CUDA: the GPU counts as lost, nothing is freed, since that could wait for ever. */
   int timeout_ms;
 } dlc_context_options;
 
