@@ -230,10 +230,11 @@ static void compileAll(const Nvrtc &nvrtc, const CompileTarget &target, KernelCa
   size_t threads = std::min<size_t>(
       {jobs.size(), std::max(1u, std::thread::hardware_concurrency()), kMaxThreads});
   std::vector<std::thread> helpers;
+  helpers.reserve(threads);
   try {
     for (size_t i = 1; i < threads; ++i)
       helpers.emplace_back(drain, CompileProgress());
-  } catch (const std::exception &) { // fewer threads will do
+  } catch (const std::system_error &) { // fewer threads will do
   }
   drain(progress);
   for (std::thread &helper : helpers)

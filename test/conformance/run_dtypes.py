@@ -19,7 +19,7 @@ import torch
 import networks
 import oracles
 from cases import Cases, Failure
-from dlc_tool import BUILD, ROOT, compile_model, expect_close, run_tool
+from dlc_tool import BUILD, ROOT, TURN, compile_model, expect_close, run_tool
 from torch_oracle import read_safetensors
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "numeric"))
@@ -112,14 +112,12 @@ def main():
     torch.set_num_threads(1)
     emulator = {"DLC_LIBCUDA": os.path.join(BUILD, "lib", "libdlc_cuda_emu.so"),
                 "DLC_LIBNVRTC": os.path.join(BUILD, "lib", "libdlc_nvrtc_emu.so")}
-    run = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    turn = int(run.stdout) if run.returncode == 0 else 0
     cases, others = Cases(), 0
     for position, (name, network) in enumerate(networks.NETWORKS.items()):
         if options.network and name not in options.network:
             continue
         for number, dtype in enumerate(DTYPES):
-            if not options.all and (position + number + turn) % len(DTYPES):
+            if not options.all and (position + number + TURN) % len(DTYPES):
                 others += 1
                 continue
             subject = None
@@ -129,7 +127,7 @@ def main():
                 continue
             with cases.case(f"{name} in {dtype} on cpu"):
                 subject.check("cpu")
-            policies = POLICIES if options.all else POLICIES[(position + turn // len(DTYPES)) % len(POLICIES):][:1]
+            policies = POLICIES if options.all else POLICIES[(position + TURN // len(DTYPES)) % len(POLICIES):][:1]
             for policy in () if name in LARGE else policies:
                 with cases.case(f"{name} in {dtype} on cuda-emu, checked, {policy}"):
                     subject.check("cuda", **emulator, DLC_EMU_CHECK="1", DLC_EMU_POLICY=policy)

@@ -5,11 +5,13 @@
 # DLC_PYTHON      a Python 3 with NumPy and scikit-learn (default: Debian's, which setup fills)
 # DLC_CORPUS      other people's models (default: ../shared/corpus beside the checkout; may be absent)
 # DLC_JOBS        parallel jobs (default: the number of processors)
+# DLC_TURN        which sample the long kinds of test take (default: the count of commits, so that many runs cover the whole)
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export DLC_BUILD_DIR=${DLC_BUILD_DIR:-$ROOT/build}
 export DLC_PYTHON=${DLC_PYTHON:-/usr/bin/python3}
 export DLC_CORPUS=${DLC_CORPUS:-$ROOT/../shared/corpus}
 export DLC_JOBS=${DLC_JOBS:-$(nproc)}
+export DLC_TURN=${DLC_TURN:-$(git -C "$ROOT" rev-list --count HEAD 2>/dev/null || echo 0)}
 export DLC_LLVM=${DLC_LLVM:-/usr/lib/llvm-22}
 # Python writes no cache files into the source tree.
 export PYTHONDONTWRITEBYTECODE=1

@@ -24,7 +24,8 @@ static std::string findInPath(const std::string &name) {
   const char *path = std::getenv("PATH");
   std::stringstream folders(path ? path : "/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string candidate = folder + "/" + name;
+    std::string candidate = folder;
+    candidate.append("/").append(name);
     if (!folder.empty() && access(candidate.c_str(), X_OK) == 0)
       return candidate;
   }

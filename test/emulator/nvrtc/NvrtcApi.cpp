@@ -60,7 +60,7 @@ bool readArchitecture(const std::string &name, int &arch, int &variant) {
     return false;
   char *end = nullptr;
   arch = int(std::strtol(name.c_str() + (isPtx ? 8 : 3), &end, 10));
-  variant = isPtx ? 'p' : *end;
+  variant = isPtx ? 'p' : static_cast<unsigned char>(*end);
   bool known = std::find(std::begin(kArchitectures), std::end(kArchitectures), arch) !=
                std::end(kArchitectures);
   return known &&

@@ -14,7 +14,6 @@
 
 using namespace dlc::test;
 using dlc::schema::DType;
-using dlc::schema::Storage;
 using dlc::schema::Target;
 
 static std::vector<float> iota(size_t count) {

@@ -13,7 +13,6 @@ using namespace dlc::test;
 using namespace dlc::cuda;
 using dlc::schema::DType;
 using dlc::schema::Storage;
-using dlc::schema::Target;
 
 #if !defined(DLC_EMU_DRIVER_PATH)
 TEST(CudaMessage, OnTheEmulator) { GTEST_SKIP() << "the emulator is not part of this build"; }

@@ -185,7 +185,7 @@ void PackageBuilder::copy(uint32_t source, uint32_t target) {
   CopyT copy;
   copy.source = source;
   copy.target = target;
-  entry->command.Set(std::move(copy));
+  entry->command.Set(copy);
   module.programs.back()->main.push_back(std::move(entry));
 }
 

@@ -18,7 +18,6 @@
 using namespace dlc::test;
 using dlc::abi::CpuArgs;
 using dlc::schema::DType;
-using dlc::schema::ExprOp;
 using dlc::schema::Storage;
 using dlc::schema::Target;
 using B = PackageBuilder;
