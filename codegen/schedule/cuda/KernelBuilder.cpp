@@ -37,6 +37,9 @@ KernelBuilder::KernelBuilder(dlx::KernelOp kernel, gpu::GPUModuleOp module,
 /// What the op that reads `argument` calls it, through ops that merely move it: dlc's own words, never the user's.
 static std::string roleOf(BlockArgument argument) {
   Value value = argument;
+  // What no op reads is memory for the kernel itself.
+  if (value.use_empty())
+    return "workspace";
   while (value.hasOneUse() || llvm::all_equal(value.getUsers())) {
     if (value.use_empty())
       break;

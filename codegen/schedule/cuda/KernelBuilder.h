@@ -115,6 +115,7 @@ public:
   mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const {
     return dl::normalize(extent.ceilDiv(by));
   }
+  std::optional<dl::Range> range(mlir::AffineExpr expr) const { return dl::rangeOf(expr, symbols); }
   /// Largest value of `expr` over the symbols' ranges; nullopt where unbounded.
   std::optional<int64_t> largest(mlir::AffineExpr expr) const;
   std::optional<int64_t> smallest(mlir::AffineExpr expr) const;

@@ -10,6 +10,7 @@
 #include "codegen/schedule/cuda/Schedules.h"
 
 #include "codegen/schedule/cuda/Accumulators.h"
+#include "codegen/schedule/cuda/ReduceLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -20,6 +21,9 @@ namespace dlc::codegen {
 /// Rows up to this length go to a warp each, longer ones to a block.
 static constexpr int64_t kWarpRow = 512;
 static constexpr int64_t kWarpsPerBlock = 4; // where each has a row of its own
+
+/// Columns up to this length, and any where there are so many, go to a thread each.
+static constexpr int64_t kShortColumn = 64, kManyRows = 108 * 32;
 
 /// Terms that a thread keeps of an access. More would spill, and take the device compiler long.
 static constexpr int64_t kKeptTerms = 8;
@@ -45,16 +49,15 @@ struct KeptAccess {
   Value current; // at the position of the loop at hand
 };
 
-class ReduceSchedule {
+class ReduceSchedule : ReduceLoops {
 public:
-  explicit ReduceSchedule(KernelBuilder &k)
-      : k(k), nest(k.body.getNest()), inner(nest.innerDims()) {}
-  void run();
+  explicit ReduceSchedule(KernelBuilder &k) : ReduceLoops(k), k(k) {}
+  /// `isAcross`: a thread for each row.
+  void run(bool isAcross);
 
 private:
-  void findGroups();
   /// Decides whether the row is kept, and by how many threads it is worked on.
-  void chooseThreads();
+  void chooseThreads(bool isAcross);
   bool mayKeep() const;
   void keepAccesses();
   SmallVector<Value> keptStage(Accumulator &accumulator, unsigned stage);
@@ -64,11 +67,6 @@ private:
                        llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)> body);
 
   KernelBuilder &k;
-  const LoopNest &nest;
-  llvm::SmallBitVector inner;
-  SmallVector<unsigned> rowOrder, innerOrder, reductionOrder;
-  SmallVector<DimGroup> rows, inners, reductions;
-  SmallVector<AffineExpr> parallel, reduction; // indices over the groups' variables
   int64_t threadsPerRow = 0;
   int64_t slots = 0;            // terms that a thread keeps; 0: none
   Value end;                    // of the positions, where slots may lie past it
@@ -78,46 +76,6 @@ private:
 };
 } // namespace
 
-void ReduceSchedule::findGroups() {
-  dl::Layout layout = dl::getLayout(k.body.getResultType());
-  SmallVector<AffineExpr> variables, reductionVariables;
-  for (unsigned position = 0; position < nest.parallel.size(); ++position) {
-    unsigned dim = layout.order.empty() ? position : layout.order[position];
-    (inner.test(dim) ? innerOrder : rowOrder).push_back(dim);
-  }
-  for (AffineExpr extent : nest.parallel)
-    variables.push_back(k.math.addLoop(extent));
-  for (unsigned dim = 0; dim < nest.reduction.size(); ++dim) {
-    // Row-major, so that a flat position is what argmax counts.
-    reductionOrder.push_back(dim);
-    reductionVariables.push_back(k.math.addLoop(nest.reduction[dim]));
-  }
-  SmallVector<AffineExpr> terms, results = {k.resultOffset(variables)};
-  k.body.visitTermReads(variables, reductionVariables, [&](unsigned, AffineExpr offset, bool) {
-    terms.push_back(offset);
-    return true;
-  });
-  k.body.visitResultReads(variables, [&](unsigned, AffineExpr offset, bool) {
-    results.push_back(offset);
-    return true;
-  });
-  llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, reductionVariables);
-  llvm::SmallBitVector pinnedReduction =
-      k.pinnedDims(reductionVariables, variables, reductionVariables);
-  SmallVector<std::string> roles = resultRoles(nest.parallel.size());
-  reductions = mergeDims(k.math, reductionOrder, reductionVariables, nest.reduction, terms,
-                         pinnedReduction, reductionRoles(nest.reduction.size()));
-  inners = mergeDims(k.math, innerOrder, variables, nest.parallel, results, pinned, roles);
-  SmallVector<AffineExpr> all(terms);
-  all.append(results);
-  rows = mergeDims(k.math, rowOrder, variables, nest.parallel, all, pinned, roles);
-  parallel.resize(nest.parallel.size());
-  reduction.resize(nest.reduction.size());
-  bindGroups(k.math, rows, rowOrder, parallel);
-  bindGroups(k.math, inners, innerOrder, parallel);
-  bindGroups(k.math, reductions, reductionOrder, reduction);
-}
-
 bool ReduceSchedule::mayKeep() const {
   bool isReadAgain = nest.stages.size() > 1 || inner.any();
   return isReadAgain && nest.terms.size() <= kKeptAccesses &&
@@ -125,17 +83,18 @@ bool ReduceSchedule::mayKeep() const {
                        [](const Access &access) { return access.checked || access.isComputed(); });
 }
 
-void ReduceSchedule::chooseThreads() {
+void ReduceSchedule::chooseThreads(bool isAcross) {
   AffineExpr extent = totalExtent(k.math, reductions);
   auto length = k.largest(extent);
-  threadsPerRow = length && *length <= kWarpRow ? 32 : kThreads;
+  threadsPerRow = isAcross ? 1 : length && *length <= kWarpRow ? 32 : kThreads;
   if (!mayKeep() || !length || *length < 1)
     return;
   // Lengths that vary may be far below the largest: threads for that one would be idle.
   bool isFixed = k.smallest(extent) == length;
-  if (*length > (isFixed ? kKeptRow : kKeptTerms * 32))
+  if (*length > (isAcross ? kKeptTerms : isFixed ? kKeptRow : kKeptTerms * 32))
     return;
-  threadsPerRow = threadsToKeep(*length);
+  if (!isAcross)
+    threadsPerRow = threadsToKeep(*length);
   slots = llvm::divideCeil(*length, threadsPerRow);
   if (!isFixed || *length % threadsPerRow != 0)
     end = k.index(extent);
@@ -243,11 +202,25 @@ void ReduceSchedule::row() {
   k.body.held = {};
 }
 
-void ReduceSchedule::run() {
-  findGroups();
-  chooseThreads();
+void ReduceSchedule::run(bool isAcross) {
   AffineExpr count = totalExtent(k.math, rows);
+  // Threads alone read whole lines; warps and blocks are more threads. These win where rows are few and long.
+  auto usualRows = k.range(count), usualTerms = k.range(totalExtent(k.math, reductions));
+  if (isAcross && usualTerms && middleOf(*usualTerms) > kShortColumn &&
+      (!usualRows || middleOf(*usualRows) < kManyRows))
+    isAcross = false;
+  chooseThreads(isAcross);
   Value own = k.thread();
+  if (isAcross) {
+    thread = k.index(0);
+    Value first = k.mul(k.block(gpu::Dimension::x, "block"), kThreads);
+    Value position = k.named(k.add(first, own), "row");
+    k.when(k.less(position, k.index(count)), [&] {
+      k.bindFlat(position, rows);
+      row();
+    });
+    return k.finish(kThreads, {k.ceilDiv(count, kThreads)});
+  }
   if (threadsPerRow > 32) {
     thread = own;
     k.bindFlat(k.block(gpu::Dimension::x, "row"), rows);
@@ -265,34 +238,12 @@ void ReduceSchedule::run() {
   k.finish(32 * kWarpsPerBlock, {k.ceilDiv(count, kWarpsPerBlock)});
 }
 
-/// True where the terms of one row lie apart and those of neighbouring rows side by side: then one thread a row reads
-/// whole lines, a warp a row would read one element of each.
-static bool favoursThreads(KernelBuilder &k) {
-  const LoopNest &nest = k.body.getNest();
-  if (nest.innerDims().any() || nest.reduction.empty())
-    return false;
-  SmallVector<AffineExpr> parallel, reduction;
-  for (AffineExpr extent : nest.parallel)
-    parallel.push_back(k.math.addLoop(extent));
-  for (AffineExpr extent : nest.reduction)
-    reduction.push_back(k.math.addLoop(extent));
-  bool isUnitInRow = false, isUnitAcross = false;
-  k.body.visitTermReads(parallel, reduction, [&](unsigned, AffineExpr offset, bool) {
-    for (auto [variable, extent] : llvm::zip(reduction, nest.reduction))
-      isUnitInRow |=
-          !dl::isConstant(extent, 1) && k.math.strideAlong(offset, variable) == Stride::unit;
-    for (auto [variable, extent] : llvm::zip(parallel, nest.parallel))
-      isUnitAcross |=
-          !dl::isConstant(extent, 1) && k.math.strideAlong(offset, variable) == Stride::unit;
-    return true;
-  });
-  return isUnitAcross && !isUnitInRow;
-}
-
 void scheduleReduce(KernelBuilder &k) {
-  if (favoursThreads(k))
+  bool isAcross = standsAcross(k.body, k.math);
+  // Without dims of its own a row is one element: the schedule for those serves.
+  if (isAcross && k.body.getNest().innerDims().none())
     return scheduleDirect(k);
-  ReduceSchedule(k).run();
+  ReduceSchedule(k).run(isAcross);
 }
 
 } // namespace dlc::codegen

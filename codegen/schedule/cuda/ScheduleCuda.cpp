@@ -58,7 +58,9 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
         continue;
       SmallVector<PackedOperand> operands;
       if (kernel.getKind() == "recurrent" && sharesUnits(kernel, symbols))
-        addWorkspace(kernel);
+        addRecurrentWorkspace(kernel);
+      else if (kernel.getKind() == "reduce" && splitsRows(kernel, symbols))
+        addReduceWorkspace(kernel, symbols);
       else if (kernel.getKind() == "recurrent")
         operands = recurrentOperandsToPackForCuda(kernel);
       if (kernel.getKind() == "contraction")
@@ -116,6 +118,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     llvm::StringRef kind = kernel.getKind();
     if (kind == "map")
       scheduleMap(k);
+    else if (kind == "reduce" && splitsRows(kernel, symbols))
+      scheduleSplitReduce(k, symbols);
     else if (kind == "reduce")
       scheduleReduce(k);
     else if (kind == "window")

@@ -12,6 +12,11 @@
 
 namespace dlc::codegen {
 
+/// Gives a kernel its last input, of `type`: memory that each of its launches finds zeroed.
+void addWorkspace(dlx::KernelOp kernel, mlir::RankedTensorType type);
+/// The geometric middle of a range of extents, at least 1.
+int64_t middleOf(dl::Range range);
+
 /// Threads of a block where nothing else decides.
 inline constexpr int64_t kThreads = 256;
 
@@ -23,8 +28,13 @@ void scheduleDirect(KernelBuilder &k);
 /// Strips of neighbouring results for each thread of a convolution whose groups are a channel or a few. False, and nothing
 /// done, where the loops are something else.
 bool scheduleDepthwise(KernelBuilder &k);
-/// One warp or one block for each row; several stages in one kernel.
+/// One warp or one block for each row (a thread, where rows stand across memory); several stages in one kernel.
 void scheduleReduce(KernelBuilder &k);
+/// True where the kernel has few long rows, each of which many blocks share: see ReduceChoice.h.
+bool splitsRows(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
+void addReduceWorkspace(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
+/// Such a kernel in one cooperative launch. It has its workspace.
+void scheduleSplitReduce(KernelBuilder &k, llvm::ArrayRef<dl::Range> symbols);
 /// Tiles of the result through shared memory; on tensor cores in f16 and bf16, and in f32 where its products may be of
 /// tf32. Falls back to scheduleReduce for few rows, and to
 /// scheduleDepthwise or scheduleDirect where the loops are no matrix product.
@@ -42,8 +52,7 @@ llvm::LogicalResult scheduleRecurrent(KernelBuilder &k);
 inline constexpr llvm::StringLiteral kCooperativeAttr = "dlc.cooperative";
 /// True where blocks that share the hidden units of a recurrence beat a block for each row: see RecurrentChoice.h.
 bool sharesUnits(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
-/// Gives such a kernel its last input, memory for states that each of its launches finds zeroed.
-void addWorkspace(dlx::KernelOp kernel);
+void addRecurrentWorkspace(dlx::KernelOp kernel);
 /// All steps in one cooperative launch. The kernel has its workspace.
 void scheduleSharedRecurrent(KernelBuilder &k, llvm::ArrayRef<dl::Range> symbols);
 /// The weights of a recurrence as scheduleRecurrent reads them.

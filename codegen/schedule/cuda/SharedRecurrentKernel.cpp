@@ -9,11 +9,8 @@
 #include "codegen/schedule/cuda/RecurrentChoice.h"
 #include "codegen/schedule/cuda/RecurrentElements.h"
 #include "codegen/schedule/cuda/Schedules.h"
-#include "ir/dl/DLBuilder.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
-
-#include <cmath>
 
 using namespace mlir;
 
@@ -34,12 +31,10 @@ static std::optional<StepShape> stepShape(const Recurrence &r, ArrayRef<dl::Rang
   auto rows = dl::rangeOf(r.rows, symbols);
   if (!rows || r.elementType.isF64())
     return std::nullopt;
-  auto usual = static_cast<int64_t>(
-      std::sqrt(double(std::max<int64_t>(rows->min, 1)) * double(std::max<int64_t>(rows->max, 1))));
   return StepShape{r.numGates,
                    r.units,
                    r.outputs,
-                   std::max<int64_t>(usual, 1),
+                   middleOf(*rows),
                    r.elementType.getIntOrFloatBitWidth() / 8,
                    r.projection.has_value()};
 }
@@ -337,39 +332,9 @@ bool sharesUnits(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   return shareOf(kernel, symbols).units > 0;
 }
 
-/// The kernel that fills a workspace of this type with zeros, before `kernel`.
-static dlx::KernelOp createClearKernel(dlx::KernelOp kernel, RankedTensorType type) {
-  OpBuilder builder(kernel);
-  std::string base = (kernel.getSymName() + "_clear").str(), name = base;
-  for (int number = 2; SymbolTable::lookupSymbolIn(kernel->getParentOp(), name); ++number)
-    name = base + std::to_string(number);
-  auto clear = dlx::KernelOp::create(builder, kernel.getLoc(), name, "map", StringAttr{},
-                                     AffineMapAttr{}, AffineMapAttr{}, DenseI64ArrayAttr{},
-                                     AffineMapAttr{}, AffineMapAttr{}, DenseI64ArrayAttr{});
-  Block &body = clear.getBody().emplaceBlock();
-  dl::Builder b(kernel.getLoc(), builder.getContext());
-  b.setInsertionPointToStart(&body);
-  Value zeros = b.full(dl::getDims(type), type.getElementType(), 0.0);
-  dl::YieldOp::create(b, zeros);
-  return clear;
-}
-
-void addWorkspace(dlx::KernelOp kernel) {
+void addRecurrentWorkspace(dlx::KernelOp kernel) {
   Workspace space(stepsOf(kernel).getRecurrence());
-  auto type = dl::makeTensor({space.size}, Float32Type::get(kernel.getContext()));
-  kernel.getBodyBlock().addArgument(type, kernel.getLoc());
-  dlx::KernelOp clear = createClearKernel(kernel, type);
-  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
-    if (launch.getKernel() != kernel.getSymName())
-      return;
-    OpBuilder builder(launch);
-    auto buffer = dlx::AllocOp::create(builder, launch.getLoc(),
-                                       dlx::BufferType::get(kernel.getContext(), type),
-                                       /*persistent=*/launch.getInit());
-    dlx::LaunchOp::create(builder, launch.getLoc(), clear.getSymName(), ValueRange(),
-                          ValueRange{buffer.getBuffer()}, launch.getInit());
-    launch.getInputsMutable().append(buffer.getBuffer());
-  });
+  addWorkspace(kernel, dl::makeTensor({space.size}, Float32Type::get(kernel.getContext())));
 }
 
 void scheduleSharedRecurrent(KernelBuilder &k, ArrayRef<dl::Range> symbols) {

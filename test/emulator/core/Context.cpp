@@ -51,6 +51,8 @@ namespace dlc::emu {
 namespace {
 constexpr size_t kStackBytes = 64 * 1024;
 constexpr size_t kGuardBytes = 4096;
+/// Stacks with a guard page. Each is two maps to Linux, which gives a process 65530; those without melt into one.
+constexpr size_t kGuardedStacks = 16384;
 #ifdef DLC_EMU_ASAN
 /// The context that was left by the switch in progress on this host thread.
 thread_local Context *leftContext = nullptr;
@@ -95,7 +97,8 @@ Context *ContextPool::acquire(void (*entry)()) {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
       return nullptr;
-    mprotect(memory, kGuardBytes, PROT_NONE);
+    if (all.size() < kGuardedStacks)
+      mprotect(memory, kGuardBytes, PROT_NONE);
     all.push_back(std::make_unique<Context>());
     all.back()->bottom = static_cast<char *>(memory) + kGuardBytes;
     all.back()->size = kStackBytes;

@@ -29,6 +29,16 @@ row("argmax", ("f32",), [("N", 5)], (1, 5), lambda x: x.argmax(0, keepdim=True),
     sizes=POSITIVE, result_dtype="i64", values="numbers", note="outer, keepdim")
 row("argmax", ("f32",), [("N", 5)], (), lambda x: x.argmax(), sizes=POSITIVE, result_dtype="i64", values="numbers",
     note="all dims")
+# Few long rows, which many blocks of a GPU share: along memory and across it.
+LONG = (32768, 40001)
+row("sum", FLOATS, [(2, "N")], (2,), lambda x: x.sum(1), acc.contraction(lambda x: x.shape[1], lambda x: x.sum(1)),
+    attrs="{dim = array<i64: 1>}", values="normal", sizes=LONG, note="long rows")
+row("argmax", ("f32", "i8"), [(2, "N")], (2,), lambda x: x.argmax(1), attrs="{dim = 1 : i64}", sizes=LONG,
+    result_dtype="i64", values="equals", note="long rows")
+row("amax", ("f16", "i64"), [("N", 3)], (3,), lambda x: x.amax(0), acc.equal, attrs="{dim = array<i64: 0>}", sizes=LONG,
+    note="long columns")
+row("softmax", ("f32",), [("N", 3)], ("N", 3), lambda x: torch.softmax(x, 0), acc.of_softmax(0, False),
+    attrs="{dim = 0 : i64}", values="normal", sizes=LONG, note="long columns")
 # The first of two results, then the second.
 row("max_dim", NUMBERS, [("N", 5)], ("N",), lambda x: x.max(1).values, acc.equal, values="equals", note="values",
     body=lambda names, types, result: f"%y, %i = dl.max_dim {names[0]} {{dim = -1 : i64}} : ({types[0]}) -> "

@@ -6,6 +6,7 @@
 #include "codegen/Passes.h"
 #include "codegen/cuda/CudaText.h"
 #include "codegen/kernels/HopperKernel.h"
+#include "codegen/schedule/cuda/Schedules.h"
 #include "ir/interpreter/Interpreter.h"
 
 #include "mlir/Parser/Parser.h"
@@ -88,7 +89,7 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
   ASSERT_TRUE(succeeded(passes.run(*module)));
   kernel = {};
   module->walk([&](dlx::KernelOp op) {
-    if (!kernel || (hopper == "always" && op->hasAttr(codegen::kTensorMaps)))
+    if (op.getSymName() == "k" || (hopper == "always" && op->hasAttr(codegen::kTensorMaps)))
       kernel = op;
   });
   ASSERT_EQ(hopper == "always", kernel->hasAttr(codegen::kTensorMaps));
@@ -216,9 +217,13 @@ Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl
                            Tensor &actual) {
   Block &block = kernel.getBodyBlock();
   SmallVector<DevicePtr> buffers;
-  for (Type argument : block.getArgumentTypes()) {
-    auto type = cast<RankedTensorType>(argument);
-    inputs.push_back(random(type, symbols, fill));
+  // The last input of such a kernel is its workspace.
+  bool isCooperative = kernel->hasAttr(codegen::kCooperativeAttr);
+  for (BlockArgument argument : block.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    inputs.push_back(isCooperative && argument.getArgNumber() + 1 == block.getNumArguments()
+                         ? Tensor(type.getElementType(), dimsOf(type, symbols))
+                         : random(type, symbols, fill));
     std::vector<char> logical = inputs.back().toBytes();
     int64_t size = elementBytes(type.getElementType());
     // The checker finds what is read beyond the end.
@@ -254,9 +259,13 @@ Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl
     std::vector<TensorMap> maps = tensorMaps(symbols, buffers);
     for (TensorMap &map : maps)
       parameters.push_back(&map);
-    result = api.launchKernel(function, grid[0], grid[1], grid[2], threads[0], threads[1],
-                              threads[2], evaluate(kernel.getScratch()->getResult(0), {}, {}),
-                              nullptr, parameters.data(), nullptr);
+    unsigned scratch = evaluate(kernel.getScratch()->getResult(0), {}, {});
+    result = isCooperative
+                 ? api.launchCooperativeKernel(function, grid[0], grid[1], grid[2], threads[0],
+                                               threads[1], threads[2], scratch, nullptr,
+                                               parameters.data())
+                 : api.launchKernel(function, grid[0], grid[1], grid[2], threads[0], threads[1],
+                                    threads[2], scratch, nullptr, parameters.data(), nullptr);
     if (result == Result::Success)
       result = api.ctxSynchronize();
     if (result != Result::Success)

@@ -5,6 +5,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+using llvm::SmallVector;
+
 namespace dlc::test {
 
 using ReduceKernelTest = CudaKernelTest;
@@ -114,6 +116,116 @@ TEST_P(ReduceKernelTest, MeanOfPlanes) {
     dl.yield %0 : tensor<?x6xf32, #dl.t<[s0, 6]>>)");
   EXPECT_EQ(text().find("shfl"), std::string::npos) << text();
   checkBoundaries(kSums);
+}
+
+// Far terms, near results, and a row's own dims: a thread for each row, which keeps ten terms and fewer.
+TEST_P(ReduceKernelTest, SoftmaxOfChannels) {
+  for (int64_t channels : {5, 40}) {
+    std::string type = llvm::formatv("tensor<?x{0}x70x2xf32, #dl.t<[s0, {0}, 70, 2]>>", channels);
+    load("reduce", llvm::formatv(R"(^bb0(%x: {0}):
+    %0 = dl.softmax %x {{dim = 1 : i64} : ({0}) -> {0}
+    dl.yield %0 : {0})",
+                                 type));
+    EXPECT_EQ(text().find("shfl"), std::string::npos) << text();
+    EXPECT_EQ(text().find("kept[") != std::string::npos, channels == 5) << text();
+    for (int64_t images : {0, 1, 3})
+      check({images, 1}, kSums);
+  }
+}
+
+//===- Many blocks for each of few long rows --------------------------------------------------------===//
+
+TEST_P(ReduceKernelTest, PartsOfOneRow) {
+  load("reduce", R"(^bb0(%x: tensor<40001xf32>):
+    %0 = dl.sum %x {dim = array<i64: 0>} : (tensor<40001xf32>) -> tensor<f32>
+    dl.yield %0 : tensor<f32>)");
+  EXPECT_NE(text().find("grid_barrier"), std::string::npos) << text();
+  check({1, 1}, {64.0, 1e-5});
+  check({1, 1}, kExact, Fill::whole);
+  // As many blocks as there may be.
+  load("reduce", R"(^bb0(%x: tensor<600001xf32>):
+    %0 = dl.sum %x {dim = array<i64: 0>} : (tensor<600001xf32>) -> tensor<f32>
+    dl.yield %0 : tensor<f32>)");
+  check({1, 1}, kExact, Fill::whole);
+}
+
+// Ties and NaN: the first of all parts wins.
+TEST_P(ReduceKernelTest, ArgmaxOfParts) {
+  for (const char *dtype : {"f32", "f64", "i8", "i64"}) {
+    load("reduce", llvm::formatv(R"(^bb0(%x: tensor<?x33000x{0}, #dl.t<[s1, 33000]>>):
+    %0 = dl.argmax %x {{dim = 1 : i64} : (tensor<?x33000x{0}, #dl.t<[s1, 33000]>>) -> tensor<?xi64, #dl.t<[s1]>>
+    dl.yield %0 : tensor<?xi64, #dl.t<[s1]>>)",
+                                 dtype));
+    EXPECT_NE(text().find("grid_barrier"), std::string::npos) << text();
+    check({1, 3}, kExact, Fill::whole);
+    check({1, 2}, kExact, Fill::special);
+  }
+}
+
+TEST_P(ReduceKernelTest, SoftmaxOfParts) {
+  load("reduce", R"(^bb0(%x: tensor<?x33333xf16, #dl.t<[s1, 33333]>>):
+    %0 = dl.softmax %x {dim = -1 : i64} : (tensor<?x33333xf16, #dl.t<[s1, 33333]>>) -> tensor<?x33333xf16, #dl.t<[s1, 33333]>>
+    dl.yield %0 : tensor<?x33333xf16, #dl.t<[s1, 33333]>>)");
+  EXPECT_NE(text().find("grid_barrier"), std::string::npos) << text();
+  check({1, 2}, {2.0, 1e-3});
+}
+
+// A length that varies: parts may be empty.
+TEST_P(ReduceKernelTest, PartsOfAnyLength) {
+  load("reduce", R"(^bb0(%x: tensor<2x?xi64, #dl.t<[2, s0]>>):
+    %0 = dl.sum %x {dim = array<i64: 1>} : (tensor<2x?xi64, #dl.t<[2, s0]>>) -> tensor<2xi64>
+    dl.yield %0 : tensor<2xi64>)",
+       int64_t(1) << 31);
+  EXPECT_NE(text().find("grid_barrier"), std::string::npos) << text();
+  for (int64_t length : {0, 1, 11, 12, 13, 255, 257, 3000, 50000})
+    check({length, 1}, kExact);
+}
+
+// Rows across memory: few (a block combines the parts of each) and many (a warp), with and without dims of their own.
+TEST_P(ReduceKernelTest, PartsAcross) {
+  for (int64_t columns : {3, 70}) {
+    std::string type = llvm::formatv("tensor<2500x{0}xf32>", columns),
+                row = llvm::formatv("tensor<{0}xf32>", columns);
+    if (columns == 3)
+      type = "tensor<30000x3xf32>";
+    load("reduce", llvm::formatv(R"(^bb0(%x: {0}):
+    %0 = dl.mean %x {{dim = array<i64: 0>} : ({0}) -> {1}
+    dl.yield %0 : {1})",
+                                 type, row));
+    EXPECT_NE(text().find("grid_barrier"), std::string::npos) << text();
+    check({1, 1}, {64.0, 1e-5});
+    load("reduce", llvm::formatv(R"(^bb0(%x: {0}):
+    %0 = dl.softmax %x {{dim = 0 : i64} : ({0}) -> {0}
+    dl.yield %0 : {0})",
+                                 type));
+    EXPECT_NE(text().find("grid_barrier"), std::string::npos) << text();
+    check({1, 1}, {64.0, 1e-5});
+  }
+}
+
+TEST_P(ReduceKernelTest, ArgmaxAcross) {
+  load("reduce", R"(^bb0(%x: tensor<4000x40xbf16>):
+    %0 = dl.argmin %x {dim = 0 : i64} : (tensor<4000x40xbf16>) -> tensor<40xi64>
+    dl.yield %0 : tensor<40xi64>)");
+  EXPECT_NE(text().find("grid_barrier"), std::string::npos) << text();
+  check({1, 2}, kExact, Fill::whole);
+  check({1, 2}, kExact, Fill::special);
+}
+
+// Planted: without the meeting of the grid, blocks read parts that others write.
+TEST_P(ReduceKernelTest, AMissingMeetingIsFound) {
+  load("reduce", R"(^bb0(%x: tensor<40001xf32>):
+    %0 = dl.sum %x {dim = array<i64: 0>} : (tensor<40001xf32>) -> tensor<f32>
+    dl.yield %0 : tensor<f32>)");
+  std::string broken = text();
+  size_t at = broken.find("  dlc::grid_barrier(");
+  ASSERT_NE(at, std::string::npos);
+  broken.erase(at, broken.find('\n', at) + 1 - at);
+  replaceText(broken);
+  SmallVector<Tensor> inputs;
+  Tensor actual;
+  EXPECT_NE(run({1, 1}, Fill::uniform, inputs, actual), Result::Success);
+  EXPECT_NE(report().find("race"), std::string::npos) << report();
 }
 
 TEST_P(ReduceKernelTest, MaxPool) {
