@@ -84,7 +84,9 @@ bool Corpus::addModel(const std::string &path) {
   }
   for (const auto *commands : {program->init(), program->main()})
     for (size_t i = 0; commands && i < commands->size(); ++i)
-      if (const schema::Launch *launch = commands->Get(i)->command_as_Launch())
+      // A launch, and behind it the one for sm_90a.
+      for (const schema::Launch *launch = commands->Get(i)->command_as_Launch(); launch;
+           launch = launch->sm_90a())
         if (auto bytes = module.expressions().constant(launch->scratch_bytes()))
           facts[launch->kernel()]->dynamicShared =
               std::max(facts[launch->kernel()]->dynamicShared, static_cast<int>(*bytes));

@@ -38,7 +38,9 @@ namespace {
 /// How many launches of a program use each kernel, at load and in each run.
 struct LaunchCount {
   int64_t init = 0, main = 0;
-  std::string product; // "N*4096 x 512 by 512 x 2048", where cuBLASLt may compute it
+  std::string product;      // "N*4096 x 512 by 512 x 2048", where cuBLASLt may compute it
+  std::string insteadOf;    // for sm_90a alone: the kernel that other GPUs and fewer blocks take
+  uint64_t leastBlocks = 0; // ... of the grid, for this kernel
 };
 
 struct ProgramFacts {
@@ -72,6 +74,11 @@ static ProgramFacts factsOf(const rt::Module &module, const schema::Program &pro
         ++(init ? count.init : count.main);
         if (launch->product())
           count.product = describeProduct(module, *launch->product());
+        if (const schema::Launch *hopper = launch->sm_90a()) {
+          LaunchCount &second = facts.launches[hopper->kernel()];
+          second.insteadOf = program.kernels()->Get(launch->kernel())->name()->str();
+          second.leastBlocks = launch->sm_90a_least();
+        }
       } else {
         ++facts.copies;
       }
@@ -144,6 +151,9 @@ static void describeProgram(const rt::Module &module, const schema::Program &pro
       out += line + linesOf(*kernel) + "\n";
       if (!count.product.empty())
         out += "      cuBLASLt may compute it: " + count.product + "\n";
+      if (!count.insteadOf.empty())
+        out += "      on sm_90a in place of " + rt::quoted(count.insteadOf) + ", from " +
+               std::to_string(count.leastBlocks) + " blocks on\n";
     }
   if (facts.copies)
     out += "    copies: " + std::to_string(facts.copies) + "\n";
@@ -237,6 +247,9 @@ static std::string describeJson(const rt::Module &module) {
           json.string("text_sha256", identities[kernel->cuda_source()]);
         if (!count.product.empty())
           json.string("cublaslt", count.product);
+        if (!count.insteadOf.empty())
+          json.string("sm_90a_in_place_of", count.insteadOf)
+              .integer("sm_90a_least_blocks", static_cast<int64_t>(count.leastBlocks));
         json.integer("launches", count.main)
             .integer("launches_at_load", count.init)
             .beginArray("lines");
