@@ -124,6 +124,20 @@ def FuseAttention : Pass<"fuse-attention", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numFused", "fused", "Attentions that became one kernel">];
 }
 
+def FusePooling : Pass<"fuse-pooling", "::mlir::ModuleOp"> {
+  let summary = "Let the kernel of a convolution pool its results before they are stored";
+  let description = [{
+    On @cuda, a pooling whose windows do not overlap and that alone reads a convolution's results (with bias, activation and
+    the like) becomes part of the convolution's kernel, where ir/analysis/PooledProduct.h finds the two in them: the rows of the
+    matrix product are walked window by window, so that a block has all totals of a window, and stores one result for them.
+    That is never more work: what no window reads is not computed, and nothing is computed twice. Between the two, values are
+    rounded to their dtype no more. Example: test/passes/fuse-pooling.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+  let statistics = [Statistic<"numFused", "fused", "Poolings that became part of a convolution">];
+}
+
 //===- buffers ------------------------------------------------------------------------------------===//
 
 def PlanBuffers : Pass<"plan-buffers", "::mlir::ModuleOp"> {

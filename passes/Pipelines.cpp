@@ -84,6 +84,7 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     manager.addPass(createOutlineKernels(outline));
     // Each target's own from here on.
     manager.addNestedPass<ModuleOp>(createFuseAttention());
+    manager.addNestedPass<ModuleOp>(createFusePooling());
     break;
   }
   case Phase::buffers:

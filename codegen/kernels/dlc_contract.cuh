@@ -50,8 +50,9 @@ struct mma_slab : slab<T, ROWS, DEPTH, ALONG_K> {
 /// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
 /// n < columns. Config: type (f16, bf16, or float rounded to tf32), index (int or i64), the tile of a block (tile_m, tile_n, tile_k
 /// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k), stages, and for each operand X its width (see slab::fill) and whether it lies
-/// along k in shared memory. The grid's x and y count tiles.
-template <class Config, class FA, class FB, class FE>
+/// along k in shared memory. The grid's x and y count tiles. With WINDOW the rows are those of windows one after the other, a
+/// tile has as many whole ones as it holds, and `finish` takes the number of a window and the totals of its rows.
+template <class Config, int WINDOW = 1, class FA, class FB, class FE>
 DLC_DEV void contract_mma(typename Config::index rows, typename Config::index columns,
                           typename Config::index depth, const typename Config::type *a,
                           const typename Config::type *b, const FA &element_a, const FB &element_b,
@@ -65,6 +66,7 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
                 kThreads = 32 * kGroup * kGroups, kSteps = kTileK * (int)sizeof(T) / 32;
   static_assert(kSteps % kGroups == 0, "each group of warps multiplies as many steps of a slab");
   constexpr int kPitch = kTileN + 8; // neighbouring rows of totals in different banks
+  constexpr int kWindows = kTileM / WINDOW;
   using SlabA = mma_slab<T, kTileM, kTileK, Config::along_k_a != 0>;
   using SlabB = mma_slab<T, kTileN, kTileK, Config::along_k_b != 0>;
 
@@ -73,7 +75,7 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
   int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
   int group = warp / kGroup, warp_m = warp % kGroup / kWarpsN * kWarpM,
       warp_n = warp % kWarpsN * kWarpN;
-  Index m0 = (Index)blockIdx.x * kTileM, n0 = (Index)blockIdx.y * kTileN;
+  Index m0 = (Index)blockIdx.x * (kWindows * WINDOW), n0 = (Index)blockIdx.y * kTileN;
   Index steps = (depth + kTileK - 1) / kTileK;
   auto fill = [&](int stage, Index step) {
     SlabA::template fill<Config::width_a, kThreads>(stages_a + stage * SlabA::kElements, a,
@@ -124,12 +126,21 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
     barrier();
   }
 #pragma unroll 1
-  for (int i = thread; i < kTileM * kTileN / kVector; i += kThreads) {
-    int row = i / (kTileN / kVector), column = i % (kTileN / kVector) * kVector;
-    vec<float, kVector> total = load_totals<kVector>(totals + row * kPitch + column);
-    if (m0 + row < rows && n0 + column < columns)
-      finish(m0 + row, n0 + column, total);
+  for (int i = thread; i < kWindows * kTileN / kVector; i += kThreads) {
+    int window = i / (kTileN / kVector), column = i % (kTileN / kVector) * kVector;
+    auto total = load_window<WINDOW, kVector>(totals + window * WINDOW * kPitch + column, kPitch);
+    if (m0 + window * WINDOW < rows && n0 + column < columns)
+      finish(m0 / WINDOW + window, n0 + column, total);
   }
+}
+
+/// contract_mma for windows of as many rows as the config's `window`.
+template <class Config, class FA, class FB, class FE>
+DLC_DEV void contract_mma_pooled(typename Config::index rows, typename Config::index columns,
+                                 typename Config::index depth, const typename Config::type *a,
+                                 const typename Config::type *b, const FA &element_a,
+                                 const FB &element_b, const FE &finish) {
+  contract_mma<Config, Config::window>(rows, columns, depth, a, b, element_a, element_b, finish);
 }
 
 } // namespace dlc

@@ -30,8 +30,9 @@ template <class Slab, int LANES, bool ALONG_K> struct quad {
 
 /// total(m, n) = sum over k of a(m, k) b(n, k), added in the order of k within each of warps_k shares, and these in their
 /// order; then `finish(m, n, totals of `vector` columns)` for all m < rows and n < columns. Config as of contract_mma, its
-/// type float; a warp's tile is a multiple of 32 x 16.
-template <class Config, class FA, class FB, class FE>
+/// type float; a warp's tile is a multiple of 32 x 16, and has 32 rows where windows would straddle these. WINDOW as of
+/// contract_mma.
+template <class Config, int WINDOW = 1, class FA, class FB, class FE>
 DLC_DEV void contract_simt(typename Config::index rows, typename Config::index columns,
                            typename Config::index depth, const float *a, const float *b,
                            const FA &element_a, const FB &element_b, const FE &finish) {
@@ -44,6 +45,7 @@ DLC_DEV void contract_simt(typename Config::index rows, typename Config::index c
                 kThreads = 32 * kGroup * kGroups, kChunks = kTileK / 4;
   static_assert(kWarpM % 32 == 0 && kWarpN % 16 == 0, "a lane's rows and columns come in quads");
   static_assert(kChunks % kGroups == 0, "each group of warps multiplies as many steps of a slab");
+  static_assert(32 % WINDOW == 0 || kQuadsM == 1, "a window's totals leave together");
   constexpr int kPitch = kTileN + 4;
   using SlabA = slab<float, kTileM, kTileK, kAlongA, kAlongA>;
   using SlabB = slab<float, kTileN, kTileK, kAlongB, kAlongB>;
@@ -56,7 +58,7 @@ DLC_DEV void contract_simt(typename Config::index rows, typename Config::index c
   int thread = (int)threadIdx.x, warp = thread >> 5, lane_m = (thread & 31) >> 2,
       lane_n = thread & 3;
   int group = warp / kGroup, warp_m = warp % kGroup / kWarpsN, warp_n = warp % kWarpsN;
-  Index m0 = (Index)blockIdx.x * kTileM, n0 = (Index)blockIdx.y * kTileN;
+  Index m0 = (Index)blockIdx.x * (kTileM / WINDOW * WINDOW), n0 = (Index)blockIdx.y * kTileN;
   auto fill = [&](int stage, Index step) {
     SlabA::template fill<Config::width_a, kThreads, false>(
         stages_a + stage * SlabA::kElements, a, element_a, m0, rows, step * kTileK, depth);
@@ -110,15 +112,23 @@ DLC_DEV void contract_simt(typename Config::index rows, typename Config::index c
       barrier();
     }
 #pragma unroll 1
-    for (int i = thread; i < kWarpsM * 32 * kTileN / kVector; i += kThreads) {
-      int line = i / (kTileN / kVector), column = i % (kTileN / kVector) * kVector;
+    for (int i = thread; i < kWarpsM * 32 / WINDOW * (kTileN / kVector); i += kThreads) {
+      int line = i / (kTileN / kVector) * WINDOW, column = i % (kTileN / kVector) * kVector;
       int row = line / 32 * kWarpM + part * 32 + line % 32;
-      vec<float, kVector> total = load_totals<kVector>(totals + line * kPitch + column);
+      auto total = load_window<WINDOW, kVector>(totals + line * kPitch + column, kPitch);
       if (m0 + row < rows && n0 + column < columns)
-        finish(m0 + row, n0 + column, total);
+        finish((m0 + row) / WINDOW, n0 + column, total);
     }
     barrier(); // before the next part takes the room
   }
+}
+
+/// contract_simt for windows of as many rows as the config's `window`.
+template <class Config, class FA, class FB, class FE>
+DLC_DEV void contract_simt_pooled(typename Config::index rows, typename Config::index columns,
+                                  typename Config::index depth, const float *a, const float *b,
+                                  const FA &element_a, const FB &element_b, const FE &finish) {
+  contract_simt<Config, Config::window>(rows, columns, depth, a, b, element_a, element_b, finish);
 }
 
 } // namespace dlc

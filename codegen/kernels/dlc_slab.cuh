@@ -110,4 +110,21 @@ template <int COUNT> DLC_DEV vec<float, COUNT> load_totals(const float *at) {
   return totals;
 }
 
+/// The same of WINDOW neighbouring rows, one after the other; room up to a multiple of four floats.
+template <int WINDOW, int COUNT> DLC_DEV auto load_window(const float *at, int pitch) {
+  if constexpr (WINDOW == 1) {
+    return load_totals<COUNT>(at);
+  } else {
+    vec<float, (WINDOW * COUNT + 3) / 4 * 4> totals;
+#pragma unroll
+    for (int row = 0; row < WINDOW; ++row) {
+      vec<float, COUNT> part = load_totals<COUNT>(at + row * pitch);
+#pragma unroll
+      for (int e = 0; e < COUNT; ++e)
+        totals[row * COUNT + e] = part[e];
+    }
+    return totals;
+  }
+}
+
 } // namespace dlc

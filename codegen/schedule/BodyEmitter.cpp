@@ -55,6 +55,14 @@ BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
   assert((kernel.getResultTensors().size() == 1 || kernel.getKind() == "recurrent") &&
          "loops have one result");
   result = kernel.getResultTensors().front();
+  if (kernel.getKind() == "contraction")
+    pooled = findPooledProduct(kernel.getBodyBlock());
+  if (pooled) {
+    root = pooled->product;
+    nest = pooled->nest;
+    poolNest = pooled->pool.getLoopNest();
+    return;
+  }
   for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>()) {
     LoopNest loops = op.getLoopNest();
     if (loops.isMap())
@@ -229,6 +237,10 @@ Value BodyEmitter::emit(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> i
     assert(rootValue && "the root's value is known only while the result is formed");
     return rootValue;
   }
+  if (isStaged(op)) {
+    assert(poolValue && "the pool's value is known only while the result is formed");
+    return poolValue;
+  }
   LoopNest loops = op.getLoopNest();
   return emitBody(builder, {op, loops, /*isTerm=*/false, indices}, {},
                   [&](BodyContext &context, ValueRange args, ValueRange) {
@@ -272,6 +284,39 @@ Value BodyEmitter::emitResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel,
   return value;
 }
 
+Value BodyEmitter::emitPoolTerm(OpBuilder &builder, ArrayRef<AffineExpr> parallel, Value total) {
+  rootValue = emitBody(builder, {root, nest, /*isTerm=*/false, parallel}, total,
+                       [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                         return root.emitResult(context, args, accs);
+                       });
+  Value term = emitBody(builder, {pooled->pool, poolNest, /*isTerm=*/true, parallel}, {},
+                        [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                          return pooled->pool.emitTerm(context, /*stage=*/0, args, accs);
+                        });
+  rootValue = {};
+  return term;
+}
+
+Value BodyEmitter::emitPoolResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel,
+                                  Value combined) {
+  ArrayRef<AffineExpr> indices = resultIndices(parallel);
+  poolValue = emitBody(builder, {pooled->pool, poolNest, /*isTerm=*/false, indices}, combined,
+                       [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                         return pooled->pool.emitResult(context, args, accs);
+                       });
+  Value value = emit(builder, result, indices);
+  poolValue = {};
+  return value;
+}
+
+Type BodyEmitter::poolType() const {
+  return computeType(getElementTypeOrSelf(pooled->pool->getResult(0).getType()));
+}
+
+ScalarKind BodyEmitter::poolKind() const {
+  return scalarKind(getElementTypeOrSelf(pooled->pool->getResult(0).getType()));
+}
+
 /// Integer sums and argmax accumulate in the result's type or the operand's; floats in their compute type.
 Type BodyEmitter::accumulatorType(unsigned stage) const {
   Type operand = getElementTypeOrSelf(root->getOperand(nest.terms.front().operand).getType());
@@ -303,7 +348,7 @@ bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit v
   if (auto argument = dyn_cast<BlockArgument>(tensor))
     return visit(argument.getArgNumber(), offset(typeOf(tensor), indices), checked);
   auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
-  if (op == root)
+  if (isStaged(op))
     return true;
   LoopNest loops = op.getLoopNest();
   return visitReads({op, loops, /*isTerm=*/false, indices}, visit, checked);
@@ -316,8 +361,14 @@ bool BodyEmitter::visitTermReads(ArrayRef<AffineExpr> parallel, ArrayRef<AffineE
 }
 
 bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) const {
+  ArrayRef<AffineExpr> indices = resultIndices(parallel);
+  if (pooled && (!visitReads({pooled->pool, poolNest, /*isTerm=*/true, parallel}, visit,
+                             /*checked=*/false) ||
+                 !visitReads({pooled->pool, poolNest, /*isTerm=*/false, indices}, visit,
+                             /*checked=*/false)))
+    return false;
   return visitReads({root, nest, /*isTerm=*/false, parallel}, visit, /*checked=*/false) &&
-         visitReads(result, parallel, visit);
+         visitReads(result, indices, visit);
 }
 
 bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable) const {
@@ -349,7 +400,7 @@ bool BodyEmitter::needsScalar(const Reads &reads, unsigned access, AffineExpr va
 bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices,
                               AffineExpr variable) const {
   auto op = tensor.getDefiningOp<LoopNestOpInterface>();
-  if (!op || op == root)
+  if (!op || isStaged(op))
     return false;
   LoopNest loops = op.getLoopNest();
   return needsScalar({op, loops, /*isTerm=*/false, indices}, variable);
@@ -362,10 +413,14 @@ bool BodyEmitter::termNeedsScalarAlong(AffineExpr variable, unsigned access,
 
 bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel,
                                    ArrayRef<AffineExpr> reduction) const {
-  if (needsScalar(result, parallel, variable))
+  ArrayRef<AffineExpr> indices = resultIndices(parallel);
+  if (needsScalar(result, indices, variable))
     return true;
   if (!root)
     return false;
+  if (pooled && (needsScalar({pooled->pool, poolNest, /*isTerm=*/true, parallel}, variable) ||
+                 needsScalar({pooled->pool, poolNest, /*isTerm=*/false, indices}, variable)))
+    return true;
   return needsScalar({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, variable) ||
          needsScalar({root, nest, /*isTerm=*/false, parallel}, variable);
 }

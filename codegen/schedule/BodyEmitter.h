@@ -9,6 +9,7 @@
 #define DLC_CODEGEN_SCHEDULE_BODYEMITTER_H
 
 #include "codegen/schedule/IndexMath.h"
+#include "ir/analysis/PooledProduct.h"
 #include "ir/dlx/DLXOps.h"
 #include "ir/interfaces/LoopNest.h"
 #include "ir/scalar/Scalar.h"
@@ -40,9 +41,13 @@ public:
         result(result) {}
 
   dlx::KernelOp getKernel() const { return kernel; }
-  /// The op with stages, null for a map kernel, and its loops (of the result where there is none).
+  /// The op with stages, null for a map kernel, and its loops (of the result where there is none). Of a pooled product
+  /// (ir/analysis/PooledProduct.h) the product, whose parallel loops are then those of the pool and its window.
   LoopNestOpInterface getRoot() const { return root; }
   const LoopNest &getNest() const { return nest; }
+  /// The pool of a pooled product, and the elements of its window; null and 1 for all other kernels.
+  LoopNestOpInterface getPool() const { return pooled ? pooled->pool : LoopNestOpInterface(); }
+  int64_t getWindow() const { return pooled ? pooled->window : 1; }
   /// The tensor that the kernel writes; the first one of a recurrence, which this class emits nothing for.
   mlir::Value getResult() const { return result; }
   mlir::RankedTensorType getResultType() const {
@@ -64,6 +69,16 @@ public:
   /// The root's result from finished accumulators, then everything after the root: the kernel's result in compute type.
   mlir::Value emitResult(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
                          mlir::ValueRange accs);
+  /// Of a pooled product: the pool's term from a finished total of the root, at the indices `parallel` of the nest ...
+  mlir::Value emitPoolTerm(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
+                           mlir::Value total);
+  /// ... and the kernel's result from the terms of a window, combined.
+  mlir::Value emitPoolResult(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
+                             mlir::Value combined);
+  /// How the terms of a window are combined, in which type and kind.
+  Combiner poolCombiner() const { return poolNest.stages.front(); }
+  mlir::Type poolType() const;
+  ScalarKind poolKind() const;
   /// The kernel's result at `indices` for a map kernel.
   mlir::Value emitMap(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> indices) {
     return emit(builder, result, indices);
@@ -138,6 +153,13 @@ private:
   bool needsScalar(const Reads &reads, mlir::AffineExpr variable) const;
   bool needsScalar(const Reads &reads, unsigned access, mlir::AffineExpr variable) const;
 
+  /// The op's value is not emitted where it is read, but known.
+  bool isStaged(mlir::Operation *op) const { return op == root || (pooled && op == pooled->pool); }
+  /// The indices of the result, without those of the window.
+  llvm::ArrayRef<mlir::AffineExpr> resultIndices(llvm::ArrayRef<mlir::AffineExpr> parallel) const {
+    return parallel.take_front(getResultType().getRank());
+  }
+
   dlx::KernelOp kernel;
   IndexMath &math;
   Load load;
@@ -145,6 +167,9 @@ private:
   LoopNest nest;
   mlir::Value result;
   mlir::Value rootValue; // of the root at the current index, while the ops after it are emitted
+  std::optional<PooledProduct> pooled;
+  LoopNest poolNest;
+  mlir::Value poolValue; // as rootValue, of the pool
   /// Variables of computed indices, by op, access (terms are odd) and dim.
   mutable llvm::DenseMap<std::tuple<mlir::Operation *, unsigned, unsigned>, mlir::AffineExpr>
       coordinates;

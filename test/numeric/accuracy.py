@@ -73,6 +73,15 @@ def contraction(terms, magnitude, extra=2):
     return bound
 
 
+def rounded_before(bound):
+    """A bound of a contraction whose results were rounded to their dtype before a mean was taken of them."""
+    def wider(y, inputs, dtype):
+        size = bound.magnitude(*(x.abs() for x in inputs)).numpy()
+        return bound(y, inputs, dtype) + unit(dtype) * size
+    wider.magnitude = bound.magnitude
+    return wider
+
+
 def in_tf32(bound):
     """The bound of a contraction whose factors were rounded to the 11 bits of tf32, ties away from zero: each product is off
     by at most 2 * 2^-11 + 2^-22 of itself, beside what the sum loses."""

@@ -46,6 +46,15 @@ bool Contraction::fitsGrid(AffineExpr tilesInY) const {
   return y && z && *y <= kMaxGridYZ && *z <= kMaxGridYZ;
 }
 
+/// Names of the result's dims, then of those of a pool's window.
+static SmallVector<std::string> parallelRoles(const KernelBuilder &k) {
+  unsigned rank = k.body.getResultType().getRank();
+  SmallVector<std::string> roles = resultRoles(rank);
+  for (const std::string &role : reductionRoles(k.body.getNest().parallel.size() - rank))
+    roles.push_back("p" + role.substr(1));
+  return roles;
+}
+
 bool Contraction::findSides() {
   if (!nest.isProduct || nest.terms.size() != 2)
     return false;
@@ -58,7 +67,8 @@ bool Contraction::findSides() {
 
   dl::Layout layout = dl::getLayout(k.body.getResultType());
   for (unsigned position = 0; position < nest.parallel.size(); ++position) {
-    unsigned dim = layout.order.empty() ? position : layout.order[position];
+    // The dims of a window, which the result does not have, come last: their rows are neighbours.
+    unsigned dim = position < layout.order.size() ? layout.order[position] : position;
     bool inA = nest.terms[0].map.isFunctionOfDim(dim), inB = nest.terms[1].map.isFunctionOfDim(dim);
     // A dim of both that is not simply an index of A chooses a group: a grouped convolution is many small products.
     if (inA && inB &&
@@ -94,8 +104,8 @@ bool Contraction::findSides() {
                            pinnedReduction, reductionRoles(nest.reduction.size()));
   all.append(results);
   for (Side *side : {&m, &n, &batch})
-    side->groups = mergeDims(k.math, side->order, variables, nest.parallel, all, pinned,
-                             resultRoles(nest.parallel.size()));
+    side->groups =
+        mergeDims(k.math, side->order, variables, nest.parallel, all, pinned, parallelRoles(k));
 
   parallel.resize(nest.parallel.size());
   reduction.resize(nest.reduction.size());

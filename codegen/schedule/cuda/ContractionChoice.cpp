@@ -55,7 +55,8 @@ static double clocksOfReads(const ProductTile &tile) {
 }
 
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu) {
-  int64_t blocks = ceilDiv(shape.m, tile.m) * ceilDiv(shape.n, tile.n) * shape.batch;
+  int64_t blocks =
+      ceilDiv(shape.m, tile.usedRows(shape.window)) * ceilDiv(shape.n, tile.n) * shape.batch;
   int64_t fit = std::min(gpu.sharedBytes / tile.sharedBytes(shape.elementBytes),
                          gpu.threads / tile.threads());
   // Blocks that share a multiprocessor also share its rates.
@@ -103,6 +104,12 @@ ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuMod
                                            : std::span<const ProductTile>(kTensorCoreTiles);
   for (ProductTile tile : tiles) {
     tile.unit = unit;
+    // The units of floats finish 32 rows of each warp at a time.
+    bool holdsWindows = unit == ProductUnit::floats && 32 % shape.window != 0
+                            ? tile.m / tile.warpsM == 32
+                            : tile.m >= shape.window;
+    if (!holdsWindows)
+      continue;
     if (unit == ProductUnit::tensorCores)
       tile.k = tile.k * 2 / shape.elementBytes;
     // A ring longer than the sum would stay empty.

@@ -26,9 +26,9 @@ struct GpuModel {
 /// fast, which makes shared memory twice as dear.
 extern const GpuModel kAmpere, kHopper;
 
-/// batch products of m x k by k x n, of elements of `elementBytes`.
+/// batch products of m x k by k x n, of elements of `elementBytes`. Tiles hold whole groups of `window` rows: a pool's.
 struct ProductShape {
-  int64_t m, n, k, batch, elementBytes;
+  int64_t m, n, k, batch, elementBytes, window = 1;
 };
 
 /// What multiplies: tensor cores, or the units of floats.
@@ -40,6 +40,8 @@ struct ProductTile {
   ProductUnit unit = ProductUnit::tensorCores;
 
   int64_t threads() const { return 32 * warpsM * warpsN * warpsK; }
+  /// Rows of whole windows.
+  int64_t usedRows(int64_t window) const { return m / window * window; }
   /// Bytes of shared memory: the stages, or the totals that take their room at the end.
   int64_t sharedBytes(int64_t elementBytes) const;
 };

@@ -160,7 +160,8 @@ void TiledContraction::tile() {
 
 int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always) {
   Contraction c(k);
-  if (!c.findSides() || (hasFewRows(c) && !always) || !suitsTensorCores(c, allowsTf32))
+  if (k.body.getPool() || !c.findSides() || (hasFewRows(c) && !always) ||
+      !suitsTensorCores(c, allowsTf32))
     return 0;
   return scheduleWgmma(c, always);
 }
@@ -172,6 +173,8 @@ void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
       scheduleDirect(k);
     return;
   }
+  if (k.body.getPool())
+    return suitsTensorCores(c, allowsTf32) ? scheduleOnTensorCores(c) : scheduleOnFloatUnits(c);
   if (hasFewRows(c))
     return scheduleRows(c);
   if (auto most = k.largest(c.m.extent); most && *most <= kFewRows)

@@ -25,7 +25,7 @@ SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel
   LoopNestOpInterface root;
   LoopNest nest;
   for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>())
-    if (LoopNest loops = op.getLoopNest(); !loops.isMap()) {
+    if (LoopNest loops = op.getLoopNest(); !root && !loops.isMap()) { // a pool may follow
       root = op;
       nest = std::move(loops);
     }

@@ -47,26 +47,27 @@ void SlabSchedule::run() {
   Operand a = operand(swapped ? 1 : 0, rows), b = operand(swapped ? 0 : 1, columns);
   int64_t width = lanes();
   ProductTile tile = chooseTile(unit, shape(), unit == ProductUnit::floats ? kHopper : kAmpere);
-  dlk::CallOp call = unit == ProductUnit::floats ? createCall("contract_simt", "dlc_simt.cuh")
-                                                 : createCall("contract_mma", "dlc_contract.cuh");
+  bool isPooled = bool(k.body.getPool());
+  std::string callee = unit == ProductUnit::floats ? "contract_simt" : "contract_mma";
+  dlk::CallOp call = createCall(callee + (isPooled ? "_pooled" : ""),
+                                unit == ProductUnit::floats ? "dlc_simt.cuh" : "dlc_contract.cuh");
   read(call, 0, a, /*rounded=*/true);
   read(call, 1, b, /*rounded=*/true);
-  finish(call, 2, width);
-  complete(call, a, b,
-           {{"tile_m", tile.m},
-            {"tile_n", tile.n},
-            {"tile_k", tile.k},
-            {"warps_m", tile.warpsM},
-            {"warps_n", tile.warpsN},
-            {"warps_k", tile.warpsK},
-            {"stages", tile.stages},
-            {"width_a", a.width},
-            {"width_b", b.width},
-            {"along_k_a", a.alongK},
-            {"along_k_b", b.alongK},
-            {"vector", width}});
+  SmallVector<std::pair<StringRef, int64_t>> numbers = {
+      {"tile_m", tile.m},       {"tile_n", tile.n},       {"tile_k", tile.k},
+      {"warps_m", tile.warpsM}, {"warps_n", tile.warpsN}, {"warps_k", tile.warpsK},
+      {"stages", tile.stages},  {"width_a", a.width},     {"width_b", b.width},
+      {"along_k_a", a.alongK},  {"along_k_b", b.alongK},  {"vector", width}};
+  if (isPooled) {
+    finishPooled(call, 2, width);
+    numbers.push_back({"window", k.body.getWindow()});
+  } else {
+    finish(call, 2, width);
+  }
+  complete(call, a, b, numbers);
   k.finish(tile.threads(),
-           {k.ceilDiv(rows.extent, tile.m), k.ceilDiv(columns.extent, tile.n), c.batch.extent},
+           {k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())),
+            k.ceilDiv(columns.extent, tile.n), c.batch.extent},
            tile.sharedBytes(elementBytes));
 }
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/ContractionTemplate.h"
 
+#include "codegen/schedule/Combine.h"
 #include "codegen/schedule/cuda/Lanes.h"
 #include "codegen/schedule/cuda/Places.h"
 
@@ -17,6 +18,8 @@ namespace dlc::codegen {
 
 /// What the tile is chosen for where a side may have any extent.
 static constexpr int64_t kUsualExtent = 4096;
+/// Totals of a pool's window, over all columns of a store, that a thread holds.
+static constexpr int64_t kMostTotals = 36;
 
 //===- The call -------------------------------------------------------------------------------------===//
 
@@ -136,9 +139,51 @@ void ContractionTemplate::finish(dlk::CallOp call, unsigned body, int64_t width)
   dlk::GiveOp::create(k.b, k.loc, Value());
 }
 
+void ContractionTemplate::finishPooled(dlk::CallOp call, unsigned body, int64_t width) {
+  OpBuilder::InsertionGuard guard(k.b);
+  int64_t window = k.body.getWindow(), room = (window * width + 3) / 4 * 4;
+  Type index = k.b.getIndexType(), sum = k.body.accumulatorType(0);
+  Block &block = dlk::beginBody(k.b, call, body, {index, index, VectorType::get({room}, sum)});
+  Value totals = block.getArgument(2);
+  // The window's dims, which the result does not have, move fastest.
+  SmallVector<DimGroup> places, inside;
+  for (const DimGroup &group : rows.groups)
+    (group.dims.front() < k.body.getResultType().getRank() ? places : inside).push_back(group);
+  k.bindFlat(block.getArgument(0), places);
+  k.bindFlat(block.getArgument(1), columns.groups);
+
+  Combiner combiner = k.body.poolCombiner();
+  Type type = k.body.poolType();
+  ScalarKind kind = k.body.poolKind();
+  StringRef role = combiner == Combiner::add ? "sum" : "best";
+  auto value = [&](Value lane) {
+    Value none = neutral(k.b, k.loc, combiner, type, kind);
+    ValueRange combined =
+        k.loop("p", k.index(0), k.index(window), 1, none, {role}, KernelBuilder::Unroll::full,
+               [&](Value p, ValueRange carried) -> SmallVector<Value> {
+                 k.bindFlat(p, inside);
+                 Value at = k.add(k.mul(p, width), lane);
+                 Value total = vector::ExtractOp::create(k.b, k.loc, totals, OpFoldResult(at));
+                 Value term = k.body.emitPoolTerm(k.b, c.parallel, total);
+                 return {combine(k.b, k.loc, combiner, kind, carried.front(), term)};
+               });
+    return k.body.emitPoolResult(k.b, c.parallel, combined.front());
+  };
+  if (width == 1) {
+    k.store(k.resultOffset(c.parallel), value(k.index(0)));
+  } else {
+    const DimGroup &inner = columns.groups.back();
+    Value first = k.index(inner.variable);
+    storeLanes(k, width, inner.variable, inner.extent, first, c.parallel, value);
+  }
+  dlk::GiveOp::create(k.b, k.loc, Value());
+}
+
 int64_t ContractionTemplate::lanes() const {
   Type type = storageType(k.body.getResultType().getElementType());
   int64_t width = std::min<int64_t>(8, 128 / type.getIntOrFloatBitWidth());
+  while (width > 1 && width * k.body.getWindow() > kMostTotals)
+    width /= 2;
   if (columns.groups.empty())
     return 1;
   const DimGroup &inner = columns.groups.back();
@@ -155,7 +200,8 @@ ProductShape ContractionTemplate::shape() const {
   auto usual = [&](const Side &side) {
     return std::min(k.largest(side.extent).value_or(kUsualExtent), kUsualExtent);
   };
-  return {usual(rows), usual(columns), usual(c.depth), usual(c.batch), elementBytes};
+  return {usual(rows),    usual(columns), usual(c.depth),
+          usual(c.batch), elementBytes,   k.body.getWindow()};
 }
 
 /// What the operand is copied from; no buffer where it is computed.

@@ -43,6 +43,8 @@ protected:
   int64_t lanes() const;
   /// Fills body `body`, which takes `width` neighbouring totals, or one where it is 0, to the result.
   void finish(dlk::CallOp call, unsigned body, int64_t width);
+  /// The same of a pooled product: the body takes the number of a window and, row by row, its totals.
+  void finishPooled(dlk::CallOp call, unsigned body, int64_t width);
   /// What tiles are chosen for.
   ProductShape shape() const;
   /// Adds the operands' buffers to the call's values, and gives it its numbers.

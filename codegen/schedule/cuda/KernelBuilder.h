@@ -108,9 +108,10 @@ public:
   BodyEmitter::Load customLoad;
 
   //===- The launch -------------------------------------------------------------------------------===//
-  /// The address of the result at logical `indices`.
+  /// The address of the result at logical `indices`, behind which those of a window may stand.
   mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const {
-    return body.offset(body.getResultType(), indices);
+    mlir::RankedTensorType type = body.getResultType();
+    return body.offset(type, indices.take_front(type.getRank()));
   }
   mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const {
     return dl::normalize(extent.ceilDiv(by));

@@ -3,7 +3,8 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, in_double, row
+from modules import tensor_type
+from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, element_of, in_double, row
 
 
 def ints(numbers):
@@ -98,3 +99,53 @@ for groups in (1, 2, 4):
         attrs=attributes(block=(2, 3), crop=(1, 0, 1, 2), groups=groups))
 row("pixel_shuffle", NUMBERS, [("N", 12, 3, 4)], ("N", 3, 6, 8), lambda x: F.pixel_shuffle(x.double(), 2).to(x.dtype),
     sizes=BOUNDARY[:6], attrs="{upscale_factor = 2 : i64}", values="numbers")
+
+
+def pooled(dtypes, x, w, between, result, sizes, pool, kernel, note, act="relu", stride=None, **more):
+    """A convolution with bias, an activation and a pooling that CUDA computes in one kernel (fuse-pooling). `between` is the
+    shape before the pooling."""
+    spatial = len(x) - 2
+    sides = more.pop("padding", (0,) * spatial)
+    stride = stride or kernel
+    values = more.pop("values", "normal")
+    torch_act = {"relu": torch.relu, "gelu": F.gelu, "neg": torch.neg}[act]
+
+    def function(x, w, b):
+        y = torch_act(getattr(F, f"conv{spatial}d")(x, w, b, padding=sides, **more))
+        return getattr(F, f"{pool}_pool{spatial}d")(y, kernel, stride)
+
+    def body(names, types, y):
+        middle = tensor_type(between, element_of(types[0]))
+        lists = {"kernel_size": kernel, "stride": stride}
+        return (f"%c = dl.conv{spatial}d {', '.join(names)} {attributes(padding=sides, **more)} : ({', '.join(types)}) -> {middle}\n"
+                f"%a = dl.{act} %c : ({middle}) -> {middle}\n"
+                f"%y = dl.{pool}_pool{spatial}d %a {attributes(**lists)} : ({middle}) -> {y}")
+
+    def magnitude(x, w, b):
+        y = getattr(F, f"conv{spatial}d")(x, w, b, padding=sides, **more)
+        return getattr(F, f"max_pool{spatial}d")(y, kernel, stride)
+
+    terms = w[1] + 1
+    for size in w[2:] + (kernel if pool == "avg" else ()):
+        terms *= size
+    bound = acc.exact if values == "whole" else acc.contraction(terms, magnitude)
+    if pool == "avg":  # where they are two kernels, what the window reads has been rounded
+        bound = acc.rounded_before(bound)
+    row(f"conv{spatial}d", dtypes, [x, w, (w[0],)], result, function, bound, sizes=sizes, values=values, note=f"{note}, pooled",
+        body=body)
+
+
+SHORT = ("f32", "f16", "bf16")
+pooled(SHORT, ("N", 3, 9, 7), (5, 3, 3, 3), ("N", 5, 9, 7), ("N", 5, 4, 3), BOUNDARY[:10], "max", (2, 2), "few channels", padding=(1, 1))
+pooled(SHORT, (2, 16, "N", 8), (32, 16, 3, 3), (2, 32, "N", 8), (2, 32, "N floordiv 3", 2), (3, 7, 8, 9, 15, 16, 17, 31), "max", (3, 3),
+       "window of 9", padding=(1, 1))
+pooled(("f32", "f16"), ("N", 8, 11, 13), (17, 8, 3, 2), ("N", 17, 9, 12), ("N", 17, 4, 4), BOUNDARY[:6], "avg", (2, 3), "means", act="gelu")
+pooled(("f32", "f16"), (1, 64, 24, 20), (72, 64, 3, 3), (1, 72, 24, 20), (1, 72, 12, 10), (1,), "max", (2, 2), "several tiles", padding=(1, 1))
+pooled(("f32", "bf16"), ("N", 4, 40), (9, 4, 5), ("N", 9, 36), ("N", 9, 12), BOUNDARY[:8], "max", (3,), "lines")
+pooled(("f32", "f16"), ("N", 5, 4, 6, 5), (8, 5, 2, 3, 3), ("N", 8, 4, 4, 3), ("N", 8, 2, 2, 1), BOUNDARY[:5], "max", (2, 2, 2), "volumes",
+       padding=(1, 0, 0), dilation=(2, 1, 1))
+pooled(("f32", "f16"), (1, 6, "N", 9), (8, 6, 2, 2), (1, 8, "N - 1", 8), (1, 8, "N floordiv 3", 2), (3, 7, 8, 9, 15, 16), "max", (2, 1),
+       "gaps between windows", act="neg", stride=(3, 4))
+pooled(("f32",), ("N", 2, 8, 8), (6, 2, 3, 3), ("N", 6, 6, 6), ("N", 6, 3, 1), BOUNDARY[:6], "max", (2, 5), "whole numbers", values="whole")
+pooled(("f32", "f16"), ("N", 8, 8, 8), (16, 8, 3, 3), ("N", 16, 8, 8), ("N", 16, 2, 2), BOUNDARY[:5], "max", (4, 4), "window of 16",
+       padding=(1, 1))

@@ -88,6 +88,30 @@ TEST(ContractionChoiceTest, FitsTemplateAndGpu) {
           }
 }
 
+// A tile has whole windows; those that 32 rows do not divide into stay with a warp's one quad of rows.
+TEST(ContractionChoiceTest, HoldsWindows) {
+  for (int64_t window : {2, 3, 4, 8, 9, 11, 16})
+    for (int64_t windows : {1, 7, 64, 3000}) {
+      ProductShape shape = {windows * window, 64, 288, 1, 4, window};
+      ProductTile floats = chooseTile(ProductUnit::floats, shape, kHopper),
+                  cores = chooseTile(ProductUnit::tensorCores, shape, kAmpere);
+      EXPECT_GE(floats.usedRows(window), window);
+      EXPECT_TRUE(32 % window == 0 || floats.m / floats.warpsM == 32);
+      EXPECT_GE(cores.usedRows(window), window);
+    }
+}
+
+// Rows of a tile that no window fills are paid for: nine of sixteen, but 63 of 64.
+TEST(ContractionChoiceTest, AvoidsBrokenTiles) {
+  ProductTile small = {16, 64, 64, 1, 4, 1, 3}, large = {64, 64, 64, 2, 2, 1, 3};
+  auto cost = [](const ProductTile &tile, int64_t window) {
+    return estimatedClocks(tile, {90000, 64, 576, 1, 2, window}, kAmpere);
+  };
+  EXPECT_GT(cost(small, 9) / cost(small, 1), 1.5);
+  EXPECT_LT(cost(large, 9) / cost(large, 1), 1.1);
+  EXPECT_EQ(cost(large, 4), cost(large, 1));
+}
+
 // A grid that leaves multiprocessors idle splits k among the warps of a block.
 TEST(ContractionChoiceTest, SplitsDeepSums) {
   EXPECT_GT(chooseTile(ProductUnit::tensorCores, {49, 512, 4608, 1, 2}, kAmpere).warpsK, 1);

@@ -1,0 +1,75 @@
+//===- FusePooling.cpp - Pooling in the kernel of the convolution before it -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/PooledProduct.h"
+#include "ir/dl/DLOps.h"
+#include "ir/dlx/DLXOps.h"
+#include "passes/LaunchMerger.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#define DEBUG_TYPE "fuse-pooling"
+
+using namespace mlir;
+
+namespace dlc {
+#define GEN_PASS_DEF_FUSEPOOLING
+#include "passes/Passes.h.inc"
+
+namespace {
+
+class FusePooling : public impl::FusePoolingBase<FusePooling> {
+  void runOnOperation() override;
+  bool fuse(LaunchMerger &merger, dlx::LaunchOp pool);
+};
+
+} // namespace
+
+/// What a kernel does, without the number that tells it from others of that name.
+static StringRef withoutNumber(StringRef name) {
+  StringRef digits = name.drop_front(name.find_last_of('_') + 1);
+  unsigned number;
+  return digits.getAsInteger(10, number) ? name : name.drop_back(digits.size() + 1);
+}
+
+bool FusePooling::fuse(LaunchMerger &merger, dlx::LaunchOp pool) {
+  dlx::KernelOp pooling = merger.kernelOf(pool);
+  if (pool.getInit() || (pooling.getKind() != "window" && pooling.getKind() != "reduce"))
+    return false;
+  for (Value input : pool.getInputs()) {
+    dlx::LaunchOp product = LaunchMerger::onlyFor(input, pool);
+    if (!product || merger.kernelOf(product).getKind() != "contraction")
+      continue;
+    SmallVector<Value> inputs;
+    dlx::LaunchOp launches[] = {product, pool};
+    std::string name =
+        (withoutNumber(product.getKernel()) + "_" + withoutNumber(pool.getKernel())).str();
+    dlx::KernelOp kernel = merger.merged(launches, name, "contraction", inputs, {});
+    if (!findPooledProduct(kernel.getBodyBlock())) {
+      kernel.erase();
+      continue;
+    }
+    merger.replace(launches, kernel, inputs);
+    ++numFused;
+    return true;
+  }
+  return false;
+}
+
+void FusePooling::runOnOperation() {
+  // Of the targets, the one whose schedules have such a kernel.
+  if (getOperation().getName() != "cuda")
+    return;
+  LaunchMerger merger(getOperation());
+  bool changed = false;
+  for (auto program : getOperation().getOps<dlx::ProgramOp>())
+    for (Operation &op : llvm::make_early_inc_range(program.getBodyBlock()))
+      if (auto launch = dyn_cast<dlx::LaunchOp>(op))
+        changed |= fuse(merger, launch);
+  if (changed)
+    merger.dropUnused();
+}
+
+} // namespace dlc
