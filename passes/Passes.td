@@ -21,6 +21,22 @@ def PassBounds : GenericTable {
   let Fields = ["Flag", "Fraction", "Why"];
 }
 
+//===- import -------------------------------------------------------------------------------------===//
+
+def SpecializeShapes : Pass<"specialize-shapes", "::mlir::ModuleOp"> {
+  let summary = "Narrow or fix the symbolic dims of a model by shapes of its inputs";
+  let description = [{
+    Shapes are written as `x:8x3x224x224,mask:8x64`. Those of `min-shapes` and `max-shapes` are the smallest and the largest
+    that will come, `shapes` both at once; inputs that are not named keep what they have. A symbol whose range becomes one
+    value is replaced by it. A dim such as 2*N + 1 gives N where that is the only unknown. Runs before the phases, where the
+    command line asks for it. Example: test/passes/specialize-shapes.mlir.
+  }];
+  let options = [Option<"shapes", "shapes", "std::string", "", "The only shapes that will come">,
+                 Option<"minShapes", "min-shapes", "std::string", "", "The smallest ones">,
+                 Option<"maxShapes", "max-shapes", "std::string", "", "The largest ones">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+
 //===- simplify -----------------------------------------------------------------------------------===//
 
 def DecomposeOps : Pass<"decompose-ops", "::mlir::func::FuncOp"> {

@@ -42,6 +42,8 @@ public:
 
 private:
   int prepare();
+  /// Narrows symbolic dims by --shapes and its like.
+  LogicalResult specializeShapes();
   LogicalResult runPhase(Phase phase);
   LogicalResult schedule(ModuleOp target);
   LogicalResult generate();
@@ -94,6 +96,8 @@ int Compilation::prepare() {
               "phase to stop at",
               options.compileFrom, options.compileTo)
               .str());
+    if (first != Phase::import && !(options.shapes + options.minShapes + options.maxShapes).empty())
+      return fail(kUsage, "--shapes, --min-shapes and --max-shapes belong before phase 'simplify'");
     if (!options.weights.empty())
       return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names "
                           "its weights itself");
@@ -106,6 +110,16 @@ int Compilation::prepare() {
     if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDir))
       return fail(kDevice, "cannot make the folder '" + options.dumpDir + "': " + error.message());
   return kOk;
+}
+
+LogicalResult Compilation::specializeShapes() {
+  if (options.shapes.empty() && options.minShapes.empty() && options.maxShapes.empty())
+    return success();
+  PassManager manager(model.context.get(), ModuleOp::getOperationName());
+  manager.addInstrumentation(trace.makeInstrumentation());
+  manager.addPass(createSpecializeShapes({options.shapes, options.minShapes, options.maxShapes}));
+  addPhaseVerifier(manager, Phase::import);
+  return manager.run(*model.module);
 }
 
 /// Runs the schedule that codegen has for the target.
@@ -279,6 +293,8 @@ int Compilation::run() {
   if (failed(verifier.run(*model.module)))
     return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first, "")
                                                                             : kModelError);
+  if (failed(specializeShapes()))
+    return finishDump(kUsage);
   if (options.validatePasses && failed(validator.begin(*model.module)))
     return finishDump(kModelError);
 

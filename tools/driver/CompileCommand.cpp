@@ -19,6 +19,7 @@ Examples:
   dlc compile model.dl -o model.bin
   dlc compile model.dl --weights trained.safetensors --target cpu -o model.bin
   dlc compile model.dl --target cpu,sm_80,sm_90a -o model.bin   with machine code for these GPUs; needs NVRTC, no GPU
+  dlc compile model.dl --shapes x:1x3x224x224 -o model.bin      for this shape alone
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
   dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
@@ -60,6 +61,12 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
           "Of products of f32 on cuda: tf32 rounds the operands to 11 bits, for tensor cores")
       ->check(CLI::IsMember({"f32", "tf32"}))
       ->capture_default_str();
+  command->add_option("--shapes", options->shapes,
+                      "Shapes of inputs, such as x:8x3x224x224,mask:8x64: the symbolic dims that "
+                      "they give become numbers");
+  command->add_option("--min-shapes", options->minShapes,
+                      "The smallest shapes that will come, written alike: they narrow the ranges");
+  command->add_option("--max-shapes", options->maxShapes, "The largest shapes that will come");
   command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
       ->check(CLI::IsMember(kPhases));
   command
