@@ -9,6 +9,8 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/StringExtras.h"
 
+#define DEBUG_TYPE "specialize-shapes"
+
 namespace dlc {
 #define GEN_PASS_DEF_SPECIALIZESHAPES
 #include "passes/Passes.h.inc"

@@ -20,7 +20,7 @@ struct CompileOptions {
   std::string model;                // empty: the only one of the file
   std::vector<std::string> targets = {"cpu", "cuda"};
   std::string compileTo = "package", compileFrom; // names of phases
-  std::string shapes, minShapes, maxShapes; // of inputs: "x:8x3x224x224,mask:8x64"
+  std::string shapes, minShapes, maxShapes;       // of inputs: "x:8x3x224x224,mask:8x64"
   std::string dumpDir;
   std::string precision = "f32"; // of products of f32 on cuda: f32 or tf32
   bool validatePasses = false;
