@@ -49,14 +49,16 @@ struct mma_slab : slab<T, ROWS, DEPTH, ALONG_K> {
 
 /// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
 /// n < columns. Config: type (f16, bf16, or float rounded to tf32), index (int or i64), the tile of a block (tile_m, tile_n, tile_k
-/// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k), stages, and for each operand X its width (see slab::fill) and whether it lies
-/// along k in shared memory. The grid's x and y count tiles. With WINDOW the rows are those of windows one after the other, a
-/// tile has as many whole ones as it holds, and `finish` takes the number of a window and the totals of its rows.
-template <class Config, int WINDOW = 1, class FA, class FB, class FE>
+/// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k), stages, the loops that k
+/// counts (slab_k), and for each operand X its width (see slab), whether it lies along k in shared memory, and the taps of
+/// its window (slab_feed; for that operand `place` follows). The grid's x and y count tiles. With WINDOW the rows are
+/// those of windows one after the other, a tile has as many whole ones as it holds, and `finish` takes the number of a
+/// window and the totals of its rows.
+template <class Config, int WINDOW = 1, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_mma(typename Config::index rows, typename Config::index columns,
                           typename Config::index depth, const typename Config::type *a,
                           const typename Config::type *b, const FA &element_a, const FB &element_b,
-                          const FE &finish) {
+                          const FE &finish, const FP &...place) {
   using T = typename Config::type;
   using Index = typename Config::index;
   constexpr int kTileM = Config::tile_m, kTileN = Config::tile_n, kTileK = Config::tile_k,
@@ -77,11 +79,13 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
       warp_n = warp % kWarpsN * kWarpN;
   Index m0 = (Index)blockIdx.x * (kWindows * WINDOW), n0 = (Index)blockIdx.y * kTileN;
   Index steps = (depth + kTileK - 1) / kTileK;
-  auto fill = [&](int stage, Index step) {
-    SlabA::template fill<Config::width_a, kThreads>(stages_a + stage * SlabA::kElements, a,
-                                                    element_a, m0, rows, step * kTileK, depth);
-    SlabB::template fill<Config::width_b, kThreads>(stages_b + stage * SlabB::kElements, b,
-                                                    element_b, n0, columns, step * kTileK, depth);
+  slab_feed<SlabA, Config, Config::width_a, kThreads, Config::width_a == 1, Config::taps_a> feed_a;
+  slab_feed<SlabB, Config, Config::width_b, kThreads, Config::width_b == 1, Config::taps_b> feed_b;
+  feed_a.start(element_a, m0, rows, place...);
+  feed_b.start(element_b, n0, columns, place...);
+  auto fill = [&](int stage, Index) { // for one step after the other
+    feed_a.fill(stages_a + stage * SlabA::kElements, a, element_a, m0, rows, depth, place...);
+    feed_b.fill(stages_b + stage * SlabB::kElements, b, element_b, n0, columns, depth, place...);
   };
 
   float acc[kWarpM / 16][kWarpN / 8][4] = {};
@@ -135,12 +139,13 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
 }
 
 /// contract_mma for windows of as many rows as the config's `window`.
-template <class Config, class FA, class FB, class FE>
+template <class Config, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_mma_pooled(typename Config::index rows, typename Config::index columns,
                                  typename Config::index depth, const typename Config::type *a,
                                  const typename Config::type *b, const FA &element_a,
-                                 const FB &element_b, const FE &finish) {
-  contract_mma<Config, Config::window>(rows, columns, depth, a, b, element_a, element_b, finish);
+                                 const FB &element_b, const FE &finish, const FP &...place) {
+  contract_mma<Config, Config::window>(rows, columns, depth, a, b, element_a, element_b, finish,
+                                       place...);
 }
 
 } // namespace dlc

@@ -32,10 +32,11 @@ template <class Slab, int LANES, bool ALONG_K> struct quad {
 /// order; then `finish(m, n, totals of `vector` columns)` for all m < rows and n < columns. Config as of contract_mma, its
 /// type float; a warp's tile is a multiple of 32 x 16, and has 32 rows where windows would straddle these. WINDOW as of
 /// contract_mma.
-template <class Config, int WINDOW = 1, class FA, class FB, class FE>
+template <class Config, int WINDOW = 1, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_simt(typename Config::index rows, typename Config::index columns,
                            typename Config::index depth, const float *a, const float *b,
-                           const FA &element_a, const FB &element_b, const FE &finish) {
+                           const FA &element_a, const FB &element_b, const FE &finish,
+                           const FP &...place) {
   using Index = typename Config::index;
   constexpr bool kAlongA = Config::along_k_a != 0, kAlongB = Config::along_k_b != 0;
   constexpr int kTileM = Config::tile_m, kTileN = Config::tile_n, kTileK = Config::tile_k,
@@ -59,11 +60,13 @@ DLC_DEV void contract_simt(typename Config::index rows, typename Config::index c
       lane_n = thread & 3;
   int group = warp / kGroup, warp_m = warp % kGroup / kWarpsN, warp_n = warp % kWarpsN;
   Index m0 = (Index)blockIdx.x * (kTileM / WINDOW * WINDOW), n0 = (Index)blockIdx.y * kTileN;
-  auto fill = [&](int stage, Index step) {
-    SlabA::template fill<Config::width_a, kThreads, false>(
-        stages_a + stage * SlabA::kElements, a, element_a, m0, rows, step * kTileK, depth);
-    SlabB::template fill<Config::width_b, kThreads, false>(
-        stages_b + stage * SlabB::kElements, b, element_b, n0, columns, step * kTileK, depth);
+  slab_feed<SlabA, Config, Config::width_a, kThreads, false, Config::taps_a> feed_a;
+  slab_feed<SlabB, Config, Config::width_b, kThreads, false, Config::taps_b> feed_b;
+  feed_a.start(element_a, m0, rows, place...);
+  feed_b.start(element_b, n0, columns, place...);
+  auto fill = [&](int stage, Index) { // for one step after the other
+    feed_a.fill(stages_a + stage * SlabA::kElements, a, element_a, m0, rows, depth, place...);
+    feed_b.fill(stages_b + stage * SlabB::kElements, b, element_b, n0, columns, depth, place...);
   };
 
   float acc[kQuadsM * 4][kQuadsN * 4] = {};
@@ -124,11 +127,13 @@ DLC_DEV void contract_simt(typename Config::index rows, typename Config::index c
 }
 
 /// contract_simt for windows of as many rows as the config's `window`.
-template <class Config, class FA, class FB, class FE>
+template <class Config, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_simt_pooled(typename Config::index rows, typename Config::index columns,
                                   typename Config::index depth, const float *a, const float *b,
-                                  const FA &element_a, const FB &element_b, const FE &finish) {
-  contract_simt<Config, Config::window>(rows, columns, depth, a, b, element_a, element_b, finish);
+                                  const FA &element_a, const FB &element_b, const FE &finish,
+                                  const FP &...place) {
+  contract_simt<Config, Config::window>(rows, columns, depth, a, b, element_a, element_b, finish,
+                                        place...);
 }
 
 } // namespace dlc

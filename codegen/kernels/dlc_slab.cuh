@@ -18,10 +18,69 @@ template <int CHUNKS> DLC_DEV constexpr int swizzled(int row, int chunk) {
   return chunk ^ (row / kRows & kMask);
 }
 
+/// Where a walk over k stands. An operand is told k alone.
+template <class Config, bool LOOPS = (Config::k_loops > 1)> struct slab_k {
+  using Index = typename Config::index;
+  Index k;
+
+  static DLC_DEV slab_k start(int) { return {0}; }
+  DLC_DEV slab_k plus(int by) const { return {k + by}; }
+  /// `own` steps behind k, of which `shared` are not the thread's.
+  DLC_DEV slab_k at(int own, int) const { return {k + own}; }
+  template <class Operand> DLC_DEV auto operator()(const Operand &operand, Index row) const {
+    return operand(row, k);
+  }
+};
+
+/// Where k counts the steps of k_loops loops (up to four), an operand is told their indices too. All but the first loop's
+/// extents are constants (k_1, k_2, k_3): so the walk adds to the indices, with carries, and divides nothing.
+template <class Config> struct slab_k<Config, true> {
+  using Index = typename Config::index;
+  static constexpr int kLoops = Config::k_loops;
+  Index k, indices[kLoops];
+
+  static DLC_DEV constexpr Index extent(int loop) {
+    if constexpr (kLoops > 2)
+      if (loop == 2)
+        return Config::k_2;
+    if constexpr (kLoops > 3)
+      if (loop == 3)
+        return Config::k_3;
+    return Config::k_1;
+  }
+  /// At the thread's own first step.
+  static DLC_DEV slab_k start(int own) { return slab_k{}.plus(own); }
+  DLC_DEV slab_k plus(int by) const {
+    slab_k next;
+    next.k = k + by;
+    Index rest = by, carry = 0;
+#pragma unroll
+    for (int loop = kLoops - 1; loop > 0; --loop) {
+      // Both are below the extent: their sum has one of it too much at most.
+      Index index = indices[loop] + rest % extent(loop) + carry;
+      carry = index >= extent(loop) ? 1 : 0;
+      next.indices[loop] = carry ? index - extent(loop) : index;
+      rest /= extent(loop);
+    }
+    next.indices[0] = indices[0] + rest + carry;
+    return next;
+  }
+  DLC_DEV slab_k at(int, int shared) const { return plus(shared); }
+  template <class Operand> DLC_DEV auto operator()(const Operand &operand, Index row) const {
+    if constexpr (kLoops == 2)
+      return operand(row, k, indices[0], indices[1]);
+    else if constexpr (kLoops == 3)
+      return operand(row, k, indices[0], indices[1], indices[2]);
+    else
+      return operand(row, k, indices[0], indices[1], indices[2], indices[3]);
+  }
+};
+
 /// An operand's slab in shared memory. ALONG_K: ROWS rows of DEPTH elements; else the other way round.
 template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> struct slab {
   static constexpr int kPerChunk = 16 / (int)sizeof(T), kLines = ALONG_K ? ROWS : DEPTH,
-                       kChunks = (ALONG_K ? DEPTH : ROWS) / kPerChunk, kElements = ROWS * DEPTH;
+                       kChunks = (ALONG_K ? DEPTH : ROWS) / kPerChunk, kElements = ROWS * DEPTH,
+                       kDepth = DEPTH;
 
   /// Where a chunk begins, in elements.
   static DLC_DEV constexpr int place(int line, int chunk) {
@@ -34,38 +93,157 @@ template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> stru
   template <int WIDTH, int THREADS, bool ACROSS = WIDTH == 1, class Index, class Operand>
   static DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,
                            Index k0, Index depth) {
-    if constexpr (WIDTH > 0) {
-      constexpr int kPerLine = kChunks * kPerChunk / WIDTH, kPieces = kLines * kPerLine,
-                    kRounds = (kPieces + THREADS - 1) / THREADS,
-                    kUnroll = kRounds <= 8 ? kRounds : 4; // more would keep too many addresses
+    fill_at<WIDTH, THREADS, ACROSS>(stage, base, operand, first, rows, flat_k<Index>{k0}, depth);
+  }
+  /// Copies a slab of which this thread's piece of each round lies at place(round, row, step of k), -1 where it is zeros.
+  template <int WIDTH, int THREADS, bool ACROSS, class Place>
+  static DLC_DEV void copy(T *stage, const T *base, const Place &place) {
+    constexpr int kPerLine = kChunks * kPerChunk / WIDTH, kPieces = kLines * kPerLine,
+                  kRounds = rounds<WIDTH, THREADS>(),
+                  kUnroll = kRounds <= 8 ? kRounds : 4; // more would keep too many addresses
 #pragma unroll kUnroll
-      for (int round = 0; round < kRounds; ++round) {
-        int piece = round * THREADS + (int)threadIdx.x;
-        if (kPieces % THREADS != 0 && piece >= kPieces)
-          break;
-        // Neighbouring threads copy neighbours in memory.
-        int line = ACROSS ? piece % kLines : piece / kPerLine,
-            at = (ACROSS ? piece / kLines : piece % kPerLine) * WIDTH;
-        Index row = first + (ALONG_K ? line : at), k = k0 + (ALONG_K ? at : line);
-        Index offset = row < rows && k < depth ? operand(row, k) : -1;
-        cp_async<WIDTH *(int)sizeof(T)>(stage + place(line, at / kPerChunk) + at % kPerChunk,
-                                        base + (offset < 0 ? 0 : offset), offset >= 0);
-      }
+    for (int round = 0; round < kRounds; ++round) {
+      int piece = round * THREADS + (int)threadIdx.x;
+      if (kPieces % THREADS != 0 && piece >= kPieces)
+        break;
+      // Neighbouring threads copy neighbours in memory.
+      int line = ACROSS ? piece % kLines : piece / kPerLine,
+          at = (ACROSS ? piece / kLines : piece % kPerLine) * WIDTH;
+      auto offset = place(round, ALONG_K ? line : at, ALONG_K ? at : line);
+      cp_async<WIDTH *(int)sizeof(T)>(stage + slab::place(line, at / kPerChunk) + at % kPerChunk,
+                                      base + (offset < 0 ? 0 : offset), offset >= 0);
+    }
+  }
+  template <int WIDTH, int THREADS> static DLC_DEV constexpr int rounds() {
+    return (kLines * kChunks * kPerChunk / (WIDTH > 0 ? WIDTH : kPerChunk) + THREADS - 1) / THREADS;
+  }
+  /// The row, counted from the slab's first, that this thread brings in round `round`.
+  template <int WIDTH, int THREADS, bool ACROSS> static DLC_DEV int own_row(int round) {
+    constexpr int kPerLine = kChunks * kPerChunk / WIDTH;
+    int piece = round * THREADS + (int)threadIdx.x;
+    int line = ACROSS ? piece % kLines : piece / kPerLine,
+        at = (ACROSS ? piece / kLines : piece % kPerLine) * WIDTH;
+    return ALONG_K ? line : at;
+  }
+  /// The step of k, counted from the slab's first, that this thread brings first.
+  template <int WIDTH, int THREADS, bool ACROSS> static DLC_DEV int own_k() {
+    constexpr int kPerLine = WIDTH > 0 ? kChunks * kPerChunk / WIDTH : kChunks;
+    static_assert((THREADS & (THREADS - 1)) == 0 && (kLines & (kLines - 1)) == 0 &&
+                      (kPerLine & (kPerLine - 1)) == 0,
+                  "what a round adds is the same for all threads");
+    return k_of<WIDTH, ACROSS>((int)threadIdx.x);
+  }
+  /// fill from where `from` stands: with the thread's own_k, if that is what it was started at.
+  template <int WIDTH, int THREADS, bool ACROSS, class Index, class K, class Operand>
+  static DLC_DEV void fill_at(T *stage, const T *base, const Operand &operand, Index first,
+                              Index rows, const K &from, Index depth) {
+    if constexpr (WIDTH > 0) {
+      copy<WIDTH, THREADS, ACROSS>(stage, base, [&](int round, int row, int own) -> Index {
+        auto step = from.at(own, k_of<WIDTH, ACROSS>(round * THREADS));
+        return first + row < rows && step.k < depth ? step(operand, first + row) : -1;
+      });
     } else {
       // Rolled: an operand that must be computed is a long expression.
 #pragma unroll 1
       for (int piece = (int)threadIdx.x; piece < kLines * kChunks; piece += THREADS) {
         int line = piece / kChunks, chunk = piece % kChunks;
+        auto own = from.at(ALONG_K ? chunk * kPerChunk : line,
+                           k_of<WIDTH, ACROSS>(piece - (int)threadIdx.x));
         vec<T, kPerChunk> values;
 #pragma unroll
         for (int e = 0; e < kPerChunk; ++e) {
-          int at = chunk * kPerChunk + e;
-          Index row = first + (ALONG_K ? line : at), k = k0 + (ALONG_K ? at : line);
-          values[e] = row < rows && k < depth ? (T)operand(row, k) : T{};
+          Index row = first + (ALONG_K ? line : chunk * kPerChunk + e);
+          auto step = ALONG_K ? own.plus(e) : own;
+          values[e] = row < rows && step.k < depth ? (T)step(operand, row) : T{};
         }
         store(stage + place(line, chunk), values);
       }
     }
+  }
+
+  /// The step of k at which a piece lies.
+  template <int WIDTH, bool ACROSS> static DLC_DEV constexpr int k_of(int piece) {
+    if constexpr (WIDTH == 0)
+      return ALONG_K ? piece % kChunks * kPerChunk : piece / kChunks;
+    else {
+      constexpr int kPerLine = kChunks * kPerChunk / WIDTH;
+      if constexpr (ALONG_K)
+        return (ACROSS ? piece / kLines : piece % kPerLine) * WIDTH;
+      else
+        return ACROSS ? piece % kLines : piece / kPerLine;
+    }
+  }
+
+private:
+  template <class I> struct flat_config {
+    using index = I;
+    enum { k_loops = 1 };
+  };
+  template <class I> using flat_k = slab_k<flat_config<I>>;
+};
+
+/// Brings the slabs of one operand, one after the other. TAPS: the operand is an image under a window of so many taps, all
+/// of k's loops but the last, and whether it is read at a row depends on the tap alone. Then the row's place is found once,
+/// with one bit for each tap, and each step adds what it has in common with all rows: place(row, k, ...) is the body's
+/// offset without its tests.
+template <class Slab, class Config, int WIDTH, int THREADS, bool ACROSS, int TAPS>
+struct slab_feed {
+  using T = typename Config::type;
+  using Index = typename Config::index;
+  using K = slab_k<Config>;
+  static constexpr int kRounds = Slab::template rounds<WIDTH, THREADS>();
+  static constexpr bool kKeepsRows = TAPS > 0 && WIDTH > 0 && kRounds <= 8;
+  static_assert(TAPS <= 32, "a bit for each tap");
+
+  K at;
+  Index begin[kKeepsRows ? kRounds : 1]; // of the row's window
+  u32 inside[kKeepsRows ? kRounds : 1];
+
+  template <class Operand, class... Place>
+  DLC_DEV void start(const Operand &operand, Index first, Index rows, const Place &...place) {
+    at = K::start(Slab::template own_k<WIDTH, THREADS, ACROSS>());
+    if constexpr (kKeepsRows) {
+      K tap = K::start(0);
+#pragma unroll
+      for (int round = 0; round < kRounds; ++round) {
+        begin[round] = (tap(place, first + row(round)), ...);
+        inside[round] = 0;
+      }
+#pragma unroll 1
+      for (int bit = 0; bit < TAPS; ++bit) {
+#pragma unroll
+        for (int round = 0; round < kRounds; ++round)
+          if (first + row(round) < rows && tap(operand, first + row(round)) >= 0)
+            inside[round] |= 1u << bit;
+        tap = tap.plus(K::extent(K::kLoops - 1));
+      }
+    }
+  }
+
+  template <class Operand, class... Place>
+  DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,
+                    Index depth, const Place &...place) {
+    if constexpr (kKeepsRows) {
+      K zero = K::start(0);
+      Slab::template copy<WIDTH, THREADS, ACROSS>(
+          stage, base, [&](int round, int, int own) -> Index {
+            K step = at.at(own, Slab::template k_of<WIDTH, ACROSS>(round * THREADS));
+            Index tap = step.indices[0];
+#pragma unroll
+            for (int loop = 1; loop < K::kLoops - 1; ++loop)
+              tap = tap * K::extent(loop) + step.indices[loop];
+            Index along = ((step(place, (Index)0) - zero(place, (Index)0)), ...);
+            return step.k < depth && (inside[round] >> tap & 1) != 0 ? begin[round] + along : -1;
+          });
+    } else {
+      Slab::template fill_at<WIDTH, THREADS, ACROSS>(stage, base, operand, first, rows, at, depth);
+    }
+    at = at.plus(Slab::kDepth);
+  }
+
+private:
+  static DLC_DEV int row(int round) {
+    return Slab::template own_row<WIDTH, THREADS, ACROSS>(round);
   }
 };
 

@@ -14,7 +14,9 @@ class SlabSchedule : ContractionTemplate {
 public:
   /// The columns are the dims whose results are neighbours in memory.
   SlabSchedule(Contraction &c, ProductUnit unit)
-      : ContractionTemplate(c, c.storesAlongM()), unit(unit) {}
+      : ContractionTemplate(c, c.storesAlongM()), unit(unit) {
+    tellsLoops = true;
+  }
   void run();
 
 private:
@@ -49,8 +51,10 @@ void SlabSchedule::run() {
   ProductTile tile = chooseTile(unit, shape(), unit == ProductUnit::floats ? kHopper : kAmpere);
   bool isPooled = bool(k.body.getPool());
   std::string callee = unit == ProductUnit::floats ? "contract_simt" : "contract_mma";
+  int64_t tapsA = tapsOf(a), tapsB = tapsA > 0 ? 0 : tapsOf(b);
   dlk::CallOp call = createCall(callee + (isPooled ? "_pooled" : ""),
-                                unit == ProductUnit::floats ? "dlc_simt.cuh" : "dlc_contract.cuh");
+                                unit == ProductUnit::floats ? "dlc_simt.cuh" : "dlc_contract.cuh",
+                                /*hasPlace=*/tapsA + tapsB > 0);
   read(call, 0, a, /*rounded=*/true);
   read(call, 1, b, /*rounded=*/true);
   SmallVector<std::pair<StringRef, int64_t>> numbers = {
@@ -64,6 +68,10 @@ void SlabSchedule::run() {
   } else {
     finish(call, 2, width);
   }
+  if (tapsA + tapsB > 0)
+    place(call, 3, tapsA > 0 ? a : b);
+  numbers.push_back({"taps_a", tapsA});
+  numbers.push_back({"taps_b", tapsB});
   complete(call, a, b, numbers);
   k.finish(tile.threads(),
            {k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())),

@@ -18,6 +18,8 @@ namespace dlc::codegen {
 
 /// What the tile is chosen for where a side may have any extent.
 static constexpr int64_t kUsualExtent = 4096;
+/// Taps of a window that a word has bits for.
+static constexpr int64_t kMostTaps = 32;
 /// Totals of a pool's window, over all columns of a store, that a thread holds.
 static constexpr int64_t kMostTotals = 36;
 
@@ -87,22 +89,81 @@ std::optional<unsigned> ContractionTemplate::plainInput(unsigned term, const Sid
   return buffer ? std::optional(buffer.getArgNumber()) : std::nullopt;
 }
 
-dlk::CallOp ContractionTemplate::createCall(StringRef callee, StringRef header) {
+unsigned ContractionTemplate::loopsOfK() const {
+  ArrayRef<DimGroup> groups = c.depth.groups;
+  bool areKnown = groups.size() > 1 && llvm::all_of(groups.drop_front(), [](const DimGroup &group) {
+                    return dl::asConstant(group.extent).has_value();
+                  });
+  return tellsLoops && areKnown && groups.size() <= 4 ? groups.size() : 1;
+}
+
+dlk::CallOp ContractionTemplate::createCall(StringRef callee, StringRef header, bool hasPlace) {
   auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
+  auto operandRoles = [&](StringRef row) {
+    SmallVector<StringRef> names = {row, "k"};
+    if (loopsOfK() > 1)
+      for (const DimGroup &group : c.depth.groups)
+        names.push_back(group.role);
+    return roles(names);
+  };
   SmallVector<Value> values = {k.index(rows.extent), k.index(columns.extent),
                                k.index(c.depth.extent)};
-  return dlk::CallOp::create(
-      k.b, k.loc, callee, header, storageType(elementType()), k.b.getDictionaryAttr({}),
-      k.b.getArrayAttr({roles({"m", "k"}), roles({"n", "k"}), roles({"m", "n", "total"})}), values,
-      /*bodiesCount=*/3);
+  SmallVector<Attribute> all = {operandRoles("m"), operandRoles("n"), roles({"m", "n", "total"})};
+  if (hasPlace)
+    all.push_back(operandRoles("m"));
+  return dlk::CallOp::create(k.b, k.loc, callee, header, storageType(elementType()),
+                             k.b.getDictionaryAttr({}), k.b.getArrayAttr(all), values, all.size());
+}
+
+void ContractionTemplate::bindOperand(Block &block, const Side &side) {
+  k.bindFlat(block.getArgument(0), side.groups);
+  if (loopsOfK() > 1)
+    k.bindFlat(block.getArgument(1), block.getArguments().drop_front(2), c.depth.groups);
+  else
+    k.bindFlat(block.getArgument(1), c.depth.groups);
+}
+
+int64_t ContractionTemplate::tapsOf(const Operand &operand) const {
+  const Access &access = c.nest.terms[operand.term];
+  if (operand.width == 0 || loopsOfK() == 1 || !access.checked ||
+      !isa<BlockArgument>(k.body.getRoot()->getOperand(access.operand)))
+    return 0;
+  int64_t taps = 1;
+  for (const DimGroup &group : ArrayRef(c.depth.groups).drop_back())
+    taps *= dl::asConstant(group.extent).value_or(kMostTaps + 1);
+  if (taps > kMostTaps ||
+      k.body.termNeedsScalarAlong(c.depth.groups.back().variable, operand.term, c.loops()))
+    return 0;
+  // The place is a sum of what rows and what steps of k make of it.
+  SmallVector<AffineExpr> offsets;
+  c.visitTerm(operand.term, c.loops(), [&](AffineExpr offset) { offsets.push_back(offset); });
+  if (offsets.size() != 1)
+    return 0;
+  llvm::DenseMap<AffineExpr, AffineExpr> atZero;
+  for (const DimGroup &group : c.depth.groups)
+    atZero[group.variable] = k.math.constant(0);
+  AffineExpr along = k.math.simplify(offsets.front() - offsets.front().replace(atZero));
+  bool isSum = llvm::none_of(operand.side.groups, [&](const DimGroup &group) {
+    return along.isFunctionOfDim(cast<AffineDimExpr>(group.variable).getPosition());
+  });
+  return isSum ? taps : 0;
+}
+
+void ContractionTemplate::place(dlk::CallOp call, unsigned body, const Operand &operand) {
+  OpBuilder::InsertionGuard guard(k.b);
+  SmallVector<Type> types(2 + loopsOfK(), k.b.getIndexType());
+  bindOperand(dlk::beginBody(k.b, call, body, types), operand.side);
+  Value offset;
+  c.visitTerm(operand.term, c.loops(),
+              [&](AffineExpr address) { offset = k.address(k.b, address); });
+  dlk::GiveOp::create(k.b, k.loc, offset);
 }
 
 void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded) {
   OpBuilder::InsertionGuard guard(k.b);
-  Type index = k.b.getIndexType();
-  Block &block = dlk::beginBody(k.b, call, body, {index, index});
-  k.bindFlat(block.getArgument(0), operand.side.groups);
-  k.bindFlat(block.getArgument(1), c.depth.groups);
+  unsigned loops = loopsOfK();
+  SmallVector<Type> types(loops > 1 ? 2 + loops : 2, k.b.getIndexType());
+  bindOperand(dlk::beginBody(k.b, call, body, types), operand.side);
   Value value = k.body.emitTermRead(k.b, operand.term, c.loops());
   if (operand.width && isPlace(value)) {
     value = placeOf(value);
@@ -229,6 +290,12 @@ void ContractionTemplate::complete(dlk::CallOp call, const Operand &a, const Ope
   SmallVector<NamedAttribute> config;
   for (auto [name, value] : numbers)
     config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(value)));
+  if (tellsLoops)
+    config.push_back(k.b.getNamedAttr("k_loops", k.b.getI64IntegerAttr(loopsOfK())));
+  for (unsigned loop = 1; loop < loopsOfK(); ++loop)
+    config.push_back(
+        k.b.getNamedAttr("k_" + std::to_string(loop),
+                         k.b.getI64IntegerAttr(*dl::asConstant(c.depth.groups[loop].extent))));
   call.setConfigAttr(k.b.getDictionaryAttr(config));
 }
 

@@ -34,11 +34,18 @@ protected:
   /// The input whose elements term `term` multiplies as they are, at any index; nullopt where they are computed, or
   /// tested against bounds.
   std::optional<unsigned> plainInput(unsigned term, const Side &side) const;
-  /// The call with its values and, still empty, its three bodies: of a's elements, b's elements and the totals.
-  dlk::CallOp createCall(llvm::StringRef callee, llvm::StringRef header);
+  /// How many loops k counts whose indices the template is to tell the operands: 1 where it need not.
+  unsigned loopsOfK() const;
+  /// The call with its values and, still empty, its bodies: of a's elements, b's elements and the totals, and with
+  /// `hasPlace` of places without tests.
+  dlk::CallOp createCall(llvm::StringRef callee, llvm::StringRef header, bool hasPlace = false);
   /// Fills body `body`, which finds or computes an element. The operand's width becomes 0 where it must be computed; the
   /// value is then `rounded` to the operand's type, as if it had been stored, or of its compute type.
   void read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded);
+  /// Taps of the window under which the operand is read, if its rows are to be kept (slab_feed); else 0.
+  int64_t tapsOf(const Operand &operand) const;
+  /// Fills body `body` with the offset of the operand's element, wherever that lies.
+  void place(dlk::CallOp call, unsigned body, const Operand &operand);
   /// Columns that one call of the epilogue finishes: as many as one store takes.
   int64_t lanes() const;
   /// Fills body `body`, which takes `width` neighbouring totals, or one where it is 0, to the result.
@@ -55,10 +62,13 @@ protected:
   Contraction &c;
   KernelBuilder &k;
   bool swapped;
+  bool tellsLoops = false; // the template's operands get the indices of k's loops
   const Side &rows, &columns;
   int64_t elementBytes;
 
 private:
+  /// Binds the indices of an operand's body: a row of `side`, and where k stands.
+  void bindOperand(mlir::Block &block, const Side &side);
   mlir::Value source(const Operand &operand) const;
 };
 

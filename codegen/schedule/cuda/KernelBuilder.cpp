@@ -260,22 +260,27 @@ static bool isPlain(AffineExpr expr) {
 }
 
 void KernelBuilder::bindFlat(Value flat, ArrayRef<DimGroup> groups) {
-  AffineExpr position = math.addLoop(totalExtent(math, groups), flat);
+  SmallVector<Value> indices(groups.size());
+  Value rest = flat;
   for (unsigned i = groups.size(); i-- > 0;) {
-    const DimGroup &group = groups[i];
-    Value value = flat;
-    AffineExpr expr = position;
+    indices[i] = rest;
     if (i > 0) {
-      Value extent = index(group.extent);
-      value = mod(flat, extent);
-      flat = div(flat, extent);
-      expr = position % group.extent;
-      position = position.floorDiv(group.extent);
+      Value extent = index(groups[i].extent);
+      indices[i] = mod(rest, extent);
+      rest = div(rest, extent);
     }
     if (groups.size() > 1)
-      named(value, group.role);
-    math.bindLoop(group.variable, value);
-    cut[group.variable] = expr;
+      named(indices[i], groups[i].role);
+  }
+  bindFlat(flat, indices, groups);
+}
+
+void KernelBuilder::bindFlat(Value flat, ValueRange indices, ArrayRef<DimGroup> groups) {
+  AffineExpr position = math.addLoop(totalExtent(math, groups), flat);
+  for (unsigned i = groups.size(); i-- > 0;) {
+    math.bindLoop(groups[i].variable, indices[i]);
+    cut[groups[i].variable] = i > 0 ? position % groups[i].extent : position;
+    position = position.floorDiv(groups[i].extent);
   }
 }
 

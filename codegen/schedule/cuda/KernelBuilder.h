@@ -55,6 +55,8 @@ public:
   /// Cuts `flat` up into the indices of `groups`, the last one moving fastest, and binds their variables. Where an address
   /// turns out to be even in the flat index, it is said that way.
   void bindFlat(mlir::Value flat, llvm::ArrayRef<DimGroup> groups);
+  /// The same where the indices are known: `flat` counts them.
+  void bindFlat(mlir::Value flat, mlir::ValueRange indices, llvm::ArrayRef<DimGroup> groups);
   /// `expr` over one flat index of all `groups`, and that index; no expression where quotients would be left.
   std::pair<mlir::AffineExpr, mlir::AffineExpr> overFlat(mlir::AffineExpr expr,
                                                          llvm::ArrayRef<DimGroup> groups);
