@@ -224,6 +224,8 @@ struct slab_feed {
   DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,
                     Index depth, const Place &...place) {
     if constexpr (kKeepsRows) {
+      // Slabs that end where the last loop does never reach beyond k.
+      constexpr bool kWhole = K::extent(K::kLoops - 1) % Slab::kDepth == 0;
       K zero = K::start(0);
       Slab::template copy<WIDTH, THREADS, ACROSS>(
           stage, base, [&](int round, int, int own) -> Index {
@@ -233,7 +235,9 @@ struct slab_feed {
             for (int loop = 1; loop < K::kLoops - 1; ++loop)
               tap = tap * K::extent(loop) + step.indices[loop];
             Index along = ((step(place, (Index)0) - zero(place, (Index)0)), ...);
-            return step.k < depth && (inside[round] >> tap & 1) != 0 ? begin[round] + along : -1;
+            return (kWhole || step.k < depth) && (inside[round] >> tap & 1) != 0
+                       ? begin[round] + along
+                       : -1;
           });
     } else {
       Slab::template fill_at<WIDTH, THREADS, ACROSS>(stage, base, operand, first, rows, at, depth);

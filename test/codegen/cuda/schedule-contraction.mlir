@@ -13,29 +13,21 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, stages = 3, tile_k = 64, tile_m = 32, tile_n = 32, vector = 4, warps_k = 4, warps_m = 1, warps_n = 1, width_a = 4, width_b = 1 };
+// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 3, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 32, tile_n = 32, vector = 4, warps_k = 4, warps_m = 1, warps_n = 1, width_a = 4, width_b = 1 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_simt<config>(
 // CHECK-NEXT:       s0 * 1024, 32, 144, x, weight,
-// CHECK-NEXT:       [&](const int m, const int k) -> int {
+// CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw, const int rc) -> int {
 // CHECK-NEXT:         const int w = dlc::umod(m, 32);
 // CHECK-NEXT:         const int i = dlc::udiv(m, 32);
 // CHECK-NEXT:         const int h = dlc::umod(i, 32);
 // CHECK-NEXT:         const int n = dlc::udiv(i, 32);
-// CHECK-NEXT:         const int rc = dlc::umod(k, 16);
-// CHECK-NEXT:         const int i_1 = dlc::udiv(k, 16);
-// CHECK-NEXT:         const int rw = dlc::umod(i_1, 3);
-// CHECK-NEXT:         const int rh = dlc::udiv(i_1, 3);
-// CHECK-NEXT:         const int i_2 = h + rh - 1;
-// CHECK-NEXT:         const int i_3 = w + rw - 1;
-// CHECK-NEXT:         const int i_4 = i_2 >= 0 && i_2 < 32 && i_3 >= 0 && i_3 < 32 ? n * 16384 + h * 512 + w * 16 + rh * 512 + rw * 16 + rc - 528 : -1;
-// CHECK-NEXT:         return i_4;
+// CHECK-NEXT:         const int i_1 = h + rh - 1;
+// CHECK-NEXT:         const int i_2 = w + rw - 1;
+// CHECK-NEXT:         const int i_3 = i_1 >= 0 && i_1 < 32 && i_2 >= 0 && i_2 < 32 ? n * 16384 + h * 512 + w * 16 + rh * 512 + rw * 16 + rc - 528 : -1;
+// CHECK-NEXT:         return i_3;
 // CHECK-NEXT:       },
-// CHECK-NEXT:       [&](const int n, const int k) -> int {
-// CHECK-NEXT:         const int rc = dlc::umod(k, 16);
-// CHECK-NEXT:         const int i = dlc::udiv(k, 16);
-// CHECK-NEXT:         const int rw = dlc::umod(i, 3);
-// CHECK-NEXT:         const int rh = dlc::udiv(i, 3);
+// CHECK-NEXT:       [&](const int n, const int k, const int rh, const int rw, const int rc) -> int {
 // CHECK-NEXT:         return n * 144 + rh * 3 + rw + rc * 9;
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 4> &total) {
@@ -46,6 +38,13 @@ module @cuda {
 // CHECK-NEXT:           y4[e] = dlc::max(total[e] + bias4[e], 0.0f);
 // CHECK-NEXT:         }
 // CHECK-NEXT:         dlc::store(y + m * 32 + n, y4);
+// CHECK-NEXT:       },
+// CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw, const int rc) -> int {
+// CHECK-NEXT:         const int w = dlc::umod(m, 32);
+// CHECK-NEXT:         const int i = dlc::udiv(m, 32);
+// CHECK-NEXT:         const int h = dlc::umod(i, 32);
+// CHECK-NEXT:         const int n = dlc::udiv(i, 32);
+// CHECK-NEXT:         return n * 16384 + h * 512 + w * 16 + rh * 512 + rw * 16 + rc - 528;
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
   dlx.kernel @conv_bias_relu attributes {kind = "contraction"} {

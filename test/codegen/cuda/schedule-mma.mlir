@@ -16,29 +16,21 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, stages = 3, tile_k = 64, tile_m = 64, tile_n = 32, vector = 8, warps_k = 1, warps_m = 2, warps_n = 2, width_a = 8, width_b = 0 };
+// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 3, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 64, tile_n = 32, vector = 8, warps_k = 1, warps_m = 2, warps_n = 2, width_a = 8, width_b = 0 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma<config>(
 // CHECK-NEXT:       s0 * 64, 32, 144, x, nullptr,
-// CHECK-NEXT:       [&](const int m, const int k) -> int {
+// CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw, const int rc) -> int {
 // CHECK-NEXT:         const int w = dlc::umod(m, 8);
 // CHECK-NEXT:         const int i = dlc::udiv(m, 8);
 // CHECK-NEXT:         const int h = dlc::umod(i, 8);
 // CHECK-NEXT:         const int n = dlc::udiv(i, 8);
-// CHECK-NEXT:         const int rc = dlc::umod(k, 16);
-// CHECK-NEXT:         const int i_1 = dlc::udiv(k, 16);
-// CHECK-NEXT:         const int rw = dlc::umod(i_1, 3);
-// CHECK-NEXT:         const int rh = dlc::udiv(i_1, 3);
-// CHECK-NEXT:         const int i_2 = h + rh - 1;
-// CHECK-NEXT:         const int i_3 = w + rw - 1;
-// CHECK-NEXT:         const int i_4 = i_2 >= 0 && i_2 < 8 && i_3 >= 0 && i_3 < 8 ? n * 1024 + h * 128 + w * 16 + rh * 128 + rw * 16 + rc - 144 : -1;
-// CHECK-NEXT:         return i_4;
+// CHECK-NEXT:         const int i_1 = h + rh - 1;
+// CHECK-NEXT:         const int i_2 = w + rw - 1;
+// CHECK-NEXT:         const int i_3 = i_1 >= 0 && i_1 < 8 && i_2 >= 0 && i_2 < 8 ? n * 1024 + h * 128 + w * 16 + rh * 128 + rw * 16 + rc - 144 : -1;
+// CHECK-NEXT:         return i_3;
 // CHECK-NEXT:       },
-// CHECK-NEXT:       [&](const int n, const int k) -> dlc::f16 {
-// CHECK-NEXT:         const int rc = dlc::umod(k, 16);
-// CHECK-NEXT:         const int i = dlc::udiv(k, 16);
-// CHECK-NEXT:         const int rw = dlc::umod(i, 3);
-// CHECK-NEXT:         const int rh = dlc::udiv(i, 3);
+// CHECK-NEXT:       [&](const int n, const int k, const int rh, const int rw, const int rc) -> dlc::f16 {
 // CHECK-NEXT:         return weight[n * 144 + rh * 3 + rw + rc * 9];
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 8> &total) {
@@ -50,6 +42,13 @@ module @cuda {
 // CHECK-NEXT:           y8[e] = dlc::from_f<dlc::f16>(total[e] + dlc::to_f(other8[e]));
 // CHECK-NEXT:         }
 // CHECK-NEXT:         dlc::store(y + i, y8);
+// CHECK-NEXT:       },
+// CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw, const int rc) -> int {
+// CHECK-NEXT:         const int w = dlc::umod(m, 8);
+// CHECK-NEXT:         const int i = dlc::udiv(m, 8);
+// CHECK-NEXT:         const int h = dlc::umod(i, 8);
+// CHECK-NEXT:         const int n = dlc::udiv(i, 8);
+// CHECK-NEXT:         return n * 1024 + h * 128 + w * 16 + rh * 128 + rw * 16 + rc - 144;
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
   dlx.kernel @conv_residual attributes {kind = "contraction"} {
@@ -67,7 +66,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, stages = 3, tile_k = 32, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 4, width_b = 4 };
+// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_loops = 1, stages = 3, taps_a = 0, taps_b = 0, tile_k = 32, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 4, width_b = 4 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma<config>(
 // CHECK-NEXT:       s0, 72, 48, x, weight,

@@ -11,11 +11,11 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, stages = 3, tile_k = 128, tile_m = 16, tile_n = 32, vector = 4, warps_k = 4, warps_m = 1, warps_n = 1, width_a = 8, width_b = 0, window = 9 };
+// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 3, taps_a = 9, taps_b = 0, tile_k = 128, tile_m = 16, tile_n = 32, vector = 4, warps_k = 4, warps_m = 1, warps_n = 1, width_a = 8, width_b = 0, window = 9 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma_pooled<config>(
 // CHECK-NEXT:       576, 32, 144, x, nullptr,
-// CHECK-NEXT:       [&](const int m, const int k) -> int {
+// CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw, const int rc) -> int {
 // CHECK-NEXT:         const int pw = dlc::umod(m, 3);
 // CHECK-NEXT:         const int i = dlc::udiv(m, 3);
 // CHECK-NEXT:         const int ph = dlc::umod(i, 3);
@@ -24,20 +24,12 @@ module @cuda {
 // CHECK-NEXT:         const int i_2 = dlc::udiv(i_1, 4);
 // CHECK-NEXT:         const int h = dlc::umod(i_2, 4);
 // CHECK-NEXT:         const int n = dlc::udiv(i_2, 4);
-// CHECK-NEXT:         const int rc = dlc::umod(k, 16);
-// CHECK-NEXT:         const int i_3 = dlc::udiv(k, 16);
-// CHECK-NEXT:         const int rw = dlc::umod(i_3, 3);
-// CHECK-NEXT:         const int rh = dlc::udiv(i_3, 3);
-// CHECK-NEXT:         const int i_4 = h * 3 + ph + rh - 1;
-// CHECK-NEXT:         const int i_5 = w * 3 + pw + rw - 1;
-// CHECK-NEXT:         const int i_6 = i_4 >= 0 && i_4 < 12 && i_5 >= 0 && i_5 < 12 ? n * 2304 + h * 576 + w * 48 + ph * 192 + pw * 16 + rh * 192 + rw * 16 + rc - 208 : -1;
-// CHECK-NEXT:         return i_6;
+// CHECK-NEXT:         const int i_3 = h * 3 + ph + rh - 1;
+// CHECK-NEXT:         const int i_4 = w * 3 + pw + rw - 1;
+// CHECK-NEXT:         const int i_5 = i_3 >= 0 && i_3 < 12 && i_4 >= 0 && i_4 < 12 ? n * 2304 + h * 576 + w * 48 + ph * 192 + pw * 16 + rh * 192 + rw * 16 + rc - 208 : -1;
+// CHECK-NEXT:         return i_5;
 // CHECK-NEXT:       },
-// CHECK-NEXT:       [&](const int n, const int k) -> dlc::f16 {
-// CHECK-NEXT:         const int rc = dlc::umod(k, 16);
-// CHECK-NEXT:         const int i = dlc::udiv(k, 16);
-// CHECK-NEXT:         const int rw = dlc::umod(i, 3);
-// CHECK-NEXT:         const int rh = dlc::udiv(i, 3);
+// CHECK-NEXT:       [&](const int n, const int k, const int rh, const int rw, const int rc) -> dlc::f16 {
 // CHECK-NEXT:         return weight[n * 144 + rh * 3 + rw + rc * 9];
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 36> &total) {
@@ -53,6 +45,18 @@ module @cuda {
 // CHECK-NEXT:           y4[e] = dlc::from_f<dlc::f16>(best);
 // CHECK-NEXT:         }
 // CHECK-NEXT:         dlc::store(y + m * 32 + n, y4);
+// CHECK-NEXT:       },
+// CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw, const int rc) -> int {
+// CHECK-NEXT:         const int pw = dlc::umod(m, 3);
+// CHECK-NEXT:         const int i = dlc::udiv(m, 3);
+// CHECK-NEXT:         const int ph = dlc::umod(i, 3);
+// CHECK-NEXT:         const int i_1 = dlc::udiv(i, 3);
+// CHECK-NEXT:         const int w = dlc::umod(i_1, 4);
+// CHECK-NEXT:         const int i_2 = dlc::udiv(i_1, 4);
+// CHECK-NEXT:         const int h = dlc::umod(i_2, 4);
+// CHECK-NEXT:         const int n = dlc::udiv(i_2, 4);
+// CHECK-NEXT:         const int i_3 = n * 2304 + h * 576 + w * 48 + ph * 192 + pw * 16 + rh * 192 + rw * 16 + rc;
+// CHECK-NEXT:         return i_3 - 208;
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
   dlx.kernel @largest attributes {kind = "contraction"} {
@@ -70,20 +74,18 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 0, along_k_b = 1, stages = 2, tile_k = 32, tile_m = 32, tile_n = 16, vector = 1, warps_k = 2, warps_m = 1, warps_n = 1, width_a = 1, width_b = 4, window = 4 };
+// CHECK-NEXT:     enum { along_k_a = 0, along_k_b = 1, k_1 = 5, k_loops = 2, stages = 2, taps_a = 0, taps_b = 0, tile_k = 32, tile_m = 32, tile_n = 16, vector = 1, warps_k = 2, warps_m = 1, warps_n = 1, width_a = 1, width_b = 4, window = 4 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_simt_pooled<config>(
 // CHECK-NEXT:       72, 20, 20, x, weight,
-// CHECK-NEXT:       [&](const int m, const int k) -> int {
+// CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw) -> int {
 // CHECK-NEXT:         const int p0 = dlc::umod(m, 4);
 // CHECK-NEXT:         const int i = dlc::udiv(m, 4);
 // CHECK-NEXT:         const int d2 = dlc::umod(i, 9);
 // CHECK-NEXT:         const int d0 = dlc::udiv(i, 9);
-// CHECK-NEXT:         const int rw = dlc::umod(k, 5);
-// CHECK-NEXT:         const int rh = dlc::udiv(k, 5);
 // CHECK-NEXT:         return d0 * 160 + d2 * 4 + p0 + rh * 40 + rw;
 // CHECK-NEXT:       },
-// CHECK-NEXT:       [&](const int n, const int k) -> int {
+// CHECK-NEXT:       [&](const int n, const int k, const int rh, const int rw) -> int {
 // CHECK-NEXT:         return n * 20 + k;
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 4> &total) {

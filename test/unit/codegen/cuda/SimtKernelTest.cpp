@@ -126,6 +126,9 @@ TEST_P(SimtKernelTest, ConvolutionChannelsLast) {
     dl.yield %0 : tensor<?x24x5x7xf32, #dl.t<[s0, 24, 5, 7], order = [0, 2, 3, 1]>>)");
   EXPECT_EQ(config("width_a"), 4) << text();
   EXPECT_EQ(config("width_b"), 4);
+  // Places of rows and a bit for each tap are found once; k's loops are walked, not divided out.
+  EXPECT_EQ(config("taps_a"), 9);
+  EXPECT_EQ(config("k_loops"), 3);
   for (int64_t size : {0, 1, 2, 3, 8})
     check({size, 1}, kSums);
   check({3, 1}, kExact, Fill::whole);
