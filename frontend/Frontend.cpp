@@ -8,6 +8,7 @@
 #include "frontend/dl/Include.h"
 #include "frontend/dl/Lower.h"
 #include "frontend/dl/Parser.h"
+#include "frontend/onnx/Import.h"
 #include "frontend/weights/WeightBinding.h"
 #include "ir/dl/DLDialect.h"
 
@@ -55,8 +56,12 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readSource(StringRef path,
   return buffer;
 }
 
+bool isOnnx(StringRef path) { return path.ends_with(".onnx"); }
+
 OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
                                  MLIRContext &context) {
+  if (isOnnx(path))
+    return onnx::importFile(path, options, context);
   context.loadDialect<dl::DLDialect, func::FuncDialect>();
   auto buffer = readSource(path, options);
   if (!buffer) {

@@ -39,13 +39,20 @@ struct ImportOptions {
   std::string model = {};
   /// A file of blocks for others to include may lack a model: it gives a module without functions or a name.
   bool mayLackModel = false;
+  /// ONNX: inputs that are no inputs of the compiled model, but these numbers: "NAME=@FILE.npy". For shapes and axes.
+  std::vector<std::string> constInputs = {};
+  /// Set where an ONNX file was refused for what dlc cannot do alone, and not for an error of its own.
+  bool *isUnsupported = nullptr;
 };
 
 /// The text of a .dl file: the unsaved one, or what is on disk up to kMaxSourceBytes. Its identifier is `path`.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readSource(llvm::StringRef path,
                                                                const ImportOptions &options);
 
-/// Imports `path`, a .dl file. Reports through the context's diagnostics, with locations in the file as it was named: all
+/// Whether the file is imported as ONNX: by its name's end, .onnx.
+bool isOnnx(llvm::StringRef path);
+
+/// Imports `path`, a .dl or .onnx file. Reports through the context's diagnostics, with locations in the file as it was named: all
 /// errors of the file, up to 20. Null where there was one. The module holds `func.func @forward` with the inputs and
 /// outputs named by the attribute `dl.name`, and has been verified.
 mlir::OwningOpRef<mlir::ModuleOp> importFile(llvm::StringRef path, const ImportOptions &options,

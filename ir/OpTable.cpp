@@ -95,8 +95,9 @@ Signature parseSignature(StringRef op, StringRef line) {
   return signature;
 }
 
-static OpInfo parseOp(StringRef op, StringRef schema, StringRef summary, unsigned batchedRank) {
-  OpInfo info{op, {}, summary};
+static OpInfo parseOp(StringRef op, StringRef schema, StringRef summary, unsigned batchedRank,
+                      StringRef onnx) {
+  OpInfo info{op, {}, summary, onnx};
   llvm::SmallVector<StringRef> lines;
   schema.split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : lines) {
@@ -107,7 +108,8 @@ static OpInfo parseOp(StringRef op, StringRef schema, StringRef summary, unsigne
 }
 
 template <typename... Ops> static std::vector<OpInfo> buildTable() {
-  return {parseOp(Ops::getOperationName(), Ops::kSchema, Ops::kSummary, Ops::kBatchedRank)...};
+  return {parseOp(Ops::getOperationName(), Ops::kSchema, Ops::kSummary, Ops::kBatchedRank,
+                  Ops::kOnnx)...};
 }
 
 llvm::ArrayRef<OpInfo> opTable() {

@@ -63,6 +63,8 @@ struct OpInfo {
   llvm::StringRef op;
   llvm::SmallVector<Signature, 1> signatures;
   llvm::StringRef summary; // of the record: what it computes, in a line
+  llvm::StringRef
+      onnx; // of the record: the ONNX ops that it computes as it stands, one a line (DLBase.td)
 };
 
 /// All ops, in the order of the records.

@@ -73,7 +73,7 @@ private:
 
 } // namespace
 
-static std::string hashOf(ArrayRef<uint8_t> bytes) {
+std::string hashOf(ArrayRef<uint8_t> bytes) {
   llvm::XXH128_hash_t hash = llvm::xxh3_128bits(bytes);
   return llvm::utohexstr(hash.high64, /*LowerCase=*/true, 16) +
          llvm::utohexstr(hash.low64, true, 16);

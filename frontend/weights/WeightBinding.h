@@ -27,6 +27,9 @@ std::optional<std::vector<OpenedClause>> openClauses(llvm::StringRef path, const
 BoundWeights bindWeights(const Model &model, llvm::ArrayRef<OpenedClause> clauses,
                          Diagnostics &diagnostics, mlir::MLIRContext *context, bool withHashes);
 
+/// The XXH3-128 of bytes in hex: what `dl.weight` calls its hash.
+std::string hashOf(llvm::ArrayRef<uint8_t> bytes);
+
 /// The value of a parameter, made where it is first asked for: its dl.weight, one for each tensor that is stored, in front
 /// of all other ops, and the exchange of its dims where it is stored transposed.
 class WeightValues {

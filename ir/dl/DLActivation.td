@@ -7,6 +7,7 @@ include "ir/dl/DLElementwiseBase.td"
 
 def DL_SigmoidOp : DL_UnaryOp<"sigmoid", "sigmoid(Tensor x)", DL_FloatTensor, "1.0 / (1.0 + exp(-x))"> {
   let summary = "Logistic function";
+  let onnx = "Sigmoid(x)";
   let description = [{
     1 / (1 + exp(-x)). PyTorch: `torch.sigmoid`.
     ```mlir
@@ -16,6 +17,7 @@ def DL_SigmoidOp : DL_UnaryOp<"sigmoid", "sigmoid(Tensor x)", DL_FloatTensor, "1
 }
 def DL_ReluOp : DL_UnaryOp<"relu", "relu(Tensor x)", DL_NumberTensor, "max(x, 0.0)"> {
   let summary = "Rectifier, max(x, 0)";
+  let onnx = "Relu(x)";
   let description = [{
     NaN stays NaN. PyTorch: `torch.relu`.
     ```mlir
@@ -29,6 +31,7 @@ def DL_GeluOp : DL_UnaryOp<"gelu", "gelu(Tensor x, str approximate='none')", DL_
       ? x / (1.0 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x)))
       : 0.5 * x * erfc(x * -0.70710678118654752440) }]> {
   let summary = "Gaussian error linear unit";
+  let onnx = "Gelu@20(x, approximate=approximate)";
   let description = [{
     x times the normal distribution function of x, by erf or, with `approximate = "tanh"`, by tanh.
     PyTorch: `torch.nn.functional.gelu`.
@@ -60,6 +63,7 @@ def DL_Relu6Op : DL_UnaryOp<"relu6", "relu6(Tensor x)", DL_NumberTensor, "min(ma
 def DL_LeakyReluOp : DL_UnaryOp<"leaky_relu", "leaky_relu(Tensor x, float negative_slope=0.01)",
     DL_FloatTensor, "select(x > 0.0, x, x * getNegativeSlope().convertToDouble())"> {
   let summary = "Rectifier with a slope below 0";
+  let onnx = "LeakyRelu(x, negative_slope=alpha)";
   let description = [{
     x above 0, else negative_slope x. PyTorch: `torch.nn.functional.leaky_relu`.
     ```mlir
@@ -76,6 +80,7 @@ def DL_MishOp : DL_UnaryOp<"mish", "mish(Tensor x)",
       return select(x > 20.0, x, x * (n / (n + 2.0)));
     }() }]> {
   let summary = "x * tanh(softplus(x))";
+  let onnx = "Mish(x)";
   let description = [{
     PyTorch: `torch.nn.functional.mish`.
     ```mlir
@@ -85,6 +90,7 @@ def DL_MishOp : DL_UnaryOp<"mish", "mish(Tensor x)",
 }
 def DL_SoftsignOp : DL_UnaryOp<"softsign", "softsign(Tensor x)", DL_FloatTensor, "x / (1.0 + abs(x))"> {
   let summary = "x / (1 + |x|)";
+  let onnx = "Softsign(x)";
   let description = [{
     PyTorch: `torch.nn.functional.softsign`.
     ```mlir
@@ -95,6 +101,7 @@ def DL_SoftsignOp : DL_UnaryOp<"softsign", "softsign(Tensor x)", DL_FloatTensor,
 def DL_HardswishOp : DL_UnaryOp<"hardswish", "hardswish(Tensor x)",
     DL_FloatTensor, "x * min(max(x + 3.0, 0.0), 6.0) / 6.0"> {
   let summary = "x * relu6(x + 3) / 6";
+  let onnx = "HardSwish(x)";
   let description = [{
     PyTorch: `torch.nn.functional.hardswish`.
     ```mlir
@@ -189,6 +196,7 @@ def DL_EluOp : DL_UnaryOp<"elu", "elu(Tensor x, float alpha=1.0)",
     DL_FloatTensor, [{
     select(x > 0.0, x, getAlpha().convertToDouble() * expm1(x)) }]> {
   let summary = "x above 0, else alpha (exp(x) - 1)";
+  let onnx = "Elu(x, alpha=alpha)";
   let description = [{
     PyTorch: `torch.nn.functional.elu`.
     ```mlir
@@ -213,6 +221,7 @@ def DL_CeluOp : DL_UnaryOp<"celu", "celu(Tensor x, float alpha=1.0)",
     DL_FloatTensor, [{
     select(x > 0.0, x, getAlpha().convertToDouble() * expm1(x / getAlpha().convertToDouble())) }]> {
   let summary = "x above 0, else alpha (exp(x / alpha) - 1)";
+  let onnx = "Celu(x, alpha=alpha)";
   let description = [{
     PyTorch: `torch.nn.functional.celu`.
     ```mlir
@@ -228,6 +237,7 @@ def DL_SoftplusOp : DL_UnaryOp<"softplus", "softplus(Tensor x, float beta=1.0, f
       return select(z > getThreshold().convertToDouble(), x, log1p(exp(z)) / getBeta().convertToDouble());
     }() }]> {
   let summary = "log(1 + exp(beta x)) / beta";
+  let onnx = "Softplus(x)";
   let description = [{
     x itself where beta x is above the threshold. PyTorch: `torch.nn.functional.softplus`.
     ```mlir

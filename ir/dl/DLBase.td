@@ -31,12 +31,19 @@ def DL_BoolTensor : RankedTensorOf<[I1]>;
 /// The language adds a batch of one, and takes it off the results.
 /// An op of one result says nothing about it; one of several ends in "-> (Tensor values, Tensor indices)", or in "-> Tensor[]"
 /// where their number depends on the arguments. The language gets a tuple.
+/// `onnx` are the ONNX ops that this op computes as it stands: lines "Name@since-until(params)", where the opsets may be left
+/// out. A param is an operand in the order of ONNX's inputs ("x", "bias?" where it may be left out, "tensors*" for all that
+/// follow), "attribute=name" for the ONNX attribute `name`, "attribute=name:default" where ONNX's default is not PyTorch's, or
+/// "!name" and "!name=value": an attribute of ONNX without meaning here, or with none other than that value.
+/// An ONNX op that is put together otherwise has a function in frontend/onnx/ops.
 class DL_Op<string mnemonic, string torchSchema, list<Trait> traits = []>
     : Op<DL_Dialect, mnemonic, traits> {
   int batchedRank = 0;
+  string onnx = "";
   string schemaDeclaration = "static constexpr ::llvm::StringLiteral kSchema = R\"(" # torchSchema # ")\";\n"
       # "static constexpr ::llvm::StringLiteral kSummary = R\"(" # summary # ")\";\n"
-      # "static constexpr unsigned kBatchedRank = " # batchedRank # ";\n";
+      # "static constexpr unsigned kBatchedRank = " # batchedRank # ";\n"
+      # "static constexpr ::llvm::StringLiteral kOnnx = R\"(" # onnx # ")\";\n";
   let extraClassDeclaration = schemaDeclaration;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }

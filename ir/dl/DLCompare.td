@@ -16,6 +16,7 @@ class DL_PredicateOp<string mnemonic, Type type, code body>
 
 def DL_EqOp : DL_CompareOp<"eq", "x == other"> {
   let summary = "Equality, x == other";
+  let onnx = "Equal(x, other)";
   let description = [{
     A bool. NaN equals nothing. PyTorch: `torch.eq`.
     ```mlir
@@ -34,6 +35,7 @@ def DL_NeOp : DL_CompareOp<"ne", "x != other"> {
 }
 def DL_LtOp : DL_CompareOp<"lt", "x < other"> {
   let summary = "Less than, x < other";
+  let onnx = "Less(x, other)";
   let description = [{
     A bool. False where either is NaN. PyTorch: `torch.lt`.
     ```mlir
@@ -43,6 +45,7 @@ def DL_LtOp : DL_CompareOp<"lt", "x < other"> {
 }
 def DL_LeOp : DL_CompareOp<"le", "x <= other"> {
   let summary = "Less than or equal, x <= other";
+  let onnx = "LessOrEqual(x, other)";
   let description = [{
     A bool. False where either is NaN. PyTorch: `torch.le`.
     ```mlir
@@ -52,6 +55,7 @@ def DL_LeOp : DL_CompareOp<"le", "x <= other"> {
 }
 def DL_GtOp : DL_CompareOp<"gt", "x > other"> {
   let summary = "Greater than, x > other";
+  let onnx = "Greater(x, other)";
   let description = [{
     A bool. False where either is NaN. PyTorch: `torch.gt`.
     ```mlir
@@ -61,6 +65,7 @@ def DL_GtOp : DL_CompareOp<"gt", "x > other"> {
 }
 def DL_GeOp : DL_CompareOp<"ge", "x >= other"> {
   let summary = "Greater than or equal, x >= other";
+  let onnx = "GreaterOrEqual(x, other)";
   let description = [{
     A bool. False where either is NaN. PyTorch: `torch.ge`.
     ```mlir
@@ -70,6 +75,7 @@ def DL_GeOp : DL_CompareOp<"ge", "x >= other"> {
 }
 def DL_LogicalAndOp : DL_CompareOp<"logical_and", "x.toBool() & other.toBool()"> {
   let summary = "Both are true";
+  let onnx = "And(x, other)";
   let description = [{
     A bool; numbers are true where they differ from zero, NaN too. PyTorch: `torch.logical_and`.
     ```mlir
@@ -79,6 +85,7 @@ def DL_LogicalAndOp : DL_CompareOp<"logical_and", "x.toBool() & other.toBool()">
 }
 def DL_LogicalOrOp : DL_CompareOp<"logical_or", "x.toBool() | other.toBool()"> {
   let summary = "Either is true";
+  let onnx = "Or(x, other)";
   let description = [{
     A bool; numbers are true where they differ from zero, NaN too. PyTorch: `torch.logical_or`.
     ```mlir
@@ -88,6 +95,7 @@ def DL_LogicalOrOp : DL_CompareOp<"logical_or", "x.toBool() | other.toBool()"> {
 }
 def DL_LogicalXorOp : DL_CompareOp<"logical_xor", "x.toBool() ^ other.toBool()"> {
   let summary = "Just one is true";
+  let onnx = "Xor(x, other)";
   let description = [{
     A bool; numbers are true where they differ from zero, NaN too. PyTorch: `torch.logical_xor`.
     ```mlir
@@ -97,6 +105,7 @@ def DL_LogicalXorOp : DL_CompareOp<"logical_xor", "x.toBool() ^ other.toBool()">
 }
 def DL_LogicalNotOp : DL_PredicateOp<"logical_not", DL_Tensor, "!x"> {
   let summary = "Is false, or zero";
+  let onnx = "Not(x)";
   let description = [{
     A bool. PyTorch: `torch.logical_not`.
     ```mlir
@@ -106,6 +115,7 @@ def DL_LogicalNotOp : DL_PredicateOp<"logical_not", DL_Tensor, "!x"> {
 }
 def DL_IsNanOp : DL_PredicateOp<"isnan", DL_FloatTensor, "isNan(x)"> {
   let summary = "Is not a number";
+  let onnx = "IsNaN(x)";
   let description = [{
     A bool. PyTorch: `torch.isnan`.
     ```mlir
@@ -115,6 +125,7 @@ def DL_IsNanOp : DL_PredicateOp<"isnan", DL_FloatTensor, "isNan(x)"> {
 }
 def DL_IsInfOp : DL_PredicateOp<"isinf", DL_FloatTensor, "abs(x) == std::numeric_limits<double>::infinity()"> {
   let summary = "Is infinite, of either sign";
+  let onnx = "IsInf(x, !detect_negative=1, !detect_positive=1)";
   let description = [{
     A bool. PyTorch: `torch.isinf`.
     ```mlir
@@ -133,6 +144,7 @@ def DL_IsFiniteOp : DL_PredicateOp<"isfinite", DL_FloatTensor, "abs(x) < std::nu
 }
 def DL_BitwiseAndOp : DL_BinaryOp<"bitwise_and", "bitwise_and(Tensor x, Tensor other)", DL_BitsTensor, "x & other", [Commutative]> {
   let summary = "Bits set in both";
+  let onnx = "BitwiseAnd(x, other)";
   let description = [{
     Of integers and bools. PyTorch: `torch.bitwise_and`.
     ```mlir
@@ -142,6 +154,7 @@ def DL_BitwiseAndOp : DL_BinaryOp<"bitwise_and", "bitwise_and(Tensor x, Tensor o
 }
 def DL_BitwiseOrOp : DL_BinaryOp<"bitwise_or", "bitwise_or(Tensor x, Tensor other)", DL_BitsTensor, "x | other", [Commutative]> {
   let summary = "Bits set in either";
+  let onnx = "BitwiseOr(x, other)";
   let description = [{
     Of integers and bools. PyTorch: `torch.bitwise_or`.
     ```mlir
@@ -151,6 +164,7 @@ def DL_BitwiseOrOp : DL_BinaryOp<"bitwise_or", "bitwise_or(Tensor x, Tensor othe
 }
 def DL_BitwiseXorOp : DL_BinaryOp<"bitwise_xor", "bitwise_xor(Tensor x, Tensor other)", DL_BitsTensor, "x ^ other", [Commutative]> {
   let summary = "Bits set in just one";
+  let onnx = "BitwiseXor(x, other)";
   let description = [{
     Of integers and bools. PyTorch: `torch.bitwise_xor`.
     ```mlir
@@ -160,6 +174,7 @@ def DL_BitwiseXorOp : DL_BinaryOp<"bitwise_xor", "bitwise_xor(Tensor x, Tensor o
 }
 def DL_BitwiseNotOp : DL_UnaryOp<"bitwise_not", "bitwise_not(Tensor x)", DL_BitsTensor, "x ^ x.allOnes()"> {
   let summary = "Bits that are not set";
+  let onnx = "BitwiseNot(x)";
   let description = [{
     Of integers and bools. PyTorch: `torch.bitwise_not`.
     ```mlir
@@ -170,6 +185,7 @@ def DL_BitwiseNotOp : DL_UnaryOp<"bitwise_not", "bitwise_not(Tensor x)", DL_Bits
 def DL_WhereOp : DL_TernaryOp<"where", "where(BoolTensor condition, Tensor x, Tensor other)",
     DL_Tensor, ["condition", "x", "other"], "select(condition, x, other)", "inferChoice"> {
   let summary = "One of two values, by a condition";
+  let onnx = "Where(condition, x, other)";
   let description = [{
     x where the condition is true, else other. PyTorch: `torch.where`.
     ```mlir

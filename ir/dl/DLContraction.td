@@ -37,6 +37,7 @@ def DL_MatmulOp : DL_ContractionOp<"matmul", [{matmul(Tensor x, Tensor other)
     mv(Tensor x, Tensor other)
     dot(Tensor x, Tensor other)}]> {
   let summary = "Matrix product, batched over the leading dims";
+  let onnx = "MatMul(x, other)";
   let description = [{
     x is [..., M, K], other [..., K, N]; leading dims broadcast. A vector [K] on either side is a row or a column, and the
     result has no dim for it. PyTorch: `torch.matmul`.
@@ -94,6 +95,7 @@ def DL_OuterOp : DL_DecomposedOp<"outer", "outer(Tensor x, Tensor other)"> {
 
 def DL_EinsumOp : DL_DecomposedOp<"einsum", "einsum(str equation, Tensor[] tensors)"> {
   let summary = "Sums of products written as an equation of labels";
+  let onnx = "Einsum(tensors*, equation=equation)";
   let description = [{
     Each dim of an operand has a letter; `...` stands for dims that broadcast, aligned at their end. Letters that the output
     does not name are summed over; a letter repeated within an operand takes its diagonal. Without `->` the output has `...`

@@ -9,6 +9,7 @@ include "ir/dl/DLElementwiseBase.td"
 
 def DL_AddOp : DL_BinaryOp<"add", "add(Tensor x, Tensor other)", DL_Tensor, "x + other", [Commutative]> {
   let summary = "Sum";
+  let onnx = "Add(x, other)";
   let description = [{
     Integers wrap. PyTorch: `torch.add`.
     ```mlir
@@ -18,6 +19,7 @@ def DL_AddOp : DL_BinaryOp<"add", "add(Tensor x, Tensor other)", DL_Tensor, "x +
 }
 def DL_SubOp : DL_BinaryOp<"sub", "sub(Tensor x, Tensor other)", DL_NumberTensor, "x - other"> {
   let summary = "Difference";
+  let onnx = "Sub(x, other)";
   let description = [{
     Integers wrap. PyTorch: `torch.sub`.
     ```mlir
@@ -27,6 +29,7 @@ def DL_SubOp : DL_BinaryOp<"sub", "sub(Tensor x, Tensor other)", DL_NumberTensor
 }
 def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)", DL_Tensor, "x * other", [Commutative]> {
   let summary = "Product";
+  let onnx = "Mul(x, other)";
   let description = [{
     Integers wrap. PyTorch: `torch.mul`.
     ```mlir
@@ -65,6 +68,7 @@ def DL_MinimumOp : DL_BinaryOp<"minimum", "minimum(Tensor x, Tensor other)\nmin(
 }
 def DL_NegOp : DL_UnaryOp<"neg", "neg(Tensor x)", DL_NumberTensor, "-x"> {
   let summary = "Negation";
+  let onnx = "Neg(x)";
   let description = [{
     Flips the sign of floats (-0 from +0); integers wrap. PyTorch: `torch.neg`.
     ```mlir
@@ -74,6 +78,7 @@ def DL_NegOp : DL_UnaryOp<"neg", "neg(Tensor x)", DL_NumberTensor, "-x"> {
 }
 def DL_AbsOp : DL_UnaryOp<"abs", "abs(Tensor x)", DL_NumberTensor, "abs(x)"> {
   let summary = "Absolute value";
+  let onnx = "Abs(x)";
   let description = [{
     Wraps at the lowest integer. PyTorch: `torch.abs`.
     ```mlir
@@ -83,6 +88,7 @@ def DL_AbsOp : DL_UnaryOp<"abs", "abs(Tensor x)", DL_NumberTensor, "abs(x)"> {
 }
 def DL_SignOp : DL_UnaryOp<"sign", "sign(Tensor x)", DL_NumberTensor, "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x.constant(0.0)))"> {
   let summary = "1, 0 or -1, as the sign of x";
+  let onnx = "Sign(x)";
   let description = [{
     0 at NaN. PyTorch: `torch.sign`.
     ```mlir
@@ -92,6 +98,7 @@ def DL_SignOp : DL_UnaryOp<"sign", "sign(Tensor x)", DL_NumberTensor, "select(x 
 }
 def DL_FloorOp : DL_UnaryOp<"floor", "floor(Tensor x)", DL_NumberTensor, "floor(x)"> {
   let summary = "Largest integer not above x";
+  let onnx = "Floor(x)";
   let description = [{
     Integers stay as they are. PyTorch: `torch.floor`.
     ```mlir
@@ -101,6 +108,7 @@ def DL_FloorOp : DL_UnaryOp<"floor", "floor(Tensor x)", DL_NumberTensor, "floor(
 }
 def DL_CeilOp : DL_UnaryOp<"ceil", "ceil(Tensor x)", DL_NumberTensor, "ceil(x)"> {
   let summary = "Smallest integer not below x";
+  let onnx = "Ceil(x)";
   let description = [{
     Integers stay as they are. PyTorch: `torch.ceil`.
     ```mlir
@@ -119,6 +127,7 @@ def DL_TruncOp : DL_UnaryOp<"trunc", "trunc(Tensor x)\nfix(Tensor x)", DL_Number
 }
 def DL_RoundOp : DL_UnaryOp<"round", "round(Tensor x)", DL_NumberTensor, "round(x)"> {
   let summary = "Nearest integer, ties to even";
+  let onnx = "Round(x)";
   let description = [{
     Integers stay as they are. PyTorch: `torch.round`.
     ```mlir
@@ -137,6 +146,7 @@ def DL_FracOp : DL_UnaryOp<"frac", "frac(Tensor x)", DL_FloatTensor, "x - trunc(
 }
 def DL_ReciprocalOp : DL_UnaryOp<"reciprocal", "reciprocal(Tensor x)", DL_FloatTensor, "1.0 / x"> {
   let summary = "Reciprocal, 1 / x";
+  let onnx = "Reciprocal(x)";
   let description = [{
     PyTorch: `torch.reciprocal`.
     ```mlir

@@ -7,6 +7,7 @@ include "ir/dl/DLElementwiseBase.td"
 
 def DL_ExpOp : DL_UnaryOp<"exp", "exp(Tensor x)", DL_FloatTensor, "exp(x)"> {
   let summary = "Exponential";
+  let onnx = "Exp(x)";
   let description = [{
     PyTorch: `torch.exp`.
     ```mlir
@@ -34,6 +35,7 @@ def DL_Expm1Op : DL_UnaryOp<"expm1", "expm1(Tensor x)", DL_FloatTensor, "expm1(x
 }
 def DL_LogOp : DL_UnaryOp<"log", "log(Tensor x)", DL_FloatTensor, "log(x)"> {
   let summary = "Natural logarithm";
+  let onnx = "Log(x)";
   let description = [{
     -inf at 0, NaN below. PyTorch: `torch.log`.
     ```mlir
@@ -70,6 +72,7 @@ def DL_Log1pOp : DL_UnaryOp<"log1p", "log1p(Tensor x)", DL_FloatTensor, "log1p(x
 }
 def DL_SqrtOp : DL_UnaryOp<"sqrt", "sqrt(Tensor x)", DL_FloatTensor, "sqrt(x)"> {
   let summary = "Square root, correctly rounded";
+  let onnx = "Sqrt(x)";
   let description = [{
     NaN below 0. PyTorch: `torch.sqrt`.
     ```mlir
@@ -88,6 +91,7 @@ def DL_RsqrtOp : DL_UnaryOp<"rsqrt", "rsqrt(Tensor x)", DL_FloatTensor, "1.0 / s
 }
 def DL_SinOp : DL_UnaryOp<"sin", "sin(Tensor x)", DL_FloatTensor, "sin(x)"> {
   let summary = "Sine";
+  let onnx = "Sin(x)";
   let description = [{
     Right for large x too. PyTorch: `torch.sin`.
     ```mlir
@@ -97,6 +101,7 @@ def DL_SinOp : DL_UnaryOp<"sin", "sin(Tensor x)", DL_FloatTensor, "sin(x)"> {
 }
 def DL_CosOp : DL_UnaryOp<"cos", "cos(Tensor x)", DL_FloatTensor, "cos(x)"> {
   let summary = "Cosine";
+  let onnx = "Cos(x)";
   let description = [{
     Right for large x too. PyTorch: `torch.cos`.
     ```mlir
@@ -106,6 +111,7 @@ def DL_CosOp : DL_UnaryOp<"cos", "cos(Tensor x)", DL_FloatTensor, "cos(x)"> {
 }
 def DL_TanOp : DL_UnaryOp<"tan", "tan(Tensor x)", DL_FloatTensor, "tan(x)"> {
   let summary = "Tangent";
+  let onnx = "Tan(x)";
   let description = [{
     Right for large x too. PyTorch: `torch.tan`.
     ```mlir
@@ -115,6 +121,7 @@ def DL_TanOp : DL_UnaryOp<"tan", "tan(Tensor x)", DL_FloatTensor, "tan(x)"> {
 }
 def DL_AsinOp : DL_UnaryOp<"asin", "asin(Tensor x)\narcsin(Tensor x)", DL_FloatTensor, "asin(x)"> {
   let summary = "Inverse sine";
+  let onnx = "Asin(x)";
   let description = [{
     NaN outside -1 to 1. PyTorch: `torch.asin`.
     ```mlir
@@ -124,6 +131,7 @@ def DL_AsinOp : DL_UnaryOp<"asin", "asin(Tensor x)\narcsin(Tensor x)", DL_FloatT
 }
 def DL_AcosOp : DL_UnaryOp<"acos", "acos(Tensor x)\narccos(Tensor x)", DL_FloatTensor, "acos(x)"> {
   let summary = "Inverse cosine";
+  let onnx = "Acos(x)";
   let description = [{
     NaN outside -1 to 1. PyTorch: `torch.acos`.
     ```mlir
@@ -133,6 +141,7 @@ def DL_AcosOp : DL_UnaryOp<"acos", "acos(Tensor x)\narccos(Tensor x)", DL_FloatT
 }
 def DL_AtanOp : DL_UnaryOp<"atan", "atan(Tensor x)\narctan(Tensor x)", DL_FloatTensor, "atan(x)"> {
   let summary = "Inverse tangent";
+  let onnx = "Atan(x)";
   let description = [{
     PyTorch: `torch.atan`.
     ```mlir
@@ -157,6 +166,7 @@ def DL_SinhOp : DL_UnaryOp<"sinh", "sinh(Tensor x)", DL_FloatTensor, [{
       return select(a < 1e-9, x, select(x < 0.0, -y, y));
     }() }]> {
   let summary = "Hyperbolic sine";
+  let onnx = "Sinh(x)";
   let description = [{
     PyTorch: `torch.sinh`.
     ```mlir
@@ -170,6 +180,7 @@ def DL_CoshOp : DL_UnaryOp<"cosh", "cosh(Tensor x)", DL_FloatTensor, [{
       return select(a > 40.0, (0.5 * e) * e, 0.5 * near + 0.5 / near);
     }() }]> {
   let summary = "Hyperbolic cosine";
+  let onnx = "Cosh(x)";
   let description = [{
     PyTorch: `torch.cosh`.
     ```mlir
@@ -179,6 +190,7 @@ def DL_CoshOp : DL_UnaryOp<"cosh", "cosh(Tensor x)", DL_FloatTensor, [{
 }
 def DL_TanhOp : DL_UnaryOp<"tanh", "tanh(Tensor x)", DL_FloatTensor, "tanh(x)"> {
   let summary = "Hyperbolic tangent";
+  let onnx = "Tanh(x)";
   let description = [{
     PyTorch: `torch.tanh`.
     ```mlir
@@ -195,6 +207,7 @@ def DL_AsinhOp : DL_UnaryOp<"asinh", "asinh(Tensor x)", DL_FloatTensor, [{
       return select(a < 1e-9, x, select(x < 0.0, -y, y));
     }() }]> {
   let summary = "Inverse hyperbolic sine";
+  let onnx = "Asinh(x)";
   let description = [{
     PyTorch: `torch.asinh`.
     ```mlir
@@ -210,6 +223,7 @@ def DL_AcoshOp : DL_UnaryOp<"acosh", "acosh(Tensor x)", DL_FloatTensor, [{
       return select(x < 1.0, x.constant(std::numeric_limits<double>::quiet_NaN()), y);
     }() }]> {
   let summary = "Inverse hyperbolic cosine";
+  let onnx = "Acosh(x)";
   let description = [{
     NaN below 1. PyTorch: `torch.acosh`.
     ```mlir
@@ -224,6 +238,7 @@ def DL_AtanhOp : DL_UnaryOp<"atanh", "atanh(Tensor x)", DL_FloatTensor, [{
       return select(a < 1e-9, x, select(x < 0.0, -y, y));
     }() }]> {
   let summary = "Inverse hyperbolic tangent";
+  let onnx = "Atanh(x)";
   let description = [{
     NaN outside -1 to 1. PyTorch: `torch.atanh`.
     ```mlir
@@ -233,6 +248,7 @@ def DL_AtanhOp : DL_UnaryOp<"atanh", "atanh(Tensor x)", DL_FloatTensor, [{
 }
 def DL_ErfOp : DL_UnaryOp<"erf", "erf(Tensor x)", DL_FloatTensor, "erf(x)"> {
   let summary = "Error function";
+  let onnx = "Erf(x)";
   let description = [{
     PyTorch: `torch.erf`.
     ```mlir

@@ -10,6 +10,7 @@ def DL_BatchNormOp : DL_LoopOp<"batch_norm",
 instance_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=None, Tensor? bias=None, False use_input_stats, float eps=1e-05)}],
     ["emitResult"]> {
   let summary = "Normalization of each channel by stored statistics";
+  let onnx = "BatchNormalization(x, weight, bias, running_mean, running_var, eps=epsilon, !momentum, !spatial=1, !training_mode=0)";
   let description = [{
     (x - running_mean) / sqrt(running_var + eps) * weight + bias, statistics indexed by dim 1 of x; weight and bias are
     given together or not at all. Inference only. PyTorch: `torch.nn.functional.batch_norm(training=False)`.
@@ -82,6 +83,7 @@ def DL_GroupNormOp : DL_DecomposedOp<"group_norm",
 def DL_InstanceNormOp : DL_DecomposedOp<"instance_norm",
     "instance_norm(Tensor x, None running_mean=None, None running_var=None, Tensor? weight=None, Tensor? bias=None, True use_input_stats=True, float eps=1e-05)"> {
   let summary = "Normalization of each channel of each sample";
+  let onnx = "InstanceNormalization(x, weight, bias, eps=epsilon)";
   let description = [{
     By its own mean and variance; by stored ones (`use_input_stats=false`) it is `dl.batch_norm`. A bias needs a weight. PyTorch: `torch.nn.functional.instance_norm`.
     ```mlir

@@ -50,6 +50,7 @@ def DL_AmaxOp : DL_ReductionOp<"amax", "amax(Tensor x, int[] dim=[], bool keepdi
 }
 def DL_ArgmaxOp : DL_ReductionOp<"argmax", "argmax(Tensor x, int? dim=None, bool keepdim=False)", ["emitTerm"]> {
   let summary = "Position of the largest value";
+  let onnx = "ArgMax(x, dim=axis:0, keepdim=keepdims:1, !select_last_index=0)";
   let description = [{
     The first one where several are equal, the first NaN before all; without `dim`, the position in the flattened tensor.
     PyTorch: `torch.argmax`.
@@ -63,6 +64,7 @@ def DL_ArgmaxOp : DL_ReductionOp<"argmax", "argmax(Tensor x, int? dim=None, bool
 
 def DL_ArgminOp : DL_ReductionOp<"argmin", "argmin(Tensor x, int? dim=None, bool keepdim=False)", ["emitTerm"]> {
   let summary = "Position of the smallest value";
+  let onnx = "ArgMin(x, dim=axis:0, keepdim=keepdims:1, !select_last_index=0)";
   let description = [{
     The first one where several are equal, the first NaN before all; without `dim`, the position in the flattened tensor.
     PyTorch: `torch.argmin`.
@@ -233,6 +235,7 @@ def DL_VarMeanOp : DL_DecomposedOp<"var_mean",
 
 def DL_SoftmaxOp : DL_LoopOp<"softmax", "softmax(Tensor x, int dim)", ["emitTerm", "emitResult"]> {
   let summary = "exp(x) normalized to sum 1 along a dim";
+  let onnx = "Softmax@13(x, dim=axis:-1)";
   let description = [{
     exp(x - m) / sum(exp(x - m)) with m the largest value along `dim`. PyTorch: `torch.softmax`.
     ```mlir
@@ -244,6 +247,7 @@ def DL_SoftmaxOp : DL_LoopOp<"softmax", "softmax(Tensor x, int dim)", ["emitTerm
 }
 def DL_LogSoftmaxOp : DL_LoopOp<"log_softmax", "log_softmax(Tensor x, int dim)", ["emitTerm", "emitResult"]> {
   let summary = "Logarithm of the softmax";
+  let onnx = "LogSoftmax@13(x, dim=axis:-1)";
   let description = [{
     x - m - log(sum(exp(x - m))) with m the largest value along `dim`. PyTorch: `torch.log_softmax`.
     ```mlir

@@ -42,7 +42,7 @@ static std::string_view recognise(std::string_view head) {
   // ONNX (protobuf): field 1, the IR version, then a short field such as the producer.
   if (head.size() > 3 && head[0] == 0x08 && head[1] > 0 && head[1] < 32 &&
       (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x22 || head[2] == 0x3a || head[2] == 0x42))
-    return "an ONNX model; dlc takes .dl models: 'dlc compile MODEL.dl -o model.bin'";
+    return "an ONNX model: compile it first with 'dlc compile MODEL.onnx -o model.bin'";
   if (starts("dl 1") || starts("model ") || starts("dim ") || head.find("\ndl 1\n") != head.npos)
     return "a .dl source file: compile it first with 'dlc compile MODEL.dl -o model.bin'";
   if (starts("module") || starts("#dl"))

@@ -70,6 +70,7 @@ int checkModel(const CheckOptions &options) {
   import.withoutHashes = true;
   import.index = &index;
   import.model = options.model;
+  import.constInputs = options.constInputs;
   import.mayLackModel = true;
   llvm::StringMap<std::string> unsaved;
   std::string path = options.input;
@@ -84,9 +85,11 @@ int checkModel(const CheckOptions &options) {
     context.sources.AddNewSourceBuffer(std::move(text), {});
   } else if (int code = checkReadable(path)) {
     return code;
-  } else if (!StringRef(path).ends_with(".dl")) {
-    return fail(kUsage, "'" + path + "' is no .dl file");
+  } else if (int code = checkModelName(path, options.weights, options.model)) {
+    return code;
   }
+  bool isUnsupported = false;
+  import.isUnsupported = &isUnsupported;
   Json json;
   if (options.json)
     json.beginObject().string("file", path).beginArray("diagnostics");
@@ -94,7 +97,7 @@ int checkModel(const CheckOptions &options) {
     context.printDiagnostics();
   Findings findings(*context.context, options.json ? &json : nullptr);
   auto module = importFile(path, import, *context.context);
-  int code = module ? kOk : kModelError;
+  int code = module ? kOk : isUnsupported ? kUnsupported : kModelError;
   if (options.json) {
     json.endArray().integer("errors", findings.errors).integer("warnings", findings.warnings);
     if (module)

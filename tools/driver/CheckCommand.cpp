@@ -11,17 +11,20 @@ static constexpr const char *kFooter = R"(Examples:
   dlc check model.dl                              syntax, shapes, unused names, and the weights that the model names
   dlc check model.dl --weights trained.safetensors
   dlc check model.dl --no-weights                 before there are any
+  dlc check model.onnx                            what of it dlc cannot import, and all errors
   dlc check model.dl --json                       for CI: each finding with file, line, column, message, notes
   dlc check - < model.dl                          standard input
 
-Exit codes: 0 no errors (there may be warnings), 1 errors, 5 a file that cannot be read.)";
+Exit codes: 0 no errors (there may be warnings), 1 errors, 3 an ONNX model that dlc cannot import, 5 a file that cannot be read.)";
 
 void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App *command =
       app.add_subcommand("check", "Show all errors and warnings of a model, without compiling it");
   command->footer(kFooter);
-  command->add_option("model", options->input, "The model, a .dl file; '-' is standard input")
+  command
+      ->add_option("model", options->input,
+                   "The model, a .dl or .onnx file; '-' is a .dl text on standard input")
       ->required();
   auto *weights =
       command
@@ -31,6 +34,11 @@ void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compile
           ->allow_extra_args(false);
   command->add_flag("--no-weights", options->withoutWeights, "Do not open the weights")
       ->excludes(weights);
+  command
+      ->add_option("--const-input", options->constInputs,
+                   "NAME=@FILE.npy: an input of an ONNX model, such as a shape, that these numbers "
+                   "take the place of; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--model", options->model, "Which model of the file, where it has several");
   command->add_flag("--json", options->json, "Print findings and summary as JSON");
   command->add_flag("-q,--quiet", options->quiet, "Print findings alone, no summary");

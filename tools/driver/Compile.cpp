@@ -278,9 +278,9 @@ int Compilation::run() {
   showProgress("import");
   trace.beginPhase("import");
   Clock::time_point started = Clock::now();
-  if (int code = importModel(
-          {options.input, options.weights, false, !options.compileFrom.empty(), options.model},
-          model)) {
+  if (int code = importModel({options.input, options.weights, false, !options.compileFrom.empty(),
+                              options.model, options.constInputs},
+                             model)) {
     showProgress("");
     return finishDump(code);
   }

@@ -18,6 +18,8 @@ static constexpr const char *kFooter =
 Examples:
   dlc compile model.dl -o model.bin
   dlc compile model.dl --weights trained.safetensors --target cpu -o model.bin
+  dlc compile model.onnx -o model.bin                     ONNX, opset 7 and newer
+  dlc compile model.onnx --const-input shape=@shape.npy   an input that must be known: a shape, axes
   dlc compile model.dl --target cpu,sm_80,sm_90a -o model.bin   with machine code for these GPUs; needs NVRTC, no GPU
   dlc compile model.dl --shapes x:1x3x224x224 -o model.bin      for this shape alone
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
@@ -31,7 +33,8 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   options->commandLine = std::move(commandLine);
   CLI::App *command = app.add_subcommand("compile", "Compile a model to one file, model.bin");
   command->footer(kFooter);
-  command->add_option("model", options->input, "The model: .dl, or .mlir with --compile-from")
+  command
+      ->add_option("model", options->input, "The model: .dl or .onnx, or .mlir with --compile-from")
       ->required();
   command->add_option("-o,--output", options->output,
                       "File to write; '-' is standard output (default: model.bin, or standard "
@@ -41,6 +44,11 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       ->add_option(
           "--weights", options->weights,
           "Safetensors or npz file, instead of the one that the model names; may be repeated")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--const-input", options->constInputs,
+                   "NAME=@FILE.npy: an input of an ONNX model, such as a shape, that these numbers "
+                   "take the place of; may be repeated")
       ->allow_extra_args(false);
   command
       ->add_option("--target", options->targets,

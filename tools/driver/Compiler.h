@@ -21,6 +21,7 @@ struct CompileOptions {
   std::vector<std::string> targets = {"cpu", "cuda"};
   std::string compileTo = "package", compileFrom; // names of phases
   std::string shapes, minShapes, maxShapes;       // of inputs: "x:8x3x224x224,mask:8x64"
+  std::vector<std::string> constInputs;           // of an ONNX model: NAME=@FILE.npy
   std::string dumpDir;
   std::string precision = "f32"; // of products of f32 on cuda: f32 or tf32
   bool validatePasses = false;
@@ -35,6 +36,7 @@ struct CheckOptions {
   std::vector<std::string> weights;
   std::string model; // empty: the only one of the file
   bool withoutWeights = false;
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   bool json = false;
   bool quiet = false; // no closing line
 };

@@ -35,7 +35,10 @@ public:
       : SourceMgrDiagnosticHandler(sources, context, Held::os) {
     setHandler([this](Diagnostic &diagnostic) {
       emitDiagnostic(diagnostic);
-      llvm::errs() << cutLongLines(text);
+      // What is about no line, of an ONNX model for one, needs no place that says so.
+      StringRef said = text;
+      said.consume_front("<unknown>:0: ");
+      llvm::errs() << (isa<UnknownLoc>(diagnostic.getLocation()) ? said.str() : cutLongLines(text));
       text.clear();
     });
   }
@@ -89,17 +92,37 @@ int readModelText(const std::string &path, std::unique_ptr<llvm::MemoryBuffer> &
   return kOk;
 }
 
+int checkModelName(const std::string &path, ArrayRef<std::string> weights,
+                   const std::string &model) {
+  if (!isOnnx(path))
+    return StringRef(path).ends_with(".dl")
+               ? kOk
+               : fail(kUsage,
+                      "'" + path + "' is no .dl or .onnx file; IR needs --compile-from=PHASE");
+  if (!weights.empty())
+    return fail(kUsage, "--weights belongs to a .dl model; '" + path +
+                            "' holds or names its weights itself");
+  if (!model.empty())
+    return fail(kUsage, "--model chooses among the models of a .dl file; '" + path + "' is one");
+  return kOk;
+}
+
 int importModel(const ImportRequest &request, ImportedModel &model) {
   if (int code = checkReadable(request.path))
     return code;
   if (request.isIR) {
     model.module = parseSourceFile<ModuleOp>(request.path, model.sources, model.context.get());
   } else {
-    if (!StringRef(request.path).ends_with(".dl"))
-      return fail(kUsage, "'" + request.path + "' is no .dl file; IR needs --compile-from=PHASE");
+    if (int code = checkModelName(request.path, request.weights, request.model))
+      return code;
     ImportOptions options{request.weights, request.withoutWeights};
     options.model = request.model;
+    options.constInputs = request.constInputs;
+    bool isUnsupported = false;
+    options.isUnsupported = &isUnsupported;
     model.module = importFile(request.path, options, *model.context);
+    if (isUnsupported)
+      return kUnsupported;
   }
   return model.module ? kOk : kModelError;
 }

@@ -24,6 +24,7 @@ struct ImportRequest {
   bool withoutWeights;
   bool isIR;              // MLIR text instead of a model
   std::string model = {}; // which of the file; empty: its only one
+  std::vector<std::string> constInputs = {};
 };
 
 /// A context whose dialects are loaded when they are needed.
@@ -48,6 +49,10 @@ struct ImportedModel : SourceContext {
 int checkReadable(const std::string &path);
 /// The text of the model `path`, or of standard input for "-"; an ExitCode, reported unless it is kOk.
 int readModelText(const std::string &path, std::unique_ptr<llvm::MemoryBuffer> &text);
+
+/// Whether the file's name is that of a model, and --weights and --model fit it; an ExitCode, reported unless it is kOk.
+int checkModelName(const std::string &path, llvm::ArrayRef<std::string> weights,
+                   const std::string &model);
 
 /// Reads the file; an ExitCode, reported unless it is kOk.
 int importModel(const ImportRequest &request, ImportedModel &model);

@@ -55,7 +55,7 @@ write("several.dl", "dl 1\nmodel M {\n  forward(a: f32[4], b: f32[4]) -> (p: f32
 says("a model of two", 0, [], "compile", "several.dl", "-q", "--target", "cpu", "-o", "several.bin")
 
 # What cannot be read or written.
-says("a model that is none", 2, ["error: 'fused.mlir' is no .dl file; IR needs --compile-from=PHASE"], "compile", "fused.mlir")
+says("a model that is none", 2, ["error: 'fused.mlir' is no .dl or .onnx file; IR needs --compile-from=PHASE"], "compile", "fused.mlir")
 says("a folder in the way", 5, ["error: cannot make the folder 'tiny.bin/dump': Not a directory"],
      "compile", TINY, "--dump-dir", "tiny.bin/dump", "-o", "other.bin")
 says("no folder", 5, ["error: cannot write 'nowhere/m.bin': there is no folder 'nowhere'"], "compile", TINY, "-o", "nowhere/m.bin")

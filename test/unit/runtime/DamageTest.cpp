@@ -129,7 +129,7 @@ TEST(Damage, SaysWhatElseAFileIs) {
   };
   using namespace std::literals;
   expect("\x08\x07\x12\x07pytorch"s,
-         "an ONNX model; dlc takes .dl models: 'dlc compile MODEL.dl -o model.bin'");
+         "an ONNX model: compile it first with 'dlc compile MODEL.onnx -o model.bin'");
   expect("\x40\x01\0\0\0\0\0\0{\"w\":{}}"s,
          "a safetensors file: name it in a .dl model with 'weights', then 'dlc compile MODEL.dl'");
   expect("\x93NUMPY\x01\0"s, "a NumPy array (.npy): pass it with --input NAME=@FILE.npy");

@@ -1,0 +1,421 @@
+//===- Importer.cpp - From ONNX graphs to dl functions -----------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/onnx/Importer.h"
+
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/Import.h"
+#include "frontend/onnx/NodeOrder.h"
+#include "frontend/onnx/OpRules.h"
+#include "frontend/weights/NpyFile.h"
+#include "ir/dl/DLDialect.h"
+#include "ir/dl/DLOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+using frontend::quote;
+
+Importer::Importer(ModelFile &file, const ImportOptions &options, ModuleOp module)
+    : file(file), options(options), module(module), context(module.getContext()), builder(context) {
+}
+
+void Importer::error(const llvm::Twine &message) {
+  ++errors;
+  if (errors <= frontend::Diagnostics::kMaxErrors)
+    emitError(UnknownLoc::get(context)) << file.path() << ": " << message.str();
+}
+
+//===- Declarations -------------------------------------------------------------------------------===//
+
+bool Importer::checkHeader() {
+  if (file.model().opsets.empty()) {
+    error("it names no opset, so that the meaning of its ops is unknown; expected an opset_import");
+    return false;
+  }
+  for (const Opset &opset : file.model().opsets) {
+    bool isOnnx = opset.domain.empty() || opset.domain == "ai.onnx";
+    if (isOnnx && (opset.version < kOldestOpset || opset.version > kNewestOpset)) {
+      error("it uses opset " + llvm::Twine(opset.version) + "; dlc imports " +
+            llvm::Twine(kOldestOpset) + " to " + llvm::Twine(kNewestOpset) +
+            ": convert the model with onnx.version_converter, or export it for one of them");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Importer::readConstInputs() {
+  for (const std::string &text : options.constInputs) {
+    auto [name, path] = StringRef(text).split('=');
+    bool isInput = llvm::any_of(file.model().graph.inputs, [&, name = name](const ValueInfo &info) {
+      return info.name == name;
+    });
+    if (!isInput) {
+      SmallVector<StringRef> names;
+      for (const ValueInfo &info : file.model().graph.inputs)
+        names.push_back(info.name);
+      error("--const-input names " + quote(name) + ", which is no input" +
+            frontend::didYouMean(name, names));
+      continue;
+    }
+    auto array = frontend::readNpy(path.drop_front(path.starts_with("@")));
+    if (!array) {
+      error(llvm::toString(array.takeError()));
+      continue;
+    }
+    auto known = numbersOf(array->type, array->shape, array->data);
+    if (known)
+      constInputs.try_emplace(name, std::move(*known));
+    else
+      error("--const-input " + quote(name) + " is " +
+            frontend::describe(array->type, array->shape) + "; expected at most " +
+            llvm::Twine(Known::kMaxElements) + " numbers of a dtype that dlc computes with");
+  }
+  return errors == 0;
+}
+
+AffineExpr Importer::symbolNamed(StringRef name, const std::string &fallback) {
+  std::string symbol = name.empty() ? fallback : name.str();
+  for (char &c : symbol)
+    if (!llvm::isAlnum(c) && c != '_')
+      c = '_';
+  if (symbol.empty() || llvm::isDigit(symbol.front()) || frontend::dtypeOf(symbol, context))
+    symbol = "dim_" + symbol;
+  auto found = llvm::find(symbolNames, symbol);
+  if (found == symbolNames.end()) {
+    if (symbolNames.size() == dl::kMaxSymbols)
+      return {};
+    symbolNames.push_back(symbol);
+    found = std::prev(symbolNames.end());
+  }
+  return getAffineSymbolExpr(found - symbolNames.begin(), context);
+}
+
+RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what) {
+  if (info.kind != ValueInfo::tensor && info.kind != ValueInfo::unknown) {
+    static constexpr const char *kKinds[] = {
+        "", "", "a sequence", "an optional", "a map", "a sparse tensor"};
+    unsupported.push_back(what + " is " + kKinds[info.kind] + "; dlc takes dense tensors");
+    return {};
+  }
+  auto type = elementType(info.dataType);
+  Type dtype = type ? frontend::dtypeOf(nameOf(*type), context) : Type();
+  if (!dtype) {
+    unsupported.push_back(what + " has the dtype " + dataTypeName(info.dataType) +
+                          "; dlc computes with " + llvm::join(frontend::dtypeNames(), ", "));
+    return {};
+  }
+  if (!info.hasShape) {
+    unsupported.push_back(what + " has no shape; dlc needs its rank: export the model with one");
+    return {};
+  }
+  dl::Dims dims;
+  for (auto [position, dim] : llvm::enumerate(info.dims)) {
+    if (dim.value && (*dim.value < 0 || *dim.value > INT32_MAX)) {
+      error(what + " has a dim of " + llvm::Twine(*dim.value) + "; expected 0 to 2^31 - 1");
+      return {};
+    }
+    AffineExpr expr =
+        dim.value ? dl::constantDim(*dim.value, context)
+                  : symbolNamed(dim.symbol, info.name.str() + "_" + std::to_string(position));
+    if (!expr) {
+      unsupported.push_back(what + " brings more than " + std::to_string(dl::kMaxSymbols) +
+                            " symbolic dims; give some of them numbers");
+      return {};
+    }
+    dims.push_back(expr);
+  }
+  return dl::makeTensor(dims, dtype);
+}
+
+void Importer::declareInitializers(const Graph &graph, Frame &frame) {
+  if (graph.hasSparse)
+    unsupported.push_back("the graph has sparse initializers; dlc takes dense ones");
+  for (const Tensor &tensor : graph.initializers) {
+    Value &value = frame.values[tensor.name];
+    if (value.stored)
+      error("initializer " + quote(tensor.name) + " is there twice; expected one of each name");
+    value.stored = &tensor;
+    value.name = frame.prefix + tensor.name.str();
+  }
+}
+
+bool Importer::declareInputs(func::FuncOp function) {
+  Block *entry = builder.createBlock(&function.getBody());
+  SmallVector<Type> types;
+  SmallVector<StringRef> names;
+  for (const ValueInfo &info : file.model().graph.inputs) {
+    Value &value = outermost.values[info.name];
+    if (value.stored) // the default of an input, which is a weight to dlc
+      continue;
+    if (auto given = constInputs.find(info.name); given != constInputs.end()) {
+      value.known = given->second;
+      continue;
+    }
+    if (value.tensor || info.name.empty()) {
+      error("input " + quote(info.name) + (info.name.empty() ? " has no name" : " is there twice") +
+            "; expected inputs of different names");
+      continue;
+    }
+    RankedTensorType type = typeOf(info, "input " + quote(info.name));
+    if (!type) {
+      value.isPoison = true;
+      continue;
+    }
+    types.push_back(type);
+    names.push_back(info.name);
+    value.tensor = entry->addArgument(type, function.getLoc());
+  }
+  function.setFunctionType(builder.getFunctionType(types, {}));
+  for (auto [position, name] : llvm::enumerate(names))
+    function.setArgAttr(position, "dl.name", builder.getStringAttr(name));
+  SmallVector<mlir::Attribute> attributes;
+  for (const std::string &name : symbolNames) {
+    symbols.push_back({name, {}, frontend::kDefaultDimMin, frontend::kDefaultDimMax});
+    attributes.push_back(
+        dl::SymbolAttr::get(context, name, symbols.back().min, symbols.back().max));
+  }
+  if (!attributes.empty())
+    module->setAttr("dl.symbols", builder.getArrayAttr(attributes));
+  context->getLoadedDialect<dl::DLDialect>()->nameSymbols(symbolNames);
+  emitter = std::make_unique<frontend::OpEmitter>(builder, symbols);
+  builder.setInsertionPointToStart(entry);
+  return errors == 0;
+}
+
+//===- Nodes --------------------------------------------------------------------------------------===//
+
+Value *Importer::find(StringRef name, Frame &frame) {
+  for (Frame *at = &frame; at; at = at->parent)
+    if (auto found = at->values.find(name); found != at->values.end())
+      return &found->second;
+  return nullptr;
+}
+
+static const Graph *branchOf(NodeImport &node, StringRef name) {
+  const Attribute *attribute = node.attribute(name);
+  return attribute ? attribute->graph.get() : nullptr;
+}
+
+/// The graph of an If whose condition is known; its results become the node's.
+bool Importer::importBranch(NodeImport &node, const Graph &graph) {
+  Frame inner{&node.frame, {}, {}, node.frame.opsets, node.frame.prefix};
+  for (auto &entry : node.frame.arguments)
+    inner.arguments[entry.getKey()] = entry.getValue();
+  declareInitializers(graph, inner);
+  if (!importNodes(graph.nodes, inner))
+    return false;
+  for (auto [position, output] : llvm::enumerate(graph.outputs)) {
+    Value *value = find(output.name, inner);
+    assert(value && "ordering the nodes found who computes it");
+    if (node.wants(position))
+      node.frame.values[node.node.outputs[position]] = *value;
+  }
+  return true;
+}
+
+bool Importer::importCall(NodeImport &node, const Function &function) {
+  if (callStack.size() >= kMaxCalls || llvm::is_contained(callStack, &function))
+    return node.fail("function " + quote(function.name) +
+                     (callStack.size() >= kMaxCalls
+                          ? " is called more than " + llvm::Twine(kMaxCalls) + " deep"
+                          : llvm::Twine(" calls itself")) +
+                     "; expected functions that end");
+  callStack.push_back(&function);
+  llvm::scope_exit leave([&] { callStack.pop_back(); });
+  Frame inner{nullptr, {}, {}, function.opsets, node.frame.prefix + node.node.name.str() + "."};
+  for (auto [position, name] : llvm::enumerate(function.inputs))
+    if (node.has(position))
+      inner.values[name] = *find(node.node.inputs[position], node.frame);
+  for (const Attribute &attribute : function.defaults)
+    inner.arguments[attribute.name] = &attribute;
+  for (const Attribute &attribute : node.node.attributes)
+    if (const Attribute *value = node.attribute(attribute.name))
+      inner.arguments[attribute.name] = value;
+  if (!importNodes(function.nodes, inner))
+    return false;
+  for (auto [position, name] : llvm::enumerate(function.outputs)) {
+    Value *value = find(name, inner);
+    if (!value)
+      return node.fail("function " + quote(function.name) + " does not compute its output " +
+                       quote(name));
+    if (node.wants(position))
+      node.frame.values[node.node.outputs[position]] = *value;
+  }
+  return true;
+}
+
+static int64_t opsetOf(StringRef domain, ArrayRef<Opset> opsets) {
+  for (const Opset &opset : opsets)
+    if ((opset.domain == "ai.onnx" ? StringRef() : opset.domain) == domain)
+      return opset.version;
+  return 0;
+}
+
+void Importer::importNode(const Node &node, Frame &frame) {
+  if (++nodeCount > kMaxNodes) {
+    if (nodeCount == kMaxNodes + 1)
+      error("it has more than " + llvm::Twine(kMaxNodes) +
+            " nodes, those of functions counted at each call; the limit is " +
+            llvm::Twine(kMaxNodes));
+    return;
+  }
+  StringRef domain = node.domain == "ai.onnx" ? StringRef() : node.domain;
+  std::string name = domain.empty() ? node.op.str() : (domain + "." + node.op).str();
+  int64_t opset = opsetOf(domain, frame.opsets);
+  if (opset == 0 && domain.empty()) // a function that imports no opset has that of the model
+    opset = opsetOf(domain, outermost.opsets);
+  NodeImport import(*this, node, frame, opset);
+  bool isGood = !import.hasFailed();
+  const auto *function = llvm::find_if(file.model().functions, [&](const Function &function) {
+                           return function.name == node.op && function.domain == node.domain;
+                         }).operator->();
+  bool isFunction = function != file.model().functions.data() + file.model().functions.size();
+  bool isControl = domain.empty() && node.op == "If";
+  if (!isFunction && !isControl && !hasRule(name, opset)) {
+    import.unsupported("dlc does not import " + quote(name) + llvm::Twine(" of opset ") +
+                           llvm::Twine(opset),
+                       nearestRule(name, opset));
+    isGood = false;
+  }
+  bool isPoisoned = llvm::any_of(node.inputs, [&](StringRef input) {
+    Value *value = find(input, frame);
+    return value && value->isPoison;
+  });
+  if (isGood && !isPoisoned) {
+    if (isFunction) {
+      isGood = importCall(import, *function);
+    } else if (node.op == "If" && domain.empty()) {
+      const Known *condition = import.has(0) ? import.known(0) : nullptr;
+      auto truth = condition ? condition->integers() : std::nullopt;
+      if (!truth || truth->size() != 1) {
+        isGood = import.unsupported("its condition is computed by the model",
+                                    "; dlc imports an If whose condition is known at import");
+      } else {
+        const Graph *graph = branchOf(import, truth->front() ? "then_branch" : "else_branch");
+        isGood = graph ? importBranch(import, *graph) : import.fail("it lacks a branch");
+      }
+    } else {
+      isGood = foldKnown(import) || (!import.hasFailed() && buildNode(import, name));
+    }
+  }
+  for (StringRef output : node.outputs)
+    if (isGood && !isPoisoned && !output.empty() && !frame.values.contains(output))
+      isGood = import.unsupported("dlc does not compute its result " + quote(output), "");
+  if (!isGood || isPoisoned)
+    for (StringRef output : node.outputs)
+      if (!output.empty())
+        frame.values[output].isPoison = true;
+}
+
+bool Importer::importNodes(ArrayRef<Node> nodes, Frame &frame) {
+  auto order = orderNodes(nodes, [&](StringRef name) { return find(name, frame) != nullptr; });
+  if (!order) {
+    error(llvm::toString(order.takeError()));
+    return false;
+  }
+  size_t before = errors + unsupportedCount;
+  for (size_t position : *order)
+    importNode(nodes[position], frame);
+  return errors + unsupportedCount == before;
+}
+
+//===- The whole ----------------------------------------------------------------------------------===//
+
+bool Importer::finish(func::FuncOp function) {
+  SmallVector<mlir::Value> results;
+  SmallVector<Type> types;
+  for (auto [position, info] : llvm::enumerate(file.model().graph.outputs)) {
+    Value *value = find(info.name, outermost);
+    if (!value) {
+      error("output " + quote(info.name) + " is computed by no node; expected one that does");
+      continue;
+    }
+    if (value->isPoison)
+      continue;
+    mlir::Value tensor = materialise(*value, function.getLoc(), "output " + quote(info.name));
+    if (!tensor)
+      continue;
+    auto type = llvm::cast<RankedTensorType>(tensor.getType());
+    auto declared = elementType(info.dataType);
+    if (info.kind == ValueInfo::tensor && declared &&
+        frontend::dtypeOf(nameOf(*declared), context) != type.getElementType())
+      error("output " + quote(info.name) + " is declared as " + dataTypeName(info.dataType) +
+            ", but the graph computes " + dl::text(type));
+    results.push_back(tensor);
+    types.push_back(type);
+  }
+  if (file.model().graph.outputs.empty())
+    error("the graph has no outputs; expected at least one");
+  if (errors || !unsupported.empty())
+    return false;
+  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), types));
+  for (auto [position, info] : llvm::enumerate(file.model().graph.outputs))
+    function.setResultAttr(position, "dl.name", builder.getStringAttr(info.name));
+  func::ReturnOp::create(builder, function.getLoc(), results);
+  return true;
+}
+
+void Importer::report() {
+  if (unsupported.empty())
+    return;
+  constexpr size_t kMaxLines = 100;
+  std::string list;
+  for (const std::string &line : ArrayRef(unsupported).take_front(kMaxLines))
+    list += "\n  " + line;
+  if (unsupported.size() > kMaxLines)
+    list += "\n  and " + std::to_string(unsupported.size() - kMaxLines) + " more";
+  emitError(UnknownLoc::get(context))
+      << file.path() << ": dlc cannot import " << unsupported.size()
+      << (unsupported.size() == 1 ? " part" : " parts") << " of the model:" << list;
+  if (options.isUnsupported && errors == 0)
+    *options.isUnsupported = true;
+}
+
+LogicalResult Importer::run() {
+  if (!checkHeader() || !readConstInputs())
+    return failure();
+  outermost.opsets = file.model().opsets;
+  Location loc = NameLoc::get(builder.getStringAttr(file.path()));
+  builder.setInsertionPointToEnd(module.getBody());
+  auto function = func::FuncOp::create(builder, loc, "forward", builder.getFunctionType({}, {}));
+  declareInitializers(file.model().graph, outermost);
+  bool isGood = declareInputs(function) && importNodes(file.model().graph.nodes, outermost);
+  isGood = (isGood || errors == 0) && finish(function) && isGood;
+  report();
+  if (!isGood)
+    return failure();
+  // Weights that only shapes were computed from leave nothing behind.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*builder.getInsertionBlock())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return verify(module);
+}
+
+OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportOptions &options,
+                                  MLIRContext &context) {
+  context.loadDialect<dl::DLDialect, func::FuncDialect>();
+  std::string name = file->model().graph.name.empty() ? "onnx" : file->model().graph.name.str();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context), name);
+  if (failed(Importer(*file, options, *module).run()))
+    return {};
+  return module;
+}
+
+OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
+                                 MLIRContext &context) {
+  auto file = ModelFile::open(path);
+  if (file)
+    return importModel(std::move(*file), options, context);
+  emitError(UnknownLoc::get(&context)) << llvm::toString(file.takeError());
+  return {};
+}
+
+} // namespace dlc::onnx

@@ -1,0 +1,187 @@
+//===- Importer.h - From ONNX graphs to dl functions -----------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Walks the nodes in an order in which each value is made before it is used. What computes a node is said by the `onnx` line of
+// a dl op's record (OpRules.h) or by a function of ops/; nodes over known numbers are folded (ShapeFolding.cpp).
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_FRONTEND_ONNX_IMPORTER_H
+#define DLC_FRONTEND_ONNX_IMPORTER_H
+
+#include "frontend/Frontend.h"
+#include "frontend/dl/OpEmitter.h"
+#include "frontend/onnx/ModelFile.h"
+#include "frontend/onnx/Value.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace dlc::onnx {
+
+using frontend::Item;
+
+/// A graph or a call of a function: its values, and what the attributes of the call say.
+struct Frame {
+  Frame *parent = nullptr; // of a subgraph: the graph that it stands in
+  llvm::StringMap<Value> values;
+  llvm::StringMap<const Attribute *> arguments; // of a function's call
+  llvm::ArrayRef<Opset> opsets;
+  std::string prefix; // of the names of weights
+};
+
+class NodeImport;
+
+class Importer {
+public:
+  /// The newest opset that the rules were written for, and the oldest.
+  static constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+  static constexpr size_t kMaxNodes = 32'768; // as the ops of a model in the language
+  static constexpr unsigned kMaxCalls = 32;   // of functions within functions
+
+  Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module);
+  /// Builds `func.func @forward`. Every error has been reported.
+  mlir::LogicalResult run();
+
+  /// The numbers of a tensor, if it is small.
+  std::optional<Known> numbersOf(const Tensor &tensor);
+  std::optional<Known> numbersOf(frontend::ElementType type, llvm::ArrayRef<int64_t> shape,
+                                 llvm::ArrayRef<uint8_t> bytes);
+  frontend::OpEmitter &opEmitter() { return *emitter; }
+
+private:
+  friend class NodeImport;
+
+  bool checkHeader();
+  bool readConstInputs();
+  bool declareInputs(mlir::func::FuncOp function);
+  mlir::RankedTensorType typeOf(const ValueInfo &info, const std::string &what);
+  mlir::AffineExpr symbolNamed(llvm::StringRef name, const std::string &fallback);
+  void declareInitializers(const Graph &graph, Frame &frame);
+  bool importNodes(llvm::ArrayRef<Node> nodes, Frame &frame);
+  void importNode(const Node &node, Frame &frame);
+  bool importBranch(NodeImport &node, const Graph &graph);
+  bool importCall(NodeImport &node, const Function &function);
+  bool finish(mlir::func::FuncOp function);
+  Value *find(llvm::StringRef name, Frame &frame);
+  /// The tensor of a value, made now if need be; null after an error, reported for `what`.
+  mlir::Value materialise(Value &value, mlir::Location loc, const std::string &what);
+  mlir::Value weight(Value &value, const std::string &what);
+  mlir::Value constant(const Known &known, mlir::Location loc, const std::string &what);
+  /// The numbers of a value, if it is small and known.
+  const Known *known(Value &value);
+  void error(const llvm::Twine &message);
+  void report();
+
+  ModelFile &file;
+  const ImportOptions &options;
+  mlir::ModuleOp module;
+  mlir::MLIRContext *context;
+  mlir::OpBuilder builder;
+  mlir::Operation *lastWeight = nullptr;
+  std::vector<frontend::Symbol> symbols;
+  std::vector<std::string> symbolNames;
+  std::unique_ptr<frontend::OpEmitter> emitter;
+  Frame outermost;
+  llvm::StringSet<> weightNames;
+  llvm::StringMap<Known> constInputs;
+  std::vector<std::string> unsupported; // nodes, in the words of the report
+  size_t unsupportedCount = 0, errors = 0, nodeCount = 0;
+  unsigned calls = 0, symbolFailures = 0;
+  llvm::SmallVector<const Function *> callStack;
+};
+
+/// One node on its way into the function: what the rules and the functions of ops/ see of it.
+class NodeImport {
+public:
+  NodeImport(Importer &importer, const Node &node, Frame &frame, int64_t opset);
+
+  const Node &node;
+  const int64_t opset;
+
+  //===- Inputs ---===//
+  size_t inputCount() const { return inputs.size(); }
+  bool has(size_t input) const { return input < inputs.size() && inputs[input]; }
+  /// The tensor of an input, as an argument of a call; poison after an error.
+  Item tensor(size_t input);
+  mlir::RankedTensorType type(size_t input);
+  mlir::Type dtype(size_t input) { return type(input).getElementType(); }
+  dl::Dims dims(size_t input) { return dl::getDims(type(input)); }
+  int64_t rank(size_t input) { return static_cast<int64_t>(type(input).getRank()); }
+  /// The numbers of an input; null where only the running model knows them.
+  const Known *known(size_t input);
+  /// The integers of an input that must be known; nothing, reported, where they are not. `what`: "the axes".
+  std::optional<llvm::SmallVector<int64_t>> integers(size_t input, llvm::StringRef what);
+
+  //===- Attributes ---===//
+  bool hasAttribute(llvm::StringRef name);
+  int64_t integer(llvm::StringRef name, int64_t otherwise);
+  double real(llvm::StringRef name, double otherwise);
+  std::string string(llvm::StringRef name, llvm::StringRef otherwise);
+  llvm::SmallVector<int64_t> integerList(llvm::StringRef name);
+  /// Nothing where the node does not have it.
+  const Attribute *attribute(llvm::StringRef name);
+  /// What is left unread by the time a node is done would be ignored: it is refused.
+  bool allAttributesRead();
+
+  //===- Results ---===//
+  void set(size_t output, Item item);
+  void set(size_t output, Known known);
+  void alias(size_t output, size_t input);
+  bool wants(size_t output) const {
+    return output < node.outputs.size() && !node.outputs[output].empty();
+  }
+
+  //===- Building ---===//
+  /// Calls a function of the language; poison after an error.
+  Item call(llvm::StringRef callee, llvm::ArrayRef<Item> positional,
+            llvm::ArrayRef<std::pair<llvm::StringRef, Item>> named = {});
+  Item cast(Item x, mlir::Type dtype);
+  Item reshape(Item x, llvm::ArrayRef<mlir::AffineExpr> dims);
+  Item permute(Item x, llvm::ArrayRef<int64_t> order);
+  Item broadcast(Item x, llvm::ArrayRef<mlir::AffineExpr> dims);
+  /// x as a tensor of no dims, in `dtype`.
+  Item scalar(double x, mlir::Type dtype);
+  mlir::AffineExpr dim(int64_t value) { return dl::constantDim(value, context); }
+  /// An axis counted from the front; nothing, reported, where there is none.
+  std::optional<int64_t> axis(int64_t axis, int64_t rank);
+
+  //===- Errors: each gives false ---===//
+  /// The model is wrong.
+  bool fail(const llvm::Twine &message);
+  /// dlc cannot do it; `advice` says what it can.
+  bool unsupported(const llvm::Twine &what, const llvm::Twine &advice);
+  bool hasFailed() const { return failed; }
+
+  Importer &importer;
+  Frame &frame;
+  mlir::MLIRContext *context;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+
+private:
+  llvm::SmallVector<Value *> inputs; // null: left out
+  llvm::StringSet<> read;
+  bool failed = false;
+};
+
+/// A list of numbers as an argument.
+template <typename Range> Item itemList(const Range &range) {
+  Item::List list;
+  for (const auto &element : range)
+    list.push_back({element, {}});
+  return {std::move(list), {}};
+}
+Item item(int64_t value);
+Item item(double value);
+Item item(bool value);
+Item item(llvm::StringRef value);
+Item item(mlir::Type value);
+/// Dims, those without symbols as integers.
+Item dimItems(llvm::ArrayRef<mlir::AffineExpr> dims);
+
+/// Folds a node whose inputs are known; false where it is not of those that are folded.
+bool foldKnown(NodeImport &node);
+
+} // namespace dlc::onnx
+
+#endif // DLC_FRONTEND_ONNX_IMPORTER_H

@@ -1,0 +1,269 @@
+//===- NodeImport.cpp - One node on its way into the function ----------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/OpDiagnostics.h"
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/Importer.h"
+#include "frontend/onnx/NodeOrder.h"
+#include "ir/dl/DLOps.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+using frontend::quote;
+
+Item item(int64_t value) { return {value, {}}; }
+Item item(double value) { return {value, {}}; }
+Item item(bool value) { return {value, {}}; }
+Item item(StringRef value) { return {value.str(), {}}; }
+Item item(Type value) { return {value, {}}; }
+Item dimItems(ArrayRef<AffineExpr> dims) {
+  Item::List list;
+  for (AffineExpr dim : dims)
+    list.push_back(Item::dim(dim, {}));
+  return {std::move(list), {}};
+}
+static Item poison() { return {Item::Poison(), {}}; }
+
+NodeImport::NodeImport(Importer &importer, const Node &node, Frame &frame, int64_t opset)
+    : node(node), opset(opset), importer(importer), frame(frame), context(importer.context),
+      builder(importer.builder), loc(NameLoc::get(importer.builder.getStringAttr(describe(node)))) {
+  for (StringRef input : node.inputs)
+    inputs.push_back(input.empty() ? nullptr : importer.find(input, frame));
+  while (!inputs.empty() && !inputs.back())
+    inputs.pop_back();
+}
+
+//===- Inputs -------------------------------------------------------------------------------------===//
+
+Item NodeImport::tensor(size_t input) {
+  if (!has(input)) {
+    fail("it needs its input " + llvm::Twine(input));
+    return poison();
+  }
+  mlir::Value value =
+      importer.materialise(*inputs[input], loc, "input " + quote(node.inputs[input]));
+  if (value)
+    return {value, {}};
+  failed = true;
+  return poison();
+}
+
+RankedTensorType NodeImport::type(size_t input) {
+  if (has(input)) {
+    Value &value = *inputs[input];
+    if (value.tensor)
+      return llvm::cast<RankedTensorType>(value.tensor.getType());
+    if (value.known)
+      return RankedTensorType::get(value.known->shape, value.known->dtype);
+    if (value.stored)
+      if (auto type = elementType(value.stored->dataType))
+        if (Type dtype = frontend::dtypeOf(nameOf(*type), context))
+          if (frontend::byteSize(*type, value.stored->dims))
+            return RankedTensorType::get(value.stored->dims, dtype);
+  }
+  // Said when it is used as a tensor.
+  if (!failed)
+    tensor(input);
+  return RankedTensorType::get({}, builder.getF32Type());
+}
+
+const Known *NodeImport::known(size_t input) {
+  return has(input) ? importer.known(*inputs[input]) : nullptr;
+}
+
+std::optional<SmallVector<int64_t>> NodeImport::integers(size_t input, StringRef what) {
+  const Known *numbers = known(input);
+  auto found = numbers ? numbers->integers() : std::nullopt;
+  if (!found)
+    unsupported("the numbers of " + what + " " + quote(node.inputs[input]) +
+                    (numbers ? " depend on symbolic dims" : " are computed by the model"),
+                "; dlc needs their numbers at import");
+  return found;
+}
+
+//===- Attributes ---------------------------------------------------------------------------------===//
+
+const Attribute *NodeImport::attribute(StringRef name) {
+  read.insert(name);
+  for (const Attribute &attribute : node.attributes) {
+    if (attribute.name != name)
+      continue;
+    if (attribute.reference.empty())
+      return &attribute;
+    auto found = frame.arguments.find(attribute.reference);
+    return found == frame.arguments.end() ? nullptr : found->second;
+  }
+  return nullptr;
+}
+
+bool NodeImport::hasAttribute(StringRef name) { return attribute(name) != nullptr; }
+
+int64_t NodeImport::integer(StringRef name, int64_t otherwise) {
+  const Attribute *found = attribute(name);
+  if (found && !found->integer)
+    fail("its attribute " + quote(name) + " is no integer");
+  return found && found->integer ? *found->integer : otherwise;
+}
+
+double NodeImport::real(StringRef name, double otherwise) {
+  const Attribute *found = attribute(name);
+  if (found && !found->real)
+    fail("its attribute " + quote(name) + " is no number");
+  return found && found->real ? *found->real : otherwise;
+}
+
+std::string NodeImport::string(StringRef name, StringRef otherwise) {
+  const Attribute *found = attribute(name);
+  if (found && !found->string)
+    fail("its attribute " + quote(name) + " is no string");
+  return (found && found->string ? *found->string : otherwise).str();
+}
+
+SmallVector<int64_t> NodeImport::integerList(StringRef name) {
+  const Attribute *found = attribute(name);
+  return found ? SmallVector<int64_t>(found->integers.begin(), found->integers.end())
+               : SmallVector<int64_t>();
+}
+
+bool NodeImport::allAttributesRead() {
+  for (const Attribute &attribute : node.attributes)
+    if (!read.contains(attribute.name))
+      return unsupported("its attribute " + quote(attribute.name) +
+                             " has no meaning to dlc in opset " + llvm::Twine(opset),
+                         "");
+  return true;
+}
+
+//===- Results ------------------------------------------------------------------------------------===//
+
+void NodeImport::set(size_t output, Item item) {
+  if (!item.isTensor()) {
+    failed = true;
+    return;
+  }
+  if (wants(output))
+    frame.values[node.outputs[output]].tensor = item.as<mlir::Value>();
+}
+
+void NodeImport::set(size_t output, Known known) {
+  if (wants(output))
+    frame.values[node.outputs[output]].known = std::move(known);
+}
+
+void NodeImport::alias(size_t output, size_t input) {
+  if (!has(input))
+    fail("it needs its input " + llvm::Twine(input));
+  else if (wants(output)) {
+    Value copy = *inputs[input];
+    frame.values[node.outputs[output]] = std::move(copy);
+  }
+}
+
+//===- Building -----------------------------------------------------------------------------------===//
+
+Item NodeImport::call(StringRef callee, ArrayRef<Item> positional,
+                      ArrayRef<std::pair<StringRef, Item>> named) {
+  SmallVector<frontend::PassedArgument> arguments;
+  for (const Item &item : positional)
+    arguments.push_back({{}, {}, item});
+  for (const auto &[keyword, item] : named)
+    arguments.push_back({keyword, {}, item});
+  auto isPoison = [](const Item &item) {
+    return item.isPoison() ||
+           (item.is<Item::List>() && llvm::any_of(item.as<Item::List>(), [](const Item &element) {
+              return element.isPoison();
+            }));
+  };
+  if (llvm::any_of(arguments, [&](const auto &argument) { return isPoison(argument.value); }) ||
+      failed) {
+    failed = true;
+    return poison();
+  }
+  // Errors of ops are said of the node.
+  std::string message;
+  Item result = poison();
+  {
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error && message.empty())
+        message = diagnostic.str();
+      return success();
+    });
+    auto signatures = signaturesOf(callee);
+    assert(!signatures.empty() && "a call of a function that does not exist");
+    for (const Signature *signature : signatures) {
+      auto bound = frontend::bindArguments(callee, {}, signature->params, arguments);
+      if (auto *good = std::get_if<frontend::BoundArguments>(&bound)) {
+        result = importer.emitter->emit(loc, *signature, *good);
+        break;
+      }
+      if (message.empty())
+        message = std::get<frontend::BindError>(bound).message;
+    }
+  }
+  if (result.isPoison())
+    fail(message);
+  return result;
+}
+
+Item NodeImport::cast(Item x, Type dtype) {
+  if (!x.isTensor())
+    return poison();
+  return {importer.emitter->cast(loc, x.as<mlir::Value>(), dtype), {}};
+}
+
+Item NodeImport::reshape(Item x, ArrayRef<AffineExpr> dims) {
+  if (x.isTensor() && dl::getDims(x.tensorType()) == dl::Dims(dims))
+    return x;
+  return call("reshape", {x, dimItems(dims)});
+}
+
+Item NodeImport::permute(Item x, ArrayRef<int64_t> order) {
+  if (llvm::equal(order, llvm::seq<int64_t>(0, order.size())))
+    return x;
+  return call("permute", {x, itemList(order)});
+}
+
+Item NodeImport::broadcast(Item x, ArrayRef<AffineExpr> dims) {
+  if (x.isTensor() && dl::getDims(x.tensorType()) == dl::Dims(dims))
+    return x;
+  return call("expand", {x, dimItems(dims)});
+}
+
+Item NodeImport::scalar(double x, Type dtype) {
+  auto type = dl::makeTensor({}, dtype);
+  Item number = isa<FloatType>(dtype) ? item(x) : item(static_cast<int64_t>(x));
+  if (dtype.isInteger(1))
+    number = item(x != 0);
+  mlir::Value value = importer.emitter->full(loc, number, type);
+  return value ? Item{value, {}} : poison();
+}
+
+std::optional<int64_t> NodeImport::axis(int64_t axis, int64_t rank) {
+  if (axis >= -rank && axis < rank)
+    return axis < 0 ? axis + rank : axis;
+  fail("its axis is " + llvm::Twine(axis) + "; expected " + llvm::Twine(-rank) + " to " +
+       llvm::Twine(rank - 1) + " for a tensor of " + llvm::Twine(rank) + " dims");
+  return std::nullopt;
+}
+
+//===- Errors -------------------------------------------------------------------------------------===//
+
+bool NodeImport::fail(const llvm::Twine &message) {
+  if (!failed)
+    importer.error(describe(node) + ": " + message);
+  failed = true;
+  return false;
+}
+
+bool NodeImport::unsupported(const llvm::Twine &what, const llvm::Twine &advice) {
+  if (!failed) {
+    importer.unsupported.push_back((describe(node) + ": " + what + advice).str());
+    ++importer.unsupportedCount;
+  }
+  failed = true;
+  return false;
+}
+
+} // namespace dlc::onnx

@@ -1,0 +1,61 @@
+//===- OpRules.h - Which dl ops compute which ONNX ops ----------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An ONNX op that one dl op computes as it stands is a line of that op's record (`onnx`, ir/dl/DLBase.td). Any other is a
+// function of ops/, named in the table of its family.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_FRONTEND_ONNX_OPRULES_H
+#define DLC_FRONTEND_ONNX_OPRULES_H
+
+#include "frontend/onnx/Importer.h"
+#include "ir/OpTable.h"
+
+namespace dlc::onnx {
+
+/// A line of a record.
+struct PlainRule {
+  struct Entry {
+    enum Kind { operand, optionalOperand, operands, attribute, constant } kind;
+    llvm::StringRef param, attributeName, value; // value: the default, or the only one; empty: none
+  };
+  llvm::StringRef dlOp; // "dl.elu"
+  llvm::StringRef name; // "Elu", with its domain where that is not ONNX's
+  int64_t since = 1, until = INT64_MAX;
+  llvm::SmallVector<Entry, 4> entries;
+};
+
+/// How a node of an op without a record line is built. `name` has its domain in front where that is not ONNX's:
+/// "com.microsoft.Gelu".
+struct OddRule {
+  llvm::StringRef name;
+  int64_t since;
+  bool (*build)(NodeImport &node);
+};
+
+/// Reads a line of a record; lines are part of the program, so it must be well formed.
+PlainRule parsePlainRule(llvm::StringRef dlOp, llvm::StringRef line);
+llvm::ArrayRef<PlainRule> plainRules();
+/// The functions of all families.
+llvm::ArrayRef<OddRule> oddRules();
+
+/// Builds the node; false where it failed, reported. `name` has the domain.
+bool buildNode(NodeImport &node, llvm::StringRef name);
+/// Whether there is a rule for the op.
+bool hasRule(llvm::StringRef name, int64_t opset);
+/// "; the nearest op that dlc imports is 'X'", or nothing.
+std::string nearestRule(llvm::StringRef name, int64_t opset);
+
+// Families, each in ops/.
+llvm::ArrayRef<OddRule> elementwiseRules();
+llvm::ArrayRef<OddRule> activationRules();
+llvm::ArrayRef<OddRule> reductionRules();
+llvm::ArrayRef<OddRule> shapeRules();
+llvm::ArrayRef<OddRule> indexRules();
+llvm::ArrayRef<OddRule> windowRules();
+llvm::ArrayRef<OddRule> contractionRules();
+llvm::ArrayRef<OddRule> normalizationRules();
+llvm::ArrayRef<OddRule> creationRules();
+
+} // namespace dlc::onnx
+
+#endif // DLC_FRONTEND_ONNX_OPRULES_H

@@ -1,0 +1,50 @@
+//===- Value.h - What the values of an ONNX graph stand for ---------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_FRONTEND_ONNX_VALUE_H
+#define DLC_FRONTEND_ONNX_VALUE_H
+
+#include "frontend/onnx/Model.h"
+#include "ir/dl/DLTypes.h"
+
+#include "mlir/IR/Value.h"
+
+namespace dlc::onnx {
+
+/// A number that is known at import: an integer or truth value as a dim, which may hold symbols, or a real one.
+struct Number {
+  mlir::AffineExpr dim;
+  double real = 0;
+
+  bool isReal() const { return !dim; }
+  bool operator==(const Number &other) const { return dim == other.dim && real == other.real; }
+};
+
+/// A small tensor whose elements are known at import: shapes, axes, and what is computed from them.
+struct Known {
+  /// Larger ones are computed by the model.
+  static constexpr int64_t kMaxElements = 1024;
+
+  mlir::Type dtype;
+  llvm::SmallVector<int64_t, 4> shape;
+  std::vector<Number> numbers; // row-major
+
+  /// All of them, where they are integers without symbols.
+  std::optional<llvm::SmallVector<int64_t>> integers() const;
+  /// All of them as dims, where they are integers.
+  std::optional<dl::Dims> dims() const;
+  std::optional<llvm::SmallVector<double>> reals() const;
+};
+
+/// A value of the graph: a tensor of the function, numbers that are known, an initializer that nobody has used as a tensor yet,
+/// or several of these.
+struct Value {
+  mlir::Value tensor;
+  std::optional<Known> known;
+  const Tensor *stored = nullptr;
+  std::string name;      // of the initializer
+  bool isPoison = false; // made by a node that was refused
+};
+
+} // namespace dlc::onnx
+
+#endif // DLC_FRONTEND_ONNX_VALUE_H

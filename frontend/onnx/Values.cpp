@@ -1,0 +1,216 @@
+//===- Values.cpp - Values of ONNX graphs as tensors and as numbers ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/Importer.h"
+#include "frontend/weights/WeightBinding.h"
+#include "ir/dl/DLOps.h"
+
+#include "llvm/Support/Endian.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+using frontend::ElementType;
+using frontend::quote;
+
+std::optional<SmallVector<int64_t>> Known::integers() const {
+  SmallVector<int64_t> values;
+  for (const Number &number : numbers) {
+    auto value = number.dim ? dl::asConstant(number.dim) : std::nullopt;
+    if (!value)
+      return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::optional<dl::Dims> Known::dims() const {
+  dl::Dims values;
+  for (const Number &number : numbers) {
+    if (!number.dim)
+      return std::nullopt;
+    values.push_back(number.dim);
+  }
+  return values;
+}
+
+std::optional<SmallVector<double>> Known::reals() const {
+  SmallVector<double> values;
+  for (const Number &number : numbers) {
+    auto integer = number.dim ? dl::asConstant(number.dim) : std::nullopt;
+    if (number.dim && !integer)
+      return std::nullopt;
+    values.push_back(number.dim ? static_cast<double>(*integer) : number.real);
+  }
+  return values;
+}
+
+/// One element as a number.
+static double realAt(ElementType type, const uint8_t *at) {
+  namespace endian = llvm::support::endian;
+  switch (type) {
+  case ElementType::f64:
+    return llvm::bit_cast<double>(endian::read64le(at));
+  case ElementType::f32:
+    return llvm::bit_cast<float>(endian::read32le(at));
+  case ElementType::bf16:
+    return llvm::bit_cast<float>(uint32_t(endian::read16le(at)) << 16);
+  default: {
+    llvm::APFloat half(llvm::APFloat::IEEEhalf(), llvm::APInt(16, endian::read16le(at)));
+    return half.convertToDouble();
+  }
+  }
+}
+
+static int64_t integerAt(ElementType type, const uint8_t *at) {
+  uint64_t bits = 0;
+  unsigned size = sizeOf(type);
+  for (unsigned byte = 0; byte < size; ++byte)
+    bits |= uint64_t(at[byte]) << (8 * byte);
+  bool isUnsigned = type == ElementType::boolean || nameOf(type).starts_with("u");
+  return isUnsigned ? static_cast<int64_t>(bits) : llvm::SignExtend64(bits, 8 * size);
+}
+
+std::optional<Known> Importer::numbersOf(ElementType type, ArrayRef<int64_t> shape,
+                                         ArrayRef<uint8_t> bytes) {
+  Type dtype = frontend::dtypeOf(nameOf(type), context);
+  if (!dtype || bytes.size() / sizeOf(type) > Known::kMaxElements)
+    return std::nullopt;
+  Known known{dtype, SmallVector<int64_t, 4>(shape.begin(), shape.end()), {}};
+  for (size_t at = 0; at < bytes.size(); at += sizeOf(type)) {
+    Number number;
+    if (isa<FloatType>(dtype))
+      number.real = realAt(type, bytes.data() + at);
+    else
+      number.dim = dl::constantDim(integerAt(type, bytes.data() + at), context);
+    known.numbers.push_back(number);
+  }
+  return known;
+}
+
+std::optional<Known> Importer::numbersOf(const Tensor &tensor) {
+  auto type = elementType(tensor.dataType);
+  auto size = type ? frontend::byteSize(*type, tensor.dims) : std::nullopt;
+  if (!size || *size / sizeOf(*type) > Known::kMaxElements)
+    return std::nullopt;
+  auto elements = file.elements(tensor);
+  if (!elements) {
+    llvm::consumeError(elements.takeError()); // said when it is used as a tensor
+    return std::nullopt;
+  }
+  return numbersOf(*type, elements->shape, elements->bytes);
+}
+
+const Known *Importer::known(Value &value) {
+  if (!value.known && value.stored)
+    value.known = numbersOf(*value.stored);
+  return value.known ? &*value.known : nullptr;
+}
+
+/// A weight's name is kept, and made another where two functions use the same.
+mlir::Value Importer::weight(Value &value, const std::string &what) {
+  const Tensor &tensor = *value.stored;
+  auto refuse = [&](const llvm::Twine &why) {
+    error(what + ": tensor " + quote(value.name) + ": " + why.str());
+    return mlir::Value();
+  };
+  auto elements = file.elements(tensor);
+  if (!elements)
+    return refuse(llvm::toString(elements.takeError()));
+  Type dtype = frontend::dtypeOf(nameOf(elements->type), context);
+  if (!dtype) {
+    unsupported.push_back("tensor " + quote(value.name) + " has the dtype " +
+                          dataTypeName(tensor.dataType) + "; dlc computes with " +
+                          llvm::join(frontend::dtypeNames(), ", "));
+    ++unsupportedCount;
+    return {};
+  }
+  std::string name = value.name.empty() ? "constant" : value.name;
+  for (unsigned suffix = 1; !weightNames.insert(name).second; ++suffix)
+    name = value.name + "_" + std::to_string(suffix);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *entry = builder.getInsertionBlock();
+  if (lastWeight)
+    builder.setInsertionPointAfter(lastWeight);
+  else
+    builder.setInsertionPointToStart(entry);
+  bool isPlain = !elements->file.empty();
+  auto text = [&](const std::string &value) { return builder.getStringAttr(value); };
+  StringAttr path =
+      options.withoutWeights ? StringAttr() : text(isPlain ? elements->file : file.path().str());
+  // What is encoded in the file is found there again by the place of its message.
+  StringAttr source = isPlain || options.withoutWeights
+                          ? StringAttr()
+                          : text(std::to_string(file.offsetOf(tensor)) + ":" +
+                                 std::to_string(tensor.message.size()));
+  std::string hash = options.withoutWeights || options.withoutHashes
+                         ? std::string()
+                         : frontend::hashOf(elements->bytes);
+  mlir::Value made = dl::WeightOp::create(
+      builder, NameLoc::get(text("weight " + quote(name))),
+      RankedTensorType::get(elements->shape, dtype), text(name), path,
+      builder.getI64IntegerAttr(isPlain ? static_cast<int64_t>(elements->offset) : -1), text(hash),
+      source);
+  lastWeight = made.getDefiningOp();
+  return made;
+}
+
+/// Numbers that were computed at import: one that repeats, ones at equal distances, or joined from single ones.
+mlir::Value Importer::constant(const Known &known, Location loc, const std::string &what) {
+  constexpr size_t kMaxJoined = 64;
+  auto type = RankedTensorType::get(known.shape, known.dtype);
+  auto numberItem = [&](const Number &number) -> Item {
+    if (number.isReal())
+      return {number.real, {}};
+    if (known.dtype.isInteger(1))
+      return {!dl::isConstant(number.dim, 0), {}};
+    return Item::dim(number.dim, {});
+  };
+  if (known.numbers.empty())
+    return emitter->full(loc, Item{int64_t(0), {}}, type);
+  if (llvm::all_equal(known.numbers))
+    return emitter->full(loc, numberItem(known.numbers.front()), type);
+  SmallVector<mlir::Value> parts;
+  auto one = dl::makeTensor({dl::constantDim(1, context)}, known.dtype);
+  if (known.numbers.size() > kMaxJoined) {
+    unsupported.push_back(what + " is a table of " + std::to_string(known.numbers.size()) +
+                          " numbers that shapes give; dlc imports up to " +
+                          std::to_string(kMaxJoined));
+    ++unsupportedCount;
+    return {};
+  }
+  for (const Number &number : known.numbers) {
+    mlir::Value part = emitter->full(loc, numberItem(number), one);
+    if (!part)
+      return {};
+    parts.push_back(part);
+  }
+  Item::List list;
+  for (mlir::Value part : parts)
+    list.push_back({part, {}});
+  auto signature = signaturesOf("cat").front();
+  auto bound = frontend::bindArguments("cat", {}, signature->params, {{{}, {}, {list, {}}}});
+  Item joined = emitter->emit(loc, *signature, std::get<frontend::BoundArguments>(bound));
+  if (!joined.isTensor())
+    return {};
+  return known.shape.size() == 1
+             ? joined.as<mlir::Value>()
+             : emitter->reshape(loc, joined.as<mlir::Value>(), dl::getDims(type));
+}
+
+mlir::Value Importer::materialise(Value &value, Location loc, const std::string &what) {
+  if (value.tensor)
+    return value.tensor;
+  // A single number is no parameter; it is written where it is used.
+  bool isNumber = known(value) && value.known->numbers.size() == 1;
+  if (value.stored && !isNumber)
+    return value.tensor = weight(value, what);
+  if (value.known)
+    return value.tensor = constant(*value.known, loc, what);
+  error(what + " has no value");
+  return {};
+}
+
+} // namespace dlc::onnx

@@ -1,0 +1,132 @@
+//===- Activation.cpp - Activations of ONNX --------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/OpRules.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+/// clip(alpha x + beta, 0, 1)
+static bool buildHardSigmoid(NodeImport &node) {
+  Item line = node.call("add", {node.call("mul", {node.tensor(0), item(node.real("alpha", 0.2))}),
+                                item(node.real("beta", 0.5))});
+  node.set(0, node.call("clamp", {line, item(0.0), item(1.0)}));
+  return !node.hasFailed();
+}
+
+/// gamma (x for x > 0, else alpha e^x - alpha)
+static bool buildSelu(NodeImport &node) {
+  constexpr double kAlpha = 1.67326319217681884765625, kGamma = 1.05070102214813232421875;
+  double alpha = node.real("alpha", kAlpha), gamma = node.real("gamma", kGamma);
+  Item x = node.tensor(0);
+  if (alpha == kAlpha && gamma == kGamma)
+    node.set(0, node.call("selu", {x}));
+  else
+    node.set(0, node.call("mul", {node.call("elu", {x}, {{"alpha", item(alpha)}}), item(gamma)}));
+  return !node.hasFailed();
+}
+
+static bool buildThresholdedRelu(NodeImport &node) {
+  double alpha = node.real("alpha", 1.0);
+  node.set(0, node.call("threshold", {node.tensor(0), item(alpha), item(0.0)}));
+  return !node.hasFailed();
+}
+
+/// x + bias below -lambda, x - bias above lambda, else 0
+static bool buildShrink(NodeImport &node) {
+  double lambda = node.real("lambd", 0.5), bias = node.real("bias", 0.0);
+  Item x = node.tensor(0);
+  Item zero = node.call("zeros_like", {x});
+  Item above = node.call(
+      "where", {node.call("gt", {x, item(lambda)}), node.call("sub", {x, item(bias)}), zero});
+  node.set(0, node.call("where", {node.call("lt", {x, item(-lambda)}),
+                                  node.call("add", {x, item(bias)}), above}));
+  return !node.hasFailed();
+}
+
+/// x sigmoid(alpha x)
+static bool buildSwish(NodeImport &node) {
+  double alpha = node.real("alpha", 1.0);
+  Item x = node.tensor(0);
+  node.set(0,
+           alpha == 1.0
+               ? node.call("silu", {x})
+               : node.call("mul", {x, node.call("sigmoid", {node.call("mul", {x, item(alpha)})})}));
+  return !node.hasFailed();
+}
+
+/// The slope broadcasts to x, as any tensor does.
+static bool buildPRelu(NodeImport &node) {
+  Item x = node.tensor(0), slope = node.tensor(1);
+  Item scaled = node.call("mul", {x, slope});
+  node.set(0, node.call("where", {node.call("lt", {x, node.scalar(0, node.dtype(0))}), scaled, x}));
+  return !node.hasFailed();
+}
+
+/// Before opset 13 the dims from `axis` on are one.
+static bool softmax(NodeImport &node, StringRef callee) {
+  dl::Dims dims = node.dims(0);
+  auto rank = static_cast<int64_t>(dims.size());
+  int64_t given = node.integer("axis", 1);
+  auto axis = given == rank ? std::optional(rank) : node.axis(given, rank);
+  Item x = node.tensor(0);
+  if (!axis || node.hasFailed())
+    return false;
+  ArrayRef<AffineExpr> all(dims);
+  Item flat = node.reshape(x, {dl::product(all.take_front(*axis), node.context),
+                               dl::product(all.drop_front(*axis), node.context)});
+  node.set(0, node.reshape(node.call(callee, {flat, item(int64_t(1))}), dims));
+  return !node.hasFailed();
+}
+static bool buildSoftmax(NodeImport &node) { return softmax(node, "softmax"); }
+static bool buildLogSoftmax(NodeImport &node) { return softmax(node, "log_softmax"); }
+
+/// 1 at the first largest element along the axis.
+static bool buildHardmax(NodeImport &node) {
+  dl::Dims dims = node.dims(0);
+  auto rank = static_cast<int64_t>(dims.size());
+  auto axis = node.axis(node.integer("axis", node.opset < 13 ? 1 : -1), rank);
+  Item x = node.tensor(0);
+  if (!axis || node.hasFailed())
+    return false;
+  dl::Dims flatDims = dims;
+  if (node.opset < 13) {
+    ArrayRef<AffineExpr> all(dims);
+    flatDims = {dl::product(all.take_front(*axis), node.context),
+                dl::product(all.drop_front(*axis), node.context)};
+    x = node.reshape(x, flatDims);
+    axis = 1;
+  }
+  Item best = node.call("argmax", {x, item(*axis), item(true)});
+  dl::Dims along(flatDims.size(), node.dim(1));
+  along[*axis] = flatDims[*axis];
+  Item positions = node.reshape(node.call("arange", {Item::dim(flatDims[*axis], {})}), along);
+  Item hit = node.cast(node.call("eq", {best, positions}), node.dtype(0));
+  node.set(0, node.reshape(hit, dims));
+  return !node.hasFailed();
+}
+
+static bool buildMicrosoftGelu(NodeImport &node) {
+  node.set(0, node.call("gelu", {node.tensor(0)}));
+  return !node.hasFailed();
+}
+
+llvm::ArrayRef<OddRule> activationRules() {
+  static const OddRule rules[] = {
+      {"HardSigmoid", 1, buildHardSigmoid},
+      {"Selu", 1, buildSelu},
+      {"ThresholdedRelu", 1, buildThresholdedRelu},
+      {"Shrink", 1, buildShrink},
+      {"Swish", 1, buildSwish},
+      {"PRelu", 1, buildPRelu},
+      {"Softmax", 1, buildSoftmax},
+      {"LogSoftmax", 1, buildLogSoftmax},
+      {"Hardmax", 1, buildHardmax},
+      {"com.microsoft.Gelu", 1, buildMicrosoftGelu},
+  };
+  return rules;
+}
+
+} // namespace dlc::onnx

@@ -1,0 +1,201 @@
+//===- Contraction.cpp - Products and convolutions of ONNX -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/ops/Windows.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+/// alpha A' B' + beta C. A weight B that is transposed is what linear takes.
+static bool buildGemm(NodeImport &node) {
+  bool transA = node.integer("transA", 0) != 0, transB = node.integer("transB", 0) != 0;
+  double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
+  if (node.rank(0) != 2 || node.rank(1) != 2)
+    return node.fail("it takes matrices, got " + dl::text(node.type(0)) + " and " +
+                     dl::text(node.type(1)));
+  Item a = node.tensor(0), b = node.tensor(1);
+  if (transA)
+    a = node.permute(a, {1, 0});
+  bool hasBias = node.has(2);
+  // Numbers of integers stay what they are.
+  auto times = [&](Item x, double factor) {
+    return factor == 1 ? x : node.call("mul", {x, node.scalar(factor, node.dtype(0))});
+  };
+  if (!isa<FloatType>(node.dtype(0)) && (alpha != std::floor(alpha) || beta != std::floor(beta)))
+    return node.unsupported("it scales integers by fractions",
+                            "; dlc takes whole alpha and beta there");
+  bool isLinear = transB && alpha == 1 && beta == 1 && (!hasBias || node.rank(2) == 1) &&
+                  isa<FloatType>(node.dtype(0));
+  if (isLinear) {
+    std::vector<Item> arguments{a, b};
+    if (hasBias && node.dims(2)[0] == node.dims(1)[0])
+      arguments.push_back(node.tensor(2));
+    Item product = node.call("linear", arguments);
+    if (hasBias && arguments.size() == 2)
+      product = node.call("add", {product, node.tensor(2)});
+    node.set(0, product);
+    return !node.hasFailed();
+  }
+  if (transB)
+    b = node.permute(b, {1, 0});
+  Item product = times(node.call("matmul", {a, b}), alpha);
+  if (hasBias)
+    product = node.call("add", {product, times(node.tensor(2), beta)});
+  node.set(0, product);
+  return !node.hasFailed();
+}
+
+/// Kernel sizes of a weight [K, C, R, ...]; empty, reported, where they are symbolic.
+static SmallVector<int64_t> kernelOf(NodeImport &node, size_t input) {
+  SmallVector<int64_t> kernel;
+  for (AffineExpr dim :
+       ArrayRef<AffineExpr>(node.dims(input)).drop_front(std::min<size_t>(2, node.rank(input))))
+    kernel.push_back(dl::asConstant(dim).value_or(0));
+  return kernel;
+}
+
+static std::optional<std::string> convNamed(NodeImport &node, StringRef name, int64_t most) {
+  int64_t spatial = node.rank(0) - 2;
+  if (spatial >= 1 && spatial <= most)
+    return (name + llvm::Twine(spatial) + "d").str();
+  node.unsupported("it convolves " + dl::text(node.type(0)),
+                   "; dlc convolves 1 to " + llvm::Twine(most) + " spatial dims");
+  return std::nullopt;
+}
+
+static bool buildConv(NodeImport &node) {
+  auto name = convNamed(node, "conv", 3);
+  auto window = name ? readWindow(node, node.dims(0), kernelOf(node, 1)) : std::nullopt;
+  int64_t groups = node.integer("group", 1);
+  Item x = node.tensor(0), weight = node.tensor(1);
+  if (!window || node.hasFailed())
+    return false;
+  std::vector<std::pair<StringRef, Item>> named{{"stride", itemList(window->stride)},
+                                                {"padding", window->padding()},
+                                                {"dilation", itemList(window->dilation)},
+                                                {"groups", item(groups)}};
+  if (node.has(2))
+    named.push_back({"bias", node.tensor(2)});
+  bool isNegative = llvm::any_of(window->low, [](int64_t w) { return w < 0; }) ||
+                    llvm::any_of(window->high, [](int64_t w) { return w < 0; });
+  if (isNegative)
+    return node.unsupported("it has negative pads", "; crop the tensor before it");
+  node.set(0, node.call(*name, {x, weight}, named));
+  return !node.hasFailed();
+}
+
+/// The result is cut by pads; output_shape and auto_pad say what they are.
+static bool buildConvTranspose(NodeImport &node) {
+  auto name = convNamed(node, "conv_transpose", 2);
+  if (!name)
+    return false;
+  dl::Dims dims = node.dims(0);
+  SmallVector<int64_t> shape = node.integerList("output_shape"),
+                       extra = node.integerList("output_padding");
+  std::string mode = node.string("auto_pad", "NOTSET");
+  size_t spatial = dims.size() - 2;
+  // SAME asks for as many results as x has elements, times the stride.
+  auto window = [&]() -> std::optional<Window> {
+    Window w;
+    w.kernel = kernelOf(node, 1);
+    w.stride = node.integerList("strides");
+    w.dilation = node.integerList("dilations");
+    node.integerList("kernel_shape");
+    SmallVector<int64_t> pads = node.integerList("pads");
+    if (w.stride.empty())
+      w.stride.assign(spatial, 1);
+    if (w.dilation.empty())
+      w.dilation.assign(spatial, 1);
+    if (extra.empty())
+      extra.assign(spatial, 0);
+    if (pads.empty())
+      pads.assign(2 * spatial, 0);
+    bool hasShape = !shape.empty() || mode.starts_with("SAME");
+    if (shape.size() > spatial)
+      shape.erase(shape.begin(), shape.end() - spatial);
+    if (w.kernel.size() != spatial || w.stride.size() != spatial || w.dilation.size() != spatial ||
+        pads.size() != 2 * spatial || extra.size() != spatial ||
+        (!shape.empty() && shape.size() != spatial)) {
+      node.fail("its strides, dilations, pads, output_padding or output_shape have another number "
+                "than its " +
+                llvm::Twine(spatial) + " spatial dims ask for");
+      return std::nullopt;
+    }
+    w.low.assign(pads.begin(), pads.begin() + spatial);
+    w.high.assign(pads.begin() + spatial, pads.end());
+    for (size_t i = 0; hasShape && i < spatial; ++i) {
+      auto size = dl::asConstant(dims[2 + i]);
+      if (!size) {
+        node.unsupported("output_shape or auto_pad over a symbolic dim", "; dlc takes pads there");
+        return std::nullopt;
+      }
+      int64_t wanted = shape.empty() ? *size * w.stride[i] : shape[i];
+      int64_t total =
+          w.stride[i] * (*size - 1) + extra[i] + (w.kernel[i] - 1) * w.dilation[i] + 1 - wanted;
+      // What is missing is added behind; what is too much is cut off both sides, the odd one as auto_pad says.
+      if (total < 0) {
+        extra[i] -= total;
+        total = 0;
+      }
+      bool isUpper = mode == "SAME_UPPER";
+      w.low[i] = isUpper ? total / 2 : total - total / 2;
+      w.high[i] = total - w.low[i];
+    }
+    return w;
+  }();
+  int64_t groups = node.integer("group", 1);
+  Item x = node.tensor(0), weight = node.tensor(1);
+  if (!window || node.hasFailed())
+    return false;
+  // Sides that differ: the narrower pads, then a cut.
+  SmallVector<int64_t> common, cutLow, cutHigh;
+  for (size_t i = 0; i < spatial; ++i) {
+    int64_t least = std::min(window->low[i], window->high[i]);
+    common.push_back(least);
+    cutLow.push_back(window->low[i] - least);
+    cutHigh.push_back(window->high[i] - least);
+  }
+  // output_padding beyond a stride adds nothing but zeros (and the bias).
+  SmallVector<int64_t> beyond(spatial);
+  for (size_t i = 0; i < spatial; ++i)
+    if (extra[i] >= window->stride[i] && extra[i] >= window->dilation[i]) {
+      beyond[i] = extra[i];
+      extra[i] = 0;
+    }
+  std::vector<std::pair<StringRef, Item>> named{{"stride", itemList(window->stride)},
+                                                {"padding", itemList(common)},
+                                                {"output_padding", itemList(extra)},
+                                                {"groups", item(groups)},
+                                                {"dilation", itemList(window->dilation)}};
+  bool isPadded = llvm::any_of(beyond, [](int64_t width) { return width > 0; });
+  if (node.has(2) && !isPadded)
+    named.push_back({"bias", node.tensor(2)});
+  Item y = node.call(*name, {x, weight}, named);
+  SmallVector<int64_t> pads;
+  for (size_t i = spatial; i-- > 0;) {
+    pads.push_back(-cutLow[i]);
+    pads.push_back(beyond[i] - cutHigh[i]);
+  }
+  if (llvm::any_of(pads, [](int64_t width) { return width != 0; }))
+    y = node.call("pad", {y, itemList(pads)});
+  if (node.has(2) && isPadded) {
+    dl::Dims along(spatial + 1, node.dim(1));
+    along[0] = node.dims(2)[0];
+    y = node.call("add", {y, node.reshape(node.tensor(2), along)});
+  }
+  node.set(0, y);
+  return !node.hasFailed();
+}
+
+llvm::ArrayRef<OddRule> contractionRules() {
+  static const OddRule rules[] = {
+      {"Gemm", 1, buildGemm}, {"Conv", 1, buildConv}, {"ConvTranspose", 1, buildConvTranspose}};
+  return rules;
+}
+
+} // namespace dlc::onnx

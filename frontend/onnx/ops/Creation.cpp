@@ -1,0 +1,153 @@
+//===- Creation.cpp - Tensors that ONNX makes of numbers -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/OpRules.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+/// A number in `value`, `value_float` and their like; or a tensor, a weight of the model.
+static bool buildConstant(NodeImport &node) {
+  Value &output = node.frame.values[node.node.outputs.empty() ? StringRef() : node.node.outputs[0]];
+  Builder &builder = node.builder;
+  if (const Attribute *attribute = node.attribute("value")) {
+    if (!attribute->tensor)
+      return node.fail("its attribute 'value' is no tensor");
+    output.stored = attribute->tensor.get();
+    output.name = node.frame.prefix + node.node.outputs[0].str();
+    return true;
+  }
+  Known known{builder.getI64Type(), {}, {}};
+  auto addReals = [&](ArrayRef<float> numbers) {
+    known.dtype = builder.getF32Type();
+    for (float number : numbers)
+      known.numbers.push_back({{}, number});
+  };
+  auto addIntegers = [&](ArrayRef<int64_t> numbers) {
+    for (int64_t number : numbers)
+      known.numbers.push_back({node.dim(number)});
+  };
+  if (node.hasAttribute("value_float")) {
+    addReals({static_cast<float>(node.real("value_float", 0))});
+  } else if (node.hasAttribute("value_int")) {
+    addIntegers({node.integer("value_int", 0)});
+  } else if (const Attribute *floats = node.attribute("value_floats")) {
+    addReals(floats->reals);
+    known.shape = {static_cast<int64_t>(floats->reals.size())};
+  } else if (const Attribute *integers = node.attribute("value_ints")) {
+    addIntegers(integers->integers);
+    known.shape = {static_cast<int64_t>(integers->integers.size())};
+  } else {
+    return node.unsupported("it holds a string or a sparse tensor", "; dlc takes dense numbers");
+  }
+  output.known = std::move(known);
+  return true;
+}
+
+/// A tensor of one number of an attribute `value`, 0 of f32 without one.
+static bool buildConstantOfShape(NodeImport &node) {
+  const Known *shape = node.known(0);
+  auto dims = shape ? shape->dims() : std::nullopt;
+  if (!dims)
+    return node.unsupported("its shape is computed by the model",
+                            "; dlc needs its numbers, or the dims that it is made of, at import");
+  Type dtype = node.builder.getF32Type();
+  Item fill = item(0.0);
+  if (const Attribute *attribute = node.attribute("value")) {
+    auto known = attribute->tensor ? node.importer.numbersOf(*attribute->tensor) : std::nullopt;
+    if (!known || known->numbers.size() != 1)
+      return node.fail("its attribute 'value' is no tensor of one number that dlc computes with");
+    dtype = known->dtype;
+    const Number &number = known->numbers.front();
+    fill = number.isReal()      ? item(number.real)
+           : dtype.isInteger(1) ? item(!dl::isConstant(number.dim, 0))
+                                : Item::dim(number.dim, {});
+  }
+  mlir::Value value = node.importer.opEmitter().full(node.loc, fill, dl::makeTensor(*dims, dtype));
+  assert(value && "the number has the dtype");
+  node.set(0, {value, {}});
+  return true;
+}
+
+static bool buildRange(NodeImport &node) {
+  const Known *numbers[3] = {node.known(0), node.known(1), node.known(2)};
+  if (!numbers[0] || !numbers[1] || !numbers[2])
+    return node.unsupported("its bounds are computed by the model",
+                            "; dlc needs their numbers at import");
+  Type dtype = numbers[0]->dtype;
+  for (const Known *known : numbers)
+    if (known->numbers.size() != 1)
+      return node.fail("its bounds are tensors of several numbers; expected one in each");
+  Item made;
+  if (isa<FloatType>(dtype)) {
+    auto real = [&](int i) { return item(numbers[i]->numbers.front().real); };
+    made = node.call("arange", {real(0), real(1), real(2), item(dtype)});
+  } else {
+    auto step = dl::asConstant(numbers[2]->numbers.front().dim);
+    if (!step)
+      return node.unsupported("its step depends on symbolic dims", "; dlc needs its number");
+    Item start = Item::dim(numbers[0]->numbers.front().dim, {}),
+         end = Item::dim(numbers[1]->numbers.front().dim, {});
+    made = node.call("arange", {start, end, item(*step), item(dtype)});
+  }
+  node.set(0, made);
+  return !node.hasFailed();
+}
+
+static bool buildEyeLike(NodeImport &node) {
+  dl::Dims dims = node.dims(0);
+  int64_t diagonal = node.integer("k", 0);
+  auto type = elementType(node.integer("dtype", 0));
+  Type dtype = node.hasAttribute("dtype")
+                   ? (type ? frontend::dtypeOf(nameOf(*type), node.context) : Type())
+                   : node.dtype(0);
+  if (node.hasFailed())
+    return false;
+  if (!dtype || dims.size() != 2)
+    return node.unsupported("its dtype or its rank is none that dlc has", "; dlc takes a matrix");
+  Item rows = node.reshape(node.call("arange", {Item::dim(dims[0], {})}), {dims[0], node.dim(1)}),
+       columns =
+           node.reshape(node.call("arange", {Item::dim(dims[1], {})}), {node.dim(1), dims[1]});
+  Item hit = node.call("eq", {node.call("add", {rows, item(diagonal)}), columns});
+  node.set(0, node.cast(hit, dtype));
+  return !node.hasFailed();
+}
+
+/// The dims of a tensor, from `start` to before `end`: known at import, with their symbols.
+static bool buildShape(NodeImport &node) {
+  if (!node.has(0))
+    return node.fail("it needs its input 0");
+  dl::Dims dims = node.dims(0);
+  auto rank = static_cast<int64_t>(dims.size());
+  auto clamped = [&](int64_t bound) {
+    return std::clamp<int64_t>(bound < 0 ? bound + rank : bound, 0, rank);
+  };
+  int64_t begin = clamped(node.integer("start", 0)), end = clamped(node.integer("end", rank));
+  Known known{node.builder.getI64Type(), {}, {}};
+  for (int64_t i = begin; i < end; ++i)
+    known.numbers.push_back({dims[i]});
+  known.shape = {static_cast<int64_t>(known.numbers.size())};
+  node.set(0, std::move(known));
+  return !node.hasFailed();
+}
+
+static bool buildSize(NodeImport &node) {
+  if (!node.has(0))
+    return node.fail("it needs its input 0");
+  AffineExpr size = dl::normalize(dl::product(node.dims(0), node.context));
+  node.set(0, Known{node.builder.getI64Type(), {}, {{size}}});
+  return !node.hasFailed();
+}
+
+llvm::ArrayRef<OddRule> creationRules() {
+  static const OddRule rules[] = {
+      {"Constant", 1, buildConstant}, {"ConstantOfShape", 9, buildConstantOfShape},
+      {"Range", 11, buildRange},      {"EyeLike", 9, buildEyeLike},
+      {"Shape", 1, buildShape},       {"Size", 1, buildSize},
+  };
+  return rules;
+}
+
+} // namespace dlc::onnx

@@ -1,0 +1,128 @@
+//===- Reduction.cpp - Reductions of ONNX ----------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/OpRules.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+/// Axes stand in an attribute, or from opset 13 (ReduceSum) or 18 on in an input; none means all, or with noop_with_empty_axes
+/// nothing is reduced. Nothing after an error.
+static std::optional<SmallVector<int64_t>> axesOf(NodeImport &node, int64_t rank) {
+  SmallVector<int64_t> axes = node.integerList("axes");
+  if (node.has(1)) {
+    auto given = node.integers(1, "the axes");
+    if (!given)
+      return std::nullopt;
+    axes = *given;
+  }
+  for (int64_t &axis : axes) {
+    auto found = node.axis(axis, rank);
+    if (!found)
+      return std::nullopt;
+    axis = *found;
+  }
+  bool keepsAll = node.integer("noop_with_empty_axes", 0) != 0;
+  if (axes.empty() && !keepsAll)
+    axes.assign(llvm::seq<int64_t>(0, rank).begin(), llvm::seq<int64_t>(0, rank).end());
+  return axes;
+}
+
+/// Reduces `before(x)` by `callee` and applies `after`.
+static bool reduce(
+    NodeImport &node, StringRef callee,
+    llvm::function_ref<Item(Item)> before = [](Item x) { return x; },
+    llvm::function_ref<Item(Item)> after = [](Item x) { return x; }) {
+  auto axes = axesOf(node, node.rank(0));
+  bool keepdim = node.integer("keepdims", 1) != 0;
+  Item x = node.tensor(0);
+  if (!axes || node.hasFailed())
+    return false;
+  Type dtype = node.dtype(0);
+  x = before(x);
+  if (!axes->empty()) {
+    bool isBool = dtype.isInteger(1) && (callee == "amax" || callee == "amin");
+    if (isBool)
+      callee = callee == "amax" ? "any" : "all";
+    x = node.call(callee, {x, itemList(*axes), item(keepdim)});
+    if (x.isTensor() && x.tensorType().getElementType() != dtype)
+      x = node.cast(x, dtype); // integers are summed as i64
+  }
+  node.set(0, after(x));
+  return !node.hasFailed();
+}
+
+static bool buildSum(NodeImport &node) { return reduce(node, "sum"); }
+static bool buildMean(NodeImport &node) {
+  if (isa<FloatType>(node.dtype(0)))
+    return reduce(node, "mean");
+  return node.unsupported("it is a mean of integers",
+                          "; dlc takes a mean of f64, f32, f16 or bf16");
+}
+static bool buildMax(NodeImport &node) { return reduce(node, "amax"); }
+static bool buildMin(NodeImport &node) { return reduce(node, "amin"); }
+static bool buildProd(NodeImport &node) { return reduce(node, "prod"); }
+static bool buildL1(NodeImport &node) {
+  return reduce(node, "sum", [&](Item x) { return node.call("abs", {x}); });
+}
+static bool buildSumSquare(NodeImport &node) {
+  return reduce(node, "sum", [&](Item x) { return node.call("mul", {x, x}); });
+}
+static bool buildL2(NodeImport &node) {
+  return reduce(
+      node, "sum", [&](Item x) { return node.call("mul", {x, x}); },
+      [&](Item x) { return node.call("sqrt", {x}); });
+}
+static bool buildLogSum(NodeImport &node) {
+  return reduce(
+      node, "sum", [](Item x) { return x; }, [&](Item x) { return node.call("log", {x}); });
+}
+static bool buildLogSumExp(NodeImport &node) {
+  // Nothing reduced: log(exp(x)).
+  auto axes = axesOf(node, node.rank(0));
+  if (axes && axes->empty()) {
+    node.integer("keepdims", 1);
+    node.set(0, node.call("log", {node.call("exp", {node.tensor(0)})}));
+    return !node.hasFailed();
+  }
+  return reduce(node, "logsumexp");
+}
+
+/// With select_last_index, of equal elements the last one.
+static bool buildArgLast(NodeImport &node, StringRef callee) {
+  auto axis = node.axis(node.integer("axis", 0), node.rank(0));
+  bool keepdim = node.integer("keepdims", 1) != 0,
+       isLast = node.integer("select_last_index", 0) != 0;
+  Item x = node.tensor(0);
+  if (!axis || node.hasFailed())
+    return false;
+  if (!isLast) {
+    node.set(0, node.call(callee, {x, item(*axis), item(keepdim)}));
+    return !node.hasFailed();
+  }
+  Item mirrored = node.call("flip", {x, itemList(SmallVector<int64_t>{*axis})});
+  Item first = node.call(callee, {mirrored, item(*axis), item(keepdim)});
+  AffineExpr last = node.dims(0)[*axis] - 1;
+  Item size =
+      node.call("scalar_tensor", {Item::dim(last, {}), item(Type(node.builder.getI64Type()))});
+  node.set(0, node.call("sub", {size, first}));
+  return !node.hasFailed();
+}
+static bool buildArgMax(NodeImport &node) { return buildArgLast(node, "argmax"); }
+static bool buildArgMin(NodeImport &node) { return buildArgLast(node, "argmin"); }
+
+llvm::ArrayRef<OddRule> reductionRules() {
+  static const OddRule rules[] = {
+      {"ReduceSum", 1, buildSum},       {"ReduceMean", 1, buildMean},
+      {"ReduceMax", 1, buildMax},       {"ReduceMin", 1, buildMin},
+      {"ReduceProd", 1, buildProd},     {"ReduceL1", 1, buildL1},
+      {"ReduceL2", 1, buildL2},         {"ReduceSumSquare", 1, buildSumSquare},
+      {"ReduceLogSum", 1, buildLogSum}, {"ReduceLogSumExp", 1, buildLogSumExp},
+      {"ArgMax", 12, buildArgMax},      {"ArgMin", 12, buildArgMin},
+  };
+  return rules;
+}
+
+} // namespace dlc::onnx

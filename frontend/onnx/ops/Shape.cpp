@@ -1,0 +1,447 @@
+//===- Shape.cpp - Ops of ONNX that move elements --------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/OpRules.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+//===- Other dims for the same elements ------------------------------------------------------------===//
+
+/// 0 takes the dim of the input, -1 what is left over.
+static bool buildReshape(NodeImport &node) {
+  const Known *shape = node.known(1);
+  auto wanted = shape ? shape->dims() : std::nullopt;
+  if (!wanted)
+    return node.unsupported("the new shape " +
+                                frontend::quote(node.has(1) ? node.node.inputs[1] : "") +
+                                " is computed by the model",
+                            "; dlc needs its numbers, or the dims that it is made of, at import");
+  bool allowsZero = node.integer("allowzero", 0) != 0;
+  dl::Dims dims = node.dims(0), result;
+  AffineExpr others = node.dim(1);
+  std::optional<size_t> free;
+  for (auto [position, dim] : llvm::enumerate(*wanted)) {
+    if (dl::isConstant(dim, 0) && !allowsZero) {
+      if (position >= dims.size())
+        return node.fail("its new shape has 0 at " + llvm::Twine(position) + ", where " +
+                         dl::text(node.type(0)) + " has no dim");
+      dim = dims[position];
+    }
+    if (dl::isConstant(dim, -1)) {
+      if (free)
+        return node.fail("its new shape has -1 twice; expected it once");
+      free = position;
+    } else {
+      others = dl::normalize(others * dim);
+    }
+    result.push_back(dim);
+  }
+  Item x = node.tensor(0);
+  if (node.hasFailed())
+    return false;
+  if (free) {
+    AffineExpr all = dl::normalize(dl::product(dims, node.context));
+    auto count = dl::asConstant(all), rest = dl::asConstant(others);
+    AffineExpr quotient = all == others ? node.dim(1) : AffineExpr();
+    if (!quotient && count && rest && *rest > 0 && *count % *rest == 0)
+      quotient = node.dim(*count / *rest);
+    if (!quotient)
+      quotient = dl::normalize(all.floorDiv(others));
+    // Only a quotient without a remainder holds all elements.
+    if (!rest || *rest <= 0 || dl::normalize(quotient * others) != all) {
+      // What both have in common stands out where the dims do.
+      dl::Dims from = dims;
+      AffineExpr kept = node.dim(1);
+      int64_t divisor = 1;
+      bool divides = true;
+      for (auto [position, dim] : llvm::enumerate(result)) {
+        if (position == *free)
+          continue;
+        auto *same = llvm::find(from, dim);
+        if (same != from.end())
+          from.erase(same);
+        else if (auto number = dl::asConstant(dim); number && *number > 0)
+          divisor *= *number;
+        else
+          divides = false;
+      }
+      for (AffineExpr dim : from)
+        kept = kept * dim;
+      kept = dl::normalize(kept);
+      AffineExpr part = dl::normalize(kept.floorDiv(divisor));
+      if (!divides || dl::normalize(part * divisor) != kept)
+        return node.fail("cannot reshape " + dl::text(node.type(0)) +
+                         ": what -1 stands for does not follow from its dims");
+      quotient = part;
+    }
+    result[*free] = quotient;
+  }
+  node.set(0, node.reshape(x, result));
+  return !node.hasFailed();
+}
+
+static bool buildFlatten(NodeImport &node) {
+  dl::Dims dims = node.dims(0);
+  auto rank = static_cast<int64_t>(dims.size());
+  int64_t given = node.integer("axis", 1);
+  auto axis = given == rank ? std::optional(rank) : node.axis(given, rank);
+  Item x = node.tensor(0);
+  if (!axis || node.hasFailed())
+    return false;
+  ArrayRef<AffineExpr> all(dims);
+  node.set(0, node.reshape(x, {dl::product(all.take_front(*axis), node.context),
+                               dl::product(all.drop_front(*axis), node.context)}));
+  return !node.hasFailed();
+}
+
+/// The axes, counted from the front: an attribute, from opset 13 on an input.
+static std::optional<SmallVector<bool>> chosenAxes(NodeImport &node, int64_t rank) {
+  SmallVector<int64_t> axes = node.integerList("axes");
+  if (node.has(1)) {
+    auto given = node.integers(1, "the axes");
+    if (!given)
+      return std::nullopt;
+    axes = *given;
+  }
+  SmallVector<bool> chosen(rank);
+  for (int64_t given : axes) {
+    auto axis = node.axis(given, rank);
+    if (!axis)
+      return std::nullopt;
+    chosen[*axis] = true;
+  }
+  return chosen;
+}
+
+static bool buildSqueeze(NodeImport &node) {
+  dl::Dims dims = node.dims(0), result;
+  auto chosen = chosenAxes(node, dims.size());
+  Item x = node.tensor(0);
+  if (!chosen || node.hasFailed())
+    return false;
+  bool takesAll = !llvm::is_contained(*chosen, true);
+  for (auto [dim, isChosen] : llvm::zip(dims, *chosen)) {
+    if (isChosen && !dl::isConstant(dim, 1))
+      return node.fail("cannot squeeze a dim of " + dl::text(dim) + " of " +
+                       dl::text(node.type(0)) + "; expected 1");
+    if (!(takesAll ? dl::isConstant(dim, 1) : isChosen))
+      result.push_back(dim);
+  }
+  node.set(0, node.reshape(x, result));
+  return !node.hasFailed();
+}
+
+static bool buildUnsqueeze(NodeImport &node) {
+  dl::Dims dims = node.dims(0), result;
+  const Known *given = node.has(1) ? node.known(1) : nullptr;
+  size_t count = given ? given->numbers.size() : node.integerList("axes").size();
+  auto chosen = chosenAxes(node, dims.size() + count);
+  Item x = node.tensor(0);
+  if (!chosen || node.hasFailed())
+    return false;
+  size_t next = 0;
+  for (bool isNew : *chosen) {
+    if (!isNew && next == dims.size())
+      return node.fail("its axes name a dim twice; expected different ones");
+    result.push_back(isNew ? node.dim(1) : dims[next++]);
+  }
+  node.set(0, node.reshape(x, result));
+  return !node.hasFailed();
+}
+
+//===- Arrangement --------------------------------------------------------------------------------===//
+
+static bool buildTranspose(NodeImport &node) {
+  SmallVector<int64_t> order = node.integerList("perm");
+  if (order.empty())
+    for (int64_t i = node.rank(0); i-- > 0;)
+      order.push_back(i);
+  node.set(0, node.permute(node.tensor(0), order));
+  return !node.hasFailed();
+}
+
+/// Both broadcast: a dim of 1 in the shape leaves that of the input.
+static bool buildExpand(NodeImport &node) {
+  const Known *shape = node.known(1);
+  auto wanted = shape ? shape->dims() : std::nullopt;
+  if (!wanted)
+    return node.unsupported("its shape is computed by the model",
+                            "; dlc needs its numbers, or the dims that it is made of, at import");
+  dl::Dims dims = node.dims(0);
+  while (wanted->size() < dims.size())
+    wanted->insert(wanted->begin(), node.dim(1));
+  size_t lead = wanted->size() - dims.size();
+  for (auto [position, dim] : llvm::enumerate(dims))
+    if (dl::isConstant((*wanted)[lead + position], 1))
+      (*wanted)[lead + position] = dim;
+  node.set(0, node.broadcast(node.tensor(0), *wanted));
+  return !node.hasFailed();
+}
+
+static bool buildTile(NodeImport &node) {
+  auto repeats = node.integers(1, "the repeats");
+  if (!repeats)
+    return false;
+  node.set(0, node.call("repeat", {node.tensor(0), itemList(*repeats)}));
+  return !node.hasFailed();
+}
+
+/// Splits a dim into blocks and moves these among channels; DCR and CRD tell how channels are counted.
+static bool buildDepthToSpace(NodeImport &node) {
+  int64_t block = node.integer("blocksize", 1);
+  std::string mode = node.string("mode", "DCR");
+  dl::Dims dims = node.dims(0);
+  Item x = node.tensor(0);
+  if (node.hasFailed())
+    return false;
+  auto channels = dims.size() == 4 ? dl::asConstant(dims[1]) : std::nullopt;
+  if (!channels || block < 1 || *channels % (block * block))
+    return node.fail(
+        "it takes a tensor [N, C, H, W] whose channels are divisible by blocksize^2, got " +
+        dl::text(node.type(0)));
+  AffineExpr b = node.dim(block), c = node.dim(*channels / (block * block));
+  bool isDepthFirst = mode == "DCR";
+  Item split = isDepthFirst ? node.reshape(x, {dims[0], b, b, c, dims[2], dims[3]})
+                            : node.reshape(x, {dims[0], c, b, b, dims[2], dims[3]});
+  Item moved = node.permute(split, isDepthFirst ? ArrayRef<int64_t>{0, 3, 4, 1, 5, 2}
+                                                : ArrayRef<int64_t>{0, 1, 4, 2, 5, 3});
+  node.set(0, node.reshape(moved, {dims[0], c, dims[2] * b, dims[3] * b}));
+  return !node.hasFailed();
+}
+
+static bool buildSpaceToDepth(NodeImport &node) {
+  int64_t block = node.integer("blocksize", 1);
+  dl::Dims dims = node.dims(0);
+  Item x = node.tensor(0);
+  if (node.hasFailed())
+    return false;
+  auto h = dims.size() == 4 ? dl::asConstant(dims[2]) : std::nullopt,
+       w = dims.size() == 4 ? dl::asConstant(dims[3]) : std::nullopt;
+  if (!h || !w || block < 1 || *h % block || *w % block)
+    return node.fail(
+        "it takes a tensor [N, C, H, W] whose H and W are divisible by blocksize, got " +
+        dl::text(node.type(0)));
+  AffineExpr b = node.dim(block), height = node.dim(*h / block), width = node.dim(*w / block);
+  Item split = node.reshape(x, {dims[0], dims[1], height, b, width, b});
+  node.set(0, node.reshape(node.permute(split, {0, 3, 5, 1, 2, 4}),
+                           {dims[0], dims[1] * b * b, height, width}));
+  return !node.hasFailed();
+}
+
+//===- Parts --------------------------------------------------------------------------------------===//
+
+/// One dim from start to before end; both as ONNX has them, beyond the dim or negative.
+static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, AffineExpr end,
+                     int64_t step) {
+  if (!x.isTensor())
+    return x;
+  AffineExpr size = dl::getDims(x.tensorType())[dim];
+  auto first = dl::asConstant(start), last = dl::asConstant(end), count = dl::asConstant(size);
+  if (step == 0 || std::abs(step) > INT32_MAX) {
+    node.fail("its step is " + llvm::Twine(step) + "; expected another number than 0");
+    return {Item::Poison(), {}};
+  }
+  if (step > 0) {
+    std::vector<std::pair<StringRef, Item>> named{{"dim", item(dim)}, {"step", item(step)}};
+    if (first && *first != 0)
+      named.push_back({"start", item(std::clamp<int64_t>(*first, INT32_MIN, INT32_MAX))});
+    bool isWhole = end == size || (last && *last >= (count ? *count : INT32_MAX));
+    if (!first || (!last && !isWhole)) {
+      // A part whose length follows from symbols, from its begin.
+      AffineExpr length = dl::normalize(end - start);
+      if (step == 1 && first && *first >= 0)
+        return node.call("narrow", {x, item(dim), item(*first), Item::dim(length, {})});
+      node.unsupported("it slices a dim of " + dl::text(size) + " from " + dl::text(start) +
+                           " to " + dl::text(end),
+                       "; dlc takes bounds that are numbers, or an end that is a dim");
+      return {Item::Poison(), {}};
+    }
+    if (!isWhole)
+      named.push_back({"end", item(std::clamp<int64_t>(*last, INT32_MIN, INT32_MAX))});
+    if (!(first && *first == 0 && isWhole && step == 1))
+      return node.call("slice", {x}, named);
+    return x;
+  }
+  // Backwards: the part, mirrored, every step-th.
+  if (!first || !last || !count) {
+    node.unsupported("it slices a dim of " + dl::text(size) + " backwards from " + dl::text(start) +
+                         " to " + dl::text(end),
+                     "; dlc takes numbers there");
+    return {Item::Poison(), {}};
+  }
+  int64_t from = std::clamp<int64_t>(*first < 0 ? *first + *count : *first, -1, *count - 1);
+  int64_t to = *last < -*count
+                   ? -1
+                   : std::clamp<int64_t>(*last < 0 ? *last + *count : *last, -1, *count - 1);
+  Item part = node.call("slice", {x, item(dim), item(std::max<int64_t>(to + 1, 0)),
+                                  item(std::max(from, to) + 1), item(int64_t(1))});
+  Item mirrored = node.call("flip", {part, itemList(SmallVector<int64_t>{dim})});
+  return step == -1 ? mirrored
+                    : node.call("slice", {mirrored}, {{"dim", item(dim)}, {"step", item(-step)}});
+}
+
+static bool buildSlice(NodeImport &node) {
+  auto list = [&](size_t input, StringRef name) -> std::optional<dl::Dims> {
+    dl::Dims dims;
+    if (node.opset < 10) {
+      for (int64_t value : node.integerList(name))
+        dims.push_back(node.dim(value));
+      return dims;
+    }
+    if (!node.has(input))
+      return dims;
+    const Known *known = node.known(input);
+    auto found = known ? known->dims() : std::nullopt;
+    if (!found)
+      node.unsupported("its " + name + " are computed by the model",
+                       "; dlc needs their numbers at import");
+    return found;
+  };
+  auto starts = list(1, "starts"), ends = list(2, "ends"), axes = list(3, "axes"),
+       steps = list(4, "steps");
+  if (!starts || !ends || !axes || !steps)
+    return false;
+  if (starts->size() != ends->size() || (!axes->empty() && axes->size() != starts->size()) ||
+      (!steps->empty() && steps->size() != starts->size()))
+    return node.fail("it has " + llvm::Twine(starts->size()) + " starts and " +
+                     llvm::Twine(ends->size()) + " ends, " + llvm::Twine(axes->size()) +
+                     " axes and " + llvm::Twine(steps->size()) +
+                     " steps; expected as many of each");
+  Item x = node.tensor(0);
+  for (size_t i = 0; i < starts->size() && !node.hasFailed(); ++i) {
+    auto axis = node.axis(axes->empty() ? i : dl::asConstant((*axes)[i]).value_or(INT64_MAX / 2),
+                          node.rank(0));
+    int64_t step = steps->empty() ? 1 : dl::asConstant((*steps)[i]).value_or(0);
+    if (axis)
+      x = sliceDim(node, x, *axis, (*starts)[i], (*ends)[i], step);
+  }
+  node.set(0, x);
+  return !node.hasFailed();
+}
+
+static bool buildSplit(NodeImport &node) {
+  auto axis = node.axis(node.integer("axis", 0), node.rank(0));
+  SmallVector<int64_t> sizes = node.integerList("split");
+  if (node.has(1)) {
+    auto given = node.integers(1, "the sizes");
+    if (!given)
+      return false;
+    sizes = *given;
+  }
+  auto count = static_cast<int64_t>(node.node.outputs.size());
+  node.integer("num_outputs", count);
+  Item x = node.tensor(0);
+  if (!axis || node.hasFailed())
+    return false;
+  auto size = dl::asConstant(node.dims(0)[*axis]);
+  if (sizes.empty()) {
+    if (!size)
+      return node.unsupported("it splits a symbolic dim evenly",
+                              "; dlc needs the sizes of the parts");
+    int64_t part = (*size + count - 1) / count;
+    for (int64_t left = *size; static_cast<int64_t>(sizes.size()) < count; left -= part)
+      sizes.push_back(std::clamp<int64_t>(left, 0, part));
+  }
+  if (static_cast<int64_t>(sizes.size()) != count)
+    return node.fail("it has " + llvm::Twine(sizes.size()) + " sizes for " + llvm::Twine(count) +
+                     " results");
+  int64_t start = 0;
+  for (auto [position, part] : llvm::enumerate(sizes)) {
+    node.set(position, node.call("narrow", {x, item(*axis), item(start), item(part)}));
+    start += part;
+  }
+  return !node.hasFailed();
+}
+
+/// ONNX: all low widths, then all high ones; PyTorch: both of the last dim first.
+static bool buildPad(NodeImport &node) {
+  SmallVector<int64_t> widths = node.integerList("pads");
+  double fill = node.opset < 11 ? node.real("value", 0) : 0;
+  int64_t rank = node.rank(0);
+  if (node.opset >= 11) {
+    auto given = node.integers(1, "the widths");
+    if (!given)
+      return false;
+    widths = *given;
+    if (node.has(2)) {
+      const Known *value = node.known(2);
+      auto numbers = value ? value->reals() : std::nullopt;
+      if (!numbers || numbers->size() != 1)
+        return node.unsupported("the number that it pads with is computed by the model",
+                                "; dlc needs it at import");
+      fill = numbers->front();
+    }
+  }
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (node.has(3)) {
+    auto given = node.integers(3, "the axes");
+    if (!given)
+      return false;
+    axes.assign(given->begin(), given->end());
+  }
+  if (widths.size() != 2 * axes.size())
+    return node.fail("it has " + llvm::Twine(widths.size()) + " widths; expected " +
+                     llvm::Twine(2 * axes.size()));
+  SmallVector<int64_t> pads(2 * rank);
+  int64_t used = 0;
+  for (auto [position, given] : llvm::enumerate(axes)) {
+    auto axis = node.axis(given, rank);
+    if (!axis)
+      return false;
+    int64_t place = 2 * (rank - 1 - *axis);
+    pads[place] = widths[position];
+    pads[place + 1] = widths[axes.size() + position];
+    if (pads[place] || pads[place + 1])
+      used = std::max(used, place + 2);
+  }
+  pads.truncate(used);
+  std::string mode = node.string("mode", "constant");
+  std::string torchMode = mode == "edge" ? "replicate" : mode == "wrap" ? "circular" : mode;
+  Item x = node.tensor(0);
+  if (node.hasFailed())
+    return false;
+  if (used == 0)
+    node.alias(0, 0);
+  else if (mode == "constant")
+    node.set(0, node.call("pad", {x, itemList(pads), item(StringRef(torchMode)), item(fill)}));
+  else
+    node.set(0, node.call("pad", {x, itemList(pads), item(StringRef(torchMode))}));
+  return !node.hasFailed();
+}
+
+static bool buildTrilu(NodeImport &node) {
+  int64_t diagonal = 0;
+  if (node.has(1)) {
+    auto given = node.integers(1, "the diagonal");
+    if (!given)
+      return false;
+    diagonal = std::clamp<int64_t>(given->empty() ? 0 : given->front(), INT32_MIN, INT32_MAX);
+  }
+  bool isUpper = node.integer("upper", 1) != 0;
+  node.set(0, node.call(isUpper ? "triu" : "tril", {node.tensor(0), item(diagonal)}));
+  return !node.hasFailed();
+}
+
+llvm::ArrayRef<OddRule> shapeRules() {
+  static const OddRule rules[] = {
+      {"Reshape", 5, buildReshape},
+      {"Flatten", 1, buildFlatten},
+      {"Squeeze", 1, buildSqueeze},
+      {"Unsqueeze", 1, buildUnsqueeze},
+      {"Transpose", 1, buildTranspose},
+      {"Expand", 8, buildExpand},
+      {"Tile", 6, buildTile},
+      {"DepthToSpace", 1, buildDepthToSpace},
+      {"SpaceToDepth", 1, buildSpaceToDepth},
+      {"Slice", 1, buildSlice},
+      {"Split", 1, buildSplit},
+      {"Pad", 2, buildPad},
+      {"Trilu", 14, buildTrilu},
+  };
+  return rules;
+}
+
+} // namespace dlc::onnx

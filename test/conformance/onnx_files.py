@@ -1,0 +1,92 @@
+"""The ONNX project's test cases: tensors and graphs from the protobuf wire format, and the archives of the corpus."""
+import csv
+import os
+import tarfile
+
+import numpy as np
+
+from onnx_weights import fields, varint
+
+# TensorProto.DataType: name in dlc, NumPy's type of its bytes.
+DTYPES = {1: ("f32", "<f4"), 2: ("u8", "u1"), 3: ("i8", "i1"), 5: ("i16", "<i2"), 6: ("i32", "<i4"), 7: ("i64", "<i8"),
+          9: ("bool", "u1"), 10: ("f16", "<f2"), 11: ("f64", "<f8"), 16: ("bf16", "<u2")}
+PAYLOADS = {4: ("<f4", None), 5: (None, np.int32), 7: (None, np.int64), 10: ("<f8", None), 11: (None, np.uint64)}
+
+
+class Unreadable(Exception):
+    """Data that dlc has no dtype for."""
+
+
+def numbers(value):
+    """The varints of a repeated field: one, or packed ones."""
+    if isinstance(value, int):
+        return [value]
+    found, at = [], 0
+    while at < len(value):
+        number, at = varint(value, at)
+        found.append(number)
+    return found
+
+
+def read_tensor(message):
+    """(name, dtype, array) of a TensorProto; bf16 as its bits."""
+    dims, data_type, name, raw, payload, integers = [], 0, "", None, b"", []
+    for number, value in fields(message):
+        if number == 1:
+            dims += numbers(value)
+        elif number == 2:
+            data_type = value
+        elif number in (4, 10):
+            payload += value
+        elif number in (5, 7, 11):
+            integers += numbers(value)
+        elif number == 8:
+            name = value.decode()
+        elif number == 9:
+            raw = value
+    if data_type not in DTYPES:
+        raise Unreadable(f"data type {data_type}")
+    dtype, code = DTYPES[data_type]
+    if raw is None and integers:
+        bits = np.array([i & 0xFFFFFFFFFFFFFFFF for i in integers], np.uint64)
+        raw = bits.astype("<u" + str(np.dtype(code).itemsize)).tobytes()
+    raw = payload if raw is None else raw
+    return name, dtype, np.frombuffer(raw, code).reshape(dims)
+
+
+def graph_of(path):
+    """inputs and outputs (names), and nodes: (op, input names, has_subgraph)."""
+    with open(path, "rb") as source:
+        model = source.read()
+    inputs, outputs, nodes, held = [], [], [], set()
+    graph = b"".join(value for number, value in fields(model) if number == 7)
+    name_of = lambda message, key: next((v.decode() for n, v in fields(message) if n == key), "")
+    for number, value in fields(graph):
+        if number == 1:
+            parts = list(fields(value))
+            op = next((v.decode() for n, v in parts if n == 4), "")
+            nodes.append((op, [v.decode() for n, v in parts if n == 1]))
+        elif number == 5:
+            held.add(name_of(value, 8))
+        elif number == 11:
+            inputs.append(name_of(value, 1))
+        elif number == 12:
+            outputs.append(name_of(value, 1))
+    return [name for name in inputs if name not in held], outputs, nodes
+
+
+def extract(corpus, folder):
+    """Unpacks the archives once; the folder of the cases."""
+    done = os.path.join(folder, "done")
+    if not os.path.exists(done):
+        for archive in ("onnx-node-tests.tar.xz", "onnx-other-tests.tar.xz"):
+            with tarfile.open(os.path.join(corpus, "onnx-backend", archive)) as packed:
+                packed.extractall(folder)
+        open(done, "w").close()
+    return folder
+
+
+def index(corpus):
+    """test -> row of the index, of the node tests."""
+    with open(os.path.join(corpus, "onnx-backend", "onnx-node-tests.index.tsv"), newline="") as source:
+        return {row["test"]: row for row in csv.DictReader(source, delimiter="\t")}

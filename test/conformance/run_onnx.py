@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""The ONNX project's node tests (DLC_CORPUS), compiled from their model.onnx and run. Three verdicts are counted apart: pass, fail,
+and unsupported (dlc said so with exit code 3), which is never a pass.
+
+  run_onnx.py                      the cases of onnx_passing.txt: none of them may fail; core cases that newly pass are named
+  run_onnx.py --all                every core case, with the ops that stand in the way; --other: those beyond the core, too
+  run_onnx.py --device cuda-emu    on the emulated GPU
+  run_onnx.py --json FILE          the verdicts
+  run_onnx.py --update             writes onnx_passing.txt anew from what passed on the CPU
+  run_onnx.py NAME...              these cases alone
+"""
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import numpy as np
+
+from dlc_tool import BUILD, DLC
+from onnx_files import Unreadable, extract, graph_of, index, read_tensor
+from runtime_session import Refused, Session
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIST = os.path.join(HERE, "onnx_passing.txt")
+CORPUS = os.environ.get("DLC_CORPUS", "")
+RTOL, ATOL = 1e-3, 1e-7  # upstream's
+TIMEOUT = 120
+# Inputs that hold shapes, axes and their like: the only ones that --const-input may give.
+SHAPE_INPUTS = {
+    "Reshape": (1,), "Expand": (1,), "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Tile": (1,), "Unsqueeze": (1,), "Squeeze": (1,),
+    "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2), "TopK": (1,), "Resize": (1, 2, 3), "Upsample": (1,),
+    "OneHot": (1,), "Trilu": (1,), "CumSum": (1,), "Dropout": (1, 2), "CenterCropPad": (1,), "BlackmanWindow": (0,),
+    "HammingWindow": (0,), "HannWindow": (0,),
+    **{"Reduce" + kind: (1,) for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum",
+                                          "SumSquare")}}
+
+
+def widened(dtype, array):
+    """Numbers that can be compared."""
+    if dtype == "bf16":
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def differences(name, got, expected):
+    """None, or what is wrong with an output."""
+    (dtype, array), (wanted_dtype, wanted) = got, expected
+    if dtype != wanted_dtype or array.shape != wanted.shape:
+        return f"{name} is {dtype}{list(array.shape)}, expected {wanted_dtype}{list(wanted.shape)}"
+    ours, theirs = widened(dtype, array), widened(dtype, wanted)
+    if ours.dtype.kind != "f":
+        return None if np.array_equal(ours, theirs) else f"{name}: {int((ours != theirs).sum())} of {ours.size} differ"
+    rtol = max(RTOL, {"bf16": 2 ** -7, "f16": 2 ** -9}.get(dtype, 0))
+    with np.errstate(invalid="ignore"):
+        close = np.isclose(ours, theirs, rtol=rtol, atol=ATOL, equal_nan=True)
+    if close.all():
+        return None
+    worst = np.argwhere(~close)[0]
+    return (f"{name}: {int((~close).sum())} of {close.size} differ, first at {worst.tolist()}: "
+            f"{ours[tuple(worst)]!r}, expected {theirs[tuple(worst)]!r}")
+
+
+def read_case(folder, number):
+    inputs, outputs = [], []
+    for kind, found in (("input", inputs), ("output", outputs)):
+        position = 0
+        while os.path.exists(path := os.path.join(folder, f"test_data_set_{number}", f"{kind}_{position}.pb")):
+            with open(path, "rb") as source:
+                found.append(read_tensor(source.read()))
+            position += 1
+    return inputs, outputs
+
+
+def compile_case(model, package, device, constants):
+    """(verdict or None, sentence)"""
+    target = "cpu" if device == "cpu" else "cuda"
+    command = [DLC, "compile", model, "--target", target, "-o", package]
+    for name, path in constants.items():
+        command += ["--const-input", f"{name}=@{path}"]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        return "fail", "the compiler took too long"
+    if run.returncode == 0:
+        return None, ""
+    return "unsupported" if run.returncode == 3 else "fail", f"exit {run.returncode}: {run.stderr.strip()[-1500:]}"
+
+
+def run_case(folder, device, nondeterministic, scratch):
+    """(verdict, sentence, whether --const-input was needed)"""
+    model = os.path.join(folder, "model.onnx")
+    names, output_names, nodes = graph_of(model)
+    try:
+        inputs, outputs = read_case(folder, 0)
+    except (Unreadable, ValueError, KeyError, StopIteration) as error:
+        # Not data that dlc could take; it must still refuse the model in words.
+        verdict, said = compile_case(model, os.path.join(scratch, "m.bin"), device, {})
+        return ("unsupported", said, False) if verdict == "unsupported" else ("fail", f"data: {error}; {said}", False)
+    shape_valued = {name for op, used in nodes for position in SHAPE_INPUTS.get(op, ()) if position < len(used)
+                    for name in [used[position]]}
+    arrays = {name: array for name, (_, _, array) in zip(names, inputs)}
+    constants = {}
+    for position, name in enumerate(names):
+        if name in shape_valued and position < len(inputs):
+            _, dtype, array = inputs[position]
+            path = os.path.join(scratch, f"const_{position}.npy")
+            np.save(path, array.astype(bool) if dtype == "bool" else array)
+            constants[name] = path
+    package = os.path.join(scratch, "model.bin")
+    verdict, said = compile_case(model, package, device, constants)
+    if verdict:
+        return verdict, said, bool(constants)
+    library = os.path.join(BUILD, "lib", "libdlc_runtime.so")
+    with Session(library, package, "cpu" if device == "cpu" else "cuda", checked=device == "cpu") as session:
+        number = 0
+        while os.path.isdir(os.path.join(folder, f"test_data_set_{number}")):
+            inputs, outputs = read_case(folder, number)
+            arrays = {name: array for name, (_, _, array) in zip(names, inputs)}
+            got = session.run(arrays)
+            for name, (_, dtype, expected) in zip(output_names, outputs):
+                if nondeterministic:
+                    expected = got[name][1] if got[name][1].shape == expected.shape else expected
+                if problem := differences(name, got[name], (dtype, expected)):
+                    return "fail", problem, bool(constants)
+            number += 1
+    return "pass", "", bool(constants)
+
+
+def work(cases, begin, step, device, out):
+    """Runs cases begin, begin + step, ...: a line of JSON before and after each."""
+    for position in range(begin, len(cases), step):
+        name, folder, nondeterministic = cases[position]
+        print(json.dumps({"begin": position}), file=out, flush=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                verdict, said, consts = run_case(folder, device, nondeterministic, scratch)
+            except Refused as error:
+                verdict, said, consts = "fail", f"runtime: {error}", False
+            except Exception:
+                verdict, said, consts = "fail", traceback.format_exc(), False
+        print(json.dumps({"name": name, "verdict": verdict, "said": said, "const": consts}), file=out, flush=True)
+
+
+def run_all(cases, device, jobs):
+    """Results by name. A case that ends its worker fails; the others go on in a new one."""
+    results, workers = {}, []
+
+    def start(begin):
+        read, write = os.pipe()
+        if (child := os.fork()) == 0:
+            os.close(read)
+            with os.fdopen(write, "w") as out:
+                work(cases, begin, jobs, device, out)
+            os._exit(0)
+        os.close(write)
+        return [os.fdopen(read), child, None]
+
+    workers = [start(begin) for begin in range(min(jobs, len(cases)))]
+    while workers:
+        worker = workers.pop(0)
+        line = worker[0].readline()
+        if line:
+            message = json.loads(line)
+            if "begin" in message:
+                worker[2] = message["begin"]
+            else:
+                results[message.pop("name")] = message
+                worker[2] = None
+            workers.append(worker)
+            continue
+        _, status = os.waitpid(worker[1], 0)
+        if worker[2] is not None:
+            results[cases[worker[2]][0]] = {"verdict": "fail", "said": f"the process ended with status {status}",
+                                            "const": False}
+            if worker[2] + jobs < len(cases):
+                workers.append(start(worker[2] + jobs))
+    return results
+
+
+def emulate():
+    for variable, library in (("DLC_LIBCUDA", "libdlc_cuda_emu.so"), ("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so"),
+                              ("DLC_LIBCUBLASLT", "libdlc_cublaslt_emu.so")):
+        os.environ[variable] = os.path.join(BUILD, "lib", library)
+    os.environ.setdefault("DLC_CACHE_DIR", "")
+
+
+def missing_ops(results):
+    """op -> how many cases name it as not imported."""
+    counts = collections.Counter()
+    for result in results.values():
+        if result["verdict"] == "unsupported":
+            for op in set(re.findall(r"does not import '([^']+)'", result["said"])) or {"(a form of an op)"}:
+                counts[op] += 1
+    return counts
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--other", action="store_true")
+    parser.add_argument("--device", choices=("cpu", "cuda-emu"), default="cpu")
+    parser.add_argument("--json")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--every", type=int, default=1, help="of the passing cases, each N-th")
+    arguments = parser.parse_args()
+    if not os.path.isdir(os.path.join(CORPUS, "onnx-backend")):
+        print("1 left out (no corpus of ONNX cases: set DLC_CORPUS)\n0 passed, 0 failed")
+        return 0
+    if arguments.device == "cuda-emu":
+        emulate()
+    folder = os.path.join(BUILD, "onnx-cases")
+    os.makedirs(folder, exist_ok=True)
+    extract(CORPUS, folder)
+    rows = index(CORPUS)
+    with open(LIST) as source:
+        passing = [line.strip() for line in source if line.strip() and not line.startswith("#")]
+    everything = arguments.all or arguments.other or arguments.update
+    chosen = arguments.names or ([name for name, row in rows.items() if arguments.other or row["core"] == "1"]
+                                 if everything else passing[::arguments.every])
+    cases = [(name, os.path.join(folder, "node", name), rows[name]["nondeterministic"] == "1") for name in chosen]
+    results = run_all(cases, arguments.device, int(os.environ.get("DLC_JOBS", os.cpu_count())))
+    if arguments.json:
+        with open(arguments.json, "w") as out:
+            json.dump({"device": arguments.device, "results": results}, out, indent=1, sort_keys=True)
+    expected = set(passing) if not arguments.names else set(arguments.names)
+    broken = 0
+    for name in sorted(results):
+        result = results[name]
+        if result["verdict"] != "pass" and (name in expected or (everything and result["verdict"] == "fail")):
+            broken += name in expected
+            mark = "FAILED" if name in expected else "fails"
+            print(f"{mark} {name}: {result['verdict']}: {result['said']}")
+    counts = collections.Counter(result["verdict"] for result in results.values())
+    consts = sum(result["verdict"] == "pass" and result["const"] for result in results.values())
+    if everything:
+        for op, count in missing_ops(results).most_common():
+            print(f"missing {op}: {count} cases")
+        fresh = sorted(name for name, result in results.items() if result["verdict"] == "pass" and name not in expected)
+        print(f"newly passing: {' '.join(fresh)}")
+    if arguments.update:
+        kept = sorted(name for name, result in results.items() if result["verdict"] == "pass")
+        with open(LIST, "w") as out:
+            out.write("# Node tests of the ONNX project that pass. None may fail again; run_onnx.py --update adds those that newly do.\n")
+            out.writelines(name + "\n" for name in kept)
+    print(f"{arguments.device}: {counts['pass']} pass ({consts} of them with --const-input), {counts['fail']} fail, "
+          f"{counts['unsupported']} unsupported, of {len(results)}")
+    print(f"{len(results) - broken if not everything else counts['pass']} passed, {broken} failed")
+    return int(broken > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

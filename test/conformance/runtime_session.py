@@ -1,0 +1,87 @@
+"""A model.bin run through libdlc_runtime.so in this process: any dtype, arrays in and out."""
+import ctypes
+
+import numpy as np
+
+MAX_RANK = 8
+CODES = ["<f8", "<f4", "<f2", "<u2", "<i8", "<i4", "<i2", "i1", "u1", "u1"]  # bf16 as its bits
+NAMES = ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("dtype", ctypes.c_int), ("rank", ctypes.c_int),
+                ("dims", ctypes.c_int64 * MAX_RANK), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+
+
+class ValueInfo(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("dtype", ctypes.c_int),
+                ("rank", ctypes.c_int), ("dims", ctypes.c_int64 * MAX_RANK), ("min_dims", ctypes.c_int64 * MAX_RANK),
+                ("max_dims", ctypes.c_int64 * MAX_RANK), ("dim_names", ctypes.c_char_p * MAX_RANK)]
+
+
+class ContextOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("threads", ctypes.c_int),
+                ("checked", ctypes.c_int)]
+
+
+class Refused(Exception):
+    """What the runtime says."""
+
+
+class Session:
+    def __init__(self, library, package, device, checked=False):
+        self.lib = ctypes.CDLL(library)
+        self.lib.dlc_last_error.restype = ctypes.c_char_p
+        for name in ("dlc_module_num_inputs", "dlc_module_num_outputs"):
+            getattr(self.lib, name).restype = ctypes.c_size_t
+            getattr(self.lib, name).argtypes = [ctypes.c_void_p]
+        self.module, self.context = ctypes.c_void_p(), ctypes.c_void_p()
+        self.check(self.lib.dlc_module_load(package.encode(), None, ctypes.byref(self.module)))
+        options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions), device=device.encode(), threads=1,
+                                 checked=int(checked))
+        self.check(self.lib.dlc_context_create(self.module, ctypes.byref(options), ctypes.byref(self.context)))
+
+    def check(self, status):
+        if status:
+            raise Refused(self.lib.dlc_last_error().decode())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.lib.dlc_context_free(self.context)
+        self.lib.dlc_module_free(self.module)
+
+    def values(self, kind):
+        """(name, dtype) of the inputs or outputs."""
+        found = []
+        for position in range(getattr(self.lib, f"dlc_module_num_{kind}s")(self.module)):
+            info = ValueInfo(struct_size=ctypes.sizeof(ValueInfo))
+            self.check(getattr(self.lib, f"dlc_module_{kind}")(self.module, ctypes.c_size_t(position),
+                                                                ctypes.byref(info)))
+            found.append((info.name.decode(), NAMES[info.dtype]))
+        return found
+
+    @staticmethod
+    def describe(array, dtype):
+        described = Tensor(struct_size=ctypes.sizeof(Tensor), dtype=NAMES.index(dtype), rank=array.ndim,
+                           data=array.ctypes.data, bytes=array.nbytes)
+        described.dims[:array.ndim] = array.shape
+        return described
+
+    def run(self, arrays):
+        """`arrays` by name, in the dtypes of the inputs; (dtype, array) by the name of the output."""
+        inputs, outputs = self.values("input"), self.values("output")
+        held = [np.ascontiguousarray(arrays[name]).reshape(arrays[name].shape) for name, _ in inputs]
+        given = (Tensor * max(len(held), 1))(*[self.describe(a, d) for a, (_, d) in zip(held, inputs)])
+        self.check(self.lib.dlc_context_bind(self.context, given, ctypes.c_size_t(len(held))))
+        results = []
+        for position, (_, dtype) in enumerate(outputs):
+            rank, dims = ctypes.c_int(), (ctypes.c_int64 * MAX_RANK)()
+            self.check(self.lib.dlc_context_output_dims(self.context, ctypes.c_size_t(position), ctypes.byref(rank),
+                                                        dims))
+            results.append(np.zeros(list(dims)[:rank.value], CODES[NAMES.index(dtype)]))
+        taken = (Tensor * max(len(results), 1))(*[self.describe(a, d) for a, (_, d) in zip(results, outputs)])
+        self.check(self.lib.dlc_context_run(self.context, given, ctypes.c_size_t(len(held)), taken,
+                                            ctypes.c_size_t(len(results))))
+        return {name: (dtype, array) for (name, dtype), array in zip(outputs, results)}

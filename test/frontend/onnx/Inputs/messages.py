@@ -1,0 +1,281 @@
+"""What dlc says of ONNX models that it cannot import: each message whole, with its exit status, against messages.txt.
+
+  messages.py FOLDER            compares
+  messages.py FOLDER --update   writes messages.txt anew; read what changed"""
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+
+from onnx_writer import attribute, external, field, function, graph, model, node, tensor, value
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+GOLDEN = os.path.join(HERE, "messages.txt")
+folder = sys.argv[1]
+CASES = {}  # name -> (bytes, arguments)
+
+
+def case(name, data, *arguments):
+    CASES[name] = (data, arguments)
+
+
+def one(name, op, inputs="x", given=None, tensors=(), opset=17, outputs="y", **attributes):
+    """A model of one node over an f32[2,3], or over `given`."""
+    case(name, model([node(op, inputs, outputs, **attributes)], given, tensors=tensors, opset=opset))
+
+
+def ints(name, *numbers):
+    return tensor(name, "i64", [len(numbers)], numbers)
+
+
+image = [value("x", dims=(1, 4, 5, 5))]
+batch = [value("x", dims=("N", 3))]
+wide = [value("x", dims=(1, 4, "H", "W"))]
+two = [value("x"), value("w")]
+shaped = [value("x"), value("s", "i64", (1,))]
+
+# Files.
+good = model([node("Relu")])
+case("empty", b"")
+case("cut_off", good[:-5])
+case("number_cut_off", b"\x08")
+case("number_too_long", b"\x08" + b"\xff" * 11)
+case("fixed_cut_off", b"\x0d\x00")
+case("fixed64_cut_off", b"\x09\x00")
+case("group", b"\x0b")
+case("no_field_number", b"\x00\x00")
+case("wrong_type", field(7, 3))
+case("no_utf8", model([node("Relu", name=b"\xff\xfe")]))
+case("long_name", model([node("Relu", name="n" * 5000)]))
+case("packed_varints_cut_off", model([node("Transpose") + field(5, field(1, "perm") + field(8, b"\x80"))]))
+case("packed_floats_cut_off", model([node("Resize") + field(5, field(1, "scales") + field(7, b"\x00\x00"))]))
+deep = node("Relu")
+for _ in range(40):
+    deep = node("If", "c", then_branch=("graph", graph([deep])))
+case("nested_too_deep", model([deep]))
+case("too_many", model([b""] * 400001))
+case("rank", model([node("Add", "x, w")], tensors=[tensor("w", "f32", [1] * 17)]))
+case("value_rank", model([node("Relu")], [value("x", dims=[1] * 17)]))
+
+# Header, inputs and outputs.
+case("no_opset", model([node("Relu")], opset=0))
+case("old_opset", model([node("Relu")], opset=6))
+case("new_opset", model([node("Relu")], opset=99))
+case("u16_input", model([node("Relu")], [value("x", "u16")]))
+case("string_input", model([node("Relu")], [value("x", "str")]))
+case("no_shape", model([node("Relu")], [value("x", dims=None)]))
+case("sequence", model([node("Relu")], [field(1, "x") + field(2, field(4, b""))]))
+case("optional", model([node("Relu")], [field(1, "x") + field(2, field(9, b""))]))
+case("map", model([node("Relu")], [field(1, "x") + field(2, field(5, b""))]))
+case("sparse_input", model([node("Relu")], [field(1, "x") + field(2, field(8, b""))]))
+case("sparse_initializer", model([node("Relu")], extra=field(15, b"")))
+case("large_dim", model([node("Relu")], [value("x", dims=(1 << 40,))]))
+case("many_symbols", model([node("Relu")], [value("x")] + [value(f"x{i}", dims=(f"N{i}",)) for i in range(65)]))
+case("input_twice", model([node("Relu")], [value("x"), value("x")]))
+case("input_without_name", model([node("Relu")], [value("x"), value("")]))
+case("initializer_twice", model([node("Add", "x, w")], tensors=[tensor("w", "f32", [2, 3], [1.0] * 6)] * 2))
+case("no_outputs", model([node("Relu")], outputs=()))
+case("missing_output", model([node("Relu")], outputs=("z",)))
+case("wrong_output", model([node("Relu")], outputs=[value("y", "i64")]))
+case("const_input", model([node("Reshape", "x, s")], shaped), "--const-input", "t=@none.npy")
+case("const_input_file", model([node("Reshape", "x, s")], shaped), "--const-input", "s=@none.npy")
+case("const_input_large", model([node("Reshape", "x, s")], shaped), "--const-input", "s=@large.npy")
+case("weights_option", good, "--weights", "w.safetensors")
+case("model_option", good, "--model", "m")
+
+# Graphs.
+case("cycle", model([node("Add", "x, b", "a", name="first"), node("Mul", "a, x", "b", name="second"),
+                     node("Relu", "b", "y", name="last")]))
+case("made_twice", model([node("Relu", name="first"), node("Exp", name="second")]))
+case("missing_values", model([node("Add", "x, w", "a", name="first"), node("Mul", "a, v", name="second")]))
+case("many_nodes", model([node("Relu", "x", "a0")] + [node("Relu", f"a{i}", f"a{i + 1}") for i in range(32768)],
+                         outputs=("a32768",)))
+case("unsupported_list", model([node("TopK", "x, k", "v, i", name="best"), node("Sofmax", "v", "a", name=""),
+                                node("Gru", "a", "b", name="later", domain="com.example"),
+                                node("NonZero", "b", "y", name="where")],
+                               tensors=[ints("k", 1)], opsets=[("com.example", 1)]))
+case("not_in_opset", model([node("GroupNormalization", "x, x, x", num_groups=1)], opset=13))
+case("if_of_data", model([node("If", "c", then_branch=("graph", graph([node("Relu")])),
+                               else_branch=("graph", graph([node("Exp")])))], [value("x"), value("c", "bool", ())]))
+TRUE = tensor("c", "bool", [], [1])
+case("if_without_branch", model([node("If", "c", else_branch=("graph", graph([node("Exp")])))], tensors=[TRUE]))
+case("if_without_output", model([node("If", "c", then_branch=("graph", graph([node("Exp", "x", "z")], outputs=("q",))))], tensors=[TRUE]))
+case("other_result", model([node("BatchNormalization", "x, w, w, w, w", "y, m")], [value("x"), value("w", dims=(3,))], opset=9))
+own = [("own", 1)]
+case("recursive_function", model([node("F", domain="own")], functions=[function("F", [node("F", domain="own")])], opsets=own))
+case("deep_functions", model([node("F0", domain="own")], opsets=own,
+                             functions=[function(f"F{i}", [node(f"F{i + 1}", domain="own")]) for i in range(40)]))
+case("function_without_output", model([node("F", domain="own")], opsets=own,
+                                      functions=[function("F", [node("Relu", "x", "z")])]))
+
+# Tensors.
+weigh = lambda name, held: case(name, model([node("Add", "x, w")], tensors=[held]))
+weigh("few_floats", tensor("w", "f32", [2, 3], [1.0]))
+weigh("few_integers", tensor("w", "i64", [2, 3]) + field(7, b"\x01"))
+weigh("few_integers_in_a_cut_number", tensor("w", "i64", [2]) + field(7, b"\x01\x80"))
+weigh("many_integers", tensor("w", "i64", [2]) + field(7, b"\x01\x01\x01"))
+weigh("negative_dims", tensor("w", "f32", [-1]))
+weigh("huge_dims", tensor("w", "f32", [1 << 40, 1 << 40]))
+weigh("segments", tensor("w", "f32", [2, 3], [1.0] * 6, extra=field(3, b"")))
+weigh("string_tensor", tensor("w", "str", [2, 3]))
+weigh("f8_tensor", tensor("w", "f8", [2, 3], raw=b"\0" * 6))
+weigh("bool_numbers", tensor("w", "bool", [2, 3], raw=b"\0\1\2\0\1\2"))
+weigh("external_outside", tensor("w", "f32", [2, 3], extra=external("../secret.bin")))
+weigh("external_absolute", tensor("w", "f32", [2, 3], extra=external("/etc/passwd")))
+weigh("external_link", tensor("w", "f32", [2, 3], extra=external("link.bin")))
+weigh("external_linked_folder", tensor("w", "f32", [2, 3], extra=external("linked/data.bin")))
+weigh("external_hard_link", tensor("w", "f32", [2, 3], extra=external("hard.bin")))
+weigh("external_folder", tensor("w", "f32", [2, 3], extra=external("folder")))
+weigh("external_missing", tensor("w", "f32", [2, 3], extra=external("none.bin")))
+weigh("external_short", tensor("w", "f32", [2, 3], extra=external("data.bin", offset=1)))
+weigh("external_length", tensor("w", "f32", [2, 3], extra=external("data.bin", length=7)))
+weigh("external_offset", tensor("w", "f32", [2, 3], extra=external("data.bin", offset="a")))
+
+# Nodes of records.
+one("missing_input", "Exp", "")
+one("missing_second_input", "Add", "x")
+one("too_many_inputs", "Exp", "x, x")
+one("unknown_attribute", "Exp", alpha=1.0)
+one("other_constant", "BatchNormalization", "x, w, w, w, w", [value("x", dims=(2, 3)), value("w", dims=(3,))], training_mode=1)
+one("integer_attribute", "Softmax", axis="a")
+one("real_attribute", "Elu", alpha=1)
+one("string_attribute", "Gelu", opset=20, approximate=1)
+one("axis", "Softmax", axis=2)
+one("flatten_axis", "Flatten", axis=5)
+one("shapes", "Add", "x, w", [value("x"), value("w", dims=(4,))])
+one("mixed_inputs", "MatMul", "x, x")
+
+# Folded shapes.
+case("gather_position", model([node("Shape", "x", "s"), node("Gather", "s, i", "z"), node("Reshape", "x, z")], tensors=[ints("i", 5)]))
+case("slice_step", model([node("Shape", "x", "s"), node("Slice", "s, o, t, o, o", "z"), node("Reshape", "x, z")],
+                         tensors=[ints("o", 0), ints("t", 1)]))
+zero = tensor("o", "i64", [], [0])
+case("range_delta", model([node("Range", "o, o, o", "r"), node("Add", "x, r")], tensors=[zero]))
+case("table", model([node("Range", "o, t, p", "r"), node("Concat", "r, i", "z", axis=0), node("Concat", "z, z", "y", axis=0)],
+                    [], tensors=[zero, tensor("t", "i64", [], [60]), tensor("p", "i64", [], [1]), ints("i", 7)]))
+
+# Families.
+one("max_of_nothing", "Max", "")
+one("cast_like_alone", "CastLike", "x", opset=15)
+one("shape_alone", "Shape", "")
+one("size_alone", "Size", "")
+one("identity_alone", "Identity", "")
+one("cast_u16", "Cast", to=4)
+one("dropout_training", "Dropout", "x, r, t", tensors=[tensor("r", "f32", [], [0.5]), tensor("t", "bool", [], [1])])
+one("mean_of_integers", "ReduceMean", given=[value("x", "i64")])
+one("axes_of_data", "ReduceSum", "x, s", shaped)
+case("axes_of_symbols", model([node("Shape", "x", "s"), node("ReduceSum", "x, s")], batch))
+one("constant_without_tensor", "Constant", "", value=1)
+one("constant_string", "Constant", "", value_string="a")
+one("constant_of_shape_of_data", "ConstantOfShape", "s", shaped)
+one("constant_of_shape_value", "ConstantOfShape", "s", tensors=[ints("s", 100)], value=("tensor", ints("v", 1, 2)))
+one("constant_of_shape_large", "ConstantOfShape", "s", tensors=[ints("s", 100)], value=("tensor", tensor("v", "f8", [1], raw=b"\0")))
+one("range_of_data", "Range", "x, x, x", [value("x", "i64", ())])
+one("range_of_lists", "Range", "s, s, s", tensors=[ints("s", 1, 2)])
+case("range_of_symbols", model([node("Size", "x", "s"), node("Range", "o, s, s")], batch, tensors=[zero]))
+one("eye_like_vector", "EyeLike", given=[value("x", dims=(3,))])
+one("gather_nd", "GatherND", "x, i", tensors=[tensor("i", "i64", [2, 1], [0, 1])], batch_dims=1)
+one("one_hot_depth", "OneHot", "s, d, x", shaped, tensors=[ints("d", 3, 4)])
+one("one_hot_data", "OneHot", "s, s, x", shaped)
+one("layer_norm_symbol", "LayerNormalization", "x, w", [value("x", dims=(2, "N")), value("w", dims=("N",))])
+one("group_norm", "GroupNormalization", "x, w, w", [value("x", dims=(2, 3)), value("w", dims=(3,))], opset=21, num_groups=2)
+one("lrn", "LRN", size=0)
+one("reshape_data", "Reshape", "x, s", shaped)
+one("reshape_zero", "Reshape", "x, s", tensors=[ints("s", 2, 3, 0)])
+one("reshape_two_free", "Reshape", "x, s", tensors=[ints("s", -1, -1)])
+one("reshape_symbols", "Reshape", "x, s", batch, tensors=[ints("s", 2, -1)])
+one("squeeze", "Squeeze", "x, s", tensors=[ints("s", 0)])
+one("unsqueeze_twice", "Unsqueeze", "x, s", tensors=[ints("s", 0, 0)])
+one("expand_data", "Expand", "x, s", shaped)
+one("tile_data", "Tile", "x, s", shaped)
+one("depth_to_space", "DepthToSpace", blocksize=2)
+one("space_to_depth", "SpaceToDepth", blocksize=2)
+case("slice_by_zero", model([node("Slice", "x, s, t, s, s")], tensors=[ints("s", 0), ints("t", 1)]))
+case("slice_to_symbol", model([node("Size", "x", "n"), node("Unsqueeze", "n, o", "m"), node("Slice", "x, m, m, o")], batch, tensors=[ints("o", 0)]))
+case("slice_backwards", model([node("Slice", "x, s, t, o, s")], batch, tensors=[ints("s", -1), ints("t", -9), ints("o", 0)]))
+one("slice_of_data", "Slice", "x, s, s", shaped)
+one("slice_counts", "Slice", "x, s, t", tensors=[ints("s", 0), ints("t", 1, 1)])
+one("split_symbol", "Split", "x", batch, outputs="y, z")
+one("split_sizes", "Split", "x, s", tensors=[ints("s", 1, 1)])
+one("split_of_data", "Split", "x, s", shaped, outputs="y, z")
+one("pad_of_data", "Pad", "x, s", shaped)
+one("pad_widths", "Pad", "x, s", tensors=[ints("s", 1)])
+one("pad_axes_of_data", "Pad", "x, w, , s", shaped, opset=18, tensors=[ints("w", 1, 1)])
+one("pad_number_of_data", "Pad", "x, s, v", [value("x"), value("v", dims=())], tensors=[ints("s", 1, 1, 1, 1)])
+one("trilu_of_data", "Trilu", "x, s", shaped)
+one("gemm_rank", "Gemm", "x, w", [value("x", dims=(2,)), value("w")])
+one("gemm_integers", "Gemm", "x, x", [value("x", "i32", (2, 2))], alpha=0.5)
+one("conv_rank", "Conv", "x, w", two)
+one("conv_pads", "Conv", "x, w", image + [value("w", dims=(4, 4, 3, 3))], pads=[-1, 0, 0, 0])
+one("conv_counts", "Conv", "x, w", image + [value("w", dims=(4, 4, 3, 3))], strides=[1])
+one("conv_stride", "Conv", "x, w", image + [value("w", dims=(4, 4, 3, 3))], strides=[0, 1])
+one("conv_same_symbol", "Conv", "x, w", wide + [value("w", dims=(4, 4, 3, 3))], strides=[2, 2], auto_pad="SAME_UPPER")
+one("conv_auto_pad", "Conv", "x, w", image + [value("w", dims=(4, 4, 3, 3))], auto_pad="FULL")
+one("conv_transpose_counts", "ConvTranspose", "x, w", image + [value("w", dims=(4, 4, 3, 3))], strides=[1])
+one("conv_transpose_symbol", "ConvTranspose", "x, w", wide + [value("w", dims=(4, 4, 3, 3))], output_shape=[9, 9])
+one("pool_rank", "MaxPool", kernel_shape=[2])
+one("pool_ceil_symbol", "MaxPool", given=wide, kernel_shape=[2, 2], pads=[0, 0, 1, 1], ceil_mode=1)
+one("pool_column_order", "MaxPool", given=image, kernel_shape=[2, 2], storage_order=1, outputs="y, i")
+one("pool_positions_pads", "MaxPool", given=image, kernel_shape=[2, 2], pads=[0, 0, 1, 1], outputs="y, i")
+one("pool_positions_volume", "MaxPool", given=[value("x", dims=(1, 1, 4, 4, 4))], kernel_shape=[2, 2, 2], outputs="y, i")
+one("pool_dilated_mean", "AveragePool", given=image, opset=19, kernel_shape=[2, 2], dilations=[2, 2])
+one("global_pool", "GlobalMaxPool")
+case("resize_symbols", model([node("Shape", "x", "s"), node("Resize", "x, , , s")], wide))
+one("resize_data", "Resize", "x, , s", [value("x", dims=(1, 4, 5, 5)), value("s", dims=(4,))])
+one("resize_form", "Resize", "x, , s", image, tensors=[tensor("s", "f32", [4], [1.0, 1.0, 2.0, 2.0])], mode="cubic")
+
+
+def setup():
+    os.makedirs(os.path.join(folder, "folder"), exist_ok=True)
+    with open(os.path.join(folder, "data.bin"), "wb") as out:
+        out.write(b"\0" * 24)
+    with open(os.path.join(folder, "twin.bin"), "wb") as out:
+        out.write(b"\0" * 24)
+    os.symlink("data.bin", os.path.join(folder, "link.bin"))
+    os.symlink(".", os.path.join(folder, "linked"))
+    os.link(os.path.join(folder, "twin.bin"), os.path.join(folder, "hard.bin"))
+    header = "{'descr': '<i8', 'fortran_order': False, 'shape': (2000,), }".ljust(117) + "\n"
+    with open(os.path.join(folder, "large.npy"), "wb") as out:
+        out.write(b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header.encode() + b"\0" * 16000)
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
+
+
+def main():
+    setup()
+    said, slow = [], 0
+    for name, (data, arguments) in CASES.items():
+        path = name + ".onnx"
+        with open(os.path.join(folder, path), "wb") as out:
+            out.write(data)
+        begin = os.times().children_user
+        run = subprocess.run(["dlc", "check", path, *arguments], cwd=folder, text=True, errors="replace",
+                             capture_output=True, preexec_fn=limited, timeout=60)
+        spent = os.times().children_user - begin
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+        if spent > 2 or peak > 512:
+            slow += 1
+            print(f"FAILED {name}: {spent:.1f} s, {peak} MiB; expected at most 2 s and 512 MiB")
+        said.append(f"== {name}: exit {run.returncode}\n{run.stderr}")
+    if sys.argv[2:] == ["--update"]:
+        with open(GOLDEN, "w", encoding="utf-8") as out:
+            out.write("\n".join(said))
+    with open(GOLDEN, encoding="utf-8") as source:
+        expected = dict(re.findall(r"^== (\w+): (.*?)(?=\n== |\Z)", source.read(), re.S | re.M))
+    failed = slow
+    for text in said:
+        name, got = re.fullmatch(r"== (\w+): (.*)", text, re.S).groups()
+        if got.rstrip() != expected.get(name, "nothing").rstrip():
+            failed += 1
+            print(f"FAILED {name}:\n{got}\nexpected:\n{expected.get(name)}")
+        if not re.match(r"exit [123]\n", got):
+            failed += 1
+            print(f"FAILED {name}: {got}; expected the exit status 1, 2 or 3")
+    print(f"{len(said) - failed} passed, {failed} failed")
+
+
+main()

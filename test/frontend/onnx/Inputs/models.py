@@ -1,0 +1,52 @@
+"""Small ONNX models for import.test: models.py FOLDER writes them there."""
+import os
+import struct
+import sys
+
+from onnx_writer import external, field, function, graph, model, node, tensor, value
+
+folder = sys.argv[1]
+
+
+def write(name, data):
+    with open(os.path.join(folder, name), "wb") as out:
+        out.write(data)
+
+
+# A batch without a number stays a symbol through Shape, Gather, Concat and Reshape; nodes stand in the wrong order.
+write("dynamic.onnx", model(
+    [node("Reshape", "a, shape", "y", name="flat"), node("Concat", "n1, rest", "shape", axis=0),
+     node("Unsqueeze", "n, zero", "n1"), node("Gather", "dims, first", "n"), node("Shape", "a", "dims"),
+     node("Relu", "x", "a", name="act")],
+    [value("x", dims=("batch", 3, 4))], [value("y", dims=("batch", 12))],
+    [tensor("first", "i64", [], [0]), tensor("zero", "i64", [1], [0]), tensor("rest", "i64", [1], [-1])]))
+
+# Weights in every form of storage, of which all are 1, 2, 3.
+packed = struct.pack("<3f", 1, 2, 3)
+write("outside.bin", b"\0" * 8 + packed)
+forms = {"raw": tensor("raw", "f32", [3], raw=packed),
+         "packed": tensor("packed", "f32", [3]) + field(4, packed),
+         "single": tensor("single", "f32", [3]) + field(4, 1.0) + field(4, 2.0) + field(4, 3.0),
+         "outside": tensor("outside", "f32", [3], extra=external("outside.bin", offset=8, length=12)),
+         "halves": tensor("halves", "f16", [3]) + b"".join(field(5, bits) for bits in (0x3C00, 0x4000, 0x4200)),
+         "integers": tensor("integers", "i64", [3]) + field(7, b"\x01\x02\x03"),
+         "doubles": tensor("doubles", "f64", [3], raw=struct.pack("<3d", 1, 2, 3))}
+nodes = [node("Cast", "halves", "h", to=1), node("Cast", "integers", "i", to=1), node("Cast", "doubles", "d", to=1)]
+for before, name, after in (("x", "raw", "s1"), ("s1", "packed", "s2"), ("s2", "single", "s3"), ("s3", "outside", "s4"),
+                            ("s4", "h", "s5"), ("s5", "i", "s6"), ("s6", "d", "y")):
+    nodes.append(node("Add", f"{before}, {name}", after))
+write("forms.onnx", model(nodes, [value("x", dims=(3,))], tensors=forms.values()))
+
+# A function of the file's own with an attribute of its call, and an If whose condition is known.
+reference = field(1, "alpha") + field(21, "slope") + field(20, 1)
+own = function("Leak", [node("LeakyRelu", "x", "y") + field(5, reference)])
+write("function.onnx", model(
+    [node("Leak", "x", "a", domain="own", slope=0.25),
+     node("If", "yes", "y", then_branch=("graph", graph([node("Neg", "a", "b")], outputs=("b",))),
+          else_branch=("graph", graph([node("Exp", "a", "b")], outputs=("b",))))],
+    tensors=[tensor("yes", "bool", [], [1])], functions=[own], opsets=[("own", 1)]))
+
+# A shape that is an input.
+write("shaped.onnx", model([node("Reshape", "x, s")], [value("x"), value("s", "i64", (2,))]))
+header = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }".ljust(117) + "\n"
+write("shape.npy", b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header.encode() + struct.pack("<2q", 3, 2))
