@@ -65,7 +65,7 @@ bool FuseAttention::fuse(dlx::LaunchOp sum) {
         kernel.erase();
         continue;
       }
-      merger->replace(launches, kernel, inputs);
+      merger->replace(launches, kernel, inputs, sum);
       ++numFused;
       return true;
     }

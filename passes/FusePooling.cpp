@@ -27,13 +27,6 @@ class FusePooling : public impl::FusePoolingBase<FusePooling> {
 
 } // namespace
 
-/// What a kernel does, without the number that tells it from others of that name.
-static StringRef withoutNumber(StringRef name) {
-  StringRef digits = name.drop_front(name.find_last_of('_') + 1);
-  unsigned number;
-  return digits.getAsInteger(10, number) ? name : name.drop_back(digits.size() + 1);
-}
-
 bool FusePooling::fuse(LaunchMerger &merger, dlx::LaunchOp pool) {
   dlx::KernelOp pooling = merger.kernelOf(pool);
   if (pool.getInit() || (pooling.getKind() != "window" && pooling.getKind() != "reduce"))
@@ -44,14 +37,15 @@ bool FusePooling::fuse(LaunchMerger &merger, dlx::LaunchOp pool) {
       continue;
     SmallVector<Value> inputs;
     dlx::LaunchOp launches[] = {product, pool};
-    std::string name =
-        (withoutNumber(product.getKernel()) + "_" + withoutNumber(pool.getKernel())).str();
+    std::string name = (LaunchMerger::withoutNumber(product.getKernel()) + "_" +
+                        LaunchMerger::withoutNumber(pool.getKernel()))
+                           .str();
     dlx::KernelOp kernel = merger.merged(launches, name, "contraction", inputs, {});
     if (!findPooledProduct(kernel.getBodyBlock())) {
       kernel.erase();
       continue;
     }
-    merger.replace(launches, kernel, inputs);
+    merger.replace(launches, kernel, inputs, pool);
     ++numFused;
     return true;
   }

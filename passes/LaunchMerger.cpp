@@ -31,6 +31,12 @@ dlx::LaunchOp LaunchMerger::onlyFor(Value buffer, dlx::LaunchOp reader) {
   return suits ? writer : dlx::LaunchOp();
 }
 
+StringRef LaunchMerger::withoutNumber(StringRef name) {
+  StringRef digits = name.drop_front(name.find_last_of('_') + 1);
+  unsigned number;
+  return digits.getAsInteger(10, number) ? name : name.drop_back(digits.size() + 1);
+}
+
 /// Ops and arguments in the order in which the result asks for them: what computes the same looks the same.
 static void sortBody(Block &block, SmallVectorImpl<Value> &inputs) {
   SmallVector<Operation *> ops;
@@ -60,7 +66,8 @@ static void sortBody(Block &block, SmallVectorImpl<Value> &inputs) {
 }
 
 dlx::KernelOp LaunchMerger::merged(ArrayRef<dlx::LaunchOp> launches, StringRef name, StringRef kind,
-                                   SmallVectorImpl<Value> &inputs, Remake remake) {
+                                   SmallVectorImpl<Value> &inputs, Remake remake,
+                                   ArrayRef<Value> kept) {
   MLIRContext *context = target.getContext();
   OpBuilder builder(context);
   SmallVector<Location> lines;
@@ -91,7 +98,10 @@ dlx::KernelOp LaunchMerger::merged(ArrayRef<dlx::LaunchOp> launches, StringRef n
         mapping.lookup(kernelOf(launch).getResultTensors().front());
   }
   dlx::LaunchOp last = launches.back();
-  dl::YieldOp::create(builder, kernel.getLoc(), known[last.getOutputs().front()]);
+  SmallVector<Value> yielded = {known[last.getOutputs().front()]};
+  for (Value buffer : kept)
+    yielded.push_back(known[buffer]);
+  dl::YieldOp::create(builder, kernel.getLoc(), yielded);
   sortBody(block, inputs);
   return kernel;
 }
@@ -115,19 +125,24 @@ dlx::KernelOp LaunchMerger::shared(dlx::KernelOp kernel) {
 }
 
 void LaunchMerger::replace(ArrayRef<dlx::LaunchOp> launches, dlx::KernelOp kernel,
-                           ValueRange inputs) {
+                           ValueRange inputs, dlx::LaunchOp place, ArrayRef<Value> kept) {
   dlx::LaunchOp last = launches.back();
-  OpBuilder builder(last);
+  OpBuilder builder(place);
   SmallVector<Location> lines;
   for (dlx::LaunchOp launch : launches)
     lines.push_back(launch.getLoc());
+  SmallVector<Value> outputs(last.getOutputs());
+  outputs.append(kept.begin(), kept.end());
+  if (place != last)
+    outputs.front().getDefiningOp()->moveBefore(place);
   dlx::LaunchOp::create(builder, FusedLoc::get(target.getContext(), lines),
-                        shared(kernel).getSymName(), inputs, last.getOutputs(), /*init=*/false);
+                        shared(kernel).getSymName(), inputs, outputs, /*init=*/false);
   last.erase();
   for (dlx::LaunchOp launch : llvm::reverse(launches.drop_back())) {
-    Operation *between = launch.getOutputs().front().getDefiningOp();
+    Value between = launch.getOutputs().front();
     launch.erase();
-    between->erase();
+    if (!llvm::is_contained(kept, between))
+      between.getDefiningOp()->erase();
   }
 }
 

@@ -25,17 +25,20 @@ public:
   /// The launch that writes what `reader` and nothing else reads; null where there is more to it.
   static dlx::LaunchOp onlyFor(mlir::Value buffer, dlx::LaunchOp reader);
 
+  /// A kernel's name without the number that tells it from others that do the same.
+  static llvm::StringRef withoutNumber(llvm::StringRef name);
+
   /// Gives the value in the new kernel of an input that `buffer` would be, from an op built there; null: it is an input.
   using Remake = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value buffer)>;
-  /// A kernel that is in no module yet and computes what `launches` do in order, each but the last for the next alone. Its
-  /// arguments are to be `inputs`, in the order in which the result asks for them: what computes the same looks the same.
+  /// A kernel that is in no module yet and computes what `launches` do in order: the last one's result, then those in the
+  /// buffers `kept`; what the others write is for the next alone. Its arguments are to be `inputs`, in the order in which the result asks for them: what computes the same looks the same.
   dlx::KernelOp merged(llvm::ArrayRef<dlx::LaunchOp> launches, llvm::StringRef name,
                        llvm::StringRef kind, llvm::SmallVectorImpl<mlir::Value> &inputs,
-                       Remake remake);
-  /// Launches `kernel`, or one made before that computes the same, in place of `launches`, whose last one's outputs it
-  /// writes; the buffers between them go.
+                       Remake remake, llvm::ArrayRef<mlir::Value> kept = {});
+  /// Launches `kernel`, or one made before that computes the same, in place of `launches`, where `place` stands, one of them.
+  /// It writes the last one's output and `kept`; the other buffers between them go.
   void replace(llvm::ArrayRef<dlx::LaunchOp> launches, dlx::KernelOp kernel,
-               mlir::ValueRange inputs);
+               mlir::ValueRange inputs, dlx::LaunchOp place, llvm::ArrayRef<mlir::Value> kept = {});
   /// Erases kernels that nothing launches.
   void dropUnused();
 

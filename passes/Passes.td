@@ -154,6 +154,20 @@ def FusePooling : Pass<"fuse-pooling", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numFused", "fused", "Poolings that became part of a convolution">];
 }
 
+def FuseReaders : Pass<"fuse-readers", "::mlir::ModuleOp"> {
+  let summary = "Let one kernel store a value and what a map makes of it";
+  let description = [{
+    form-fusions cuts where a value has several users. On @cuda, a launch of a map that reads what a map or a contraction wrote,
+    at its own index, becomes part of that one's kernel: the value is stored only if others read it too, beside the map's
+    result, and never loaded again. Both have the same dims and, where both are stored, the same layout. The kernel stands
+    where either of the two stood: before all readers and behind what it reads. Between the two, values are rounded to their
+    dtype no more. Example: test/passes/fuse-readers.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+  let statistics = [Statistic<"numFused", "fused", "Maps that became part of the kernel of what they read">];
+}
+
 //===- buffers ------------------------------------------------------------------------------------===//
 
 def PlanBuffers : Pass<"plan-buffers", "::mlir::ModuleOp"> {

@@ -85,6 +85,7 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     // Each target's own from here on.
     manager.addNestedPass<ModuleOp>(createFuseAttention());
     manager.addNestedPass<ModuleOp>(createFusePooling());
+    manager.addNestedPass<ModuleOp>(createFuseReaders());
     break;
   }
   case Phase::buffers:

@@ -52,9 +52,11 @@ static void alignShapes(OpBuilder &builder, Location loc, SmallVectorImpl<Value>
 
 BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
     : kernel(kernel), math(math), load(std::move(load)) {
-  assert((kernel.getResultTensors().size() == 1 || kernel.getKind() == "recurrent") &&
-         "loops have one result");
   result = kernel.getResultTensors().front();
+  if (kernel.getKind() == "recurrent")
+    results = {result};
+  else
+    results = llvm::to_vector<2>(kernel.getResultTensors());
   if (kernel.getKind() == "contraction")
     pooled = findPooledProduct(kernel.getBodyBlock());
   if (pooled) {
@@ -367,8 +369,9 @@ bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) c
                  !visitReads({pooled->pool, poolNest, /*isTerm=*/false, indices}, visit,
                              /*checked=*/false)))
     return false;
-  return visitReads({root, nest, /*isTerm=*/false, parallel}, visit, /*checked=*/false) &&
-         visitReads(result, indices, visit);
+  if (root && !visitReads({root, nest, /*isTerm=*/false, parallel}, visit, /*checked=*/false))
+    return false;
+  return llvm::all_of(results, [&](Value one) { return visitReads(one, indices, visit); });
 }
 
 bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable) const {
@@ -414,7 +417,7 @@ bool BodyEmitter::termNeedsScalarAlong(AffineExpr variable, unsigned access,
 bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel,
                                    ArrayRef<AffineExpr> reduction) const {
   ArrayRef<AffineExpr> indices = resultIndices(parallel);
-  if (needsScalar(result, indices, variable))
+  if (llvm::any_of(results, [&](Value one) { return needsScalar(one, indices, variable); }))
     return true;
   if (!root)
     return false;

@@ -38,7 +38,7 @@ public:
   BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load, LoopNestOpInterface root,
               mlir::Value result)
       : kernel(kernel), math(math), load(std::move(load)), root(root), nest(root.getLoopNest()),
-        result(result) {}
+        results({result}), result(result) {}
 
   dlx::KernelOp getKernel() const { return kernel; }
   /// The op with stages, null for a map kernel, and its loops (of the result where there is none). Of a pooled product
@@ -48,7 +48,15 @@ public:
   /// The pool of a pooled product, and the elements of its window; null and 1 for all other kernels.
   LoopNestOpInterface getPool() const { return pooled ? pooled->pool : LoopNestOpInterface(); }
   int64_t getWindow() const { return pooled ? pooled->window : 1; }
-  /// The tensor that the kernel writes; the first one of a recurrence, which this class emits nothing for.
+  /// The tensors that the kernel writes: one, or several of equal dims and layout. Of a recurrence the first, which this class
+  /// emits nothing for.
+  llvm::ArrayRef<mlir::Value> getResults() const { return results; }
+  /// The one of them that is stored now, by its number: what emitResult and emitMap give.
+  void select(unsigned number) {
+    selected = number;
+    result = results[number];
+  }
+  unsigned selectedResult() const { return selected; }
   mlir::Value getResult() const { return result; }
   mlir::RankedTensorType getResultType() const {
     return llvm::cast<mlir::RankedTensorType>(result.getType());
@@ -104,7 +112,7 @@ public:
   using Visit = llvm::function_ref<bool(unsigned input, mlir::AffineExpr offset, bool checked)>;
   bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit,
                   bool checked = false) const;
-  /// The same for emitTerm and for emitResult (everything after the root included).
+  /// The same for emitTerm and for emitResult or emitMap of all results (everything after the root included).
   bool visitTermReads(llvm::ArrayRef<mlir::AffineExpr> parallel,
                       llvm::ArrayRef<mlir::AffineExpr> reduction, Visit visit) const;
   bool visitResultReads(llvm::ArrayRef<mlir::AffineExpr> parallel, Visit visit) const;
@@ -165,7 +173,9 @@ private:
   Load load;
   LoopNestOpInterface root;
   LoopNest nest;
+  llvm::SmallVector<mlir::Value, 2> results;
   mlir::Value result;
+  unsigned selected = 0;
   mlir::Value rootValue; // of the root at the current index, while the ops after it are emitted
   std::optional<PooledProduct> pooled;
   LoopNest poolNest;

@@ -91,7 +91,8 @@ void TiledContraction::store(Value totals) {
         k.bindFlat(row, m.groups);
         k.bindFlat(column, n.groups);
         Value total = k.read(totals, {i, j});
-        k.store(k.resultOffset(parallel), k.body.emitResult(k.b, parallel, total));
+        k.forEachResult(
+            [&] { k.store(k.resultOffset(parallel), k.body.emitResult(k.b, parallel, total)); });
       });
     });
   });
@@ -168,8 +169,9 @@ int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always
 
 void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
   Contraction c(k);
+  bool hasSeveral = k.body.getResults().size() > 1;
   if (!c.findSides()) {
-    if (!scheduleDepthwise(k))
+    if (hasSeveral || !scheduleDepthwise(k))
       scheduleDirect(k);
     return;
   }
@@ -178,7 +180,7 @@ void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
   if (hasFewRows(c))
     return scheduleRows(c);
   if (auto most = k.largest(c.m.extent); most && *most <= kFewRows)
-    return c.liesAlongReduction(1) ? scheduleReduce(k) : scheduleDirect(k);
+    return c.liesAlongReduction(1) && !hasSeveral ? scheduleReduce(k) : scheduleDirect(k);
   recordProduct(c, allowsTf32);
   if (suitsTensorCores(c, allowsTf32))
     return scheduleOnTensorCores(c);

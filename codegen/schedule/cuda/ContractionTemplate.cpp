@@ -189,8 +189,10 @@ void ContractionTemplate::finish(dlk::CallOp call, unsigned body, int64_t width)
     return width ? vector::ExtractOp::create(k.b, k.loc, totals, lane).getResult() : totals;
   };
   if (width <= 1) {
-    Value value = k.body.emitResult(k.b, c.parallel, total(k.b.getIndexAttr(0)));
-    k.store(k.resultOffset(c.parallel), value);
+    k.forEachResult([&] {
+      Value value = k.body.emitResult(k.b, c.parallel, total(k.b.getIndexAttr(0)));
+      k.store(k.resultOffset(c.parallel), value);
+    });
   } else {
     const DimGroup &inner = columns.groups.back();
     Value first = k.index(inner.variable);
@@ -241,8 +243,7 @@ void ContractionTemplate::finishPooled(dlk::CallOp call, unsigned body, int64_t 
 }
 
 int64_t ContractionTemplate::lanes() const {
-  Type type = storageType(k.body.getResultType().getElementType());
-  int64_t width = std::min<int64_t>(8, 128 / type.getIntOrFloatBitWidth());
+  int64_t width = std::min<int64_t>(8, 128 / k.resultBits());
   while (width > 1 && width * k.body.getWindow() > kMostTotals)
     width /= 2;
   if (columns.groups.empty())

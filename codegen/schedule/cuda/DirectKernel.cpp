@@ -70,7 +70,8 @@ void scheduleDirect(KernelBuilder &k) {
       Value zero = accumulator.hasPosition() ? k.index(0) : Value();
       finished.push_back(accumulator.finish(nestLoops(nestLoops, 0, zero, accumulator.initial())));
     }
-    k.store(k.resultOffset(indices), k.body.emitResult(k.b, indices, finished));
+    k.forEachResult(
+        [&] { k.store(k.resultOffset(indices), k.body.emitResult(k.b, indices, finished)); });
   });
   k.finish(kThreads, {k.ceilDiv(total, kThreads)});
 }

@@ -122,7 +122,8 @@ gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
   unsigned position = kernel.getBodyBlock().getNumArguments();
   role(position, "y");
   for (unsigned result = 1; result < kernel.getResultTensors().size(); ++result)
-    role(++position, "last" + std::to_string(result - 1));
+    role(++position,
+         kernel.getKind() == "recurrent" ? "last" + std::to_string(result - 1) : "also");
   // No output overlaps an input (dlx.launch).
   for (unsigned i = 0; i <= position; ++i)
     func.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
@@ -403,7 +404,23 @@ void KernelBuilder::write(Value memref, ArrayRef<Value> at, Value value) {
 
 void KernelBuilder::store(AffineExpr offset, Value value) {
   Value stored = toStorage(b, loc, value, body.getResultType().getElementType());
-  memref::StoreOp::create(b, loc, stored, output(), address(b, offset));
+  memref::StoreOp::create(b, loc, stored, output(body.selectedResult()), address(b, offset));
+}
+
+void KernelBuilder::forEachResult(llvm::function_ref<void()> store) {
+  for (unsigned number = 0; number < body.getResults().size(); ++number) {
+    body.select(number);
+    store();
+  }
+  body.select(0);
+}
+
+unsigned KernelBuilder::resultBits() const {
+  unsigned bits = 0;
+  for (Value result : body.getResults())
+    bits =
+        std::max(bits, storageType(getElementTypeOrSelf(result.getType())).getIntOrFloatBitWidth());
+  return bits;
 }
 
 } // namespace dlc::codegen

@@ -104,8 +104,12 @@ public:
   }
   /// A parameter that describes an operand to TMA, behind all others.
   mlir::Value tensorMap(llvm::StringRef role);
-  /// Stores the result's value of compute type at `offset` elements.
+  /// Stores the selected result's value of compute type at `offset` elements.
   void store(mlir::AffineExpr offset, mlir::Value value);
+  /// Runs `store` with each of the results selected; then the first one is again.
+  void forEachResult(llvm::function_ref<void()> store);
+  /// Bits of an element of the widest result.
+  unsigned resultBits() const;
   /// Replaces the plain load of one element while it is set.
   BodyEmitter::Load customLoad;
 

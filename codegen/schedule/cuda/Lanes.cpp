@@ -65,26 +65,36 @@ void storeLanes(KernelBuilder &k, int64_t width, AffineExpr variable, AffineExpr
                 llvm::function_ref<Value(Value lane)> emit) {
   AffineExpr start = k.math.addLoop(extent, first);
   k.sameAs(start, variable);
-  RankedTensorType type = k.body.getResultType();
-  auto vectorType = VectorType::get({width}, storageType(type.getElementType()));
-  Value none = ub::PoisonOp::create(k.b, k.loc, vectorType);
-  std::string role = "y" + std::to_string(width);
-  ValueRange result = k.loop(
-      "e", k.index(0), k.index(width), 1, none, {role}, KernelBuilder::Unroll::full,
-      [&](Value e, ValueRange carried) -> SmallVector<Value> {
-        LaneLoads loads{k, width, variable, start, e, k.b.getInsertionBlock()};
-        k.math.bindLoop(variable, k.add(first, e));
-        k.customLoad = [&](OpBuilder &builder, Location, unsigned input, AffineExpr offset) {
-          return loads.load(builder, input, offset);
-        };
-        Value value = emit(e);
-        k.customLoad = {};
-        Value stored = toStorage(k.b, k.loc, value, type.getElementType());
-        return {vector::InsertOp::create(k.b, k.loc, stored, carried.front(), OpFoldResult(e))};
-      });
+  auto elementOf = [](Value tensor) { return getElementTypeOrSelf(tensor.getType()); };
+  SmallVector<Value> none;
+  SmallVector<std::string> names;
+  for (Value tensor : k.body.getResults()) {
+    names.push_back((none.empty() ? "y" : "also") + std::to_string(width));
+    none.push_back(
+        ub::PoisonOp::create(k.b, k.loc, VectorType::get({width}, storageType(elementOf(tensor)))));
+  }
+  SmallVector<StringRef> roles(names.begin(), names.end());
+  ValueRange stored =
+      k.loop("e", k.index(0), k.index(width), 1, none, roles, KernelBuilder::Unroll::full,
+             [&](Value e, ValueRange carried) {
+               LaneLoads loads{k, width, variable, start, e, k.b.getInsertionBlock()};
+               k.math.bindLoop(variable, k.add(first, e));
+               k.customLoad = [&](OpBuilder &builder, Location, unsigned input, AffineExpr offset) {
+                 return loads.load(builder, input, offset);
+               };
+               SmallVector<Value> vectors(carried);
+               k.forEachResult([&] {
+                 Value &own = vectors[k.body.selectedResult()];
+                 Value lane = toStorage(k.b, k.loc, emit(e), elementOf(k.body.getResult()));
+                 own = vector::InsertOp::create(k.b, k.loc, lane, own, OpFoldResult(e));
+               });
+               k.customLoad = {};
+               return vectors;
+             });
   llvm::DenseMap<AffineExpr, AffineExpr> toStart = {{variable, start}};
   AffineExpr offset = k.math.simplify(k.resultOffset(indices).replace(toStart));
-  vector::StoreOp::create(k.b, k.loc, result.front(), k.output(), k.address(k.b, offset));
+  for (auto [number, lanes] : llvm::enumerate(stored))
+    vector::StoreOp::create(k.b, k.loc, lanes, k.output(number), k.address(k.b, offset));
 }
 
 } // namespace dlc::codegen

@@ -7,8 +7,8 @@
 
 namespace dlc::codegen {
 
-/// Stores `width` results that are neighbours along `variable` (a loop variable over `extent`), from the position `first`
-/// on, with one access. `emit(lane)` gives the result at `indices`, which name `variable`, in compute type. What its
+/// Stores `width` elements of each result that are neighbours along `variable` (a loop variable over `extent`), from the position
+/// `first` on, with one access. `emit(lane)` gives the selected result at `indices`, which name `variable`, in compute type. What its
 /// reads have in common is loaded once, what lies together as one vector.
 void storeLanes(KernelBuilder &k, int64_t width, mlir::AffineExpr variable, mlir::AffineExpr extent,
                 mlir::Value first, llvm::ArrayRef<mlir::AffineExpr> indices,

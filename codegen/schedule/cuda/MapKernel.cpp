@@ -38,7 +38,7 @@ void MapSchedule::findGroups() {
   }
   llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, {});
   SmallVector<AffineExpr> addresses = {k.resultOffset(variables)};
-  k.body.visitReads(k.body.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
+  k.body.visitResultReads(variables, [&](unsigned, AffineExpr offset, bool) {
     addresses.push_back(offset);
     return true;
   });
@@ -51,13 +51,14 @@ void MapSchedule::findGroups() {
 int64_t MapSchedule::lanes() const {
   if (groups.empty())
     return 1;
-  unsigned bits = storageType(k.body.getResultType().getElementType()).getIntOrFloatBitWidth();
-  int64_t count = bits <= 16 ? 8 : 4;
+  int64_t count = k.resultBits() <= 16 ? 8 : 4;
   // A single row may end within a vector: its tail is scalar. Vectors of several rows must not straddle them.
   return groups.size() == 1 || groups.back().extent.isMultipleOf(count) ? count : 1;
 }
 
-void MapSchedule::element() { k.store(k.resultOffset(indices), k.body.emitMap(k.b, indices)); }
+void MapSchedule::element() {
+  k.forEachResult([&] { k.store(k.resultOffset(indices), k.body.emitMap(k.b, indices)); });
+}
 
 void MapSchedule::run() {
   findGroups();

@@ -1,4 +1,6 @@
 """Sums of products."""
+import math
+
 import torch
 from torch.nn import functional as F
 
@@ -77,3 +79,35 @@ row("diagonal", NUMBERS, [(3, 9, 7)], (3, 6), lambda x: torch.diagonal(x, 1, -2,
 row("diagonal", ("f32",), [(9, 3, 7)], (3, 7), lambda x: torch.diagonal(x, -2, 0, 2), sizes=(1,),
     attrs="{offset = -2 : i64, dim2 = 2 : i64}", note="below")
 row("diagonal", ("f32",), [("N", "N", 3)], (3, "N"), torch.diagonal, sizes=BOUNDARY[:10], note="square")
+
+
+def residual(op, dtypes, x, w, v, result, sizes, note, act="gelu"):
+    """h = op(x, w); y = op(act(h), v) + h: on CUDA one kernel stores h and act(h) (fuse-readers)."""
+    apply = {"linear": F.linear, "conv2d": F.conv2d, "mul": torch.mul}[op]
+    second = F.linear if op == "mul" else apply
+    activate = {"gelu": F.gelu, "tanh": torch.tanh}[act]
+
+    def function(x, w, v):
+        h = apply(x, w)
+        return second(activate(h), v) + h
+
+    def magnitude(x, w, v):
+        h = apply(x, w)
+        return second(2 * h, v) + h
+
+    def body(names, types, y):
+        after = "linear" if op == "mul" else op
+        return (f"%h = dl.{op} {names[0]}, {names[1]} : ({types[0]}, {types[1]}) -> {y}\n"
+                f"%r = dl.{act} %h : ({y}) -> {y}\n%l = dl.{after} %r, {names[2]} : ({y}, {types[2]}) -> {y}\n"
+                f"%y = dl.add %l, %h : ({y}, {y}) -> {y}")
+
+    bound = acc.contraction(math.prod(w[1:]) + math.prod(v[1:]) + 8, magnitude)
+    for _ in range(3):  # h, act(h) and their product may each have been stored
+        bound = acc.rounded_before(bound)
+    row(op, dtypes, [x, w, v], result, function, bound, sizes=sizes, values="normal", note=note, body=body)
+
+
+residual("linear", FLOATS, ("N", 20), (33, 20), (33, 33), ("N", 33), BOUNDARY, "two results")
+residual("linear", ("f32", "f16", "bf16"), ("N", 72), (64, 72), (64, 64), ("N", 64), (1, 3, 8, 9, 65, 129), "two results, vectors", act="tanh")
+residual("conv2d", ("f32", "f16"), ("N", 16, 5, 6), (16, 16, 1, 1), (16, 16, 1, 1), ("N", 16, 5, 6), BOUNDARY[:8], "two results")
+residual("mul", FLOATS, ("N", 24), ("N", 24), (24, 24), ("N", 24), BOUNDARY, "two results", act="tanh")
