@@ -32,14 +32,14 @@ template <class Index> struct tile_order {
 template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
   static constexpr int kDepth = 128 / (int)sizeof(T), kBytes = ROWS * 128, kBlock = kDepth * 128;
 
-  /// Brings the slab that begins at (row, k).
-  static DLC_DEV void load(u8 *stage, const tensor_map *map, u64 *full, int row, int k) {
+  /// Brings the slab that begins at (row, k) of the product whose first line is `line`.
+  static DLC_DEV void load(u8 *stage, const tensor_map *map, u64 *full, int row, int k, int line) {
     if constexpr (ALONG_ROWS) {
 #pragma unroll
       for (int block = 0; block < ROWS / 64; ++block)
-        tma_load_2d(stage + block * kBlock, map, full, row + block * 64, k);
+        tma_load_2d(stage + block * kBlock, map, full, row + block * 64, line + k);
     } else {
-      tma_load_2d(stage, map, full, k, row);
+      tma_load_2d(stage, map, full, k, line + row);
     }
   }
   /// Names the rows from `row` (a multiple of 64) on, and step `kk` of 32 bytes.
@@ -56,10 +56,15 @@ template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
 /// 256; 128 rows and 128 bytes of k are fixed), stages, along_m and along_n where an operand lies along its rows
 /// (columns), and the columns of a turn of the epilogue, `chunk`. The maps' boxes are slabs: 128 bytes of k by the rows of
 /// the tile, or 64 rows by the tile's steps of k. 384 threads; any number of blocks.
-template <class Config, class FE>
-DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index columns,
-                            typename Config::index depth, const tensor_map *a, const tensor_map *b,
-                            const FE &finish) {
+///
+/// BATCHED: the same for each of `batches` products, whose operands lie one below the other in the maps' matrices, those of
+/// `batch` from line line_a(batch) (line_b) on: row, or step of k where they lie along their rows. Then `finish` is told
+/// the batch first. A box that reaches beyond a product's rows brings rows of the next one, whose totals nobody takes.
+template <class Config, bool BATCHED, class FE, class FA, class FB>
+DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::index columns,
+                               typename Config::index depth, typename Config::index batches,
+                               const tensor_map *a, const tensor_map *b, const FE &finish,
+                               const FA &line_a, const FB &line_b) {
   using T = typename Config::type;
   using Index = typename Config::index;
   constexpr int kTileM = 128, kTileN = Config::tile_n, kStages = Config::stages,
@@ -82,7 +87,12 @@ DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index 
   }
   barrier();
   const tile_order<Index> order = {(rows + kTileM - 1) / kTileM, (columns + kTileN - 1) / kTileN};
-  const Index steps = (depth + SlabA::kDepth - 1) / SlabA::kDepth;
+  const Index steps = (depth + SlabA::kDepth - 1) / SlabA::kDepth,
+              tiles = BATCHED ? order.count() * batches : order.count();
+  auto place = [&](Index tile, Index &batch, Index &tile_m, Index &tile_n) {
+    batch = BATCHED ? tile / order.count() : 0;
+    order.place(BATCHED ? tile - batch * order.count() : tile, tile_m, tile_n);
+  };
   int stage = 0;
   u32 phase = 0; // of `full`
   auto advance = [&] {
@@ -93,16 +103,19 @@ DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index 
   if (group == 0) {
     if (thread == 0)
 #pragma unroll 1
-      for (Index tile = (Index)blockIdx.x; tile < order.count(); tile += (Index)gridDim.x) {
-        Index tile_m, tile_n;
-        order.place(tile, tile_m, tile_n);
+      for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
+        Index batch, tile_m, tile_n;
+        place(tile, batch, tile_m, tile_n);
+        const int first_a = (int)line_a(batch), first_b = (int)line_b(batch);
 #pragma unroll 1
         for (Index step = 0; step < steps; ++step) {
           mbar_wait(empty + stage, phase ^ 1);
           mbar_expect_tx(full + stage, SlabA::kBytes + SlabB::kBytes);
           int k = (int)step * SlabA::kDepth;
-          SlabA::load(stages_a + stage * SlabA::kBytes, a, full + stage, (int)tile_m * kTileM, k);
-          SlabB::load(stages_b + stage * SlabB::kBytes, b, full + stage, (int)tile_n * kTileN, k);
+          SlabA::load(stages_a + stage * SlabA::kBytes, a, full + stage, (int)tile_m * kTileM, k,
+                      first_a);
+          SlabB::load(stages_b + stage * SlabB::kBytes, b, full + stage, (int)tile_n * kTileN, k,
+                      first_b);
           advance();
         }
       }
@@ -113,9 +126,9 @@ DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index 
   float *totals = all_totals + warp * 16 * kPitch;
   const bool speaks = (thread & 127) == 0;
 #pragma unroll 1
-  for (Index tile = (Index)blockIdx.x; tile < order.count(); tile += (Index)gridDim.x) {
-    Index tile_m, tile_n;
-    order.place(tile, tile_m, tile_n);
+  for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
+    Index batch, tile_m, tile_n;
+    place(tile, batch, tile_m, tile_n);
     float d[kTileN / 2];
 #pragma unroll
     for (int i = 0; i < kTileN / 2; ++i)
@@ -175,12 +188,35 @@ DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index 
             total[e + 3] = part[3];
           }
         Index m = m0 + row, n = n0 + chunk * kChunk + column;
-        if (m < rows && n < columns)
-          finish(m, n, total);
+        if (m < rows && n < columns) {
+          if constexpr (BATCHED)
+            finish(batch, m, n, total);
+          else
+            finish(m, n, total);
+        }
       }
       warp_barrier();
     }
   }
+}
+
+/// One product.
+template <class Config, class FE>
+DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index columns,
+                            typename Config::index depth, const tensor_map *a, const tensor_map *b,
+                            const FE &finish) {
+  using Index = typename Config::index;
+  auto top = [](Index) { return (Index)0; };
+  contract_wgmma_of<Config, false>(rows, columns, depth, (Index)1, a, b, finish, top, top);
+}
+
+/// `batches` of them.
+template <class Config, class FE, class FA, class FB>
+DLC_DEV void contract_wgmma_batched(typename Config::index rows, typename Config::index columns,
+                                    typename Config::index depth, typename Config::index batches,
+                                    const tensor_map *a, const tensor_map *b, const FE &finish,
+                                    const FA &line_a, const FB &line_b) {
+  contract_wgmma_of<Config, true>(rows, columns, depth, batches, a, b, finish, line_a, line_b);
 }
 
 } // namespace dlc

@@ -77,7 +77,7 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
 }
 
 double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape) {
-  int64_t tiles = ceilDiv(shape.m, WgmmaTile::m) * ceilDiv(shape.n, tile.n);
+  int64_t tiles = ceilDiv(shape.m, WgmmaTile::m) * ceilDiv(shape.n, tile.n) * shape.batch;
   int64_t depth = 128 / shape.elementBytes;
   double products =
       double(WgmmaTile::m * tile.n * depth) / (kWgmmaProducts * 2 / shape.elementBytes);

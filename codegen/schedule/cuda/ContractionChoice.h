@@ -57,7 +57,7 @@ struct WgmmaTile {
   }
 };
 
-/// Clocks that it takes an H100, and the tile with the smallest estimate. Without a batch.
+/// Clocks that it takes an H100, and the tile with the smallest estimate.
 double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape);
 WgmmaTile chooseWgmmaTile(const ProductShape &shape);
 

@@ -78,9 +78,11 @@ std::optional<unsigned> ContractionTemplate::plainInput(unsigned term, const Sid
   // Emitted to be looked at.
   Block scratch;
   Value row = scratch.addArgument(k.b.getIndexType(), k.loc),
-        depth = scratch.addArgument(k.b.getIndexType(), k.loc);
+        depth = scratch.addArgument(k.b.getIndexType(), k.loc),
+        batch = scratch.addArgument(k.b.getIndexType(), k.loc);
   OpBuilder::InsertionGuard guard(k.b);
   k.b.setInsertionPointToStart(&scratch);
+  k.bindFlat(batch, c.batch.groups);
   k.bindFlat(row, side.groups);
   k.bindFlat(depth, c.depth.groups);
   memref::LoadOp load = loadOf(k.body.emitTermRead(k.b, term, c.loops()));
@@ -180,11 +182,16 @@ void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand
 void ContractionTemplate::finish(dlk::CallOp call, unsigned body, int64_t width) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType(), sum = k.body.accumulatorType(0);
-  Block &block = dlk::beginBody(k.b, call, body,
-                                {index, index, width ? VectorType::get({width}, sum) : Type(sum)});
-  k.bindFlat(block.getArgument(0), rows.groups);
-  k.bindFlat(block.getArgument(1), columns.groups);
-  Value totals = block.getArgument(2);
+  SmallVector<Type> types = {index, index, width ? VectorType::get({width}, sum) : Type(sum)};
+  if (tellsBatch)
+    types.insert(types.begin(), index);
+  Block &block = dlk::beginBody(k.b, call, body, types);
+  ArrayRef<BlockArgument> at = block.getArguments().drop_front(tellsBatch ? 1 : 0);
+  if (tellsBatch)
+    k.bindFlat(block.getArgument(0), c.batch.groups);
+  k.bindFlat(at[0], rows.groups);
+  k.bindFlat(at[1], columns.groups);
+  Value totals = at[2];
   auto total = [&](OpFoldResult lane) -> Value {
     return width ? vector::ExtractOp::create(k.b, k.loc, totals, lane).getResult() : totals;
   };

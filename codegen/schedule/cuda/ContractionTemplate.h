@@ -63,6 +63,7 @@ protected:
   KernelBuilder &k;
   bool swapped;
   bool tellsLoops = false; // the template's operands get the indices of k's loops
+  bool tellsBatch = false; // the template's epilogue gets the number of the product
   const Side &rows, &columns;
   int64_t elementBytes;
 

@@ -109,6 +109,37 @@ TEST_P(HopperKernelTest, TransposedFirst) {
   }
 }
 
+// Products one after the other: torch.bmm. A last slab of k that is half empty, rows and columns that end within tiles: what
+// follows there is the next product.
+TEST_P(HopperKernelTest, Batched) {
+  load(
+      "contraction",
+      R"(^bb0(%a: tensor<?x70x72xf16, #dl.t<[s0, 70, 72]>>, %b: tensor<?x80x72xf16, #dl.t<[s0, 80, 72]>>):
+    %0 = dl.permute %b {dims = array<i64: 0, 2, 1>} : (tensor<?x80x72xf16, #dl.t<[s0, 80, 72]>>) -> tensor<?x72x80xf16, #dl.t<[s0, 72, 80]>>
+    %1 = dl.matmul %a, %0 : (tensor<?x70x72xf16, #dl.t<[s0, 70, 72]>>, tensor<?x72x80xf16, #dl.t<[s0, 72, 80]>>) -> tensor<?x70x80xf16, #dl.t<[s0, 70, 80]>>
+    dl.yield %1 : tensor<?x70x80xf16, #dl.t<[s0, 70, 80]>>)",
+      64, "f32", "always");
+  EXPECT_NE(text().find("dlc::contract_wgmma_batched<config>"), std::string::npos) << text();
+  for (int64_t batch : {0, 1, 2, 3, 9})
+    check({batch, 1}, kHalf);
+  check({5, 1}, kExact, Fill::whole);
+  check({3, 1}, kHalf, Fill::special);
+}
+
+// Two dims of the batch, rows known at run time alone; the second operand along its columns.
+TEST_P(HopperKernelTest, BatchedAlongColumns) {
+  load("contraction",
+       R"(^bb0(%a: tensor<3x2x?x128xbf16, #dl.t<[3, 2, s0, 128]>>, %b: tensor<3x2x128x136xbf16>):
+    %0 = dl.matmul %a, %b : (tensor<3x2x?x128xbf16, #dl.t<[3, 2, s0, 128]>>, tensor<3x2x128x136xbf16>) -> tensor<3x2x?x136xbf16, #dl.t<[3, 2, s0, 136]>>
+    dl.yield %0 : tensor<3x2x?x136xbf16, #dl.t<[3, 2, s0, 136]>>)",
+       200, "f32", "always");
+  EXPECT_NE(text().find("dlc::contract_wgmma_batched<config>"), std::string::npos) << text();
+  EXPECT_EQ(config("along_n"), 1);
+  for (int64_t rows : {0, 1, 63, 64, 129})
+    check({rows, 1}, kBrain);
+  check({130, 1}, kExact, Fill::whole);
+}
+
 // Not a number spreads along its row and nowhere else, also not from beyond the ends.
 TEST_P(HopperKernelTest, Specials) {
   linear("f16", 80, 72);
@@ -125,6 +156,25 @@ TEST_P(HopperKernelTest, WhereItDoesNotFit) {
   none(R"(^bb0(%a: tensor<?x34xf16, #dl.t<[s0, 34]>>, %b: tensor<34x64xf16>):
     %0 = dl.matmul %a, %b : (tensor<?x34xf16, #dl.t<[s0, 34]>>, tensor<34x64xf16>) -> tensor<?x64xf16, #dl.t<[s0, 64]>>
     dl.yield %0 : tensor<?x64xf16, #dl.t<[s0, 64]>>)");
+  // Steps of k that end within a slab, where those of the next product follow.
+  none(
+      R"(^bb0(%a: tensor<?x512x72xf16, #dl.t<[s0, 512, 72]>>, %b: tensor<?x72x512xf16, #dl.t<[s0, 72, 512]>>):
+    %0 = dl.matmul %a, %b : (tensor<?x512x72xf16, #dl.t<[s0, 512, 72]>>, tensor<?x72x512xf16, #dl.t<[s0, 72, 512]>>) -> tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>
+    dl.yield %0 : tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>)");
+}
+
+// Large products pay, also where their rows are whole tiles whatever the symbols are, and where there is a batch of them.
+TEST_P(HopperKernelTest, WhereItPays) {
+  load("contraction", R"(^bb0(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>):
+    %0 = dl.matmul %a, %b : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+    dl.yield %0 : tensor<4096x4096xf16>)");
+  EXPECT_TRUE(hasHopperKernel());
+  load(
+      "contraction",
+      R"(^bb0(%a: tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>, %b: tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>):
+    %0 = dl.matmul %a, %b : (tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>, tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>) -> tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>
+    dl.yield %0 : tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>)");
+  EXPECT_TRUE(hasHopperKernel());
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, HopperKernelTest,
