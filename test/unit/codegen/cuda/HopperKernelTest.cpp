@@ -146,35 +146,34 @@ TEST_P(HopperKernelTest, Specials) {
   check({65, 1}, kHalf, Fill::special);
 }
 
-// What TMA cannot read keeps the kernel that all GPUs have; so does what is too small to pay.
-TEST_P(HopperKernelTest, WhereItDoesNotFit) {
-  auto none = [&](const std::string &body) {
-    load("contraction", body);
-    EXPECT_FALSE(hasHopperKernel()) << text();
-  };
-  // Rows of 68 bytes; then an operand that is computed; then few rows.
-  none(R"(^bb0(%a: tensor<?x34xf16, #dl.t<[s0, 34]>>, %b: tensor<34x64xf16>):
-    %0 = dl.matmul %a, %b : (tensor<?x34xf16, #dl.t<[s0, 34]>>, tensor<34x64xf16>) -> tensor<?x64xf16, #dl.t<[s0, 64]>>
-    dl.yield %0 : tensor<?x64xf16, #dl.t<[s0, 64]>>)");
-  // Steps of k that end within a slab, where those of the next product follow.
-  none(
-      R"(^bb0(%a: tensor<?x512x72xf16, #dl.t<[s0, 512, 72]>>, %b: tensor<?x72x512xf16, #dl.t<[s0, 72, 512]>>):
-    %0 = dl.matmul %a, %b : (tensor<?x512x72xf16, #dl.t<[s0, 512, 72]>>, tensor<?x72x512xf16, #dl.t<[s0, 72, 512]>>) -> tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>
-    dl.yield %0 : tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>)");
-}
-
 // Large products pay, also where their rows are whole tiles whatever the symbols are, and where there is a batch of them.
+// What TMA cannot read keeps the kernel that all GPUs have, however large.
 TEST_P(HopperKernelTest, WhereItPays) {
-  load("contraction", R"(^bb0(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>):
-    %0 = dl.matmul %a, %b : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
-    dl.yield %0 : tensor<4096x4096xf16>)");
-  EXPECT_TRUE(hasHopperKernel());
-  load(
-      "contraction",
-      R"(^bb0(%a: tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>, %b: tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>):
-    %0 = dl.matmul %a, %b : (tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>, tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>) -> tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>
-    dl.yield %0 : tensor<?x512x512xf16, #dl.t<[s0, 512, 512]>>)");
-  EXPECT_TRUE(hasHopperKernel());
+  auto pays = [&](const std::string &body) {
+    load("contraction", body, 5000, "f32", "auto");
+    return hasHopperKernel();
+  };
+  EXPECT_TRUE(pays(R"(^bb0(%a: tensor<?x2048xf16, #dl.t<[s0, 2048]>>, %b: tensor<2048x4096xf16>):
+    %0 = dl.matmul %a, %b : (tensor<?x2048xf16, #dl.t<[s0, 2048]>>, tensor<2048x4096xf16>) -> tensor<?x4096xf16, #dl.t<[s0, 4096]>>
+    dl.yield %0 : tensor<?x4096xf16, #dl.t<[s0, 4096]>>)"));
+  EXPECT_TRUE(pays(R"(^bb0(%a: tensor<4096x2048xf16>, %b: tensor<2048x4096xf16>):
+    %0 = dl.matmul %a, %b : (tensor<4096x2048xf16>, tensor<2048x4096xf16>) -> tensor<4096x4096xf16>
+    dl.yield %0 : tensor<4096x4096xf16>)"));
+  EXPECT_TRUE(pays(
+      R"(^bb0(%a: tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>, %b: tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>):
+    %0 = dl.matmul %a, %b : (tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>, tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>) -> tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>
+    dl.yield %0 : tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>)"));
+  // Few rows; rows of 4088 bytes; steps of k that end within a slab, where those of the next product follow.
+  EXPECT_FALSE(pays(R"(^bb0(%a: tensor<16x2048xf16>, %b: tensor<2048x4096xf16>):
+    %0 = dl.matmul %a, %b : (tensor<16x2048xf16>, tensor<2048x4096xf16>) -> tensor<16x4096xf16>
+    dl.yield %0 : tensor<16x4096xf16>)"));
+  EXPECT_FALSE(pays(R"(^bb0(%a: tensor<?x2044xf16, #dl.t<[s0, 2044]>>, %b: tensor<2044x4096xf16>):
+    %0 = dl.matmul %a, %b : (tensor<?x2044xf16, #dl.t<[s0, 2044]>>, tensor<2044x4096xf16>) -> tensor<?x4096xf16, #dl.t<[s0, 4096]>>
+    dl.yield %0 : tensor<?x4096xf16, #dl.t<[s0, 4096]>>)"));
+  EXPECT_FALSE(pays(
+      R"(^bb0(%a: tensor<?x1024x1032xf16, #dl.t<[s0, 1024, 1032]>>, %b: tensor<?x1032x1024xf16, #dl.t<[s0, 1032, 1024]>>):
+    %0 = dl.matmul %a, %b : (tensor<?x1024x1032xf16, #dl.t<[s0, 1024, 1032]>>, tensor<?x1032x1024xf16, #dl.t<[s0, 1032, 1024]>>) -> tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>
+    dl.yield %0 : tensor<?x1024x1024xf16, #dl.t<[s0, 1024, 1024]>>)"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, HopperKernelTest,
