@@ -42,9 +42,11 @@ bool Importer::checkHeader() {
   for (const Opset &opset : file.model().opsets) {
     bool isOnnx = opset.domain.empty() || opset.domain == "ai.onnx";
     if (isOnnx && (opset.version < kOldestOpset || opset.version > kNewestOpset)) {
-      error("it uses opset " + llvm::Twine(opset.version) + "; dlc imports " +
-            llvm::Twine(kOldestOpset) + " to " + llvm::Twine(kNewestOpset) +
-            ": convert the model with onnx.version_converter, or export it for one of them");
+      unsupported.push_back("it uses opset " + std::to_string(opset.version) + "; dlc imports " +
+                            std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset) +
+                            ": convert the model with onnx.version_converter, or export it for one "
+                            "of them");
+      report();
       return false;
     }
   }

@@ -68,9 +68,9 @@ llvm::ArrayRef<PlainRule> plainRules() {
 llvm::ArrayRef<OddRule> oddRules() {
   static const std::vector<OddRule> rules = [] {
     std::vector<OddRule> rules;
-    for (auto family :
-         {elementwiseRules(), activationRules(), reductionRules(), shapeRules(), indexRules(),
-          windowRules(), contractionRules(), normalizationRules(), creationRules()})
+    for (auto family : {elementwiseRules(), activationRules(), reductionRules(), shapeRules(),
+                        indexRules(), windowRules(), contractionRules(), normalizationRules(),
+                        creationRules(), recurrentRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

@@ -55,6 +55,7 @@ llvm::ArrayRef<OddRule> windowRules();
 llvm::ArrayRef<OddRule> contractionRules();
 llvm::ArrayRef<OddRule> normalizationRules();
 llvm::ArrayRef<OddRule> creationRules();
+llvm::ArrayRef<OddRule> recurrentRules();
 
 } // namespace dlc::onnx
 

@@ -45,6 +45,7 @@ public:
 private:
   bool gather(const Known &x);
   bool slice(const Known &x);
+  bool transpose(const Known &x);
   bool concat();
   bool reshape(const Known &x);
   bool unsqueeze(const Known &x);
@@ -83,7 +84,7 @@ bool Folding::gather(const Known &x) {
 }
 
 bool Folding::slice(const Known &x) {
-  if (x.shape.size() != 1)
+  if (x.shape.empty())
     return false;
   auto list = [&](size_t input, StringRef name) -> std::optional<SmallVector<int64_t>> {
     if (node.opset < 10)
@@ -98,7 +99,13 @@ bool Folding::slice(const Known &x) {
   if (!begins || !ends || !axes || !steps || begins->size() != 1 || ends->size() != 1 ||
       steps->size() > 1)
     return false;
-  int64_t size = x.shape[0], step = steps->empty() ? 1 : steps->front();
+  auto rank = static_cast<int64_t>(x.shape.size());
+  int64_t axis = axes->empty() ? 0 : axes->front();
+  axis += axis < 0 ? rank : 0;
+  if (axis < 0 || axis >= rank || x.shape[axis] == 0)
+    return false;
+  int64_t size = x.shape[axis];
+  int64_t step = steps->empty() ? 1 : std::clamp<int64_t>(steps->front(), INT32_MIN, INT32_MAX);
   if (step == 0)
     return node.fail("its step is 0");
   auto clamped = [&](int64_t bound, int64_t low, int64_t high) {
@@ -108,10 +115,30 @@ bool Folding::slice(const Known &x) {
       step > 0 ? clamped(begins->front(), 0, size) : clamped(begins->front(), 0, size - 1);
   int64_t end = step > 0 ? clamped(ends->front(), 0, size)
                          : clamped(std::max(ends->front(), -size - 1), -1, size - 1);
-  Known result{x.dtype, {}, {}};
+  SmallVector<int64_t> chosen;
   for (int64_t i = begin; step > 0 ? i < end : i > end; i += step)
-    result.numbers.push_back(x.numbers[i]);
-  result.shape = {static_cast<int64_t>(result.numbers.size())};
+    chosen.push_back(i);
+  int64_t inner = elementsOf(ArrayRef<int64_t>(x.shape).drop_front(axis + 1)),
+          outer = elementsOf(ArrayRef<int64_t>(x.shape).take_front(axis));
+  Known result{x.dtype, x.shape, {}};
+  result.shape[axis] = static_cast<int64_t>(chosen.size());
+  for (int64_t before = 0; before < outer; ++before)
+    for (int64_t i : chosen)
+      for (int64_t behind = 0; behind < inner; ++behind)
+        result.numbers.push_back(x.numbers[(before * size + i) * inner + behind]);
+  return give(std::move(result));
+}
+
+/// Of a matrix: exporters turn pairs of widths round so.
+bool Folding::transpose(const Known &x) {
+  SmallVector<int64_t> order = node.integerList("perm");
+  bool swaps = order.empty() || order == SmallVector<int64_t>{1, 0};
+  if (x.shape.size() != 2 || !swaps)
+    return false;
+  Known result{x.dtype, {x.shape[1], x.shape[0]}, {}};
+  for (int64_t column = 0; column < x.shape[1]; ++column)
+    for (int64_t row = 0; row < x.shape[0]; ++row)
+      result.numbers.push_back(x.numbers[row * x.shape[1] + column]);
   return give(std::move(result));
 }
 
@@ -364,6 +391,9 @@ bool Folding::range() {
     numbers[i] = values->front();
   }
   auto [start, limit, delta] = numbers;
+  for (int64_t number : numbers)
+    if (std::abs(number) > INT32_MAX)
+      return false;
   if (delta == 0)
     return node.fail("its delta is 0");
   Known result{bounds[0]->dtype, {}, {}};
@@ -438,6 +468,7 @@ bool Folding::run() {
     return false;
   StringRef op = node.node.op;
   static const llvm::StringSet<> kFolded = {"Gather",
+                                            "Transpose",
                                             "Slice",
                                             "Concat",
                                             "Reshape",
@@ -480,6 +511,8 @@ bool Folding::run() {
     return gather(*x);
   if (op == "Slice")
     return slice(*x);
+  if (op == "Transpose")
+    return !isa<FloatType>(x->dtype) && transpose(*x);
   if (op == "Concat")
     return concat();
   if (op == "Reshape")

@@ -13,6 +13,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc check model.dl                            all errors of a model, without compiling it
   dlc fmt model.dl                              the model's text in its canonical layout
   dlc compile model.dl -o model.bin             one file for the CPU and for any NVIDIA GPU
+  dlc import model.onnx -o model.dl             an ONNX model as text, with its weights beside it
   dlc run model.bin --input x=@x.npy --output y=@y.npy
   dlc bench model.bin                           latency, throughput, time of each kernel
   dlc inspect model.bin --source conv2d_relu    the CUDA C++ of a kernel
@@ -32,6 +33,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addCheckCommand(app, action, compiler);
   addFormatCommand(app, action, compiler);
   addCompileCommand(app, action, compiler, {argv, argv + argc});
+  addImportCommand(app, action, compiler);
   addRunCommand(app, action);
   addBenchCommand(app, action);
   addInspectCommand(app, action, compiler);

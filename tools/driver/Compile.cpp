@@ -12,6 +12,7 @@
 #include "tools/driver/CudaBinaries.h"
 #include "tools/driver/Format.h"
 #include "tools/driver/Import.h"
+#include "tools/driver/ImportAsText.h"
 #include "tools/driver/InspectSource.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/PassTrace.h"
@@ -325,6 +326,7 @@ int Compilation::run() {
 
 static int compileModel(const CompileOptions &options) { return Compilation(options).run(); }
 
-const Compiler kLinkedCompiler = {compileModel, checkModel, formatFiles, inspectSource};
+const Compiler kLinkedCompiler = {compileModel, checkModel, formatFiles, inspectSource,
+                                  importAsText};
 
 } // namespace dlc

@@ -53,12 +53,20 @@ struct InspectSourceOptions {
   bool json = false;
 };
 
+struct ImportAsTextOptions {
+  std::string input;   // .onnx
+  std::string output;  // .dl
+  std::string weights; // .safetensors in the folder of `output`; empty: named after it
+  std::vector<std::string> constInputs; // NAME=@FILE.npy
+};
+
 /// Each returns an ExitCode.
 struct Compiler {
   int (*compile)(const CompileOptions &);
   int (*check)(const CheckOptions &);
   int (*format)(const FormatOptions &);
   int (*inspect)(const InspectSourceOptions &);
+  int (*importAsText)(const ImportAsTextOptions &);
 };
 
 /// The compiler in this process.

@@ -32,4 +32,5 @@ const dlc::Compiler dlc::kSeparateCompiler = {
     [](const CompileOptions &) { return startCompiler(); },
     [](const CheckOptions &) { return startCompiler(); },
     [](const FormatOptions &) { return startCompiler(); },
-    [](const InspectSourceOptions &) { return startCompiler(); }};
+    [](const InspectSourceOptions &) { return startCompiler(); },
+    [](const ImportAsTextOptions &) { return startCompiler(); }};

@@ -355,8 +355,14 @@ static bool buildResize(NodeImport &node) {
                                        position == "pytorch_half_pixel");
   // Whole factors copy each element: positions of all kinds agree but for ties.
   bool isWhole =
-      mode == "nearest" && (position == "half_pixel" || position == "pytorch_half_pixel" ||
+      mode == "nearest" && (((position == "half_pixel" || position == "pytorch_half_pixel") &&
+                             StringRef(nearest).starts_with("round")) ||
                             (position == "asymmetric" && nearest == "floor"));
+  // Corners of a size that is no whole number lie elsewhere.
+  for (size_t i = 0; i < dims.size() && position == "align_corners" && !bySize; ++i) {
+    double size = static_cast<double>(dl::asConstant(dims[i]).value_or(1)) * scales[i];
+    isLinear &= size == std::floor(size);
+  }
   for (size_t i = 0; i < dims.size(); ++i)
     isWhole &= scales[i] >= 1 && scales[i] == std::floor(scales[i]);
   bool isSupported =

@@ -226,6 +226,13 @@ case("resize_symbols", model([node("Shape", "x", "s"), node("Resize", "x, , , s"
 one("resize_data", "Resize", "x, , s", [value("x", dims=(1, 4, 5, 5)), value("s", dims=(4,))])
 one("resize_form", "Resize", "x, , s", image, tensors=[tensor("s", "f32", [4], [1.0, 1.0, 2.0, 2.0])], mode="cubic")
 
+gates = [value("x", dims=(2, 1, 3)), value("w", dims=(1, 8, 3)), value("r", dims=(1, 8, 2))]
+one("lstm_clip", "LSTM", "x, w, r", gates, clip=1.0)
+one("lstm_rank", "LSTM", "x, w, r", [value("x"), *gates[1:]])
+one("lstm_reverse_lengths", "LSTM", "x, w, r, , n", [*gates, value("n", "i32", (1,))], direction="reverse")
+case("rnn_activations", model([node("RNN", "x, w, r", "y") + field(5, field(1, "activations") + field(9, "Affine"))], gates))
+one("gru_reset", "GRU", "x, w, r", gates)
+
 
 def setup():
     os.makedirs(os.path.join(folder, "folder"), exist_ok=True)

@@ -50,3 +50,10 @@ write("function.onnx", model(
 write("shaped.onnx", model([node("Reshape", "x, s")], [value("x"), value("s", "i64", (2,))]))
 header = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }".ljust(117) + "\n"
 write("shape.npy", b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header.encode() + struct.pack("<2q", 3, 2))
+
+# What the text of a model is made of: numbers beside tensors, lists, a weight whose name is no path, and a pool with pads of two widths.
+write("text.onnx", model(
+    [node("Mul", "x, half", "a"), node("Concat", "a, onnx::w", "b", axis=0), node("Split", "b", "c, d", axis=0)],
+    [value("x", dims=(2, 3))], ("c", "d"),
+    [tensor("half", "f32", [], [0.5]), tensor("onnx::w", "f32", [2, 3], [float(i) for i in range(6)])]))
+write("infinite.onnx", model([node("MaxPool", kernel_shape=[2], pads=[0, 1])], [value("x", dims=(1, 1, 4))]))
