@@ -1,6 +1,7 @@
 //===- KernelFunctions.cpp - Signatures and shared memory of printed functions ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/CudaText.h"
 #include "codegen/cuda/KernelPrinter.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -90,6 +91,8 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
       os << "[" << size << "]";
     os << ");\n";
   }
+  // Before anything is read or written: the runtime may launch the kernel before the one before it has ended.
+  os << "  " << kBeginGrid << "\n";
   if (!failed)
     block(kernel.getBody().front(), {});
   os << "}\n";

@@ -169,6 +169,16 @@ DLC_DEV u32 atomic_cas(u32 *p, u32 expected, u32 desired) {
   return ::atomicCAS(p, expected, desired);
 }
 
+/// The first statement of each kernel: waits until the grids before it in its stream have ended and shows what they wrote,
+/// then lets the next grid's blocks take their places, where they wait likewise. So what a launch overlaps is another's end,
+/// and never its memory. Without effect before sm_90, and in launches that begin in order anyway.
+DLC_DEV void begin_grid() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 /// Waits for all blocks of a cooperative launch. `counter`: one word of device memory, zero before
 /// the first use; its high bit tells the rounds apart.
 DLC_DEV void grid_barrier(u32 *counter) {

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/package/ProgramTable.h"
 
+#include "codegen/cuda/CudaText.h"
 #include "codegen/kernels/HopperKernel.h"
 #include "ir/analysis/CostModel.h"
 #include "ir/dl/DLOps.h"
@@ -132,6 +133,7 @@ LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
     for (int64_t threads : op.getBlock().value_or(ArrayRef<int64_t>{}))
       kernel.block.push_back(threads);
     kernel.cooperative = op->hasAttr("dlc.cooperative"); // set by the schedule
+    kernel.waits = StringRef(found->second.text).contains(kBeginGrid);
   }
   kernels[op.getSymName()] = program.kernels.size();
   program.kernels.push_back(std::make_unique<schema::KernelT>(std::move(kernel)));

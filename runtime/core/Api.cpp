@@ -168,6 +168,8 @@ dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *opt
       chosen.checked = DLC_HAS_FIELD(options, dlc_context_options, checked) && options->checked;
       chosen.profile = DLC_HAS_FIELD(options, dlc_context_options, profile) && options->profile;
       chosen.noGraph = DLC_HAS_FIELD(options, dlc_context_options, no_graph) && options->no_graph;
+      chosen.noOverlap =
+          DLC_HAS_FIELD(options, dlc_context_options, no_overlap) && options->no_overlap;
       if (DLC_HAS_FIELD(options, dlc_context_options, cublas)) {
         int cublas; // a C caller may have put any number there
         static_assert(sizeof(cublas) == sizeof(options->cublas));

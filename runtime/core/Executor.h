@@ -18,7 +18,7 @@ struct ExecutorOptions {
   bool checked = false;
   bool profile = false;
   // CUDA only:
-  bool noJit = false, noGraph = false, timeDevice = false;
+  bool noJit = false, noGraph = false, noOverlap = false, timeDevice = false;
   dlc_cublas cublas = DLC_CUBLAS_AUTO;
   int timeoutMs = 0;                 ///< 0: none
   void *stream = nullptr;            ///< null: one of the context's own

@@ -28,6 +28,7 @@ public:
                const rt::ExecutorOptions &options)
       : program(std::move(shared)), gpu(program->device()), driver(gpu.driver()),
         profiled(options.profile), timed(options.timeDevice), noGraph(options.noGraph),
+        overlaps(!options.noOverlap && !options.profile), // a kernel's time is its own
         timeout(options.timeoutMs),
         name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")),
         stream(static_cast<Stream>(options.stream)), library(gpu, useOf(options.cublas)),
@@ -228,7 +229,8 @@ private:
       if (product && !library.enqueue(*product, bound->addresses, bound->workspace, into))
         product.reset();
       if (!product)
-        DLC_TRY(program->enqueue(bound->plan, bound->plan.commands[i], bound->addresses, into));
+        DLC_TRY(program->enqueue(bound->plan, bound->plan.commands[i], bound->addresses, into,
+                                 overlaps));
       if (profiled)
         DLC_TRY(record(i + 1));
       if (marked)
@@ -309,7 +311,7 @@ private:
   const Driver &driver;
   static constexpr std::chrono::microseconds kLongestPause{1000};
 
-  bool profiled, timed, noGraph;
+  bool profiled, timed, noGraph, overlaps;
   std::chrono::milliseconds timeout; ///< of a run's commands; 0: none
   bool isReplayed = false;           ///< the current run launched a graph
   std::string name;

@@ -99,7 +99,7 @@ Status CudaProgram::runInit(const rt::Plan &plan, Stream stream) const {
   std::vector<DevicePtr> addresses(plan.buffers.size());
   resolve(plan, addresses);
   for (const rt::PlannedCommand &command : plan.commands)
-    DLC_TRY(enqueue(plan, command, addresses, stream).within("init program: "));
+    DLC_TRY(enqueue(plan, command, addresses, stream, /*early=*/false).within("init program: "));
   return {};
 }
 
@@ -127,8 +127,18 @@ Result CudaProgram::encode(TensorMap &map, const rt::PlannedMap &planned, Device
                                             planned.box, ones, 0, kSwizzle128, kPromoteL2To256, 0);
 }
 
+/// Drivers from which on a capture keeps such launches.
+static constexpr int kOldestEarlyDriver = 12030;
+
+bool CudaProgram::mayBeginEarly(const schema::Kernel &kernel) const {
+  const Driver &driver = gpu->driver();
+  return kernel.waits() && !kernel.cooperative() && gpu->architecture() >= 90 &&
+         kernels->haveWaits() && driver.launchKernelEx && driver.version >= kOldestEarlyDriver;
+}
+
 Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &command,
-                            const std::vector<DevicePtr> &addresses, Stream stream) const {
+                            const std::vector<DevicePtr> &addresses, Stream stream,
+                            bool early) const {
   if (command.skip)
     return {};
   const Driver &driver = gpu->driver();
@@ -162,10 +172,15 @@ Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &comm
   };
   Function function = (*kernels)[command.launch->kernel()];
   auto dynamicShared = static_cast<unsigned>(command.scratchBytes);
+  LaunchAttribute attribute;
+  LaunchConfig config = {grid(0),  grid(1),       grid(2), block(0),   block(1),
+                         block(2), dynamicShared, stream,  &attribute, 1};
   Result result =
       kernel.cooperative()
           ? driver.launchCooperativeKernel(function, grid(0), grid(1), grid(2), block(0), block(1),
                                            block(2), dynamicShared, stream, parameters.data())
+      : early && mayBeginEarly(kernel)
+          ? driver.launchKernelEx(&config, function, parameters.data(), nullptr)
           : driver.launchKernel(function, grid(0), grid(1), grid(2), block(0), block(1), block(2),
                                 dynamicShared, stream, parameters.data(), nullptr);
   if (result == Result::CooperativeLaunchTooLarge)

@@ -34,9 +34,10 @@ public:
   /// Sets the addresses of weights and persistent buffers and of their views.
   void resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresses) const;
 
-  /// Enqueues one command; the context is current.
+  /// Enqueues one command; the context is current. `early`: a kernel may begin before the one before it has ended, where
+  /// GPU, driver and its code allow that.
   rt::Status enqueue(const rt::Plan &plan, const rt::PlannedCommand &command,
-                     const std::vector<DevicePtr> &addresses, Stream stream) const;
+                     const std::vector<DevicePtr> &addresses, Stream stream, bool early) const;
 
 private:
   CudaProgram(const rt::Module &module, const schema::Program &table,
@@ -45,6 +46,7 @@ private:
   rt::Status prepare(const KernelOptions &options);
   rt::Status upload(const rt::Plan &plan, Stream stream);
   rt::Status runInit(const rt::Plan &plan, Stream stream) const;
+  bool mayBeginEarly(const schema::Kernel &kernel) const;
   Result encode(TensorMap &map, const rt::PlannedMap &planned, DevicePtr address) const;
 
   const rt::Module &module; ///< owns this

@@ -161,6 +161,25 @@ struct GraphExecUpdateInfo {
   GraphNode errorNode, errorFromNode;
 };
 
+/// CUlaunchAttribute with the one that dlc sets: the kernel may begin before the one before it in its stream has ended.
+struct alignas(8) LaunchAttribute {
+  static constexpr int kProgrammaticStreamSerialization = 6;
+
+  int id = kProgrammaticStreamSerialization;
+  int padding = 0;
+  int isAllowed = 1;
+  char unused[60] = {};
+};
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ;
+  unsigned blockX, blockY, blockZ;
+  unsigned sharedBytes;
+  Stream stream;
+  LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+
 /// CUtensorMap: 128 bytes that only the driver makes.
 struct alignas(128) TensorMap {
   unsigned char opaque[128];

@@ -132,6 +132,7 @@ Status Kernels::compile(GpuDevice &device, const std::vector<KernelText> &texts,
   rt::Expected<CompileTarget> target = compiler.targetFor(device.architecture(), device.name());
   if (target.failed())
     return target.status();
+  isForOlder = target->arch.number < 90;
   std::vector<KernelText> wanted;
   for (size_t i : missing)
     wanted.push_back(texts[i]);

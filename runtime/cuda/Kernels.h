@@ -39,6 +39,8 @@ public:
   Function operator[](uint32_t kernel) const { return functions[kernel]; }
   /// What planProgram takes: 90 where launches for sm_90a alone can be made, else 0.
   int specialGpu() const { return special; }
+  /// Whether kernels that wait for those before them do so on this device.
+  bool haveWaits() const { return !isForOlder; }
   /// What one may wish to know of how the code was found; empty where there is nothing.
   const std::string &remarks() const { return notes; }
 
@@ -62,6 +64,7 @@ private:
   std::vector<Function> functions;
   std::string notes;
   int special = 0;
+  bool isForOlder = false; ///< some code was made for GPUs before sm_90, which cannot wait
 };
 
 } // namespace dlc::cuda

@@ -84,6 +84,33 @@ static double processorTime() {
   return 1e3 * double(now.tv_sec) + 1e-6 * double(now.tv_nsec);
 }
 
+/// The part of `ptx` that is the kernel's code.
+static std::string entry(const std::string &ptx, const std::string &kernel) {
+  size_t begin = ptx.find(".entry " + kernel + "(");
+  if (begin == std::string::npos)
+    return "";
+  return ptx.substr(begin, ptx.find("\n}", begin) - begin);
+}
+
+/// Of a model's kernels, which begin with begin_grid(): the compiler knows of no memory that the wait is about, and could move
+/// an access of a restrict pointer before it.
+static std::string waitProblem(const Case &one) {
+  static const char *const kAccesses[] = {"ld.global", "st.global",  "ld.volatile", "ld.acquire",
+                                          "atom.",     "red.global", "cp.async"};
+  if (one.source->kind.empty() || std::strcmp(one.arch->name, "sm_80") == 0)
+    return "";
+  for (const KernelResources &kernel : one.kernels) {
+    std::string code = entry(one.ptx, kernel.name);
+    size_t wait = code.find("griddepcontrol.wait");
+    if (wait == std::string::npos)
+      return kernel.name + " does not wait for the grids before it";
+    for (const char *access : kAccesses)
+      if (code.find(access) < wait)
+        return kernel.name + " has " + access + " before it waits for the grids before it";
+  }
+  return "";
+}
+
 /// Compiles with the options of the runtime's KernelCompiler, and lets ptxas tell what it used.
 static void compile(const Nvrtc &nvrtc, Case &one) {
   const cuda::KernelText &text = one.source->text;
@@ -129,6 +156,8 @@ static void compile(const Nvrtc &nvrtc, Case &one) {
     if (std::string problem = problemOf(kernel, facts, *one.arch); !problem.empty())
       addProblem(one.problem, kernel.name + " " + problem);
   }
+  if (std::string problem = waitProblem(one); !problem.empty())
+    addProblem(one.problem, problem);
   // What the model launches must be there.
   for (const auto &[name, facts] : one.source->launches)
     if (std::none_of(one.kernels.begin(), one.kernels.end(),
@@ -152,14 +181,6 @@ static void print(const Case &one) {
 }
 
 //===- What the vocabulary promises about the code ------------------------===//
-
-/// The part of `ptx` that is the kernel's code.
-static std::string entry(const std::string &ptx, const std::string &kernel) {
-  size_t begin = ptx.find(".entry " + kernel + "(");
-  if (begin == std::string::npos)
-    return "";
-  return ptx.substr(begin, ptx.find("\n}", begin) - begin);
-}
 
 static bool expect(bool holds, const char *what) {
   std::printf("%s %s\n", holds ? "ok  " : "FAIL", what);

@@ -41,6 +41,8 @@ void DeviceOptions::declare(CLI::App &command) {
       "CUDA: fail where the model was not compiled for the GPU ('dlc compile --target sm_90a')");
   command.add_flag("--no-graph", noGraph,
                    "CUDA: launch kernel by kernel, not by a CUDA graph from the second run on");
+  command.add_flag("--no-overlap", noOverlap,
+                   "CUDA: no kernel begins before the one before it has ended");
   auto *always =
       command.add_flag("--cublas", cublas,
                        "CUDA: cuBLASLt for each plain matrix product that it can do (default: for "
@@ -143,6 +145,7 @@ int Session::open(const std::string &path, const DeviceOptions &options, bool pr
   settings.profile = profile;
   settings.no_jit = options.noJit;
   settings.no_graph = options.noGraph;
+  settings.no_overlap = options.noOverlap;
   settings.time_device = options.timeDevice;
   settings.timeout_ms = static_cast<int>(options.timeout * 1000);
   settings.cublas = options.noCublas ? DLC_CUBLAS_NEVER

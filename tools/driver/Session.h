@@ -21,7 +21,8 @@ namespace dlc {
 struct DeviceOptions {
   std::string device = "auto";
   int threads = 0;
-  bool checked = false, verifyAll = false, noJit = false, noCache = false, noGraph = false;
+  bool checked = false, verifyAll = false, noJit = false, noCache = false, noGraph = false,
+       noOverlap = false;
   bool noCublas = false, cublas = false;
   double timeout = 0;      // seconds; 0: none
   bool timeDevice = false; // not an option of its own

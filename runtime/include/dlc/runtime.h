@@ -125,6 +125,7 @@ typedef struct dlc_context_options {
   /* A run whose commands take longer fails; 0: as long as they take. CPU: seen between two commands, the context remains good.
    * CUDA: the GPU counts as lost, nothing is freed, since that could wait for ever. */
   int timeout_ms;
+  int no_overlap; /* CUDA: no kernel begins before the one before it has ended (sm_90 and later do that, and wait inside) */
 } dlc_context_options;
 
 /* Prepares the module for a device: runs the init program, compiles CUDA kernels. `options` may be null.

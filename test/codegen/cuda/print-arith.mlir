@@ -78,6 +78,7 @@ gpu.module @kernels {
   // CHECK-LABEL: DLC_KERNEL(1) integers(
   // A word of C++ is no name.
   // CHECK: i64 v3) {
+  // CHECK-NEXT:   dlc::begin_grid();
   // CHECK-NEXT: const int i = (int)v3;
   gpu.func @integers(%x: memref<?xi32> {dlc.role = "x"}, %y: memref<?xi64> {dlc.role = "y"},
       %z: memref<?xi8> {dlc.role = "z"}, %n: i64 {dlc.role = "while"})

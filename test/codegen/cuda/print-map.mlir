@@ -13,6 +13,7 @@
 // CHECK-NEXT:    const float *__restrict__ bias,
 // CHECK-NEXT:    float *__restrict__ y,
 // CHECK-NEXT:    i64 n_arg) {
+// CHECK-NEXT:  dlc::begin_grid();
 // CHECK-NEXT:  const int total = (int)n_arg * 30;
 // CHECK-NEXT:  const int block = (int)blockIdx.x;
 // CHECK-NEXT:  const int thread = (int)threadIdx.x;

@@ -5,6 +5,7 @@ gpu.module @kernels {
   // CHECK-NEXT: const float *__restrict__ r,
   // CHECK-NEXT: float *x) {
   // CHECK-NEXT: DLC_SHARED(float, tile, [2][33]);
+  // CHECK-NEXT:   dlc::begin_grid();
   // CHECK-NEXT: const int thread = (int)threadIdx.x;
   gpu.func @hazards(%r: memref<?xf32> {dlc.role = "r", llvm.noalias}, %x: memref<?xf32> {dlc.role = "x"})
       workgroup(%tile: memref<2x33xf32, #gpu.address_space<workgroup>> {dlc.role = "tile"})

@@ -6,6 +6,7 @@ gpu.module @kernels {
 // CHECK-LABEL: {{^}}DLC_KERNEL(128) scaled(
 // CHECK-NEXT:     const dlc::f16 *a,
 // CHECK-NEXT:     float *y) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int batch = (int)blockIdx.z;
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;

@@ -9,6 +9,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ bias,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
@@ -60,6 +61,7 @@ module @cuda {
 // CHECK-NEXT:     i64 s0_arg) {
 // CHECK-NEXT:   DLC_SHARED(double, a_tile, [16][65]);
 // CHECK-NEXT:   DLC_SHARED(double, b_tile, [16][65]);
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
 // CHECK-NEXT:   const int m_tile = (int)blockIdx.x;
@@ -138,6 +140,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     const float *__restrict__ weight,
 // CHECK-NEXT:     float *__restrict__ y) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
@@ -166,6 +169,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ bias,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;

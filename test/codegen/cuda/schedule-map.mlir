@@ -7,6 +7,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ other,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
@@ -28,6 +29,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ other,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
@@ -54,6 +56,7 @@ module @cuda {
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     dlc::f16 *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
@@ -82,6 +85,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
@@ -108,6 +112,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;

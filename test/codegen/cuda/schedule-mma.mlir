@@ -12,6 +12,7 @@ module @cuda {
 // CHECK-NEXT:     const dlc::f16 *__restrict__ other,
 // CHECK-NEXT:     dlc::f16 *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
@@ -62,6 +63,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ weight,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;

@@ -8,6 +8,7 @@ module @cuda {
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ bias,
 // CHECK-NEXT:     dlc::f16 *__restrict__ y) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
@@ -71,6 +72,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     const float *__restrict__ weight,
 // CHECK-NEXT:     float *__restrict__ y) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;

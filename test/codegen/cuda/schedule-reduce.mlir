@@ -8,6 +8,7 @@ module @cuda {
 // CHECK-NEXT:     i64 s0_arg) {
 // CHECK-NEXT:   DLC_SHARED(float, largest_of_warp, [8]);
 // CHECK-NEXT:   DLC_SHARED(float, sum_of_warp, [8]);
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
 // CHECK-NEXT:   const int row = (int)blockIdx.x;
 // CHECK-NEXT:   float kept[4];
@@ -88,6 +89,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     i64 *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
 // CHECK-NEXT:   const int lane = dlc::umod(thread, 32);
@@ -130,6 +132,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;

@@ -6,6 +6,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     float *__restrict__ y,
 // CHECK-NEXT:     i64 s0_arg) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int s0 = (int)s0_arg;
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;

@@ -34,6 +34,8 @@ enum class ThreadState : uint8_t {
 
 struct Thread : DlcEmuThread {
   ThreadState state = ThreadState::Ready;
+  /// It has waited for the grids before its own.
+  bool hasBegun = false;
   /// The stack that it runs on; null before its start and after its end.
   Context *context = nullptr;
   /// While AtMbarrier: the barrier, and the phase whose end it waits for.

@@ -240,6 +240,20 @@ void Checker::requireStreamOrder(const Access &now, const Cell &cell, const void
                now.what, now.place(p).c_str(), before, other->describe().c_str());
 }
 
+void Checker::requireBegun(const Access &now, const Cell &cell, const void *p) {
+  const char *before = "written";
+  const WorkClock *other = streams.overlapped(cell.write.stamp);
+  if (!other && now.store) {
+    before = "read";
+    other = streams.overlapped(cell.read.stamp);
+  }
+  if (other)
+    failThread(Fault::LaunchFailed,
+               "missing grid dependency wait: %s at %s, which %s has %s and which may still run: "
+               "an early launch begins with begin_grid",
+               now.what, now.place(p).c_str(), other->describe().c_str(), before);
+}
+
 const WorkClock *Checker::conflictOfCopy(const void *p, size_t bytes, bool store) {
   if (streams.isAfterAll())
     return nullptr;
@@ -341,6 +355,8 @@ void Checker::touchByte(const Access &now, Cell &cell, const void *p) {
   if (!now.shared && !streams.isAfterAll() && cell.write.stamp < launchStamp &&
       (now.store || cell.read.stamp < launchStamp))
     requireStreamOrder(now, cell, p);
+  if (!now.shared && !now.thread.hasBegun && streams.mayOverlap())
+    requireBegun(now, cell, p);
   requireWriteOrdered(now, cell.write, p);
   if (!now.store) {
     if (now.shared && cell.write.stamp < now.block.firstStamp)

@@ -109,6 +109,8 @@ private:
   bool isOrdered(const Access &now, const Reader &reader, Agent &who) const;
   void requireWriteOrdered(const Access &now, const Touch &before, const void *p);
   void requireReadsOrdered(const Access &now, Cell &cell, const void *p);
+  /// The thread of an early launch has waited for whoever touched the byte before.
+  void requireBegun(const Access &now, const Cell &cell, const void *p);
   void requireStreamOrder(const Access &now, const Cell &cell, const void *p);
   [[noreturn]] void reportRace(const Access &now, uint32_t stamp, Agent agent, const char *verb,
                                const void *p);

@@ -138,6 +138,8 @@ void dlcEmuBarrier(const char *file, int line) {
   block.worker->suspend();
 }
 
+void dlcEmuBeginGrid() { self().hasBegun = true; }
+
 void dlcEmuGridBarrier() { self().home().worker->joinGridBarrier(); }
 
 void dlcEmuWarpSync(const char *, int) { joinWarp(DlcEmuWarpBarrier); }

@@ -24,6 +24,8 @@ struct LaunchRequest {
   uint32_t dynamicShared = 0;
   /// All blocks are resident at once, and may meet at the grid barrier.
   bool cooperative = false;
+  /// It may begin before the kernels before it in its stream have ended.
+  bool early = false;
   /// The kernel's code and parameters: reads of them are no stray reads.
   const void *image = nullptr;
   size_t imageBytes = 0;

@@ -44,14 +44,26 @@ void LaunchOrder::clear() {
   copies.clear();
 }
 
-const WorkClock *LaunchOrder::conflict(uint32_t stamp) const {
+const WorkClock *LaunchOrder::launchOf(uint32_t stamp) const {
   auto after =
       std::upper_bound(launches.begin(), launches.end(), stamp,
                        [](uint32_t stamp, const Stamps &launch) { return stamp < launch.first; });
   if (!stamp || after == launches.begin())
     return nullptr;
-  const WorkClock &work = *std::prev(after)->work;
-  return current && !current->isAfter(work) ? &work : nullptr;
+  return std::prev(after)->work.get();
+}
+
+const WorkClock *LaunchOrder::conflict(uint32_t stamp) const {
+  const WorkClock *work = launchOf(stamp);
+  return work && current && !current->isAfter(*work) ? work : nullptr;
+}
+
+const WorkClock *LaunchOrder::overlapped(uint32_t stamp) const {
+  const WorkClock *work = mayOverlap() ? launchOf(stamp) : nullptr;
+  return work && work->stream == current->stream && work->number >= current->overlapsFrom &&
+                 work->number < current->number
+             ? work
+             : nullptr;
 }
 
 const WorkClock *LaunchOrder::conflictingCopy(const void *p, size_t bytes, bool store) const {

@@ -26,6 +26,8 @@ struct WorkClock {
   StreamClock known;
   /// "kernel add_one", "copy".
   std::string name;
+  /// Of an early launch, the first piece of work of its stream that may still run when it begins; 0: none.
+  uint64_t overlapsFrom = 0;
 
   bool isAfter(const WorkClock &other) const;
   std::string describe() const;
@@ -45,12 +47,18 @@ public:
   bool isAfterAll() const { return afterAll; }
   /// The work whose launch has this stamp, if it and the running work are in no order.
   const WorkClock *conflict(uint32_t stamp) const;
+  /// The work whose launch has this stamp, if it may still run when the running one begins.
+  const WorkClock *overlapped(uint32_t stamp) const;
+  /// True where there may be such work.
+  bool mayOverlap() const { return current && current->overlapsFrom; }
   /// A copy that touched one of the bytes, in no order with the running work; with `store` also one that read it.
   const WorkClock *conflictingCopy(const void *p, size_t bytes, bool store) const;
   /// The running work, which is a copy, touches these bytes.
   void addCopy(const void *p, size_t bytes, bool store);
 
 private:
+  const WorkClock *launchOf(uint32_t stamp) const;
+
   struct Stamps {
     uint32_t first;
     std::shared_ptr<const WorkClock> work;

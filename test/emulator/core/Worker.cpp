@@ -130,6 +130,10 @@ void Worker::finish(Thread &thread) {
     failThread(Fault::LaunchFailed,
                "divergent barrier: this thread ends while %u others of its block wait at %s:%d",
                block.atBarrier, block.barrierFile, block.barrierLine);
+  if (current->checker && current->request.early && !thread.hasBegun)
+    failThread(Fault::LaunchFailed,
+               "missing grid dependency wait: this thread of an early launch ends without it; the "
+               "next kernel would wait for this one and not for those before");
   if (thread.async)
     thread.async->clear();
   thread.state = ThreadState::Done;
@@ -224,6 +228,7 @@ Block &Worker::openBlock(uint32_t number) {
   }
   for (Thread &thread : block.threads) {
     thread.block = &block;
+    thread.hasBegun = false;
     makeReady(thread);
   }
   live += count;

@@ -161,6 +161,7 @@ DLC_DEV void warp_barrier(const char *file = __builtin_FILE(), int line = __buil
 DLC_DEV void barrier(const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
   dlcEmuBarrier(file, line);
 }
+DLC_DEV void begin_grid() { dlcEmuBeginGrid(); }
 DLC_DEV void grid_barrier(u32 *) { dlcEmuGridBarrier(); }
 DLC_DEV void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 

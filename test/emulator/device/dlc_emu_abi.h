@@ -8,7 +8,7 @@
 #pragma once
 
 /// Part of the cache key and of each image: a kernel compiled against another number is refused.
-#define DLC_EMU_ABI_VERSION 3
+#define DLC_EMU_ABI_VERSION 4
 
 struct DlcEmuDim {
   unsigned x, y, z;
@@ -66,6 +66,7 @@ extern __thread DlcEmuThread *dlcEmuSelf __attribute__((tls_model("initial-exec"
 __attribute__((noreturn)) void dlcEmuFail(const char *what);
 
 void dlcEmuBarrier(const char *file, int line);
+void dlcEmuBeginGrid();
 void dlcEmuGridBarrier();
 void dlcEmuWarpSync(const char *file, int line);
 /// The value that lane `source` brought along.

@@ -141,6 +141,13 @@ void Driver::setClock(CUstream_st *stream, Work &work) {
   clock->name = work.kernel                   ? "kernel " + work.kernel->function->name
                 : work.kind == WorkKind::Fill ? "a fill"
                                               : "a copy";
+  if (work.kernel) {
+    if (work.kernel->early)
+      clock->overlapsFrom = stream->runningFrom;
+    stream->runningFrom = clock->overlapsFrom ? clock->overlapsFrom : clock->number;
+  } else if (work.kind != WorkKind::Marker) {
+    stream->runningFrom = 0;
+  }
   work.clock = std::move(clock);
   if (!emu::readSettings().check || work.kind != WorkKind::Copy)
     return;
@@ -200,8 +207,10 @@ Result Driver::checkCopy(const Work &work) {
 
 void Driver::hostKnows(const CUstream_st *stream) {
   for (auto &other : streams)
-    if (!stream || other.get() == stream || (stream == streams.front().get() && other->blocking))
+    if (!stream || other.get() == stream || (stream == streams.front().get() && other->blocking)) {
       emu::join(host, other->known);
+      other->runningFrom = 0;
+    }
 }
 
 bool Driver::mayRun(const CUstream_st *stream) {

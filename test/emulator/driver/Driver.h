@@ -56,7 +56,7 @@ struct KernelCall {
   CUfunc_st *function = nullptr;
   DlcEmuDim grid{1, 1, 1}, block{1, 1, 1};
   unsigned sharedBytes = 0;
-  bool cooperative = false;
+  bool cooperative = false, early = false;
   std::unique_ptr<unsigned char, void (*)(void *)> storage{nullptr, nullptr};
   size_t storageBytes = 0;
   std::vector<void *> params;
@@ -119,6 +119,9 @@ struct CUstream_st {
   std::deque<Work> queue;
   /// Never used again in the context; 0 is the default stream.
   uint32_t number = 0;
+  /// The first of the last kernels of which none need have ended when an early launch begins; 0 where the last work is no
+  /// kernel, or the host has waited for it.
+  uint64_t runningFrom = 0;
   /// What the next work comes after, in this stream and others.
   emu::StreamClock known;
   /// Ordered with the default stream.

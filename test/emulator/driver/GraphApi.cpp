@@ -124,7 +124,7 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
     const KernelNodeParams &p = *parameters;
     return makeKernelWork(work, p.function, {p.gridX, p.gridY, p.gridZ},
                           {p.blockX, p.blockY, p.blockZ}, p.sharedBytes, p.parameters,
-                          work.kernel->cooperative);
+                          work.kernel->cooperative, work.kernel->early);
   }
   return Result::InvalidValue;
 }

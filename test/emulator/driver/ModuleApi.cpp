@@ -130,6 +130,7 @@ Result KernelCall::run() const {
   request.block = block;
   request.dynamicShared = sharedBytes;
   request.cooperative = cooperative;
+  request.early = early;
   request.paramCount = params.size();
   request.paramBlock = storage.get();
   request.paramBlockBytes = storageBytes;
@@ -141,7 +142,7 @@ Result KernelCall::run() const {
 }
 
 Result makeKernelWork(Work &work, CUfunc_st *function, DlcEmuDim grid, DlcEmuDim block,
-                      unsigned sharedBytes, void **parameters, bool cooperative) {
+                      unsigned sharedBytes, void **parameters, bool cooperative, bool early) {
   uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
   uint64_t threads = uint64_t(block.x) * block.y * block.z;
   if (!function || !blocks || !threads || blocks > 0xffffffffu || grid.x > 0x7fffffffu ||
@@ -155,6 +156,7 @@ Result makeKernelWork(Work &work, CUfunc_st *function, DlcEmuDim grid, DlcEmuDim
   call->block = block;
   call->sharedBytes = sharedBytes;
   call->cooperative = cooperative;
+  call->early = early;
   for (unsigned bytes : function->paramBytes)
     call->storageBytes += (bytes + kAlign - 1) / kAlign * kAlign;
   call->storage = {
@@ -261,10 +263,11 @@ Result cuFuncSetAttribute(Function function, FunctionAttribute attribute, int va
 }
 
 static Result launchKernel(Function function, DlcEmuDim grid, DlcEmuDim block, unsigned sharedBytes,
-                           Stream stream, void **parameters, bool cooperative) {
+                           Stream stream, void **parameters, bool cooperative, bool early = false) {
   DLC_EMU_ENTER();
   Work work;
-  Result result = makeKernelWork(work, function, grid, block, sharedBytes, parameters, cooperative);
+  Result result =
+      makeKernelWork(work, function, grid, block, sharedBytes, parameters, cooperative, early);
   return result == Result::Success ? driver.submit(stream, std::move(work)) : result;
 }
 
@@ -275,6 +278,24 @@ Result cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
     return Result::NotSupported;
   return launchKernel(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes,
                       stream, parameters, false);
+}
+
+Result cuLaunchKernelEx(const LaunchConfig *config, Function function, void **parameters,
+                        void **extra) {
+  if (extra)
+    return Result::NotSupported;
+  bool early = false;
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    const LaunchAttribute &attribute = config->attributes[i];
+    if (attribute.id != LaunchAttribute::kProgrammaticStreamSerialization)
+      return Result::NotSupported;
+    early = attribute.isAllowed != 0;
+  }
+  if (early && emu::readSettings().arch < 90)
+    return Result::NotSupported;
+  return launchKernel(function, {config->gridX, config->gridY, config->gridZ},
+                      {config->blockX, config->blockY, config->blockZ}, config->sharedBytes,
+                      config->stream, parameters, false, early);
 }
 
 Result cuLaunchCooperativeKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ,

@@ -144,6 +144,125 @@ TEST_P(StreamTest, OneStreamMayUsePinnedMemoryToAndFro) {
   EXPECT_EQ(download<float>(y, 32)[0], 1.0f);
 }
 
+//===-- Launches that may begin before the one before has ended -----------===//
+
+const char *const kEarly = R"(
+#include "dlc_device.cuh"
+DLC_KERNEL(32) waits(const float *x, float *y) {
+  dlc::begin_grid();
+  y[threadIdx.x] = x[threadIdx.x] + 1.0f;
+}
+DLC_KERNEL(32) reads_early(const float *x, float *y) {
+  float value = x[threadIdx.x] + 1.0f;
+  dlc::begin_grid();
+  y[threadIdx.x] = value;
+}
+DLC_KERNEL(32) writes_early(const float *x, float *y) {
+  y[threadIdx.x] = 1.0f;
+  dlc::begin_grid();
+  y[threadIdx.x] += x[threadIdx.x];
+}
+DLC_KERNEL(32) never_waits(float *y) { y[threadIdx.x] = 1.0f; }
+DLC_KERNEL(32) leaves_early(const float *x, float *y) {
+  if (threadIdx.x == 7)
+    return;
+  dlc::begin_grid();
+  y[threadIdx.x] = x[threadIdx.x] + 1.0f;
+}
+)";
+
+class EarlyLaunchTest : public StreamTest {
+protected:
+  Result launchEarly(const char *name, std::vector<DevicePtr> buffers, int isAllowed = 1) {
+    Function function = compile(kEarly, name);
+    LaunchAttribute attribute;
+    attribute.isAllowed = isAllowed;
+    LaunchConfig config = {1, 1, 1, 32, 1, 1, 0, first, &attribute, 1};
+    void *parameters[] = {&buffers[0], &buffers.back()};
+    return api.launchKernelEx(&config, function, parameters, nullptr);
+  }
+};
+
+TEST_P(EarlyLaunchTest, AWaitOrdersReadsAndWrites) {
+  ASSERT_EQ(add(x, y, first), Result::Success);
+  ASSERT_EQ(launchEarly("waits", {y, z}), Result::Success);
+  ASSERT_EQ(launchEarly("waits", {z, y}), Result::Success);
+  expectClean();
+  EXPECT_EQ(download<float>(y, 32)[31], 4.0f);
+}
+
+TEST_P(EarlyLaunchTest, AReadBeforeTheWait) {
+  ASSERT_EQ(add(x, y, first), Result::Success);
+  ASSERT_EQ(launchEarly("reads_early", {y, z}), Result::Success);
+  expectReport("missing grid dependency wait: load at buffer #");
+  EXPECT_NE(report().find("which kernel add_one in stream "), std::string::npos) << report();
+}
+
+// The memory of a buffer that the kernel before still reads.
+TEST_P(EarlyLaunchTest, AWriteBeforeTheWait) {
+  ASSERT_EQ(add(y, z, first), Result::Success);
+  ASSERT_EQ(launchEarly("writes_early", {x, y}), Result::Success);
+  expectReport("missing grid dependency wait: store at buffer #");
+}
+
+// What no running kernel has written may be read: weights. So may anything behind a copy, which begins and ends in order.
+TEST_P(EarlyLaunchTest, WhatIsReadyMayBeReadBeforeTheWait) {
+  ASSERT_EQ(add(x, y, first), Result::Success);
+  ASSERT_EQ(launchEarly("reads_early", {x, z}), Result::Success);
+  ASSERT_EQ(api.memcpyDtoDAsync(x, z, 128, first), Result::Success);
+  ASSERT_EQ(launchEarly("reads_early", {z, y}), Result::Success);
+  expectClean();
+}
+
+// All early launches back to the last one in order may still run.
+TEST_P(EarlyLaunchTest, AReadOfWhatAnEarlierLaunchWrote) {
+  ASSERT_EQ(add(x, y, first), Result::Success);
+  ASSERT_EQ(launchEarly("waits", {x, z}), Result::Success);
+  ASSERT_EQ(launchEarly("reads_early", {y, x}), Result::Success);
+  expectReport("missing grid dependency wait: load at buffer #");
+}
+
+// The chain would break: the next launch waits for this one alone.
+TEST_P(EarlyLaunchTest, ALaunchWithoutWait) {
+  ASSERT_EQ(add(x, y, first), Result::Success);
+  ASSERT_EQ(launchEarly("never_waits", {z}), Result::Success);
+  expectReport("missing grid dependency wait: this thread of an early launch ends without it");
+}
+
+TEST_P(EarlyLaunchTest, AThreadWithoutWait) {
+  ASSERT_EQ(add(x, y, first), Result::Success);
+  ASSERT_EQ(launchEarly("leaves_early", {y, z}), Result::Success);
+  expectReport("thread (7,0,0): missing grid dependency wait");
+}
+
+TEST_P(EarlyLaunchTest, LaunchesInOrderNeedNoWait) {
+  ASSERT_EQ(add(x, y, first), Result::Success);
+  ASSERT_EQ(launchEarly("never_waits", {y}, /*isAllowed=*/0), Result::Success);
+  expectClean();
+}
+
+// A capture keeps the attribute.
+TEST_P(EarlyLaunchTest, InAGraph) {
+  Graph graph = nullptr;
+  GraphExec exec = nullptr;
+  // No module may be loaded while capturing.
+  Function early = compile(kEarly, "reads_early");
+  ASSERT_EQ(api.streamBeginCapture(first, StreamCaptureMode::ThreadLocal), Result::Success);
+  ASSERT_EQ(add(x, y, first), Result::Success);
+  LaunchAttribute attribute;
+  LaunchConfig config = {1, 1, 1, 32, 1, 1, 0, first, &attribute, 1};
+  void *parameters[] = {&y, &z};
+  ASSERT_EQ(api.launchKernelEx(&config, early, parameters, nullptr), Result::Success);
+  ASSERT_EQ(api.streamEndCapture(first, &graph), Result::Success);
+  ASSERT_EQ(api.graphInstantiate(&exec, graph, 0), Result::Success);
+  ASSERT_EQ(api.graphLaunch(exec, first), Result::Success);
+  expectReport("missing grid dependency wait: load at buffer #");
+  api.graphExecDestroy(exec);
+  api.graphDestroy(graph);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, EarlyLaunchTest,
+                         ::testing::Values("order", "reverse", "random:3"));
 INSTANTIATE_TEST_SUITE_P(Policies, StreamTest, ::testing::Values("order", "reverse", "random:3"));
 
 } // namespace

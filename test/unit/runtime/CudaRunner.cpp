@@ -138,6 +138,11 @@ DriverCalls dlc::test::driverCalls() {
     return original.launchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ, shared,
                                  stream, parameters, extra);
   };
+  driver->launchKernelEx = [](const LaunchConfig *config, Function function, void **parameters,
+                              void **extra) {
+    calls.earlyLaunches += config->attributes->isAllowed;
+    return original.launchKernelEx(config, function, parameters, extra);
+  };
   driver->graphLaunch = [](GraphExec exec, Stream stream) {
     ++calls.graphLaunches;
     calls.lastStream = stream;

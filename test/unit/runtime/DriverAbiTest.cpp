@@ -121,6 +121,16 @@ SAME(cuda::TensorMapType::Bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
 SAME(cuda::TensorMapType::Tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
 SAME(cuda::kSwizzle128, CU_TENSOR_MAP_SWIZZLE_128B);
 SAME(cuda::kPromoteL2To256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+SAME(cuda::LaunchAttribute::kProgrammaticStreamSerialization,
+     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+SAME(sizeof(cuda::LaunchAttribute), sizeof(CUlaunchAttribute));
+SAME(alignof(cuda::LaunchAttribute), alignof(CUlaunchAttribute));
+SAME(offsetof(cuda::LaunchAttribute, isAllowed),
+     offsetof(CUlaunchAttribute, value.programmaticStreamSerializationAllowed));
+SAME(sizeof(cuda::LaunchConfig), sizeof(CUlaunchConfig));
+SAME(offsetof(cuda::LaunchConfig, stream), offsetof(CUlaunchConfig, hStream));
+SAME(offsetof(cuda::LaunchConfig, attributes), offsetof(CUlaunchConfig, attrs));
+SAME(offsetof(cuda::LaunchConfig, attributeCount), offsetof(CUlaunchConfig, numAttrs));
 static_assert(sizeof(cuda::TensorMap) == sizeof(CUtensorMap) &&
               alignof(cuda::TensorMap) >= alignof(CUtensorMap));
 SAME(cuda::kStreamNonBlocking, CU_STREAM_NON_BLOCKING);

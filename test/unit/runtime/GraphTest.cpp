@@ -24,6 +24,7 @@ protected:
   DriverCalls since() {
     DriverCalls now = driverCalls(), difference = now;
     difference.launches -= before.launches;
+    difference.earlyLaunches -= before.earlyLaunches;
     difference.graphLaunches -= before.graphLaunches;
     difference.graphsMade -= before.graphsMade;
     difference.graphsDestroyed -= before.graphsDestroyed;
@@ -234,6 +235,41 @@ TEST_F(Graph, WeightsAndActivationsAreOneAllocationEach) {
   calls = since();
   EXPECT_EQ(calls.allocations, 0);
   EXPECT_EQ(calls.uploads, 0);
+}
+
+// Kernels that wait for those before them may begin before these have ended; on GPUs that know of it, unless told not to.
+TEST_F(Graph, KernelsThatWaitBeginEarly) {
+  PackageBuilder waiting = cudaPackage();
+  for (auto &kernel : waiting.module.programs.back()->kernels)
+    kernel->waits = true;
+  struct {
+    const char *what;
+    bool waits, isTold, isProfiled;
+    const char *arch;
+    int expected;
+  } const cases[] = {{"waits", true, false, false, "90", 1},
+                     {"a newer GPU", true, false, false, "120", 1},
+                     {"does not wait", false, false, false, "90", 0},
+                     {"told not to", true, true, false, "90", 0},
+                     {"each kernel is timed", true, false, true, "90", 0},
+                     {"an older GPU", true, false, false, "86", 0}};
+  for (const auto &one : cases) {
+    SCOPED_TRACE(one.what);
+    Environment arch("DLC_EMU_ARCH", one.arch);
+    ModulePtr module = load((one.waits ? waiting : cudaPackage()).file());
+    dlc_context_options chosen = options("cuda");
+    chosen.no_overlap = one.isTold;
+    chosen.profile = one.isProfiled;
+    ContextPtr context = open(module.get(), chosen);
+    ASSERT_TRUE(context);
+    EXPECT_EQ(since().earlyLaunches, 0); // the init program
+    expectRight(context.get(), 3);
+    DriverCalls calls = since();
+    EXPECT_EQ(calls.earlyLaunches, one.expected);
+    EXPECT_EQ(calls.launches, 1 - one.expected);
+    expectRight(context.get(), 3);
+    EXPECT_EQ(since().earlyLaunches, one.expected); // captured
+  }
 }
 
 #endif

@@ -158,6 +158,7 @@ DLC_KERNEL(32) warp_votes(u32 *out) {
 
 // 8 blocks of 32 threads.
 DLC_KERNEL(32) atomics(i32 *i, i64 *l, float *f, double *d, u32 *u, u64 *v) {
+  dlc::begin_grid();
   i32 thread = (i32)(blockIdx.x * 32 + threadIdx.x);
   dlc::atomic_add(i + 0, thread);
   dlc::atomic_max(i + 1, thread);
