@@ -34,6 +34,7 @@ module @cuda {
 // CHECK-NEXT:     const float *__restrict__ x,
 // CHECK-NEXT:     dlc::f16 *__restrict__ y,
 // CHECK-NEXT:     float *__restrict__ also) {
+// CHECK-NEXT:   dlc::begin_grid();
 // CHECK-NEXT:   const int block = (int)blockIdx.x;
 // CHECK-NEXT:   const int thread = (int)threadIdx.x;
 // CHECK-NEXT:   const int first = (block * 256 + thread) * 4;
