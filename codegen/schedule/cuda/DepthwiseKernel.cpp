@@ -42,7 +42,15 @@ private:
     int64_t taps, stride, dilation;
   };
   bool findSlides();
-  std::optional<AffineExpr> offsetOf(unsigned term) const;
+  /// What the term reads, if that is one element.
+  struct Read {
+    unsigned input;
+    AffineExpr offset;
+  };
+  std::optional<Read> readOf(unsigned term) const;
+  Value tensorOf(unsigned term) const {
+    return k.body.getRoot()->getOperand(nest.terms[term].operand);
+  }
   bool isPlain(unsigned term);
   bool liesTogether(AffineExpr offset, AffineExpr variable, int64_t count) const;
   WindowShape windowOf(const std::optional<Slide> &slide) const;
@@ -122,10 +130,8 @@ bool DepthwiseSchedule::findSlides() {
 bool DepthwiseSchedule::find() {
   if (!nest.isProduct || nest.terms.size() != 2 || !nest.isWindow())
     return false;
-  Operation *root = k.body.getRoot();
-  Type type = elementOf(root->getOperand(nest.terms[0].operand));
-  if (!(type.isF32() || type.isF16() || type.isBF16()) ||
-      elementOf(root->getOperand(nest.terms[1].operand)) != type ||
+  Type type = elementOf(tensorOf(0));
+  if (!(type.isF32() || type.isF16() || type.isBF16()) || elementOf(tensorOf(1)) != type ||
       !k.body.accumulatorType(0).isF32() || nest.terms[0].isComputed() ||
       nest.terms[1].isComputed())
     return false;
@@ -139,22 +145,21 @@ bool DepthwiseSchedule::find() {
   return findSlides();
 }
 
-/// Where the term is read, if that is one address.
-std::optional<AffineExpr> DepthwiseSchedule::offsetOf(unsigned term) const {
-  SmallVector<AffineExpr> at, offsets;
+std::optional<DepthwiseSchedule::Read> DepthwiseSchedule::readOf(unsigned term) const {
+  SmallVector<AffineExpr> at;
   for (AffineExpr expr : nest.terms[term].map.getResults())
     at.push_back(k.math.simplify(expr.replaceDims(variables)));
-  k.body.visitReads(k.body.getRoot()->getOperand(nest.terms[term].operand), at,
-                    [&](unsigned, AffineExpr offset, bool) {
-                      offsets.push_back(offset);
-                      return true;
-                    });
-  return offsets.size() == 1 ? std::optional(offsets.front()) : std::nullopt;
+  SmallVector<Read> reads;
+  k.body.visitReads(tensorOf(term), at, [&](unsigned input, AffineExpr offset, bool) {
+    reads.push_back({input, offset});
+    return true;
+  });
+  return reads.size() == 1 ? std::optional(reads.front()) : std::nullopt;
 }
 
 /// The term is an element of an input, or 0, and not computed from it.
 bool DepthwiseSchedule::isPlain(unsigned term) {
-  if (!offsetOf(term))
+  if (!readOf(term))
     return false;
   // Emitted to be looked at.
   Block scratch;
@@ -194,14 +199,13 @@ DepthwiseShape DepthwiseSchedule::shape() {
     return images;
   };
   AffineExpr channels = nest.parallel[channel];
-  int64_t elementBytes =
-      elementOf(k.body.getRoot()->getOperand(nest.terms[0].operand)).getIntOrFloatBitWidth() / 8;
+  int64_t elementBytes = elementOf(tensorOf(0)).getIntOrFloatBitWidth() / 8;
   // The image's and the result's channels, which a thread takes together, must lie together.
   int64_t lanes = 1;
-  auto offset = offsetOf(0);
-  if (offset && isPlain(0))
+  if (isPlain(0))
     for (int64_t count = 16 / elementBytes; count > 1 && lanes == 1; count /= 2)
-      if (channels.isMultipleOf(count) && liesTogether(*offset, variables[channel], count) &&
+      if (channels.isMultipleOf(count) &&
+          liesTogether(readOf(0)->offset, variables[channel], count) &&
           liesTogether(k.resultOffset(ArrayRef(variables).take_front(nest.parallel.size())),
                        variables[channel], count) &&
           !k.body.termNeedsScalarAlong(variables[channel], 0, variables))
@@ -280,9 +284,8 @@ void DepthwiseSchedule::run() {
   DepthwiseShape all = shape();
   strip = chooseStrip(all);
   bool isPlainImage = isPlain(0), isPlainFilter = isPlain(1);
-  auto filterOffset = offsetOf(1);
   bool together = strip.lanes > 1 && isPlainFilter &&
-                  liesTogether(*filterOffset, variables[channel], strip.lanes);
+                  liesTogether(readOf(1)->offset, variables[channel], strip.lanes);
   ArrayRef<AffineExpr> indices = ArrayRef(variables).take_front(nest.parallel.size());
   bool across = strip.lanes == 1 && strip.columns > 1 && order.back() == columns->dim &&
                 nest.parallel[columns->dim].isMultipleOf(strip.columns) &&
@@ -325,26 +328,17 @@ void DepthwiseSchedule::run() {
                                    k.index(variables[dim]));
     };
     auto buffer = [&](unsigned term, bool isPlainTerm) -> Value {
-      Value tensor = k.body.getRoot()->getOperand(nest.terms[term].operand);
-      unsigned input = 0;
-      SmallVector<AffineExpr> at;
-      for (AffineExpr expr : nest.terms[term].map.getResults())
-        at.push_back(k.math.simplify(expr.replaceDims(variables)));
-      k.body.visitReads(tensor, at, [&](unsigned position, AffineExpr, bool) {
-        input = position;
-        return true;
-      });
       if (isPlainTerm)
-        return k.input(input);
+        return k.input(readOf(term)->input);
       return ub::PoisonOp::create(
-          k.b, k.loc, MemRefType::get({ShapedType::kDynamic}, storageType(elementOf(tensor))));
+          k.b, k.loc,
+          MemRefType::get({ShapedType::kDynamic}, storageType(elementOf(tensorOf(term)))));
     };
     SmallVector<Value> values = {rows ? left(rows->dim) : k.index(1), left(columns->dim),
                                  buffer(0, isPlainImage), buffer(1, isPlainFilter)};
     auto names = [&](ArrayRef<StringRef> list) -> Attribute { return k.b.getStrArrayAttr(list); };
     auto call = dlk::CallOp::create(
-        k.b, k.loc, "depthwise", "dlc_depthwise.cuh",
-        storageType(elementOf(k.body.getRoot()->getOperand(nest.terms[0].operand))),
+        k.b, k.loc, "depthwise", "dlc_depthwise.cuh", storageType(elementOf(tensorOf(0))),
         k.b.getDictionaryAttr({}),
         k.b.getArrayAttr({names({"rc", "rh", "rw", "th", "tw"}), names({"rc", "rh", "rw", "e"}),
                           names({"th", "tw", "total"})}),

@@ -76,18 +76,20 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 0, along_k_b = 1, k_1 = 5, k_loops = 2, stages = 2, taps_a = 0, taps_b = 0, tile_k = 32, tile_m = 32, tile_n = 16, vector = 1, warps_k = 2, warps_m = 1, warps_n = 1, width_a = 1, width_b = 4, window = 4 };
+// CHECK-NEXT:     enum { along_k_a = 0, along_k_b = 1, k_loops = 1, stages = 2, taps_a = 0, taps_b = 0, tile_k = 32, tile_m = 32, tile_n = 16, vector = 1, warps_k = 2, warps_m = 1, warps_n = 1, width_a = 1, width_b = 4, window = 4 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_simt_pooled<config>(
 // CHECK-NEXT:       72, 20, 20, x, weight,
-// CHECK-NEXT:       [&](const int m, const int k, const int rh, const int rw) -> int {
+// CHECK-NEXT:       [&](const int m, const int k) -> int {
 // CHECK-NEXT:         const int p0 = dlc::umod(m, 4);
 // CHECK-NEXT:         const int i = dlc::udiv(m, 4);
 // CHECK-NEXT:         const int d2 = dlc::umod(i, 9);
 // CHECK-NEXT:         const int d0 = dlc::udiv(i, 9);
+// CHECK-NEXT:         const int rw = dlc::umod(k, 5);
+// CHECK-NEXT:         const int rh = dlc::udiv(k, 5);
 // CHECK-NEXT:         return d0 * 160 + d2 * 4 + p0 + rh * 40 + rw;
 // CHECK-NEXT:       },
-// CHECK-NEXT:       [&](const int n, const int k, const int rh, const int rw) -> int {
+// CHECK-NEXT:       [&](const int n, const int k) -> int {
 // CHECK-NEXT:         return n * 20 + k;
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int m, const int n, const dlc::vec<float, 4> &total) {
