@@ -60,6 +60,10 @@ bool isRepetition(Operation *op) {
 static bool readsDims(Operation *op) {
   return op
       ->walk([](Operation *inner) {
+        // What lies between two ops of a fusion may have such dims, though its result has not.
+        for (Type type : inner->getResultTypes())
+          if (auto shaped = dyn_cast<ShapedType>(type); shaped && !shaped.hasStaticShape())
+            return WalkResult::interrupt();
         for (NamedAttribute attribute : inner->getAttrDictionary())
           if (auto map = dyn_cast<AffineMapAttr>(attribute.getValue());
               map && map.getValue().getNumSymbols() > 0)

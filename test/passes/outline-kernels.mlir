@@ -51,6 +51,23 @@ module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>]} {
 
 // -----
 
+// No input is read, and yet the count of terms is known only when the shapes of the inputs are: this runs each time.
+// CHECK-LABEL: dlx.program @Counted
+// CHECK: %[[A:.*]] = dlx.alloc : <tensor<3xf32>>
+// CHECK-NEXT: dlx.launch @{{.*}}() -> (%[[A]]) :
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>]} {
+  func.func @Counted(%x: tensor<?xf32, #dl.t<[s0]>>) -> tensor<3xf32> {
+    %a = dl.fusion () : () -> tensor<3xf32> {
+      %0 = dl.full 2.0 : f32 -> tensor<3x?xf32, #dl.t<[3, s0]>>
+      %1 = dl.sum %0 {dim = array<i64: 1>} : (tensor<3x?xf32, #dl.t<[3, s0]>>) -> tensor<3xf32>
+      dl.yield %1 : tensor<3xf32>
+    }
+    return %a : tensor<3xf32>
+  }
+}
+
+// -----
+
 // Other dims are another kernel, under a name of its own; the kind follows the op with stages.
 // CHECK: dlx.kernel @relu attributes {kind = "map"}
 // CHECK: dlx.kernel @relu_0 attributes {kind = "map"}
