@@ -8,6 +8,12 @@ import torch
 import accuracy as acc
 
 
+def dims_at(shape, n):
+    """The sizes of `shape` where N is `n`."""
+    python = [dim if isinstance(dim, int) else re.sub(r"(\w+|\([^()]*\)) ceildiv (\d+)", r"-(-\1 // \2)", dim) for dim in shape]
+    return [dim if isinstance(dim, int) else eval(dim.replace("floordiv", "//"), {"N": n}) for dim in python]
+
+
 class Case:
     """A row in one dtype."""
 
@@ -18,8 +24,7 @@ class Case:
         self.kinds = [row.kinds.get(i, (dtype, row.values)) for i in range(len(row.inputs))]
 
     def dims(self, shape, n):
-        python = [dim if isinstance(dim, int) else re.sub(r"(\w+|\([^()]*\)) ceildiv (\d+)", r"-(-\1 // \2)", dim) for dim in shape]
-        return [dim if isinstance(dim, int) else eval(dim.replace("floordiv", "//"), {"N": n}) for dim in python]
+        return dims_at(shape, n)
 
     def inputs(self, n):
         generator = np.random.default_rng(zlib.crc32(f"{self.name} {n}".encode()))
@@ -40,6 +45,17 @@ def tensor_type(shape, dtype):
     return f"tensor<{sizes}{dtype}, #dl.t<[{dims}]>>"
 
 
+def row_text(row, names, types, result, number):
+    """The ops of a row on the operands `names`, giving %y followed by `number`; `result` is its type."""
+    if row.body:
+        text = row.body(names, types, result)
+    else:
+        attributes = f" {row.attrs}" if row.attrs else ""
+        text = f"%y = dl.{row.op} {', '.join(names)}{attributes} : ({', '.join(types)}) -> {result}"
+    # Names of values are unique in the function.
+    return re.sub(r"%([a-z])\b", lambda m: f"%{m.group(1)}{number}", text)
+
+
 def module_text(cases, sizes):
     """One function `main` over the inputs of all cases, returning one result for each."""
     arguments, results, body = [], [], []
@@ -49,13 +65,7 @@ def module_text(cases, sizes):
         result = tensor_type(case.row.result, case.result_dtype)
         arguments += [f'{name}: {type} {{dl.name = "{name[1:]}"}}' for name, type in zip(names, types)]
         results.append(result)
-        if case.row.body:
-            text = case.row.body(names, types, result)
-        else:
-            attributes = f" {case.row.attrs}" if case.row.attrs else ""
-            text = f"%y = dl.{case.row.op} {', '.join(names)}{attributes} : ({', '.join(types)}) -> {result}"
-        # Names of values are unique in the function.
-        body.append(re.sub(r"%([a-z])\b", lambda m: f"%{m.group(1)}{number}", text))
+        body.append(row_text(case.row, names, types, result, number))
     signature = ", ".join(f'{type} {{dl.name = "y{number}"}}' for number, type in enumerate(results))
     returned = ", ".join(f"%y{number}" for number in range(len(cases)))
     lines = "\n".join("  " + line for text in body for line in text.splitlines())
