@@ -5,10 +5,12 @@ bits. Smooth: floats and ops that are continuous, whose results are compared wit
 of its inputs."""
 import dataclasses
 import random
+import re
 import types
 import zlib
 
 import numpy as np
+import torch
 
 import accuracy as acc
 from modules import dims_at, row_text, tensor_type, values
@@ -66,13 +68,16 @@ def kind_of(row, number, dtype):
 
 
 class Graph:
-    """`text` is the module; `cases` stand for its outputs, and the first of them for its inputs, as the voices take them."""
+    """`text` is the module; `cases` stand for its outputs, and the first of them for its inputs, as the voices take them. While
+    `changed` is a number, inputs are multiplied by numbers next to 1 that it chooses, and in `noisy_text`, which has more inputs,
+    so are the results of all rows: what rounding them may do."""
 
     def __init__(self, seed, most_nodes=40):
         self.random = random.Random(seed)
         self.seed, self.changed = seed, None
         self.is_exact = self.random.random() < 0.5
         self.inputs, self.pool, self.lines, self.used = [], [], [], set()
+        self.rows = []  # (position in lines, result)
         self.sizes = SIZES
         self.ops = []
         for _ in range(self.random.randint(1, most_nodes) if self.random.random() < 0.3 else self.random.randint(1, 12)):
@@ -81,7 +86,10 @@ class Graph:
         leaves = [value for value in self.pool if value.name not in self.used] or self.pool[-1:]
         self.outputs = leaves + [v for v in self.pool if v.name in self.used and self.random.random() < 0.1]
         self.sizes = sorted({min(self.sizes), largest, self.random.choice(self.sizes)})
-        self.text = self.module()
+        self.text = self.module(self.inputs, self.lines)
+        self.noise = [(Value(f"%noise{position}", value.shape, value.dtype), "noise") for position, value in self.rows
+                      if value.dtype in acc.FORMATS]
+        self.noisy_text = self.module(self.inputs + self.noise, self.noisy_lines())
         self.cases = [self.case(number, value) for number, value in enumerate(self.outputs)]
 
     def define(self, op, operands, attributes, shape, dtype):
@@ -164,23 +172,33 @@ class Graph:
         if self.is_exact and row.op in FRACTIONS and result_dtype in acc.FORMATS:
             value = self.define("round", [value], "", row.result, result_dtype)
         self.pool.append(value)
+        self.rows.append((number, Value(f"%y{number}", row.result, result_dtype)))
         self.ops.append(row.op)
 
-    def module(self):
-        arguments = ", ".join(f'{value.name}: {value.type} {{dl.name = "{value.name[1:]}"}}' for value, _ in self.inputs)
+    def noisy_lines(self):
+        lines = list(self.lines)
+        for position, value in self.rows:
+            if value.dtype in acc.FORMATS:
+                lines[position] = re.sub(rf"{value.name}\b", f"%plain{position}", lines[position]) + (
+                    f"\n{value.name} = dl.mul %plain{position}, %noise{position} : ({value.type}, {value.type}) -> {value.type}")
+        return lines
+
+    def module(self, inputs, lines):
+        arguments = ", ".join(f'{value.name}: {value.type} {{dl.name = "{value.name[1:]}"}}' for value, _ in inputs)
         results = ", ".join(f'{value.type} {{dl.name = "r{i}"}}' for i, value in enumerate(self.outputs))
-        lines = "\n".join("  " + line for text in self.lines for line in text.splitlines())
+        lines = "\n".join("  " + line for text in lines for line in text.splitlines())
         return (f'module attributes {{dl.symbols = [#dl.symbol<"N", {min(self.sizes)}, {max(self.sizes)}>]}} {{\n'
                 f"func.func @main({arguments}) -> ({results}) {{\n{lines}\n"
                 f"  return {', '.join(v.name for v in self.outputs)} : {', '.join(v.type for v in self.outputs)}\n}}\n}}\n")
 
     def values(self, n):
         arrays = []
-        for value, kind in self.inputs:
+        for value, kind in self.inputs if self.changed is None else self.inputs + self.noise:
             generator = np.random.default_rng(zlib.crc32(f"{self.seed} {value.name} {n}".encode()))
-            array = values(kind, value.dtype, dims_at(value.shape, n), generator)
+            dims = dims_at(value.shape, n)
+            array = torch.ones(dims, dtype=acc.TORCH[value.dtype]) if kind == "noise" else values(kind, value.dtype, dims, generator)
             if self.changed is not None and value.dtype in acc.FORMATS:
-                change = np.random.default_rng(self.changed).choice([-1.0, 1.0], array.shape)
+                change = np.random.default_rng([self.changed, len(arrays)]).choice([-1.0, 1.0], array.shape)
                 array = (array.double() * (1 + 2.0**-20 * change)).to(array.dtype)
             arrays.append(array)
         return arrays

@@ -27,19 +27,19 @@ JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 
 
 def run(voice, graph):
-    return voice.run(graph.text, graph.cases, graph.sizes)
+    return voice.run(graph.text if graph.changed is None else graph.noisy_text, graph.cases, graph.sizes)
 
 
 def allowances(graph, reference, expected):
-    """For each result: how far it may be off. What tiny changes of the inputs make of it, and roundings of its own size, or of
-    numbers of size 1, which cancel."""
+    """For each result: how far it may be off. What tiny changes of the inputs and on the way make of it, and roundings of its own
+    size, or of numbers of size 1, which cancel."""
     shifts = []
     for change in range(CHANGES):
         graph.changed = change
         shifts.append(run(reference, graph))
     graph.changed = None
     with np.errstate(all="ignore"):
-        return [[64 * sum(np.abs(shift[i][j] - value) for shift in shifts) + 2.0**-17 * (np.abs(value) + np.abs(value).max(initial=1))
+        return [[16 * sum(np.abs(shift[i][j] - value) for shift in shifts) + 2.0**-17 * (np.abs(value) + np.abs(value).max(initial=1))
                  for j, value in enumerate(results)] for i, results in enumerate(expected)]
 
 
