@@ -58,6 +58,7 @@ public:
 private:
   /// Decides whether the row is kept, and by how many threads it is worked on.
   void chooseThreads(bool isAcross);
+  bool isReadAgain() const;
   bool mayKeep() const;
   void keepAccesses();
   SmallVector<Value> keptStage(Accumulator &accumulator, unsigned stage);
@@ -76,9 +77,27 @@ private:
 };
 } // namespace
 
+/// What the terms read is read once more: by another stage, or with the row's own dims by the results.
+bool ReduceSchedule::isReadAgain() const {
+  if (nest.stages.size() > 1)
+    return true;
+  if (inner.none() || dl::isConstant(totalExtent(k.math, inners), 1))
+    return false;
+  llvm::SmallDenseSet<unsigned> inputs;
+  k.body.visitTermReads(parallel, reduction, [&](unsigned input, AffineExpr, bool) {
+    inputs.insert(input);
+    return true;
+  });
+  bool found = false;
+  k.body.visitResultReads(parallel, [&](unsigned input, AffineExpr, bool) {
+    found |= inputs.contains(input);
+    return true;
+  });
+  return found;
+}
+
 bool ReduceSchedule::mayKeep() const {
-  bool isReadAgain = nest.stages.size() > 1 || inner.any();
-  return isReadAgain && nest.terms.size() <= kKeptAccesses &&
+  return isReadAgain() && nest.terms.size() <= kKeptAccesses &&
          llvm::none_of(nest.terms,
                        [](const Access &access) { return access.checked || access.isComputed(); });
 }
