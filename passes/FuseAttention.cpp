@@ -93,16 +93,9 @@ void FuseAttention::runOnOperation() {
   if (getOperation().getName() != "cuda")
     return;
   merger.emplace(getOperation());
-  bool changed = false;
-  for (auto program : getOperation().getOps<dlx::ProgramOp>())
-    // What goes with a launch stands before it.
-    for (Operation &op : llvm::make_early_inc_range(program.getBodyBlock()))
-      if (auto launch = dyn_cast<dlx::LaunchOp>(op))
-        changed |= fuse(launch);
-  if (changed) {
-    dropUnusedMasks();
-    merger->dropUnused();
-  }
+  merger->fuseEach([&](dlx::LaunchOp launch) { return fuse(launch); });
+  dropUnusedMasks();
+  merger->dropUnused();
 }
 
 } // namespace dlc

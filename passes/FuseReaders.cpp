@@ -168,13 +168,7 @@ void FuseReaders::runOnOperation() {
   if (getOperation().getName() != "cuda")
     return;
   LaunchMerger merger(getOperation());
-  bool changed = false;
-  for (auto program : getOperation().getOps<dlx::ProgramOp>())
-    for (Operation &op : llvm::make_early_inc_range(program.getBodyBlock()))
-      if (auto launch = dyn_cast<dlx::LaunchOp>(op))
-        changed |= fuse(merger, launch);
-  if (changed)
-    merger.dropUnused();
+  merger.fuseEach([&](dlx::LaunchOp launch) { return fuse(merger, launch); });
 }
 
 } // namespace dlc

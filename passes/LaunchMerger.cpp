@@ -146,6 +146,16 @@ void LaunchMerger::replace(ArrayRef<dlx::LaunchOp> launches, dlx::KernelOp kerne
   }
 }
 
+void LaunchMerger::fuseEach(llvm::function_ref<bool(dlx::LaunchOp)> fuse) {
+  bool changed = false;
+  for (auto program : target.getOps<dlx::ProgramOp>())
+    for (Operation &op : llvm::make_early_inc_range(program.getBodyBlock()))
+      if (auto launch = dyn_cast<dlx::LaunchOp>(op))
+        changed |= fuse(launch);
+  if (changed)
+    dropUnused();
+}
+
 void LaunchMerger::dropUnused() {
   llvm::StringSet<> launched;
   target.walk([&](dlx::LaunchOp launch) { launched.insert(launch.getKernel()); });

@@ -39,6 +39,9 @@ public:
   /// It writes the last one's output and `kept`; the other buffers between them go.
   void replace(llvm::ArrayRef<dlx::LaunchOp> launches, dlx::KernelOp kernel,
                mlir::ValueRange inputs, dlx::LaunchOp place, llvm::ArrayRef<mlir::Value> kept = {});
+  /// Offers the launches of all programs to `fuse` in their order, which says whether it has put one in their place; what goes with
+  /// a launch stands before it. Kernels that nothing launches any more are erased.
+  void fuseEach(llvm::function_ref<bool(dlx::LaunchOp)> fuse);
   /// Erases kernels that nothing launches.
   void dropUnused();
 
