@@ -144,6 +144,8 @@ public:
   mlir::AffineExpr dim(int64_t value) { return dl::constantDim(value, context); }
   /// An axis counted from the front; nothing, reported, where there is none.
   std::optional<int64_t> axis(int64_t axis, int64_t rank);
+  /// The same of all that the attribute `axes` lists, or in later opsets input 1; nothing, reported, where one is wrong.
+  std::optional<llvm::SmallVector<int64_t>> axes(int64_t rank);
 
   //===- Errors: each gives false ---===//
   /// The model is wrong.

@@ -248,6 +248,23 @@ std::optional<int64_t> NodeImport::axis(int64_t axis, int64_t rank) {
   return std::nullopt;
 }
 
+std::optional<SmallVector<int64_t>> NodeImport::axes(int64_t rank) {
+  SmallVector<int64_t> axes = integerList("axes");
+  if (has(1)) {
+    auto given = integers(1, "the axes");
+    if (!given)
+      return std::nullopt;
+    axes = *given;
+  }
+  for (int64_t &given : axes) {
+    auto found = axis(given, rank);
+    if (!found)
+      return std::nullopt;
+    given = *found;
+  }
+  return axes;
+}
+
 //===- Errors -------------------------------------------------------------------------------------===//
 
 bool NodeImport::fail(const llvm::Twine &message) {

@@ -8,25 +8,12 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Axes stand in an attribute, or from opset 13 (ReduceSum) or 18 on in an input; none means all, or with noop_with_empty_axes
-/// nothing is reduced. Nothing after an error.
+/// None means all, or with noop_with_empty_axes that nothing is reduced. Nothing after an error.
 static std::optional<SmallVector<int64_t>> axesOf(NodeImport &node, int64_t rank) {
-  SmallVector<int64_t> axes = node.integerList("axes");
-  if (node.has(1)) {
-    auto given = node.integers(1, "the axes");
-    if (!given)
-      return std::nullopt;
-    axes = *given;
-  }
-  for (int64_t &axis : axes) {
-    auto found = node.axis(axis, rank);
-    if (!found)
-      return std::nullopt;
-    axis = *found;
-  }
+  auto axes = node.axes(rank);
   bool keepsAll = node.integer("noop_with_empty_axes", 0) != 0;
-  if (axes.empty() && !keepsAll)
-    axes.assign(llvm::seq<int64_t>(0, rank).begin(), llvm::seq<int64_t>(0, rank).end());
+  if (axes && axes->empty() && !keepsAll)
+    axes->assign(llvm::seq<int64_t>(0, rank).begin(), llvm::seq<int64_t>(0, rank).end());
   return axes;
 }
 

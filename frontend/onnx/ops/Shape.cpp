@@ -97,22 +97,14 @@ static bool buildFlatten(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// The axes, counted from the front: an attribute, from opset 13 on an input.
+/// Which dims the axes name. Nothing after an error.
 static std::optional<SmallVector<bool>> chosenAxes(NodeImport &node, int64_t rank) {
-  SmallVector<int64_t> axes = node.integerList("axes");
-  if (node.has(1)) {
-    auto given = node.integers(1, "the axes");
-    if (!given)
-      return std::nullopt;
-    axes = *given;
-  }
+  auto axes = node.axes(rank);
+  if (!axes)
+    return std::nullopt;
   SmallVector<bool> chosen(rank);
-  for (int64_t given : axes) {
-    auto axis = node.axis(given, rank);
-    if (!axis)
-      return std::nullopt;
-    chosen[*axis] = true;
-  }
+  for (int64_t axis : *axes)
+    chosen[axis] = true;
   return chosen;
 }
 
