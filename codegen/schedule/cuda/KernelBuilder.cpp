@@ -166,8 +166,10 @@ Value KernelBuilder::tensorMap(StringRef role) {
 void KernelBuilder::makePersistentForHopper(ArrayRef<Attribute> maps) {
   function->setAttr("dlc.sm_90a", b.getUnitAttr());
   kernel->setAttr(kTensorMaps, b.getArrayAttr(maps));
-  kernel->setAttr(kPersistent, b.getUnitAttr());
+  makePersistent();
 }
+
+void KernelBuilder::makePersistent() { kernel->setAttr(kPersistent, b.getUnitAttr()); }
 
 unsigned KernelBuilder::indexBits() const {
   auto isShort = [&](AffineExpr extent) {
@@ -312,7 +314,12 @@ Value KernelBuilder::address(OpBuilder &builder, AffineExpr offset) {
 
 ValueRange KernelBuilder::loop(StringRef role, Value from, Value to, int64_t step, ValueRange inits,
                                ArrayRef<StringRef> names, Unroll unroll, Body body) {
-  auto op = scf::ForOp::create(b, loc, from, to, index(step), inits);
+  return loop(role, from, to, index(step), inits, names, unroll, body);
+}
+
+ValueRange KernelBuilder::loop(StringRef role, Value from, Value to, Value step, ValueRange inits,
+                               ArrayRef<StringRef> names, Unroll unroll, Body body) {
+  auto op = scf::ForOp::create(b, loc, from, to, step, inits);
   SmallVector<Attribute> roles = {b.getStringAttr(role)};
   for (StringRef name : names)
     roles.push_back(b.getStringAttr(name));

@@ -74,6 +74,9 @@ public:
   mlir::ValueRange loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step,
                         mlir::ValueRange inits, llvm::ArrayRef<llvm::StringRef> names,
                         Unroll unroll, Body body);
+  mlir::ValueRange loop(llvm::StringRef role, mlir::Value from, mlir::Value to, mlir::Value step,
+                        mlir::ValueRange inits, llvm::ArrayRef<llvm::StringRef> names,
+                        Unroll unroll, Body body);
   /// The same without carried values.
   void loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step, Unroll unroll,
             llvm::function_ref<void(mlir::Value)> body);
@@ -129,6 +132,8 @@ public:
   /// Text for sm_90a alone, launched with as many blocks as the GPU has multiprocessors where the grid has more. `maps`
   /// describes the tensor maps to the runtime (HopperKernel.h).
   void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);
+  /// Any smaller grid does the same: launched with as many blocks as the GPU has multiprocessors where there are more.
+  void makePersistent();
   /// Takes the function away again: the kernel gets no code.
   void abandon() { function.erase(); }
   /// Ends the function and records how it is launched, with bytes of dynamic shared memory.

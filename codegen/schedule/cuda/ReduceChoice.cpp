@@ -12,7 +12,7 @@ namespace dlc::codegen {
 
 /// An A100's; later GPUs have more.
 static constexpr int64_t kMultiprocessors = 108;
-/// Blocks that wait for each other: few enough to be resident together on any GPU with 32 multiprocessors.
+/// Blocks that wait for each other, at most one for each multiprocessor of a large GPU.
 static constexpr int64_t kMostBlocks = 128;
 /// Terms from which on a row is cut, and of a part at least.
 static constexpr int64_t kLongRow = 32768, kFewestTerms = 4096;

@@ -3,9 +3,9 @@
 //
 // One cooperative launch. In each stage every block (across memory: every thread) reduces its part of a row into a word of
 // the workspace; behind a meeting of the grid all parts of a row are combined, in a fixed tree. The parts depend on the
-// shape alone, so the same input gives the same bits on every GPU.
+// shape alone, so the same input gives the same bits on every GPU, whatever blocks take them.
 //
-// Rows along memory: a block has consecutive terms of one row, and combines the parts of its row itself. Across memory:
+// Rows along memory: a part is consecutive terms of one row, and each block combines the parts of its row itself. Across memory:
 // thread t has every p-th term of row t mod rows, so that neighbouring threads read neighbouring elements; a block for each
 // row, or where there are many a warp, combines the parts, and what they found goes through the workspace as well.
 //===----------------------------------------------------------------------------------------------===//
@@ -33,6 +33,8 @@ public:
   void runAcross(int64_t mostRows);
 
 private:
+  void forItems(StringRef role, Value first, Value end, int64_t ofBlock,
+                llvm::function_ref<void(Value)> body);
   /// The type of component `component` of the accumulator of `stage`.
   Type typeOf(unsigned stage, unsigned component) const;
   /// The same of a finished accumulator.
@@ -159,56 +161,80 @@ std::pair<Value, Value> SplitReduceSchedule::piece(AffineExpr extent, Value part
   return {first, last};
 }
 
+/// body(item) for the items below `end` that are this block's, one after another. All threads of the block come along.
+void SplitReduceSchedule::forItems(StringRef role, Value first, Value end, int64_t ofBlock,
+                                   llvm::function_ref<void(Value)> body) {
+  Value blocks = gpu::GridDimOp::create(k.b, k.loc, gpu::Dimension::x);
+  k.loop(role, first, end, k.mul(blocks, ofBlock), {}, {}, KernelBuilder::Unroll::never,
+         [&](Value item, ValueRange) -> SmallVector<Value> {
+           body(item);
+           return {};
+         });
+}
+
 void SplitReduceSchedule::runAlong() {
-  Value thread = k.thread(), row = k.block(gpu::Dimension::x, "row"),
-        part = k.block(gpu::Dimension::y, "part");
-  k.bindFlat(row, rows);
+  AffineExpr count = dl::normalize(totalExtent(k.math, rows) * share.parts);
+  Value thread = k.thread(), block = k.block(gpu::Dimension::x, "block");
   Value lane = k.named(k.mod(thread, k.index(32)), "lane");
-  auto [first, end] = piece(totalExtent(k.math, reductions), part);
+  // Calls body(row, part) for each part of the block, the row's dims and the stages before `stages` bound.
+  auto ours = [&](unsigned stages, llvm::function_ref<void(Value row, Value part)> body) {
+    forItems("item", block, k.index(count), 1, [&](Value item) {
+      Value row = k.named(k.div(item, k.index(share.parts)), "row"),
+            part = k.named(k.mod(item, k.index(share.parts)), "part");
+      k.bindFlat(row, rows);
+      finished.clear();
+      for (unsigned stage = 0; stage < stages; ++stage) {
+        Accumulator accumulator(k, stage);
+        finished.push_back(accumulator.finish(combineParts(stage, accumulator, row, lane, 32)));
+      }
+      body(row, part);
+    });
+  };
   for (unsigned stage = 0; stage < nest.stages.size(); ++stage) {
-    Accumulator accumulator(k, stage);
-    SmallVector<Value> own = reduce(accumulator, k.add(first, thread), end, kPartThreads);
-    own = accumulator.acrossWarps(own, kPartThreads / 32, thread);
-    k.when(isZero(thread), [&] { putParts(stage, row, part, own); });
+    ours(stage, [&](Value row, Value part) {
+      auto [first, end] = piece(totalExtent(k.math, reductions), part);
+      Accumulator accumulator(k, stage);
+      SmallVector<Value> own = reduce(accumulator, k.add(first, thread), end, kPartThreads);
+      own = accumulator.acrossWarps(own, kPartThreads / 32, thread);
+      k.when(isZero(thread), [&] { putParts(stage, row, part, own); });
+      k.barrier(); // the next part's warps write where these were read
+    });
     meet();
-    finished.push_back(accumulator.finish(combineParts(stage, accumulator, row, lane, 32)));
   }
-  if (inner.none()) {
-    // Every block of the row knows it.
-    k.when(k.both(isZero(part), isZero(thread)), [&] { storeResult(); });
-  } else {
+  ours(nest.stages.size(), [&](Value, Value part) {
+    if (inner.none())
+      return k.when(k.both(isZero(part), isZero(thread)), [&] { storeResult(); });
     auto [from, to] = piece(totalExtent(k.math, inners), part);
     k.loop("c", k.add(from, thread), to, kPartThreads, KernelBuilder::Unroll::automatic,
            [&](Value position) {
              k.bindFlat(position, inners);
              storeResult();
            });
-  }
-  k.finish(kPartThreads, {totalExtent(k.math, rows), k.math.constant(share.parts)});
+  });
+  k.finish(kPartThreads, {count});
 }
 
 void SplitReduceSchedule::runAcross(int64_t mostRows) {
   AffineExpr count = totalExtent(k.math, rows), terms = totalExtent(k.math, reductions);
   Value thread = k.thread(), block = k.block(gpu::Dimension::x, "block");
   Value flat = k.named(k.add(k.mul(block, kPartThreads), thread), "flat");
-  Value isOurs = k.named(k.less(flat, k.index(dl::normalize(count * share.parts))), "has_part");
   Value lane = k.named(k.mod(thread, k.index(32)), "lane"),
         warp = k.named(k.div(flat, k.index(32)), "warp_of_grid");
-  int64_t warps = share.blocks * kPartThreads / 32;
   auto bindRow = [&](Value row, unsigned stages) {
     k.bindFlat(row, rows);
     finished.clear();
     for (unsigned stage = 0; stage < stages; ++stage)
       finished.push_back(take(totalAt(stage, row), totalType(stage)));
   };
-  // Calls body(row, part) where the thread has a part, the row's dims and the stages before `stages` bound.
+  // Calls body(row, part) for each part of the thread, the row's dims and the stages before `stages` bound.
   auto ours = [&](unsigned stages, llvm::function_ref<void(Value row, Value part)> body) {
-    k.when(isOurs, [&] {
-      Value row = k.named(k.mod(flat, k.index(count)), "row"),
-            part = k.named(k.div(flat, k.index(count)), "part");
-      bindRow(row, stages);
-      body(row, part);
-    });
+    forItems("item", flat, k.index(dl::normalize(count * share.parts)), kPartThreads,
+             [&](Value item) {
+               Value row = k.named(k.mod(item, k.index(count)), "row"),
+                     part = k.named(k.div(item, k.index(count)), "part");
+               bindRow(row, stages);
+               body(row, part);
+             });
   };
   for (unsigned stage = 0; stage < nest.stages.size(); ++stage) {
     bool isLast = stage + 1 == nest.stages.size() && inner.none();
@@ -228,12 +254,14 @@ void SplitReduceSchedule::runAcross(int64_t mostRows) {
         storeResult();
       });
     };
-    // No block has two rows: their parts would meet in its shared memory.
     if (mostRows <= share.blocks)
-      k.when(k.less(block, k.index(count)), [&] { combine(block, thread, kPartThreads); });
+      forItems("row", block, k.index(count), 1, [&](Value row) {
+        combine(row, thread, kPartThreads);
+        k.barrier(); // the next row's warps write where these were read
+      });
     else
-      k.loop("row", warp, k.index(count), warps, KernelBuilder::Unroll::never,
-             [&](Value row) { combine(row, lane, 32); });
+      forItems("row", warp, k.index(count), kPartThreads / 32,
+               [&](Value row) { combine(row, lane, 32); });
     if (!isLast)
       meet();
   }
@@ -292,6 +320,7 @@ void scheduleSplitReduce(KernelBuilder &k, ArrayRef<dl::Range> symbols) {
   ReduceShape shape = shapeOf(k.body.getKernel(), symbols);
   SplitReduceSchedule schedule(k, chooseRowShare(shape));
   k.body.getKernel()->setAttr(kCooperativeAttr, k.b.getUnitAttr());
+  k.makePersistent(); // a small GPU has fewer blocks, each of which takes more parts
   shape.isAcross ? schedule.runAcross(shape.rows) : schedule.runAlong();
 }
 
