@@ -3,8 +3,12 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/ContractionChoice.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <span>
+
+using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
@@ -38,8 +42,6 @@ static constexpr ProductTile kFloatTiles[] = {
 /// Clocks of a block before its first product and after its last, and of the way of a total to its result.
 static constexpr double kClocksOfEnds = 1500, kClocksOfTotal = 0.03;
 
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
   int64_t totals = unit == ProductUnit::floats ? warpsM * 32 * (n + 4) * 4 : m * (n + 8) * 4;
   return std::max(stages * (m + n) * k * elementBytes, totals);
@@ -55,13 +57,13 @@ static double clocksOfReads(const ProductTile &tile) {
 }
 
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu) {
-  int64_t blocks =
-      ceilDiv(shape.m, tile.usedRows(shape.window)) * ceilDiv(shape.n, tile.n) * shape.batch;
+  int64_t blocks = divideCeilSigned(shape.m, tile.usedRows(shape.window)) *
+                   divideCeilSigned(shape.n, tile.n) * shape.batch;
   int64_t fit = std::min(gpu.sharedBytes / tile.sharedBytes(shape.elementBytes),
                          gpu.threads / tile.threads());
   // Blocks that share a multiprocessor also share its rates.
-  int64_t together = std::clamp<int64_t>(ceilDiv(blocks, gpu.multiprocessors), 1, fit);
-  int64_t steps = std::max<int64_t>(1, ceilDiv(shape.k, tile.k));
+  int64_t together = std::clamp<int64_t>(divideCeilSigned(blocks, gpu.multiprocessors), 1, fit);
+  int64_t steps = std::max<int64_t>(1, divideCeilSigned(shape.k, tile.k));
   double rate = tile.unit == ProductUnit::floats
                     ? gpu.floatProducts
                     : gpu.halfProducts * 2 / double(shape.elementBytes);
@@ -71,21 +73,22 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
   double step =
       std::max({products * together, copies * together, clocksOfReads(tile) * double(together),
                 gpu.clocksOfLatency / double(tile.stages - 1)});
-  return double(ceilDiv(blocks, gpu.multiprocessors * together)) *
+  return double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
          (step * double(steps) + kClocksOfEnds +
           kClocksOfTotal * double(tile.m * tile.n * together));
 }
 
 double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape) {
-  int64_t tiles = ceilDiv(shape.m, WgmmaTile::m) * ceilDiv(shape.n, tile.n) * shape.batch;
+  int64_t tiles =
+      divideCeilSigned(shape.m, WgmmaTile::m) * divideCeilSigned(shape.n, tile.n) * shape.batch;
   int64_t depth = 128 / shape.elementBytes;
   double products =
       double(WgmmaTile::m * tile.n * depth) / (kWgmmaProducts * 2 / shape.elementBytes);
   double copies = double((WgmmaTile::m + tile.n) * 128) / kHopper.bytesFromL2;
   double step = std::max({products, copies, kHopper.clocksOfLatency / double(tile.stages)});
   // Blocks stay: the ring is filled once, but nothing is multiplied while totals leave.
-  return kClocksOfEnds + double(ceilDiv(tiles, kHopper.multiprocessors)) *
-                             (step * double(ceilDiv(shape.k, depth)) +
+  return kClocksOfEnds + double(divideCeilSigned(tiles, kHopper.multiprocessors)) *
+                             (step * double(divideCeilSigned(shape.k, depth)) +
                               kClocksOfTotal * double(WgmmaTile::m * tile.n));
 }
 
@@ -113,7 +116,7 @@ ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuMod
     if (unit == ProductUnit::tensorCores)
       tile.k = tile.k * 2 / shape.elementBytes;
     // A ring longer than the sum would stay empty.
-    int64_t steps = std::max<int64_t>(1, ceilDiv(shape.k, tile.k));
+    int64_t steps = std::max<int64_t>(1, divideCeilSigned(shape.k, tile.k));
     tile.stages = std::clamp<int64_t>(steps + 1, 2, tile.stages);
     double clocks = estimatedClocks(tile, shape, gpu);
     if (best.m == 0 || clocks < least) {

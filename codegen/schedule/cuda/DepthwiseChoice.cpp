@@ -5,7 +5,11 @@
 
 #include "codegen/schedule/cuda/ContractionChoice.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
+
+using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
@@ -17,8 +21,6 @@ static constexpr int64_t kPlainRegisters = 28;
 static constexpr double kOfLoad = 6, kOfStart = 60, kOfResult = 3;
 /// Longer strips are unrolled into more text than is worth it.
 static constexpr int64_t kMostProducts = 1024;
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Inputs that `count` neighbouring results read along one dim.
 static int64_t inputsOf(const WindowShape &window, int64_t count) {
@@ -45,9 +47,9 @@ int64_t registersOf(const Strip &strip, const DepthwiseShape &shape) {
 }
 
 double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t images) {
-  double threads = double(ceilDiv(shape.rows.extent, strip.rows)) *
-                   double(ceilDiv(shape.columns.extent, strip.columns)) *
-                   double(ceilDiv(shape.channels, strip.lanes)) * double(images);
+  double threads = double(divideCeilSigned(shape.rows.extent, strip.rows)) *
+                   double(divideCeilSigned(shape.columns.extent, strip.columns)) *
+                   double(divideCeilSigned(shape.channels, strip.lanes)) * double(images);
   double warps = std::max(1.0, threads / 32);
   double loads = double(loadsOf(strip, shape));
   double products = double(strip.results() * shape.rows.taps * shape.columns.taps * shape.depth);

@@ -3,7 +3,11 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/RecurrentChoice.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
+
+using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
@@ -18,10 +22,9 @@ static constexpr double kBytesFromL2 = 64, kProducts = 32;
 /// adds.
 static constexpr double kClocksOfMeeting = 1500, kClocksOfArrival = 8;
 
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 double clocksOfRowStep(const StepShape &shape) {
-  return double(shape.weightBytes()) / kBytesFromL2 * double(ceilDiv(shape.rows, kMultiprocessors));
+  return double(shape.weightBytes()) / kBytesFromL2 *
+         double(divideCeilSigned(shape.rows, kMultiprocessors));
 }
 
 double clocksOfSharedStep(const StepShape &shape, const UnitShare &share) {
@@ -37,7 +40,7 @@ UnitShare chooseUnitShare(const StepShape &shape) {
   for (int64_t units = 1; units < shape.units; units *= 2) {
     UnitShare share = {units, 0};
     if (shape.hasProjection)
-      share.outputs = ceilDiv(shape.outputs, share.blocks(shape));
+      share.outputs = divideCeilSigned(shape.outputs, share.blocks(shape));
     if (share.blocks(shape) > kMostBlocks || share.sharedBytes(shape) > kShareBytes)
       continue;
     if (double clocks = clocksOfSharedStep(shape, share); clocks < least) {

@@ -6,7 +6,11 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/ReduceChoice.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
+
+using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
@@ -21,8 +25,6 @@ static constexpr int64_t kTallColumn = 128, kManyElements = 65536, kFewestOfThre
 /// With fewer parts the gain is small.
 static constexpr int64_t kFewestParts = 4;
 
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 RowShare chooseRowShare(const ReduceShape &shape) {
   RowShare share;
   if (shape.rows < 1)
@@ -31,16 +33,16 @@ RowShare chooseRowShare(const ReduceShape &shape) {
     if (shape.terms < kTallColumn || shape.terms < kManyElements / shape.rows)
       return share;
     // Both factors are bounded: the first by the blocks that may wait, so that the product is.
-    int64_t wanted =
-        std::min(kMostBlocks, shape.rows > kMostBlocks * kPartThreads
-                                  ? kMostBlocks
-                                  : ceilDiv(std::min(shape.terms, int64_t(1) << 31) * shape.rows,
+    int64_t wanted = std::min(
+        kMostBlocks, shape.rows > kMostBlocks * kPartThreads
+                         ? kMostBlocks
+                         : divideCeilSigned(std::min(shape.terms, int64_t(1) << 31) * shape.rows,
                                             kFewestOfThread * kPartThreads));
     share = {wanted * kPartThreads / shape.rows, wanted};
   } else {
     if (shape.terms < kLongRow || shape.rows > kMultiprocessors / 2)
       return share;
-    share.parts = std::min(kMostBlocks / shape.rows, ceilDiv(shape.terms, kFewestTerms));
+    share.parts = std::min(kMostBlocks / shape.rows, divideCeilSigned(shape.terms, kFewestTerms));
     share.blocks = share.parts * shape.rows;
   }
   return share.parts < (shape.isAcross ? kFewestParts : 2) ? RowShare() : share;
