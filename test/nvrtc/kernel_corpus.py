@@ -51,8 +51,9 @@ def numeric_modules():
 
 
 def compile_module(text, phase, number, folder, flags):
-    source = os.path.join(folder, f"rows{number}.mlir")
-    out = source.replace(".mlir", "-".join(["", *flags[1:]]) + ".bin")
+    # The same rows in another precision are compiled at the same time: each job has a file of its own.
+    source = os.path.join(folder, f"rows{number}{'-'.join(['', *flags[1:]])}.mlir")
+    out = source.replace(".mlir", ".bin")
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
     dlc("compile", source, "--compile-from=" + phase, "--target", "cuda", *flags, "-q", "-o", out)
