@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/ModelSummary.h"
 
+#include "ir/dl/DLOps.h"
 #include "ir/dl/DLTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,6 +36,13 @@ uint64_t ModelSummary::elements(bool ofBuffers) const {
   uint64_t sum = 0;
   for (const LayerFacts &layer : index.layers)
     sum += elementsOf(layer, ofBuffers);
+  // A model that was imported has weights and no layers.
+  if (index.layers.empty() && !ofBuffers)
+    module.walk([&](dl::WeightOp weight) {
+      auto type = cast<RankedTensorType>(weight.getY().getType());
+      if (isa<FloatType>(type.getElementType()))
+        sum += static_cast<uint64_t>(type.getNumElements());
+    });
   return sum;
 }
 
@@ -79,8 +87,10 @@ std::string ModelSummary::line() const {
     });
     return count(blocks, "block") + ", no model";
   }
-  return count(parameters(), "parameter") + ", " + count(index.layers.size(), "layer") +
-         ", inputs" + list(inputs()) + ", outputs" + list(outputs());
+  bool isImported = index.layers.empty() && parameters() > 0;
+  return count(parameters(), "parameter") +
+         (isImported ? "" : ", " + count(index.layers.size(), "layer")) + ", inputs" +
+         list(inputs()) + ", outputs" + list(outputs());
 }
 
 void ModelSummary::write(Json &json) const {
