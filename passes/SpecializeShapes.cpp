@@ -24,6 +24,11 @@ namespace {
 /// What one option asks: dims by the names of inputs.
 using Shapes = std::vector<std::pair<std::string, SmallVector<int64_t>>>;
 
+/// A line of a file, or nowhere: that of an imported model is no place in a text.
+Location placeOf(Location at) {
+  return at->findInstanceOf<FileLineColLoc>() ? at : UnknownLoc::get(at.getContext());
+}
+
 /// The values that one option's shapes give to the symbols, and what they contradict.
 class Solver {
 public:
@@ -41,7 +46,9 @@ private:
     AffineExpr expr;
     int64_t wanted;
   };
-  InFlightDiagnostic refuse(Location at) { return emitError(at) << "--" << option << ": "; }
+  InFlightDiagnostic refuse(Location at) {
+    return emitError(placeOf(at)) << "--" << option << ": ";
+  }
   InFlightDiagnostic refuse(const Equation &equation);
   static StringRef nameOf(func::FuncOp function, unsigned argument);
   FailureOr<Shapes> parse(StringRef text);
@@ -247,7 +254,7 @@ void SpecializeShapes::runOnOperation() {
             max = most.valueOf(position).value_or(symbol.getMax());
     if (auto value = fixed.valueOf(position)) {
       if (*value < min || *value > max) {
-        emitError(function.getLoc())
+        emitError(placeOf(function.getLoc()))
             << "--shapes makes " << symbol.getName() << " = " << *value
             << ", and --min-shapes and --max-shapes leave " << min << ".." << max;
         return signalPassFailure();
@@ -255,8 +262,9 @@ void SpecializeShapes::runOnOperation() {
       min = max = *value;
     }
     if (min > max) {
-      emitError(function.getLoc()) << "--min-shapes makes " << symbol.getName() << " at least "
-                                   << min << ", --max-shapes at most " << max;
+      emitError(placeOf(function.getLoc()))
+          << "--min-shapes makes " << symbol.getName() << " at least " << min
+          << ", --max-shapes at most " << max;
       return signalPassFailure();
     }
     if (min == max &&

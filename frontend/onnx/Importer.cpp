@@ -63,8 +63,8 @@ bool Importer::readConstInputs() {
       SmallVector<StringRef> names;
       for (const ValueInfo &info : file.model().graph.inputs)
         names.push_back(info.name);
-      error("--const-input names " + quote(name) + ", which is no input" +
-            frontend::didYouMean(name, names));
+      error("--const-input names " + quote(name) + ", which is no input; it has '" +
+            llvm::join(names, "', '") + "'" + frontend::didYouMean(name, names));
       continue;
     }
     auto array = frontend::readNpy(path.drop_front(path.starts_with("@")));

@@ -72,7 +72,9 @@ static LogicalResult writeWeights(ArrayRef<onnx::NamedWeight> weights, std::stri
 
 int importAsText(const ImportAsTextOptions &options) {
   if (!isOnnx(options.input))
-    return fail(kUsage, "'" + options.input + "' is no .onnx file");
+    return fail(kUsage, "'" + options.input +
+                            "' is no .onnx file; expected an ONNX model ('dlc compile' takes "
+                            ".dl text as it is)");
   if (!StringRef(options.output).ends_with(".dl"))
     return fail(kUsage, "-o names '" + options.output + "'; expected a .dl file");
   SmallString<128> weightsPath(options.weights);
