@@ -68,7 +68,8 @@ template <class F> std::vector<F> floatInputs(size_t count, unsigned seed) {
 template <class F> void expectSame(F got, F expected, const std::string &what) {
   if (std::isnan(got) && std::isnan(expected))
     return;
-  ASSERT_EQ(std::memcmp(&got, &expected, sizeof got), 0)
+  using Bits = std::conditional_t<sizeof(F) == 4, uint32_t, uint64_t>; // 0 and -0 differ
+  ASSERT_EQ(bitCast<Bits>(got), bitCast<Bits>(expected))
       << what << ": got " << got << ", expected " << expected;
 }
 
@@ -210,7 +211,7 @@ protected:
     __extension__ using Wide = __int128;
     std::vector<T> got = run<T>(words, 12, n, a, b);
     for (int i = 0; i < n; ++i) {
-      Wide x = a[i], y = b[i];
+      Wide x = Wide(int64_t(a[i])), y = Wide(int64_t(b[i]));
       U ux = U(a[i]);
       bool inside = y >= 0 && y < bits;
       Wide quotient = y == 0 ? 0 : x / y, remainder = x - quotient * y;
