@@ -33,6 +33,12 @@ static Value ownerOf(Value buffer) {
   return buffer;
 }
 
+/// It holds a value from the command that writes it to the last one that reads it: unlike what lives with the module, and
+/// what only the blocks of one launch exchange.
+static bool hasLifetime(dlx::AllocOp alloc) {
+  return !alloc.getPersistent() && !alloc->hasAttr("exchange");
+}
+
 /// Commands that run with each call, in contrast to those at load.
 static bool isMainCommand(Operation &op) {
   if (auto launch = dyn_cast<dlx::LaunchOp>(op))
@@ -46,7 +52,7 @@ void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
   llvm::SmallPtrSet<Value, 8> taken;
   for (OpOperand &output : ret.getOpOperands()) {
     auto alloc = output.get().getDefiningOp<dlx::AllocOp>();
-    if (alloc && !alloc.getPersistent() && taken.insert(output.get()).second)
+    if (alloc && hasLifetime(alloc) && taken.insert(output.get()).second)
       continue;
     auto copy =
         dlx::AllocOp::create(builder, ret.getLoc(), output.get().getType(), /*persistent=*/false);
@@ -69,7 +75,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
     auto touch = [&](Value buffer, bool writes) -> LogicalResult {
       Value owner = ownerOf(buffer);
       auto alloc = owner.getDefiningOp<dlx::AllocOp>();
-      if (!alloc || alloc.getPersistent())
+      if (!alloc || !hasLifetime(alloc))
         return success();
       auto [entry, isNew] = lifetimes.try_emplace(owner, Lifetime{position, position});
       if (isNew && !writes)
@@ -114,7 +120,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
 
   Builder builder(&getContext());
   for (auto alloc : llvm::make_early_inc_range(program.getBodyBlock().getOps<dlx::AllocOp>())) {
-    if (alloc.getPersistent())
+    if (!hasLifetime(alloc))
       continue;
     auto found = lifetimes.find(alloc.getBuffer());
     if (found == lifetimes.end()) {

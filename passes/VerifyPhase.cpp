@@ -179,11 +179,12 @@ static LogicalResult verifyPlanned(ModuleOp target, dlx::ProgramOp program) {
   llvm::SmallPtrSet<Value, 8> outputs;
   for (Value output : program.getBodyBlock().back().getOperands()) {
     auto alloc = output.getDefiningOp<dlx::AllocOp>();
-    if (!alloc || alloc.getPersistent() || !outputs.insert(output).second)
+    if (!alloc || alloc.getPersistent() || alloc->hasAttr("exchange") ||
+        !outputs.insert(output).second)
       return program.emitOpError("returns a buffer that is not an alloc of its own");
   }
   for (auto alloc : program.getBodyBlock().getOps<dlx::AllocOp>()) {
-    if (alloc.getPersistent())
+    if (alloc.getPersistent() || alloc->hasAttr("exchange"))
       continue;
     auto first = alloc->getAttrOfType<IntegerAttr>("first_use"),
          last = alloc->getAttrOfType<IntegerAttr>("last_use");

@@ -49,7 +49,7 @@ void KernelPrinter::call(dlk::CallOp op) {
   --depth;
   line() << "};\n";
   std::string arguments;
-  for (Value value : op.getValues()) {
+  for (Value value : op->getOperands()) {
     bool isNone = isa_and_nonnull<ub::PoisonOp>(value.getDefiningOp());
     bool isMap = isa<dlk::TensorMapType>(value.getType());
     arguments += (arguments.empty() ? "" : ", ") + (isNone  ? "nullptr"

@@ -28,13 +28,14 @@ def DLK_TensorMap : TypeDef<DLK_Dialect, "TensorMap"> {
   }];
 }
 
-def DLK_CallOp : Op<DLK_Dialect, "call", [RecursiveMemoryEffects]> {
+def DLK_CallOp : Op<DLK_Dialect, "call", [RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "Calls a function template of the device headers";
   let description = [{
     Stands in a gpu.func. `callee` is a function template of `header`; `type` and the integers of `config` become a local
     struct that it is instantiated with, `values` and then the bodies its arguments. A body is printed as a lambda whose
     parameters are called `roles`; it may use what is defined outside. Of buffers among the values the template only
-    reads; what the kernel writes, its bodies store.
+    reads; what the kernel writes, its bodies store. Only `exchange`, the argument behind the values, is written too: memory
+    through which its blocks pass on what they have.
     ```mlir
     dlk.call "contract_mma" in "dlc_contract.cuh" type = f16 config = {stages = 3 : i64}
       roles = [["m", "n", "total"]] () {
@@ -44,10 +45,12 @@ def DLK_CallOp : Op<DLK_Dialect, "call", [RecursiveMemoryEffects]> {
     ```
   }];
   let arguments = (ins StrAttr:$callee, StrAttr:$header, TypeAttr:$type, DictionaryAttr:$config,
-      ArrayAttr:$roles, Arg<Variadic<AnyType>, "", [MemRead]>:$values);
+      ArrayAttr:$roles, Arg<Variadic<AnyType>, "", [MemRead]>:$values,
+      Arg<Optional<AnyMemRef>, "", [MemRead, MemWrite]>:$exchange);
   let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
   let assemblyFormat = [{
     $callee `in` $header `type` `=` $type `config` `=` $config `roles` `=` $roles `(` ($values^ `:` type($values))? `)`
+    (`exchange` `(` $exchange^ `:` type($exchange) `)`)?
     $bodies attr-dict
   }];
   let hasVerifier = 1;

@@ -9,6 +9,7 @@
 #pragma once
 #include "dlc_mma.cuh"
 #include "dlc_slab.cuh"
+#include "dlc_split.cuh"
 
 namespace dlc {
 
@@ -53,12 +54,13 @@ struct mma_slab : slab<T, ROWS, DEPTH, ALONG_K> {
 /// counts (slab_k), and for each operand X its width (see slab), whether it lies along k in shared memory, and the taps of
 /// its window (slab_feed; for that operand `place` follows). The grid's x and y count tiles. With WINDOW the rows are
 /// those of windows one after the other, a tile has as many whole ones as it holds, and `finish` takes the number of a
-/// window and the totals of its rows.
-template <class Config, int WINDOW = 1, class FA, class FB, class FE, class... FP>
-DLC_DEV void contract_mma(typename Config::index rows, typename Config::index columns,
-                          typename Config::index depth, const typename Config::type *a,
-                          const typename Config::type *b, const FA &element_a, const FB &element_b,
-                          const FE &finish, const FP &...place) {
+/// window and the totals of its rows. Share: whole_depth, or split_depth (dlc_split.cuh).
+template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>
+DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
+                                typename Config::index columns, typename Config::index depth,
+                                const typename Config::type *a, const typename Config::type *b,
+                                const FA &element_a, const FB &element_b, const FE &finish,
+                                const FP &...place) {
   using T = typename Config::type;
   using Index = typename Config::index;
   constexpr int kTileM = Config::tile_m, kTileN = Config::tile_n, kTileK = Config::tile_k,
@@ -77,12 +79,17 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
   int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
   int group = warp / kGroup, warp_m = warp % kGroup / kWarpsN * kWarpM,
       warp_n = warp % kWarpsN * kWarpN;
-  Index m0 = (Index)blockIdx.x * (kWindows * WINDOW), n0 = (Index)blockIdx.y * kTileN;
-  Index steps = (depth + kTileK - 1) / kTileK;
+  Index m0 = (Index)(blockIdx.x / Share::kParts) * (kWindows * WINDOW),
+        n0 = (Index)blockIdx.y * kTileN;
+  Index begin, steps = share_steps<Share>((depth + kTileK - 1) / kTileK, begin);
   slab_feed<SlabA, Config, Config::width_a, kThreads, Config::width_a == 1, Config::taps_a> feed_a;
   slab_feed<SlabB, Config, Config::width_b, kThreads, Config::width_b == 1, Config::taps_b> feed_b;
   feed_a.start(element_a, m0, rows, place...);
   feed_b.start(element_b, n0, columns, place...);
+  if constexpr (Share::kParts > 1) {
+    feed_a.begin_at(begin * kTileK);
+    feed_b.begin_at(begin * kTileK);
+  }
   auto fill = [&](int stage, Index) { // for one step after the other
     feed_a.fill(stages_a + stage * SlabA::kElements, a, element_a, m0, rows, depth, place...);
     feed_b.fill(stages_b + stage * SlabB::kElements, b, element_b, n0, columns, depth, place...);
@@ -105,6 +112,12 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
       mma_tile<T, kWarpM / 16, kWarpN / 8>(acc, fa, fb);
     }
   });
+
+  if constexpr (Share::kParts > 1)
+    if (!share.template sum<kThreads, kWarpM / 16 * (kWarpN / 8) * 4>([&](int i) -> float & {
+          return acc[i / 4 / (kWarpN / 8)][i / 4 % (kWarpN / 8)][i % 4];
+        }))
+      return;
 
   // The stages' room for the totals.
   float *totals = reinterpret_cast<float *>(smem);
@@ -136,6 +149,27 @@ DLC_DEV void contract_mma(typename Config::index rows, typename Config::index co
     if (m0 + window * WINDOW < rows && n0 + column < columns)
       finish(m0 / WINDOW + window, n0 + column, total);
   }
+}
+
+/// contract_mma_share where a block sums all of k.
+template <class Config, int WINDOW = 1, class FA, class FB, class FE, class... FP>
+DLC_DEV void contract_mma(typename Config::index rows, typename Config::index columns,
+                          typename Config::index depth, const typename Config::type *a,
+                          const typename Config::type *b, const FA &element_a, const FB &element_b,
+                          const FE &finish, const FP &...place) {
+  contract_mma_share<Config, WINDOW>(whole_depth{}, rows, columns, depth, a, b, element_a,
+                                     element_b, finish, place...);
+}
+
+/// contract_mma with the config's `parts` blocks for each tile (split_depth): the grid's x has them side by side.
+template <class Config, class FA, class FB, class FE, class... FP>
+DLC_DEV void contract_mma_split(typename Config::index rows, typename Config::index columns,
+                                typename Config::index depth, const typename Config::type *a,
+                                const typename Config::type *b, float *exchange,
+                                const FA &element_a, const FB &element_b, const FE &finish,
+                                const FP &...place) {
+  contract_mma_share<Config, 1>(split_depth<Config::parts>{exchange}, rows, columns, depth, a, b,
+                                element_a, element_b, finish, place...);
 }
 
 /// contract_mma for windows of as many rows as the config's `window`.

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_slab.cuh"
+#include "dlc_split.cuh"
 
 namespace dlc {
 
@@ -32,11 +33,11 @@ template <class Slab, int LANES, bool ALONG_K> struct quad {
 /// order; then `finish(m, n, totals of `vector` columns)` for all m < rows and n < columns. Config as of contract_mma, its
 /// type float; a warp's tile is a multiple of 32 x 16, and has 32 rows where windows would straddle these. WINDOW as of
 /// contract_mma.
-template <class Config, int WINDOW = 1, class FA, class FB, class FE, class... FP>
-DLC_DEV void contract_simt(typename Config::index rows, typename Config::index columns,
-                           typename Config::index depth, const float *a, const float *b,
-                           const FA &element_a, const FB &element_b, const FE &finish,
-                           const FP &...place) {
+template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>
+DLC_DEV void contract_simt_share(const Share &share, typename Config::index rows,
+                                 typename Config::index columns, typename Config::index depth,
+                                 const float *a, const float *b, const FA &element_a,
+                                 const FB &element_b, const FE &finish, const FP &...place) {
   using Index = typename Config::index;
   constexpr bool kAlongA = Config::along_k_a != 0, kAlongB = Config::along_k_b != 0;
   constexpr int kTileM = Config::tile_m, kTileN = Config::tile_n, kTileK = Config::tile_k,
@@ -59,18 +60,24 @@ DLC_DEV void contract_simt(typename Config::index rows, typename Config::index c
   int thread = (int)threadIdx.x, warp = thread >> 5, lane_m = (thread & 31) >> 2,
       lane_n = thread & 3;
   int group = warp / kGroup, warp_m = warp % kGroup / kWarpsN, warp_n = warp % kWarpsN;
-  Index m0 = (Index)blockIdx.x * (kTileM / WINDOW * WINDOW), n0 = (Index)blockIdx.y * kTileN;
+  Index m0 = (Index)(blockIdx.x / Share::kParts) * (kTileM / WINDOW * WINDOW),
+        n0 = (Index)blockIdx.y * kTileN;
   slab_feed<SlabA, Config, Config::width_a, kThreads, false, Config::taps_a> feed_a;
   slab_feed<SlabB, Config, Config::width_b, kThreads, false, Config::taps_b> feed_b;
   feed_a.start(element_a, m0, rows, place...);
   feed_b.start(element_b, n0, columns, place...);
+  Index begin, steps = share_steps<Share>((depth + kTileK - 1) / kTileK, begin);
+  if constexpr (Share::kParts > 1) {
+    feed_a.begin_at(begin * kTileK);
+    feed_b.begin_at(begin * kTileK);
+  }
   auto fill = [&](int stage, Index) { // for one step after the other
     feed_a.fill(stages_a + stage * SlabA::kElements, a, element_a, m0, rows, depth, place...);
     feed_b.fill(stages_b + stage * SlabB::kElements, b, element_b, n0, columns, depth, place...);
   };
 
   float acc[kQuadsM * 4][kQuadsN * 4] = {};
-  through_ring<Config::stages>((depth + kTileK - 1) / kTileK, fill, [&](int stage) {
+  through_ring<Config::stages>(steps, fill, [&](int stage) {
     const float *stage_a = stages_a + stage * SlabA::kElements;
     const float *stage_b = stages_b + stage * SlabB::kElements;
 #pragma unroll
@@ -94,6 +101,11 @@ DLC_DEV void contract_simt(typename Config::index rows, typename Config::index c
       }
     }
   });
+
+  if constexpr (Share::kParts > 1)
+    if (!share.template sum<kThreads, kQuadsM * kQuadsN * 16>(
+            [&](int i) -> float & { return acc[i / (kQuadsN * 4)][i % (kQuadsN * 4)]; }))
+      return;
 
   // The stages' room for the totals, a quad of rows of each warp at a time.
   float *totals = reinterpret_cast<float *>(smem);
@@ -124,6 +136,26 @@ DLC_DEV void contract_simt(typename Config::index rows, typename Config::index c
     }
     barrier(); // before the next part takes the room
   }
+}
+
+/// contract_simt_share where a block sums all of k.
+template <class Config, int WINDOW = 1, class FA, class FB, class FE, class... FP>
+DLC_DEV void contract_simt(typename Config::index rows, typename Config::index columns,
+                           typename Config::index depth, const float *a, const float *b,
+                           const FA &element_a, const FB &element_b, const FE &finish,
+                           const FP &...place) {
+  contract_simt_share<Config, WINDOW>(whole_depth{}, rows, columns, depth, a, b, element_a,
+                                      element_b, finish, place...);
+}
+
+/// contract_simt with the config's `parts` blocks for each tile (split_depth): the grid's x has them side by side.
+template <class Config, class FA, class FB, class FE, class... FP>
+DLC_DEV void contract_simt_split(typename Config::index rows, typename Config::index columns,
+                                 typename Config::index depth, const float *a, const float *b,
+                                 float *exchange, const FA &element_a, const FB &element_b,
+                                 const FE &finish, const FP &...place) {
+  contract_simt_share<Config, 1>(split_depth<Config::parts>{exchange}, rows, columns, depth, a, b,
+                                 element_a, element_b, finish, place...);
 }
 
 /// contract_simt for windows of as many rows as the config's `window`.

@@ -24,7 +24,7 @@ template <class Config, bool LOOPS = (Config::k_loops > 1)> struct slab_k {
   Index k;
 
   static DLC_DEV slab_k start(int) { return {0}; }
-  DLC_DEV slab_k plus(int by) const { return {k + by}; }
+  DLC_DEV slab_k plus(Index by) const { return {k + by}; }
   /// `own` steps behind k, of which `shared` are not the thread's.
   DLC_DEV slab_k at(int own, int) const { return {k + own}; }
   template <class Operand> DLC_DEV auto operator()(const Operand &operand, Index row) const {
@@ -50,7 +50,7 @@ template <class Config> struct slab_k<Config, true> {
   }
   /// At the thread's own first step.
   static DLC_DEV slab_k start(int own) { return slab_k{}.plus(own); }
-  DLC_DEV slab_k plus(int by) const {
+  DLC_DEV slab_k plus(Index by) const {
     slab_k next;
     next.k = k + by;
     Index rest = by, carry = 0;
@@ -219,6 +219,9 @@ struct slab_feed {
       }
     }
   }
+
+  /// Goes on at step `k` instead of the first, a multiple of the slab's depth.
+  DLC_DEV void begin_at(Index k) { at = at.plus(k); }
 
   template <class Operand, class... Place>
   DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,

@@ -260,7 +260,8 @@ LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
               } else {
                 uint32_t index = addBuffer(alloc,
                                            alloc.getPersistent() ? schema::Storage::persistent
-                                                                 : schema::Storage::arena,
+                                           : alloc->hasAttr("exchange") ? schema::Storage::exchange
+                                                                        : schema::Storage::arena,
                                            0);
                 program.buffers[index]->first_use = UINT32_MAX;
               }

@@ -97,6 +97,8 @@ private:
         if (!checkedAdd(plan.persistentBytes, planned.bytes, plan.persistentBytes) ||
             !checkedAlign(plan.persistentBytes, abi::kBufferAlignment, plan.persistentBytes))
           return malformed("the size of the persistent buffers overflows 64 bits");
+      } else if (phase == Phase::main && planned.storage == Storage::exchange) {
+        plan.exchangeBytes = std::max(plan.exchangeBytes, planned.bytes);
       } else if (phase == Phase::main && planned.storage == Storage::arena) {
         placed.push_back(i);
         requests.push_back({planned.bytes, buffer.first_use(), buffer.last_use()});

@@ -67,6 +67,7 @@ struct Plan {
   std::vector<PlannedBuffer> buffers;
   std::vector<PlannedCommand> commands;
   int64_t arenaBytes = 0, persistentBytes = 0, scratchBytes = 0;
+  int64_t exchangeBytes = 0; ///< of the launch that exchanges most
 };
 
 enum class Phase { init, main };

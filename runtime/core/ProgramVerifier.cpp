@@ -124,6 +124,13 @@ private:
         return refuseModule(where, "lifetime ", buffer.first_use(), "..", buffer.last_use(),
                             " lies outside the ", sizeOf(program.main()), " commands");
       return {};
+    case Storage::exchange:
+      if (!isCuda)
+        return refuseModule(where, "memory for blocks of a GPU stands in a program for the CPU");
+      if (expressions.range(buffer.bytes()).min < abi::kExchangeCounterBytes)
+        return refuseModule(where, "memory that blocks exchange has at least ",
+                            abi::kExchangeCounterBytes, " bytes");
+      return {};
     case Storage::view:
       if (buffer.index() >= self)
         return refuseModule(where, "a view of buffer ", buffer.index(),
@@ -374,6 +381,8 @@ private:
     DLC_TRY(checkUse(copy.source(), where, "its source", at, init));
     DLC_TRY(checkUse(copy.target(), where, "its target", at, init));
     Storage target = root(copy.target()).storage();
+    if (root(copy.source()).storage() == Storage::exchange || target == Storage::exchange)
+      return refuseModule(where, "it copies memory through which the blocks of a launch meet");
     if (target == Storage::input || target == Storage::weight ||
         (target == Storage::persistent && !init))
       return refuseModule(where, "it writes to a buffer that is only read");

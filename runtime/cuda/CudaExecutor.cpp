@@ -10,6 +10,7 @@
 #include "runtime/cuda/BoundShapes.h"
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/cuda/RunArguments.h"
+#include "runtime/schema/KernelAbi.h"
 
 #include <algorithm>
 #include <chrono>
@@ -50,6 +51,7 @@ public:
     if (own)
       driver.streamDestroy(own);
     arena.release();
+    exchange.release();
     workspace.release();
   }
 
@@ -75,7 +77,7 @@ public:
     rt::Plan none;
     const rt::Plan &plan = bound ? bound->plan : none;
     return {sizeof(dlc_memory_info), program->weightBytes(), plan.persistentBytes, plan.arenaBytes,
-            0};
+            plan.exchangeBytes};
   }
 
   Status bind(const rt::Binding &binding) override {
@@ -118,6 +120,8 @@ public:
     // Also after a failure: copies from and to the caller's memory must not outlive this call.
     Status finished = gpu.check(driver.streamSynchronize(stream), "finish the run");
     isPending = finished.failed();
+    // Blocks that were not all run have left their counters anywhere.
+    isExchangeClear &= !status.failed() && !finished.failed();
     DLC_TRY(status);
     DLC_TRY(finished);
     arguments.deliver();
@@ -156,6 +160,12 @@ private:
   /// Makes room for the bound shape and resolves its addresses.
   Status place() {
     DLC_TRY(arena.reserve(gpu, bound->plan.arenaBytes, "the activations"));
+    if (bound->plan.exchangeBytes > exchangeRoom) {
+      exchangeRoom = 0;
+      isExchangeClear = false;
+      DLC_TRY(exchange.reserve(gpu, bound->plan.exchangeBytes, "what blocks exchange"));
+      exchangeRoom = bound->plan.exchangeBytes;
+    }
     if (bound->products.empty())
       DLC_TRY(library.prepare(bound->plan, bound->products));
     size_t workspaceBytes = 0;
@@ -164,15 +174,18 @@ private:
         workspaceBytes = std::max(workspaceBytes, product->workspaceBytes());
     DLC_TRY(workspace.reserve(gpu, static_cast<int64_t>(workspaceBytes), "cuBLASLt's products"));
     if (bound->addresses.empty() || bound->arena != arena.address() ||
-        bound->workspace != workspace.address()) {
+        bound->exchange != exchange.address() || bound->workspace != workspace.address()) {
       shapes.forgetGraph(*bound);
       bound->arena = arena.address();
+      bound->exchange = exchange.address();
       bound->workspace = workspace.address();
       bound->addresses.assign(bound->plan.buffers.size(), 0);
       program->resolve(bound->plan, bound->addresses);
       for (size_t i = 0; i < bound->plan.buffers.size(); ++i) {
         Storage storage = bound->plan.buffers[i].storage;
-        if (storage != Storage::weight && storage != Storage::persistent)
+        if (storage == Storage::exchange)
+          bound->addresses[i] = exchange.address();
+        else if (storage != Storage::weight && storage != Storage::persistent)
           bound->addresses[i] = arena.address() + bound->plan.buffers[i].offset;
       }
     }
@@ -192,6 +205,12 @@ private:
 
   Status enqueue() {
     DLC_TRY(arguments.copyIn(bound->addresses, stream, /*replayed=*/bound->graph != nullptr));
+    if (bound->plan.exchangeBytes > 0 && !isExchangeClear) {
+      DLC_TRY(
+          gpu.check(driver.memsetD8Async(exchange.address(), 0, abi::kExchangeCounterBytes, stream),
+                    "clear what blocks exchange"));
+      isExchangeClear = true;
+    }
     if (profiled || timed)
       DLC_TRY(record(0));
     DLC_TRY(enqueueCommands());
@@ -320,8 +339,10 @@ private:
   std::vector<Event>
       events; ///< before the first command, then after each (profiled) or the last (timed)
   std::vector<Event> marks; ///< with a timeout: after each command, and after all
-  DeviceBlock arena, workspace;
-  MatrixLibrary library; ///< outlives the products in `shapes`
+  DeviceBlock arena, exchange, workspace;
+  int64_t exchangeRoom = 0;
+  bool isExchangeClear = false; ///< its counters are zero
+  MatrixLibrary library;        ///< outlives the products in `shapes`
   RunArguments arguments;
   BoundShapes shapes;
   BoundShape *bound = nullptr; ///< one of `shapes`

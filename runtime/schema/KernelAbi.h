@@ -31,6 +31,10 @@ using CpuKernel = void (*)(const CpuArgs *args, int64_t begin, int64_t end, void
 /// Alignment in bytes of every buffer on every device.
 inline constexpr int64_t kBufferAlignment = 64;
 
+/// Memory that the blocks of a CUDA launch exchange begins with so many bytes of counters: zero before the launch, and
+/// left so.
+inline constexpr int64_t kExchangeCounterBytes = 4096;
+
 /// What a CPU image may import. Anything else is refused by the compiler and by the loader.
 inline constexpr const char *kCpuImports[] = {"memcpy", "memset"};
 

@@ -328,7 +328,7 @@ dlk::CallOp AttentionSchedule::createCall(Value first, ArrayRef<Operand *> opera
                           k.b.getArrayAttr({roles({"m", "e"}), roles({"n", "e"}), roles({"c", "n"}),
                                             roles({"m", "n", "score"}), roles({"m"}), roles({"x"}),
                                             roles({"m", "c", "total"})}),
-                          values, /*bodiesCount=*/7);
+                          values, /*exchange=*/Value(), /*bodiesCount=*/7);
   for (auto [body, operand] : llvm::enumerate(operands))
     readBody(call, body, *operand);
   scoreBody(call, 3);

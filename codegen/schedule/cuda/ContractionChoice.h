@@ -38,10 +38,13 @@ enum class ProductUnit { tensorCores, floats };
 struct ProductTile {
   int64_t m, n, k, warpsM, warpsN, warpsK, stages;
   ProductUnit unit = ProductUnit::tensorCores;
+  int64_t parts = 1; // blocks that share a tile's steps of k
 
   int64_t threads() const { return 32 * warpsM * warpsN * warpsK; }
   /// Rows of whole windows.
   int64_t usedRows(int64_t window) const { return m / window * window; }
+  /// Floats of one block's totals, as blocks exchange them: those of its groups of warps are not added before.
+  int64_t partFloats() const { return m * n * warpsK; }
   /// Bytes of shared memory: the stages, or the totals that take their room at the end.
   int64_t sharedBytes(int64_t elementBytes) const;
 };
@@ -63,8 +66,10 @@ WgmmaTile chooseWgmmaTile(const ProductShape &shape);
 
 /// Clocks that the product is estimated to take.
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu);
-/// The tile for `unit` with the smallest estimate; of equals the one with fewer blocks.
-ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu);
+/// The tile for `unit` with the smallest estimate; of equals the one with fewer blocks. `maySplit`: several blocks may share
+/// a tile, where that is estimated to save a good part of the time and all of them are busy at once.
+ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu,
+                       bool maySplit = false);
 
 } // namespace dlc::codegen
 

@@ -1,9 +1,13 @@
 //===- ContractionSlabs.cpp - Matrix products out of slabs in shared memory ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls contract_mma (dlc_contract.cuh) or contract_simt (dlc_simt.cuh).
+// Calls contract_mma (dlc_contract.cuh) or contract_simt (dlc_simt.cuh); where tiles are few and the sum is long, with
+// several blocks for each tile (dlc_split.cuh).
 //===----------------------------------------------------------------------------------------------===//
+#include "codegen/kernels/HopperKernel.h"
 #include "codegen/schedule/cuda/ContractionTemplate.h"
+#include "ir/dl/DLBuilder.h"
+#include "runtime/schema/KernelAbi.h"
 
 using namespace mlir;
 
@@ -21,6 +25,12 @@ public:
 
 private:
   Operand operand(unsigned term, const Side &side) const;
+  /// Blocks of the grid with this tile, before they share any.
+  AffineExpr tiles(const ProductTile &tile) const {
+    return dl::normalize(k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) *
+                         k.ceilDiv(columns.extent, tile.n) * c.batch.extent);
+  }
+  ProductTile choose() const;
 
   ProductUnit unit;
 };
@@ -43,18 +53,36 @@ SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) con
   return {term, side, alongK, std::max(along, across)};
 }
 
+ProductTile SlabSchedule::choose() const {
+  const GpuModel &gpu = unit == ProductUnit::floats ? kHopper : kAmpere;
+  // What runs at load has no memory for it. Where wgmma pays, tiles are many.
+  dlx::KernelOp kernel = k.body.getKernel();
+  bool maySplit = !k.body.getPool() && !kernel->hasAttr(kHopperKernel);
+  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
+    maySplit &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
+  });
+  ProductTile tile = chooseTile(unit, shape(), gpu, maySplit);
+  // Over the whole range of its shapes the product is as small as that.
+  if (tile.parts > 1 &&
+      k.largest(tiles(tile)).value_or(INT64_MAX) > gpu.multiprocessors / tile.parts)
+    tile = chooseTile(unit, shape(), gpu);
+  return tile;
+}
+
 void SlabSchedule::run() {
   if (!c.batch.groups.empty())
     k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
   Operand a = operand(swapped ? 1 : 0, rows), b = operand(swapped ? 0 : 1, columns);
   int64_t width = lanes();
-  ProductTile tile = chooseTile(unit, shape(), unit == ProductUnit::floats ? kHopper : kAmpere);
+  ProductTile tile = choose();
   bool isPooled = bool(k.body.getPool());
   std::string callee = unit == ProductUnit::floats ? "contract_simt" : "contract_mma";
   int64_t tapsA = tapsOf(a), tapsB = tapsA > 0 ? 0 : tapsOf(b);
   // Where each element's place is found anew, a walk that adds takes more registers than divisions by constants.
   tellsLoops = tapsA + tapsB > 0;
-  dlk::CallOp call = createCall(callee + (isPooled ? "_pooled" : ""),
+  dlk::CallOp call = createCall(callee + (isPooled         ? "_pooled"
+                                          : tile.parts > 1 ? "_split"
+                                                           : ""),
                                 unit == ProductUnit::floats ? "dlc_simt.cuh" : "dlc_contract.cuh",
                                 /*hasPlace=*/tapsA + tapsB > 0);
   read(call, 0, a, /*rounded=*/true);
@@ -76,9 +104,17 @@ void SlabSchedule::run() {
     numbers.push_back({"k_loops", 1});
   numbers.push_back({"taps_a", tapsA});
   numbers.push_back({"taps_b", tapsB});
+  if (tile.parts > 1)
+    numbers.push_back({"parts", tile.parts});
   complete(call, a, b, numbers);
+  if (tile.parts > 1) {
+    AffineExpr floats = dl::normalize(tiles(tile) * (tile.parts * tile.partFloats()) +
+                                      k.math.constant(abi::kExchangeCounterBytes / 4));
+    call.getExchangeMutable().assign(
+        k.exchange(dl::makeTensor({floats}, Float32Type::get(k.b.getContext()))));
+  }
   k.finish(tile.threads(),
-           {k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())),
+           {dl::normalize(k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) * tile.parts),
             k.ceilDiv(columns.extent, tile.n), c.batch.extent},
            tile.sharedBytes(elementBytes));
 }

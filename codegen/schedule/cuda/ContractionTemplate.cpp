@@ -114,7 +114,8 @@ dlk::CallOp ContractionTemplate::createCall(StringRef callee, StringRef header, 
   if (hasPlace)
     all.push_back(operandRoles("m"));
   return dlk::CallOp::create(k.b, k.loc, callee, header, storageType(elementType()),
-                             k.b.getDictionaryAttr({}), k.b.getArrayAttr(all), values, all.size());
+                             k.b.getDictionaryAttr({}), k.b.getArrayAttr(all), values,
+                             /*exchange=*/Value(), all.size());
 }
 
 void ContractionTemplate::bindOperand(Block &block, const Side &side) {

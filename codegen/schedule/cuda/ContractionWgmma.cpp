@@ -128,7 +128,8 @@ int64_t WgmmaSchedule::leastBlocks(const WgmmaTile &tile) const {
     ProductShape part = all;
     (isBatch ? part.batch : part.m) = isBatch ? count : std::min(all.m, count * WgmmaTile::m);
     return estimatedClocks(tile, part) <
-           estimatedClocks(chooseTile(ProductUnit::tensorCores, part, kHopper), part, kHopper);
+           estimatedClocks(chooseTile(ProductUnit::tensorCores, part, kHopper, /*maySplit=*/true),
+                           part, kHopper);
   };
   int64_t rowTiles = ceilDiv(all.m, WgmmaTile::m), columnTiles = ceilDiv(all.n, tile.n);
   int64_t smallest = k.smallest(isBatch ? c.batch.extent : rows.extent).value_or(0);
@@ -175,6 +176,7 @@ int64_t WgmmaSchedule::run(bool always) {
   auto call = dlk::CallOp::create(k.b, k.loc, isBatch ? "contract_wgmma_batched" : "contract_wgmma",
                                   "dlc_contract90.cuh", storageType(elementType()),
                                   k.b.getDictionaryAttr(config), k.b.getArrayAttr(allRoles), values,
+                                  /*exchange=*/Value(),
                                   /*bodiesCount=*/allRoles.size());
   tellsBatch = isBatch;
   if (isBatch) {

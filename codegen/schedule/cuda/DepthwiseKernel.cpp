@@ -342,7 +342,7 @@ void DepthwiseSchedule::run() {
         k.b.getDictionaryAttr({}),
         k.b.getArrayAttr({names({"rc", "rh", "rw", "th", "tw"}), names({"rc", "rh", "rw", "e"}),
                           names({"th", "tw", "total"})}),
-        values, /*bodiesCount=*/3);
+        values, /*exchange=*/Value(), /*bodiesCount=*/3);
     Type index = k.b.getIndexType();
     {
       OpBuilder::InsertionGuard guard(k.b);

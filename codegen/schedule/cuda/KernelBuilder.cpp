@@ -154,6 +154,27 @@ std::optional<int64_t> KernelBuilder::smallest(AffineExpr expr) const {
   return values ? std::optional(values->min) : std::nullopt;
 }
 
+Value KernelBuilder::exchange(RankedTensorType type) {
+  unsigned position = kernel.getBodyBlock().getNumArguments();
+  kernel.getBodyBlock().addArgument(type, kernel.getLoc());
+  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
+    if (launch.getKernel() != kernel.getSymName())
+      return;
+    OpBuilder builder(launch);
+    auto buffer = dlx::AllocOp::create(builder, launch.getLoc(),
+                                       dlx::BufferType::get(kernel.getContext(), type),
+                                       /*persistent=*/false);
+    buffer->setAttr("exchange", builder.getUnitAttr()); // for its place in the package
+    launch.getInputsMutable().append(buffer.getBuffer());
+  });
+  auto attributes = b.getDictionaryAttr({b.getNamedAttr("dlc.role", b.getStringAttr("exchange")),
+                                         b.getNamedAttr("llvm.noalias", b.getUnitAttr())});
+  auto memory = MemRefType::get({ShapedType::kDynamic}, storageType(type.getElementType()));
+  if (failed(function.insertArgument(position, memory, attributes, loc)))
+    llvm_unreachable("an argument behind the inputs");
+  return function.getArgument(position);
+}
+
 Value KernelBuilder::tensorMap(StringRef role) {
   unsigned position = function.getNumArguments();
   auto attributes = b.getDictionaryAttr(b.getNamedAttr("dlc.role", b.getStringAttr(role)));

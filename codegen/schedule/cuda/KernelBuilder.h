@@ -105,6 +105,9 @@ public:
   mlir::Value output(unsigned result = 0) {
     return function.getArgument(kernel.getBodyBlock().getNumArguments() + result);
   }
+  /// Gives the kernel one more input, of `type` in memory: what its blocks exchange (Storage::exchange of module.fbs). Its
+  /// launches get an allocation each, the function a parameter behind the other inputs'.
+  mlir::Value exchange(mlir::RankedTensorType type);
   /// A parameter that describes an operand to TMA, behind all others.
   mlir::Value tensorMap(llvm::StringRef role);
   /// Stores the selected result's value of compute type at `offset` elements.

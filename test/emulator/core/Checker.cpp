@@ -66,6 +66,7 @@ void Checker::beginLaunch(Launch &started) {
   further.assign(1, {});
   freeEntry = 0;
   waitingReport.clear();
+  blocks.beginLaunch();
   launchStamp = firstStamp = nextStamp;
   streams.beginStamps(launchStamp);
   if (!deviceShadow)
@@ -89,6 +90,7 @@ void Checker::beginBlock(Block &block) {
 void Checker::beginInterval(Block &block) {
   block.stamp = newStamp(block);
   block.order.joinAll();
+  blocks.barrier(block.number);
 }
 
 void Checker::freeSharedShadow(Cell *shadow) {
@@ -102,9 +104,9 @@ bool Checker::isOrdered(const Access &now, uint32_t stamp, Agent agent, uint32_t
                         uint32_t warpEpoch) const {
   if (stamp < now.era(*this))
     return true;
-  if (owner[stamp - launchStamp] != now.block.number)
-    return false;
   auto mine = static_cast<Agent>(now.thread.linear);
+  if (uint32_t other = owner[stamp - launchStamp]; other != now.block.number)
+    return blocks.knows(now.block.number, mine, other, stamp, agent);
   const BlockOrder &order = now.block.order;
   if (order.isThread(agent)) {
     if (stamp != now.block.stamp || agent == mine)
@@ -141,6 +143,12 @@ void Checker::reportRace(const Access &now, uint32_t stamp, Agent agent, const c
                    : formatText("a TMA copy, with no mbar_wait between");
   if (now.shared)
     waitingReport.clear();
+  if (number != now.block.number)
+    if (const char *side = blocks.missingFence(now.block.number, number))
+      failThread(Fault::LaunchFailed,
+                 "missing fence: %s at %s after a %s by %s; both blocks have updated one word "
+                 "atomically, but with no fence %s update",
+                 now.what, now.place(p).c_str(), before, other.c_str(), side);
   // A wait that passed before there was anything to wait for orders nothing.
   if (const MbarrierRecord *bar = order.vainWait(now.thread.linear, agent);
       bar && number == now.block.number)
@@ -425,6 +433,11 @@ bool Checker::isOwnHostMemory(const Thread &thread, const void *p, bool store) c
          isIn(thread.block, sizeof(Block)) || isIn(&dlcEmuSelf, sizeof(DlcEmuThread *));
 }
 
+void Checker::fence() {
+  Thread &thread = self();
+  blocks.fence(thread.home().number, static_cast<uint32_t>(thread.linear), thread.home().stamp);
+}
+
 void Checker::access(const void *p, uint32_t bytes, unsigned flags) {
   Thread &thread = self();
   Block &block = thread.home();
@@ -445,6 +458,8 @@ void Checker::access(const void *p, uint32_t bytes, unsigned flags) {
   now.time = block.order.now(now.agent);
   touch(now, shared ? block.shadow + block.sharedOffset(p) : deviceShadow + memory.offsetOf(p), p,
         bytes);
+  if (now.atomic && !shared)
+    blocks.update(p, block.number, now.agent);
 }
 
 void Checker::beginCopy(const void *shared, uint32_t bytes, const MbarrierRecord *bar) {
@@ -496,6 +511,11 @@ void dlcEmuAccess(const void *p, unsigned bytes, unsigned flags) {
     return;
   if (Checker *checker = self().home().worker->launch().checker)
     checker->access(p, bytes, flags);
+}
+
+void dlcEmuFence() {
+  if (Checker *checker = self().home().worker->launch().checker)
+    checker->fence();
 }
 
 void dlcEmuMisaligned(const void *p, unsigned align, const char *file, unsigned line) {

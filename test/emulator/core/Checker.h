@@ -4,7 +4,7 @@
 // For each byte of shared and device memory that a checked kernel touches, the checker remembers
 // who wrote it last and all who read it since. Two accesses by different threads, one of them a
 // write, race unless something orders them: a barrier of the block, of their warp, of the grid, an
-// mbarrier, a wait for copies or products, or an earlier launch. Asynchronous units count as readers
+// mbarrier, a wait for copies or products, atomic updates between fences, or an earlier launch. Asynchronous units count as readers
 // and writers of their own.
 //
 // Time is counted in *stamps*: each block gets a new one at its start and at each of its barriers,
@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "test/emulator/core/Block.h"
+#include "test/emulator/core/GridOrder.h"
 #include "test/emulator/core/LaunchOrder.h"
 #include <string>
 #include <vector>
@@ -70,6 +71,9 @@ public:
   /// An access by the running thread. Fails it if the access is out of bounds, misaligned (with
   /// DlcEmuVector), racing, or reads shared memory that its block has not written.
   void access(const void *p, uint32_t bytes, unsigned flags);
+
+  /// The running thread calls fence.
+  void fence();
 
   /// The running thread has let a copy engine begin to write: cp.async, or TMA that counts at `bar`. Until
   /// completeCopy(), touching the bytes is an error.
@@ -130,6 +134,8 @@ private:
   /// Readers beyond the first of a byte, the first entry unused; those of this launch alone.
   std::vector<Further> further;
   uint32_t freeEntry = 0;
+  /// What orders blocks within the launch.
+  GridOrder blocks;
   std::string waitingReport;
 };
 

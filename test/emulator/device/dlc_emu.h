@@ -163,7 +163,12 @@ DLC_DEV void barrier(const char *file = __builtin_FILE(), int line = __builtin_L
 }
 DLC_DEV void begin_grid() { dlcEmuBeginGrid(); }
 DLC_DEV void grid_barrier(u32 *) { dlcEmuGridBarrier(); }
-DLC_DEV void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+DLC_DEV void fence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#ifdef DLC_EMU_CHECKED
+  dlcEmuFence();
+#endif
+}
 
 // In a checked compile the vocabulary reports its own accesses where instrumentation would see
 // something else than the GPU: vectors (for their alignment) and atomics (which do not race).

@@ -79,6 +79,7 @@ unsigned dlcEmuSharedAddress(const void *p);
 
 /// Checker hooks; they do nothing in an unchecked launch.
 void dlcEmuAccess(const void *p, unsigned bytes, unsigned flags);
+void dlcEmuFence();
 void dlcEmuMisaligned(const void *p, unsigned align, const char *file, unsigned line);
 
 // Asynchronous copies (dlc_async.cuh).

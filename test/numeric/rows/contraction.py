@@ -33,6 +33,14 @@ for values, bound in (("normal", lambda k, f: acc.contraction(k, f)), ("whole", 
         values=values, note="rank 3" + note)
     row("linear", ("f32",), [("N", 129), (1, 129)], ("N", 1), F.linear, bound(129, F.linear), values=values,
         note="one feature" + note)
+    # Few tiles and long sums, which several blocks share on a GPU: unequal parts, parts of one step, and of none.
+    row("linear", ("f32",), [("N", 2100), (40, 2100), (40,)], ("N", 40), F.linear, bound(2101, F.linear), values=values,
+        sizes=(0, 1, 9, 33, 40), note="shared tiles" + note)
+    row("linear", ("f16", "bf16"), [("N", 8200), (40, 8200)], ("N", 40), F.linear, bound(8200, F.linear), values=values,
+        sizes=(9, 33), note="shared tiles, deep" + note)
+    row("matmul", ("f32",), [(2, 33, "N"), (2, "N", 24)], (2, 33, 24), torch.matmul,
+        bound(lambda a, b: a.shape[-1], torch.matmul), values=values, sizes=(0, 1, 64, 65, 129, 1000, 2100),
+        note="shared tiles, K = N" + note)
     # Vectors: no dim of the result is theirs.
     row("matmul", dtypes[:2], [("N",), ("N",)], (), torch.matmul, bound(lambda a, b: len(a), torch.matmul), values=values,
         note="dot" + note)

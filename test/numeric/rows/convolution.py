@@ -38,6 +38,8 @@ def convolution(dtypes, x, w, result, sizes, note, bias=False, op="conv2d", **ar
 
 
 convolution(FLOATS, ("N", 3, 6, 7), (5, 3, 3, 3), ("N", 5, 4, 5), BOUNDARY[:10], "bias", bias=True)
+# A late stage of a network: several blocks of a GPU share each tile.
+convolution(("f32",), ("N", 256, 5, 3), (36, 256, 3, 3), ("N", 36, 5, 3), (1, 2, 3), "shared tiles", padding=(1, 1))
 convolution(("f32", "f16"), (2, 4, "N", 9), (8, 4, 3, 3), (2, 8, "N", 9), POSITIVE[:14], "padding", padding=(1, 1))
 convolution(("f32", "f16"), (1, 16, 8, "N"), (17, 16, 1, 1), (1, 17, 8, "N"), POSITIVE[:16], "1x1")
 convolution(("f32",), (1, 2, "N", 11), (33, 2, 5, 3), (1, 33, "(N - 3) floordiv 2 + 1", 4), (5, 7, 8, 9, 15, 16, 17, 33),

@@ -118,6 +118,53 @@ TEST(ContractionChoiceTest, SplitsDeepSums) {
   EXPECT_EQ(chooseTile(ProductUnit::tensorCores, {4096, 4096, 4096, 1, 2}, kAmpere).warpsK, 1);
 }
 
+/// Blocks of a tile that may be shared.
+static int64_t partsOf(ProductUnit unit, const ProductShape &shape) {
+  return chooseTile(unit, shape, unit == ProductUnit::floats ? kHopper : kAmpere, /*maySplit=*/true)
+      .parts;
+}
+
+// Long sums of few tiles are split among blocks; what fills the GPU, or ends soon, stays whole.
+TEST(ContractionChoiceTest, SplitsAmongBlocks) {
+  constexpr auto floats = ProductUnit::floats, cores = ProductUnit::tensorCores;
+  // The last stage of ResNet-50 at batch 1, in each precision.
+  EXPECT_EQ(partsOf(floats, {49, 512, 4608, 1, 4}), 4);
+  EXPECT_EQ(partsOf(cores, {49, 512, 4608, 1, 2}), 6);
+  EXPECT_GT(partsOf(cores, {49, 512, 4608, 1, 4}), 1);
+  EXPECT_EQ(partsOf(floats, {49, 2048, 512, 1, 4}), 1) << "a short sum";
+  EXPECT_EQ(partsOf(floats, {784, 512, 4608, 1, 4}), 1) << "its batch 16";
+  EXPECT_EQ(partsOf(cores, {4096, 4096, 4096, 1, 2}), 1);
+  // A feed-forward layer of BERT with 32 tokens; many heads of attention.
+  EXPECT_GT(partsOf(floats, {32, 768, 3072, 1, 4}), 1);
+  EXPECT_EQ(partsOf(floats, {32, 64, 512, 96, 4}), 1);
+  // A choice that may not split is what it was.
+  EXPECT_EQ(chooseTile(floats, {49, 512, 4608, 1, 4}, kHopper).parts, 1);
+}
+
+// All parts of all tiles run at once, each of several steps; and the estimate says that it pays.
+TEST(ContractionChoiceTest, PartsFitGpu) {
+  for (ProductUnit unit : {ProductUnit::floats, ProductUnit::tensorCores})
+    for (int64_t m : {1, 15, 33, 128, 1000})
+      for (int64_t n : {1, 33, 256, 4097})
+        for (int64_t depth : {0, 1, 255, 2000, 5000, 100000})
+          for (int64_t batch : {1, 3, 48}) {
+            ProductShape shape = {m, n, depth, batch, 4};
+            const GpuModel &gpu = unit == ProductUnit::floats ? kHopper : kAmpere;
+            ProductTile whole = chooseTile(unit, shape, gpu),
+                        tile = chooseTile(unit, shape, gpu, /*maySplit=*/true);
+            int64_t tiles = (m + tile.m - 1) / tile.m * ((n + tile.n - 1) / tile.n) * batch;
+            if (tile.parts == 1) {
+              EXPECT_EQ(estimatedClocks(tile, shape, gpu), estimatedClocks(whole, shape, gpu));
+              continue;
+            }
+            EXPECT_LE(tiles * tile.parts, gpu.multiprocessors);
+            EXPECT_LE(tiles, 1024) << "each has a counter";
+            EXPECT_GE((depth + tile.k - 1) / tile.k, 4 * tile.parts);
+            EXPECT_GE(tile.stages, 2);
+            EXPECT_LT(estimatedClocks(tile, shape, gpu), 0.8 * estimatedClocks(whole, shape, gpu));
+          }
+}
+
 // More multiprocessors want more blocks.
 TEST(ContractionChoiceTest, FollowsTheGpu) {
   GpuModel small = kAmpere;

@@ -66,6 +66,11 @@ const Fault kFaults[] = {
        p.cuda_sources[0]->cubins[0]->producer = "\x01";
      },
      "program 0 (cuda), source 0, cubin 0: its producer is no clean text"},
+    {"SmallExchange",
+     [](PackageBuilder &package, ProgramT &) {
+       package.buffer(Storage::exchange, DType::f32, {package.constant(1023)});
+     },
+     "program 0 (cuda), buffer 0: memory that blocks exchange has at least 4096 bytes"},
     {"GridAxes",
      [](PackageBuilder &, ProgramT &p) { p.main[0]->command.AsLaunch()->grid.assign(4, 0); },
      "program 0 (cuda), command 0: expected a grid of 1 to 3 axes, got 4"},

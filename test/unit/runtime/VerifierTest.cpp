@@ -123,8 +123,10 @@ const Fault kFaults[] = {
      "program 0 (cpu), buffer 2: it tiles dim 2 of 2"},
     {"TileZero", [](PackageBuilder &p) { bufferOf(p, 2).tile = 0; },
      "program 0 (cpu), buffer 2: expected tiles of 1 to 65536 elements, got 0"},
-    {"Storage", [](PackageBuilder &p) { bufferOf(p, 2).storage = static_cast<Storage>(6); },
-     "program 0 (cpu), buffer 2: unknown storage 6"},
+    {"Storage", [](PackageBuilder &p) { bufferOf(p, 2).storage = static_cast<Storage>(7); },
+     "program 0 (cpu), buffer 2: unknown storage 7"},
+    {"ExchangeOnCpu", [](PackageBuilder &p) { bufferOf(p, 2).storage = Storage::exchange; },
+     "program 0 (cpu), buffer 2: memory for blocks of a GPU stands in a program for the CPU"},
     {"SecondInputBuffer",
      [](PackageBuilder &p) {
        p.module.programs[0]->buffers.push_back(std::make_unique<BufferT>(bufferOf(p, 0)));
