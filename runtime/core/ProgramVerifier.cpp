@@ -381,8 +381,6 @@ private:
     DLC_TRY(checkUse(copy.source(), where, "its source", at, init));
     DLC_TRY(checkUse(copy.target(), where, "its target", at, init));
     Storage target = root(copy.target()).storage();
-    if (root(copy.source()).storage() == Storage::exchange || target == Storage::exchange)
-      return refuseModule(where, "it copies memory through which the blocks of a launch meet");
     if (target == Storage::input || target == Storage::weight ||
         (target == Storage::persistent && !init))
       return refuseModule(where, "it writes to a buffer that is only read");

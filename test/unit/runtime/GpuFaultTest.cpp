@@ -142,6 +142,78 @@ TEST_F(GpuFault, MemoryThatAnotherProcessTookIsThereAgain) {
   expectRight(context.get(), 2);
 }
 
+/// y = x * (i mod 4 + 2), and more where the counters are not zero: a kernel that leaves them so shows what it finds.
+static PackageBuilder exchangePackage() {
+  using namespace dlc::schema;
+  using B = PackageBuilder;
+  PackageBuilder package;
+  Expr n = package.symbol("N", 0, 64), four = package.constant(4);
+  package.input("x", DType::f32, {n, four});
+  package.output("y", DType::f32, {n, four});
+  package.program(Target::cuda);
+  Expr count = package.product({n, four});
+  uint32_t x = package.buffer(Storage::input, DType::f32, {n, four});
+  uint32_t words = package.buffer(Storage::exchange, DType::f32,
+                                  {package.apply(ExprOp::add, count, package.constant(1024))});
+  uint32_t y = package.buffer(Storage::output, DType::f32, {n, four});
+  uint32_t kernel = package.cudaKernel("count", R"(
+extern "C" __global__ void count(const float *x, float *words, float *y, long long n) {
+  for (int i = threadIdx.x; i < n; i += 1)
+    y[i] = x[i] * (i % 4 + 2) + words[0] + words[1023];
+  words[0] = words[1023] = 1.0f;
+}
+)",
+                                       1);
+  package.launch(kernel, {B::buffer(x), B::buffer(words), B::buffer(y), B::dim(count)},
+                 {package.constant(1)}, package.constant(0));
+  return package;
+}
+
+TEST_F(GpuFault, CountersOfBlocksAreZeroAtFirstAndAfterAFailure) {
+  ModulePtr module = load(exchangePackage().file());
+  ContextPtr context = open(module.get(), options("cuda")),
+             other = open(module.get(), options("cuda"));
+  expectRight(context.get(), 3);
+  // A launch leaves them zero; this one does not, and nobody clears them for it, in a replayed graph neither.
+  for (int i = 0; i < 3; ++i) {
+    std::vector<float> y;
+    EXPECT_EQ(runScale(context.get(), 3, &y), DLC_OK);
+    EXPECT_EQ(y[1], 1.0f * 3 + 2);
+  }
+  expectRight(other.get(), 3); // which has its own
+  {
+    Instead fault(
+        driver(), &Driver::streamSynchronize,
+        +[](dlc::cuda::Stream) { return Result::OutOfMemory; });
+    EXPECT_EQ(runScale(context.get(), 3), DLC_DEVICE);
+  }
+  expectRight(context.get(), 3);
+  expectRight(context.get(), 60); // in new memory
+  {
+    Instead fault(
+        driver(), &Driver::memsetD8Async,
+        +[](DevicePtr, unsigned char, size_t, dlc::cuda::Stream) { return Result::OutOfMemory; });
+    ContextPtr third = open(module.get(), options("cuda"));
+    EXPECT_EQ(runScale(third.get(), 3), DLC_DEVICE);
+    EXPECT_TRUE(lastErrorHas("CUDA device 0: cannot clear what blocks exchange: "));
+  }
+  {
+    static decltype(Driver::memAlloc) allocate;
+    static int calls;
+    calls = 0;
+    allocate = driver()->memAlloc;
+    // The first is of the input and the output.
+    Instead fault(
+        driver(), &Driver::memAlloc, +[](DevicePtr *pointer, size_t bytes) {
+          return calls++ == 1 ? Result::OutOfMemory : allocate(pointer, bytes);
+        });
+    ContextPtr third = open(module.get(), options("cuda"));
+    EXPECT_EQ(runScale(third.get(), 3), DLC_DEVICE);
+    EXPECT_TRUE(lastErrorHas("not enough GPU memory: what blocks exchange need "));
+    expectRight(third.get(), 3);
+  }
+}
+
 TEST_F(GpuFault, EachStickyErrorIsKept) {
   for (Result result :
        {Result::EccUncorrectable, Result::Contained, Result::IllegalAddress, Result::LaunchTimeout,
