@@ -11,8 +11,16 @@ using namespace llvm;
 
 namespace dlc::frontend {
 
+/// A safetensors file begins with the length of its header, in 8 bytes, of which those of a length such as 640 are a pickle's too,
+/// and those of 19280 a zip's.
+static bool beginsAsSafetensors(StringRef bytes) {
+  return bytes.size() > 8 && bytes.substr(4, 4) == StringRef("\0\0\0\0", 4) && bytes[8] == '{';
+}
+
 /// What a file is that holds weights in a format which is not read; empty where nothing is known of it.
 static StringRef foreignFormat(StringRef bytes) {
+  if (beginsAsSafetensors(bytes))
+    return {};
   // The one entry that every archive of torch.save has stands first in it.
   if (bytes.starts_with("PK") && bytes.take_front(512).contains("/data.pkl"))
     return "a PyTorch checkpoint (pickle), which dlc never loads; save it with "
@@ -35,7 +43,7 @@ Expected<WeightFile> WeightFile::open(StringRef path) {
     return createStringError("'" + path + "' is " + format);
   WeightFile file;
   file.name = path.str();
-  if (!bytes.starts_with("PK")) {
+  if (!bytes.starts_with("PK") || beginsAsSafetensors(bytes)) {
     auto parsed = SafetensorsFile::parse(std::move(*buffer));
     if (!parsed)
       return parsed.takeError();

@@ -65,6 +65,17 @@ TEST_F(Frontend, batchNormKeepsItsTrainingState) {
   EXPECT_TRUE(mean != std::string::npos && var != std::string::npos) << text;
 }
 
+TEST_F(Frontend, lengthsThatOtherFormatsBeginWith) {
+  for (size_t length : {0x280, 0x4B50}) { // a pickle begins with the bytes 80 02, a zip with 50 4B
+    std::string header = R"({"fc.weight":{"dtype":"F32","shape":[2,4],"data_offsets":[0,32]},)"
+                         R"("fc.bias":{"dtype":"F32","shape":[2],"data_offsets":[32,40]}})";
+    header.resize(length, ' ');
+    std::string file = {char(length & 0xFF), char(length >> 8), 0, 0, 0, 0, 0, 0};
+    write("w.safetensors", file + header + std::string(40, '\0'));
+    EXPECT_NE(import(kLinear).find("dl.linear"), std::string::npos) << import(kLinear);
+  }
+}
+
 TEST_F(Frontend, weightFilesThatCannotBeUsed) {
   auto clause = [&](StringRef name) {
     StringRef model = kLinear;
