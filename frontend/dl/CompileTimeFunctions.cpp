@@ -4,6 +4,7 @@
 #include "frontend/dl/Arithmetic.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
 
@@ -102,9 +103,20 @@ static std::optional<Item> callBool(Passed arguments, llvm::SMLoc loc, std::stri
 }
 
 static std::optional<Item> callFloat(Passed arguments, llvm::SMLoc loc, std::string &) {
-  if (arguments.size() != 1 || !isReal(arguments[0].value))
+  if (arguments.size() != 1)
     return std::nullopt;
-  return Item{realOf(arguments[0].value), loc};
+  const Item &item = arguments[0].value;
+  if (item.is<std::string>()) { // as Python says what has no digits
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return llvm::StringSwitch<std::optional<Item>>(item.as<std::string>())
+        .Case("inf", Item{kInfinity, loc})
+        .Case("-inf", Item{-kInfinity, loc})
+        .Case("nan", Item{std::numeric_limits<double>::quiet_NaN(), loc})
+        .Default(std::nullopt);
+  }
+  if (!isReal(item))
+    return std::nullopt;
+  return Item{realOf(item), loc};
 }
 
 static std::optional<Item> callInt(Passed arguments, llvm::SMLoc loc, std::string &problem) {
@@ -124,14 +136,15 @@ static std::optional<Item> callLen(Passed arguments, llvm::SMLoc loc, std::strin
   return std::nullopt;
 }
 
-static constexpr StringRef kNumber = "a number", kNumbers = "numbers, or a list of them,";
+static constexpr StringRef kNumber = "a number", kFloat = "a number, \"inf\", \"-inf\" or \"nan\"",
+                           kNumbers = "numbers, or a list of them,";
 
 static constexpr Function kFunctions[] = {
     {"abs", kNumber, callAbs},
     {"bool", "one value", callBool},
     {"ceil", kNumber, rounded<std::ceil>},
     {"exp", kNumber, real<std::exp>},
-    {"float", kNumber, callFloat},
+    {"float", kFloat, callFloat},
     {"floor", kNumber, rounded<std::floor>},
     {"int", kNumber, callInt},
     {"len", "a list or a string", callLen},

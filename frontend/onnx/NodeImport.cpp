@@ -5,6 +5,7 @@
 #include "frontend/dl/Spelling.h"
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/NodeOrder.h"
+#include "frontend/onnx/write/Scope.h"
 #include "ir/dl/DLOps.h"
 
 using namespace mlir;
@@ -26,9 +27,17 @@ Item dimItems(ArrayRef<AffineExpr> dims) {
 }
 static Item poison() { return {Item::Poison(), {}}; }
 
+/// For messages; within it the name alone, which shows modules.
+static Location locationOf(const Node &node, Builder &builder) {
+  StringAttr described = builder.getStringAttr(describe(node));
+  return node.name.empty()
+             ? NameLoc::get(described)
+             : NameLoc::get(described, NameLoc::get(builder.getStringAttr(node.name)));
+}
+
 NodeImport::NodeImport(Importer &importer, const Node &node, Frame &frame, int64_t opset)
     : node(node), opset(opset), importer(importer), frame(frame), context(importer.context),
-      builder(importer.builder), loc(NameLoc::get(importer.builder.getStringAttr(describe(node)))) {
+      builder(importer.builder), loc(locationOf(node, importer.builder)) {
   for (StringRef input : node.inputs)
     inputs.push_back(input.empty() ? nullptr : importer.find(input, frame));
   while (!inputs.empty() && !inputs.back())
@@ -157,6 +166,10 @@ void NodeImport::alias(size_t output, size_t input) {
     fail("it needs its input " + llvm::Twine(input));
   else if (wants(output)) {
     Value copy = *inputs[input];
+    // Exporters store equal weights once, and say by Identity what they were called.
+    StringRef name = node.outputs[output];
+    if (copy.stored && !copy.tensor && !name.contains('/') && !isMadeByMachine(name))
+      copy.name = name.str();
     frame.values[node.outputs[output]] = std::move(copy);
   }
 }

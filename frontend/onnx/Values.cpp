@@ -172,6 +172,28 @@ mlir::Value Importer::constant(const Known &known, Location loc, const std::stri
     return emitter->full(loc, Item{int64_t(0), {}}, type);
   if (llvm::all_equal(known.numbers))
     return emitter->full(loc, numberItem(known.numbers.front()), type);
+  // Positions: numbers at equal distances.
+  if (auto integers = known.integers(); integers && known.numbers.size() > 2) {
+    int64_t start = (*integers)[0], step = (*integers)[1] - start;
+    bool isEven = step > 0;
+    for (auto [position, number] : llvm::enumerate(*integers))
+      isEven &= number == start + static_cast<int64_t>(position) * step;
+    if (isEven) {
+      auto number = [](int64_t value) { return Item{value, {}}; };
+      auto signature = signaturesOf("arange")[1];
+      auto bound = frontend::bindArguments("arange", {}, signature->params,
+                                           {{{}, {}, number(start)},
+                                            {{}, {}, number(integers->back() + step)},
+                                            {"step", {}, number(step)},
+                                            {"dtype", {}, {known.dtype, {}}}});
+      Item range = emitter->emit(loc, *signature, std::get<frontend::BoundArguments>(bound));
+      if (!range.isTensor())
+        return {};
+      return known.shape.size() == 1
+                 ? range.as<mlir::Value>()
+                 : emitter->reshape(loc, range.as<mlir::Value>(), dl::getDims(type));
+    }
+  }
   SmallVector<mlir::Value> parts;
   auto one = dl::makeTensor({dl::constantDim(1, context)}, known.dtype);
   if (known.numbers.size() > kMaxJoined) {

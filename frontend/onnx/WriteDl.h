@@ -3,25 +3,16 @@
 #ifndef DLC_FRONTEND_ONNX_WRITEDL_H
 #define DLC_FRONTEND_ONNX_WRITEDL_H
 
-#include "mlir/IR/BuiltinOps.h"
-
-#include <optional>
-#include <string>
-#include <vector>
+#include "frontend/onnx/write/Program.h"
 
 namespace dlc::onnx {
 
-/// A parameter of the text and the op that says where its numbers lie.
-struct NamedWeight {
-  std::string path; // in the text and in its weights file
-  mlir::Operation *weight;
-};
-
-/// The text of a module that an import made, with `weightsFile` in its weights clause: one line an op, each value named after the
-/// function that makes it. `weights` are filled with what that file must hold. Nothing where an op has an infinite number, for which
-/// the language has no word.
-std::optional<std::string> writeDl(mlir::ModuleOp module, llvm::StringRef weightsFile,
-                                   std::vector<NamedWeight> &weights);
+/// The text of a module that an import made, with `weightsFile` in its weights clause. Ops with weights are layers again; where the names of
+/// nodes show modules, those that are alike but for numbers are one block, and calls of them in a row a loop. A value that one line
+/// alone uses stands in that line while it is short; others are named after the function that makes them. `weights` are filled with
+/// what the file must hold.
+std::string writeDl(mlir::ModuleOp module, llvm::StringRef weightsFile,
+                    std::vector<NamedWeight> &weights);
 
 } // namespace dlc::onnx
 

@@ -5,6 +5,7 @@ and unsupported (dlc said so with exit code 3), which is never a pass.
   run_onnx.py                      the cases of onnx_passing.txt: none of them may fail; core cases that newly pass are named
   run_onnx.py --all                every core case, with the ops that stand in the way; --other: those beyond the core, too
   run_onnx.py --device cuda-emu    on the emulated GPU
+  run_onnx.py --text               through the text that dlc import writes
   run_onnx.py --json FILE          the verdicts
   run_onnx.py --update             writes onnx_passing.txt anew from what passed on the CPU
   run_onnx.py NAME...              these cases alone
@@ -76,10 +77,17 @@ def read_case(folder, number):
     return inputs, outputs
 
 
-def compile_case(model, package, device, constants):
+def compile_case(model, package, device, constants, as_text=False):
     """(verdict or None, sentence)"""
-    target = "cpu" if device == "cpu" else "cuda"
-    command = [DLC, "compile", model, "--target", target, "-o", package]
+    if as_text:
+        text = package + ".dl"
+        verdict, said = tool_verdict(["import", model, "-o", text], constants)
+        return (verdict, said) if verdict else compile_case(text, package, device, {})
+    return tool_verdict(["compile", model, "--target", "cpu" if device == "cpu" else "cuda", "-o", package], constants)
+
+
+def tool_verdict(arguments, constants):
+    command = [DLC, *arguments]
     for name, path in constants.items():
         command += ["--const-input", f"{name}=@{path}"]
     try:
@@ -91,10 +99,11 @@ def compile_case(model, package, device, constants):
     return "unsupported" if run.returncode == 3 else "fail", f"exit {run.returncode}: {run.stderr.strip()[-1500:]}"
 
 
-def run_case(folder, device, nondeterministic, scratch):
+def run_case(folder, device, nondeterministic, scratch, as_text):
     """(verdict, sentence, whether --const-input was needed)"""
     model = os.path.join(folder, "model.onnx")
     names, output_names, nodes = graph_of(model)
+    all_names = names
     try:
         inputs, outputs = read_case(folder, 0)
     except (Unreadable, ValueError, KeyError, StopIteration) as error:
@@ -112,16 +121,20 @@ def run_case(folder, device, nondeterministic, scratch):
             np.save(path, array.astype(bool) if dtype == "bool" else array)
             constants[name] = path
     package = os.path.join(scratch, "model.bin")
-    verdict, said = compile_case(model, package, device, constants)
+    verdict, said = compile_case(model, package, device, constants, as_text)
     if verdict:
         return verdict, said, bool(constants)
     library = os.path.join(BUILD, "lib", "libdlc_runtime.so")
     with Session(library, package, "cpu" if device == "cpu" else "cuda", checked=device == "cpu") as session:
         number = 0
+        if as_text:  # names are those of the language
+            names = [name for name in names if name not in constants]
+            renamed = dict(zip(names, (name for name, _ in session.values("input"))))
+            output_names = [name for name, _ in session.values("output")]
         while os.path.isdir(os.path.join(folder, f"test_data_set_{number}")):
             inputs, outputs = read_case(folder, number)
-            arrays = {name: array for name, (_, _, array) in zip(names, inputs)}
-            got = session.run(arrays)
+            arrays = {name: array for name, (_, _, array) in zip(all_names, inputs)}
+            got = session.run({renamed[name]: arrays[name] for name in names} if as_text else arrays)
             for name, (_, dtype, expected) in zip(output_names, outputs):
                 if nondeterministic:
                     expected = got[name][1] if got[name][1].shape == expected.shape else expected
@@ -131,14 +144,14 @@ def run_case(folder, device, nondeterministic, scratch):
     return "pass", "", bool(constants)
 
 
-def work(cases, begin, step, device, out):
+def work(cases, begin, step, device, out, as_text):
     """Runs cases begin, begin + step, ...: a line of JSON before and after each."""
     for position in range(begin, len(cases), step):
         name, folder, nondeterministic = cases[position]
         print(json.dumps({"begin": position}), file=out, flush=True)
         with tempfile.TemporaryDirectory() as scratch:
             try:
-                verdict, said, consts = run_case(folder, device, nondeterministic, scratch)
+                verdict, said, consts = run_case(folder, device, nondeterministic, scratch, as_text)
             except Refused as error:
                 verdict, said, consts = "fail", f"runtime: {error}", False
             except Exception:
@@ -146,7 +159,7 @@ def work(cases, begin, step, device, out):
         print(json.dumps({"name": name, "verdict": verdict, "said": said, "const": consts}), file=out, flush=True)
 
 
-def run_all(cases, device, jobs):
+def run_all(cases, device, jobs, as_text=False):
     """Results by name. A case that ends its worker fails; the others go on in a new one."""
     results, workers = {}, []
 
@@ -155,7 +168,7 @@ def run_all(cases, device, jobs):
         if (child := os.fork()) == 0:
             os.close(read)
             with os.fdopen(write, "w") as out:
-                work(cases, begin, jobs, device, out)
+                work(cases, begin, jobs, device, out, as_text)
             os._exit(0)
         os.close(write)
         return [os.fdopen(read), child, None]
@@ -205,6 +218,7 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--other", action="store_true")
     parser.add_argument("--device", choices=("cpu", "cuda-emu"), default="cpu")
+    parser.add_argument("--text", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--every", type=int, default=1, help="of the passing cases, each N-th")
@@ -224,7 +238,7 @@ def main():
     chosen = arguments.names or ([name for name, row in rows.items() if arguments.other or row["core"] == "1"]
                                  if everything else passing[::arguments.every])
     cases = [(name, os.path.join(folder, "node", name), rows[name]["nondeterministic"] == "1") for name in chosen]
-    results = run_all(cases, arguments.device, int(os.environ.get("DLC_JOBS", os.cpu_count())))
+    results = run_all(cases, arguments.device, int(os.environ.get("DLC_JOBS", os.cpu_count())), arguments.text)
     if arguments.json:
         with open(arguments.json, "w") as out:
             json.dump({"device": arguments.device, "results": results}, out, indent=1, sort_keys=True)

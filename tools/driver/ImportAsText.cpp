@@ -16,6 +16,8 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Path.h"
 
+#include <cstring>
+
 using namespace mlir;
 
 namespace dlc {
@@ -45,28 +47,52 @@ static LogicalResult readWeight(dl::WeightOp op, uint64_t size, std::string &byt
   return success();
 }
 
+/// Turns rows and columns of the last `size` bytes.
+static void transpose(std::string &bytes, size_t size, ArrayRef<int64_t> shape) {
+  std::string rows = bytes.substr(bytes.size() - size);
+  char *to = bytes.data() + bytes.size() - size;
+  const size_t element = size / (shape[0] * shape[1]);
+  for (int64_t column = 0; column < shape[1]; ++column)
+    for (int64_t row = 0; row < shape[0]; ++row, to += element)
+      std::memcpy(to, rows.data() + (row * shape[1] + column) * element, element);
+}
+
 /// A safetensors file of these weights.
 static LogicalResult writeWeights(ArrayRef<onnx::NamedWeight> weights, std::string &file) {
-  std::string header = "{", bytes;
+  auto typeOf = [](const onnx::NamedWeight &weight) {
+    return cast<RankedTensorType>(cast<dl::WeightOp>(weight.weight).getType());
+  };
+  auto sizeOf = [&](const onnx::NamedWeight &weight) {
+    unsigned bits = typeOf(weight).getElementTypeBitWidth();
+    return static_cast<uint64_t>(typeOf(weight).getNumElements()) * (bits == 1 ? 1 : bits / 8);
+  };
+  std::string header = "{";
+  uint64_t begin = 0;
   for (const onnx::NamedWeight &weight : weights) {
-    auto op = cast<dl::WeightOp>(weight.weight);
-    auto type = cast<RankedTensorType>(op.getType());
-    uint64_t begin = bytes.size();
-    unsigned bits = type.getElementTypeBitWidth();
-    if (failed(readWeight(op, type.getNumElements() * (bits == 1 ? 1 : bits / 8), bytes)))
-      return failure();
     header += (header.size() > 1 ? ",\"" : "\"") + weight.path + "\":{\"dtype\":\"" +
-              safetensorsName(type.getElementType()) + "\",\"shape\":[";
-    for (auto [position, dim] : llvm::enumerate(type.getShape()))
+              safetensorsName(typeOf(weight).getElementType()) + "\",\"shape\":[";
+    SmallVector<int64_t> shape(typeOf(weight).getShape());
+    if (weight.isTransposed)
+      std::reverse(shape.begin(), shape.end());
+    for (auto [position, dim] : llvm::enumerate(shape))
       header += (position ? "," : "") + std::to_string(dim);
-    header +=
-        "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(bytes.size()) + "]}";
+    header += "],\"data_offsets\":[" + std::to_string(begin) + ",";
+    begin += sizeOf(weight);
+    header += std::to_string(begin) + "]}";
   }
   header += "}";
   header.resize((header.size() + 7) / 8 * 8, ' ');
   char size[8];
   llvm::support::endian::write64le(size, header.size());
-  file = std::string(size, 8) + header + bytes;
+  file.reserve(8 + header.size() + begin);
+  file.append(size, 8);
+  file += header;
+  for (const onnx::NamedWeight &weight : weights) {
+    if (failed(readWeight(cast<dl::WeightOp>(weight.weight), sizeOf(weight), file)))
+      return failure();
+    if (weight.isTransposed)
+      transpose(file, sizeOf(weight), typeOf(weight).getShape());
+  }
   return success();
 }
 
@@ -90,20 +116,16 @@ int importAsText(const ImportAsTextOptions &options) {
   if (int code = importModel({options.input, {}, false, false, {}, options.constInputs}, model))
     return code;
   std::vector<onnx::NamedWeight> weights;
-  auto text = onnx::writeDl(*model.module, llvm::sys::path::filename(weightsPath), weights);
-  if (!text)
-    return fail(kUnsupported, "an op of '" + options.input +
-                                  "' has an infinite number, which the language cannot write; "
-                                  "compile the ONNX file itself");
+  std::string text = onnx::writeDl(*model.module, llvm::sys::path::filename(weightsPath), weights);
   auto formatted =
-      formatSource(llvm::MemoryBuffer::getMemBufferCopy(*text, options.output), *model.context);
+      formatSource(llvm::MemoryBuffer::getMemBufferCopy(text, options.output), *model.context);
   std::string file;
   if (!weights.empty() && failed(writeWeights(weights, file)))
     return kModelError;
   if (std::string why = weights.empty() ? "" : writeFile(weightsPath.str().str(), file);
       !why.empty())
     return fail(kDevice, why);
-  std::string why = writeFile(options.output, formatted.value_or(*text));
+  std::string why = writeFile(options.output, formatted.value_or(text));
   return why.empty() ? kOk : fail(kDevice, why);
 }
 

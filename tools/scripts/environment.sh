@@ -22,6 +22,12 @@ fail() {
   exit 1
 }
 
+# The Python of the tests that need packages from PyPI: its own, which setup --tests makes, else DLC_PYTHON.
+oracle_python() {
+  local own=$DLC_BUILD_DIR/python-$1/bin/python
+  if [ -x "$own" ]; then echo "$own"; else echo "$DLC_PYTHON"; fi
+}
+
 # configure DIR [CMAKE OPTIONS]: a Ninja build with clang-22.
 configure() {
   local dir=$1

@@ -4,6 +4,8 @@
 #include "frontend/dl/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace dlc::onnx {
@@ -75,16 +77,29 @@ static bool buildPow(NodeImport &node) {
 static bool buildClip(NodeImport &node) {
   Item x = node.tensor(0);
   Type dtype = node.dtype(0);
-  if (node.opset < 11) {
-    if (node.hasAttribute("min"))
-      x = node.call("maximum", {x, node.scalar(node.real("min", 0), dtype)});
-    if (node.hasAttribute("max"))
-      x = node.call("minimum", {x, node.scalar(node.real("max", 0), dtype)});
-  } else {
-    if (node.has(1))
-      x = node.call("maximum", {x, node.tensor(1)});
-    if (node.has(2))
-      x = node.call("minimum", {x, node.tensor(2)});
+  bool isAttribute = node.opset < 11;
+  StringRef bounds[] = {"min", "max"};
+  std::vector<std::pair<StringRef, Item>> numbers;
+  bool areNumbers = true;
+  for (size_t i : {0, 1}) {
+    if (isAttribute ? !node.hasAttribute(bounds[i]) : !node.has(i + 1))
+      continue;
+    auto known = isAttribute || !node.known(i + 1) ? std::nullopt : node.known(i + 1)->reals();
+    areNumbers &= isAttribute || (known && known->size() == 1);
+    double bound = isAttribute ? node.real(bounds[i], 0) : areNumbers ? known->front() : 0;
+    areNumbers &= std::isfinite(bound);
+    numbers.push_back({bounds[i], {bound, {}}});
+  }
+  if (areNumbers && isa<FloatType>(dtype)) {
+    node.set(0, numbers.empty() ? x : node.call("clamp", {x}, numbers));
+    return !node.hasFailed();
+  }
+  StringRef functions[] = {"maximum", "minimum"};
+  for (size_t i : {0, 1}) {
+    if (isAttribute && node.hasAttribute(bounds[i]))
+      x = node.call(functions[i], {x, node.scalar(node.real(bounds[i], 0), dtype)});
+    else if (!isAttribute && node.has(i + 1))
+      x = node.call(functions[i], {x, node.tensor(i + 1)});
   }
   node.set(0, x);
   return !node.hasFailed();

@@ -39,6 +39,8 @@ TEST_F(Static, numbers) {
   EXPECT_EQ(value("min(3, 2.5, 4) + max([1, 2])"), "the number 4.5");
   EXPECT_EQ(value("int(7.9) + round(2.5) + ceil(1.2) + floor(-1.2) + abs(-3)"), "the integer 12");
   EXPECT_EQ(value("sqrt(64) + float(1)"), "the number 9");
+  EXPECT_EQ(value("-float(\"inf\") == float(\"-inf\")"), "true");
+  EXPECT_EQ(value("float(\"nan\") == float(\"nan\")"), "false");
   EXPECT_EQ(value("len([1, (2, 3)] + [4])"), "the integer 3");
   EXPECT_EQ(value("\"a\" + 'b' == \"ab\""), "true");
   EXPECT_EQ(value("[1, 2, 3][-1]"), "the integer 3");
@@ -71,6 +73,9 @@ TEST_F(Static, valueErrors) {
             "3:15: error: the start of a slice is the string 'a'; expected an integer\n");
   EXPECT_EQ(value("[1].x"),
             "3:15: error: '(...).x' has no meaning here; expected a value known at compile time\n");
+  EXPECT_EQ(value("float(\"1.5\")"), "3:11: error: 'float' takes a number, \"inf\", \"-inf\" or "
+                                     "\"nan\" known at compile time, got the string "
+                                     "'1.5'\n");
   EXPECT_EQ(value("max([])"),
             "3:11: error: 'max' of a list of 0 has no value; expected at least one number\n");
   EXPECT_EQ(value("abs(-9223372036854775807 - 1)"),

@@ -57,3 +57,29 @@ write("text.onnx", model(
     [value("x", dims=(2, 3))], ("c", "d"),
     [tensor("half", "f32", [], [0.5]), tensor("onnx::w", "f32", [2, 3], [float(i) for i in range(6)])]))
 write("infinite.onnx", model([node("MaxPool", kernel_shape=[2], pads=[0, 1])], [value("x", dims=(1, 1, 4))]))
+
+# Modules as PyTorch's exporter names them: three linear layers that differ in a number, whose weights it has transposed and renamed
+# and of whose equal biases it stored one; an attention-like pair that share a weight, and a convolution whose names were lost.
+nodes = [node("Identity", "layers.0.fc.bias", "layers.1.fc.bias", name="Identity_0")]
+tensors, sizes = [], (4, 4, 4, 6)
+for i, (into, out) in enumerate(zip(sizes, sizes[1:])):
+    scope, before = f"/layers/layers.{i}", "x" if i == 0 else f"/layers/r{i}"
+    tensors.append(tensor(f"onnx::MatMul_{i}", "f32", [into, out], [float((j * 7 + i) % 5 - 2) for j in range(into * out)]))
+    if i != 1:
+        tensors.append(tensor(f"layers.{i}.fc.bias", "f32", [out], [float(j - 1) for j in range(out)]))
+    nodes += [node("MatMul", f"{before}, onnx::MatMul_{i}", f"{scope}/fc/m", name=f"{scope}/fc/MatMul"),
+              node("Add", f"layers.{i}.fc.bias, {scope}/fc/m", f"{scope}/fc/a", name=f"{scope}/fc/Add"),
+              node("Relu", f"{scope}/fc/a", f"/layers/r{i + 1}", name=f"{scope}/act/Relu")]
+for side in ("left", "right"):
+    scope = f"/{side}"
+    nodes += [node("Mul", "/layers/r3, gain", f"{scope}/g", name=f"{scope}/Mul"),
+              node("Sub", f"{scope}/g, half", f"{scope}/s", name=f"{scope}/Sub"),
+              node("Clip", f"{scope}/s, zero, six", f"{scope}/c", name=f"{scope}/Clip"),
+              node("Div", f"{scope}/c, six", f"{side}_out", name=f"{scope}/Div")]
+tensors += [tensor("gain", "f32", [6], [1.0, 2.0, 0.5, 1.0, 4.0, 1.0])]
+tensors += [tensor(name, "f32", [], [number]) for name, number in (("half", 0.5), ("zero", 0.0), ("six", 6.0))]
+nodes += [node("Sub", "left_out, right_out", "d", name="/Sub"), node("Unsqueeze", "d, one", "u", name="/Unsqueeze"),
+          node("Conv", "u, onnx::Conv_7, onnx::Conv_8", "y", name="/conv/Conv", pads=[1, 1])]
+tensors += [tensor("one", "i64", [1], [1]), tensor("onnx::Conv_7", "f32", [2, 1, 3], [1.0, 0.0, -1.0, 2.0, 0.0, 1.0]),
+            tensor("onnx::Conv_8", "f32", [2], [0.25, -0.25])]
+write("modules.onnx", model(nodes, [value("x", dims=("N", 4))], tensors=tensors))

@@ -1,0 +1,23 @@
+//===- Statements.h - Ops as lines of the language ----------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H
+#define DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H
+
+#include "frontend/onnx/write/Program.h"
+
+#include "ir/OpTable.h"
+
+namespace dlc::onnx {
+
+void append(Pieces &pieces, const Pieces &more);
+void append(Pieces &pieces, const llvm::Twine &text);
+
+/// "f32"
+std::string dtypeText(mlir::Type type);
+
+/// The attribute of a parameter as an argument.
+Pieces attributeText(const Param &param, mlir::Attribute value);
+
+} // namespace dlc::onnx
+
+#endif // DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""From a PyTorch module to a model of dlc: model.dl, which can be read and changed, and model.safetensors beside it.
+
+    export_torch.py torchvision.models:resnet50 --input x=1x3x224x224xf32 --dynamic x:0=N -o resnet50.dl
+    export_torch.py nets.py:make_bert --input ids=1x16xi64 --dynamic ids:0=N,ids:1=T --state bert.pth -o bert.dl
+
+The first argument says where a module comes from: a Python module or file, and what in it gives a torch.nn.Module when it is
+called. From Python, `export(module, {"x": example}, "model.dl", dynamic={"x": {0: "N"}})` does the same.
+
+PyTorch's own exporter writes ONNX, which `dlc import` reads: whatever it cannot say is told with the name of the node.
+Inputs are examples: shapes and dtypes count, and what the module decides by their values is fixed in what it exports."""
+import argparse
+import collections
+import importlib
+import importlib.util
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OPSET = 17  # the newest that PyTorch 1.13 to 2.x write alike
+
+
+class ExportError(Exception):
+    """What the user can do something about."""
+
+
+def find_dlc():
+    """The dlc of this checkout's build, of DLC_TOOL, or of the PATH."""
+    built = os.path.join(os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build")), "bin", "dlc")
+    found = os.environ.get("DLC_TOOL") or (built if os.path.exists(built) else shutil.which("dlc"))
+    if not found:
+        raise ExportError(f"there is no dlc in {os.path.dirname(built)} nor in PATH; build it, or name it in DLC_TOOL")
+    return found
+
+
+def export(module, inputs, output, outputs=None, dynamic=None, weights=None):
+    """Writes `output` (a .dl file) and its weights for `module`, called with the tensors of `inputs` (name: tensor, in the order of
+    forward's parameters). `outputs` names the results; `dynamic` says which dims are symbols: {"x": {0: "N"}}. `weights` names the
+    weights file; otherwise it is named after `output`."""
+    import torch
+    tool = find_dlc()
+    axes = {name: dict(dims) for name, dims in (dynamic or {}).items()}
+    unknown = sorted(set(axes) - set(inputs) - set(outputs or ()))
+    if unknown:
+        raise ExportError(f"dynamic names {', '.join(unknown)}; the inputs are {', '.join(inputs)}")
+    options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+    was_training = module.training
+    module.eval()
+    try:
+        with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+            path = os.path.join(folder, type(module).__name__ + ".onnx")
+            torch.onnx.export(module, tuple(inputs.values()), path, input_names=list(inputs), output_names=outputs,
+                              dynamic_axes=axes, opset_version=OPSET, **options)
+            command = [tool, "import", path, "-o", output, *(["--weights", weights] if weights else [])]
+            run = subprocess.run(command, capture_output=True, text=True)
+            if run.returncode:
+                raise ExportError(run.stderr.strip().replace(path, type(module).__name__))
+            sys.stderr.write(run.stderr)
+    finally:
+        module.train(was_training)
+
+
+def load(source):
+    """What 'package.module:name' or 'file.py:name' stands for."""
+    place, colon, name = source.rpartition(":")
+    if not colon or not name:
+        raise ExportError(f"expected MODULE:NAME, as in torchvision.models:resnet50, got '{source}'")
+    try:
+        if place.endswith(".py"):
+            spec = importlib.util.spec_from_file_location(os.path.basename(place)[:-3], place)
+            module = importlib.util.module_from_spec(spec)
+            sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(place)
+    except (ImportError, FileNotFoundError) as error:
+        raise ExportError(f"cannot load '{place}': {error}") from None
+    if not hasattr(module, name):
+        raise ExportError(f"'{place}' has no '{name}'")
+    return getattr(module, name)
+
+
+def parse_inputs(texts):
+    """{"x": a tensor} from "x=1x3x8x8xf32": zeros of integers, else seeded noise."""
+    import torch
+    dtypes = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
+              "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool}
+    generator = torch.Generator().manual_seed(0)
+    made = {}
+    for text in texts:
+        name, equals, rest = text.partition("=")
+        *dims, dtype = rest.split("x")
+        if not name or not equals or dtype not in dtypes or not all(dim.isdigit() for dim in dims):
+            raise ExportError(f"--input: expected NAME=SHAPExDTYPE, as in x=1x3x224x224xf32, got '{text}'; "
+                              f"dtypes are {', '.join(dtypes)}")
+        shape, dtype = [int(dim) for dim in dims], dtypes[dtype]
+        made[name] = (torch.randn(shape, generator=generator).to(dtype) if dtype.is_floating_point
+                      else torch.zeros(shape, dtype=dtype))
+    return made
+
+
+def parse_dynamic(text):
+    """{"x": {0: "N"}} from "x:0=N"."""
+    axes = collections.defaultdict(dict)
+    for part in filter(None, text.split(",")):
+        place, equals, symbol = part.partition("=")
+        name, colon, dim = place.rpartition(":")
+        if not (equals and colon and dim.isdigit() and symbol.isidentifier()):
+            raise ExportError(f"--dynamic: expected INPUT:DIM=SYMBOL, as in x:0=N, got '{part}'")
+        axes[name][int(dim)] = symbol
+    return axes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", metavar="MODULE:NAME", help="what gives the torch.nn.Module when it is called")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL.dl")
+    parser.add_argument("--input", action="append", required=True, metavar="NAME=SHAPExDTYPE",
+                        help="an example of each input, in the order of forward's parameters: x=1x3x224x224xf32")
+    parser.add_argument("--outputs", default="", metavar="A,B", help="names of the results")
+    parser.add_argument("--dynamic", default="", metavar="NAME:DIM=SYMBOL,...", help="dims of any size: x:0=N,x:1=T")
+    parser.add_argument("--state", metavar="FILE.pth", help="a state_dict that torch.save wrote, loaded into the module")
+    parser.add_argument("--weights", metavar="FILE.safetensors", help="otherwise named after the .dl file")
+    options = parser.parse_args()
+    try:
+        import torch
+    except ImportError:
+        parser.error("this Python has no PyTorch; run the script with the one in which your model lives")
+    try:
+        module = load(options.source)()
+        if not isinstance(module, torch.nn.Module):
+            raise ExportError(f"'{options.source}' gives a {type(module).__name__}, expected a torch.nn.Module")
+        if options.state:
+            module.load_state_dict(torch.load(options.state, map_location="cpu"))
+        export(module, parse_inputs(options.input), options.output, list(filter(None, options.outputs.split(","))) or None,
+               parse_dynamic(options.dynamic), options.weights)
+    except ExportError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
