@@ -67,7 +67,8 @@ static double clocksOfExchange(const ProductTile &tile, const GpuModel &gpu) {
 static double clocksOfReads(const ProductTile &tile) {
   if (tile.unit == ProductUnit::tensorCores)
     return 0;
-  double quads = double(tile.m / tile.warpsM) / 32 + double(tile.n / tile.warpsN) / 16;
+  int64_t rows = tile.m / tile.warpsM, columns = tile.n / tile.warpsN; // of a warp
+  double quads = double(rows) / 32 + double(columns) / 16;
   return quads * 3 * double(tile.k * tile.warpsM * tile.warpsN);
 }
 
