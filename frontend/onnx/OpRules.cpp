@@ -70,7 +70,8 @@ llvm::ArrayRef<OddRule> oddRules() {
     std::vector<OddRule> rules;
     for (auto family : {elementwiseRules(), activationRules(), reductionRules(), shapeRules(),
                         indexRules(), windowRules(), contractionRules(), normalizationRules(),
-                        creationRules(), recurrentRules()})
+                        creationRules(), recurrentRules(), attentionRules(), rotaryRules(),
+                        scatterRules(), orderRules(), resizeRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

@@ -56,6 +56,11 @@ llvm::ArrayRef<OddRule> contractionRules();
 llvm::ArrayRef<OddRule> normalizationRules();
 llvm::ArrayRef<OddRule> creationRules();
 llvm::ArrayRef<OddRule> recurrentRules();
+llvm::ArrayRef<OddRule> attentionRules();
+llvm::ArrayRef<OddRule> rotaryRules();
+llvm::ArrayRef<OddRule> scatterRules();
+llvm::ArrayRef<OddRule> orderRules();
+llvm::ArrayRef<OddRule> resizeRules();
 
 } // namespace dlc::onnx
 

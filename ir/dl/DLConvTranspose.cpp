@@ -44,6 +44,8 @@ private:
 
 LogicalResult Transposed::infer(std::optional<Location> location, unsigned count,
                                 SmallVectorImpl<Type> &types) const {
+  static constexpr StringLiteral kSizes[] = {"L", "H, W", "D, H, W"},
+                                 kTaps[] = {"R", "R, S", "Q, R, S"};
   RankedTensorType xType = typeOf(x), wType = typeOf(weight);
   SmallVector<Value> operands = {x, weight};
   if (bias)
@@ -51,8 +53,8 @@ LogicalResult Transposed::infer(std::optional<Location> location, unsigned count
   if (failed(checkSameElement(location, name, operands)))
     return failure();
   if (xType.getRank() != count + 2 || wType.getRank() != count + 2)
-    return emitOptionalError(location, "'", name, "' needs x [N, C, ", count == 1 ? "L" : "H, W",
-                             "] and weight [C, K/groups, ", count == 1 ? "R" : "R, S", "], got ",
+    return emitOptionalError(location, "'", name, "' needs x [N, C, ", kSizes[count - 1],
+                             "] and weight [C, K/groups, ", kTaps[count - 1], "], got ",
                              text(xType), " and ", text(wType));
   for (ArrayRef<int64_t> list : {stride, padding, outputPadding, dilation})
     if (list.size() != count)
@@ -119,28 +121,32 @@ Value Transposed::rearrange(Builder &b, Value w, SmallVectorImpl<int64_t> &taps)
     taps.push_back(llvm::divideCeil(window, stride[i]));
     w = b.pad(w, 2 + i, 0, taps.back() * stride[i] - window);
   }
-  // [g, C/g, K/g, taps, stride, ...]
+  // [g, phases, K/g, C/g, taps...]; of each spatial dim the phases leave the window, one dim at a time.
   Dims dims = dimsOf(w);
-  int64_t channels = *asConstant(dims[0]), perGroup = *asConstant(dims[1]);
-  Dims apart = {dim(groups), dim(channels / groups), dim(perGroup)};
+  int64_t channels = *asConstant(dims[0]), perGroup = *asConstant(dims[1]), phases = 1;
+  Dims apart = {dim(groups), dim(channels / groups), dim(1), dim(perGroup)};
+  apart.append(dims.begin() + 2, dims.end());
+  SmallVector<int64_t> order = {0, 2, 3, 1};
   for (int64_t i = 0; i < spatial(); ++i)
-    apart.append({dim(taps[i]), dim(stride[i])});
-  w = b.reshape(w, apart);
-  for (int64_t i = 0; i < spatial(); ++i)
-    w = reversed(b, w, 3 + 2 * i);
-  SmallVector<int64_t> order = {0};
-  for (int64_t i = 0; i < spatial(); ++i)
-    order.push_back(4 + 2 * i);
-  order.append({2, 1});
-  for (int64_t i = 0; i < spatial(); ++i)
-    order.push_back(3 + 2 * i);
-  int64_t phases = 1;
-  for (int64_t step : stride)
-    phases *= step;
+    order.push_back(4 + i);
+  w = b.permute(b.reshape(w, apart), order);
+  for (int64_t i = 0; i < spatial(); ++i) {
+    Dims split = dimsOf(w);
+    split[4 + i] = dim(stride[i]);
+    split.insert(split.begin() + 4 + i, dim(taps[i]));
+    w = reversed(b, b.reshape(w, split), 4 + i);
+    order = llvm::to_vector(llvm::seq<int64_t>(0, split.size()));
+    order.erase(order.begin() + 5 + i);
+    order.insert(order.begin() + 2, 5 + i);
+    Dims joined = dimsOf(w);
+    joined.erase(joined.begin() + 5 + i);
+    joined[1] = dim(phases *= stride[i]);
+    w = b.reshape(b.permute(w, order), joined);
+  }
   Dims merged = {dim(groups * phases * perGroup), dim(channels / groups)};
   for (int64_t count : taps)
     merged.push_back(dim(count));
-  return b.reshape(b.permute(w, order), merged);
+  return b.reshape(w, merged);
 }
 
 Value Transposed::decompose(Builder &b) const {
@@ -184,9 +190,10 @@ Value Transposed::decompose(Builder &b) const {
     repeated = b.broadcast(repeated, {dim(groups), dim(phases), dim(perGroup)});
     repeated = b.reshape(repeated, {dim(groups * phases * perGroup)});
   }
-  Value y = spatial() == 1
-                ? b.make<Conv1dOp>(input, w, repeated, ones, widths, spread, uint64_t(groups))
-                : b.make<Conv2dOp>(input, w, repeated, ones, widths, spread, uint64_t(groups));
+  uint64_t count = groups;
+  Value y = spatial() == 1   ? b.make<Conv1dOp>(input, w, repeated, ones, widths, spread, count)
+            : spatial() == 2 ? b.make<Conv2dOp>(input, w, repeated, ones, widths, spread, count)
+                             : b.make<Conv3dOp>(input, w, repeated, ones, widths, spread, count);
   if (phases == 1 && llvm::all_of(crop, [](int64_t width) { return width == 0; }))
     return y;
   return b.make<DepthToSpaceOp>(y, stride, crop, uint64_t(groups));
@@ -200,10 +207,17 @@ LogicalResult ConvTranspose2dOp::inferReturnTypes(MLIRContext *, std::optional<L
                                                   Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return Transposed(getOperationName(), adaptor).infer(location, 2, types);
 }
+LogicalResult ConvTranspose3dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                                  Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return Transposed(getOperationName(), adaptor).infer(location, 3, types);
+}
 SmallVector<Value> ConvTranspose1dOp::decompose(Builder &builder) {
   return {Transposed(getOperationName(), *this).decompose(builder)};
 }
 SmallVector<Value> ConvTranspose2dOp::decompose(Builder &builder) {
+  return {Transposed(getOperationName(), *this).decompose(builder)};
+}
+SmallVector<Value> ConvTranspose3dOp::decompose(Builder &builder) {
   return {Transposed(getOperationName(), *this).decompose(builder)};
 }
 

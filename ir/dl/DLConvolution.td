@@ -97,6 +97,20 @@ def DL_ConvTranspose2dOp : DL_ConvTransposeOp<"conv_transpose2d", 4,
   }];
 }
 
+def DL_ConvTranspose3dOp : DL_ConvTransposeOp<"conv_transpose3d", 5,
+    "conv_transpose3d(Tensor x, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, int[3] output_padding=0, int groups=1, int[3] dilation=1)",
+    "{1, 1, 1}", "{0, 0, 0}"> {
+  let summary = "3-D transposed convolution";
+  let description = [{
+    x is [N, C, D, H, W], weight [C, K/groups, Q, R, S], bias [K]; each spatial dim as that of `dl.conv_transpose1d`.
+    PyTorch: `torch.nn.functional.conv_transpose3d`.
+    ```mlir
+    %y = dl.conv_transpose3d %x, %w {stride = array<i64: 2, 2, 2>} :
+        (tensor<1x8x4x4x4xf32>, tensor<8x4x2x2x2xf32>) -> tensor<1x4x8x8x8xf32>
+    ```
+  }];
+}
+
 def DL_DepthToSpaceOp : DL_LoopOp<"depth_to_space", "", ["emitResult"]> {
   let summary = "Channels laid out as neighbouring pixels";
   let description = [{

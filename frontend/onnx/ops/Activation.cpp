@@ -47,13 +47,19 @@ static bool buildShrink(NodeImport &node) {
 }
 
 /// x sigmoid(alpha x)
-static bool buildSwish(NodeImport &node) {
+static Item swish(NodeImport &node) {
   double alpha = node.real("alpha", 1.0);
   Item x = node.tensor(0);
-  node.set(0,
-           alpha == 1.0
-               ? node.call("silu", {x})
-               : node.call("mul", {x, node.call("sigmoid", {node.call("mul", {x, item(alpha)})})}));
+  return alpha == 1.0
+             ? node.call("silu", {x})
+             : node.call("mul", {x, node.call("sigmoid", {node.call("mul", {x, item(alpha)})})});
+}
+static bool buildSwish(NodeImport &node) {
+  node.set(0, swish(node));
+  return !node.hasFailed();
+}
+static bool buildSwiGlu(NodeImport &node) {
+  node.set(0, node.call("mul", {swish(node), node.tensor(1)}));
   return !node.hasFailed();
 }
 
@@ -120,6 +126,7 @@ llvm::ArrayRef<OddRule> activationRules() {
       {"ThresholdedRelu", 1, buildThresholdedRelu},
       {"Shrink", 1, buildShrink},
       {"Swish", 1, buildSwish},
+      {"SwiGLU", 1, buildSwiGlu},
       {"PRelu", 1, buildPRelu},
       {"Softmax", 1, buildSoftmax},
       {"LogSoftmax", 1, buildLogSoftmax},

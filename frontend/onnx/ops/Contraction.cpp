@@ -59,17 +59,16 @@ static SmallVector<int64_t> kernelOf(NodeImport &node, size_t input) {
   return kernel;
 }
 
-static std::optional<std::string> convNamed(NodeImport &node, StringRef name, int64_t most) {
+static std::optional<std::string> convNamed(NodeImport &node, StringRef name) {
   int64_t spatial = node.rank(0) - 2;
-  if (spatial >= 1 && spatial <= most)
+  if (spatial >= 1 && spatial <= 3)
     return (name + llvm::Twine(spatial) + "d").str();
-  node.unsupported("it convolves " + dl::text(node.type(0)),
-                   "; dlc convolves 1 to " + llvm::Twine(most) + " spatial dims");
+  node.unsupported("it convolves " + dl::text(node.type(0)), "; dlc convolves 1 to 3 spatial dims");
   return std::nullopt;
 }
 
 static bool buildConv(NodeImport &node) {
-  auto name = convNamed(node, "conv", 3);
+  auto name = convNamed(node, "conv");
   auto window = name ? readWindow(node, node.dims(0), kernelOf(node, 1)) : std::nullopt;
   int64_t groups = node.integer("group", 1);
   Item x = node.tensor(0), weight = node.tensor(1);
@@ -91,7 +90,7 @@ static bool buildConv(NodeImport &node) {
 
 /// The result is cut by pads; output_shape and auto_pad say what they are.
 static bool buildConvTranspose(NodeImport &node) {
-  auto name = convNamed(node, "conv_transpose", 2);
+  auto name = convNamed(node, "conv_transpose");
   if (!name)
     return false;
   dl::Dims dims = node.dims(0);

@@ -3,13 +3,13 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Spelling.h"
 #include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/ops/Positions.h"
 
 using namespace mlir;
 
 namespace dlc::onnx {
 
-/// Positions counted from the end become ones from the front.
-static Item wrapped(NodeImport &node, Item index, AffineExpr size) {
+Item wrapped(NodeImport &node, Item index, AffineExpr size) {
   if (!index.isTensor())
     return index;
   Type dtype = index.tensorType().getElementType();
@@ -60,6 +60,37 @@ static bool buildGatherElements(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// The first dims of x and of the positions are the same: each batch begins at its own rows of x.
+static bool gatherOfBatches(NodeImport &node, int64_t batch) {
+  Item x = node.tensor(0), index = node.tensor(1);
+  if (node.hasFailed())
+    return false;
+  dl::Dims dims = node.dims(0), indexDims = node.dims(1);
+  auto rank = static_cast<int64_t>(dims.size()), last = static_cast<int64_t>(indexDims.size()) - 1;
+  auto depth = last < batch ? std::nullopt : dl::asConstant(indexDims.back());
+  if (!depth || *depth < 1 || batch + *depth > rank)
+    return node.fail("it has batch_dims " + llvm::Twine(batch) + " and positions " +
+                     dl::text(node.type(1)) + " for " + dl::text(node.type(0)));
+  Type dtype = node.dtype(1);
+  auto sizeOf = [&](AffineExpr size) {
+    return node.call("scalar_tensor", {Item::dim(size, {}), item(dtype)});
+  };
+  ArrayRef<AffineExpr> all(dims), places(indexDims);
+  dl::Dims column(last, node.dim(1));
+  std::copy_n(dims.begin(), batch, column.begin());
+  AffineExpr batches = dl::product(all.take_front(batch), node.context);
+  Item flat = node.reshape(node.cast(node.call("arange", {Item::dim(batches, {})}), dtype), column);
+  for (int64_t i = 0; i < *depth; ++i) {
+    AffineExpr size = dims[batch + i];
+    Item part = wrapped(node, node.call("select", {index, item(last), item(i)}), size);
+    flat = node.call("add", {node.call("mul", {flat, sizeOf(size)}), part});
+  }
+  dl::Dims table{dl::product(all.take_front(batch + *depth), node.context)};
+  table.append(all.begin() + batch + *depth, all.end());
+  node.set(0, node.call("index", {node.reshape(x, table), flat}));
+  return !node.hasFailed();
+}
+
 /// The last dim of the positions names as many dims of x, which are made one.
 static bool buildGatherND(NodeImport &node) {
   Item x = node.tensor(0), index = node.tensor(1);
@@ -67,11 +98,12 @@ static bool buildGatherND(NodeImport &node) {
     return false;
   dl::Dims dims = node.dims(0), indexDims = node.dims(1);
   int64_t batch = node.integer("batch_dims", 0);
+  if (batch > 0)
+    return gatherOfBatches(node, batch);
   auto depth = indexDims.empty() ? std::nullopt : dl::asConstant(indexDims.back());
-  if (!depth || batch != 0 || *depth > static_cast<int64_t>(dims.size()) || *depth < 1)
-    return node.unsupported("it has batch_dims " + llvm::Twine(batch) + " and positions " +
-                                dl::text(node.type(1)),
-                            "; dlc takes batch_dims 0 and positions of 1 dim of x or more");
+  if (!depth || *depth > static_cast<int64_t>(dims.size()) || *depth < 1)
+    return node.unsupported("it has positions " + dl::text(node.type(1)),
+                            "; dlc takes positions of 1 dim of x or more");
   Type dtype = node.dtype(1);
   Item flat;
   auto last = static_cast<int64_t>(indexDims.size()) - 1;
@@ -93,7 +125,11 @@ static bool buildGatherND(NodeImport &node) {
 
 /// values[1] where the position along the new axis is that of indices, else values[0].
 static bool buildOneHot(NodeImport &node) {
-  auto depth = node.integers(1, "the depth");
+  // ONNX lets the depth be a float.
+  const Known *number = node.known(1);
+  auto reals = number && isa<FloatType>(number->dtype) ? number->reals() : std::nullopt;
+  auto depth = reals ? std::optional(SmallVector<int64_t>(reals->begin(), reals->end()))
+                     : node.integers(1, "the depth");
   if (!depth || depth->size() != 1)
     return node.hasFailed() ? false : node.fail("its depth has several numbers; expected one");
   dl::Dims dims = node.dims(0);

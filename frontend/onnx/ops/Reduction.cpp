@@ -17,6 +17,35 @@ static std::optional<SmallVector<int64_t>> axesOf(NodeImport &node, int64_t rank
   return axes;
 }
 
+/// The dims of the result where a reduced one is 0.
+static std::optional<dl::Dims> dimsOfNothing(NodeImport &node, ArrayRef<int64_t> axes,
+                                             bool keepdim) {
+  dl::Dims dims = node.dims(0), left;
+  bool isEmpty = false;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    bool isReduced = llvm::is_contained(axes, static_cast<int64_t>(i));
+    isEmpty |= isReduced && dl::isConstant(dims[i], 0);
+    if (!isReduced)
+      left.push_back(dims[i]);
+    else if (keepdim)
+      left.push_back(node.dim(1));
+  }
+  return isEmpty ? std::optional(left) : std::nullopt;
+}
+
+/// What no number of the dtype lies beyond: of no elements the largest is the lowest one, the smallest the highest.
+static Item extreme(Type dtype, bool isHighest) {
+  double infinity = std::numeric_limits<double>::infinity();
+  if (isa<FloatType>(dtype))
+    return item(isHighest ? infinity : -infinity);
+  if (dtype.isInteger(1))
+    return item(isHighest);
+  unsigned width = dtype.getIntOrFloatBitWidth();
+  if (dtype.isUnsignedInteger())
+    return item(isHighest ? static_cast<int64_t>(llvm::maxUIntN(width)) : int64_t(0));
+  return item(isHighest ? llvm::maxIntN(width) : llvm::minIntN(width));
+}
+
 /// Reduces `before(x)` by `callee` and applies `after`.
 static bool reduce(
     NodeImport &node, StringRef callee,
@@ -29,6 +58,12 @@ static bool reduce(
     return false;
   Type dtype = node.dtype(0);
   x = before(x);
+  if (callee == "amax" || callee == "amin")
+    if (auto dims = dimsOfNothing(node, *axes, keepdim)) {
+      node.set(0,
+               node.call("full", {dimItems(*dims), extreme(dtype, callee == "amin"), item(dtype)}));
+      return !node.hasFailed();
+    }
   if (!axes->empty()) {
     bool isBool = dtype.isInteger(1) && (callee == "amax" || callee == "amin");
     if (isBool)

@@ -192,14 +192,30 @@ static bool buildMaxPool(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// The mean over windows of elements that lie apart, without padding: one dim after the other, the sum of its taps.
+static Item dilatedMean(NodeImport &node, Item x, const Window &window) {
+  double elements = 1;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    Item sum;
+    for (int64_t tap = 0; tap < window.kernel[i]; ++tap) {
+      std::vector<std::pair<StringRef, Item>> named{{"dim", item(static_cast<int64_t>(2 + i))},
+                                                    {"start", item(tap * window.dilation[i])},
+                                                    {"step", item(window.stride[i])}};
+      if (int64_t behind = (window.kernel[i] - 1 - tap) * window.dilation[i])
+        named.push_back({"end", item(-behind)});
+      Item part = node.call("slice", {x}, named);
+      sum = tap == 0 ? part : node.call("add", {sum, part});
+    }
+    x = sum;
+    elements *= static_cast<double>(window.kernel[i]);
+  }
+  return node.call("div", {x, item(elements)});
+}
+
 /// The mean of x over each window; where padding does not count, the sum over the number of elements in the window.
 static Item averagePool(NodeImport &node, Item x, Window window, bool ceils, bool countsPadding,
                         StringRef name) {
   bool isDilated = llvm::any_of(window.dilation, [](int64_t d) { return d != 1; });
-  if (isDilated) {
-    node.unsupported("it averages dilated windows", "; dlc takes dilations 1");
-    return {Item::Poison(), {}};
-  }
   auto pool = [&](Item from, ArrayRef<int64_t> padding, bool ceils, bool counts) {
     return node.call(name, {from},
                      {{"kernel_size", itemList(window.kernel)},
@@ -208,9 +224,15 @@ static Item averagePool(NodeImport &node, Item x, Window window, bool ceils, boo
                       {"ceil_mode", item(ceils)},
                       {"count_include_pad", item(counts)}});
   };
-  if (isPoolPadding(window))
+  if (isPoolPadding(window) && !isDilated)
     return pool(x, window.low, ceils, countsPadding);
-  SmallVector<int64_t> extra(window.kernel.size()), none(window.kernel.size());
+  auto mean = [&](Item from) {
+    SmallVector<int64_t> none(window.kernel.size());
+    return isDilated ? dilatedMean(node, from, window) : pool(from, none, false, true);
+  };
+  if (isDilated && !window.isPadded() && !ceils)
+    return mean(x);
+  SmallVector<int64_t> extra(window.kernel.size());
   if (ceils && !addCeilPadding(node, window, extra))
     return {Item::Poison(), {}};
   // Ones, padded by zeros where that does not count, tell how many elements a window has.
@@ -223,8 +245,8 @@ static Item averagePool(NodeImport &node, Item x, Window window, bool ceils, boo
     behind.low[i] = countsPadding ? 0 : window.low[i];
     behind.high[i] = countsPadding ? extra[i] : window.high[i];
   }
-  Item sum = pool(padded(node, x, window, 0), none, false, true);
-  Item share = pool(padded(node, ones, behind, 0), none, false, true);
+  Item sum = mean(padded(node, x, window, 0));
+  Item share = mean(padded(node, ones, behind, 0));
   return node.call("div", {sum, share});
 }
 
@@ -279,127 +301,11 @@ static bool global(NodeImport &node, StringRef callee) {
 static bool buildGlobalAverage(NodeImport &node) { return global(node, "mean"); }
 static bool buildGlobalMax(NodeImport &node) { return global(node, "amax"); }
 
-//===- Resize -------------------------------------------------------------------------------------===//
-
-/// Resize of the last dims, in the ways that interpolate has. Upsample is the Resize of before opset 10.
-static bool buildResize(NodeImport &node) {
-  bool isUpsample = node.node.op == "Upsample" || node.opset < 11;
-  std::string mode = node.string("mode", "nearest");
-  std::string position =
-      node.string("coordinate_transformation_mode", isUpsample ? "asymmetric" : "half_pixel");
-  std::string nearest = node.string("nearest_mode", isUpsample ? "floor" : "round_prefer_floor");
-  std::string policy = node.string("keep_aspect_ratio_policy", "stretch");
-  int64_t antialias = node.integer("antialias", 0);
-  node.attribute("cubic_coeff_a");
-  node.attribute("exclude_outside");
-  node.attribute("extrapolation_value");
-  size_t scaleInput = isUpsample ? 1 : 2;
-  dl::Dims dims = node.dims(0);
-  SmallVector<int64_t> axes = node.integerList("axes");
-  if (axes.empty())
-    axes.assign(llvm::seq<int64_t>(0, dims.size()).begin(),
-                llvm::seq<int64_t>(0, dims.size()).end());
-  Item x = node.tensor(0);
-  if (node.hasFailed())
-    return false;
-  // The scale and the size of each dim; a size that is not given follows from the scale.
-  SmallVector<double> scales(dims.size(), 1.0);
-  dl::Dims sizes = dims;
-  const Known *given = node.has(3)            ? node.known(3)
-                       : node.has(scaleInput) ? node.known(scaleInput)
-                                              : nullptr;
-  bool isEmpty = !given || given->numbers.size() != axes.size();
-  SmallVector<double> numbers;
-  if (isUpsample && node.hasAttribute("scales")) {
-    for (float scale : node.attribute("scales")->reals)
-      numbers.push_back(scale);
-    isEmpty = numbers.size() != axes.size();
-  } else if (given) {
-    auto reals = given->reals();
-    if (!reals)
-      return node.unsupported("its sizes depend on symbolic dims", "; dlc takes scales there");
-    numbers = *reals;
-  }
-  if (isEmpty)
-    return node.unsupported("its scales or sizes are computed by the model",
-                            "; dlc needs their numbers at import");
-  bool bySize = node.has(3);
-  for (auto [position, which] : llvm::enumerate(axes)) {
-    auto axis = node.axis(which, dims.size());
-    if (!axis)
-      return false;
-    auto size = dl::asConstant(dims[*axis]);
-    if (bySize) {
-      sizes[*axis] = node.dim(static_cast<int64_t>(numbers[position]));
-      scales[*axis] = size ? numbers[position] / static_cast<double>(*size) : 0;
-    } else {
-      scales[*axis] = numbers[position];
-      if (scales[*axis] != 1.0)
-        sizes[*axis] = size ? node.dim(static_cast<int64_t>(
-                                  std::floor(static_cast<double>(*size) * numbers[position])))
-                            : dl::normalize(dims[*axis] * static_cast<int64_t>(numbers[position]));
-    }
-  }
-  size_t first = dims.size();
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (sizes[i] != dims[i])
-      first = std::min(first, i);
-  if (first == dims.size()) {
-    node.alias(0, 0);
-    return true;
-  }
-  std::string form = mode + ", " + position + (mode == "nearest" ? ", " + nearest : "");
-  bool isFloor = mode == "nearest" && position == "asymmetric" && nearest == "floor";
-  bool isExact = mode == "nearest" && position == "half_pixel" && nearest == "round_prefer_ceil";
-  bool isLinear = mode == "linear" && (position == "half_pixel" || position == "align_corners" ||
-                                       position == "pytorch_half_pixel");
-  // Whole factors copy each element: positions of all kinds agree but for ties.
-  bool isWhole =
-      mode == "nearest" && (((position == "half_pixel" || position == "pytorch_half_pixel") &&
-                             StringRef(nearest).starts_with("round")) ||
-                            (position == "asymmetric" && nearest == "floor"));
-  // Corners of a size that is no whole number lie elsewhere.
-  for (size_t i = 0; i < dims.size() && position == "align_corners" && !bySize; ++i) {
-    double size = static_cast<double>(dl::asConstant(dims[i]).value_or(1)) * scales[i];
-    isLinear &= size == std::floor(size);
-  }
-  for (size_t i = 0; i < dims.size(); ++i)
-    isWhole &= scales[i] >= 1 && scales[i] == std::floor(scales[i]);
-  bool isSupported =
-      (isFloor || isExact || isLinear || isWhole) && policy == "stretch" && antialias == 0;
-  size_t spatial = dims.size() < 3 ? 0 : dims.size() - 2;
-  if (!isSupported || first < 2 || spatial > 2 || (bySize && given->numbers.size() != axes.size()))
-    return node.unsupported(
-        "it resizes dim " + llvm::Twine(first) + " of " + dl::text(node.type(0)) + " by " + form +
-            (policy == "stretch" ? "" : ", " + policy) + (antialias ? ", antialias" : ""),
-        "; dlc takes nearest (asymmetric with floor, half_pixel with round_prefer_ceil, whole "
-        "factors) and "
-        "linear (half_pixel, align_corners) of the spatial dims of [N, C, L] and [N, C, H, W]");
-  std::string torchMode = isLinear              ? (spatial == 1 ? "linear" : "bilinear")
-                          : isExact && !isWhole ? "nearest-exact"
-                                                : "nearest";
-  std::vector<std::pair<StringRef, Item>> named{{"mode", item(StringRef(torchMode))}};
-  bool aligns = position == "align_corners";
-  bool areConstant =
-      llvm::all_of(sizes, [](AffineExpr dim) { return dl::asConstant(dim).has_value(); });
-  ArrayRef<AffineExpr> spatialSizes = ArrayRef<AffineExpr>(sizes).drop_front(2);
-  SmallVector<double> factors(scales.begin() + 2, scales.end());
-  if (bySize || aligns || (isWhole && areConstant))
-    named.push_back({"size", dimItems(spatialSizes)});
-  else
-    named.push_back({"scale_factor", itemList(factors)});
-  if (isLinear)
-    named.push_back({"align_corners", item(aligns)});
-  node.set(0, node.call("interpolate", {x}, named));
-  return !node.hasFailed();
-}
-
 llvm::ArrayRef<OddRule> windowRules() {
   static const OddRule rules[] = {
       {"MaxPool", 1, buildMaxPool},         {"AveragePool", 1, buildAveragePool},
       {"LpPool", 1, buildLpPool},           {"GlobalAveragePool", 1, buildGlobalAverage},
-      {"GlobalMaxPool", 1, buildGlobalMax}, {"Resize", 10, buildResize},
-      {"Upsample", 7, buildResize},
+      {"GlobalMaxPool", 1, buildGlobalMax},
   };
   return rules;
 }

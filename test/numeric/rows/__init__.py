@@ -9,8 +9,10 @@ from rows import recurrent
 from rows import math
 from rows import norm
 from rows import index
+from rows import order
 from rows import reduction
 from rows import resize
+from rows import scatter
 from rows import shape
 from rows import window
 from rows.row import ROWS

@@ -86,6 +86,11 @@ transposed(("f32",), (1, 3, "N", 9), (3, 4, 1, 3), (1, 4, "2 * N - 5", 7), (4, 7
 transposed(FLOATS, (2, 5, "N"), (5, 4, 5), (2, 4, "3 * N + 1"), (1, 2, 7, 8, 17), "stride 3", bias=True,
            op="conv_transpose1d", stride=(3,), padding=(1,), output_padding=(1,))
 
+transposed(("f32", "f16"), ("N", 4, 2, 3, 2), (4, 3, 2, 3, 2), ("N", 3, 4, 7, 3), BOUNDARY[:4], "volumes", bias=True,
+           op="conv_transpose3d", stride=(2, 2, 1))
+transposed(("f32",), (1, 2, "N", 4, 3), (2, 2, 3, 2, 3), (1, 4, "2 * N + 1", 5, 3), (1, 2, 7), "volumes, groups", groups=2,
+           op="conv_transpose3d", stride=(2, 1, 1), padding=(0, 0, 1))
+
 
 def depth_to_space(x, block, crop, groups):
     n, channels, height, width = x.shape

@@ -176,7 +176,8 @@ one("range_of_data", "Range", "x, x, x", [value("x", "i64", ())])
 one("range_of_lists", "Range", "s, s, s", tensors=[ints("s", 1, 2)])
 case("range_of_symbols", model([node("Size", "x", "s"), node("Range", "o, s, s")], batch, tensors=[zero]))
 one("eye_like_vector", "EyeLike", given=[value("x", dims=(3,))])
-one("gather_nd", "GatherND", "x, i", tensors=[tensor("i", "i64", [2, 1], [0, 1])], batch_dims=1)
+one("gather_nd", "GatherND", "x, i", tensors=[tensor("i", "i64", [2, 1], [0, 1])], batch_dims=2)
+one("gather_nd_depth", "GatherND", "x, i", tensors=[tensor("i", "i64", [1, 3], [0, 1, 0])])
 one("one_hot_depth", "OneHot", "s, d, x", shaped, tensors=[ints("d", 3, 4)])
 one("one_hot_data", "OneHot", "s, s, x", shaped)
 one("layer_norm_symbol", "LayerNormalization", "x, w", [value("x", dims=(2, "N")), value("w", dims=("N",))])
@@ -220,11 +221,40 @@ one("pool_ceil_symbol", "MaxPool", given=wide, kernel_shape=[2, 2], pads=[0, 0, 
 one("pool_column_order", "MaxPool", given=image, kernel_shape=[2, 2], storage_order=1, outputs="y, i")
 one("pool_positions_pads", "MaxPool", given=image, kernel_shape=[2, 2], pads=[0, 0, 1, 1], outputs="y, i")
 one("pool_positions_volume", "MaxPool", given=[value("x", dims=(1, 1, 4, 4, 4))], kernel_shape=[2, 2, 2], outputs="y, i")
-one("pool_dilated_mean", "AveragePool", given=image, opset=19, kernel_shape=[2, 2], dilations=[2, 2])
 one("global_pool", "GlobalMaxPool")
 case("resize_symbols", model([node("Shape", "x", "s"), node("Resize", "x, , , s")], wide))
 one("resize_data", "Resize", "x, , s", [value("x", dims=(1, 4, 5, 5)), value("s", dims=(4,))])
-one("resize_form", "Resize", "x, , s", image, tensors=[tensor("s", "f32", [4], [1.0, 1.0, 2.0, 2.0])], mode="cubic")
+one("resize_form", "Resize", "x, , s", wide, tensors=[tensor("s", "f32", [4], [1.0, 1.0, 2.0, 2.0])], mode="cubic")
+one("resize_policy", "Resize", "x, , , s", image, tensors=[ints("s", 1, 4, 9, 9)], opset=18, keep_aspect_ratio_policy="largest")
+one("resize_region", "Resize", "x, r, , s", [*image, value("r", dims=(8,))], tensors=[ints("s", 1, 4, 9, 9)],
+    coordinate_transformation_mode="tf_crop_and_resize")
+
+# Attention, orders and scatters.
+def heads(q=(1, 2, 4, 8), k=(1, 2, 6, 8), v=(1, 2, 6, 8), *more):
+    return [value("q", dims=q), value("k", dims=k), value("v", dims=v), *more]
+
+
+one("attention_rank", "Attention", "q, k, v", heads(q=(4, 8)), opset=23)
+one("attention_ranks", "Attention", "q, k, v", heads(k=(1, 6, 16)), opset=23)
+one("attention_symbols", "Attention", "q, k, v", heads(q=(1, "H", 4, 8)), opset=23)
+one("attention_heads", "Attention", "q, k, v", heads(q=(1, 3, 4, 8)), opset=23)
+one("attention_width", "Attention", "q, k, v", heads((1, 4, 9), (1, 6, 9), (1, 6, 9)), opset=23, q_num_heads=2, kv_num_heads=2)
+one("attention_past", "Attention", "q, k, v, , p", heads((1, 2, 4, 8), (1, 2, 6, 8), (1, 2, 6, 8), value("p", dims=(1, 2, 3, 8))), opset=23)
+one("attention_mask", "Attention", "q, k, v, m", heads((1, 2, 4, 8), (1, 2, 6, 8), (1, 2, 6, 8), value("m", dims=(4, 9))), opset=23)
+one("attention_precision", "Attention", "q, k, v", heads(), opset=23, softmax_precision=7)
+tables = [value("c", dims=(9, 4)), value("s", dims=(9, 4))]
+one("rotary_rank", "RotaryEmbedding", "x, c, s", [value("x"), *tables], opset=23)
+one("rotary_heads", "RotaryEmbedding", "x, c, s", [value("x", dims=(1, 9, 9)), *tables], opset=23, num_heads=2)
+one("rotary_width", "RotaryEmbedding", "x, c, s", [value("x", dims=(1, 2, 9, 8)), *tables], opset=23, rotary_embedding_dim=3)
+one("cumsum_axis", "CumSum", "x, a", [value("x"), value("a", "i64", ())])
+one("cumsum_axes", "CumSum", "x, a", tensors=[ints("a", 0, 1)])
+one("topk_counts", "TopK", "x, k", tensors=[ints("k", 1, 2)], outputs="y, i")
+one("topk_large", "TopK", "x, k", tensors=[ints("k", 9)], outputs="y, i")
+one("scatter_reduction", "ScatterElements", "x, i, x", tensors=[tensor("i", "i64", [2, 3], [0] * 6)], opset=18, reduction="median")
+one("scatter_nd_depth", "ScatterND", "x, i, x", tensors=[tensor("i", "i64", [2, 3], [0] * 6)], opset=18)
+one("scatter_cache_mode", "TensorScatter", "x, x", opset=24, axis=1, mode="spiral")
+one("scatter_cache_ranks", "TensorScatter", "x, u", [value("x"), value("u", dims=(2, 1, 3))], opset=24, axis=1)
+one("reverse_axes", "ReverseSequence", "x, n", [value("x"), value("n", "i64", (2,))], batch_axis=0, time_axis=0)
 
 gates = [value("x", dims=(2, 1, 3)), value("w", dims=(1, 8, 3)), value("r", dims=(1, 8, 2))]
 one("lstm_clip", "LSTM", "x, w, r", gates, clip=1.0)

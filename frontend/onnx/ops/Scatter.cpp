@@ -1,0 +1,156 @@
+//===- Scatter.cpp - Ops of ONNX that write at positions, and that turn time around ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/ops/Positions.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+/// "sum", "prod", "amax", "amin", or nothing for the last update; null, reported, where it is none of them.
+static std::optional<StringRef> readReduction(NodeImport &node) {
+  std::string given = node.string("reduction", "none");
+  for (auto [name, reduce] : {std::pair<StringRef, StringRef>("none", ""),
+                              {"add", "sum"},
+                              {"mul", "prod"},
+                              {"max", "amax"},
+                              {"min", "amin"}})
+    if (given == name)
+      return reduce;
+  node.fail("its reduction is " + frontend::quote(given) + "; expected none, add, mul, max or min");
+  return std::nullopt;
+}
+
+static Item scatter(NodeImport &node, StringRef reduce, Item x, int64_t axis, Item index,
+                    Item updates) {
+  if (reduce.empty())
+    return node.call("scatter", {x, item(axis), index, updates});
+  return node.call("scatter_reduce", {x, item(axis), index, updates, item(reduce)});
+}
+
+/// `number` in the dtype of `like`, as a tensor of no dims.
+static Item dimTensor(NodeImport &node, AffineExpr number, Type dtype) {
+  return node.call("scalar_tensor", {Item::dim(number, {}), item(dtype)});
+}
+
+static bool buildScatterElements(NodeImport &node) {
+  auto axis = node.axis(node.integer("axis", 0), node.rank(0));
+  auto reduce = readReduction(node);
+  if (!axis || !reduce)
+    return false;
+  Item x = node.tensor(0), updates = node.tensor(2);
+  Item index = wrapped(node, node.tensor(1), node.dims(0)[*axis]);
+  node.set(0, scatter(node, *reduce, x, *axis, index, updates));
+  return !node.hasFailed();
+}
+
+/// The last dim of the positions names as many dims of x, which are made one; each update is a row behind it.
+static bool buildScatterND(NodeImport &node) {
+  auto reduce = readReduction(node);
+  Item x = node.tensor(0), index = node.tensor(1), updates = node.tensor(2);
+  if (!reduce || node.hasFailed())
+    return false;
+  dl::Dims dims = node.dims(0), indexDims = node.dims(1);
+  auto depth = indexDims.empty() ? std::nullopt : dl::asConstant(indexDims.back());
+  if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
+    return node.unsupported("it has positions " + dl::text(node.type(1)) + " for " +
+                                dl::text(node.type(0)),
+                            "; dlc takes positions of 1 dim of it or more, their number known");
+  // Of all dims together, row-major; outside where one part is.
+  Type dtype = node.dtype(1);
+  Item flat, isInside;
+  auto last = static_cast<int64_t>(indexDims.size()) - 1;
+  for (int64_t i = 0; i < *depth; ++i) {
+    Item part = wrapped(node, node.call("select", {index, item(last), item(i)}), dims[i]);
+    Item size = dimTensor(node, dims[i], dtype);
+    Item fits = node.call("logical_and", {node.call("ge", {part, node.scalar(0, dtype)}),
+                                          node.call("lt", {part, size})});
+    isInside = i == 0 ? fits : node.call("logical_and", {isInside, fits});
+    flat = i == 0 ? part : node.call("add", {node.call("mul", {flat, size}), part});
+  }
+  flat = node.call("where", {isInside, flat, node.scalar(-1, dtype)});
+  ArrayRef<AffineExpr> all(dims), places(indexDims);
+  AffineExpr rows = dl::product(all.take_front(*depth), node.context),
+             width = dl::product(all.drop_front(*depth), node.context),
+             count = dl::product(places.drop_back(), node.context);
+  Item names = node.broadcast(node.reshape(flat, {count, node.dim(1)}), {count, width});
+  Item y = scatter(node, *reduce, node.reshape(x, {rows, width}), 0, names,
+                   node.reshape(updates, {count, width}));
+  node.set(0, node.reshape(y, dims));
+  return !node.hasFailed();
+}
+
+/// `size` numbers from 0 along `axis` of a tensor of `rank` dims.
+static Item along(NodeImport &node, int64_t axis, int64_t rank, AffineExpr size) {
+  dl::Dims dims(rank, node.dim(1));
+  dims[axis] = size;
+  return node.reshape(node.call("arange", {Item::dim(size, {})}), dims);
+}
+
+/// Rows of a cache overwritten from a position on, each batch at its own.
+static bool buildTensorScatter(NodeImport &node) {
+  auto rank = node.rank(0);
+  auto axis = node.axis(node.integer("axis", -2), rank);
+  std::string mode = node.string("mode", "linear");
+  Item past = node.tensor(0), update = node.tensor(1);
+  if (!axis || node.hasFailed())
+    return false;
+  if ((mode != "linear" && mode != "circular") || *axis == 0)
+    return node.fail("its mode is " + frontend::quote(mode) + " along axis " + llvm::Twine(*axis) +
+                     "; expected linear or circular, and not along the batch");
+  dl::Dims dims = node.dims(0), updateDims = node.dims(1);
+  if (static_cast<int64_t>(updateDims.size()) != rank)
+    return node.fail("its cache is " + dl::text(node.type(0)) + " and its update " +
+                     dl::text(node.type(1)) + "; expected equal ranks");
+  Type i64 = node.builder.getI64Type();
+  Item source = along(node, *axis, rank, dims[*axis]);
+  if (node.has(2)) {
+    dl::Dims column(rank, node.dim(1));
+    column[0] = dims[0];
+    Item first = node.reshape(node.cast(node.tensor(2), i64), column);
+    source = node.call("sub", {source, first});
+  }
+  if (mode == "circular")
+    source = node.call("remainder", {source, dimTensor(node, dims[*axis], i64)});
+  Item isNew = node.call("logical_and",
+                         {node.call("ge", {source, node.scalar(0, i64)}),
+                          node.call("lt", {source, dimTensor(node, updateDims[*axis], i64)})});
+  Item taken = node.call("take_along_dim", {update, source, item(*axis)});
+  node.set(0, node.call("where", {isNew, taken, past}));
+  return !node.hasFailed();
+}
+
+/// The first so many steps of each batch from the last to the first.
+static bool buildReverseSequence(NodeImport &node) {
+  int64_t rank = node.rank(0);
+  auto time = node.axis(node.integer("time_axis", 0), rank),
+       batch = node.axis(node.integer("batch_axis", 1), rank);
+  Item x = node.tensor(0), lengths = node.tensor(1);
+  if (!time || !batch || node.hasFailed())
+    return false;
+  if (*time == *batch)
+    return node.fail("its time_axis and batch_axis are the same");
+  dl::Dims dims = node.dims(0), column(rank, node.dim(1));
+  column[*batch] = dims[*batch];
+  Item step = along(node, *time, rank, dims[*time]);
+  Item length = node.reshape(node.cast(lengths, node.builder.getI64Type()), column);
+  Item mirrored = node.call("sub", {node.call("sub", {length, step}), item(int64_t(1))});
+  Item source = node.call("where", {node.call("lt", {step, length}), mirrored, step});
+  node.set(0, node.call("take_along_dim", {x, source, item(*time)}));
+  return !node.hasFailed();
+}
+
+llvm::ArrayRef<OddRule> scatterRules() {
+  static const OddRule rules[] = {
+      {"Scatter", 9, buildScatterElements},
+      {"ScatterElements", 11, buildScatterElements},
+      {"ScatterND", 11, buildScatterND},
+      {"TensorScatter", 24, buildTensorScatter},
+      {"ReverseSequence", 10, buildReverseSequence},
+  };
+  return rules;
+}
+
+} // namespace dlc::onnx

@@ -1,0 +1,88 @@
+//===- DLScatter.td - Ops that write at positions which a tensor holds -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Turned around: each element of the result looks through the positions for those that name it. No two threads write one
+// place, so the answer is the same each time; it costs a look at index.size(dim) positions for each element of the result.
+// (A kernel whose updates write by themselves would cost one visit for each, with atomic sums in whatever order.)
+//
+// A position outside the tensor names nothing: its update is dropped. index may be smaller than x along the other dims, and
+// src larger than index: what has no partner is not read.
+#ifndef DLC_IR_DL_DLSCATTER_TD
+#define DLC_IR_DL_DLSCATTER_TD
+
+include "ir/dl/DLIndex.td"
+
+def DL_ScatterOp : DL_DecomposedOp<"scatter", [{scatter(Tensor x, int dim, Tensor index, Tensor src, str? reduce=None)
+scatter(Tensor x, int dim, Tensor index, float value, str? reduce=None)}]> {
+  let summary = "x with the elements of src at the places along dim that index names";
+  let description = [{
+    Or one number `value` at each of them. Where several positions along `dim` name one place the last of them counts, or with
+    `reduce` ('add', 'multiply') all, x included. Positions outside x are dropped. Becomes `dl.scatter_source` and
+    `dl.scatter_take`, or `dl.scatter_reduce`. PyTorch: `torch.scatter`.
+    ```mlir
+    %y = dl.scatter %x, %index, %src {dim = 1 : i64} : (tensor<4x8xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, I64Attr:$dim, DL_IndexTensor:$index, Optional<DL_Tensor>:$src,
+      OptionalAttr<F64Attr>:$value, OptionalAttr<StrAttr>:$reduce);
+  let results = (outs DL_Tensor:$y);
+}
+
+def DL_ScatterAddOp : DL_DecomposedOp<"scatter_add", "scatter_add(Tensor x, int dim, Tensor index, Tensor src)"> {
+  let summary = "x plus the elements of src at the places along dim that index names";
+  let description = [{
+    Becomes `dl.scatter_reduce`; the order of the additions depends on the dims alone. PyTorch: `torch.scatter_add`.
+    ```mlir
+    %y = dl.scatter_add %x, %index, %src {dim = 1 : i64} :
+        (tensor<4x8xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$x, I64Attr:$dim, DL_IndexTensor:$index, DL_NumberTensor:$src);
+  let results = (outs DL_NumberTensor:$y);
+}
+
+def DL_ScatterReduceOp : DL_LoopOp<"scatter_reduce",
+    "scatter_reduce(Tensor x, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)",
+    ["emitTerm", "emitResult"]> {
+  let summary = "x combined with the elements of src at the places along dim that index names";
+  let description = [{
+    `reduce` is sum, prod, mean (of floats), amax or amin; without `include_self` the elements of x count only where no
+    position names them. Positions outside x are dropped. Costs index.size(dim) looks for each element of x. PyTorch:
+    `torch.scatter_reduce`.
+    ```mlir
+    %y = dl.scatter_reduce %x, %index, %src {dim = 1 : i64, reduce = "amax"} :
+        (tensor<4x8xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$x, I64Attr:$dim, DL_IndexTensor:$index, DL_NumberTensor:$src, StrAttr:$reduce,
+      DefaultValuedAttr<BoolAttr, "true">:$include_self);
+  let results = (outs DL_NumberTensor:$y);
+}
+
+def DL_ScatterSourceOp : DL_LoopOp<"scatter_source", "", ["emitTerm", "emitResult"]> {
+  let summary = "For each place of a dim, where the last position that names it stands";
+  let description = [{
+    The result is of `size`, which is that of index but along `dim`, and nowhere smaller; -1 where no position along `dim`
+    names the place. Costs index.size(dim) looks for each element. PyTorch: the positions that `torch.scatter` reads.
+    ```mlir
+    %y = dl.scatter_source %index {dim = 1 : i64, size = affine_map<() -> (4, 8)>} : (tensor<4x2xi64>) -> tensor<4x8xi64>
+    ```
+  }];
+  let arguments = (ins DL_IndexTensor:$index, I64Attr:$dim, AffineMapAttr:$size);
+  let results = (outs RankedTensorOf<[I64]>:$y);
+}
+
+def DL_ScatterTakeOp : DL_LoopOp<"scatter_take", "", ["emitResult", "emitCoordinate"]> {
+  let summary = "The element of src that source names along dim, of x where that is -1";
+  let description = [{
+    x and source have equal dims; src has their rank. PyTorch: `torch.where(source < 0, x, src.gather(dim, source))`.
+    ```mlir
+    %y = dl.scatter_take %x, %source, %src {dim = 1 : i64} :
+        (tensor<4x8xf32>, tensor<4x8xi64>, tensor<4x2xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, RankedTensorOf<[I64]>:$source, DL_Tensor:$src, I64Attr:$dim);
+  let results = (outs DL_Tensor:$y);
+}
+
+#endif // DLC_IR_DL_DLSCATTER_TD

@@ -1,0 +1,72 @@
+"""Running sums, and ops that put elements in order."""
+import torch
+
+import accuracy as acc
+from rows.row import FLOATS, INTS, NUMBERS, element_of, row, with_element
+
+# A dim is walked once for each of its elements: sizes stop below the largest ones.
+SIZES = (0, 1, 2, 3, 7, 8, 9, 16, 17, 31, 33, 65)
+
+
+def summed(dim):
+    """The terms of the longest sum, and the sums of absolute values."""
+    return acc.contraction(lambda x: x.shape[dim], lambda x: x.cumsum(dim))
+
+
+for op in ("prefix_sum", "cumsum"):
+    row(op, FLOATS, [(3, "N")], (3, "N"), lambda x: x.cumsum(1), summed(1), attrs="{dim = 1 : i64}", values="normal", sizes=SIZES)
+    row(op, ("f32", "f16"), [("N", 5, 2)], ("N", 5, 2), lambda x: x.cumsum(0), summed(0), attrs="{dim = 0 : i64}",
+        values="normal", sizes=SIZES, note="outer dim")
+row("prefix_sum", INTS, [("N", 5)], ("N", 5), lambda x: x.cumsum(1).to(x.dtype), attrs="{dim = -1 : i64}", values="whole", sizes=SIZES,
+    note="integers")
+row("cumsum", INTS + ("i1",), [(3, "N")], (3, "N"), lambda x: x.cumsum(1), attrs="{dim = -1 : i64}", sizes=SIZES, result_dtype="i64",
+    note="integers")
+row("cumsum", ("f32", "i64"), [("N", 7)], ("N", 7), lambda x: x.to(torch.int32).cumsum(1).to(torch.int32),
+    attrs="{dim = 1 : i64, dtype = i32}", values="whole", sizes=SIZES, result_dtype="i32", note="dtype")
+# Cut into blocks, and the blocks' totals into blocks.
+for size in (65, 97, 1025, 2500):
+    row("cumsum", ("f32", "f16", "i64") if size == 97 else ("f32",), [("N", size)], ("N", size), lambda x: x.cumsum(1), summed(1),
+        attrs="{dim = 1 : i64}", values="normal" if size < 1000 else "whole", sizes=(1, 3), note=f"blocks of {size}")
+row("cumsum", ("f32", "bf16"), [(2, 130, "N")], (2, 130, "N"), lambda x: x.cumsum(1), summed(1), attrs="{dim = 1 : i64}",
+    values="normal", sizes=(1, 8, 33), note="blocks of an inner dim")
+
+
+def order(x, dim, descending):
+    """PyTorch's stable sort, in which NaN is the largest."""
+    return x.sort(dim=dim, descending=descending, stable=True)
+
+
+def both(op, attrs, which, dim):
+    """The values of %y (which 0), or the positions."""
+    names = ("%y, %j", "%v, %y")[which]
+
+    def body(operands, types, result):
+        kind = element_of(types[0])
+        others = (result, with_element(result, "i64")) if which == 0 else (with_element(result, kind), result)
+        return f"{names} = dl.{op} {operands[0]} {attrs} : ({types[0]}) -> ({', '.join(others)})"
+    return body
+
+
+for descending in (False, True):
+    text = "true" if descending else "false"
+    note = "descending" if descending else "ascending"
+    row("rank", NUMBERS, [(3, "N")], (3, "N"), lambda x, d=descending: order(x, 1, d).indices.argsort(1),
+        attrs=f"{{dim = 1 : i64, descending = {text}}}", values="equals", sizes=SIZES, result_dtype="i64", note=note)
+    row("sort", NUMBERS, [("N", 9)], ("N", 9), lambda x, d=descending: order(x, 1, d).values, acc.equal, values="equals",
+        sizes=SIZES[:6], note=note + ", values", body=both("sort", f"{{dim = 1 : i64, descending = {text}}}", 0, 1))
+    row("sort", ("f32", "i8"), [("N", 4)], ("N", 4), lambda x, d=descending: order(x, 0, d).indices, values="equals",
+        sizes=SIZES, result_dtype="i64", note=note + ", positions", body=both("sort", f"{{dim = 0 : i64, descending = {text}}}", 1, 0))
+    row("argsort", ("f32", "f16", "i64", "ui8"), [(2, "N", 3)], (2, "N", 3), lambda x, d=descending: order(x, 1, d).indices,
+        attrs=f"{{dim = 1 : i64, descending = {text}}}", sizes=SIZES, result_dtype="i64", note=note)
+    largest = "true" if descending else "false"
+    row("topk", NUMBERS, [("N", 9)], ("N", 4), lambda x, d=descending: order(x, 1, d).values[:, :4], acc.equal, values="equals",
+        sizes=SIZES[:6], note=("largest" if descending else "smallest") + ", values",
+        body=both("topk", f"{{k = 4 : i64, largest = {largest}}}", 0, 1))
+    row("topk", ("f32", "i32"), [("N", 5)], (2, 5), lambda x, d=descending: order(x, 0, d).indices[:2], values="equals",
+        sizes=SIZES[2:], result_dtype="i64", note=("largest" if descending else "smallest") + ", positions",
+        body=both("topk", f"{{k = 2 : i64, dim = 0 : i64, largest = {largest}}}", 1, 0))
+row("places", ("f32",), [(3, "N")], (3, "N"), lambda x: x.argsort(1), values="normal", sizes=SIZES, result_dtype="i64",
+    body=lambda names, types, result: f"%r = dl.rank {names[0]} {{dim = 1 : i64, descending = false}} : ({types[0]}) -> {result}\n"
+    f"%y = dl.places %r {{dim = 1 : i64, count = affine_map<()[s0] -> (s0)>}} : ({result}) -> {result}")
+row("topk", ("f32",), [(2, 200)], (2, 5), lambda x: x.topk(5, 1).values, values="normal", sizes=(1,), note="longer",
+    body=both("topk", "{k = 5 : i64, dim = -1 : i64}", 0, 1))
