@@ -27,11 +27,12 @@ PARTIAL = {"pow", "floor_divide", "remainder", "fmod", "trunc_divide", "bitwise_
 # Of whole numbers they may make others: rounded at once, since the reference rounds nothing on its way.
 FRACTIONS = {"div", "norm", "pow_number", "reciprocal", "sqrt", "filled"}
 # What they make of small numbers is large.
-GROWS = {"mul", "square", "outer", "contract", "linear", "matmul", "conv1d", "conv2d", "pow_number", "embedding_bag"}
+GROWS = {"mul", "square", "outer", "contract", "linear", "matmul", "conv1d", "conv2d", "pow_number", "embedding_bag", "cumsum",
+         "prefix_sum", "scatter", "scatter_reduce"}
 # A tiny change of the input may change the result at once.
 JUMPS = {"floor", "ceil", "round", "trunc", "frac", "sign", "fmod", "remainder", "floor_divide", "trunc_divide", "hardshrink",
-         "threshold", "heaviside", "argmax", "argmin", "argsort", "sort", "topk", "max_positions1d", "max_positions2d", "cast",
-         "interpolate", "upsample", "isfinite", "isnan", "isinf", "pow", "atan2", "digamma", "lgamma", "tan"}
+         "threshold", "heaviside", "argmax", "argmin", "argsort", "sort", "topk", "rank", "places", "max_positions1d", "max_positions2d",
+         "cast", "interpolate", "upsample", "isfinite", "isnan", "isinf", "pow", "atan2", "digamma", "lgamma", "tan"}
 
 
 @dataclasses.dataclass
