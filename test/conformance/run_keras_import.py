@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Keras models through tools/scripts/import_keras.py: a network for MNIST that is trained here, and one for text, in each of Keras's
+formats of files, give what Keras gives. Runs in a Python with Keras (tools/scripts/setup --tests)."""
+import gzip
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+from cases import Cases, Failure
+from dlc_tool import BUILD, ROOT, compile_model, expect_close, run_model
+
+OUT = os.path.join(BUILD, "test-logs", "keras-import")
+SCRIPT = os.path.join(ROOT, "tools", "scripts", "import_keras.py")
+MNIST = os.path.join(os.environ.get("DLC_CORPUS", ""), "datasets", "mnist")
+TRAINED, HELD_OUT = 4000, 500
+TEXT = """dl 1
+dim N = 1..64
+sequential Sentiment(x: i64[N,9]) -> (y: f32[N,3]) {
+  Embedding(50, 8)
+  Bidirectional(LSTM(6, return_sequences=true))
+  inner: GRU(5)
+  LayerNormalization()
+  Dense(4, activation=relu, use_bias=false)
+  Dense(3, activation=softmax)
+}
+weights "sentiment.safetensors"
+"""
+
+
+def run_script(*arguments):
+    return subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, cwd=OUT)
+
+
+def imported(*arguments):
+    run = run_script(*arguments)
+    if run.returncode:
+        raise Failure(run.stderr.strip()[-500:])
+
+
+def mnist_data():
+    def read(name, header):
+        with gzip.open(os.path.join(MNIST, name)) as source:
+            return np.frombuffer(source.read(), np.uint8, offset=header)
+    images = read("t10k-first5000-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28, 1).astype(np.float32) / 255
+    return images, read("t10k-first5000-labels-idx1-ubyte.gz", 8)
+
+
+def save_all(model, name):
+    """The model in each format; the arguments of the script for each."""
+    path = os.path.join(OUT, name)
+    model.save(path + ".keras")
+    model.save(path + ".h5")
+    model.save_weights(path + ".weights.h5")
+    with open(path + ".json", "w", encoding="utf-8") as out:
+        out.write(model.to_json())
+    return [[path + ".keras"], [path + ".h5"], [path + ".weights.h5", "--config", path + ".json"]]
+
+
+def formats(cases, name, model, inputs, text, output, devices):
+    """Every format gives the same file of weights, with which the text gives what Keras gives."""
+    expected = model.predict(inputs, verbose=0)
+    weights = None
+    for arguments in save_all(model, name):
+        with cases.case(f"{name}: {os.path.basename(arguments[0])}"):
+            path = os.path.join(OUT, name + ".safetensors")
+            imported(*arguments, "-o", path)
+            with open(path, "rb") as source:
+                held = source.read()
+            weights = weights or held
+            if held != weights:
+                raise Failure("it gives other weights than the first format")
+            compile_model(text, os.path.join(OUT, name + ".bin"), path)
+            for device, count in devices:
+                got, = run_model(os.path.join(OUT, name + ".bin"), {"x": inputs[:count]}, [output], "--device", device)
+                expect_close(got, expected[:count], 1e-4, 1e-5)
+    return expected
+
+
+def mnist(cases, keras):
+    layers = keras.layers
+    keras.utils.set_random_seed(3)
+    keras.Sequential([layers.Input((2,)), layers.Dense(1)])  # so that Keras's own numbers are other ones
+    model = keras.Sequential([
+        layers.Input((28, 28, 1)), layers.Conv2D(32, 3, padding="same", activation="relu"),
+        layers.Conv2D(64, 3, padding="same", activation="relu"), layers.MaxPooling2D(2),
+        layers.Conv2D(64, 3, padding="same", strides=2, activation="relu"), layers.BatchNormalization(),
+        layers.MaxPooling2D(2, padding="same"), layers.Flatten(), layers.Dense(128, activation="relu"), layers.Dropout(0.5),
+        layers.Dense(10, activation="softmax", name="head")])
+    model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")
+    images, labels = mnist_data()
+    model.fit(images[:TRAINED], labels[:TRAINED], batch_size=64, epochs=2, verbose=0)
+    text = os.path.join(OUT, "keras_mnist.dl")
+    shutil.copy(os.path.join(ROOT, "examples", "keras_mnist", "keras_mnist.dl"), text)
+    held_out = images[TRAINED:TRAINED + HELD_OUT]
+    formats(cases, "mnist", model, held_out, text, "probs", [("cpu", HELD_OUT), ("cuda-emu", 4)])
+    with cases.case("mnist: digits that training never saw"):
+        probs, = run_model(os.path.join(OUT, "mnist.bin"), {"x": held_out}, ["probs"])
+        accuracy = float((probs.argmax(1) == labels[TRAINED:TRAINED + HELD_OUT]).mean())
+        if accuracy < 0.9:
+            raise Failure(f"{accuracy:.3f} are right; expected 0.9")
+
+
+def sentiment(cases, keras):
+    layers = keras.layers
+    keras.utils.set_random_seed(5)
+    model = keras.Sequential([
+        layers.Input((9,), dtype="int64"), layers.Embedding(50, 8), layers.Bidirectional(layers.LSTM(6, return_sequences=True)),
+        layers.GRU(5, name="inner"), layers.LayerNormalization(), layers.Dense(4, activation="relu", use_bias=False),
+        layers.Dense(3, activation="softmax")])
+    text = os.path.join(OUT, "sentiment.dl")
+    with open(text, "w", encoding="utf-8") as out:
+        out.write(TEXT)
+    words = np.random.default_rng(6).integers(0, 50, (7, 9))
+    formats(cases, "sentiment", model, words, text, "y", [("cpu", 7), ("cuda-emu", 3)])
+    with cases.case("weights alone: names by classes"):
+        run = run_script("sentiment.weights.h5", "-o", "alone.safetensors")
+        if run.returncode or "gru.recurrent_kernel [5, 15]" not in run.stdout or "dense.kernel [5, 4]\n" not in run.stdout:
+            raise Failure(run.stdout + run.stderr)
+
+
+def refusals(cases, keras):
+    layers = keras.layers
+    x = layers.Input((4, 8))
+    keras.Model(x, layers.Dense(2)(x)).save(os.path.join(OUT, "functional.keras"))
+    keras.Sequential([layers.Input((4, 8)), layers.EinsumDense("abc,cd->abd", (4, 3))]).save(os.path.join(OUT, "einsum.keras"))
+    keras.Sequential([layers.Input((4, 8)), layers.Flatten()]).save(os.path.join(OUT, "empty.keras"))
+    with open(os.path.join(OUT, "text.keras"), "w") as out:
+        out.write("no model")
+    for name, message in (
+            ("functional.keras", "error: the model is a Functional; 'sequential' describes Sequential models."),
+            ("einsum.keras", "error: EinsumDense has weights, for which 'sequential' has no layer; known are Dense, Conv1D"),
+            ("empty.keras", "error: 'empty.keras' holds no weights"), ("text.keras", "error: cannot read 'text.keras': "),
+            ("missing.keras", "error: cannot read 'missing.keras': ")):
+        with cases.case(f"refused: {name}"):
+            run = run_script(name, "-o", "no.safetensors")
+            if run.returncode != 1 or not run.stderr.startswith(message) or os.path.exists(os.path.join(OUT, "no.safetensors")):
+                raise Failure(f"exit status {run.returncode}: {run.stderr[-300:]}")
+
+
+def main():
+    os.makedirs(OUT, exist_ok=True)
+    cases = Cases()
+    if importlib.util.find_spec("keras") is None:
+        cases.leave_out(13, "this Python has no Keras: tools/scripts/setup --tests")
+        sys.exit(cases.finish())
+    os.environ.setdefault("KERAS_BACKEND", "jax")
+    import keras
+    if os.path.isdir(MNIST):
+        mnist(cases, keras)
+    else:
+        cases.leave_out(4, "no corpus of MNIST images: set DLC_CORPUS")
+    sentiment(cases, keras)
+    refusals(cases, keras)
+    sys.exit(cases.finish())
+
+
+if __name__ == "__main__":
+    main()
