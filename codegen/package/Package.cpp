@@ -276,6 +276,7 @@ LogicalResult PackageWriter::write(llvm::raw_ostream &os) {
   header.headerHash[0] = headerHash.low64;
   header.headerHash[1] = headerHash.high64;
 
+  os.reserveExtraSpace(end); // a buffer that doubled as it grew would hold the weights three times
   os.write(reinterpret_cast<const char *>(&header), sizeof(header));
   os.write(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
   uint64_t position = schema::kTableOffset + builder.GetSize();
