@@ -37,31 +37,38 @@ def find_dlc():
     return found
 
 
-def export(module, inputs, output, outputs=None, dynamic=None, weights=None):
-    """Writes `output` (a .dl file) and its weights for `module`, called with the tensors of `inputs` (name: tensor, in the order of
-    forward's parameters). `outputs` names the results; `dynamic` says which dims are symbols: {"x": {0: "N"}}. `weights` names the
-    weights file; otherwise it is named after `output`."""
+def export_onnx(module, inputs, folder, outputs=None, dynamic=None):
+    """The path of an ONNX file that PyTorch's exporter writes into `folder`, named after the module's class."""
     import torch
-    tool = find_dlc()
     axes = {name: dict(dims) for name, dims in (dynamic or {}).items()}
     unknown = sorted(set(axes) - set(inputs) - set(outputs or ()))
     if unknown:
         raise ExportError(f"dynamic names {', '.join(unknown)}; the inputs are {', '.join(inputs)}")
     options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+    path = os.path.join(folder, type(module).__name__ + ".onnx")
     was_training = module.training
     module.eval()
     try:
-        with tempfile.TemporaryDirectory() as folder, torch.no_grad():
-            path = os.path.join(folder, type(module).__name__ + ".onnx")
+        with torch.no_grad():
             torch.onnx.export(module, tuple(inputs.values()), path, input_names=list(inputs), output_names=outputs,
                               dynamic_axes=axes, opset_version=OPSET, **options)
-            command = [tool, "import", path, "-o", output, *(["--weights", weights] if weights else [])]
-            run = subprocess.run(command, capture_output=True, text=True)
-            if run.returncode:
-                raise ExportError(run.stderr.strip().replace(path, type(module).__name__))
-            sys.stderr.write(run.stderr)
     finally:
         module.train(was_training)
+    return path
+
+
+def export(module, inputs, output, outputs=None, dynamic=None, weights=None):
+    """Writes `output` (a .dl file) and its weights for `module`, called with the tensors of `inputs` (name: tensor, in the order of
+    forward's parameters). `outputs` names the results; `dynamic` says which dims are symbols: {"x": {0: "N"}}. `weights` names the
+    weights file; otherwise it is named after `output`."""
+    tool = find_dlc()
+    with tempfile.TemporaryDirectory() as folder:
+        path = export_onnx(module, inputs, folder, outputs, dynamic)
+        command = [tool, "import", path, "-o", output, *(["--weights", weights] if weights else [])]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode:
+            raise ExportError(run.stderr.strip().replace(path, type(module).__name__))
+        sys.stderr.write(run.stderr)
 
 
 def load(source):

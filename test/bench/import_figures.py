@@ -1,0 +1,63 @@
+"""What importing a network of others takes: seconds and peak memory of `dlc compile MODEL.onnx` and of `dlc import`, for ResNet-50,
+BERT-base and GPT-2 as PyTorch exports them. Part of tools/scripts/bench; runs in the Python of the export tests."""
+import importlib.util
+import os
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "conformance"))
+import run_exported  # noqa: E402
+from dlc_tool import DLC  # noqa: E402
+
+SECONDS, MORE_BYTES = 5, 500 << 20  # of import and compile; memory beyond twice the weights
+ROUNDS = 3
+NETWORKS = ("resnet50", "bert", "gpt2")
+
+
+def measured(*command):
+    """Seconds and peak bytes of a process."""
+    begin = time.monotonic()
+    child = os.posix_spawn(command[0], command, {**os.environ}, file_actions=[
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+    _, status, usage = os.wait4(child, 0)
+    if status:
+        sys.exit(f"{' '.join(command)} ended with status {os.waitstatus_to_exitcode(status)}")
+    return time.monotonic() - begin, usage.ru_maxrss * 1024
+
+
+def verdict(value, goal, unit):
+    return f"goal {goal:.4g} {unit}: " + ("met" if value <= goal else f"MISSED by {value - goal:.3g} {unit}")
+
+
+def main():
+    missing = [name for name in ("torch", "torchvision", "transformers") if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"Import: not measured, because this Python has no {', '.join(missing)} (tools/scripts/setup --tests)")
+        return
+    import torch
+    print(f"Import and compile of networks that PyTorch exported (least of {ROUNDS} rounds)")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name in NETWORKS:
+            make, inputs_of, whole, _, outputs, dynamic = run_exported.NETWORKS[name]
+            torch.manual_seed(1)
+            generator = run_exported.np.random.default_rng(2)
+            inputs = {key: torch.from_numpy(value) for key, value in inputs_of(whole, generator).items()}
+            module = make("whole").eval()
+            weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
+            path = run_exported.script().export_onnx(module, inputs, folder, outputs, dynamic)
+            for what, command in (("compile", (DLC, "compile", path, "-q", "-o", "model.bin")),
+                                  ("import", (DLC, "import", path, "-o", "model.dl"))):
+                runs = [measured(*command) for _ in range(ROUNDS)]
+                seconds, memory = min(run[0] for run in runs), max(run[1] for run in runs)
+                allowed = 2 * weights + MORE_BYTES
+                print(f"  {name:9} {what:8} {seconds:6.2f} s ({verdict(seconds, SECONDS, 's')}), "
+                      f"{memory / 1e6:6.0f} MB for {weights / 1e6:.0f} MB of weights "
+                      f"({verdict(memory / 1e6, allowed / 1e6, 'MB')})", flush=True)
+            os.remove(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""docs/onnx.md lists which ONNX operators are imported, from the records and the importer's tables: tools/scripts/operators --onnx
+prints it."""
+import re
+
+from docs import records
+
+PAGE = "docs/onnx.md"
+INTRO = """# ONNX operators
+
+Printed by `tools/scripts/operators --onnx` from the records in `ir/dl` and the tables in `frontend/onnx`; do not edit.
+
+`dlc compile model.onnx` and `dlc import model.onnx -o model.dl` take opsets 7 to 26 of ONNX, in the dtypes of the operators they
+become ([operators](operators.md)). "Composed" is made of several. A form of an operator that is not imported is refused with the name of
+its node, all of a model's in one run, with exit code 3."""
+# ONNX's own domain, to opset 26.
+STANDARD = """Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization Bernoulli BitShift
+BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu CenterCropPad Clip Col2Im Compress Concat
+ConcatFromSequence Constant ConstantOfShape Conv ConvInteger ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace
+DequantizeLinear Det Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand EyeLike Flatten Floor GRU Gather GatherElements
+GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual GridSample GroupNormalization HammingWindow
+HannWindow HardSigmoid HardSwish Hardmax Identity If ImageDecoder InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu
+Less LessOrEqual Log LogSoftmax Loop LpNormalization LpPool MatMul MatMulInteger Max MaxPool MaxRoiPool MaxUnpool Mean
+MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul Multinomial Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot
+Optional OptionalGetElement OptionalHasElement Or PRelu Pad Pow QLinearConv QLinearMatMul QuantizeLinear RMSNormalization RNN RandomNormal
+RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean
+ReduceMin ReduceProd ReduceSum ReduceSumSquare RegexFullMatch Relu Reshape Resize ReverseSequence RoiAlign RotaryEmbedding Round STFT Scan
+Scatter ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap
+Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Split SplitToSequence Sqrt
+Squeeze StringConcat StringNormalizer StringSplit Sub Sum SwiGLU Swish Tan Tanh TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK
+Transpose Trilu Unique Unsqueeze Upsample Where Xor""".split()
+REASONS = {
+    "sequences and optionals are refused": r"Sequence(?!.*Lens)|Optional",
+    "strings are refused": r"String|RegexFullMatch|TfIdf|ImageDecoder",
+    "random numbers are refused: a model gives the same result each time": r"Random|Bernoulli|Multinomial",
+    "the size of the result depends on the data": r"^(Compress|NonZero|NonMaxSuppression|Unique)$",
+}
+
+
+def rules(tree):
+    """(name, first opset, what it becomes)."""
+    for path, record in records(tree).values():
+        if path.startswith("ir/dl/"):
+            for line in (record.get("onnx") or "").split("\n"):
+                name = re.match(r"\s*([\w.]+)(?:@(\d+))?(?:\.\.\d+|-\d+)?\(", line)
+                if name:
+                    yield name.group(1), int(name.group(2) or 1), f"`{record['opName']}`"
+    for path in sorted(tree.paths):
+        if path.startswith("frontend/onnx/ops/") and path.endswith(".cpp"):
+            for name, since in re.findall(r'\{\s*"([\w.]+)",\s*(\d+),\s*build', tree.text(path)):
+                yield name, int(since), "composed"
+        elif path.startswith("frontend/onnx/") and path.endswith(".cpp"):
+            for name in sorted(set(re.findall(r'node\.op == "(\w+)"', tree.text(path)))):
+                yield name, 1, "control flow"
+
+
+def render(tree):
+    imported = {}
+    for name, since, result in rules(tree):
+        imported.setdefault(name, []).append((since, result))
+    lines = [INTRO, "\n| operator | since opset | becomes |\n|---|---|---|"]
+    for name in sorted(imported):
+        held = sorted(set(imported[name]))
+        lines.append(f"| {name} | {held[0][0]} | {', '.join(dict.fromkeys(result for _, result in held))} |")
+    lines.append("\n## Not imported\n")
+    missing, told = [name for name in STANDARD if name not in imported], set()
+    for reason, pattern in REASONS.items():
+        names = [name for name in missing if re.search(pattern, name)]
+        told.update(names)
+        if names:
+            lines.append(f"- {', '.join(names)}: {reason}.")
+    rest = [name for name in missing if name not in told]
+    if rest:
+        lines.append(f"- {', '.join(rest)}: not yet.")
+    return "\n".join(lines) + "\n"
+
+
+def check(tree):
+    if PAGE not in tree.paths:
+        return []
+    try:
+        current = render(tree)
+    except (OSError, ValueError) as error:
+        return [str(error)]
+    return [] if tree.text(PAGE) == current else [f"{PAGE} is not what tools/scripts/operators --onnx prints; print it again"]
+
+
+RECORD = """include "mlir/IR/OpBase.td"
+def My_Dialect : Dialect { let name = "my"; let cppNamespace = "::my"; }
+class My_Op<string name> : Op<My_Dialect, name> { string onnx = ""; }
+def My_AOp : My_Op<"a"> { let onnx = "Abs@13(x)"; let summary = "adds"; let description = "Adds."; }
+"""
+TABLE = 'rules = {{"Clip", 6, buildClip}};\n'
+LISTED = "\n| operator | since opset | becomes |\n|---|---|---|\n| Abs | 13 | `a` |\n| Clip | 6 | composed |\n\n## Not imported\n\n"
+
+
+def missing_of_planted():
+    """The end of the page where Abs and Clip alone are imported."""
+    names = [name for name in STANDARD if name not in ("Abs", "Clip")]
+    kinds = [[name for name in names if re.search(pattern, name)] for pattern in REASONS.values()]
+    rest = [name for name in names if not any(name in kind for kind in kinds)]
+    said = [f"- {', '.join(kind)}: {reason}." for kind, reason in zip(kinds, REASONS)]
+    return "\n".join([*said, f"- {', '.join(rest)}: not yet."]) + "\n"
+
+
+CLEAN = {"ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE, PAGE: INTRO + "\n" + LISTED + missing_of_planted()}
+PLANTED = [({"ir/dl/A.td": RECORD.replace("Abs@13", "Abs")}, "print it again"),
+           ({"frontend/onnx/ops/A.cpp": TABLE.replace("6", "7")}, "is not what tools/scripts/operators --onnx prints")]
+
