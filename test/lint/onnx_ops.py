@@ -9,10 +9,10 @@ INTRO = """# ONNX operators
 
 Printed by `tools/scripts/operators --onnx` from the records in `ir/dl` and the tables in `frontend/onnx`; do not edit.
 
-`dlc compile model.onnx` and `dlc import model.onnx -o model.dl` take opsets 7 to 26 of ONNX, in the dtypes of the operators they
+`dlc compile model.onnx` and `dlc import model.onnx -o model.dl` take opsets OLDEST to NEWEST of ONNX, in the dtypes of the operators they
 become ([operators](operators.md)). "Composed" is made of several. A form of an operator that is not imported is refused with the name of
 its node, all of a model's in one run, with exit code 3."""
-# ONNX's own domain, to opset 26.
+# ONNX's own domain.
 STANDARD = """Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization Bernoulli BitShift
 BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu CenterCropPad Clip Col2Im Compress Concat
 ConcatFromSequence Constant ConstantOfShape Conv ConvInteger ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace
@@ -57,7 +57,8 @@ def render(tree):
     imported = {}
     for name, since, result in rules(tree):
         imported.setdefault(name, []).append((since, result))
-    lines = [INTRO, "\n| operator | since opset | becomes |\n|---|---|---|"]
+    opsets = re.search(r"kOldestOpset = (\d+), kNewestOpset = (\d+)", tree.text("frontend/onnx/Importer.h"))
+    lines = [INTRO.replace("OLDEST", opsets.group(1)).replace("NEWEST", opsets.group(2)), "\n| operator | since opset | becomes |\n|---|---|---|"]
     for name in sorted(imported):
         held = sorted(set(imported[name]))
         lines.append(f"| {name} | {held[0][0]} | {', '.join(dict.fromkeys(result for _, result in held))} |")
@@ -102,7 +103,7 @@ def missing_of_planted():
     return "\n".join([*said, f"- {', '.join(rest)}: not yet."]) + "\n"
 
 
-CLEAN = {"ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE, PAGE: INTRO + "\n" + LISTED + missing_of_planted()}
+CLEAN = {"frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE, PAGE: INTRO.replace("OLDEST", "7").replace("NEWEST", "9") + "\n" + LISTED + missing_of_planted()}
 PLANTED = [({"ir/dl/A.td": RECORD.replace("Abs@13", "Abs")}, "print it again"),
            ({"frontend/onnx/ops/A.cpp": TABLE.replace("6", "7")}, "is not what tools/scripts/operators --onnx prints")]
 

@@ -8,7 +8,8 @@
 #include <memory>
 
 static constexpr const char *kFooter =
-    R"(The text has one line for each op, and its weights lie in a safetensors file under the names that the model gives them.
+    R"(The text has layers, and blocks and loops where modules repeat. Its weights lie in a safetensors file under the names that the model
+gives them.
 
 Examples:
   dlc import model.onnx -o model.dl                                 the weights go to model.safetensors
