@@ -11,6 +11,8 @@ namespace dlc::dl {
 
 /// Elements of a dim that one loop sums; longer dims are cut up.
 static constexpr int64_t kSumBlock = 32;
+/// Elements among which the first ones are looked for at once, or four times as many as these.
+static constexpr int64_t kOrderBlock = 128;
 
 /// For each element of the result, a loop over dim `dim` of `x`: its terms read x there, then at the element's own place if
 /// `readsOwn`. The bodies read both places.
@@ -79,7 +81,7 @@ SmallVector<Value> CumsumOp::decompose(Builder &b) {
   Dims padded = dims;
   padded[dim] = b.getAffineConstantExpr(blocks * kSumBlock);
   Value y = b.reshape(b.make<AddOp>(within, before), padded);
-  return {b.cast(b.slice(y, dim, 0, *size), dtype)};
+  return {b.cast(b.slice(y, dim, 0, size), dtype)};
 }
 
 LogicalResult PrefixSumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
@@ -177,10 +179,46 @@ static Value firstPlaces(Builder &b, Value x, int64_t dim, bool descending, Affi
 }
 
 static SmallVector<Value> sorted(Builder &b, Value x, int64_t dim, bool descending,
-                                 std::optional<AffineExpr> count) {
-  dim = *wrapDim(std::nullopt, "", dim, typeOf(x).getRank());
-  Value places = firstPlaces(b, x, dim, descending, count ? *count : dimsOf(x)[dim]);
+                                 AffineExpr count) {
+  Value places = firstPlaces(b, x, dim, descending, count);
   return {b.make<GatherOp>(x, places, static_cast<uint64_t>(dim)), places};
+}
+
+/// The first `count` of a long dim: those of its blocks, in which all of them are, then the first of these. Blocks follow each
+/// other as their elements did, so equal elements stay in order.
+static SmallVector<Value> firstOfBlocks(Builder &b, Value x, int64_t dim, bool descending,
+                                        int64_t count) {
+  Dims dims = dimsOf(x);
+  int64_t size = asConstant(dims[dim]).value_or(0), width = std::max(kOrderBlock, 4 * count);
+  auto number = [&](int64_t value) { return b.getAffineConstantExpr(value); };
+  if (size < 4 * width)
+    return sorted(b, x, dim, descending, number(count));
+  int64_t blocks = size / width, rest = size - blocks * width;
+  Dims cut = dims, joined = dims;
+  cut[dim] = number(blocks);
+  cut.insert(cut.begin() + dim + 1, number(width));
+  joined[dim] = number(blocks * count);
+  Value whole = b.reshape(b.slice(x, dim, 0, blocks * width), cut);
+  SmallVector<Value> best = sorted(b, whole, dim + 1, descending, number(count));
+  // Places in the blocks become places in the dim.
+  Dims along(cut.size(), number(1));
+  along[dim] = number(blocks);
+  AffineExpr end = number(blocks * width);
+  Value first = b.make<ArangeOp>(dimsMap(end, b.getContext()), AffineMapAttr(),
+                                 static_cast<uint64_t>(width), TypeAttr());
+  first = b.broadcast(b.reshape(first, along), dimsOf(best[1]));
+  Value values = b.reshape(best[0], joined),
+        places = b.reshape(b.make<AddOp>(best[1], first), joined);
+  if (rest > 0) {
+    SmallVector<Value> last = sorted(b, b.slice(x, dim, blocks * width, size), dim, descending,
+                                     number(std::min(rest, count)));
+    Value shift = b.fullLike(last[1], static_cast<double>(blocks * width));
+    auto at = static_cast<uint64_t>(dim);
+    values = b.make<CatOp>(ValueRange{values, last[0]}, at);
+    places = b.make<CatOp>(ValueRange{places, b.make<AddOp>(last[1], shift)}, at);
+  }
+  SmallVector<Value> all = firstOfBlocks(b, values, dim, descending, count);
+  return {all[0], b.make<GatherOp>(places, all[1], static_cast<uint64_t>(dim))};
 }
 
 /// x, and the same of positions, `dim` cut to `count`.
@@ -210,7 +248,8 @@ LogicalResult SortOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
                      types);
 }
 SmallVector<Value> SortOp::decompose(Builder &b) {
-  return sorted(b, getX(), getDim(), getDescending(), std::nullopt);
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  return sorted(b, getX(), dim, getDescending(), dimsOf(getX())[dim]);
 }
 
 LogicalResult ArgsortOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
@@ -233,8 +272,8 @@ LogicalResult TopkOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
                      types);
 }
 SmallVector<Value> TopkOp::decompose(Builder &b) {
-  return sorted(b, getX(), getDim(), getLargest(),
-                b.getAffineConstantExpr(static_cast<int64_t>(getK())));
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  return firstOfBlocks(b, getX(), dim, getLargest(), static_cast<int64_t>(getK()));
 }
 
 } // namespace dlc::dl

@@ -96,8 +96,8 @@ def DL_TopkOp : DL_DecomposedOp<"topk",
   let summary = "The k largest elements along a dim, and where they stand";
   let description = [{
     Or the k smallest ones; in order whether `sorted` or not. Of equal elements those that come first are taken, in their
-    order; NaN is the largest. Becomes `dl.rank`, `dl.places` and `dl.gather`: n^2 comparisons along the dim. PyTorch:
-    `torch.topk`.
+    order; NaN is the largest. Becomes `dl.rank`, `dl.places` and `dl.gather` of blocks of the dim, then of the first of
+    each: some n max(128, 4 k) comparisons, or n^2 where the dim is symbolic. PyTorch: `torch.topk`.
     ```mlir
     %values, %indices = dl.topk %x {k = 3 : i64, dim = 1 : i64} : (tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x3xi64>)
     ```

@@ -68,5 +68,10 @@ for descending in (False, True):
 row("places", ("f32",), [(3, "N")], (3, "N"), lambda x: x.argsort(1), values="normal", sizes=SIZES, result_dtype="i64",
     body=lambda names, types, result: f"%r = dl.rank {names[0]} {{dim = 1 : i64, descending = false}} : ({types[0]}) -> {result}\n"
     f"%y = dl.places %r {{dim = 1 : i64, count = affine_map<()[s0] -> (s0)>}} : ({result}) -> {result}")
-row("topk", ("f32",), [(2, 200)], (2, 5), lambda x: x.topk(5, 1).values, values="normal", sizes=(1,), note="longer",
-    body=both("topk", "{k = 5 : i64, dim = -1 : i64}", 0, 1))
+# Blocks, with a rest and without, and blocks of what they leave; many equal elements.
+for size, k in ((512, 3), (700, 5), (2100, 40), (20000, 17)):
+    for dtype in ("f32", "i8") if size == 700 else ("f32",):
+        row("topk", (dtype,), [("N", size)], ("N", k), lambda x, k=k: order(x, 1, True).indices[:, :k], values="equals", sizes=(1, 2),
+            result_dtype="i64", note=f"{k} of {size}, {dtype}", body=both("topk", f"{{k = {k} : i64}}", 1, 1))
+row("topk", ("f16",), [("N", 700, 2)], ("N", 9, 2), lambda x: order(x, 1, False).values[:, :9], acc.equal, values="special",
+    sizes=(1, 2), note="9 smallest of 700", body=both("topk", "{k = 9 : i64, dim = 1 : i64, largest = false}", 0, 1))
