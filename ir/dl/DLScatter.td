@@ -12,8 +12,8 @@
 
 include "ir/dl/DLIndex.td"
 
-def DL_ScatterOp : DL_DecomposedOp<"scatter", [{scatter(Tensor x, int dim, Tensor index, Tensor src, str? reduce=None)
-scatter(Tensor x, int dim, Tensor index, float value, str? reduce=None)}]> {
+def DL_ScatterOp : DL_DecomposedOp<"scatter", [{scatter(Tensor x, int dim, Tensor index, float value, str? reduce=None)
+scatter(Tensor x, int dim, Tensor index, Tensor src, str? reduce=None)}]> {
   let summary = "x with the elements of src at the places along dim that index names";
   let description = [{
     Or one number `value` at each of them. Where several positions along `dim` name one place the last of them counts, or with
