@@ -21,6 +21,8 @@ namespace dlc::codegen {
 
 /// Vectors in flight along a reduction dim: hides the latency of an addition.
 static constexpr int64_t kAccumulators = 4;
+/// A sum of reals is made of sums of at most this many terms: what rounding costs grows with the longest of them.
+static constexpr int64_t kLongestSum = 512;
 /// Columns of a tile.
 static constexpr int64_t kTileColumns = 512;
 /// Windows of at most this many elements are written out.
@@ -53,6 +55,12 @@ private:
   Accumulator neutralAccumulator(unsigned stage);
   Accumulator combineAccumulators(unsigned stage, Accumulator a, Accumulator b);
   Accumulator acrossLanes(unsigned stage, Accumulator acc);
+  SmallVector<Value> foldRow(unsigned stage, Value from, Value to, int64_t step, ValueRange init,
+                             AffineExpr extent, CpuKernel::Fold body);
+  bool addsReals(unsigned stage) const {
+    return nest.stages[stage] == Combiner::add &&
+           k.emitter.accumulatorKind(stage) == ScalarKind::floating;
+  }
   bool hasPosition(unsigned stage) const { return givesPosition(nest.stages[stage]); }
 
   CpuKernel &k;
@@ -200,6 +208,23 @@ Accumulator ReductionSchedule::acrossLanes(unsigned stage, Accumulator acc) {
 
 //===- Stages ---------------------------------------------------------------------------------------===//
 
+/// Folds a loop into accumulators `init`, several of one kind; where its `extent` makes a sum long, by parts.
+SmallVector<Value> ReductionSchedule::foldRow(unsigned stage, Value from, Value to, int64_t step,
+                                              ValueRange init, AffineExpr extent,
+                                              CpuKernel::Fold body) {
+  auto count = dl::asConstant(extent);
+  if (!addsReals(stage) || (count && *count <= kLongestSum * step))
+    return k.fold(from, to, step, init, body);
+  SmallVector<Value> zeros(init.size(), neutralAccumulator(stage).front());
+  return k.fold(from, to, kLongestSum * step, init, [&](Value at, ValueRange accs) {
+    Value end = k.smaller(k.add(at, k.index(kLongestSum * step)), to);
+    SmallVector<Value> sums = k.fold(at, end, step, zeros, body), next;
+    for (auto [acc, sum] : llvm::zip(accs, sums))
+      next.push_back(combineAccumulators(stage, {acc}, {sum}).front());
+    return next;
+  });
+}
+
 Accumulator ReductionSchedule::reduceAlongLanes(unsigned stage, Accumulator scalar,
                                                 ValueRange earlier) {
   unsigned dim = loopOrder.back();
@@ -218,14 +243,16 @@ Accumulator ReductionSchedule::reduceAlongLanes(unsigned stage, Accumulator scal
   auto part = [&](ValueRange values, int64_t i) {
     return Accumulator(values.begin() + i * parts, values.begin() + (i + 1) * parts);
   };
-  SmallVector<Value> many = k.fold(k.index(0), wideEnd, wide, init, [&](Value at, ValueRange accs) {
+  auto body = [&](Value at, ValueRange accs) {
     SmallVector<Value> next;
     for (int64_t i = 0; i < kAccumulators; ++i) {
       k.math.bindLoop(variable, k.add(at, k.index(i * lanes)));
       llvm::append_range(next, step(stage, reduction, part(accs, i), earlier));
     }
     return next;
-  });
+  };
+  SmallVector<Value> many =
+      foldRow(stage, k.index(0), wideEnd, wide, init, nest.reduction[dim], body);
   Accumulator acc =
       combineAccumulators(stage, combineAccumulators(stage, part(many, 0), part(many, 1)),
                           combineAccumulators(stage, part(many, 2), part(many, 3)));
@@ -247,10 +274,17 @@ Accumulator ReductionSchedule::reduceLoops(unsigned stage, unsigned depth, Accum
   if (way == Way::lanes && depth + 1 == loopOrder.size())
     return reduceAlongLanes(stage, acc, earlier);
   unsigned dim = loopOrder[depth];
-  return k.fold(k.index(0), k.value(nest.reduction[dim]), 1, acc, [&](Value at, ValueRange accs) {
+  bool isInnermost = depth + 1 == loopOrder.size();
+  auto body = [&](Value at, ValueRange accs) -> SmallVector<Value> {
     k.math.bindLoop(reduction[dim], at);
-    return reduceLoops(stage, depth + 1, Accumulator(accs.begin(), accs.end()), earlier);
-  });
+    Accumulator before(accs.begin(), accs.end());
+    if (isInnermost || !addsReals(stage))
+      return reduceLoops(stage, depth + 1, before, earlier);
+    return combineAccumulators(
+        stage, before, reduceLoops(stage, depth + 1, neutralAccumulator(stage), earlier));
+  };
+  return foldRow(stage, k.index(0), k.value(nest.reduction[dim]), 1, acc, nest.reduction[dim],
+                 body);
 }
 
 Value ReductionSchedule::reduceStage(unsigned stage, ValueRange earlier) {
