@@ -119,7 +119,13 @@ RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what
     return {};
   }
   dl::Dims dims;
-  for (auto [position, dim] : llvm::enumerate(info.dims)) {
+  auto given = shapes.find(info.name);
+  for (auto [position, declared] : llvm::enumerate(info.dims)) {
+    Dim dim = declared;
+    if (auto known = symbolValues.find(dim.symbol); !dim.value && known != symbolValues.end())
+      dim.value = known->second;
+    else if (!dim.value && given != shapes.end() && given->second.size() == info.dims.size())
+      dim.value = given->second[position];
     if (dim.value && (*dim.value < 0 || *dim.value > INT32_MAX)) {
       error(what + " has a dim of " + llvm::Twine(*dim.value) + "; expected 0 to 2^31 - 1");
       return {};
@@ -146,6 +152,35 @@ void Importer::declareInitializers(const Graph &graph, Frame &frame) {
       error("initializer " + quote(tensor.name) + " is there twice; expected one of each name");
     value.stored = &tensor;
     value.name = frame.prefix + tensor.name.str();
+  }
+}
+
+void Importer::declareSymbols() {
+  SmallVector<mlir::Attribute> attributes;
+  for (const frontend::Symbol &symbol : symbols)
+    attributes.push_back(dl::SymbolAttr::get(context, symbol.name, symbol.min, symbol.max));
+  if (!attributes.empty())
+    module->setAttr("dl.symbols", builder.getArrayAttr(attributes));
+}
+
+/// What is not well formed, names no input or contradicts the model is said by the pass that narrows symbols.
+void Importer::readShapes() {
+  for (StringRef entry : llvm::split(options.shapes, ',')) {
+    auto [name, list] = entry.rsplit(':');
+    SmallVector<int64_t> dims;
+    for (StringRef part : llvm::split(list, 'x'))
+      if (part.getAsInteger(10, dims.emplace_back()))
+        return;
+    shapes[name] = dims;
+  }
+  // A symbol is the same number wherever it stands.
+  for (const ValueInfo &info : file.model().graph.inputs) {
+    auto given = shapes.find(info.name);
+    if (given == shapes.end() || given->second.size() != info.dims.size())
+      continue;
+    for (auto [dim, number] : llvm::zip(info.dims, given->second))
+      if (!dim.value && !dim.symbol.empty() && number >= 0)
+        symbolValues.try_emplace(dim.symbol, number);
   }
 }
 
@@ -178,14 +213,9 @@ bool Importer::declareInputs(func::FuncOp function) {
   function.setFunctionType(builder.getFunctionType(types, {}));
   for (auto [position, name] : llvm::enumerate(names))
     function.setArgAttr(position, "dl.name", builder.getStringAttr(name));
-  SmallVector<mlir::Attribute> attributes;
-  for (const std::string &name : symbolNames) {
+  for (const std::string &name : symbolNames)
     symbols.push_back({name, {}, frontend::kDefaultDimMin, frontend::kDefaultDimMax});
-    attributes.push_back(
-        dl::SymbolAttr::get(context, name, symbols.back().min, symbols.back().max));
-  }
-  if (!attributes.empty())
-    module->setAttr("dl.symbols", builder.getArrayAttr(attributes));
+  declareSymbols();
   context->getLoadedDialect<dl::DLDialect>()->nameSymbols(symbolNames);
   emitter = std::make_unique<frontend::OpEmitter>(builder, symbols);
   builder.setInsertionPointToStart(entry);
@@ -199,28 +229,6 @@ Value *Importer::find(StringRef name, Frame &frame) {
     if (auto found = at->values.find(name); found != at->values.end())
       return &found->second;
   return nullptr;
-}
-
-static const Graph *branchOf(NodeImport &node, StringRef name) {
-  const Attribute *attribute = node.attribute(name);
-  return attribute ? attribute->graph.get() : nullptr;
-}
-
-/// The graph of an If whose condition is known; its results become the node's.
-bool Importer::importBranch(NodeImport &node, const Graph &graph) {
-  Frame inner{&node.frame, {}, {}, node.frame.opsets, node.frame.prefix};
-  for (auto &entry : node.frame.arguments)
-    inner.arguments[entry.getKey()] = entry.getValue();
-  declareInitializers(graph, inner);
-  if (!importNodes(graph.nodes, inner))
-    return false;
-  for (auto [position, output] : llvm::enumerate(graph.outputs)) {
-    Value *value = find(output.name, inner);
-    assert(value && "ordering the nodes found who computes it");
-    if (node.wants(position))
-      node.frame.values[node.node.outputs[position]] = *value;
-  }
-  return true;
 }
 
 bool Importer::importCall(NodeImport &node, const Function &function) {
@@ -280,7 +288,7 @@ void Importer::importNode(const Node &node, Frame &frame) {
                            return function.name == node.op && function.domain == node.domain;
                          }).operator->();
   bool isFunction = function != file.model().functions.data() + file.model().functions.size();
-  bool isControl = domain.empty() && node.op == "If";
+  bool isControl = domain.empty() && (node.op == "If" || node.op == "Loop" || node.op == "Scan");
   if (!isFunction && !isControl && !hasRule(name, opset)) {
     import.unsupported("dlc does not import " + quote(name) + llvm::Twine(" of opset ") +
                            llvm::Twine(opset),
@@ -295,16 +303,14 @@ void Importer::importNode(const Node &node, Frame &frame) {
     if (isFunction) {
       isGood = importCall(import, *function);
     } else if (node.op == "If" && domain.empty()) {
-      const Known *condition = import.has(0) ? import.known(0) : nullptr;
-      auto truth = condition ? condition->integers() : std::nullopt;
-      if (!truth || truth->size() != 1) {
-        isGood = import.unsupported("its condition is computed by the model",
-                                    "; dlc imports an If whose condition is known at import");
-      } else {
-        const Graph *graph = branchOf(import, truth->front() ? "then_branch" : "else_branch");
-        isGood = graph ? importBranch(import, *graph) : import.fail("it lacks a branch");
-      }
+      isGood = importIf(import) && import.allAttributesRead();
+    } else if (node.op == "Loop" && domain.empty()) {
+      isGood = importLoop(import) && import.allAttributesRead();
+    } else if (node.op == "Scan" && domain.empty()) {
+      isGood = importScan(import) && import.allAttributesRead();
     } else {
+      if (opset == kOldestOpset)
+        import.readOldAttributes();
       isGood = foldKnown(import) || (!import.hasFailed() && buildNode(import, name));
     }
   }
@@ -384,6 +390,7 @@ void Importer::report() {
 LogicalResult Importer::run() {
   if (!checkHeader() || !readConstInputs())
     return failure();
+  readShapes();
   outermost.opsets = file.model().opsets;
   Location loc = NameLoc::get(builder.getStringAttr(file.path()));
   builder.setInsertionPointToEnd(module.getBody());

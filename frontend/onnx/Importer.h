@@ -34,9 +34,10 @@ class NodeImport;
 class Importer {
 public:
   /// The newest opset that the rules were written for, and the oldest.
-  static constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+  static constexpr int64_t kOldestOpset = 6, kNewestOpset = 28;
   static constexpr size_t kMaxNodes = 32'768; // as the ops of a model in the language
   static constexpr unsigned kMaxCalls = 32;   // of functions within functions
+  static constexpr int64_t kMaxSteps = 256;   // of a Loop or Scan, each of which is written out
 
   Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module);
   /// Builds `func.func @forward`. Every error has been reported.
@@ -55,11 +56,21 @@ private:
   bool readConstInputs();
   bool declareInputs(mlir::func::FuncOp function);
   mlir::RankedTensorType typeOf(const ValueInfo &info, const std::string &what);
+  void readShapes();
+  void declareSymbols();
   mlir::AffineExpr symbolNamed(llvm::StringRef name, const std::string &fallback);
   void declareInitializers(const Graph &graph, Frame &frame);
   bool importNodes(llvm::ArrayRef<Node> nodes, Frame &frame);
   void importNode(const Node &node, Frame &frame);
-  bool importBranch(NodeImport &node, const Graph &graph);
+  void openGraph(NodeImport &node, const Graph &graph, Frame &frame);
+  std::optional<std::vector<Value>> importGraph(const Graph &graph, Frame &held,
+                                                llvm::ArrayRef<Value> given);
+  bool importIf(NodeImport &node);
+  bool importLoop(NodeImport &node);
+  bool importScan(NodeImport &node);
+  bool countStep(NodeImport &node, int64_t steps);
+  Item stacked(NodeImport &node, llvm::ArrayRef<Item> steps, int64_t axis);
+  Item itemOf(Value &value, NodeImport &node);
   bool importCall(NodeImport &node, const Function &function);
   bool finish(mlir::func::FuncOp function);
   Value *find(llvm::StringRef name, Frame &frame);
@@ -84,7 +95,9 @@ private:
   Frame outermost;
   llvm::StringSet<> weightNames;
   llvm::StringMap<Known> constInputs;
-  std::vector<std::string> unsupported; // nodes, in the words of the report
+  llvm::StringMap<llvm::SmallVector<int64_t>> shapes; // of inputs, that --shapes gives
+  llvm::StringMap<int64_t> symbolValues;              // what they make of dims
+  std::vector<std::string> unsupported;               // nodes, in the words of the report
   size_t unsupportedCount = 0, errors = 0, nodeCount = 0;
   unsigned calls = 0, symbolFailures = 0;
   llvm::SmallVector<const Function *> callStack;
@@ -122,14 +135,24 @@ public:
   const Attribute *attribute(llvm::StringRef name);
   /// What is left unread by the time a node is done would be ignored: it is refused.
   bool allAttributesRead();
+  /// What ops of opset 6 say that later ones leave unsaid: where the dims of a second operand stand among those of the first, and
+  /// that the model is not being trained.
+  void readOldAttributes();
+  /// A dim that `expr` is, plus a number, is at most `most`: a model that takes a part of a dim of so many elements makes no sense
+  /// beyond. False where that cannot be.
+  bool limitSymbol(mlir::AffineExpr expr, int64_t most);
 
   //===- Results ---===//
   void set(size_t output, Item item);
   void set(size_t output, Known known);
+  void setValue(size_t output, Value value);
   void alias(size_t output, size_t input);
   bool wants(size_t output) const {
     return output < node.outputs.size() && !node.outputs[output].empty();
   }
+
+  /// The one result of a graph that is an attribute, for one input.
+  Item graph(llvm::StringRef attribute, Item input);
 
   //===- Building ---===//
   /// Calls a function of the language; poison after an error.
@@ -162,6 +185,7 @@ public:
 
 private:
   llvm::SmallVector<Value *> inputs; // null: left out
+  Value aligned;                     // input 1, with dims of 1 behind
   llvm::StringSet<> read;
   bool failed = false;
 };

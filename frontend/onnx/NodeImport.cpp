@@ -145,6 +145,26 @@ bool NodeImport::allAttributesRead() {
   return true;
 }
 
+void NodeImport::readOldAttributes() {
+  if (integer("is_test", 1) == 0)
+    unsupported("it is in training", "; export the model for inference");
+  attribute("consumed_inputs");
+  bool isSlope =
+      node.op == "PRelu" && has(1) && rank(1) == 1 && rank(0) > 1; // one for each channel
+  if ((!isSlope && integer("broadcast", 0) == 0) || node.op == "Gemm" || !has(1))
+    return;
+  int64_t axis = isSlope ? 1 : integer("axis", rank(0) - rank(1)),
+          behind = rank(0) - axis - rank(1);
+  if (behind <= 0)
+    return;
+  dl::Dims with = dims(1);
+  with.append(behind, dim(1));
+  if (Item reshaped = reshape(tensor(1), with); reshaped.isTensor()) {
+    aligned.tensor = reshaped.as<mlir::Value>();
+    inputs[1] = &aligned;
+  }
+}
+
 //===- Results ------------------------------------------------------------------------------------===//
 
 void NodeImport::set(size_t output, Item item) {
@@ -159,6 +179,28 @@ void NodeImport::set(size_t output, Item item) {
 void NodeImport::set(size_t output, Known known) {
   if (wants(output))
     frame.values[node.outputs[output]].known = std::move(known);
+}
+
+void NodeImport::setValue(size_t output, Value value) {
+  if (wants(output))
+    frame.values[node.outputs[output]] = std::move(value);
+}
+
+bool NodeImport::limitSymbol(AffineExpr expr, int64_t most) {
+  expr = dl::normalize(expr);
+  int64_t more = 0;
+  if (auto sum = dyn_cast<AffineBinaryOpExpr>(expr); sum && sum.getKind() == AffineExprKind::Add)
+    if (auto constant = dl::asConstant(sum.getRHS())) {
+      more = *constant;
+      expr = sum.getLHS();
+    }
+  auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+  if (!symbol || importer.symbols[symbol.getPosition()].min > most - more)
+    return false;
+  int64_t &max = importer.symbols[symbol.getPosition()].max;
+  max = std::min(max, most - more);
+  importer.declareSymbols();
+  return true;
 }
 
 void NodeImport::alias(size_t output, size_t input) {

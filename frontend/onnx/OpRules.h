@@ -61,6 +61,10 @@ llvm::ArrayRef<OddRule> rotaryRules();
 llvm::ArrayRef<OddRule> scatterRules();
 llvm::ArrayRef<OddRule> orderRules();
 llvm::ArrayRef<OddRule> resizeRules();
+llvm::ArrayRef<OddRule> lossRules();
+llvm::ArrayRef<OddRule> sequenceRules();
+llvm::ArrayRef<OddRule> signalRules();
+llvm::ArrayRef<OddRule> sampleRules();
 
 } // namespace dlc::onnx
 

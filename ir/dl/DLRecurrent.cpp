@@ -217,10 +217,11 @@ public:
     for (unsigned layer = 0; layer < parts.numLayers; ++layer) {
       SmallVector<Value> directions;
       for (unsigned direction = 0; direction < network.directions; ++direction) {
-        Operation *steps = buildCell(x, layer * network.directions + direction, direction == 1);
-        directions.push_back(steps->getResult(0));
+        SmallVector<Value> results =
+            buildCell(x, layer * network.directions + direction, direction == 1);
+        directions.push_back(results.front());
         for (unsigned state = 0; state < parts.numStates; ++state)
-          finals[state].push_back(b.unsqueeze(steps->getResult(1 + state), 0));
+          finals[state].push_back(b.unsqueeze(results[1 + state], 0));
       }
       x = concatenate(directions, 2);
     }
@@ -240,21 +241,63 @@ private:
     return list.size() == 1 ? list.front() : b.make<CatOp>(list, dim);
   }
 
-  Operation *buildCell(Value x, unsigned cell, bool reverse) {
+  /// Each step's gates twice: with a last gate of -1 for the first phase of a step, and 1 for the second.
+  Value inPhases(Value gates, bool reverse) {
+    int64_t at = batchFirst ? 2 : 1;
+    Value step = b.unsqueeze(gates, at);
+    Dims dims = dimsOf(step);
+    dims.back() = network.hidden;
+    SmallVector<Value> phases;
+    for (double sign : {-1.0, 1.0})
+      phases.push_back(
+          concatenate({step, b.full(dims, typeOf(gates).getElementType(), sign)}, dims.size() - 1));
+    if (reverse)
+      std::swap(phases[0], phases[1]);
+    Dims doubled = dimsOf(gates);
+    doubled[at - 1] = normalize(doubled[at - 1] * 2);
+    doubled.back() = normalize(network.hidden * (parts.numGates + 1));
+    return b.reshape(concatenate(phases, at), doubled);
+  }
+  /// What the second phases gave.
+  Value ofSecondPhases(Value y, bool reverse) {
+    int64_t at = batchFirst ? 2 : 1;
+    Dims dims = dimsOf(y);
+    dims[at - 1] = network.steps;
+    dims.insert(dims.begin() + at, constantDim(2, b.getContext()));
+    return b.select(b.reshape(y, dims), at, reverse ? 0 : 1);
+  }
+
+  /// y and the final states.
+  SmallVector<Value> buildCell(Value x, unsigned cell, bool reverse) {
     ValueRange own = parts.params.slice(cell * network.perCell, network.perCell);
+    Type element = typeOf(x).getElementType();
     Dim gates = constantDim(parts.numGates, b.getContext());
-    SmallVector<Value> operands = {b.make<LinearOp>(x, own[0], network.hasBias ? own[2] : Value()),
-                                   b.reshape(own[1], {gates, network.hidden, network.outputs})};
+    bool isDouble = parts.phases == 2;
+    // The gate that tells the phases has no weights.
+    auto withPhase = [&](Value weight) {
+      Dims dims = dimsOf(weight);
+      dims[0] = constantDim(1, b.getContext());
+      return isDouble ? concatenate({weight, b.full(dims, element, 0)}, 0) : weight;
+    };
+    SmallVector<Value> operands = {
+        b.make<LinearOp>(x, own[0], network.hasBias ? own[2] : Value()),
+        withPhase(b.reshape(own[1], {gates, network.hidden, network.outputs}))};
+    if (isDouble)
+      operands[0] = inPhases(operands[0], reverse);
     if (network.hasBias)
-      operands.push_back(b.reshape(own[3], {gates, network.hidden}));
+      operands.push_back(withPhase(b.reshape(own[3], {gates, network.hidden})));
     if (network.projects)
       operands.push_back(own.back());
     for (auto [state, initial] : llvm::enumerate(parts.hx))
       operands.push_back(b.reshape(b.slice(initial, 0, cell, cell + 1),
                                    {network.rows, state == 0 ? network.outputs : network.hidden}));
+    if (isDouble && !parts.hx.empty())
+      operands.append({operands.back(), b.fullLike(operands.back(), 0)});
     if (parts.lengths)
-      operands.push_back(parts.lengths);
-    int32_t numInitial = parts.hx.size();
+      operands.push_back(isDouble ? b.make<MulOp>(parts.lengths, b.fullLike(parts.lengths, 2))
+                                  : parts.lengths);
+    unsigned numStates = parts.numStates + (isDouble ? 2 : 0);
+    int32_t numInitial = parts.hx.empty() ? 0 : numStates;
     OperationState state(b.getLoc(), stepsName);
     state.addOperands(operands);
     state.addAttribute("operandSegmentSizes",
@@ -262,14 +305,18 @@ private:
                                                parts.lengths ? 1 : 0}));
     state.addAttribute("reverse", b.getBoolAttr(reverse));
     state.addAttribute("batch_first", b.getBoolAttr(batchFirst));
-    Type element = typeOf(x).getElementType();
-    Dims dims = dimsOf(x);
+    Dims dims = dimsOf(operands[0]);
     dims.back() = network.outputs;
     state.addTypes(makeTensor(dims, element));
-    for (unsigned i = 0; i < parts.numStates; ++i)
+    for (unsigned i = 0; i < numStates; ++i)
       state.addTypes(
           makeTensor({network.rows, i == 0 ? network.outputs : network.hidden}, element));
-    return b.create(state);
+    Operation *steps = b.create(state);
+    SmallVector<Value> results(steps->getResults());
+    if (isDouble)
+      results[0] = ofSecondPhases(results[0], reverse);
+    results.truncate(1 + parts.numStates);
+    return results;
   }
 
   Builder &b;

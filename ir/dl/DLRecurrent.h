@@ -21,14 +21,22 @@ llvm::LogicalResult inferSteps(llvm::StringRef op, std::optional<mlir::Location>
 /// Of an op that has been verified.
 Recurrence recurrenceOf(const StepsParts &parts, bool reverse);
 
-/// The same of a network.
+/// The same of a network. Gates and states are those of its steps, which two phases have more of than it shows.
 struct RecurrentParts {
+  RecurrentParts(mlir::Value x, mlir::ValueRange hx, mlir::ValueRange params, mlir::Value lengths,
+                 uint64_t numLayers, bool bidirectional, bool batchFirst, unsigned stepGates,
+                 unsigned stepStates, unsigned phases)
+      : x(x), hx(hx), params(params), lengths(lengths), numLayers(numLayers),
+        bidirectional(bidirectional), batchFirst(batchFirst),
+        numGates(phases == 2 ? stepGates - 1 : stepGates),
+        numStates(phases == 2 ? stepStates - 2 : stepStates), phases(phases) {}
+
   mlir::Value x;
   mlir::ValueRange hx, params;
   mlir::Value lengths;
   uint64_t numLayers;
   bool bidirectional, batchFirst;
-  unsigned numGates, numStates;
+  unsigned numGates, numStates, phases;
 };
 llvm::LogicalResult inferRecurrent(llvm::StringRef op, std::optional<mlir::Location> location,
                                    const RecurrentParts &parts,

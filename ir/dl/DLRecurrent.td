@@ -10,14 +10,17 @@ include "ir/interfaces/Recurrent.td"
 
 /// The steps of one layer in one direction over gates that were computed for all steps at once. `body` is the step over
 /// Scalars: x(K) and h(K) are the pre-activations of gate K, state(K) the states; it returns the new states.
-class DL_StepsOp<string mnemonic, int gates, int states, code body>
+///
+/// A cell that multiplies its weights twice in a step takes two steps of the recurrence for one of the network (`phases` 2):
+/// gate 3 is below 0 in the first and above in the second, and states 1 and 2 are its own.
+class DL_StepsOp<string mnemonic, int gates, int states, code body, int phases = 1>
     : DL_InferredOp<mnemonic, "", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<RecurrentOpInterface>]> {
   let arguments = (ins DL_FloatTensor:$gates, DL_FloatTensor:$weight, Optional<DL_FloatTensor>:$bias,
       Optional<DL_FloatTensor>:$projection, Variadic<DL_FloatTensor>:$initial, Optional<RankedTensorOf<[I64, I32]>>:$lengths,
       DefaultValuedAttr<BoolAttr, "false">:$reverse, DefaultValuedAttr<BoolAttr, "false">:$batch_first);
   let results = (outs DL_FloatTensor:$y, Variadic<DL_FloatTensor>:$finals);
   let extraClassDeclaration = schemaDeclaration # "static constexpr unsigned kGates = " # gates #
-                              ", kStates = " # states # ";\n";
+                              ", kStates = " # states # ", kPhases = " # phases # ";\n";
   let extraClassDefinition = compatibleDefinition # [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, Adaptor adaptor,
@@ -79,6 +82,37 @@ def DL_GruStepsOp : DL_StepsOp<"gru_steps", 3, 1, [{
   }];
 }
 
+class DL_ResetFirstStepsOp<string mnemonic, string activation> : DL_StepsOp<mnemonic, 4, 3, [{
+      Scalar reset = sigmoid(x(0) + h(0)), update = sigmoid(x(1) + h(1)), pre = x(2) + h(2), isSecond = x(3) > x(3).constant(0.0);
+      Scalar fresh = }] # activation # [{;
+      Scalar mixed = (1.0 - state(2)) * fresh + state(2) * state(1);
+      return {select(isSecond, mixed, reset * state(1)).value(), select(isSecond, mixed, state(1)).value(),
+              select(isSecond, state(2), update).value()};
+    }], 2>;
+
+def DL_GruResetFirstStepsOp : DL_ResetFirstStepsOp<"gru_reset_first_steps", "tanh(pre)"> {
+  let summary = "The steps of one GRU layer in one direction that resets the state before the product";
+  let description = [{
+    What `dl.gru_reset_first` becomes: as dl.gru_steps, with the gates r, z, n and one that says which of its two halves a step is:
+    the first makes state 0, which the weight multiplies, r h; the second makes it the new h. State 1 is h, state 2 is z.
+    ```mlir
+    %y, %a, %b, %c = dl.gru_reset_first_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} :
+        (tensor<10x2x16xf32>, tensor<4x4x4xf32>) -> (tensor<10x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+    ```
+  }];
+}
+
+def DL_GruResetFirstReluStepsOp : DL_ResetFirstStepsOp<"gru_reset_first_relu_steps", "max(pre, 0.0)"> {
+  let summary = "The steps of one such GRU layer with ReLU in place of tanh";
+  let description = [{
+    What `dl.gru_reset_first_relu` becomes: as dl.gru_reset_first_steps.
+    ```mlir
+    %y, %a, %b, %c = dl.gru_reset_first_relu_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} :
+        (tensor<10x2x16xf32>, tensor<4x4x4xf32>) -> (tensor<10x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+    ```
+  }];
+}
+
 def DL_RnnTanhStepsOp : DL_StepsOp<"rnn_tanh_steps", 1, 1, "return {tanh(x(0) + h(0)).value()};"> {
   let summary = "The steps of one layer of a tanh RNN in one direction";
   let description = [{
@@ -119,12 +153,12 @@ class DL_RecurrentOp<string mnemonic, string hx, string results, string steps>
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       return ::dlc::dl::inferRecurrent(getOperationName(), location,
           {adaptor.getX(), adaptor.getHx(), adaptor.getParams(), adaptor.getLengths(), adaptor.getNumLayers(),
-           adaptor.getBidirectional(), adaptor.getBatchFirst(), }] # steps # "::kGates, " # steps # [{::kStates}, types);
+           adaptor.getBidirectional(), adaptor.getBatchFirst(), }] # steps # "::kGates, " # steps # "::kStates, " # steps # [{::kPhases}, types);
     }
     ::llvm::SmallVector<::mlir::Value> $cppClass::decompose(::dlc::dl::Builder &builder) {
       return ::dlc::dl::decomposeRecurrent(builder, }] # steps # [{::getOperationName(),
           {getX(), getHx(), getParams(), getLengths(), getNumLayers(), getBidirectional(), getBatchFirst(),
-           }] # steps # "::kGates, " # steps # [{::kStates});
+           }] # steps # "::kGates, " # steps # "::kStates, " # steps # [{::kPhases});
     }
   }];
 }
@@ -156,6 +190,29 @@ def DL_GruOp : DL_RecurrentOp<"gru", "Tensor? hx", "(Tensor y, Tensor h_n)", "Gr
     ```mlir
     %y, %hn = dl.gru %x, %w_ih, %w_hh {operandSegmentSizes = array<i32: 1, 0, 2, 0>, batch_first = true} :
         (tensor<2x5x3xf32>, tensor<12x3xf32>, tensor<12x4xf32>) -> (tensor<2x5x4xf32>, tensor<1x2x4xf32>)
+    ```
+  }];
+}
+
+def DL_GruResetFirstOp : DL_RecurrentOp<"gru_reset_first", "Tensor? hx", "(Tensor y, Tensor h_n)", "GruResetFirstStepsOp"> {
+  let summary = "Gated recurrent units that reset the state before the product";
+  let description = [{
+    As dl.gru, with n = tanh(W_in x + b_in + W_hn (r h) + b_hn): the form of the first papers, ONNX's linear_before_reset=0 and
+    Keras's reset_after=False. PyTorch has no such module. Each step waits for two products, where dl.gru waits for one.
+    ```mlir
+    %y, %hn = dl.gru_reset_first %x, %w_ih, %w_hh {operandSegmentSizes = array<i32: 1, 0, 2, 0>, batch_first = true} :
+        (tensor<2x5x3xf32>, tensor<12x3xf32>, tensor<12x4xf32>) -> (tensor<2x5x4xf32>, tensor<1x2x4xf32>)
+    ```
+  }];
+}
+
+def DL_GruResetFirstReluOp : DL_RecurrentOp<"gru_reset_first_relu", "Tensor? hx", "(Tensor y, Tensor h_n)", "GruResetFirstReluStepsOp"> {
+  let summary = "The same with ReLU in place of tanh";
+  let description = [{
+    As dl.gru_reset_first. PyTorch has no such module.
+    ```mlir
+    %y, %hn = dl.gru_reset_first_relu %x, %w_ih, %w_hh {operandSegmentSizes = array<i32: 1, 0, 2, 0>} :
+        (tensor<5x2x3xf32>, tensor<12x3xf32>, tensor<12x4xf32>) -> (tensor<5x2x4xf32>, tensor<1x2x4xf32>)
     ```
   }];
 }

@@ -55,7 +55,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
 LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first, AffineExpr last) {
   AffineExpr size = dimsOf(x)[dim];
   auto module = op->getParentOfType<ModuleOp>();
-  if (asConstant(size) || !module)
+  if ((asConstant(size) && asConstant(normalize(last))) || !module)
     return success(); // static bounds are clamped or refused where the type is inferred
   SmallVector<Range> symbols = symbolRanges(module);
   if (symbols.empty())
@@ -66,7 +66,11 @@ LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first
   auto error = op->emitOpError("takes indices ");
   error << text(normalize(first)) << " to " << text(normalize(last - 1)) << " of dim " << dim
         << " of " << text(x.getType()) << ", which it may not have";
-  if (auto sizes = rangeOf(size, symbols))
+  auto ends = asConstant(size) ? rangeOf(normalize(last), symbols) : std::nullopt;
+  if (ends)
+    error << ": " << text(normalize(last)) << " is " << ends->max
+          << " or less; lower the largest value of the dim";
+  else if (auto sizes = rangeOf(size, symbols))
     error << ": " << text(size) << " is " << sizes->min
           << " or more; raise the smallest value of the dim";
   return error;
@@ -94,6 +98,33 @@ LoopNest SliceOp::getLoopNest() {
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   // Equal dims mean the whole of x: a slice never repeats or reverses.
   return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+//===- part ---------------------------------------------------------------------------------------===//
+
+LogicalResult PartOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(adaptor.getX());
+  auto dim = static_cast<int64_t>(adaptor.getDim());
+  if (dim < 0 || dim >= x.getRank() || static_cast<int64_t>(adaptor.getStart()) < 0)
+    return emitOptionalError(location, "'", getOperationName(), "' has dim ", dim, " and start ",
+                             static_cast<int64_t>(adaptor.getStart()), "; expected a dim of ",
+                             text(x), " and a start of 0 or more");
+  Dims dims = getDims(x);
+  dims[dim] = normalize(adaptor.getLength().getResult(0));
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+LogicalResult PartOp::verify() {
+  AffineExpr first = constantDim(getStart(), getContext());
+  return verifyWithin(*this, getX(), getDim(), first, first + getLength().getResult(0));
+}
+LoopNest PartOp::getLoopNest() {
+  SmallVector<AffineExpr> map;
+  for (int64_t i = 0; i < typeOf(getX()).getRank(); ++i)
+    map.push_back(getAffineDimExpr(i, getContext()));
+  map[getDim()] = map[getDim()] + static_cast<int64_t>(getStart());
+  return moveNest(*this, map);
 }
 
 //===- pad ----------------------------------------------------------------------------------------===//

@@ -20,6 +20,18 @@ def DL_SliceOp : DL_MoveOp<"slice", "slice(Tensor x, int dim=0, int? start=None,
   let hasVerifier = 1;
 }
 
+def DL_PartOp : DL_MoveOp<"part", ""> {
+  let summary = "Indices of a dim from start on, as many as another dim says";
+  let description = [{
+    What `dl.narrow` becomes where its length does not end at a known distance from the end of the dim.
+    ```mlir
+    %y = dl.part %x {dim = 0 : i64, start = 2 : i64, length = affine_map<() -> (3)>} : (tensor<8x4xf32>) -> tensor<3x4xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, I64Attr:$dim, I64Attr:$start, AffineMapAttr:$length);
+  let hasVerifier = 1;
+}
+
 def DL_PadOp : DL_LoopOp<"pad", "pad(Tensor x, int[] pad, str mode='constant', float value=0.0)", ["emitResult", "emitCoordinate"]> {
   let summary = "A border of elements";
   let description = [{

@@ -47,9 +47,10 @@ LogicalResult NarrowOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   int64_t start = adaptor.getStart();
   AffineExpr last = start < 0 ? constantDim(0, x.getContext()) : dims[*dim];
   auto rest = asConstant(normalize(last - start - length)), size = asConstant(length);
+  bool isBeyond = rest.value_or(0) < 0 || size.value_or(0) < 0;
   bool isBefore = start < 0 && asConstant(normalize(dims[*dim] + start)).value_or(0) < 0;
-  // A symbolic length must end at a known distance from the end.
-  if (rest.value_or(0) < 0 || size.value_or(0) < 0 || isBefore || (!size && (!rest || start < 0)))
+  // Whether a symbolic length ends within the dim, its range says.
+  if (isBeyond || isBefore || (!size && start < 0))
     return emitOptionalError(location, "'", getOperationName(), "' takes ", text(length), " from ",
                              start, " on; dim ", *dim, " of ", text(x), " has ", text(dims[*dim]));
   dims[*dim] = normalize(length);
@@ -73,9 +74,12 @@ SmallVector<Value> NarrowOp::decompose(Builder &b) {
       end = start + *size;
     return {b.slice(getX(), dim, start, end)};
   }
+  auto rest = asConstant(normalize(dimsOf(getX())[dim] - start - length));
+  if (!rest)
+    return {b.make<PartOp>(getX(), static_cast<uint64_t>(dim), static_cast<uint64_t>(start),
+                           getLength())};
   // Up to a distance from the end.
-  int64_t rest = *asConstant(normalize(dimsOf(getX())[dim] - start - length));
-  return {b.slice(getX(), dim, start, rest == 0 ? std::nullopt : std::optional(-rest))};
+  return {b.slice(getX(), dim, start, *rest == 0 ? std::nullopt : std::optional(-*rest))};
 }
 
 //===- split, chunk, unbind -----------------------------------------------------------------------===//

@@ -69,14 +69,11 @@ LogicalResult Window::infer(StringRef op, std::optional<Location> location, Rank
       dims.push_back(room.floorDiv(stride[i]) + 1);
       continue;
     }
-    if (!size)
-      return emitOptionalError(location, "'", op,
-                               "' with ceil_mode needs a static height and width, got ", text(x));
-    // The last window must begin inside the input or its left padding.
-    int64_t count = llvm::divideCeil(*size, stride[i]) + 1;
-    if ((count - 1) * stride[i] >= *asConstant(in[2 + i]) + padding[i])
-      --count;
-    dims.push_back(constantDim(count, x.getContext()));
+    // The last window must begin inside the input or its left padding. It does where a window reaches from the padding behind
+    // to the next one's begin; else as many count as begin there.
+    bool reaches = dilation[i] * (kernel[i] - 1) + 1 - padding[i] >= stride[i];
+    dims.push_back(normalize(reaches ? room.ceilDiv(stride[i]) + 1
+                                     : (in[2 + i] + padding[i]).ceilDiv(stride[i])));
   }
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();

@@ -86,6 +86,12 @@ def extract(corpus, folder):
     return folder
 
 
+def small_models(folder):
+    """"simple/test_x" and its like: the tests that are no node tests."""
+    return sorted(f"{kind}/{name}" for kind in ("simple", "pytorch-converted", "pytorch-operator")
+                  for name in os.listdir(os.path.join(folder, kind)) if name.startswith("test_"))
+
+
 def index(corpus):
     """test -> row of the index, of the node tests."""
     with open(os.path.join(corpus, "onnx-backend", "onnx-node-tests.index.tsv"), newline="") as source:

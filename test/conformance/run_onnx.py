@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The ONNX project's node tests (DLC_CORPUS), compiled from their model.onnx and run. Three verdicts are counted apart: pass, fail,
+"""The ONNX project's tests (DLC_CORPUS) of nodes, and of small models ("simple/...", "pytorch-converted/..."), compiled from their model.onnx and run. Three verdicts are counted apart: pass, fail,
 and unsupported (dlc said so with exit code 3), which is never a pass.
 
   run_onnx.py                      the cases of onnx_passing.txt: none of them may fail; core cases that newly pass are named
-  run_onnx.py --all                every core case, with the ops that stand in the way; --other: those beyond the core, too
+  run_onnx.py --all                every core case, with the ops that stand in the way; --other: those beyond the core and the
+                                   small models, too
   run_onnx.py --device cuda-emu    on the emulated GPU
   run_onnx.py --text               through the text that dlc import writes
   run_onnx.py --json FILE          the verdicts
@@ -23,7 +24,7 @@ import traceback
 import numpy as np
 
 from dlc_tool import BUILD, DLC
-from onnx_files import Unreadable, extract, graph_of, index, read_tensor
+from onnx_files import Unreadable, extract, graph_of, index, read_tensor, small_models
 from runtime_session import Refused, Session
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -36,7 +37,7 @@ SHAPE_INPUTS = {
     "Reshape": (1,), "Expand": (1,), "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Tile": (1,), "Unsqueeze": (1,), "Squeeze": (1,),
     "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2), "TopK": (1,), "Resize": (1, 2, 3), "Upsample": (1,),
     "OneHot": (1,), "Trilu": (1,), "CumSum": (1,), "Dropout": (1, 2), "CenterCropPad": (1,), "BlackmanWindow": (0,),
-    "HammingWindow": (0,), "HannWindow": (0,),
+    "HammingWindow": (0,), "HannWindow": (0,), "AffineGrid": (1,), "DFT": (1, 2), "STFT": (1, 3), "Loop": (0, 1),
     **{"Reduce" + kind: (1,) for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum",
                                           "SumSquare")}}
 
@@ -99,7 +100,7 @@ def tool_verdict(arguments, constants):
     return "unsupported" if run.returncode == 3 else "fail", f"exit {run.returncode}: {run.stderr.strip()[-1500:]}"
 
 
-def run_case(folder, device, nondeterministic, scratch, as_text):
+def run_case(folder, op, device, nondeterministic, scratch, as_text):
     """(verdict, sentence, whether --const-input was needed)"""
     model = os.path.join(folder, "model.onnx")
     names, output_names, nodes = graph_of(model)
@@ -112,6 +113,9 @@ def run_case(folder, device, nondeterministic, scratch, as_text):
         return ("unsupported", said, False) if verdict == "unsupported" else ("fail", f"data: {error}; {said}", False)
     shape_valued = {name for op, used in nodes for position in SHAPE_INPUTS.get(op, ()) if position < len(used)
                     for name in [used[position]]}
+    # An op spelled out takes what the op takes.
+    if folder.split("_ver")[0].endswith("_expanded"):
+        shape_valued.update(names[position] for position in SHAPE_INPUTS.get(op, ()) if position < len(names))
     arrays = {name: array for name, (_, _, array) in zip(names, inputs)}
     constants = {}
     for position, name in enumerate(names):
@@ -147,11 +151,11 @@ def run_case(folder, device, nondeterministic, scratch, as_text):
 def work(cases, begin, step, device, out, as_text):
     """Runs cases begin, begin + step, ...: a line of JSON before and after each."""
     for position in range(begin, len(cases), step):
-        name, folder, nondeterministic = cases[position]
+        name, folder, op, nondeterministic = cases[position]
         print(json.dumps({"begin": position}), file=out, flush=True)
         with tempfile.TemporaryDirectory() as scratch:
             try:
-                verdict, said, consts = run_case(folder, device, nondeterministic, scratch, as_text)
+                verdict, said, consts = run_case(folder, op, device, nondeterministic, scratch, as_text)
             except Refused as error:
                 verdict, said, consts = "fail", f"runtime: {error}", False
             except Exception:
@@ -235,9 +239,11 @@ def main():
     with open(LIST) as source:
         passing = [line.strip() for line in source if line.strip() and not line.startswith("#")]
     everything = arguments.all or arguments.other or arguments.update
-    chosen = arguments.names or ([name for name, row in rows.items() if arguments.other or row["core"] == "1"]
-                                 if everything else passing[::arguments.every])
-    cases = [(name, os.path.join(folder, "node", name), rows[name]["nondeterministic"] == "1") for name in chosen]
+    beyond = arguments.other or arguments.update
+    chosen = arguments.names or ([name for name, row in rows.items() if beyond or row["core"] == "1"] +
+                                 (small_models(folder) if beyond else []) if everything else passing[::arguments.every])
+    cases = [(name, os.path.join(folder, name if "/" in name else os.path.join("node", name)), rows.get(name, {}).get("op"),
+              rows.get(name, {}).get("nondeterministic") == "1") for name in chosen]
     results = run_all(cases, arguments.device, int(os.environ.get("DLC_JOBS", os.cpu_count())), arguments.text)
     if arguments.json:
         with open(arguments.json, "w") as out:
@@ -251,6 +257,11 @@ def main():
             mark = "FAILED" if name in expected else "fails"
             print(f"{mark} {name}: {result['verdict']}: {result['said']}")
     counts = collections.Counter(result["verdict"] for result in results.values())
+    for kind, holds in (("core", lambda name: rows.get(name, {}).get("core") == "1"), ("small models", lambda name: "/" in name),
+                        ("other", lambda name: "/" not in name and rows[name]["core"] != "1")):
+        of_kind = collections.Counter(result["verdict"] for name, result in results.items() if holds(name))
+        if of_kind:
+            print(f"{kind}: {of_kind['pass']} pass, {of_kind['fail']} fail, {of_kind['unsupported']} unsupported")
     consts = sum(result["verdict"] == "pass" and result["const"] for result in results.values())
     if everything:
         for op, count in missing_ops(results).most_common():
@@ -260,7 +271,7 @@ def main():
     if arguments.update:
         kept = sorted(name for name, result in results.items() if result["verdict"] == "pass")
         with open(LIST, "w") as out:
-            out.write("# Node tests of the ONNX project that pass. None may fail again; run_onnx.py --update adds those that newly do.\n")
+            out.write("# Tests of the ONNX project that pass. None may fail again; run_onnx.py --update adds those that newly do.\n")
             out.writelines(name + "\n" for name in kept)
     print(f"{arguments.device}: {counts['pass']} pass ({consts} of them with --const-input), {counts['fail']} fail, "
           f"{counts['unsupported']} unsupported, of {len(results)}")

@@ -8,6 +8,7 @@ sanitized build, or more than MEMORY megabytes, is a finding."""
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 import safetensors  # noqa: E402
 
-TARGETS = {"dl": 4096, "safetensors": 4096, "npy": 4096, "model": 22000}  # the longest input
+TARGETS = {"dl": 4096, "onnx": 4096, "safetensors": 4096, "npy": 4096, "model": 22000}  # the longest input
 TIMEOUT, MEMORY = 20, 512
 
 
@@ -37,6 +38,19 @@ def compile_seeds(folder):
     for name, arguments in (("tiny", (tiny, "--target", "cpu")), ("both", (tiny,)),
                             ("small", (small, "--target", "cpu", "--weights", path))):
         subprocess.run([dlc, "compile", *arguments, "-o", os.path.join(seeds, name)], check=True)
+    return seeds
+
+
+def onnx_seeds(folder):
+    """The models of the importer's tests, good and bad ones."""
+    inputs, seeds = os.path.join(ROOT, "test", "frontend", "onnx", "Inputs"), os.path.join(folder, "onnx-seeds")
+    os.makedirs(seeds)
+    subprocess.run([sys.executable, os.path.join(inputs, "models.py"), seeds], check=True)
+    subprocess.run([sys.executable, os.path.join(inputs, "messages.py"), seeds, "--write"], check=True)
+    for name in os.listdir(seeds):
+        path = os.path.join(seeds, name)
+        if not name.endswith(".onnx") or os.path.getsize(path) > TARGETS["onnx"]:
+            (os.unlink if os.path.islink(path) or not os.path.isdir(path) else shutil.rmtree)(path)
     return seeds
 
 
@@ -81,7 +95,8 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for target in targets:
-            seeds = compile_seeds(folder) if target == "model" else os.path.join(HERE, "corpus", target)
+            made = {"model": compile_seeds, "onnx": onnx_seeds}.get(target)
+            seeds = made(folder) if made else os.path.join(HERE, "corpus", target)
             executions, speed, findings = run(options.build, target, seeds, limit)
             good = executions > 0 and not findings
             passed += good

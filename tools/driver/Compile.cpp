@@ -280,7 +280,7 @@ int Compilation::run() {
   trace.beginPhase("import");
   Clock::time_point started = Clock::now();
   if (int code = importModel({options.input, options.weights, false, !options.compileFrom.empty(),
-                              options.model, options.constInputs},
+                              options.model, options.constInputs, options.shapes},
                              model)) {
     showProgress("");
     return finishDump(code);

@@ -118,6 +118,7 @@ int importModel(const ImportRequest &request, ImportedModel &model) {
     ImportOptions options{request.weights, request.withoutWeights};
     options.model = request.model;
     options.constInputs = request.constInputs;
+    options.shapes = request.shapes;
     bool isUnsupported = false;
     options.isUnsupported = &isUnsupported;
     model.module = importFile(request.path, options, *model.context);

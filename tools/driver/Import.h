@@ -25,6 +25,7 @@ struct ImportRequest {
   bool isIR;              // MLIR text instead of a model
   std::string model = {}; // which of the file; empty: its only one
   std::vector<std::string> constInputs = {};
+  std::string shapes = {}; // of an ONNX model's inputs, as --shapes gives them
 };
 
 /// A context whose dialects are loaded when they are needed.

@@ -280,8 +280,8 @@ Accumulator ReductionSchedule::reduceLoops(unsigned stage, unsigned depth, Accum
     Accumulator before(accs.begin(), accs.end());
     if (isInnermost || !addsReals(stage))
       return reduceLoops(stage, depth + 1, before, earlier);
-    return combineAccumulators(
-        stage, before, reduceLoops(stage, depth + 1, neutralAccumulator(stage), earlier));
+    return combineAccumulators(stage, before,
+                               reduceLoops(stage, depth + 1, neutralAccumulator(stage), earlier));
   };
   return foldRow(stage, k.index(0), k.value(nest.reduction[dim]), 1, acc, nest.reduction[dim],
                  body);

@@ -11,16 +11,22 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// alpha A' B' + beta C. A weight B that is transposed is what linear takes.
+/// alpha A' B' + beta C. A weight B that is transposed is what linear takes. Matrices may have a batch in front, as some exporters
+/// write.
 static bool buildGemm(NodeImport &node) {
   bool transA = node.integer("transA", 0) != 0, transB = node.integer("transB", 0) != 0;
   double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
-  if (node.rank(0) != 2 || node.rank(1) != 2)
+  if (node.rank(0) < 2 || node.rank(1) < 2)
     return node.fail("it takes matrices, got " + dl::text(node.type(0)) + " and " +
                      dl::text(node.type(1)));
   Item a = node.tensor(0), b = node.tensor(1);
+  auto transposed = [&](Item x, int64_t rank) {
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    std::swap(order[rank - 1], order[rank - 2]);
+    return node.permute(x, order);
+  };
   if (transA)
-    a = node.permute(a, {1, 0});
+    a = transposed(a, node.rank(0));
   bool hasBias = node.has(2);
   // Numbers of integers stay what they are.
   auto times = [&](Item x, double factor) {
@@ -29,8 +35,8 @@ static bool buildGemm(NodeImport &node) {
   if (!isa<FloatType>(node.dtype(0)) && (alpha != std::floor(alpha) || beta != std::floor(beta)))
     return node.unsupported("it scales integers by fractions",
                             "; dlc takes whole alpha and beta there");
-  bool isLinear = transB && alpha == 1 && beta == 1 && (!hasBias || node.rank(2) == 1) &&
-                  isa<FloatType>(node.dtype(0));
+  bool isLinear = transB && node.rank(1) == 2 && alpha == 1 && beta == 1 &&
+                  (!hasBias || node.rank(2) == 1) && isa<FloatType>(node.dtype(0));
   if (isLinear) {
     std::vector<Item> arguments{a, b};
     if (hasBias && node.dims(2)[0] == node.dims(1)[0])
@@ -42,7 +48,7 @@ static bool buildGemm(NodeImport &node) {
     return !node.hasFailed();
   }
   if (transB)
-    b = node.permute(b, {1, 0});
+    b = transposed(b, node.rank(1));
   Item product = times(node.call("matmul", {a, b}), alpha);
   if (hasBias)
     product = node.call("add", {product, times(node.tensor(2), beta)});

@@ -118,10 +118,15 @@ static bool buildLstm(NodeImport &node) {
 
 /// ONNX: update, reset, new.
 static bool buildGru(NodeImport &node) {
-  if (node.integer("linear_before_reset", 0) == 0)
-    return node.unsupported("it resets the state before the product with R",
-                            "; dlc takes linear_before_reset 1");
-  return build(node, {"gru", {1, 0, 2}, 1, {"Sigmoid", "Tanh"}});
+  const Attribute *activations = node.attribute("activations");
+  bool isRelu = activations && activations->strings.size() > 1 &&
+                activations->strings[1].equals_insensitive("relu");
+  if (node.integer("linear_before_reset", 0) != 0)
+    return build(node, {"gru", {1, 0, 2}, 1, {"Sigmoid", "Tanh"}});
+  return build(node, {isRelu ? "gru_reset_first_relu" : "gru_reset_first",
+                      {1, 0, 2},
+                      1,
+                      {"Sigmoid", isRelu ? "Relu" : "Tanh"}});
 }
 
 static bool buildRnn(NodeImport &node) {

@@ -244,7 +244,8 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
     if (!first || (!last && !isWhole)) {
       // A part whose length follows from symbols, from its begin.
       AffineExpr length = dl::normalize(end - start);
-      if (step == 1 && first && *first >= 0)
+      bool isWithin = !count || node.limitSymbol(end, *count);
+      if (step == 1 && first && *first >= 0 && isWithin)
         return node.call("narrow", {x, item(dim), item(*first), Item::dim(length, {})});
       node.unsupported("it slices a dim of " + dl::text(size) + " from " + dl::text(start) +
                            " to " + dl::text(end),

@@ -344,6 +344,25 @@ func.func @select_symbolic(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>) {
 
 // -----
 
+module attributes {dl.symbols = [#dl.symbol<"T", 1, 9>]} {
+func.func @part_symbolic(%x: tensor<8x3xf32>, %t: tensor<?xf32, #dl.t<[s0]>>) {
+  // expected-error @+1 {{takes indices 0 to s0 - 1 of dim 0 of f32[8,3], which it may not have: s0 is 9 or less; lower the largest value of the dim}}
+  %y = dl.part %x {dim = 0 : i64, start = 0 : i64, length = affine_map<()[s0] -> (s0)>} : (tensor<8x3xf32>) -> tensor<?x3xf32, #dl.t<[s0, 3]>>
+  return
+}
+}
+
+// -----
+
+func.func @part_dim(%x: tensor<8x3xf32>) {
+  // expected-error @+2 {{'dl.part' has dim 2 and start 0; expected a dim of f32[8,3] and a start of 0 or more}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.part %x {dim = 2 : i64, start = 0 : i64, length = affine_map<() -> (3)>} : (tensor<8x3xf32>) -> tensor<8x3xf32>
+  return
+}
+
+// -----
+
 module attributes {dl.symbols = [#dl.symbol<"T", 1, 4611686018427387904>]} {
 func.func @arange_symbolic() {
   // expected-error @+1 {{'dl.arange' from 0 to s0*s0 in steps of 1 may have too many or too few numbers; change the ranges of the dims so that it has 0 or more}}

@@ -47,15 +47,6 @@ func.func @window(%x: tensor<1x3x4x8xf32>) {
 
 // -----
 
-func.func @ceil(%x: tensor<1x3x?x8xf32, #dl.t<[1, 3, s0, 8]>>) {
-  // expected-error @+2 {{'dl.max_pool2d' with ceil_mode needs a static height and width, got f32[1,3,s0,8]}}
-  // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.max_pool2d %x {kernel_size = array<i64: 2, 2>, stride = array<i64: 2, 2>, ceil_mode = true} : (tensor<1x3x?x8xf32, #dl.t<[1, 3, s0, 8]>>) -> tensor<1x3x4x4xf32>
-  return
-}
-
-// -----
-
 func.func @interpolate(%x: tensor<1x1x4x4xf32>) {
   // expected-error @+2 {{'dl.interpolate' has recompute_scale_factor, which goes with scale_factor}}
   // expected-error @+1 {{failed to infer returned types}}

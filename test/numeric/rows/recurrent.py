@@ -7,6 +7,7 @@ import accuracy as acc
 from rows.row import BOUNDARY, FLOATS, POSITIVE, element_of, row
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+RESET_FIRST = {"gru_reset_first": torch.tanh, "gru_reset_first_relu": torch.relu}  # no modules of PyTorch
 
 
 def of_recurrence(run):
@@ -30,7 +31,7 @@ class Network:
         self.directions = 2 if bidirectional else 1
         self.batch_first, self.initial, self.lengths = batch_first, initial, lengths
         self.hidden, self.outputs = hidden, proj or hidden
-        gates, cells = GATES[op], layers * self.directions
+        gates, cells = GATES.get(op, 3), layers * self.directions
         self.states = 2 if op == "lstm" else 1
         self.x = (steps, inputs) if batch is None else (batch, steps, inputs) if batch_first else (steps, batch, inputs)
         rows = () if batch is None else (batch,)
@@ -95,6 +96,8 @@ class Network:
 
     def torch(self, *tensors):
         """PyTorch's module; a network without rows, which it refuses, gives what its shapes say."""
+        if self.op in RESET_FIRST:
+            return self.reset_first(*tensors)
         kinds = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn_tanh": nn.RNN, "rnn_relu": nn.RNN}
         options = {"nonlinearity": self.op[4:]} if self.op.startswith("rnn") else {}
         if self.proj:
@@ -120,6 +123,39 @@ class Network:
         return torch.cat([t.reshape(-1) for t in (y, *finals)])
 
 
+    def reset_first(self, *tensors):
+        """Step by step, as the record of gru_reset_first says."""
+        x, params = tensors[0], self.params(tensors)
+        if x.dim() == 2:
+            x = x[:, None]
+        elif self.batch_first:
+            x = x.transpose(0, 1)
+        length = tensors[-1] if self.lengths else torch.full((x.shape[1],), x.shape[0])
+        finals = []
+        for cell in range(self.layers * self.directions):
+            if cell % self.directions == 0:
+                below, outputs = (x if cell == 0 else torch.cat(outputs, 2)), []
+            own = params[cell * (4 if self.bias else 2):][:4 if self.bias else 2]
+            zeros = torch.zeros(3 * self.hidden, dtype=x.dtype)
+            w_ih, w_hh, b_ih, b_hh = own if self.bias else (*own, zeros, zeros)
+            h = tensors[1][cell].reshape(x.shape[1], -1).clone() if self.initial else torch.zeros(x.shape[1], self.hidden, dtype=x.dtype)
+            y = torch.zeros(*x.shape[:2], self.hidden, dtype=x.dtype)
+            for step in range(x.shape[0]):
+                for row in range(x.shape[1]):
+                    if step < length[row]:
+                        at = length[row] - 1 - step if cell % self.directions else step
+                        of_x = (w_ih @ below[at, row] + b_ih).chunk(3)
+                        r, z = (torch.sigmoid(a + w @ h[row] + b)
+                                for a, w, b in zip(of_x[:2], w_hh.chunk(3), b_hh.chunk(3)))
+                        n = RESET_FIRST[self.op](of_x[2] + w_hh.chunk(3)[2] @ (r * h[row]) + b_hh.chunk(3)[2])
+                        h[row] = (1 - z) * n + z * h[row]
+                        y[at, row] = h[row]
+            outputs.append(y)
+            finals.append(h)
+        y = torch.cat(outputs, 2)
+        return torch.cat([(y.transpose(0, 1) if self.batch_first else y).reshape(-1), torch.stack(finals).reshape(-1)])
+
+
 def network(note, dtypes, sizes, *args, **options):
     run = Network(*args, **options)
     row(run.op, dtypes, run.shapes, run.result, run.torch, of_recurrence(run), sizes=sizes,
@@ -135,6 +171,14 @@ for op in GATES:
     network("two layers, no bias", ("f32",), (1, 4, 9), op, "N", 3, 5, 33, layers=2, bidirectional=True, bias=False)
     network("one unit", ("f32",), (1, 3), op, "N", 2, 1, 1)
     network("no batch", ("f32",), (1, 5), op, "N", None, 4, 9, initial=True, layers=2)
+for op in RESET_FIRST:
+    network("batch", FLOATS, BOUNDARY[:9], op, 5, "N", 3, 7)
+    network("steps", ("f32",), POSITIVE[:12], op, "N", 2, 3, 16, batch_first=True)
+    network("lengths, both directions", ("f32", "f16"), (1, 2, 7), op, 6, "N", 3, 16, bidirectional=True, lengths=True, initial=True)
+    network("lengths, batch first", ("f32",), (1, 2, 7), op, 9, "N", 2, 7, batch_first=True, lengths=True)
+    network("two layers, no bias", ("f32",), (1, 4), op, "N", 3, 5, 33, layers=2, bidirectional=True, bias=False)
+    network("no batch", ("f32",), (1, 5), op, "N", None, 4, 9, initial=True, layers=2)
+network("shared units", ("f32",), (0, 1, 5), "gru_reset_first", 3, "N", 3, 256)
 network("projection", FLOATS, BOUNDARY[:8], "lstm", 4, "N", 5, 17, proj=3, initial=True)
 network("projection, lengths", ("f32",), BOUNDARY[1:8], "lstm", 5, "N", 3, 16, proj=9, layers=2, bidirectional=True, lengths=True,
         batch_first=True)
@@ -164,7 +208,19 @@ def gru_step(x, h, states):
     return (1 - update) * torch.tanh(x[2] + reset * h[2]) + update * states[0],
 
 
+def reset_first_step(activation):
+    def step(x, h, states):
+        reset, update = torch.sigmoid(x[0] + h[0]), torch.sigmoid(x[1] + h[1])
+        mixed = (1 - states[2]) * activation(x[2] + h[2]) + states[2] * states[1]
+        second = x[3] > 0
+        return (torch.where(second, mixed, reset * states[1]), torch.where(second, mixed, states[1]),
+                torch.where(second, states[2], update))
+    return step
+
+
 STEPS = {"lstm_steps": (4, 2, lstm_step), "gru_steps": (3, 1, gru_step),
+         "gru_reset_first_steps": (4, 3, reset_first_step(torch.tanh)),
+         "gru_reset_first_relu_steps": (4, 3, reset_first_step(torch.relu)),
          "rnn_tanh_steps": (1, 1, lambda x, h, states: (torch.tanh(x[0] + h[0]),)),
          "rnn_relu_steps": (1, 1, lambda x, h, states: (torch.relu(x[0] + h[0]),))}
 for op, (gates, count, step) in STEPS.items():
@@ -178,7 +234,7 @@ for op, (gates, count, step) in STEPS.items():
 
     def body(names, types, result, op=op, count=count):
         final = result.replace("tensor<4x", "tensor<").replace("[4, ", "[")
-        finals = [f"%{letter}" for letter in "ab"[:count]]
+        finals = [f"%{letter}" for letter in "abc"[:count]]
         return (f"%y, {', '.join(finals)} = dl.{op} {', '.join(names)} {{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, "
                 f"reverse = true}} : ({', '.join(types)}) -> ({', '.join([result] + [final] * count)})")
     row(op, ("f32",), [(4, "N", gates * 9), (gates, 9, 9)], (4, "N", 9), steps,

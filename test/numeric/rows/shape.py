@@ -68,6 +68,10 @@ row("narrow", ("f32",), [(2, "N")], (2, 3), lambda x: x.narrow(1, -3, 3), sizes=
     attrs="{dim = 1 : i64, start = -3 : i64, length = affine_map<() -> (3)>}")
 row("narrow", ("f32",), [(2, "N")], (2, "N - 2"), lambda x: x.narrow(1, 1, x.shape[1] - 2), sizes=BOUNDARY[3:], note="of N",
     attrs="{dim = 1 : i64, start = 1 : i64, length = affine_map<()[s0] -> (s0 - 2)>}")
+for op in ("narrow", "part"):  # as many as another tensor has
+    row(op, ("f32", "i8") if op == "part" else ("f32",), [("N",), (131, 3)], ("N", 3), lambda a, x: x[1:1 + len(a)], note="of a table",
+        body=lambda names, types, result, op=op: f"%y = dl.{op} {names[1]} {{dim = 0 : i64, start = 1 : i64, "
+                                                 f"length = affine_map<()[s0] -> (s0)>}} : ({types[1]}) -> {result}")
 
 
 def pieces(op, sizes, attrs, drop=False):

@@ -17,6 +17,12 @@ row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "N - 4", 4), lambda x: F.ma
 row("max_pool2d", ("f32",), [POOL], ("N", 3, 5, 4), lambda x: F.max_pool2d(x, 2, ceil_mode=True),
     attrs="{kernel_size = array<i64: 2, 2>, ceil_mode = true}", sizes=BOUNDARY[1:6], note="ceil_mode")
 
+row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "(N - 2) ceildiv 2 + 1", 4), lambda x: F.max_pool2d(x, 2, ceil_mode=True),
+    attrs="{kernel_size = array<i64: 2, 2>, ceil_mode = true}", sizes=BOUNDARY[2:12], note="ceil_mode of N")
+row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "(N + 1) ceildiv 3", 3), lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True),
+    attrs="{kernel_size = array<i64: 2, 2>, stride = array<i64: 3, 3>, padding = array<i64: 1, 1>, ceil_mode = true}",
+    sizes=BOUNDARY[1:12], note="ceil_mode of N, windows apart")
+
 
 def positions(pool, *args, **more):
     return lambda x: pool(x.double(), *args, **more, return_indices=True)[1]

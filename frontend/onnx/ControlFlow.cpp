@@ -1,0 +1,312 @@
+//===- ControlFlow.cpp - If, Loop and Scan of ONNX ---------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A graph in a graph is imported where it stands. Of an If whose condition is known, one branch is; else both are, and the
+// condition selects among their results, which is what a kernel would do. A Loop or Scan of a known number of steps is imported
+// once for each.
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/Importer.h"
+#include "frontend/onnx/NodeOrder.h"
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+using frontend::quote;
+
+static const Graph *graphOf(NodeImport &node, StringRef name) {
+  const Attribute *attribute = node.attribute(name);
+  return attribute ? attribute->graph.get() : nullptr;
+}
+
+/// The values that a graph holds itself. It sees those of the graph that it stands in.
+void Importer::openGraph(NodeImport &node, const Graph &graph, Frame &frame) {
+  frame.parent = &node.frame;
+  frame.opsets = node.frame.opsets;
+  frame.prefix = node.frame.prefix;
+  for (auto &entry : node.frame.arguments)
+    frame.arguments[entry.getKey()] = entry.getValue();
+  declareInitializers(graph, frame);
+}
+
+/// The results of a graph whose inputs are `given`; nothing after an error, reported.
+std::optional<std::vector<Value>> Importer::importGraph(const Graph &graph, Frame &held,
+                                                        ArrayRef<Value> given) {
+  Frame inner{&held, {}, {}, held.opsets, held.prefix};
+  for (auto &entry : held.arguments)
+    inner.arguments[entry.getKey()] = entry.getValue();
+  for (auto [input, value] : llvm::zip(graph.inputs, given))
+    inner.values[input.name] = value;
+  if (!importNodes(graph.nodes, inner))
+    return std::nullopt;
+  std::vector<Value> results;
+  for (const ValueInfo &output : graph.outputs) {
+    Value *value = find(output.name, inner);
+    assert(value && "ordering the nodes found who computes it");
+    if (value->isPoison)
+      return std::nullopt;
+    results.push_back(*value);
+  }
+  return results;
+}
+
+Item NodeImport::graph(StringRef name, Item input) {
+  const Graph *graph = graphOf(*this, name);
+  if (!graph || graph->inputs.size() != 1 || graph->outputs.size() != 1 || !input.isTensor()) {
+    if (input.isTensor())
+      fail("its attribute " + quote(name) + " is no graph of one input and one result");
+    return {Item::Poison(), {}};
+  }
+  Frame held;
+  importer.openGraph(*this, *graph, held);
+  Value given;
+  given.tensor = input.as<mlir::Value>();
+  auto results = importer.importGraph(*graph, held, given);
+  failed |= !results;
+  return results ? importer.itemOf(results->front(), *this) : Item{Item::Poison(), {}};
+}
+
+//===- If -----------------------------------------------------------------------------------------===//
+
+bool Importer::importIf(NodeImport &node) {
+  const Known *condition = node.has(0) ? node.known(0) : nullptr;
+  auto truth = condition ? condition->integers() : std::nullopt;
+  const Graph *branches[] = {graphOf(node, "then_branch"), graphOf(node, "else_branch")};
+  bool isKnown = truth && truth->size() == 1;
+  std::vector<Value> results[2];
+  for (int i = 0; i < 2; ++i) {
+    if (isKnown && (truth->front() != 0) != (i == 0))
+      continue;
+    if (!branches[i])
+      return node.fail("it lacks a branch");
+    Frame held;
+    openGraph(node, *branches[i], held);
+    auto found = importGraph(*branches[i], held, {});
+    if (!found)
+      return false;
+    results[i] = std::move(*found);
+  }
+  if (isKnown) {
+    for (auto [position, value] : llvm::enumerate(results[truth->front() ? 0 : 1]))
+      node.setValue(position, std::move(value));
+    return true;
+  }
+  if (results[0].size() != results[1].size())
+    return node.fail("its branches have " + llvm::Twine(results[0].size()) + " and " +
+                     llvm::Twine(results[1].size()) + " results; expected as many");
+  for (auto [position, pair] : llvm::enumerate(llvm::zip(results[0], results[1]))) {
+    if (!node.wants(position))
+      continue;
+    std::string what = "result " + quote(node.node.outputs[position]);
+    mlir::Value a = materialise(std::get<0>(pair), node.loc, what),
+                b = materialise(std::get<1>(pair), node.loc, what);
+    if (!a || !b)
+      return false;
+    if (a.getType() != b.getType())
+      return node.unsupported("its condition is computed by the model, and its branches give " +
+                                  dl::text(a.getType()) + " and " + dl::text(b.getType()),
+                              "; dlc selects among results of one shape and dtype: with symbolic "
+                              "dims, --shapes may make the condition known");
+    node.set(position,
+             node.call("where", {node.reshape(node.tensor(0), {}), Item{a, {}}, Item{b, {}}}));
+  }
+  return !node.hasFailed();
+}
+
+//===- Steps --------------------------------------------------------------------------------------===//
+
+bool Importer::countStep(NodeImport &node, int64_t steps) {
+  if (++nodeCount > kMaxNodes || steps > kMaxSteps)
+    return node.unsupported("it takes more than " + llvm::Twine(kMaxSteps) +
+                                " steps, or makes more than " + llvm::Twine(kMaxNodes) + " nodes",
+                            "; dlc writes each step out");
+  return true;
+}
+
+/// What the steps gave, one after another along a new axis; poison, reported, where there is nothing.
+Item Importer::stacked(NodeImport &node, ArrayRef<Item> steps, int64_t axis) {
+  if (steps.empty()) {
+    node.unsupported("it takes no step, so that what it gathers has no dims",
+                     "; dlc takes one step or more");
+    return {Item::Poison(), {}};
+  }
+  Item::List list;
+  for (const Item &step : steps) {
+    if (!step.isTensor())
+      return step;
+    dl::Dims dims = dl::getDims(step.tensorType());
+    auto at = node.axis(axis, static_cast<int64_t>(dims.size()) + 1);
+    if (!at)
+      return {Item::Poison(), {}};
+    axis = *at;
+    dims.insert(dims.begin() + axis, node.dim(1));
+    list.push_back(node.reshape(step, dims));
+  }
+  return list.size() == 1 ? list.front() : node.call("cat", {{list, {}}, item(axis)});
+}
+
+Item Importer::itemOf(Value &value, NodeImport &node) {
+  mlir::Value tensor = materialise(value, node.loc, describe(node.node) + ": a result of its body");
+  return tensor ? Item{tensor, {}} : Item{Item::Poison(), {}};
+}
+
+/// Inputs: the number of steps and the condition, either absent, then the state.
+bool Importer::importLoop(NodeImport &node) {
+  const Graph *body = graphOf(node, "body");
+  if (!body)
+    return node.fail("it lacks a body");
+  size_t states = node.node.inputs.size() > 2 ? node.node.inputs.size() - 2 : 0;
+  if (body->inputs.size() != states + 2 || body->outputs.size() < states + 1)
+    return node.fail("its body takes " + llvm::Twine(body->inputs.size()) + " values and gives " +
+                     llvm::Twine(body->outputs.size()) + " for " + llvm::Twine(states) +
+                     " states; expected two more taken, and one more given or above");
+  int64_t trips = INT64_MAX;
+  if (node.has(0)) {
+    auto count = node.integers(0, "the number of steps");
+    if (!count || count->size() != 1)
+      return count ? node.fail("its number of steps is no single number") : false;
+    trips = count->front();
+  }
+  Value condition;
+  condition.known = Known{builder.getI1Type(), {}, {{dl::constantDim(1, context)}}};
+  if (node.has(1))
+    condition = *find(node.node.inputs[1], node.frame);
+  std::vector<Value> state(states);
+  for (size_t i = 0; i < states; ++i)
+    if (Value *given = find(node.node.inputs[2 + i], node.frame))
+      state[i] = *given;
+  Frame held;
+  openGraph(node, *body, held);
+  std::vector<std::vector<Item>> gathered(body->outputs.size() - 1 - states);
+  for (int64_t step = 0; step < trips; ++step) {
+    const Known *goesOn = known(condition);
+    auto truth = goesOn ? goesOn->integers() : std::nullopt;
+    if (!truth || truth->size() != 1)
+      return node.unsupported("whether it goes on is computed by the model",
+                              "; dlc takes loops whose number of steps is known at import");
+    if (!truth->front())
+      break;
+    if (!countStep(node, step))
+      return false;
+    std::vector<Value> given(2);
+    given[0].known = Known{builder.getI64Type(), {}, {{dl::constantDim(step, context)}}};
+    given[1] = condition;
+    given.insert(given.end(), state.begin(), state.end());
+    auto results = importGraph(*body, held, given);
+    if (!results)
+      return false;
+    condition = results->front();
+    std::copy_n(results->begin() + 1, states, state.begin());
+    for (size_t i = 0; i < gathered.size(); ++i) {
+      gathered[i].push_back(itemOf((*results)[1 + states + i], node));
+      if (!gathered[i].back().isTensor())
+        return false;
+    }
+  }
+  for (size_t i = 0; i < states; ++i)
+    node.setValue(i, std::move(state[i]));
+  for (size_t i = 0; i < gathered.size(); ++i)
+    if (node.wants(states + i))
+      node.set(states + i, stacked(node, gathered[i], 0));
+  return !node.hasFailed();
+}
+
+/// Inputs: the state, then tensors taken apart along an axis each. Until opset 9 all of them have a batch in front, whose rows are
+/// independent of each other, and their lengths before them.
+bool Importer::importScan(NodeImport &node) {
+  const Graph *body = graphOf(node, "body");
+  bool isBatched = node.opset < 9;
+  size_t first = isBatched ? 1 : 0;
+  auto scanned = static_cast<size_t>(node.integer("num_scan_inputs", 0));
+  if (!body || scanned < 1 || node.node.inputs.size() < first + scanned)
+    return node.fail("it lacks a body, or as many inputs as num_scan_inputs says");
+  size_t states = node.node.inputs.size() - first - scanned;
+  if (body->inputs.size() != states + scanned || body->outputs.size() < states)
+    return node.fail("its body takes " + llvm::Twine(body->inputs.size()) + " values and gives " +
+                     llvm::Twine(body->outputs.size()) + "; expected " +
+                     llvm::Twine(states + scanned) + " taken, and " + llvm::Twine(states) +
+                     " or more given");
+  if (isBatched && node.has(0))
+    return node.unsupported("it has lengths of its rows", "; dlc takes whole rows");
+  size_t gatheredCount = body->outputs.size() - states;
+  auto listOf = [&](StringRef name, size_t count) {
+    SmallVector<int64_t> list = node.integerList(name);
+    list.resize(count);
+    return list;
+  };
+  SmallVector<int64_t> axes = listOf("scan_input_axes", scanned),
+                       backwards =
+                           listOf(isBatched ? "directions" : "scan_input_directions", scanned),
+                       outAxes = listOf("scan_output_axes", gatheredCount),
+                       outBackwards = listOf("scan_output_directions", gatheredCount);
+  SmallVector<Item> taken;
+  int64_t steps = -1, rows = 1;
+  for (size_t i = 0; i < scanned; ++i) {
+    size_t input = first + states + i;
+    auto axis = node.axis(axes[i] + static_cast<int64_t>(first), node.rank(input));
+    if (!axis)
+      return false;
+    axes[i] = *axis;
+    auto size = dl::asConstant(node.dims(input)[*axis]);
+    auto batch = isBatched ? dl::asConstant(node.dims(input)[0]) : std::optional<int64_t>(1);
+    if (!size || !batch)
+      return node.unsupported("it scans " + dl::text(node.type(input)) + " along dim " +
+                                  llvm::Twine(*axis),
+                              "; dlc writes each step out, for which it needs their number: give "
+                              "it by --shapes");
+    if ((steps >= 0 && steps != *size) || (i > 0 && rows != *batch))
+      return node.fail("it scans tensors of " + llvm::Twine(steps) + " and of " +
+                       llvm::Twine(*size) + " steps; expected as many");
+    steps = *size;
+    rows = *batch;
+    taken.push_back(node.tensor(input));
+  }
+  Frame held;
+  openGraph(node, *body, held);
+  std::vector<std::vector<Item>> results(states + gatheredCount); // of each row
+  for (int64_t row = 0; row < rows; ++row) {
+    auto ofRow = [&](Item x) {
+      return isBatched ? node.call("select", {x, item(int64_t(0)), item(row)}) : x;
+    };
+    std::vector<Value> state(states);
+    for (size_t i = 0; i < states; ++i) {
+      if (Item x = isBatched ? ofRow(node.tensor(first + i)) : node.tensor(i); x.isTensor())
+        state[i].tensor = x.as<mlir::Value>();
+    }
+    std::vector<std::vector<Item>> gathered(gatheredCount);
+    for (int64_t step = 0; step < steps && !node.hasFailed(); ++step) {
+      if (!countStep(node, step))
+        return false;
+      std::vector<Value> given = state;
+      for (size_t i = 0; i < scanned; ++i) {
+        int64_t at = backwards[i] ? steps - 1 - step : step;
+        Item part = node.call(
+            "select", {ofRow(taken[i]), item(axes[i] - static_cast<int64_t>(first)), item(at)});
+        if (!part.isTensor())
+          return false;
+        given.emplace_back().tensor = part.as<mlir::Value>();
+      }
+      auto made = importGraph(*body, held, given);
+      if (!made)
+        return false;
+      std::copy_n(made->begin(), states, state.begin());
+      for (size_t i = 0; i < gatheredCount; ++i) {
+        Item part = itemOf((*made)[states + i], node);
+        if (!part.isTensor())
+          return false;
+        gathered[i].insert(outBackwards[i] ? gathered[i].begin() : gathered[i].end(), part);
+      }
+    }
+    for (size_t i = 0; i < states; ++i)
+      results[i].push_back(itemOf(state[i], node));
+    for (size_t i = 0; i < gatheredCount; ++i)
+      results[states + i].push_back(stacked(node, gathered[i], outAxes[i]));
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (node.wants(i))
+      node.set(i, isBatched ? stacked(node, results[i], 0) : results[i].front());
+  return !node.hasFailed();
+}
+
+} // namespace dlc::onnx
