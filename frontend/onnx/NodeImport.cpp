@@ -151,7 +151,7 @@ void NodeImport::readOldAttributes() {
   attribute("consumed_inputs");
   bool isSlope =
       node.op == "PRelu" && has(1) && rank(1) == 1 && rank(0) > 1; // one for each channel
-  if ((!isSlope && integer("broadcast", 0) == 0) || node.op == "Gemm" || !has(1))
+  if ((!isSlope && integer("broadcast", 0) == 0) || op == "Gemm" || !has(1))
     return;
   int64_t axis = isSlope ? 1 : integer("axis", rank(0) - rank(1)),
           behind = rank(0) - axis - rank(1);
