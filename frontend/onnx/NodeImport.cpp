@@ -149,8 +149,8 @@ void NodeImport::readOldAttributes() {
   if (integer("is_test", 1) == 0)
     unsupported("it is in training", "; export the model for inference");
   attribute("consumed_inputs");
-  bool isSlope =
-      node.op == "PRelu" && has(1) && rank(1) == 1 && rank(0) > 1; // one for each channel
+  StringRef op = node.op;
+  bool isSlope = op == "PRelu" && has(1) && rank(1) == 1 && rank(0) > 1; // one for each channel
   if ((!isSlope && integer("broadcast", 0) == 0) || op == "Gemm" || !has(1))
     return;
   int64_t axis = isSlope ? 1 : integer("axis", rank(0) - rank(1)),
