@@ -40,9 +40,7 @@ std::optional<Expr> Expressions::convert(Operation *op) {
           return to.isInteger(32) ? word : cast(target, word);
         }
         if (isUnsigned)
-          return to.isInteger(32)
-                     ? std::optional<Expr>(cast(target, call("dlc::to_u32_rz", source)))
-                     : std::nullopt;
+          return cast(target, call(to.isInteger(32) ? "dlc::to_u32_rz" : "dlc::to_u64_rz", source));
         return call("dlc::to_i64_rz", source);
       })
       .Case<arith::SIToFPOp>([&](auto) { return toFloat(operand(source)); })

@@ -126,11 +126,13 @@ DLC_DEV i32 to_i32_rz(float v) { return __float2int_rz(v); }
 DLC_DEV u32 to_u32_rz(float v) { return __float2uint_rz(v); }
 DLC_DEV i64 to_i64_rn(float v) { return v != v ? 0 : __float2ll_rn(v); }
 DLC_DEV i64 to_i64_rz(float v) { return v != v ? 0 : __float2ll_rz(v); }
+DLC_DEV u64 to_u64_rz(float v) { return v != v ? 0 : __float2ull_rz(v); }
 DLC_DEV i32 to_i32_rn(double v) { return v != v ? 0 : __double2int_rn(v); }
 DLC_DEV i32 to_i32_rz(double v) { return v != v ? 0 : __double2int_rz(v); }
 DLC_DEV u32 to_u32_rz(double v) { return v != v ? 0 : __double2uint_rz(v); }
 DLC_DEV i64 to_i64_rn(double v) { return v != v ? 0 : __double2ll_rn(v); }
 DLC_DEV i64 to_i64_rz(double v) { return v != v ? 0 : __double2ll_rz(v); }
+DLC_DEV u64 to_u64_rz(double v) { return v != v ? 0 : __double2ull_rz(v); }
 
 //===-- The warp ----------------------------------------------------------===//
 // All 32 lanes must call these together. T: i32, u32, i64, u64, float, double.

@@ -23,29 +23,15 @@ uint32_t WeightTable::add(dlx::WeightOp op) {
   return entry->second;
 }
 
-/// ORDER DTYPE
+/// By the name, which is the same in both lists but for the one that is a word of C++.
 schema::DType dtypeOf(Type type) {
-  if (type.isF64())
-    return schema::DType::f64;
-  if (type.isF32())
-    return schema::DType::f32;
-  if (type.isF16())
-    return schema::DType::f16;
-  if (type.isBF16())
-    return schema::DType::bf16;
-  auto integer = cast<IntegerType>(type);
-  switch (integer.getWidth()) {
-  case 64:
-    return schema::DType::i64;
-  case 32:
-    return schema::DType::i32;
-  case 16:
-    return schema::DType::i16;
-  case 8:
-    return integer.isUnsigned() ? schema::DType::u8 : schema::DType::i8;
-  default:
+  llvm::StringRef name = dl::dtypeName(type);
+  if (name == "bool")
     return schema::DType::boolean;
-  }
+  for (schema::DType dtype : schema::EnumValuesDType())
+    if (name == schema::EnumNameDType(dtype))
+      return dtype;
+  llvm_unreachable("each dtype of ir/dl/DTypes.def is one of the package");
 }
 
 /// "model.dl:14:9" for each source line of the kernel's ops, in their order, each once. Folders are left out: the package

@@ -4,6 +4,7 @@
 #include "codegen/schedule/BodyEmitter.h"
 
 #include "ir/scalar/Scalar.h"
+#include "ir/scalar/SmallFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,19 +18,25 @@ using namespace mlir;
 namespace dlc::codegen {
 
 Type storageType(Type elementType) {
+  if (isSmallFloat(elementType))
+    return IntegerType::get(elementType.getContext(), 8);
   if (auto integer = dyn_cast<IntegerType>(elementType))
     return IntegerType::get(elementType.getContext(), std::max(8u, integer.getWidth()));
   return elementType;
 }
 
 Value fromStorage(OpBuilder &builder, Location loc, Value value, Type elementType) {
-  // A stored bool is any byte that is not 0; floats of 16 bits compute in f32.
+  // A stored bool is any byte that is not 0; narrow floats compute in f32.
+  if (isSmallFloat(elementType))
+    return decodeSmallFloat(builder, loc, value, cast<FloatType>(elementType));
   ScalarKind kind = scalarKind(elementType);
   ScalarKind stored = kind == ScalarKind::boolean ? ScalarKind::unsignedInt : kind;
   return Scalar(builder, loc, value, stored).convertTo(computeType(elementType), kind).value();
 }
 
 Value toStorage(OpBuilder &builder, Location loc, Value value, Type elementType) {
+  if (isSmallFloat(elementType))
+    return encodeSmallFloat(builder, loc, value, cast<FloatType>(elementType));
   ScalarKind kind = scalarKind(elementType);
   ScalarKind stored = kind == ScalarKind::boolean ? ScalarKind::unsignedInt : kind;
   return Scalar(builder, loc, value, kind).convertTo(storageType(elementType), stored).value();

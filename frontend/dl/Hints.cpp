@@ -83,6 +83,18 @@ std::string hintForDtype(StringRef name) {
                         .Cases({"short", "int16"}, "i16")
                         .Cases({"int8", "char"}, "i8")
                         .Cases({"uint8", "byte"}, "u8")
+                        .Case("uint16", "u16")
+                        .Case("uint32", "u32")
+                        .Case("uint64", "u64")
+                        .Case("float8_e4m3fn", "f8e4m3fn")
+                        .Case("float8_e4m3fnuz", "f8e4m3fnuz")
+                        .Case("float8_e5m2", "f8e5m2")
+                        .Case("float8_e5m2fnuz", "f8e5m2fnuz")
+                        .Case("float8_e8m0fnu", "f8e8m0")
+                        .Case("int4", "i4")
+                        .Case("uint4", "u4")
+                        .Case("int2", "i2")
+                        .Case("uint2", "u2")
                         .Cases({"boolean", "Bool", "i1"}, "bool")
                         .Default("");
   return dtype.empty() ? std::string() : ("; write " + dtype).str();

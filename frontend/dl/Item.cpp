@@ -48,26 +48,8 @@ std::string describe(const Item &item) {
       item.value);
 }
 
-ArrayRef<StringRef> dtypeNames() {
-  static const StringRef names[] = {"f64", "f32", "f16", "bf16", "i64",
-                                    "i32", "i16", "i8",  "u8",   "bool"};
-  return names;
-}
+ArrayRef<StringRef> dtypeNames() { return dl::dtypeNames(); }
 
-Type dtypeOf(StringRef name, MLIRContext *context) {
-  Builder builder(context);
-  return llvm::StringSwitch<Type>(name)
-      .Case("f64", builder.getF64Type())
-      .Case("f32", builder.getF32Type())
-      .Case("f16", builder.getF16Type())
-      .Case("bf16", builder.getBF16Type())
-      .Case("i64", builder.getI64Type())
-      .Case("i32", builder.getI32Type())
-      .Case("i16", builder.getIntegerType(16))
-      .Case("i8", builder.getIntegerType(8))
-      .Case("u8", builder.getIntegerType(8, /*isSigned=*/false))
-      .Case("bool", builder.getI1Type())
-      .Default(Type());
-}
+Type dtypeOf(StringRef name, MLIRContext *context) { return dl::dtypeNamed(name, context); }
 
 } // namespace dlc::frontend

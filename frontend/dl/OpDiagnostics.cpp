@@ -23,13 +23,18 @@ OpDiagnostics::OpDiagnostics(MLIRContext *context, ArrayRef<Value> operands,
 /// "16-bit float or bfloat16 type or 8-bit signless integer" to "f16, bf16 or i8".
 static std::string dtypesIn(StringRef constraint) {
   SmallVector<std::string> names;
-  llvm::Regex element("(bfloat16)|([0-9]+)-bit (float|signless integer|unsigned integer)");
+  llvm::Regex element("(bfloat16)|(f[48]E[0-9]M[0-9][FNUZ]*)|([0-9]+)-bit (float|signless "
+                      "integer|unsigned integer)");
   SmallVector<StringRef> match;
   while (element.match(constraint, &match)) {
-    std::string width = match[2].str();
+    std::string width = match[3].str(), small = match[2].lower();
+    if (small == "f8e8m0fnu" ||
+        small == "f4e2m1fn") // the language leaves out what tells them from nothing
+      small = small.substr(0, 6);
     names.push_back(!match[1].empty()     ? "bf16"
-                    : match[3] == "float" ? "f" + width
-                    : match[3][0] == 'u'  ? "u" + width
+                    : !small.empty()      ? small
+                    : match[4] == "float" ? "f" + width
+                    : match[4][0] == 'u'  ? "u" + width
                     : width == "1"        ? "bool"
                                           : "i" + width);
     constraint = constraint.substr(match[0].data() + match[0].size() - constraint.data());

@@ -30,9 +30,10 @@ static Type promoteTypes(Type a, Type b) {
     Type wide = widthA > widthB ? a : b;
     return wide;
   }
-  // f16 with bf16, i8 with u8: the next type that holds both.
-  return isa<FloatType>(a) ? Type(Float32Type::get(a.getContext()))
-                           : Type(IntegerType::get(a.getContext(), 16));
+  // f16 with bf16, i8 with u8: the next type that holds both; i64 stands for what it and u64 hold.
+  return isa<FloatType>(a)
+             ? Type(Float32Type::get(a.getContext()))
+             : Type(IntegerType::get(a.getContext(), std::min(std::max(2 * widthA, 16u), 64u)));
 }
 
 Type OpEmitter::promote(ArrayRef<const Item *> items) {

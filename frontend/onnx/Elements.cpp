@@ -165,6 +165,57 @@ static const Payload &payloadOf(const Tensor &tensor) {
   }
 }
 
+/// Bits of an element of the types that ONNX packs into bytes, the first in the lowest bits; 0 of others.
+static unsigned packedBits(ElementType type) {
+  switch (type) {
+  case ElementType::i4:
+  case ElementType::u4:
+  case ElementType::f4e2m1:
+    return 4;
+  case ElementType::i2:
+  case ElementType::u2:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+/// One element a byte, of `count` packed ones.
+static std::vector<uint8_t> unpackBits(ArrayRef<uint8_t> packed, uint64_t count, ElementType type) {
+  unsigned bits = packedBits(type), perByte = 8 / bits;
+  bool isSigned = type == ElementType::i4 || type == ElementType::i2;
+  std::vector<uint8_t> elements(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    unsigned code = packed[i / perByte] >> (i % perByte * bits) & ((1u << bits) - 1);
+    elements[i] = static_cast<uint8_t>(isSigned ? SignExtend32(code, bits) : code);
+  }
+  return elements;
+}
+
+Expected<Elements> ModelFile::packedElements(const Tensor &tensor, Elements elements,
+                                             uint64_t count) {
+  if (tensor.isExternal)
+    return createStringError(
+        "it is " + frontend::describe(elements.type, elements.shape) +
+        " in external data; dlc reads such elements from the model's own file: "
+        "export the model without external data");
+  uint64_t size = divideCeil(count * packedBits(elements.type), 8);
+  std::vector<uint8_t> unpacked;
+  ArrayRef<uint8_t> packed = tensor.raw.bytes();
+  if (!tensor.hasRaw) {
+    if (Error error = unpack(tensor.integers32, size, 1, unpacked))
+      return std::move(error);
+    packed = unpacked;
+  }
+  if (packed.size() != size)
+    return createStringError("it holds " + Twine(packed.size()) + " bytes of elements; " +
+                             frontend::describe(elements.type, elements.shape) + " has " +
+                             Twine(size));
+  elements.owned = unpackBits(packed, count, elements.type);
+  elements.bytes = elements.owned;
+  return std::move(elements);
+}
+
 Expected<Elements> ModelFile::elements(const Tensor &tensor) {
   auto type = elementType(tensor.dataType);
   if (!type)
@@ -177,6 +228,8 @@ Expected<Elements> ModelFile::elements(const Tensor &tensor) {
                              frontend::describe(*type, elements.shape));
   if (tensor.isSegmented)
     return createStringError("it is cut into segments, which no exporter writes");
+  if (packedBits(*type))
+    return packedElements(tensor, std::move(elements), *size);
   if (tensor.isExternal)
     return externalElements(tensor, std::move(elements), *size);
   const Payload &payload = tensor.hasRaw ? tensor.raw : payloadOf(tensor);

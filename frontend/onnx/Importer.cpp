@@ -111,7 +111,7 @@ RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what
   Type dtype = type ? frontend::dtypeOf(nameOf(*type), context) : Type();
   if (!dtype) {
     unsupported.push_back(what + " has the dtype " + dataTypeName(info.dataType) +
-                          "; dlc computes with " + llvm::join(frontend::dtypeNames(), ", "));
+                          "; dlc has " + llvm::join(frontend::dtypeNames(), ", "));
     return {};
   }
   if (!info.hasShape) {

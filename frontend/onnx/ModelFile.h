@@ -54,6 +54,8 @@ public:
 
 private:
   llvm::Expected<llvm::MemoryBuffer *> openExternal(llvm::StringRef location);
+  /// The elements of a type that takes less than a byte.
+  llvm::Expected<Elements> packedElements(const Tensor &tensor, Elements elements, uint64_t count);
   llvm::Expected<Elements> externalElements(const Tensor &tensor, Elements elements, uint64_t size);
 
   std::unique_ptr<llvm::MemoryBuffer> buffer;

@@ -72,7 +72,8 @@ llvm::ArrayRef<OddRule> oddRules() {
          {elementwiseRules(), activationRules(), reductionRules(), shapeRules(), indexRules(),
           windowRules(), contractionRules(), normalizationRules(), creationRules(),
           recurrentRules(), attentionRules(), rotaryRules(), scatterRules(), orderRules(),
-          resizeRules(), lossRules(), sequenceRules(), signalRules(), sampleRules()})
+          resizeRules(), lossRules(), sequenceRules(), signalRules(), sampleRules(),
+          quantizationRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

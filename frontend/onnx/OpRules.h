@@ -45,6 +45,11 @@ bool hasRule(llvm::StringRef name, int64_t opset);
 /// "; the nearest op that dlc imports is 'X'", or nothing.
 std::string nearestRule(llvm::StringRef name, int64_t opset);
 
+/// x, of dtype `from`, as Cast converts it: beyond the range of a float of 8 bits to its largest number where it `saturates`;
+/// f8e8m0 rounds by `mode`: up, down or nearest. ops/Elementwise.cpp
+Item converted(NodeImport &node, Item x, mlir::Type from, mlir::Type dtype, bool saturates = true,
+               llvm::StringRef mode = "up");
+
 // Families, each in ops/.
 llvm::ArrayRef<OddRule> elementwiseRules();
 llvm::ArrayRef<OddRule> activationRules();
@@ -54,6 +59,7 @@ llvm::ArrayRef<OddRule> indexRules();
 llvm::ArrayRef<OddRule> windowRules();
 llvm::ArrayRef<OddRule> contractionRules();
 llvm::ArrayRef<OddRule> normalizationRules();
+llvm::ArrayRef<OddRule> quantizationRules();
 llvm::ArrayRef<OddRule> creationRules();
 llvm::ArrayRef<OddRule> recurrentRules();
 llvm::ArrayRef<OddRule> attentionRules();

@@ -219,7 +219,9 @@ bool Folding::unsqueeze(const Known &x) {
 bool Folding::cast(const Known &x) {
   auto to = elementType(node.integer("to", 0));
   Type dtype = to ? frontend::dtypeOf(nameOf(*to), context) : Type();
-  if (!dtype)
+  if (!dtype ||
+      (dtype.getIntOrFloatBitWidth() <= 8 && !dtype.isInteger(8) && !dtype.isInteger(1)) ||
+      (isa<FloatType>(x.dtype) && x.dtype.getIntOrFloatBitWidth() < 16))
     return false;
   Known result{dtype, x.shape, {}};
   for (const Number &number : x.numbers) {

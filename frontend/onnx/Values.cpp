@@ -48,7 +48,7 @@ std::optional<SmallVector<double>> Known::reals() const {
 }
 
 /// One element as a number.
-static double realAt(ElementType type, const uint8_t *at) {
+static double realAt(ElementType type, Type dtype, const uint8_t *at) {
   namespace endian = llvm::support::endian;
   switch (type) {
   case ElementType::f64:
@@ -58,8 +58,10 @@ static double realAt(ElementType type, const uint8_t *at) {
   case ElementType::bf16:
     return llvm::bit_cast<float>(uint32_t(endian::read16le(at)) << 16);
   default: {
-    llvm::APFloat half(llvm::APFloat::IEEEhalf(), llvm::APInt(16, endian::read16le(at)));
-    return half.convertToDouble();
+    unsigned width = dtype.getIntOrFloatBitWidth();
+    uint16_t bits = width == 16 ? endian::read16le(at) : *at;
+    return llvm::APFloat(llvm::cast<FloatType>(dtype).getFloatSemantics(), llvm::APInt(width, bits))
+        .convertToDouble();
   }
   }
 }
@@ -82,9 +84,11 @@ std::optional<Known> Importer::numbersOf(ElementType type, ArrayRef<int64_t> sha
   for (size_t at = 0; at < bytes.size(); at += sizeOf(type)) {
     Number number;
     if (isa<FloatType>(dtype))
-      number.real = realAt(type, bytes.data() + at);
+      number.real = realAt(type, dtype, bytes.data() + at);
     else
       number.dim = dl::constantDim(integerAt(type, bytes.data() + at), context);
+    if (type == ElementType::u64 && llvm::cast<AffineConstantExpr>(number.dim).getValue() < 0)
+      return std::nullopt; // beyond what dims hold
     known.numbers.push_back(number);
   }
   return known;
@@ -120,13 +124,6 @@ mlir::Value Importer::weight(Value &value, const std::string &what) {
   if (!elements)
     return refuse(llvm::toString(elements.takeError()));
   Type dtype = frontend::dtypeOf(nameOf(elements->type), context);
-  if (!dtype) {
-    unsupported.push_back("tensor " + quote(value.name) + " has the dtype " +
-                          dataTypeName(tensor.dataType) + "; dlc computes with " +
-                          llvm::join(frontend::dtypeNames(), ", "));
-    ++unsupportedCount;
-    return {};
-  }
   std::string name = value.name.empty() ? "constant" : value.name;
   for (unsigned suffix = 1; !weightNames.insert(name).second; ++suffix)
     name = value.name + "_" + std::to_string(suffix);

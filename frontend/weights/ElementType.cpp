@@ -38,6 +38,11 @@ static std::optional<ElementType> find(StringRef Row::*field, StringRef value) {
   return std::nullopt;
 }
 
+std::optional<ElementType> elementTypeNamed(StringRef name) {
+  return find(&Row::name, name == "bool" ? "boolean" : name);
+}
+StringRef safetensorsName(ElementType type) { return row(type).safetensors; }
+
 std::optional<ElementType> fromSafetensors(StringRef name) { return find(&Row::safetensors, name); }
 std::optional<ElementType> fromNpy(StringRef code) { return find(&Row::npy, code); }
 

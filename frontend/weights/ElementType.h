@@ -22,6 +22,10 @@ enum class ElementType : uint8_t {
 unsigned sizeOf(ElementType type);
 /// The name in the language: "f32", "bool".
 llvm::StringRef nameOf(ElementType type);
+/// The type of this name in the language; nothing where there is none.
+std::optional<ElementType> elementTypeNamed(llvm::StringRef name);
+/// "F32"; empty where safetensors have no such type.
+llvm::StringRef safetensorsName(ElementType type);
 /// From the names of safetensors ("F32") and npy ("f4", without byte order); nothing where unknown.
 std::optional<ElementType> fromSafetensors(llvm::StringRef name);
 std::optional<ElementType> fromNpy(llvm::StringRef code);

@@ -245,7 +245,8 @@ void Binder::bind(const Parameter &parameter) {
   Type dtype = dtypeOf(nameOf(tensor.type), context);
   // A layer computes in what its weights are; a Parameter with a dtype means just that one.
   bool isDeclared = static_cast<bool>(parameter.dtype);
-  if (!dtype || (isDeclared ? dtype != parameter.dtype : !isa<FloatType>(dtype))) {
+  if (!dtype || (isDeclared ? dtype != parameter.dtype
+                            : !isa<FloatType>(dtype) || dtype.getIntOrFloatBitWidth() < 16)) {
     isGood = false;
     problems.push_back(
         {Problem::unfit, parameter.loc,

@@ -15,7 +15,7 @@ roll(Tensor x, int[1] shifts)}]> {
     %y = dl.roll %x {shifts = array<i64: 2>, dims = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$shifts, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims);
+  let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$shifts, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims);
 }
 
 def DL_FlipOp : DL_MoveOp<"flip", "flip(Tensor x, int[] dims)"> {
@@ -26,7 +26,7 @@ def DL_FlipOp : DL_MoveOp<"flip", "flip(Tensor x, int[] dims)"> {
     %y = dl.flip %x {dims = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$dims);
+  let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$dims);
 }
 
 def DL_RepeatOp : DL_MoveOp<"repeat", "repeat(Tensor x, int[] repeats)\ntile(Tensor x, int[] repeats)"> {
@@ -38,7 +38,7 @@ def DL_RepeatOp : DL_MoveOp<"repeat", "repeat(Tensor x, int[] repeats)\ntile(Ten
     %y = dl.repeat %x {repeats = array<i64: 2, 1, 3>} : (tensor<4x8xf32>) -> tensor<2x4x24xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$repeats);
+  let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$repeats);
 }
 
 def DL_RepeatInterleaveOp : DL_MoveOp<"repeat_interleave", "repeat_interleave(Tensor x, int repeats, int dim)"> {
@@ -49,7 +49,7 @@ def DL_RepeatInterleaveOp : DL_MoveOp<"repeat_interleave", "repeat_interleave(Te
     %y = dl.repeat_interleave %x {repeats = 2 : i64, dim = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x16xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$repeats, I64Attr:$dim);
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$repeats, I64Attr:$dim);
 }
 
 def DL_PixelUnshuffleOp : DL_MoveOp<"pixel_unshuffle", "pixel_unshuffle(Tensor x, int downscale_factor)"> {
@@ -60,13 +60,13 @@ def DL_PixelUnshuffleOp : DL_MoveOp<"pixel_unshuffle", "pixel_unshuffle(Tensor x
     %y = dl.pixel_unshuffle %x {downscale_factor = 2 : i64} : (tensor<1x2x6x10xf32>) -> tensor<1x8x3x5xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$downscale_factor);
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$downscale_factor);
 }
 
 class DL_TriangleOp<string mnemonic, string predicate>
     : DL_LoopOp<mnemonic, mnemonic # "(Tensor x, int diagonal=0)", ["emitResult"]> {
-  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<I64Attr, "0">:$diagonal);
-  let results = (outs DL_Tensor:$y);
+  let arguments = (ins DL_AnyTensor:$x, DefaultValuedAttr<I64Attr, "0">:$diagonal);
+  let results = (outs DL_AnyTensor:$y);
   let extraClassDefinition = compatibleDefinition # [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, Adaptor adaptor,

@@ -11,12 +11,15 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def DL_UI8 : UI<8>;
 defvar DL_Floats = [F16, BF16, F32, F64];
-defvar DL_Integers = [I8, I16, I32, I64, DL_UI8];
+defvar DL_Integers = [I8, I16, I32, I64, UI8, UI16, UI32, UI64];
+/// What tensors are stored in but not computed with: one element a byte, floats as their bits, integers as i8 or u8.
+defvar DL_Small = [F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN, I<4>, UI<4>, I<2>, UI<2>];
 def DL_FloatTensor : RankedTensorOf<DL_Floats>;
 def DL_NumberTensor : RankedTensorOf<DL_Floats # DL_Integers>;
 def DL_Tensor : RankedTensorOf<DL_Floats # DL_Integers # [I1]>;
+/// Of any dtype: for ops that move elements, and for conversions.
+def DL_AnyTensor : RankedTensorOf<DL_Floats # DL_Integers # [I1] # DL_Small>;
 def DL_BitsTensor : RankedTensorOf<DL_Integers # [I1]>;
 def DL_BoolTensor : RankedTensorOf<[I1]>;
 

@@ -8,7 +8,7 @@
 include "ir/dl/DLBase.td"
 
 class DL_DimsOp<string mnemonic, string torchSchema> : DL_DecomposedOp<mnemonic, torchSchema> {
-  let results = (outs DL_Tensor:$y);
+  let results = (outs DL_AnyTensor:$y);
 }
 
 def DL_ExpandOp : DL_DimsOp<"expand", "expand(Tensor x, SymInt[] size)\nbroadcast_to(Tensor x, SymInt[] size)"> {
@@ -19,7 +19,7 @@ def DL_ExpandOp : DL_DimsOp<"expand", "expand(Tensor x, SymInt[] size)\nbroadcas
     %y = dl.expand %x {size = affine_map<() -> (4, -1, 16)>} : (tensor<8x1xf32>) -> tensor<4x8x16xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, AffineMapAttr:$size);
+  let arguments = (ins DL_AnyTensor:$x, AffineMapAttr:$size);
 }
 
 def DL_ExpandAsOp : DL_DimsOp<"expand_as", "expand_as(Tensor x, Tensor other)"> {
@@ -30,7 +30,7 @@ def DL_ExpandAsOp : DL_DimsOp<"expand_as", "expand_as(Tensor x, Tensor other)"> 
     %y = dl.expand_as %x, %other : (tensor<8x1xf32>, tensor<8x16xi32>) -> tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DL_Tensor:$other);
+  let arguments = (ins DL_AnyTensor:$x, DL_AnyTensor:$other);
 }
 
 def DL_SqueezeOp : DL_DimsOp<"squeeze", "squeeze(Tensor x, int[] dim=[])"> {
@@ -42,7 +42,7 @@ def DL_SqueezeOp : DL_DimsOp<"squeeze", "squeeze(Tensor x, int[] dim=[])"> {
     %y = dl.squeeze %x {dim = array<i64: 1>} : (tensor<4x1x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dim);
+  let arguments = (ins DL_AnyTensor:$x, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dim);
 }
 
 def DL_UnsqueezeOp : DL_DimsOp<"unsqueeze", "unsqueeze(Tensor x, int dim)"> {
@@ -53,7 +53,7 @@ def DL_UnsqueezeOp : DL_DimsOp<"unsqueeze", "unsqueeze(Tensor x, int dim)"> {
     %y = dl.unsqueeze %x {dim = -1 : i64} : (tensor<4x8xf32>) -> tensor<4x8x1xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$dim);
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim);
 }
 
 def DL_UnflattenOp : DL_DimsOp<"unflatten", "unflatten(Tensor x, int dim, SymInt[] sizes)"> {
@@ -64,7 +64,7 @@ def DL_UnflattenOp : DL_DimsOp<"unflatten", "unflatten(Tensor x, int dim, SymInt
     %y = dl.unflatten %x {dim = 1 : i64, sizes = affine_map<() -> (2, -1)>} : (tensor<4x8xf32>) -> tensor<4x2x4xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$dim, AffineMapAttr:$sizes);
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim, AffineMapAttr:$sizes);
 }
 
 def DL_MovedimOp : DL_DimsOp<"movedim", [{movedim(Tensor x, int[1] source, int[1] destination)
@@ -78,7 +78,7 @@ moveaxis(Tensor x, int[] source, int[] destination)}]> {
     %y = dl.movedim %x {source = array<i64: 1>, destination = array<i64: -1>} : (tensor<4x8x2xf32>) -> tensor<4x2x8xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$source, DenseI64ArrayAttr:$destination);
+  let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$source, DenseI64ArrayAttr:$destination);
 }
 
 def DL_TOp : DL_DimsOp<"t", "t(Tensor x)"> {
@@ -89,7 +89,7 @@ def DL_TOp : DL_DimsOp<"t", "t(Tensor x)"> {
     %y = dl.t %x : (tensor<4x8xf32>) -> tensor<8x4xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x);
+  let arguments = (ins DL_AnyTensor:$x);
 }
 
 #endif // DLC_IR_DL_DLDIMS_TD

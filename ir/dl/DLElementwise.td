@@ -239,8 +239,8 @@ def DL_CastOp : DL_ElementwiseOp<"cast", "cast(Tensor x, ScalarType dtype)\nto(T
     %y = dl.cast %x {dtype = f16} : (tensor<4x8xf32>) -> tensor<4x8xf16>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, TypeAttr:$dtype);
-  let results = (outs DL_Tensor:$y);
+  let arguments = (ins DL_AnyTensor:$x, TypeAttr:$dtype);
+  let results = (outs DL_AnyTensor:$y);
   let scalars = "Scalar x(builder, loc, args[0], ::dlc::dl::kindOf(getX()));";
   let inferDefinition = [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(

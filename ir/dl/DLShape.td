@@ -8,7 +8,7 @@ include "ir/dl/DLBase.td"
 /// An op whose result at an index is one element of its operand.
 class DL_MoveOp<string mnemonic, string torchSchema, list<Trait> traits = []>
     : DL_LoopOp<mnemonic, torchSchema, ["emitResult"], traits> {
-  let results = (outs DL_Tensor:$y);
+  let results = (outs DL_AnyTensor:$y);
   let extraClassDefinition = compatibleDefinition # [{
     ::mlir::Value $cppClass::emitResult(::dlc::BodyContext &, ::mlir::ValueRange args, ::mlir::ValueRange) {
       return args.front();
@@ -24,8 +24,8 @@ def DL_BroadcastOp : DL_Op<"broadcast", "", [Pure, DeclareOpInterfaceMethods<Loo
     %y = dl.broadcast %x : (tensor<8x1xf32>) -> tensor<4x8x16xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x);
-  let results = (outs DL_Tensor:$y);
+  let arguments = (ins DL_AnyTensor:$x);
+  let results = (outs DL_AnyTensor:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -38,7 +38,7 @@ def DL_ReshapeOp : DL_MoveOp<"reshape", "reshape(Tensor x, SymInt[] shape)\nview
     %y = dl.reshape %x {shape = affine_map<() -> (4, -1)>} : (tensor<4x8x2xf32>) -> tensor<4x16xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, AffineMapAttr:$shape);
+  let arguments = (ins DL_AnyTensor:$x, AffineMapAttr:$shape);
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
@@ -51,7 +51,7 @@ def DL_FlattenOp : DL_MoveOp<"flatten", "flatten(Tensor x, int start_dim=0, int 
     %y = dl.flatten %x {start_dim = 1 : i64} : (tensor<4x8x2xf32>) -> tensor<4x16xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<I64Attr, "0">:$start_dim,
+  let arguments = (ins DL_AnyTensor:$x, DefaultValuedAttr<I64Attr, "0">:$start_dim,
       DefaultValuedAttr<I64Attr, "-1">:$end_dim);
   let hasCanonicalizer = 1;
 }
@@ -64,7 +64,7 @@ def DL_PermuteOp : DL_MoveOp<"permute", "permute(Tensor x, int[] dims)"> {
     %y = dl.permute %x {dims = array<i64: 0, 2, 1>} : (tensor<4x8x2xf32>) -> tensor<4x2x8xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$dims);
+  let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$dims);
   let hasFolder = 1;
 }
 
@@ -76,7 +76,7 @@ def DL_TransposeOp : DL_MoveOp<"transpose", "transpose(Tensor x, int dim0, int d
     %y = dl.transpose %x {dim0 = 0 : i64, dim1 = -1 : i64} : (tensor<4x8x2xf32>) -> tensor<2x8x4xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$dim0, I64Attr:$dim1);
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim0, I64Attr:$dim1);
   let hasCanonicalizer = 1;
 }
 
@@ -88,7 +88,7 @@ def DL_DropoutOp : DL_MoveOp<"dropout", "dropout(Tensor x, float p=0.5)"> {
     %y = dl.dropout %x {p = 0.25 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<F64Attr, "0.5">:$p);
+  let arguments = (ins DL_AnyTensor:$x, DefaultValuedAttr<F64Attr, "0.5">:$p);
   let hasFolder = 1;
 }
 

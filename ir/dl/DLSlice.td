@@ -14,7 +14,7 @@ def DL_SliceOp : DL_MoveOp<"slice", "slice(Tensor x, int dim=0, int? start=None,
     %y = dl.slice %x {dim = 1 : i64, start = 1 : i64, step = 2 : i64} : (tensor<4x8xf32>) -> tensor<4x4xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<I64Attr, "0">:$dim, OptionalAttr<I64Attr>:$start,
+  let arguments = (ins DL_AnyTensor:$x, DefaultValuedAttr<I64Attr, "0">:$dim, OptionalAttr<I64Attr>:$start,
       OptionalAttr<I64Attr>:$end, DefaultValuedAttr<I64Attr, "1">:$step);
   let hasFolder = 1;
   let hasVerifier = 1;
@@ -42,9 +42,9 @@ def DL_PadOp : DL_LoopOp<"pad", "pad(Tensor x, int[] pad, str mode='constant', f
     %y = dl.pad %x {pad = array<i64: 2, 1>} : (tensor<4x8xf32>) -> tensor<4x11xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DenseI64ArrayAttr:$pad, DefaultValuedStrAttr<StrAttr, "constant">:$mode,
+  let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$pad, DefaultValuedStrAttr<StrAttr, "constant">:$mode,
       DefaultValuedAttr<F64Attr, "0.0">:$value);
-  let results = (outs DL_Tensor:$y);
+  let results = (outs DL_AnyTensor:$y);
 }
 
 def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor[] tensors, int dim=0)", ["emitResult"]> {
@@ -56,8 +56,8 @@ def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor
     %y = dl.cat %a, %b {dim = 1 : i64} : (tensor<4x8xf32>, tensor<4x2xf32>) -> tensor<4x10xf32>
     ```
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$tensors, DefaultValuedAttr<I64Attr, "0">:$dim);
-  let results = (outs DL_Tensor:$y);
+  let arguments = (ins Variadic<DL_AnyTensor>:$tensors, DefaultValuedAttr<I64Attr, "0">:$dim);
+  let results = (outs DL_AnyTensor:$y);
   let hasFolder = 1;
 }
 

@@ -15,8 +15,8 @@ def DL_SelectOp : DL_DecomposedOp<"select", "select(Tensor x, int dim, int index
     %y = dl.select %x {dim = 1 : i64, index = -1 : i64} : (tensor<4x8x2xf32>) -> tensor<4x2xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$dim, I64Attr:$index);
-  let results = (outs DL_Tensor:$y);
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim, I64Attr:$index);
+  let results = (outs DL_AnyTensor:$y);
   let hasVerifier = 1;
 }
 
@@ -28,13 +28,13 @@ def DL_NarrowOp : DL_DecomposedOp<"narrow", "narrow(Tensor x, int dim, int start
     %y = dl.narrow %x {dim = 1 : i64, start = 2 : i64, length = affine_map<() -> (3)>} : (tensor<4x8xf32>) -> tensor<4x3xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$dim, I64Attr:$start, AffineMapAttr:$length);
-  let results = (outs DL_Tensor:$y);
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim, I64Attr:$start, AffineMapAttr:$length);
+  let results = (outs DL_AnyTensor:$y);
   let hasVerifier = 1;
 }
 
 class DL_SplitLikeOp<string mnemonic, string torchSchema> : DL_DecomposedOp<mnemonic, torchSchema> {
-  let results = (outs Variadic<DL_Tensor>:$results);
+  let results = (outs Variadic<DL_AnyTensor>:$results);
 }
 
 def DL_SplitOp : DL_SplitLikeOp<"split", [{split(Tensor x, int split_size, int dim=0) -> Tensor[]
@@ -46,7 +46,7 @@ split(Tensor x, int[] split_size_or_sections, int dim=0) -> Tensor[]}]> {
     %a, %b = dl.split %x {dim = 1 : i64, split_size = 5 : i64} : (tensor<4x8xf32>) -> (tensor<4x5xf32>, tensor<4x3xf32>)
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, OptionalAttr<I64Attr>:$split_size,
+  let arguments = (ins DL_AnyTensor:$x, OptionalAttr<I64Attr>:$split_size,
       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$split_size_or_sections, DefaultValuedAttr<I64Attr, "0">:$dim);
 }
 
@@ -58,7 +58,7 @@ def DL_ChunkOp : DL_SplitLikeOp<"chunk", "chunk(Tensor x, int chunks, int dim=0)
     %a, %b = dl.chunk %x {chunks = 2 : i64, dim = 1 : i64} : (tensor<4x8xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$chunks, DefaultValuedAttr<I64Attr, "0">:$dim);
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$chunks, DefaultValuedAttr<I64Attr, "0">:$dim);
 }
 
 def DL_UnbindOp : DL_SplitLikeOp<"unbind", "unbind(Tensor x, int dim=0) -> Tensor[]"> {
@@ -69,7 +69,7 @@ def DL_UnbindOp : DL_SplitLikeOp<"unbind", "unbind(Tensor x, int dim=0) -> Tenso
     %a, %b = dl.unbind %x : (tensor<2x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, DefaultValuedAttr<I64Attr, "0">:$dim);
+  let arguments = (ins DL_AnyTensor:$x, DefaultValuedAttr<I64Attr, "0">:$dim);
 }
 
 def DL_MeshgridOp : DL_SplitLikeOp<"meshgrid", "meshgrid(Tensor[] tensors, str indexing='ij') -> Tensor[]"> {
@@ -81,7 +81,7 @@ def DL_MeshgridOp : DL_SplitLikeOp<"meshgrid", "meshgrid(Tensor[] tensors, str i
     %a, %b = dl.meshgrid %x, %y : (tensor<4xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
     ```
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$tensors, DefaultValuedStrAttr<StrAttr, "ij">:$indexing);
+  let arguments = (ins Variadic<DL_AnyTensor>:$tensors, DefaultValuedStrAttr<StrAttr, "ij">:$indexing);
 }
 
 def DL_StackOp : DL_DecomposedOp<"stack", "stack(Tensor[] tensors, int dim=0)"> {
@@ -92,8 +92,8 @@ def DL_StackOp : DL_DecomposedOp<"stack", "stack(Tensor[] tensors, int dim=0)"> 
     %y = dl.stack %a, %b {dim = 1 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x2x8xf32>
     ```
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$tensors, DefaultValuedAttr<I64Attr, "0">:$dim);
-  let results = (outs DL_Tensor:$y);
+  let arguments = (ins Variadic<DL_AnyTensor>:$tensors, DefaultValuedAttr<I64Attr, "0">:$dim);
+  let results = (outs DL_AnyTensor:$y);
 }
 
 #endif // DLC_IR_DL_DLSPLIT_TD

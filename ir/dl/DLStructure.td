@@ -18,7 +18,7 @@ def DL_WeightOp : DL_Op<"weight", "", [Pure]> {
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$file, DefaultValuedAttr<I64Attr, "0">:$offset,
       DefaultValuedStrAttr<StrAttr, "">:$hash, OptionalAttr<StrAttr>:$source);
-  let results = (outs DL_Tensor:$y);
+  let results = (outs DL_AnyTensor:$y);
   let assemblyFormat = "$name attr-dict `:` type($y)";
 }
 
@@ -31,7 +31,7 @@ def DL_FullOp : DL_Op<"full", "", [Pure, ConstantLike, DeclareOpInterfaceMethods
     ```
   }];
   let arguments = (ins TypedAttrInterface:$fill);
-  let results = (outs DL_Tensor:$y);
+  let results = (outs DL_AnyTensor:$y);
   let assemblyFormat = "$fill attr-dict `->` type($y)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -46,8 +46,8 @@ def DL_ConvertLayoutOp : DL_Op<"convert_layout", "",
     %y = dl.convert_layout %x : (tensor<8x3x4x4xf32>) -> tensor<8x3x4x4xf32, #dl.t<[8, 3, 4, 4], order = [0, 2, 3, 1]>>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x);
-  let results = (outs DL_Tensor:$y);
+  let arguments = (ins DL_AnyTensor:$x);
+  let results = (outs DL_AnyTensor:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -68,8 +68,8 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
     }
     ```
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$inputs);
-  let results = (outs Variadic<DL_Tensor>:$outputs);
+  let arguments = (ins Variadic<DL_AnyTensor>:$inputs);
+  let results = (outs Variadic<DL_AnyTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) $body";
   let extraClassDeclaration = schemaDeclaration # [{
@@ -87,7 +87,7 @@ def DL_YieldOp : DL_Op<"yield", "", [Pure, Terminator, ParentOneOf<["FusionOp", 
     dl.yield %1 : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$values);
+  let arguments = (ins Variadic<DL_AnyTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ }]>];
 }

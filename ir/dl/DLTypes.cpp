@@ -162,6 +162,33 @@ AffineExpr physicalOffset(RankedTensorType type, ArrayRef<AffineExpr> indices) {
   return offset;
 }
 
+//===- Element types ------------------------------------------------------------------------------===//
+
+ArrayRef<StringRef> dtypeNames() {
+  static const StringRef names[] = {
+#define DTYPE(name, type) #name,
+#include "ir/dl/DTypes.def"
+  };
+  return names;
+}
+
+Type dtypeNamed(StringRef wanted, [[maybe_unused]] MLIRContext *context) {
+#define DTYPE(name, type)                                                                          \
+  if (wanted == #name)                                                                             \
+    return type;
+#include "ir/dl/DTypes.def"
+  return {};
+}
+
+StringRef dtypeName(Type elementType) {
+  MLIRContext *context = elementType.getContext();
+#define DTYPE(name, type)                                                                          \
+  if (elementType == type)                                                                         \
+    return #name;
+#include "ir/dl/DTypes.def"
+  return {};
+}
+
 //===- Ranges and text ----------------------------------------------------------------------------===//
 
 std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
@@ -276,13 +303,10 @@ std::string text(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   std::string result;
   llvm::raw_string_ostream os(result);
-  Type element = tensor.getElementType();
-  if (element.isInteger(1))
-    os << "bool";
-  else if (element.isUnsignedInteger())
-    os << 'u' << element.getIntOrFloatBitWidth();
+  if (StringRef name = dtypeName(tensor.getElementType()); !name.empty())
+    os << name;
   else
-    os << element;
+    os << tensor.getElementType();
   os << '[';
   llvm::interleave(getDims(tensor), os, [&](AffineExpr dim) { printDim(os, dim, false); }, ",");
   os << ']';

@@ -65,6 +65,13 @@ Dim storedElements(mlir::RankedTensorType type);
 mlir::AffineExpr physicalOffset(mlir::RankedTensorType type,
                                 llvm::ArrayRef<mlir::AffineExpr> indices);
 
+/// The names of the dtypes in the language: "f32", "u8", "bool", "f8e4m3fn" (DTypes.def).
+llvm::ArrayRef<llvm::StringRef> dtypeNames();
+/// The dtype of a name; null where there is none.
+mlir::Type dtypeNamed(llvm::StringRef name, mlir::MLIRContext *context);
+/// The name of a tensor's element type; empty where it is none of them.
+llvm::StringRef dtypeName(mlir::Type elementType);
+
 /// Smallest and largest value of `dim` over the ranges of the module's symbols; nullopt where unbounded.
 struct Range {
   int64_t min, max;

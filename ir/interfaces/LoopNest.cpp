@@ -48,10 +48,12 @@ Value BodyContext::splat(Value scalar, VectorType type) {
 }
 
 Type computeType(Type elementType) {
-  if (elementType.isF16() || elementType.isBF16())
+  if (isa<FloatType>(elementType) && elementType.getIntOrFloatBitWidth() < 32)
     return Float32Type::get(elementType.getContext());
-  if (auto integer = dyn_cast<IntegerType>(elementType))
-    return IntegerType::get(elementType.getContext(), integer.getWidth());
+  if (auto integer = dyn_cast<IntegerType>(elementType)) {
+    unsigned width = integer.getWidth();
+    return IntegerType::get(elementType.getContext(), width == 1 ? 1 : std::max(width, 8u));
+  }
   return elementType;
 }
 

@@ -86,7 +86,8 @@ struct BodyContext {
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };
 
-/// The type that values of `elementType` have while they are computed: f32 for f16 and bf16, signless integers.
+/// The type that values of `elementType` have while they are computed: f32 for narrower floats, signless integers of 8
+/// bits or more.
 mlir::Type computeType(mlir::Type elementType);
 
 /// (p0, ..., pn)[] -> (p0, ..., pn), the map of an elementwise access.

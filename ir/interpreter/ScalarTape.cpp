@@ -81,6 +81,15 @@ void floatToInt(const Instruction &i, Lanes *r, int64_t count) {
   for (int64_t lane = 0; lane < count; ++lane)
     r[i.to].ints[lane] = wrapSigned(truncated(r[i.a].floats[lane]), i.toWidth);
 }
+/// To an unsigned 64-bit integer: others lie within the range of a signed one.
+void floatToUInt64(const Instruction &i, Lanes *r, int64_t count) {
+  for (int64_t lane = 0; lane < count; ++lane) {
+    double value = r[i.a].floats[lane];
+    r[i.to].ints[lane] = value >= 0x1p64   ? -1
+                         : value >= 0x1p63 ? static_cast<int64_t>(static_cast<uint64_t>(value))
+                                           : truncated(value);
+  }
+}
 void roundFloat(const Instruction &i, Lanes *r, int64_t count) {
   for (int64_t lane = 0; lane < count; ++lane)
     r[i.to].floats[lane] = roundTo(i.toType, r[i.a].floats[lane]);
@@ -292,7 +301,10 @@ Instruction::Function functionOf(Operation *op) {
           return static_cast<double>(asUnsigned(a, w));
         }>;
       })
-      .Case<arith::FPToSIOp, arith::FPToUIOp>([](auto) { return floatToInt; })
+      .Case<arith::FPToSIOp>([](auto) { return floatToInt; })
+      .Case<arith::FPToUIOp>([](arith::FPToUIOp op) {
+        return op.getType().isInteger(64) ? floatToUInt64 : floatToInt;
+      })
       .Case<arith::ExtFOp>([](auto) { return copyFloat; })
       .Case<arith::TruncFOp>([](auto) { return roundFloat; })
       .Case<arith::SelectOp>(

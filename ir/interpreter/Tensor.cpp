@@ -40,7 +40,52 @@ int64_t elementBytes(Type elementType) { return (elementType.getIntOrFloatBitWid
 
 //===- Float formats ------------------------------------------------------------------------------===//
 
+static bool hasNaNForMinusZero(const llvm::fltSemantics &format) {
+  using llvm::APFloat;
+  return APFloat::semanticsHasNaN(format) && APFloat::getNaN(format).bitcastToAPInt().isSignMask();
+}
+
+/// A float of 8 or 4 bits; ir/scalar/SmallFloats.h says what happens beyond the range.
+static double roundToSmall(const llvm::fltSemantics &format, double value) {
+  using llvm::APFloat;
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  double largest = APFloat::getLargest(format).convertToDouble();
+  if (!APFloat::semanticsHasZero(format)) { // powers of two
+    value = std::abs(value);
+    if (!std::isfinite(value))
+      return nan;
+    double least = std::ldexp(1.0, APFloat::semanticsMinExponent(format));
+    if (value <= least)
+      return least;
+    int exponent = std::ilogb(value);
+    double power = std::ldexp(1.0, exponent);
+    // All that lies above the least number goes to the next.
+    double rounded = value > power && (power == least || value >= 1.5 * power) ? 2 * power : power;
+    return rounded > largest ? nan : rounded;
+  }
+  if (std::isnan(value))
+    return APFloat::semanticsHasNaN(format) ? nan : -0.0;
+  double magnitude = std::abs(value);
+  if (std::isfinite(magnitude) && magnitude != 0.0) {
+    int exponent =
+        std::max(std::ilogb(magnitude), static_cast<int>(APFloat::semanticsMinExponent(format)));
+    int last = exponent - static_cast<int>(APFloat::semanticsPrecision(format)) + 1;
+    magnitude = std::ldexp(std::nearbyint(std::ldexp(magnitude, -last)), last);
+  }
+  if (magnitude > largest) {
+    if (!APFloat::semanticsHasInf(format) && APFloat::semanticsHasNaN(format))
+      return nan;
+    magnitude =
+        APFloat::semanticsHasInf(format) ? std::numeric_limits<double>::infinity() : largest;
+  }
+  // Where the only NaN has the bits of -0, zero has no sign.
+  bool isSigned = magnitude != 0.0 || !hasNaNForMinusZero(format);
+  return isSigned ? std::copysign(magnitude, value) : magnitude;
+}
+
 double roundTo(Type type, double value) {
+  if (type.getIntOrFloatBitWidth() <= 8)
+    return roundToSmall(cast<FloatType>(type).getFloatSemantics(), value);
   if (type.isF64() || !std::isfinite(value) || value == 0.0)
     return value;
   if (type.isF32())
@@ -90,6 +135,23 @@ static uint16_t encode16(double value, int mantissaBits) {
   return sign | static_cast<uint16_t>(((exponent + bias - 1) << mantissaBits) + mantissa);
 }
 
+static double decodeSmall(FloatType type, uint8_t bits) {
+  return llvm::APFloat(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits, false, true))
+      .convertToDouble();
+}
+
+/// The bits of `value`, which the format represents.
+static uint8_t encodeSmall(FloatType type, double value) {
+  const llvm::fltSemantics &format = type.getFloatSemantics();
+  bool losesInfo;
+  llvm::APFloat number(value);
+  if (std::isnan(value))
+    number = llvm::APFloat::getNaN(format);
+  else
+    number.convert(format, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return static_cast<uint8_t>(number.bitcastToAPInt().getZExtValue());
+}
+
 static int mantissaBits(Type type) { return type.isF16() ? 10 : 7; }
 
 //===- Bytes --------------------------------------------------------------------------------------===//
@@ -124,6 +186,8 @@ Tensor Tensor::fromBytes(Type elementType, ArrayRef<int64_t> dims, ArrayRef<char
       result.floats()[i] = read<double>(from);
     else if (elementType.isF32())
       result.floats()[i] = read<float>(from);
+    else if (result.isFloat() && width == 1)
+      result.floats()[i] = decodeSmall(cast<FloatType>(elementType), read<uint8_t>(from));
     else if (result.isFloat())
       result.floats()[i] = decode16(read<uint16_t>(from), mantissaBits(elementType));
     else {
@@ -145,6 +209,8 @@ std::vector<char> Tensor::toBytes() const {
       write(to, floats()[i]);
     else if (elementType.isF32())
       write(to, static_cast<float>(floats()[i]));
+    else if (isFloat() && width == 1)
+      write(to, encodeSmall(cast<FloatType>(elementType), roundTo(elementType, floats()[i])));
     else if (isFloat())
       write(to, encode16(roundTo(elementType, floats()[i]), mantissaBits(elementType)));
     else

@@ -57,9 +57,9 @@ private:
   std::shared_ptr<std::vector<int64_t>> intElements;
 };
 
-/// Bytes that one element takes in memory: 1 for bools.
+/// Bytes that one element takes in memory: 1 for bools and for types of less than 8 bits.
 int64_t elementBytes(mlir::Type elementType);
-/// `value` rounded to nearest even in the float format `type`: denormals kept, overflow to infinity.
+/// `value` rounded to nearest even in the float format `type`: denormals kept, overflow to infinity, if it has one.
 double roundTo(mlir::Type type, double value);
 /// `value` wrapped to the integer type `type`, as Tensor holds it.
 int64_t wrapTo(mlir::IntegerType type, int64_t value);

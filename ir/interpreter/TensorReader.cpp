@@ -131,10 +131,13 @@ TensorReader::TensorReader(const Access &access, const Tensor &tensor, unsigned 
     bool isSigned = scalarKind(integer) == ScalarKind::signedInt;
     double lowest = isSigned ? -std::ldexp(1.0, width - 1) : 0.0;
     double highest = std::ldexp(1.0, isSigned ? width - 1 : width);
-    int64_t value =
-        fill <= lowest    ? (width == 64 && isSigned ? INT64_MIN : static_cast<int64_t>(lowest))
-        : fill >= highest ? (width == 64 ? INT64_MAX : static_cast<int64_t>(highest) - 1)
-                          : static_cast<int64_t>(fill);
+    int64_t value = fill <= lowest
+                        ? (width == 64 && isSigned ? INT64_MIN : static_cast<int64_t>(lowest))
+                    : fill >= highest ? (width < 64 ? static_cast<int64_t>(highest) - 1
+                                         : isSigned ? INT64_MAX
+                                                    : -1)
+                    : fill < 0x1p63   ? static_cast<int64_t>(fill)
+                                      : static_cast<int64_t>(static_cast<uint64_t>(fill));
     intFill = isUnsigned ? llvm::SignExtend64(value, width) : value;
   }
 }

@@ -54,8 +54,10 @@ Scalar Scalar::constant(double number) const {
   else if (number >= high.roundToDouble(isSigned))
     bits = high;
   else
-    bits = APInt(width, static_cast<uint64_t>(static_cast<int64_t>(number)), isSigned,
-                 /*implicitTrunc=*/true);
+    bits = APInt(width,
+                 number < 0 ? static_cast<uint64_t>(static_cast<int64_t>(number))
+                            : static_cast<uint64_t>(number),
+                 isSigned, /*implicitTrunc=*/true);
   return with(buildConstant(*builder, loc, held.getType(), IntegerAttr::get(type, bits)));
 }
 
@@ -133,6 +135,19 @@ Scalar Scalar::convertTo(Type target, ScalarKind targetKind) const {
 Scalar Scalar::castTo(Type elementType) const {
   ScalarKind target = scalarKind(elementType);
   Type compute = computeType(elementType);
+  if (auto integer = dyn_cast<IntegerType>(elementType);
+      integer && integer.getWidth() > 1 && integer.getWidth() < 8) {
+    // A byte holds what the type holds: floats saturate, of integers the low bits stay.
+    int64_t values = int64_t(1) << integer.getWidth(), half = values / 2;
+    bool isSigned = target == ScalarKind::signedInt;
+    if (isFloat()) {
+      double low = isSigned ? -half : 0, high = low + values - 1;
+      return max(min(*this, high), low).convertTo(compute, target);
+    }
+    Scalar bits = convertTo(compute, target);
+    bits = bits & bits.constant(values - 1);
+    return isSigned ? (bits ^ bits.constant(half)) - half : bits;
+  }
   if (target == ScalarKind::floating && compute != elementType)
     return convertTo(elementType, target).convertTo(compute, target);
   return convertTo(compute, target);
@@ -280,8 +295,15 @@ Scalar pow(Scalar a, Scalar b) {
     return a.with(math::PowFOp::create(*a.builder, a.loc, a.held, b.held));
   if (a.kind == ScalarKind::signedInt)
     return a.with(math::IPowIOp::create(*a.builder, a.loc, a.held, b.held));
+  Type type = a.elementType();
+  if (type.isInteger(64)) {
+    // Powers of odd numbers repeat after 2^62 of them, of even ones nothing is left by then: a signed exponent serves.
+    Scalar end = b.constant(0x1p62);
+    Scalar exponent = select(b < end, b, (b & (end - 1.0)) + end);
+    return a.with(math::IPowIOp::create(*a.builder, a.loc, a.held, exponent.held));
+  }
   // The low bits of a power depend on the low bits of its base alone, so a wider signed type serves.
-  Type type = a.elementType(), wide = a.builder->getIntegerType(2 * type.getIntOrFloatBitWidth());
+  Type wide = a.builder->getIntegerType(2 * type.getIntOrFloatBitWidth());
   auto widened = [&](Scalar x) { return x.convertTo(wide, ScalarKind::signedInt); };
   return pow(widened(a), widened(b)).convertTo(type, a.kind);
 }

@@ -12,9 +12,10 @@
 namespace dlc::rt {
 
 static_assert(static_cast<int>(schema::DType::f64) == DLC_F64 &&
-              static_cast<int>(schema::DType::boolean) == DLC_BOOL);
+              static_cast<int>(schema::DType::boolean) == DLC_BOOL &&
+              static_cast<int>(schema::DType::MAX) == DLC_U2);
 
-inline constexpr int kNumDTypes = DLC_BOOL + 1;
+inline constexpr int kNumDTypes = DLC_U2 + 1;
 
 struct DTypeInfo {
   const char *name;
@@ -22,9 +23,12 @@ struct DTypeInfo {
 };
 
 /// ORDER DTYPE.
-inline constexpr DTypeInfo kDTypes[kNumDTypes] = {{"f64", 8}, {"f32", 4}, {"f16", 2}, {"bf16", 2},
-                                                  {"i64", 8}, {"i32", 4}, {"i16", 2}, {"i8", 1},
-                                                  {"u8", 1},  {"bool", 1}};
+inline constexpr DTypeInfo kDTypes[kNumDTypes] = {
+    {"f64", 8},    {"f32", 4},        {"f16", 2},    {"bf16", 2},     {"i64", 8},
+    {"i32", 4},    {"i16", 2},        {"i8", 1},     {"u8", 1},       {"bool", 1},
+    {"u16", 2},    {"u32", 4},        {"u64", 8},    {"f8e4m3fn", 1}, {"f8e4m3fnuz", 1},
+    {"f8e5m2", 1}, {"f8e5m2fnuz", 1}, {"f8e8m0", 1}, {"f4e2m1", 1},   {"i4", 1},
+    {"u4", 1},     {"i2", 1},         {"u2", 1}};
 
 inline bool isDType(int value) { return value >= 0 && value < kNumDTypes; }
 inline dlc_dtype toC(schema::DType dtype) { return static_cast<dlc_dtype>(dtype); }

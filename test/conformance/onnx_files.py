@@ -9,7 +9,11 @@ from onnx_weights import fields, varint
 
 # TensorProto.DataType: name in dlc, NumPy's type of its bytes.
 DTYPES = {1: ("f32", "<f4"), 2: ("u8", "u1"), 3: ("i8", "i1"), 5: ("i16", "<i2"), 6: ("i32", "<i4"), 7: ("i64", "<i8"),
-          9: ("bool", "u1"), 10: ("f16", "<f2"), 11: ("f64", "<f8"), 16: ("bf16", "<u2")}
+          9: ("bool", "u1"), 10: ("f16", "<f2"), 11: ("f64", "<f8"), 16: ("bf16", "<u2"), 4: ("u16", "<u2"), 12: ("u32", "<u4"),
+          13: ("u64", "<u8"), 17: ("f8e4m3fn", "u1"), 18: ("f8e4m3fnuz", "u1"), 19: ("f8e5m2", "u1"), 20: ("f8e5m2fnuz", "u1"),
+          21: ("u4", "u1"), 22: ("i4", "i1"), 23: ("f4e2m1", "u1"), 24: ("f8e8m0", "u1"), 25: ("u2", "u1"), 26: ("i2", "i1")}
+# Bits of an element where several lie in a byte, the first in the lowest bits.
+PACKED = {"u4": 4, "i4": 4, "f4e2m1": 4, "u2": 2, "i2": 2}
 PAYLOADS = {4: ("<f4", None), 5: (None, np.int32), 7: (None, np.int64), 10: ("<f8", None), 11: (None, np.uint64)}
 
 
@@ -51,7 +55,17 @@ def read_tensor(message):
         bits = np.array([i & 0xFFFFFFFFFFFFFFFF for i in integers], np.uint64)
         raw = bits.astype("<u" + str(np.dtype(code).itemsize)).tobytes()
     raw = payload if raw is None else raw
+    if dtype in PACKED:
+        elements = unpacked(np.frombuffer(raw, np.uint8), PACKED[dtype], dims).astype(code)
+        half = 2 ** (PACKED[dtype] - 1)
+        return name, dtype, (elements ^ half) - half if code == "i1" else elements
     return name, dtype, np.frombuffer(raw, code).reshape(dims)
+
+
+def unpacked(packed, bits, dims):
+    """One element a byte, as unsigned numbers."""
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    return ((packed[:, None] >> shifts) & (2**bits - 1)).reshape(-1)[:int(np.prod(dims, dtype=np.int64))].reshape(dims)
 
 
 def graph_of(path):

@@ -23,6 +23,8 @@ import traceback
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
+import small_floats  # noqa: E402
 from dlc_tool import BUILD, DLC
 from onnx_files import Unreadable, extract, graph_of, index, read_tensor, small_models
 from runtime_session import Refused, Session
@@ -30,6 +32,7 @@ from runtime_session import Refused, Session
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = os.path.join(HERE, "onnx_passing.txt")
 CORPUS = os.environ.get("DLC_CORPUS", "")
+SMALL_FLOATS = {format[0]: small_floats.TABLES[name] for name, format in small_floats.FORMATS.items()}
 RTOL, ATOL = 1e-3, 1e-7  # upstream's
 TIMEOUT = 120
 # Inputs that hold shapes, axes and their like: the only ones that --const-input may give.
@@ -46,6 +49,8 @@ def widened(dtype, array):
     """Numbers that can be compared."""
     if dtype == "bf16":
         return (array.astype(np.uint32) << 16).view(np.float32)
+    if dtype in SMALL_FLOATS:
+        return SMALL_FLOATS[dtype][array]
     return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
@@ -58,8 +63,11 @@ def differences(name, got, expected):
     if ours.dtype.kind != "f":
         return None if np.array_equal(ours, theirs) else f"{name}: {int((ours != theirs).sum())} of {ours.size} differ"
     rtol = max(RTOL, {"bf16": 2 ** -7, "f16": 2 ** -9}.get(dtype, 0))
-    with np.errstate(invalid="ignore"):
-        close = np.isclose(ours, theirs, rtol=rtol, atol=ATOL, equal_nan=True)
+    if dtype in SMALL_FLOATS:
+        close = (ours == theirs) & (np.signbit(ours) == np.signbit(theirs)) | np.isnan(ours) & np.isnan(theirs)
+    else:
+        with np.errstate(invalid="ignore"):
+            close = np.isclose(ours, theirs, rtol=rtol, atol=ATOL, equal_nan=True)
     if close.all():
         return None
     worst = np.argwhere(~close)[0]

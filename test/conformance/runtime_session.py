@@ -4,8 +4,11 @@ import ctypes
 import numpy as np
 
 MAX_RANK = 8
-CODES = ["<f8", "<f4", "<f2", "<u2", "<i8", "<i4", "<i2", "i1", "u1", "u1"]  # bf16 as its bits
-NAMES = ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"]
+# ORDER DTYPE. bf16 and the floats of 8 and 4 bits as their bits.
+CODES = ["<f8", "<f4", "<f2", "<u2", "<i8", "<i4", "<i2", "i1", "u1", "u1", "<u2", "<u4", "<u8", "u1", "u1", "u1", "u1", "u1",
+         "u1", "i1", "u1", "i1", "u1"]
+NAMES = ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool", "u16", "u32", "u64", "f8e4m3fn", "f8e4m3fnuz",
+         "f8e5m2", "f8e5m2fnuz", "f8e8m0", "f4e2m1", "i4", "u4", "i2", "u2"]
 
 
 class Tensor(ctypes.Structure):

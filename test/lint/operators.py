@@ -13,7 +13,8 @@ Each line is a call in PyTorch's schema syntax: `int[2]` takes one int or two, `
 number or a dim may stand, and elementwise operators broadcast and find a common dtype as PyTorch's do; functions of reals take
 integers as f32. Convolutions and pools take one image without its batch too. Layers (`Conv2d(...)`) take the same arguments, their sizes
 first, as in `torch.nn`."""
-DTYPES = {"DL_FloatTensor": "floats", "DL_NumberTensor": "floats, integers", "DL_Tensor": "all", "DL_BitsTensor": "integers, bool",
+DTYPES = {"DL_FloatTensor": "floats", "DL_NumberTensor": "floats, integers", "DL_Tensor": "all", "DL_AnyTensor": "all, small ones too",
+          "DL_BitsTensor": "integers, bool",
           "DL_BoolTensor": "bool"}
 
 

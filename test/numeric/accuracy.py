@@ -5,15 +5,28 @@ stands for "the exact result, rounded once": no distance at all."""
 import numpy as np
 import torch
 
+import small_floats
+
 # dtype -> digits of its significand, smallest exponent of a normal number, largest exponent
 FORMATS = {"f64": (53, -1022, 1023), "f32": (24, -126, 127), "f16": (11, -14, 15), "bf16": (8, -126, 127)}
 TORCH = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
          "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "ui8": torch.uint8, "i1": torch.bool}
+# What PyTorch 1.13 does not have: floats of 8 and 4 bits are held as their values, unsigned integers of 64 bits as their bits.
+HELD = {"ui16": torch.int64, "ui32": torch.int64, "ui64": torch.int64, "i4": torch.int8, "ui4": torch.uint8, "i2": torch.int8,
+        "ui2": torch.uint8, **dict.fromkeys(small_floats.FORMATS, torch.float64)}
+TORCH.update(HELD)
+UNSIGNED = ("ui16", "ui32", "ui64")
+SMALL_INTS = ("i4", "ui4", "i2", "ui2")
+SMALL_FLOATS = tuple(small_floats.FORMATS)
 
 
 def compute(dtype):
     """The format in which values of `dtype` are computed."""
-    return "f32" if dtype in ("f16", "bf16") else dtype
+    return "f32" if dtype in ("f16", "bf16", *SMALL_FLOATS) else dtype
+
+
+def is_float(dtype):
+    return dtype in FORMATS or dtype in SMALL_FLOATS
 
 
 def unit(dtype):
@@ -37,6 +50,8 @@ def stored(dtype, exact):
 
 def rounded(values, dtype):
     """`values` rounded to nearest even in `dtype`, as float64."""
+    if dtype in SMALL_FLOATS:
+        return small_floats.rounded(values, dtype)
     return torch.from_numpy(np.array(values)).to(TORCH[dtype]).to(torch.float64).numpy()
 
 
@@ -174,7 +189,7 @@ def mismatch(actual, expected, inputs, dtype, bound):
         return f"has the shape {list(actual.shape)}, expected {list(expected.shape)}"
     if not expected.size:
         return None
-    if dtype not in FORMATS:
+    if not is_float(dtype):
         wrong = actual != expected
         distance = wrong.astype(np.float64)
     else:
@@ -191,7 +206,7 @@ def mismatch(actual, expected, inputs, dtype, bound):
     if not wrong.any():
         return None
     worst = np.unravel_index(np.argmax(np.where(wrong, np.nan_to_num(distance, nan=np.inf), -1)), actual.shape)
-    limit = "the exact value" if bound is None or dtype not in FORMATS else f"{distance[worst]:.3g} times the bound"
+    limit = "the exact value" if bound is None or not is_float(dtype) else f"{distance[worst]:.3g} times the bound"
     at = [int(i) for i in worst]
     return (f"{int(wrong.sum())} of {actual.size} values are wrong; worst at {at}: {actual[worst]!r}, expected "
             f"{expected[worst]!r} ({limit})")

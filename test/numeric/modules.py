@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 import accuracy as acc
+import small_floats
 
 
 def dims_at(shape, n):
@@ -34,7 +35,8 @@ class Case:
         """What PyTorch gives: float64 or int64."""
         wide = [x.to(torch.float64) if x.is_floating_point() else x for x in inputs]
         result = self.row.torch(*wide)
-        return wide, result.to(torch.float64 if self.result_dtype in acc.FORMATS else torch.int64).numpy()
+        result = result.to(torch.float64 if acc.is_float(self.result_dtype) else torch.int64).numpy()
+        return wide, result & LIMITS[self.result_dtype][1] if self.result_dtype in ("ui16", "ui32") else result
 
 
 def tensor_type(shape, dtype):
@@ -75,15 +77,22 @@ def module_text(cases, sizes):
 
 
 LIMITS = {"i8": (-128, 127), "i16": (-(2**15), 2**15 - 1), "i32": (-(2**31), 2**31 - 1), "i64": (-(2**63), 2**63 - 1),
-          "ui8": (0, 255)}
+          "ui8": (0, 255), "ui16": (0, 2**16 - 1), "ui32": (0, 2**32 - 1), "i4": (-8, 7), "ui4": (0, 15), "i2": (-2, 1),
+          "ui2": (0, 3),
+          "ui64": (0, 2**63 - 1)}  # those above, which PyTorch does not order, have rows of their own
 
 
 def values(kind, dtype, dims, generator):
     """A tensor of `dtype`: special: every number, extreme ones first; numbers: finite ones; normal: of size 1; wide: of size 4; positive;
-    weights: as PyTorch initializes them, by the last dim; whole: small whole numbers; a list: some of its numbers; equals: few different ones; halves: multiples of 1/2; bytes: 0 to 127 with fractions; every16: all patterns."""
+    weights: as PyTorch initializes them, by the last dim; whole: small whole numbers; a list: some of its numbers; equals: few different ones; halves: multiples of 1/2; bytes: 0 to 127 with fractions; every16: all patterns; every: all of a type of at most 8 bits."""
+    if kind == "every":
+        numbers = small_floats.TABLES[dtype] if dtype in acc.SMALL_FLOATS else np.arange(LIMITS[dtype][0], LIMITS[dtype][1] + 1)
+        return torch.from_numpy(numbers[np.arange(int(np.prod(dims))) % len(numbers)].reshape(dims)).to(acc.TORCH[dtype])
     count = int(np.prod(dims, dtype=np.int64))
     if isinstance(kind, (list, range)):
         return torch.from_numpy(generator.choice(np.array(kind), dims)).to(acc.TORCH[dtype])
+    if dtype in acc.SMALL_FLOATS:
+        return torch.from_numpy(generator.choice(small_floats.TABLES[dtype], dims))
     if dtype == "i1":
         return torch.from_numpy(generator.integers(0, 2, dims).astype(bool))
     if dtype not in acc.FORMATS:
@@ -133,18 +142,34 @@ def values(kind, dtype, dims, generator):
     return torch.from_numpy(numbers.reshape(dims)).to(acc.TORCH[dtype])
 
 
-def to_bytes(tensor):
+def to_bytes(tensor, dtype=None):
+    """The elements in their own format; `dtype` where PyTorch does not have it."""
     tensor = tensor.contiguous()
+    if dtype in acc.SMALL_FLOATS:
+        return encoded(tensor.numpy(), dtype).tobytes()
+    if dtype in acc.UNSIGNED:
+        return tensor.numpy().astype("<u" + str(int(dtype[2:]) // 8)).tobytes()
     if tensor.dtype in (torch.bfloat16, torch.float16):
         tensor = tensor.view(torch.int16)
     return tensor.numpy().tobytes()
 
 
+def encoded(numbers, dtype):
+    """The codes of numbers that a small float has."""
+    table = small_floats.TABLES[dtype]
+    codes = {(number, bool(np.signbit(number))): code for code, number in enumerate(table) if number == number}
+    nan = int(np.argmax(np.isnan(table)))
+    return np.array([nan if n != n else codes[float(n), bool(np.signbit(n))] for n in numbers.reshape(-1)], np.uint8)
+
+
 def from_bytes(data, dtype, dims):
     """Elements in their own format as float64 or int64."""
+    if dtype in acc.SMALL_FLOATS:
+        return small_floats.TABLES[dtype][np.frombuffer(data, np.uint8)].reshape(dims)
     if dtype == "bf16":
         wide = np.frombuffer(data, np.uint16).astype(np.uint32) << 16
         return wide.view(np.float32).astype(np.float64).reshape(dims)
-    kinds = {"f64": "f8", "f32": "f4", "f16": "f2", "i64": "i8", "i32": "i4", "i16": "i2", "i8": "i1", "ui8": "u1", "i1": "u1"}
+    kinds = {"f64": "f8", "f32": "f4", "f16": "f2", "i64": "i8", "i32": "i4", "i16": "i2", "i8": "i1", "ui8": "u1", "i1": "u1",
+             "ui16": "u2", "ui32": "u4", "ui64": "u8", "i4": "i1", "ui4": "u1", "i2": "i1", "ui2": "u1"}
     array = np.frombuffer(data, kinds[dtype]).reshape(dims)
     return array.astype(np.float64 if dtype in acc.FORMATS else np.int64)

@@ -52,7 +52,7 @@ def judge(voice, case, sizes, results):
     problems = []
     for n, actual in zip(sizes, results):
         wide, expected = case.expected(case.inputs(n))
-        if case.result_dtype in acc.FORMATS:
+        if acc.is_float(case.result_dtype):
             actual = acc.rounded(actual, case.result_dtype)
         problem = acc.mismatch(actual, expected, wide, case.result_dtype, bound)
         if problem:

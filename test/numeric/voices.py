@@ -75,7 +75,7 @@ class Reference:
             execute([self.program, *paths])
             with open(paths[3], "rb") as file:
                 data = file.read()
-        kind = {dtype: "f64" if dtype in acc.FORMATS else "i64" for dtype in acc.TORCH}
+        kind = {dtype: "f64" if acc.is_float(dtype) else "i64" for dtype in acc.TORCH}
         return [[from_bytes(piece, kind[case.result_dtype], dims) for piece, dims in pieces]
                 for case, pieces in zip(cases, slices(data, cases, sizes, lambda dtype: 8))]
 
@@ -84,7 +84,7 @@ def write_inputs(path, cases, sizes):
     with open(path, "wb") as file:
         for n in sizes:
             for case in cases:
-                file.writelines(to_bytes(x) for x in case.inputs(n))
+                file.writelines(to_bytes(x, dtype) for x, (dtype, _) in zip(case.inputs(n), case.kinds))
 
 
 class Compiled:

@@ -50,6 +50,9 @@ class Value:
 
 
 def fits(row):
+    # PyTorch's own dtypes: the others are held as something else, and few ops take them.
+    if any(dtype in acc.HELD for dtype in (*row.dtypes, row.result_dtype)):
+        return False
     return (row.phase == "import" and row.inputs and all(n in row.sizes for n in ALWAYS) and
             all(Value("", shape, "f32").elements(max(n for n in SIZES if n in row.sizes)) <= MOST_ELEMENTS
                 for shape in (*row.inputs, row.result)))

@@ -8,6 +8,7 @@
 #include "frontend/onnx/WriteDl.h"
 #include "frontend/weights/SafetensorsFile.h"
 #include "ir/dl/DLOps.h"
+#include "ir/interpreter/Tensor.h"
 #include "tools/driver/Import.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/WeightReader.h"
@@ -21,13 +22,6 @@
 using namespace mlir;
 
 namespace dlc {
-
-/// The name of an element type in safetensors.
-static std::string safetensorsName(Type dtype) {
-  std::string name = dl::text(RankedTensorType::get({}, dtype));
-  name.resize(name.find('['));
-  return StringRef(name).upper();
-}
 
 /// Appends the bytes of a weight.
 static LogicalResult readWeight(dl::WeightOp op, uint64_t size, std::string &bytes) {
@@ -63,14 +57,21 @@ static LogicalResult writeWeights(ArrayRef<onnx::NamedWeight> weights, std::stri
     return cast<RankedTensorType>(cast<dl::WeightOp>(weight.weight).getType());
   };
   auto sizeOf = [&](const onnx::NamedWeight &weight) {
-    unsigned bits = typeOf(weight).getElementTypeBitWidth();
-    return static_cast<uint64_t>(typeOf(weight).getNumElements()) * (bits == 1 ? 1 : bits / 8);
+    return static_cast<uint64_t>(typeOf(weight).getNumElements()) *
+           elementBytes(typeOf(weight).getElementType());
   };
   std::string header = "{";
   uint64_t begin = 0;
   for (const onnx::NamedWeight &weight : weights) {
-    header += (header.size() > 1 ? ",\"" : "\"") + weight.path + "\":{\"dtype\":\"" +
-              safetensorsName(typeOf(weight).getElementType()) + "\",\"shape\":[";
+    Type element = typeOf(weight).getElementType();
+    StringRef dtype = dl::dtypeName(element);
+    StringRef stored = frontend::safetensorsName(*frontend::elementTypeNamed(dtype));
+    if (stored.empty())
+      return emitError(weight.weight->getLoc())
+             << "weight '" << weight.path << "' is " << dl::text(typeOf(weight))
+             << "; safetensors have no " << dtype;
+    header += (header.size() > 1 ? ",\"" : "\"") + weight.path + "\":{\"dtype\":\"" + stored.str() +
+              "\",\"shape\":[";
     SmallVector<int64_t> shape(typeOf(weight).getShape());
     if (weight.isTransposed)
       std::reverse(shape.begin(), shape.end());

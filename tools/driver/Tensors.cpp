@@ -6,6 +6,7 @@
 #include "frontend/weights/NpzFile.h"
 #include "tools/driver/Output.h"
 
+#include "llvm/ADT/APFloat.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -43,6 +44,11 @@ static double fromHalf(uint16_t bits) {
   return bits & 0x8000 ? -value : value;
 }
 
+static double fromSmall(const llvm::fltSemantics &format, uint8_t bits) {
+  unsigned width = llvm::APFloat::semanticsSizeInBits(format);
+  return llvm::APFloat(format, llvm::APInt(width, bits)).convertToDouble();
+}
+
 template <typename T> static T load(const uint8_t *from) {
   T value;
   memcpy(&value, from, sizeof(T));
@@ -68,9 +74,32 @@ double HostTensor::at(int64_t position) const {
     return load<int16_t>(from);
   case DLC_I8:
     return load<int8_t>(from);
+  case DLC_U64:
+    return static_cast<double>(load<uint64_t>(from));
+  case DLC_U32:
+    return load<uint32_t>(from);
+  case DLC_U16:
+    return load<uint16_t>(from);
+  case DLC_I4:
+  case DLC_I2:
+    return load<int8_t>(from);
   case DLC_U8:
   case DLC_BOOL:
+  case DLC_U4:
+  case DLC_U2:
     return *from;
+  case DLC_F8E4M3FN:
+    return fromSmall(llvm::APFloat::Float8E4M3FN(), *from);
+  case DLC_F8E4M3FNUZ:
+    return fromSmall(llvm::APFloat::Float8E4M3FNUZ(), *from);
+  case DLC_F8E5M2:
+    return fromSmall(llvm::APFloat::Float8E5M2(), *from);
+  case DLC_F8E5M2FNUZ:
+    return fromSmall(llvm::APFloat::Float8E5M2FNUZ(), *from);
+  case DLC_F8E8M0:
+    return fromSmall(llvm::APFloat::Float8E8M0FNU(), *from);
+  case DLC_F4E2M1:
+    return fromSmall(llvm::APFloat::Float4E2M1FN(), *from & 15);
   }
   return 0;
 }
@@ -113,6 +142,20 @@ bool fillRandom(HostTensor &tensor, uint64_t seed) {
     case DLC_BOOL:
       store<uint8_t>(to, small & 1);
       break;
+    case DLC_F8E4M3FN: // numbers of at most 2 in each of these
+    case DLC_F8E4M3FNUZ:
+    case DLC_F8E5M2:
+    case DLC_F8E5M2FNUZ:
+      store<uint8_t>(to, static_cast<uint8_t>((small & 8 ? 0x80 : 0) | 0x38 | (small & 7)));
+      break;
+    case DLC_F8E8M0:
+      store<uint8_t>(to, static_cast<uint8_t>(0x78 | (small & 7)));
+      break;
+    case DLC_I4:
+    case DLC_I2:
+    case DLC_U2:
+      store<uint8_t>(to, small & (tensor.dtype == DLC_I4 ? 7 : tensor.dtype == DLC_U2 ? 3 : 1));
+      break;
     default: // little-endian integers
       *to = static_cast<uint8_t>(small);
     }
@@ -141,7 +184,7 @@ std::string HostTensor::describe() const {
 //===- Specifications -----------------------------------------------------------------------------===//
 
 static std::optional<dlc_dtype> dtypeNamed(const std::string &name) {
-  for (int dtype = DLC_F64; dtype <= DLC_BOOL; ++dtype)
+  for (int dtype = DLC_F64; dlc_dtype_size(static_cast<dlc_dtype>(dtype)); ++dtype)
     if (name == dlc_dtype_name(static_cast<dlc_dtype>(dtype)))
       return static_cast<dlc_dtype>(dtype);
   return std::nullopt;
@@ -208,14 +251,9 @@ static int failRead(llvm::Error error, std::string &problem) {
                                                                  : kIncompatible;
 }
 
-static int setType(const std::string &path, frontend::ElementType type,
-                   llvm::ArrayRef<int64_t> shape, HostTensor &tensor, std::string &problem) {
+static int setType(frontend::ElementType type, llvm::ArrayRef<int64_t> shape, HostTensor &tensor) {
   auto dtype = dtypeNamed(frontend::nameOf(type).str());
-  if (!dtype) {
-    problem = "'" + path + "' holds " + frontend::describe(type, shape) +
-              "; expected f64, f32, f16, i64, i32, i16, i8, u8 or bool";
-    return kUnsupported;
-  }
+  assert(dtype && "each element type of files is a dtype");
   tensor.dtype = *dtype;
   tensor.dims.assign(shape.begin(), shape.end());
   return kOk;
@@ -234,7 +272,7 @@ int readLayout(const std::string &path, const std::string &name, HostTensor &ten
   auto layout = read();
   if (!layout)
     return failRead(layout.takeError(), problem);
-  return setType(path, layout->type, layout->shape, tensor, problem);
+  return setType(layout->type, layout->shape, tensor);
 }
 
 int readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
@@ -251,25 +289,20 @@ int readTensor(const std::string &path, const std::string &name, HostTensor &ten
   if (!array)
     return failRead(array.takeError(), problem);
   tensor.data = std::move(array->data);
-  return setType(path, array->type, array->shape, tensor, problem);
+  return setType(array->type, array->shape, tensor);
 }
 
 bool writeTensor(const std::string &path, const HostTensor &tensor, std::string &problem) {
-  // The other direction of dtypeNamed: the names are the same in both lists.
-  std::string name = dlc_dtype_name(tensor.dtype);
-  for (int type = 0; type <= static_cast<int>(frontend::ElementType::boolean); ++type)
-    if (frontend::nameOf(static_cast<frontend::ElementType>(type)) == name) {
-      std::string bytes;
-      llvm::raw_string_ostream os(bytes);
-      if (llvm::Error error = frontend::writeNpy(os, static_cast<frontend::ElementType>(type),
-                                                 tensor.dims, tensor.data)) {
-        problem = "cannot write '" + path + "': " + llvm::toString(std::move(error));
-        return false;
-      }
-      problem = writeFile(path, bytes);
-      return problem.empty();
-    }
-  llvm_unreachable("each dtype is an element type of files");
+  auto type = frontend::elementTypeNamed(dlc_dtype_name(tensor.dtype));
+  assert(type && "each dtype is an element type of files");
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  if (llvm::Error error = frontend::writeNpy(os, *type, tensor.dims, tensor.data)) {
+    problem = "cannot write '" + path + "': " + llvm::toString(std::move(error));
+    return false;
+  }
+  problem = writeFile(path, bytes);
+  return problem.empty();
 }
 
 //===- Comparison and text ------------------------------------------------------------------------===//

@@ -18,6 +18,7 @@ using namespace mlir;
 namespace dlc::codegen {
 #define GEN_PASS_DEF_SCHEDULECPUPASS
 #include "codegen/Passes.h.inc"
+#include "ir/scalar/SmallFloats.h"
 
 static CpuLaunch scheduleKernel(CpuKernel &kernel) {
   if (isRecurrent(kernel.emitter.getKernel()))
@@ -63,6 +64,7 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
         kernel.setScratchAttr(AffineMapAttr::get(
             dl::dimsMap({dl::constantDim(launch.scratchBytes, &getContext())}, &getContext())));
       }
+      expandSmallFloats(functions);
     }
   }
 

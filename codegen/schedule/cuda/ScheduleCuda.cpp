@@ -25,6 +25,7 @@ namespace dlc::codegen {
 
 #define GEN_PASS_DEF_SCHEDULECUDAPASS
 #include "codegen/Passes.h.inc"
+#include "ir/scalar/SmallFloats.h"
 
 namespace {
 struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
@@ -80,6 +81,7 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       if (failed(schedule(kernel, module, symbols)))
         return failure();
     }
+    expandSmallFloats(module);
     // The same address is asked for many times over.
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance;

@@ -65,32 +65,42 @@ static SmallVector<int64_t> kernelOf(NodeImport &node, size_t input) {
   return kernel;
 }
 
-static std::optional<std::string> convNamed(NodeImport &node, StringRef name) {
-  int64_t spatial = node.rank(0) - 2;
+static std::optional<std::string> convNamed(NodeImport &node, StringRef name, size_t input = 0) {
+  int64_t spatial = node.rank(input) - 2;
   if (spatial >= 1 && spatial <= 3)
     return (name + llvm::Twine(spatial) + "d").str();
-  node.unsupported("it convolves " + dl::text(node.type(0)), "; dlc convolves 1 to 3 spatial dims");
+  node.unsupported("it convolves " + dl::text(node.type(input)),
+                   "; dlc convolves 1 to 3 spatial dims");
   return std::nullopt;
 }
 
-static bool buildConv(NodeImport &node) {
-  auto name = convNamed(node, "conv");
-  auto window = name ? readWindow(node, node.dims(0), kernelOf(node, 1)) : std::nullopt;
+Item convolved(NodeImport &node, Item x, Item weight, size_t xInput, size_t weightInput,
+               std::optional<size_t> bias) {
+  auto name = convNamed(node, "conv", xInput);
+  auto window =
+      name ? readWindow(node, node.dims(xInput), kernelOf(node, weightInput)) : std::nullopt;
   int64_t groups = node.integer("group", 1);
-  Item x = node.tensor(0), weight = node.tensor(1);
   if (!window || node.hasFailed())
-    return false;
+    return x;
   std::vector<std::pair<StringRef, Item>> named{{"stride", itemList(window->stride)},
                                                 {"padding", window->padding()},
                                                 {"dilation", itemList(window->dilation)},
                                                 {"groups", item(groups)}};
-  if (node.has(2))
-    named.push_back({"bias", node.tensor(2)});
+  if (bias)
+    named.push_back({"bias", node.tensor(*bias)});
   bool isNegative = llvm::any_of(window->low, [](int64_t w) { return w < 0; }) ||
                     llvm::any_of(window->high, [](int64_t w) { return w < 0; });
-  if (isNegative)
-    return node.unsupported("it has negative pads", "; crop the tensor before it");
-  node.set(0, node.call(*name, {x, weight}, named));
+  if (isNegative) {
+    node.unsupported("it has negative pads", "; crop the tensor before it");
+    return x;
+  }
+  return node.call(*name, {x, weight}, named);
+}
+
+static bool buildConv(NodeImport &node) {
+  Item x = node.tensor(0), weight = node.tensor(1);
+  node.set(0,
+           convolved(node, x, weight, 0, 1, node.has(2) ? std::optional<size_t>(2) : std::nullopt));
   return !node.hasFailed();
 }
 

@@ -49,6 +49,22 @@ static bool buildMod(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// Of unsigned integers: by more bits than they have it gives 0, as a product and as a quotient do.
+static bool buildBitShift(NodeImport &node) {
+  std::string direction = node.string("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return node.fail("its direction is " + frontend::quote(direction) + "; expected LEFT or RIGHT");
+  if (!node.dtype(0).isUnsignedInteger())
+    return node.fail("it shifts " + dl::text(node.type(0)) + "; expected unsigned integers");
+  Item power = node.call("pow", {node.scalar(2, node.dtype(0)), node.tensor(1)});
+  if (direction == "LEFT")
+    node.set(0, node.call("mul", {node.tensor(0), power}));
+  else
+    node.set(0, node.call("div", {node.tensor(0), power},
+                          {{"rounding_mode", item(StringRef("trunc"))}}));
+  return !node.hasFailed();
+}
+
 /// The result has the dtype of the base, whatever that of the exponent.
 static bool buildPow(NodeImport &node) {
   Type dtype = node.dtype(0);
@@ -111,20 +127,62 @@ static Type dtypeNamed(NodeImport &node, int64_t dataType) {
   Type dtype = type ? frontend::dtypeOf(nameOf(*type), node.context) : Type();
   if (!dtype)
     node.unsupported("it converts to " + dataTypeName(dataType),
-                     "; dlc computes with f64, f32, f16, bf16, i64, i32, i16, i8, u8 and bool");
+                     "; dlc converts to " + llvm::join(frontend::dtypeNames(), ", "));
   return dtype;
 }
 
+/// f8e8m0 has powers of two alone: the one above, below or nearest in place of a number between two.
+static Item roundedToPower(NodeImport &node, Item x, StringRef mode, bool saturates) {
+  Type dtype = Float8E8M0FNUType::get(node.context);
+  Item wide = node.call("abs", {node.cast(x, node.builder.getF32Type())});
+  Item power = node.cast(node.cast(wide, dtype), node.builder.getF32Type());
+  if (mode == "up")
+    power = node.call(
+        "where", {node.call("lt", {power, wide}), node.call("mul", {power, item(2.0)}), power});
+  else if (mode == "down")
+    power = node.call(
+        "where", {node.call("gt", {power, wide}), node.call("mul", {power, item(0.5)}), power});
+  if (saturates || mode == "down") { // numbers alone: not infinity, not NaN
+    Item number = node.call("where", {node.call("isnan", {power}), item(0x1p127), power});
+    Item isNumber = node.call("lt", {wide, item(std::numeric_limits<double>::infinity())});
+    power = node.call("where",
+                      {isNumber, node.call("clamp", {number, item(0.0), item(0x1p127)}), power});
+  }
+  return node.cast(power, dtype);
+}
+
+Item converted(NodeImport &node, Item x, Type from, Type dtype, bool saturates, StringRef mode) {
+  if (dtype == from || node.hasFailed())
+    return x;
+  unsigned width = dtype.getIntOrFloatBitWidth();
+  bool isFloat = isa<FloatType>(from);
+  if (!isa<FloatType>(dtype)) // NumPy drops the high bits of floats too
+    return node.cast(
+        width < 8 && width > 1 && isFloat ? node.cast(x, node.builder.getI32Type()) : x, dtype);
+  if (width > 8)
+    return node.cast(x, dtype);
+  if (isa<Float8E8M0FNUType>(dtype))
+    return roundedToPower(node, x, mode, saturates);
+  if (saturates && width == 8) {
+    double largest =
+        llvm::APFloat::getLargest(cast<FloatType>(dtype).getFloatSemantics()).convertToDouble();
+    if (!isFloat || from.getIntOrFloatBitWidth() < 16)
+      x = node.cast(x, node.builder.getF32Type());
+    x = node.call("clamp", {x, item(-largest), item(largest)});
+  }
+  return node.cast(x, dtype);
+}
+
 static bool convert(NodeImport &node, Type dtype) {
-  node.integer("saturate", 1);
-  node.attribute("round_mode");
+  bool saturates = node.integer("saturate", 1) != 0;
+  std::string mode = node.string("round_mode", "up");
   Item x = node.tensor(0);
   if (node.hasFailed() || !dtype)
     return false;
   if (dtype == node.dtype(0))
     node.alias(0, 0);
   else
-    node.set(0, node.cast(x, dtype));
+    node.set(0, converted(node, x, node.dtype(0), dtype, saturates, mode));
   return !node.hasFailed();
 }
 
@@ -164,10 +222,13 @@ static bool buildDropout(NodeImport &node) {
 
 llvm::ArrayRef<OddRule> elementwiseRules() {
   static const OddRule rules[] = {
-      {"Max", 1, buildMax},           {"Min", 1, buildMin},           {"Sum", 1, buildSum},
-      {"Mean", 1, buildMean},         {"Div", 1, buildDiv},           {"Mod", 1, buildMod},
-      {"Pow", 1, buildPow},           {"Clip", 1, buildClip},         {"Cast", 1, buildCast},
-      {"CastLike", 1, buildCastLike}, {"Identity", 1, buildIdentity}, {"Dropout", 1, buildDropout},
+      {"Max", 1, buildMax},           {"Min", 1, buildMin},
+      {"Sum", 1, buildSum},           {"Mean", 1, buildMean},
+      {"Div", 1, buildDiv},           {"Mod", 1, buildMod},
+      {"Pow", 1, buildPow},           {"Clip", 1, buildClip},
+      {"Cast", 1, buildCast},         {"BitShift", 11, buildBitShift},
+      {"CastLike", 1, buildCastLike}, {"Identity", 1, buildIdentity},
+      {"Dropout", 1, buildDropout},
   };
   return rules;
 }

@@ -22,6 +22,11 @@ struct Window {
 std::optional<Window> readWindow(NodeImport &node, llvm::ArrayRef<mlir::AffineExpr> dims,
                                  llvm::ArrayRef<int64_t> kernel);
 
+/// The convolution of x by weight with the window and groups of the node, and a bias from an input: both are made from the inputs
+/// `xInput` and `weightInput`, and have their dims.
+Item convolved(NodeImport &node, Item x, Item weight, size_t xInput, size_t weightInput,
+               std::optional<size_t> bias);
+
 /// x with its spatial dims padded by a number.
 Item padded(NodeImport &node, Item x, const Window &window, double value);
 

@@ -82,7 +82,8 @@ std::string Reader::number(Value value) {
     return shortest(real.getValue().convertToDouble());
   if (getElementTypeOrSelf(full.getType()).isInteger(1))
     return cast<IntegerAttr>(fill).getValue().isZero() ? "false" : "true";
-  return std::to_string(cast<IntegerAttr>(fill).getInt());
+  bool isUnsigned = getElementTypeOrSelf(full.getType()).isUnsignedInteger();
+  return llvm::toString(cast<IntegerAttr>(fill).getValue(), /*Radix=*/10, /*Signed=*/!isUnsigned);
 }
 
 Pieces Reader::dims(ArrayRef<AffineExpr> dims, StringRef name) {

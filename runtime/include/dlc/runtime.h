@@ -47,7 +47,21 @@ typedef enum dlc_dtype {
   DLC_I16,
   DLC_I8,
   DLC_U8,
-  DLC_BOOL
+  DLC_BOOL,
+  DLC_U16,
+  DLC_U32,
+  DLC_U64,
+  /* One element a byte: the bits of a float in its low bits, an integer as int8_t or uint8_t. */
+  DLC_F8E4M3FN,
+  DLC_F8E4M3FNUZ,
+  DLC_F8E5M2,
+  DLC_F8E5M2FNUZ,
+  DLC_F8E8M0,
+  DLC_F4E2M1,
+  DLC_I4,
+  DLC_U4,
+  DLC_I2,
+  DLC_U2
 } dlc_dtype;
 
 #define DLC_MAX_RANK 8

@@ -122,16 +122,21 @@ template <class F> DLC_DEV i64 to_i64(F v) {
 template <class F> DLC_DEV u32 to_u32(F v) {
   return to_int_saturating<u32, F>(v, 0, 4294967296.0, 0u, 4294967295u);
 }
+template <class F> DLC_DEV u64 to_u64(F v) {
+  return to_int_saturating<u64, F>(v, 0, 18446744073709551616.0, 0ull, 18446744073709551615ull);
+}
 DLC_DEV i32 to_i32_rn(float v) { return to_i32(rint(v)); }
 DLC_DEV i32 to_i32_rz(float v) { return to_i32(trunc(v)); }
 DLC_DEV u32 to_u32_rz(float v) { return to_u32(trunc(v)); }
 DLC_DEV i64 to_i64_rn(float v) { return to_i64(rint(v)); }
 DLC_DEV i64 to_i64_rz(float v) { return to_i64(trunc(v)); }
+DLC_DEV u64 to_u64_rz(float v) { return to_u64(trunc(v)); }
 DLC_DEV i32 to_i32_rn(double v) { return to_i32(rint(v)); }
 DLC_DEV i32 to_i32_rz(double v) { return to_i32(trunc(v)); }
 DLC_DEV u32 to_u32_rz(double v) { return to_u32(trunc(v)); }
 DLC_DEV i64 to_i64_rn(double v) { return to_i64(rint(v)); }
 DLC_DEV i64 to_i64_rz(double v) { return to_i64(trunc(v)); }
+DLC_DEV u64 to_u64_rz(double v) { return to_u64(trunc(v)); }
 
 template <class T> DLC_DEV T exchange(T v, int source, int op) {
   u64 word = 0;

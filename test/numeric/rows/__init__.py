@@ -15,4 +15,5 @@ from rows import resize
 from rows import scatter
 from rows import shape
 from rows import window
+from rows import dtypes  # reads the rows of the others
 from rows.row import ROWS

@@ -53,7 +53,7 @@ def row(*args, **kwargs):
 
 def element_of(type):
     """"f32" of "tensor<4x8xf32>"."""
-    return re.search(r"(bf|f|ui|i)\d+(?=[,>])", type).group()
+    return re.search(r"(bf|f|ui|i)\d+(E\dM\d[FNUZ]*)?(?=[,>])", type).group()
 
 
 def with_element(type, element):

@@ -253,14 +253,16 @@ TEST_F(Frontend, callErrors) {
             "list of integers\n");
   EXPECT_EQ(body("y = bitwise_and(x, x)", "f32[N]"),
             "5:5: error: argument 'x' of 'bitwise_and' is a tensor f32[N,3,8,8]; expected i8, i16, "
-            "i32, i64, u8 or bool\n");
+            "i32, i64, u8, u16, u32, u64 or bool\n");
   EXPECT_EQ(body("y = x & x", "f32[N]"), "5:7: error: argument 'x' of 'bitwise_and' is a tensor "
-                                         "f32[N,3,8,8]; expected i8, i16, i32, i64, u8 or bool\n");
+                                         "f32[N,3,8,8]; expected i8, i16, i32, i64, u8, "
+                                         "u16, u32, u64 or bool\n");
   EXPECT_EQ(
       body("y = not x", "f32[N]"),
       "5:5: error: operator 'not' takes values known at compile time, got a tensor f32[N,3,8,8]\n");
   EXPECT_EQ(body("y = ~x", "f32[N]"), "5:5: error: argument 'x' of 'bitwise_not' is a tensor "
-                                      "f32[N,3,8,8]; expected i8, i16, i32, i64, u8 or bool\n");
+                                      "f32[N,3,8,8]; expected i8, i16, i32, i64, u8, "
+                                         "u16, u32, u64 or bool\n");
   EXPECT_EQ(body("y = layer_norm(x, (8,), None, _z)", "f32[N]"),
             "5:5: error: 'layer_norm' takes its argument 'bias' only together with 'weight'\n");
   EXPECT_EQ(body("y = linear(_z, None, _z)", "f32[N]"),
@@ -397,7 +399,8 @@ TEST_F(Frontend, signatureErrors) {
             "4:12: error: unknown dtype 'float32'; write f32\n");
   EXPECT_EQ(check("(x: lunch[2]) -> (y: f32[2])"),
             "4:12: error: unknown dtype 'lunch'; expected f64, f32, f16, bf16, i64, i32, i16, "
-            "i8, u8, bool\n");
+            "i8, u8, bool, u16, u32, u64, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0, "
+            "f4e2m1, i4, u4, i2, u2\n");
   EXPECT_EQ(check("(x: f32[Q]) -> (y: f32[2])"),
             "4:16: error: unknown constant or dim 'Q'; declare it, as in 'const Q = 128' or 'dim Q "
             "= 1..64'\n");
