@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/schedule/cpu/CpuKernel.h"
+#include "ir/scalar/SmallFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,7 +19,6 @@ using namespace mlir;
 namespace dlc::codegen {
 #define GEN_PASS_DEF_SCHEDULECPUPASS
 #include "codegen/Passes.h.inc"
-#include "ir/scalar/SmallFloats.h"
 
 static CpuLaunch scheduleKernel(CpuKernel &kernel) {
   if (isRecurrent(kernel.emitter.getKernel()))

@@ -5,6 +5,7 @@
 #include "codegen/kernels/HopperKernel.h"
 #include "codegen/kernels/KernelTemplate.h"
 #include "codegen/schedule/cuda/Schedules.h"
+#include "ir/scalar/SmallFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -25,7 +26,6 @@ namespace dlc::codegen {
 
 #define GEN_PASS_DEF_SCHEDULECUDAPASS
 #include "codegen/Passes.h.inc"
-#include "ir/scalar/SmallFloats.h"
 
 namespace {
 struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {

@@ -83,3 +83,8 @@ nodes += [node("Sub", "left_out, right_out", "d", name="/Sub"), node("Unsqueeze"
 tensors += [tensor("one", "i64", [1], [1]), tensor("onnx::Conv_7", "f32", [2, 1, 3], [1.0, 0.0, -1.0, 2.0, 0.0, 1.0]),
             tensor("onnx::Conv_8", "f32", [2], [0.25, -0.25])]
 write("modules.onnx", model(nodes, [value("x", dims=("N", 4))], tensors=tensors))
+# Elements of 4 bits, two in a byte, as dlc keeps them: 1, -2, 3; and of 8 bits: 1, 448, NaN.
+write("small.onnx", model(
+    [node("Cast", "w", "a", to=1), node("Cast", "f", "b", to=1), node("Add", "a, x", "c"), node("Add", "c, b", "y")],
+    [value("x", dims=(3,))],
+    tensors=[tensor("w", 22, [3], raw=b"\xe1\x03"), tensor("f", "f8", [3], raw=b"\x38\x7e\x7f")]))
