@@ -60,8 +60,9 @@ static double realAt(ElementType type, Type dtype, const uint8_t *at) {
   default: {
     unsigned width = dtype.getIntOrFloatBitWidth();
     uint16_t bits = width == 16 ? endian::read16le(at) : *at;
-    return llvm::APFloat(llvm::cast<FloatType>(dtype).getFloatSemantics(), llvm::APInt(width, bits))
-        .convertToDouble();
+    llvm::APFloat number(llvm::cast<FloatType>(dtype).getFloatSemantics(),
+                         llvm::APInt(width, bits));
+    return number.isNaN() ? std::numeric_limits<double>::quiet_NaN() : number.convertToDouble();
   }
   }
 }

@@ -136,8 +136,9 @@ static uint16_t encode16(double value, int mantissaBits) {
 }
 
 static double decodeSmall(FloatType type, uint8_t bits) {
-  return llvm::APFloat(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits, false, true))
-      .convertToDouble();
+  llvm::APFloat number(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits, false, true));
+  // LLVM converts the NaN of f8E8M0FNU to infinity.
+  return number.isNaN() ? std::numeric_limits<double>::quiet_NaN() : number.convertToDouble();
 }
 
 /// The bits of `value`, which the format represents.

@@ -126,7 +126,7 @@ TensorReader::TensorReader(const Access &access, const Tensor &tensor, unsigned 
   }
   if (auto integer = dyn_cast<IntegerType>(tensor.getElementType())) {
     // As Scalar::constant: saturated in the way in which the type is read, then held as lanes are.
-    isUnsigned = integer.isUnsigned();
+    unsignedWidth = integer.isUnsigned() ? std::max(integer.getWidth(), 8u) : 0;
     unsigned width = integer.getWidth();
     bool isSigned = scalarKind(integer) == ScalarKind::signedInt;
     double lowest = isSigned ? -std::ldexp(1.0, width - 1) : 0.0;
@@ -138,7 +138,7 @@ TensorReader::TensorReader(const Access &access, const Tensor &tensor, unsigned 
                                                     : -1)
                     : fill < 0x1p63   ? static_cast<int64_t>(fill)
                                       : static_cast<int64_t>(static_cast<uint64_t>(fill));
-    intFill = isUnsigned ? llvm::SignExtend64(value, width) : value;
+    intFill = unsignedWidth ? llvm::SignExtend64(value, unsignedWidth) : value;
   }
 }
 
@@ -276,9 +276,9 @@ void TensorReader::read(int64_t term, Lanes &to) {
     for (int64_t i = 0; i < places; ++i)
       to.ints[i] = from[base[i] + offset];
   // Lanes hold integers sign-extended; the fill is so already and stays.
-  if (isUnsigned)
+  if (unsignedWidth)
     for (int64_t i = 0; i < places; ++i)
-      to.ints[i] = static_cast<int8_t>(to.ints[i]);
+      to.ints[i] = llvm::SignExtend64(to.ints[i], unsignedWidth);
 }
 
 void TensorReader::multiplyAdd(TensorReader &a, TensorReader &b, int64_t term, double *sums) {

@@ -53,7 +53,7 @@ private:
   bool checked;
   double fill;
   int64_t intFill = 0;
-  bool isUnsigned = false;
+  unsigned unsignedWidth = 0; // of the values of an unsigned type while they are computed; else 0
   llvm::SmallVector<int64_t, 4> sizes, strides;
   /// The index in each dim of the tensor: placePart + termPart, or where `mixed` is not empty that of both.
   llvm::SmallVector<mlir::AffineExpr, 4> placePart, termPart, mixed;

@@ -148,6 +148,9 @@ Scalar Scalar::castTo(Type elementType) const {
     bits = bits & bits.constant(values - 1);
     return isSigned ? (bits ^ bits.constant(half)) - half : bits;
   }
+  // Only floats become small ones.
+  if (!isFloat() && target == ScalarKind::floating && elementType.getIntOrFloatBitWidth() <= 8)
+    return convertTo(compute, target).castTo(elementType);
   if (target == ScalarKind::floating && compute != elementType)
     return convertTo(elementType, target).convertTo(compute, target);
   return convertTo(compute, target);

@@ -11,6 +11,7 @@ import tempfile
 import numpy as np
 
 import accuracy as acc
+from execute import DTYPES
 from modules import from_bytes, to_bytes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -131,7 +132,7 @@ class Compiled:
                      package, self.device, plan, inputs, outputs], **self.environment)
             with open(outputs, "rb") as file:
                 data = file.read()
-        width = {dtype: acc.torch.empty(0, dtype=kind).element_size() for dtype, kind in acc.TORCH.items()}
+        width = {dtype: size for dtype, (_, size) in DTYPES.items()}
         return [[from_bytes(piece, case.result_dtype, dims) for piece, dims in pieces]
                 for case, pieces in zip(cases, slices(data, cases, sizes, width.get))]
 

@@ -46,7 +46,8 @@ static double fromHalf(uint16_t bits) {
 
 static double fromSmall(const llvm::fltSemantics &format, uint8_t bits) {
   unsigned width = llvm::APFloat::semanticsSizeInBits(format);
-  return llvm::APFloat(format, llvm::APInt(width, bits)).convertToDouble();
+  llvm::APFloat number(format, llvm::APInt(width, bits));
+  return number.isNaN() ? std::numeric_limits<double>::quiet_NaN() : number.convertToDouble();
 }
 
 template <typename T> static T load(const uint8_t *from) {
