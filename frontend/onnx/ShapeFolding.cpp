@@ -219,9 +219,12 @@ bool Folding::unsqueeze(const Known &x) {
 bool Folding::cast(const Known &x) {
   auto to = elementType(node.integer("to", 0));
   Type dtype = to ? frontend::dtypeOf(nameOf(*to), context) : Type();
-  if (!dtype ||
-      (dtype.getIntOrFloatBitWidth() <= 8 && !dtype.isInteger(8) && !dtype.isInteger(1)) ||
-      (isa<FloatType>(x.dtype) && x.dtype.getIntOrFloatBitWidth() < 16))
+  // What has a dtype of 8 bits or less in which nothing is computed is no shape.
+  auto isSmall = [](Type type) {
+    unsigned width = type.getIntOrFloatBitWidth();
+    return width > 1 && (width < 8 || (width == 8 && isa<FloatType>(type)));
+  };
+  if (!dtype || isSmall(dtype) || isSmall(x.dtype))
     return false;
   Known result{dtype, x.shape, {}};
   for (const Number &number : x.numbers) {
