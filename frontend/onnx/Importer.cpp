@@ -110,8 +110,8 @@ RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what
   auto type = elementType(info.dataType);
   Type dtype = type ? frontend::dtypeOf(nameOf(*type), context) : Type();
   if (!dtype) {
-    unsupported.push_back(what + " has the dtype " + dataTypeName(info.dataType) +
-                          "; dlc has " + llvm::join(frontend::dtypeNames(), ", "));
+    unsupported.push_back(what + " has the dtype " + dataTypeName(info.dataType) + "; dlc has " +
+                          llvm::join(frontend::dtypeNames(), ", "));
     return {};
   }
   if (!info.hasShape) {

@@ -262,7 +262,7 @@ TEST_F(Frontend, callErrors) {
       "5:5: error: operator 'not' takes values known at compile time, got a tensor f32[N,3,8,8]\n");
   EXPECT_EQ(body("y = ~x", "f32[N]"), "5:5: error: argument 'x' of 'bitwise_not' is a tensor "
                                       "f32[N,3,8,8]; expected i8, i16, i32, i64, u8, "
-                                         "u16, u32, u64 or bool\n");
+                                      "u16, u32, u64 or bool\n");
   EXPECT_EQ(body("y = layer_norm(x, (8,), None, _z)", "f32[N]"),
             "5:5: error: 'layer_norm' takes its argument 'bias' only together with 'weight'\n");
   EXPECT_EQ(body("y = linear(_z, None, _z)", "f32[N]"),
