@@ -66,10 +66,11 @@ static LogicalResult writeWeights(ArrayRef<onnx::NamedWeight> weights, std::stri
     Type element = typeOf(weight).getElementType();
     StringRef dtype = dl::dtypeName(element);
     StringRef stored = frontend::safetensorsName(*frontend::elementTypeNamed(dtype));
-    if (stored.empty())
-      return emitError(weight.weight->getLoc())
-             << "weight '" << weight.path << "' is " << dl::text(typeOf(weight))
-             << "; safetensors have no " << dtype;
+    if (stored.empty()) {
+      fail(kUnsupported, "weight '" + weight.path + "' is " + dl::text(typeOf(weight)) +
+                             "; safetensors have no " + dtype.str());
+      return failure();
+    }
     header += (header.size() > 1 ? ",\"" : "\"") + weight.path + "\":{\"dtype\":\"" + stored.str() +
               "\",\"shape\":[";
     SmallVector<int64_t> shape(typeOf(weight).getShape());

@@ -132,7 +132,7 @@ for option in ("--output", "--expected-output"):
     says("no file: " + option, 2, [f"error: {option} 'p=random' names no file; expected NAME=@FILE.npy"],
          "run", "several.bin", "--device", "cpu", option, "p=random")
 np.save("u16.npy", np.zeros(4, np.uint16))
-says("another type", 2, ["input 'a' is f32", ", but 'u16.npy' holds u16[4]; save it as f32"],
+says("another type", 2, ["error: input 'a' is f32[4], but 'u16.npy' holds u16[4]; save it as f32"],
      "run", "several.bin", "--device", "cpu", "--input", "a=@u16.npy")
 says("a type that npy lacks", 5, ["error: cannot write 'q.npy': npy has no dtype bf16; cast the output to f32"],
      "run", "several.bin", "--device", "cpu", "--input", "a=random", "--input", "b=random", "--output", "q=@q.npy")
