@@ -137,7 +137,7 @@ np.save("complex.npy", np.zeros(3, np.complex64))
 says("complex numbers", 6, "'complex.npy': byte 25: the dtype '<c8' is not supported; expected float16/32/64, (u)int8 to 64 or bool",
      *reading("complex.npy"))
 np.save("wide.npy", np.zeros((2, 1, 4, 4), np.uint32))
-says("another dtype", 2, ", but 'wide.npy' holds u32[2,1,4,4]; save it as f32", *reading("wide.npy"))
+says("another dtype", 2, "input 'images' is f32[N,1,4,4] (N = 1..8), but 'wide.npy' holds u32[2,1,4,4]; save it as f32", *reading("wide.npy"))
 np.save("cut.npy", IMAGES)
 os.truncate("cut.npy", 200)
 says("truncated", 6, "'cut.npy': byte 128: f32[2,1,4,4] needs 128 bytes, the file holds 72; it is damaged or truncated",
