@@ -69,11 +69,11 @@ llvm::ArrayRef<OddRule> oddRules() {
   static const std::vector<OddRule> rules = [] {
     std::vector<OddRule> rules;
     for (auto family :
-         {elementwiseRules(), activationRules(), reductionRules(), shapeRules(), indexRules(),
-          windowRules(), contractionRules(), normalizationRules(), creationRules(),
-          recurrentRules(), attentionRules(), rotaryRules(), scatterRules(), orderRules(),
-          resizeRules(), lossRules(), sequenceRules(), signalRules(), sampleRules(),
-          quantizationRules()})
+         {elementwiseRules(), activationRules(), reductionRules(),   shapeRules(),
+          indexRules(),       windowRules(),     contractionRules(), normalizationRules(),
+          creationRules(),    recurrentRules(),  attentionRules(),   rotaryRules(),
+          scatterRules(),     orderRules(),      resizeRules(),      lossRules(),
+          sequenceRules(),    signalRules(),     sampleRules(),      quantizationRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();
