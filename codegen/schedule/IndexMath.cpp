@@ -134,7 +134,7 @@ Value IndexMath::materialize(OpBuilder &builder, Location loc, AffineExpr expr) 
   case AffineExprKind::CeilDiv:
     if (isNonNegative(lhs))
       return builder.createOrFold<arith::DivUIOp>(loc, build(simplify(lhs + rhs - 1)), build(rhs));
-    return builder.createOrFold<arith::CeilDivSIOp>(loc, build(lhs), build(rhs));
+    return build(simplify(lhs + rhs - 1).floorDiv(rhs)); // divisors are positive
   case AffineExprKind::Mod:
     if (isNonNegative(lhs))
       return builder.createOrFold<arith::RemUIOp>(loc, build(lhs), build(rhs));
