@@ -137,8 +137,7 @@ LogicalResult ArangeOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   StringRef name = getOperationName();
   if (step == 0)
     return emitOptionalError(location, "'", name, "' has step 0; expected another number");
-  AffineExpr size =
-      step > 0 ? normalize((end - start).ceilDiv(step)) : normalize((start - end).ceilDiv(-step));
+  AffineExpr size = step > 0 ? quotientUp(end - start, step) : quotientUp(start - end, -step);
   if (asConstant(size).value_or(0) < 0)
     return emitOptionalError(location, "'", name, "' cannot go from ", text(start), " to ",
                              text(end), " in steps of ", step);

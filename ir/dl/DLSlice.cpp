@@ -30,7 +30,7 @@ static std::pair<AffineExpr, AffineExpr> sliceBounds(AffineExpr size, std::optio
     return *bound < 0 ? size + *bound : constantDim(*bound, context);
   };
   AffineExpr first = clamp(start, 0), last = clamp(end, -1);
-  AffineExpr extent = normalize((last - first).ceilDiv(step));
+  AffineExpr extent = quotientUp(last - first, step);
   if (asConstant(extent).value_or(0) < 0)
     extent = constantDim(0, context);
   return {normalize(first), extent};
@@ -82,7 +82,11 @@ LogicalResult SliceOp::verify() {
   auto [first, extent] = sliceBounds(from[dim], getStart(), getEnd(), getStep());
   if (isConstant(extent, 0))
     return success();
-  return verifyWithin(*this, getX(), dim, first, first + (extent - 1) * getStep() + 1);
+  // Behind the last index; a quotient rounded up says no more of it than that it lies before the slice's end.
+  AffineExpr end = asConstant(extent)
+                       ? first + (extent - 1) * getStep() + 1
+                       : first + sliceBounds(from[dim], getStart(), getEnd(), /*step=*/1).second;
+  return verifyWithin(*this, getX(), dim, first, end);
 }
 
 LoopNest SliceOp::getLoopNest() {

@@ -107,6 +107,10 @@ Dim normalize(AffineExpr dim) {
   return polynomial ? polynomial->toExpr(dim.getContext()) : simple;
 }
 
+Dim quotientUp(AffineExpr numerator, int64_t divisor) {
+  return normalize((normalize(numerator) + divisor - 1).floorDiv(divisor));
+}
+
 Dim constantDim(int64_t value, MLIRContext *context) {
   return getAffineConstantExpr(value, context);
 }
@@ -263,7 +267,7 @@ static void printDim(llvm::raw_ostream &os, AffineExpr dim, bool inProduct) {
   bool isSum = binary.getKind() == AffineExprKind::Add;
   if (binary.getKind() == AffineExprKind::CeilDiv) {
     os << "ceil(";
-    printDim(os, binary.getLHS(), false);
+    printDim(os, binary.getLHS(), true);
     os << " / ";
     printDim(os, binary.getRHS(), true);
     os << ')';

@@ -51,6 +51,9 @@ bool sameShapeAndElement(mlir::Type lhs, mlir::Type rhs);
 
 /// Normal form: two dims are equal exactly when their normal forms are the same expression.
 Dim normalize(mlir::AffineExpr dim);
+/// numerator / divisor rounded up, for a positive divisor, as a quotient rounded down: so that a user's (N + 1) / 2 is what ceil(N / 2)
+/// is.
+Dim quotientUp(mlir::AffineExpr numerator, int64_t divisor);
 Dim constantDim(int64_t value, mlir::MLIRContext *context);
 std::optional<int64_t> asConstant(mlir::AffineExpr dim);
 bool isConstant(mlir::AffineExpr dim, int64_t value);

@@ -72,8 +72,8 @@ LogicalResult Window::infer(StringRef op, std::optional<Location> location, Rank
     // The last window must begin inside the input or its left padding. It does where a window reaches from the padding behind
     // to the next one's begin; else as many count as begin there.
     bool reaches = dilation[i] * (kernel[i] - 1) + 1 - padding[i] >= stride[i];
-    dims.push_back(normalize(reaches ? room.ceilDiv(stride[i]) + 1
-                                     : (in[2 + i] + padding[i]).ceilDiv(stride[i])));
+    dims.push_back(reaches ? normalize(quotientUp(room, stride[i]) + 1)
+                           : quotientUp(in[2 + i] + padding[i], stride[i]));
   }
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();

@@ -210,5 +210,5 @@ class Graph:
     def case(self, number, value):
         first = number == 0
         row = types.SimpleNamespace(inputs=[v.shape for v, _ in self.inputs] if first else [], result=value.shape, phase="import")
-        return types.SimpleNamespace(row=row, kinds=[(v.dtype, None) for v, _ in self.inputs], result_dtype=value.dtype,
+        return types.SimpleNamespace(row=row, kinds=[(v.dtype, None) for v, _ in self.inputs + self.noise], result_dtype=value.dtype,
                                      dims=dims_at, inputs=self.values if first else lambda n: [])

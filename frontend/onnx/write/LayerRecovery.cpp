@@ -204,6 +204,20 @@ static std::string pathOfLayer(ArrayRef<LayerWeight> weights, const Tensors &ten
   return path.empty() && !scope.empty() ? pathOf(llvm::join(scope, ".")) : path;
 }
 
+/// The path, or it with a number behind, that no other member has, and whose weights none has; all of them are taken.
+static std::string uniqueLayer(llvm::StringSet<> &paths, StringRef path,
+                               ArrayRef<StringRef> leaves) {
+  auto weight = [](const Twine &layer, StringRef leaf) { return (layer + "." + leaf).str(); };
+  std::string made = path.str();
+  auto isTaken = [&](StringRef leaf) { return paths.contains(weight(made, leaf)); };
+  for (unsigned suffix = 2; paths.contains(made) || llvm::any_of(leaves, isTaken); ++suffix)
+    made = (path + "_" + Twine(suffix)).str();
+  paths.insert(made);
+  for (StringRef leaf : leaves)
+    paths.insert(weight(made, leaf));
+  return made;
+}
+
 std::optional<RecoveredLayer> recoverLayer(const Signature &signature, Operation &op,
                                            ArrayRef<std::string> scope, llvm::StringSet<> &paths,
                                            Program &program) {
@@ -235,7 +249,10 @@ std::optional<RecoveredLayer> recoverLayer(const Signature &signature, Operation
     std::string path = weights ? pathOfLayer(*weights, *tensors, scope) : "";
     if (path.empty())
       continue;
-    layer.member.path = uniquePath(paths, path);
+    SmallVector<StringRef> leaves;
+    for (const LayerWeight &weight : *weights)
+      leaves.push_back(weight.leaf);
+    layer.member.path = uniqueLayer(paths, path, leaves);
     append(layer.member.declaration, kind.name + "(");
     for (const Argument &argument : *arguments) {
       append(layer.member.declaration,
@@ -315,7 +332,7 @@ std::optional<RecoveredLayer> recoverLinear(Operation &op, ArrayRef<std::string>
     return std::nullopt;
   RecoveredLayer layer;
   layer.input = product.getX();
-  layer.member.path = uniquePath(paths, path);
+  layer.member.path = uniqueLayer(paths, path, {"weight", "bias"});
   ArrayRef<int64_t> shape = cast<RankedTensorType>(weight.getType()).getShape();
   layer.member.declaration = {{Piece::Text, "Linear(", 0, {}},
                               {Piece::Number, "in_features", shape[0], {}},

@@ -78,8 +78,8 @@ def summed(function):
 
 
 # Bags that begin at each third position; pairs of which the first is empty.
-EACH_THIRD = ("%o = dl.arange {end = affine_map<()[s0] -> (s0)>, step = 3 : i64} : () -> tensor<?xi64, #dl.t<[s0 ceildiv 3]>>\n",
-              "tensor<?xi64, #dl.t<[s0 ceildiv 3]>>")
+EACH_THIRD = ("%o = dl.arange {end = affine_map<()[s0] -> (s0)>, step = 3 : i64} : () -> tensor<?xi64, #dl.t<[(s0 + 2) floordiv 3]>>\n",
+              "tensor<?xi64, #dl.t<[(s0 + 2) floordiv 3]>>")
 PAIRS = ("%a = dl.arange {end = affine_map<() -> (6)>} : () -> tensor<6xi64>\n%b = dl.full 2 : i64 -> tensor<6xi64>\n"
          "%c = dl.floor_divide %a, %b : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>\n"
          "%o = dl.mul %c, %b : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>\n", "tensor<6xi64>")
@@ -94,14 +94,14 @@ for mode in ("sum", "mean", "max"):
     row("embedding_bag", ("f32", "f16"), [("N", 4), (7, 5)], ("N", 5), function, bound(function), kinds=at([2, 3, 2, 5], "i64", 0),
         values="normal", note=f"{mode}, padding", body=bag(mode, "padding_idx = 2 : i64, "))
     function = lambda i, w, mode=mode: F.embedding_bag(i, w, torch.arange(0, len(i), 3), mode=mode)
-    row("embedding_bag", ("f32", "bf16"), [("N",), (7, 5)], ("N ceildiv 3", 5), function, bound(function), kinds=at(INSIDE, "i64", 0),
+    row("embedding_bag", ("f32", "bf16"), [("N",), (7, 5)], ("(N + 2) floordiv 3", 5), function, bound(function), kinds=at(INSIDE, "i64", 0),
         values="normal", sizes=BOUNDARY[1:], note=f"{mode}, offsets", body=bag(mode, offsets=EACH_THIRD))
     function = lambda i, w, mode=mode: F.embedding_bag(i, w, torch.arange(6) // 2 * 2, mode=mode, include_last_offset=True)
     row("embedding_bag", ("f32",), [("N",), (7, 5)], (5, 5), function, bound(function), kinds=at(INSIDE, "i64", 0), values="normal",
         sizes=(4,), note=f"{mode}, last offset", body=bag(mode, "include_last_offset = true, ", offsets=PAIRS))
 row("embedding_bag", FLOATS, [("N", 5), (7, 9), ("N", 5)], ("N", 9), bags("sum"), summed(bags("sum")), kinds=at(INSIDE, "i64", 0), values="normal",
     note="weighed", body=bag("sum", operands=3))
-row("embedding_bag", ("f32",), [("N",), (7, 5), ("N",)], ("N ceildiv 3", 5),
+row("embedding_bag", ("f32",), [("N",), (7, 5), ("N",)], ("(N + 2) floordiv 3", 5),
     lambda i, w, s: F.embedding_bag(i, w, torch.arange(0, len(i), 3), mode="sum", per_sample_weights=s),
     summed(lambda i, w, s: F.embedding_bag(i, w, torch.arange(0, len(i), 3), mode="sum", per_sample_weights=s)), sizes=BOUNDARY[1:],
     kinds=at(INSIDE, "i64", 0), values="normal", note="weighed, offsets", body=bag("sum", operands=3, offsets=EACH_THIRD))

@@ -154,7 +154,7 @@ row("arange", ("i32",), [("N",)], (4,), lambda x: torch.arange(9, -1, -3).int(),
     body=created("arange", "{start = affine_map<() -> (9)>, end = affine_map<() -> (-1)>, step = -3 : i64, dtype = i32}"), note="down")
 row("arange", ("f32",), [("N",)], ("N + 3",), lambda x: torch.arange(x.shape[0], 2 * x.shape[0] + 3), result_dtype="i64", note="between dims",
     body=created("arange", "{start = affine_map<()[s0] -> (s0)>, end = affine_map<()[s0] -> (s0 * 2 + 3)>}"))
-row("arange", ("f32",), [("N",)], ("(N + 3) ceildiv 2",), lambda x: torch.arange(1, -x.shape[0] - 2, -2), result_dtype="i16", note="down to a dim",
+row("arange", ("f32",), [("N",)], ("N floordiv 2 + 2",), lambda x: torch.arange(1, -x.shape[0] - 2, -2), result_dtype="i16", note="down to a dim",
     body=created("arange", "{start = affine_map<() -> (1)>, end = affine_map<()[s0] -> (-s0 - 2)>, step = -2 : i64, dtype = i16}"))
 for start, end, step, size in ((0.5, 2.0, 0.25, 6), (0.0, 1.0, 0.1, 10), (3.0, -1.0, -0.7, 6), (1.5, 1.5, 0.1, 0), (-1.9, 1e3, 1 / 3, 3006)):
     row("fractions", ("f32",), [("N",)], (size,), lambda x, a=start, b=end, c=step: torch.arange(a, b, c, dtype=torch.float64), sizes=(1,),

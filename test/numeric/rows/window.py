@@ -17,13 +17,13 @@ row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "N - 4", 4), lambda x: F.ma
 row("max_pool2d", ("f32",), [POOL], ("N", 3, 5, 4), lambda x: F.max_pool2d(x, 2, ceil_mode=True),
     attrs="{kernel_size = array<i64: 2, 2>, ceil_mode = true}", sizes=BOUNDARY[1:6], note="ceil_mode")
 
-row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "(N - 2) ceildiv 2 + 1", 4), lambda x: F.max_pool2d(x, 2, ceil_mode=True),
+row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "(N - 1) floordiv 2 + 1", 4), lambda x: F.max_pool2d(x, 2, ceil_mode=True),
     attrs="{kernel_size = array<i64: 2, 2>, ceil_mode = true}", sizes=BOUNDARY[2:12], note="ceil_mode of N")
-row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "(N - 3) ceildiv 2 + 1", 4),
+row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "N floordiv 2", 4),
     lambda x: F.max_pool2d(x, 3, 2, ceil_mode=True),
     attrs="{kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>, ceil_mode = true}",
     sizes=[size for size in BOUNDARY if size >= 3][:9], note="ceil_mode of N, of a numerator that may be negative")
-row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "(N + 1) ceildiv 3", 3), lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True),
+row("max_pool2d", ("f32",), [(2, 3, "N", 8)], (2, 3, "N floordiv 3 + 1", 3), lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True),
     attrs="{kernel_size = array<i64: 2, 2>, stride = array<i64: 3, 3>, padding = array<i64: 1, 1>, ceil_mode = true}",
     sizes=BOUNDARY[1:12], note="ceil_mode of N, windows apart")
 

@@ -30,6 +30,12 @@ TEST_F(Calls, aDimMeetsTensors) {
             "dl.sqrt %1 : (tensor<f32>) -> tensor<f32>\n");
 }
 
+TEST_F(Calls, aDimThatIsRoundedUpIsDeclaredAsOneRoundedDown) {
+  EXPECT_NE(body("y = sum(x[::2], dim=[1, 2, 3])", "f32[(N + 1) / 2]").find("dl.slice"),
+            std::string::npos)
+      << body("y = sum(x[::2], dim=[1, 2, 3])", "f32[(N + 1) / 2]");
+}
+
 TEST_F(Calls, aDimThatDoesNotFit) {
   EXPECT_EQ(body("y = cast(_i, i8) * (N * 100)", "i8[4]"),
             "5:18: error: the dim N*100, 200 to 1600, does not fit in the dtype of i8[4]; cast the "
