@@ -11,6 +11,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -87,6 +88,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     DominanceInfo dominance;
     module.walk([&](gpu::GPUFuncOp function) {
       eliminateCommonSubExpressions(rewriter, dominance, function);
+      // A row is kept for each stage that may read it; the stages' terms, simplified, may not.
+      memref::eraseDeadAllocAndStores(rewriter, function);
     });
     return success();
   }
