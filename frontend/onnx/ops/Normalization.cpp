@@ -11,7 +11,8 @@ namespace dlc::onnx {
 /// Dims from `axis` on; nothing, reported, where one is symbolic.
 static std::optional<SmallVector<int64_t>> normalizedShape(NodeImport &node, int64_t axis) {
   SmallVector<int64_t> shape;
-  for (AffineExpr dim : ArrayRef<AffineExpr>(node.dims(0)).drop_front(axis)) {
+  dl::Dims dims = node.dims(0);
+  for (AffineExpr dim : ArrayRef<AffineExpr>(dims).drop_front(axis)) {
     auto size = dl::asConstant(dim);
     if (!size) {
       node.unsupported("it normalizes over the symbolic dim " + dl::text(dim),
