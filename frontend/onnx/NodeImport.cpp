@@ -83,6 +83,10 @@ const Known *NodeImport::known(size_t input) {
 }
 
 std::optional<SmallVector<int64_t>> NodeImport::integers(size_t input, StringRef what) {
+  if (!has(input)) {
+    fail("it needs its input " + llvm::Twine(input));
+    return std::nullopt;
+  }
   const Known *numbers = known(input);
   auto found = numbers ? numbers->integers() : std::nullopt;
   if (!found)

@@ -59,8 +59,8 @@ static bool buildGemm(NodeImport &node) {
 /// Kernel sizes of a weight [K, C, R, ...]; empty, reported, where they are symbolic.
 static SmallVector<int64_t> kernelOf(NodeImport &node, size_t input) {
   SmallVector<int64_t> kernel;
-  for (AffineExpr dim :
-       ArrayRef<AffineExpr>(node.dims(input)).drop_front(std::min<size_t>(2, node.rank(input))))
+  dl::Dims dims = node.dims(input);
+  for (AffineExpr dim : ArrayRef<AffineExpr>(dims).drop_front(std::min<size_t>(2, dims.size())))
     kernel.push_back(dl::asConstant(dim).value_or(0));
   return kernel;
 }

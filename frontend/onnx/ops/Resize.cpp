@@ -111,6 +111,11 @@ bool ResizeImport::readSizes() {
   if (isEmpty)
     return node.unsupported("its scales or sizes are computed by the model",
                             "; dlc needs their numbers at import");
+  constexpr double kLargest = 1 << 30; // of sizes and factors; also refuses what is no number
+  for (double number : numbers)
+    if (!(number >= 0 && number <= kLargest))
+      return node.fail("it resizes by " + dl::text(llvm::APFloat(number)) +
+                       "; expected sizes and factors from 0 to 2^30");
   bySize = node.has(3);
   for (auto [axis, number] : llvm::zip(axes, numbers)) {
     auto size = dl::asConstant(dims[axis]);

@@ -303,6 +303,7 @@ one("global_pool", "GlobalMaxPool")
 case("resize_symbols", model([node("Shape", "x", "s"), node("Resize", "x, , , s")], wide))
 one("resize_data", "Resize", "x, , s", [value("x", dims=(1, 4, 5, 5)), value("s", dims=(4,))])
 one("resize_form", "Resize", "x, , s", wide, tensors=[tensor("s", "f32", [4], [1.0, 1.0, 2.0, 2.0])], mode="cubic")
+one("resize_infinite", "Resize", "x, , s", image, tensors=[tensor("s", "f32", [4], [1.0, 1.0, float("-inf"), 2.0])])
 one("resize_policy", "Resize", "x, , , s", image, tensors=[ints("s", 1, 4, 9, 9)], opset=18, keep_aspect_ratio_policy="largest")
 one("resize_region", "Resize", "x, r, , s", [*image, value("r", dims=(8,))], tensors=[ints("s", 1, 4, 9, 9)],
     coordinate_transformation_mode="tf_crop_and_resize")
