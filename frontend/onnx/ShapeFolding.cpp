@@ -8,6 +8,7 @@
 #include "ir/scalar/Scalar.h"
 
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -296,11 +297,12 @@ std::optional<Number> Folding::combine(StringRef op, const Number &a, const Numb
   }
   constexpr int64_t kLarge = int64_t(1) << 40;
   if (isConstant) {
-    if (std::abs(*x) > kLarge || std::abs(*y) > kLarge)
+    if (llvm::AbsoluteValue(*x) > kLarge || llvm::AbsoluteValue(*y) > kLarge)
       return std::nullopt;
     int64_t limit = kLarge;
-    if (op == "Mul" && (std::abs(*x) > (1 << 20) || std::abs(*y) > (1 << 20)) && *x != 0 &&
-        std::abs(*y) > limit / std::abs(*x))
+    if (op == "Mul" &&
+        (llvm::AbsoluteValue(*x) > (1 << 20) || llvm::AbsoluteValue(*y) > (1 << 20)) && *x != 0 &&
+        llvm::AbsoluteValue(*y) > limit / llvm::AbsoluteValue(*x))
       return std::nullopt;
     if ((op == "Div" || op == "Mod") && *y == 0)
       return std::nullopt;
@@ -397,7 +399,7 @@ bool Folding::range() {
   }
   auto [start, limit, delta] = numbers;
   for (int64_t number : numbers)
-    if (std::abs(number) > INT32_MAX)
+    if (llvm::AbsoluteValue(number) > INT32_MAX)
       return false;
   if (delta == 0)
     return node.fail("its delta is 0");

@@ -4,6 +4,8 @@
 #include "frontend/dl/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace dlc::onnx {
@@ -232,7 +234,7 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
     return x;
   AffineExpr size = dl::getDims(x.tensorType())[dim];
   auto first = dl::asConstant(start), last = dl::asConstant(end), count = dl::asConstant(size);
-  if (step == 0 || std::abs(step) > INT32_MAX) {
+  if (step == 0 || llvm::AbsoluteValue(step) > INT32_MAX) {
     node.fail("its step is " + llvm::Twine(step) + "; expected another number than 0");
     return {Item::Poison(), {}};
   }
