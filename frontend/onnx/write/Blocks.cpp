@@ -31,7 +31,7 @@ struct Finder {
 
   explicit Finder(const Program &program);
   std::optional<Outline> outline(size_t begin, size_t end, size_t depth) const;
-  void takeBlocks(size_t depth, std::vector<BlockText> &blocks);
+  void takeBlocks(size_t depth, const llvm::StringSet<> &reserved, std::vector<BlockText> &blocks);
 };
 
 } // namespace
@@ -125,18 +125,15 @@ std::optional<Outline> Finder::outline(size_t begin, size_t end, size_t depth) c
              : std::optional(std::move(outline));
 }
 
-/// Names the parameters after what their numbers say.
-static std::string uniqueParameter(const std::vector<std::string> &taken, StringRef word) {
-  std::string name = word.str();
-  for (unsigned suffix = 2; llvm::is_contained(taken, name); ++suffix)
-    name = (word + "_" + Twine(suffix)).str();
-  return name;
-}
-
 /// The block of instances with one skeleton; nothing where more numbers differ than a reader can follow.
-static std::optional<BlockText> unify(ArrayRef<Outline *> outlines) {
+static std::optional<BlockText> unify(const Program &program, ArrayRef<Outline *> outlines,
+                                      llvm::StringSet<> taken) {
   constexpr size_t kMaxParameters = 8;
   BlockText block;
+  const Instance &first = outlines.front()->instance;
+  for (unsigned member : first.members)
+    taken.insert(
+        StringRef(program.members[member].path).drop_front(first.path.size() + 1).split('.').first);
   std::vector<std::vector<int64_t>> columns; // of the parameters, a number for each instance
   for (size_t position = 0; position < outlines.front()->numbers.size(); ++position) {
     std::vector<int64_t> column;
@@ -148,7 +145,7 @@ static std::optional<BlockText> unify(ArrayRef<Outline *> outlines) {
     size_t parameter = llvm::find(columns, column) - columns.begin();
     if (parameter == columns.size()) {
       columns.push_back(column);
-      block.parameters.push_back(uniqueParameter(block.parameters, piece->text));
+      block.parameters.push_back(uniquePath(taken, piece->text)); // what the numbers say
     }
     block.parameterOf[piece] = parameter;
   }
@@ -190,7 +187,8 @@ static std::string nameOf(const BlockText &block) {
 }
 
 /// The blocks among modules that are `depth` deep.
-void Finder::takeBlocks(size_t depth, std::vector<BlockText> &blocks) {
+void Finder::takeBlocks(size_t depth, const llvm::StringSet<> &reserved,
+                        std::vector<BlockText> &blocks) {
   auto sameModule = [&](const Line &a, const Line &b) {
     return ArrayRef(a.scope).take_front(depth) == ArrayRef(b.scope).take_front(depth);
   };
@@ -218,7 +216,7 @@ void Finder::takeBlocks(size_t depth, std::vector<BlockText> &blocks) {
   for (auto &[skeleton, same] : alike) {
     if (same.size() < 2)
       continue;
-    std::optional<BlockText> block = unify(same);
+    std::optional<BlockText> block = unify(program, same, reserved);
     if (!block)
       continue;
     for (const Instance &instance : block->instances)
@@ -228,7 +226,7 @@ void Finder::takeBlocks(size_t depth, std::vector<BlockText> &blocks) {
   }
 }
 
-std::vector<BlockText> findBlocks(const Program &program) {
+std::vector<BlockText> findBlocks(const Program &program, const llvm::StringSet<> &reserved) {
   Finder finder(program);
   std::vector<BlockText> blocks;
   size_t deepest = 0;
@@ -236,15 +234,13 @@ std::vector<BlockText> findBlocks(const Program &program) {
     deepest = std::max(deepest, line.scope.size());
   // Outer modules first: what repeats there is written once with all that it holds.
   for (size_t depth = 1; depth <= deepest; ++depth)
-    finder.takeBlocks(depth, blocks);
-  std::vector<std::string> names;
+    finder.takeBlocks(depth, reserved, blocks);
+  llvm::StringSet<> names = reserved;
   llvm::sort(blocks, [](const BlockText &a, const BlockText &b) {
     return a.instances.front().begin < b.instances.front().begin;
   });
-  for (BlockText &block : blocks) {
-    block.name = uniqueParameter(names, block.name);
-    names.push_back(block.name);
-  }
+  for (BlockText &block : blocks)
+    block.name = uniquePath(names, block.name);
   return blocks;
 }
 

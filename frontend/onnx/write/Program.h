@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <optional>
 #include <string>
@@ -89,8 +90,9 @@ struct BlockText {
   std::vector<Instance> instances; // in the order of their lines
 };
 
-/// The runs of lines whose nodes' names show a module, and that are the same but for numbers. They do not overlap.
-std::vector<BlockText> findBlocks(const Program &program);
+/// The runs of lines whose nodes' names show a module, and that are the same but for numbers. They do not overlap. Parameters have
+/// other names than `reserved`: a block's parameter hides the dim of that name, which its lines may use.
+std::vector<BlockText> findBlocks(const Program &program, const llvm::StringSet<> &reserved);
 
 } // namespace dlc::onnx
 

@@ -13,7 +13,8 @@ namespace dlc::onnx {
 
 static bool isNumber(StringRef text) { return !text.empty() && llvm::all_of(text, llvm::isDigit); }
 
-bool isWord(StringRef name) {
+/// A word of the language, which names nothing else.
+static bool isWord(StringRef name) {
   static const llvm::StringSet<> kWords = {
       "dl",      "dim",     "const", "include", "block", "model", "layout", "sequential",
       "forward", "weights", "for",   "in",      "if",    "else",  "and",    "or",

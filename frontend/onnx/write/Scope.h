@@ -20,9 +20,6 @@ bool isMadeByMachine(llvm::StringRef weight);
 /// The name as a path of the language: pieces of letters, digits and '_', of which the first is no number.
 std::string pathOf(llvm::StringRef name);
 
-/// A word of the language, which names nothing else.
-bool isWord(llvm::StringRef name);
-
 /// The path, or it with a number behind, as none of `paths`; it is added to them.
 std::string uniquePath(llvm::StringSet<> &paths, llvm::StringRef path);
 

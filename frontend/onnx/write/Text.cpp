@@ -124,7 +124,6 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   auto function = *module.getOps<func::FuncOp>().begin();
   Program program = readProgram(module);
   weights = program.weights;
-  std::vector<BlockText> blocks = findBlocks(program);
   std::string dims, inputs, outputs;
   llvm::StringSet<> reserved;
   reserved.insert("i"); // of loops
@@ -136,6 +135,7 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
       dims += "dim " + symbol.getName().str() + " = " + std::to_string(symbol.getMin()) + ".." +
               std::to_string(symbol.getMax()) + "\n";
     }
+  std::vector<BlockText> blocks = findBlocks(program, reserved);
   for (const BlockText &block : blocks)
     reserved.insert(block.name);
   std::string text = "dl 1\n\n" + dims + (dims.empty() ? "" : "\n");

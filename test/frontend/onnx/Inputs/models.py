@@ -59,7 +59,7 @@ write("text.onnx", model(
 write("infinite.onnx", model([node("MaxPool", kernel_shape=[2], pads=[0, 1])], [value("x", dims=(1, 1, 4))]))
 
 # Modules as PyTorch's exporter names them: three linear layers that differ in a number, whose weights it has transposed and renamed
-# and of whose equal biases it stored one; an attention-like pair that share a weight, and a convolution whose names were lost.
+# and of whose equal biases it stored one (a dim has the name that their block's parameter would have); an attention-like pair that share a weight, and a convolution whose names were lost.
 nodes = [node("Identity", "layers.0.fc.bias", "layers.1.fc.bias", name="Identity_0")]
 tensors, sizes = [], (4, 4, 4, 6)
 for i, (into, out) in enumerate(zip(sizes, sizes[1:])):
@@ -82,7 +82,7 @@ nodes += [node("Sub", "left_out, right_out", "d", name="/Sub"), node("Unsqueeze"
           node("Conv", "u, onnx::Conv_7, onnx::Conv_8", "y", name="/conv/Conv", pads=[1, 1])]
 tensors += [tensor("one", "i64", [1], [1]), tensor("onnx::Conv_7", "f32", [2, 1, 3], [1.0, 0.0, -1.0, 2.0, 0.0, 1.0]),
             tensor("onnx::Conv_8", "f32", [2], [0.25, -0.25])]
-write("modules.onnx", model(nodes, [value("x", dims=("N", 4))], tensors=tensors))
+write("modules.onnx", model(nodes, [value("x", dims=("out_features", 4))], tensors=tensors))
 # Elements of 4 bits, two in a byte, as dlc keeps them: 1, -2, 3; and of 8 bits: 1, 448, NaN.
 write("small.onnx", model(
     [node("Cast", "w", "a", to=1), node("Cast", "f", "b", to=1), node("Add", "a, x", "c"), node("Add", "c, b", "y")],
