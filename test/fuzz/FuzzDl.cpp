@@ -1,36 +1,20 @@
 //===- FuzzDl.cpp - Any bytes as the text of a model -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the text to a verified module, without weights. A context costs milliseconds to make and keeps every type and
-// attribute that it has seen: one serves many inputs, and is then replaced.
+// From the text to a verified module, without weights.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Frontend.h"
-#include "test/fuzz/Demand.h"
-
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
+#include "test/fuzz/ImportDemand.h"
 
 using namespace dlc;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  constexpr unsigned kInputsPerContext = 500;
-  static std::unique_ptr<mlir::MLIRContext> context;
-  static unsigned uses = 0;
-  if (!context || uses++ % kInputsPerContext == 0)
-    context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-
+  mlir::MLIRContext &context = fuzz::contextForInput();
   llvm::StringMap<std::string> texts;
   texts["input.dl"] = std::string(reinterpret_cast<const char *>(data), size);
   ImportOptions options;
   options.withoutWeights = true;
   options.unsaved = &texts;
-  unsigned errors = 0;
-  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
-    errors += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-    fuzz::demand(diagnostic.str().size() > 10, "a message that says what is wrong");
-    return mlir::success();
-  });
-  auto module = importFile("input.dl", options, *context);
-  fuzz::demand(!module == (errors > 0), "a module, or an error that says why there is none");
+  fuzz::demandModuleOrErrors(context, [&] { return importFile("input.dl", options, context); });
   return 0;
 }

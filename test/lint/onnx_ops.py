@@ -3,6 +3,7 @@ prints it."""
 import re
 
 from docs import records
+from operators import stale
 
 PAGE = "docs/onnx.md"
 INTRO = """# ONNX operators
@@ -76,13 +77,7 @@ def render(tree):
 
 
 def check(tree):
-    if PAGE not in tree.paths:
-        return []
-    try:
-        current = render(tree)
-    except (OSError, ValueError) as error:
-        return [str(error)]
-    return [] if tree.text(PAGE) == current else [f"{PAGE} is not what tools/scripts/operators --onnx prints; print it again"]
+    return stale(tree, PAGE, render, "tools/scripts/operators --onnx")
 
 
 RECORD = """include "mlir/IR/OpBase.td"

@@ -44,14 +44,19 @@ def render(tree):
     return "\n".join(lines) + "\n"
 
 
-def check(tree):
-    if PAGE not in tree.paths:
+def stale(tree, page, render_page, command):
+    """The problem of a printed page that is not what `command` prints now."""
+    if page not in tree.paths:
         return []
     try:
-        current = render(tree)
+        current = render_page(tree)
     except (OSError, ValueError) as error:
         return [str(error)]
-    return [] if tree.text(PAGE) == current else [f"{PAGE} is not what tools/scripts/operators prints; print it again"]
+    return [] if tree.text(page) == current else [f"{page} is not what {command} prints; print it again"]
+
+
+def check(tree):
+    return stale(tree, PAGE, render, "tools/scripts/operators")
 
 
 RECORD = """include "mlir/IR/OpBase.td"
