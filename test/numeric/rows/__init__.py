@@ -10,6 +10,7 @@ from rows import math
 from rows import norm
 from rows import index
 from rows import order
+from rows import patch
 from rows import reduction
 from rows import resize
 from rows import scatter
