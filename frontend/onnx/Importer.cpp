@@ -83,23 +83,6 @@ bool Importer::readConstInputs() {
   return errors == 0;
 }
 
-AffineExpr Importer::symbolNamed(StringRef name, const std::string &fallback) {
-  std::string symbol = name.empty() ? fallback : name.str();
-  for (char &c : symbol)
-    if (!llvm::isAlnum(c) && c != '_')
-      c = '_';
-  if (symbol.empty() || llvm::isDigit(symbol.front()) || frontend::dtypeOf(symbol, context))
-    symbol = "dim_" + symbol;
-  auto found = llvm::find(symbolNames, symbol);
-  if (found == symbolNames.end()) {
-    if (symbolNames.size() == dl::kMaxSymbols)
-      return {};
-    symbolNames.push_back(symbol);
-    found = std::prev(symbolNames.end());
-  }
-  return getAffineSymbolExpr(found - symbolNames.begin(), context);
-}
-
 RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what) {
   if (info.kind != ValueInfo::tensor && info.kind != ValueInfo::unknown) {
     static constexpr const char *kKinds[] = {
@@ -152,35 +135,6 @@ void Importer::declareInitializers(const Graph &graph, Frame &frame) {
       error("initializer " + quote(tensor.name) + " is there twice; expected one of each name");
     value.stored = &tensor;
     value.name = frame.prefix + tensor.name.str();
-  }
-}
-
-void Importer::declareSymbols() {
-  SmallVector<mlir::Attribute> attributes;
-  for (const frontend::Symbol &symbol : symbols)
-    attributes.push_back(dl::SymbolAttr::get(context, symbol.name, symbol.min, symbol.max));
-  if (!attributes.empty())
-    module->setAttr("dl.symbols", builder.getArrayAttr(attributes));
-}
-
-/// What is not well formed, names no input or contradicts the model is said by the pass that narrows symbols.
-void Importer::readShapes() {
-  for (StringRef entry : llvm::split(options.shapes, ',')) {
-    auto [name, list] = entry.rsplit(':');
-    SmallVector<int64_t> dims;
-    for (StringRef part : llvm::split(list, 'x'))
-      if (part.getAsInteger(10, dims.emplace_back()))
-        return;
-    shapes[name] = dims;
-  }
-  // A symbol is the same number wherever it stands.
-  for (const ValueInfo &info : file.model().graph.inputs) {
-    auto given = shapes.find(info.name);
-    if (given == shapes.end() || given->second.size() != info.dims.size())
-      continue;
-    for (auto [dim, number] : llvm::zip(info.dims, given->second))
-      if (!dim.value && !dim.symbol.empty() && number >= 0)
-        symbolValues.try_emplace(dim.symbol, number);
   }
 }
 
@@ -397,6 +351,7 @@ LogicalResult Importer::run() {
   auto function = func::FuncOp::create(builder, loc, "forward", builder.getFunctionType({}, {}));
   declareInitializers(file.model().graph, outermost);
   bool isGood = declareInputs(function) && importNodes(file.model().graph.nodes, outermost);
+  raiseSymbols(function);
   isGood = (isGood || errors == 0) && finish(function) && isGood;
   report();
   if (!isGood)

@@ -58,6 +58,7 @@ private:
   mlir::RankedTensorType typeOf(const ValueInfo &info, const std::string &what);
   void readShapes();
   void declareSymbols();
+  void raiseSymbols(mlir::func::FuncOp function);
   mlir::AffineExpr symbolNamed(llvm::StringRef name, const std::string &fallback);
   void declareInitializers(const Graph &graph, Frame &frame);
   bool importNodes(llvm::ArrayRef<Node> nodes, Frame &frame);

@@ -73,7 +73,8 @@ llvm::ArrayRef<OddRule> oddRules() {
           indexRules(),       windowRules(),     contractionRules(), normalizationRules(),
           creationRules(),    recurrentRules(),  attentionRules(),   rotaryRules(),
           scatterRules(),     orderRules(),      resizeRules(),      lossRules(),
-          sequenceRules(),    signalRules(),     sampleRules(),      quantizationRules()})
+          sequenceRules(),    signalRules(),     sampleRules(),      quantizationRules(),
+          patchRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

@@ -71,6 +71,7 @@ llvm::ArrayRef<OddRule> lossRules();
 llvm::ArrayRef<OddRule> sequenceRules();
 llvm::ArrayRef<OddRule> signalRules();
 llvm::ArrayRef<OddRule> sampleRules();
+llvm::ArrayRef<OddRule> patchRules();
 
 } // namespace dlc::onnx
 

@@ -7,8 +7,9 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-/// In the dtype of x; from the end with `reverse`, without the element itself with `exclusive`.
-static bool buildCumSum(NodeImport &node) {
+/// Sums or products up to each element, in the dtype of x; from the end with `reverse`, without the element itself with
+/// `exclusive`: `nothing` before the first.
+static bool buildRunning(NodeImport &node, StringRef callee, double nothing) {
   bool isExclusive = node.integer("exclusive", 0) != 0, isReverse = node.integer("reverse", 0) != 0;
   int64_t rank = node.rank(0);
   auto given = node.integers(1, "the axis");
@@ -21,17 +22,20 @@ static bool buildCumSum(NodeImport &node) {
   auto turned = [&](Item from) {
     return isReverse ? node.call("flip", {from, itemList(SmallVector<int64_t>{*axis})}) : from;
   };
-  Item sums = node.call("cumsum", {turned(x), item(*axis), item(node.dtype(0))});
+  Item sums = node.call(callee, {turned(x), item(*axis), item(node.dtype(0))});
   if (isExclusive) {
-    // Each sum one place on, behind a 0.
+    // Each one a place on.
     SmallVector<int64_t> widths(2 * (rank - *axis));
     widths[widths.size() - 2] = 1;
     widths[widths.size() - 1] = -1;
-    sums = node.call("pad", {sums, itemList(widths)});
+    sums = node.call("pad", {sums, itemList(widths), item(StringRef("constant")), item(nothing)});
   }
   node.set(0, turned(sums));
   return !node.hasFailed();
 }
+
+static bool buildCumSum(NodeImport &node) { return buildRunning(node, "cumsum", 0); }
+static bool buildCumProd(NodeImport &node) { return buildRunning(node, "cumprod", 1); }
 
 /// k is an attribute before opset 10, then an input. Of equal elements the one at the lower position comes first.
 static bool buildTopK(NodeImport &node) {
@@ -58,7 +62,8 @@ static bool buildTopK(NodeImport &node) {
 }
 
 llvm::ArrayRef<OddRule> orderRules() {
-  static const OddRule rules[] = {{"CumSum", 11, buildCumSum}, {"TopK", 1, buildTopK}};
+  static const OddRule rules[] = {
+      {"CumSum", 11, buildCumSum}, {"CumProd", 26, buildCumProd}, {"TopK", 1, buildTopK}};
   return rules;
 }
 

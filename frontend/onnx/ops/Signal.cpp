@@ -51,6 +51,63 @@ static bool buildHamming(NodeImport &node) {
 }
 static bool buildBlackman(NodeImport &node) { return buildCosines(node, 0.42, 0.5, 0.08); }
 
+/// Triangles over the bins of a spectrum, spaced evenly in mel between two edges, [bins, triangles]. In f64, as the places of the
+/// edges are rounded down.
+static bool buildMelWeights(NodeImport &node) {
+  auto count = node.integers(0, "the number of mel bins"), length = node.integers(1, "the length");
+  int64_t output = node.integer("output_datatype", 1);
+  auto type = elementType(output);
+  Type dtype = type ? frontend::dtypeOf(nameOf(*type), node.context) : Type();
+  Type wide = node.builder.getF64Type(), whole = node.builder.getI64Type();
+  Item rate = node.cast(node.tensor(2), wide), lowest = node.cast(node.tensor(3), wide),
+       highest = node.cast(node.tensor(4), wide);
+  if (!count || !length || node.hasFailed())
+    return false;
+  if (count->size() != 1 || length->size() != 1 || count->front() < 1 || length->front() < 1 ||
+      count->front() > INT16_MAX || length->front() > INT32_MAX || !dtype)
+    return node.unsupported("its matrix of " + dataTypeName(output) +
+                                " has no size of two numbers from 1 on",
+                            "; dlc takes up to 32767 mel bins");
+  int64_t bins = length->front() / 2 + 1, mels = count->front();
+  auto op = [&](StringRef name, Item a, Item b) { return node.call(name, {a, b}); };
+  auto number = [&](double value) { return node.scalar(value, wide); };
+  auto melOf = [&](Item hertz) {
+    Item ratio = op("add", op("div", hertz, number(700)), number(1));
+    return op("mul", node.call("log10", {ratio}), number(2595));
+  };
+  Item low = node.reshape(melOf(lowest), {}), high = node.reshape(melOf(highest), {});
+  Item step = op("div", op("sub", high, low), number(static_cast<double>(mels + 2)));
+  Item place = node.cast(node.call("arange", {item(mels + 2)}), wide);
+  Item mel = op("add", op("mul", place, step), low);
+  Item hertz = op("pow", number(10), op("div", mel, number(2595)));
+  hertz = op("mul", op("sub", hertz, number(1)), number(700));
+  hertz = op("mul", hertz, number(static_cast<double>(length->front() + 1)));
+  Item edges = node.cast(
+      node.cast(node.call("floor", {op("div", hertz, node.reshape(rate, {}))}), whole), wide);
+  dl::Dims grid{node.dim(bins), node.dim(mels)};
+  auto edge = [&](int64_t from) {
+    Item part = node.call("slice", {edges}, {{"start", item(from)}, {"end", item(from + mels)}});
+    return node.broadcast(node.reshape(part, {node.dim(1), node.dim(mels)}), grid);
+  };
+  Item begin = edge(0), center = edge(1), end = edge(2);
+  Item at = node.broadcast(node.reshape(node.cast(node.call("arange", {item(bins)}), wide),
+                                        {node.dim(bins), node.dim(1)}),
+                           grid);
+  Item rise = op("sub", center, begin), fall = op("sub", end, center);
+  auto share = [&](Item part, Item whole) {
+    return op("div", part, op("maximum", whole, number(1)));
+  };
+  Item isRising = op("logical_and", op("ge", at, begin), op("le", at, center));
+  Item isFalling = op("logical_and", op("ge", at, center), op("lt", at, end));
+  // Where nothing rises the center is 1.
+  Item rising =
+      node.call("where", {op("eq", rise, number(0)), number(1), share(op("sub", at, begin), rise)});
+  Item y = node.call("where", {isRising, rising, number(0)});
+  y = node.call("where", {isFalling, share(op("sub", end, at), fall), y});
+  node.set(0, node.cast(y, dtype));
+  return !node.hasFailed();
+}
+
 //===- Transforms ---------------------------------------------------------------------------------===//
 
 /// cos and sin of 2 pi k j / n, [rows, columns] of j and k. In f64: that of half a turn is to be no more than rounding.
@@ -188,6 +245,7 @@ llvm::ArrayRef<OddRule> signalRules() {
       {"HannWindow", 17, buildHann},
       {"HammingWindow", 17, buildHamming},
       {"BlackmanWindow", 17, buildBlackman},
+      {"MelWeightMatrix", 17, buildMelWeights},
       {"DFT", 17, buildDft},
       {"STFT", 17, buildStft},
   };

@@ -137,9 +137,6 @@ static bool buildMaxPool(NodeImport &node) {
   Item x = node.tensor(0);
   if (!window || node.hasFailed())
     return false;
-  if (order != 0 && node.wants(1))
-    return node.unsupported("its positions are counted column by column",
-                            "; dlc takes storage_order 0");
   if (!isPoolPadding(*window)) {
     if (node.wants(1))
       return node.unsupported("positions with pads of two widths or of more than half a window",
@@ -176,9 +173,18 @@ static bool buildMaxPool(NodeImport &node) {
   Item results = node.call(both, {x}, named);
   if (!results.is<Item::List>())
     return false;
-  // ONNX counts through the whole tensor, PyTorch through each image.
+  // ONNX counts through the whole tensor, PyTorch through each image; there storage_order 1 counts column by column.
   Item positions = results.as<Item::List>()[1];
   dl::Dims dims = node.dims(0);
+  auto extent = [&](unsigned dim) {
+    return node.call("scalar_tensor",
+                     {Item::dim(dims[dim], {}), item(Type(node.builder.getI64Type()))});
+  };
+  if (order != 0 && dims.size() == 4) {
+    Item row = node.call("floor_divide", {positions, extent(3)}),
+         column = node.call("remainder", {positions, extent(3)});
+    positions = node.call("add", {node.call("mul", {column, extent(2)}), row});
+  }
   AffineExpr image = dl::product(ArrayRef<AffineExpr>(dims).drop_front(2), node.context);
   dl::Dims along(dims.size(), node.dim(1));
   along[0] = dims[0];
@@ -301,11 +307,23 @@ static bool global(NodeImport &node, StringRef callee) {
 static bool buildGlobalAverage(NodeImport &node) { return global(node, "mean"); }
 static bool buildGlobalMax(NodeImport &node) { return global(node, "amax"); }
 
+/// (sum |x|^p over each image)^(1/p)
+static bool buildGlobalLp(NodeImport &node) {
+  int64_t p = node.integer("p", 2), rank = node.rank(0);
+  if (rank < 3)
+    return node.fail("it takes a tensor [N, C, ...] with spatial dims, got " +
+                     dl::text(node.type(0)));
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(2, rank));
+  node.set(0, node.call("norm", {node.tensor(0), item(static_cast<double>(p)), itemList(axes),
+                                 item(true)}));
+  return !node.hasFailed();
+}
+
 llvm::ArrayRef<OddRule> windowRules() {
   static const OddRule rules[] = {
       {"MaxPool", 1, buildMaxPool},         {"AveragePool", 1, buildAveragePool},
       {"LpPool", 1, buildLpPool},           {"GlobalAveragePool", 1, buildGlobalAverage},
-      {"GlobalMaxPool", 1, buildGlobalMax},
+      {"GlobalMaxPool", 1, buildGlobalMax}, {"GlobalLpPool", 1, buildGlobalLp},
   };
   return rules;
 }

@@ -50,6 +50,11 @@ Finder::Finder(const Program &program) : program(program), isTaken(program.lines
         users[piece.value].push_back(program.lines.size());
 }
 
+/// A text; of a number what it says, and what stands before it whether that is written or not.
+static std::string skeletonOf(const Piece &piece) {
+  return piece.kind == Piece::Number ? piece.unlessDefault + "#" + piece.text : piece.text;
+}
+
 std::optional<Outline> Finder::outline(size_t begin, size_t end, size_t depth) const {
   Outline outline;
   Instance &instance = outline.instance;
@@ -69,7 +74,7 @@ std::optional<Outline> Finder::outline(size_t begin, size_t end, size_t depth) c
       return false;
     std::string text = path.str() + ":";
     for (const Piece &piece : member.declaration) {
-      text += piece.kind == Piece::Number ? "#" + piece.text : piece.text;
+      text += skeletonOf(piece);
       if (piece.kind == Piece::Number)
         outline.numbers.push_back(&piece);
     }
@@ -84,7 +89,7 @@ std::optional<Outline> Finder::outline(size_t begin, size_t end, size_t depth) c
       if (piece.kind == Piece::Text) {
         lines += piece.text;
       } else if (piece.kind == Piece::Number) {
-        lines += "#" + piece.text;
+        lines += skeletonOf(piece);
         ofLines.push_back(&piece);
       } else if (piece.kind == Piece::Layer) {
         if (!addMember(*line.layer))

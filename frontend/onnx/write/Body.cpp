@@ -59,7 +59,8 @@ std::string Body::operand(Value value, unsigned precedence, unsigned &depth, siz
 std::string Body::render(const Pieces &pieces, std::optional<unsigned> layer, unsigned &depth) {
   size_t room = kWidth;
   for (const Piece &piece : pieces)
-    room -= std::min(room, std::max<size_t>(piece.text.size(), 4));
+    if (piece.unlessDefault.empty())
+      room -= std::min(room, std::max<size_t>(piece.text.size(), 4));
   std::string made;
   for (const Piece &piece : pieces) {
     if (piece.kind == Piece::Text) {
@@ -71,8 +72,10 @@ std::string Body::render(const Pieces &pieces, std::optional<unsigned> layer, un
     } else {
       auto parameter =
           block ? block->parameterOf.find(&piece) : decltype(block->parameterOf.end())();
-      made += block && parameter != block->parameterOf.end() ? block->parameters[parameter->second]
-                                                             : std::to_string(piece.number);
+      if (block && parameter != block->parameterOf.end())
+        made += piece.unlessDefault + block->parameters[parameter->second];
+      else if (piece.unlessDefault.empty())
+        made += std::to_string(piece.number);
     }
   }
   return made;

@@ -29,6 +29,7 @@ struct Argument {
   Item item;
   Pieces text;
   bool isPositional = false;
+  bool isDefault = false; // written only as a parameter of a block
 };
 
 } // namespace
@@ -152,6 +153,9 @@ static std::optional<std::vector<Argument>> argumentsOf(const LayerKind &kind,
     Argument argument{param.name.str(), *item, attributeText(param, held)};
     bool isDefault = param.hasDefault && frontend::attributeOf(*same, frontend::defaultItem(param),
                                                                op.getContext()) == held;
+    if (isDefault && !arguments.empty())
+      if (Pieces text = defaultText(param, held); !text.empty())
+        arguments.push_back({argument.name, argument.item, text, false, /*isDefault=*/true});
     if (!isDefault)
       arguments.push_back(std::move(argument));
     if (!isDefault && arguments.size() == 1 && !param.hasDefault) {
@@ -255,6 +259,10 @@ std::optional<RecoveredLayer> recoverLayer(const Signature &signature, Operation
     layer.member.path = uniqueLayer(paths, path, leaves);
     append(layer.member.declaration, kind.name + "(");
     for (const Argument &argument : *arguments) {
+      if (argument.isDefault) {
+        append(layer.member.declaration, argument.text);
+        continue;
+      }
       append(layer.member.declaration,
              (&argument == arguments->data() ? "" : ", ") +
                  (argument.isPositional ? Twine() : argument.name + Twine("=")));

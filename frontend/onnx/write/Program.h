@@ -31,6 +31,9 @@ struct Piece {
   std::string text; // of a number: the name of what it says, "stride"
   int64_t number = 0;
   mlir::Value value;
+  /// Of a number that is the default of its parameter: what stands before it, ", stride=". Both are written only where the number
+  /// is a parameter of a block, of which other instances have another.
+  std::string unlessDefault = {};
 };
 using Pieces = std::vector<Piece>;
 

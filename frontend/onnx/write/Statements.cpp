@@ -184,6 +184,14 @@ Pieces attributeText(const Param &param, Attribute value) {
   return pieces;
 }
 
+Pieces defaultText(const Param &param, Attribute value) {
+  Pieces pieces = attributeText(param, value);
+  if (pieces.size() != 1 || pieces.front().kind != Piece::Number)
+    return {};
+  pieces.front().unlessDefault = ", " + param.name.str() + "=";
+  return pieces;
+}
+
 bool Reader::fits(const Signature &signature, Operation &op) {
   size_t tensors = 0;
   for (const Param &param : signature.params)
@@ -275,6 +283,8 @@ void Reader::call(const Signature &signature, Operation &op, Line &line) {
                      frontend::attributeOf(param, otherwise, op.getContext()) == held;
     if (!isDefault)
       add(param, attributeText(param, held));
+    else if (arguments > 0)
+      append(text, defaultText(param, held));
     isNext = false;
   }
   append(text, ")");

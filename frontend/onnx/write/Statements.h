@@ -17,6 +17,9 @@ std::string dtypeText(mlir::Type type);
 
 /// The attribute of a parameter as an argument.
 Pieces attributeText(const Param &param, mlir::Attribute value);
+/// The same of an argument behind others whose value is its default, which stays unwritten: one number that another instance of a
+/// block may have otherwise, or nothing.
+Pieces defaultText(const Param &param, mlir::Attribute value);
 
 } // namespace dlc::onnx
 

@@ -88,3 +88,17 @@ write("small.onnx", model(
     [node("Cast", "w", "a", to=1), node("Cast", "f", "b", to=1), node("Add", "a, x", "c"), node("Add", "c, b", "y")],
     [value("x", dims=(3,))],
     tensors=[tensor("w", 22, [3], raw=b"\xe1\x03"), tensor("f", "f8", [3], raw=b"\x38\x7e\x7f")]))
+
+# A size below which the model computes nothing.
+write("smallest.onnx", model([node("MaxPool", "x", "a", kernel_shape=[5, 3]), node("AveragePool", "a", "y", kernel_shape=[4, 1])],
+                             [value("x", dims=("n", 1, "h", "w"))]))
+
+# Two modules that differ in what one of them leaves at its default.
+nodes, tensors = [], []
+for i, strides in enumerate(([1], [2])):
+    scope = f"/stage/stage.{i}"
+    tensors.append(tensor(f"stage.{i}.conv.weight", "f32", [2, 2, 1], [1.0, 2.0, -1.0, 0.5]))
+    nodes += [node("Conv", f"{'x' if i == 0 else 'r0'}, stage.{i}.conv.weight", f"{scope}/c", name=f"{scope}/conv/Conv", strides=strides),
+              node("MaxPool", f"{scope}/c", f"{scope}/p", name=f"{scope}/pool/MaxPool", kernel_shape=[3], strides=[1], pads=[1, 1], dilations=strides),
+              node("Relu", f"{scope}/p", "y" if i else "r0", name=f"{scope}/act/Relu")]
+write("strides.onnx", model(nodes, [value("x", dims=(1, 2, 8))], tensors=tensors))
