@@ -50,6 +50,7 @@ private:
   bool concat();
   bool reshape(const Known &x);
   bool unsqueeze(const Known &x);
+  bool split(const Known &x);
   bool cast(const Known &x);
   bool elementwise();
   bool range();
@@ -217,6 +218,39 @@ bool Folding::unsqueeze(const Known &x) {
          give(std::move(result));
 }
 
+/// A list cut into several.
+bool Folding::split(const Known &x) {
+  if (x.shape.size() != 1 || node.integer("axis", 0) > 0)
+    return false;
+  auto size = static_cast<int64_t>(x.numbers.size()),
+       parts = static_cast<int64_t>(node.node.outputs.size());
+  SmallVector<int64_t> sizes = node.integerList("split");
+  if (node.has(1)) {
+    auto given = node.known(1) ? node.known(1)->integers() : std::nullopt;
+    if (!given)
+      return false;
+    sizes = *given;
+  } else if (sizes.empty()) {
+    int64_t most = (size + parts - 1) / parts; // the last part may be smaller
+    for (int64_t i = 0; i < parts; ++i)
+      sizes.push_back(std::clamp<int64_t>(size - i * most, 0, most));
+  }
+  int64_t total = 0;
+  for (int64_t part : sizes) {
+    if (part < 0 || part > size - total)
+      return false;
+    total += part;
+  }
+  if (static_cast<int64_t>(sizes.size()) != parts || total != size)
+    return false;
+  auto from = x.numbers.begin();
+  for (auto [output, part] : llvm::enumerate(sizes)) {
+    node.set(output, Known{x.dtype, {part}, {from, from + part}});
+    from += part;
+  }
+  return true;
+}
+
 bool Folding::cast(const Known &x) {
   auto to = elementType(node.integer("to", 0));
   Type dtype = to ? frontend::dtypeOf(nameOf(*to), context) : Type();
@@ -234,8 +268,10 @@ bool Folding::cast(const Known &x) {
       if (!number.isReal() && !constant)
         return false;
       result.numbers.push_back({{}, rounded(number.isReal() ? number.real : *constant, dtype)});
+    } else if (number.isReal() && dtype.isInteger(1)) {
+      result.numbers.push_back(integer(number.real != 0));
     } else if (number.isReal()) {
-      if (!(std::abs(number.real) < 9e15) || dtype.isInteger(1))
+      if (!(std::abs(number.real) < 9e15))
         return false;
       result.numbers.push_back(integer(static_cast<int64_t>(number.real)));
     } else if (dtype.isInteger(1)) {
@@ -339,7 +375,8 @@ std::optional<Number> Folding::combine(StringRef op, const Number &a, const Numb
 
 bool Folding::elementwise() {
   StringRef op = node.node.op;
-  bool isUnary = llvm::is_contained({"Neg", "Not", "Floor", "Ceil", "Sqrt", "Abs", "Identity"}, op);
+  bool isUnary =
+      llvm::is_contained({"Neg", "Not", "Floor", "Ceil", "Sqrt", "Abs", "Relu", "Identity"}, op);
   bool isBinary =
       llvm::is_contained({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Equal", "Less",
                           "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or"},
@@ -377,6 +414,7 @@ bool Folding::elementwise() {
                       rounded(op == "Floor"  ? std::floor(a.real)
                               : op == "Ceil" ? std::ceil(a.real)
                               : op == "Sqrt" ? std::sqrt(a.real)
+                              : op == "Relu" ? std::max(a.real, 0.0)
                                              : std::abs(a.real),
                               x->dtype)};
     if (!number)
@@ -474,38 +512,16 @@ bool Folding::run() {
   if (node.inputCount() == 0)
     return false;
   StringRef op = node.node.op;
-  static const llvm::StringSet<> kFolded = {"Gather",
-                                            "Transpose",
-                                            "Slice",
-                                            "Concat",
-                                            "Reshape",
-                                            "Unsqueeze",
-                                            "Squeeze",
-                                            "Cast",
-                                            "Range",
-                                            "ReduceProd",
-                                            "ConstantOfShape",
-                                            "Where",
-                                            "Neg",
-                                            "Not",
-                                            "Floor",
-                                            "Ceil",
-                                            "Sqrt",
-                                            "Abs",
-                                            "Add",
-                                            "Sub",
-                                            "Mul",
-                                            "Div",
-                                            "Mod",
-                                            "Min",
-                                            "Max",
-                                            "Equal",
-                                            "Less",
-                                            "Greater",
-                                            "LessOrEqual",
-                                            "GreaterOrEqual",
-                                            "And",
-                                            "Or"};
+  static const llvm::StringSet<> kFolded = {
+      "Gather",  "Transpose", "Slice",       "Concat",
+      "Reshape", "Unsqueeze", "Squeeze",     "Split",
+      "Cast",    "Range",     "ReduceProd",  "ConstantOfShape",
+      "Where",   "Neg",       "Not",         "Floor",
+      "Ceil",    "Sqrt",      "Abs",         "Relu",
+      "Add",     "Sub",       "Mul",         "Div",
+      "Mod",     "Min",       "Max",         "Equal",
+      "Less",    "Greater",   "LessOrEqual", "GreaterOrEqual",
+      "And",     "Or"};
   if (!kFolded.contains(op))
     return false;
   const Known *x = node.known(0);
@@ -526,6 +542,8 @@ bool Folding::run() {
     return reshape(*x);
   if (op == "Unsqueeze" || op == "Squeeze")
     return unsqueeze(*x);
+  if (op == "Split")
+    return split(*x);
   if (op == "Cast")
     return cast(*x);
   if (op == "Range")

@@ -2,10 +2,17 @@
 prints it."""
 import re
 
+import os
+import sys
+
 from docs import records
 from operators import stale
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "conformance"))
+from refused_cases import parse  # noqa: E402
+
 PAGE = "docs/onnx.md"
+REFUSED = "test/conformance/onnx_refused.txt"
 INTRO = """# ONNX operators
 
 Printed by `tools/scripts/operators --onnx` from the records in `ir/dl` and the tables in `frontend/onnx`; do not edit.
@@ -29,6 +36,12 @@ Scatter ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpt
 Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Split SplitToSequence Sqrt
 Squeeze StringConcat StringNormalizer StringSplit Sub Sum SwiGLU Swish Tan Tanh TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK
 Transpose Trilu Unique Unsqueeze Upsample Where Xor""".split()
+CASES = """
+## Test cases of ONNX that do not pass
+
+All others of the node tests and small models that the ONNX project publishes do (`test/conformance/run_onnx.py --all --other`). These
+are refused in words:
+"""
 REASONS = {
     "sequences and optionals are refused": r"Sequence(?!.*Lens)|Optional",
     "strings are refused": r"String|RegexFullMatch|TfIdf|ImageDecoder",
@@ -73,6 +86,11 @@ def render(tree):
     rest = [name for name in missing if name not in told]
     if rest:
         lines.append(f"- {', '.join(rest)}: not yet.")
+    lines.append(CASES)
+    cases = {}
+    for name, reason in parse(tree.text(REFUSED)).items():
+        cases.setdefault(reason, []).append(name)
+    lines += [f"- {reason}: {', '.join(sorted(names))}." for reason, names in cases.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -95,10 +113,11 @@ def missing_of_planted():
     kinds = [[name for name in names if re.search(pattern, name)] for pattern in REASONS.values()]
     rest = [name for name in names if not any(name in kind for kind in kinds)]
     said = [f"- {', '.join(kind)}: {reason}." for kind, reason in zip(kinds, REASONS)]
-    return "\n".join([*said, f"- {', '.join(rest)}: not yet."]) + "\n"
+    return "\n".join([*said, f"- {', '.join(rest)}: not yet.", CASES, "- strings: test_a, test_b."]) + "\n"
 
 
-CLEAN = {"frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE, PAGE: INTRO.replace("OLDEST", "7").replace("NEWEST", "9") + "\n" + LISTED + missing_of_planted()}
-PLANTED = [({"ir/dl/A.td": RECORD.replace("Abs@13", "Abs")}, "print it again"),
+CLEAN = {"frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE, REFUSED: "strings:\ntest_b\ntest_a\n", PAGE: INTRO.replace("OLDEST", "7").replace("NEWEST", "9") + "\n" + LISTED + missing_of_planted()}
+PLANTED = [({REFUSED: "strings:\ntest_a\n"}, "is not what tools/scripts/operators --onnx prints"),
+           ({"ir/dl/A.td": RECORD.replace("Abs@13", "Abs")}, "print it again"),
            ({"frontend/onnx/ops/A.cpp": TABLE.replace("6", "7")}, "is not what tools/scripts/operators --onnx prints")]
 

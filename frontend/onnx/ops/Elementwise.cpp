@@ -200,6 +200,20 @@ static bool buildIdentity(NodeImport &node) {
   return !node.hasFailed();
 }
 
+static bool buildIsInf(NodeImport &node) {
+  bool takesNegative = node.integer("detect_negative", 1) != 0,
+       takesPositive = node.integer("detect_positive", 1) != 0;
+  Item x = node.tensor(0), y = node.call("isinf", {x});
+  if (!takesNegative || !takesPositive) {
+    Item isTaken = takesPositive   ? node.call("gt", {x, item(0.0)})
+                   : takesNegative ? node.call("lt", {x, item(0.0)})
+                                   : node.call("ne", {x, x}); // of NaN alone, which is not infinite
+    y = node.call("logical_and", {y, isTaken});
+  }
+  node.set(0, y);
+  return !node.hasFailed();
+}
+
 /// In inference it changes nothing; its mask is true everywhere.
 static bool buildDropout(NodeImport &node) {
   node.attribute("seed");
@@ -228,7 +242,7 @@ llvm::ArrayRef<OddRule> elementwiseRules() {
       {"Pow", 1, buildPow},           {"Clip", 1, buildClip},
       {"Cast", 1, buildCast},         {"BitShift", 11, buildBitShift},
       {"CastLike", 1, buildCastLike}, {"Identity", 1, buildIdentity},
-      {"Dropout", 1, buildDropout},
+      {"Dropout", 1, buildDropout},   {"IsInf", 10, buildIsInf},
   };
   return rules;
 }

@@ -355,6 +355,7 @@ static bool buildSplit(NodeImport &node) {
 static bool buildPad(NodeImport &node) {
   SmallVector<int64_t> widths = node.integerList("pads");
   double fill = node.opset < 11 ? node.real("value", 0) : 0;
+  std::optional<Item> computed; // the number, where the model computes it
   int64_t rank = node.rank(0);
   if (node.opset >= 11) {
     auto given = node.integers(1, "the widths");
@@ -364,10 +365,10 @@ static bool buildPad(NodeImport &node) {
     if (node.has(2)) {
       const Known *value = node.known(2);
       auto numbers = value ? value->reals() : std::nullopt;
-      if (!numbers || numbers->size() != 1)
-        return node.unsupported("the number that it pads with is computed by the model",
-                                "; dlc needs it at import");
-      fill = numbers->front();
+      if (numbers && numbers->size() == 1)
+        fill = numbers->front();
+      else
+        computed = node.reshape(node.tensor(2), {});
     }
   }
   auto axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
@@ -398,12 +399,18 @@ static bool buildPad(NodeImport &node) {
   Item x = node.tensor(0);
   if (node.hasFailed())
     return false;
-  if (used == 0)
+  if (used == 0) {
     node.alias(0, 0);
-  else if (mode == "constant")
+  } else if (mode == "constant" && computed) {
+    Item isInside =
+        node.call("full_like", {x, item(true)}, {{"dtype", item(Type(node.builder.getI1Type()))}});
+    node.set(0, node.call("where", {node.call("pad", {isInside, itemList(pads)}),
+                                    node.call("pad", {x, itemList(pads)}), *computed}));
+  } else if (mode == "constant") {
     node.set(0, node.call("pad", {x, itemList(pads), item(StringRef(torchMode)), item(fill)}));
-  else
+  } else {
     node.set(0, node.call("pad", {x, itemList(pads), item(StringRef(torchMode))}));
+  }
   return !node.hasFailed();
 }
 
