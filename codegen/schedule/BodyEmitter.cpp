@@ -369,6 +369,15 @@ bool BodyEmitter::visitTermReads(ArrayRef<AffineExpr> parallel, ArrayRef<AffineE
                     /*checked=*/false);
 }
 
+void BodyEmitter::visitTermTests(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
+                                 llvm::function_ref<void(AffineExpr, AffineExpr)> visit) const {
+  SmallVector<AffineExpr> loops = joined(parallel, reduction);
+  Reads reads = {root, nest, /*isTerm=*/true, loops};
+  for (unsigned access = 0; access < nest.terms.size(); ++access)
+    for (const BoundsTest &test : boundsTests(reads, access, indicesOf(reads, access)))
+      visit(test.index, test.extent);
+}
+
 bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) const {
   ArrayRef<AffineExpr> indices = resultIndices(parallel);
   if (pooled && (!visitReads({pooled->pool, poolNest, /*isTerm=*/true, parallel}, visit,

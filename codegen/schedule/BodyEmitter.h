@@ -116,6 +116,10 @@ public:
   bool visitTermReads(llvm::ArrayRef<mlir::AffineExpr> parallel,
                       llvm::ArrayRef<mlir::AffineExpr> reduction, Visit visit) const;
   bool visitResultReads(llvm::ArrayRef<mlir::AffineExpr> parallel, Visit visit) const;
+  /// Calls `visit(index, extent)` for each test of the root's own terms that they are inside: 0 <= index < extent.
+  void visitTermTests(llvm::ArrayRef<mlir::AffineExpr> parallel,
+                      llvm::ArrayRef<mlir::AffineExpr> reduction,
+                      llvm::function_ref<void(mlir::AffineExpr, mlir::AffineExpr)> visit) const;
   /// True where some body reads the index of a result dim that moves along `variable`, or where a bounds check depends on
   /// it: then neighbours along it need different control and it cannot be a vector.
   bool needsScalarAlong(mlir::AffineExpr variable, llvm::ArrayRef<mlir::AffineExpr> parallel,

@@ -163,9 +163,11 @@ template <typename Op> static Value emitPositions(Op op, BodyContext &context, V
   Dims in = dimsOf(op.getX());
   unsigned spatial = window.kernel.size();
   Type i64 = builder.getI64Type();
+  // Where a vector moves, its lanes are neighbours in another dim: channels.
+  auto lanes = dyn_cast<VectorType>(found.getType());
   auto integer = [&](Value index) {
-    return Scalar(builder, context.loc,
-                  arith::IndexCastOp::create(builder, context.loc, i64, index),
+    Value number = arith::IndexCastOp::create(builder, context.loc, i64, index);
+    return Scalar(builder, context.loc, lanes ? context.splat(number, lanes) : number,
                   ScalarKind::signedInt);
   };
   Scalar rest(builder, context.loc, found, ScalarKind::signedInt);

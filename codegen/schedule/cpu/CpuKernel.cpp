@@ -42,6 +42,10 @@ CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> s
   for (Type type : kernel.getResultTensors().getTypes())
     addBuffer(type);
   size_t numBuffers = types.size();
+  // AVX2 masks elements of 32 and 64 bits.
+  if (isa == IsaVariant::avx2)
+    canMask = llvm::all_of(
+        types, [](Type type) { return cast<MemRefType>(type).getElementTypeBitWidth() >= 32; });
   types.append(symbols.size() + 2, builder.getIndexType());
   types.push_back(flatBuffer(builder.getI8Type()));
 
@@ -167,9 +171,19 @@ void CpuKernel::forVector(AffineExpr variable, Value from, Value to,
     body();
   });
   vector.reset();
-  forEach(whole, to, 1, [&](Value i) {
-    math.bindLoop(variable, i);
+  if (!canMask) {
+    forEach(whole, to, 1, [&](Value i) {
+      math.bindLoop(variable, i);
+      body();
+    });
+    return;
+  }
+  when(less(whole, to), [&] {
+    Value rest = builder.createOrFold<arith::SubIOp>(loc, to, whole);
+    vector = VectorLoop{variable, lanes(), laneMask(rest, lanes())};
+    math.bindLoop(variable, whole);
     body();
+    vector.reset();
   });
 }
 
@@ -179,10 +193,17 @@ bool isVectorAccess(const IndexMath &math, AffineExpr offset, AffineExpr variabl
   return math.strideAlong(offset, variable) != Stride::other;
 }
 
+bool isDenseAccess(const IndexMath &math, AffineExpr offset, AffineExpr variable) {
+  auto step = math.stepAlong(offset, variable);
+  return step && *step >= 0 && *step <= kLargestStep;
+}
+
 Value CpuKernel::load(unsigned input, AffineExpr offset) {
-  if (rewriteOffset)
-    offset = rewriteOffset(offset);
   Value buffer = buffers[input];
+  if (Place place = redirect ? redirect(input, offset) : Place())
+    std::tie(buffer, offset) = *place;
+  else if (rewriteOffset)
+    offset = rewriteOffset(offset);
   if (vector && math.strideAlong(offset, vector->variable) != Stride::uniform)
     return loadVector(buffer, offset);
   Value at = value(offset);
@@ -193,14 +214,44 @@ Value CpuKernel::load(unsigned input, AffineExpr offset) {
 
 Value CpuKernel::loadVector(Value buffer, AffineExpr offset) {
   assert(!guard && "guarded reads are scalar");
-  if (math.strideAlong(offset, vector->variable) == Stride::other)
-    return gather(buffer, offset);
+  if (math.strideAlong(offset, vector->variable) == Stride::other) {
+    auto step = math.stepAlong(offset, vector->variable);
+    bool isDense = !vector->mask && step && *step > 0 && *step <= kLargestStep;
+    return isDense ? loadApart(buffer, offset, *step) : gather(buffer, offset);
+  }
   auto type = VectorType::get({vector->lanes}, cast<MemRefType>(buffer.getType()).getElementType());
   Value at = value(offset);
   if (!vector->mask)
     return vector::LoadOp::create(builder, loc, type, buffer, at);
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   return vector::MaskedLoadOp::create(builder, loc, type, buffer, at, vector->mask, zero);
+}
+
+/// Every `step`th element, of vectors that end with the last one of them: nothing is read behind it.
+Value CpuKernel::loadApart(Value buffer, AffineExpr offset, int64_t step) {
+  int64_t lanes = vector->lanes, end = (lanes - 1) * step + 1;
+  auto type = VectorType::get({lanes}, cast<MemRefType>(buffer.getType()).getElementType());
+  Value first = value(offset), result;
+  for (int64_t part = 0; part < step; ++part) {
+    int64_t begin = std::min(part * lanes, end - lanes);
+    Value piece = vector::LoadOp::create(builder, loc, type, buffer, add(first, index(begin)));
+    if (!result) {
+      result = piece;
+      // Its elements move to their lanes together with those of the next one.
+      continue;
+    }
+    // Lanes before `from` are there already; after the first pair they stand in their places.
+    SmallVector<int64_t> from;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t position = lane * step;
+      if (position < part * lanes)
+        from.push_back(part == 1 ? position : lane);
+      else
+        from.push_back(lanes + std::clamp<int64_t>(position - begin, 0, lanes - 1));
+    }
+    result = vector::ShuffleOp::create(builder, loc, result, piece, from);
+  }
+  return result;
 }
 
 Value CpuKernel::gather(Value buffer, AffineExpr offset) {

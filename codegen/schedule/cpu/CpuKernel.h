@@ -42,6 +42,9 @@ public:
   mlir::Value guard;
   /// While set, applied to every offset before it is used.
   std::function<mlir::AffineExpr(mlir::AffineExpr)> rewriteOffset;
+  /// While set, asked where the element of an input lies instead: a buffer and an offset, or nullopt for its own.
+  using Place = std::optional<std::pair<mlir::Value, mlir::AffineExpr>>;
+  std::function<Place(unsigned input, mlir::AffineExpr offset)> redirect;
 
   /// Elements of 32 bits in a vector register.
   int64_t lanes() const { return isa == IsaVariant::avx2 ? 8 : 16; }
@@ -75,7 +78,8 @@ public:
                                         Branch otherwise);
   void when(mlir::Value condition, llvm::function_ref<void()> then);
 
-  /// Runs `body` over [from, to) of `variable`, first with vectors of `lanes` while they fit, then one by one.
+  /// Runs `body` over [from, to) of `variable`, first with vectors of `lanes` while they fit, then with a part of one, or one
+  /// by one where the instruction set cannot mask all of the kernel's elements.
   void forVector(mlir::AffineExpr variable, mlir::Value from, mlir::Value to,
                  llvm::function_ref<void()> body);
 
@@ -96,22 +100,29 @@ public:
 
 private:
   mlir::Value loadVector(mlir::Value buffer, mlir::AffineExpr offset);
+  mlir::Value loadApart(mlir::Value buffer, mlir::AffineExpr offset, int64_t step);
   mlir::Value gather(mlir::Value buffer, mlir::AffineExpr offset);
 
   llvm::SmallVector<mlir::Value> buffers; // inputs, then the results
   unsigned numInputs = 0;
+  bool canMask = true; // loads and stores of all buffers
   mlir::Value scratch;
   llvm::SmallVector<unsigned> symbols;
 };
 
 /// True where `offset` along `variable` stays or moves by one: what a vector can read without gathering.
 bool isVectorAccess(const IndexMath &math, mlir::AffineExpr offset, mlir::AffineExpr variable);
+/// The same, or moves by so little that whole vectors are read and the elements between thrown away.
+bool isDenseAccess(const IndexMath &math, mlir::AffineExpr offset, mlir::AffineExpr variable);
 
 /// How a schedule asks to be launched: the same for all instruction sets.
 struct CpuLaunch {
   mlir::AffineExpr tiles;   // number of tiles, over symbols
   int64_t scratchBytes = 0; // of scratch memory for each thread
 };
+
+/// Elements from one to the next of those that are still read as whole vectors.
+inline constexpr int64_t kLargestStep = 4;
 
 /// One schedule for each shape of kernel; each fills the function and says how many tiles it has.
 CpuLaunch scheduleMap(CpuKernel &kernel);

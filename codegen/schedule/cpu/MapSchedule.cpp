@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rows of the result as it lies in memory, vectors along a row. Where every operand lies as the result does, the whole
-// of it is one row; where operands differ only along the row (a bias), rows need no indices. A result in panels
-// (packed weights) is written panel by panel, its zero tail included.
+// of it is one row; where operands differ only along the row (a bias), rows need no indices. Operands that lie the other way
+// round (a transpose) are turned a block at a time. A result in panels (packed weights) is written panel by panel, its
+// zero tail included.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cpu/CpuKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
@@ -15,6 +17,8 @@ namespace dlc::codegen {
 
 /// Elements of a tile: enough work to be worth handing to a thread, little enough to balance.
 static constexpr int64_t kTileElements = 4096;
+/// Rows and columns of a block that is turned: two lines of the cache of f32 in each row.
+static constexpr int64_t kBlock = 32;
 
 namespace {
 
@@ -33,7 +37,11 @@ public:
     if (dl::getLayout(type).isTiled())
       return panels();
     resultOffset = k.emitter.offset(type, variables);
-    return isFlat() ? flat() : rows();
+    if (isFlat())
+      return flat();
+    if (findTurned())
+      return blocks();
+    return rows();
   }
 
 private:
@@ -43,6 +51,10 @@ private:
   CpuLaunch flat();
   CpuLaunch rows();
   CpuLaunch panels();
+  CpuLaunch blocks();
+  /// Finds the operands that have neighbours along another dim than the result has them.
+  bool findTurned();
+  void turn(unsigned number, Value rows, Value columns);
   void emitElement() { k.store(k.emitter.emitMap(k.builder, variables), resultOffset); }
   /// Calls `body(i)` for the items of this call's tiles, `perTile` of `total` each.
   CpuLaunch overTiles(AffineExpr total, int64_t perTile,
@@ -54,6 +66,9 @@ private:
   SmallVector<int64_t> order;
   SmallVector<AffineExpr> variables;
   AffineExpr resultOffset;
+  int64_t across = -1; // the dim along which the operands of `turned` have neighbours
+  SmallVector<std::pair<unsigned, AffineExpr>> turned; // input and offset of such a read
+  SmallVector<Value> held; // its block, rows of kBlock as the result has them
 };
 
 } // namespace
@@ -137,6 +152,100 @@ CpuLaunch MapSchedule::rows() {
       });
     });
   });
+}
+
+bool MapSchedule::findTurned() {
+  if (order.size() < 2)
+    return false;
+  AffineExpr inner = variables[order.back()];
+  if (k.emitter.needsScalarAlong(inner, variables, {}))
+    return false;
+  k.emitter.visitReads(k.emitter.getResult(), variables,
+                       [&](unsigned input, AffineExpr offset, bool checked) {
+                         if (checked || k.math.strideAlong(offset, inner) != Stride::other)
+                           return true;
+                         for (int64_t dim : ArrayRef(order).drop_back())
+                           if ((across < 0 || across == dim) &&
+                               k.math.strideAlong(offset, variables[dim]) == Stride::unit) {
+                             across = dim;
+                             if (!llvm::is_contained(turned, std::pair(input, offset)))
+                               turned.push_back({input, offset});
+                           }
+                         return true;
+                       });
+  return !turned.empty();
+}
+
+/// Copies the block of read `number` that begins at the indices bound now: along its own neighbours, line by line.
+void MapSchedule::turn(unsigned number, Value rows, Value columns) {
+  auto [input, offset] = turned[number];
+  AffineExpr row = k.math.addLoop(k.math.constant(kBlock)),
+             column = k.math.addLoop(k.math.constant(kBlock));
+  llvm::DenseMap<AffineExpr, AffineExpr> moved = {
+      {variables[across], variables[across] + row},
+      {variables[order.back()], variables[order.back()] + column}};
+  AffineExpr from = k.math.simplify(offset.replace(moved)), to = row * kBlock + column;
+  k.forEach(k.index(0), columns, 1, [&](Value j) {
+    k.math.bindLoop(column, j);
+    k.forEach(k.index(0), rows, 1, [&](Value i) {
+      k.math.bindLoop(row, i);
+      memref::StoreOp::create(k.builder, k.loc, k.load(input, from), held[number], k.value(to));
+    });
+  });
+}
+
+CpuLaunch MapSchedule::blocks() {
+  int64_t inner = order.back(), scratchBytes = 0;
+  for (auto [input, offset] : turned) {
+    Type element = cast<MemRefType>(k.input(input).getType()).getElementType();
+    held.push_back(k.scratchView(element, kBlock * kBlock, scratchBytes));
+    scratchBytes += kBlock * kBlock * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  }
+  SmallVector<AffineExpr> outerVariables, outerDims;
+  for (int64_t dim : ArrayRef(order).drop_back())
+    if (dim != across) {
+      outerVariables.push_back(variables[dim]);
+      outerDims.push_back(dims[dim]);
+    }
+  for (int64_t dim : {across, inner}) {
+    outerDims.push_back(dims[dim].ceilDiv(kBlock));
+    outerVariables.push_back(k.math.addLoop(outerDims.back()));
+  }
+  AffineExpr top = outerVariables.end()[-2] * kBlock, left = outerVariables.back() * kBlock;
+  AffineExpr count = dl::product(outerDims, type.getContext());
+  auto place = [&](unsigned input, AffineExpr offset) -> CpuKernel::Place {
+    for (auto [number, read] : llvm::enumerate(turned))
+      if (read == std::pair(input, offset))
+        return std::pair(held[number],
+                         (variables[across] - top) * kBlock + variables[inner] - left);
+    return std::nullopt;
+  };
+  return {
+      overTiles(count, kTileElements / (kBlock * kBlock),
+                [&](Value from, Value to) {
+                  k.forEach(from, to, 1, [&](Value i) {
+                    k.delinearize(i, outerVariables, outerDims);
+                    auto end = [&](AffineExpr begin, int64_t dim) {
+                      return k.smaller(k.add(k.value(begin), k.index(kBlock)), k.value(dims[dim]));
+                    };
+                    auto length = [&](AffineExpr begin, Value end) {
+                      return k.builder.createOrFold<arith::SubIOp>(k.loc, end, k.value(begin));
+                    };
+                    Value bottom = end(top, across), right = end(left, inner);
+                    k.math.bindLoop(variables[across], k.value(top));
+                    k.math.bindLoop(variables[inner], k.value(left));
+                    for (unsigned number = 0; number < turned.size(); ++number)
+                      turn(number, length(top, bottom), length(left, right));
+                    k.redirect = place;
+                    k.forEach(k.value(top), bottom, 1, [&](Value row) {
+                      k.math.bindLoop(variables[across], row);
+                      k.forVector(variables[inner], k.value(left), right, [&] { emitElement(); });
+                    });
+                    k.redirect = nullptr;
+                  });
+                })
+          .tiles,
+      scratchBytes};
 }
 
 CpuLaunch MapSchedule::panels() {

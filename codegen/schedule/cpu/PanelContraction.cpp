@@ -132,7 +132,7 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
 }
 
 /// What gains no panels (groups, depthwise) still gains from b lying along the vectors of scheduleReduction: along the
-/// columns of the result where a moves with them, else along a reduction dim where a is contiguous.
+/// columns of the result where a moves with them, or along those that a has where the result is written another way, else along a reduction dim where a is contiguous.
 static std::optional<PackedOperand> packAlongVectors(BodyEmitter &emitter, IndexMath &math) {
   const LoopNest &nest = emitter.getNest();
   if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
@@ -157,6 +157,9 @@ static std::optional<PackedOperand> packAlongVectors(BodyEmitter &emitter, Index
   std::optional<unsigned> along;
   if (isContiguous(loops.parallel[innermost]))
     along = innermost;
+  for (unsigned dim = 0; dim < rank && !along; ++dim)
+    if (isContiguous(loops.parallel[dim]))
+      along = dim;
   for (unsigned dim = 0; dim < nest.reduction.size() && !along; ++dim)
     if (isContiguous(loops.reduction[dim]))
       along = rank + dim;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Three ways to the same loops, by how the operands lie in memory:
-//   columns  neighbours of the result along its innermost dim are the lanes of a vector (pooling channels-last, sums
-//            over leading dims);
+//   columns  neighbours of the result along its innermost dim are the lanes of a vector (pooling, depthwise convolution, sums
+//            over leading dims); where windows reach over the borders, the columns between these;
 //   lanes    neighbours along a reduction dim are (sums over the last dim, softmax of rows): kAccumulators vectors,
 //            combined in a fixed order at the end;
 //   scalars  neither.
@@ -23,10 +23,12 @@ namespace dlc::codegen {
 static constexpr int64_t kAccumulators = 4;
 /// A sum of reals is made of sums of at most this many terms: what rounding costs grows with the longest of them.
 static constexpr int64_t kLongestSum = 512;
-/// Columns of a tile.
-static constexpr int64_t kTileColumns = 512;
+/// Columns of a tile; and of one whose results lie apart, so that they come back to the same lines of the cache soon.
+static constexpr int64_t kTileColumns = 512, kTileColumnsApart = 64;
 /// Windows of at most this many elements are written out.
 static constexpr int64_t kUnrolledWindow = 16;
+/// Columns between the borders that are worth a way of their own.
+static constexpr int64_t kFewestColumns = 4;
 
 namespace {
 
@@ -42,9 +44,13 @@ private:
   enum class Way { columns, lanes, scalars };
 
   void chooseWay();
-  bool canVectorize(AffineExpr variable) const;
+  using IsAccess = bool (*)(const IndexMath &, AffineExpr, AffineExpr);
+  bool canVectorize(AffineExpr variable, IsAccess isAccess) const;
   bool hasUnitTerm(AffineExpr variable) const;
+  bool chooseColumns();
+  bool chooseColumnsInside();
   void emitRow();
+  void emitBorders();
   void emitResults(ArrayRef<Value> accs);
   void emitResultLoops(ArrayRef<int64_t> dims, ArrayRef<Value> accs);
   void emitResult(ArrayRef<Value> accs);
@@ -71,6 +77,10 @@ private:
   SmallVector<unsigned> loopOrder; // of the reduction dims, outermost first
   Way way = Way::scalars;
   int64_t column = -1; // the parallel dim that is a vector (Way::columns)
+  // Its indices at which no read leaves its operand; the others are done one by one. Without numbers: all.
+  std::optional<std::pair<int64_t, int64_t>> inside;
+  AffineExpr columnVariable; // moves over these
+  bool isApart = false;      // neighbours along the column lie apart in the result
   AffineExpr resultOffset;
 };
 
@@ -96,11 +106,11 @@ ReductionSchedule::ReductionSchedule(CpuKernel &kernel)
 
 //===- What can be a vector -------------------------------------------------------------------------===//
 
-bool ReductionSchedule::canVectorize(AffineExpr variable) const {
+bool ReductionSchedule::canVectorize(AffineExpr variable, IsAccess isAccess) const {
   if (k.emitter.needsScalarAlong(variable, parallel, reduction))
     return false;
   auto vector = [&](unsigned, AffineExpr offset, bool) {
-    return isVectorAccess(k.math, offset, variable);
+    return isAccess(k.math, offset, variable);
   };
   return k.emitter.visitTermReads(parallel, reduction, vector) &&
          k.emitter.visitResultReads(parallel, vector);
@@ -112,18 +122,76 @@ bool ReductionSchedule::hasUnitTerm(AffineExpr variable) const {
   });
 }
 
-void ReductionSchedule::chooseWay() {
-  if (!outer.empty()) {
-    AffineExpr variable = parallel[outer.back()];
-    if (k.math.strideAlong(resultOffset, variable) == Stride::unit && hasUnitTerm(variable) &&
-        canVectorize(variable)) {
-      way = Way::columns;
-      column = outer.pop_back_val();
+bool ReductionSchedule::chooseColumns() {
+  if (outer.empty())
+    return false;
+  AffineExpr variable = parallel[outer.back()];
+  if (k.math.strideAlong(resultOffset, variable) != Stride::unit)
+    return false;
+  if (hasUnitTerm(variable) && canVectorize(variable, isVectorAccess)) {
+    way = Way::columns;
+    column = outer.pop_back_val();
+    columnVariable = variable;
+    return true;
+  }
+  if (chooseColumnsInside())
+    return true;
+  // Operands that lie along another dim than the result does: its elements are stored one by one.
+  for (int64_t dim : ArrayRef(outer).drop_back()) {
+    if (!hasUnitTerm(parallel[dim]) || !canVectorize(parallel[dim], isVectorAccess))
+      continue;
+    way = Way::columns;
+    column = dim;
+    columnVariable = parallel[dim];
+    isApart = true;
+    llvm::erase(outer, dim);
+    return true;
+  }
+  return false;
+}
+
+/// Windows of neighbours overlap or lie close together: columns, as far as the borders let them.
+bool ReductionSchedule::chooseColumnsInside() {
+  int64_t dim = outer.back();
+  AffineExpr variable = parallel[dim];
+  auto extent = dl::asConstant(nest.parallel[dim]);
+  if (!extent || !nest.isWindow())
+    return false;
+  int64_t low = 0, high = *extent;
+  bool isKnown = true;
+  k.emitter.visitTermTests(parallel, reduction, [&](AffineExpr index, AffineExpr size) {
+    auto step = k.math.stepAlong(index, variable);
+    if (step == 0)
+      return;
+    auto end = dl::asConstant(size);
+    // The rest of step * column + rest.
+    auto rest = step ? k.math.range(k.math.simplify(index - variable * *step)) : std::nullopt;
+    if (!step || *step < 0 || !rest || !end) {
+      isKnown = false;
       return;
     }
+    low = std::max(low, llvm::divideCeilSigned(-rest->min, *step));
+    high = std::min(high, llvm::divideFloorSigned(*end - 1 - rest->max, *step) + 1);
+  });
+  if (!isKnown || high - low < kFewestColumns)
+    return false;
+  columnVariable = k.math.addLoop(k.math.constant(high - low));
+  parallel[dim] = columnVariable + low;
+  if (!canVectorize(columnVariable, isDenseAccess)) {
+    parallel[dim] = variable;
+    return false;
   }
+  way = Way::columns;
+  column = outer.pop_back_val();
+  inside = {low, high};
+  return true;
+}
+
+void ReductionSchedule::chooseWay() {
+  if (chooseColumns())
+    return;
   for (unsigned dim = 0; dim < reduction.size(); ++dim) {
-    if (!hasUnitTerm(reduction[dim]) || !canVectorize(reduction[dim]))
+    if (!hasUnitTerm(reduction[dim]) || !canVectorize(reduction[dim], isVectorAccess))
       continue;
     way = Way::lanes;
     std::swap(loopOrder[dim], loopOrder.back());
@@ -344,6 +412,26 @@ void ReductionSchedule::emitRow() {
   emitResultLoops(inner, accs);
 }
 
+/// The columns before and behind those inside.
+void ReductionSchedule::emitBorders() {
+  auto [low, high] = *inside;
+  int64_t count = low + *dl::asConstant(nest.parallel[column]) - high, first = low,
+          skipped = high - low;
+  AffineExpr middle = parallel[column], middleOffset = resultOffset;
+  parallel[column] = k.math.addLoop(nest.parallel[column]);
+  resultOffset = k.emitter.offset(k.emitter.getResultType(), parallel);
+  way = Way::scalars;
+  k.forEach(k.index(0), k.index(count), 1, [&](Value i) {
+    Value behind = k.add(i, k.index(skipped));
+    k.math.bindLoop(parallel[column], arith::SelectOp::create(
+                                          k.builder, k.loc, k.less(i, k.index(first)), i, behind));
+    emitRow();
+  });
+  way = Way::columns;
+  parallel[column] = middle;
+  resultOffset = middleOffset;
+}
+
 CpuLaunch ReductionSchedule::run() {
   chooseWay();
   SmallVector<AffineExpr> variables, extents;
@@ -352,12 +440,15 @@ CpuLaunch ReductionSchedule::run() {
     extents.push_back(nest.parallel[dim]);
   }
   AffineExpr tiles = dl::product(extents, k.builder.getContext());
-  AffineExpr chunk;
+  AffineExpr chunk, columns;
+  int64_t tileColumns = isApart ? kTileColumnsApart : kTileColumns;
   if (way == Way::columns) {
-    AffineExpr chunks = nest.parallel[column].ceilDiv(kTileColumns);
+    columns = inside ? k.math.constant(inside->second - inside->first) : nest.parallel[column];
+    resultOffset = k.emitter.offset(k.emitter.getResultType(), parallel);
+    AffineExpr chunks = columns.ceilDiv(tileColumns);
     chunk = k.math.addLoop(chunks);
-    variables.push_back(chunk);
-    extents.push_back(chunks);
+    variables.insert(variables.end() - isApart, chunk);
+    extents.insert(extents.end() - isApart, chunks);
     tiles = dl::normalize(tiles * chunks);
   }
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
@@ -366,9 +457,11 @@ CpuLaunch ReductionSchedule::run() {
       emitRow();
       return;
     }
-    Value from = k.value(chunk * kTileColumns);
-    Value to = k.smaller(k.add(from, k.index(kTileColumns)), k.value(nest.parallel[column]));
-    k.forVector(parallel[column], from, to, [&] { emitRow(); });
+    Value from = k.value(chunk * tileColumns);
+    Value to = k.smaller(k.add(from, k.index(tileColumns)), k.value(columns));
+    k.forVector(columnVariable, from, to, [&] { emitRow(); });
+    if (inside && columns != nest.parallel[column])
+      k.when(k.less(from, k.index(1)), [&] { emitBorders(); });
   });
   return {tiles};
 }

@@ -5,7 +5,7 @@
 // CHECK-DAG: [[ROWS:#.+]] = affine_map<() -> (40)>
 // CHECK-DAG: [[NONE:#.+]] = affine_map<() -> (0)>
 
-// A map whose operands lie as the result does is one long row: vectors, then single elements.
+// A map whose operands lie as the result does is one long row: vectors, then a part of one.
 // CHECK: dlx.kernel @relu attributes {dims = [[SYMBOL]], entry = "relu", grid = [[FLAT]], kind = "map", scratch = [[NONE]]}
 dlx.kernel @relu attributes {kind = "map"} {
 ^bb0(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>):
@@ -26,9 +26,9 @@ dlx.kernel @softmax attributes {kind = "reduce"} {
 // CHECK: %[[V:.+]] = vector.load %[[X]][%{{.+}}] : memref<?xf32>, vector<8xf32>
 // CHECK: %[[R:.+]] = arith.maximumf %[[V]]
 // CHECK: vector.store %[[R]], %[[Y]]
-// CHECK: scf.for
-// CHECK: memref.load %[[X]]
-// CHECK: memref.store %{{.+}}, %[[Y]]
+// CHECK: scf.if
+// CHECK: vector.maskedload %[[X]]
+// CHECK: vector.maskedstore %[[Y]]
 
 // The first stage keeps four vectors, combines them in a fixed order, halves the last until one lane is left.
 // CHECK: func.func @softmax

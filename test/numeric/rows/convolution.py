@@ -53,6 +53,7 @@ convolution(("f32", "f16"), ("N", 16, 40), (17, 16, 4), ("N", 17, 20), BOUNDARY[
             padding=(1, 2))
 convolution(("f32",), (1, 1, "N"), (18, 1, 5), (1, 18, "N - 8"), (9, 15, 16, 17, 33), "one channel, dilation", op="conv1d",
             dilation=(2,))
+convolution(("f32", "bf16"), ("N", 3, 6, 40), (3, 1, 3, 3), ("N", 3, 6, 40), BOUNDARY[:4], "depthwise, wide", padding=(1, 1), groups=3)
 convolution(("f32",), ("N", 12, 9), (12, 1, 3), ("N", 12, 9), BOUNDARY[:6], "depthwise", op="conv1d", padding=(1,), groups=12)
 convolution(("f32",), ("N", 3, 5, 6, 7), (4, 3, 2, 3, 3), ("N", 4, 5, 6, 4), BOUNDARY[:5], "padding and stride", bias=True,
             op="conv3d", padding=(0, 1, 1, 1, 1, 1), stride=(1, 1, 2))

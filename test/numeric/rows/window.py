@@ -75,6 +75,23 @@ for include in (True, False):
 row("avg_pool2d", ("f32",), [POOL], ("N", 3, 5, 4), lambda x: F.avg_pool2d(x, 2, ceil_mode=True),
     acc.contraction(4, lambda x: F.avg_pool2d(x, 2, ceil_mode=True)),
     attrs="{kernel_size = array<i64: 2, 2>, ceil_mode = true}", sizes=BOUNDARY[1:6], values="normal", note="ceil_mode")
+# Rows of an image as vectors: windows apart, over both borders, and what is left of a vector; or its channels, stored apart.
+for step in (1, 2, 3, 4, 5):
+    width = (75 + 2 - 3) // step + 1
+    attrs = f"{{kernel_size = array<i64: 3, 3>, stride = array<i64: 2, {step}>, padding = array<i64: 1, 1>}}"
+    row("max_pool2d", ("f32", "f64", "f16", "i8", "i64"), [("N", 3, 9, 75)], ("N", 3, 5, width),
+        in_double(lambda x, step=step: F.max_pool2d(x, 3, (2, step), 1)), attrs=attrs, sizes=(1, 2), values="numbers", note=f"wide, {step} apart")
+    row("max_positions2d", ("f32", "i16"), [("N", 3, 9, 75)], ("N", 3, 5, width), positions(F.max_pool2d, 3, (2, step), 1), attrs=attrs,
+        sizes=(1, 2), values="whole", result_dtype="i64", note=f"wide, {step} apart")
+    function = lambda x, step=step: F.avg_pool2d(x, 3, (2, step), 1)
+    row("avg_pool2d", ("f32", "bf16"), [("N", 3, 9, 75)], ("N", 3, 5, width), function, acc.contraction(9, function), attrs=attrs, sizes=(1, 2),
+        values="normal", note=f"wide, {step} apart")
+for channels in (20, 70):
+    attrs = "{kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>}"
+    row("max_pool2d", ("f32", "f16"), [("N", channels, 9, 8)], ("N", channels, 5, 4), lambda x: F.max_pool2d(x, 3, 2, 1), attrs=attrs,
+        sizes=(1, 2), values="numbers", note=f"{channels} channels")
+    row("max_positions2d", ("f32", "i32"), [("N", channels, 9, 8)], ("N", channels, 5, 4), positions(F.max_pool2d, 3, 2, 1), attrs=attrs,
+        sizes=(1, 2), values="whole", result_dtype="i64", note=f"{channels} channels")
 LINE = (2, 3, "N")
 row("max_pool1d", ("f32", "i32"), [LINE], (2, 3, "N floordiv 3"), in_double(lambda x: F.max_pool1d(x, 3)),
     attrs="{kernel_size = array<i64: 3>}", sizes=POSITIVE[2:12], values="numbers")
