@@ -45,10 +45,12 @@ static dlx::BufferType bufferOf(Value tensor) {
   return dlx::BufferType::get(tensor.getContext(), cast<RankedTensorType>(tensor.getType()));
 }
 
-/// map, reduce, window, contraction or recurrent: which family of schedules a kernel needs.
+/// map, reduce, window, contraction, recurrent or lines: which family of schedules a kernel needs.
 static StringRef kindOf(dl::FusionOp fusion) {
   if (!fusion.getBodyBlock().getOps<RecurrentOpInterface>().empty())
     return "recurrent";
+  if (!fusion.getBodyBlock().getOps<LineOpInterface>().empty())
+    return "lines";
   LoopNestOpInterface root = fusion.getRoot();
   if (!root)
     return "map";

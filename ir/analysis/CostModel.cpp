@@ -139,6 +139,15 @@ dl::Dim flopsOf(RecurrentOpInterface op) {
   return dl::normalize(r.steps * r.rows * dl::constantDim(perStep, context));
 }
 
+/// An element is put in order by some passes over the bytes of its key.
+static constexpr int64_t kOrderFlops = 32;
+
+dl::Dim flopsOf(LineOpInterface op) {
+  AffineExpr elements = dl::product(
+      dl::getDims(cast<RankedTensorType>(op->getOperand(0).getType())), op->getContext());
+  return dl::normalize(elements * (op.getLineWork().kind == LineWork::Kind::sum ? 1 : kOrderFlops));
+}
+
 dl::Dim storedBytes(RankedTensorType type) {
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   return dl::normalize(dl::storedElements(type) * std::max<int64_t>(bits / 8, 1));
@@ -150,6 +159,8 @@ Cost costOf(Block &block) {
   for (auto op : block.getOps<LoopNestOpInterface>())
     flops = flops + flopsOf(op);
   for (auto op : block.getOps<RecurrentOpInterface>())
+    flops = flops + flopsOf(op);
+  for (auto op : block.getOps<LineOpInterface>())
     flops = flops + flopsOf(op);
   for (Value argument : block.getArguments())
     bytes = bytes + storedBytes(cast<RankedTensorType>(argument.getType()));

@@ -7,6 +7,7 @@
 #define DLC_IR_ANALYSIS_COSTMODEL_H
 
 #include "ir/dl/DLTypes.h"
+#include "ir/interfaces/Lines.h"
 #include "ir/interfaces/LoopNest.h"
 #include "ir/interfaces/Recurrent.h"
 
@@ -24,6 +25,7 @@ int64_t resultCost(LoopNestOpInterface op);
 dl::Dim flopsOf(LoopNestOpInterface op);
 /// Of a recurrence: as if every row had the full length.
 dl::Dim flopsOf(RecurrentOpInterface op);
+dl::Dim flopsOf(LineOpInterface op);
 /// The ops of `block` as one kernel whose inputs are the block's arguments and whose outputs its terminator yields.
 Cost costOf(mlir::Block &block);
 /// Bytes of `type` in memory: bools as bytes, tails of tiles included.

@@ -5,6 +5,7 @@
 
 #include "ir/analysis/CostModel.h"
 #include "ir/dl/DLOps.h"
+#include "ir/interfaces/Lines.h"
 #include "ir/interfaces/Recurrent.h"
 
 using namespace mlir;
@@ -21,7 +22,7 @@ bool isView(Operation *op) {
          dl::getLayout(cast<RankedTensorType>(reshape.getType())).isRowMajor();
 }
 
-bool standsAlone(Operation *op) { return isa<RecurrentOpInterface>(op); }
+bool standsAlone(Operation *op) { return isa<RecurrentOpInterface, LineOpInterface>(op); }
 
 bool isFusible(Operation *op) {
   return (isa<LoopNestOpInterface>(op) && !isView(op)) || standsAlone(op);

@@ -8,6 +8,7 @@
 #include "ir/dl/DLTypes.h"
 #include "ir/dlx/DLXOps.h" // dl.yield also ends a dlx.kernel
 #include "ir/interfaces/Decomposable.h"
+#include "ir/interfaces/Lines.h"
 #include "ir/interfaces/LoopNest.h"
 #include "ir/scalar/Scalar.h"
 

@@ -9,10 +9,13 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Elements of a dim that one loop sums; longer dims are cut up.
-static constexpr int64_t kSumBlock = 32;
-/// Elements among which the first ones are looked for at once, or four times as many as these.
-static constexpr int64_t kOrderBlock = 128;
+/// Elements of a dim up to which each sum is a loop of its own, and up to which all pairs are compared.
+static constexpr int64_t kFewSums = 64, kFewPairs = 16;
+
+static bool isAtMost(AffineExpr size, int64_t few) {
+  auto constant = asConstant(size);
+  return constant && *constant <= few;
+}
 
 /// For each element of the result, a loop over dim `dim` of `x`: its terms read x there, then at the element's own place if
 /// `readsOwn`. The bodies read both places.
@@ -60,28 +63,28 @@ LogicalResult CumsumOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
 
 SmallVector<Value> CumsumOp::decompose(Builder &b) {
   Type dtype = typeOf(getY()).getElementType(), compute = dtype;
-  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
-  Dims dims = dimsOf(getX());
-  auto size = asConstant(dims[dim]);
   if (isa<FloatType>(dtype))
     compute = computeType(dtype);
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  auto along = static_cast<uint64_t>(dim);
   Value x = b.cast(b.cast(getX(), dtype), compute);
-  if (!size || *size <= 2 * kSumBlock)
-    return {b.cast(b.make<PrefixSumOp>(x, static_cast<uint64_t>(dim)), dtype)};
-  // Sums within blocks, and before each of them the sum of all blocks to its left.
-  int64_t blocks = (*size + kSumBlock - 1) / kSumBlock;
-  Dims cut = dims;
-  cut[dim] = b.getAffineConstantExpr(blocks);
-  cut.insert(cut.begin() + dim + 1, b.getAffineConstantExpr(kSumBlock));
-  x = b.reshape(b.pad(x, dim, 0, blocks * kSumBlock - *size), cut);
-  Value within = b.make<PrefixSumOp>(x, static_cast<uint64_t>(dim + 1));
-  Value totals = b.make<CumsumOp>(b.select(within, dim + 1, kSumBlock - 1),
-                                  static_cast<uint64_t>(dim), TypeAttr());
-  Value before = b.broadcast(b.unsqueeze(b.pad(totals, dim, 1, -1), dim + 1), cut);
-  Dims padded = dims;
-  padded[dim] = b.getAffineConstantExpr(blocks * kSumBlock);
-  Value y = b.reshape(b.make<AddOp>(within, before), padded);
-  return {b.cast(b.slice(y, dim, 0, size), dtype)};
+  bool isShort = isAtMost(dimsOf(x)[dim], kFewSums);
+  return {b.cast(isShort ? b.make<PrefixSumOp>(x, along) : b.make<RunningSumOp>(x, along), dtype)};
+}
+
+LogicalResult RunningSumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  if (!wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank()))
+    return failure();
+  types.push_back(makeTensor(getDims(x), x.getElementType()));
+  return success();
+}
+
+LineWork RunningSumOp::getLineWork() {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  Dim length = dimsOf(getX())[dim];
+  return {LineWork::Kind::sum, static_cast<unsigned>(dim), length, length};
 }
 
 LogicalResult PrefixSumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
@@ -136,19 +139,45 @@ Value RankOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRan
   return counts.convertTo(builder.getI64Type(), ScalarKind::signedInt).value();
 }
 
+/// The dims of x, `dim` of the size that `count` names; an error where that names no one size.
+static std::optional<Dims> dimsCut(StringRef op, std::optional<Location> location, Value x,
+                                   int64_t dim, AffineMap count) {
+  auto along = wrapDim(location, op, dim, typeOf(x).getRank());
+  if (!along)
+    return std::nullopt;
+  if (count.getNumResults() != 1 || count.getNumDims() != 0) {
+    (void)emitOptionalError(location, "'", op, "' needs a count of one dim");
+    return std::nullopt;
+  }
+  Dims dims = dimsOf(x);
+  dims[*along] = normalize(count.getResult(0));
+  return dims;
+}
+
 LogicalResult PlacesOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto ranks = typeOf(adaptor.getRanks());
-  auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), ranks.getRank());
-  if (!dim)
+  Value ranks = adaptor.getRanks();
+  auto dims = dimsCut(getOperationName(), location, ranks, adaptor.getDim(), adaptor.getCount());
+  if (!dims)
     return failure();
-  Dims dims = getDims(ranks);
-  AffineMap count = adaptor.getCount();
-  if (count.getNumResults() != 1 || count.getNumDims() != 0)
-    return emitOptionalError(location, "'", getOperationName(), "' needs a count of one dim");
-  dims[*dim] = normalize(count.getResult(0));
-  types.push_back(makeTensor(dims, ranks.getElementType()));
+  types.push_back(makeTensor(*dims, typeOf(ranks).getElementType()));
   return success();
+}
+
+LogicalResult OrderOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto dims =
+      dimsCut(getOperationName(), location, adaptor.getX(), adaptor.getDim(), adaptor.getCount());
+  if (!dims)
+    return failure();
+  types.push_back(makeTensor(*dims, IntegerType::get(context, 64)));
+  return success();
+}
+
+LineWork OrderOp::getLineWork() {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  return {LineWork::Kind::order, static_cast<unsigned>(dim), dimsOf(getX())[dim],
+          dimsOf(getY())[dim], getDescending()};
 }
 
 LoopNest PlacesOp::getLoopNest() {
@@ -174,51 +203,17 @@ Value PlacesOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueR
 
 /// Where the first `count` elements stand, in their order.
 static Value firstPlaces(Builder &b, Value x, int64_t dim, bool descending, AffineExpr count) {
-  Value ranks = b.make<RankOp>(x, static_cast<uint64_t>(dim), descending);
-  return b.make<PlacesOp>(ranks, static_cast<uint64_t>(dim), dimsMap(count, b.getContext()));
+  auto along = static_cast<uint64_t>(dim);
+  AffineMap cut = dimsMap(count, b.getContext());
+  if (!isAtMost(dimsOf(x)[dim], kFewPairs))
+    return b.make<OrderOp>(x, along, descending, cut);
+  return b.make<PlacesOp>(b.make<RankOp>(x, along, descending), along, cut);
 }
 
 static SmallVector<Value> sorted(Builder &b, Value x, int64_t dim, bool descending,
                                  AffineExpr count) {
   Value places = firstPlaces(b, x, dim, descending, count);
   return {b.make<GatherOp>(x, places, static_cast<uint64_t>(dim)), places};
-}
-
-/// The first `count` of a long dim: those of its blocks, in which all of them are, then the first of these. Blocks follow each
-/// other as their elements did, so equal elements stay in order.
-static SmallVector<Value> firstOfBlocks(Builder &b, Value x, int64_t dim, bool descending,
-                                        int64_t count) {
-  Dims dims = dimsOf(x);
-  int64_t size = asConstant(dims[dim]).value_or(0), width = std::max(kOrderBlock, 4 * count);
-  auto number = [&](int64_t value) { return b.getAffineConstantExpr(value); };
-  if (size < 4 * width)
-    return sorted(b, x, dim, descending, number(count));
-  int64_t blocks = size / width, rest = size - blocks * width;
-  Dims cut = dims, joined = dims;
-  cut[dim] = number(blocks);
-  cut.insert(cut.begin() + dim + 1, number(width));
-  joined[dim] = number(blocks * count);
-  Value whole = b.reshape(b.slice(x, dim, 0, blocks * width), cut);
-  SmallVector<Value> best = sorted(b, whole, dim + 1, descending, number(count));
-  // Places in the blocks become places in the dim.
-  Dims along(cut.size(), number(1));
-  along[dim] = number(blocks);
-  AffineExpr end = number(blocks * width);
-  Value first = b.make<ArangeOp>(dimsMap(end, b.getContext()), AffineMapAttr(),
-                                 static_cast<uint64_t>(width), TypeAttr());
-  first = b.broadcast(b.reshape(first, along), dimsOf(best[1]));
-  Value values = b.reshape(best[0], joined),
-        places = b.reshape(b.make<AddOp>(best[1], first), joined);
-  if (rest > 0) {
-    SmallVector<Value> last = sorted(b, b.slice(x, dim, blocks * width, size), dim, descending,
-                                     number(std::min(rest, count)));
-    Value shift = b.fullLike(last[1], static_cast<double>(blocks * width));
-    auto at = static_cast<uint64_t>(dim);
-    values = b.make<CatOp>(ValueRange{values, last[0]}, at);
-    places = b.make<CatOp>(ValueRange{places, b.make<AddOp>(last[1], shift)}, at);
-  }
-  SmallVector<Value> all = firstOfBlocks(b, values, dim, descending, count);
-  return {all[0], b.make<GatherOp>(places, all[1], static_cast<uint64_t>(dim))};
 }
 
 /// x, and the same of positions, `dim` cut to `count`.
@@ -273,7 +268,8 @@ LogicalResult TopkOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
 }
 SmallVector<Value> TopkOp::decompose(Builder &b) {
   int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
-  return firstOfBlocks(b, getX(), dim, getLargest(), static_cast<int64_t>(getK()));
+  AffineExpr count = constantDim(static_cast<int64_t>(getK()), getContext());
+  return sorted(b, getX(), dim, getLargest(), count);
 }
 
 } // namespace dlc::dl

@@ -68,7 +68,7 @@ LogicalResult FusionOp::verify() {
     return emitOpError("has a body that yields other types than its outputs");
   unsigned roots = 0;
   for (Operation &op : block.without_terminator()) {
-    if (isa<RecurrentOpInterface>(op)) {
+    if (isa<RecurrentOpInterface, LineOpInterface>(op)) {
       if (!llvm::hasSingleElement(block.without_terminator()))
         return op.emitOpError("shares a fusion with other ops; it is a kernel of its own");
       continue;

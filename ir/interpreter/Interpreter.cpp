@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/Interpreter.h"
 
+#include "ir/interpreter/LineRunner.h"
 #include "ir/interpreter/NestRunner.h"
 #include "ir/interpreter/RecurrenceRunner.h"
 
@@ -141,6 +142,13 @@ FailureOr<SmallVector<Tensor>> Interpreter::runOp(Operation &op, ArrayRef<Tensor
         for (double &number : result.floats())
           number = roundTo(result.getElementType(), number);
     return results;
+  }
+  if (auto lines = dyn_cast<LineOpInterface>(op)) {
+    Tensor result = runLines(lines, operands.front(), symbols);
+    if (result.isFloat() && options.roundResults)
+      for (double &number : result.floats())
+        number = roundTo(result.getElementType(), number);
+    return SmallVector<Tensor>{result};
   }
   auto loops = dyn_cast<LoopNestOpInterface>(op);
   if (!loops)

@@ -38,6 +38,8 @@ static uint64_t countFlops(ModuleOp original, int64_t batch) {
       return add(flopsOf(nest));
     if (auto recurrent = dyn_cast<RecurrentOpInterface>(op))
       return add(flopsOf(recurrent));
+    if (auto lines = dyn_cast<LineOpInterface>(op))
+      return add(flopsOf(lines));
     // What is left are weights, and the terminators of other dialects.
     assert((op->getDialect()->getNamespace() != "dl" || op->getNumOperands() == 0) &&
            "each op that computes says what it costs");

@@ -184,6 +184,7 @@ LogicalResult PassValidator::begin(ModuleOp module) {
     int64_t flops = 0;
     function.walk([&](LoopNestOpInterface op) { flops += evaluate(flopsOf(op)); });
     function.walk([&](RecurrentOpInterface op) { flops += evaluate(flopsOf(op)); });
+    function.walk([&](LineOpInterface op) { flops += evaluate(flopsOf(op)); });
     return flops;
   };
   int64_t flops = countFlops();

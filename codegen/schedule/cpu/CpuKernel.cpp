@@ -272,9 +272,9 @@ Value CpuKernel::gather(Value buffer, AffineExpr offset) {
   return result;
 }
 
-Value CpuKernel::scratchView(Type element, int64_t count, int64_t offset) {
-  return memref::ViewOp::create(builder, loc, flatBuffer(element), scratch, index(offset),
-                                ValueRange{index(count)});
+Value CpuKernel::scratchView(Type element, Value count, Value offset) {
+  return memref::ViewOp::create(builder, loc, flatBuffer(element), scratch, offset,
+                                ValueRange{count});
 }
 
 void CpuKernel::store(Value value, AffineExpr offset) {

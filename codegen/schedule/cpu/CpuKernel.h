@@ -93,7 +93,10 @@ public:
   /// The buffer of result `result`.
   mlir::Value output(unsigned result) const { return buffers[numInputs + result]; }
   /// `count` elements of scratch memory from byte `offset` on.
-  mlir::Value scratchView(mlir::Type element, int64_t count, int64_t offset = 0);
+  mlir::Value scratchView(mlir::Type element, int64_t count, int64_t offset = 0) {
+    return scratchView(element, index(count), index(offset));
+  }
+  mlir::Value scratchView(mlir::Type element, mlir::Value count, mlir::Value offset);
 
   /// Ends the function.
   void finish();
@@ -117,8 +120,9 @@ bool isDenseAccess(const IndexMath &math, mlir::AffineExpr offset, mlir::AffineE
 
 /// How a schedule asks to be launched: the same for all instruction sets.
 struct CpuLaunch {
-  mlir::AffineExpr tiles;   // number of tiles, over symbols
-  int64_t scratchBytes = 0; // of scratch memory for each thread
+  mlir::AffineExpr tiles;        // number of tiles, over symbols
+  int64_t scratchBytes = 0;      // of scratch memory for each thread
+  mlir::AffineExpr scratch = {}; // the same over symbols, where it is not null
 };
 
 /// Elements from one to the next of those that are still read as whole vectors.
@@ -130,9 +134,12 @@ CpuLaunch scheduleMap(CpuKernel &kernel);
 CpuLaunch scheduleReduction(CpuKernel &kernel);
 /// Rows of a batch along time, vectors along the hidden units.
 CpuLaunch scheduleRecurrent(CpuKernel &kernel);
+/// Orders and running sums, a line after the other.
+CpuLaunch scheduleLines(CpuKernel &kernel);
 
 /// The operand of `emitter`'s kernel that should be packed for its fast schedule, and how; nullopt where there is none.
 std::optional<PackedOperand> operandToPack(BodyEmitter &emitter, IndexMath &math);
+inline bool isLines(dlx::KernelOp kernel) { return kernel.getKind() == "lines"; }
 inline bool isRecurrent(dlx::KernelOp kernel) { return kernel.getKind() == "recurrent"; }
 /// The weights of a recurrence; scheduleRecurrent reads them in these layouts alone.
 llvm::SmallVector<PackedOperand> recurrentOperandsToPack(dlx::KernelOp kernel);

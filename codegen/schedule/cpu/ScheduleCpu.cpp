@@ -23,6 +23,8 @@ namespace dlc::codegen {
 static CpuLaunch scheduleKernel(CpuKernel &kernel) {
   if (isRecurrent(kernel.emitter.getKernel()))
     return scheduleRecurrent(kernel);
+  if (isLines(kernel.emitter.getKernel()))
+    return scheduleLines(kernel);
   if (!kernel.emitter.getRoot())
     return scheduleMap(kernel);
   if (isPanelContraction(kernel.emitter, kernel.math))
@@ -31,6 +33,8 @@ static CpuLaunch scheduleKernel(CpuKernel &kernel) {
 }
 
 static void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
+  if (isLines(kernel))
+    return;
   if (isRecurrent(kernel)) {
     for (const PackedOperand &operand : recurrentOperandsToPack(kernel))
       packOperand(kernel, operand);
@@ -61,8 +65,9 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
         kernel.setDimsAttr(AffineMapAttr::get(function.passedDims()));
         kernel.setGridAttr(
             AffineMapAttr::get(dl::dimsMap({dl::normalize(launch.tiles)}, &getContext())));
-        kernel.setScratchAttr(AffineMapAttr::get(
-            dl::dimsMap({dl::constantDim(launch.scratchBytes, &getContext())}, &getContext())));
+        AffineExpr scratch =
+            launch.scratch ? launch.scratch : dl::constantDim(launch.scratchBytes, &getContext());
+        kernel.setScratchAttr(AffineMapAttr::get(dl::dimsMap({scratch}, &getContext())));
       }
       expandSmallFloats(functions);
     }

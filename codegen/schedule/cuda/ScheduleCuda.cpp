@@ -4,6 +4,7 @@
 #include "codegen/Passes.h"
 #include "codegen/kernels/HopperKernel.h"
 #include "codegen/kernels/KernelTemplate.h"
+#include "codegen/schedule/SortKey.h"
 #include "codegen/schedule/cuda/Schedules.h"
 #include "ir/scalar/SmallFloats.h"
 
@@ -49,6 +50,11 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       signalPassFailure();
   }
 
+  static bool isOrder(dlx::KernelOp kernel) {
+    return kernel.getKind() == "lines" &&
+           lineOpOf(kernel).getLineWork().kind == LineWork::Kind::order;
+  }
+
   LogicalResult scheduleAll(ModuleOp target) {
     // The ranges stand on the module that has them: @cuda may lie in the model's.
     ModuleOp model = target;
@@ -63,6 +69,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
         addRecurrentWorkspace(kernel);
       else if (kernel.getKind() == "reduce" && splitsRows(kernel, symbols))
         addReduceWorkspace(kernel, symbols);
+      else if (isOrder(kernel))
+        addOrderWorkspace(kernel, symbols);
       else if (kernel.getKind() == "recurrent")
         operands = recurrentOperandsToPackForCuda(kernel);
       if (kernel.getKind() == "contraction")
@@ -137,6 +145,10 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       scheduleSharedRecurrent(k, symbols);
     else if (kind == "recurrent")
       return scheduleRecurrent(k);
+    else if (isOrder(kernel))
+      scheduleOrder(k);
+    else if (kind == "lines")
+      scheduleSum(k);
     else
       return kernel.emitOpError("is of kind '") << kind << "', which has no schedule for cuda";
     return success();

@@ -55,6 +55,12 @@ bool sharesUnits(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
 void addRecurrentWorkspace(dlx::KernelOp kernel);
 /// All steps in one cooperative launch. The kernel has its workspace.
 void scheduleSharedRecurrent(KernelBuilder &k, llvm::ArrayRef<dl::Range> symbols);
+/// A block for each line that is put in order, through shared memory and, where lines are long, that of the device.
+void scheduleOrder(KernelBuilder &k);
+/// The memory of the device that it needs, if any: its last inputs.
+void addOrderWorkspace(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
+/// Running sums: a block for each line, or a thread.
+void scheduleSum(KernelBuilder &k);
 /// The weights of a recurrence as scheduleRecurrent reads them.
 llvm::SmallVector<PackedOperand> recurrentOperandsToPackForCuda(dlx::KernelOp kernel);
 

@@ -4,8 +4,11 @@ import torch
 import accuracy as acc
 from rows.row import FLOATS, INTS, NUMBERS, element_of, row, with_element
 
-# A dim is walked once for each of its elements: sizes stop below the largest ones.
+# prefix_sum and rank walk a dim once for each of its elements: sizes stop below the largest ones.
 SIZES = (0, 1, 2, 3, 7, 8, 9, 16, 17, 31, 33, 65)
+# Lines that fit a tile of shared memory and those that do not, the limits of every way to put them in order.
+LINES = (0, 1, 2, 31, 32, 33, 63, 64, 65, 1024, 1025)
+LONG = (1, 2, 33, 4095, 4096, 4097, 6000, 8192, 9001)
 
 
 def summed(dim):
@@ -23,12 +26,21 @@ row("cumsum", INTS + ("i1",), [(3, "N")], (3, "N"), lambda x: x.cumsum(1), attrs
     note="integers")
 row("cumsum", ("f32", "i64"), [("N", 7)], ("N", 7), lambda x: x.to(torch.int32).cumsum(1).to(torch.int32),
     attrs="{dim = 1 : i64, dtype = i32}", values="whole", sizes=SIZES, result_dtype="i32", note="dtype")
-# Cut into blocks, and the blocks' totals into blocks.
-for size in (65, 97, 1025, 2500):
+# A few elements have a loop each, more of them one for the line.
+for size in (64, 65, 97, 1025, 2500):
     row("cumsum", ("f32", "f16", "i64") if size == 97 else ("f32",), [("N", size)], ("N", size), lambda x: x.cumsum(1), summed(1),
-        attrs="{dim = 1 : i64}", values="normal" if size < 1000 else "whole", sizes=(1, 3), note=f"blocks of {size}")
+        attrs="{dim = 1 : i64}", values="normal" if size < 1000 else "whole", sizes=(1, 3), note=f"of {size}")
 row("cumsum", ("f32", "bf16"), [(2, 130, "N")], (2, 130, "N"), lambda x: x.cumsum(1), summed(1), attrs="{dim = 1 : i64}",
-    values="normal", sizes=(1, 8, 33), note="blocks of an inner dim")
+    values="normal", sizes=(1, 8, 33), note="an inner dim")
+row("running_sum", FLOATS, [(3, "N")], (3, "N"), lambda x: x.cumsum(1), summed(1), attrs="{dim = 1 : i64}", values="normal", sizes=LINES)
+row("running_sum", ("f32", "f64", "f16"), [(2, "N", 33)], (2, "N", 33), lambda x: x.cumsum(1), summed(1), attrs="{dim = 1 : i64}",
+    values="normal", sizes=SIZES, note="lines side by side")
+row("running_sum", ("f32", "i16"), [("N", 5)], ("N", 5), lambda x: x.cumsum(0).to(x.dtype), attrs="{dim = 0 : i64}", values="whole",
+    sizes=LINES, note="a few lines side by side")
+row("running_sum", ("f32", "i32"), [("N", 40, 1)], ("N", 40, 1), lambda x: x.cumsum(1).to(x.dtype), attrs="{dim = 1 : i64}",
+    values="whole", sizes=(0, 1, 3), note="a last dim of 1")
+row("running_sum", INTS, [("N", 70)], ("N", 70), lambda x: x.cumsum(1).to(x.dtype), attrs="{dim = -1 : i64}", sizes=(0, 1, 2),
+    note="integers")
 
 
 def order(x, dim, descending):
@@ -68,8 +80,43 @@ for descending in (False, True):
 row("places", ("f32",), [(3, "N")], (3, "N"), lambda x: x.argsort(1), values="normal", sizes=SIZES, result_dtype="i64",
     body=lambda names, types, result: f"%r = dl.rank {names[0]} {{dim = 1 : i64, descending = false}} : ({types[0]}) -> {result}\n"
     f"%y = dl.places %r {{dim = 1 : i64, count = affine_map<()[s0] -> (s0)>}} : ({result}) -> {result}")
-# Blocks, with a rest and without, and blocks of what they leave; many equal elements.
-for size, k in ((512, 3), (700, 5), (2100, 40), (20000, 17)):
+
+
+def first(dim, descending, count):
+    """What dl.order gives: places, 0 where the dim has too few elements."""
+    def places(x):
+        found = order(x, dim, descending).indices.narrow(dim, 0, min(count, x.shape[dim]))
+        missing = list(found.shape)
+        missing[dim] = count - found.shape[dim]
+        return torch.cat([found, torch.zeros(missing, dtype=torch.int64)], dim)
+    return places
+
+
+def order_attrs(dim, descending, count):
+    sizes = f"()[s0] -> ({count.replace('N', 's0')})" if isinstance(count, str) else f"() -> ({count})"
+    return f"{{dim = {dim} : i64, descending = {str(descending).lower()}, count = affine_map<{sizes}>}}"
+
+
+for descending in (False, True):
+    note = "descending" if descending else "ascending"
+    for values in ("equals", "special"):
+        row("order", NUMBERS if values == "equals" else FLOATS, [(2, "N")], (2, "N"), lambda x, d=descending: order(x, 1, d).indices,
+            attrs=order_attrs(1, descending, "N"), values=values, sizes=LINES, result_dtype="i64", note=f"{note}, {values}")
+    row("order", ("f32", "i64"), [("N", 3)], ("N", 3), lambda x, d=descending: order(x, 0, d).indices, attrs=order_attrs(0, descending, "N"),
+        values="equals", sizes=LINES, result_dtype="i64", note=f"{note}, dim 0")
+    row("order", ("f32", "f64") if descending else ("f32", "i8"), [("N",)], ("N",), lambda x, d=descending: order(x, 0, d).indices,
+        attrs=order_attrs(0, descending, "N"), values="normal" if descending else "equals", sizes=LONG, result_dtype="i64",
+        note=f"{note}, a long line")
+    for count in (1, 5, 300):
+        row("order", ("f32", "f16", "i64", "i8") if count == 5 else ("f32",), [(2, "N")], (2, count), first(1, descending, count),
+            attrs=order_attrs(1, descending, count), values="equals" if count == 5 else "normal", sizes=LONG, result_dtype="i64",
+            note=f"{note}, the first {count}")
+    # The first of elements whose keys begin alike, more of them than are asked for.
+    row("order", ("f32", "i32"), [("N",)], (40,), first(0, descending, 40), attrs=order_attrs(0, descending, 40),
+        values=[1.0, 1.0625, 1.125, -3.0] if descending else [7, 5, 6], sizes=LONG, result_dtype="i64", note=f"{note}, near to each other")
+row("order", ("f32",), [(3, 5000, 2)], (3, 2500, 2), first(1, True, 2500), attrs=order_attrs(1, True, 2500), values="normal", sizes=(1,),
+    result_dtype="i64", note="half of many")
+for size, k in ((16, 3), (17, 3), (700, 5), (2100, 40), (20000, 17)):
     for dtype in ("f32", "i8") if size == 700 else ("f32",):
         row("topk", (dtype,), [("N", size)], ("N", k), lambda x, k=k: order(x, 1, True).indices[:, :k], values="equals", sizes=(1, 2),
             result_dtype="i64", note=f"{k} of {size}, {dtype}", body=both("topk", f"{{k = {k} : i64}}", 1, 1))

@@ -51,7 +51,8 @@ TEST_F(OpCensus, EachOpHasLoopsOrBecomesOtherOps) {
     bool hasLoops = name->hasInterface<LoopNestOpInterface>();
     bool isDecomposed = name->hasInterface<DecomposableOpInterface>();
     bool isRecurrent = name->hasInterface<RecurrentOpInterface>();
-    EXPECT_EQ(hasLoops + isDecomposed + isRecurrent + structural().contains(info.op), 1)
+    bool hasLines = name->hasInterface<LineOpInterface>();
+    EXPECT_EQ(hasLoops + isDecomposed + isRecurrent + hasLines + structural().contains(info.op), 1)
         << info.op.str() << " must have loops or steps, or become other ops, or be structural: it "
         << (hasLoops ? "has loops" : "has no loops")
         << (isDecomposed ? " and becomes other ops" : " and becomes no other ops");

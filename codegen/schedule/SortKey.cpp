@@ -1,0 +1,58 @@
+//===- SortKey.cpp - Elements as whole numbers in the same order -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bits of positive floats are ordered as the floats are, those of negative ones the other way round: the sign bit is
+// flipped in the former, all bits in the latter. Signed integers have their sign bit flipped.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/SortKey.h"
+
+#include "codegen/schedule/BodyEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+LineOpInterface lineOpOf(dlx::KernelOp kernel) {
+  return *kernel.getBodyBlock().getOps<LineOpInterface>().begin();
+}
+
+unsigned keyBits(Type elementType) { return computeType(elementType).getIntOrFloatBitWidth(); }
+
+Type keyType(Type elementType) {
+  return IntegerType::get(elementType.getContext(), keyBits(elementType) > 32 ? 64 : 32);
+}
+
+Value sortKey(OpBuilder &builder, Location loc, Value stored, Type elementType, bool descending) {
+  Value x = fromStorage(builder, loc, stored, elementType);
+  unsigned bits = keyBits(elementType);
+  Type type = keyType(elementType), word = IntegerType::get(builder.getContext(), bits);
+  auto constant = [&](Type type, const APInt &value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
+  };
+  Value key;
+  if (isa<FloatType>(x.getType())) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(x.getType()));
+    Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, x, zero);
+    Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, x, x);
+    Value plain = arith::SelectOp::create(builder, loc, isZero, zero, x);
+    Value raw = arith::BitcastOp::create(builder, loc, word, plain);
+    Value none = constant(word, APInt::getZero(bits)),
+          all = constant(word, APInt::getAllOnes(bits));
+    Value isNegative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, raw, none);
+    Value flipped = arith::SelectOp::create(builder, loc, isNegative, all,
+                                            constant(word, APInt::getSignMask(bits)));
+    Value ordered = arith::XOrIOp::create(builder, loc, raw, flipped);
+    key = arith::SelectOp::create(builder, loc, isNan, all, ordered);
+  } else {
+    key = x;
+    if (scalarKind(elementType) == ScalarKind::signedInt)
+      key = arith::XOrIOp::create(builder, loc, x, constant(word, APInt::getSignMask(bits)));
+  }
+  if (descending)
+    key = arith::XOrIOp::create(builder, loc, key, constant(word, APInt::getAllOnes(bits)));
+  return word == type ? key : arith::ExtUIOp::create(builder, loc, type, key).getResult();
+}
+
+} // namespace dlc::codegen

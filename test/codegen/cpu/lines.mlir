@@ -1,0 +1,50 @@
+// RUN: dlc-opt --dl-schedule-cpu %s | FileCheck %s
+
+// Lines put in order: keys and places in scratch memory that grows with the line, elements left out where few are asked for,
+// pairs compared where few are left, else a pass for each byte of the keys. No loop over the line stands in another.
+
+// CHECK: #[[SCRATCH:.*]] = affine_map<()[s0] -> (s0 * 16 + 8192)>
+// CHECK: dlx.kernel @first attributes {{.*}}scratch = #[[SCRATCH]]
+// CHECK: module @avx2 {
+// CHECK: func.func @first(%[[X:[^:]*]]: memref<?xf32>, %[[Y:[^:]*]]: memref<?xi64>, %[[N:[^:]*]]: index,
+// CHECK: %[[COUNTERS:.*]] = memref.view %{{.*}}[%c0][%c2048]
+// CHECK: %[[KEYS:.*]] = memref.view %{{.*}}[%c8192{{.*}}][%[[N]]]
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]]
+// CHECK: memref.load %[[X]]
+// CHECK: arith.bitcast %{{.*}} : f32 to i32
+// CHECK: memref.store %{{.*}}, %[[KEYS]][%[[I]]]
+// CHECK: arith.cmpi sgt, %[[N]], %c1024
+// CHECK: %[[LEFT:.*]] = scf.if
+// CHECK: arith.shrui %{{.*}}, %c21_i32
+// CHECK: arith.cmpi sle, %[[LEFT]], %c32
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
+// CHECK: arith.cmpi ult
+// CHECK: } else {
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
+// CHECK-COUNT-3: arith.shrui
+// CHECK-COUNT-4: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
+// CHECK: memref.store %{{.*}}, %[[Y]]
+// CHECK-NOT: to %[[LEFT]]
+// CHECK: return
+
+// Sums of neighbouring lines are a vector.
+
+// CHECK: func.func @sums
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c100 {{.*}} iter_args({{.*}}) -> (vector<16xf32>)
+// CHECK: vector.maskedload
+// CHECK-NEXT: arith.addf
+// CHECK: vector.maskedstore
+
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 9001>]} {
+dlx.kernel @first attributes {kind = "lines"} {
+^bb0(%x: tensor<2x?xf32, #dl.t<[2, s0]>>):
+  %0 = dl.order %x {dim = 1 : i64, descending = true, count = affine_map<() -> (5)>} : (tensor<2x?xf32, #dl.t<[2, s0]>>) -> tensor<2x5xi64>
+  dl.yield %0 : tensor<2x5xi64>
+}
+dlx.kernel @sums attributes {kind = "lines"} {
+^bb0(%x: tensor<3x100x40xf32>):
+  %0 = dl.running_sum %x {dim = 1 : i64} : (tensor<3x100x40xf32>) -> tensor<3x100x40xf32>
+  dl.yield %0 : tensor<3x100x40xf32>
+}
+}

@@ -1,0 +1,87 @@
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | FileCheck %s --check-prefix=IR
+
+// A short line is one tile; of a long one the first elements stay in the tile; a long one that is wanted whole goes through
+// memory that comes with the launch.
+
+// IR: dlx.kernel @all_clear
+// IR: dlx.launch @all(%{{.*}}, %{{.*}}, %{{.*}}) -> (
+
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 20000>]} {
+module @cuda {
+// CHECK-LABEL: {{^}}DLC_KERNEL(64) dlc_short(
+// CHECK-NEXT:     const i64 *__restrict__ x,
+// CHECK-NEXT:     i64 *__restrict__ y) {
+// CHECK-NEXT:   DLC_SHARED(i64, keys, [128]);
+// CHECK-NEXT:   DLC_SHARED(i32, places, [128]);
+// CHECK:   for (int i = thread; i < 100; i += 64) {
+// CHECK-NEXT:     const i64 x_i = x[i + line * 100];
+// CHECK-NEXT:     keys[i] = x_i ^ (i64)0x8000000000000000ull;
+// CHECK-NEXT:     places[i] = i;
+// CHECK:   dlc::barrier();
+// CHECK:   for (int level = 0; level < 7; ++level) {
+// CHECK-NEXT:     if (half < 100) {
+// CHECK:       for (int step = 0; step < level + 1; ++step) {
+// CHECK:         for (int pair = thread; pair < 64; pair += 64) {
+// CHECK:           const int high = test ? start + stride * 2 - 1 - within : low + stride;
+// CHECK-NEXT:           if (high < 100) {
+// CHECK:             const bool test_1 = (u64)low_key > (u64)high_key || (low_key == high_key && low_place > high_place);
+// CHECK:   for (int rank = thread; rank < 100; rank += 64) {
+dlx.kernel @short attributes {kind = "lines"} {
+^bb0(%x: tensor<3x100xi64>):
+  %0 = dl.order %x {dim = 1 : i64, descending = false, count = affine_map<() -> (100)>} : (tensor<3x100xi64>) -> tensor<3x100xi64>
+  dl.yield %0 : tensor<3x100xi64>
+}
+// CHECK-LABEL: {{^}}DLC_KERNEL(512) dlc_few(
+// CHECK-NOT: line_keys
+// CHECK:   for (int tile = 0; tile < tiles; ++tile) {
+// CHECK-NEXT:     const int count = dlc::min(4096 - kept, s0 - first);
+// CHECK:     kept = 40;
+// CHECK:   for (int rank = thread; rank < dlc::min(s0, 40); rank += 512) {
+// CHECK:   for (int rank = s0 + thread; rank < 40; rank += 512) {
+// CHECK-NEXT:     y[rank] = 0;
+dlx.kernel @few attributes {kind = "lines"} {
+^bb0(%x: tensor<?xf32, #dl.t<[s0]>>):
+  %0 = dl.order %x {dim = 0 : i64, descending = true, count = affine_map<() -> (40)>} : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<40xi64>
+  dl.yield %0 : tensor<40xi64>
+}
+// CHECK-LABEL: {{^}}DLC_KERNEL(512) dlc_all(
+// CHECK-NEXT:     const float *__restrict__ in0,
+// CHECK-NEXT:     i32 *__restrict__ line_keys,
+// CHECK-NEXT:     i32 *__restrict__ line_places,
+// CHECK:   for (int first = 0; first < s0; first += 4096) {
+// CHECK:   int half = 4096;
+// CHECK:   for (int level = 0; level < 3; ++level) {
+// CHECK-NEXT:     if (half < s0) {
+dlx.kernel @all attributes {kind = "lines"} {
+^bb0(%x: tensor<?xf32, #dl.t<[s0]>>):
+  %0 = dl.order %x {dim = 0 : i64, descending = true, count = affine_map<()[s0] -> (s0)>} : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xi64, #dl.t<[s0]>>
+  dl.yield %0 : tensor<?xi64, #dl.t<[s0]>>
+}
+dlx.program @main attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<?xf32, #dl.t<[s0]>>>):
+  %y = dlx.alloc : <tensor<?xi64, #dl.t<[s0]>>>
+  dlx.launch @all(%x) -> (%y) : (!dlx.buffer<tensor<?xf32, #dl.t<[s0]>>>) -> (!dlx.buffer<tensor<?xi64, #dl.t<[s0]>>>)
+  dlx.return %y : !dlx.buffer<tensor<?xi64, #dl.t<[s0]>>>
+}
+// Sums of a block, and of a thread where lines stand side by side.
+// CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_sums(
+// CHECK:   for (int first = 0; first < s0; first += 256) {
+// CHECK:     for (int step = 0; step < 8; ++step) {
+// CHECK:     before = before + all;
+dlx.kernel @sums attributes {kind = "lines"} {
+^bb0(%x: tensor<?xf32, #dl.t<[s0]>>):
+  %0 = dl.running_sum %x {dim = 0 : i64} : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xf32, #dl.t<[s0]>>
+  dl.yield %0 : tensor<?xf32, #dl.t<[s0]>>
+}
+// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_side_by_side(
+// CHECK-NOT: DLC_SHARED
+// CHECK:   for (int i_2 = 0; i_2 < 100; ++i_2) {
+// CHECK:     sum =
+dlx.kernel @side_by_side attributes {kind = "lines"} {
+^bb0(%x: tensor<3x100x40xf32>):
+  %0 = dl.running_sum %x {dim = 1 : i64} : (tensor<3x100x40xf32>) -> tensor<3x100x40xf32>
+  dl.yield %0 : tensor<3x100x40xf32>
+}
+}
+}
