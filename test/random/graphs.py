@@ -29,8 +29,8 @@ FRACTIONS = {"div", "norm", "pow_number", "reciprocal", "sqrt", "filled"}
 # What they make of small numbers is large.
 GROWS = {"mul", "square", "outer", "contract", "linear", "matmul", "conv1d", "conv2d", "pow_number", "embedding_bag", "cumsum",
          "prefix_sum", "running_sum", "scatter", "scatter_reduce"}
-# A tiny change of the input may change the result at once.
-JUMPS = {"floor", "ceil", "round", "trunc", "frac", "sign", "fmod", "remainder", "floor_divide", "trunc_divide", "hardshrink",
+# A tiny change of the input may change the result at once; at the ends of their range asin and acos rise steeply.
+JUMPS = {"asin", "acos", "floor", "ceil", "round", "trunc", "frac", "sign", "fmod", "remainder", "floor_divide", "trunc_divide", "hardshrink",
          "threshold", "heaviside", "argmax", "argmin", "argsort", "sort", "topk", "rank", "places", "order", "max_positions1d", "max_positions2d",
          "cast", "interpolate", "upsample", "isfinite", "isnan", "isinf", "pow", "atan2", "digamma", "lgamma", "tan"}
 
