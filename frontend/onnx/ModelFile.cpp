@@ -7,10 +7,9 @@
 #include "frontend/onnx/ModelFile.h"
 
 #include "frontend/dl/Spelling.h"
-#include "frontend/onnx/Wire.h"
+#include "frontend/onnx/MessageReader.h"
 #include "frontend/weights/SafetensorsFile.h"
 
-#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Endian.h"
 
 using namespace llvm;
@@ -30,17 +29,15 @@ void Payload::add(ArrayRef<uint8_t> more) {
 namespace {
 
 /// Reads messages; stops at the first problem.
-class Reader {
+class Reader : private MessageReader {
 public:
-  Reader(StringRef path, const uint8_t *begin) : path(path), begin(begin) {}
+  using MessageReader::error;
+  using MessageReader::MessageReader;
 
   bool read(ArrayRef<uint8_t> message, Model &model);
   bool read(ArrayRef<uint8_t> message, Tensor &tensor);
-  Error error() { return createStringError(quoted(path) + ": " + problem); }
 
 private:
-  static std::string quoted(StringRef text) { return "'" + text.str() + "'"; }
-
   bool read(ArrayRef<uint8_t> message, Graph &graph);
   bool read(ArrayRef<uint8_t> message, Node &node);
   bool read(ArrayRef<uint8_t> message, Attribute &attribute);
@@ -52,97 +49,14 @@ private:
   bool read(ArrayRef<uint8_t> message, Opset &opset);
   bool readEntry(ArrayRef<uint8_t> message, std::pair<StringRef, StringRef> &entry);
 
-  /// Calls `take` for each field; it returns false after a problem.
-  template <typename Take> bool eachField(ArrayRef<uint8_t> message, Take take) {
-    FieldReader fields(message);
-    while (std::optional<Field> field = fields.next())
-      if (!take(*field))
-        return false;
-    if (fields.problem().empty())
-      return true;
-    return fail(fields.position(), fields.problem());
-  }
-
-  bool fail(const uint8_t *at, const Twine &why) {
-    if (problem.empty())
-      problem = ("byte " + Twine(at - begin) + ": " + why +
-                 "; the file is damaged or no ONNX model: export or download it again")
-                    .str();
-    return false;
-  }
-  bool refuse(const Twine &why) {
-    if (problem.empty())
-      problem = why.str();
-    return false;
-  }
   template <typename T> bool readInto(const Field &field, T &message) {
     return expect(field, Field::bytes) && count() && read(field.data, message);
   }
   template <typename T> bool append(const Field &field, std::vector<T> &messages) {
     return readInto(field, messages.emplace_back());
   }
-  bool expect(const Field &field, Field::Encoding encoding) {
-    return field.encoding == encoding ||
-           fail(field.encoding == Field::varint ? field.whole.data() : field.data.data(),
-                "field " + Twine(field.number) + " is of another type than in onnx.proto");
-  }
-  bool count() {
-    return ++messages <= Limits::kMessages ||
-           refuse("it has more than " + Twine(Limits::kMessages) +
-                  " nodes, attributes, tensors and values; the limit is " +
-                  Twine(Limits::kMessages));
-  }
-  bool number(const Field &field, int64_t &value) {
-    value = static_cast<int64_t>(field.value);
-    return expect(field, Field::varint);
-  }
-  bool name(const Field &field, StringRef &value) {
-    if (!expect(field, Field::bytes))
-      return false;
-    value = field.text();
-    if (value.size() > Limits::kNameBytes)
-      return refuse("byte " + Twine(field.data.data() - begin) + ": a name of " +
-                    Twine(value.size()) + " bytes; the limit is " + Twine(Limits::kNameBytes));
-    const auto *at = reinterpret_cast<const UTF8 *>(value.data());
-    if (value.contains('\0') || !isLegalUTF8String(&at, at + value.size()))
-      return fail(field.data.data(), "a name is no UTF-8 text");
-    return true;
-  }
-  bool appendName(const Field &field, std::vector<StringRef> &names) {
-    return name(field, names.emplace_back());
-  }
-  /// A repeated number: one, or packed ones.
-  bool varints(const Field &field, function_ref<void(int64_t)> take) {
-    if (field.encoding == Field::varint) {
-      take(static_cast<int64_t>(field.value));
-      return true;
-    }
-    if (!expect(field, Field::bytes))
-      return false;
-    for (ArrayRef<uint8_t> rest = field.data; !rest.empty();) {
-      auto value = takeVarint(rest);
-      if (!value)
-        return fail(rest.data(), "a number is cut off or longer than 64 bits");
-      take(static_cast<int64_t>(*value));
-    }
-    return true;
-  }
-  bool payload(const Field &field, Field::Encoding single, Payload &payload) {
-    if (field.encoding == single) {
-      payload.add(single == Field::varint ? field.whole : field.data);
-      return true;
-    }
-    if (!expect(field, Field::bytes))
-      return false;
-    payload.add(field.data);
-    return true;
-  }
 
-  StringRef path;
-  const uint8_t *begin;
-  std::string problem;
   unsigned nesting = 0;
-  size_t messages = 0;
 };
 
 bool Reader::read(ArrayRef<uint8_t> message, Model &model) {
