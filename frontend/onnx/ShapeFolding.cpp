@@ -5,38 +5,15 @@
 // the expressions that they are, so that a dynamic batch stays dynamic. Numbers of the model's data are never known.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Importer.h"
-#include "ir/scalar/Scalar.h"
+#include "frontend/onnx/KnownArithmetic.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <cmath>
 
 using namespace mlir;
 
 namespace dlc::onnx {
 
 namespace {
-
-/// Real numbers of more elements than this are data, which the model computes with.
-constexpr size_t kMaxReals = 16;
-
-/// Rounds to the dtype.
-double rounded(double value, Type dtype) {
-  llvm::APFloat number(value);
-  bool losesInfo;
-  number.convert(llvm::cast<FloatType>(dtype).getFloatSemantics(),
-                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return number.convertToDouble();
-}
-
-int64_t elementsOf(ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t dim : shape)
-    count = dim > Known::kMaxElements ? Known::kMaxElements + 1
-                                      : std::min(count * dim, Known::kMaxElements + 1);
-  return count;
-}
 
 class Folding {
 public:
@@ -51,14 +28,10 @@ private:
   bool reshape(const Known &x);
   bool unsqueeze(const Known &x);
   bool split(const Known &x);
-  bool cast(const Known &x);
-  bool elementwise();
   bool range();
   bool reduceProd(const Known &x);
   bool constantOfShape(const Known &x);
   bool where();
-  std::optional<Number> combine(StringRef op, const Number &a, const Number &b, Type dtype,
-                                bool &isTruth);
   Number integer(int64_t value) { return {dl::constantDim(value, context)}; }
   bool give(Known known) {
     node.set(0, std::move(known));
@@ -251,181 +224,6 @@ bool Folding::split(const Known &x) {
   return true;
 }
 
-bool Folding::cast(const Known &x) {
-  auto to = elementType(node.integer("to", 0));
-  Type dtype = to ? frontend::dtypeOf(nameOf(*to), context) : Type();
-  // What has a dtype of 8 bits or less in which nothing is computed is no shape.
-  auto isSmall = [](Type type) {
-    unsigned width = type.getIntOrFloatBitWidth();
-    return width > 1 && (width < 8 || (width == 8 && isa<FloatType>(type)));
-  };
-  if (!dtype || isSmall(dtype) || isSmall(x.dtype))
-    return false;
-  Known result{dtype, x.shape, {}};
-  for (const Number &number : x.numbers) {
-    auto constant = number.dim ? dl::asConstant(number.dim) : std::nullopt;
-    if (isa<FloatType>(dtype)) {
-      if (!number.isReal() && !constant)
-        return false;
-      result.numbers.push_back({{}, rounded(number.isReal() ? number.real : *constant, dtype)});
-    } else if (number.isReal() && dtype.isInteger(1)) {
-      result.numbers.push_back(integer(number.real != 0));
-    } else if (number.isReal()) {
-      if (!(std::abs(number.real) < 9e15))
-        return false;
-      result.numbers.push_back(integer(static_cast<int64_t>(number.real)));
-    } else if (dtype.isInteger(1)) {
-      if (!constant)
-        return false;
-      result.numbers.push_back(integer(*constant != 0));
-    } else {
-      if (dtype.getIntOrFloatBitWidth() < 32 && !constant)
-        return false;
-      unsigned width = dtype.getIntOrFloatBitWidth();
-      if (constant &&
-          !(dtype.isUnsignedInteger() ? *constant >= 0 && llvm::isUIntN(width, *constant)
-                                      : llvm::isIntN(width, *constant)))
-        return false;
-      result.numbers.push_back(number);
-    }
-  }
-  return give(std::move(result));
-}
-
-std::optional<Number> Folding::combine(StringRef op, const Number &a, const Number &b, Type dtype,
-                                       bool &isTruth) {
-  auto truth = [&](bool value) {
-    isTruth = true;
-    return integer(value);
-  };
-  if (a.isReal()) {
-    double x = a.real, y = b.real;
-    if (op == "Equal" || op == "Less" || op == "Greater")
-      return truth(op == "Equal" ? x == y : op == "Less" ? x < y : x > y);
-    double value = llvm::StringSwitch<double>(op)
-                       .Case("Add", x + y)
-                       .Case("Sub", x - y)
-                       .Case("Mul", x * y)
-                       .Case("Div", x / y)
-                       .Default(NAN);
-    if (std::isnan(value))
-      return std::nullopt;
-    return Number{{}, rounded(value, dtype)};
-  }
-  auto x = dl::asConstant(a.dim), y = dl::asConstant(b.dim);
-  bool isConstant = x && y;
-  if (op == "Equal" && a.dim == b.dim)
-    return truth(true);
-  if (op == "Equal" || op == "Less" || op == "Greater" || op == "LessOrEqual" ||
-      op == "GreaterOrEqual" || op == "And" || op == "Or") {
-    if (isConstant)
-      return truth(op == "Equal"            ? *x == *y
-                   : op == "Less"           ? *x < *y
-                   : op == "Greater"        ? *x > *y
-                   : op == "LessOrEqual"    ? *x <= *y
-                   : op == "GreaterOrEqual" ? *x >= *y
-                   : op == "And"            ? *x && *y
-                                            : *x || *y);
-    // A dim is 1 at least: it never equals what is smaller.
-    if (op == "Equal" && (x ? *x <= 0 : y && *y <= 0) && isa<AffineSymbolExpr>(x ? b.dim : a.dim))
-      return truth(false);
-    return std::nullopt;
-  }
-  constexpr int64_t kLarge = int64_t(1) << 40;
-  if (isConstant) {
-    if (llvm::AbsoluteValue(*x) > kLarge || llvm::AbsoluteValue(*y) > kLarge)
-      return std::nullopt;
-    int64_t limit = kLarge;
-    if (op == "Mul" &&
-        (llvm::AbsoluteValue(*x) > (1 << 20) || llvm::AbsoluteValue(*y) > (1 << 20)) && *x != 0 &&
-        llvm::AbsoluteValue(*y) > limit / llvm::AbsoluteValue(*x))
-      return std::nullopt;
-    if ((op == "Div" || op == "Mod") && *y == 0)
-      return std::nullopt;
-    if (op == "Div")
-      return integer(*x / *y);
-    if (op == "Mod")
-      return *x < 0 || *y < 0 ? std::nullopt : std::optional(integer(*x % *y));
-    if (op == "Min" || op == "Max")
-      return integer(op == "Min" ? std::min(*x, *y) : std::max(*x, *y));
-  }
-  auto dim = [](AffineExpr expr) { return Number{dl::normalize(expr)}; };
-  if (op == "Add")
-    return dim(a.dim + b.dim);
-  if (op == "Sub")
-    return dim(a.dim - b.dim);
-  if (op == "Mul")
-    return dim(a.dim * b.dim);
-  // A dim is no negative number, so that ONNX's division, towards 0, is the floor.
-  if (op == "Div" && y && *y > 0 && isa<AffineSymbolExpr, AffineBinaryOpExpr>(a.dim)) {
-    bool mayBeNegative = a.dim
-                             .walk([](AffineExpr part) {
-                               auto constant = dyn_cast<AffineConstantExpr>(part);
-                               return constant && constant.getValue() < 0 ? WalkResult::interrupt()
-                                                                          : WalkResult::advance();
-                             })
-                             .wasInterrupted();
-    if (!mayBeNegative)
-      return dim(a.dim.floorDiv(*y));
-  }
-  if (op == "Div" && a.dim == b.dim)
-    return integer(1);
-  return std::nullopt;
-}
-
-bool Folding::elementwise() {
-  StringRef op = node.node.op;
-  bool isUnary =
-      llvm::is_contained({"Neg", "Not", "Floor", "Ceil", "Sqrt", "Abs", "Relu", "Identity"}, op);
-  bool isBinary =
-      llvm::is_contained({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Equal", "Less",
-                          "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or"},
-                         op);
-  if ((!isUnary && !isBinary) || node.inputCount() != (isUnary ? 1 : 2))
-    return false;
-  const Known *x = node.known(0), *y = node.known(isUnary ? 0 : 1);
-  if (!x || !y || x->dtype != y->dtype)
-    return false;
-  bool isReal = isa<FloatType>(x->dtype);
-  if (isReal && (x->numbers.size() > kMaxReals || y->numbers.size() > kMaxReals))
-    return false;
-  // One of them repeats, or both have one shape: shapes need no more.
-  bool repeatsX = x->numbers.size() == 1 && x->shape.size() <= y->shape.size(),
-       repeatsY = y->numbers.size() == 1 && y->shape.size() <= x->shape.size();
-  if (x->shape != y->shape && !repeatsX && !repeatsY)
-    return false;
-  if (op == "Mod" && node.integer("fmod", 0))
-    return false;
-  Known result{x->dtype, repeatsX && !repeatsY ? y->shape : x->shape, {}};
-  bool isTruth = false;
-  size_t count = elementsOf(result.shape);
-  for (size_t i = 0; i < count; ++i) {
-    const Number &a = x->numbers[x->numbers.size() == 1 ? 0 : i],
-                 &b = y->numbers[y->numbers.size() == 1 ? 0 : i];
-    std::optional<Number> number;
-    if (!isUnary)
-      number = combine(op, a, b, x->dtype, isTruth);
-    else if (op == "Neg")
-      number = isReal ? Number{{}, -a.real} : combine("Sub", integer(0), a, x->dtype, isTruth);
-    else if (op == "Not" && x->dtype.isInteger(1) && dl::asConstant(a.dim))
-      number = integer(*dl::asConstant(a.dim) == 0);
-    else if (isReal && op != "Not")
-      number = Number{{},
-                      rounded(op == "Floor"  ? std::floor(a.real)
-                              : op == "Ceil" ? std::ceil(a.real)
-                              : op == "Sqrt" ? std::sqrt(a.real)
-                              : op == "Relu" ? std::max(a.real, 0.0)
-                                             : std::abs(a.real),
-                              x->dtype)};
-    if (!number)
-      return false;
-    result.numbers.push_back(*number);
-  }
-  if (isTruth)
-    result.dtype = node.builder.getI1Type();
-  return give(std::move(result));
-}
-
 bool Folding::range() {
   const Known *bounds[3] = {node.known(0), node.known(1), node.known(2)};
   int64_t numbers[3];
@@ -457,7 +255,7 @@ bool Folding::reduceProd(const Known &x) {
   Number product = integer(1);
   bool isTruth;
   for (const Number &number : x.numbers) {
-    auto next = combine("Mul", product, number, x.dtype, isTruth);
+    auto next = combine(context, "Mul", product, number, x.dtype, isTruth);
     if (!next)
       return false;
     product = *next;
@@ -545,7 +343,7 @@ bool Folding::run() {
   if (op == "Split")
     return split(*x);
   if (op == "Cast")
-    return cast(*x);
+    return foldCast(node, *x);
   if (op == "Range")
     return range();
   if (op == "ReduceProd")
@@ -554,7 +352,7 @@ bool Folding::run() {
     return constantOfShape(*x);
   if (op == "Where")
     return where();
-  return elementwise();
+  return foldElementwise(node);
 }
 
 } // namespace
