@@ -39,6 +39,7 @@ LogicalResult lowerKernels(ModuleOp module) {
   RewritePatternSet expansions(context);
   populateMathExpansionPatterns(expansions);
   populateFloatConversionPatterns(expansions);
+  populateIntegerDivisionPatterns(expansions);
   arith::populateCeilFloorDivExpandOpsPatterns(expansions);
   if (failed(applyPatternsGreedily(module, std::move(expansions))))
     return module.emitError("expansion of math functions did not end");

@@ -20,6 +20,9 @@ mlir::LogicalResult lowerKernelAbi(mlir::ModuleOp module);
 /// Conversions between floats that x86 would call a library for, as bit arithmetic: to bf16, and from f64 to f16.
 void populateFloatConversionPatterns(mlir::RewritePatternSet &patterns);
 
+/// Quotients and remainders of vectors of integers of up to 32 bits by those of floats.
+void populateIntegerDivisionPatterns(mlir::RewritePatternSet &patterns);
+
 /// Makes the conversion to LLVM hold bf16 as i16: no arithmetic on it is left by then, and x86 would move masked vectors
 /// of it by way of a library.
 void lowerBFloat16ToIntegers(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
