@@ -38,11 +38,11 @@ Value sortKey(OpBuilder &builder, Location loc, Value stored, Type elementType, 
     Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, x, x);
     Value plain = arith::SelectOp::create(builder, loc, isZero, zero, x);
     Value raw = arith::BitcastOp::create(builder, loc, word, plain);
-    Value none = constant(word, APInt::getZero(bits)),
-          all = constant(word, APInt::getAllOnes(bits));
-    Value isNegative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, raw, none);
-    Value flipped = arith::SelectOp::create(builder, loc, isNegative, all,
-                                            constant(word, APInt::getSignMask(bits)));
+    Value all = constant(word, APInt::getAllOnes(bits));
+    // No choice: it would become a branch that signs at random mislead.
+    Value signs = arith::ShRSIOp::create(builder, loc, raw, constant(word, APInt(bits, bits - 1)));
+    Value flipped =
+        arith::OrIOp::create(builder, loc, signs, constant(word, APInt::getSignMask(bits)));
     Value ordered = arith::XOrIOp::create(builder, loc, raw, flipped);
     key = arith::SelectOp::create(builder, loc, isNan, all, ordered);
   } else {

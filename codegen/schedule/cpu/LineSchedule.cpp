@@ -3,9 +3,8 @@
 //
 // A tile is one line. Its keys and places lie in scratch memory, each twice:
 //
-//   keys of all elements
-//   where few of many are asked for: the elements are counted by the first bits of their keys, and those that cannot be among
-//     the first are left out
+//   keys of all elements; where few of many are asked for, only of those whose first bits are low enough: a sample says how low
+//     that is, or where it leaves too few, a count of all
 //   up to 32 elements: the place of each is the number of those before it, all pairs compared; n^2, without a branch
 //   more: a radix sort from the last byte of the keys to the first. Each pass moves the elements to where the number of those
 //     with lower bytes says, equal ones in their order, which is that of their places from the start
@@ -28,6 +27,8 @@ static constexpr int64_t kFewPairs = 32;
 /// Elements from which it pays to leave some out, and the bits of the keys by which.
 static constexpr int64_t kManyElements = 1024;
 static constexpr unsigned kFirstBits = 11;
+/// Of a line, in equal steps; and how many more of them than are expected among the first are taken for enough.
+static constexpr int64_t kSamples = 512, kSpareSamples = 8;
 static constexpr unsigned kDigitBits = 8;
 /// Neighbouring lines that are summed at once, whatever the instruction set: tiles are the same for all of them.
 static constexpr int64_t kLinesOfTile = 16;
@@ -45,7 +46,11 @@ public:
 
 private:
   void orderLine();
-  Value leaveOut();
+  Value keyAt(Value place);
+  Value lastDigit(Value count, Value needed, llvm::function_ref<Value(Value)> key);
+  Value take(Value limit);
+  Value takeFirst();
+  Value takeAll();
   void comparePairs(Value count);
   void sortDigits(Value count);
   void bindLines(Value tile, int64_t linesOfTile);
@@ -67,6 +72,11 @@ private:
   }
   /// `bits` bits of a key from bit `from` on, as an index.
   Value digit(Value key, unsigned from, unsigned bits);
+  /// The bits of a key by which elements are left out.
+  unsigned firstBits() const { return std::min(keyBits(x.getElementType()), kFirstBits); }
+  Value firstDigit(Value key) {
+    return digit(key, keyBits(x.getElementType()) - firstBits(), firstBits());
+  }
   Value zero(Type type) {
     return arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(type));
   }
@@ -147,38 +157,73 @@ void LineSchedule::give(Value rank, Value place) {
     k.when(k.less(rank, k.value(work.count)), write);
 }
 
-/// Moves the elements that may be among the first `count` to the front, in their order; how many these are.
-Value LineSchedule::leaveOut() {
-  unsigned bits = keyBits(x.getElementType()), first = std::min(bits, kFirstBits);
+/// The key of the element at `place` of the line.
+Value LineSchedule::keyAt(Value place) {
+  k.math.bindLoop(along, place);
+  Value stored = load(k.input(0), k.value(k.emitter.offset(x, indices)));
+  return sortKey(k.builder, k.loc, stored, x.getElementType(), work.descending);
+}
+
+/// Of `count` keys, the last first digit before which there are fewer than `needed` elements.
+Value LineSchedule::lastDigit(Value count, Value needed, llvm::function_ref<Value(Value)> key) {
+  int64_t digits = int64_t(1) << firstBits();
+  clearCounters(digits);
+  k.forEach(k.index(0), count, 1, [&](Value i) { countOne(firstDigit(key(i))); });
   Type i32 = k.builder.getI32Type();
-  Value length = k.value(work.length), none = zero(i32);
-  clearCounters(int64_t(1) << first);
-  k.forEach(k.index(0), length, 1,
-            [&](Value i) { countOne(digit(load(keys[0], i), bits - first, first)); });
-  // The last digit before which there are too few elements.
-  Value count = number(k.value(work.count), i32);
-  Value limit =
-      k.fold(k.index(0), k.index(int64_t(1) << first), 1, {none, k.index(0)},
-             [&](Value at, ValueRange carried) {
-               Value tooFew = compare(arith::CmpIPredicate::ult, carried[0], count);
-               Value sum = arith::AddIOp::create(k.builder, k.loc, carried[0], load(counters, at));
-               Value last = arith::SelectOp::create(k.builder, k.loc, tooFew, at, carried[1]);
-               return SmallVector<Value>{sum, last};
-             })[1];
-  // In place: what is written lies no further on than what is read.
+  Value enough = number(needed, i32);
+  return k.fold(
+      k.index(0), k.index(digits), 1, {zero(i32), k.index(0)}, [&](Value at, ValueRange carried) {
+        Value tooFew = compare(arith::CmpIPredicate::ult, carried[0], enough);
+        Value sum = arith::AddIOp::create(k.builder, k.loc, carried[0], load(counters, at));
+        Value last = arith::SelectOp::create(k.builder, k.loc, tooFew, at, carried[1]);
+        return SmallVector<Value>{sum, last};
+      })[1];
+}
+
+/// Keys and places of the elements up to first digit `limit`, in their order; how many these are.
+Value LineSchedule::take(Value limit) {
+  Type i32 = k.builder.getI32Type();
   return k
-      .fold(k.index(0), length, 1, {k.index(0)},
+      .fold(k.index(0), k.value(work.length), 1, {k.index(0)},
             [&](Value i, ValueRange kept) {
-              Value key = load(keys[0], i);
+              Value key = keyAt(i);
               store(key, keys[0], kept[0]);
               store(number(i, i32), places[0], kept[0]);
-              Value isKept =
-                  compare(arith::CmpIPredicate::ule, digit(key, bits - first, first), limit);
-              Value next = k.add(kept[0], k.index(1));
-              return SmallVector<Value>{
-                  arith::SelectOp::create(k.builder, k.loc, isKept, next, kept[0])};
+              Value isKept = compare(arith::CmpIPredicate::ule, firstDigit(key), limit);
+              Value one = arith::SelectOp::create(k.builder, k.loc, isKept, k.index(1), k.index(0));
+              return SmallVector<Value>{k.add(kept[0], one)};
             })
       .front();
+}
+
+/// Those elements of many that may be among the first `count`, in their order; how many these are. A sample says up to which
+/// digit enough of them should be; where it was wrong, all are counted.
+Value LineSchedule::takeFirst() {
+  Value length = k.value(work.length), count = k.value(work.count);
+  Value expected = k.divide(k.mul(count, k.index(2 * kSamples)), length);
+  Value step = k.divide(length, k.index(kSamples));
+  Value sampled = lastDigit(k.index(kSamples), k.add(expected, k.index(kSpareSamples)),
+                            [&](Value i) { return keyAt(k.mul(i, step)); });
+  Value kept = take(sampled);
+  return k
+      .branch(
+          k.less(kept, k.smaller(count, length)), k.builder.getIndexType(),
+          [&] {
+            Value limit = lastDigit(length, count, [&](Value i) { return keyAt(i); });
+            return SmallVector<Value>{take(limit)};
+          },
+          [&] { return SmallVector<Value>{kept}; })
+      .front();
+}
+
+/// All elements.
+Value LineSchedule::takeAll() {
+  Value length = k.value(work.length);
+  k.forEach(k.index(0), length, 1, [&](Value i) {
+    store(keyAt(i), keys[0], i);
+    store(number(i, k.builder.getI32Type()), places[0], i);
+  });
+  return length;
 }
 
 void LineSchedule::comparePairs(Value count) {
@@ -234,20 +279,14 @@ void LineSchedule::sortDigits(Value count) {
 }
 
 void LineSchedule::orderLine() {
-  Type elementType = x.getElementType(), i32 = k.builder.getI32Type();
-  Value length = k.value(work.length);
-  k.forEach(k.index(0), length, 1, [&](Value i) {
-    k.math.bindLoop(along, i);
-    Value stored = load(k.input(0), k.value(k.emitter.offset(x, indices)));
-    store(sortKey(k.builder, k.loc, stored, elementType, work.descending), keys[0], i);
-    store(number(i, i32), places[0], i);
-  });
-  Value left = length;
-  if (work.count != work.length)
+  Value length = k.value(work.length), left;
+  if (work.count == work.length)
+    left = takeAll();
+  else
     left = k.branch(
                 compare(arith::CmpIPredicate::sgt, length, k.index(kManyElements)),
-                k.builder.getIndexType(), [&] { return SmallVector<Value>{leaveOut()}; },
-                [&] { return SmallVector<Value>{length}; })
+                k.builder.getIndexType(), [&] { return SmallVector<Value>{takeFirst()}; },
+                [&] { return SmallVector<Value>{takeAll()}; })
                .front();
   k.branch(
       compare(arith::CmpIPredicate::sle, left, k.index(kFewPairs)), {},

@@ -9,13 +9,14 @@
 // CHECK: func.func @first(%[[X:[^:]*]]: memref<?xf32>, %[[Y:[^:]*]]: memref<?xi64>, %[[N:[^:]*]]: index,
 // CHECK: %[[COUNTERS:.*]] = memref.view %{{.*}}[%c0][%c2048]
 // CHECK: %[[KEYS:.*]] = memref.view %{{.*}}[%c8192{{.*}}][%[[N]]]
-// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]]
-// CHECK: memref.load %[[X]]
-// CHECK: arith.bitcast %{{.*}} : f32 to i32
-// CHECK: memref.store %{{.*}}, %[[KEYS]][%[[I]]]
 // CHECK: arith.cmpi sgt, %[[N]], %c1024
 // CHECK: %[[LEFT:.*]] = scf.if
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c512
+// CHECK: memref.load %[[X]]
+// CHECK: arith.bitcast %{{.*}} : f32 to i32
 // CHECK: arith.shrui %{{.*}}, %c21_i32
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[N]] {{.*}} iter_args(%[[KEPT:.*]] = %
+// CHECK: memref.store %{{.*}}, %[[KEYS]][%[[KEPT]]]
 // CHECK: arith.cmpi sle, %[[LEFT]], %c32
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
