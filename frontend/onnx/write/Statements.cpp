@@ -207,6 +207,12 @@ bool Reader::fits(const Signature &signature, Operation &op) {
         llvm::none_of(signature.params,
                       [&](const Param &param) { return param.name == held.getName(); }))
       return false;
+  // Lists of another length than this way takes; paddings may name both sides.
+  for (const Param &param : signature.params)
+    if (auto numbers = op.getAttrOfType<DenseI64ArrayAttr>(param.name))
+      if (param.count > 1 && numbers.size() != param.count &&
+          !(param.name == "padding" && numbers.size() == 2 * param.count))
+        return false;
   return true;
 }
 
