@@ -156,7 +156,7 @@ Pieces attributeText(const Param &param, Attribute value) {
   auto real = [](double number) { return Piece{Piece::Text, shortest(number), 0, {}}; };
   if (auto numbers = dyn_cast<DenseI64ArrayAttr>(value)) {
     // int[2]: one stands for two that are equal.
-    if (param.count == numbers.size() && llvm::all_equal(numbers.asArrayRef()))
+    if (!numbers.empty() && param.count == numbers.size() && llvm::all_equal(numbers.asArrayRef()))
       return {integer(numbers[0])};
     list(numbers.asArrayRef(), integer);
   } else if (auto numbers = dyn_cast<DenseF64ArrayAttr>(value)) {
