@@ -102,3 +102,6 @@ for i, strides in enumerate(([1], [2])):
               node("MaxPool", f"{scope}/c", f"{scope}/p", name=f"{scope}/pool/MaxPool", kernel_shape=[3], strides=[1], pads=[1, 1], dilations=strides),
               node("Relu", f"{scope}/p", "y" if i else "r0", name=f"{scope}/act/Relu")]
 write("strides.onnx", model(nodes, [value("x", dims=(1, 2, 8))], tensors=tensors))
+
+# A mean over all dims: a list of none, which is the default.
+write("loss.onnx", model([node("SoftmaxCrossEntropyLoss", "x, l", "y")], [value("x"), value("l", "i64", (2,))]))
