@@ -97,11 +97,21 @@ dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
   return kernel;
 }
 
-/// The names of the model's inputs or outputs: `dl.name` of arguments and results.
+/// Arguments of the function that hold states; they stand behind the inputs, and as many results behind the outputs.
+static unsigned numStates(func::FuncOp function) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    count += function.getArgAttr(i, "dl.state") != nullptr;
+  return count;
+}
+
+/// The names of the model's inputs or outputs: `dl.name` of arguments and results from `begin` to before `end`.
 template <typename GetAttr>
-static ArrayAttr namesOf(MLIRContext *context, unsigned count, StringRef prefix, GetAttr get) {
+static ArrayAttr namesOf(MLIRContext *context, unsigned begin, unsigned end, StringRef prefix,
+                         GetAttr get) {
   SmallVector<Attribute> names;
-  for (unsigned i = 0; i < count; ++i) {
+  unsigned count = end - begin;
+  for (unsigned i = begin; i < end; ++i) {
     auto name = dyn_cast_or_null<StringAttr>(get(i));
     names.push_back(name ? name
                          : StringAttr::get(context, prefix + (count > 1 ? std::to_string(i) : "")));
@@ -113,13 +123,13 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
   MLIRContext *context = &getContext();
   Location loc = function.getLoc();
   OpBuilder builder(function);
-  auto program =
-      dlx::ProgramOp::create(builder, loc, function.getName(),
-                             namesOf(context, function.getNumArguments(), "input",
-                                     [&](unsigned i) { return function.getArgAttr(i, "dl.name"); }),
-                             namesOf(context, function.getNumResults(), "output", [&](unsigned i) {
-                               return function.getResultAttr(i, "dl.name");
-                             }));
+  unsigned states = numStates(function), inputs = function.getNumArguments() - states;
+  auto argName = [&](unsigned i) { return function.getArgAttr(i, "dl.name"); };
+  auto resultName = [&](unsigned i) { return function.getResultAttr(i, "dl.name"); };
+  auto program = dlx::ProgramOp::create(
+      builder, loc, function.getName(), namesOf(context, 0, inputs, "input", argName),
+      namesOf(context, 0, function.getNumResults() - states, "output", resultName),
+      states ? namesOf(context, inputs, inputs + states, "state", argName) : ArrayAttr());
   Block &block = program.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&block);
   IRMapping mapping;

@@ -21,6 +21,7 @@ class PlanBuffers : public impl::PlanBuffersBase<PlanBuffers> {
   void runOnOperation() override;
 
   void ownOutputs(dlx::ProgramOp program);
+  void writeStates(dlx::ProgramOp program);
   LogicalResult recordLifetimes(dlx::ProgramOp program);
 };
 
@@ -50,7 +51,8 @@ void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
   Operation &ret = program.getBodyBlock().back();
   OpBuilder builder(&ret);
   llvm::SmallPtrSet<Value, 8> taken;
-  for (OpOperand &output : ret.getOpOperands()) {
+  unsigned outputs = program.getOutputNames().size();
+  for (OpOperand &output : ret.getOpOperands().take_front(outputs)) {
     auto alloc = output.get().getDefiningOp<dlx::AllocOp>();
     if (alloc && hasLifetime(alloc) && taken.insert(output.get()).second)
       continue;
@@ -61,6 +63,29 @@ void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
     taken.insert(copy);
     ++numCopies;
   }
+}
+
+/// States get their new values when everything else is done. One that becomes the old value of another (as when two are
+/// exchanged) is copied out before the first is written.
+void PlanBuffers::writeStates(dlx::ProgramOp program) {
+  Operation &ret = program.getBodyBlock().back();
+  unsigned outputs = program.getOutputNames().size();
+  OpBuilder builder(&ret);
+  SmallVector<std::pair<Value, Value>> writes;
+  auto states = program.getStates();
+  for (auto [state, value] : llvm::zip(states, ret.getOperands().drop_front(outputs)))
+    if (state != value)
+      writes.push_back({value, state});
+  for (auto &[value, state] : writes)
+    if (llvm::is_contained(states, ownerOf(value))) {
+      auto old = dlx::AllocOp::create(builder, ret.getLoc(), value.getType(), /*persistent=*/false);
+      dlx::CopyOp::create(builder, ret.getLoc(), value, old);
+      value = old;
+    }
+  for (auto [value, state] : writes)
+    dlx::CopyOp::create(builder, ret.getLoc(), value, state);
+  numCopies += writes.size();
+  ret.eraseOperands(outputs, ret.getNumOperands() - outputs);
 }
 
 LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
@@ -138,6 +163,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
 void PlanBuffers::runOnOperation() {
   WalkResult result = getOperation().walk([&](dlx::ProgramOp program) -> WalkResult {
     ownOutputs(program);
+    writeStates(program);
     return recordLifetimes(program);
   });
   if (result.wasInterrupted())

@@ -189,7 +189,10 @@ LogicalResult PackageWriter::addSignature(dlx::ProgramOp program) {
   };
   Block &block = program.getBodyBlock();
   return success(
-      add(program.getInputNames(), block.getArguments(), table.inputs) &&
+      add(program.getInputNames(),
+          ValueRange(block.getArguments()).drop_back(program.getNumStates()), table.inputs) &&
+      (!program.getStateNames() ||
+       add(*program.getStateNames(), program.getStates(), table.states)) &&
       add(program.getOutputNames(), block.getTerminator()->getOperands(), table.outputs));
 }
 

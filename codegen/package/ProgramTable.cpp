@@ -224,8 +224,12 @@ LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) 
 LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
   SymbolTable symbols(op->getParentOfType<ModuleOp>());
   Block &block = op.getBodyBlock();
-  for (auto [index, input] : llvm::enumerate(block.getArguments()))
-    addBuffer(input, schema::Storage::input, index);
+  unsigned inputs = op.getInputNames().size();
+  for (auto [index, argument] : llvm::enumerate(block.getArguments()))
+    if (index < inputs)
+      addBuffer(argument, schema::Storage::input, index);
+    else
+      addBuffer(argument, schema::Storage::state, index - inputs);
   llvm::DenseMap<Value, unsigned> outputs;
   for (auto [index, output] : llvm::enumerate(block.getTerminator()->getOperands())) {
     if (!output.getDefiningOp<dlx::AllocOp>() || !outputs.try_emplace(output, index).second)

@@ -199,7 +199,7 @@ struct LoopHead {
 //===- Members of a model or block ----------------------------------------------------------------===//
 
 struct Member {
-  enum class Kind { constant, layer, loop, branch };
+  enum class Kind { constant, state, layer, loop, branch };
   const Kind kind;
   llvm::SMLoc loc;
   Member(Kind kind, llvm::SMLoc loc) : kind(kind), loc(loc) {}
@@ -215,6 +215,12 @@ template <Member::Kind K> struct MemberOf : Member {
 struct ConstMember : MemberOf<Member::Kind::constant> {
   using MemberOf::MemberOf;
   ConstDecl decl;
+};
+
+/// `state k: f16[N,8,512,64]`
+struct StateDecl : MemberOf<Member::Kind::state> {
+  using MemberOf::MemberOf;
+  Port port; // its name and type
 };
 
 /// What follows the first name of a path: `[i]`, or `.attention.self`

@@ -204,6 +204,7 @@ Item ForwardLowering::callBlock(Instance &instance, const CallExpr &expr,
   Diagnostics::InBlock in(diagnostics, instance.path, "called here", expr.loc);
   if (!assignInputs(instance, bound))
     return poison(expr.loc);
+  bindStates();
   runStatements(decl.forward->body);
   Item::List results;
   for (const Port &port : decl.forward->outputs) {

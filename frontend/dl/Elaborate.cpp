@@ -131,6 +131,9 @@ void Elaborator::addMembers(Instance &instance, ArrayRef<MemberPtr> members, Sco
     case Member::Kind::constant:
       addConstant(instance, llvm::cast<ConstMember>(*member).decl, scope);
       break;
+    case Member::Kind::state:
+      addState(instance, llvm::cast<StateDecl>(*member), scope);
+      break;
     case Member::Kind::layer:
       addLayers(instance, llvm::cast<LayerDecl>(*member), scope, 0);
       break;
@@ -148,6 +151,47 @@ void Elaborator::addConstant(Instance &instance, const ConstDecl &decl, Scope &s
   Item value = Evaluator(diagnostics, context, scope, model.budget).evaluate(*decl.value);
   declare(scope, "constant", decl.name, std::move(value), diagnostics, context,
           /*mayHide=*/!instance.decl->isModel);
+}
+
+void Elaborator::addState(Instance &instance, const StateDecl &decl, Scope &scope) {
+  const Identifier &name = decl.port.name;
+  if (instance.states.contains(name.name)) {
+    if (repeatedStates.insert(&decl).second)
+      diagnostics.error(name.loc)
+          << "state " << quote(name.name)
+          << " has been declared before; choose another name, or put it into a block of which "
+             "each has its own";
+    return;
+  }
+  if (model.states.size() == kMaxStates) {
+    diagnostics.error(name.loc) << "the model has more than " << kMaxStates
+                                << " states; join some of them";
+    isTooLarge = true;
+    return;
+  }
+  const Scope::Entry *known = scope.find(name.name);
+  SMLoc other = known ? known->loc : SMLoc();
+  if (instance.decl->forward)
+    for (const Port &port : instance.decl->forward->inputs)
+      if (port.name.name == name.name)
+        other = port.name.loc;
+  if (dtypeOf(name.name, context) || name.name.contains('.')) {
+    diagnostics.error(name.loc) << quote(name.name) << " cannot be the name of a state: it is a "
+                                << (name.name.contains('.') ? "path" : "dtype")
+                                << "; choose another name";
+  } else if (other.isValid()) {
+    diagnostics.error(name.loc)
+            .append(quote(name.name),
+                    " is a dim, a constant or an input already; choose another name for the state")
+            .attachNote(diagnostics.translate(other))
+        << "declared here";
+  }
+  Evaluator evaluator(diagnostics, context, scope, model.budget);
+  StringRef path =
+      model.save(instance.path.empty() ? Twine(name.name) : instance.path + "." + name.name);
+  instance.states[name.name] = model.states.size();
+  model.states.push_back(
+      {path, name.loc, portType(decl.port, evaluator, model.symbols, diagnostics, context)});
 }
 
 void Elaborator::addLoop(Instance &instance, const LoopMember &loop, Scope &scope) {

@@ -7,9 +7,10 @@
 
 namespace dlc::frontend {
 
-/// Layers and instances of blocks in one model, how deep blocks may stand in blocks, and the length of a layer's name: small
+/// Layers and instances of blocks in one model, its states, how deep blocks may stand in blocks, and the length of a layer's name: small
 /// files can ask for much.
-inline constexpr size_t kMaxLayers = 16384, kMaxBlockDepth = 64, kMaxPathBytes = 1024;
+inline constexpr size_t kMaxLayers = 16384, kMaxStates = 4096, kMaxBlockDepth = 64,
+                        kMaxPathBytes = 1024;
 /// How deep blocks and loops of layers may stand in each other: protects the stack.
 inline constexpr unsigned kMaxMemberDepth = 1024;
 

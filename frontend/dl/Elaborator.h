@@ -24,6 +24,7 @@ public:
   void addMembers(Instance &instance, llvm::ArrayRef<MemberPtr> members, Scope &scope);
 
 private:
+  void addState(Instance &instance, const StateDecl &decl, Scope &scope);
   void addConstant(Instance &instance, const ConstDecl &decl, Scope &scope);
   void addLoop(Instance &instance, const LoopMember &loop, Scope &scope);
   void addBranch(Instance &instance, const BranchMember &branch, Scope &scope);
@@ -50,6 +51,7 @@ private:
   mlir::MLIRContext *context;
   llvm::DenseMap<llvm::StringRef, const LayerDecl *> declared; // by whole path
   llvm::DenseSet<const LayerDecl *> repeated;
+  llvm::DenseSet<const StateDecl *> repeatedStates;
   unsigned depth = 0;
   bool isTooLarge = false;
 };

@@ -71,7 +71,12 @@ private:
   void runBranch(const BranchStatement &branch);
   void assign(const Target &target, Item item);
   void assign(const Identifier &name, Item item);
+  /// Makes the states of the frame's instance values of it.
+  void bindStates();
+  /// A state has a new value from here on.
+  void setState(State &state, const Item &item, llvm::SMLoc loc);
   Item outputOf(const Port &port, mlir::RankedTensorType declared, bool isTyped);
+  void checkStates();
   bool isOver();
   void warnUnused();
   void warnUncalled();

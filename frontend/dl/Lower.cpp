@@ -117,9 +117,36 @@ void ForwardLowering::assign(const Identifier &name, Item item) {
     return;
   }
   Binding &binding = frame->values[name.name] = {std::move(item), name.loc};
-  if (!name.name.starts_with("_"))
+  auto state = frame->instance->states.find(name.name);
+  if (state != frame->instance->states.end())
+    setState(model.states[state->second], binding.item, name.loc);
+  else if (!name.name.starts_with("_"))
     usages.try_emplace(name.loc.getPointer(), Usage{name.name, name.loc});
   mentionValue(name.name, binding);
+}
+
+void ForwardLowering::bindStates() {
+  for (const auto &[name, position] : frame->instance->states) {
+    const State &state = model.states[position];
+    frame->values[name] = {state.value ? Item{state.value, state.loc} : poison(state.loc),
+                           state.loc};
+  }
+}
+
+void ForwardLowering::setState(State &state, const Item &item, llvm::SMLoc loc) {
+  state.isAssigned = true;
+  if (item.isPoison() || !state.type)
+    return;
+  if (item.isTensor() && dl::sameShapeAndElement(item.tensorType(), state.type)) {
+    state.value = item.as<Value>();
+    return;
+  }
+  diagnostics.error(loc)
+          .append("state ", quote(state.path), " becomes ",
+                  item.isTensor() ? dl::text(item.tensorType()) : describe(item), ", declared as ",
+                  dl::text(state.type), "; change one of them")
+          .attachNote(diagnostics.translate(state.loc))
+      << "declared here";
 }
 
 //===- Function -----------------------------------------------------------------------------------===//
@@ -171,11 +198,16 @@ void ForwardLowering::run() {
   if (!symbols.empty())
     module->setAttr("dl.symbols", builder.getArrayAttr(symbols));
 
-  // Where a type is unknown, an empty one stands for it, and its name for no value.
+  // Where a type is unknown, an empty one stands for it, and its name for no value. States are inputs and outputs behind the
+  // others.
   auto known = [&](ArrayRef<RankedTensorType> types) {
     SmallVector<Type> all;
-    for (RankedTensorType type : types)
+    auto add = [&](RankedTensorType type) {
       all.push_back(type ? type : RankedTensorType::get({}, builder.getF32Type()));
+    };
+    llvm::for_each(types, add);
+    for (const State &state : model.states)
+      add(state.type);
     return all;
   };
   builder.setInsertionPointToEnd(module.getBody());
@@ -190,6 +222,21 @@ void ForwardLowering::run() {
     assign(port.name,
            model.inputs[position] ? Item{argument, port.name.loc} : poison(port.name.loc));
   }
+  auto markState = [&](const State &state) {
+    return builder.getDictionaryAttr(
+        {builder.getNamedAttr("dl.name", builder.getStringAttr(state.path)),
+         builder.getNamedAttr("dl.state", builder.getUnitAttr())});
+  };
+  checkStates();
+  for (State &state : model.states) {
+    unsigned position = entry->getNumArguments();
+    Value argument =
+        entry->addArgument(function.getArgumentTypes()[position], diagnostics.translate(state.loc));
+    function.setArgAttrs(position, markState(state));
+    if (state.type)
+      state.value = argument;
+  }
+  bindStates();
   builder.setInsertionPointToStart(entry);
   runStatements(forward.body);
   if (diagnostics.isFull())
@@ -202,11 +249,33 @@ void ForwardLowering::run() {
     if (item.isTensor())
       results.push_back(item.as<Value>());
   }
-  if (results.size() == forward.outputs.size())
+  for (auto [position, state] : llvm::enumerate(model.states)) {
+    function.setResultAttrs(forward.outputs.size() + position, markState(state));
+    if (state.value)
+      results.push_back(state.value);
+  }
+  if (results.size() == function.getNumResults())
     func::ReturnOp::create(builder, diagnostics.translate(forward.loc), results);
   // A use may hide in what an error kept from being read.
   if (!diagnostics.hasErrors())
     warnUnused();
+}
+
+/// The sizes of states must be known when the inputs are.
+void ForwardLowering::checkStates() {
+  for (const State &state : model.states)
+    for (auto [position, symbol] : llvm::enumerate(model.symbols)) {
+      auto names = [&, position = position](RankedTensorType type) {
+        return type && llvm::any_of(dl::getDims(type), [&](AffineExpr dim) {
+                 return dim.isFunctionOfSymbol(position);
+               });
+      };
+      if (names(state.type) && llvm::none_of(model.inputs, names))
+        diagnostics.error(state.loc)
+            << "state " << quote(state.path) << " is " << dl::text(state.type)
+            << ", and no input tells " << quote(symbol.name)
+            << "; write a number, or a dim that an input has";
+    }
 }
 
 //===- Warnings -----------------------------------------------------------------------------------===//
@@ -214,6 +283,14 @@ void ForwardLowering::run() {
 void ForwardLowering::warnUnused() {
   warnUncalled();
   warnUnusedParameters();
+  llvm::DenseSet<const char *> assigned, told;
+  for (const State &state : model.states)
+    if (state.isAssigned)
+      assigned.insert(state.loc.getPointer());
+  for (const State &state : model.states)
+    if (!assigned.contains(state.loc.getPointer()) && told.insert(state.loc.getPointer()).second)
+      diagnostics.warning(state.loc)
+          << "state " << quote(state.path) << " is never assigned, so that it stays 0";
   for (const auto &[place, usage] : usages)
     if (!usage.isUsed)
       diagnostics.warning(usage.loc) << quote(usage.name) << " is never used";

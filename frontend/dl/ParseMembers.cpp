@@ -63,9 +63,9 @@ bool Parser::parseMember(std::vector<MemberPtr> &members, BlockDecl *block) {
     hasGaps = true;
     if (at(Token::error))
       return advance(), false;
-    diagnostics.error(loc)
-        << "expected a layer ('conv1: Conv2d(...)'), 'const', 'for', 'if' or 'forward', got "
-        << token.describe();
+    diagnostics.error(loc) << "expected a layer ('conv1: Conv2d(...)'), 'const', 'state', 'for', "
+                              "'if' or 'forward', got "
+                           << token.describe();
     advance();
     return false;
   }
@@ -74,6 +74,14 @@ bool Parser::parseMember(std::vector<MemberPtr> &members, BlockDecl *block) {
     if (!parseConst(constant->decl))
       return !(hasGaps = true);
     members.push_back(std::move(constant));
+    return true;
+  }
+  // `state: Linear(...)` and `state[i]: ...` are layers.
+  if (at(Token::kwState) && !StringRef(":[").contains(lexer.peekOnLine())) {
+    auto state = std::make_unique<StateDecl>(loc);
+    if (!parseState(state->port))
+      return !(hasGaps = true);
+    members.push_back(std::move(state));
     return true;
   }
   if (at(Token::kwForward) && !StringRef(":[").contains(lexer.peekOnLine())) {
@@ -87,15 +95,25 @@ bool Parser::parseMember(std::vector<MemberPtr> &members, BlockDecl *block) {
   }
   std::string hint = hintForStart(token.getSpelling());
   if (!hint.empty() && lexer.peekOnLine() != ':') {
-    diagnostics.error(loc)
-        << "expected a layer ('conv1: Conv2d(...)'), 'const', 'for', 'if' or 'forward', got "
-        << token.describe() << hint;
+    diagnostics.error(loc) << "expected a layer ('conv1: Conv2d(...)'), 'const', 'state', 'for', "
+                              "'if' or 'forward', got "
+                           << token.describe() << hint;
     hasGaps = true;
     advance();
     return false;
   }
   auto &layer = members.emplace_back(std::make_unique<LayerDecl>(loc));
   return parseLayer(cast<LayerDecl>(*layer));
+}
+
+bool Parser::parseState(Port &port) {
+  advance();
+  auto name = expectName("the name of the state, as in 'state k: f16[N,8,512,64]'");
+  if (!name)
+    return false;
+  port.name = *name;
+  return expect(Token::colon, "and the type of the state, as in 'state k: f16[N,8,512,64]'") &&
+         parseType(port.type);
 }
 
 bool Parser::parsePath(LayerDecl &layer) {

@@ -83,6 +83,7 @@ private:
   /// `block` is null inside of `for` and `if`, where no forward may stand.
   bool parseMember(std::vector<MemberPtr> &members, BlockDecl *block);
   bool parseLayer(LayerDecl &layer);
+  bool parseState(Port &port);
   bool parsePath(LayerDecl &layer);
   bool parseLoopMember(std::vector<MemberPtr> &members);
   bool parseBranchMember(std::vector<MemberPtr> &members);

@@ -45,6 +45,15 @@ struct Layer {
   bool isCalled = false;
 };
 
+/// A tensor that a context keeps from run to run. All are zero at first.
+struct State {
+  llvm::StringRef path; // "layer.0.attention.k"
+  llvm::SMLoc loc;
+  mlir::RankedTensorType type; // null: an error has been reported
+  mlir::Value value = {};      // what it holds at this place of forward
+  bool isAssigned = false;
+};
+
 /// The model itself, or a block that a layer declaration makes: its compile-time names and its layers.
 struct Instance {
   const BlockDecl *decl = nullptr;
@@ -58,6 +67,7 @@ struct Instance {
   llvm::DenseMap<llvm::StringRef, std::vector<LayerRef>> groups;
   /// What the names of children begin with, up to each of their dots.
   llvm::DenseSet<llvm::StringRef> prefixes;
+  llvm::MapVector<llvm::StringRef, size_t> states; // by name: positions in Model::states
   bool isBroken = false; // an error has been reported: its parameters have no values
   bool isCalled = false;
 };
@@ -72,6 +82,7 @@ struct Model {
   std::vector<std::unique_ptr<Instance>> instances;
   /// All layers that are no blocks, by their whole paths.
   llvm::MapVector<llvm::StringRef, Layer> layers;
+  std::vector<State> states;
   llvm::SmallVector<mlir::RankedTensorType> inputs,
       outputs; // null where an error has been reported
   /// Where the model is a list of Keras's layers, in place of instances.

@@ -85,12 +85,17 @@ LogicalResult ProgramOp::verify() {
   Block &block = getBodyBlock();
   if (block.empty() || !isa<ReturnOp>(block.back()))
     return emitOpError("needs a body that ends in dlx.return");
-  if (block.getNumArguments() != getInputNames().size() ||
-      block.back().getNumOperands() != getOutputNames().size())
-    return emitOpError("has ") << block.getNumArguments() << " inputs and "
-                               << block.back().getNumOperands() << " outputs, but "
-                               << getInputNames().size() << " and " << getOutputNames().size()
-                               << " names";
+  unsigned states = getNumStates(), inputs = getInputNames().size() + states;
+  unsigned outputs = getOutputNames().size(), returned = block.back().getNumOperands();
+  if (block.getNumArguments() != inputs || (returned != outputs && returned != outputs + states))
+    return emitOpError("has ") << block.getNumArguments() << " inputs and " << returned
+                               << " outputs, states among both, but " << inputs << " and "
+                               << outputs + states << " names";
+  if (returned != outputs)
+    for (auto [state, value] : llvm::zip(getStates(), block.back().getOperands().take_back(states)))
+      if (state.getType() != value.getType())
+        return emitOpError("gives a state of ")
+               << state.getType() << " a value of " << value.getType();
   for (auto launch : block.getOps<LaunchOp>()) {
     if (!launch.getInit())
       continue;

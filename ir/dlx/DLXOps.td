@@ -64,7 +64,8 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
 def DLX_ProgramOp : DLX_Op<"program", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "The commands of a model, in order";
   let description = [{
-    Block arguments are the model's inputs, `dlx.return` its outputs. Launches marked `init` run once at load: they read
+    Block arguments are the model's inputs, then its states, which keep their values from run to run; `dlx.return` has its
+    outputs and, until the buffers are planned, the new values of the states behind them. Launches marked `init` run once at load: they read
     weights and other persistent buffers alone and write persistent ones.
     ```mlir
     dlx.program @Tiny attributes {input_names = ["x"], output_names = ["y"]} {
@@ -75,12 +76,18 @@ def DLX_ProgramOp : DLX_Op<"program", [Symbol, IsolatedFromAbove, SingleBlock]> 
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$input_names, StrArrayAttr:$output_names);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$input_names, StrArrayAttr:$output_names,
+      OptionalAttr<StrArrayAttr>:$state_names);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBodyBlock() { return getBody().front(); }
+    unsigned getNumStates() { return getStateNames() ? getStateNames()->size() : 0; }
+    /// The buffers of the states, in the order of their names.
+    ::mlir::ValueRange getStates() {
+      return ::mlir::ValueRange(getBodyBlock().getArguments()).take_back(getNumStates());
+    }
   }];
 }
 

@@ -107,6 +107,11 @@ size_t dlc_module_num_outputs(const dlc_module *module) {
   return outputs ? outputs->size() : 0;
 }
 
+size_t dlc_module_num_states(const dlc_module *module) {
+  const Values *states = module ? module->module->table().states() : nullptr;
+  return states ? states->size() : 0;
+}
+
 static Status describe(const Module &module, const Values *values, const char *kind, size_t index,
                        dlc_value_info *info) {
   size_t count = values ? values->size() : 0;
@@ -144,6 +149,14 @@ dlc_status dlc_module_output(const dlc_module *module, size_t index, dlc_value_i
   return guarded([&] {
     return module
                ? describe(*module->module, module->module->table().outputs(), "output", index, info)
+               : usage("the module is null");
+  });
+}
+
+dlc_status dlc_module_state(const dlc_module *module, size_t index, dlc_value_info *info) {
+  return guarded([&] {
+    return module
+               ? describe(*module->module, module->module->table().states(), "state", index, info)
                : usage("the module is null");
   });
 }
@@ -292,6 +305,15 @@ dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs, size_
   });
 }
 
+dlc_status dlc_context_reset_states(dlc_context *context) {
+  return guarded([&]() -> Status {
+    if (!context)
+      return usage("the context is null");
+    context->context->resetStates();
+    return {};
+  });
+}
+
 dlc_status dlc_context_profile(const dlc_context *context, const dlc_profile_entry **entries,
                                size_t *count) {
   return guarded([&]() -> Status {
@@ -321,10 +343,12 @@ dlc_status dlc_context_device_time(const dlc_context *context, double *microseco
 
 dlc_status dlc_context_memory(const dlc_context *context, dlc_memory_info *info) {
   return guarded([&]() -> Status {
-    if (!context || !info || info->struct_size < sizeof(dlc_memory_info))
+    constexpr size_t kSmallest = offsetof(dlc_memory_info, state_bytes); // of the first version
+    if (!context || !info || info->struct_size < kSmallest)
       return usage("a pointer is null, or struct_size is too small");
     size_t size = info->struct_size;
-    *info = context->context->executor().memory();
+    dlc_memory_info filled = context->context->executor().memory();
+    std::memcpy(info, &filled, std::min(size, sizeof(filled)));
     info->struct_size = size;
     return {};
   });

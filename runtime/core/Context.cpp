@@ -108,6 +108,31 @@ static std::vector<Dims> dimsOf(const std::vector<CallerArray> &arrays) {
   return dims;
 }
 
+static std::string textOf(const Dims &dims) {
+  std::string out = "[";
+  for (size_t i = 0; i < dims.size(); ++i)
+    out += text(i ? "," : "", dims[i]);
+  return out + "]";
+}
+
+/// What a state holds is not thrown away because an input has another batch.
+Status Context::checkStates(const Binding &binding) const {
+  for (size_t i = 0; i < heldStates.size(); ++i)
+    if (heldStates[i] != binding.states[i])
+      return {DLC_USAGE,
+              text("state ", quoted(owner->table().states()->Get(i)->name()->string_view()),
+                   " holds ", textOf(heldStates[i]),
+                   " from the runs before, and these inputs make it ", textOf(binding.states[i]),
+                   "; reset the states first (--reset-state, dlc_context_reset_states)")};
+  return {};
+}
+
+void Context::resetStates() {
+  device->resetStates();
+  heldStates.clear();
+  isHalfWritten = false;
+}
+
 Status Context::bind(const std::vector<CallerArray> &inputs) {
   size_t count = sizeOf(owner->table().inputs());
   for (size_t i = 0; i < std::min(count, inputs.size()); ++i) {
@@ -123,6 +148,7 @@ Status Context::bind(const std::vector<CallerArray> &inputs) {
   Expected<Binding> binding = bindShapes(*owner, dims);
   if (binding.failed())
     return binding.status();
+  DLC_TRY(checkStates(*binding));
   DLC_TRY(device->bind(*binding));
   bound = binding.take();
   boundInputs = std::move(dims);
@@ -178,11 +204,18 @@ Status Context::run(const std::vector<CallerArray> &inputs,
                     const std::vector<CallerArray> &outputs) {
   DLC_TRY(bind(inputs));
   DLC_TRY(checkInputs(inputs));
+  if (isHalfWritten)
+    return {DLC_USAGE, "the run before failed and may have left states half written; reset them "
+                       "first (dlc_context_reset_states)"};
   DLC_TRY(checkOutputs(outputs));
   std::vector<Argument> in, out;
   for (const CallerArray &array : inputs)
     in.push_back({array.data, array.onDevice});
   for (const CallerArray &array : outputs)
     out.push_back({array.data, array.onDevice});
-  return device->run(in, out);
+  Status status = device->run(in, out);
+  isHalfWritten = status.failed() && !bound.states.empty();
+  if (!bound.states.empty())
+    heldStates = bound.states;
+  return status;
 }

@@ -33,6 +33,9 @@ public:
   Status bind(const std::vector<CallerArray> &inputs);
   Status run(const std::vector<CallerArray> &inputs, const std::vector<CallerArray> &outputs);
 
+  /// All states are zero again, also after a run that failed; they may then have other dims.
+  void resetStates();
+
   /// Null before the first successful bind.
   const Binding *binding() const { return isBound ? &bound : nullptr; }
   const Module &module() const { return *owner; }
@@ -46,6 +49,7 @@ private:
           std::string notes)
       : owner(std::move(module)), device(std::move(executor)), profiled(profiled),
         notes(std::move(notes)) {}
+  Status checkStates(const Binding &binding) const;
   Status checkArray(const schema::Value &value, const char *kind, const CallerArray &array) const;
   Status checkInputs(const std::vector<CallerArray> &inputs) const;
   Status checkOutputs(const std::vector<CallerArray> &outputs) const;
@@ -58,6 +62,8 @@ private:
   bool isBound = false;
   std::vector<Dims> boundInputs;
   Binding bound;
+  std::vector<Dims> heldStates; ///< dims of what the states hold; empty where that is zero alone
+  bool isHalfWritten = false;   ///< a run failed that may have written some of the states
 };
 
 } // namespace dlc::rt

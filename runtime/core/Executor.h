@@ -41,6 +41,8 @@ public:
   virtual Status bind(const Binding &binding) = 0;
   /// Runs the main program on dense row-major arrays of the bound shapes, in the module's order. Inputs are only read.
   virtual Status run(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs) = 0;
+  /// The states are zero again when the next run begins, as before the first. Until then bind may not change their sizes.
+  virtual void resetStates() = 0;
   virtual bool takesDeviceMemory() const { return false; }
 
   virtual const std::string &device() const = 0;

@@ -45,10 +45,10 @@ Expected<std::shared_ptr<Module>> Module::open(FileBytes file, bool verifyAll) {
       dims.push_back(module->exprs.constant(index) ? std::string() : module->exprs.print(index));
     }
   };
-  if (module->root->inputs())
-    std::for_each(module->root->inputs()->begin(), module->root->inputs()->end(), nameDims);
-  if (module->root->outputs())
-    std::for_each(module->root->outputs()->begin(), module->root->outputs()->end(), nameDims);
+  for (const auto *values :
+       {module->root->inputs(), module->root->outputs(), module->root->states()})
+    if (values)
+      std::for_each(values->begin(), values->end(), nameDims);
   return module;
 }
 

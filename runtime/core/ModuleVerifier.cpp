@@ -184,6 +184,7 @@ Expected<Expressions> dlc::rt::verifyModule(const schema::Module &module, uint64
     return expressions.status();
   DLC_TRY(checkValues("input", *expressions, module.inputs()));
   DLC_TRY(checkValues("output", *expressions, module.outputs()));
+  DLC_TRY(checkValues("state", *expressions, module.states()));
   DLC_TRY(checkWeights(module));
   DLC_TRY(checkSegments(module, segmentsBegin, fileBytes));
   DLC_TRY(checkCudaHeaders(module));

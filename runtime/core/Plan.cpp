@@ -67,7 +67,8 @@ private:
       planned.index = base.index;
     }
     int64_t needed;
-    bool exact = planned.storage == Storage::input || planned.storage == Storage::output;
+    bool exact = planned.storage == Storage::input || planned.storage == Storage::output ||
+                 planned.storage == Storage::state;
     if (isPlanned(planned.storage) && (!neededBytes(buffer, needed) || planned.bytes < needed ||
                                        (exact && planned.root == i && planned.bytes != needed)))
       return malformed("buffer ", i, ": its size, ", planned.bytes,
@@ -97,6 +98,11 @@ private:
         if (!checkedAdd(plan.persistentBytes, planned.bytes, plan.persistentBytes) ||
             !checkedAlign(plan.persistentBytes, abi::kBufferAlignment, plan.persistentBytes))
           return malformed("the size of the persistent buffers overflows 64 bits");
+      } else if (phase == Phase::main && planned.storage == Storage::state) {
+        planned.offset = plan.stateBytes;
+        if (!checkedAdd(plan.stateBytes, planned.bytes, plan.stateBytes) ||
+            !checkedAlign(plan.stateBytes, abi::kBufferAlignment, plan.stateBytes))
+          return tooLarge("the size of the states overflows 64 bits");
       } else if (phase == Phase::main && planned.storage == Storage::exchange) {
         plan.exchangeBytes = std::max(plan.exchangeBytes, planned.bytes);
       } else if (phase == Phase::main && planned.storage == Storage::arena) {
@@ -283,6 +289,10 @@ std::string dlc::rt::describeBuffer(const Module &module, const schema::Program 
   case Storage::output:
     out += text("output ",
                 quoted(module.table().outputs()->Get(buffer.index())->name()->string_view()));
+    break;
+  case Storage::state:
+    out +=
+        text("state ", quoted(module.table().states()->Get(buffer.index())->name()->string_view()));
     break;
   case Storage::weight:
     out += text("weight ",

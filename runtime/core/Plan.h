@@ -19,9 +19,10 @@ namespace dlc::rt {
 struct PlannedBuffer {
   schema::Storage storage; ///< of the root: never `view`
   uint32_t root;           ///< the buffer whose bytes these are; itself where it is no view
-  uint32_t index;          ///< of the root: in the module's list of inputs, outputs or weights
+  uint32_t index; ///< of the root: in the module's list of inputs, outputs, states or weights
   int64_t bytes;
-  int64_t offset = 0; ///< of the root in the arena (arena) or in the persistent block (persistent)
+  int64_t offset =
+      0; ///< of the root in the arena (arena), the persistent block (persistent) or that of states (state)
 };
 
 struct PlannedArg {
@@ -67,6 +68,7 @@ struct Plan {
   std::vector<PlannedBuffer> buffers;
   std::vector<PlannedCommand> commands;
   int64_t arenaBytes = 0, persistentBytes = 0, scratchBytes = 0;
+  int64_t stateBytes = 0;    ///< of all states, one behind another
   int64_t exchangeBytes = 0; ///< of the launch that exchanges most
 };
 

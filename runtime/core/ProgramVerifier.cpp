@@ -59,6 +59,7 @@ private:
   Status checkBuffers() {
     seenInputs.resize(sizeOf(module.inputs()));
     seenOutputs.resize(sizeOf(module.outputs()));
+    seenStates.resize(sizeOf(module.states()));
     for (uint32_t i = 0; i < sizeOf(program.buffers()); ++i) {
       const schema::Buffer &buffer = *program.buffers()->Get(i);
       std::string where = text(name, ", buffer ", i);
@@ -111,6 +112,8 @@ private:
       return checkInterface(buffer, where, "input", module.inputs(), seenInputs);
     case Storage::output:
       return checkInterface(buffer, where, "output", module.outputs(), seenOutputs);
+    case Storage::state:
+      return checkInterface(buffer, where, "state", module.states(), seenStates);
     case Storage::weight:
       return checkWeight(buffer, where);
     case Storage::persistent:
@@ -426,7 +429,7 @@ private:
   bool isCuda;
   std::string name;
   std::vector<uint32_t> roots;
-  std::vector<bool> seenInputs, seenOutputs;
+  std::vector<bool> seenInputs, seenOutputs, seenStates;
 };
 
 } // namespace

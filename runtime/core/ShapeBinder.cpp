@@ -35,7 +35,8 @@ public:
                                       quoted(table.symbols()->Get(i)->name()->string_view())));
     expressions.evaluate(result.symbols, expressions.size(), result.values);
     DLC_TRY(checkInputs());
-    DLC_TRY(evaluateOutputs());
+    DLC_TRY(evaluate("output", table.outputs(), result.outputs));
+    DLC_TRY(evaluate("state", table.states(), result.states));
     return std::move(result);
   }
 
@@ -168,18 +169,20 @@ private:
     return {};
   }
 
-  Status evaluateOutputs() {
-    for (size_t i = 0; table.outputs() && i < table.outputs()->size(); ++i) {
-      const schema::Value &output = *table.outputs()->Get(i);
+  Status evaluate(const char *kind,
+                  const flatbuffers::Vector<flatbuffers::Offset<schema::Value>> *values,
+                  std::vector<Dims> &list) const {
+    for (size_t i = 0; values && i < values->size(); ++i) {
+      const schema::Value &value = *values->Get(i);
       Dims dims;
-      for (size_t dim = 0; output.dims() && dim < output.dims()->size(); ++dim) {
-        dims.push_back(result.values[output.dims()->Get(dim)]);
+      for (size_t dim = 0; value.dims() && dim < value.dims()->size(); ++dim) {
+        dims.push_back(result.values[value.dims()->Get(dim)]);
         if (dims.back() < 0)
           return {DLC_USAGE,
-                  text("output ", quoted(output.name()->string_view()), ", dim ", dim, " would be ",
+                  text(kind, " ", quoted(value.name()->string_view()), ", dim ", dim, " would be ",
                        dims.back(), " for these inputs: they are too small for the model")};
       }
-      result.outputs.push_back(std::move(dims));
+      list.push_back(std::move(dims));
     }
     return {};
   }

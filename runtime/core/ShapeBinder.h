@@ -18,7 +18,7 @@ using Dims = std::vector<int64_t>;
 struct Binding {
   std::vector<int64_t> symbols;
   std::vector<int64_t> values; ///< of each expression of the module
-  std::vector<Dims> outputs;
+  std::vector<Dims> outputs, states;
 };
 
 /// Finds the symbols' values from the dims of each input and checks every dim against them. A dim that

@@ -9,6 +9,7 @@
 #include "runtime/cpu/CpuProgram.h"
 
 #include <cstring>
+#include <utility>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -46,8 +47,8 @@ public:
   const std::string &device() const override { return name; }
 
   dlc_memory_info memory() const override {
-    return {sizeof(dlc_memory_info), program->weightBytes(), plan.persistentBytes, plan.arenaBytes,
-            runner.scratchBytes()};
+    return {sizeof(dlc_memory_info), program->weightBytes(), plan.persistentBytes,
+            plan.arenaBytes,         runner.scratchBytes(),  plan.stateBytes};
   }
 
   Status bind(const rt::Binding &binding) override {
@@ -61,13 +62,17 @@ public:
     addresses.guards.assign(program->isChecked() ? plan.buffers.size() : 0, nullptr);
     program->resolve(plan, addresses);
     DLC_TRY(runner.reserve(plan));
+    DLC_TRY(placeStates());
     return program->isChecked() ? guardBuffers() : placeArena();
   }
+
+  void resetStates() override { areStatesZero = false; }
 
   Status run(const std::vector<rt::Argument> &inputs,
              const std::vector<rt::Argument> &outputs) override {
     IeeeArithmetic ieee;
     profileEntries.clear();
+    clearStates();
     DLC_TRY(program->isChecked() ? fillGuarded(inputs) : useCallerMemory(inputs, outputs));
     DLC_TRY(runner.run(plan, values, addresses, profiled ? &profileEntries : nullptr, timeout));
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
@@ -83,6 +88,48 @@ private:
   bool isRoot(size_t i) const { return plan.buffers[i].root == i; }
   static bool isInterface(const rt::PlannedBuffer &buffer) {
     return buffer.storage == Storage::input || buffer.storage == Storage::output;
+  }
+
+  /// Checked mode: each between guard pages of its own.
+  Status placeStates() {
+    if (!program->isChecked())
+      DLC_TRY(states.reserve(plan.stateBytes, "the states"));
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const rt::PlannedBuffer &buffer = plan.buffers[i];
+      if (buffer.storage != Storage::state)
+        continue;
+      if (!program->isChecked()) {
+        addresses.of[i] = states.data() + buffer.offset;
+        continue;
+      }
+      if (guardedStates.size() <= buffer.index)
+        guardedStates.resize(buffer.index + 1);
+      GuardedBuffer &guard = guardedStates[buffer.index];
+      if (isRoot(i) && (!guard.data() || guard.size() != static_cast<size_t>(buffer.bytes))) {
+        rt::Expected<GuardedBuffer> made = GuardedBuffer::create(buffer.bytes);
+        if (made.failed())
+          return made.status();
+        guard = made.take();
+        guard.poison(); // marks what lies before it, too
+        areStatesZero = false;
+      }
+      addresses.of[i] = guard.data();
+    }
+    // Only now: the list may have grown.
+    for (size_t i = 0; program->isChecked() && i < plan.buffers.size(); ++i)
+      if (plan.buffers[i].storage == Storage::state)
+        addresses.guards[i] = &guardedStates[plan.buffers[i].index];
+    return {};
+  }
+
+  void clearStates() {
+    if (std::exchange(areStatesZero, true))
+      return;
+    if (states.data())
+      std::memset(states.data(), 0, static_cast<size_t>(plan.stateBytes));
+    for (GuardedBuffer &guard : guardedStates)
+      if (guard.data())
+        std::memset(guard.data(), 0, guard.size());
   }
 
   Status placeArena() {
@@ -185,8 +232,11 @@ private:
   std::vector<int64_t> values;
   Addresses addresses;
   HostBlock arena;
-  std::vector<HostBlock> staging;     ///< by buffer
-  std::vector<GuardedBuffer> guarded; ///< checked mode: by buffer
+  HostBlock states;                         ///< one behind another
+  std::vector<GuardedBuffer> guardedStates; ///< checked mode: by their numbers
+  bool areStatesZero = false;               ///< or hold what runs have left
+  std::vector<HostBlock> staging;           ///< by buffer
+  std::vector<GuardedBuffer> guarded;       ///< checked mode: by buffer
   std::vector<Range> ranges;
 };
 

@@ -24,7 +24,7 @@ struct BoundShape {
   std::vector<int64_t> symbols;
   rt::Plan plan;
   std::vector<DevicePtr> addresses; ///< by buffer; of the arena at `arena`
-  DevicePtr arena = 0, exchange = 0;
+  DevicePtr arena = 0, exchange = 0, states = 0;
   /// By command: what the matrix library computes in the kernel's place, in the workspace at `workspace`. Empty: not
   /// decided yet.
   std::vector<std::unique_ptr<LibraryProduct>> products;

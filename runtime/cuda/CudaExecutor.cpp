@@ -52,6 +52,7 @@ public:
       driver.streamDestroy(own);
     arena.release();
     exchange.release();
+    states.release();
     workspace.release();
   }
 
@@ -76,8 +77,8 @@ public:
   dlc_memory_info memory() const override {
     rt::Plan none;
     const rt::Plan &plan = bound ? bound->plan : none;
-    return {sizeof(dlc_memory_info), program->weightBytes(), plan.persistentBytes, plan.arenaBytes,
-            plan.exchangeBytes};
+    return {sizeof(dlc_memory_info), program->weightBytes(), plan.persistentBytes,
+            plan.arenaBytes,         plan.exchangeBytes,     plan.stateBytes};
   }
 
   Status bind(const rt::Binding &binding) override {
@@ -101,6 +102,7 @@ public:
     return status;
   }
 
+  void resetStates() override { areStatesZero = false; }
   bool takesDeviceMemory() const override { return true; }
 
   Status run(const std::vector<rt::Argument> &inputs,
@@ -166,6 +168,7 @@ private:
       DLC_TRY(exchange.reserve(gpu, bound->plan.exchangeBytes, "what blocks exchange"));
       exchangeRoom = bound->plan.exchangeBytes;
     }
+    DLC_TRY(states.reserve(gpu, bound->plan.stateBytes, "the states"));
     if (bound->products.empty())
       DLC_TRY(library.prepare(bound->plan, bound->products));
     size_t workspaceBytes = 0;
@@ -174,10 +177,12 @@ private:
         workspaceBytes = std::max(workspaceBytes, product->workspaceBytes());
     DLC_TRY(workspace.reserve(gpu, static_cast<int64_t>(workspaceBytes), "cuBLASLt's products"));
     if (bound->addresses.empty() || bound->arena != arena.address() ||
-        bound->exchange != exchange.address() || bound->workspace != workspace.address()) {
+        bound->exchange != exchange.address() || bound->states != states.address() ||
+        bound->workspace != workspace.address()) {
       shapes.forgetGraph(*bound);
       bound->arena = arena.address();
       bound->exchange = exchange.address();
+      bound->states = states.address();
       bound->workspace = workspace.address();
       bound->addresses.assign(bound->plan.buffers.size(), 0);
       program->resolve(bound->plan, bound->addresses);
@@ -185,6 +190,8 @@ private:
         Storage storage = bound->plan.buffers[i].storage;
         if (storage == Storage::exchange)
           bound->addresses[i] = exchange.address();
+        else if (storage == Storage::state)
+          bound->addresses[i] = states.address() + bound->plan.buffers[i].offset;
         else if (storage != Storage::weight && storage != Storage::persistent)
           bound->addresses[i] = arena.address() + bound->plan.buffers[i].offset;
       }
@@ -210,6 +217,12 @@ private:
           gpu.check(driver.memsetD8Async(exchange.address(), 0, abi::kExchangeCounterBytes, stream),
                     "clear what blocks exchange"));
       isExchangeClear = true;
+    }
+    if (bound->plan.stateBytes > 0 && !areStatesZero) {
+      DLC_TRY(gpu.check(driver.memsetD8Async(states.address(), 0,
+                                             static_cast<size_t>(bound->plan.stateBytes), stream),
+                        "clear the states"));
+      areStatesZero = true;
     }
     if (profiled || timed)
       DLC_TRY(record(0));
@@ -339,9 +352,10 @@ private:
   std::vector<Event>
       events; ///< before the first command, then after each (profiled) or the last (timed)
   std::vector<Event> marks; ///< with a timeout: after each command, and after all
-  DeviceBlock arena, exchange, workspace;
+  DeviceBlock arena, exchange, states, workspace;
   int64_t exchangeRoom = 0;
   bool isExchangeClear = false; ///< its counters are zero
+  bool areStatesZero = false;   ///< or hold what runs have left
   MatrixLibrary library;        ///< outlives the products in `shapes`
   RunArguments arguments;
   BoundShapes shapes;

@@ -24,7 +24,7 @@ struct BenchOptions {
   int64_t iterations = 10;
   double warmup = 200, duration = 3;
   std::string trace;
-  bool json = false, profile = false;
+  bool json = false, profile = false, resetState = false;
   dlc::DeviceOptions device;
 };
 
@@ -112,6 +112,8 @@ static std::string asText(const Report &report, bool wide) {
                 static_cast<long long>(report.memory.persistent_bytes),
                 static_cast<long long>(report.memory.arena_bytes),
                 static_cast<long long>(report.memory.scratch_bytes));
+  if (report.memory.state_bytes)
+    out += format("States: %lld bytes\n", static_cast<long long>(report.memory.state_bytes));
   out += "=== Performance summary ===\n";
   out += format("Iterations: %zu in %.3f s\n", report.latencies.size(), report.seconds);
   out += format("Throughput: %.3f qps\n",
@@ -153,7 +155,8 @@ static std::string asJson(const Report &report) {
   json.beginObject("memory_bytes").integer("weights", report.memory.weight_bytes);
   json.integer("persistent", report.memory.persistent_bytes)
       .integer("arena", report.memory.arena_bytes);
-  json.integer("scratch", report.memory.scratch_bytes).endObject().beginArray("kernels");
+  json.integer("scratch", report.memory.scratch_bytes).integer("states", report.memory.state_bytes);
+  json.endObject().beginArray("kernels");
   report.kernels.write(json);
   json.endArray().endObject();
   return json.take();
@@ -173,6 +176,8 @@ static int bench(const BenchOptions &options) {
   report.device = dlc_context_device(session.getContext());
   if (int code = session.setInputs(options.inputs, /*fillMissing=*/true))
     return code;
+  if (options.resetState)
+    session.resetInEachStep();
   begin = Clock::now();
   if (int code = session.bind())
     return code;
@@ -212,6 +217,8 @@ void dlc::addBenchCommand(CLI::App &app, Action &action) {
   command->add_option("--duration", options->duration, "Run for at least so many seconds")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command->add_flag("--reset-state", options->resetState,
+                    "The model's states are zero at the begin of each run");
   options->device.declare(*command);
   auto *profile = command->add_flag(
       "--profile", options->profile,

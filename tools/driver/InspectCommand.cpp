@@ -171,6 +171,8 @@ static std::string describe(const rt::Module &module) {
   };
   values("Inputs\n", table.inputs());
   values("Outputs\n", table.outputs());
+  if (table.states() && table.states()->size())
+    values("States\n", table.states());
   if (table.symbols() && table.symbols()->size()) {
     out += "Symbolic dims\n";
     for (const auto *symbol : *table.symbols())
@@ -214,6 +216,7 @@ static std::string describeJson(const rt::Module &module) {
   };
   values("inputs", table.inputs());
   values("outputs", table.outputs());
+  values("states", table.states());
   json.beginArray("symbols");
   if (table.symbols())
     for (const auto *symbol : *table.symbols())

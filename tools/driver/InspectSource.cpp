@@ -64,6 +64,8 @@ static std::string describe(const ModelSummary &summary, ModuleOp module, const 
   };
   values("Inputs\n", summary.inputs());
   values("Outputs\n", summary.outputs());
+  if (!summary.states().empty())
+    values("States\n", summary.states());
 
   // The columns are as wide as what stands in them.
   std::vector<std::array<std::string, 4>> rows = {{"layer", "kind", "gives", "parameters"}};

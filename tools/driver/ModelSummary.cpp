@@ -55,6 +55,8 @@ std::vector<std::pair<std::string, std::string>> ModelSummary::inputs() const {
   std::vector<std::pair<std::string, std::string>> found;
   for (auto function : module.getOps<func::FuncOp>())
     for (auto [position, type] : llvm::enumerate(function.getArgumentTypes())) {
+      if (function.getArgAttr(position, "dl.state"))
+        continue;
       auto name = function.getArgAttrOfType<StringAttr>(position, "dl.name");
       found.push_back({name ? name.str() : "", typeText(type)});
     }
@@ -65,9 +67,21 @@ std::vector<std::pair<std::string, std::string>> ModelSummary::outputs() const {
   std::vector<std::pair<std::string, std::string>> found;
   for (auto function : module.getOps<func::FuncOp>())
     for (auto [position, type] : llvm::enumerate(function.getResultTypes())) {
+      if (function.getResultAttr(position, "dl.state"))
+        continue;
       auto name = function.getResultAttrOfType<StringAttr>(position, "dl.name");
       found.push_back({name ? name.str() : "", typeText(type)});
     }
+  return found;
+}
+
+std::vector<std::pair<std::string, std::string>> ModelSummary::states() const {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (auto [position, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (function.getArgAttr(position, "dl.state"))
+        found.push_back(
+            {function.getArgAttrOfType<StringAttr>(position, "dl.name").str(), typeText(type)});
   return found;
 }
 
@@ -90,7 +104,8 @@ std::string ModelSummary::line() const {
   bool isImported = index.layers.empty() && parameters() > 0;
   return count(parameters(), "parameter") +
          (isImported ? "" : ", " + count(index.layers.size(), "layer")) + ", inputs" +
-         list(inputs()) + ", outputs" + list(outputs());
+         list(inputs()) + ", outputs" + list(outputs()) +
+         (states().empty() ? "" : ", states" + list(states()));
 }
 
 void ModelSummary::write(Json &json) const {
@@ -106,6 +121,7 @@ void ModelSummary::write(Json &json) const {
   };
   list("inputs", inputs());
   list("outputs", outputs());
+  list("states", states());
 }
 
 } // namespace dlc

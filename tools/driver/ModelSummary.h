@@ -29,6 +29,7 @@ public:
   /// Name and type of each.
   std::vector<std::pair<std::string, std::string>> inputs() const;
   std::vector<std::pair<std::string, std::string>> outputs() const;
+  std::vector<std::pair<std::string, std::string>> states() const;
 
   static uint64_t elementsOf(const LayerFacts &layer, bool ofBuffers);
 

@@ -15,6 +15,7 @@ struct RunOptions {
   std::vector<std::string> inputs, outputs, expected;
   double atol = 1e-5, rtol = 1e-4;
   int64_t top = 0;
+  bool steps = false, resetState = false;
   dlc::DeviceOptions device;
 };
 } // namespace
@@ -27,7 +28,9 @@ Examples:
   dlc run model.bin --input @batch.npz --print-top 5       the array 'x' of the archive
   dlc run model.bin --input x=8x1x28x28xf32=random         shape, dtype, then random or zeros
   dlc run model.bin --input x=@x.npy --expected-output y=@ref.npy --rtol 1e-4
-  dlc run model.bin --input x=@x.npy --device cuda:1)";
+  dlc run model.bin --input x=@x.npy --device cuda:1
+  dlc run decoder.bin --input token=@tokens.npy --steps --output logits=@logits.npy
+                                                           a run for each token; states live on between them)";
 
 namespace dlc {
 
@@ -62,6 +65,10 @@ static int runModel(const RunOptions &options) {
       return fail(kDevice, why);
   if (int code = session.setInputs(options.inputs, /*fillMissing=*/false))
     return code;
+  if (int code = options.steps ? session.setSteps() : 0)
+    return code;
+  if (options.resetState)
+    session.resetInEachStep();
   if (int code = session.bind())
     return code;
   if (int code = session.fillInputs())
@@ -123,6 +130,14 @@ void dlc::addRunCommand(CLI::App &app, Action &action) {
       ->add_option("--print-top", options->top,
                    "Print the K largest values of each row, with their positions")
       ->check(CLI::PositiveNumber);
+  auto *steps = command->add_flag("--steps", options->steps,
+                                  "The inputs have one dim more, the steps of a stream: run once "
+                                  "for each; so have the outputs. "
+                                  "The model's states are kept from step to step");
+  command
+      ->add_flag("--reset-state", options->resetState,
+                 "States are zero at the begin of each step, too")
+      ->needs(steps);
   options->device.declare(*command);
   command->add_flag("--checked", options->device.checked,
                     "CPU: guard pages round every buffer, filled with NaN; for tests, slow");

@@ -289,9 +289,48 @@ int Session::setInputs(const std::vector<std::string> &texts, bool fillMissing) 
   return kOk;
 }
 
+int Session::setSteps() {
+  int first = -1;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const std::vector<int64_t> &dims = inputs.tensors[i].dims;
+    if (specs[i].file.empty() && !specs[i].shape)
+      continue;
+    if (dims.empty() || dims[0] < 1)
+      return fail(kUsage, "--steps: input '" + inputs.names[i] + "' is " +
+                              inputs.tensors[i].describe() +
+                              "; expected one dim more than the model's, of at least one step");
+    if (first >= 0 && dims[0] != steps)
+      return fail(kUsage, "--steps: input '" + inputs.names[i] + "' has " +
+                              std::to_string(dims[0]) + " steps, '" + inputs.names[first] +
+                              "' has " + std::to_string(steps) + "; expected as many");
+    steps = dims[0];
+    first = static_cast<int>(i);
+  }
+  if (first < 0)
+    return fail(kUsage, "--steps: no input tells how many; give one by a file or with its dims, as "
+                        "in --input x=100x1x8xf32=random");
+  isStepped = true;
+  for (size_t i = 0; i < specs.size(); ++i)
+    if (specs[i].file.empty() && !specs[i].shape)
+      inputs.tensors[i].dims.insert(inputs.tensors[i].dims.begin(), steps);
+  return kOk;
+}
+
+dlc_tensor Session::viewOf(HostTensor &tensor, int64_t step) const {
+  dlc_tensor view = tensor.view();
+  if (!isStepped)
+    return view;
+  view.rank -= 1;
+  std::copy(tensor.dims.begin() + 1, tensor.dims.end(), view.dims);
+  view.bytes /= static_cast<size_t>(steps);
+  if (view.data)
+    view.data = static_cast<uint8_t *>(view.data) + static_cast<size_t>(step) * view.bytes;
+  return view;
+}
+
 int Session::bind() {
   for (size_t i = 0; i < inputs.tensors.size(); ++i)
-    inputs.views[i] = inputs.tensors[i].view();
+    inputs.views[i] = viewOf(inputs.tensors[i], 0);
   if (dlc_status status = dlc_context_bind(context, inputs.views.data(), inputs.views.size()))
     return failRuntime(status);
   tellRemarks();
@@ -302,18 +341,29 @@ int Session::bind() {
       return failRuntime(status);
     outputs.tensors[i].dtype = outputs.infos[i].dtype;
     outputs.tensors[i].dims.assign(dims, dims + rank);
+    if (isStepped)
+      outputs.tensors[i].dims.insert(outputs.tensors[i].dims.begin(), steps);
     if (!outputs.tensors[i].allocate())
       return failMemory("output", outputs.names[i], outputs.tensors[i]);
-    outputs.views[i] = outputs.tensors[i].view();
+    outputs.views[i] = viewOf(outputs.tensors[i], 0);
   }
   return kOk;
 }
 
 int Session::run() {
-  dlc_status status = dlc_context_run(context, inputs.views.data(), inputs.views.size(),
-                                      outputs.views.data(), outputs.views.size());
-  tellRemarks();
-  return status ? failRuntime(status) : static_cast<int>(kOk);
+  for (int64_t step = 0; step < steps; ++step) {
+    for (Values *values : {&inputs, &outputs})
+      for (size_t i = 0; i < values->tensors.size(); ++i)
+        values->views[i] = viewOf(values->tensors[i], step);
+    if (resetsStates)
+      dlc_context_reset_states(context);
+    dlc_status status = dlc_context_run(context, inputs.views.data(), inputs.views.size(),
+                                        outputs.views.data(), outputs.views.size());
+    tellRemarks();
+    if (status)
+      return failRuntime(status);
+  }
+  return kOk;
 }
 
 } // namespace dlc

@@ -39,6 +39,11 @@ public:
   /// Takes the dtypes and dims of all inputs from the `--input` texts and the files that they name. An input that none names
   /// is an error, or random where `fillMissing`, its symbolic dims at their smallest.
   int setInputs(const std::vector<std::string> &texts, bool fillMissing);
+  /// The first dim of each input is the steps of a stream, one run for each; that of the outputs will be, too. What has neither
+  /// file nor dims of its own is the same for all. To be called behind setInputs.
+  int setSteps();
+  /// States are zero in each step, and not in the first alone.
+  void resetInEachStep() { resetsStates = true; }
   /// Binds the shapes and makes room for the outputs.
   int bind();
   /// Reads or makes the data of the inputs, whose shapes fit: bind() has said so.
@@ -66,9 +71,14 @@ private:
   dlc_module *module = nullptr;
   dlc_context *context = nullptr;
   Values inputs, outputs;
+  /// The tensor itself, or its part for a step.
+  dlc_tensor viewOf(HostTensor &tensor, int64_t step) const;
+
   std::vector<TensorSpec> specs; // of the inputs
-  bool tells = false;            // remarks are for this user
-  std::string told;              // remarks so far
+  int64_t steps = 1;
+  bool isStepped = false, resetsStates = false;
+  bool tells = false; // remarks are for this user
+  std::string told;   // remarks so far
 };
 
 /// Reports the runtime's last error; its status as an ExitCode.

@@ -105,9 +105,12 @@ typedef struct dlc_value_info {
 
 DLC_API size_t dlc_module_num_inputs(const dlc_module *module);
 DLC_API size_t dlc_module_num_outputs(const dlc_module *module);
+/* Tensors that a context keeps from run to run ('state' in a model): a KV cache, what a stream has seen. */
+DLC_API size_t dlc_module_num_states(const dlc_module *module);
 /* Strings live as long as the module. */
 DLC_API dlc_status dlc_module_input(const dlc_module *module, size_t index, dlc_value_info *info);
 DLC_API dlc_status dlc_module_output(const dlc_module *module, size_t index, dlc_value_info *info);
+DLC_API dlc_status dlc_module_state(const dlc_module *module, size_t index, dlc_value_info *info);
 
 /* Matrix products without prologue or epilogue may be computed by NVIDIA's cuBLASLt, in the same types and with sums in f32
  * as dlc's own kernels; the bits may differ. dlc's own kernels take over where it is missing or fails. */
@@ -181,9 +184,13 @@ DLC_API dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inpu
 /* Dims of an output under the last bind. */
 DLC_API dlc_status dlc_context_output_dims(const dlc_context *context, size_t index, int *rank,
                                            int64_t dims[DLC_MAX_RANK]);
-/* Runs the model; inputs and outputs in the module's order. Returns when the outputs are written. */
+/* Runs the model; inputs and outputs in the module's order. Returns when the outputs are written. The context's states
+ * then have their new values. Inputs that would give a state other dims than those it holds are refused, and so is
+ * every run after one that failed when it had begun: reset the states. */
 DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs,
                                    size_t num_inputs, dlc_tensor *outputs, size_t num_outputs);
+/* All states are zero in the next run, as in the first. */
+DLC_API dlc_status dlc_context_reset_states(dlc_context *context);
 
 typedef struct dlc_profile_entry {
   const char *kernel; /* name of the kernel, or "copy" */
@@ -204,6 +211,7 @@ DLC_API dlc_status dlc_context_device_time(const dlc_context *context, double *m
 typedef struct dlc_memory_info {
   size_t struct_size;
   int64_t weight_bytes, persistent_bytes, arena_bytes, scratch_bytes;
+  int64_t state_bytes;
 } dlc_memory_info;
 /* Under the last bind. */
 DLC_API dlc_status dlc_context_memory(const dlc_context *context, dlc_memory_info *info);

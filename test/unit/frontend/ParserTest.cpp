@@ -392,8 +392,9 @@ TEST(Parser, saysWhatItExpectsInDeclarations) {
 }
 
 TEST(Parser, saysWhatItExpectsInMembers) {
-  EXPECT_EQ(errors("dl 1\nmodel M {\n3\n}"), "3:1: error: expected a layer ('conv1: Conv2d(...)'), "
-                                             "'const', 'for', 'if' or 'forward', got '3'\n");
+  EXPECT_EQ(errors("dl 1\nmodel M {\n3\n}"),
+            "3:1: error: expected a layer ('conv1: Conv2d(...)'), "
+            "'const', 'state', 'for', 'if' or 'forward', got '3'\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\na[0].: ReLU()\n}"),
             "3:6: error: expected the next part of the layer's name, got ':'\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\na[0]..b: ReLU()\n}"),
