@@ -29,6 +29,31 @@ dlx.program @Lifetimes attributes {input_names = ["x"], output_names = ["y"]} {
   dlx.return %y : !dlx.buffer<tensor<4xf32>>
 }
 
+// States are written when all else is done; of two that are exchanged the old values are copied out first, and what an output
+// has of an old value before any state is written. One that keeps its value is not written.
+// CHECK-LABEL: dlx.program @States
+// CHECK: ^bb0(%[[X:.*]]: !dlx.buffer<tensor<4xf32>>, %[[S:.*]]: !dlx.buffer<tensor<4xf32>>, %[[T:.*]]: !dlx.buffer<tensor<4xf32>>, %[[U:.*]]: !dlx.buffer<tensor<4xf32>>, %[[V:.*]]: !dlx
+// CHECK: %[[A:.*]] = dlx.alloc
+// CHECK: dlx.launch @relu(%[[X]]) -> (%[[A]])
+// CHECK: %[[Y:.*]] = dlx.alloc
+// CHECK: dlx.copy %[[S]] to %[[Y]]
+// CHECK: %[[OLDT:.*]] = dlx.alloc
+// CHECK: dlx.copy %[[T]] to %[[OLDT]]
+// CHECK: %[[OLDS:.*]] = dlx.alloc
+// CHECK: dlx.copy %[[S]] to %[[OLDS]]
+// CHECK: dlx.copy %[[OLDT]] to %[[S]]
+// CHECK: dlx.copy %[[OLDS]] to %[[T]]
+// CHECK: dlx.copy %[[A]] to %[[V]]
+// CHECK-NOT: dlx.copy
+// CHECK: dlx.return %[[Y]] :
+dlx.program @States attributes {input_names = ["x"], output_names = ["y"], state_names = ["s", "t", "u", "v"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>, %s: !dlx.buffer<tensor<4xf32>>, %t: !dlx.buffer<tensor<4xf32>>,
+     %u: !dlx.buffer<tensor<4xf32>>, %v: !dlx.buffer<tensor<4xf32>>):
+  %a = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @relu(%x) -> (%a) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.return %s, %t, %s, %u, %a : !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<4xf32>>
+}
+
 // An input, a weight, a persistent buffer, a view and an output that was returned already are copied; %a itself is not.
 // CHECK-LABEL: dlx.program @Outputs
 // CHECK: ^bb0(%[[X:.*]]: !dlx.buffer

@@ -17,10 +17,18 @@ dlx.kernel @scheduled attributes {kind = "map", entry = "f"} {
 
 // -----
 
-// expected-error @+1 {{has 1 inputs and 1 outputs, but 0 and 1 names}}
+// expected-error @+1 {{has 1 inputs and 1 outputs, states among both, but 0 and 1 names}}
 dlx.program @names attributes {input_names = [], output_names = ["y"]} {
 ^bb0(%x: !dlx.buffer<tensor<4xf32>>):
   dlx.return %x : !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
+// expected-error @+1 {{gives a state of '!dlx.buffer<tensor<8xf32>>' a value of '!dlx.buffer<tensor<4xf32>>'}}
+dlx.program @state attributes {input_names = ["x"], output_names = ["y"], state_names = ["s"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>, %s: !dlx.buffer<tensor<8xf32>>):
+  dlx.return %x, %x : !dlx.buffer<tensor<4xf32>>, !dlx.buffer<tensor<4xf32>>
 }
 
 // -----

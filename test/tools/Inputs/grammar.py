@@ -69,7 +69,7 @@ dtypes = re.findall(r"^DTYPE\((\w+)", open(os.path.join(ROOT, "ir/dl/DTypes.def"
 # A line for each word that has its meaning in one place alone.
 SAMPLES = {"dl": "dl 1", "dim": "dim N = 1..64", "const": "const H = 3", "include": 'include "b.dl"', "block": "block B(n) {",
            "model": "model M {", "sequential": "sequential S(x: f32[4,4,4,1] layout NHWC) {", "layout": "(x: f32[4,4,4,1] layout NHWC)",
-           "forward": "  forward(x: f32[4]) -> (y: f32[4]) {", "weights": 'weights "w.safetensors"'}
+           "state": "  state k: f16[N,8,512,64]", "forward": "  forward(x: f32[4]) -> (y: f32[4]) {", "weights": 'weights "w.safetensors"'}
 failures = []
 
 

@@ -411,7 +411,7 @@ TEST(Parser, saysWhatItExpectsInMembers) {
             "4:2: error: expected '}' at the end of model 'M', got the end of the file\n2:9: note: "
             "to match this {\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\nfor i in 0..2 { a: ReLU() }\nelse { }\n}"),
-            "4:1: error: expected a layer ('conv1: Conv2d(...)'), 'const', 'for', 'if' or "
+            "4:1: error: expected a layer ('conv1: Conv2d(...)'), 'const', 'state', 'for', 'if' or "
             "'forward', got 'else'\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\na: ReLU() @fast\n}"),
             "3:11: error: unknown annotation '@fast'; expected @fp32, @f16, @bf16 or @no_fuse. A "

@@ -1,0 +1,142 @@
+//===- StateTest.cpp - Tensors that a context keeps from run to run ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "test/unit/runtime/CudaRunner.h"
+
+#include <cstddef>
+
+using namespace dlc;
+using namespace dlc::test;
+using schema::DType;
+using schema::Storage;
+
+namespace {
+
+/// y = the x of the run before, over f32[N,4]: two copies.
+PackageBuilder delayPackage(schema::Target target) {
+  PackageBuilder p;
+  std::vector<Expr> dims = {p.symbol("N", 1, 64), p.constant(4)};
+  uint32_t x = p.input("x", DType::f32, dims), y = p.output("y", DType::f32, dims);
+  auto state = std::make_unique<schema::ValueT>(*p.module.inputs[x]);
+  state->name = "before";
+  p.module.states.push_back(std::move(state));
+  p.program(target);
+  uint32_t in = p.buffer(Storage::input, DType::f32, dims, x),
+           out = p.buffer(Storage::output, DType::f32, dims, y),
+           held = p.buffer(Storage::state, DType::f32, dims, 0);
+  p.copy(held, out);
+  p.copy(in, held);
+  return p;
+}
+
+/// Runs n rows of `value`; the first number of the result, NaN where the run fails.
+float delay(dlc_context *context, int64_t n, float value, dlc_status expected = DLC_OK) {
+  std::vector<float> x(n * 4, value), y(n * 4, -1);
+  dlc_tensor in = tensor(DLC_F32, {n, 4}, x), out = tensor(DLC_F32, {n, 4}, y);
+  EXPECT_EQ(dlc_context_run(context, &in, 1, &out, 1), expected) << dlc_last_error();
+  for (float other : y)
+    EXPECT_EQ(other, y.front());
+  return expected == DLC_OK ? y.front() : -1;
+}
+
+void expectKept(schema::Target target, dlc_context_options options) {
+  ModulePtr module = load(delayPackage(target).file());
+  ContextPtr context = open(module.get(), options);
+  ASSERT_TRUE(context);
+  EXPECT_EQ(delay(context.get(), 2, 5), 0);
+  EXPECT_EQ(delay(context.get(), 2, 6), 5);
+  EXPECT_EQ(delay(context.get(), 2, 7), 6);
+  // Each context has its own.
+  ContextPtr other = open(module.get(), options);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(delay(other.get(), 2, 1), 0);
+
+  // What is held is not thrown away.
+  delay(context.get(), 3, 8, DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("state 'before' holds [2,4] from the runs before, and these inputs make "
+                           "it [3,4]; reset the states first (--reset-state, "
+                           "dlc_context_reset_states)"));
+  EXPECT_EQ(delay(context.get(), 2, 9), 7);
+  EXPECT_EQ(dlc_context_reset_states(context.get()), DLC_OK);
+  EXPECT_EQ(delay(context.get(), 3, 10), 0);
+  EXPECT_EQ(delay(context.get(), 3, 11), 10);
+
+  dlc_memory_info memory = {};
+  memory.struct_size = sizeof(memory);
+  ASSERT_EQ(dlc_context_memory(context.get(), &memory), DLC_OK);
+  EXPECT_EQ(memory.state_bytes, 64); // 48, aligned
+}
+
+} // namespace
+
+TEST(State, IsKeptUntilItIsReset) { expectKept(schema::Target::cpu, options()); }
+
+TEST(State, IsKeptInCheckedMode) {
+  dlc_context_options checked = options();
+  checked.checked = 1;
+  ModulePtr module = load(delayPackage(schema::Target::cpu).file());
+  ContextPtr context = open(module.get(), checked);
+  ASSERT_TRUE(context);
+  EXPECT_EQ(delay(context.get(), 2, 5), 0);
+  EXPECT_EQ(delay(context.get(), 2, 6), 5);
+  EXPECT_EQ(dlc_context_reset_states(context.get()), DLC_OK);
+  EXPECT_EQ(delay(context.get(), 3, 7), 0);
+  EXPECT_EQ(delay(context.get(), 3, 8), 7);
+}
+
+#if defined(DLC_EMU_DRIVER_PATH)
+namespace {
+class CudaState : public Cuda {};
+} // namespace
+TEST_F(CudaState, IsKeptUntilItIsReset) { expectKept(schema::Target::cuda, options("cuda")); }
+#endif
+
+TEST(State, IsDescribed) {
+  ModulePtr module = load(delayPackage(schema::Target::cpu).file());
+  EXPECT_EQ(dlc_module_num_states(module.get()), 1u);
+  EXPECT_EQ(dlc_module_num_states(nullptr), 0u);
+  dlc_value_info info = {};
+  info.struct_size = sizeof(info);
+  ASSERT_EQ(dlc_module_state(module.get(), 0, &info), DLC_OK);
+  EXPECT_STREQ(info.name, "before");
+  EXPECT_EQ(info.dims[0], -1);
+  EXPECT_STREQ(info.dim_names[0], "N");
+  EXPECT_EQ(dlc_module_state(module.get(), 1, &info), DLC_USAGE);
+  EXPECT_EQ(dlc_module_state(nullptr, 0, &info), DLC_USAGE);
+  EXPECT_EQ(dlc_context_reset_states(nullptr), DLC_USAGE);
+}
+
+TEST(State, MayBeHalfWrittenAfterARunThatFailed) {
+  PackageBuilder p = delayPackage(schema::Target::cpu);
+  // The kernel sleeps beyond the timeout; the copies behind it are not made.
+  uint32_t slow = p.kernel("slow", [](const dlc::abi::CpuArgs *, int64_t, int64_t, void *) {
+    timespec pause = {0, 20'000'000};
+    nanosleep(&pause, nullptr);
+  });
+  p.launch(slow, {}, {p.constant(1)});
+  p.copy(0, 2);
+  ModulePtr module = load(p.file());
+  dlc_context_options chosen = options();
+  chosen.timeout_ms = 5;
+  ContextPtr context = open(module.get(), chosen);
+  ASSERT_TRUE(context);
+  delay(context.get(), 2, 5, DLC_DEVICE);
+  delay(context.get(), 2, 5, DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("the run before failed and may have left states half written; reset "
+                           "them first (dlc_context_reset_states)"));
+  EXPECT_EQ(dlc_context_reset_states(context.get()), DLC_OK);
+  delay(context.get(), 2, 5, DLC_DEVICE);
+}
+
+TEST(State, OldCallersGetTheMemoryThatTheyKnow) {
+  ModulePtr module = load(delayPackage(schema::Target::cpu).file());
+  ContextPtr context = open(module.get(), options());
+  ASSERT_TRUE(context);
+  delay(context.get(), 2, 5);
+  dlc_memory_info memory = {};
+  memory.struct_size = offsetof(dlc_memory_info, state_bytes);
+  memory.state_bytes = -7;
+  ASSERT_EQ(dlc_context_memory(context.get(), &memory), DLC_OK);
+  EXPECT_EQ(memory.state_bytes, -7);
+  EXPECT_EQ(memory.struct_size, offsetof(dlc_memory_info, state_bytes));
+}
