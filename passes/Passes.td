@@ -154,6 +154,17 @@ def FusePooling : Pass<"fuse-pooling", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numFused", "fused", "Poolings that became part of a convolution">];
 }
 
+def UpdateInPlace : Pass<"update-in-place", "::mlir::ModuleOp"> {
+  let summary = "Write the new part of a state to where the state lies";
+  let description = [{
+    Where a state's next value is a `dl.update_slice` of the state that nothing else reads, a kernel that stores src alone, into the
+    state's own buffer, takes the place of one that copies all of it. Runs on the module of one target, before launches are merged. Example:
+    test/passes/update-in-place.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect"];
+  let statistics = [Statistic<"numUpdated", "updated", "States that are updated in place">];
+}
+
 def FuseReaders : Pass<"fuse-readers", "::mlir::ModuleOp"> {
   let summary = "Let one kernel store a value and what a map makes of it";
   let description = [{

@@ -83,6 +83,7 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     outline.targets.assign(options.targets.begin(), options.targets.end());
     manager.addPass(createOutlineKernels(outline));
     // Each target's own from here on.
+    manager.addNestedPass<ModuleOp>(createUpdateInPlace());
     manager.addNestedPass<ModuleOp>(createFuseAttention());
     manager.addNestedPass<ModuleOp>(createFusePooling());
     manager.addNestedPass<ModuleOp>(createFuseReaders());

@@ -40,6 +40,15 @@ static bool hasLifetime(dlx::AllocOp alloc) {
   return !alloc.getPersistent() && !alloc->hasAttr("exchange");
 }
 
+/// The launch of a kernel that updates one of its inputs, which it does not read.
+static bool isInPlace(Operation &op) {
+  auto launch = dyn_cast<dlx::LaunchOp>(op);
+  auto kernel =
+      launch ? SymbolTable::lookupNearestSymbolFrom<dlx::KernelOp>(launch, launch.getKernelAttr())
+             : dlx::KernelOp();
+  return kernel && kernel.getInPlace();
+}
+
 /// Commands that run with each call, in contrast to those at load.
 static bool isMainCommand(Operation &op) {
   if (auto launch = dyn_cast<dlx::LaunchOp>(op))
@@ -125,7 +134,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
       sources = op.getOperands().take_front();
       targets = op.getOperands().drop_front();
     }
-    if (overlaps(sources, targets))
+    if (overlaps(sources, targets) && !isInPlace(op))
       return op.emitOpError("writes a buffer that it reads");
     for (Value source : sources)
       if (failed(touch(source, /*writes=*/false)))

@@ -64,6 +64,12 @@ BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
     results = {result};
   else
     results = llvm::to_vector<2>(kernel.getResultTensors());
+  if (kernel.getInPlace()) {
+    update = result.getDefiningOp<dl::UpdateSliceOp>();
+    start = math.addComputed(dl::getDims(typeOf(update.getX()))[placedDim()]);
+    result = update.getSrc();
+    results = {result};
+  }
   if (kernel.getKind() == "contraction")
     pooled = findPooledProduct(kernel.getBodyBlock());
   if (pooled) {
@@ -109,6 +115,42 @@ SmallVector<unsigned> BodyEmitter::usedSymbols() const {
 
 AffineExpr BodyEmitter::offset(RankedTensorType type, ArrayRef<AffineExpr> indices) const {
   return math.simplify(dl::physicalOffset(type, indices));
+}
+
+//===- In place -----------------------------------------------------------------------------------===//
+
+unsigned BodyEmitter::placedDim() const {
+  auto op = update;
+  int64_t dim = op.getDim(), rank = typeOf(op.getX()).getRank();
+  return dim < 0 ? dim + rank : dim;
+}
+
+ArrayRef<AffineExpr> BodyEmitter::startIndices(ArrayRef<AffineExpr> indices) const {
+  auto op = update;
+  return indices.take_front(typeOf(op.getStart()).getRank());
+}
+
+AffineExpr BodyEmitter::resultOffset(ArrayRef<AffineExpr> indices) const {
+  if (!update)
+    return offset(getResultType(), indices);
+  auto op = update;
+  SmallVector<AffineExpr> moved(indices);
+  moved[placedDim()] = moved[placedDim()] + start;
+  return offset(typeOf(op.getX()), moved);
+}
+
+void BodyEmitter::bindPlace(OpBuilder &builder, ArrayRef<AffineExpr> indices) {
+  if (!update)
+    return;
+  Location loc = update.getLoc();
+  Value at = emit(builder, update.getStart(), startIndices(indices));
+  if (isa<VectorType>(at.getType())) // its lanes are equal
+    at = vector::ExtractOp::create(builder, loc, at, 0);
+  auto extent = [&](AffineExpr dim) { return math.materialize(builder, loc, dim); };
+  BodyContext context{builder, loc, {}, extent};
+  math.bindLoop(start, dl::clampedStart(context, at, update.getStart(),
+                                        dl::getDims(typeOf(update.getX()))[placedDim()],
+                                        dl::getDims(typeOf(update.getSrc()))[placedDim()]));
 }
 
 //===- Reads --------------------------------------------------------------------------------------===//
@@ -387,6 +429,9 @@ bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) c
     return false;
   if (root && !visitReads({root, nest, /*isTerm=*/false, parallel}, visit, /*checked=*/false))
     return false;
+  auto placed = update;
+  if (placed && !visitReads(placed.getStart(), startIndices(indices), visit))
+    return false;
   return llvm::all_of(results, [&](Value one) { return visitReads(one, indices, visit); });
 }
 
@@ -434,6 +479,10 @@ bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> par
                                    ArrayRef<AffineExpr> reduction) const {
   ArrayRef<AffineExpr> indices = resultIndices(parallel);
   if (llvm::any_of(results, [&](Value one) { return needsScalar(one, indices, variable); }))
+    return true;
+  unsigned position = cast<AffineDimExpr>(variable).getPosition();
+  if (update && llvm::any_of(startIndices(indices),
+                             [&](AffineExpr index) { return index.isFunctionOfDim(position); }))
     return true;
   if (!root)
     return false;

@@ -10,6 +10,7 @@
 
 #include "codegen/schedule/IndexMath.h"
 #include "ir/analysis/PooledProduct.h"
+#include "ir/dl/DLOps.h"
 #include "ir/dlx/DLXOps.h"
 #include "ir/interfaces/LoopNest.h"
 #include "ir/scalar/Scalar.h"
@@ -63,6 +64,13 @@ public:
   }
   /// Positions of the module symbols that the kernel's tensors name, ascending: what must be passed to it.
   llvm::SmallVector<unsigned> usedSymbols() const;
+
+  /// Where the result at `indices` is stored, in elements from the start of its buffer.
+  mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const;
+  /// The kernel updates its result in place: getResult is what it writes, which moves with a position that must be known
+  /// (bindPlace) where resultOffset is built.
+  bool isInPlace() const { return static_cast<bool>(update); }
+  void bindPlace(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> indices);
 
   /// The value, in compute type, of `tensor` at logical `indices`.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Value tensor,
@@ -159,6 +167,9 @@ private:
   mlir::Value read(mlir::OpBuilder &builder, const Reads &reads, unsigned access);
   void bindCoordinates(BodyContext &context, const Reads &reads, unsigned access,
                        llvm::ArrayRef<mlir::Value> earlier);
+  unsigned placedDim() const;
+  /// Indices of update's start for the element `indices` of its src.
+  llvm::ArrayRef<mlir::AffineExpr> startIndices(llvm::ArrayRef<mlir::AffineExpr> indices) const;
   bool visitReads(const Reads &reads, Visit visit, bool checked) const;
   bool needsScalar(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices,
                    mlir::AffineExpr variable) const;
@@ -179,6 +190,9 @@ private:
   LoopNest nest;
   llvm::SmallVector<mlir::Value, 2> results;
   mlir::Value result;
+  /// In place: the op at the end of the kernel, and the position from which it writes.
+  dl::UpdateSliceOp update;
+  mlir::AffineExpr start;
   unsigned selected = 0;
   mlir::Value rootValue; // of the root at the current index, while the ops after it are emitted
   std::optional<PooledProduct> pooled;

@@ -3,6 +3,9 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/CostModel.h"
 
+#include "ir/dl/DLOps.h"
+#include "ir/dlx/DLXOps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -162,10 +165,17 @@ Cost costOf(Block &block) {
     flops = flops + flopsOf(op);
   for (auto op : block.getOps<LineOpInterface>())
     flops = flops + flopsOf(op);
+  // In place an update writes what it is given, and reads nothing of the rest.
+  auto kernel = dyn_cast<dlx::KernelOp>(block.getParentOp());
+  auto update = kernel && kernel.getInPlace()
+                    ? kernel.getResultTensors().front().getDefiningOp<dl::UpdateSliceOp>()
+                    : dl::UpdateSliceOp();
   for (Value argument : block.getArguments())
-    bytes = bytes + storedBytes(cast<RankedTensorType>(argument.getType()));
+    if (!update || argument != update.getX())
+      bytes = bytes + storedBytes(cast<RankedTensorType>(argument.getType()));
   for (Value result : block.getTerminator()->getOperands())
-    bytes = bytes + storedBytes(cast<RankedTensorType>(result.getType()));
+    bytes = bytes + storedBytes(cast<RankedTensorType>(update ? update.getSrc().getType()
+                                                              : result.getType()));
   return {dl::normalize(flops), dl::normalize(bytes)};
 }
 

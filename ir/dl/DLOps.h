@@ -78,6 +78,11 @@ mlir::Value emitPosition(BodyContext &context, mlir::Value position, mlir::Value
 std::optional<int64_t> wrapDim(std::optional<mlir::Location> location, llvm::StringRef op,
                                int64_t dim, int64_t rank);
 
+/// The position, an index value, from which `dl.update_slice` writes: `start`, an element of `held`, moved so that `part` fits into
+/// `size`.
+mlir::Value clampedStart(BodyContext &context, mlir::Value start, mlir::Value held,
+                         mlir::AffineExpr size, mlir::AffineExpr part);
+
 } // namespace dlc::dl
 
 #define GET_OP_CLASSES

@@ -4,6 +4,7 @@
 #include "ir/dl/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <limits>
 
@@ -282,6 +283,101 @@ OpFoldResult CatOp::fold(FoldAdaptor) {
   if (getTensors().size() == 1 && getTensors().front().getType() == getType())
     return getTensors().front();
   return {};
+}
+
+//===- update_slice -------------------------------------------------------------------------------===//
+
+LogicalResult UpdateSliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX()), src = typeOf(adaptor.getSrc()),
+       start = typeOf(adaptor.getStart());
+  auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  Dims dims = getDims(x), parts = getDims(src);
+  bool fits = x.getRank() == src.getRank() && x.getElementType() == src.getElementType();
+  for (int64_t i = 0; fits && i < x.getRank(); ++i)
+    fits = i == *dim || dims[i] == parts[i];
+  if (!fits)
+    return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " of ",
+                             text(x), " has src ", text(src),
+                             "; expected the same dtype and, along the other dims, the same sizes");
+  if (start.getRank() > 1 || (start.getRank() == 1 && (getDims(start)[0] != dims[0] || *dim == 0)))
+    return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " of ",
+                             text(x), " has start ", text(start),
+                             "; expected one position, or one for each index of dim 0");
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LogicalResult UpdateSliceOp::verify() {
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  AffineExpr size = dimsOf(getX())[dim], part = dimsOf(getSrc())[dim];
+  if (auto whole = asConstant(size), some = asConstant(part); whole && some)
+    return *some <= *whole ? success()
+                           : emitOpError("writes ") << *some << " indices to dim " << dim << " of "
+                                                    << text(getX().getType())
+                                                    << "; expected at most as many as it has";
+  return verifyWithin(*this, getX(), dim, constantDim(0, getContext()), part);
+}
+
+LoopNest UpdateSliceOp::getLoopNest() {
+  LoopNest nest;
+  nest.parallel = dimsOf(getY());
+  unsigned rank = nest.parallel.size();
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), rank);
+  nest.indexDims.resize(rank);
+  nest.indexDims.set(dim);
+  auto map = [&](ArrayRef<AffineExpr> results) {
+    return AffineMap::get(rank, kMaxSymbols, results, getContext());
+  };
+  SmallVector<AffineExpr> own = loopsOf(getContext(), 0, rank), from(own);
+  from[dim] = constantDim(0, getContext());
+  Access src{2, map(from), /*checked=*/true, 0.0};
+  src.computed.resize(rank);
+  src.computed.set(dim);
+  // src before x: where it reads depends on start alone.
+  nest.results = {{1, map(ArrayRef(own).take_front(typeOf(getStart()).getRank()))},
+                  src,
+                  {0, identityAccess(rank, getContext())}};
+  return nest;
+}
+
+Value clampedStart(BodyContext &context, Value start, Value held, AffineExpr size,
+                   AffineExpr part) {
+  Type i64 = context.builder.getI64Type();
+  Scalar at(context.builder, context.loc, start, kindOf(held));
+  Value room = arith::IndexCastOp::create(context.builder, context.loc, i64,
+                                          context.extent(normalize(size - part)));
+  at = max(min(at.convertTo(i64, ScalarKind::signedInt),
+               Scalar(context.builder, context.loc, room, ScalarKind::signedInt)),
+           0.0);
+  return arith::IndexCastOp::create(context.builder, context.loc, context.builder.getIndexType(),
+                                    at.value());
+}
+
+Value UpdateSliceOp::emitCoordinate(BodyContext &context, bool, unsigned, unsigned dim,
+                                    ValueRange earlier) {
+  Value start = clampedStart(context, earlier.front(), getStart(), dimsOf(getX())[dim],
+                             dimsOf(getSrc())[dim]);
+  return arith::SubIOp::create(context.builder, context.loc, context.parallel[dim], start);
+}
+
+Value UpdateSliceOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
+  unsigned dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
+  OpBuilder &b = context.builder;
+  Value first = args.front();
+  if (isa<VectorType>(first.getType())) // equal lanes
+    first = vector::ExtractOp::create(b, context.loc, first, 0);
+  Value at = emitCoordinate(context, false, 1, dim, first);
+  auto holds = [&](arith::CmpIPredicate predicate, Value bound) {
+    return arith::CmpIOp::create(b, context.loc, predicate, at, bound);
+  };
+  Value isNew = arith::AndIOp::create(
+      b, context.loc,
+      holds(arith::CmpIPredicate::sge, arith::ConstantIndexOp::create(b, context.loc, 0)),
+      holds(arith::CmpIPredicate::slt, context.extent(dimsOf(getSrc())[dim])));
+  return arith::SelectOp::create(b, context.loc, isNew, args[1], args[2]);
 }
 
 } // namespace dlc::dl

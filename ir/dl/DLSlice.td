@@ -61,4 +61,20 @@ def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor
   let hasFolder = 1;
 }
 
+def DL_UpdateSliceOp : DL_LoopOp<"update_slice", "update_slice(Tensor x, int dim, Tensor start, Tensor src)",
+                                  ["emitResult", "emitCoordinate"]> {
+  let summary = "x with src written along a dim, from a position that a tensor holds";
+  let description = [{
+    `start` is one position, or one for each index of the first dim of x. src has the dims of x, along `dim` perhaps fewer. A
+    position from which src would not fit is moved to the nearest from which it does, as XLA's DynamicUpdateSlice does.
+    Where x is a state that nothing else reads, the pass update-in-place lets the kernel write src alone. PyTorch: `x[:, start:start + n] = src`.
+    ```mlir
+    %y = dl.update_slice %x, %start, %src {dim = 1 : i64} : (tensor<4x8xf32>, tensor<i64>, tensor<4x2xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim, RankedTensorOf<[I32, I64]>:$start, DL_AnyTensor:$src);
+  let results = (outs DL_AnyTensor:$y);
+  let hasVerifier = 1;
+}
+
 #endif // DLC_IR_DL_DLSLICE_TD

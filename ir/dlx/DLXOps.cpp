@@ -59,6 +59,13 @@ LogicalResult KernelOp::verify() {
       return emitOpError("takes tensors, got ") << type;
   if (getEntry() && (!getGrid() || !getDims()))
     return emitOpError("is scheduled but lacks grid or dims");
+  if (getInPlace()) {
+    auto update = getResultTensors().front().getDefiningOp<dl::UpdateSliceOp>();
+    auto x = update ? dyn_cast<BlockArgument>(update.getX()) : BlockArgument();
+    if (getResultTensors().size() != 1 || !x || !x.hasOneUse())
+      return emitOpError("is in place, which a kernel that gives one dl.update_slice of an input "
+                         "may be, where nothing else reads the input");
+  }
   if (getProduct() && (getProduct()->getNumResults() != 12 || !getProductInputs() ||
                        getProductInputs()->size() != 2 || getResultTensors().size() != 1))
     return emitOpError("is a product of two inputs with 12 extents and steps, or none");

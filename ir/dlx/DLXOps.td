@@ -38,7 +38,9 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
     `entry`, the function with the kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
     `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda). Where the kernel is a
     plain matrix product, which a library can compute as well, `product` has its extents and steps in the order of the table
-    Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them.
+    Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them. With `in_place` the
+    result is a `dl.update_slice` of an input that lies where the result lies: the kernel writes what src reaches, and does not
+    read that input.
     ```mlir
     dlx.kernel @relu attributes {kind = "map"} {
     ^bb0(%x: tensor<4x8xf32>):
@@ -50,7 +52,7 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, OptionalAttr<StrAttr>:$entry,
       OptionalAttr<AffineMapAttr>:$dims, OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<DenseI64ArrayAttr>:$block,
       OptionalAttr<AffineMapAttr>:$scratch, OptionalAttr<AffineMapAttr>:$product,
-      OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32);
+      OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32, UnitAttr:$in_place);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -135,7 +137,8 @@ def DLX_ViewOp : DLX_Op<"view", [Pure]> {
 def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel";
   let description = [{
-    Reads its inputs, writes all of its outputs; no output overlaps an input.
+    Reads its inputs, writes all of its outputs; no output overlaps an input, but that of a kernel `in_place` the one that it
+    updates.
     ```mlir
     dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
     ```

@@ -36,7 +36,7 @@ public:
   CpuLaunch run() {
     if (dl::getLayout(type).isTiled())
       return panels();
-    resultOffset = k.emitter.offset(type, variables);
+    resultOffset = k.emitter.resultOffset(variables);
     if (isFlat())
       return flat();
     if (findTurned())
@@ -74,6 +74,8 @@ private:
 } // namespace
 
 bool MapSchedule::isFlat() {
+  if (k.emitter.isInPlace())
+    return false;
   for (AffineExpr variable : variables)
     if (k.emitter.needsScalarAlong(variable, variables, {}))
       return false;
@@ -84,6 +86,8 @@ bool MapSchedule::isFlat() {
 }
 
 bool MapSchedule::rowsNeedIndices() {
+  if (k.emitter.isInPlace())
+    return true;
   ArrayRef<int64_t> outer = ArrayRef(order).drop_back();
   for (int64_t dim : outer)
     if (k.emitter.needsScalarAlong(variables[dim], variables, {}))
@@ -141,6 +145,7 @@ CpuLaunch MapSchedule::rows() {
       k.math.bindLoop(row, i);
       if (indices)
         k.delinearize(i, outerVariables, outerDims);
+      k.emitter.bindPlace(k.builder, variables);
       Value zero = k.index(0), extent = k.value(dims[inner]);
       if (isVector) {
         k.forVector(variables[inner], zero, extent, [&] { emitElement(); });
@@ -155,7 +160,7 @@ CpuLaunch MapSchedule::rows() {
 }
 
 bool MapSchedule::findTurned() {
-  if (order.size() < 2)
+  if (order.size() < 2 || k.emitter.isInPlace())
     return false;
   AffineExpr inner = variables[order.back()];
   if (k.emitter.needsScalarAlong(inner, variables, {}))

@@ -123,7 +123,7 @@ public:
   /// The address of the result at logical `indices`, behind which those of a window may stand.
   mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const {
     mlir::RankedTensorType type = body.getResultType();
-    return body.offset(type, indices.take_front(type.getRank()));
+    return body.resultOffset(indices.take_front(type.getRank()));
   }
   mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const {
     return dl::normalize(extent.ceilDiv(by));

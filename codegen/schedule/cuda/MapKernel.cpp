@@ -52,11 +52,19 @@ int64_t MapSchedule::lanes() const {
   if (groups.empty())
     return 1;
   int64_t count = k.resultBits() <= 16 ? 8 : 4;
+  // What is written in place begins at a row of the buffer, whose rows are others than those of src.
+  if (k.body.isInPlace()) {
+    AffineExpr inner = groups.back().variable;
+    llvm::DenseMap<AffineExpr, AffineExpr> toVector = {{inner, inner * count}};
+    if (!k.math.simplify(k.resultOffset(indices).replace(toVector)).isMultipleOf(count))
+      return 1;
+  }
   // A single row may end within a vector: its tail is scalar. Vectors of several rows must not straddle them.
   return groups.size() == 1 || groups.back().extent.isMultipleOf(count) ? count : 1;
 }
 
 void MapSchedule::element() {
+  k.body.bindPlace(k.b, indices);
   k.forEachResult([&] { k.store(k.resultOffset(indices), k.body.emitMap(k.b, indices)); });
 }
 
@@ -81,6 +89,7 @@ void MapSchedule::run() {
       // The last group's variable is bound once for each lane; the vector begins where it stands now.
       Value begin = k.index(groups.back().variable);
       const DimGroup &inner = groups.back();
+      k.body.bindPlace(k.b, indices);
       storeLanes(k, count, inner.variable, inner.extent, begin, indices,
                  [&](Value) { return k.body.emitMap(k.b, indices); });
     };

@@ -25,6 +25,15 @@ dlx.program @names attributes {input_names = [], output_names = ["y"]} {
 
 // -----
 
+// expected-error @+1 {{is in place, which a kernel that gives one dl.update_slice of an input may be, where nothing else reads the input}}
+dlx.kernel @f attributes {in_place, kind = "map"} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+
+// -----
+
 // expected-error @+1 {{gives a state of '!dlx.buffer<tensor<8xf32>>' a value of '!dlx.buffer<tensor<4xf32>>'}}
 dlx.program @state attributes {input_names = ["x"], output_names = ["y"], state_names = ["s"]} {
 ^bb0(%x: !dlx.buffer<tensor<4xf32>>, %s: !dlx.buffer<tensor<8xf32>>):

@@ -120,3 +120,22 @@ def between(names, types, result):
 
 row("embedding", ("f32",), [(7, 33), ("N",)], ("N", 33), lambda w, i: -F.embedding(1 - i, w), kinds=at(range(-5, 2)), note="fused",
     body=between)
+
+
+def updated(x, start, src, dim):
+    """A position for all, or one for each of the first dim, clamped."""
+    y = x.clone()
+    for batch in range(x.shape[0]):
+        at = int(start[batch] if start.dim() else start)
+        at = max(0, min(at, x.shape[dim] - src.shape[dim]))
+        y[batch].narrow(dim - 1, at, src.shape[dim]).copy_(src[batch])
+    return y
+
+
+POSITIONS = ("i64", [-3, 0, 1, 2, 5, 7, 100])
+row("update_slice", MOVED, [(3, 9, "N"), (), (3, 2, "N")], (3, 9, "N"), lambda x, i, s: updated(x, i, s, 1),
+    attrs="{dim = 1 : i64}", kinds={1: POSITIONS})
+row("update_slice", ("f32", "i8"), [(5, "N + 3", 4), (5,), (5, "N", 4)], (5, "N + 3", 4), lambda x, i, s: updated(x, i, s, 1),
+    attrs="{dim = -2 : i64}", kinds={1: ("i32", [-3, 0, 1, 2, 5, 7, 100])}, note="each batch from its own position")
+row("update_slice", ("f32", "f16"), [(2, "N"), (), (2, "N")], (2, "N"), lambda x, i, s: updated(x, i, s, 1),
+    attrs="{dim = 1 : i64}", kinds={1: POSITIONS}, note="as long as x")
