@@ -12,6 +12,9 @@ import numpy as np
 from cases import Cases, Failure
 from dlc_tool import BUILD, ROOT, compile_model, expect_close, run_model
 from onnx_weights import constants
+from run_models import text_of
+from run_onnx import emulate
+from runtime_session import Session
 
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 import safetensors  # noqa: E402
@@ -46,7 +49,8 @@ DEVICES = ("cpu", "cuda-emu")
 RTOL = 1e-4
 # What PyTorch gets on these images with these weights (datasets/BASELINES.md of the corpus).
 MNIST_CORRECT, MNIST_IMAGES, EMULATED_IMAGES = 4931, 5000, 200
-COUNT = sum(1 + len(model.vectors) * len(DEVICES) for model in MODELS.values()) + 2
+EMULATED_TOKENS = 40
+COUNT = sum(1 + len(model.vectors) * len(DEVICES) for model in MODELS.values()) + 5
 
 
 def resized(images, size):
@@ -116,6 +120,38 @@ def data_set(cases):
             raise Failure(f"images {sample[different].tolist()} differ")
 
 
+def cached_text(cases):
+    """The whole text, token by token out of the KV cache; then the prompt at once after a reset, and its text goes on as before."""
+    folder = os.path.join(CORPUS, "models", "stories260k_T64")
+    package = os.path.join(OUT, "stories260k_cached.bin")
+    with cases.case("stories260k_cached: compile"):
+        compile_model(os.path.join(HERE, "stories260k_cached.dl"), package, os.path.join(folder, "weights.safetensors"))
+    wanted = np.load(os.path.join(folder, "expected_tokens.npy"))
+    with open(os.path.join(folder, "expected_text.txt"), "rb") as source:
+        text = source.read()
+    for device, steps in (("cpu", len(wanted)), ("cuda-emu", EMULATED_TOKENS)):
+        with cases.case(f"stories260k_cached: {steps} tokens with a KV cache on {device}"):
+            if device == "cuda-emu":
+                emulate()
+            with Session(os.path.join(BUILD, "lib", "libdlc_runtime.so"), package, "cpu" if device == "cpu" else "cuda",
+                         checked=device == "cpu") as session:
+                def following(*tokens):
+                    _, logits = session.run({"tokens": np.array([tokens], np.int64)})["logits"]
+                    return int(logits[0, -1].argmax())
+                tokens = [int(wanted[0])]
+                while len(tokens) < steps:
+                    tokens.append(following(tokens[-1]))
+                if tokens != wanted[:steps].tolist():
+                    raise Failure(f"{tokens}, expected {wanted[:steps].tolist()}")
+                said = text_of(tokens, os.path.join(folder, "tok512.bin"))
+                if said.strip() != text.strip() and (steps == len(wanted) or not text.startswith(said)):
+                    raise Failure(f"the text is {said!r}, expected {text!r}")
+                session.reset_states()
+                prompt = [int(token) for token in wanted[:12]]
+                if (first := following(*prompt)) != wanted[12] or (second := following(first)) != wanted[13]:
+                    raise Failure(f"after a prompt of 12 come {first}, {second}; expected {wanted[12:14].tolist()}")
+
+
 def main():
     cases = Cases()
     if not os.path.isdir(os.path.join(CORPUS, "models")):
@@ -125,6 +161,7 @@ def main():
     for name, model in MODELS.items():
         vectors(cases, name, model)
     data_set(cases)
+    cached_text(cases)
     assert cases.passed + cases.failed == COUNT
     return cases.finish()
 

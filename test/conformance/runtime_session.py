@@ -55,6 +55,9 @@ class Session:
         self.lib.dlc_context_free(self.context)
         self.lib.dlc_module_free(self.module)
 
+    def reset_states(self):
+        self.check(self.lib.dlc_context_reset_states(self.context))
+
     def values(self, kind):
         """(name, dtype) of the inputs or outputs."""
         found = []

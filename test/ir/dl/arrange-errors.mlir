@@ -370,3 +370,29 @@ func.func @arange_symbolic() {
   return
 }
 }
+
+// -----
+
+func.func @update_other_dtype(%x: tensor<4x8xf32>, %i: tensor<i64>, %s: tensor<4x2xf16>) -> tensor<4x8xf32> {
+  // expected-error @+2 {{'dl.update_slice' along dim 1 of f32[4,8] has src f16[4,2]; expected the same dtype and, along the other dims, the same sizes}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.update_slice %x, %i, %s {dim = 1 : i64} : (tensor<4x8xf32>, tensor<i64>, tensor<4x2xf16>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @update_starts(%x: tensor<4x8xf32>, %i: tensor<3xi64>, %s: tensor<4x2xf32>) -> tensor<4x8xf32> {
+  // expected-error @+2 {{'dl.update_slice' along dim 1 of f32[4,8] has start i64[3]; expected one position, or one for each index of dim 0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.update_slice %x, %i, %s {dim = 1 : i64} : (tensor<4x8xf32>, tensor<3xi64>, tensor<4x2xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @update_too_long(%x: tensor<4x8xf32>, %i: tensor<i64>, %s: tensor<4x9xf32>) -> tensor<4x8xf32> {
+  // expected-error @+1 {{writes 9 indices to dim 1 of f32[4,8]; expected at most as many as it has}}
+  %y = dl.update_slice %x, %i, %s {dim = 1 : i64} : (tensor<4x8xf32>, tensor<i64>, tensor<4x9xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
