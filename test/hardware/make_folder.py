@@ -37,7 +37,7 @@ from torch_oracle import read_safetensors  # noqa: E402
 # Rows of one model: a case is verified as a whole, so few; each model carries the device headers, so not too few.
 CHUNK = 20
 LIMIT = 60 << 20
-LARGEST = 30_000
+LARGEST = 20_000
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
 DTYPES = ("f32", "f16", "bf16")
 # How far a network's outputs may lie from the exact ones, in roundings of the largest value: weights, activations and sums

@@ -169,6 +169,23 @@ extern "C" __global__ void count(const float *x, float *words, float *y, long lo
   return package;
 }
 
+TEST_F(GpuFault, StatesThatCannotBeCleared) {
+  ModulePtr module = load(delayPackage(Target::cuda).file());
+  ContextPtr context = open(module.get(), options("cuda"));
+  std::vector<float> x(8, 1), y(8);
+  dlc_tensor in = tensor(DLC_F32, {2, 4}, x), out = tensor(DLC_F32, {2, 4}, y);
+  {
+    Instead fault(
+        driver(), &Driver::memsetD8Async,
+        +[](DevicePtr, unsigned char, size_t, dlc::cuda::Stream) { return Result::OutOfMemory; });
+    EXPECT_EQ(dlc_context_run(context.get(), &in, 1, &out, 1), DLC_DEVICE);
+    EXPECT_TRUE(lastErrorHas("CUDA device 0: cannot clear the states: "));
+  }
+  EXPECT_EQ(dlc_context_reset_states(context.get()), DLC_OK);
+  EXPECT_EQ(dlc_context_run(context.get(), &in, 1, &out, 1), DLC_OK);
+  EXPECT_EQ(y[0], 0);
+}
+
 TEST_F(GpuFault, CountersOfBlocksAreZeroAtFirstAndAfterAFailure) {
   ModulePtr module = load(exchangePackage().file());
   ContextPtr context = open(module.get(), options("cuda")),

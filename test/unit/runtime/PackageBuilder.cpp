@@ -294,3 +294,19 @@ PackageBuilder dlc::test::affinePackage() {
                  {B::buffer(h), B::buffer(w), B::buffer(y), B::dim(four)}, {n});
   return package;
 }
+
+PackageBuilder dlc::test::delayPackage(schema::Target target) {
+  PackageBuilder p;
+  std::vector<Expr> dims = {p.symbol("N", 1, 64), p.constant(4)};
+  uint32_t x = p.input("x", schema::DType::f32, dims), y = p.output("y", schema::DType::f32, dims);
+  auto state = std::make_unique<schema::ValueT>(*p.module.inputs[x]);
+  state->name = "before";
+  p.module.states.push_back(std::move(state));
+  p.program(target);
+  uint32_t in = p.buffer(schema::Storage::input, schema::DType::f32, dims, x),
+           out = p.buffer(schema::Storage::output, schema::DType::f32, dims, y),
+           held = p.buffer(schema::Storage::state, schema::DType::f32, dims, 0);
+  p.copy(held, out);
+  p.copy(in, held);
+  return p;
+}

@@ -71,6 +71,8 @@ void rehash(std::vector<uint8_t> &file);
 
 /// y = 2 * x + w over f32[N,4], w of 4, N in 0..64, in two launches through an arena buffer.
 PackageBuilder affinePackage();
+/// y = the x of the run before, over f32[N,4], N in 1..64: a state and two copies.
+PackageBuilder delayPackage(schema::Target target);
 
 } // namespace dlc::test
 

@@ -83,6 +83,19 @@ TEST(Plan, SizesThatOverflow) {
   persistent.expect(1, "", rt::Phase::init);
   persistent.buffer(Storage::persistent, DType::f32, {quarter});
   persistent.malformed(1, "the size of the persistent buffers overflows 64 bits", rt::Phase::init);
+  Planned states(Target::cpu);
+  Expr much = states.product({states.n, states.constant(1 << 20)});
+  for (uint32_t i = 0; i < 2; ++i) {
+    auto state = std::make_unique<dlc::schema::ValueT>();
+    state->name = "s" + std::to_string(i);
+    state->dtype = DType::f32;
+    state->dims = {much.row};
+    states.module.states.push_back(std::move(state));
+    states.buffer(Storage::state, DType::f32, {much}, i);
+  }
+  states.expect(1, "");
+  states.expect(int64_t(1) << 40,
+                "the size of the states overflows 64 bits: give the model smaller inputs");
   Planned arena(Target::cpu);
   Expr many = arena.product({arena.n, arena.constant(1 << 20)});
   arena.buffer(Storage::arena, DType::f32, {many});

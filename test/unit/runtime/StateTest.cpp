@@ -12,23 +12,6 @@ using schema::Storage;
 
 namespace {
 
-/// y = the x of the run before, over f32[N,4]: two copies.
-PackageBuilder delayPackage(schema::Target target) {
-  PackageBuilder p;
-  std::vector<Expr> dims = {p.symbol("N", 1, 64), p.constant(4)};
-  uint32_t x = p.input("x", DType::f32, dims), y = p.output("y", DType::f32, dims);
-  auto state = std::make_unique<schema::ValueT>(*p.module.inputs[x]);
-  state->name = "before";
-  p.module.states.push_back(std::move(state));
-  p.program(target);
-  uint32_t in = p.buffer(Storage::input, DType::f32, dims, x),
-           out = p.buffer(Storage::output, DType::f32, dims, y),
-           held = p.buffer(Storage::state, DType::f32, dims, 0);
-  p.copy(held, out);
-  p.copy(in, held);
-  return p;
-}
-
 /// Runs n rows of `value`; the first number of the result, NaN where the run fails.
 float delay(dlc_context *context, int64_t n, float value, dlc_status expected = DLC_OK) {
   std::vector<float> x(n * 4, value), y(n * 4, -1);
