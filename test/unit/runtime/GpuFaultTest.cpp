@@ -170,7 +170,7 @@ extern "C" __global__ void count(const float *x, float *words, float *y, long lo
 }
 
 TEST_F(GpuFault, StatesThatCannotBeCleared) {
-  ModulePtr module = load(delayPackage(Target::cuda).file());
+  ModulePtr module = load(delayPackage(dlc::schema::Target::cuda).file());
   ContextPtr context = open(module.get(), options("cuda"));
   std::vector<float> x(8, 1), y(8);
   dlc_tensor in = tensor(DLC_F32, {2, 4}, x), out = tensor(DLC_F32, {2, 4}, y);
