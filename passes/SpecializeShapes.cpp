@@ -105,6 +105,8 @@ FailureOr<Shapes> Solver::parse(StringRef text) {
 LogicalResult Solver::addEquations(StringRef name, ArrayRef<int64_t> dims) {
   SmallVector<StringRef> names;
   for (BlockArgument argument : function.getArguments()) {
+    if (function.getArgAttr(argument.getArgNumber(), "dl.state"))
+      continue;
     StringRef known = nameOf(function, argument.getArgNumber());
     names.push_back(known);
     if (known != name)

@@ -182,6 +182,12 @@ bool Parser::parseAssignment(std::vector<StatementPtr> &body) {
         << "there is no '" << op << "='; write '" << name << " = " << name << " " << op << " ...'";
     return false;
   }
+  if (at(Token::leftBracket) && !token.isFirstOnLine()) {
+    StringRef name = lastName(assign->target);
+    diagnostics.error(token.getLoc()) << "a part of a tensor cannot be assigned to; write '" << name
+                                      << " = update_slice(" << name << ", dim, start, part)'";
+    return false;
+  }
   if (!at(Token::equal)) {
     unexpected("'=' and an expression after " + quote(lastName(assign->target)));
     return false;
