@@ -95,21 +95,46 @@ Signature parseSignature(StringRef op, StringRef line) {
   return signature;
 }
 
+/// `values:0 inverse counts:0`
+static void parseCounted(Signature &signature, StringRef text) {
+  llvm::SmallVector<StringRef> names;
+  text.split(names, ' ', -1, /*KeepEmpty=*/false);
+  auto add = [&](StringRef wanted) {
+    for (auto [number, entry] : llvm::enumerate(names)) {
+      auto [name, dim] = entry.split(':');
+      int padded = dim == "dim" ? Signature::Counted::kAttribute : -1;
+      if (!dim.empty() && dim != "dim" && dim.getAsInteger(10, padded))
+        malformed(text);
+      if (wanted.empty() || wanted == name) {
+        signature.counted.push_back({static_cast<unsigned>(number), padded});
+        return;
+      }
+    }
+    malformed(text);
+  };
+  if (!names.empty() && signature.results.empty())
+    add("");
+  if (!names.empty())
+    for (StringRef result : signature.results)
+      add(result);
+}
+
 static OpInfo parseOp(StringRef op, StringRef schema, StringRef summary, unsigned batchedRank,
-                      StringRef onnx) {
+                      StringRef onnx, StringRef counted) {
   OpInfo info{op, {}, summary, onnx};
   llvm::SmallVector<StringRef> lines;
   schema.split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : lines) {
     info.signatures.push_back(parseSignature(op, line));
     info.signatures.back().batchedRank = batchedRank;
+    parseCounted(info.signatures.back(), counted);
   }
   return info;
 }
 
 template <typename... Ops> static std::vector<OpInfo> buildTable() {
   return {parseOp(Ops::getOperationName(), Ops::kSchema, Ops::kSummary, Ops::kBatchedRank,
-                  Ops::kOnnx)...};
+                  Ops::kOnnx, Ops::kCounted)...};
 }
 
 llvm::ArrayRef<OpInfo> opTable() {

@@ -51,6 +51,14 @@ struct Signature {
   /// Names of the results, "values" and "indices"; empty where there is one, or as many as the arguments say.
   llvm::SmallVector<llvm::StringRef, 0> results;
   bool returnsList = false; // `-> Tensor[]`
+  /// A result of an op whose sizes the data say (DLBase.td, `counted`): its number among the op's results, and the dim that
+  /// is padded, -1 for none, kAttribute for that of the attribute `dim`. One for each result that the caller gets; empty for other ops.
+  struct Counted {
+    static constexpr int kAttribute = -2;
+    unsigned result;
+    int dim;
+  };
+  llvm::SmallVector<Counted, 0> counted;
   /// The rank of the first tensor where callers may leave its first dim out, a batch; 0 elsewhere.
   unsigned batchedRank = 0;
 

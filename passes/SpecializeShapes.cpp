@@ -251,6 +251,7 @@ void SpecializeShapes::runOnOperation() {
   SmallVector<AffineExpr> by;
   SmallVector<Attribute> left;
   std::vector<std::string> names;
+  SmallVector<dl::Range> ranges; // of those that are left
   for (auto [position, symbol] : llvm::enumerate(symbols)) {
     int64_t min = least.valueOf(position).value_or(symbol.getMin()),
             max = most.valueOf(position).value_or(symbol.getMax());
@@ -269,12 +270,24 @@ void SpecializeShapes::runOnOperation() {
           << ", --max-shapes at most " << max;
       return signalPassFailure();
     }
+    if (symbol.isCounted()) { // by the data, whatever the shapes; its range follows from its most
+      by.push_back(getAffineSymbolExpr(left.size(), context));
+      AffineExpr largest = dl::normalize(symbol.getMost().getResult(0).replaceSymbols(by));
+      if (auto range = dl::rangeOf(largest, ranges))
+        max = range->max;
+      ranges.push_back({0, max});
+      left.push_back(
+          dl::SymbolAttr::get(context, symbol.getName(), 0, max, dl::dimsMap(largest, context)));
+      names.push_back(symbol.getName().str());
+      continue;
+    }
     if (min == max &&
         (fixed.valueOf(position) || least.valueOf(position) || most.valueOf(position))) {
       by.push_back(getAffineConstantExpr(min, context));
       continue;
     }
     by.push_back(getAffineSymbolExpr(left.size(), context));
+    ranges.push_back({min, max});
     left.push_back(dl::SymbolAttr::get(context, symbol.getName(), min, max));
     names.push_back(symbol.getName().str());
   }

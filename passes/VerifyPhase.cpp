@@ -61,9 +61,41 @@ static LogicalResult verifyGraph(ModuleOp module) {
   return success();
 }
 
+/// Behind the outputs, and before states, stand the counts of counted symbols, whose largest values are known before; no input
+/// depends on them.
+static LogicalResult verifyCounts(ModuleOp module) {
+  llvm::SmallBitVector counted = dl::countedSymbols(module);
+  auto function = *module.getOps<func::FuncOp>().begin();
+  unsigned counts = 0;
+  bool isGood = true;
+  for (auto [position, type] : llvm::enumerate(function.getResultTypes())) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (function.getResultAttr(position, "dl.count")) {
+      ++counts;
+      isGood &= tensor.getRank() == 0 && tensor.getElementType().isSignlessInteger(64);
+    } else if (counts > 0) {
+      isGood &= function.getResultAttr(position, "dl.state") != nullptr;
+    }
+  }
+  if (!isGood || counts != counted.count())
+    return function.emitError("expected a tensor<i64> with 'dl.count' for each counted symbol "
+                              "behind the outputs, got ")
+           << function.getFunctionType();
+  if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
+    for (auto symbol : symbols.getAsRange<dl::SymbolAttr>())
+      if (symbol.isCounted() && dl::mentions(symbol.getMost().getResult(0), counted))
+        return module.emitError("expected no counted symbol in the most of '")
+               << symbol.getName() << "'";
+  for (Type type : function.getArgumentTypes())
+    if (dl::mentions(dl::getDims(cast<RankedTensorType>(type)), counted))
+      return function.emitError("expected inputs whose dims are known before the run, got ")
+             << type;
+  return success();
+}
+
 /// No pass has decided yet how anything runs.
 static LogicalResult verifyLogical(ModuleOp module) {
-  if (failed(verifyGraph(module)))
+  if (failed(verifyGraph(module)) || failed(verifyCounts(module)))
     return failure();
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
     if (isa<dl::ConvertLayoutOp, dl::FusionOp>(op))

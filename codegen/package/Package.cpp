@@ -239,6 +239,9 @@ LogicalResult PackageWriter::build() {
       table.symbols.back()->name = symbol.getName().str();
       table.symbols.back()->min = symbol.getMin();
       table.symbols.back()->max = symbol.getMax();
+      table.symbols.back()->counted = symbol.isCounted();
+      if (symbol.isCounted())
+        table.symbols.back()->most = expressions.add(symbol.getMost().getResult(0));
     }
   if (failed(addPrograms()) || failed(addWeights()))
     return failure();

@@ -172,8 +172,8 @@ struct ConstDecl {
 
 /// `f32[N,1,28,28]`
 struct TypeSpec {
-  Identifier dtype; // without a name: any type (of a port of a block)
-  std::vector<ExprPtr> dims;
+  Identifier dtype;          // without a name: any type (of a port of a block)
+  std::vector<ExprPtr> dims; // null for `?`, in an output of a model: whatever it turns out to be
 };
 
 /// `x: f32[N,1,28,28]`, an input or output; of a block also `x`, `mask: bool[N,T] = None`

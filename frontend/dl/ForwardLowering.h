@@ -19,7 +19,7 @@ public:
   ForwardLowering(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,
                   mlir::ModuleOp module)
       : Evaluator(diagnostics, module.getContext(), model.root().scope, model.budget), model(model),
-        builder(module.getContext(), &listener), emitter(builder, model.symbols),
+        builder(module.getContext(), &listener), emitter(builder, model.symbols, module),
         layers(builder, emitter, weights, diagnostics), module(module) {}
 
   void run();

@@ -6,6 +6,7 @@
 #include "frontend/dl/ForwardLowering.h"
 #include "frontend/dl/Spelling.h"
 #include "frontend/dl/sequential/Sequential.h"
+#include "ir/analysis/CountedDims.h"
 #include "ir/dl/DLOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -177,6 +178,11 @@ Item ForwardLowering::outputOf(const Port &port, RankedTensorType declared, bool
         << "output " << quote(port.name.name) << " is " << describe(item) << "; expected a tensor";
     return poison(port.name.loc);
   }
+  dl::Dims dims = dl::getDims(declared), found = dl::getDims(item.tensorType());
+  for (auto [position, dim] : llvm::enumerate(port.type.dims))
+    if (!dim && position < found.size())
+      dims[position] = found[position];
+  declared = dl::makeTensor(dims, declared.getElementType());
   if (!dl::sameShapeAndElement(item.tensorType(), declared)) {
     diagnostics.error(binding->loc)
             .append("output ", quote(port.name.name), " is ", dl::text(item.tensorType()),
@@ -192,11 +198,7 @@ void ForwardLowering::run() {
   Frame outermost{&model.root(), {}};
   frame = &outermost;
   const ForwardDecl &forward = *model.root().decl->forward;
-  SmallVector<Attribute> symbols;
-  for (const Symbol &symbol : model.symbols)
-    symbols.push_back(dl::SymbolAttr::get(context, symbol.name, symbol.min, symbol.max));
-  if (!symbols.empty())
-    module->setAttr("dl.symbols", builder.getArrayAttr(symbols));
+  declareSymbols(module, model.symbols);
 
   // Where a type is unknown, an empty one stands for it, and its name for no value. States are inputs and outputs behind the
   // others.
@@ -255,7 +257,11 @@ void ForwardLowering::run() {
       results.push_back(state.value);
   }
   if (results.size() == function.getNumResults())
-    func::ReturnOp::create(builder, diagnostics.translate(forward.loc), results);
+    emitter.finish(function, diagnostics.translate(forward.loc), std::move(results));
+  if (!diagnostics.hasErrors())
+    findMixedPadding(function, [&](Operation *op, const std::string &sentence) {
+      emitError(op->getLoc()) << sentence;
+    });
   // A use may hide in what an error kept from being read.
   if (!diagnostics.hasErrors())
     warnUnused();

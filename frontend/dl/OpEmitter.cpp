@@ -63,6 +63,13 @@ Value OpEmitter::cast(Location loc, Value x, Type dtype) {
 
 Value OpEmitter::fullOfDim(Location loc, AffineExpr dim, RankedTensorType type) {
   Type dtype = type.getElementType();
+  // What the data count is no number of compile time; the count itself is there.
+  for (const Count &count : counts)
+    if (dim == getAffineSymbolExpr(count.symbol, builder.getContext())) {
+      Value number = cast(loc, count.value, dtype);
+      return type.getRank() == 0 ? number
+                                 : dl::BroadcastOp::create(builder, loc, type, number).getResult();
+    }
   SmallVector<dl::Range> ranges;
   for (const Symbol &symbol : symbols)
     ranges.push_back({symbol.min, symbol.max});
@@ -256,11 +263,84 @@ static std::optional<Item> resolvePadding(Location loc, const Signature &signatu
   return Item{std::move(low), padding.loc};
 }
 
+/// A result of an op whose sizes the data say, cut to a counted symbol: the op's own, made for its first result.
+Value OpEmitter::trim(Location loc, const Signature &signature, Operation *op,
+                      Signature::Counted counted) {
+  Value padded = op->getResult(counted.result), count = op->getResults().back();
+  if (counted.dim == -1)
+    return padded;
+  MLIRContext *context = builder.getContext();
+  auto rank = llvm::cast<RankedTensorType>(padded.getType()).getRank();
+  int64_t dim = 0;
+  if (auto named = op->getAttrOfType<IntegerAttr>("dim");
+      named && counted.dim == Signature::Counted::kAttribute)
+    dim = named.getInt() < 0 ? named.getInt() + rank : named.getInt();
+  if (counts.empty() || counts.back().value != count) {
+    if (symbols.size() == dl::kMaxSymbols) {
+      emitError(loc) << "the model has more than " << dl::kMaxSymbols
+                     << " dims that vary, those counted whose size the data say; use fewer";
+      return {};
+    }
+    AffineExpr most = dl::getDims(llvm::cast<RankedTensorType>(padded.getType()))[dim];
+    std::string name = signature.name.str() + "_count";
+    auto isTaken = [&](const std::string &wanted) {
+      return llvm::any_of(symbols, [&](const Symbol &symbol) { return symbol.name == wanted; });
+    };
+    for (unsigned number = 2; isTaken(name); ++number)
+      name = signature.name.str() + "_count" + std::to_string(number);
+    counts.push_back({static_cast<unsigned>(symbols.size()), count});
+    symbols.push_back({builder.getStringAttr(name).getValue(), {}, 0, 0, most});
+    declareSymbols(module, symbols);
+    // For checks of sizes.
+    symbols.back().max = dl::symbolRanges(module).back().max;
+  }
+  AffineExpr size = getAffineSymbolExpr(counts.back().symbol, context);
+  return dl::TrimOp::create(builder, loc, padded, static_cast<uint64_t>(dim),
+                            dl::dimsMap(size, context));
+}
+
+void OpEmitter::finish(func::FuncOp function, Location loc, SmallVector<Value> results) {
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<Attribute> names;
+  size_t end = results.size(); // of the outputs, behind which states stand
+  for (unsigned i = 0; i < results.size(); ++i) {
+    attributes.push_back(DictionaryAttr::get(builder.getContext(), function.getResultAttrs(i)));
+    names.push_back(attributes.back().get("dl.name"));
+    if (attributes.back().contains("dl.state"))
+      end = std::min<size_t>(end, i);
+  }
+  for (const Count &count : counts) {
+    std::string name = symbols[count.symbol].name.str();
+    while (llvm::is_contained(names, Attribute(builder.getStringAttr(name))))
+      name += '_';
+    names.push_back(builder.getStringAttr(name));
+    results.insert(results.begin() + end, count.value);
+    attributes.insert(
+        attributes.begin() + end,
+        builder.getDictionaryAttr({builder.getNamedAttr("dl.name", names.back()),
+                                   builder.getNamedAttr("dl.count", builder.getUnitAttr())}));
+    ++end;
+  }
+  function.removeResAttrsAttr();
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(results))));
+  function.setAllResultAttrs(attributes);
+  func::ReturnOp::create(builder, loc, results);
+}
+
 Item OpEmitter::resultOf(Location loc, const Signature &signature, Operation *op,
                          bool isBatchOfOne) {
   if (!op)
     return {Item::Poison(), {}};
   Item::List list;
+  for (Signature::Counted counted : signature.counted) {
+    Value value = trim(loc, signature, op, counted);
+    if (!value)
+      return {Item::Poison(), {}};
+    list.push_back({value, {}});
+  }
+  if (!list.empty())
+    return signature.returnsTuple() ? Item{std::move(list), {}} : list.front();
   for (Value value : op->getResults()) {
     if (isBatchOfOne)
       value = reshape(

@@ -10,6 +10,7 @@
 #include "frontend/dl/Arguments.h"
 #include "frontend/dl/Sema.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -17,8 +18,9 @@ namespace dlc::frontend {
 
 class OpEmitter {
 public:
-  OpEmitter(mlir::OpBuilder &builder, llvm::ArrayRef<Symbol> symbols)
-      : builder(builder), symbols(symbols) {}
+  /// Results whose sizes the data say add symbols to `symbols`, which are those of `module`.
+  OpEmitter(mlir::OpBuilder &builder, std::vector<Symbol> &symbols, mlir::ModuleOp module)
+      : builder(builder), symbols(symbols), module(module) {}
 
   /// Calls `signature`. Operands of elementwise ops and of lists of tensors get PyTorch's common dtype, and those of
   /// elementwise ops one shape. Gives the tensor, or the list of tensors where the signature returns several; Poison after an
@@ -27,6 +29,11 @@ public:
 
   /// The elements of `x` under other dims.
   mlir::Value reshape(mlir::Location loc, mlir::Value x, llvm::ArrayRef<mlir::AffineExpr> dims);
+
+  /// Ends `function`: its results are `results` and, behind the outputs and before states, the counts of counted symbols
+  /// (#dl.symbol), named as the symbols.
+  void finish(mlir::func::FuncOp function, mlir::Location loc,
+              llvm::SmallVector<mlir::Value> results);
 
   /// `x` in another dtype.
   mlir::Value cast(mlir::Location loc, mlir::Value x, mlir::Type dtype);
@@ -53,7 +60,17 @@ private:
              llvm::SmallVectorImpl<mlir::Value> &operands);
 
   mlir::OpBuilder &builder;
-  llvm::ArrayRef<Symbol> symbols;
+  /// A tensor<i64> for each counted symbol, in order.
+  struct Count {
+    unsigned symbol;
+    mlir::Value value;
+  };
+  mlir::Value trim(mlir::Location loc, const Signature &signature, mlir::Operation *op,
+                   Signature::Counted counted);
+
+  std::vector<Symbol> &symbols;
+  mlir::ModuleOp module;
+  llvm::SmallVector<Count> counts;
 };
 
 } // namespace dlc::frontend

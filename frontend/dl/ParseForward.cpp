@@ -12,7 +12,7 @@ namespace dlc::frontend {
 
 //===- Ports --------------------------------------------------------------------------------------===//
 
-bool Parser::parseType(TypeSpec &type) {
+bool Parser::parseType(TypeSpec &type, bool mayBeOpen) {
   auto dtype = expectName("a dtype, as in 'f32[N,10]'");
   if (!dtype)
     return false;
@@ -22,6 +22,10 @@ bool Parser::parseType(TypeSpec &type) {
               "and the dims after the dtype, as in 'f32[N,10]' (a scalar is 'f32[]')"))
     return false;
   return parseList(Token::rightBracket, open, "after a dim", [&] {
+    if (mayBeOpen && consumeIf(Token::question)) {
+      type.dims.push_back(nullptr);
+      return true;
+    }
     type.dims.push_back(parseExpr());
     return type.dims.back() != nullptr;
   });
@@ -34,7 +38,8 @@ bool Parser::parsePort(Port &port, bool isModel, bool isInput) {
   port.name = *name;
   // The tensors of a block may be of any type.
   if (isModel || at(Token::colon))
-    if (!expect(Token::colon, "and a type, as in 'x: f32[N,10]'") || !parseType(port.type))
+    if (!expect(Token::colon, "and a type, as in 'x: f32[N,10]'") ||
+        !parseType(port.type, /*mayBeOpen=*/isModel && !isInput))
       return false;
   if (!isModel && isInput && consumeIf(Token::equal))
     return (port.defaultValue = parseExpr()) != nullptr;

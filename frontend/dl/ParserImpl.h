@@ -95,7 +95,7 @@ private:
   bool parseForward(BlockDecl &block);
   bool parsePorts(std::vector<Port> &ports, llvm::StringRef what, bool isModel, bool isInput);
   bool parsePort(Port &port, bool isModel, bool isInput);
-  bool parseType(TypeSpec &type);
+  bool parseType(TypeSpec &type, bool mayBeOpen);
   bool parseStatement(std::vector<StatementPtr> &body);
   bool atUpdate() const;
   bool parseAssignment(std::vector<StatementPtr> &body);

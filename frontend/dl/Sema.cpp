@@ -73,6 +73,27 @@ void declare(Scope &scope, StringRef what, const Identifier &name, Item item,
     });
 }
 
+void declareSymbols(ModuleOp module, ArrayRef<Symbol> symbols) {
+  MLIRContext *context = module.getContext();
+  SmallVector<Attribute> declared;
+  std::vector<std::string> names;
+  SmallVector<dl::Range> ranges;
+  for (const Symbol &symbol : symbols) {
+    dl::Range range{symbol.min, symbol.max};
+    if (symbol.most)
+      range.max = dl::rangeOf(symbol.most, ranges).value_or(range).max;
+    ranges.push_back(range);
+    names.push_back(symbol.name.str());
+    declared.push_back(symbol.most
+                           ? dl::SymbolAttr::get(context, symbol.name, 0, range.max,
+                                                 dl::dimsMap(symbol.most, context))
+                           : dl::SymbolAttr::get(context, symbol.name, range.min, range.max));
+  }
+  if (!declared.empty())
+    module->setAttr("dl.symbols", ArrayAttr::get(context, declared));
+  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
+}
+
 RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbol> symbols,
                           Diagnostics &diagnostics, MLIRContext *context) {
   Type dtype = dtypeOf(port.type.dtype.name, context);
@@ -94,6 +115,10 @@ RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbo
   for (const Symbol &symbol : symbols)
     ranges.push_back({symbol.min, symbol.max});
   for (const ExprPtr &expr : port.type.dims) {
+    if (!expr) { // `?`
+      dims.push_back(dl::constantDim(1, context));
+      continue;
+    }
     Item item = evaluator.evaluate(*expr);
     if (item.is<Item::Poison>())
       return {};

@@ -21,7 +21,11 @@ struct Symbol {
   llvm::StringRef name;
   llvm::SMLoc loc;
   int64_t min, max;
+  mlir::AffineExpr most = {}; // of a counted one (#dl.symbol); else null
 };
+
+/// Writes the model's symbols into the module, and their names for messages. The range of a counted one follows from its most.
+void declareSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols);
 
 /// A weight that the model needs.
 struct Parameter {
@@ -103,7 +107,7 @@ std::optional<Model> analyze(const SourceFile &file, llvm::ArrayRef<const Source
                              llvm::StringRef name, Diagnostics &diagnostics,
                              mlir::MLIRContext *context);
 
-/// The type of an input or output; null after an error, which has been reported.
+/// The type of an input or output, 1 in place of dims of `?`; null after an error, which has been reported.
 mlir::RankedTensorType portType(const Port &port, Evaluator &evaluator,
                                 llvm::ArrayRef<Symbol> symbols, Diagnostics &diagnostics,
                                 mlir::MLIRContext *context);

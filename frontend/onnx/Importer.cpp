@@ -8,6 +8,7 @@
 #include "frontend/onnx/NodeOrder.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/weights/NpyFile.h"
+#include "ir/analysis/CountedDims.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/DLOps.h"
 
@@ -170,8 +171,7 @@ bool Importer::declareInputs(func::FuncOp function) {
   for (const std::string &name : symbolNames)
     symbols.push_back({name, {}, frontend::kDefaultDimMin, frontend::kDefaultDimMax});
   declareSymbols();
-  context->getLoadedDialect<dl::DLDialect>()->nameSymbols(symbolNames);
-  emitter = std::make_unique<frontend::OpEmitter>(builder, symbols);
+  emitter = std::make_unique<frontend::OpEmitter>(builder, symbols, module);
   builder.setInsertionPointToStart(entry);
   return errors == 0;
 }
@@ -321,7 +321,7 @@ bool Importer::finish(func::FuncOp function) {
   function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), types));
   for (auto [position, info] : llvm::enumerate(file.model().graph.outputs))
     function.setResultAttr(position, "dl.name", builder.getStringAttr(info.name));
-  func::ReturnOp::create(builder, function.getLoc(), results);
+  emitter->finish(function, function.getLoc(), results);
   return true;
 }
 
@@ -360,7 +360,12 @@ LogicalResult Importer::run() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*builder.getInsertionBlock())))
     if (isOpTriviallyDead(&op))
       op.erase();
-  return verify(module);
+  findMixedPadding(function, [&](Operation *op, const std::string &sentence) {
+    auto node = dyn_cast<NameLoc>(op->getLoc());
+    unsupported.push_back((node ? node.getName().str() + ": " : std::string()) + sentence);
+  });
+  report();
+  return success(unsupported.empty() && succeeded(verify(module)));
 }
 
 OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportOptions &options,

@@ -29,13 +29,7 @@ AffineExpr Importer::symbolNamed(StringRef name, const std::string &fallback) {
   return getAffineSymbolExpr(found - symbolNames.begin(), context);
 }
 
-void Importer::declareSymbols() {
-  SmallVector<mlir::Attribute> attributes;
-  for (const frontend::Symbol &symbol : symbols)
-    attributes.push_back(dl::SymbolAttr::get(context, symbol.name, symbol.min, symbol.max));
-  if (!attributes.empty())
-    module->setAttr("dl.symbols", builder.getArrayAttr(attributes));
-}
+void Importer::declareSymbols() { frontend::declareSymbols(module, symbols); }
 
 /// The least smallest value of symbol `position` from which on `dim` is at least 1, whatever the others are; nothing where none helps.
 static std::optional<int64_t> leastMinimum(AffineExpr dim, unsigned position,
@@ -67,7 +61,7 @@ void Importer::raiseSymbols(func::FuncOp function) {
     if (!values || values->min >= 0)
       return;
     for (unsigned position = 0; position < ranges.size(); ++position)
-      if (dim.isFunctionOfSymbol(position))
+      if (dim.isFunctionOfSymbol(position) && !symbols[position].most)
         if (auto min = leastMinimum(dim, position, ranges)) {
           symbols[position].min = ranges[position].min = *min;
           return;

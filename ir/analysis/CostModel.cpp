@@ -51,6 +51,8 @@ public:
     });
   }
 
+  SmallVector<AffineExpr> extents; // that the bodies asked for
+
 private:
   void emitCoordinates(BodyContext &context, bool isTerm, ArrayRef<Value> args) {
     for (auto [number, access] : llvm::enumerate(isTerm ? nest.terms : nest.results))
@@ -73,7 +75,8 @@ private:
     return list;
   }
   int64_t count(llvm::function_ref<void(BodyContext &)> emit) {
-    auto extent = [&](AffineExpr) -> Value {
+    auto extent = [&](AffineExpr dim) -> Value {
+      extents.push_back(dim);
       return arith::ConstantIndexOp::create(builder, op.getLoc(), 1);
     };
     ArrayRef<Value> loops(positions);
@@ -98,6 +101,15 @@ private:
 int64_t resultCost(LoopNestOpInterface op) {
   LoopNest nest = op.getLoopNest();
   return BodyCounter(op, nest).countResult();
+}
+
+SmallVector<AffineExpr> extentsRead(LoopNestOpInterface op) {
+  LoopNest nest = op.getLoopNest();
+  BodyCounter counter(op, nest);
+  for (unsigned stage = 0; stage < nest.stages.size(); ++stage)
+    counter.countTerm(stage);
+  counter.countResult();
+  return std::move(counter.extents);
 }
 
 dl::Dim flopsOf(LoopNestOpInterface op) {

@@ -21,6 +21,8 @@ struct Cost {
 
 /// Arithmetic of one evaluation of the op's result, its stages apart.
 int64_t resultCost(LoopNestOpInterface op);
+/// The extents (BodyContext::extent) that the op's bodies compute with.
+llvm::SmallVector<mlir::AffineExpr> extentsRead(LoopNestOpInterface op);
 /// Arithmetic of one op.
 dl::Dim flopsOf(LoopNestOpInterface op);
 /// Of a recurrence: as if every row had the full length.

@@ -39,14 +39,20 @@ def DL_BoolTensor : RankedTensorOf<[I1]>;
 /// follow), "attribute=name" for the ONNX attribute `name`, "attribute=name:default" where ONNX's default is not PyTorch's, or
 /// "!name" and "!name=value": an attribute of ONNX without meaning here, or with none other than that value.
 /// An ONNX op that is put together otherwise has a function in frontend/onnx/ops.
+/// `counted`: how many elements some results have depends on the data. These are as large as they may be, padded with zeros
+/// at the end of a dim, and the op's last result, a tensor<i64>, is how many are real. It lists the names of the other results
+/// in order, "name:0" where dim 0 is padded ("name:dim": the one that the attribute `dim` names, else 0); a schema picks those that it gives by their names, the first without. Callers
+/// get them cut by dl.trim to a counted symbol, and the count becomes a result of the model's function.
 class DL_Op<string mnemonic, string torchSchema, list<Trait> traits = []>
     : Op<DL_Dialect, mnemonic, traits> {
   int batchedRank = 0;
   string onnx = "";
+  string counted = "";
   string schemaDeclaration = "static constexpr ::llvm::StringLiteral kSchema = R\"(" # torchSchema # ")\";\n"
       # "static constexpr ::llvm::StringLiteral kSummary = R\"(" # summary # ")\";\n"
       # "static constexpr unsigned kBatchedRank = " # batchedRank # ";\n"
-      # "static constexpr ::llvm::StringLiteral kOnnx = R\"(" # onnx # ")\";\n";
+      # "static constexpr ::llvm::StringLiteral kOnnx = R\"(" # onnx # ")\";\n"
+      # "static constexpr ::llvm::StringLiteral kCounted = R\"(" # counted # ")\";\n";
   let extraClassDeclaration = schemaDeclaration;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }

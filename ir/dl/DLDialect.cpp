@@ -31,12 +31,15 @@ void DLDialect::initialize() {
 }
 
 LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                 int64_t min, int64_t max) {
+                                 int64_t min, int64_t max, AffineMap most) {
   if (name.empty())
     return emitError() << "a symbolic dim needs a name";
   if (min < 0 || max < min)
     return emitError() << "the range of dim '" << name << "' is " << min << ".." << max
                        << "; expected 0 <= min <= max";
+  if (most && (most.getNumDims() != 0 || most.getNumResults() != 1 || min != 0))
+    return emitError() << "the dim '" << name
+                       << "' is counted: expected a range from 0 and one dim as its most";
   return success();
 }
 

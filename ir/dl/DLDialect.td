@@ -40,10 +40,25 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
     ```mlir
     module attributes {dl.symbols = [#dl.symbol<"N", 1, 1024>]} {}
     ```
+    With `most`, one dim over the symbols before it, it is **counted**: the data say what it is, from 0 to `most`, and while
+    the model runs it is `most`, the elements behind the real ones being padding. Behind the outputs, the model's function
+    returns the numbers of the real ones, a tensor<i64> with the attribute `dl.count` for each counted symbol in their
+    order; callers see the outputs cut to them, and not these results.
+    ```mlir
+    module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>, #dl.symbol<"found", 0, 32, most = ()[s0] -> (s0 * 4)>]} {}
+    ```
   }];
-  let parameters = (ins StringRefParameter<>:$name, "int64_t":$min, "int64_t":$max);
-  let assemblyFormat = "`<` $name `,` $min `,` $max `>`";
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$min, "int64_t":$max,
+                        OptionalParameter<"::mlir::AffineMap">:$most);
+  let builders = [AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max), [{
+    return $_get($_ctxt, name, min, max, ::mlir::AffineMap());
+  }]>];
+  let assemblyFormat = "`<` $name `,` $min `,` $max (`,` `most` `=` $most^)? `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The data say what it is.
+    bool isCounted() const { return static_cast<bool>(getMost()); }
+  }];
 }
 
 def DL_TensorAttr : DL_Attr<"Tensor", "t", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {

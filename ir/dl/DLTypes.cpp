@@ -253,6 +253,23 @@ SmallVector<Range> symbolRanges(ModuleOp module) {
   return ranges;
 }
 
+llvm::SmallBitVector countedSymbols(ModuleOp module) {
+  llvm::SmallBitVector counted;
+  if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
+    for (auto symbol : symbols.getAsRange<SymbolAttr>())
+      counted.push_back(symbol.isCounted());
+  return counted;
+}
+
+bool mentions(AffineExpr dim, const llvm::SmallBitVector &symbols) {
+  return llvm::any_of(symbols.set_bits(),
+                      [&](unsigned symbol) { return dim.isFunctionOfSymbol(symbol); });
+}
+
+bool mentions(ArrayRef<AffineExpr> dims, const llvm::SmallBitVector &symbols) {
+  return llvm::any_of(dims, [&](AffineExpr dim) { return mentions(dim, symbols); });
+}
+
 /// Prints with the precedence of the language: sums without, products with parentheses round sums.
 static void printDim(llvm::raw_ostream &os, AffineExpr dim, bool inProduct) {
   if (auto constant = dyn_cast<AffineConstantExpr>(dim)) {

@@ -11,6 +11,7 @@
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 #include <optional>
 
@@ -82,6 +83,11 @@ struct Range {
 std::optional<Range> rangeOf(mlir::AffineExpr dim, llvm::ArrayRef<Range> symbols);
 /// The ranges of `dl.symbols`, empty where the module has none.
 llvm::SmallVector<Range> symbolRanges(mlir::ModuleOp module);
+/// Of each symbol of `dl.symbols`, whether it is counted: the data say what it is (#dl.symbol).
+llvm::SmallBitVector countedSymbols(mlir::ModuleOp module);
+/// Whether `dim` depends on one of `symbols`.
+bool mentions(mlir::AffineExpr dim, const llvm::SmallBitVector &symbols);
+bool mentions(llvm::ArrayRef<mlir::AffineExpr> dims, const llvm::SmallBitVector &symbols);
 /// "N*4", "f32[N,3,224,224]": dims and types in the words of the language, for messages. Names of symbols are those that
 /// the dialect was told last (DLDialect::nameSymbols), else s0, s1, ...
 std::string text(mlir::AffineExpr dim);

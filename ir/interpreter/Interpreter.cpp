@@ -42,6 +42,70 @@ static LogicalResult checkArgument(func::FuncOp function, unsigned position, con
          << ", got " << dimsText(tensor.getDims()) << " of " << tensor.getElementType();
 }
 
+static SmallVector<dl::SymbolAttr> symbolsOf(ModuleOp module) {
+  auto list = module->getAttrOfType<ArrayAttr>("dl.symbols");
+  return list ? llvm::to_vector(list.getAsRange<dl::SymbolAttr>()) : SmallVector<dl::SymbolAttr>();
+}
+
+void bindCounted(ModuleOp module, SmallVectorImpl<int64_t> &symbols) {
+  SmallVector<dl::SymbolAttr> declared = symbolsOf(module);
+  symbols.resize(declared.size());
+  for (auto [position, symbol] : llvm::enumerate(declared))
+    if (symbol.isCounted())
+      symbols[position] = evaluateDim(symbol.getMost().getResult(0), symbols);
+}
+
+/// `tensor` cut to `dims`, which are nowhere larger.
+static Tensor cutTo(const Tensor &tensor, ArrayRef<int64_t> dims) {
+  if (tensor.getDims() == dims)
+    return tensor;
+  Tensor cut(tensor.getElementType(), dims);
+  SmallVector<int64_t> index(dims.size());
+  for (int64_t at = 0; at < cut.size(); ++at) {
+    int64_t from = 0, rest = at;
+    for (int64_t dim = dims.size() - 1; dim >= 0; --dim) {
+      index[dim] = rest % dims[dim];
+      rest /= dims[dim];
+    }
+    for (auto [place, size] : llvm::zip(index, tensor.getDims()))
+      from = from * size + place;
+    if (tensor.isFloat())
+      cut.floats()[at] = tensor.floats()[from];
+    else
+      cut.ints()[at] = tensor.ints()[from];
+  }
+  return cut;
+}
+
+/// What a caller gets of what the function returns.
+static FailureOr<SmallVector<Tensor>> cutResults(func::FuncOp function, SmallVector<Tensor> results,
+                                                 ArrayRef<int64_t> symbols) {
+  auto module = function->getParentOfType<ModuleOp>();
+  llvm::SmallBitVector counted = module ? dl::countedSymbols(module) : llvm::SmallBitVector();
+  if (counted.none())
+    return results;
+  SmallVector<int64_t> real(symbols);
+  SmallVector<Tensor> kept;
+  SmallVector<Type> types;
+  int next = counted.find_first();
+  for (auto [position, result] : llvm::enumerate(results)) {
+    if (!function.getResultAttr(position, "dl.count")) {
+      kept.push_back(result);
+      types.push_back(function.getResultTypes()[position]);
+      continue;
+    }
+    int64_t count = result.ints()[0];
+    if (count < 0 || count > symbols[next])
+      return function.emitError("counts ")
+             << count << " elements of a dim of " << symbols[next] << " at most";
+    real[next] = count;
+    next = counted.find_next(next);
+  }
+  for (auto [result, type] : llvm::zip(kept, types))
+    result = cutTo(result, evaluateDims(cast<RankedTensorType>(type), real));
+  return kept;
+}
+
 FailureOr<SmallVector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef<Tensor> inputs) {
   SmallVector<dl::Range> ranges = dl::symbolRanges(function->getParentOfType<ModuleOp>());
   if (inputs.size() != function.getNumArguments())
@@ -56,6 +120,7 @@ FailureOr<SmallVector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef<Tens
       if (auto symbol = dyn_cast<AffineSymbolExpr>(dim);
           symbol && symbol.getPosition() < symbols.size())
         symbols[symbol.getPosition()] = size;
+  bindCounted(function->getParentOfType<ModuleOp>(), symbols);
   for (auto [position, range] : llvm::enumerate(ranges))
     if (symbols[position] < range.min || symbols[position] > range.max)
       return function.emitError("symbol ") << position << " is expected between " << range.min
@@ -217,7 +282,8 @@ FailureOr<SmallVector<Tensor>> interpret(func::FuncOp function, ArrayRef<Tensor>
   for (auto [position, input] : llvm::enumerate(inputs))
     if (failed(checkArgument(function, position, input, symbols)))
       return failure();
-  return interpretBlock(function.getBody().front(), inputs, symbols, options);
+  auto results = interpretBlock(function.getBody().front(), inputs, symbols, options);
+  return failed(results) ? results : cutResults(function, std::move(*results), symbols);
 }
 
 } // namespace dlc

@@ -27,12 +27,16 @@ struct InterpreterOptions {
   std::function<void(mlir::Operation *, llvm::ArrayRef<Tensor>)> observe;
 };
 
+/// Gives the counted ones of `symbols` (#dl.symbol), at the end of which they may be missing, their largest values.
+void bindCounted(mlir::ModuleOp module, llvm::SmallVectorImpl<int64_t> &symbols);
+
 /// The values of the module's symbols for which the arguments of `function` have the dims of `inputs`, in the order of
 /// `dl.symbols`. Fails, with an error at the function, where there is none or where it lies outside a symbol's range.
 mlir::FailureOr<llvm::SmallVector<int64_t>> bindSymbols(mlir::func::FuncOp function,
                                                         llvm::ArrayRef<Tensor> inputs);
 
-/// Runs `function` and returns what it returns. `symbols` are the values of the module's symbols (see bindSymbols);
+/// Runs `function` and returns what a caller gets: counted dims (#dl.symbol) cut to their real sizes, their counts left out.
+/// `symbols` are the values of the module's symbols (see bindSymbols);
 /// `inputs` have the types of the arguments under them. Fails, with an error at the op, where an op is not one of dl.
 mlir::FailureOr<llvm::SmallVector<Tensor>> interpret(mlir::func::FuncOp function,
                                                      llvm::ArrayRef<Tensor> inputs,

@@ -103,8 +103,7 @@ size_t dlc_module_num_inputs(const dlc_module *module) {
 }
 
 size_t dlc_module_num_outputs(const dlc_module *module) {
-  const Values *outputs = module ? module->module->table().outputs() : nullptr;
-  return outputs ? outputs->size() : 0;
+  return module ? module->module->numOutputs() : 0;
 }
 
 size_t dlc_module_num_states(const dlc_module *module) {
@@ -112,9 +111,8 @@ size_t dlc_module_num_states(const dlc_module *module) {
   return states ? states->size() : 0;
 }
 
-static Status describe(const Module &module, const Values *values, const char *kind, size_t index,
-                       dlc_value_info *info) {
-  size_t count = values ? values->size() : 0;
+static Status describe(const Module &module, const Values *values, size_t count, const char *kind,
+                       size_t index, dlc_value_info *info) {
   if (index >= count)
     return usage(text("there is no ", kind, " ", index, "; the module has ", count));
   if (!info || info->struct_size < sizeof(dlc_value_info))
@@ -139,25 +137,25 @@ static Status describe(const Module &module, const Values *values, const char *k
 
 dlc_status dlc_module_input(const dlc_module *module, size_t index, dlc_value_info *info) {
   return guarded([&] {
-    return module
-               ? describe(*module->module, module->module->table().inputs(), "input", index, info)
-               : usage("the module is null");
+    return module ? describe(*module->module, module->module->table().inputs(),
+                             dlc_module_num_inputs(module), "input", index, info)
+                  : usage("the module is null");
   });
 }
 
 dlc_status dlc_module_output(const dlc_module *module, size_t index, dlc_value_info *info) {
   return guarded([&] {
-    return module
-               ? describe(*module->module, module->module->table().outputs(), "output", index, info)
-               : usage("the module is null");
+    return module ? describe(*module->module, module->module->table().outputs(),
+                             dlc_module_num_outputs(module), "output", index, info)
+                  : usage("the module is null");
   });
 }
 
 dlc_status dlc_module_state(const dlc_module *module, size_t index, dlc_value_info *info) {
   return guarded([&] {
-    return module
-               ? describe(*module->module, module->module->table().states(), "state", index, info)
-               : usage("the module is null");
+    return module ? describe(*module->module, module->module->table().states(),
+                             dlc_module_num_states(module), "state", index, info)
+                  : usage("the module is null");
   });
 }
 
@@ -284,11 +282,12 @@ dlc_status dlc_context_output_dims(const dlc_context *context, size_t index, int
     if (!binding)
       return usage(
           "the context has no bound shapes: call dlc_context_bind or dlc_context_run first");
-    if (index >= binding->outputs.size())
-      return usage(
-          text("there is no output ", index, "; the module has ", binding->outputs.size()));
-    *rank = static_cast<int>(binding->outputs[index].size());
-    std::copy(binding->outputs[index].begin(), binding->outputs[index].end(), dims);
+    size_t count = context->context->module().numOutputs();
+    if (index >= count)
+      return usage(text("there is no output ", index, "; the module has ", count));
+    const Dims &found = context->context->outputDims(index);
+    *rank = static_cast<int>(found.size());
+    std::copy(found.begin(), found.end(), dims);
     return {};
   });
 }

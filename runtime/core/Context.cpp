@@ -9,6 +9,7 @@
 #include "runtime/cuda/CudaExecutor.h"
 
 #include <charconv>
+#include <cstring>
 #include <string_view>
 
 using namespace dlc;
@@ -141,6 +142,7 @@ Status Context::bind(const std::vector<CallerArray> &inputs) {
       return {DLC_USAGE, text("input ", quoted(value.name()->string_view()), ": expected ",
                               owner->describe(value), ", got ", dlc_dtype_name(inputs[i].dtype))};
   }
+  counted.clear();
   std::vector<Dims> dims = dimsOf(inputs);
   if (isBound && dims == boundInputs)
     return {};
@@ -180,8 +182,21 @@ Status Context::checkInputs(const std::vector<CallerArray> &inputs) const {
   return {};
 }
 
+/// What a count may cut off an output of `dims` lies behind all that remains.
+static bool isCutAtEnd(const Module &module, const schema::Value &value, const Dims &dims) {
+  int64_t before = 1;
+  for (size_t dim = 0; dim < dims.size(); ++dim) {
+    std::vector<uint32_t> symbols = module.expressions().symbolsOf(value.dims()->Get(dim));
+    for (uint32_t symbol : symbols)
+      if (module.table().symbols()->Get(symbol)->counted() && before > 1)
+        return false;
+    before *= dims[dim];
+  }
+  return true;
+}
+
 Status Context::checkOutputs(const std::vector<CallerArray> &outputs) const {
-  size_t count = sizeOf(owner->table().outputs());
+  size_t count = owner->numOutputs();
   if (outputs.size() != count)
     return {DLC_USAGE, text("expected ", count, count == 1 ? " output" : " outputs", ", got ",
                             outputs.size())};
@@ -196,6 +211,65 @@ Status Context::checkOutputs(const std::vector<CallerArray> &outputs) const {
         return {DLC_USAGE, text(name, ", dim ", dim, ": expected ", bound.outputs[i][dim], ", got ",
                                 outputs[i].dims[dim])};
     DLC_TRY(checkArray(value, "output", outputs[i]));
+    if (outputs[i].onDevice && !isCutAtEnd(*owner, value, outputs[i].dims))
+      return {DLC_UNSUPPORTED,
+              text(name, ": the data say how large a dim is that is not its first: dlc moves its "
+                         "elements together in memory of the CPU alone; give it such memory")};
+  }
+  return {};
+}
+
+/// Elements of `data` under `from` that lie within `to`, moved together.
+static void moveTogether(uint8_t *data, size_t width, const Dims &from, const Dims &to) {
+  if (from == to)
+    return;
+  // Runs of elements that lie together in both; each goes to where one lay before it.
+  size_t dim = from.size();
+  size_t run = width;
+  while (dim > 0 && from[dim - 1] == to[dim - 1])
+    run *= static_cast<size_t>(from[--dim]);
+  --dim; // the last one that is cut
+  run *= static_cast<size_t>(to[dim]);
+  size_t count = 1;
+  for (size_t i = 0; i < dim; ++i)
+    count *= static_cast<size_t>(to[i]);
+  if (run == 0)
+    return;
+  std::vector<int64_t> index(dim);
+  size_t step = run / static_cast<size_t>(to[dim]) * static_cast<size_t>(from[dim]);
+  for (size_t number = 0; number < count; ++number) {
+    size_t place = 0;
+    for (size_t i = 0; i < dim; ++i)
+      place = place * static_cast<size_t>(from[i]) + static_cast<size_t>(index[i]);
+    std::memmove(data + number * run, data + place * step, run);
+    for (size_t i = dim; i-- > 0 && ++index[i] == to[i];)
+      index[i] = 0;
+  }
+}
+
+Status Context::cutOutputs(const std::vector<int64_t> &counts,
+                           const std::vector<CallerArray> &outputs) {
+  std::vector<int64_t> symbols = bound.symbols, values;
+  size_t next = 0;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const schema::Symbol &symbol = *owner->table().symbols()->Get(i);
+    if (!symbol.counted())
+      continue;
+    int64_t count = counts[next++];
+    if (count < 0 || count > symbols[i])
+      return {DLC_INTERNAL, text("the model counted ", count, " of ", symbols[i], " for ",
+                                 quoted(symbol.name()->string_view()))};
+    symbols[i] = count;
+  }
+  owner->expressions().evaluate(symbols, owner->expressions().size(), values);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const schema::Value &value = *owner->table().outputs()->Get(i);
+    Dims &dims = counted.emplace_back();
+    for (size_t dim = 0; dim < sizeOf(value.dims()); ++dim)
+      dims.push_back(values[value.dims()->Get(dim)]);
+    if (!outputs[i].onDevice)
+      moveTogether(static_cast<uint8_t *>(outputs[i].data),
+                   static_cast<size_t>(bytesOf(value.dtype())), bound.outputs[i], dims);
   }
   return {};
 }
@@ -213,9 +287,12 @@ Status Context::run(const std::vector<CallerArray> &inputs,
     in.push_back({array.data, array.onDevice});
   for (const CallerArray &array : outputs)
     out.push_back({array.data, array.onDevice});
+  std::vector<int64_t> counts(bound.outputs.size() - outputs.size());
+  for (int64_t &count : counts)
+    out.push_back({&count, false});
   Status status = device->run(in, out);
   isHalfWritten = status.failed() && !bound.states.empty();
   if (!bound.states.empty())
     heldStates = bound.states;
-  return status;
+  return status.failed() || counts.empty() ? status : cutOutputs(counts, outputs);
 }

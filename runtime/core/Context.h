@@ -38,6 +38,10 @@ public:
 
   /// Null before the first successful bind.
   const Binding *binding() const { return isBound ? &bound : nullptr; }
+  /// Dims of an output that callers see: after a bind the largest, after a run those that the run counted.
+  const Dims &outputDims(size_t index) const {
+    return counted.empty() ? bound.outputs[index] : counted[index];
+  }
   const Module &module() const { return *owner; }
   const Executor &executor() const { return *device; }
   bool isProfiled() const { return profiled; }
@@ -53,6 +57,7 @@ private:
   Status checkArray(const schema::Value &value, const char *kind, const CallerArray &array) const;
   Status checkInputs(const std::vector<CallerArray> &inputs) const;
   Status checkOutputs(const std::vector<CallerArray> &outputs) const;
+  Status cutOutputs(const std::vector<int64_t> &counts, const std::vector<CallerArray> &outputs);
 
   std::shared_ptr<Module> owner; // outlives the executor, which refers to it
   std::unique_ptr<Executor> device;
@@ -64,6 +69,7 @@ private:
   Binding bound;
   std::vector<Dims> heldStates; ///< dims of what the states hold; empty where that is zero alone
   bool isHalfWritten = false;   ///< a run failed that may have written some of the states
+  std::vector<Dims> counted;    ///< of the outputs in the last run; empty where nothing was counted
 };
 
 } // namespace dlc::rt

@@ -67,6 +67,9 @@ Status Module::verify(bool verifyAll) {
   if (verified.failed())
     return verified.status();
   exprs = verified.take();
+  outputCount = root->outputs() ? root->outputs()->size() : 0;
+  for (size_t i = 0; root->symbols() && i < root->symbols()->size(); ++i)
+    outputCount -= root->symbols()->Get(i)->counted();
   DLC_TRY(checkGaps(segmentsBegin));
   return checkHashes(verifyAll);
 }

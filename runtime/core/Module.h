@@ -43,6 +43,8 @@ public:
     return file.data() + segment.offset();
   }
   size_t fileBytes() const { return file.size(); }
+  /// Outputs that callers see: the counts behind them (schema::Symbol) are not among these.
+  size_t numOutputs() const { return outputCount; }
 
   /// Names of the symbolic dims of a value ("2*N"); empty for a static one.
   const std::vector<std::string> &dimNames(const schema::Value &value) const {
@@ -66,6 +68,7 @@ private:
 
   FileBytes file;
   const schema::Module *root = nullptr;
+  size_t outputCount = 0;
   Expressions exprs;
   std::map<const schema::Value *, std::vector<std::string>> names;
   std::mutex preparing;

@@ -75,6 +75,49 @@ static Status checkValues(const char *kind, const Expressions &expressions,
   return {};
 }
 
+/// Counted symbols are bound by others and counted by the last outputs; no input tells them.
+static Status checkCounted(const schema::Module &module, const Expressions &expressions) {
+  size_t count = 0, outputs = sizeOf(module.outputs());
+  auto isCounted = [&](uint32_t symbol) { return module.symbols()->Get(symbol)->counted(); };
+  auto dependsOnCounted = [&](uint32_t expression) {
+    std::vector<uint32_t> symbols = expressions.symbolsOf(expression);
+    return std::any_of(symbols.begin(), symbols.end(), isCounted);
+  };
+  for (size_t i = 0; i < sizeOf(module.symbols()); ++i) {
+    const schema::Symbol &symbol = *module.symbols()->Get(i);
+    if (!symbol.counted())
+      continue;
+    ++count;
+    std::string where = text("symbol ", quoted(symbol.name()->string_view()));
+    if (!expressions.has(symbol.most()))
+      return refuseModule(where, "its most names expression ", symbol.most(), "; there are ",
+                          expressions.size());
+    const Interval &most = expressions.range(symbol.most());
+    if (symbol.min() != 0 || most.min < 0 || most.max > symbol.max() ||
+        dependsOnCounted(symbol.most()))
+      return refuseModule(where, "expected a range from 0 that holds its most, ",
+                          expressions.print(symbol.most()), ", got ", symbol.min(), "..",
+                          symbol.max());
+  }
+  if (count > outputs)
+    return refuseModule("outputs", "expected a count for each of ", count, " counted symbols, got ",
+                        outputs);
+  for (size_t i = outputs - count; i < outputs; ++i) {
+    const schema::Value &value = *module.outputs()->Get(i);
+    if (value.dtype() != schema::DType::i64 || sizeOf(value.dims()) != 0)
+      return refuseModule(text("output ", quoted(value.name()->string_view())),
+                          "expected a count, which is i64 without dims");
+  }
+  for (auto [kind, values] :
+       {std::pair("input", module.inputs()), std::pair("state", module.states())})
+    for (size_t i = 0; i < sizeOf(values); ++i)
+      for (size_t dim = 0; dim < sizeOf(values->Get(i)->dims()); ++dim)
+        if (dependsOnCounted(values->Get(i)->dims()->Get(dim)))
+          return refuseModule(text(kind, " ", quoted(values->Get(i)->name()->string_view())),
+                              "dim ", dim, " depends on a counted symbol");
+  return {};
+}
+
 /// FlatBuffers checks the alignment of a vector's length, and not that of larger elements.
 template <class Element> static bool isAligned(const flatbuffers::Vector<Element> *list) {
   return !list || reinterpret_cast<uintptr_t>(list->Data()) % 8 == 0;
@@ -185,6 +228,7 @@ Expected<Expressions> dlc::rt::verifyModule(const schema::Module &module, uint64
   DLC_TRY(checkValues("input", *expressions, module.inputs()));
   DLC_TRY(checkValues("output", *expressions, module.outputs()));
   DLC_TRY(checkValues("state", *expressions, module.states()));
+  DLC_TRY(checkCounted(module, *expressions));
   DLC_TRY(checkWeights(module));
   DLC_TRY(checkSegments(module, segmentsBegin, fileBytes));
   DLC_TRY(checkCudaHeaders(module));

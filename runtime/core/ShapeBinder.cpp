@@ -20,7 +20,8 @@ public:
     // Any value in range will do for an unbound symbol while another is solved for.
     for (size_t i = 0; i < numSymbols; ++i) {
       result.symbols.push_back(table.symbols()->Get(i)->min());
-      bound[i] = table.symbols()->Get(i)->min() == table.symbols()->Get(i)->max();
+      bound[i] = table.symbols()->Get(i)->min() == table.symbols()->Get(i)->max() ||
+                 table.symbols()->Get(i)->counted();
     }
   }
 
@@ -34,6 +35,7 @@ public:
         return Status(DLC_USAGE, text("the inputs' dims do not determine the symbol ",
                                       quoted(table.symbols()->Get(i)->name()->string_view())));
     expressions.evaluate(result.symbols, expressions.size(), result.values);
+    bindCounted();
     DLC_TRY(checkInputs());
     DLC_TRY(evaluate("output", table.outputs(), result.outputs));
     DLC_TRY(evaluate("state", table.states(), result.states));
@@ -128,6 +130,18 @@ private:
         }
     }
     return {};
+  }
+
+  /// While a run lasts, what the data count is as large as it may be.
+  void bindCounted() {
+    bool any = false;
+    for (size_t i = 0; i < numSymbols; ++i)
+      if (const schema::Symbol &symbol = *table.symbols()->Get(i); symbol.counted()) {
+        result.symbols[i] = result.values[symbol.most()];
+        any = true;
+      }
+    if (any)
+      expressions.evaluate(result.symbols, expressions.size(), result.values);
   }
 
   int64_t at(uint32_t symbol, int64_t value, uint32_t index) {

@@ -14,7 +14,8 @@ namespace dlc::rt {
 
 using Dims = std::vector<int64_t>;
 
-/// Everything that depends on the inputs' shapes alone.
+/// Everything that depends on the inputs' shapes alone. Counted symbols have their largest values; their counts are the last
+/// outputs.
 struct Binding {
   std::vector<int64_t> symbols;
   std::vector<int64_t> values; ///< of each expression of the module

@@ -75,6 +75,11 @@ class Session:
         described.dims[:array.ndim] = array.shape
         return described
 
+    def output_dims(self, position):
+        rank, dims = ctypes.c_int(), (ctypes.c_int64 * MAX_RANK)()
+        self.check(self.lib.dlc_context_output_dims(self.context, ctypes.c_size_t(position), ctypes.byref(rank), dims))
+        return list(dims)[:rank.value]
+
     def run(self, arrays):
         """`arrays` by name, in the dtypes of the inputs; (dtype, array) by the name of the output."""
         inputs, outputs = self.values("input"), self.values("output")
@@ -83,11 +88,12 @@ class Session:
         self.check(self.lib.dlc_context_bind(self.context, given, ctypes.c_size_t(len(held))))
         results = []
         for position, (_, dtype) in enumerate(outputs):
-            rank, dims = ctypes.c_int(), (ctypes.c_int64 * MAX_RANK)()
-            self.check(self.lib.dlc_context_output_dims(self.context, ctypes.c_size_t(position), ctypes.byref(rank),
-                                                        dims))
-            results.append(np.zeros(list(dims)[:rank.value], CODES[NAMES.index(dtype)]))
+            results.append(np.zeros(self.output_dims(position), CODES[NAMES.index(dtype)]))
         taken = (Tensor * max(len(results), 1))(*[self.describe(a, d) for a, (_, d) in zip(results, outputs)])
         self.check(self.lib.dlc_context_run(self.context, given, ctypes.c_size_t(len(held)), taken,
                                             ctypes.c_size_t(len(results))))
+        # Where the data say how large an output is, it is known now.
+        for position, array in enumerate(results):
+            dims = self.output_dims(position)
+            results[position] = array.reshape(-1)[:int(np.prod(dims, dtype=np.int64))].reshape(dims)
         return {name: (dtype, array) for (name, dtype), array in zip(outputs, results)}

@@ -163,21 +163,24 @@ static std::string describe(const rt::Module &module) {
   const schema::Module &table = module.table();
   std::string out = "Model " + rt::quoted(table.model()->str()) + ", " +
                     rt::byteCount(module.fileBytes()) + ", by " + table.producer()->str() + "\n";
-  auto values = [&](const char *title, const auto *list) {
+  auto values = [&](const char *title, const auto *list, size_t count) {
     out += title;
-    if (list)
-      for (const auto *value : *list)
-        out += "  " + value->name()->str() + ": " + module.describe(*value) + "\n";
+    for (uint32_t i = 0; i < count; ++i)
+      out += "  " + list->Get(i)->name()->str() + ": " + module.describe(*list->Get(i)) + "\n";
   };
-  values("Inputs\n", table.inputs());
-  values("Outputs\n", table.outputs());
+  values("Inputs\n", table.inputs(), table.inputs() ? table.inputs()->size() : 0);
+  values("Outputs\n", table.outputs(), module.numOutputs());
   if (table.states() && table.states()->size())
-    values("States\n", table.states());
+    values("States\n", table.states(), table.states()->size());
   if (table.symbols() && table.symbols()->size()) {
     out += "Symbolic dims\n";
     for (const auto *symbol : *table.symbols())
       out += "  " + symbol->name()->str() + " = " + std::to_string(symbol->min()) + ".." +
-             std::to_string(symbol->max()) + "\n";
+             std::to_string(symbol->max()) +
+             (symbol->counted()
+                  ? ", counted by the run: at most " + module.expressions().print(symbol->most())
+                  : "") +
+             "\n";
   }
   for (const auto *program : *table.programs())
     describeProgram(module, *program, out);
@@ -204,27 +207,29 @@ static std::string describeJson(const rt::Module &module) {
       .string("producer", table.producer()->str());
   json.integer("file_bytes", static_cast<int64_t>(module.fileBytes()))
       .integer("weight_bytes", weightBytes(module));
-  auto values = [&](const char *key, const auto *list) {
+  auto values = [&](const char *key, const auto *list, size_t count) {
     json.beginArray(key);
-    if (list)
-      for (const auto *value : *list)
-        json.beginObject()
-            .string("name", value->name()->str())
-            .string("type", module.describe(*value))
-            .endObject();
+    for (uint32_t i = 0; i < count; ++i)
+      json.beginObject()
+          .string("name", list->Get(i)->name()->str())
+          .string("type", module.describe(*list->Get(i)))
+          .endObject();
     json.endArray();
   };
-  values("inputs", table.inputs());
-  values("outputs", table.outputs());
-  values("states", table.states());
+  values("inputs", table.inputs(), table.inputs() ? table.inputs()->size() : 0);
+  values("outputs", table.outputs(), module.numOutputs());
+  values("states", table.states(), table.states() ? table.states()->size() : 0);
   json.beginArray("symbols");
   if (table.symbols())
-    for (const auto *symbol : *table.symbols())
+    for (const auto *symbol : *table.symbols()) {
       json.beginObject()
           .string("name", symbol->name()->str())
           .integer("min", symbol->min())
-          .integer("max", symbol->max())
-          .endObject();
+          .integer("max", symbol->max());
+      if (symbol->counted())
+        json.string("counted_up_to", module.expressions().print(symbol->most()));
+      json.endObject();
+    }
   json.endArray().beginArray("programs");
   for (const auto *program : *table.programs()) {
     ProgramFacts facts = factsOf(module, *program);

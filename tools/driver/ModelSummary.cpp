@@ -67,7 +67,8 @@ std::vector<std::pair<std::string, std::string>> ModelSummary::outputs() const {
   std::vector<std::pair<std::string, std::string>> found;
   for (auto function : module.getOps<func::FuncOp>())
     for (auto [position, type] : llvm::enumerate(function.getResultTypes())) {
-      if (function.getResultAttr(position, "dl.state"))
+      if (function.getResultAttr(position, "dl.state") ||
+          function.getResultAttr(position, "dl.count"))
         continue;
       auto name = function.getResultAttrOfType<StringAttr>(position, "dl.name");
       found.push_back({name ? name.str() : "", typeText(type)});

@@ -75,6 +75,8 @@ static int runModel(const RunOptions &options) {
     return code;
   if (int code = session.run())
     return code;
+  if (int code = session.cutOutputs())
+    return code;
 
   for (auto &[index, path] : outputs)
     if (std::string problem; !writeTensor(path, session.output(index), problem))

@@ -366,4 +366,17 @@ int Session::run() {
   return kOk;
 }
 
+int Session::cutOutputs() {
+  for (size_t i = 0; i < outputs.tensors.size(); ++i) {
+    int rank = 0;
+    int64_t dims[DLC_MAX_RANK];
+    if (dlc_status failed = dlc_context_output_dims(context, i, &rank, dims))
+      return failRuntime(failed);
+    HostTensor &tensor = outputs.tensors[i];
+    tensor.dims.assign(dims, dims + rank);
+    tensor.data.resize(static_cast<size_t>(tensor.size()) * dlc_dtype_size(tensor.dtype));
+  }
+  return kOk;
+}
+
 } // namespace dlc

@@ -49,6 +49,8 @@ public:
   /// Reads or makes the data of the inputs, whose shapes fit: bind() has said so.
   int fillInputs();
   int run();
+  /// After the last run: gives outputs whose sizes the data say their real dims.
+  int cutOutputs();
 
   dlc_context *getContext() const { return context; }
   const std::vector<std::string> &outputNames() const { return outputs.names; }

@@ -174,6 +174,7 @@ LogicalResult PassValidator::begin(ModuleOp module) {
   // 3 is small, odd, and no special case of any op.
   for (dl::Range range : dl::symbolRanges(module))
     symbols.push_back(std::clamp<int64_t>(3, range.min, range.max));
+  bindCounted(module, symbols);
   auto evaluate = [&](AffineExpr dim) {
     SmallVector<AffineExpr> values;
     for (int64_t symbol : symbols)
@@ -192,6 +193,7 @@ LogicalResult PassValidator::begin(ModuleOp module) {
     symbols.clear();
     for (dl::Range range : dl::symbolRanges(module))
       symbols.push_back(range.min);
+    bindCounted(module, symbols);
     flops = countFlops();
   }
   eachPass = flops <= kMaxFlopsForEach;

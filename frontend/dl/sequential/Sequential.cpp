@@ -62,7 +62,7 @@ public:
                      ModuleOp module)
       : model(model), decl(*model.sequential), isPlan(!weights), diagnostics(diagnostics),
         context(module.getContext()), module(module), builder(context),
-        emitter(builder, model.symbols), functions(emitter, diagnostics),
+        emitter(builder, model.symbols, module), functions(emitter, diagnostics),
         layers(builder, emitter, weights ? *weights : none, diagnostics) {}
 
   void run();
@@ -345,11 +345,7 @@ void SequentialLowering::run() {
   RankedTensorType type = model.inputs.front();
   if (!setLayout(type))
     return;
-  SmallVector<Attribute> symbols;
-  for (const Symbol &symbol : model.symbols)
-    symbols.push_back(dl::SymbolAttr::get(context, symbol.name, symbol.min, symbol.max));
-  if (!symbols.empty())
-    module->setAttr("dl.symbols", builder.getArrayAttr(symbols));
+  declareSymbols(module, model.symbols);
   builder.setInsertionPointToEnd(module.getBody());
   Location loc = diagnostics.translate(decl.name.loc);
   auto function =

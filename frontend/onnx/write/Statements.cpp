@@ -55,6 +55,7 @@ struct Reader {
   ModuleOp module;
   Program &program;
   llvm::StringSet<> paths;
+  llvm::SmallBitVector counted = dl::countedSymbols(module);
 
   void read(Operation &op);
   void declareWeight(Value weight, const Line &user, StringRef parameter);
@@ -63,6 +64,9 @@ struct Reader {
   Pieces tensor(Value value);
   /// What a number of the text stands for; empty where the value is none.
   std::string number(Value value);
+  /// A dim; what the data say is the size of a tensor.
+  Pieces dim(AffineExpr dim);
+  Pieces attributeText(const Param &param, Attribute value);
   Pieces dims(ArrayRef<AffineExpr> dims, StringRef name);
   /// Whether the op can be written by this way of calling it.
   bool fits(const Signature &signature, Operation &op);
@@ -86,6 +90,36 @@ std::string Reader::number(Value value) {
   return llvm::toString(cast<IntegerAttr>(fill).getValue(), /*Radix=*/10, /*Signed=*/!isUnsigned);
 }
 
+Pieces Reader::dim(AffineExpr dim) {
+  Pieces pieces;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
+  if (!dl::mentions(dim, counted)) {
+    append(pieces, dl::text(dim));
+  } else if (binary) {
+    append(pieces, "(");
+    append(pieces, this->dim(binary.getLHS()));
+    append(pieces, binary.getKind() == AffineExprKind::Add   ? " + "
+                   : binary.getKind() == AffineExprKind::Mul ? " * "
+                                                             : " // ");
+    append(pieces, this->dim(binary.getRHS()));
+    append(pieces, ")");
+  } else {
+    Value trimmed;
+    int64_t place = 0;
+    module.walk([&](dl::TrimOp trim) {
+      if (trim.getSize().getResult(0) == dim && !trimmed) {
+        trimmed = trim.getY();
+        place = trim.getDim();
+      }
+    });
+    assert(trimmed && "a counted symbol comes from a trim, which its readers keep");
+    append(pieces, "size(");
+    append(pieces, tensor(trimmed));
+    append(pieces, ", " + Twine(place) + ")");
+  }
+  return pieces;
+}
+
 Pieces Reader::dims(ArrayRef<AffineExpr> dims, StringRef name) {
   Pieces pieces;
   append(pieces, "[");
@@ -95,7 +129,7 @@ Pieces Reader::dims(ArrayRef<AffineExpr> dims, StringRef name) {
     if (auto constant = dyn_cast<AffineConstantExpr>(dim))
       pieces.push_back({Piece::Number, name.str(), constant.getValue(), {}});
     else
-      append(pieces, dl::text(dim));
+      append(pieces, this->dim(dim));
   }
   append(pieces, "]");
   return pieces;
@@ -139,6 +173,14 @@ Pieces Reader::operand(Operation &user, Value value) {
       return operand(user, broadcast.getX());
   }
   return tensor(value);
+}
+
+Pieces Reader::attributeText(const Param &param, Attribute value) {
+  if (auto dims = dyn_cast<AffineMapAttr>(value);
+      dims && dl::mentions(dims.getValue().getResults(), counted))
+    return param.count == 1 ? dim(dims.getValue().getResult(0))
+                            : this->dims(dims.getValue().getResults(), param.name);
+  return onnx::attributeText(param, value);
 }
 
 Pieces attributeText(const Param &param, Attribute value) {
@@ -327,8 +369,8 @@ void Reader::declareWeight(Value weight, const Line &user, StringRef parameter) 
 }
 
 void Reader::read(Operation &op) {
-  if (isa<dl::WeightOp, dl::FullOp, dl::BroadcastOp>(op))
-    return; // where they are used
+  if (isa<dl::WeightOp, dl::FullOp, dl::BroadcastOp, dl::TrimOp>(op))
+    return; // where they are used; trims are part of what they trim
   const Signature *chosen = nullptr;
   for (const OpInfo &info : opTable())
     for (const Signature &signature : info.signatures)
@@ -339,7 +381,15 @@ void Reader::read(Operation &op) {
     return; // part of a layer that a later op completes
   Line line;
   line.function = chosen->name.str();
-  llvm::append_range(line.results, op.getResults());
+  if (chosen->counted.empty())
+    llvm::append_range(line.results, op.getResults());
+  for (Signature::Counted held : chosen->counted) {
+    Value result = op.getResult(held.result);
+    for (Operation *user : op.getResult(held.result).getUsers())
+      if (held.dim != -1 && isa<dl::TrimOp>(user))
+        result = user->getResult(0);
+    line.results.push_back(result);
+  }
   line.scope = scopeOf(op);
   call(*chosen, op, line);
   auto layer = recoverLinear(op, line.scope, paths, program);
@@ -353,7 +403,7 @@ void Reader::read(Operation &op) {
     append(line.pieces, ")");
     program.members.push_back(std::move(layer->member));
   }
-  if (chosen->returnsTuple() && op.getNumResults() == 1)
+  if (chosen->returnsTuple() && line.results.size() == 1)
     append(line.pieces, "[0]");
   for (const Piece &piece : line.pieces)
     if (piece.kind == Piece::Value && piece.value.getDefiningOp<dl::WeightOp>() &&

@@ -120,6 +120,17 @@ static std::string declarationsOf(const Program &program, ArrayRef<Statement> st
   return text;
 }
 
+/// A type, "?" in place of dims whose size the data say.
+static std::string typeText(Type type, const llvm::SmallBitVector &counted) {
+  dl::Dims dims = dl::getDims(cast<RankedTensorType>(type));
+  if (!dl::mentions(dims, counted))
+    return dl::text(type);
+  std::string text = dtypeText(type) + "[";
+  for (auto [position, dim] : llvm::enumerate(dims))
+    text += (position ? "," : "") + (dl::mentions(dim, counted) ? "?" : dl::text(dim));
+  return text + "]";
+}
+
 std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWeight> &weights) {
   auto function = *module.getOps<func::FuncOp>().begin();
   Program program = readProgram(module);
@@ -131,6 +142,8 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
     reserved.insert(dtype);
   if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
     for (auto symbol : symbols.getAsRange<dl::SymbolAttr>()) {
+      if (symbol.isCounted()) // by the ops
+        continue;
       reserved.insert(symbol.getName());
       dims += "dim " + symbol.getName().str() + " = " + std::to_string(symbol.getMin()) + ".." +
               std::to_string(symbol.getMax()) + "\n";
@@ -155,11 +168,12 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   std::string declarations = declarationsOf(program, statements, model);
   std::vector<Output> results;
   Operation *end = function.getBody().front().getTerminator();
-  for (auto [index, value] : llvm::enumerate(end->getOperands())) {
+  llvm::SmallBitVector counted = dl::countedSymbols(module);
+  for (auto [index, value] : llvm::enumerate(end->getOperands().drop_back(counted.count()))) {
     auto held = function.getResultAttrOfType<StringAttr>(index, "dl.name");
     results.push_back({program.outputs[index], model.unique(held.getValue())});
-    outputs +=
-        (outputs.empty() ? "" : ", ") + results.back().name + ": " + dl::text(value.getType());
+    outputs += (outputs.empty() ? "" : ", ") + results.back().name + ": " +
+               typeText(value.getType(), counted);
   }
   model.write(statements, results);
   text += "model " + name + " {\n" + declarations + (declarations.empty() ? "" : "\n") +

@@ -181,12 +181,15 @@ typedef struct dlc_tensor {
  * call it first to learn the outputs' dims. */
 DLC_API dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inputs,
                                     size_t num_inputs);
-/* Dims of an output under the last bind. */
+/* Dims of an output under the last bind. Where the data say how large a dim is (nonzero: as many rows as it finds), the bind
+ * gives the largest that it can be, which is what the array handed to run must have; after a run these are the real dims, and
+ * the array holds the real elements densely from its begin, what lies behind them being undefined, until the next bind or run. */
 DLC_API dlc_status dlc_context_output_dims(const dlc_context *context, size_t index, int *rank,
                                            int64_t dims[DLC_MAX_RANK]);
 /* Runs the model; inputs and outputs in the module's order. Returns when the outputs are written. The context's states
  * then have their new values. Inputs that would give a state other dims than those it holds are refused, and so is
- * every run after one that failed when it had begun: reset the states. */
+ * every run after one that failed when it had begun: reset the states. Where the data say how
+ * large an output is, ask dlc_context_output_dims then; in GPU memory such a dim must be the first (DLC_UNSUPPORTED elsewhere). */
 DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs,
                                    size_t num_inputs, dlc_tensor *outputs, size_t num_outputs);
 /* All states are zero in the next run, as in the first. */

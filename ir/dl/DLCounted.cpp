@@ -1,0 +1,257 @@
+//===- DLCounted.cpp - Ops whose results are as large as the data say ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/dl/DLBuilder.h"
+
+using namespace mlir;
+
+namespace dlc::dl {
+
+static constexpr uint64_t kFirst = 0; // dim
+
+static RankedTensorType countType(MLIRContext *context) {
+  return makeTensor({}, IntegerType::get(context, 64));
+}
+
+static Value flat(Builder &b, Value x) { return b.reshape(x, product(dimsOf(x), b.getContext())); }
+
+/// Elements that are not zero; NaN is none.
+static Value truthOf(Builder &b, Value x) {
+  return typeOf(x).getElementType().isInteger(1) ? x : b.make<NeOp>(x, b.fullLike(x, 0));
+}
+
+/// The numbers 0, 1, ... along dim `dim`, repeated along the others of `dims`.
+static Value numbers(Builder &b, ArrayRef<AffineExpr> dims, int64_t dim) {
+  Value along = b.make<ArangeOp>(dimsMap(dims[dim], b.getContext()), AffineMapAttr(), uint64_t(1),
+                                 TypeAttr());
+  Dims held(dims.size(), constantDim(1, b.getContext()));
+  held[dim] = dims[dim];
+  return b.broadcast(b.reshape(along, held), dims);
+}
+
+namespace {
+/// Of a row of bools, those that are true, packed to the front.
+struct Chosen {
+  /// Where each element goes; -1, which is nowhere, for those that are false.
+  Value places;
+  Value count; // i64[]
+};
+} // namespace
+
+static Chosen choose(Builder &b, Value mask) {
+  Type i64 = b.getI64Type();
+  Value ones = b.cast(mask, i64);
+  Value after = b.make<CumsumOp>(ones, kFirst, TypeAttr());
+  Value places = b.make<SubOp>(b.make<MulOp>(after, ones), b.fullLike(ones, 1));
+  return {places, b.make<SumOp>(ones, ArrayRef<int64_t>{0}, false, TypeAttr())};
+}
+
+/// The slices of `x` along its first dim at their `places`, zeros behind them.
+static Value pack(Builder &b, Value x, Value places) {
+  Dims dims = dimsOf(x), held(dims.size(), constantDim(1, b.getContext()));
+  held[0] = dims[0];
+  Value index = b.broadcast(b.reshape(places, held), dims);
+  return b.make<ScatterOp>(b.fullLike(x, 0), kFirst, index, x, FloatAttr(), StringAttr());
+}
+
+//===- trim ---------------------------------------------------------------------------------------===//
+
+LogicalResult TrimOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  AffineMap size = adaptor.getSize();
+  if (adaptor.getDim() >= static_cast<uint64_t>(x.getRank()) || size.getNumDims() != 0 ||
+      size.getNumResults() != 1 || !isa<AffineSymbolExpr>(size.getResult(0)))
+    return emitOptionalError(location, "'", getOperationName(),
+                             "' needs one of the dims of x, and a symbol as its size");
+  Dims dims = getDims(x);
+  dims[adaptor.getDim()] = size.getResult(0);
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LoopNest TrimOp::getLoopNest() {
+  return moveNest(*this, loopsOf(getContext(), 0, typeOf(getX()).getRank()));
+}
+
+//===- nonzero ------------------------------------------------------------------------------------===//
+
+LogicalResult NonzeroOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  Dims dims = dimsOf(adaptor.getX());
+  types.push_back(
+      makeTensor({product(dims, context), constantDim(static_cast<int64_t>(dims.size()), context)},
+                 IntegerType::get(context, 64)));
+  types.push_back(countType(context));
+  return success();
+}
+
+SmallVector<Value> NonzeroOp::decompose(Builder &b) {
+  Dims dims = dimsOf(getX());
+  auto [places, count] = choose(b, flat(b, truthOf(b, getX())));
+  if (dims.empty())
+    return {b.full(dimsOf(getY()), b.getI64Type(), 0), count};
+  SmallVector<Value> indices;
+  for (int64_t dim = 0, rank = dims.size(); dim < rank; ++dim)
+    indices.push_back(flat(b, numbers(b, dims, dim)));
+  return {pack(b, b.make<StackOp>(indices, uint64_t(1)), places), count};
+}
+
+//===- masked_select ------------------------------------------------------------------------------===//
+
+/// The dims to which both broadcast.
+static std::optional<Dims> commonDims(Dims a, Dims b) {
+  if (a.size() < b.size())
+    std::swap(a, b);
+  for (size_t i = 1; i <= b.size(); ++i) {
+    AffineExpr &dim = a[a.size() - i], other = b[b.size() - i];
+    if (isConstant(dim, 1))
+      dim = other;
+    else if (dim != other && !isConstant(other, 1))
+      return std::nullopt;
+  }
+  return a;
+}
+
+LogicalResult MaskedSelectOp::inferReturnTypes(MLIRContext *context,
+                                               std::optional<Location> location, Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX()), mask = typeOf(adaptor.getMask());
+  auto dims = commonDims(getDims(x), getDims(mask));
+  if (!dims)
+    return emitOptionalError(location, "'", getOperationName(), "' has a mask of ", text(mask),
+                             " for ", text(x), "; expected dims that broadcast");
+  types.push_back(makeTensor({product(*dims, context)}, x.getElementType()));
+  types.push_back(countType(context));
+  return success();
+}
+
+SmallVector<Value> MaskedSelectOp::decompose(Builder &b) {
+  Dims dims = *commonDims(dimsOf(getX()), dimsOf(getMask()));
+  auto [places, count] = choose(b, flat(b, b.broadcast(getMask(), dims)));
+  return {pack(b, flat(b, b.broadcast(getX(), dims)), places), count};
+}
+
+//===- unique -------------------------------------------------------------------------------------===//
+
+LogicalResult UniqueOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX());
+  Type i64 = IntegerType::get(context, 64);
+  Dims values = getDims(x), inverse = values;
+  AffineExpr size = product(values, context);
+  if (auto given = adaptor.getDim()) {
+    auto dim = wrapDim(location, getOperationName(), *given, x.getRank());
+    if (!dim)
+      return failure();
+    size = values[*dim];
+    Dims rest = values;
+    rest.erase(rest.begin() + *dim);
+    if (asConstant(product(rest, context)).value_or(0) < 1)
+      return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " of ",
+                               text(x), " needs static sizes of the other dims, none of them 0");
+    inverse = {size};
+  } else {
+    values = {size};
+  }
+  types.push_back(makeTensor(values, x.getElementType()));
+  types.push_back(makeTensor({size}, i64));
+  types.push_back(makeTensor(inverse, i64));
+  types.push_back(makeTensor({size}, i64));
+  types.push_back(countType(context));
+  return success();
+}
+
+static Value add(Builder &b, Value x, double number) {
+  return b.make<AddOp>(x, b.fullLike(x, number));
+}
+
+/// For each element of the row `x` the number of the first one that equals it, and in `sorted` where its value stands among
+/// the values in ascending order.
+static Value firstEqual(Builder &b, Value x, Value &sorted) {
+  auto sort = SortOp::create(b, x, uint64_t(0), false, true);
+  Value values = sort.getValues(), from = sort.getIndices(), iota = numbers(b, dimsOf(x), 0);
+  Value before = b.make<GatherOp>(values, add(b, iota, -1), kFirst);
+  Value begins =
+      b.make<LogicalOrOp>(b.make<EqOp>(iota, b.fullLike(iota, 0)), b.make<NeOp>(values, before));
+  Value group = add(b, b.make<CumsumOp>(b.cast(begins, b.getI64Type()), kFirst, TypeAttr()), -1);
+  auto spread = [&](Value of) {
+    return b.make<ScatterOp>(b.fullLike(of, 0), kFirst, from, of, FloatAttr(), StringAttr());
+  };
+  sorted = spread(group);
+  // Equal elements keep their order: the first of a group is the first of all.
+  Value firsts = pack(b, from, choose(b, begins).places);
+  return b.make<GatherOp>(firsts, sorted, kFirst);
+}
+
+/// The same for the rows of a matrix, the order being that of their first elements that differ.
+static Value firstEqualRow(Builder &b, Value x, Value &sorted) {
+  Dims dims = dimsOf(x), square = {dims[0], dims[0]}, cube = {dims[0], dims[0], dims[1]};
+  Type i64 = b.getI64Type();
+  Value left = b.broadcast(b.unsqueeze(x, 1), cube), right = b.broadcast(b.unsqueeze(x, 0), cube);
+  Value differ = b.cast(b.make<NeOp>(left, right), i64);
+  IntegerAttr last = b.getI64IntegerAttr(2);
+  Value place = b.make<ArgmaxOp>(differ, last, false);
+  Value isOther =
+      b.make<NeOp>(b.make<AmaxOp>(differ, ArrayRef<int64_t>{2}, false), b.full(square, i64, 0));
+  auto at = [&](int64_t dim) {
+    Value row = numbers(b, square, dim);
+    Value width = b.fullLike(row, static_cast<double>(*asConstant(dims[1])));
+    Value position = b.make<AddOp>(b.make<MulOp>(row, width), place);
+    return b.reshape(b.make<GatherOp>(flat(b, x), flat(b, position), kFirst), square);
+  };
+  Value a = at(0), c = at(1), isLess = b.make<LtOp>(a, c);
+  if (isa<FloatType>(typeOf(x).getElementType()))
+    isLess =
+        b.make<LogicalOrOp>(isLess, b.make<LogicalAndOp>(b.make<EqOp>(a, a), b.make<NeOp>(c, c)));
+  isLess = b.make<LogicalAndOp>(isLess, isOther);
+  // A row with NaN equals none, itself neither.
+  Value isSelf = b.make<EqOp>(numbers(b, square, 0), numbers(b, square, 1));
+  Value isEqual = b.cast(b.make<LogicalOrOp>(b.make<LogicalNotOp>(isOther), isSelf), i64);
+  Value first = b.make<ArgmaxOp>(isEqual, b.getI64IntegerAttr(0), false);
+  Value isFirst = b.make<EqOp>(first, numbers(b, {dims[0]}, 0));
+  Value counts = b.make<LogicalAndOp>(isLess, b.broadcast(b.unsqueeze(isFirst, 1), square));
+  sorted = b.make<SumOp>(b.cast(counts, i64), ArrayRef<int64_t>{0}, false, TypeAttr());
+  return first;
+}
+
+SmallVector<Value> UniqueOp::decompose(Builder &b) {
+  Value x = getX();
+  Type dtype = typeOf(x).getElementType();
+  int64_t dim = 0, rank = typeOf(x).getRank();
+  if (getDim())
+    dim = *wrapDim(std::nullopt, "", *getDim(), rank);
+  Value slices = getDim() ? x : flat(b, x); // along their first dim
+  SmallVector<int64_t> order, back;
+  if (getDim()) {
+    order = {dim};
+    for (int64_t i = 0; i < rank; ++i)
+      if (i != dim)
+        order.push_back(i);
+    back.resize(rank);
+    for (auto [to, from] : llvm::enumerate(order))
+      back[from] = to;
+    slices = b.permute(x, order);
+  }
+  Dims dims = dimsOf(slices);
+  Value keys = dtype.isInteger(1) ? b.cast(slices, b.getI32Type()) : slices;
+  Value sorted, first;
+  if (dims.size() == 1) {
+    first = firstEqual(b, keys, sorted);
+  } else {
+    AffineExpr width = product(ArrayRef<AffineExpr>(dims).drop_front(), getContext());
+    first = firstEqualRow(b, b.reshape(keys, {dims[0], width}), sorted);
+  }
+  Value iota = numbers(b, {dims[0]}, 0);
+  Value isFirst = b.make<EqOp>(first, iota);
+  auto [places, count] = choose(b, isFirst);
+  if (getSorted()) // where its value stands, for each first one
+    places = b.make<WhereOp>(isFirst, sorted, b.fullLike(sorted, -1));
+  Value inverse = b.make<GatherOp>(places, first, kFirst), none = b.fullLike(iota, 0);
+  Value counts = b.make<ScatterAddOp>(none, kFirst, inverse, b.fullLike(iota, 1));
+  Value values = pack(b, slices, places);
+  return {getDim() ? b.permute(values, back) : values, pack(b, iota, places),
+          getDim() ? inverse : b.reshape(inverse, dimsOf(x)), counts, count};
+}
+
+} // namespace dlc::dl
