@@ -74,7 +74,7 @@ llvm::ArrayRef<OddRule> oddRules() {
           creationRules(),    recurrentRules(),  attentionRules(),   rotaryRules(),
           scatterRules(),     orderRules(),      resizeRules(),      lossRules(),
           sequenceRules(),    signalRules(),     sampleRules(),      quantizationRules(),
-          patchRules()})
+          patchRules(),       countedRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

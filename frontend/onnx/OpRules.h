@@ -66,6 +66,7 @@ llvm::ArrayRef<OddRule> attentionRules();
 llvm::ArrayRef<OddRule> rotaryRules();
 llvm::ArrayRef<OddRule> scatterRules();
 llvm::ArrayRef<OddRule> orderRules();
+llvm::ArrayRef<OddRule> countedRules();
 llvm::ArrayRef<OddRule> resizeRules();
 llvm::ArrayRef<OddRule> lossRules();
 llvm::ArrayRef<OddRule> sequenceRules();

@@ -184,30 +184,40 @@ static Value firstEqual(Builder &b, Value x, Value &sorted) {
   return b.make<GatherOp>(firsts, sorted, kFirst);
 }
 
-/// The same for the rows of a matrix, the order being that of their first elements that differ.
+/// The same for the rows of a matrix, the order being that of their first elements that differ. NaN equals nothing, but does not
+/// decide the order against another NaN; where nothing does, the first row comes first.
 static Value firstEqualRow(Builder &b, Value x, Value &sorted) {
   Dims dims = dimsOf(x), square = {dims[0], dims[0]}, cube = {dims[0], dims[0], dims[1]};
   Type i64 = b.getI64Type();
   Value left = b.broadcast(b.unsqueeze(x, 1), cube), right = b.broadcast(b.unsqueeze(x, 0), cube);
-  Value differ = b.cast(b.make<NeOp>(left, right), i64);
-  IntegerAttr last = b.getI64IntegerAttr(2);
-  Value place = b.make<ArgmaxOp>(differ, last, false);
-  Value isOther =
-      b.make<NeOp>(b.make<AmaxOp>(differ, ArrayRef<int64_t>{2}, false), b.full(square, i64, 0));
+  auto any = [&](Value of) {
+    return b.make<NeOp>(b.make<AmaxOp>(of, ArrayRef<int64_t>{2}, false), b.full(square, i64, 0));
+  };
+  Value differ = b.make<NeOp>(left, right), decides = differ;
+  bool hasNan = isa<FloatType>(typeOf(x).getElementType());
+  if (hasNan)
+    decides =
+        b.make<LogicalAndOp>(differ, b.make<LogicalNotOp>(b.make<LogicalAndOp>(
+                                         b.make<NeOp>(left, left), b.make<NeOp>(right, right))));
+  decides = b.cast(decides, i64);
+  Value isOther = any(b.cast(differ, i64)), isOrdered = any(decides);
+  Value place = b.make<ArgmaxOp>(decides, b.getI64IntegerAttr(2), false);
   auto at = [&](int64_t dim) {
     Value row = numbers(b, square, dim);
     Value width = b.fullLike(row, static_cast<double>(*asConstant(dims[1])));
     Value position = b.make<AddOp>(b.make<MulOp>(row, width), place);
     return b.reshape(b.make<GatherOp>(flat(b, x), flat(b, position), kFirst), square);
   };
-  Value a = at(0), c = at(1), isLess = b.make<LtOp>(a, c);
-  if (isa<FloatType>(typeOf(x).getElementType()))
+  Value a = at(0), c = at(1), row = numbers(b, square, 0), column = numbers(b, square, 1);
+  Value isLess = b.make<LtOp>(a, c);
+  if (hasNan)
     isLess =
         b.make<LogicalOrOp>(isLess, b.make<LogicalAndOp>(b.make<EqOp>(a, a), b.make<NeOp>(c, c)));
-  isLess = b.make<LogicalAndOp>(isLess, isOther);
-  // A row with NaN equals none, itself neither.
-  Value isSelf = b.make<EqOp>(numbers(b, square, 0), numbers(b, square, 1));
-  Value isEqual = b.cast(b.make<LogicalOrOp>(b.make<LogicalNotOp>(isOther), isSelf), i64);
+  isLess = b.make<LogicalAndOp>(isLess, isOrdered);
+  Value isTied = b.make<LogicalAndOp>(isOther, b.make<LogicalNotOp>(isOrdered));
+  isLess = b.make<LogicalOrOp>(isLess, b.make<LogicalAndOp>(isTied, b.make<LtOp>(row, column)));
+  Value isEqual =
+      b.cast(b.make<LogicalOrOp>(b.make<LogicalNotOp>(isOther), b.make<EqOp>(row, column)), i64);
   Value first = b.make<ArgmaxOp>(isEqual, b.getI64IntegerAttr(0), false);
   Value isFirst = b.make<EqOp>(first, numbers(b, {dims[0]}, 0));
   Value counts = b.make<LogicalAndOp>(isLess, b.broadcast(b.unsqueeze(isFirst, 1), square));

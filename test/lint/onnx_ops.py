@@ -46,7 +46,6 @@ REASONS = {
     "sequences and optionals are refused": r"Sequence(?!.*Lens)|Optional",
     "strings are refused": r"String|RegexFullMatch|TfIdf|ImageDecoder",
     "random numbers are refused: a model gives the same result each time": r"Random|Bernoulli|Multinomial",
-    "the size of the result depends on the data": r"^(Compress|NonZero|NonMaxSuppression|Unique)$",
 }
 
 

@@ -53,6 +53,44 @@ const Fault kFaults[] = {
      "symbol 'N': expected a range of non-negative values, got 0..-1"},
     {"NegativeSymbol", [](PackageBuilder &p) { p.module.symbols[0]->min = -1; },
      "symbol 'N': expected a range of non-negative values, got -1..64"},
+    {"CountedMost",
+     [](PackageBuilder &p) {
+       p.module.symbols[0]->counted = true;
+       p.module.symbols[0]->most = 1000;
+     },
+     "symbol 'N': its most names expression 1000; there are 14"},
+    {"CountedRange",
+     [](PackageBuilder &p) {
+       p.module.symbols[0]->counted = true;
+       p.module.symbols[0]->most = p.constant(65).row;
+     },
+     "symbol 'N': expected a range from 0 that holds its most, 65, got 0..64"},
+    {"CountedByItself",
+     [](PackageBuilder &p) {
+       p.module.symbols[0]->counted = true;
+       p.module.symbols[0]->most = p.module.inputs[0]->dims[0];
+     },
+     "symbol 'N': expected a range from 0 that holds its most, N, got 0..64"},
+    {"CountOfOtherType",
+     [](PackageBuilder &p) {
+       p.module.symbols[0]->counted = true;
+       p.module.symbols[0]->most = p.constant(64).row;
+     },
+     "output 'y': expected a count, which is i64 without dims"},
+    {"CountMissing",
+     [](PackageBuilder &p) {
+       p.module.symbols[0]->counted = true;
+       p.module.symbols[0]->most = p.constant(64).row;
+       p.module.outputs.clear();
+     },
+     "outputs: expected a count for each of 1 counted symbols, got 0"},
+    {"CountedInput",
+     [](PackageBuilder &p) {
+       p.module.symbols[0]->counted = true;
+       p.module.symbols[0]->most = p.constant(64).row;
+       p.output("count", DType::i64, {});
+     },
+     "input 'x': dim 0 depends on a counted symbol"},
     {"SymbolIndex",
      [](PackageBuilder &p) { p.module.expressions.push_back({ExprOp::symbol, 0, 0, 1}); },
      "expression 14 names symbol 1; there are 1"},

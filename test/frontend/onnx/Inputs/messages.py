@@ -94,7 +94,7 @@ case("many_nodes", model([node("Relu", "x", "a0")] + [node("Relu", f"a{i}", f"a{
                          outputs=("a32768",)))
 case("unsupported_list", model([node("TopK", "x, k", "v, i", name="best"), node("Sofmax", "v", "a", name=""),
                                 node("Gru", "a", "b", name="later", domain="com.example"),
-                                node("NonZero", "b", "y", name="where")],
+                                node("TfIdfVectorizer", "b", "y", name="where")],
                                tensors=[ints("k", 1)], opsets=[("com.example", 1)]))
 case("not_in_opset", model([node("GroupNormalization", "x, x, x", num_groups=1)], opset=13))
 given = [value("x"), value("c", "bool", ()), value("m", "i64", ())]
@@ -349,6 +349,11 @@ one("rotary_heads", "RotaryEmbedding", "x, c, s", [value("x", dims=(1, 9, 9)), *
 one("rotary_width", "RotaryEmbedding", "x, c, s", [value("x", dims=(1, 2, 9, 8)), *tables], opset=23, rotary_embedding_dim=3)
 one("cumsum_axis", "CumSum", "x, a", [value("x"), value("a", "i64", ())])
 one("cumsum_axes", "CumSum", "x, a", tensors=[ints("a", 0, 1)])
+one("compress_condition", "Compress", "x, c", [value("x"), value("c", "bool", (2, 3))])
+case("mixed_padding", model([node("NonZero", "x", "p", name="find"), node("ReduceSum", "p, a", "y", name="all")], [value("x")],
+                            tensors=[ints("a", 1)]))
+case("nms_boxes", model([node("NonMaxSuppression", "b, s, m", "y", name="n")],
+                        [value("b", dims=(1, 600, 4)), value("s", dims=(1, 2, 600)), value("m", "i64", (1,))]))
 one("topk_counts", "TopK", "x, k", tensors=[ints("k", 1, 2)], outputs="y, i")
 one("topk_large", "TopK", "x, k", tensors=[ints("k", 9)], outputs="y, i")
 one("scatter_reduction", "ScatterElements", "x, i, x", tensors=[tensor("i", "i64", [2, 3], [0] * 6)], opset=18, reduction="median")
