@@ -29,7 +29,7 @@ module {}
 // -----
 
 module attributes {dl.symbols = [#dl.symbol<"found", 0, 4, most = () -> (4)>]} {
-// expected-error @+1 {{expected a tensor<i64> as count of each counted symbol behind the other outputs, got}}
+// expected-error @+1 {{expected a tensor<i64> with 'dl.count' for each counted symbol behind the outputs, got}}
 func.func @no_count(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
@@ -39,7 +39,7 @@ func.func @no_count(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // expected-error @+1 {{expected no counted symbol in the most of 'again'}}
 module attributes {dl.symbols = [#dl.symbol<"found", 0, 4, most = () -> (4)>, #dl.symbol<"again", 0, 4, most = ()[s0] -> (s0)>]} {
-func.func @counted_most(%x: tensor<4xf32>, %n: tensor<i64>) -> (tensor<4xf32>, tensor<i64>, tensor<i64>) {
+func.func @counted_most(%x: tensor<4xf32>, %n: tensor<i64>) -> (tensor<4xf32>, tensor<i64> {dl.count}, tensor<i64> {dl.count}) {
   return %x, %n, %n : tensor<4xf32>, tensor<i64>, tensor<i64>
 }
 }
@@ -48,7 +48,7 @@ func.func @counted_most(%x: tensor<4xf32>, %n: tensor<i64>) -> (tensor<4xf32>, t
 
 module attributes {dl.symbols = [#dl.symbol<"found", 0, 4, most = () -> (4)>]} {
 // expected-error @+1 {{expected inputs whose dims are known before the run, got}}
-func.func @counted_input(%x: tensor<?xf32, #dl.t<[s0]>>, %n: tensor<i64>) -> (tensor<?xf32, #dl.t<[s0]>>, tensor<i64>) {
+func.func @counted_input(%x: tensor<?xf32, #dl.t<[s0]>>, %n: tensor<i64>) -> (tensor<?xf32, #dl.t<[s0]>>, tensor<i64> {dl.count}) {
   return %x, %n : tensor<?xf32, #dl.t<[s0]>>, tensor<i64>
 }
 }

@@ -373,7 +373,14 @@ int Session::cutOutputs() {
     if (dlc_status failed = dlc_context_output_dims(context, i, &rank, dims))
       return failRuntime(failed);
     HostTensor &tensor = outputs.tensors[i];
-    tensor.dims.assign(dims, dims + rank);
+    std::vector<int64_t> found(dims, dims + rank);
+    if (isStepped) {
+      found.insert(found.begin(), steps);
+      if (found != tensor.dims)
+        return fail(kUsage, "--steps: the data say how large output '" + outputs.names[i] +
+                                "' is, in each step anew; run the steps one by one");
+    }
+    tensor.dims = std::move(found);
     tensor.data.resize(static_cast<size_t>(tensor.size()) * dlc_dtype_size(tensor.dtype));
   }
   return kOk;
