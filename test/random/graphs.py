@@ -32,6 +32,7 @@ GROWS = {"mul", "square", "outer", "contract", "linear", "matmul", "conv1d", "co
 # A tiny change of the input may change the result at once; at the ends of their range asin and acos rise steeply.
 JUMPS = {"asin", "acos", "floor", "ceil", "round", "trunc", "frac", "sign", "fmod", "remainder", "floor_divide", "trunc_divide", "hardshrink",
          "threshold", "heaviside", "argmax", "argmin", "argsort", "sort", "topk", "rank", "places", "order", "max_positions1d", "max_positions2d",
+         "unique", "masked_select",
          "cast", "interpolate", "upsample", "isfinite", "isnan", "isinf", "pow", "atan2", "digamma", "lgamma", "tan"}
 
 
