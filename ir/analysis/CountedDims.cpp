@@ -188,8 +188,12 @@ void findMixedPadding(func::FuncOp function,
   // The bodies of ops build these.
   function->getContext()->getOrLoadDialect<arith::ArithDialect>();
   function->getContext()->getOrLoadDialect<math::MathDialect>();
+  llvm::DenseSet<Value> refused; // and what is made of it: said once
   for (Operation &op : function.front().without_terminator()) {
-    auto problem = problemOf(&op, counted);
+    bool isAgain = llvm::any_of(op.getOperands(), [&](Value x) { return refused.contains(x); });
+    auto problem = isAgain ? std::nullopt : problemOf(&op, counted);
+    if (isAgain || problem)
+      refused.insert_range(op.getResults());
     if (!problem)
       continue;
     std::string name = "'" + op.getName().stripDialect().str() + "' ";
