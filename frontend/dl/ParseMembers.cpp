@@ -113,7 +113,7 @@ bool Parser::parseState(Port &port) {
     return false;
   port.name = *name;
   return expect(Token::colon, "and the type of the state, as in 'state k: f16[N,8,512,64]'") &&
-         parseType(port.type);
+         parseType(port.type, /*mayBeOpen=*/false);
 }
 
 bool Parser::parsePath(LayerDecl &layer) {

@@ -5,6 +5,7 @@
 
 #include "frontend/dl/Item.h"
 #include "frontend/onnx/write/Body.h"
+#include "frontend/onnx/write/Statements.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -49,7 +49,7 @@ for which, result in ((0, ("N * 3",)), (1, ())):
 
 def unique(x, is_sorted, dim):
     """By definition: values, where each comes first, where the value of each stands, how often each occurs."""
-    slices = x.reshape(-1, 1) if dim is None else x.movedim(dim, 0).reshape(x.shape[dim], -1)
+    slices = x.reshape(-1, 1) if dim is None else x.movedim(dim, 0).flatten(1)
     keys = [tuple(s.tolist()) for s in slices]
     firsts = []
     for i, key in enumerate(keys):
