@@ -30,28 +30,28 @@ static Value numbers(Builder &b, ArrayRef<AffineExpr> dims, int64_t dim) {
 }
 
 namespace {
-/// Of a row of bools, those that are true, packed to the front.
+/// Of a row of bools, those that are true.
 struct Chosen {
-  /// Where each element goes; -1, which is nowhere, for those that are false.
-  Value places;
+  Value order; // their positions, then those of the others
   Value count; // i64[]
 };
 } // namespace
 
 static Chosen choose(Builder &b, Value mask) {
-  Type i64 = b.getI64Type();
-  Value ones = b.cast(mask, i64);
-  Value after = b.make<CumsumOp>(ones, kFirst, TypeAttr());
-  Value places = b.make<SubOp>(b.make<MulOp>(after, ones), b.fullLike(ones, 1));
-  return {places, b.make<SumOp>(ones, ArrayRef<int64_t>{0}, false, TypeAttr())};
+  Value order = b.make<ArgsortOp>(b.cast(mask, b.getI32Type()), kFirst, /*descending=*/true,
+                                  /*stable=*/true);
+  Value ones = b.cast(mask, b.getI64Type());
+  return {order, b.make<SumOp>(ones, ArrayRef<int64_t>{0}, false, TypeAttr())};
 }
 
-/// The slices of `x` along its first dim at their `places`, zeros behind them.
-static Value pack(Builder &b, Value x, Value places) {
+/// The slices of `x` along its first dim that are chosen, zeros behind them.
+static Value pack(Builder &b, Value x, Chosen chosen) {
   Dims dims = dimsOf(x), held(dims.size(), constantDim(1, b.getContext()));
   held[0] = dims[0];
-  Value index = b.broadcast(b.reshape(places, held), dims);
-  return b.make<ScatterOp>(b.fullLike(x, 0), kFirst, index, x, FloatAttr(), StringAttr());
+  Value taken = b.make<IndexSelectOp>(x, chosen.order, kFirst);
+  Value places = numbers(b, {dims[0]}, 0);
+  Value isReal = b.make<LtOp>(places, b.broadcast(chosen.count, {dims[0]}));
+  return b.make<WhereOp>(b.broadcast(b.reshape(isReal, held), dims), taken, b.fullLike(x, 0));
 }
 
 //===- trim ---------------------------------------------------------------------------------------===//
@@ -88,13 +88,13 @@ LogicalResult NonzeroOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
 
 SmallVector<Value> NonzeroOp::decompose(Builder &b) {
   Dims dims = dimsOf(getX());
-  auto [places, count] = choose(b, flat(b, truthOf(b, getX())));
+  Chosen chosen = choose(b, flat(b, truthOf(b, getX())));
   if (dims.empty())
-    return {b.full(dimsOf(getY()), b.getI64Type(), 0), count};
+    return {b.full(dimsOf(getY()), b.getI64Type(), 0), chosen.count};
   SmallVector<Value> indices;
   for (int64_t dim = 0, rank = dims.size(); dim < rank; ++dim)
     indices.push_back(flat(b, numbers(b, dims, dim)));
-  return {pack(b, b.make<StackOp>(indices, uint64_t(1)), places), count};
+  return {pack(b, b.make<StackOp>(indices, uint64_t(1)), chosen), chosen.count};
 }
 
 //===- masked_select ------------------------------------------------------------------------------===//
@@ -128,8 +128,8 @@ LogicalResult MaskedSelectOp::inferReturnTypes(MLIRContext *context,
 
 SmallVector<Value> MaskedSelectOp::decompose(Builder &b) {
   Dims dims = *commonDims(dimsOf(getX()), dimsOf(getMask()));
-  auto [places, count] = choose(b, flat(b, b.broadcast(getMask(), dims)));
-  return {pack(b, flat(b, b.broadcast(getX(), dims)), places), count};
+  Chosen chosen = choose(b, flat(b, b.broadcast(getMask(), dims)));
+  return {pack(b, flat(b, b.broadcast(getX(), dims)), chosen), chosen.count};
 }
 
 //===- unique -------------------------------------------------------------------------------------===//
@@ -175,12 +175,10 @@ static Value firstEqual(Builder &b, Value x, Value &sorted) {
   Value begins =
       b.make<LogicalOrOp>(b.make<EqOp>(iota, b.fullLike(iota, 0)), b.make<NeOp>(values, before));
   Value group = add(b, b.make<CumsumOp>(b.cast(begins, b.getI64Type()), kFirst, TypeAttr()), -1);
-  auto spread = [&](Value of) {
-    return b.make<ScatterOp>(b.fullLike(of, 0), kFirst, from, of, FloatAttr(), StringAttr());
-  };
-  sorted = spread(group);
+  Value back = b.make<ArgsortOp>(from, kFirst, /*descending=*/false, /*stable=*/true);
+  sorted = b.make<GatherOp>(group, back, kFirst);
   // Equal elements keep their order: the first of a group is the first of all.
-  Value firsts = pack(b, from, choose(b, begins).places);
+  Value firsts = pack(b, from, choose(b, begins));
   return b.make<GatherOp>(firsts, sorted, kFirst);
 }
 
@@ -254,14 +252,18 @@ SmallVector<Value> UniqueOp::decompose(Builder &b) {
   }
   Value iota = numbers(b, {dims[0]}, 0);
   Value isFirst = b.make<EqOp>(first, iota);
-  auto [places, count] = choose(b, isFirst);
-  if (getSorted()) // where its value stands, for each first one
-    places = b.make<WhereOp>(isFirst, sorted, b.fullLike(sorted, -1));
+  Chosen chosen = choose(b, isFirst);
+  Value places = sorted; // where the value of each first one stands
+  if (getSorted())
+    chosen.order = b.make<ArgsortOp>(b.make<WhereOp>(isFirst, sorted, b.fullLike(sorted, 0x1p62)),
+                                     kFirst, /*descending=*/false, /*stable=*/true);
+  else
+    places = b.make<ArgsortOp>(chosen.order, kFirst, /*descending=*/false, /*stable=*/true);
   Value inverse = b.make<GatherOp>(places, first, kFirst), none = b.fullLike(iota, 0);
   Value counts = b.make<ScatterAddOp>(none, kFirst, inverse, b.fullLike(iota, 1));
-  Value values = pack(b, slices, places);
-  return {getDim() ? b.permute(values, back) : values, pack(b, iota, places),
-          getDim() ? inverse : b.reshape(inverse, dimsOf(x)), counts, count};
+  Value values = pack(b, slices, chosen);
+  return {getDim() ? b.permute(values, back) : values, pack(b, iota, chosen),
+          getDim() ? inverse : b.reshape(inverse, dimsOf(x)), counts, chosen.count};
 }
 
 } // namespace dlc::dl

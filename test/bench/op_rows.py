@@ -11,14 +11,16 @@ class Value:
     """An input or a result: dtype, dims, and of an input its name and what it holds."""
 
     def __init__(self, text, name=None):
-        match = re.fullmatch(r"(\w+)\[([\d,]*)\] ?(.*)", text)
+        match = re.fullmatch(r"(\w+)\[([\d,?]*)\] ?(.*)", text)
         if not match:
             raise ValueError(f"'{text}' is not dtype[dims]")
         self.name, self.dtype, self.kind = name, match.group(1), match.group(3)
-        self.dims = [int(dim) for dim in match.group(2).split(",") if dim]
+        dims = [dim for dim in match.group(2).split(",") if dim]
+        self.dims = [int(dim.lstrip("?")) for dim in dims]
         self.elements = math.prod(self.dims)
         self.bytes = self.elements * BYTES[self.dtype]
-        self.type = f"{self.dtype}[{','.join(map(str, self.dims))}]"
+        # A dim whose size the data say is written with the largest that it can be, which the values here make it.
+        self.type = f"{self.dtype}[{','.join('?' if dim.startswith('?') else dim for dim in dims)}]"
 
 
 def listed(text):
