@@ -26,6 +26,12 @@ bool Parser::parseType(TypeSpec &type, bool mayBeOpen) {
       type.dims.push_back(nullptr);
       return true;
     }
+    if (at(Token::question)) {
+      diagnostics.error(token.getLoc()) << "only an output of the model may leave a size to the "
+                                           "data by '?'; write a number, or a "
+                                           "declared dim where it varies, as in 'dim N = 1..64'";
+      return false;
+    }
     type.dims.push_back(parseExpr());
     return type.dims.back() != nullptr;
   });
