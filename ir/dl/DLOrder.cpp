@@ -72,13 +72,18 @@ SmallVector<Value> CumsumOp::decompose(Builder &b) {
   return {b.cast(isShort ? b.make<PrefixSumOp>(x, along) : b.make<RunningSumOp>(x, along), dtype)};
 }
 
+/// The sums along a dim of x: of its type.
+static LogicalResult inferSums(std::optional<Location> location, StringRef op, Value x, int64_t dim,
+                               SmallVectorImpl<Type> &types) {
+  if (!wrapDim(location, op, dim, typeOf(x).getRank()))
+    return failure();
+  types.push_back(makeTensor(dimsOf(x), typeOf(x).getElementType()));
+  return success();
+}
+
 LogicalResult RunningSumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = typeOf(adaptor.getX());
-  if (!wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank()))
-    return failure();
-  types.push_back(makeTensor(getDims(x), x.getElementType()));
-  return success();
+  return inferSums(location, getOperationName(), adaptor.getX(), adaptor.getDim(), types);
 }
 
 LineWork RunningSumOp::getLineWork() {
@@ -89,11 +94,7 @@ LineWork RunningSumOp::getLineWork() {
 
 LogicalResult PrefixSumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = typeOf(adaptor.getX());
-  if (!wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank()))
-    return failure();
-  types.push_back(makeTensor(getDims(x), x.getElementType()));
-  return success();
+  return inferSums(location, getOperationName(), adaptor.getX(), adaptor.getDim(), types);
 }
 
 LoopNest PrefixSumOp::getLoopNest() {

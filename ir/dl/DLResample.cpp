@@ -11,6 +11,27 @@ using namespace mlir;
 
 namespace dlc::dl {
 
+/// Dims of the image x, spread by `up`, padded, filtered by f (of one dim: in both ways) and thinned by `down`. Numbers of x stand
+/// before those of y.
+static FailureOr<Dims> resampledDims(std::optional<Location> location, StringRef name, Value x,
+                                     Value f, ArrayRef<int64_t> up, ArrayRef<int64_t> down,
+                                     ArrayRef<int64_t> padding) {
+  if (llvm::any_of(llvm::concat<const int64_t>(up, down), [](int64_t n) { return n < 1; }))
+    return emitOptionalError(location, "'", name, "' needs up and down of at least 1");
+  Dims dims = dimsOf(x);
+  for (unsigned axis = 0; axis < 2; ++axis) {
+    unsigned at = 1 - axis;
+    int64_t taps = typeOf(f).getDimSize(typeOf(f).getRank() == 1 ? 0 : axis);
+    AffineExpr room =
+        normalize(dims[2 + axis] * up[at] + padding[2 * at] + padding[2 * at + 1] - taps);
+    if (asConstant(room).value_or(0) < 0)
+      return emitOptionalError(location, "'", name, "' has a filter ", text(typeOf(f)),
+                               ", larger than the padded image of ", text(typeOf(x)));
+    dims[2 + axis] = normalize(room.floorDiv(down[at]) + 1);
+  }
+  return dims;
+}
+
 LogicalResult ResampleOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = typeOf(adaptor.getX()), f = typeOf(adaptor.getF());
@@ -24,20 +45,10 @@ LogicalResult ResampleOp::inferReturnTypes(MLIRContext *, std::optional<Location
                              "' needs x [N, C, H, W], a filter of static dims, and 2, 2 and 4 "
                              "numbers of up, down and padding, got ",
                              text(x), " and ", text(f));
-  if (llvm::any_of(llvm::concat<const int64_t>(up, down), [](int64_t n) { return n < 1; }))
-    return emitOptionalError(location, "'", name, "' needs up and down of at least 1");
-  Dims dims = getDims(x);
-  for (unsigned axis = 0; axis < 2; ++axis) {
-    // Numbers of x stand before those of y.
-    unsigned at = 1 - axis;
-    AffineExpr room = normalize(dims[2 + axis] * up[at] + padding[2 * at] + padding[2 * at + 1] -
-                                f.getDimSize(axis));
-    if (asConstant(room).value_or(0) < 0)
-      return emitOptionalError(location, "'", name, "' has a filter ", text(f),
-                               ", larger than the padded image of ", text(x));
-    dims[2 + axis] = normalize(room.floorDiv(down[at]) + 1);
-  }
-  types.push_back(makeTensor(dims, x.getElementType()));
+  auto dims = resampledDims(location, name, adaptor.getX(), adaptor.getF(), up, down, padding);
+  if (failed(dims))
+    return failure();
+  types.push_back(makeTensor(*dims, x.getElementType()));
   return success();
 }
 
@@ -97,20 +108,10 @@ LogicalResult Upfirdn2dOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                              "' needs x [N, C, H, W], a filter of one or two static dims, 2 "
                              "numbers of up and down and 2 or 4 of padding, got ",
                              text(x), " and ", text(f));
-  if (llvm::any_of(llvm::concat<const int64_t>(up, down), [](int64_t n) { return n < 1; }))
-    return emitOptionalError(location, "'", name, "' needs up and down of at least 1");
-  Dims dims = getDims(x);
-  for (unsigned axis = 0; axis < 2; ++axis) {
-    unsigned at = 1 - axis;
-    int64_t taps = f.getDimSize(f.getRank() == 1 ? 0 : axis);
-    AffineExpr room =
-        normalize(dims[2 + axis] * up[at] + padding[2 * at] + padding[2 * at + 1] - taps);
-    if (asConstant(room).value_or(0) < 0)
-      return emitOptionalError(location, "'", name, "' has a filter ", text(f),
-                               ", larger than the padded image of ", text(x));
-    dims[2 + axis] = normalize(room.floorDiv(down[at]) + 1);
-  }
-  types.push_back(makeTensor(dims, x.getElementType()));
+  auto dims = resampledDims(location, name, adaptor.getX(), adaptor.getF(), up, down, padding);
+  if (failed(dims))
+    return failure();
+  types.push_back(makeTensor(*dims, x.getElementType()));
   return success();
 }
 
