@@ -255,6 +255,15 @@ bool Reader::fits(const Signature &signature, Operation &op) {
       if (param.count > 1 && numbers.size() != param.count &&
           !(param.name == "padding" && numbers.size() == 2 * param.count))
         return false;
+  // Results that this way of calling does not return.
+  if (signature.counted.empty())
+    return true;
+  for (OpResult result : op.getResults().drop_back()) // the last is the count
+    if (!result.use_empty() &&
+        llvm::none_of(signature.counted, [&](const Signature::Counted &held) {
+          return held.result == result.getResultNumber();
+        }))
+      return false;
   return true;
 }
 

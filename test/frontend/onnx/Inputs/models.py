@@ -105,3 +105,8 @@ write("strides.onnx", model(nodes, [value("x", dims=(1, 2, 8))], tensors=tensors
 
 # A mean over all dims: a list of none, which is the default.
 write("loss.onnx", model([node("SoftmaxCrossEntropyLoss", "x, l", "y")], [value("x"), value("l", "i64", (2,))]))
+
+# What an op returns decides which way of calling it writes it.
+unique = [value("v", dims=(3, "values")), value("k", "i64", ("values",)), value("p", "i64", (4,)), value("c", "i64", ("values",))]
+write("unique_all.onnx", model([node("Unique", "x", "v, k, p, c", axis=1, sorted=0)], [value("x", dims=(3, 4))], unique))
+write("unique_counts.onnx", model([node("Unique", "x", "v, k, p, c", axis=1)], [value("x", dims=(3, 4))], [unique[0], unique[3]]))
