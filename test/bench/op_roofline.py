@@ -105,7 +105,7 @@ def values(value, row):
 
 class Names(dict):
     """What a call of the language means in PyTorch."""
-    WORDS = {"true": True, "false": False, "none": None, "len": len}
+    WORDS = {"true": True, "false": False, "none": None, "len": len, "int": int}
 
     def __missing__(self, name):
         if name in self.WORDS:
