@@ -130,7 +130,10 @@ def problem(row, inputs, results):
         return None
     given = Names({value.name: torch.from_numpy(array.astype(bool) if value.dtype == "bool" else array)
                    for value, array in zip(row.inputs, inputs)})
-    expected = eval(row.torch, {"__builtins__": {}}, given)  # our own rows
+    try:
+        expected = eval(row.torch, {"__builtins__": {}}, given)  # our own rows
+    except Exception as error:
+        return f"PyTorch does not take '{row.torch}': {error}"
     expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
     for value, array, wide in zip(row.results, results, expected):
         wide = (wide.double() if wide.is_floating_point() else wide.long()).numpy()
