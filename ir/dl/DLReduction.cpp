@@ -1,6 +1,7 @@
-//===- DLReduction.cpp - Types and loops of reductions and normalizations --------------*- C++ -*-===//
+//===- DLReduction.cpp - Sums, statistics and truth over dims ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "ir/dl/DLReduction.h"
 #include "ir/dl/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,9 +30,9 @@ reducedDims(std::optional<Location> location, StringRef op, ArrayRef<int64_t> di
   return reduced;
 }
 
-static LogicalResult inferReduction(StringRef op, std::optional<Location> location,
-                                    RankedTensorType x, ArrayRef<int64_t> dim, bool keepdim,
-                                    Type element, SmallVectorImpl<Type> &types) {
+LogicalResult inferReduction(StringRef op, std::optional<Location> location, RankedTensorType x,
+                             ArrayRef<int64_t> dim, bool keepdim, Type element,
+                             SmallVectorImpl<Type> &types) {
   auto reduced = reducedDims(location, op, dim, x.getRank());
   if (!reduced)
     return failure();
@@ -46,9 +47,8 @@ static LogicalResult inferReduction(StringRef op, std::optional<Location> locati
   return success();
 }
 
-/// Largest and argmax have no value over nothing.
-static LogicalResult refuseEmpty(StringRef op, std::optional<Location> location, RankedTensorType x,
-                                 ArrayRef<int64_t> dim) {
+LogicalResult refuseEmpty(StringRef op, std::optional<Location> location, RankedTensorType x,
+                          ArrayRef<int64_t> dim) {
   auto reduced = reducedDims(std::nullopt, op, dim, x.getRank());
   if (!reduced)
     return success(); // reported by inferReduction
@@ -59,8 +59,8 @@ static LogicalResult refuseEmpty(StringRef op, std::optional<Location> location,
   return success();
 }
 
-static LoopNest reductionNest(Value x, Type result, ArrayRef<int64_t> dim, bool keepdim,
-                              ArrayRef<Combiner> stages) {
+LoopNest reductionNest(Value x, Type result, ArrayRef<int64_t> dim, bool keepdim,
+                       ArrayRef<Combiner> stages) {
   auto type = cast<RankedTensorType>(x.getType());
   MLIRContext *context = type.getContext();
   Dims dims = getDims(type);
@@ -283,116 +283,6 @@ Value NormOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
   return pow(sum, 1.0 / getP().convertToDouble()).value();
 }
 
-//===- Extremes and their positions -----------------------------------------------------------------===//
-
-LogicalResult AmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
-    return failure();
-  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
-                        x.getElementType(), types);
-}
-LoopNest AmaxOp::getLoopNest() {
-  return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::max);
-}
-Value AmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
-  return args.front();
-}
-
-LogicalResult AminOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
-    return failure();
-  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
-                        x.getElementType(), types);
-}
-LoopNest AminOp::getLoopNest() {
-  return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::min);
-}
-Value AminOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
-  return args.front();
-}
-
-static SmallVector<int64_t, 1> asList(std::optional<int64_t> dim) {
-  return dim ? SmallVector<int64_t, 1>{*dim} : SmallVector<int64_t, 1>{};
-}
-
-/// Type of the positions of largest or smallest elements.
-static LogicalResult inferPosition(StringRef op, std::optional<Location> location, Value x,
-                                   std::optional<int64_t> dim, bool keepdim,
-                                   SmallVectorImpl<Type> &types) {
-  auto type = cast<RankedTensorType>(x.getType());
-  auto dims = asList(dim);
-  if (failed(refuseEmpty(op, location, type, dims)))
-    return failure();
-  return inferReduction(op, location, type, dims, keepdim, IntegerType::get(type.getContext(), 64),
-                        types);
-}
-
-LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferPosition(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
-                       adaptor.getKeepdim(), types);
-}
-LoopNest ArgmaxOp::getLoopNest() {
-  return reductionNest(getX(), getType(), asList(getDim()), getKeepdim(), Combiner::argmax);
-}
-Value ArgmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
-  return args.front();
-}
-
-LogicalResult ArgminOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferPosition(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
-                       adaptor.getKeepdim(), types);
-}
-LoopNest ArgminOp::getLoopNest() {
-  return reductionNest(getX(), getType(), asList(getDim()), getKeepdim(), Combiner::argmin);
-}
-Value ArgminOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
-  return args.front();
-}
-
-//===- max with its position ----------------------------------------------------------------------===//
-
-/// The extreme elements along `dim`, and their positions.
-static LogicalResult inferExtreme(StringRef op, std::optional<Location> location, Value value,
-                                  int64_t dim, bool keepdim, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(value.getType());
-  if (failed(refuseEmpty(op, location, x, dim)))
-    return failure();
-  for (Type element : {x.getElementType(), Type(IntegerType::get(x.getContext(), 64))})
-    if (failed(inferReduction(op, location, x, dim, keepdim, element, types)))
-      return failure();
-  return success();
-}
-
-LogicalResult MaxDimOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferExtreme(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
-                      adaptor.getKeepdim(), types);
-}
-
-SmallVector<Value> MaxDimOp::decompose(Builder &builder) {
-  int64_t dim = getDim();
-  return {builder.make<AmaxOp>(getX(), dim, getKeepdim()),
-          builder.make<ArgmaxOp>(getX(), getDimAttr(), getKeepdim())};
-}
-
-LogicalResult MinDimOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferExtreme(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
-                      adaptor.getKeepdim(), types);
-}
-
-SmallVector<Value> MinDimOp::decompose(Builder &builder) {
-  int64_t dim = getDim();
-  return {builder.make<AminOp>(getX(), dim, getKeepdim()),
-          builder.make<ArgminOp>(getX(), getDimAttr(), getKeepdim())};
-}
-
 //===- Truth ----------------------------------------------------------------------------------------===//
 
 LogicalResult AnyOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
@@ -434,76 +324,6 @@ LogicalResult CountNonzeroOp::inferReturnTypes(MLIRContext *context,
 }
 SmallVector<Value> CountNonzeroOp::decompose(Builder &builder) {
   return {builder.make<SumOp>(truthOf(builder, getX()), getDim(), /*keepdim=*/false, TypeAttr())};
-}
-
-//===- softmax ------------------------------------------------------------------------------------===//
-
-static LogicalResult inferAlongDim(StringRef op, std::optional<Location> location, Value x,
-                                   int64_t dim, SmallVectorImpl<Type> &types) {
-  auto type = cast<RankedTensorType>(x.getType());
-  if (!wrapDim(location, op, dim, type.getRank()))
-    return failure();
-  types.push_back(makeTensor(getDims(type), type.getElementType()));
-  return success();
-}
-
-/// Stages max and sum over `dim`; the result reads x at its own index.
-static LoopNest softmaxNest(Value x, int64_t dim) {
-  auto type = cast<RankedTensorType>(x.getType());
-  MLIRContext *context = type.getContext();
-  int64_t rank = type.getRank();
-  if (dim < 0)
-    dim += rank;
-  LoopNest nest;
-  nest.parallel = getDims(type);
-  nest.indexDims.resize(rank);
-  nest.reduction = {nest.parallel[dim]};
-  nest.stages = {Combiner::max, Combiner::add};
-  SmallVector<AffineExpr> map;
-  for (int64_t position = 0; position < rank; ++position)
-    map.push_back(getAffineDimExpr(position == dim ? rank : position, context));
-  nest.terms.push_back({0, AffineMap::get(rank + 1, kMaxSymbols, map, context)});
-  nest.results.push_back({0, identityAccess(rank, context)});
-  return nest;
-}
-
-/// Stage 0: x. Stage 1: exp(x - largest).
-static Value softmaxTerm(BodyContext &context, unsigned stage, ValueRange args, ValueRange accs) {
-  if (stage == 0)
-    return args.front();
-  Scalar x(context.builder, context.loc, args.front(), ScalarKind::floating);
-  return exp(x - Scalar(context.builder, context.loc, accs[0], ScalarKind::floating)).value();
-}
-
-LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferAlongDim(getOperationName(), location, adaptor.getX(), adaptor.getDim(), types);
-}
-LoopNest SoftmaxOp::getLoopNest() { return softmaxNest(getX(), getDim()); }
-Value SoftmaxOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args, ValueRange accs) {
-  return softmaxTerm(context, stage, args, accs);
-}
-Value SoftmaxOp::emitResult(BodyContext &context, ValueRange args, ValueRange accs) {
-  auto scalar = [&](Value value) {
-    return Scalar(context.builder, context.loc, value, ScalarKind::floating);
-  };
-  return (exp(scalar(args[0]) - scalar(accs[0])) / scalar(accs[1])).value();
-}
-
-LogicalResult LogSoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferAlongDim(getOperationName(), location, adaptor.getX(), adaptor.getDim(), types);
-}
-LoopNest LogSoftmaxOp::getLoopNest() { return softmaxNest(getX(), getDim()); }
-Value LogSoftmaxOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args,
-                             ValueRange accs) {
-  return softmaxTerm(context, stage, args, accs);
-}
-Value LogSoftmaxOp::emitResult(BodyContext &context, ValueRange args, ValueRange accs) {
-  auto scalar = [&](Value value) {
-    return Scalar(context.builder, context.loc, value, ScalarKind::floating);
-  };
-  return (scalar(args[0]) - scalar(accs[0]) - log(scalar(accs[1]))).value();
 }
 
 } // namespace dlc::dl
