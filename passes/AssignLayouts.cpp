@@ -32,6 +32,8 @@ class AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
 
 /// A window over so few row-major channels gains nothing from lying channels last.
 static constexpr int64_t kFewChannels = 4;
+/// Channels of a vector, or of a panel of packed weights.
+static constexpr int64_t kVectorChannels = 16;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -93,6 +95,27 @@ static bool movesChannels(const LoopNest &nest, unsigned operand) {
   });
 }
 
+/// Neighbouring channels of the result read one element of a window over x, or neighbours: what vectors of channels need. Where they
+/// do so in groups alone, vectors must fit these; else they lie along the image.
+static bool hasVectorsOfChannels(const LoopNest &nest) {
+  MLIRContext *context = nest.parallel.front().getContext();
+  AffineExpr channel = getAffineDimExpr(1, context);
+  const AffineMap &map = nest.terms.front().map;
+  return llvm::all_of(map.getResults(), [&](AffineExpr index) {
+    AffineExpr rest = simplifyAffineExpr(index - channel, map.getNumDims(), map.getNumSymbols());
+    if (!index.isFunctionOfDim(1) || !rest.isFunctionOfDim(1))
+      return true;
+    bool isWhole = false;
+    index.walk([&](AffineExpr part) {
+      auto quotient = dyn_cast<AffineBinaryOpExpr>(part);
+      if (quotient && quotient.getKind() == AffineExprKind::FloorDiv &&
+          quotient.getLHS() == channel)
+        isWhole = dl::asConstant(quotient.getRHS()).value_or(1) % kVectorChannels == 0;
+    });
+    return isWhole;
+  });
+}
+
 void AssignLayouts::require(OpOperand &operand, const dl::Layout &layout) {
   Value value = operand.get();
   // Never convert a converted value: go back to what it was.
@@ -119,8 +142,9 @@ void AssignLayouts::assign(LoopNestOpInterface op) {
     return;
   LoopNest nest = op.getLoopNest();
   bool isWindow = nest.isWindow() && typeOf(result).getRank() > 2;
-  // A reshape means row-major order; matrix products are scheduled for it.
-  if (isa<dl::ReshapeOp>(op) || (nest.isProduct && !isWindow)) {
+  // A reshape means row-major order; matrix products and convolutions of groups are scheduled for it.
+  if (isa<dl::ReshapeOp>(op) || (nest.isProduct && !isWindow) ||
+      (isWindow && !hasVectorsOfChannels(nest))) {
     for (OpOperand &operand : op->getOpOperands())
       require(operand, {});
     return;

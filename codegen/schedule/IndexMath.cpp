@@ -64,7 +64,40 @@ AffineExpr IndexMath::extreme(AffineExpr expr, bool largest) const {
   return expr;
 }
 
+/// `expr` with a variable of its own for each quotient by a number, remainders written by means of them: what remains of
+/// c - c mod 16 then is one variable.
+AffineExpr IndexMath::quotientsAsLoops(AffineExpr expr) {
+  llvm::DenseMap<AffineExpr, AffineExpr> loopsOf;
+  expr.walk([&](AffineExpr part) {
+    auto binary = dyn_cast<AffineBinaryOpExpr>(part);
+    if (!binary ||
+        (binary.getKind() != AffineExprKind::FloorDiv && binary.getKind() != AffineExprKind::Mod))
+      return;
+    AffineExpr numerator = binary.getLHS();
+    auto divisor = dl::asConstant(binary.getRHS());
+    AffineExpr lowest = extreme(numerator, false), highest = extreme(numerator, true);
+    auto ends = lowest && highest ? dl::rangeOf(highest, symbolRanges) : std::nullopt;
+    auto starts = ends ? dl::rangeOf(lowest, symbolRanges) : std::nullopt;
+    if (!divisor || *divisor < 1 || !starts || starts->min < 0)
+      return;
+    AffineExpr &quotient = loopsOf[numerator.floorDiv(*divisor)];
+    if (!quotient)
+      quotient = addLoop(constant(ends->max / *divisor + 1));
+    loopsOf[numerator % *divisor] = numerator - quotient * *divisor;
+  });
+  return simplify(expr.replace(loopsOf));
+}
+
 std::optional<dl::Range> IndexMath::range(AffineExpr expr) const {
+  if (auto values = affineRange(expr))
+    return values;
+  IndexMath wider(*this);
+  if (auto values = wider.affineRange(wider.quotientsAsLoops(expr)))
+    return values;
+  return rangeOfParts(expr);
+}
+
+std::optional<dl::Range> IndexMath::affineRange(AffineExpr expr) const {
   auto bound = [&](bool largest) -> std::optional<int64_t> {
     if (AffineExpr end = extreme(expr, largest))
       if (auto ends = dl::rangeOf(end, symbolRanges))
@@ -74,7 +107,12 @@ std::optional<dl::Range> IndexMath::range(AffineExpr expr) const {
   auto low = bound(false), high = bound(true);
   if (low && high)
     return dl::Range{*low, *high};
-  // Not monotonic in some variable (floordiv, mod): bound the parts. Loop variables become symbols with ranges.
+  return std::nullopt;
+}
+
+/// Where an expression is not monotonic in some variable (floordiv, mod): bounds of its parts.
+std::optional<dl::Range> IndexMath::rangeOfParts(AffineExpr expr) const {
+  // Loop variables become symbols with ranges.
   SmallVector<dl::Range> ranges(symbolRanges);
   if (ranges.size() > dl::kMaxSymbols)
     return std::nullopt;

@@ -60,6 +60,9 @@ private:
   /// `expr` with each loop variable at the end of its range that makes it smallest (or largest); null where the
   /// direction of some variable is unknown.
   mlir::AffineExpr extreme(mlir::AffineExpr expr, bool largest) const;
+  std::optional<dl::Range> affineRange(mlir::AffineExpr expr) const;
+  std::optional<dl::Range> rangeOfParts(mlir::AffineExpr expr) const;
+  mlir::AffineExpr quotientsAsLoops(mlir::AffineExpr expr);
 
   mlir::MLIRContext *context;
   llvm::SmallVector<dl::Range> symbolRanges;

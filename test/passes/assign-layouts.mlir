@@ -84,3 +84,17 @@ func.func @lines(%x: tensor<2x3x20xf32>, %w: tensor<16x3x1xf32>, %v: tensor<4x8x
   %2 = dl.conv1d %1, %v : (tensor<2x8x40xf32>, tensor<4x8x3xf32>) -> tensor<2x4x38xf32>
   return %2 : tensor<2x4x38xf32>
 }
+
+// -----
+
+// Vectors of channels fit into groups of 16. Of groups of 4 neighbouring channels read different ones: they stay row-major, where
+// vectors lie along the image.
+// CHECK-LABEL: @groups
+// CHECK: dl.conv2d {{.*}}groups = 2{{.*}} order = [0, 2, 3, 1]
+// CHECK: dl.convert_layout {{.*}} -> tensor<1x32x4x4xf32>
+// CHECK: dl.conv2d {{.*}}groups = 8{{.*}} -> tensor<1x32x2x2xf32>
+func.func @groups(%x: tensor<1x32x6x6xf32>, %w: tensor<32x16x3x3xf32>, %v: tensor<32x4x3x3xf32>) -> tensor<1x32x2x2xf32> {
+  %0 = dl.conv2d %x, %w {groups = 2 : i64} : (tensor<1x32x6x6xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x4x4xf32>
+  %1 = dl.conv2d %0, %v {groups = 8 : i64} : (tensor<1x32x4x4xf32>, tensor<32x4x3x3xf32>) -> tensor<1x32x2x2xf32>
+  return %1 : tensor<1x32x2x2xf32>
+}

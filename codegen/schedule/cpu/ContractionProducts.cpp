@@ -30,8 +30,12 @@ Value ContractionSchedule::both(Value a, Value b) {
 SmallVector<AffineExpr> ContractionSchedule::aIndices(ArrayRef<AffineExpr> parallel) const {
   SmallVector<AffineExpr> loops(parallel), indices;
   llvm::append_range(loops, reductionAt);
+  // The panels at hand belong to one group of columns.
+  llvm::DenseMap<AffineExpr, AffineExpr> group;
+  if (parts.columnsOfGroup)
+    group[column.floorDiv(parts.columnsOfGroup)] = panel.floorDiv(parts.columnsOfGroup / kPanel);
   for (AffineExpr index : nest.terms[0].map.getResults())
-    indices.push_back(k.math.simplify(index.replaceDims(loops)));
+    indices.push_back(k.math.simplify(index.replaceDims(loops).replace(group)));
   return indices;
 }
 

@@ -56,6 +56,8 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
     panelCount = llvm::divideCeil(*columns, kPanel);
   // Few rows keep few accumulators busy: more panels hide the latency.
   groupPanels = !panelCount ? 1 : constantRows && *constantRows <= 2 ? 4 : 2;
+  while (parts.columnsOfGroup && parts.columnsOfGroup / kPanel % groupPanels != 0)
+    --groupPanels;
 }
 
 int64_t ContractionSchedule::rowsFor(int64_t panels) const {

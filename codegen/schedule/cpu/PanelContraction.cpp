@@ -31,6 +31,28 @@ static bool mayBeEmpty(RankedTensorType type, IndexMath &math) {
   return llvm::any_of(dl::getDims(type), [&](AffineExpr dim) { return dl::isConstant(dim, 0); });
 }
 
+/// How many neighbours along loop `dim` read the same through `map`: 0 where all do, nullopt where there is no such number.
+static std::optional<int64_t> groupAlong(AffineMap map, unsigned dim) {
+  int64_t size = 0;
+  bool isGrouped = true;
+  for (AffineExpr index : map.getResults()) {
+    // The dim may stand as the numerator of one divisor alone.
+    llvm::DenseMap<AffineExpr, AffineExpr> numbers;
+    index.walk([&](AffineExpr part) {
+      auto quotient = dyn_cast<AffineBinaryOpExpr>(part);
+      if (!quotient || quotient.getKind() != AffineExprKind::FloorDiv ||
+          quotient.getLHS() != getAffineDimExpr(dim, map.getContext()))
+        return;
+      auto divisor = dl::asConstant(quotient.getRHS());
+      isGrouped &= divisor && (size == 0 || size == *divisor);
+      size = divisor.value_or(0);
+      numbers[part] = getAffineConstantExpr(0, map.getContext());
+    });
+    isGrouped &= !index.replace(numbers).isFunctionOfDim(dim);
+  }
+  return isGrouped ? std::optional(size) : std::nullopt;
+}
+
 std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, IndexMath &math) {
   const LoopNest &nest = emitter.getNest();
   if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
@@ -60,15 +82,17 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
 
   PanelContraction found;
   found.bInput = argument.getArgNumber();
-  // The column: read by b alone, and innermost in the result where there is a choice.
+  // The column: read by b alone or by a in groups of panels, and innermost in the result where there is a choice.
   RankedTensorType type = emitter.getResultType();
   SmallVector<int64_t> order(dl::getLayout(type).order);
   if (order.empty())
     order.assign(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
   std::optional<unsigned> column;
   for (int64_t dim : order)
-    if (bDim[dim] >= 0 && !a.map.isFunctionOfDim(dim))
+    if (auto group = groupAlong(a.map, dim); bDim[dim] >= 0 && group && *group % kPanel == 0) {
       column = dim;
+      found.columnsOfGroup = *group;
+    }
   if (!column || emitter.needsScalarAlong(loops.parallel[*column], loops.parallel, loops.reduction))
     return std::nullopt;
   found.column = *column;
@@ -79,11 +103,18 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
     (bDim[dim] >= 0 ? found.batch : found.rows).push_back(dim);
   }
 
+  Value aTensor = emitter.getRoot()->getOperand(a.operand);
+  SmallVector<AffineExpr> aIndices;
+  for (AffineExpr index : a.map.getResults())
+    aIndices.push_back(math.simplify(index.replaceDims(loops.all)));
   // Innermost runs a loop that no border depends on, where there is a choice one along which a is contiguous.
   auto meetsBorder = [&](unsigned dim) {
-    return a.checked && llvm::any_of(a.map.getResults(), [&](AffineExpr index) {
-             return index.isFunctionOfDim(rank + dim) &&
-                    index != getAffineDimExpr(rank + dim, type.getContext());
+    unsigned loop = cast<AffineDimExpr>(loops.reduction[dim]).getPosition();
+    auto aDims = dl::getDims(cast<RankedTensorType>(aTensor.getType()));
+    return a.checked && llvm::any_of(llvm::zip(aIndices, aDims), [&](auto at) {
+             auto [index, extent] = at;
+             return index.isFunctionOfDim(loop) &&
+                    !(math.isNonNegative(index) && math.isBelow(index, extent));
            });
   };
   for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
@@ -95,10 +126,6 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   for (unsigned dim = 0; dim < nest.reduction.size(); ++dim)
     if (!meetsBorder(dim))
       found.reduction.push_back(dim);
-  Value aTensor = emitter.getRoot()->getOperand(a.operand);
-  SmallVector<AffineExpr> aIndices;
-  for (AffineExpr index : a.map.getResults())
-    aIndices.push_back(math.simplify(index.replaceDims(loops.all)));
   for (unsigned at = numBorders; at + 1 < found.reduction.size(); ++at) {
     unsigned dim = found.reduction[at];
     bool contiguous = emitter.visitReads(aTensor, aIndices, [&](unsigned, AffineExpr offset, bool) {

@@ -16,7 +16,9 @@ struct PanelContraction {
   llvm::SmallVector<unsigned> batch; // parallel dims that b reads, the column aside
   llvm::SmallVector<unsigned>
       rows;            // parallel dims that a alone reads, in the memory order of the result
-  unsigned column = 0; // the parallel dim that only b reads
+  unsigned column = 0; // the parallel dim that only b reads, or a for whole groups of columns alike
+  /// Columns that read the same of a, a multiple of kPanel; 0: all do.
+  int64_t columnsOfGroup = 0;
   llvm::SmallVector<unsigned> reduction; // reduction dims, outermost loop first
   unsigned bInput = 0;                   // the kernel's input that is b
   unsigned bColumn = 0;                  // the dim of b that is the column
