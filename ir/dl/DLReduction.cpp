@@ -296,10 +296,20 @@ static Value truthOf(Builder &builder, Value x) {
   Value truth = builder.cast(x, builder.getI1Type());
   return builder.cast(truth, builder.getIntegerType(8, /*isSigned=*/false));
 }
+/// Whether any of bytes of 0 and 1 is 1. The largest of them, as many to a vector as there are bytes; where there may be none,
+/// of which the largest has no meaning, their sum, which never becomes 0 again.
+static Value anyOf(Builder &builder, Value truth, ArrayRef<int64_t> dim, bool keepdim) {
+  auto type = cast<RankedTensorType>(truth.getType());
+  auto reduced = reducedDims(std::nullopt, "", dim, type.getRank());
+  bool hasSome = reduced && llvm::all_of(reduced->set_bits(), [&](unsigned position) {
+                   return asConstant(getDims(type)[position]).value_or(0) > 0;
+                 });
+  Value found = hasSome ? builder.make<AmaxOp>(truth, dim, keepdim)
+                        : builder.make<SumOp>(truth, dim, keepdim, TypeAttr());
+  return builder.cast(found, builder.getI1Type());
+}
 SmallVector<Value> AnyOp::decompose(Builder &builder) {
-  // Sums, not largest values: those of nothing have no meaning. Positive as they are, they never become 0.
-  Value count = builder.make<SumOp>(truthOf(builder, getX()), getDim(), getKeepdim(), TypeAttr());
-  return {builder.cast(count, builder.getI1Type())};
+  return {anyOf(builder, truthOf(builder, getX()), getDim(), getKeepdim())};
 }
 
 LogicalResult AllOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
@@ -310,9 +320,8 @@ LogicalResult AllOp::inferReturnTypes(MLIRContext *context, std::optional<Locati
 }
 SmallVector<Value> AllOp::decompose(Builder &builder) {
   // Nothing is false.
-  Value isFalse = builder.make<LogicalNotOp>(getX());
-  Value count = builder.make<SumOp>(truthOf(builder, isFalse), getDim(), getKeepdim(), TypeAttr());
-  return {builder.make<LogicalNotOp>(count)};
+  Value isFalse = truthOf(builder, builder.make<LogicalNotOp>(getX()));
+  return {builder.make<LogicalNotOp>(anyOf(builder, isFalse, getDim(), getKeepdim()))};
 }
 
 LogicalResult CountNonzeroOp::inferReturnTypes(MLIRContext *context,

@@ -17,6 +17,20 @@ static MemRefType flatBuffer(Type element) {
   return MemRefType::get({ShapedType::kDynamic}, element);
 }
 
+/// Bits of the widest element that the body of `kernel` computes with; 64 where it counts positions.
+static int64_t widestElement(dlx::KernelOp kernel, const LoopNest &nest) {
+  int64_t widest = 8;
+  auto add = [&](TypeRange types) {
+    for (Type type : types)
+      widest = std::max<int64_t>(widest,
+                                 computeType(getElementTypeOrSelf(type)).getIntOrFloatBitWidth());
+  };
+  add(kernel.getBodyBlock().getArgumentTypes());
+  for (Operation &op : kernel.getBodyBlock())
+    add(op.getResultTypes());
+  return llvm::any_of(nest.stages, givesPosition) ? 64 : widest;
+}
+
 CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> symbolRanges,
                      ModuleOp module)
     : isa(isa), math(kernel.getContext(), symbolRanges),
@@ -32,6 +46,7 @@ CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> s
               }),
       builder(kernel.getContext()), loc(kernel.getLoc()) {
   symbols = emitter.usedSymbols();
+  lanesOfRows = lanes() * std::max<int64_t>(1, 32 / widestElement(kernel, emitter.getNest()));
   numInputs = kernel.getBodyBlock().getNumArguments();
   SmallVector<Type> types;
   auto addBuffer = [&](Type tensor) {
@@ -110,16 +125,16 @@ void CpuKernel::delinearize(Value linear, ArrayRef<AffineExpr> variables,
 }
 
 Value CpuKernel::laneMask(Value count, int64_t lanes) {
-  SmallVector<int32_t> numbers;
+  // Numbers as wide as the elements of so many lanes.
+  Type type = lanes > this->lanes() ? builder.getI8Type() : builder.getI32Type();
+  SmallVector<APInt> numbers;
   for (int64_t lane = 0; lane < lanes; ++lane)
-    numbers.push_back(lane);
+    numbers.emplace_back(type.getIntOrFloatBitWidth(), lane);
   Value steps = arith::ConstantOp::create(
-      builder, loc,
-      DenseElementsAttr::get(VectorType::get({lanes}, builder.getI32Type()),
-                             ArrayRef<int32_t>(numbers)));
+      builder, loc, DenseElementsAttr::get(VectorType::get({lanes}, type), numbers));
   // Large counts must not wrap.
   Value bounded = smaller(count, index(lanes));
-  Value narrow = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), bounded);
+  Value narrow = arith::IndexCastOp::create(builder, loc, type, bounded);
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, steps,
                                splat(narrow, lanes));
 }
@@ -163,25 +178,29 @@ void CpuKernel::when(Value condition, llvm::function_ref<void()> then) {
 
 void CpuKernel::forVector(AffineExpr variable, Value from, Value to,
                           llvm::function_ref<void()> body) {
-  Value count = builder.createOrFold<arith::SubIOp>(loc, to, from);
-  Value whole = add(from, mul(divide(count, index(lanes())), index(lanes())));
-  vector = VectorLoop{variable, lanes(), {}};
-  forEach(from, whole, lanes(), [&](Value i) {
-    math.bindLoop(variable, i);
-    body();
-  });
-  vector.reset();
-  if (!canMask) {
-    forEach(whole, to, 1, [&](Value i) {
+  auto run = [&](int64_t lanes) {
+    Value count = builder.createOrFold<arith::SubIOp>(loc, to, from);
+    Value whole = add(from, mul(divide(count, index(lanes)), index(lanes)));
+    if (lanes > 1)
+      vector = VectorLoop{variable, lanes, {}};
+    forEach(from, whole, lanes, [&](Value i) {
       math.bindLoop(variable, i);
       body();
     });
+    vector.reset();
+    from = whole;
+  };
+  run(rowLanes());
+  if (!canMask) {
+    if (rowLanes() > lanes())
+      run(lanes());
+    run(1);
     return;
   }
-  when(less(whole, to), [&] {
-    Value rest = builder.createOrFold<arith::SubIOp>(loc, to, whole);
-    vector = VectorLoop{variable, lanes(), laneMask(rest, lanes())};
-    math.bindLoop(variable, whole);
+  when(less(from, to), [&] {
+    Value rest = builder.createOrFold<arith::SubIOp>(loc, to, from);
+    vector = VectorLoop{variable, rowLanes(), laneMask(rest, rowLanes())};
+    math.bindLoop(variable, from);
     body();
     vector.reset();
   });

@@ -48,6 +48,9 @@ public:
 
   /// Elements of 32 bits in a vector register.
   int64_t lanes() const { return isa == IsaVariant::avx2 ? 8 : 16; }
+  /// Elements that the vectors of rows have: as many of the widest that the kernel computes with as fill a register, at least
+  /// lanes() of them.
+  int64_t rowLanes() const { return lanesOfRows; }
   /// The symbols passed behind the buffers, for dlx.kernel's `dims`.
   mlir::AffineMap passedDims() const;
 
@@ -78,7 +81,7 @@ public:
                                         Branch otherwise);
   void when(mlir::Value condition, llvm::function_ref<void()> then);
 
-  /// Runs `body` over [from, to) of `variable`, first with vectors of `lanes` while they fit, then with a part of one, or one
+  /// Runs `body` over [from, to) of `variable`, first with vectors of rowLanes() while they fit, then with a part of one, or one
   /// by one where the instruction set cannot mask all of the kernel's elements.
   void forVector(mlir::AffineExpr variable, mlir::Value from, mlir::Value to,
                  llvm::function_ref<void()> body);
@@ -109,6 +112,7 @@ private:
   llvm::SmallVector<mlir::Value> buffers; // inputs, then the results
   unsigned numInputs = 0;
   bool canMask = true; // loads and stores of all buffers
+  int64_t lanesOfRows = 0;
   mlir::Value scratch;
   llvm::SmallVector<unsigned> symbols;
 };

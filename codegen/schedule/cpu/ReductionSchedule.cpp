@@ -256,7 +256,7 @@ Accumulator ReductionSchedule::step(unsigned stage, ArrayRef<AffineExpr> at, Acc
 
 /// Halves the vector until one lane is left.
 Accumulator ReductionSchedule::acrossLanes(unsigned stage, Accumulator acc) {
-  for (int64_t lanes = k.lanes(); lanes > 1; lanes /= 2) {
+  for (int64_t lanes = k.rowLanes(); lanes > 1; lanes /= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < lanes / 2; ++lane) {
       low.push_back(lane);
@@ -297,7 +297,7 @@ Accumulator ReductionSchedule::reduceAlongLanes(unsigned stage, Accumulator scal
                                                 ValueRange earlier) {
   unsigned dim = loopOrder.back();
   AffineExpr variable = reduction[dim];
-  int64_t lanes = k.lanes(), wide = kAccumulators * lanes;
+  int64_t lanes = k.rowLanes(), wide = kAccumulators * lanes;
   Value extent = k.value(nest.reduction[dim]);
   Value wideEnd = k.mul(k.divide(extent, k.index(wide)), k.index(wide));
   Value vectorEnd = k.mul(k.divide(extent, k.index(lanes)), k.index(lanes));
