@@ -117,9 +117,9 @@ bool Importer::importIf(NodeImport &node) {
 //===- Steps --------------------------------------------------------------------------------------===//
 
 bool Importer::countStep(NodeImport &node, int64_t steps) {
-  if (++nodeCount > kMaxNodes || steps > kMaxSteps)
+  if (++nodeCount > maxNodes || steps > kMaxSteps)
     return node.unsupported("it takes more than " + llvm::Twine(kMaxSteps) +
-                                " steps, or makes more than " + llvm::Twine(kMaxNodes) + " nodes",
+                                " steps, or makes more than " + llvm::Twine(maxNodes) + " nodes",
                             "; dlc writes each step out");
   return true;
 }

@@ -12,10 +12,15 @@ namespace dlc::onnx {
 /// `isUnsupported` count.
 mlir::OwningOpRef<mlir::ModuleOp> importFile(llvm::StringRef path, const ImportOptions &options,
                                              mlir::MLIRContext &context);
-/// The same for a file that has been read.
+/// As the ops of a model in the language.
+inline constexpr size_t kMaxNodes = 32'768;
+
+/// The same for a file that has been read. It may have `maxNodes` nodes, those of functions and loops counted at each call and step:
+/// fewer end a bomb sooner.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(std::unique_ptr<ModelFile> file,
                                               const ImportOptions &options,
-                                              mlir::MLIRContext &context);
+                                              mlir::MLIRContext &context,
+                                              size_t maxNodes = kMaxNodes);
 
 } // namespace dlc::onnx
 

@@ -23,9 +23,9 @@ namespace dlc::onnx {
 
 using frontend::quote;
 
-Importer::Importer(ModelFile &file, const ImportOptions &options, ModuleOp module)
-    : file(file), options(options), module(module), context(module.getContext()), builder(context) {
-}
+Importer::Importer(ModelFile &file, const ImportOptions &options, ModuleOp module, size_t maxNodes)
+    : file(file), options(options), module(module), context(module.getContext()), builder(context),
+      maxNodes(maxNodes) {}
 
 void Importer::error(const llvm::Twine &message) {
   ++errors;
@@ -224,11 +224,11 @@ static int64_t opsetOf(StringRef domain, ArrayRef<Opset> opsets) {
 }
 
 void Importer::importNode(const Node &node, Frame &frame) {
-  if (++nodeCount > kMaxNodes) {
-    if (nodeCount == kMaxNodes + 1)
-      error("it has more than " + llvm::Twine(kMaxNodes) +
+  if (++nodeCount > maxNodes) {
+    if (nodeCount == maxNodes + 1)
+      error("it has more than " + llvm::Twine(maxNodes) +
             " nodes, those of functions counted at each call; the limit is " +
-            llvm::Twine(kMaxNodes));
+            llvm::Twine(maxNodes));
     return;
   }
   StringRef domain = node.domain == "ai.onnx" ? StringRef() : node.domain;
@@ -369,11 +369,11 @@ LogicalResult Importer::run() {
 }
 
 OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportOptions &options,
-                                  MLIRContext &context) {
+                                  MLIRContext &context, size_t maxNodes) {
   context.loadDialect<dl::DLDialect, func::FuncDialect>();
   std::string name = file->model().graph.name.empty() ? "onnx" : file->model().graph.name.str();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context), name);
-  if (failed(Importer(*file, options, *module).run()))
+  if (failed(Importer(*file, options, *module, maxNodes).run()))
     return {};
   return module;
 }

@@ -35,11 +35,11 @@ class Importer {
 public:
   /// The newest opset that the rules were written for, and the oldest.
   static constexpr int64_t kOldestOpset = 6, kNewestOpset = 28;
-  static constexpr size_t kMaxNodes = 32'768; // as the ops of a model in the language
-  static constexpr unsigned kMaxCalls = 32;   // of functions within functions
-  static constexpr int64_t kMaxSteps = 256;   // of a Loop or Scan, each of which is written out
+  static constexpr unsigned kMaxCalls = 32; // of functions within functions
+  static constexpr int64_t kMaxSteps = 256; // of a Loop or Scan, each of which is written out
 
-  Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module);
+  /// `maxNodes`: see onnx::importModel.
+  Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module, size_t maxNodes);
   /// Builds `func.func @forward`. Every error has been reported.
   mlir::LogicalResult run();
 
@@ -89,6 +89,7 @@ private:
   mlir::ModuleOp module;
   mlir::MLIRContext *context;
   mlir::OpBuilder builder;
+  size_t maxNodes;
   mlir::Operation *lastWeight = nullptr;
   std::vector<frontend::Symbol> symbols;
   std::vector<std::string> symbolNames;

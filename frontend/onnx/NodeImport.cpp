@@ -292,6 +292,11 @@ Item NodeImport::broadcast(Item x, ArrayRef<AffineExpr> dims) {
 
 Item NodeImport::scalar(double x, Type dtype) {
   auto type = dl::makeTensor({}, dtype);
+  if (!isa<FloatType>(dtype) && !(x >= -0x1p63 && x < 0x1p63)) {
+    fail("it computes " + dl::text(type) + " with " + dl::text(llvm::APFloat(x)) +
+         "; expected a number of 64 bits");
+    return poison();
+  }
   Item number = isa<FloatType>(dtype) ? item(x) : item(static_cast<int64_t>(x));
   if (dtype.isInteger(1))
     number = item(x != 0);

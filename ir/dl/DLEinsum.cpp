@@ -27,8 +27,8 @@ struct Equation {
 /// An equation and its operands' types; `problem` says why it has no meaning.
 class EquationParser {
 public:
-  EquationParser(StringRef text, ArrayRef<RankedTensorType> operands)
-      : text(text), operands(operands) {}
+  EquationParser(StringRef text, SmallVector<RankedTensorType> operands)
+      : text(text), operands(std::move(operands)) {}
   std::optional<Equation> parse();
   std::string problem;
 
@@ -41,7 +41,7 @@ private:
   bool meetExtents(unsigned operand);
 
   StringRef text;
-  ArrayRef<RankedTensorType> operands;
+  SmallVector<RankedTensorType> operands;
   Equation equation;
 };
 

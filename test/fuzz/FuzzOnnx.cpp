@@ -5,8 +5,15 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Import.h"
 #include "test/fuzz/ImportDemand.h"
+#include "test/fuzz/MutateMessage.h"
+
+#include <algorithm>
 
 using namespace dlc;
+
+/// Of the nodes that calls and loops make of few bytes. The importer's own limit would let one input take as long as thousands of
+/// others; that limit has its tests in test/frontend/onnx.
+static constexpr size_t kMaxNodes = 128;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mlir::MLIRContext &context = fuzz::contextForInput();
@@ -20,7 +27,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   bool isUnsupported = false;
   options.isUnsupported = &isUnsupported;
   bool isModule = fuzz::demandModuleOrErrors(
-      context, [&] { return onnx::importModel(std::move(*file), options, context); });
+      context, [&] { return onnx::importModel(std::move(*file), options, context, kMaxNodes); });
   fuzz::demand(!isModule || !isUnsupported, "a module, or something that dlc cannot do");
   return 0;
+}
+
+/// One time in four as for any bytes.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
+                                          unsigned int seed) {
+  std::minstd_rand random(seed);
+  random.discard(2); // its first numbers are near those of the seeds beside
+  if (random() % 4 == 0)
+    return LLVMFuzzerMutate(data, size, maxSize);
+  fuzz::Bytes changed = fuzz::changedMessage({data, size}, maxSize - size, random);
+  if (changed.empty() || changed.size() > maxSize)
+    return LLVMFuzzerMutate(data, size, maxSize);
+  std::copy(changed.begin(), changed.end(), data);
+  return changed.size();
 }

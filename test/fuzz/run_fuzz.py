@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 import numpy as np
@@ -42,7 +43,7 @@ def compile_seeds(folder):
 
 
 def onnx_seeds(folder):
-    """The models of the importer's tests, good and bad ones."""
+    """The models of the importer's tests, good and bad ones, and where the corpus is there, small ones of other people's."""
     inputs, seeds = os.path.join(ROOT, "test", "frontend", "onnx", "Inputs"), os.path.join(folder, "onnx-seeds")
     os.makedirs(seeds)
     subprocess.run([sys.executable, os.path.join(inputs, "models.py"), seeds], check=True)
@@ -51,6 +52,13 @@ def onnx_seeds(folder):
         path = os.path.join(seeds, name)
         if not name.endswith(".onnx") or os.path.getsize(path) > TARGETS["onnx"]:
             (os.unlink if os.path.islink(path) or not os.path.isdir(path) else shutil.rmtree)(path)
+    archive = os.path.join(os.environ.get("DLC_CORPUS", ""), "onnx-backend", "onnx-node-tests.tar.xz")
+    if os.path.exists(archive):
+        with tarfile.open(archive) as packed:
+            for number, member in enumerate(packed):
+                if member.isfile() and member.name.endswith("/model.onnx") and member.size <= TARGETS["onnx"]:
+                    with open(os.path.join(seeds, f"case{number}.onnx"), "wb") as seed:
+                        seed.write(packed.extractfile(member).read())
     return seeds
 
 

@@ -25,7 +25,8 @@ public:
 private:
   void readAttributes();
   bool readSizes();
-  void keepAspectRatio(ArrayRef<int64_t> axes, ArrayRef<double> wanted);
+  bool keepAspectRatio(ArrayRef<int64_t> axes, ArrayRef<double> wanted);
+  bool expectFactor(double number);
   bool readRegion(ArrayRef<int64_t> axes);
   /// What interpolate does; false where it is not that.
   bool interpolate(Item x);
@@ -41,6 +42,12 @@ private:
   Item math(StringRef op, Item a, double b) { return node.call(op, {a, item(b)}); }
   double size(size_t axis) const {
     return static_cast<double>(dl::asConstant(dims[axis]).value_or(1));
+  }
+
+  /// How far a window reaches from its centre, in elements of the result and of x.
+  double reach() const { return mode == "cubic" ? 2 : 1; }
+  double reach(size_t axis) const {
+    return antialiases && scales[axis] < 1 ? reach() / scales[axis] : reach();
   }
 
   NodeImport &node;
@@ -66,16 +73,27 @@ void ResizeImport::readAttributes() {
 }
 
 /// One scale for all dims, the least or the largest that was asked for.
-void ResizeImport::keepAspectRatio(ArrayRef<int64_t> axes, ArrayRef<double> wanted) {
+bool ResizeImport::keepAspectRatio(ArrayRef<int64_t> axes, ArrayRef<double> wanted) {
   double scale = policy == "not_larger" ? std::numeric_limits<double>::infinity() : 0;
   for (auto [axis, number] : llvm::zip(axes, wanted)) {
     double own = number / size(axis);
     scale = policy == "not_larger" ? std::min(scale, own) : std::max(scale, own);
   }
   for (int64_t axis : axes) {
+    if (!expectFactor(scale))
+      return false;
     scales[axis] = scale;
     sizes[axis] = node.dim(static_cast<int64_t>(std::floor(size(axis) * scale + 0.5)));
   }
+  return true;
+}
+
+/// Also refuses what is no number.
+bool ResizeImport::expectFactor(double number) {
+  constexpr double kLargest = 1 << 30;
+  return (number >= 0 && number <= kLargest) ||
+         node.fail("it resizes by " + dl::text(llvm::APFloat(number)) +
+                   "; expected sizes and factors from 0 to 2^30");
 }
 
 /// The scale and the size of each dim; a size that is not given follows from the scale.
@@ -111,11 +129,9 @@ bool ResizeImport::readSizes() {
   if (isEmpty)
     return node.unsupported("its scales or sizes are computed by the model",
                             "; dlc needs their numbers at import");
-  constexpr double kLargest = 1 << 30; // of sizes and factors; also refuses what is no number
   for (double number : numbers)
-    if (!(number >= 0 && number <= kLargest))
-      return node.fail("it resizes by " + dl::text(llvm::APFloat(number)) +
-                       "; expected sizes and factors from 0 to 2^30");
+    if (!expectFactor(number))
+      return false;
   bySize = node.has(3);
   for (auto [axis, number] : llvm::zip(axes, numbers)) {
     auto size = dl::asConstant(dims[axis]);
@@ -133,8 +149,8 @@ bool ResizeImport::readSizes() {
   if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller")
     return node.fail("its keep_aspect_ratio_policy is " + frontend::quote(policy) +
                      "; expected stretch, not_larger or not_smaller");
-  if (bySize && policy != "stretch")
-    keepAspectRatio(axes, numbers);
+  if (bySize && policy != "stretch" && !keepAspectRatio(axes, numbers))
+    return false;
   return position != "tf_crop_and_resize" || readRegion(axes);
 }
 
@@ -289,8 +305,8 @@ Item ResizeImport::resized(Item x, size_t axis, std::optional<Item> &isOutside) 
   }
   if (mode == "nearest")
     return elementsAt(x, axis, nearestOf(at));
-  double reach = mode == "cubic" ? 2 : 1, filter = antialiases ? std::min(scales[axis], 1.0) : 1;
-  auto first = static_cast<int64_t>(std::floor(-reach / filter)) + 1;
+  double filter = antialiases ? std::min(scales[axis], 1.0) : 1;
+  auto first = static_cast<int64_t>(std::floor(-reach(axis))) + 1;
   Item floor = node.call("floor", {at}), fraction = node.call("sub", {at, floor});
   SmallVector<Item> weights, places;
   Item total;
@@ -348,6 +364,14 @@ bool ResizeImport::run() {
         "; of symbolic dims dlc takes nearest (asymmetric with floor, half_pixel "
         "with round_prefer_ceil, whole factors) and linear (half_pixel, "
         "align_corners), and those of [N, C, L] and [N, C, H, W]");
+  constexpr double kMostTaps = 1024;
+  double taps = 0;
+  for (size_t i = 0; i < dims.size(); ++i)
+    taps += isResized(i) && mode != "nearest" ? 2 * reach(i) : 0;
+  if (!(taps <= kMostTaps))
+    return node.unsupported("its windows hold more than " +
+                                llvm::Twine(static_cast<int>(kMostTaps)) + " elements",
+                            "; dlc writes each of them out");
   // Products and sums of 16-bit floats and integers are rounded once.
   Type dtype = node.dtype(0), compute = dtype;
   if (mode != "nearest" && !dtype.isF64())

@@ -32,6 +32,8 @@ static bool buildCenterCropPad(NodeImport &node) {
     if (!size)
       return node.unsupported("it crops a symbolic dim of " + dl::text(node.type(0)),
                               "; dlc needs its number");
+    if (wanted < 0 || wanted > INT32_MAX)
+      return node.fail("it has a size of " + llvm::Twine(wanted) + "; expected 0 to 2^31 - 1");
     int64_t more = wanted - *size, low = std::abs(more) / 2;
     if (more < 0)
       y = node.call("slice", {y},
@@ -169,6 +171,8 @@ Item GridSample::read(ArrayRef<Item> at) {
     isInside = dim == 0 ? inside : op("logical_and", isInside, inside);
     flat = dim == 0 ? position : op("add", op("mul", flat, item(sizes[dim])), position);
   }
+  if (!flat.isTensor())
+    return flat;
   // [N, C, H W] by positions [N, 1, P], of all channels.
   dl::Dims dims = dl::getDims(x.tensorType()), points = dl::getDims(flat.tensorType());
   AffineExpr count = dl::product(ArrayRef<AffineExpr>(points).drop_front(), node.context),
@@ -257,6 +261,11 @@ bool GridSample::run() {
     return node.fail("it reads " + dl::text(x.tensorType()) + " at " + dl::text(grid.tensorType()) +
                      " in mode " + frontend::quote(mode) + " with " + frontend::quote(padding) +
                      "; expected x [N, C, ...] and a grid [N, ..., as many]");
+  constexpr int64_t kMostSpatial =
+      3; // each one doubles or quadruples the elements read for a result
+  if (spatial > kMostSpatial)
+    return node.unsupported("it reads between elements of " + dl::text(x.tensorType()),
+                            "; dlc takes up to three dims behind the channels");
   for (AffineExpr dim : ArrayRef<AffineExpr>(dims).drop_front(2)) {
     auto size = dl::asConstant(dim);
     if (!size || *size < 1)
