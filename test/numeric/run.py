@@ -70,6 +70,8 @@ def main():
     options = parser.parse_args()
     turn, turns = map(int, options.turn.split("/"))
     torch.set_num_threads(1)
+    if unknown := set(options.op or ()) - {row.op for row in ROWS}:
+        parser.error(f"no rows of {', '.join(sorted(unknown))}")
     rows = [row for row in ROWS if not options.op or row.op in options.op]
     if options.list:
         for row in rows:
