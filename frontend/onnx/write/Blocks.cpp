@@ -4,6 +4,7 @@
 // The names of nodes show modules. Two modules whose lines are the same but for numbers are instances of one block, which takes as
 // parameters the numbers that differ: the least general text that both are cases of (anti-unification; Plotkin, 1970).
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Layers.h"
 #include "frontend/onnx/write/Scope.h"
 #include "frontend/onnx/write/Statements.h"
 
@@ -241,6 +242,8 @@ std::vector<BlockText> findBlocks(const Program &program, const llvm::StringSet<
   for (size_t depth = 1; depth <= deepest; ++depth)
     finder.takeBlocks(depth, reserved, blocks);
   llvm::StringSet<> names = reserved;
+  for (const frontend::LayerKind &kind : frontend::layerKinds())
+    names.insert(kind.name);
   llvm::sort(blocks, [](const BlockText &a, const BlockText &b) {
     return a.instances.front().begin < b.instances.front().begin;
   });

@@ -13,12 +13,14 @@ namespace dlc::onnx {
 
 static bool isNumber(StringRef text) { return !text.empty() && llvm::all_of(text, llvm::isDigit); }
 
-/// A word of the language, which names nothing else.
+/// A word of the language that names nothing else.
 static bool isWord(StringRef name) {
   static const llvm::StringSet<> kWords = {
-      "dl",      "dim",     "const", "include", "block", "model", "layout", "sequential",
-      "forward", "weights", "for",   "in",      "if",    "else",  "and",    "or",
-      "not",     "true",    "false", "None",    "_",     "self"};
+      "_", "self",
+#define TOKEN(kind)
+#define LITERAL(kind, spelling) spelling,
+#include "frontend/dl/Tokens.def"
+  };
   return kWords.contains(name);
 }
 

@@ -110,3 +110,12 @@ write("loss.onnx", model([node("SoftmaxCrossEntropyLoss", "x, l", "y")], [value(
 unique = [value("v", dims=(3, "values")), value("k", "i64", ("values",)), value("p", "i64", (4,)), value("c", "i64", ("values",))]
 write("unique_all.onnx", model([node("Unique", "x", "v, k, p, c", axis=1, sorted=0)], [value("x", dims=(3, 4))], unique))
 write("unique_counts.onnx", model([node("Unique", "x", "v, k, p, c", axis=1)], [value("x", dims=(3, 4))], [unique[0], unique[3]]))
+
+# Names that mean something else in the language: a word, and a module called as a kind of layer is.
+nodes, tensors = [], [tensor("state.in", "f32", [2], [1.0, 2.0])]
+for i, before in enumerate(("x", "r0")):
+    scope = f"/Conv2d_{i}"
+    tensors.append(tensor(f"Conv2d_{i}.conv.weight", "f32", [2, 2, 1], [1.0, 2.0, -1.0, 0.5]))
+    nodes += [node("Conv", f"{before}, Conv2d_{i}.conv.weight", f"{scope}/c", name=f"{scope}/conv/Conv"),
+              node("Relu", f"{scope}/c", f"r{i}", name=f"{scope}/act/Relu")]
+write("words.onnx", model([*nodes, node("Mul", "r1, state.in", "True")], [value("x", dims=(1, 2, 2))], ["True"], tensors=tensors))
