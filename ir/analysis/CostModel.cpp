@@ -158,9 +158,12 @@ dl::Dim flopsOf(RecurrentOpInterface op) {
 static constexpr int64_t kOrderFlops = 32;
 
 dl::Dim flopsOf(LineOpInterface op) {
-  AffineExpr elements = dl::product(
-      dl::getDims(cast<RankedTensorType>(op->getOperand(0).getType())), op->getContext());
-  return dl::normalize(elements * (op.getLineWork().kind == LineWork::Kind::sum ? 1 : kOrderFlops));
+  LineWork::Kind kind = op.getLineWork().kind;
+  // A scatter costs its updates.
+  Value worked = op->getOperand(kind == LineWork::Kind::scatter ? op->getNumOperands() - 1 : 0);
+  AffineExpr elements =
+      dl::product(dl::getDims(cast<RankedTensorType>(worked.getType())), op->getContext());
+  return dl::normalize(elements * (kind == LineWork::Kind::order ? kOrderFlops : 1));
 }
 
 dl::Dim storedBytes(RankedTensorType type) {

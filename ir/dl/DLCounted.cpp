@@ -30,28 +30,31 @@ static Value numbers(Builder &b, ArrayRef<AffineExpr> dims, int64_t dim) {
 }
 
 namespace {
-/// Of a row of bools, those that are true.
+/// Of a row of elements, those that are chosen.
 struct Chosen {
-  Value order; // their positions, then those of the others
-  Value count; // i64[]
+  Value places; // for each element, where it goes among the chosen ones; -1 of the others
+  Value count;  // i64[]
 };
 } // namespace
 
-static Chosen choose(Builder &b, Value mask) {
-  Value order = b.make<ArgsortOp>(b.cast(mask, b.getI32Type()), kFirst, /*descending=*/true,
-                                  /*stable=*/true);
-  Value ones = b.cast(mask, b.getI64Type());
-  return {order, b.make<SumOp>(ones, ArrayRef<int64_t>{0}, false, TypeAttr())};
+static Value add(Builder &b, Value x, double number) {
+  return b.make<AddOp>(x, b.fullLike(x, number));
 }
 
-/// The slices of `x` along its first dim that are chosen, zeros behind them.
-static Value pack(Builder &b, Value x, Chosen chosen) {
+/// Those where mask holds, in their order.
+static Chosen choose(Builder &b, Value mask) {
+  Value ones = b.cast(mask, b.getI64Type());
+  Value before = add(b, b.make<CumsumOp>(ones, kFirst, TypeAttr()), -1);
+  return {b.make<WhereOp>(mask, before, b.fullLike(before, -1)),
+          b.make<SumOp>(ones, ArrayRef<int64_t>{0}, false, TypeAttr())};
+}
+
+/// The slices of `x` along its first dim, each at its place; zeros where none is.
+static Value put(Builder &b, Value x, Value places) {
   Dims dims = dimsOf(x), held(dims.size(), constantDim(1, b.getContext()));
   held[0] = dims[0];
-  Value taken = b.make<IndexSelectOp>(x, chosen.order, kFirst);
-  Value places = numbers(b, {dims[0]}, 0);
-  Value isReal = b.make<LtOp>(places, b.broadcast(chosen.count, {dims[0]}));
-  return b.make<WhereOp>(b.broadcast(b.reshape(isReal, held), dims), taken, b.fullLike(x, 0));
+  return b.make<ScatterOp>(b.fullLike(x, 0), kFirst, b.broadcast(b.reshape(places, held), dims), x,
+                           FloatAttr(), StringAttr());
 }
 
 //===- trim ---------------------------------------------------------------------------------------===//
@@ -94,7 +97,7 @@ SmallVector<Value> NonzeroOp::decompose(Builder &b) {
   SmallVector<Value> indices;
   for (int64_t dim = 0, rank = dims.size(); dim < rank; ++dim)
     indices.push_back(flat(b, numbers(b, dims, dim)));
-  return {pack(b, b.make<StackOp>(indices, uint64_t(1)), chosen), chosen.count};
+  return {put(b, b.make<StackOp>(indices, uint64_t(1)), chosen.places), chosen.count};
 }
 
 //===- masked_select ------------------------------------------------------------------------------===//
@@ -129,7 +132,7 @@ LogicalResult MaskedSelectOp::inferReturnTypes(MLIRContext *context,
 SmallVector<Value> MaskedSelectOp::decompose(Builder &b) {
   Dims dims = *commonDims(dimsOf(getX()), dimsOf(getMask()));
   Chosen chosen = choose(b, flat(b, b.broadcast(getMask(), dims)));
-  return {pack(b, flat(b, b.broadcast(getX(), dims)), chosen), chosen.count};
+  return {put(b, flat(b, b.broadcast(getX(), dims)), chosen.places), chosen.count};
 }
 
 //===- unique -------------------------------------------------------------------------------------===//
@@ -162,10 +165,6 @@ LogicalResult UniqueOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   return success();
 }
 
-static Value add(Builder &b, Value x, double number) {
-  return b.make<AddOp>(x, b.fullLike(x, number));
-}
-
 /// For each element of the row `x` the number of the first one that equals it, and in `sorted` where its value stands among
 /// the values in ascending order.
 static Value firstEqual(Builder &b, Value x, Value &sorted) {
@@ -175,10 +174,9 @@ static Value firstEqual(Builder &b, Value x, Value &sorted) {
   Value begins =
       b.make<LogicalOrOp>(b.make<EqOp>(iota, b.fullLike(iota, 0)), b.make<NeOp>(values, before));
   Value group = add(b, b.make<CumsumOp>(b.cast(begins, b.getI64Type()), kFirst, TypeAttr()), -1);
-  Value back = b.make<ArgsortOp>(from, kFirst, /*descending=*/false, /*stable=*/true);
-  sorted = b.make<GatherOp>(group, back, kFirst);
+  sorted = put(b, group, from);
   // Equal elements keep their order: the first of a group is the first of all.
-  Value firsts = pack(b, from, choose(b, begins));
+  Value firsts = put(b, from, b.make<WhereOp>(begins, group, b.fullLike(group, -1)));
   return b.make<GatherOp>(firsts, sorted, kFirst);
 }
 
@@ -253,16 +251,12 @@ SmallVector<Value> UniqueOp::decompose(Builder &b) {
   Value iota = numbers(b, {dims[0]}, 0);
   Value isFirst = b.make<EqOp>(first, iota);
   Chosen chosen = choose(b, isFirst);
-  Value places = sorted; // where the value of each first one stands
   if (getSorted())
-    chosen.order = b.make<ArgsortOp>(b.make<WhereOp>(isFirst, sorted, b.fullLike(sorted, 0x1p62)),
-                                     kFirst, /*descending=*/false, /*stable=*/true);
-  else
-    places = b.make<ArgsortOp>(chosen.order, kFirst, /*descending=*/false, /*stable=*/true);
-  Value inverse = b.make<GatherOp>(places, first, kFirst), none = b.fullLike(iota, 0);
+    chosen.places = b.make<WhereOp>(isFirst, sorted, b.fullLike(sorted, -1));
+  Value inverse = b.make<GatherOp>(chosen.places, first, kFirst), none = b.fullLike(iota, 0);
   Value counts = b.make<ScatterAddOp>(none, kFirst, inverse, b.fullLike(iota, 1));
-  Value values = pack(b, slices, chosen);
-  return {getDim() ? b.permute(values, back) : values, pack(b, iota, chosen),
+  Value values = put(b, slices, chosen.places);
+  return {getDim() ? b.permute(values, back) : values, put(b, iota, chosen.places),
           getDim() ? inverse : b.reshape(inverse, dimsOf(x)), counts, chosen.count};
 }
 

@@ -1,8 +1,8 @@
 //===- DLEmbeddingBag.cpp - Type and decomposition of embedding_bag ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every bag is a row of [B, L]: of its own positions, or of all positions with a mask that tells which ones are its. The
-// second costs B times as much as a loop over offsets would, and needs no loop whose length depends on data.
+// A bag is a row of [B, L], which is reduced along L; or offsets cut positions [L] into bags: then each position's row is
+// added to, or compared with, that of the bag whose number it has.
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLBuilder.h"
 
@@ -53,108 +53,89 @@ LogicalResult EmbeddingBagOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   return success();
 }
 
-namespace {
-/// What the rows of a bag become, [B, L] or [B, L, D] at a time.
-struct Bags {
-  Builder &b;
-  EmbeddingBagOp op;
-  Dims rows;  // [B, L, D], or [1, L, D] where all bags see the same
-  Value mask; // [B, L]; null where every position counts
+static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-  Value spread(Value x, ArrayRef<AffineExpr> dims) { return b.broadcast(x, dims); }
-  void keepOnly(Value kept);
-  void cutAt(Value offsets, Value input, Dim bags);
-  /// The numbers of positions that count, [B, 1], in `dtype`.
-  Value count(Dim bags, Type dtype);
-};
-} // namespace
-
-void Bags::keepOnly(Value kept) { mask = mask ? b.make<LogicalAndOp>(mask, kept) : kept; }
-
-/// Marks the positions from each offset to before the next one.
-void Bags::cutAt(Value offsets, Value input, Dim bags) {
-  MLIRContext *context = b.getContext();
-  Dim length = dimsOf(input)[0], one = constantDim(1, context);
-  Type i64 = b.getI64Type();
-  offsets = b.cast(offsets, i64);
-  Value first = offsets, next;
-  if (op.getIncludeLastOffset()) {
-    first = b.slice(offsets, 0, 0, -1);
-    next = b.slice(offsets, 0, 1);
-  } else {
-    Value end =
-        b.reshape(b.make<ScalarTensorOp>(dimsMap(length, context), TypeAttr::get(i64)), one);
-    next = b.make<CatOp>(ValueRange{b.slice(offsets, 0, 1), end}, uint64_t(0));
-  }
-  Dims grid = {bags, length};
-  Value position = spread(
-      b.make<ArangeOp>(dimsMap(length, context), AffineMapAttr(), uint64_t(1), TypeAttr()), grid);
-  auto column = [&](Value bounds) { return spread(b.reshape(bounds, {bags, one}), grid); };
-  keepOnly(b.make<LogicalAndOp>(b.make<GeOp>(position, column(first)),
-                                b.make<LtOp>(position, column(next))));
+/// Where input names a row that counts; null where each one does.
+static Value countedPositions(Builder &b, EmbeddingBagOp op) {
+  auto absent = op.getPaddingIdx();
+  if (!absent)
+    return {};
+  int64_t row = *absent;
+  if (row < 0)
+    row += asConstant(dimsOf(op.getWeight())[0]).value_or(0);
+  return b.make<NeOp>(op.getInput(), b.fullLike(op.getInput(), static_cast<double>(row)));
 }
 
-Value Bags::count(Dim bags, Type dtype) {
-  MLIRContext *context = b.getContext();
-  Dims one = {bags, constantDim(1, context)};
+/// `y` [B, D] where `count` [B, 1] rows were summed (or compared): their mean, and 0 of none.
+static Value finished(Builder &b, StringRef mode, Value y, Value count) {
+  if (mode == "mean")
+    return b.make<DivOp>(y, b.broadcast(b.make<MaximumOp>(count, b.fullLike(count, 1)), dimsOf(y)));
+  Value some = b.make<GtOp>(count, b.fullLike(count, 0));
+  return mode == "max" ? b.make<WhereOp>(b.broadcast(some, dimsOf(y)), y, b.fullLike(y, 0)) : y;
+}
+
+/// The number of the bag in which each position stands, [L]; outside of the bags where it stands in none, or does not count.
+static Value bagNumbers(Builder &b, EmbeddingBagOp op) {
+  Value offsets = op.getOffsets(), none = b.full(dimsOf(op.getInput()), b.getI64Type(), 0);
+  Value begins =
+      b.make<ScatterAddOp>(none, uint64_t(0), b.make<MaximumOp>(offsets, b.fullLike(offsets, 0)),
+                           b.full(dimsOf(offsets), b.getI64Type(), 1));
+  Value bags = b.make<SubOp>(b.make<CumsumOp>(begins, uint64_t(0), TypeAttr()),
+                             b.full(dimsOf(begins), b.getI64Type(), 1));
+  Value counts = countedPositions(b, op);
+  return counts ? b.make<WhereOp>(counts, bags, b.fullLike(bags, -1)) : bags;
+}
+
+/// Of `rows` [L, D], where offsets cut them into bags.
+static Value reducedByNumber(Builder &b, EmbeddingBagOp op, Value rows) {
+  StringRef mode = op.getMode();
+  Dims dims = dimsOf(op.getY());
+  Type compute = typeOf(rows).getElementType();
+  bool isMax = mode == "max";
+  Value bags = bagNumbers(b, op);
+  Value y = b.make<ScatterReduceOp>(b.full(dims, compute, isMax ? kLowest : 0.0), uint64_t(0),
+                                    b.broadcast(b.unsqueeze(bags, 1), dimsOf(rows)), rows,
+                                    isMax ? "amax" : "sum", true);
+  if (mode == "sum")
+    return y;
+  Value count = b.make<ScatterAddOp>(b.full(dims[0], b.getI64Type(), 0), uint64_t(0), bags,
+                                     b.full(dimsOf(bags), b.getI64Type(), 1));
+  return finished(b, mode, y, b.unsqueeze(b.cast(count, compute), 1));
+}
+
+/// Of `rows` [B, L, D], the bags being those of each B.
+static Value reducedByRow(Builder &b, EmbeddingBagOp op, Value rows) {
+  StringRef mode = op.getMode();
+  Dims dims = dimsOf(rows);
+  Type compute = typeOf(rows).getElementType();
+  bool isMax = mode == "max";
+  Value mask = countedPositions(b, op);
   if (mask)
-    return b.make<SumOp>(b.cast(mask, dtype), ArrayRef<int64_t>{1}, true, TypeAttr());
-  return spread(b.make<ScalarTensorOp>(dimsMap(rows[1], context), TypeAttr::get(dtype)), one);
+    rows = b.make<WhereOp>(b.broadcast(b.unsqueeze(mask, -1), dims), rows,
+                           b.fullLike(rows, isMax ? kLowest : 0.0));
+  const int64_t along[] = {1};
+  Value y = isMax ? b.make<AmaxOp>(rows, ArrayRef(along), false)
+                  : b.make<SumOp>(rows, ArrayRef(along), false, TypeAttr());
+  auto length = asConstant(dims[1]);
+  if (mode == "sum" || (isMax && !mask && length))
+    return y;
+  Dims column = {dims[0], constantDim(1, b.getContext())};
+  Value count = mask ? b.make<SumOp>(b.cast(mask, compute), ArrayRef(along), true, TypeAttr())
+                     : b.broadcast(b.make<ScalarTensorOp>(dimsMap(dims[1], b.getContext()),
+                                                          TypeAttr::get(compute)),
+                                   column);
+  return finished(b, mode, y, count);
 }
 
 SmallVector<Value> EmbeddingBagOp::decompose(Builder &b) {
-  MLIRContext *context = getContext();
-  Value input = getInput();
-  Dims result = dimsOf(getY());
-  Dim bags = result[0], width = result[1], one = constantDim(1, context);
   Type dtype = typeOf(getY()).getElementType(), compute = computeType(dtype);
-  // Sums of 16-bit floats are rounded once.
-  Value rows = b.cast(b.make<EmbeddingOp>(input, getWeight(), IntegerAttr()), compute);
-  if (Value scales = getPerSampleWeights()) {
-    Dims column = dimsOf(scales);
-    column.push_back(one);
-    rows =
-        b.make<MulOp>(rows, b.broadcast(b.reshape(b.cast(scales, compute), column), dimsOf(rows)));
-  }
-  bool isCut = static_cast<bool>(getOffsets());
-  Bags of{b, *this, isCut ? Dims{one, dimsOf(input)[0], width} : dimsOf(rows), Value()};
-  rows = b.reshape(rows, of.rows);
-  Dims grid = {bags, of.rows[1]}, all = {bags, of.rows[1], width};
-  if (isCut)
-    of.cutAt(getOffsets(), input, bags);
-  if (auto absent = getPaddingIdx()) {
-    int64_t row = *absent < 0 ? *absent + asConstant(dimsOf(getWeight())[0]).value_or(0) : *absent;
-    Value kept = b.make<NeOp>(input, b.fullLike(input, static_cast<double>(row)));
-    of.keepOnly(b.broadcast(b.reshape(kept, {isCut ? one : bags, of.rows[1]}), grid));
-  }
-  rows = b.broadcast(rows, all);
-  bool isMax = getMode() == "max";
-  if (of.mask) {
-    Value kept = b.broadcast(b.unsqueeze(of.mask, -1), all);
-    Value nothing = b.fullLike(rows, isMax ? -std::numeric_limits<double>::infinity() : 0.0);
-    rows = b.make<WhereOp>(kept, rows, nothing);
-  }
-  Value y;
-  auto length = asConstant(of.rows[1]);
-  bool mayBeEmpty = of.mask || !length || *length == 0;
-  if (length == 0)
+  if (isConstant(dimsOf(getInput()).back(), 0))
     return {b.fullLike(getY(), 0)};
-  if (isMax) {
-    y = b.make<AmaxOp>(rows, ArrayRef<int64_t>{1}, false);
-    if (mayBeEmpty) {
-      Value count = of.count(bags, compute);
-      Value some = b.make<GtOp>(count, b.fullLike(count, 0));
-      y = b.make<WhereOp>(b.broadcast(some, result), y, b.fullLike(y, 0));
-    }
-  } else {
-    y = b.make<SumOp>(rows, ArrayRef<int64_t>{1}, false, TypeAttr());
-  }
-  if (getMode() == "mean") {
-    Value count = of.count(bags, compute);
-    if (mayBeEmpty)
-      count = b.make<MaximumOp>(count, b.fullLike(count, 1));
-    y = b.make<DivOp>(y, b.broadcast(count, result));
-  }
+  // Sums of 16-bit floats are rounded once.
+  Value rows = b.cast(b.make<EmbeddingOp>(getInput(), getWeight(), IntegerAttr()), compute);
+  if (Value scales = getPerSampleWeights())
+    rows = b.make<MulOp>(rows, b.broadcast(b.unsqueeze(b.cast(scales, compute), -1), dimsOf(rows)));
+  Value y = getOffsets() ? reducedByNumber(b, *this, rows) : reducedByRow(b, *this, rows);
   return {b.cast(y, dtype)};
 }
 

@@ -96,7 +96,8 @@ def DL_EmbeddingBagOp : DL_DecomposedOp<"embedding_bag",
     A bag is a row of input [B, L] or, with `offsets` [B], a part of input [L] that begins there and ends where the next
     begins; with `include_last_offset` the last offset ends the last bag and begins none. The result is [B, D] of weight
     [V, D]. `mode` is sum, mean or max; `per_sample_weights`, in the shape of input, scales the rows of a sum. Positions
-    equal to `padding_idx` count as absent; an empty bag gives 0. Becomes `dl.embedding` and a reduction.
+    equal to `padding_idx` count as absent; an empty bag gives 0. Becomes `dl.embedding` and a
+    reduction, or with `offsets` `dl.scatter_apply`.
     PyTorch: `torch.nn.functional.embedding_bag`.
     ```mlir
     %y = dl.embedding_bag %input, %weight {mode = "sum", operandSegmentSizes = array<i32: 1, 1, 0, 0>} :

@@ -1,17 +1,24 @@
 //===- DLScatter.cpp - Ops that write at positions which a tensor holds ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/DLScatter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "ir/dl/DLBuilder.h"
 
 using namespace mlir;
 
 namespace dlc::dl {
 
-/// Index fits x, and src index: equal ranks, no larger sizes. `src` is null where there is none.
-static LogicalResult checkScatter(StringRef op, std::optional<Location> location, Value x,
-                                  int64_t dim, Value index, Value src) {
+/// Positions along a dim up to which each element of the result looks through them.
+static constexpr int64_t kFewPositions = 4;
+
+static bool hasFew(Value index, int64_t dim) {
+  auto positions = asConstant(dimsOf(index)[dim]);
+  return positions && *positions <= kFewPositions;
+}
+
+LogicalResult checkScatter(StringRef op, std::optional<Location> location, Value x, int64_t dim,
+                           Value index, Value src) {
   auto xType = typeOf(x), indexType = typeOf(index);
   auto along = wrapDim(location, op, dim, xType.getRank());
   if (!along)
@@ -41,45 +48,97 @@ static LogicalResult checkScatter(StringRef op, std::optional<Location> location
   return success();
 }
 
-/// A loop over dim `dim` of index for each element of the result.
-static LoopNest scatterNest(Operation *op, Value index, int64_t dim) {
-  LoopNest nest;
-  nest.parallel = dimsOf(op->getResult(0));
-  unsigned rank = nest.parallel.size();
-  nest.reduction = {dimsOf(index)[dim]};
-  nest.indexDims.resize(rank + 1);
-  nest.indexDims.set(dim);
-  return nest;
-}
-
-/// Reads operand `number` at the loop's place along `dim`; nothing, so `fill`, where it is smaller than the result.
-static Access termAccess(Operation *op, const LoopNest &nest, unsigned number, int64_t dim,
-                         double fill) {
-  MLIRContext *context = op->getContext();
-  unsigned rank = nest.parallel.size();
-  SmallVector<AffineExpr> map = loopsOf(context, 0, rank);
-  map[dim] = getAffineDimExpr(rank, context);
-  Access access{number, AffineMap::get(rank + 1, kMaxSymbols, map, context), false, fill};
-  Dims dims = dimsOf(op->getOperand(number));
-  for (unsigned i = 0; i < rank; ++i)
-    access.checked |= i != static_cast<unsigned>(dim) && dims[i] != nest.parallel[i];
-  return access;
-}
-
-/// `position`, an element of `index`, is the result's own place along `dim`.
-static Scalar namesOwnPlace(BodyContext &context, Value position, Value index, int64_t dim) {
-  OpBuilder &builder = context.builder;
-  Type i64 = builder.getI64Type();
-  Scalar names =
-      Scalar(builder, context.loc, position, kindOf(index)).convertTo(i64, ScalarKind::signedInt);
-  Value place = arith::IndexCastOp::create(builder, context.loc, i64, context.parallel[dim]);
-  if (auto vector = dyn_cast<VectorType>(names.value().getType()))
-    place = context.splat(place, vector);
-  return names == Scalar(builder, context.loc, place, ScalarKind::signedInt);
-}
-
 template <typename Op> static int64_t dimOf(Op op) {
   return *wrapDim(std::nullopt, "", op.getDim(), typeOf(op.getY()).getRank());
+}
+
+//===- scatter_apply ------------------------------------------------------------------------------===//
+
+LogicalResult ScatterApplyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(adaptor.getX()), src = typeOf(adaptor.getSrc());
+  Dims dims = getDims(x), index = dimsOf(adaptor.getIndex()), update = getDims(src);
+  auto dim = wrapDim(location, getOperationName(), adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  bool fits = index.size() == dims.size() && update.size() == dims.size() &&
+              src.getElementType() == x.getElementType();
+  for (int64_t i = 0; fits && i < x.getRank(); ++i)
+    fits = i == *dim ? index[i] == update[i]
+                     : update[i] == dims[i] && (index[i] == dims[i] || isConstant(index[i], 1));
+  if (!fits)
+    return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " of ",
+                             text(x), " has index ", text(typeOf(adaptor.getIndex())), " and src ",
+                             text(src), "; expected equal dims but for that one");
+  auto reduce = adaptor.getReduce();
+  if (reduce && !llvm::is_contained({"sum", "prod", "amax", "amin"}, *reduce))
+    return emitOptionalError(location, "'", getOperationName(), "' has reduce = '", *reduce,
+                             "'; expected 'sum', 'prod', 'amax' or 'amin'");
+  types.push_back(makeTensor(dims, x.getElementType()));
+  return success();
+}
+
+LineWork ScatterApplyOp::getLineWork() {
+  int64_t dim = dimOf(*this);
+  LineWork work{LineWork::Kind::scatter, static_cast<unsigned>(dim), dimsOf(getIndex())[dim],
+                dimsOf(getX())[dim]};
+  if (auto reduce = getReduce())
+    work.combiner = scatterCombiner(*reduce);
+  return work;
+}
+
+namespace {
+/// The operands of a scatter as dl.scatter_apply wants them.
+struct Updates {
+  Builder &b;
+  Value index, src;
+  int64_t dim;
+
+  /// x after them; an empty `reduce`: the last one of each place stays.
+  Value madeIn(Value x, StringRef reduce) { return madeIn(x, src, reduce); }
+  /// The same with `number` in place of all elements of src, of the dtype of x.
+  Value madeIn(Value x, double number, StringRef reduce) {
+    return madeIn(x, b.full(dimsOf(src), typeOf(x).getElementType(), number), reduce);
+  }
+
+private:
+  Value madeIn(Value x, Value from, StringRef reduce) {
+    return b.make<ScatterApplyOp>(x, index, from, static_cast<uint64_t>(dim),
+                                  reduce.empty() ? StringAttr() : b.getStringAttr(reduce));
+  }
+};
+} // namespace
+
+/// What `index` repeats along other dims than `dim`, where it is a repetition.
+static Value unrepeated(Value index, int64_t dim) {
+  auto repetition = index.getDefiningOp<BroadcastOp>();
+  if (!repetition)
+    return index;
+  Dims from = dimsOf(repetition.getX()), to = dimsOf(index);
+  return from.size() == to.size() && from[dim] == to[dim] ? repetition.getX() : index;
+}
+
+/// The updates of the part of src that has positions. Places of x for which index has no element get the position -1.
+static Updates updatesOf(Builder &b, Value x, Value index, Value src, int64_t dim) {
+  Dims whole = dimsOf(x), part = dimsOf(index);
+  bool isWhole = true;
+  for (auto [i, size] : llvm::enumerate(part)) {
+    if (size != dimsOf(src)[i])
+      src = b.slice(src, i, 0, *asConstant(size));
+    isWhole &= static_cast<int64_t>(i) == dim || size == whole[i];
+  }
+  if (isWhole)
+    return {b, unrepeated(index, dim), src, dim};
+  index = b.cast(index, b.getI64Type());
+  index = b.make<AddOp>(index, b.fullLike(index, 1));
+  for (auto [i, size] : llvm::enumerate(part)) {
+    if (static_cast<int64_t>(i) == dim || size == whole[i])
+      continue;
+    int64_t missing = *asConstant(whole[i]) - *asConstant(size);
+    index = b.pad(index, i, 0, missing);
+    src = b.pad(src, i, 0, missing);
+  }
+  return {b, b.make<SubOp>(index, b.fullLike(index, 1)), src, dim};
 }
 
 //===- scatter, scatter_add -----------------------------------------------------------------------===//
@@ -105,16 +164,17 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 }
 
 SmallVector<Value> ScatterOp::decompose(Builder &b) {
-  Value x = getX(), src = getSrc();
-  auto dim = static_cast<uint64_t>(dimOf(*this));
+  Value x = getX(), src = getSrc(), index = getIndex();
+  int64_t dim = dimOf(*this);
+  auto along = static_cast<uint64_t>(dim);
   if (!src)
-    src = b.full(dimsOf(getIndex()), typeOf(x).getElementType(), getValue()->convertToDouble());
+    src = b.full(dimsOf(index), typeOf(x).getElementType(), getValue()->convertToDouble());
   if (auto reduce = getReduce())
-    return {
-        b.make<ScatterReduceOp>(x, dim, getIndex(), src, *reduce == "add" ? "sum" : "prod", true)};
-  Dims size = dimsOf(x);
-  Value source = b.make<ScatterSourceOp>(getIndex(), dim, dimsMap(size, getContext()));
-  return {b.make<ScatterTakeOp>(x, source, src, dim)};
+    return {b.make<ScatterReduceOp>(x, along, index, src, *reduce == "add" ? "sum" : "prod", true)};
+  if (!hasFew(index, dim))
+    return {updatesOf(b, x, index, src, dim).madeIn(x, "")};
+  Value source = b.make<ScatterSourceOp>(index, along, dimsMap(dimsOf(x), getContext()));
+  return {b.make<ScatterTakeOp>(x, source, src, along)};
 }
 
 LogicalResult ScatterAddOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
@@ -129,161 +189,60 @@ SmallVector<Value> ScatterAddOp::decompose(Builder &b) {
   return {b.make<ScatterReduceOp>(getX(), getDim(), getIndex(), getSrc(), "sum", true)};
 }
 
-//===- scatter_source, scatter_take ---------------------------------------------------------------===//
-
-LogicalResult ScatterSourceOp::inferReturnTypes(MLIRContext *context,
-                                                std::optional<Location> location, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  auto index = typeOf(adaptor.getIndex());
-  AffineMap size = adaptor.getSize();
-  if (size.getNumResults() != index.getRank() || size.getNumDims() != 0 ||
-      !wrapDim(std::nullopt, getOperationName(), adaptor.getDim(), index.getRank()))
-    return emitOptionalError(location, "'", getOperationName(),
-                             "' needs one of the dims of index, and a size for each");
-  types.push_back(makeTensor(size.getResults(), IntegerType::get(context, 64)));
-  return success();
-}
-
-LoopNest ScatterSourceOp::getLoopNest() {
-  int64_t dim = dimOf(*this);
-  LoopNest nest = scatterNest(*this, getIndex(), dim);
-  nest.indexDims.set(nest.parallel.size());
-  nest.stages = {Combiner::max};
-  nest.terms = {termAccess(*this, nest, 0, dim, -1)};
-  return nest;
-}
-
-Value ScatterSourceOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRange) {
-  OpBuilder &builder = context.builder;
-  Scalar isHit = namesOwnPlace(context, args.front(), getIndex(), dimOf(*this));
-  Value at = arith::IndexCastOp::create(builder, context.loc, builder.getI64Type(),
-                                        context.reduction.front());
-  if (auto vector = dyn_cast<VectorType>(args.front().getType()))
-    at = context.splat(at, VectorType::get(vector.getShape(), builder.getI64Type()));
-  return select(isHit, Scalar(builder, context.loc, at, ScalarKind::signedInt), -1.0).value();
-}
-
-Value ScatterSourceOp::emitResult(BodyContext &context, ValueRange, ValueRange accs) {
-  // Of no positions at all the largest is the lowest number.
-  return max(Scalar(context.builder, context.loc, accs.front(), ScalarKind::signedInt), -1.0)
-      .value();
-}
-
-LogicalResult ScatterTakeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = typeOf(adaptor.getX()), src = typeOf(adaptor.getSrc());
-  if (getDims(x) != getDims(typeOf(adaptor.getSource())) || src.getRank() != x.getRank() ||
-      src.getElementType() != x.getElementType() ||
-      !wrapDim(std::nullopt, getOperationName(), adaptor.getDim(), x.getRank()))
-    return emitOptionalError(location, "'", getOperationName(),
-                             "' needs x and source of equal dims, src of the rank and dtype of x");
-  types.push_back(makeTensor(getDims(x), x.getElementType()));
-  return success();
-}
-
-LoopNest ScatterTakeOp::getLoopNest() {
-  LoopNest nest;
-  nest.parallel = dimsOf(getY());
-  unsigned rank = nest.parallel.size();
-  int64_t dim = dimOf(*this);
-  nest.indexDims.resize(rank);
-  SmallVector<AffineExpr> map = loopsOf(getContext(), 0, rank);
-  map[dim] = constantDim(0, getContext());
-  Access access{2, AffineMap::get(rank, kMaxSymbols, map, getContext()), /*checked=*/true, 0.0};
-  access.computed.resize(rank);
-  access.computed.set(dim);
-  AffineMap own = identityAccess(rank, getContext());
-  nest.results = {{0, own}, {1, own}, access};
-  return nest;
-}
-
-Value ScatterTakeOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
-  Scalar source(context.builder, context.loc, args[1], ScalarKind::signedInt);
-  Scalar x(context.builder, context.loc, args[0], kindOf(getX())),
-      src(context.builder, context.loc, args[2], kindOf(getX()));
-  return select(source < 0.0, x, src).value();
-}
-
-Value ScatterTakeOp::emitCoordinate(BodyContext &context, bool, unsigned, unsigned dim,
-                                    ValueRange earlier) {
-  return emitPosition(context, earlier[1], getSource(), getSrc(), dim, /*wraps=*/false);
-}
-
 //===- scatter_reduce -----------------------------------------------------------------------------===//
 
-LogicalResult ScatterReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  StringRef name = getOperationName(), reduce = adaptor.getReduce();
-  auto x = typeOf(adaptor.getX());
-  if (failed(checkScatter(name, location, adaptor.getX(), adaptor.getDim(), adaptor.getIndex(),
-                          adaptor.getSrc())))
+LogicalResult inferReduced(StringRef op, std::optional<Location> location, Value of, int64_t dim,
+                           Value index, Value src, StringRef reduce, SmallVectorImpl<Type> &types) {
+  auto x = typeOf(of);
+  if (failed(checkScatter(op, location, of, dim, index, src)))
     return failure();
   if (!llvm::is_contained({"sum", "prod", "mean", "amax", "amin"}, reduce))
-    return emitOptionalError(location, "'", name, "' has reduce = '", reduce,
+    return emitOptionalError(location, "'", op, "' has reduce = '", reduce,
                              "'; expected 'sum', 'prod', 'mean', 'amax' or 'amin'");
   if (reduce == "mean" && !isa<FloatType>(x.getElementType()))
-    return emitOptionalError(location, "'", name, "' with reduce = 'mean' needs floats, got ",
+    return emitOptionalError(location, "'", op, "' with reduce = 'mean' needs floats, got ",
                              text(x));
   types.push_back(makeTensor(getDims(x), x.getElementType()));
   return success();
 }
 
-static Combiner combinerOf(StringRef reduce) {
+LogicalResult ScatterReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferReduced(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
+                      adaptor.getIndex(), adaptor.getSrc(), adaptor.getReduce(), types);
+}
+
+Combiner scatterCombiner(StringRef reduce) {
   return reduce == "prod"   ? Combiner::mul
          : reduce == "amax" ? Combiner::max
          : reduce == "amin" ? Combiner::min
                             : Combiner::add;
 }
 
-LoopNest ScatterReduceOp::getLoopNest() {
+SmallVector<Value> ScatterReduceOp::decompose(Builder &b) {
   int64_t dim = dimOf(*this);
-  LoopNest nest = scatterNest(*this, getIndex(), dim);
-  nest.stages = {combinerOf(getReduce())};
-  // The second stage counts the positions that name a place, or says whether there is one: a count may wrap.
-  if (getReduce() == "mean")
-    nest.stages.push_back(Combiner::add);
-  else if (!getIncludeSelf())
-    nest.stages.push_back(Combiner::max);
-  // src first: it says how an accumulator of integers is compared.
-  nest.terms = {termAccess(*this, nest, 2, dim, 0), termAccess(*this, nest, 1, dim, -1)};
-  nest.results = {{0, identityAccess(nest.parallel.size(), getContext())}};
-  return nest;
-}
-
-Value ScatterReduceOp::emitTerm(BodyContext &context, unsigned stage, ValueRange args, ValueRange) {
-  Scalar isHit = namesOwnPlace(context, args[1], getIndex(), dimOf(*this));
-  Scalar src(context.builder, context.loc, args[0], kindOf(getX()));
-  if (stage == 1)
-    return isHit.convertTo(src.elementType(), kindOf(getX())).value();
-  switch (combinerOf(getReduce())) {
-  case Combiner::mul:
-    return select(isHit, src, 1.0).value();
-  case Combiner::max:
-    return select(isHit, src, src.lowest()).value();
-  case Combiner::min:
-    return select(isHit, src, src.highest()).value();
-  default:
-    return select(isHit, src, 0.0).value();
+  StringRef reduce = getReduce();
+  bool withSelf = getIncludeSelf(), isMean = reduce == "mean";
+  if (hasFew(getIndex(), dim))
+    return {b.make<ScatterSeekOp>(getX(), getIndex(), getSrc(), static_cast<uint64_t>(dim), reduce,
+                                  withSelf)};
+  Type dtype = typeOf(getX()).getElementType(), compute = dtype;
+  // Sums and products of 16-bit floats are rounded once.
+  if (isa<FloatType>(dtype) && reduce != "amax" && reduce != "amin")
+    compute = computeType(dtype);
+  Value x = b.cast(getX(), compute);
+  Updates updates = updatesOf(b, x, getIndex(), b.cast(getSrc(), compute), dim);
+  Value y = x;
+  // Without x, places that have updates begin with what changes none of them: one of these, of the largest and smallest.
+  if (!withSelf)
+    y = reduce == "amax" || reduce == "amin" ? updates.madeIn(y, "")
+                                             : updates.madeIn(y, reduce == "prod" ? 1.0 : 0.0, "");
+  y = updates.madeIn(y, isMean ? "sum" : reduce);
+  if (isMean) {
+    Value counts = updates.madeIn(b.full(dimsOf(x), b.getI32Type(), withSelf ? 1 : 0), 1.0, "sum");
+    y = b.make<DivOp>(y, b.cast(b.make<MaximumOp>(counts, b.fullLike(counts, 1)), compute));
   }
-}
-
-Value ScatterReduceOp::emitResult(BodyContext &context, ValueRange args, ValueRange accs) {
-  Scalar x(context.builder, context.loc, args.front(), kindOf(getX())),
-      total(context.builder, context.loc, accs.front(), kindOf(getX()));
-  Scalar joined = total;
-  if (getIncludeSelf()) {
-    Combiner combiner = combinerOf(getReduce());
-    joined = combiner == Combiner::mul   ? x * total
-             : combiner == Combiner::max ? max(x, total)
-             : combiner == Combiner::min ? min(x, total)
-                                         : x + total;
-  }
-  if (accs.size() == 1)
-    return joined.value();
-  Scalar count(context.builder, context.loc, accs[1], kindOf(getX()));
-  if (getReduce() == "mean")
-    joined = joined / max(getIncludeSelf() ? count + 1.0 : count, 1.0);
-  return (getIncludeSelf() ? joined : select(count <= 0.0, x, joined)).value();
+  return {b.cast(y, dtype)};
 }
 
 } // namespace dlc::dl

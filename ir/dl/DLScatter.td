@@ -1,9 +1,9 @@
 //===- DLScatter.td - Ops that write at positions which a tensor holds -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turned around: each element of the result looks through the positions for those that name it. No two threads write one
-// place, so the answer is the same each time; it costs a look at index.size(dim) positions for each element of the result.
-// (A kernel whose updates write by themselves would cost one visit for each, with atomic sums in whatever order.)
+// Line by line, each update is made after the one before it (dl.scatter_apply, ir/interfaces/Lines.h): a visit for each element of
+// x and each update, in an order that the dims alone decide. A few positions along `dim` are turned around: each element of the
+// result looks for those that name it, in loops that fuse with the ops around them (dl.scatter_source, dl.scatter_seek).
 //
 // A position outside the tensor names nothing: its update is dropped. index may be smaller than x along the other dims, and
 // src larger than index: what has no partner is not read.
@@ -11,14 +11,15 @@
 #define DLC_IR_DL_DLSCATTER_TD
 
 include "ir/dl/DLIndex.td"
+include "ir/dl/DLOrder.td"
 
 def DL_ScatterOp : DL_DecomposedOp<"scatter", [{scatter(Tensor x, int dim, Tensor index, float value, str? reduce=None)
 scatter(Tensor x, int dim, Tensor index, Tensor src, str? reduce=None)}]> {
   let summary = "x with the elements of src at the places along dim that index names";
   let description = [{
     Or one number `value` at each of them. Where several positions along `dim` name one place the last of them counts, or with
-    `reduce` ('add', 'multiply') all, x included. Positions outside x are dropped. Becomes `dl.scatter_source` and
-    `dl.scatter_take`, or `dl.scatter_reduce`. PyTorch: `torch.scatter`.
+    `reduce` ('add', 'multiply') all, x included. Positions outside x are dropped. Becomes `dl.scatter_apply`, of up to 4
+    positions `dl.scatter_source` and `dl.scatter_take`, or with `reduce` `dl.scatter_reduce`. PyTorch: `torch.scatter`.
     ```mlir
     %y = dl.scatter %x, %index, %src {dim = 1 : i64} : (tensor<4x8xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x8xf32>
     ```
@@ -31,7 +32,8 @@ scatter(Tensor x, int dim, Tensor index, Tensor src, str? reduce=None)}]> {
 def DL_ScatterAddOp : DL_DecomposedOp<"scatter_add", "scatter_add(Tensor x, int dim, Tensor index, Tensor src)"> {
   let summary = "x plus the elements of src at the places along dim that index names";
   let description = [{
-    Becomes `dl.scatter_reduce`; the order of the additions depends on the dims alone. PyTorch: `torch.scatter_add`.
+    The updates of a place are added in the order in which they stand along `dim`. Becomes `dl.scatter_reduce`. PyTorch:
+    `torch.scatter_add`.
     ```mlir
     %y = dl.scatter_add %x, %index, %src {dim = 1 : i64} :
         (tensor<4x8xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x8xf32>
@@ -41,14 +43,13 @@ def DL_ScatterAddOp : DL_DecomposedOp<"scatter_add", "scatter_add(Tensor x, int 
   let results = (outs DL_NumberTensor:$y);
 }
 
-def DL_ScatterReduceOp : DL_LoopOp<"scatter_reduce",
-    "scatter_reduce(Tensor x, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)",
-    ["emitTerm", "emitResult"]> {
+def DL_ScatterReduceOp : DL_DecomposedOp<"scatter_reduce",
+    "scatter_reduce(Tensor x, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)"> {
   let summary = "x combined with the elements of src at the places along dim that index names";
   let description = [{
     `reduce` is sum, prod, mean (of floats), amax or amin; without `include_self` the elements of x count only where no
-    position names them. Positions outside x are dropped. Costs index.size(dim) looks for each element of x. PyTorch:
-    `torch.scatter_reduce`.
+    position names them. Positions outside x are dropped; floats of 16 bits are summed in f32. Becomes `dl.scatter_apply`, or
+    `dl.scatter_seek` of up to 4 positions. PyTorch: `torch.scatter_reduce`.
     ```mlir
     %y = dl.scatter_reduce %x, %index, %src {dim = 1 : i64, reduce = "amax"} :
         (tensor<4x8xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x8xf32>
@@ -59,11 +60,41 @@ def DL_ScatterReduceOp : DL_LoopOp<"scatter_reduce",
   let results = (outs DL_NumberTensor:$y);
 }
 
+def DL_ScatterApplyOp : DL_LineOp<"scatter_apply"> {
+  let summary = "The updates of each line made in x, one after the other";
+  let description = [{
+    All dims are equal but `dim`, where index and src have one size and x and the result another; index may be of size 1 in
+    other dims and is repeated there. Each element of src takes the place in the result that index names, or with `reduce` (sum,
+    prod, amax or amin) is combined with what stands there. Positions outside x are dropped. PyTorch: `torch.scatter_reduce`,
+    `torch.index_add`.
+    ```mlir
+    %y = dl.scatter_apply %x, %index, %src {dim = 0 : i64, reduce = "sum"} :
+        (tensor<8x4xf32>, tensor<16x1xi64>, tensor<16x4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, DL_IndexTensor:$index, DL_Tensor:$src, I64Attr:$dim, OptionalAttr<StrAttr>:$reduce);
+  let results = (outs DL_Tensor:$y);
+}
+
+def DL_ScatterSeekOp : DL_LoopOp<"scatter_seek", "", ["emitTerm", "emitResult"]> {
+  let summary = "As scatter_reduce, each element of x looking for the positions that name it";
+  let description = [{
+    Costs index.size(dim) looks for each element of x, of which there are few. PyTorch: `torch.scatter_reduce`.
+    ```mlir
+    %y = dl.scatter_seek %x, %index, %src {dim = 1 : i64, reduce = "amax"} :
+        (tensor<4x8xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$x, DL_IndexTensor:$index, DL_NumberTensor:$src, I64Attr:$dim, StrAttr:$reduce,
+      DefaultValuedAttr<BoolAttr, "true">:$include_self);
+  let results = (outs DL_NumberTensor:$y);
+}
+
 def DL_ScatterSourceOp : DL_LoopOp<"scatter_source", "", ["emitTerm", "emitResult"]> {
   let summary = "For each place of a dim, where the last position that names it stands";
   let description = [{
     The result is of `size`, which is that of index but along `dim`, and nowhere smaller; -1 where no position along `dim`
-    names the place. Costs index.size(dim) looks for each element. PyTorch: the positions that `torch.scatter` reads.
+    names the place. Costs index.size(dim) looks for each element, of which there are few. PyTorch: the positions that `torch.scatter` reads.
     ```mlir
     %y = dl.scatter_source %index {dim = 1 : i64, size = affine_map<() -> (4, 8)>} : (tensor<4x2xi64>) -> tensor<4x8xi64>
     ```

@@ -7,24 +7,30 @@
 //   order: result[i] = the place in the line of the element that comes i-th, for i below `count`. Smaller elements first
 //     (with `descending` larger ones), equal ones by their places; -0 equals +0; NaN equals NaN and is above all numbers. Where
 //     the line is shorter than `count`, 0 for the rest.
+//   scatter: result = x; then for i in 0..length, with place = index[i], where 0 <= place < count:
+//     result[place] = combiner ? combine(result[place], src[i]) : src[i]
+//     The operands are x, index and src.
 //   sum: result[i] = x[0] + ... + x[i], integers wrapping. The order of the additions depends on the dims alone.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_INTERFACES_LINES_H
 #define DLC_IR_INTERFACES_LINES_H
 
-#include "ir/dl/DLTypes.h"
+#include "ir/interfaces/LoopNest.h"
 
 #include "mlir/IR/OpDefinition.h"
 
 namespace dlc {
 
 struct LineWork {
-  enum class Kind { order, sum };
+  enum class Kind { order, sum, scatter };
   Kind kind;
-  unsigned dim;   // of operand 0 and of the result, whose other dims are equal
-  dl::Dim length; // of the operand's lines
-  dl::Dim count;  // of the result's
+  /// Of all operands and the result. The other dims are equal; those of a scatter's index may be 1 instead: it is repeated.
+  unsigned dim;
+  dl::Dim length; // of the operand's lines; of a scatter, of those of index and src
+  dl::Dim count;  // of the result's lines; of a scatter, of those of x too
   bool descending = false;
+  /// add, mul, max or min of a scatter; none: the last update stays.
+  std::optional<Combiner> combiner = {};
 };
 
 } // namespace dlc

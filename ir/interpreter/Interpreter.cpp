@@ -209,7 +209,7 @@ FailureOr<SmallVector<Tensor>> Interpreter::runOp(Operation &op, ArrayRef<Tensor
     return results;
   }
   if (auto lines = dyn_cast<LineOpInterface>(op)) {
-    Tensor result = runLines(lines, operands.front(), symbols);
+    Tensor result = runLines(lines, operands, symbols);
     if (result.isFloat() && options.roundResults)
       for (double &number : result.floats())
         number = roundTo(result.getElementType(), number);

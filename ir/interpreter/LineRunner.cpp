@@ -54,8 +54,87 @@ static void sum(const Tensor &x, const Line &line, Tensor &y) {
   }
 }
 
-Tensor runLines(LineOpInterface op, const Tensor &x, ArrayRef<int64_t> symbols) {
+/// b instead of a where it is larger: NaN is largest, and +0 larger than -0.
+static double larger(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::isnan(a) ? a : b;
+  return b > a || (b == a && std::signbit(a)) ? b : a;
+}
+
+static double combine(Combiner combiner, double a, double b) {
+  switch (combiner) {
+  case Combiner::add:
+    return a + b;
+  case Combiner::mul:
+    return a * b;
+  case Combiner::max:
+    return larger(a, b);
+  default:
+    return -larger(-a, -b);
+  }
+}
+
+static int64_t combine(Combiner combiner, IntegerType type, int64_t a, int64_t b) {
+  auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+  bool isLess = type.isUnsigned() ? x < y : a < b;
+  switch (combiner) {
+  case Combiner::add:
+    return wrapTo(type, static_cast<int64_t>(x + y));
+  case Combiner::mul:
+    return wrapTo(type, static_cast<int64_t>(x * y));
+  case Combiner::max:
+    return isLess ? b : a;
+  default:
+    return isLess ? a : b;
+  }
+}
+
+/// `y` holds the elements of x.
+static void scatter(std::optional<Combiner> combiner, const Tensor &index, const Tensor &src,
+                    const Line &from, const Line &to, Tensor &y) {
+  auto type = dyn_cast<IntegerType>(y.getElementType());
+  for (int64_t i = 0; i < from.length; ++i) {
+    int64_t at = from.at(i), place = index.ints()[at];
+    if (place < 0 || place >= to.length)
+      continue;
+    if (y.isFloat()) {
+      double &element = y.floats()[to.at(place)], update = src.floats()[at];
+      element = combiner ? combine(*combiner, element, update) : update;
+    } else {
+      int64_t &element = y.ints()[to.at(place)], update = src.ints()[at];
+      element = combiner ? combine(*combiner, type, element, update) : update;
+    }
+  }
+}
+
+/// `tensor`, of integers, repeated along its dims of size 1 to `dims`.
+static Tensor repeated(const Tensor &tensor, ArrayRef<int64_t> dims) {
+  Tensor result(tensor.getElementType(), dims);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    int64_t rest = i, at = 0, stride = 1;
+    for (size_t dim = dims.size(); dim-- > 0;) {
+      if (tensor.getDims()[dim] != 1)
+        at += rest % dims[dim] * stride;
+      rest /= dims[dim];
+      stride *= tensor.getDims()[dim];
+    }
+    result.ints()[i] = tensor.ints()[at];
+  }
+  return result;
+}
+
+static Tensor copyOf(const Tensor &x) {
+  Tensor y(x.getElementType(), x.getDims());
+  if (x.isFloat())
+    llvm::copy(x.floats(), y.floats().begin());
+  else
+    llvm::copy(x.ints(), y.ints().begin());
+  return y;
+}
+
+Tensor runLines(LineOpInterface op, ArrayRef<Tensor> operands, ArrayRef<int64_t> symbols) {
   LineWork work = op.getLineWork();
+  const Tensor &x = operands.front();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   int64_t outer = 1, inner = 1;
   SmallVector<int64_t> dims;
@@ -65,13 +144,18 @@ Tensor runLines(LineOpInterface op, const Tensor &x, ArrayRef<int64_t> symbols) 
     if (number != work.dim)
       (number < work.dim ? outer : inner) *= size;
   }
-  Tensor y(type.getElementType(), dims);
+  bool isScatter = work.kind == LineWork::Kind::scatter;
+  Tensor y = isScatter ? copyOf(x) : Tensor(type.getElementType(), dims), index;
+  if (isScatter)
+    index = repeated(operands[1], operands[2].getDims());
   int64_t length = evaluateDim(work.length, symbols), count = dims[work.dim];
   auto integer = dyn_cast<IntegerType>(x.getElementType());
   for (int64_t line = 0; line < outer * inner; ++line) {
     Line from{line / inner * length * inner + line % inner, inner, length};
     Line to{line / inner * count * inner + line % inner, inner, count};
-    if (work.kind == LineWork::Kind::sum)
+    if (isScatter)
+      scatter(work.combiner, index, operands[2], from, to, y);
+    else if (work.kind == LineWork::Kind::sum)
       sum(x, from, y);
     else if (x.isFloat())
       order<double>(x.floats(), precedes, work.descending, from, to, y.ints());

@@ -9,7 +9,8 @@
 namespace dlc {
 
 /// Computes the result of `op` as Lines.h says: floats in double, rounded nowhere; integers wrap in their type.
-Tensor runLines(LineOpInterface op, const Tensor &x, llvm::ArrayRef<int64_t> symbols);
+Tensor runLines(LineOpInterface op, llvm::ArrayRef<Tensor> operands,
+                llvm::ArrayRef<int64_t> symbols);
 
 } // namespace dlc
 

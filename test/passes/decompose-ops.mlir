@@ -86,3 +86,35 @@ func.func @heads_inside(%q: tensor<2x8x4x16xf32>, %k: tensor<2x9x2x16xf32>, %v: 
   %z = dl.reshape %t {shape = affine_map<() -> (2, 8, 64)>} : (tensor<2x8x4x16xf32>) -> tensor<2x8x64xf32>
   return %z : tensor<2x8x64xf32>
 }
+
+// Updates are made line by line, with an index that is not repeated where it was; the few of them are looked for.
+// CHECK-LABEL: func.func @rows_added
+// CHECK-SAME: (%[[X:.*]]: tensor<8x3xf16>, %[[I:.*]]: tensor<9x1xi64>, %[[S:.*]]: tensor<9x3xf16>)
+// CHECK-DAG: %[[WIDE:.*]] = dl.cast %[[X]] {{.*}} -> tensor<8x3xf32>
+// CHECK-DAG: %[[SRC:.*]] = dl.cast %[[S]] {{.*}} -> tensor<9x3xf32>
+// CHECK: %[[Y:.*]] = dl.scatter_apply %[[WIDE]], %[[I]], %[[SRC]] {dim = 0 : i64, reduce = "sum"}
+// CHECK: dl.cast %[[Y]] {{.*}} -> tensor<8x3xf16>
+func.func @rows_added(%x: tensor<8x3xf16>, %i: tensor<9x1xi64>, %s: tensor<9x3xf16>) -> tensor<8x3xf16> {
+  %index = dl.broadcast %i : (tensor<9x1xi64>) -> tensor<9x3xi64>
+  %y = dl.scatter_add %x, %index, %s {dim = 0 : i64} : (tensor<8x3xf16>, tensor<9x3xi64>, tensor<9x3xf16>) -> tensor<8x3xf16>
+  return %y : tensor<8x3xf16>
+}
+
+// CHECK-LABEL: func.func @few_rows
+// CHECK-NOT: dl.scatter_apply
+// CHECK: dl.scatter_seek
+func.func @few_rows(%x: tensor<8x3xf32>, %i: tensor<4x3xi64>, %s: tensor<4x3xf32>) -> tensor<8x3xf32> {
+  %y = dl.scatter_add %x, %i, %s {dim = 0 : i64} : (tensor<8x3xf32>, tensor<4x3xi64>, tensor<4x3xf32>) -> tensor<8x3xf32>
+  return %y : tensor<8x3xf32>
+}
+
+// Places for which index has no element are given the position -1; what src has too much goes.
+// CHECK-LABEL: func.func @part
+// CHECK: dl.slice %{{.*}} -> tensor<9x2xf32>
+// CHECK: dl.pad {{.*}} -> tensor<9x3xi64>
+// CHECK: %[[I:.*]] = dl.sub
+// CHECK: dl.scatter_apply %{{.*}}, %[[I]], %{{.*}} {dim = 0 : i64} : (tensor<8x3xf32>, tensor<9x3xi64>, tensor<9x3xf32>)
+func.func @part(%x: tensor<8x3xf32>, %i: tensor<9x2xi64>, %s: tensor<9x4xf32>) -> tensor<8x3xf32> {
+  %y = dl.scatter %x, %i, %s {dim = 0 : i64} : (tensor<8x3xf32>, tensor<9x2xi64>, tensor<9x4xf32>) -> tensor<8x3xf32>
+  return %y : tensor<8x3xf32>
+}

@@ -28,7 +28,8 @@ PARTIAL = {"pow", "floor_divide", "remainder", "fmod", "trunc_divide", "bitwise_
 FRACTIONS = {"div", "norm", "pow_number", "reciprocal", "sqrt", "filled"}
 # What they make of small numbers is large.
 GROWS = {"mul", "square", "outer", "contract", "linear", "matmul", "conv1d", "conv2d", "pow_number", "embedding_bag", "cumsum",
-         "prefix_sum", "running_sum", "scatter", "scatter_reduce"}
+         "prefix_sum", "running_sum", "scatter", "scatter_reduce", "scatter_apply",
+         "scatter_seek"}
 # A tiny change of the input may change the result at once; at the ends of their range asin and acos rise steeply.
 JUMPS = {"asin", "acos", "floor", "ceil", "round", "trunc", "frac", "sign", "fmod", "remainder", "floor_divide", "trunc_divide", "hardshrink",
          "threshold", "heaviside", "argmax", "argmin", "argsort", "sort", "topk", "rank", "places", "order", "max_positions1d", "max_positions2d",

@@ -11,8 +11,7 @@
 //
 // Of running sums that do not go along the last dim, a tile is 16 neighbouring lines, a vector of sums.
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/schedule/SortKey.h"
-#include "codegen/schedule/cpu/CpuKernel.h"
+#include "codegen/schedule/cpu/CpuLines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -30,16 +29,11 @@ static constexpr unsigned kFirstBits = 11;
 /// Of a line, in equal steps; and how many more of them than are expected among the first are taken for enough.
 static constexpr int64_t kSamples = 512, kSpareSamples = 8;
 static constexpr unsigned kDigitBits = 8;
-/// Neighbouring lines that are summed at once, whatever the instruction set: tiles are the same for all of them.
-static constexpr int64_t kLinesOfTile = 16;
 
 namespace {
-class LineSchedule {
+class LineSchedule : CpuLines {
 public:
-  explicit LineSchedule(CpuKernel &kernel)
-      : k(kernel), op(lineOpOf(kernel.emitter.getKernel())), work(op.getLineWork()),
-        x(cast<RankedTensorType>(op->getOperand(0).getType())),
-        y(cast<RankedTensorType>(op->getResult(0).getType())) {}
+  explicit LineSchedule(CpuKernel &kernel) : CpuLines(kernel) {}
 
   CpuLaunch runOrder();
   CpuLaunch runSum();
@@ -53,15 +47,6 @@ private:
   Value takeAll();
   void comparePairs(Value count);
   void sortDigits(Value count);
-  void bindLines(Value tile, int64_t linesOfTile);
-  CpuLaunch launch(int64_t linesOfTile, AffineExpr scratch);
-
-  Value load(Value memory, Value at) {
-    return memref::LoadOp::create(k.builder, k.loc, memory, at);
-  }
-  void store(Value value, Value memory, Value at) {
-    memref::StoreOp::create(k.builder, k.loc, value, memory, at);
-  }
   /// `value` as the place of the element that comes `rank`-th.
   void give(Value rank, Value place);
   Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
@@ -89,45 +74,9 @@ private:
               [&](Value i) { store(zero(k.builder.getI32Type()), counters, i); });
   }
 
-  CpuKernel &k;
-  LineOpInterface op;
-  LineWork work;
-  RankedTensorType x, y;
-  SmallVector<AffineExpr> indices; // of the line at hand, and `along`
-  SmallVector<AffineExpr> lineDims, lineExtents;
-  AffineExpr along;
   Value keys[2], places[2], counters;
 };
 } // namespace
-
-/// Variables for all dims: of tiles of `linesOfTile` lines, neighbours along the last dim.
-void LineSchedule::bindLines(Value tile, int64_t linesOfTile) {
-  dl::Dims dims = dl::getDims(x);
-  for (auto [number, extent] : llvm::enumerate(dims)) {
-    AffineExpr variable = k.math.addLoop(number == work.dim ? work.length : extent);
-    indices.push_back(variable);
-    if (number == work.dim) {
-      along = variable;
-      continue;
-    }
-    bool isCut = linesOfTile > 1 && number + 1 == dims.size();
-    lineDims.push_back(isCut ? k.math.addLoop(extent.ceilDiv(linesOfTile)) : variable);
-    lineExtents.push_back(isCut ? dl::normalize(extent.ceilDiv(linesOfTile)) : extent);
-  }
-  k.delinearize(tile, lineDims, lineExtents);
-}
-
-CpuLaunch LineSchedule::launch(int64_t linesOfTile, AffineExpr scratch) {
-  SmallVector<AffineExpr> tiles;
-  dl::Dims dims = dl::getDims(x);
-  for (auto [number, extent] : llvm::enumerate(dims))
-    if (number != work.dim)
-      tiles.push_back(linesOfTile > 1 && number + 1 == dims.size() ? extent.ceilDiv(linesOfTile)
-                                                                   : extent);
-  CpuLaunch asked{dl::product(tiles, k.builder.getContext())};
-  asked.scratch = scratch;
-  return asked;
-}
 
 //===- Orders ---------------------------------------------------------------------------------------===//
 
@@ -321,7 +270,7 @@ CpuLaunch LineSchedule::runOrder() {
   for (Value &memory : places)
     memory = take(i32);
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
-    bindLines(tile, 1);
+    bindLines(tile, 1, work.length);
     orderLine();
   });
   return launch(1, used);
@@ -331,18 +280,14 @@ CpuLaunch LineSchedule::runOrder() {
 
 CpuLaunch LineSchedule::runSum() {
   Type element = x.getElementType(), compute = computeType(element);
-  bool isLast = work.dim + 1 == x.getRank() || dl::isConstant(dl::getDims(x).back(), 1);
+  bool isLast = !haveNeighbours();
   int64_t lines = isLast ? 1 : kLinesOfTile;
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
-    bindLines(tile, lines);
+    bindLines(tile, lines, work.length);
     Type type = compute;
     if (!isLast) {
       type = VectorType::get({lines}, compute);
-      AffineExpr last = indices.back();
-      Value first = k.value(lineDims.back() * lines);
-      k.math.bindLoop(last, first);
-      Value left = arith::SubIOp::create(k.builder, k.loc, k.value(dl::getDims(x).back()), first);
-      k.vector = VectorLoop{last, lines, k.laneMask(left, lines)};
+      k.vector = VectorLoop{indices.back(), lines, k.laneMask(linesLeft(lines), lines)};
     }
     AffineExpr offset = k.emitter.offset(x, indices);
     k.fold(k.index(0), k.value(work.length), 1, {zero(type)}, [&](Value i, ValueRange sum) {
@@ -361,9 +306,15 @@ CpuLaunch LineSchedule::runSum() {
 }
 
 CpuLaunch scheduleLines(CpuKernel &kernel) {
-  LineSchedule schedule(kernel);
-  bool isSum = lineOpOf(kernel.emitter.getKernel()).getLineWork().kind == LineWork::Kind::sum;
-  return isSum ? schedule.runSum() : schedule.runOrder();
+  switch (lineOpOf(kernel.emitter.getKernel()).getLineWork().kind) {
+  case LineWork::Kind::order:
+    return LineSchedule(kernel).runOrder();
+  case LineWork::Kind::sum:
+    return LineSchedule(kernel).runSum();
+  case LineWork::Kind::scatter:
+    return scheduleScatter(kernel);
+  }
+  llvm_unreachable("all kinds of line work have a schedule");
 }
 
 } // namespace dlc::codegen

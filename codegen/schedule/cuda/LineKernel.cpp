@@ -15,10 +15,15 @@ AffineExpr LineKernel::lines() const {
   return dl::product(others, k.b.getContext());
 }
 
+bool LineKernel::haveManyNeighbours(int64_t many) const {
+  SmallVector<AffineExpr> inner = llvm::to_vector(llvm::drop_begin(dl::getDims(x), work.dim + 1));
+  return dl::asConstant(dl::product(inner, k.b.getContext())).value_or(many) >= many;
+}
+
 void LineKernel::bindLine(Value number) {
   dl::Dims dims = dl::getDims(x);
   indices.assign(dims.size(), {});
-  along = indices[work.dim] = k.math.addLoop(work.length);
+  along = indices[work.dim] = k.math.addLoop(dims[work.dim]);
   bool isOutermost = true;
   unsigned outermost = work.dim == 0 ? 1 : 0;
   for (unsigned dim = dims.size(); dim-- > 0;) {

@@ -9,7 +9,7 @@
 
 namespace dlc::codegen {
 
-/// What the schedules of orders and of running sums share: the elements of the line at hand, by their places.
+/// What the schedules of line ops share: the elements of the line at hand, by their places.
 class LineKernel {
 protected:
   explicit LineKernel(KernelBuilder &k)
@@ -19,6 +19,8 @@ protected:
 
   /// How many lines there are.
   mlir::AffineExpr lines() const;
+  /// Whether that many lines, or an unknown number, stand side by side in memory.
+  bool haveManyNeighbours(int64_t many) const;
   /// The line of this number is the one at hand.
   void bindLine(mlir::Value number);
   /// The element at `place`, as it is stored.
@@ -32,9 +34,7 @@ protected:
   LineOpInterface op;
   LineWork work;
   mlir::RankedTensorType x, y;
-
-private:
-  llvm::SmallVector<mlir::AffineExpr> indices;
+  llvm::SmallVector<mlir::AffineExpr> indices; // of the line at hand, and `along`
   mlir::AffineExpr along;
 };
 

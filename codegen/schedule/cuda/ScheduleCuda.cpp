@@ -121,6 +121,18 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     kernel->setAttr(kHopperLeast, builder.getI64IntegerAttr(least));
   }
 
+  static void scheduleLines(KernelBuilder &k) {
+    switch (lineOpOf(k.body.getKernel()).getLineWork().kind) {
+    case LineWork::Kind::order:
+      return scheduleOrder(k);
+    case LineWork::Kind::sum:
+      return scheduleSum(k);
+    case LineWork::Kind::scatter:
+      return scheduleScatter(k);
+    }
+    llvm_unreachable("all kinds of line work have a schedule");
+  }
+
   LogicalResult schedule(dlx::KernelOp kernel, gpu::GPUModuleOp module,
                          ArrayRef<dl::Range> symbols) {
     auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
@@ -145,10 +157,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       scheduleSharedRecurrent(k, symbols);
     else if (kind == "recurrent")
       return scheduleRecurrent(k);
-    else if (isOrder(kernel))
-      scheduleOrder(k);
     else if (kind == "lines")
-      scheduleSum(k);
+      scheduleLines(k);
     else
       return kernel.emitOpError("is of kind '") << kind << "', which has no schedule for cuda";
     return success();

@@ -61,6 +61,8 @@ void scheduleOrder(KernelBuilder &k);
 void addOrderWorkspace(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
 /// Running sums: a block for each line, or a thread.
 void scheduleSum(KernelBuilder &k);
+/// Updates of lines: a block for each line, or a thread.
+void scheduleScatter(KernelBuilder &k);
 /// The weights of a recurrence as scheduleRecurrent reads them.
 llvm::SmallVector<PackedOperand> recurrentOperandsToPackForCuda(dlx::KernelOp kernel);
 

@@ -92,9 +92,7 @@ void SumSchedule::inBlock() {
 }
 
 void SumSchedule::run() {
-  SmallVector<AffineExpr> inner = llvm::to_vector(llvm::drop_begin(dl::getDims(x), work.dim + 1));
-  auto neighbours = dl::asConstant(dl::product(inner, k.b.getContext()));
-  if (neighbours.value_or(kManyNeighbours) >= kManyNeighbours)
+  if (haveManyNeighbours(kManyNeighbours))
     inThread();
   else
     inBlock();

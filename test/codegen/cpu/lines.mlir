@@ -37,6 +37,30 @@
 // CHECK-NEXT: arith.addf
 // CHECK: vector.maskedstore
 
+// Updates go one after the other, each a vector where all neighbours have its place; else each line goes by itself.
+
+// CHECK: func.func @rows
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c600
+// CHECK: vector.maskedload %arg0
+// CHECK: vector.maskedstore %arg3
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c9
+// CHECK: %[[AT:.*]] = memref.load %arg1
+// CHECK: arith.cmpi ult, %[[PLACE:.*]], %c600
+// CHECK-NEXT: scf.if
+// CHECK: vector.maskedload %arg2
+// CHECK: vector.maskedload %arg3
+// CHECK-NEXT: arith.addf
+// CHECK: vector.maskedstore %arg3
+// CHECK-NOT: scf.for
+// CHECK: func.func @elements
+// CHECK: vector.store
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c9
+// CHECK: scf.for
+// CHECK: memref.load %arg1
+// CHECK: scf.if
+// CHECK: %[[UPDATE:.*]] = memref.load %arg2
+// CHECK: memref.store %[[UPDATE]], %arg3
+
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 9001>]} {
 dlx.kernel @first attributes {kind = "lines"} {
 ^bb0(%x: tensor<2x?xf32, #dl.t<[2, s0]>>):
@@ -47,5 +71,15 @@ dlx.kernel @sums attributes {kind = "lines"} {
 ^bb0(%x: tensor<3x100x40xf32>):
   %0 = dl.running_sum %x {dim = 1 : i64} : (tensor<3x100x40xf32>) -> tensor<3x100x40xf32>
   dl.yield %0 : tensor<3x100x40xf32>
+}
+dlx.kernel @rows attributes {kind = "lines"} {
+^bb0(%x: tensor<600x40xf32>, %i: tensor<9x1xi64>, %s: tensor<9x40xf32>):
+  %0 = dl.scatter_apply %x, %i, %s {dim = 0 : i64, reduce = "sum"} : (tensor<600x40xf32>, tensor<9x1xi64>, tensor<9x40xf32>) -> tensor<600x40xf32>
+  dl.yield %0 : tensor<600x40xf32>
+}
+dlx.kernel @elements attributes {kind = "lines"} {
+^bb0(%x: tensor<600x32xf32>, %i: tensor<9x32xi64>, %s: tensor<9x32xf32>):
+  %0 = dl.scatter_apply %x, %i, %s {dim = 0 : i64} : (tensor<600x32xf32>, tensor<9x32xi64>, tensor<9x32xf32>) -> tensor<600x32xf32>
+  dl.yield %0 : tensor<600x32xf32>
 }
 }

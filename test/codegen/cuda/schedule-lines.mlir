@@ -83,5 +83,46 @@ dlx.kernel @side_by_side attributes {kind = "lines"} {
   %0 = dl.running_sum %x {dim = 1 : i64} : (tensor<3x100x40xf32>) -> tensor<3x100x40xf32>
   dl.yield %0 : tensor<3x100x40xf32>
 }
+// Updates of a line are sorted by their places, those outside last; a thread for each place adds its run of them.
+// CHECK-LABEL: {{^}}DLC_KERNEL(512) dlc_updates(
+// CHECK:   for (int place = thread; place < 50; place += 512) {
+// CHECK-NEXT:     y[place] = in0[place];
+// CHECK:   for (int first = 0; first < s0; first += 4096) {
+// CHECK-NEXT:     const int held = dlc::min(s0 - first, 4096);
+// CHECK:       keys[i] = place >= 0 && place < 50 ? place : -1;
+// CHECK-NEXT:       places[i] = i;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     dlc::barrier();
+// CHECK:       if (key != -1 && (0 < rank ? keys[rank - 1] != key : true)) {
+// CHECK:         float result = y[place];
+// CHECK:         for (int at = rank; at < low; ++at) {
+// CHECK-NEXT:           const int i = first + places[at];
+// CHECK-NEXT:           const float update = in2[i];
+// CHECK-NEXT:           result = result + update;
+// CHECK-NEXT:         }
+// CHECK-NEXT:         y[place] = result;
+// CHECK-NEXT:       }
+// CHECK-NEXT:     }
+// CHECK-NEXT:     dlc::barrier();
+dlx.kernel @updates attributes {kind = "lines"} {
+^bb0(%x: tensor<50xf32>, %i: tensor<?xi64, #dl.t<[s0]>>, %s: tensor<?xf32, #dl.t<[s0]>>):
+  %0 = dl.scatter_apply %x, %i, %s {dim = 0 : i64, reduce = "sum"} : (tensor<50xf32>, tensor<?xi64, #dl.t<[s0]>>, tensor<?xf32, #dl.t<[s0]>>) -> tensor<50xf32>
+  dl.yield %0 : tensor<50xf32>
+}
+// Neighbouring lines go through the updates themselves, for a part of the places each; the last update stays.
+// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_neighbours(
+// CHECK:   const int first = part * 256;
+// CHECK-NEXT:   const int end = first + dlc::min(600 - first, 256);
+// CHECK-NEXT:   if (line < 40) {
+// CHECK:     for (int i = 0; i < 9; ++i) {
+// CHECK-NEXT:       const i32 position = in1[i];
+// CHECK:       if (place >= first && place < end) {
+// CHECK-NEXT:         const float update = in2[line + i * 40];
+// CHECK-NEXT:         y[place * 40 + line] = update;
+dlx.kernel @neighbours attributes {kind = "lines"} {
+^bb0(%x: tensor<600x40xf32>, %i: tensor<9x1xi32>, %s: tensor<9x40xf32>):
+  %0 = dl.scatter_apply %x, %i, %s {dim = 0 : i64} : (tensor<600x40xf32>, tensor<9x1xi32>, tensor<9x40xf32>) -> tensor<600x40xf32>
+  dl.yield %0 : tensor<600x40xf32>
+}
 }
 }

@@ -88,3 +88,21 @@ func.func @take(%x: tensor<2x3xf32>, %i: tensor<2x1xi64>, %s: tensor<2x1xf32>) {
   %y = dl.scatter_take %x, %i, %s {dim = 1 : i64} : (tensor<2x3xf32>, tensor<2x1xi64>, tensor<2x1xf32>) -> tensor<2x3xf32>
   return
 }
+
+// -----
+
+func.func @scatter_apply_dims(%x: tensor<2x3xf32>, %i: tensor<2x4xi64>, %s: tensor<2x5xf32>) {
+  // expected-error @+2 {{'dl.scatter_apply' along dim 1 of f32[2,3] has index i64[2,4] and src f32[2,5]; expected equal dims but for that one}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.scatter_apply %x, %i, %s {dim = 1 : i64} : (tensor<2x3xf32>, tensor<2x4xi64>, tensor<2x5xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_apply_reduce(%x: tensor<2x3xf32>, %i: tensor<2x4xi64>, %s: tensor<2x4xf32>) {
+  // expected-error @+2 {{'dl.scatter_apply' has reduce = 'mean'; expected 'sum', 'prod', 'amax' or 'amin'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.scatter_apply %x, %i, %s {dim = 1 : i64, reduce = "mean"} : (tensor<2x3xf32>, tensor<2x4xi64>, tensor<2x4xf32>) -> tensor<2x3xf32>
+  return
+}

@@ -19,6 +19,8 @@ def last(x, dim, index, src):
     for at in range(index.shape[dim]):
         places = index.select(dim, at).long()
         inside = (places >= 0) & (places < x.shape[dim])
+        if not x.shape[dim]:
+            continue
         part = tuple(slice(0, n) for n in places.unsqueeze(dim).shape)
         view = y[tuple(s if i != dim else slice(None) for i, s in enumerate(part))]
         from_src = src.narrow(dim, at, 1)[part]
@@ -57,11 +59,12 @@ row("scatter_add", ("i8", "i32", "ui8"), [(7, "N"), (9, "N"), (9, "N")], (7, "N"
     attrs="{dim = 0 : i64}", kinds=kinds(INSIDE, "i32"), sizes=SIZES, note="integers")
 
 
-def reduced(x, i, s, reduce, include_self):
+def reduced(x, i, s, reduce, include_self=True, dim=1):
     """PyTorch's, of floats in f64; with the updates outside dropped."""
-    wide = torch.cat([x, x[:, :1]], 1)
-    inside = (i >= 0) & (i < x.shape[1])
-    return wide.scatter_reduce(1, torch.where(inside, i, x.shape[1]), s, reduce, include_self=include_self)[:, :x.shape[1]]
+    wide = torch.cat([x, x.new_zeros([1 if d == dim else n for d, n in enumerate(x.shape)])], dim)
+    inside = (i >= 0) & (i < x.shape[dim])
+    places = torch.where(inside, i.long(), x.shape[dim]).expand(s.shape)
+    return wide.scatter_reduce(dim, places, s, reduce, include_self=include_self).narrow(dim, 0, x.shape[dim])
 
 
 for reduce in ("sum", "prod", "mean", "amax", "amin"):
@@ -78,3 +81,43 @@ for reduce in ("sum", "prod", "mean", "amax", "amin"):
                 kinds=kinds(INSIDE), sizes=SIZES, values="whole",
                 attrs=f'{{dim = 1 : i64, reduce = "{reduce}", include_self = {str(include_self).lower()}}}',
                 note=reduce + " of integers" + ("" if include_self else ", without x"))
+        if reduce != "mean" or include_self:
+            few = lambda x, i, s, r=reduce, w=include_self: reduced(x, i, s, r, w, 0)
+            row("scatter_seek", ("f32", "f16"), [(7, "N"), (3, "N"), (3, "N")], (7, "N"), few, acc.equal if exactly else acc.contraction(5, few),
+                kinds=kinds(LEAVING), sizes=SIZES, values="equals" if reduce.startswith("am") else "whole" if exactly else "normal",
+                attrs=f'{{dim = 0 : i64, reduce = "{reduce}", include_self = {str(include_self).lower()}}}',
+                note=reduce + ("" if include_self else ", without x"))
+
+# Lines that go along the last dim, neighbours of which each has its own index, and neighbours that share one.
+LINES = {"lines": ([("N", 7), ("N", 9), ("N", 9)], 1), "neighbours": ([(7, "N"), (9, "N"), (9, "N")], 0),
+         "between": ([(2, 7, "N"), (2, 9, "N"), (2, 9, "N")], 1), "shared": ([(7, "N"), (9, 1), (9, "N")], 0),
+         "shared by some": ([(2, 7, 3, "N"), (1, 9, 3, 1), (2, 9, 3, "N")], 1)}
+
+
+def applied(reduce, dim):
+    if not reduce:
+        return lambda x, i, s: last(x, dim, i.expand(s.shape), s)
+    return lambda x, i, s: reduced(x, i, s, reduce, dim=dim)
+
+
+def apply_row(reduce, shapes, dim, note, sizes, dtypes, index="i64", places=LEAVING):
+    function = applied(reduce, dim)
+    inexact = acc.contraction(12, function) if reduce == "sum" else acc.equal
+    attrs = f"dim = {dim} : i64" + (f', reduce = "{reduce}"' if reduce else "")
+    row("scatter_apply", dtypes, shapes, shapes[0], function, inexact if reduce else acc.exact, kinds=kinds(places, index), sizes=sizes,
+        attrs="{" + attrs + "}", note=f"{reduce or 'last'}, {note}",
+        values={"": "special", "sum": "normal", "prod": "whole"}.get(reduce, "equals"))
+
+
+for note, (shapes, dim) in LINES.items():
+    for reduce in ("", "sum", "prod", "amax", "amin"):
+        # Each update rounds: of 16-bit floats dl.scatter_reduce makes sums of f32.
+        apply_row(reduce, shapes, dim, note, SIZES, ("f32", "f64" if reduce == "sum" else "f16") + (("i1",) if not reduce else ()))
+        if reduce in ("", "amax"):
+            apply_row(reduce, shapes, dim, note + " of integers", SIZES, ("i8", "ui8", "i64"), "i32", INSIDE)
+# More updates than a tile of a block holds, and more places than one thread goes over.
+for reduce in ("", "sum"):
+    apply_row(reduce, [(50,), ("N",), ("N",)], 0, "long", (0, 1, 65, 129, 4096, 4097, 9000), ("i32",), places=range(-1, 60))
+    apply_row(reduce, [("N",), ("N",), ("N",)], 0, "all symbolic", SIZES, ("f32",))
+    apply_row(reduce, [(600, "N"), (40, "N"), (40, "N")], 0, "parts", (1, 33, 40), ("f32",), places=range(600))
+    apply_row(reduce, [(600, "N"), (40, 1), (40, "N")], 0, "parts, shared", (1, 33, 160), ("f32",), places=range(600))
