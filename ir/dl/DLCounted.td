@@ -29,7 +29,7 @@ def DL_NonzeroOp : DL_CountedOp<"nonzero", "nonzero(Tensor x)\nargwhere(Tensor x
   let counted = "y:0";
   let description = [{
     In row-major order; NaN is not zero. As many rows as x has elements, zeros behind the real ones, and how many these are.
-    Becomes `dl.argsort` and `dl.index_select`. PyTorch: `torch.nonzero`, `torch.argwhere`.
+    Becomes `dl.cumsum` and `dl.scatter`. PyTorch: `torch.nonzero`, `torch.argwhere`.
     ```mlir
     %y, %count = dl.nonzero %x : (tensor<4x8xf32>) -> (tensor<32x2xi64>, tensor<i64>)
     ```
@@ -43,7 +43,7 @@ def DL_MaskedSelectOp : DL_CountedOp<"masked_select", "masked_select(Tensor x, B
   let counted = "y:0";
   let description = [{
     In row-major order, x and mask broadcast to each other. As many elements as these dims have, zeros behind the real ones, and
-    how many these are. Becomes `dl.argsort` and `dl.index_select`. PyTorch: `torch.masked_select`.
+    how many these are. Becomes `dl.cumsum` and `dl.scatter`. PyTorch: `torch.masked_select`.
     ```mlir
     %y, %count = dl.masked_select %x, %mask : (tensor<4x8xf32>, tensor<4x8xi1>) -> (tensor<32xf32>, tensor<i64>)
     ```
@@ -63,7 +63,7 @@ unique_all(Tensor x, bool sorted=True, int? dim=None) -> (Tensor values, Tensor 
     In ascending order, or not `sorted` in the order in which they come first. `indices` are where each comes first, `inverse`
     where each element of x stands among the values (in the dims of x without `dim`, in one dim with it), `counts` how often each
     value occurs. NaN is the largest, and each NaN differs from all others. Values are padded along `dim` with zeros, indices
-    and counts along their only dim. Without `dim` becomes `dl.sort` and `dl.argsort`; with `dim`, n^2 comparisons of n slices.
+    and counts along their only dim. Without `dim` becomes `dl.sort`, `dl.cumsum` and `dl.scatter`; with `dim`, n^2 comparisons of n slices.
     PyTorch: `torch.unique`; with indices the array API's `unique_all`.
     ```mlir
     %values, %indices, %inverse, %counts, %count = dl.unique %x :

@@ -65,8 +65,8 @@ def DL_ScatterApplyOp : DL_LineOp<"scatter_apply"> {
   let description = [{
     All dims are equal but `dim`, where index and src have one size and x and the result another; index may be of size 1 in
     other dims and is repeated there. Each element of src takes the place in the result that index names, or with `reduce` (sum,
-    prod, amax or amin) is combined with what stands there. Positions outside x are dropped. PyTorch: `torch.scatter_reduce`,
-    `torch.index_add`.
+    prod, amax or amin) is combined with what stands there, each result rounded to the dtype. Positions outside x are dropped.
+    PyTorch: `torch.scatter_reduce`, `torch.index_add`.
     ```mlir
     %y = dl.scatter_apply %x, %index, %src {dim = 0 : i64, reduce = "sum"} :
         (tensor<8x4xf32>, tensor<16x1xi64>, tensor<16x4xf32>) -> tensor<8x4xf32>
