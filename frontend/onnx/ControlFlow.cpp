@@ -161,6 +161,8 @@ bool Importer::importLoop(NodeImport &node) {
     return node.fail("its body takes " + llvm::Twine(body->inputs.size()) + " values and gives " +
                      llvm::Twine(body->outputs.size()) + " for " + llvm::Twine(states) +
                      " states; expected two more taken, and one more given or above");
+  if (auto isGood = importEmbeddingBags(node, *body))
+    return *isGood;
   int64_t trips = INT64_MAX;
   if (node.has(0)) {
     auto count = node.integers(0, "the number of steps");

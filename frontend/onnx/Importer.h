@@ -68,6 +68,8 @@ private:
                                                 llvm::ArrayRef<Value> given);
   bool importIf(NodeImport &node);
   bool importLoop(NodeImport &node);
+  /// A loop over the bags of PyTorch's EmbeddingBag; nothing where it is another.
+  std::optional<bool> importEmbeddingBags(NodeImport &node, const Graph &body);
   bool importScan(NodeImport &node);
   bool countStep(NodeImport &node, int64_t steps);
   Item stacked(NodeImport &node, llvm::ArrayRef<Item> steps, int64_t axis);

@@ -114,28 +114,35 @@ bool ResizeImport::readSizes() {
   const Known *given = node.has(3)            ? node.known(3)
                        : node.has(scaleInput) ? node.known(scaleInput)
                                               : nullptr;
-  bool isEmpty = !given || given->numbers.size() != axes.size();
-  SmallVector<double> numbers;
+  bySize = node.has(3);
+  SmallVector<double> numbers; // 0 in place of sizes that are no numbers
+  dl::Dims asked;
   if (isUpsample && node.hasAttribute("scales")) {
     for (float scale : node.attribute("scales")->reals)
       numbers.push_back(scale);
-    isEmpty = numbers.size() != axes.size();
-  } else if (given) {
-    auto reals = given->reals();
-    if (!reals)
-      return node.unsupported("its sizes depend on symbolic dims", "; dlc takes scales there");
+  } else if (auto reals = given ? given->reals() : std::nullopt) {
     numbers = *reals;
+  } else if (auto exprs = given && bySize ? given->dims() : std::nullopt) {
+    asked = *exprs;
+    for (AffineExpr dim : asked)
+      numbers.push_back(static_cast<double>(dl::asConstant(dim).value_or(0)));
   }
-  if (isEmpty)
+  if (numbers.size() != axes.size())
     return node.unsupported("its scales or sizes are computed by the model",
                             "; dlc needs their numbers at import");
   for (double number : numbers)
     if (!expectFactor(number))
       return false;
-  bySize = node.has(3);
-  for (auto [axis, number] : llvm::zip(axes, numbers)) {
+  if (!asked.empty() && policy != "stretch")
+    return node.unsupported("it keeps the aspect ratio of symbolic dims",
+                            "; dlc needs their sizes at import: give them by --shapes");
+  for (auto [place, axis] : llvm::enumerate(axes)) {
     auto size = dl::asConstant(dims[axis]);
-    if (bySize) {
+    double number = numbers[place];
+    if (!asked.empty() && !dl::asConstant(asked[place])) {
+      sizes[axis] = asked[place];
+      scales[axis] = sizes[axis] == dims[axis] ? 1 : 0;
+    } else if (bySize) {
       sizes[axis] = node.dim(static_cast<int64_t>(number));
       scales[axis] = size ? number / static_cast<double>(*size) : 0;
     } else {

@@ -327,7 +327,7 @@ one("mel_size_of_data", "MelWeightMatrix", "r, d, r, l, h", mel, [tensor("d", "i
 one("mel_length_of_data", "MelWeightMatrix", "n, r, r, l, h", mel, [tensor("n", "i64", [], [8])])
 one("det_symbol", "Det", given=[value("x", dims=("N", "N"))])
 one("cumprod_axis", "CumProd", "x, a", tensors=[ints("a", 2)], opset=26)
-case("resize_symbols", model([node("Shape", "x", "s"), node("Resize", "x, , , s")], wide))
+case("resize_symbols", model([node("Shape", "x", "s"), node("Resize", "x, , , s", keep_aspect_ratio_policy="not_larger")], wide, opset=18))
 one("resize_data", "Resize", "x, , s", [value("x", dims=(1, 4, 5, 5)), value("s", dims=(4,))])
 one("resize_form", "Resize", "x, , s", wide, tensors=[tensor("s", "f32", [4], [1.0, 1.0, 2.0, 2.0])], mode="cubic")
 one("resize_infinite", "Resize", "x, , s", image, tensors=[tensor("s", "f32", [4], [1.0, 1.0, float("-inf"), 2.0])])

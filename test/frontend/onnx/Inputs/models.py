@@ -119,3 +119,24 @@ for i, before in enumerate(("x", "r0")):
     nodes += [node("Conv", f"{before}, Conv2d_{i}.conv.weight", f"{scope}/c", name=f"{scope}/conv/Conv"),
               node("Relu", f"{scope}/c", f"r{i}", name=f"{scope}/act/Relu")]
 write("words.onnx", model([*nodes, node("Mul", "r1, state.in", "True")], [value("x", dims=(1, 2, 2))], ["True"], tensors=tensors))
+
+# PyTorch's EmbeddingBag over the rows of ids, whose number is a symbol; and what a segmentation network does at its end, where a batch
+# that is a symbol and the size of another tensor say how large the result is.
+bag = graph([node("Gather", "starts, i", "s"), node("Gather", "ends, i", "e"), node("Unsqueeze", "s, first", "s1"), node("Unsqueeze", "e, first", "e1"),
+             node("Slice", "flat, s1, e1, first", "row"), node("Gather", "table, row", "rows"), node("ReduceSum", "rows, first", "bag", keepdims=0),
+             node("Cast", "go", "on", to=9)],
+            [value("i", "i64", ()), value("go", "bool", ())], ("on", "bag"))
+write("bags.onnx", model(
+    [node("Reshape", "ids, all", "flat"), node("Size", "ids", "n"), node("Range", "none, n, three", "starts0"), node("Unsqueeze", "n, first", "n1"),
+     node("Concat", "starts0, n1", "starts", axis=0), node("Slice", "starts, second, most, first", "ends"), node("Shape", "ends", "count1"),
+     node("Squeeze", "count1, first", "count"), node("Loop", "count, yes", "y", body=("graph", bag))],
+    [value("ids", "i64", ("batch", 3))],
+    tensors=[tensor(name, "i64", dims, [number]) for name, dims, number in (
+        ("all", [1], -1), ("none", [], 0), ("three", [], 3), ("first", [1], 0), ("second", [1], 1), ("most", [1], 2 ** 63 - 1))] +
+    [tensor("yes", "bool", [], [1]), tensor("table", "f32", [4, 2], [float(i) for i in range(8)])]))
+write("segmentation.onnx", model(
+    [node("MaxPool", "x", "p", kernel_shape=[2, 2], strides=[2, 2]), node("Shape", "p", "s"), node("Slice", "s, first, second, first", "front"),
+     node("Shape", "x", "o"), node("Slice", "o, second, fourth, first", "back"), node("Concat", "front, back", "sizes", axis=0),
+     node("Resize", "p, , , sizes", "y", mode="linear", coordinate_transformation_mode="pytorch_half_pixel")],
+    [value("x", dims=("batch", 3, 8, "width"))],
+    tensors=[tensor(name, "i64", [1], [number]) for name, number in (("first", 0), ("second", 2), ("fourth", 4))]))
