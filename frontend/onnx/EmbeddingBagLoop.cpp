@@ -5,6 +5,7 @@
 // rows that indices[offsets[i] : offsets[i + 1]] name and adds them up. Written out it would be as long as the batch, and a batch
 // of a symbolic size has no steps to write out: it becomes the op again.
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
 #include "frontend/onnx/Importer.h"
 #include "ir/dl/DLOps.h"
 
@@ -155,7 +156,7 @@ std::optional<bool> Importer::importEmbeddingBags(NodeImport &node, const Graph 
   if (!bags)
     return std::nullopt;
   auto tensor = [&](StringRef name) {
-    return materialise(*outside(name), node.loc, "input '" + name.str() + "' of its body");
+    return materialise(*outside(name), node.loc, "input " + frontend::quote(name));
   };
   const Known *trips = node.known(0);
   auto count = trips ? trips->dims() : std::nullopt;

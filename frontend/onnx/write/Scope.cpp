@@ -16,7 +16,8 @@ static bool isNumber(StringRef text) { return !text.empty() && llvm::all_of(text
 /// A word of the language that names nothing else.
 static bool isWord(StringRef name) {
   static const llvm::StringSet<> kWords = {
-      "_", "self",
+      "_",
+      "self",
 #define TOKEN(kind)
 #define LITERAL(kind, spelling) spelling,
 #include "frontend/dl/Tokens.def"
