@@ -27,7 +27,7 @@ namespace dlc::codegen {
 static constexpr int64_t kManyNeighbours = 32;
 static constexpr int64_t kThreadsOfLines = 128;
 /// Places of a line for each of its threads, at least, and threads that share a line, each of which walks over all updates.
-static constexpr int64_t kLeastPlaces = 256, kMostParts = 64;
+static constexpr int64_t kLeastPlaces = 64, kMostParts = 64;
 
 namespace {
 class ScatterSchedule : LineKernel {

@@ -111,8 +111,8 @@ dlx.kernel @updates attributes {kind = "lines"} {
 }
 // Neighbouring lines go through the updates themselves, for a part of the places each; the last update stays.
 // CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_neighbours(
-// CHECK:   const int first = part * 256;
-// CHECK-NEXT:   const int end = first + dlc::min(600 - first, 256);
+// CHECK:   const int first = part * 64;
+// CHECK-NEXT:   const int end = first + dlc::min(600 - first, 64);
 // CHECK-NEXT:   if (line < 40) {
 // CHECK:     for (int i = 0; i < 9; ++i) {
 // CHECK-NEXT:       const i32 position = in1[i];
