@@ -230,18 +230,22 @@ SmallVector<Value> ScatterReduceOp::decompose(Builder &b) {
   // Sums and products of 16-bit floats are rounded once.
   if (isa<FloatType>(dtype) && reduce != "amax" && reduce != "amin")
     compute = computeType(dtype);
-  Value x = b.cast(getX(), compute);
+  Value x = b.cast(getX(), compute), y = x;
   Updates updates = updatesOf(b, x, getIndex(), b.cast(getSrc(), compute), dim);
-  Value y = x;
+  if (isMean) {
+    // Without x the sums begin with 0, and x stands where there are none.
+    Value counts = updates.madeIn(b.full(dimsOf(x), b.getI32Type(), withSelf ? 1 : 0), 1.0, "sum");
+    y = updates.madeIn(withSelf ? x : b.fullLike(x, 0), "sum");
+    y = b.make<DivOp>(y, b.cast(b.make<MaximumOp>(counts, b.fullLike(counts, 1)), compute));
+    if (!withSelf)
+      y = b.make<WhereOp>(b.make<GtOp>(counts, b.fullLike(counts, 0)), y, x);
+    return {b.cast(y, dtype)};
+  }
   // Without x, places that have updates begin with what changes none of them: one of these, of the largest and smallest.
   if (!withSelf)
     y = reduce == "amax" || reduce == "amin" ? updates.madeIn(y, "")
                                              : updates.madeIn(y, reduce == "prod" ? 1.0 : 0.0, "");
-  y = updates.madeIn(y, isMean ? "sum" : reduce);
-  if (isMean) {
-    Value counts = updates.madeIn(b.full(dimsOf(x), b.getI32Type(), withSelf ? 1 : 0), 1.0, "sum");
-    y = b.make<DivOp>(y, b.cast(b.make<MaximumOp>(counts, b.fullLike(counts, 1)), compute));
-  }
+  y = updates.madeIn(y, reduce);
   return {b.cast(y, dtype)};
 }
 
