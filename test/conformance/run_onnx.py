@@ -170,6 +170,8 @@ def run_case(folder, op, device, nondeterministic, scratch, as_text):
             output_names = [name for name, _ in session.values("output")]
         while os.path.isdir(os.path.join(folder, f"test_data_set_{number}")):
             inputs, outputs = read_case(folder, number)
+            if not outputs or len(outputs) > len(output_names):
+                return "fail", f"data set {number} stores {len(outputs)} results of {len(output_names)}", bool(constants)
             arrays = {name: array for name, (_, _, array) in zip(all_names, inputs)}
             got = session.run({renamed[name]: arrays[name] for name in names} if as_text else arrays)
             for name, (_, dtype, expected) in zip(output_names, outputs):
@@ -179,6 +181,8 @@ def run_case(folder, op, device, nondeterministic, scratch, as_text):
                 if problem := differences(name, got[name], (dtype, expected)):
                     return "fail", problem, bool(constants)
             number += 1
+    if number == 0:
+        return "fail", "it has no data", bool(constants)
     return "pass", "", bool(constants)
 
 
@@ -307,6 +311,9 @@ def main():
     for name in sorted(set(refused) - set(results) if arguments.all and arguments.other and not arguments.names else ()):
         broken += 1
         print(f"FAILED {name}: onnx_refused.txt lists it, but there is no such case")
+    for name in sorted(set(chosen) - set(results)):
+        broken += 1
+        print(f"FAILED {name}: it has no verdict: the process that ran it ended between two cases")
     for name in sorted(results):
         if problem := complaint(name, results[name], name in expected, refused):
             broken += 1
