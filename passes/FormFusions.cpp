@@ -79,7 +79,7 @@ void FormFusions::group(Operation *op) {
     merged.root = op;
   for (Value operand : llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
     auto producer = groups.find(operand.getDefiningOp());
-    if (!operand.getDefiningOp() || producer == groups.end())
+    if (separate || !operand.getDefiningOp() || producer == groups.end())
       continue;
     std::string why = whyNotFuse(producer->second, operand, merged, loops);
     if (!why.empty()) {
@@ -130,7 +130,8 @@ void FormFusions::build(FusionGroup &group) {
 void FormFusions::runOnOperation() {
   Block &block = getOperation().front();
   groups.clear();
-  copyRepetitions(block);
+  if (!separate)
+    copyRepetitions(block);
   for (Operation &op : block)
     if (isFusible(&op))
       group(&op);

@@ -107,7 +107,9 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     fusions is dl.weight and those dl.reshape that are views. Example: test/passes/form-fusions.mlir.
   }];
   let options = [Option<"explain", "explain", "bool", "false",
-                        "Remark where an op does not join the fusion of what it reads, and why">];
+                        "Remark where an op does not join the fusion of what it reads, and why">,
+                 Option<"separate", "separate", "bool", "false",
+                        "Give each op a fusion of its own, to compare with">];
   let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">];
 }

@@ -76,7 +76,7 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     manager.addNestedPass<func::FuncOp>(createAssignLayouts());
     break;
   case Phase::fuse:
-    manager.addNestedPass<func::FuncOp>(createFormFusions({options.explain}));
+    manager.addNestedPass<func::FuncOp>(createFormFusions({options.explain, /*separate=*/false}));
     break;
   case Phase::outline: {
     OutlineKernelsOptions outline;

@@ -9,6 +9,7 @@ import small_floats
 
 # dtype -> digits of its significand, smallest exponent of a normal number, largest exponent
 FORMATS = {"f64": (53, -1022, 1023), "f32": (24, -126, 127), "f16": (11, -14, 15), "bf16": (8, -126, 127)}
+LARGEST = {dtype: 2.0**most * (2 - 2.0 ** (1 - digits)) for dtype, (digits, _, most) in FORMATS.items()}
 TORCH = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
          "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "ui8": torch.uint8, "i1": torch.bool}
 # What PyTorch 1.13 does not have: floats of 8 and 4 bits are held as their values, unsigned integers of 64 bits as their bits.

@@ -92,6 +92,7 @@ class Compiled:
     """`dlc compile`, then the runtime library. Voices share what they compile."""
     device, target, environment = "cpu", "cpu", {}
     flags = []
+    way = ""  # to compile, where it is another one than that of the other voices of the target and flags
     packages = {}
     folder = None
 
@@ -102,16 +103,19 @@ class Compiled:
             Compiled.folder = tempfile.mkdtemp()
             atexit.register(shutil.rmtree, Compiled.folder, ignore_errors=True)
 
+    def prepared(self, source, phase):
+        """The arguments of `dlc compile` that say what it starts from."""
+        return [source, "--compile-from=" + phase]
+
     def package(self, module, phase):
-        key = "".join([self.target, *self.flags, phase]) + hashlib.sha256(module.encode()).hexdigest()
+        key = "".join([self.way, self.target, *self.flags, phase]) + hashlib.sha256(module.encode()).hexdigest()
         path = os.path.join(Compiled.folder, key + ".bin")
         if key not in Compiled.packages:
             source = path.replace(".bin", ".mlir")
             with open(source, "w") as file:
                 file.write(module)
             try:
-                execute([self.dlc, "compile", source, "--compile-from=" + phase, "--target", self.target, *self.flags, "-q",
-                         "-o", path])
+                execute([self.dlc, "compile", *self.prepared(source, phase), "--target", self.target, *self.flags, "-q", "-o", path])
                 Compiled.packages[key] = None
             except Failure as failure:
                 Compiled.packages[key] = failure
@@ -139,6 +143,22 @@ class Compiled:
 
 class Cpu(Compiled):
     """The CPU's best instruction set, in checked mode."""
+
+
+class CpuSeparate(Cpu):
+    """The same of what has not been optimised: composed ops replaced by those that define them, and a kernel for each op."""
+    way = "separate"
+    pipeline = "builtin.module(func.func(decompose-ops,form-fusions{separate}))"
+
+    def __init__(self):
+        super().__init__()
+        self.dlc_opt = built("bin", "dlc-opt")
+
+    def prepared(self, source, phase):
+        assert phase == "import", "the passes of the phases before that of fusions are left out"
+        separate = source.replace(".mlir", ".separate.mlir")
+        execute([self.dlc_opt, source, "-pass-pipeline=" + self.pipeline, "-o", separate])
+        return [separate, "--compile-from=fuse"]
 
 
 class CpuAvx2(Compiled):
