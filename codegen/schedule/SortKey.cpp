@@ -18,6 +18,10 @@ LineOpInterface lineOpOf(dlx::KernelOp kernel) {
   return *kernel.getBodyBlock().getOps<LineOpInterface>().begin();
 }
 
+unsigned inputOf(LineOpInterface op, unsigned operand) {
+  return cast<BlockArgument>(op->getOperand(operand)).getArgNumber();
+}
+
 unsigned keyBits(Type elementType) { return computeType(elementType).getIntOrFloatBitWidth(); }
 
 Type keyType(Type elementType) {

@@ -13,6 +13,8 @@ namespace dlc::codegen {
 
 /// The op that is the whole of a kernel of kind "lines".
 LineOpInterface lineOpOf(dlx::KernelOp kernel);
+/// Which input of the kernel operand `operand` of its line op is: a tensor that is several operands is one input.
+unsigned inputOf(LineOpInterface op, unsigned operand);
 
 /// Bits of the key of an element: a multiple of 8, at most those of keyType, which is i32 or i64.
 unsigned keyBits(mlir::Type elementType);

@@ -62,7 +62,7 @@ void ScatterSchedule::copyLines(bool isOne) {
 
 /// The place that the update at hand names; -1, or the line's length, where that is outside.
 Value ScatterSchedule::placeAt() {
-  Value position = load(k.input(1), k.value(indexOffset()));
+  Value position = load(k.input(inputOf(op, 1)), k.value(indexOffset()));
   auto extent = [&](AffineExpr dim) { return k.value(dim); };
   BodyContext context{k.builder, k.loc, {}, extent};
   return dl::emitPosition(context, position, op->getOperand(1), op->getOperand(0), work.dim,
@@ -91,7 +91,7 @@ void ScatterSchedule::update(Value i) {
                                          k.value(work.count));
   k.when(isInside, [&] {
     auto computed = [&](Value stored) { return fromStorage(k.builder, k.loc, stored, element); };
-    Value value = computed(k.load(2, k.emitter.offset(src, from)));
+    Value value = computed(k.load(inputOf(op, 2), k.emitter.offset(src, from)));
     k.math.bindLoop(along, place);
     AffineExpr at = k.emitter.offset(y, indices);
     if (work.combiner) {

@@ -77,7 +77,8 @@ Value ScatterSchedule::placeAt(Value i) {
   for (auto [variable, size] : llvm::zip(at, dl::getDims(index)))
     if (dl::isConstant(size, 1))
       variable = k.math.constant(0);
-  Value position = k.named(k.read(k.input(1), {k.index(k.body.offset(index, at))}), "position");
+  Value position =
+      k.named(k.read(k.input(inputOf(op, 1)), {k.index(k.body.offset(index, at))}), "position");
   auto extent = [&](AffineExpr dim) { return k.index(dim); };
   BodyContext context{k.b, k.loc, {}, extent};
   return k.named(dl::emitPosition(context, position, op->getOperand(1), op->getOperand(0), work.dim,
@@ -87,7 +88,8 @@ Value ScatterSchedule::placeAt(Value i) {
 
 Value ScatterSchedule::updateAt(Value i) {
   k.math.bindLoop(step, i);
-  Value stored = k.named(k.read(k.input(2), {k.index(k.body.offset(src, from))}), "update");
+  Value stored =
+      k.named(k.read(k.input(inputOf(op, 2)), {k.index(k.body.offset(src, from))}), "update");
   return fromStorage(k.b, k.loc, stored, element);
 }
 

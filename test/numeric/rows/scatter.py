@@ -121,3 +121,14 @@ for reduce in ("", "sum"):
     apply_row(reduce, [("N",), ("N",), ("N",)], 0, "all symbolic", SIZES, ("f32",))
     apply_row(reduce, [(600, "N"), (40, "N"), (40, "N")], 0, "parts", (1, 33, 40), ("f32",), places=range(600))
     apply_row(reduce, [(600, "N"), (40, 1), (40, "N")], 0, "parts, shared", (1, 33, 160), ("f32",), places=range(600))
+
+# A tensor that is several operands is one input of the kernel.
+for reduce in ("", "sum"):
+    of_itself = lambda x, i, r=reduce: applied(r, 0)(x, i, x)
+    attrs = "{dim = 0 : i64" + (f', reduce = "{reduce}"' if reduce else "") + "}"
+    row("scatter_apply", ("f32",), [("N",), ("N",)], ("N",), of_itself, acc.contraction(12, of_itself) if reduce else acc.exact,
+        kinds=kinds(LEAVING), sizes=SIZES, values="normal", note=f"{reduce or 'last'}, updates that are x",
+        body=lambda x, types, y, a=attrs: f"%y = dl.scatter_apply {x[0]}, {x[1]}, {x[0]} {a} : ({types[0]}, {types[1]}, {types[0]}) -> {y}")
+row("scatter_apply", ("i64",), [("N",), ("N",)], ("N",), lambda x, s: applied("", 0)(x, x, s), kinds={0: ("i64", INSIDE)}, sizes=SIZES,
+    values="whole", note="last, places that are x",
+    body=lambda x, types, y: f"%y = dl.scatter_apply {x[0]}, {x[0]}, {x[1]} {{dim = 0 : i64}} : ({types[0]}, {types[0]}, {types[1]}) -> {y}")
