@@ -65,8 +65,8 @@ static bool buildNonMaxSuppression(NodeImport &node) {
   auto most = known ? known->integers() : std::nullopt;
   if (!node.has(2))
     named.push_back({"most", item(int64_t(0))});
-  else if (most && most->size() == 1)
-    named.push_back({"most", item(std::max<int64_t>(most->front(), 0))});
+  else if (most && most->size() == 1) // exporters write the largest integer for all of them
+    named.push_back({"most", item(std::clamp<int64_t>(most->front(), 0, INT32_MAX))});
   else
     named.push_back({"limit", node.tensor(2)});
   node.set(0, node.call("non_max_suppression", arguments, named));

@@ -12,6 +12,39 @@ namespace dlc::onnx {
 
 //===- Other dims for the same elements ------------------------------------------------------------===//
 
+/// Adds what a dim is a product of: expressions; the number among them is returned.
+static int64_t takeFactors(AffineExpr dim, SmallVectorImpl<AffineExpr> &factors) {
+  if (auto number = dl::asConstant(dim))
+    return *number;
+  auto product = dyn_cast<AffineBinaryOpExpr>(dim);
+  if (product && product.getKind() == AffineExprKind::Mul)
+    return takeFactors(product.getLHS(), factors) * takeFactors(product.getRHS(), factors);
+  factors.push_back(dim);
+  return 1;
+}
+
+/// What `dims` hold for each of the elements of `others`, as seen from their factors; null where that does not come out even.
+static AffineExpr quotientOf(ArrayRef<AffineExpr> dims, ArrayRef<AffineExpr> others,
+                             MLIRContext *context) {
+  SmallVector<AffineExpr> left, taken;
+  int64_t number = 1, divisor = 1;
+  for (AffineExpr dim : dims)
+    number *= takeFactors(dim, left);
+  for (AffineExpr dim : others)
+    divisor *= takeFactors(dim, taken);
+  for (AffineExpr factor : taken) {
+    auto *same = llvm::find(left, factor);
+    if (same == left.end())
+      return {};
+    left.erase(same);
+  }
+  if (divisor <= 0)
+    return {};
+  AffineExpr kept = dl::normalize(dl::product(left, context) * number);
+  AffineExpr quotient = dl::normalize(kept.floorDiv(divisor));
+  return dl::normalize(quotient * divisor) == kept ? quotient : AffineExpr();
+}
+
 /// 0 takes the dim of the input, -1 what is left over.
 static bool buildReshape(NodeImport &node) {
   const Known *shape = node.known(1);
@@ -23,7 +56,6 @@ static bool buildReshape(NodeImport &node) {
                             "; dlc needs its numbers, or the dims that it is made of, at import");
   bool allowsZero = node.integer("allowzero", 0) != 0;
   dl::Dims dims = node.dims(0), result;
-  AffineExpr others = node.dim(1);
   std::optional<size_t> free;
   for (auto [position, dim] : llvm::enumerate(*wanted)) {
     if (dl::isConstant(dim, 0) && !allowsZero) {
@@ -36,8 +68,6 @@ static bool buildReshape(NodeImport &node) {
       if (free)
         return node.fail("its new shape has -1 twice; expected it once");
       free = position;
-    } else {
-      others = dl::normalize(others * dim);
     }
     result.push_back(dim);
   }
@@ -45,40 +75,21 @@ static bool buildReshape(NodeImport &node) {
   if (node.hasFailed())
     return false;
   if (free) {
-    AffineExpr all = dl::normalize(dl::product(dims, node.context));
-    auto count = dl::asConstant(all), rest = dl::asConstant(others);
-    AffineExpr quotient = all == others ? node.dim(1) : AffineExpr();
-    if (!quotient && count && rest && *rest > 0 && *count % *rest == 0)
-      quotient = node.dim(*count / *rest);
-    if (!quotient)
-      quotient = dl::normalize(all.floorDiv(others));
-    // Only a quotient without a remainder holds all elements.
-    if (!rest || *rest <= 0 || dl::normalize(quotient * others) != all) {
-      // What both have in common stands out where the dims do.
-      dl::Dims from = dims;
-      AffineExpr kept = node.dim(1);
-      int64_t divisor = 1;
-      bool divides = true;
-      for (auto [position, dim] : llvm::enumerate(result)) {
-        if (position == *free)
-          continue;
-        auto *same = llvm::find(from, dim);
-        if (same != from.end())
-          from.erase(same);
-        else if (auto number = dl::asConstant(dim); number && *number > 0)
-          divisor *= *number;
-        else
-          divides = false;
-      }
-      for (AffineExpr dim : from)
-        kept = kept * dim;
-      kept = dl::normalize(kept);
-      AffineExpr part = dl::normalize(kept.floorDiv(divisor));
-      if (!divides || dl::normalize(part * divisor) != kept)
-        return node.fail("cannot reshape " + dl::text(node.type(0)) +
-                         ": what -1 stands for does not follow from its dims");
-      quotient = part;
+    dl::Dims others = result;
+    others.erase(others.begin() + *free);
+    AffineExpr all = dl::normalize(dl::product(dims, node.context)),
+               rest = dl::normalize(dl::product(others, node.context));
+    AffineExpr quotient = node.dim(1);
+    if (all != rest) {
+      auto number = dl::asConstant(rest);
+      quotient = number && *number > 0 ? dl::normalize(all.floorDiv(*number)) : AffineExpr();
+      // Only a quotient without a remainder holds all elements.
+      if (!quotient || dl::normalize(quotient * rest) != all)
+        quotient = quotientOf(dims, others, node.context);
     }
+    if (!quotient)
+      return node.fail("cannot reshape " + dl::text(node.type(0)) +
+                       ": what -1 stands for does not follow from its dims");
     result[*free] = quotient;
   }
   node.set(0, node.reshape(x, result));
@@ -176,10 +187,32 @@ static bool buildExpand(NodeImport &node) {
 }
 
 static bool buildTile(NodeImport &node) {
-  auto repeats = node.integers(1, "the repeats");
-  if (!repeats)
-    return false;
-  node.set(0, node.call("repeat", {node.tensor(0), itemList(*repeats)}));
+  const Known *known = node.known(1);
+  auto copies = known ? known->dims() : std::nullopt;
+  dl::Dims dims = node.dims(0);
+  bool isSymbolic = copies && copies->size() == dims.size() && !known->integers();
+  if (!isSymbolic) {
+    auto repeats = node.integers(1, "the repeats");
+    if (!repeats)
+      return false;
+    node.set(0, node.call("repeat", {node.tensor(0), itemList(*repeats)}));
+    return !node.hasFailed();
+  }
+  // The copies of a dim stand in a dim of their own before it.
+  dl::Dims apart, spread, whole;
+  for (auto [dim, count] : llvm::zip(dims, *copies)) {
+    if (!dl::isConstant(count, 1)) {
+      apart.push_back(node.dim(1));
+      spread.push_back(count);
+    }
+    if (dl::isConstant(count, 1) || !dl::isConstant(dim, 1)) {
+      apart.push_back(dim);
+      spread.push_back(dim);
+    }
+    whole.push_back(dl::normalize(count * dim));
+  }
+  Item y = node.broadcast(node.reshape(node.tensor(0), apart), spread);
+  node.set(0, node.reshape(y, whole));
   return !node.hasFailed();
 }
 

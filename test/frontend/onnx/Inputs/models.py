@@ -140,3 +140,11 @@ write("segmentation.onnx", model(
      node("Resize", "p, , , sizes", "y", mode="linear", coordinate_transformation_mode="pytorch_half_pixel")],
     [value("x", dims=("batch", 3, 8, "width"))],
     tensors=[tensor(name, "i64", [1], [number]) for name, number in (("first", 0), ("second", 2), ("fourth", 4))]))
+
+# What -1 stands for where heads have gone into the batch; and copies for each row of a batch that is a symbol.
+write("heads.onnx", model(
+    [node("Shape", "x", "s"), node("Gather", "s, first", "n"), node("Mul", "n, two", "rows"), node("Concat", "rows, rest", "shape", axis=0),
+     node("Reshape", "x, shape", "h"), node("Concat", "n, two", "copies", axis=0), node("Tile", "row, copies", "t"), node("Tile", "block, copies", "b")],
+    [value("x", dims=("batch", 2, "length", 4))], ("h", "t", "b"),
+    tensors=[tensor("first", "i64", [1], [0]), tensor("two", "i64", [1], [2]), tensor("rest", "i64", [2], [-1, 4]),
+             tensor("row", "f32", [1, 3], [1.0, 2.0, 3.0]), tensor("block", "f32", [2, 1], [4.0, 5.0])]))
