@@ -83,7 +83,7 @@ for reduce in ("sum", "prod", "mean", "amax", "amin"):
                 note=reduce + " of integers" + ("" if include_self else ", without x"))
         if reduce != "mean" or include_self:
             few = lambda x, i, s, r=reduce, w=include_self: reduced(x, i, s, r, w, 0)
-            row("scatter_seek", ("f32", "f16"), [(7, "N"), (3, "N"), (3, "N")], (7, "N"), few, acc.equal if exactly else acc.contraction(5, few),
+            row("scatter_seek", ("f32",), [(7, "N"), (3, "N"), (3, "N")], (7, "N"), few, acc.equal if exactly else acc.contraction(5, few),
                 kinds=kinds(LEAVING), sizes=SIZES, values="equals" if reduce.startswith("am") else "whole" if exactly else "normal",
                 attrs=f'{{dim = 0 : i64, reduce = "{reduce}", include_self = {str(include_self).lower()}}}',
                 note=reduce + ("" if include_self else ", without x"))
@@ -112,8 +112,9 @@ def apply_row(reduce, shapes, dim, note, sizes, dtypes, index="i64", places=LEAV
 for note, (shapes, dim) in LINES.items():
     for reduce in ("", "sum", "prod", "amax", "amin"):
         # Each update rounds: of 16-bit floats dl.scatter_reduce makes sums of f32.
-        apply_row(reduce, shapes, dim, note, SIZES, ("f32", "f64" if reduce == "sum" else "f16") + (("i1",) if not reduce else ()))
-        if reduce in ("", "amax"):
+        others = ("f64" if reduce == "sum" else "f16",) + (("i1",) if not reduce else ())
+        apply_row(reduce, shapes, dim, note, SIZES, ("f32",) + (others if note in ("lines", "neighbours") else ()))
+        if reduce in ("", "amax") and note in ("lines", "neighbours"):
             apply_row(reduce, shapes, dim, note + " of integers", SIZES, ("i8", "ui8", "i64"), "i32", INSIDE)
 # More updates than a tile of a block holds, and more places than one thread goes over.
 for reduce in ("", "sum"):
