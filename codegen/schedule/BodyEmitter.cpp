@@ -197,29 +197,50 @@ Value BodyEmitter::read(OpBuilder &builder, const Reads &reads, unsigned access)
     return emit(builder, tensor, indices);
 
   Location loc = LoopNestOpInterface(reads.op).getLoc();
-  Value inside;
+  Value inside, lanes;
+  auto both = [&](Value a, Value b) {
+    return a ? arith::AndIOp::create(builder, loc, a, b).getResult() : b;
+  };
   auto require = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
-    Value holds = arith::CmpIOp::create(builder, loc, predicate, lhs, rhs);
-    inside = inside ? arith::AndIOp::create(builder, loc, inside, holds).getResult() : holds;
+    inside = both(inside, arith::CmpIOp::create(builder, loc, predicate, lhs, rhs));
   };
   for (const BoundsTest &test : tests) {
+    if (Value some = laneTests ? laneTests->inside(builder, test.index, test.extent) : Value()) {
+      lanes = both(lanes, some);
+      continue;
+    }
     Value index = math.materialize(builder, loc, test.index);
     if (test.low)
       require(arith::CmpIPredicate::sge, index, arith::ConstantIndexOp::create(builder, loc, 0));
     if (test.high)
       require(arith::CmpIPredicate::slt, index, math.materialize(builder, loc, test.extent));
   }
+  ScalarKind kind = scalarKind(typeOf(tensor).getElementType());
+  auto fillOf = [&](OpBuilder &at, Type type) {
+    Value zero = arith::ConstantOp::create(at, loc, at.getZeroAttr(type));
+    return Scalar(at, loc, zero, kind).constant(reads.accesses()[access].fill).value();
+  };
+  auto readInside = [&](OpBuilder &at) {
+    if (!lanes)
+      return emit(at, tensor, indices);
+    Value value = laneTests->within(at, lanes, [&] { return emit(at, tensor, indices); });
+    if (!isa<VectorType>(value.getType())) {
+      auto shape = cast<VectorType>(lanes.getType()).clone(value.getType());
+      value = vector::BroadcastOp::create(at, loc, shape, value);
+    }
+    Value fill = fillOf(at, value.getType());
+    return arith::SelectOp::create(at, loc, lanes, value, fill).getResult();
+  };
+  if (!inside)
+    return readInside(builder);
   // A branch, not a select: the address may not exist. The type of the value is known once the inner read is built.
   auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), inside, /*addThen=*/true,
                                   /*addElse=*/true);
   OpBuilder thenBuilder = OpBuilder::atBlockEnd(branch.thenBlock());
-  Value value = emit(thenBuilder, tensor, indices);
+  Value value = readInside(thenBuilder);
   scf::YieldOp::create(thenBuilder, loc, value);
   OpBuilder elseBuilder = OpBuilder::atBlockEnd(branch.elseBlock());
-  Value zero = arith::ConstantOp::create(elseBuilder, loc, builder.getZeroAttr(value.getType()));
-  ScalarKind kind = scalarKind(typeOf(tensor).getElementType());
-  Scalar fill = Scalar(elseBuilder, loc, zero, kind).constant(reads.accesses()[access].fill);
-  scf::YieldOp::create(elseBuilder, loc, fill.value());
+  scf::YieldOp::create(elseBuilder, loc, fillOf(elseBuilder, value.getType()));
   branch.getResult(0).setType(value.getType());
   return branch.getResult(0);
 }
@@ -447,7 +468,8 @@ bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable) const {
       return true;
     if (needsScalar(reads, number, variable))
       return true;
-    earlierMove |= llvm::any_of(indicesOf(reads, number), moves);
+    if (!access.isComputed())
+      earlierMove |= llvm::any_of(indicesOf(reads, number), moves);
   }
   return false;
 }
@@ -456,7 +478,8 @@ bool BodyEmitter::needsScalar(const Reads &reads, unsigned access, AffineExpr va
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
   SmallVector<AffineExpr> at = indicesOf(reads, access);
   for (const BoundsTest &test : boundsTests(reads, access, at))
-    if (test.index.isFunctionOfDim(position))
+    if (test.index.isFunctionOfDim(position) &&
+        !(laneTests && math.stepAlong(test.index, variable)))
       return true;
   return needsScalar(reads.tensor(access), at, variable);
 }

@@ -100,6 +100,18 @@ public:
     return emit(builder, result, indices);
   }
 
+  /// How a target whose values are vectors reads where some of their lanes may lie outside. Without, such lanes are done one by one.
+  struct LaneTests {
+    /// Which lanes have 0 <= index < extent; null where all have the same index.
+    std::function<mlir::Value(mlir::OpBuilder &, mlir::AffineExpr index, mlir::AffineExpr extent)>
+        inside;
+    /// Calls `read` with these lanes alone in use.
+    std::function<mlir::Value(mlir::OpBuilder &, mlir::Value lanes,
+                              llvm::function_ref<mlir::Value()> read)>
+        within;
+  };
+  std::optional<LaneTests> laneTests;
+
   /// While it is set: the value of `tensor` at `indices` where the schedule has it already, null where it has not.
   using Held = std::function<mlir::Value(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr>)>;
   Held held;
@@ -129,7 +141,7 @@ public:
                       llvm::ArrayRef<mlir::AffineExpr> reduction,
                       llvm::function_ref<void(mlir::AffineExpr, mlir::AffineExpr)> visit) const;
   /// True where some body reads the index of a result dim that moves along `variable`, or where a bounds check depends on
-  /// it: then neighbours along it need different control and it cannot be a vector.
+  /// it that no LaneTests can make: then neighbours along it need different control and it cannot be a vector.
   bool needsScalarAlong(mlir::AffineExpr variable, llvm::ArrayRef<mlir::AffineExpr> parallel,
                         llvm::ArrayRef<mlir::AffineExpr> reduction) const;
   /// The same of what term access `access` of the root reads alone, at the given indices of all loops.

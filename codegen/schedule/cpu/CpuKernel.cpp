@@ -45,6 +45,12 @@ CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> s
                 return loaded;
               }),
       builder(kernel.getContext()), loc(kernel.getLoc()) {
+  emitter.laneTests = {[this](OpBuilder &at, AffineExpr index, AffineExpr extent) {
+                         return lanesInside(at, index, extent);
+                       },
+                       [this](OpBuilder &at, Value lanes, llvm::function_ref<Value()> read) {
+                         return withinLanes(at, lanes, read);
+                       }};
   symbols = emitter.usedSymbols();
   lanesOfRows = lanes() * std::max<int64_t>(1, 32 / widestElement(kernel, emitter.getNest()));
   numInputs = kernel.getBodyBlock().getNumArguments();
@@ -231,6 +237,42 @@ Value CpuKernel::load(unsigned input, AffineExpr offset) {
   return memref::LoadOp::create(builder, loc, buffer, at);
 }
 
+/// One unsigned comparison finds what is below 0 and what is not below `extent`.
+Value CpuKernel::lanesInside(OpBuilder &at, AffineExpr index, AffineExpr extent) {
+  if (!vector || math.strideAlong(index, vector->variable) == Stride::uniform)
+    return {};
+  static constexpr int64_t kSmall = 1 << 30;
+  auto isSmall = [&](AffineExpr expr) {
+    auto range = math.range(expr);
+    return range && range->min > -kSmall && range->max < kSmall;
+  };
+  Type type = isSmall(index) && isSmall(extent) ? at.getI32Type() : at.getI64Type();
+  auto shape = VectorType::get({vector->lanes}, type);
+  int64_t step = *math.stepAlong(index, vector->variable);
+  SmallVector<APInt> steps;
+  for (int64_t lane = 0; lane < vector->lanes; ++lane)
+    steps.emplace_back(type.getIntOrFloatBitWidth(), lane * step, /*isSigned=*/true);
+  auto spread = [&](AffineExpr expr) {
+    Value number =
+        arith::IndexCastOp::create(at, loc, type, math.materialize(at, loc, expr)).getResult();
+    return vector::BroadcastOp::create(at, loc, shape, number).getResult();
+  };
+  Value places = arith::AddIOp::create(
+      at, loc, spread(index),
+      arith::ConstantOp::create(at, loc, DenseElementsAttr::get(shape, steps)));
+  return arith::CmpIOp::create(at, loc, arith::CmpIPredicate::ult, places, spread(extent));
+}
+
+Value CpuKernel::withinLanes(OpBuilder &at, Value lanes, llvm::function_ref<Value()> read) {
+  VectorLoop before = *vector;
+  vector->mask =
+      before.mask ? arith::AndIOp::create(at, loc, before.mask, lanes).getResult() : lanes;
+  vector->isTested = true;
+  Value value = read();
+  vector = before;
+  return value;
+}
+
 Value CpuKernel::loadVector(Value buffer, AffineExpr offset) {
   assert(!guard && "guarded reads are scalar");
   if (math.strideAlong(offset, vector->variable) == Stride::other) {
@@ -280,6 +322,19 @@ Value CpuKernel::gather(Value buffer, AffineExpr offset) {
   for (int64_t lane = 0; lane < vector->lanes; ++lane) {
     llvm::DenseMap<AffineExpr, AffineExpr> moved = {{vector->variable, vector->variable + lane}};
     Value at = lane == 0 ? first : value(math.simplify(offset.replace(moved)));
+    if (vector->isTested) {
+      Value used = vector::ExtractOp::create(builder, loc, vector->mask, lane);
+      auto load = [&]() -> SmallVector<Value> {
+        return {memref::LoadOp::create(builder, loc, buffer, at)};
+      };
+      auto zero = [&]() -> SmallVector<Value> {
+        return {
+            arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()))};
+      };
+      Value element = branch(used, type.getElementType(), load, zero).front();
+      result = vector::InsertOp::create(builder, loc, element, result, lane);
+      continue;
+    }
     // Lanes out of use read what the first one reads.
     if (vector->mask && lane > 0) {
       Value used = vector::ExtractOp::create(builder, loc, vector->mask, lane);
@@ -299,7 +354,10 @@ Value CpuKernel::scratchView(Type element, Value count, Value offset) {
 void CpuKernel::store(Value value, AffineExpr offset) {
   if (rewriteOffset)
     offset = rewriteOffset(offset);
-  Value buffer = output(0);
+  store(value, offset, output(0));
+}
+
+void CpuKernel::store(Value value, AffineExpr offset, Value buffer) {
   Value stored = toStorage(builder, loc, value, emitter.getResultType().getElementType());
   if (!vector) {
     memref::StoreOp::create(builder, loc, stored, buffer, this->value(offset));

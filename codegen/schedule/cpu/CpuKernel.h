@@ -19,7 +19,8 @@ namespace dlc::codegen {
 struct VectorLoop {
   mlir::AffineExpr variable; // bound to the index of the first lane
   int64_t lanes;
-  mlir::Value mask; // lanes in use; null: all
+  mlir::Value mask;      // lanes in use; null: all
+  bool isTested = false; // any lane may be out of use, the first one too
 };
 
 class CpuKernel {
@@ -90,6 +91,8 @@ public:
   mlir::Value load(unsigned input, mlir::AffineExpr offset);
   /// Stores `value` (compute type; a scalar is repeated where `vector` is set) into the result.
   void store(mlir::Value value, mlir::AffineExpr offset);
+  /// The same into `buffer`.
+  void store(mlir::Value value, mlir::AffineExpr offset, mlir::Value buffer);
 
   /// The buffer of kernel input `input`.
   mlir::Value input(unsigned input) const { return buffers[input]; }
@@ -105,6 +108,9 @@ public:
   void finish();
 
 private:
+  mlir::Value lanesInside(mlir::OpBuilder &at, mlir::AffineExpr index, mlir::AffineExpr extent);
+  mlir::Value withinLanes(mlir::OpBuilder &at, mlir::Value lanes,
+                          llvm::function_ref<mlir::Value()> read);
   mlir::Value loadVector(mlir::Value buffer, mlir::AffineExpr offset);
   mlir::Value loadApart(mlir::Value buffer, mlir::AffineExpr offset, int64_t step);
   mlir::Value gather(mlir::Value buffer, mlir::AffineExpr offset);

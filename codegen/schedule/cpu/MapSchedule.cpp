@@ -3,7 +3,8 @@
 //
 // Rows of the result as it lies in memory, vectors along a row. Where every operand lies as the result does, the whole
 // of it is one row; where operands differ only along the row (a bias), rows need no indices. Operands that lie the other way
-// round (a transpose) are turned a block at a time. A result in panels (packed weights) is written panel by panel, its
+// round (a transpose) are turned a block at a time. Where neighbours along the rows read at computed places, vectors lie along
+// another dim, and are turned as they are stored. A result in panels (packed weights) is written panel by panel, its
 // zero tail included.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cpu/CpuKernel.h"
@@ -41,6 +42,8 @@ public:
       return flat();
     if (findTurned())
       return blocks();
+    if (int64_t dim = findApart(); dim >= 0)
+      return apart(dim);
     return rows();
   }
 
@@ -52,6 +55,10 @@ private:
   CpuLaunch rows();
   CpuLaunch panels();
   CpuLaunch blocks();
+  CpuLaunch apart(int64_t dim);
+  /// A dim that can be a vector where the innermost one cannot: operands have neighbours along it, at places that a body computes;
+  /// -1: there is none.
+  int64_t findApart();
   /// Finds the operands that have neighbours along another dim than the result has them.
   bool findTurned();
   void turn(unsigned number, Value rows, Value columns);
@@ -93,8 +100,8 @@ bool MapSchedule::rowsNeedIndices() {
     if (k.emitter.needsScalarAlong(variables[dim], variables, {}))
       return true;
   return !k.emitter.visitReads(
-      k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
-        return offset == resultOffset || llvm::none_of(outer, [&](int64_t dim) {
+      k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool checked) {
+        return (!checked && offset == resultOffset) || llvm::none_of(outer, [&](int64_t dim) {
                  return offset.isFunctionOfDim(cast<AffineDimExpr>(variables[dim]).getPosition());
                });
       });
@@ -157,6 +164,65 @@ CpuLaunch MapSchedule::rows() {
       });
     });
   });
+}
+
+int64_t MapSchedule::findApart() {
+  if (order.size() < 2 || k.emitter.isInPlace() || isVectorAlong(variables[order.back()]))
+    return -1;
+  for (int64_t dim : llvm::reverse(ArrayRef(order).drop_back())) {
+    bool hasNeighbours = !k.emitter.visitReads(
+        k.emitter.getResult(), variables, [&](unsigned, AffineExpr offset, bool) {
+          return !k.math.isComputed(offset) ||
+                 k.math.strideAlong(offset, variables[dim]) != Stride::unit;
+        });
+    if (hasNeighbours && isVectorAlong(variables[dim]))
+      return dim;
+  }
+  return -1;
+}
+
+/// Blocks of vectors along `dim` in scratch memory, from where they go to the rows of the result: elements stored as they come would
+/// lie in lines of the cache that often are a power of two apart.
+CpuLaunch MapSchedule::apart(int64_t dim) {
+  int64_t inner = order.back();
+  Type element = storageType(type.getElementType());
+  Value block = k.scratchView(element, kBlock * kBlock);
+  SmallVector<AffineExpr> outerVariables, outerDims;
+  for (int64_t outer : ArrayRef(order).drop_back())
+    if (outer != dim) {
+      outerVariables.push_back(variables[outer]);
+      outerDims.push_back(dims[outer]);
+    }
+  for (int64_t blocked : {dim, inner}) {
+    outerDims.push_back(dims[blocked].ceilDiv(kBlock));
+    outerVariables.push_back(k.math.addLoop(outerDims.back()));
+  }
+  AffineExpr top = outerVariables.end()[-2] * kBlock, left = outerVariables.back() * kBlock;
+  AffineExpr at = (variables[inner] - left) * kBlock + variables[dim] - top;
+  auto tiles = overTiles(
+      dl::product(outerDims, type.getContext()), kTileElements / (kBlock * kBlock),
+      [&](Value from, Value to) {
+        k.forEach(from, to, 1, [&](Value i) {
+          k.delinearize(i, outerVariables, outerDims);
+          Value firstRow = k.value(top), firstColumn = k.value(left);
+          Value endRow = k.smaller(k.add(firstRow, k.index(kBlock)), k.value(dims[dim]));
+          Value endColumn = k.smaller(k.add(firstColumn, k.index(kBlock)), k.value(dims[inner]));
+          k.forEach(firstColumn, endColumn, 1, [&](Value column) {
+            k.math.bindLoop(variables[inner], column);
+            k.forVector(variables[dim], firstRow, endRow,
+                        [&] { k.store(k.emitter.emitMap(k.builder, variables), at, block); });
+          });
+          k.forEach(firstRow, endRow, 1, [&](Value row) {
+            k.math.bindLoop(variables[dim], row);
+            k.forEach(firstColumn, endColumn, 1, [&](Value column) {
+              k.math.bindLoop(variables[inner], column);
+              Value stored = memref::LoadOp::create(k.builder, k.loc, block, k.value(at));
+              memref::StoreOp::create(k.builder, k.loc, stored, k.output(0), k.value(resultOffset));
+            });
+          });
+        });
+      });
+  return {tiles.tiles, kBlock * kBlock * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)};
 }
 
 bool MapSchedule::findTurned() {

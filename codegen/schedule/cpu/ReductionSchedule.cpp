@@ -48,7 +48,8 @@ private:
   bool canVectorize(AffineExpr variable, IsAccess isAccess) const;
   bool hasUnitTerm(AffineExpr variable) const;
   bool chooseColumns();
-  bool chooseColumnsInside();
+  bool chooseColumnsInside(int64_t fewest);
+  bool hasTestsAlong(AffineExpr variable) const;
   void emitRow();
   void emitBorders();
   void emitResults(ArrayRef<Value> accs);
@@ -79,8 +80,9 @@ private:
   int64_t column = -1; // the parallel dim that is a vector (Way::columns)
   // Its indices at which no read leaves its operand; the others are done one by one. Without numbers: all.
   std::optional<std::pair<int64_t, int64_t>> inside;
-  AffineExpr columnVariable; // moves over these
-  bool isApart = false;      // neighbours along the column lie apart in the result
+  AffineExpr columnVariable;      // moves over these
+  bool bordersAreVectors = false; // the others in vectors whose lanes are tested
+  bool isApart = false;           // neighbours along the column lie apart in the result
   AffineExpr resultOffset;
 };
 
@@ -122,19 +124,33 @@ bool ReductionSchedule::hasUnitTerm(AffineExpr variable) const {
   });
 }
 
+bool ReductionSchedule::hasTestsAlong(AffineExpr variable) const {
+  bool any = false;
+  k.emitter.visitTermTests(parallel, reduction, [&](AffineExpr index, AffineExpr) {
+    any |= k.math.strideAlong(index, variable) != Stride::uniform;
+  });
+  return any;
+}
+
 bool ReductionSchedule::chooseColumns() {
   if (outer.empty())
     return false;
   AffineExpr variable = parallel[outer.back()];
   if (k.math.strideAlong(resultOffset, variable) != Stride::unit)
     return false;
-  if (hasUnitTerm(variable) && canVectorize(variable, isVectorAccess)) {
+  bool canBeVectors = hasUnitTerm(variable) && canVectorize(variable, isVectorAccess);
+  // Whole vectors between the borders need no tests.
+  if (canBeVectors && hasTestsAlong(variable) && chooseColumnsInside(k.rowLanes())) {
+    bordersAreVectors = true;
+    return true;
+  }
+  if (canBeVectors) {
     way = Way::columns;
     column = outer.pop_back_val();
     columnVariable = variable;
     return true;
   }
-  if (chooseColumnsInside())
+  if (chooseColumnsInside(kFewestColumns))
     return true;
   // Operands that lie along another dim than the result does: its elements are stored one by one.
   for (int64_t dim : ArrayRef(outer).drop_back()) {
@@ -151,7 +167,7 @@ bool ReductionSchedule::chooseColumns() {
 }
 
 /// Windows of neighbours overlap or lie close together: columns, as far as the borders let them.
-bool ReductionSchedule::chooseColumnsInside() {
+bool ReductionSchedule::chooseColumnsInside(int64_t fewest) {
   int64_t dim = outer.back();
   AffineExpr variable = parallel[dim];
   auto extent = dl::asConstant(nest.parallel[dim]);
@@ -173,7 +189,7 @@ bool ReductionSchedule::chooseColumnsInside() {
     low = std::max(low, llvm::divideCeilSigned(-rest->min, *step));
     high = std::min(high, llvm::divideFloorSigned(*end - 1 - rest->max, *step) + 1);
   });
-  if (!isKnown || high - low < kFewestColumns)
+  if (!isKnown || high - low < fewest)
     return false;
   columnVariable = k.math.addLoop(k.math.constant(high - low));
   parallel[dim] = columnVariable + low;
@@ -420,6 +436,14 @@ void ReductionSchedule::emitBorders() {
   AffineExpr middle = parallel[column], middleOffset = resultOffset;
   parallel[column] = k.math.addLoop(nest.parallel[column]);
   resultOffset = k.emitter.offset(k.emitter.getResultType(), parallel);
+  if (bordersAreVectors) {
+    AffineExpr variable = parallel[column];
+    k.forVector(variable, k.index(0), k.index(low), [&] { emitRow(); });
+    k.forVector(variable, k.index(high), k.value(nest.parallel[column]), [&] { emitRow(); });
+    parallel[column] = middle;
+    resultOffset = middleOffset;
+    return;
+  }
   way = Way::scalars;
   k.forEach(k.index(0), k.index(count), 1, [&](Value i) {
     Value behind = k.add(i, k.index(skipped));
