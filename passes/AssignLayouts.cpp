@@ -116,6 +116,36 @@ static bool hasVectorsOfChannels(const LoopNest &nest) {
   });
 }
 
+/// The op reads where numbers say that change from place to place of the image, and that all channels share: those at a place are found
+/// at once, and lie together, channels last.
+static bool sharesPlaces(const LoopNest &nest) {
+  unsigned last = nest.parallel.size() - 1;
+  if (!nest.isMap() || last < 2)
+    return false;
+  const Access *placed = nullptr; // the last one with computed indices
+  for (const Access &access : nest.results)
+    if (access.isComputed())
+      placed = &access;
+  if (!placed || placed->map.getNumResults() < 3 || placed->computed.test(1) ||
+      placed->map.getResult(1) != getAffineDimExpr(1, placed->map.getContext()))
+    return false;
+  auto channels = dl::asConstant(nest.parallel[1]);
+  auto movesAlong = [&](unsigned dim) {
+    return nest.readsIndex(dim) || llvm::any_of(nest.results, [&](const Access &access) {
+             return !access.isComputed() && access.map.isFunctionOfDim(dim);
+           });
+  };
+  return channels.value_or(0) >= kVectorChannels && movesAlong(last) && !movesAlong(1);
+}
+
+/// To lay `x` channels last takes about as long for each of its elements as computing a place does for each of the result's.
+static bool isWorthTurning(const LoopNest &nest, RankedTensorType x) {
+  MLIRContext *context = x.getContext();
+  auto before = dl::asConstant(dl::product(dl::getDims(x), context)),
+       after = dl::asConstant(dl::product(nest.parallel, context));
+  return !before || !after || *before <= *after;
+}
+
 void AssignLayouts::require(OpOperand &operand, const dl::Layout &layout) {
   Value value = operand.get();
   // Never convert a converted value: go back to what it was.
@@ -155,13 +185,24 @@ void AssignLayouts::assign(LoopNestOpInterface op) {
     if (channels.value_or(kFewChannels + 1) > kFewChannels)
       require(x, channelsLast(typeOf(x.get())));
   }
+  bool isPlaced = sharesPlaces(nest);
+  if (isPlaced)
+    for (const Access &access : nest.results)
+      if (access.isComputed())
+        isPlaced &= isWorthTurning(nest, typeOf(op->getOperand(access.operand)));
+  if (isPlaced)
+    for (const Access &access : nest.results)
+      if (access.isComputed()) {
+        OpOperand &x = op->getOpOperand(access.operand);
+        require(x, channelsLast(typeOf(x.get())));
+      }
   bool carries = false;
   if (typeOf(result).getRank() < 3)
     return;
   for (OpOperand &operand : op->getOpOperands())
     carries |= isChannelsLast(operand.get()) && (walksAlong(nest, operand.getOperandNumber()) ||
                                                  movesChannels(nest, operand.getOperandNumber()));
-  if (isWindow || carries)
+  if (isWindow || isPlaced || carries)
     result.setType(dl::withLayout(typeOf(result), channelsLast(typeOf(result))));
 }
 

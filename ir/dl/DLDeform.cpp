@@ -97,9 +97,10 @@ LoopNest DeformPatchesOp::getLoopNest() {
   auto map = [&](ArrayRef<AffineExpr> results) {
     return AffineMap::get(rank, kMaxSymbols, results, context);
   };
-  AffineExpr tap = loops[1].floorDiv(shifts.channelsOfGroup()) * shifts.taps() +
-                   loops[2] * getKernelSize()[1] + loops[3],
-             zero = constantDim(0, context);
+  AffineExpr zero = constantDim(0, context);
+  bool isShared = isConstant(dimsOf(getX())[1], shifts.channelsOfGroup());
+  AffineExpr group = isShared ? zero : loops[1].floorDiv(shifts.channelsOfGroup());
+  AffineExpr tap = group * shifts.taps() + loops[2] * getKernelSize()[1] + loops[3];
   for (int64_t axis = 0; axis < 2; ++axis)
     nest.results.push_back({1, map({loops[0], tap * 2 + axis, loops[4], loops[5]})});
   llvm::SmallBitVector computed(4);

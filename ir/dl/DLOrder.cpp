@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Elements of a dim up to which each sum is a loop of its own, and up to which all pairs are compared.
-static constexpr int64_t kFewSums = 64, kFewPairs = 16;
+/// Elements of a dim up to which each sum is a loop of its own, and all pairs are compared.
+static constexpr int64_t kFew = 16;
 
 static bool isAtMost(AffineExpr size, int64_t few) {
   auto constant = asConstant(size);
@@ -68,7 +68,7 @@ SmallVector<Value> CumsumOp::decompose(Builder &b) {
   int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
   auto along = static_cast<uint64_t>(dim);
   Value x = b.cast(b.cast(getX(), dtype), compute);
-  bool isShort = isAtMost(dimsOf(x)[dim], kFewSums);
+  bool isShort = isAtMost(dimsOf(x)[dim], kFew);
   return {b.cast(isShort ? b.make<PrefixSumOp>(x, along) : b.make<RunningSumOp>(x, along), dtype)};
 }
 
@@ -206,7 +206,7 @@ Value PlacesOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueR
 static Value firstPlaces(Builder &b, Value x, int64_t dim, bool descending, AffineExpr count) {
   auto along = static_cast<uint64_t>(dim);
   AffineMap cut = dimsMap(count, b.getContext());
-  if (!isAtMost(dimsOf(x)[dim], kFewPairs))
+  if (!isAtMost(dimsOf(x)[dim], kFew))
     return b.make<OrderOp>(x, along, descending, cut);
   return b.make<PlacesOp>(b.make<RankOp>(x, along, descending), along, cut);
 }

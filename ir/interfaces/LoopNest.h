@@ -40,8 +40,8 @@ struct Access {
   /// Some index may fall outside the operand; such a read gives `fill`.
   bool checked = false;
   double fill = 0.0;
-  /// Dims of the operand whose index LoopNestOpInterface::emitCoordinate computes, from loop indices and from what the
-  /// accesses before this one read; `map` gives 0 there. Empty: none. Not `checked` means that it never falls outside.
+  /// Dims of the operand whose index LoopNestOpInterface::emitCoordinate computes, from loop indices and from what those
+  /// accesses before this one read that have none such; `map` gives 0 there. Empty: none. Not `checked` means that it never falls outside.
   llvm::SmallBitVector computed = {};
 
   bool isComputed() const { return computed.any(); }

@@ -98,3 +98,18 @@ func.func @groups(%x: tensor<1x32x6x6xf32>, %w: tensor<32x16x3x3xf32>, %v: tenso
   %1 = dl.conv2d %0, %v {groups = 8 : i64} : (tensor<1x32x4x4xf32>, tensor<32x4x3x3xf32>) -> tensor<1x32x2x2xf32>
   return %1 : tensor<1x32x2x2xf32>
 }
+
+// -----
+
+// All channels read at the places that an interpolation computes: they lie last. Few channels do not fill a vector, and nearest
+// of an even factor computes nothing.
+// CHECK-LABEL: @places
+// CHECK: dl.interpolate {{.*}}mode = "bilinear"{{.*}} -> tensor<1x16x8x8xf32, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>
+// CHECK: dl.interpolate {{.*}}mode = "bilinear"{{.*}} -> tensor<1x3x8x8xf32>
+// CHECK: dl.interpolate %arg0 {size = #{{.*}}} {{.*}} -> tensor<1x16x8x8xf32>
+func.func @places(%x: tensor<1x16x4x4xf32>, %y: tensor<1x3x4x4xf32>) -> (tensor<1x16x8x8xf32>, tensor<1x3x8x8xf32>, tensor<1x16x8x8xf32>) {
+  %0 = dl.interpolate %x {size = affine_map<() -> (8, 8)>, mode = "bilinear"} : (tensor<1x16x4x4xf32>) -> tensor<1x16x8x8xf32>
+  %1 = dl.interpolate %y {size = affine_map<() -> (8, 8)>, mode = "bilinear"} : (tensor<1x3x4x4xf32>) -> tensor<1x3x8x8xf32>
+  %2 = dl.interpolate %x {size = affine_map<() -> (8, 8)>, mode = "nearest"} : (tensor<1x16x4x4xf32>) -> tensor<1x16x8x8xf32>
+  return %0, %1, %2 : tensor<1x16x8x8xf32>, tensor<1x3x8x8xf32>, tensor<1x16x8x8xf32>
+}
