@@ -28,7 +28,7 @@ Type storageType(Type elementType) {
 Value fromStorage(OpBuilder &builder, Location loc, Value value, Type elementType) {
   // A stored bool is any byte that is not 0; narrow floats compute in f32.
   if (isSmallFloat(elementType))
-    return decodeSmallFloat(builder, loc, value, cast<FloatType>(elementType));
+    return wideSmallFloat(builder, loc, value, cast<FloatType>(elementType));
   ScalarKind kind = scalarKind(elementType);
   ScalarKind stored = kind == ScalarKind::boolean ? ScalarKind::unsignedInt : kind;
   return Scalar(builder, loc, value, stored).convertTo(computeType(elementType), kind).value();
@@ -36,7 +36,7 @@ Value fromStorage(OpBuilder &builder, Location loc, Value value, Type elementTyp
 
 Value toStorage(OpBuilder &builder, Location loc, Value value, Type elementType) {
   if (isSmallFloat(elementType))
-    return encodeSmallFloat(builder, loc, value, cast<FloatType>(elementType));
+    return bitsOfSmallFloat(builder, loc, value, cast<FloatType>(elementType));
   ScalarKind kind = scalarKind(elementType);
   ScalarKind stored = kind == ScalarKind::boolean ? ScalarKind::unsignedInt : kind;
   return Scalar(builder, loc, value, kind).convertTo(storageType(elementType), stored).value();

@@ -125,7 +125,6 @@ def DL_IsNanOp : DL_PredicateOp<"isnan", DL_FloatTensor, "isNan(x)"> {
 }
 def DL_IsInfOp : DL_PredicateOp<"isinf", DL_FloatTensor, "abs(x) == std::numeric_limits<double>::infinity()"> {
   let summary = "Is infinite, of either sign";
-  let onnx = "IsInf(x, !detect_negative=1, !detect_positive=1)";
   let description = [{
     A bool. PyTorch: `torch.isinf`.
     ```mlir

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace dlc::dl {
@@ -59,6 +61,41 @@ std::optional<int64_t> wrapDim(std::optional<Location> location, StringRef op, i
   (void)emitOptionalError(location, "'", op, "' has dim ", dim, "; expected ", -rank, " to ",
                           rank - 1, " for a tensor of rank ", rank);
   return std::nullopt;
+}
+
+/// "f32, i32 or u32": the dtypes whose elements take as many bytes.
+static std::string dtypesOfBytes(unsigned bytes, MLIRContext *context) {
+  SmallVector<StringRef> names;
+  for (StringRef name : dtypeNames()) {
+    unsigned width = dtypeNamed(name, context).getIntOrFloatBitWidth();
+    if (width == 8 * bytes || (width == 1 && bytes == 1))
+      names.push_back(name);
+  }
+  return llvm::join(ArrayRef(names).drop_back(), ", ") + " or " + names.back().str();
+}
+
+LogicalResult inferBitcast(StringRef op, std::optional<Location> location, Type operand, Type dtype,
+                           SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(operand);
+  // Of types of less than 8 bits a byte holds more than the bits of the element.
+  auto bytes = [](Type type) {
+    unsigned width = type.getIntOrFloatBitWidth();
+    return width == 1 ? 1 : width % 8 ? 0 : width / 8;
+  };
+  unsigned from = bytes(x.getElementType()), to = bytes(dtype);
+  if (from == 0)
+    return emitOptionalError(location, "'", op, "' cannot read the bits of ", text(x),
+                             ", whose elements are smaller than a byte; cast it first");
+  if (from != to)
+    return emitOptionalError(location, "'", op, "' of ", text(x), " to ", dtypeName(dtype),
+                             ", which is of another size; expected ",
+                             dtypesOfBytes(from, dtype.getContext()));
+  types.push_back(withElementType(x, dtype));
+  return success();
+}
+
+OpFoldResult BitcastOp::fold(FoldAdaptor) {
+  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {

@@ -253,5 +253,27 @@ def DL_CastOp : DL_ElementwiseOp<"cast", "cast(Tensor x, ScalarType dtype)\nto(T
   }];
   let hasFolder = 1;
 }
+def DL_BitcastOp : DL_ElementwiseOp<"bitcast", "bitcast(Tensor x, ScalarType dtype)", [{
+    x.reinterpretedAs(::mlir::getElementTypeOrSelf(getX().getType()), getDtype()) }], []> {
+  let summary = "The bits of each element as another dtype of the same size";
+  let description = [{
+    The bits of a NaN too. A bool is a byte, 0 or 1; of a byte that becomes one, all but 0 is true. PyTorch: `Tensor.view(dtype)`, for
+    dtypes of one size.
+    ```mlir
+    %y = dl.bitcast %x {dtype = i32} : (tensor<4x8xf32>) -> tensor<4x8xi32>
+    ```
+  }];
+  let arguments = (ins DL_AnyTensor:$x, TypeAttr:$dtype);
+  let results = (outs DL_AnyTensor:$y);
+  let scalars = "Scalar x(builder, loc, args[0], ::dlc::dl::kindOf(getX()));";
+  let inferDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, Adaptor adaptor,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return ::dlc::dl::inferBitcast(getOperationName(), location, adaptor.getX().getType(), adaptor.getDtype(), types);
+    }
+  }];
+  let hasFolder = 1;
+}
 
 #endif // DLC_IR_DL_DLELEMENTWISE_TD

@@ -45,6 +45,10 @@ llvm::LogicalResult inferWithNumbers(llvm::StringRef op, std::optional<mlir::Loc
                                      mlir::TypeRange operands,
                                      llvm::ArrayRef<std::optional<llvm::APFloat>> numbers,
                                      llvm::SmallVectorImpl<mlir::Type> &types);
+/// x as elements of `dtype`, which takes as many bytes.
+llvm::LogicalResult inferBitcast(llvm::StringRef op, std::optional<mlir::Location> location,
+                                 mlir::Type x, mlir::Type dtype,
+                                 llvm::SmallVectorImpl<mlir::Type> &types);
 /// The term of a contraction: the product of its two values in the accumulator's type.
 mlir::Value emitProduct(BodyContext &context, mlir::ValueRange args, mlir::Type elementType);
 /// The accumulator, plus the bias where there is one, in the compute type of `elementType`.

@@ -94,6 +94,18 @@ void roundFloat(const Instruction &i, Lanes *r, int64_t count) {
   for (int64_t lane = 0; lane < count; ++lane)
     r[i.to].floats[lane] = roundTo(i.toType, r[i.a].floats[lane]);
 }
+/// One of them is an integer, which a body writes where it reads a float's bits.
+void reinterpret(const Instruction &i, Lanes *r, int64_t count) {
+  auto from = dyn_cast<FloatType>(i.fromType), to = dyn_cast<FloatType>(i.toType);
+  for (int64_t lane = 0; lane < count; ++lane) {
+    uint64_t bits =
+        from ? bitsOf(from, r[i.a].floats[lane]) : asUnsigned(r[i.a].ints[lane], i.fromWidth);
+    if (to)
+      r[i.to].floats[lane] = floatOfBits(to, bits);
+    else
+      r[i.to].ints[lane] = wrapSigned(static_cast<int64_t>(bits), i.toWidth);
+  }
+}
 void copyFloat(const Instruction &i, Lanes *r, int64_t count) {
   std::copy_n(r[i.a].floats, count, r[i.to].floats);
 }
@@ -307,6 +319,7 @@ Instruction::Function functionOf(Operation *op) {
       })
       .Case<arith::ExtFOp>([](auto) { return copyFloat; })
       .Case<arith::TruncFOp>([](auto) { return roundFloat; })
+      .Case<arith::BitcastOp>([](auto) { return reinterpret; })
       .Case<arith::SelectOp>(
           [](auto select) { return isa<FloatType>(select.getType()) ? selectFloat : selectInt; })
       .Default([](auto) { return nullptr; });
@@ -346,6 +359,7 @@ ScalarTape::ScalarTape(Block &body, Value resultValue)
                             0,
                             widthOf(op.getOperand(0).getType()),
                             widthOf(op.getResult(0).getType()),
+                            op.getOperand(0).getType(),
                             op.getResult(0).getType()};
     if (!instruction.function)
       llvm::report_fatal_error("the reference interpreter does not know '" +

@@ -60,7 +60,7 @@ struct ScalarTape::Instruction {
   unsigned to, a, b, c;
   /// Width in bits of the operands and of the result, where they are integers.
   unsigned fromWidth, toWidth;
-  mlir::Type toType;
+  mlir::Type fromType, toType;
 };
 
 } // namespace dlc

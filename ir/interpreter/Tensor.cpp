@@ -4,6 +4,7 @@
 #include "ir/interpreter/Tensor.h"
 
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/bit.h"
 
 #include <cassert>
 #include <cmath>
@@ -64,7 +65,7 @@ static double roundToSmall(const llvm::fltSemantics &format, double value) {
     return rounded > largest ? nan : rounded;
   }
   if (std::isnan(value))
-    return APFloat::semanticsHasNaN(format) ? nan : -0.0;
+    return APFloat::semanticsHasNaN(format) ? value : -0.0;
   double magnitude = std::abs(value);
   if (std::isfinite(magnitude) && magnitude != 0.0) {
     int exponent =
@@ -101,15 +102,29 @@ double roundTo(Type type, double value) {
   return rounded;
 }
 
+/// A NaN as a double: the mantissa's bits at the top of the double's, none of them set or cleared on the way, as a conversion
+/// of the processor's would.
+static double wideNaN(uint64_t mantissa, int mantissaBits, bool isNegative) {
+  return llvm::bit_cast<double>(uint64_t(isNegative) << 63 | uint64_t(0x7ff) << 52 |
+                                mantissa << (52 - mantissaBits));
+}
+/// The mantissa that a NaN has in a narrower format: never 0, which would be infinity.
+static uint64_t narrowNaN(double nan, int mantissaBits) {
+  uint64_t all = (uint64_t(1) << mantissaBits) - 1;
+  uint64_t mantissa = (llvm::bit_cast<uint64_t>(nan) >> (52 - mantissaBits)) & all;
+  return mantissa ? mantissa : uint64_t(1) << (mantissaBits - 1);
+}
+
 /// The number that `bits` mean in a 16-bit format with so many mantissa bits.
 static double decode16(uint16_t bits, int mantissaBits) {
   int exponentBits = 15 - mantissaBits, bias = (1 << (exponentBits - 1)) - 1;
   int exponent = (bits >> mantissaBits) & ((1 << exponentBits) - 1),
       mantissa = bits & ((1 << mantissaBits) - 1);
   double magnitude;
+  if (exponent == (1 << exponentBits) - 1 && mantissa != 0)
+    return wideNaN(mantissa, mantissaBits, bits >> 15);
   if (exponent == (1 << exponentBits) - 1)
-    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN()
-                         : std::numeric_limits<double>::infinity();
+    magnitude = std::numeric_limits<double>::infinity();
   else if (exponent == 0)
     magnitude = std::ldexp(mantissa, 1 - bias - mantissaBits);
   else
@@ -122,9 +137,9 @@ static uint16_t encode16(double value, int mantissaBits) {
   int exponentBits = 15 - mantissaBits, bias = (1 << (exponentBits - 1)) - 1;
   uint16_t sign = std::signbit(value) ? 0x8000 : 0, infinity = ((1 << exponentBits) - 1)
                                                                << mantissaBits;
-  value = std::abs(value);
   if (std::isnan(value))
-    return sign | infinity | (1 << (mantissaBits - 1));
+    return sign | infinity | static_cast<uint16_t>(narrowNaN(value, mantissaBits));
+  value = std::abs(value);
   if (std::isinf(value))
     return sign | infinity;
   if (value == 0.0)
@@ -137,8 +152,13 @@ static uint16_t encode16(double value, int mantissaBits) {
 
 static double decodeSmall(FloatType type, uint8_t bits) {
   llvm::APFloat number(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits, false, true));
-  // LLVM converts the NaN of f8E8M0FNU to infinity.
-  return number.isNaN() ? std::numeric_limits<double>::quiet_NaN() : number.convertToDouble();
+  if (!number.isNaN())
+    return number.convertToDouble();
+  // LLVM converts the NaN of f8E8M0FNU to infinity. Those with a sign keep it, and those of f8E5M2 their mantissa.
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  return isa<Float8E5M2Type>(type)     ? wideNaN(bits & 3, 2, bits >> 7)
+         : isa<Float8E4M3FNType>(type) ? std::copysign(nan, bits >> 7 ? -1.0 : 1.0)
+                                       : nan;
 }
 
 /// The bits of `value`, which the format represents.
@@ -146,14 +166,37 @@ static uint8_t encodeSmall(FloatType type, double value) {
   const llvm::fltSemantics &format = type.getFloatSemantics();
   bool losesInfo;
   llvm::APFloat number(value);
+  if (std::isnan(value) && isa<Float8E5M2Type>(type))
+    return static_cast<uint8_t>(std::signbit(value) << 7 | 0x7c | narrowNaN(value, 2));
   if (std::isnan(value))
-    number = llvm::APFloat::getNaN(format);
+    number = llvm::APFloat::getNaN(format, isa<Float8E4M3FNType>(type) && std::signbit(value));
   else
     number.convert(format, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   return static_cast<uint8_t>(number.bitcastToAPInt().getZExtValue());
 }
 
 static int mantissaBits(Type type) { return type.isF16() ? 10 : 7; }
+
+double floatOfBits(FloatType type, uint64_t bits) {
+  if (type.isF64())
+    return llvm::bit_cast<double>(bits);
+  if (type.isF32()) {
+    auto number = llvm::bit_cast<float>(static_cast<uint32_t>(bits));
+    return std::isnan(number) ? wideNaN(bits & 0x7fffff, 23, bits >> 31) : number;
+  }
+  return type.getWidth() <= 8 ? decodeSmall(type, static_cast<uint8_t>(bits))
+                              : decode16(static_cast<uint16_t>(bits), mantissaBits(type));
+}
+
+uint64_t bitsOf(FloatType type, double value) {
+  if (type.isF64())
+    return llvm::bit_cast<uint64_t>(value);
+  if (type.isF32())
+    return std::isnan(value)
+               ? uint64_t(std::signbit(value)) << 31 | 0x7f800000 | narrowNaN(value, 23)
+               : llvm::bit_cast<uint32_t>(static_cast<float>(value));
+  return type.getWidth() <= 8 ? encodeSmall(type, value) : encode16(value, mantissaBits(type));
+}
 
 //===- Bytes --------------------------------------------------------------------------------------===//
 
@@ -167,15 +210,6 @@ int64_t wrapTo(IntegerType type, int64_t value) {
   return static_cast<int64_t>(low << (64 - width)) >> (64 - width);
 }
 
-template <typename T> static T read(const char *from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-template <typename T> static void write(char *to, T value) {
-  std::memcpy(to, &value, sizeof value);
-}
-
 Tensor Tensor::fromBytes(Type elementType, ArrayRef<int64_t> dims, ArrayRef<char> bytes) {
   Tensor result(elementType, dims);
   int64_t width = elementBytes(elementType);
@@ -183,20 +217,13 @@ Tensor Tensor::fromBytes(Type elementType, ArrayRef<int64_t> dims, ArrayRef<char
          "as many bytes as the elements take");
   const char *from = bytes.data();
   for (int64_t i = 0; i < result.size(); ++i, from += width) {
-    if (elementType.isF64())
-      result.floats()[i] = read<double>(from);
-    else if (elementType.isF32())
-      result.floats()[i] = read<float>(from);
-    else if (result.isFloat() && width == 1)
-      result.floats()[i] = decodeSmall(cast<FloatType>(elementType), read<uint8_t>(from));
-    else if (result.isFloat())
-      result.floats()[i] = decode16(read<uint16_t>(from), mantissaBits(elementType));
-    else {
-      uint64_t low = 0;
-      std::memcpy(&low, from, width);
+    uint64_t bits = 0;
+    std::memcpy(&bits, from, width);
+    if (auto type = dyn_cast<FloatType>(elementType))
+      result.floats()[i] = floatOfBits(type, bits);
+    else
       result.ints()[i] =
-          elementType.isInteger(1) ? low != 0 : wrapTo(cast<IntegerType>(elementType), low);
-    }
+          elementType.isInteger(1) ? bits != 0 : wrapTo(cast<IntegerType>(elementType), bits);
   }
   return result;
 }
@@ -205,17 +232,11 @@ std::vector<char> Tensor::toBytes() const {
   int64_t width = elementBytes(elementType);
   std::vector<char> bytes(count * width);
   char *to = bytes.data();
+  auto type = dyn_cast<FloatType>(elementType);
   for (int64_t i = 0; i < count; ++i, to += width) {
-    if (elementType.isF64())
-      write(to, floats()[i]);
-    else if (elementType.isF32())
-      write(to, static_cast<float>(floats()[i]));
-    else if (isFloat() && width == 1)
-      write(to, encodeSmall(cast<FloatType>(elementType), roundTo(elementType, floats()[i])));
-    else if (isFloat())
-      write(to, encode16(roundTo(elementType, floats()[i]), mantissaBits(elementType)));
-    else
-      std::memcpy(to, &ints()[i], width);
+    uint64_t element =
+        type ? bitsOf(type, roundTo(type, floats()[i])) : static_cast<uint64_t>(ints()[i]);
+    std::memcpy(to, &element, width);
   }
   return bytes;
 }

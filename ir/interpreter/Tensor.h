@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The values of the reference interpreter: logical row-major order whatever layout a type names. Floats of every
-// format are held as double, so that a reference may carry more digits than the format; integers as int64, unsigned
-// ones by their value and bools as 0 or 1.
+// format are held as double, so that a reference may carry more digits than the format, and NaNs with the bits that they
+// have there; integers as int64, unsigned ones by their value and bools as 0 or 1.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_INTERPRETER_TENSOR_H
 #define DLC_IR_INTERPRETER_TENSOR_H
@@ -61,6 +61,9 @@ private:
 int64_t elementBytes(mlir::Type elementType);
 /// `value` rounded to nearest even in the float format `type`: denormals kept, overflow to infinity, if it has one.
 double roundTo(mlir::Type type, double value);
+/// The bits of `value`, which the format has; a NaN gives those that it was made of by floatOfBits.
+uint64_t bitsOf(mlir::FloatType type, double value);
+double floatOfBits(mlir::FloatType type, uint64_t bits);
 /// `value` wrapped to the integer type `type`, as Tensor holds it.
 int64_t wrapTo(mlir::IntegerType type, int64_t value);
 

@@ -101,6 +101,22 @@ Scalar Scalar::saturatedTo(Type target, ScalarKind targetKind) const {
   return select(isHigh, result.highest(), select(isLow, result.lowest(), result));
 }
 
+/// `value` narrowed to `type`: what it was widened from, where that has the type, so that a NaN keeps its bits.
+static Value narrowed(OpBuilder &builder, Location loc, Type type, Value value) {
+  if (auto wide = value.getDefiningOp<arith::ExtFOp>(); wide && wide.getIn().getType() == type)
+    return wide.getIn();
+  return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+Value bitsAs(OpBuilder &builder, Location loc, Type type, Value value) {
+  if (value.getType() == type)
+    return value;
+  if (auto other = value.getDefiningOp<arith::BitcastOp>();
+      other && other.getIn().getType() == type)
+    return other.getIn();
+  return arith::BitcastOp::create(builder, loc, type, value);
+}
+
 Scalar Scalar::convertTo(Type target, ScalarKind targetKind) const {
   Type from = elementType();
   if (targetKind == ScalarKind::boolean)
@@ -115,9 +131,8 @@ Scalar Scalar::convertTo(Type target, ScalarKind targetKind) const {
     // Equal widths differ in format (f16, bf16): both pass through f32.
     if (fromWidth == toWidth)
       return convertTo(builder->getF32Type(), ScalarKind::floating).convertTo(target, targetKind);
-    result.held = fromWidth < toWidth
-                      ? arith::ExtFOp::create(*builder, loc, type, held).getResult()
-                      : arith::TruncFOp::create(*builder, loc, type, held).getResult();
+    result.held = fromWidth < toWidth ? arith::ExtFOp::create(*builder, loc, type, held).getResult()
+                                      : narrowed(*builder, loc, type, held);
   } else if (isFloat()) {
     return saturatedTo(target, targetKind);
   } else if (targetKind == ScalarKind::floating) {
@@ -154,6 +169,20 @@ Scalar Scalar::castTo(Type elementType) const {
   if (target == ScalarKind::floating && compute != elementType)
     return convertTo(elementType, target).convertTo(compute, target);
   return convertTo(compute, target);
+}
+
+Scalar Scalar::reinterpretedAs(Type from, Type to) const {
+  Type word = builder->getIntegerType(std::max(8u, from.getIntOrFloatBitWidth()));
+  Scalar bits(*builder, loc, held, ScalarKind::unsignedInt);
+  if (isFloat())
+    bits.held = bitsAs(*builder, loc, shaped(word, held.getType()), convertTo(from, kind).held);
+  else if (kind == ScalarKind::boolean)
+    bits = convertTo(word, ScalarKind::unsignedInt);
+  ScalarKind target = scalarKind(to);
+  if (target != ScalarKind::floating)
+    return bits.convertTo(computeType(to), target);
+  Value value = bitsAs(*builder, loc, shaped(to, held.getType()), bits.held);
+  return Scalar(*builder, loc, value, target).convertTo(computeType(to), target);
 }
 
 template <typename FloatOp, typename SignedOp, typename UnsignedOp>

@@ -45,6 +45,9 @@ public:
   Scalar allOnes() const;
   /// What a tensor of `elementType` would hold of this value, in its compute type: 16-bit floats round.
   Scalar castTo(mlir::Type elementType) const;
+  /// The bits of this value, an element of `from`, as one of `to`, in its compute type. Both take the same number of bytes, and
+  /// a multiple of 8 bits where they are no bools; a bool is a byte, of which all but 0 is true.
+  Scalar reinterpretedAs(mlir::Type from, mlir::Type to) const;
 
   /// Sum and product of bools are `or` and `and`, as in PyTorch.
   friend Scalar operator+(Scalar a, Scalar b);
@@ -118,6 +121,10 @@ private:
   mlir::Value held;
   ScalarKind kind;
 };
+
+/// arith.bitcast of `value` to `type`, or what is one already.
+mlir::Value bitsAs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
+                   mlir::Value value);
 
 inline Scalar operator+(Scalar a, double b) { return a + a.constant(b); }
 inline Scalar operator+(double a, Scalar b) { return b.constant(a) + b; }

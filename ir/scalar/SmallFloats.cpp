@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/scalar/SmallFloats.h"
 
+#include "ir/scalar/Scalar.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/PatternMatch.h"
@@ -188,25 +190,62 @@ Value encodeSmallFloat(OpBuilder &builder, Location loc, Value value, FloatType 
   return narrow(a.select(isNaN, a.integer(format.nan), withSign));
 }
 
+Value wideSmallFloat(OpBuilder &builder, Location loc, Value bits, FloatType format) {
+  if (format.getWidth() != 8) // no bitcast of a byte
+    return decodeSmallFloat(builder, loc, bits, format);
+  Arithmetic a(builder, loc, bits.getType());
+  Value narrow = bitsAs(builder, loc, a.shaped(format), bits);
+  return Scalar(builder, loc, narrow, ScalarKind::floating)
+      .convertTo(builder.getF32Type(), ScalarKind::floating)
+      .value();
+}
+
+Value bitsOfSmallFloat(OpBuilder &builder, Location loc, Value value, FloatType format) {
+  if (format.getWidth() != 8)
+    return encodeSmallFloat(builder, loc, value, format);
+  Arithmetic a(builder, loc, value.getType());
+  Scalar narrow =
+      Scalar(builder, loc, value, ScalarKind::floating).convertTo(format, ScalarKind::floating);
+  return bitsAs(builder, loc, a.shaped(builder.getI8Type()), narrow.value());
+}
+
+/// A value of a small float lives between what makes it (arith.truncf of a wide one, arith.bitcast of a byte) and what takes it
+/// (arith.extf, arith.bitcast).
+static Value bitsOfMade(OpBuilder &builder, Location loc, Value small) {
+  if (auto bits = small.getDefiningOp<arith::BitcastOp>())
+    return bits.getIn();
+  auto format = cast<FloatType>(getElementTypeOrSelf(small.getType()));
+  return encodeSmallFloat(builder, loc, small.getDefiningOp<arith::TruncFOp>().getIn(), format);
+}
+
 void expandSmallFloats(Operation *root) {
-  SmallVector<arith::ExtFOp> widenings;
-  root->walk([&](arith::ExtFOp op) {
-    if (isSmallFloat(getElementTypeOrSelf(op.getIn().getType())))
-      widenings.push_back(op);
+  SmallVector<Operation *> takers, makers;
+  root->walk([&](Operation *op) {
+    if (!isa<arith::ExtFOp, arith::TruncFOp, arith::BitcastOp>(op))
+      return;
+    if (isSmallFloat(getElementTypeOrSelf(op->getOperand(0).getType())))
+      takers.push_back(op);
+    else if (isSmallFloat(getElementTypeOrSelf(op->getResult(0).getType())))
+      makers.push_back(op);
   });
-  for (arith::ExtFOp op : widenings) {
-    auto narrowing = op.getIn().getDefiningOp<arith::TruncFOp>();
-    assert(narrowing && "values of small floats live between a conversion to them and one back");
-    auto format = cast<FloatType>(getElementTypeOrSelf(op.getIn().getType()));
+  for (Operation *op : takers) {
     OpBuilder builder(op);
-    Value bits = encodeSmallFloat(builder, op.getLoc(), narrowing.getIn(), format);
-    Value wide = decodeSmallFloat(builder, op.getLoc(), bits, format);
-    if (getElementTypeOrSelf(op.getType()).isF64())
-      wide = arith::ExtFOp::create(builder, op.getLoc(), op.getType(), wide);
-    op.replaceAllUsesWith(wide);
-    op.erase();
-    if (narrowing.use_empty())
-      narrowing.erase();
+    Value small = op->getOperand(0);
+    if (!op->use_empty()) {
+      Value value = bitsOfMade(builder, op->getLoc(), small);
+      if (isa<arith::ExtFOp>(op)) {
+        auto format = cast<FloatType>(getElementTypeOrSelf(small.getType()));
+        value = decodeSmallFloat(builder, op->getLoc(), value, format);
+        if (getElementTypeOrSelf(op->getResult(0).getType()).isF64())
+          value = arith::ExtFOp::create(builder, op->getLoc(), op->getResult(0).getType(), value);
+      }
+      op->getResult(0).replaceAllUsesWith(value);
+    }
+    op->erase();
+  }
+  for (Operation *op : makers) {
+    assert(op->use_empty() && "all that takes a small float is replaced");
+    op->erase();
   }
 }
 

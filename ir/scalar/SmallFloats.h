@@ -26,7 +26,13 @@ mlir::Value decodeSmallFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir:
 mlir::Value encodeSmallFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                              mlir::FloatType format);
 
-/// Replaces conversions to a small float and back, in all that `root` holds.
+/// The same as ops that name the format, so that what is only moved stays as it is: for expandSmallFloats.
+mlir::Value wideSmallFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value bits,
+                           mlir::FloatType format);
+mlir::Value bitsOfSmallFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                             mlir::FloatType format);
+
+/// Replaces conversions to a small float and back, and their bits, in all that `root` holds.
 void expandSmallFloats(mlir::Operation *root);
 
 } // namespace dlc

@@ -9,7 +9,7 @@ INTRO = """# Operators of `dl 1`
 Printed by `tools/scripts/operators` from the records in `ir/dl`; do not edit.
 
 Each line is a call in PyTorch's schema syntax: `int[2]` takes one int or two, `?` may be `None`, `SymInt[]` may use symbols, a
-`BoolTensor` is a condition, and `True return_indices` an argument that is true in this way of calling. Where a tensor is expected a
+`BoolTensor` is a condition, for an `IntTensor` an integer may stand, and `True return_indices` is an argument that is true in this way of calling. Where a tensor is expected a
 number or a dim may stand, and elementwise operators broadcast and find a common dtype as PyTorch's do; functions of reals take
 integers as f32. Convolutions and pools take one image without its batch too. Layers (`Conv2d(...)`) take the same arguments, their sizes
 first, as in `torch.nn`."""

@@ -34,7 +34,7 @@ class Case:
     def expected(self, inputs):
         """What PyTorch gives: float64 or int64."""
         wide = [x.to(torch.float64) if x.is_floating_point() else x for x in inputs]
-        result = self.row.torch(*wide)
+        result = self.row.torch(*(inputs if self.row.raw else wide))
         result = result.to(torch.float64 if acc.is_float(self.result_dtype) else torch.int64).numpy()
         return wide, result & LIMITS[self.result_dtype][1] if self.result_dtype in ("ui16", "ui32") else result
 
@@ -84,7 +84,7 @@ LIMITS = {"i8": (-128, 127), "i16": (-(2**15), 2**15 - 1), "i32": (-(2**31), 2**
 
 def values(kind, dtype, dims, generator):
     """A tensor of `dtype`: special: every number, extreme ones first; numbers: finite ones; normal: of size 1; wide: of size 4; positive;
-    weights: as PyTorch initializes them, by the last dim; whole: small whole numbers; a list: some of its numbers; equals: few different ones; halves: multiples of 1/2; bytes: 0 to 127 with fractions; every16: all patterns; every: all of a type of at most 8 bits."""
+    weights: as PyTorch initializes them, by the last dim; whole: small whole numbers; a list: some of its numbers; equals: few different ones; halves: multiples of 1/2; bytes: 0 to 127 with fractions; every16: all patterns; bits: any patterns, NaNs among them; every: all of a type of at most 8 bits."""
     if kind == "every":
         numbers = small_floats.TABLES[dtype] if dtype in acc.SMALL_FLOATS else np.arange(LIMITS[dtype][0], LIMITS[dtype][1] + 1)
         return torch.from_numpy(numbers[np.arange(int(np.prod(dims))) % len(numbers)].reshape(dims)).to(acc.TORCH[dtype])
@@ -102,6 +102,8 @@ def values(kind, dtype, dims, generator):
         elif kind == "numbers":
             low, high = max(low, -(2**31)), min(high, 2**31)
         numbers = generator.integers(low, high, count, dtype=np.int64, endpoint=True)
+        if kind == "bits":
+            kind = "special"
         if kind == "equals":
             numbers = generator.choice(np.array([low, high, 0, 1, 5], dtype=np.int64), count)
         elif kind == "special":
@@ -109,6 +111,12 @@ def values(kind, dtype, dims, generator):
             numbers[:len(extremes)] = extremes
         return torch.from_numpy(numbers.reshape(dims)).to(acc.TORCH[dtype])
     digits, least, most = acc.FORMATS[dtype]
+    if kind == "bits":
+        word = {"f64": np.int64, "f32": np.int32, "f16": np.int16, "bf16": np.int16}[dtype]
+        bits = generator.integers(np.iinfo(word).min, np.iinfo(word).max, count, dtype=word, endpoint=True)
+        infinity = torch.tensor(float("inf"), dtype=acc.TORCH[dtype]).view(torch.from_numpy(bits).dtype).item()
+        bits[::3] |= word(infinity)  # NaN, but for zeros of the mantissa
+        return torch.from_numpy(bits.reshape(dims)).view(acc.TORCH[dtype])
     if kind == "every16":
         bits = torch.arange(-(2**15), 2**15, dtype=torch.int16)
         assert dims == [2**16], "all patterns of a 16-bit format"

@@ -195,6 +195,14 @@ static bool buildCastLike(NodeImport &node) {
   return convert(node, node.dtype(1));
 }
 
+static bool buildBitCast(NodeImport &node) {
+  Type dtype = dtypeNamed(node, node.integer("to", 0));
+  if (node.hasFailed() || !dtype)
+    return false;
+  node.set(0, node.call("bitcast", {node.tensor(0), item(dtype)}));
+  return !node.hasFailed();
+}
+
 static bool buildIdentity(NodeImport &node) {
   node.alias(0, 0);
   return !node.hasFailed();
@@ -243,6 +251,7 @@ llvm::ArrayRef<OddRule> elementwiseRules() {
       {"Cast", 1, buildCast},         {"BitShift", 11, buildBitShift},
       {"CastLike", 1, buildCastLike}, {"Identity", 1, buildIdentity},
       {"Dropout", 1, buildDropout},   {"IsInf", 10, buildIsInf},
+      {"BitCast", 26, buildBitCast},
   };
   return rules;
 }

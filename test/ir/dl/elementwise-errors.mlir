@@ -67,3 +67,30 @@ func.func @clamp(%x: tensor<3xi32>) {
   %y = dl.clamp %x {min = 0.5 : f64} : (tensor<3xi32>) -> tensor<3xi32>
   return
 }
+
+// -----
+
+func.func @bits_of_another_size(%a: tensor<2xf32>) {
+  // expected-error @+2 {{'dl.bitcast' of f32[2] to f16, which is of another size; expected f32, i32 or u32}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.bitcast %a {dtype = f16} : (tensor<2xf32>) -> tensor<2xf16>
+  return
+}
+
+// -----
+
+func.func @bits_of_a_bool(%a: tensor<2xi1>) {
+  // expected-error @+2 {{'dl.bitcast' of bool[2] to i4, which is of another size; expected i8, u8, bool, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz or f8e8m0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.bitcast %a {dtype = i4} : (tensor<2xi1>) -> tensor<2xi4>
+  return
+}
+
+// -----
+
+func.func @bits_of_less_than_a_byte(%a: tensor<2xi4>) {
+  // expected-error @+2 {{'dl.bitcast' cannot read the bits of i4[2], whose elements are smaller than a byte; cast it first}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.bitcast %a {dtype = i8} : (tensor<2xi4>) -> tensor<2xi8>
+  return
+}

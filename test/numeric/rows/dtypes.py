@@ -7,7 +7,7 @@ import torch
 
 import accuracy as acc
 import small_floats
-from modules import LIMITS
+from modules import LIMITS, from_bytes, tensor_type, to_bytes
 from rows.elementwise import converted
 from rows.row import ALL, BOUNDARY, EVERY16, FLOATS, INTS, ROWS, row
 
@@ -102,3 +102,33 @@ row("broadcast", MOVED, [("N", 1)], (4, "N", 3), lambda x: x.expand(4, -1, 3), s
 row("cat", MOVED, [("N", 3), ("N", 2)], ("N", 5), lambda a, b: torch.cat((a, b), 1), attrs="{dim = 1 : i64}", sizes=SIZES, note="dtypes")
 row("reshape", MOVED, [("N", 6)], ("N", 2, 3), lambda x: x.reshape(-1, 2, 3), sizes=SIZES, note="dtypes",
     attrs="{shape = affine_map<()[s0] -> (s0, 2, 3)>}")
+
+
+def reinterpreted(x, dtype, to):
+    elements = torch.from_numpy(from_bytes(to_bytes(x, dtype), to, tuple(x.shape)))
+    return elements != 0 if to == "i1" else elements
+
+
+def there_and_back(through, ops):
+    """x as bits of `through`, which `ops` move as such, and back."""
+    def body(names, types, result):
+        (x,), (type,) = names, types
+        dtype = type[type.rindex("x") + 1:].split(",")[0].rstrip(">")
+        moved = tensor_type(("N", 3), through), tensor_type((3, "N"), through)
+        return (f"%t = dl.bitcast {x} {{dtype = {through}{ops}}} : ({type}) -> {moved[0]}\n"
+                f"%u = dl.permute %t {{dims = array<i64: 1, 0>}} : ({moved[0]}) -> {moved[1]}\n"
+                f"%y = dl.bitcast %u {{dtype = {dtype}{ops}}} : ({moved[1]}) -> {result}")
+    return body
+
+
+for group in (("i8", "ui8", "i1", *(f for f in acc.SMALL_FLOATS if f[1] == "8")), ("i16", "ui16", "f16", "bf16"),
+              ("i32", "ui32", "f32"), ("i64", "ui64", "f64")):
+    for dtype in group:
+        for to in group:
+            row("bitcast", (dtype,), [("N",)], ("N",), lambda x, dtype=dtype, to=to: reinterpreted(x, dtype, to), raw=True,
+                attrs=f"{{dtype = {to}}}", result_dtype=to, values="every" if dtype in acc.SMALL_FLOATS else "bits",
+                sizes=(0, 1, 2, 17, 129, 1024), note=f"{dtype} to {to}")
+        if acc.is_float(dtype):
+            for ops, note in (("", "in one kernel"), (", dl.no_fuse", "kept in memory")):
+                row("bitcast", group[:2], [("N", 3)], (3, "N"), lambda x: x.permute(1, 0), sizes=(1, 17, 129, 1024),
+                    body=there_and_back(dtype, ops), note=f"{dtype} and back, {note}")

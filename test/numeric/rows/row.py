@@ -37,6 +37,7 @@ class Row:
     phase: str = "import"            # the phase whose output the module is
     # Input number -> (dtype, values) where it is not that of the row. Values may be a list to choose from.
     kinds: Dict[int, Tuple] = dataclasses.field(default_factory=dict)
+    raw: bool = False                # `torch` gets float inputs as they are stored
     body: Optional[Callable] = None  # (operand names, operand types, result type) -> ops that define %y
 
     @property

@@ -190,6 +190,31 @@ TEST_F(InterpreterTest, RoundsAsAPFloatDoes) {
     }
 }
 
+/// Each pattern of a format, NaNs among them, comes back as it was.
+TEST_F(InterpreterTest, KeepsTheBitsOfFloats) {
+  auto keeps = [&](Type element, uint64_t bits) {
+    SmallVector<char> bytes(elementBytes(element));
+    std::memcpy(bytes.data(), &bits, bytes.size());
+    std::vector<char> back = Tensor::fromBytes(element, {}, bytes).toBytes();
+    return ArrayRef<char>(back) == ArrayRef<char>(bytes);
+  };
+  Builder b(&context);
+  for (Type element : {Type(b.getF16Type()), Type(b.getBF16Type())})
+    for (uint64_t bits = 0; bits < 65536; ++bits)
+      ASSERT_TRUE(keeps(element, bits)) << bits;
+  for (Type element :
+       {Type(Float8E4M3FNType::get(&context)), Type(Float8E4M3FNUZType::get(&context)),
+        Type(Float8E5M2Type::get(&context)), Type(Float8E5M2FNUZType::get(&context)),
+        Type(Float8E8M0FNUType::get(&context))})
+    for (uint64_t bits = 0; bits < 256; ++bits)
+      ASSERT_TRUE(keeps(element, bits)) << bits;
+  for (uint64_t bits : {0x7f800001ull, 0xff812345ull, 0x7fc00000ull, 0x7f800000ull, 0x80000000ull,
+                        0x00000001ull, 0x3f800000ull})
+    EXPECT_TRUE(keeps(b.getF32Type(), bits)) << bits;
+  for (uint64_t bits : {0x7ff0000000000001ull, 0xfff8000000000123ull, 0x0000000000000001ull})
+    EXPECT_TRUE(keeps(b.getF64Type(), bits)) << bits;
+}
+
 TEST_F(InterpreterTest, ComparesWithinTolerance) {
   Tensor expected = floats({2, 2}, {1, 2, 3, 4}), actual = floats({2, 2}, {1, 2, 3.25, 4});
   EXPECT_FALSE(compareTensors(expected, expected, {}));
@@ -240,6 +265,7 @@ TEST_F(InterpreterTest, KnowsEveryScalarOp) {
     %29 = arith.extui %s : i8 to i32
     %30 = arith.trunci %i : i32 to i8
     %31 = arith.index_cast %n : index to i32
+    %v67 = arith.bitcast %f : f32 to i32
     %32 = math.absf %f : f32
     %33 = math.absi %i : i32
     %34 = math.sqrt %f : f32
