@@ -39,7 +39,7 @@ static Param parseParam(StringRef text, StringRef schema) {
   }
   int kind = llvm::StringSwitch<int>(type)
                  .Case("Tensor", list ? Param::tensors : Param::tensor)
-                 .Case("BoolTensor", Param::tensor)
+                 .Cases({"BoolTensor", "IntTensor"}, Param::tensor)
                  .Case("int", list ? Param::integers : Param::integer)
                  .Case("float", list ? Param::floatings : Param::floating)
                  .Case("bool", Param::boolean)
@@ -54,6 +54,7 @@ static Param parseParam(StringRef text, StringRef schema) {
   if (param.type == Param::fixed)
     param.constant = type;
   param.keepsDtype = type == "BoolTensor";
+  param.takesNumber = type == "IntTensor";
   if (param.type == Param::dims && !list)
     param.count = 1;
   return param;

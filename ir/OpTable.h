@@ -37,6 +37,7 @@ struct Param {
   bool optionalElements = false; // `int?[2]`: None among the numbers is -1 in the attribute
   bool keepsDtype =
       false; // `BoolTensor`: a condition, which takes no part in finding a common dtype
+  bool takesNumber = false; // `IntTensor`: a number from 0 on, or a dim, stands for an i64[] of it
   bool hasDefault = false;
   llvm::StringRef defaultValue; // its text in the schema: "1", "None", "'none'", "[]"
   llvm::StringRef constant;     // as a default is written: "True", "'floor'", "None"

@@ -353,8 +353,8 @@ Item OpEmitter::resultOf(Location loc, const Signature &signature, Operation *op
 
 Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArguments &arguments) {
   SmallVector<const Item *> tensors;
-  llvm::SmallBitVector conditions; // among the tensors
-  SmallVector<StringRef> names;    // of their parameters
+  llvm::SmallBitVector conditions, mayBeNumbers; // among the tensors
+  SmallVector<StringRef> names;                  // of their parameters
   SmallVector<NamedAttribute> attributes;
   SmallVector<int32_t> segments; // operands of each tensor parameter
   // Lists of tensors that are all of one kind (cat) get a common dtype; those beside another tensor (lstm) do not.
@@ -382,11 +382,13 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
       tensors.push_back(&*item);
       names.push_back(param.name);
       conditions.push_back(param.keepsDtype);
+      mayBeNumbers.push_back(param.takesNumber);
     } else if (param.type == Param::tensors) {
       for (const Item &element : item->as<Item::List>()) {
         tensors.push_back(&element);
         names.push_back(param.name);
         conditions.push_back(false);
+        mayBeNumbers.push_back(false);
       }
     } else if (param.type == Param::integers && item->is<std::string>()) {
       auto padding = resolvePadding(loc, signature, arguments, param.count, *item);
@@ -414,7 +416,17 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
     if (!unify(loc, signature.name, tensors, isElementwise, conditions, operands))
       return {Item::Poison(), {}};
   } else {
-    for (const Item *item : tensors) {
+    for (auto [position, item] : llvm::enumerate(tensors)) {
+      if (mayBeNumbers.test(position) && item->isDim()) {
+        if (item->is<int64_t>() && item->as<int64_t>() < 0) {
+          emitError(loc) << quote(signature.name) << " takes no " << item->as<int64_t>() << " as "
+                         << quote(names[position])
+                         << "; expected 0 or more: from the end of a dim, as in size(x, 0) - 1";
+          return {Item::Poison(), {}};
+        }
+        operands.push_back(full(loc, *item, dl::makeTensor({}, builder.getI64Type())));
+        continue;
+      }
       if (!item->isTensor()) {
         emitError(loc) << quote(signature.name) << " needs tensors, got " << describe(*item);
         return {Item::Poison(), {}};

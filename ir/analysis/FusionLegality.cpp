@@ -173,6 +173,8 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
     for (const Access &access : accesses) {
       if (reader->getOperand(access.operand) != value)
         continue;
+      if (access.readsOnce)
+        continue;
       if (access.isComputed())
         return "it is read at computed indices, some of its elements perhaps many times: it is "
                "formed first";

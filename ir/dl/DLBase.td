@@ -25,7 +25,8 @@ def DL_BoolTensor : RankedTensorOf<[I1]>;
 
 /// An op of the dialect. `torchSchema` is how the language and the importers call it: one or more lines in the grammar of
 /// PyTorch's native_functions, parameters named as the operands and attributes; empty where users cannot call it.
-/// Tensor arguments are the operands in order, BoolTensor those that are conditions; an attribute is found by its name:
+/// Tensor arguments are the operands in order, BoolTensor those that are conditions, IntTensor those for which an
+/// integer may stand; an attribute is found by its name:
 ///   int -> I64Attr, int[] and int[n] -> DenseI64ArrayAttr (one int stands for n), float -> F64Attr, float[] ->
 ///   DenseF64ArrayAttr (one float stands for a list of it), bool -> BoolAttr, str -> StrAttr, ScalarType -> TypeAttr, SymInt and SymInt[] -> AffineMapAttr ()[symbols] -> (dims); None leaves an optional out.
 /// A constant in place of the type (`True return_indices`, `'floor' rounding_mode`, `None dim=None`) is the only value that

@@ -336,6 +336,7 @@ LoopNest UpdateSliceOp::getLoopNest() {
   Access src{2, map(from), /*checked=*/true, 0.0};
   src.computed.resize(rank);
   src.computed.set(dim);
+  src.readsOnce = true;
   // src before x: where it reads depends on start alone.
   nest.results = {{1, map(ArrayRef(own).take_front(typeOf(getStart()).getRank()))},
                   src,

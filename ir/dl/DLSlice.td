@@ -61,7 +61,7 @@ def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor
   let hasFolder = 1;
 }
 
-def DL_UpdateSliceOp : DL_LoopOp<"update_slice", "update_slice(Tensor x, int dim, Tensor start, Tensor src)",
+def DL_UpdateSliceOp : DL_LoopOp<"update_slice", "update_slice(Tensor x, int dim, IntTensor start, Tensor src)",
                                   ["emitResult", "emitCoordinate"]> {
   let summary = "x with src written along a dim, from a position that a tensor holds";
   let description = [{

@@ -43,6 +43,8 @@ struct Access {
   /// Dims of the operand whose index LoopNestOpInterface::emitCoordinate computes, from loop indices and from what those
   /// accesses before this one read that have none such; `map` gives 0 there. Empty: none. Not `checked` means that it never falls outside.
   llvm::SmallBitVector computed = {};
+  /// Of computed indices it is known that no two results read one element: what is read may be formed there.
+  bool readsOnce = false;
 
   bool isComputed() const { return computed.any(); }
 };

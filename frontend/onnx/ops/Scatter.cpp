@@ -104,6 +104,18 @@ static bool buildTensorScatter(NodeImport &node) {
   if (static_cast<int64_t>(updateDims.size()) != rank)
     return node.fail("its cache is " + dl::text(node.type(0)) + " and its update " +
                      dl::text(node.type(1)) + "; expected equal ranks");
+  // Where it is known that the update fits, it is one op, which writes to a state in place.
+  auto room = dl::asConstant(dims[*axis]), part = dl::asConstant(updateDims[*axis]);
+  bool isPerBatch = !node.has(2) || node.dims(2) == dl::Dims{dims.front()};
+  bool isPart = true;
+  for (int64_t i = 0; i < rank; ++i)
+    isPart &= i == *axis || dims[i] == updateDims[i];
+  if (mode == "linear" && isPerBatch && isPart && room &&
+      (part ? *part <= *room : node.limitSymbol(updateDims[*axis], *room))) {
+    Item start = node.has(2) ? node.tensor(2) : item(int64_t(0));
+    node.set(0, node.call("update_slice", {past, item(*axis), start, update}));
+    return !node.hasFailed();
+  }
   Type i64 = node.builder.getI64Type();
   Item source = along(node, *axis, rank, dims[*axis]);
   if (node.has(2)) {

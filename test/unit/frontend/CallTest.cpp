@@ -44,6 +44,19 @@ TEST_F(Calls, aDimThatDoesNotFit) {
             "5:5: error: 'matmul' needs tensors, got the dim N\n");
 }
 
+TEST_F(Calls, aNumberForATensorOfIntegers) {
+  std::string made = body("y = update_slice(x, 1, 2, x[:, :1])", "f32[N,3,8,8]");
+  EXPECT_NE(made.find("dl.full 2 : i64 -> tensor<i64>"), std::string::npos) << made;
+  made = body("y = update_slice(x, 1, N - N, x[:, :1])", "f32[N,3,8,8]");
+  EXPECT_EQ(made.find("error"), std::string::npos) << made;
+  EXPECT_EQ(
+      body("y = update_slice(x, 1, -1, x[:, :1])", "f32[N,3,8,8]"),
+      "5:5: error: 'update_slice' takes no -1 as 'start'; expected 0 or more: from the end of "
+      "a dim, as in size(x, 0) - 1\n");
+  EXPECT_EQ(body("y = update_slice(x, 1, 0.5, x[:, :1])", "f32[N,3,8,8]"),
+            "5:5: error: 'update_slice' needs tensors, got the number 0.5\n");
+}
+
 TEST_F(Calls, rangesBetweenDims) {
   EXPECT_EQ(
       body("y = arange(N, 2 * N)", "i64[N]"),
