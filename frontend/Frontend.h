@@ -41,6 +41,9 @@ struct ImportOptions {
   bool mayLackModel = false;
   /// ONNX: inputs that are no inputs of the compiled model, but these numbers: "NAME=@FILE.npy". For shapes and axes.
   std::vector<std::string> constInputs = {};
+  /// ONNX: inputs that are states, with the outputs that are their next values: "h0=hn", or "past.*=present.*", where the stars
+  /// stand for the same text. Neither is an input or output of the compiled model.
+  std::vector<std::string> states = {};
   /// ONNX: dims of inputs that are numbers, "x:1x3x224x224,mask:1x64", so that conditions over shapes are known at import.
   std::string shapes = {};
   /// Set where an ONNX file was refused for what dlc cannot do alone, and not for an error of its own.

@@ -28,12 +28,14 @@ def SpecializeShapes : Pass<"specialize-shapes", "::mlir::ModuleOp"> {
   let description = [{
     Shapes are written as `x:8x3x224x224,mask:8x64`. Those of `min-shapes` and `max-shapes` are the smallest and the largest
     that will come, `shapes` both at once; inputs that are not named keep what they have. A symbol whose range becomes one
-    value is replaced by it. A dim such as 2*N + 1 gives N where that is the only unknown. Runs before the phases, where the
+    value is replaced by it. `opt-shapes`, which lie between, become the `usual` sizes of the symbols that they give: schedules
+    choose tiles for these, and what they make holds for the whole range. A dim such as 2*N + 1 gives N where that is the only unknown. Runs before the phases, where the
     command line asks for it. Example: test/passes/specialize-shapes.mlir.
   }];
   let options = [Option<"shapes", "shapes", "std::string", "", "The only shapes that will come">,
                  Option<"minShapes", "min-shapes", "std::string", "", "The smallest ones">,
-                 Option<"maxShapes", "max-shapes", "std::string", "", "The largest ones">];
+                 Option<"maxShapes", "max-shapes", "std::string", "", "The largest ones">,
+                 Option<"optShapes", "opt-shapes", "std::string", "", "Those to be fast for">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 

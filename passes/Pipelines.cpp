@@ -120,7 +120,7 @@ void registerPipelines() {
           addPhase(manager, phase, PipelineOptions());
           return success();
         },
-        [](function_ref<void(const detail::PassOptions &)>) {});
+        [](function_ref<void(const mlir::detail::PassOptions &)>) {});
   }
 }
 

@@ -241,10 +241,11 @@ void SpecializeShapes::runOnOperation() {
     llvm::append_range(symbols, list.getAsRange<dl::SymbolAttr>());
 
   Solver fixed(function, "shapes", symbols), least(function, "min-shapes", symbols),
-      most(function, "max-shapes", symbols);
+      most(function, "max-shapes", symbols), usual(function, "opt-shapes", symbols);
   if ((!shapes.empty() && failed(fixed.solve(shapes))) ||
       (!minShapes.empty() && failed(least.solve(minShapes))) ||
-      (!maxShapes.empty() && failed(most.solve(maxShapes))))
+      (!maxShapes.empty() && failed(most.solve(maxShapes))) ||
+      (!optShapes.empty() && failed(usual.solve(optShapes))))
     return signalPassFailure();
 
   MLIRContext *context = module.getContext();
@@ -270,6 +271,12 @@ void SpecializeShapes::runOnOperation() {
           << ", --max-shapes at most " << max;
       return signalPassFailure();
     }
+    if (auto value = usual.valueOf(position); value && (*value < min || *value > max)) {
+      emitError(placeOf(function.getLoc()))
+          << "--opt-shapes makes " << symbol.getName() << " = " << *value
+          << ", and the shapes that will come leave " << min << ".." << max;
+      return signalPassFailure();
+    }
     if (symbol.isCounted()) { // by the data, whatever the shapes; its range follows from its most
       by.push_back(getAffineSymbolExpr(left.size(), context));
       AffineExpr largest = dl::normalize(symbol.getMost().getResult(0).replaceSymbols(by));
@@ -288,7 +295,8 @@ void SpecializeShapes::runOnOperation() {
     }
     by.push_back(getAffineSymbolExpr(left.size(), context));
     ranges.push_back({min, max});
-    left.push_back(dl::SymbolAttr::get(context, symbol.getName(), min, max));
+    left.push_back(dl::SymbolAttr::get(context, symbol.getName(), min, max,
+                                       usual.valueOf(position).value_or(symbol.getUsual())));
     names.push_back(symbol.getName().str());
   }
   replaceSymbols(module, by);

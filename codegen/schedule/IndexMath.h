@@ -55,6 +55,10 @@ public:
   bool isBelow(mlir::AffineExpr expr, mlir::AffineExpr bound) const;
   /// Values that `expr` takes over all loops and symbol ranges; nullopt where unbounded.
   std::optional<dl::Range> range(mlir::AffineExpr expr) const;
+  /// What to choose tiles for: the constant that `expr`, without loops, is, or its value at the usual sizes of the symbols.
+  std::optional<int64_t> usual(mlir::AffineExpr expr) const {
+    return dl::usualOf(expr, symbolRanges);
+  }
 
 private:
   /// `expr` with each loop variable at the end of its range that makes it smallest (or largest); null where the

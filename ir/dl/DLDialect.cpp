@@ -31,12 +31,16 @@ void DLDialect::initialize() {
 }
 
 LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                 int64_t min, int64_t max, AffineMap most) {
+                                 int64_t min, int64_t max, int64_t usual, AffineMap most) {
   if (name.empty())
     return emitError() << "a symbolic dim needs a name";
   if (min < 0 || max < min)
     return emitError() << "the range of dim '" << name << "' is " << min << ".." << max
                        << "; expected 0 <= min <= max";
+  if (usual != 0 && (usual < min || usual > max || most))
+    return emitError() << "the usual size of dim '" << name << "' is " << usual
+                       << "; expected one of " << min << ".." << max
+                       << ", and none of a counted dim";
   if (most && (most.getNumDims() != 0 || most.getNumResults() != 1 || min != 0))
     return emitError() << "the dim '" << name
                        << "' is counted: expected a range from 0 and one dim as its most";

@@ -40,6 +40,10 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
     ```mlir
     module attributes {dl.symbols = [#dl.symbol<"N", 1, 1024>]} {}
     ```
+    With `usual`, schedules choose for this size what they must choose for one of them; what they make holds for all.
+    ```mlir
+    module attributes {dl.symbols = [#dl.symbol<"N", 1, 1024 usual 8>]} {}
+    ```
     With `most`, one dim over the symbols before it, it is **counted**: the data say what it is, from 0 to `most`, and while
     the model runs it is `most`, the elements behind the real ones being padding. Behind the outputs, the model's function
     returns the numbers of the real ones, a tensor<i64> with the attribute `dl.count` for each counted symbol in their
@@ -49,11 +53,17 @@ def DL_SymbolAttr : DL_Attr<"Symbol", "symbol"> {
     ```
   }];
   let parameters = (ins StringRefParameter<>:$name, "int64_t":$min, "int64_t":$max,
+                        DefaultValuedParameter<"int64_t", "0">:$usual, // 0: none
                         OptionalParameter<"::mlir::AffineMap">:$most);
-  let builders = [AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max), [{
-    return $_get($_ctxt, name, min, max, ::mlir::AffineMap());
-  }]>];
-  let assemblyFormat = "`<` $name `,` $min `,` $max (`,` `most` `=` $most^)? `>`";
+  let builders = [AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max,
+                                   CArg<"int64_t", "0">:$usual), [{
+                    return $_get($_ctxt, name, min, max, usual, ::mlir::AffineMap());
+                  }]>,
+                  AttrBuilder<(ins "::llvm::StringRef":$name, "int64_t":$min, "int64_t":$max,
+                                   "::mlir::AffineMap":$most), [{
+                    return $_get($_ctxt, name, min, max, /*usual=*/0, most);
+                  }]>];
+  let assemblyFormat = "`<` $name `,` $min `,` $max (`usual` $usual^)? (`,` `most` `=` $most^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The data say what it is.

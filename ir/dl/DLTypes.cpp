@@ -201,7 +201,7 @@ std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
   if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
     if (symbol.getPosition() >= symbols.size())
       return std::nullopt;
-    return symbols[symbol.getPosition()];
+    return Range{symbols[symbol.getPosition()].min, symbols[symbol.getPosition()].max};
   }
   auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
   if (!binary)
@@ -245,11 +245,25 @@ std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
   return Range{*llvm::min_element(corners), *llvm::max_element(corners)};
 }
 
+std::optional<int64_t> usualOf(AffineExpr dim, ArrayRef<Range> symbols) {
+  SmallVector<AffineExpr> sizes;
+  for (auto [position, symbol] : llvm::enumerate(symbols)) {
+    if (symbol.usual == 0 && dim.isFunctionOfSymbol(position))
+      return std::nullopt;
+    sizes.push_back(getAffineConstantExpr(symbol.usual, dim.getContext()));
+  }
+  return asConstant(normalize(dim.replaceSymbols(sizes)));
+}
+
 SmallVector<Range> symbolRanges(ModuleOp module) {
   SmallVector<Range> ranges;
   if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
-    for (auto symbol : symbols.getAsRange<SymbolAttr>())
-      ranges.push_back({symbol.getMin(), symbol.getMax()});
+    for (auto symbol : symbols.getAsRange<SymbolAttr>()) {
+      int64_t usual = symbol.getUsual();
+      if (symbol.isCounted())
+        usual = usualOf(symbol.getMost().getResult(0), ranges).value_or(0);
+      ranges.push_back({symbol.getMin(), symbol.getMax(), usual});
+    }
   return ranges;
 }
 

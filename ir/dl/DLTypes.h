@@ -79,8 +79,12 @@ llvm::StringRef dtypeName(mlir::Type elementType);
 /// Smallest and largest value of `dim` over the ranges of the module's symbols; nullopt where unbounded.
 struct Range {
   int64_t min, max;
+  /// Of a symbol: the size that schedules choose for (#dl.symbol); 0: none is told.
+  int64_t usual = 0;
 };
 std::optional<Range> rangeOf(mlir::AffineExpr dim, llvm::ArrayRef<Range> symbols);
+/// The value of `dim` at the usual sizes; nullopt where one of its symbols has none.
+std::optional<int64_t> usualOf(mlir::AffineExpr dim, llvm::ArrayRef<Range> symbols);
 /// The ranges of `dl.symbols`, empty where the module has none.
 llvm::SmallVector<Range> symbolRanges(mlir::ModuleOp module);
 /// Of each symbol of `dl.symbols`, whether it is counted: the data say what it is (#dl.symbol).

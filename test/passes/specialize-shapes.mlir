@@ -24,6 +24,17 @@
 // RUN: not dlc-opt %s -specialize-shapes="max-shapes=x:1x4 min-shapes=x:2x4" 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: --min-shapes makes N at least 2, --max-shapes at most 1
 
+// RUN: not dlc-opt %s -specialize-shapes="opt-shapes=x:9x4" 2>&1 | FileCheck %s --check-prefix=BEYOND
+// BEYOND: error: --opt-shapes: 'x', dim 0: 9 makes N = 9, and it is in 1..8
+// RUN: not dlc-opt %s -specialize-shapes="opt-shapes=x:8x4 max-shapes=x:4x64" 2>&1 | FileCheck %s --check-prefix=NARROWED
+// NARROWED: error: --opt-shapes makes N = 8, and the shapes that will come leave 1..4
+// RUN: not dlc-opt %s -specialize-shapes="opt-shapes=x:8x4 shapes=x:4x4" 2>&1 | FileCheck %s --check-prefix=FIXEDOPT
+// FIXEDOPT: error: --opt-shapes makes N = 8, and the shapes that will come leave 4..4
+// RUN: not dlc-opt %s -specialize-shapes="opt-shapes=x:4x4,z:5x9" 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: error: --opt-shapes: 'z', dim 0: expected 4, got 5
+// RUN: dlc-opt %s -specialize-shapes="opt-shapes=z:4x17 max-shapes=z:8x33" | FileCheck %s --check-prefix=OPT
+// OPT: module attributes {dl.symbols = [#dl.symbol<"N", 1, 8 usual 4>, #dl.symbol<"T", 1, 16 usual 8>]}
+
 // Two symbols give a third dim.
 // RUN: dlc-opt %s -specialize-shapes="shapes=x:2x3,w:6" | FileCheck %s --check-prefix=PRODUCT
 // PRODUCT: tensor<6xf32> {dl.name = "w"}

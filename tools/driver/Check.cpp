@@ -71,6 +71,7 @@ int checkModel(const CheckOptions &options) {
   import.index = &index;
   import.model = options.model;
   import.constInputs = options.constInputs;
+  import.states = options.states;
   import.mayLackModel = true;
   llvm::StringMap<std::string> unsaved;
   std::string path = options.input;
@@ -88,6 +89,8 @@ int checkModel(const CheckOptions &options) {
   } else if (int code = checkModelName(path, options.weights, options.model)) {
     return code;
   }
+  if (int code = checkStates(path, options.states))
+    return code;
   bool isUnsupported = false;
   import.isUnsupported = &isUnsupported;
   Json json;

@@ -39,6 +39,13 @@ void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compile
                    "NAME=@FILE.npy: an input of an ONNX model, such as a shape, that these numbers "
                    "take the place of; may be repeated")
       ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--state", options->states,
+          "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
+          "state, and the output that is its next value, as in h0=hn or 'past.*=present.*'; "
+          "may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--model", options->model, "Which model of the file, where it has several");
   command->add_flag("--json", options->json, "Print findings and summary as JSON");
   command->add_flag("-q,--quiet", options->quiet, "Print findings alone, no summary");

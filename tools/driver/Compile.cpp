@@ -21,8 +21,11 @@
 #include "tools/driver/ValidatePasses.h"
 #include "tools/driver/WeightReader.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -44,6 +47,10 @@ public:
 private:
   int prepare();
   /// Narrows symbolic dims by --shapes and its like.
+  bool hasShapes() const {
+    return !(options.shapes + options.minShapes + options.maxShapes + options.optShapes).empty();
+  }
+  std::string shapesOfInputs();
   LogicalResult specializeShapes();
   LogicalResult runPhase(Phase phase);
   LogicalResult schedule(ModuleOp target);
@@ -97,8 +104,9 @@ int Compilation::prepare() {
               "phase to stop at",
               options.compileFrom, options.compileTo)
               .str());
-    if (first != Phase::import && !(options.shapes + options.minShapes + options.maxShapes).empty())
-      return fail(kUsage, "--shapes, --min-shapes and --max-shapes belong before phase 'simplify'");
+    if (first != Phase::import && hasShapes())
+      return fail(kUsage, "--shapes, --min-shapes, --max-shapes and --opt-shapes belong before "
+                          "phase 'simplify'");
     if (!options.weights.empty())
       return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names "
                           "its weights itself");
@@ -113,12 +121,30 @@ int Compilation::prepare() {
   return kOk;
 }
 
+/// --shapes without those of an ONNX model's states, whose dims the import has made numbers.
+std::string Compilation::shapesOfInputs() {
+  auto functions = model.module->getOps<func::FuncOp>();
+  if (options.states.empty() || functions.empty())
+    return options.shapes;
+  func::FuncOp function = *functions.begin();
+  llvm::StringSet<> states;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (function.getArgAttr(i, "dl.state"))
+      states.insert(function.getArgAttrOfType<StringAttr>(i, "dl.name").getValue());
+  std::string left;
+  for (StringRef entry : llvm::split(options.shapes, ','))
+    if (!states.contains(entry.rsplit(':').first))
+      left += (left.empty() ? "" : ",") + entry.str();
+  return left;
+}
+
 LogicalResult Compilation::specializeShapes() {
-  if (options.shapes.empty() && options.minShapes.empty() && options.maxShapes.empty())
+  if (!hasShapes())
     return success();
   PassManager manager(model.context.get(), ModuleOp::getOperationName());
   manager.addInstrumentation(trace.makeInstrumentation());
-  manager.addPass(createSpecializeShapes({options.shapes, options.minShapes, options.maxShapes}));
+  manager.addPass(createSpecializeShapes(
+      {shapesOfInputs(), options.minShapes, options.maxShapes, options.optShapes}));
   addPhaseVerifier(manager, Phase::import);
   return manager.run(*model.module);
 }
@@ -280,7 +306,7 @@ int Compilation::run() {
   trace.beginPhase("import");
   Clock::time_point started = Clock::now();
   if (int code = importModel({options.input, options.weights, false, !options.compileFrom.empty(),
-                              options.model, options.constInputs, options.shapes},
+                              options.model, options.constInputs, options.states, options.shapes},
                              model)) {
     showProgress("");
     return finishDump(code);

@@ -22,6 +22,7 @@ Examples:
   dlc compile model.onnx --const-input shape=@shape.npy   an input that must be known: a shape, axes
   dlc compile model.dl --target cpu,sm_80,sm_90a -o model.bin   with machine code for these GPUs; needs NVRTC, no GPU
   dlc compile model.dl --shapes x:1x3x224x224 -o model.bin      for this shape alone
+  dlc compile model.dl --opt-shapes x:1x3x224x224 -o model.bin  for all shapes, and fast for this one
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
   dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
@@ -51,6 +52,13 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "take the place of; may be repeated")
       ->allow_extra_args(false);
   command
+      ->add_option(
+          "--state", options->states,
+          "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
+          "state, and the output that is its next value, as in h0=hn or 'past.*=present.*'; "
+          "may be repeated")
+      ->allow_extra_args(false);
+  command
       ->add_option("--target", options->targets,
                    "What the file shall run on: cpu, cuda, and GPU architectures such as sm_80 or "
                    "sm_90a, for which its "
@@ -75,6 +83,9 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command->add_option("--min-shapes", options->minShapes,
                       "The smallest shapes that will come, written alike: they narrow the ranges");
   command->add_option("--max-shapes", options->maxShapes, "The largest shapes that will come");
+  command->add_option("--opt-shapes", options->optShapes,
+                      "The shapes to be fast for, among those that will come: tiles are chosen for "
+                      "them; the model takes all");
   command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
       ->check(CLI::IsMember(kPhases));
   command

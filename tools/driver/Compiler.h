@@ -19,9 +19,10 @@ struct CompileOptions {
   std::vector<std::string> weights; // empty: the files that the model names
   std::string model;                // empty: the only one of the file
   std::vector<std::string> targets = {"cpu", "cuda"};
-  std::string compileTo = "package", compileFrom; // names of phases
-  std::string shapes, minShapes, maxShapes;       // of inputs: "x:8x3x224x224,mask:8x64"
-  std::vector<std::string> constInputs;           // of an ONNX model: NAME=@FILE.npy
+  std::string compileTo = "package", compileFrom;      // names of phases
+  std::string shapes, minShapes, maxShapes, optShapes; // of inputs: "x:8x3x224x224,mask:8x64"
+  std::vector<std::string> constInputs;                // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;                     // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
   std::string precision = "f32"; // of products of f32 on cuda: f32 or tf32
   bool validatePasses = false;
@@ -37,6 +38,7 @@ struct CheckOptions {
   std::string model; // empty: the only one of the file
   bool withoutWeights = false;
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   bool json = false;
   bool quiet = false; // no closing line
 };
@@ -58,6 +60,7 @@ struct ImportAsTextOptions {
   std::string output;  // .dl
   std::string weights; // .safetensors in the folder of `output`; empty: named after it
   std::vector<std::string> constInputs; // NAME=@FILE.npy
+  std::vector<std::string> states;      // INPUT=OUTPUT
 };
 
 /// Each returns an ExitCode.

@@ -107,8 +107,16 @@ int checkModelName(const std::string &path, ArrayRef<std::string> weights,
   return kOk;
 }
 
+int checkStates(const std::string &path, ArrayRef<std::string> states) {
+  return states.empty() || isOnnx(path)
+             ? kOk
+             : fail(kUsage, "--state belongs to an ONNX model; a .dl model declares its states");
+}
+
 int importModel(const ImportRequest &request, ImportedModel &model) {
   if (int code = checkReadable(request.path))
+    return code;
+  if (int code = checkStates(request.path, request.states))
     return code;
   if (request.isIR) {
     model.module = parseSourceFile<ModuleOp>(request.path, model.sources, model.context.get());
@@ -118,6 +126,7 @@ int importModel(const ImportRequest &request, ImportedModel &model) {
     ImportOptions options{request.weights, request.withoutWeights};
     options.model = request.model;
     options.constInputs = request.constInputs;
+    options.states = request.states;
     options.shapes = request.shapes;
     bool isUnsupported = false;
     options.isUnsupported = &isUnsupported;

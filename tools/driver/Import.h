@@ -25,6 +25,7 @@ struct ImportRequest {
   bool isIR;              // MLIR text instead of a model
   std::string model = {}; // which of the file; empty: its only one
   std::vector<std::string> constInputs = {};
+  std::vector<std::string> states = {};
   std::string shapes = {}; // of an ONNX model's inputs, as --shapes gives them
 };
 
@@ -54,6 +55,9 @@ int readModelText(const std::string &path, std::unique_ptr<llvm::MemoryBuffer> &
 /// Whether the file's name is that of a model, and --weights and --model fit it; an ExitCode, reported unless it is kOk.
 int checkModelName(const std::string &path, llvm::ArrayRef<std::string> weights,
                    const std::string &model);
+
+/// Whether --state fits the file; an ExitCode, reported unless it is kOk.
+int checkStates(const std::string &path, llvm::ArrayRef<std::string> states);
 
 /// Reads the file; an ExitCode, reported unless it is kOk.
 int importModel(const ImportRequest &request, ImportedModel &model);

@@ -115,7 +115,8 @@ int importAsText(const ImportAsTextOptions &options) {
                             "'; expected a file in the folder of '" + options.output +
                             "', where the model finds it");
   ImportedModel model;
-  if (int code = importModel({options.input, {}, false, false, {}, options.constInputs}, model))
+  if (int code = importModel(
+          {options.input, {}, false, false, {}, options.constInputs, options.states}, model))
     return code;
   std::vector<onnx::NamedWeight> weights;
   std::string text = onnx::writeDl(*model.module, llvm::sys::path::filename(weightsPath), weights);

@@ -33,6 +33,13 @@ void dlc::addImportCommand(CLI::App &app, Action &action, const Compiler &compil
                    "NAME=@FILE.npy: an input, such as a shape, that these numbers take the place "
                    "of; may be repeated")
       ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--state", options->states,
+          "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
+          "state, and the output that is its next value, as in h0=hn or 'past.*=present.*'; "
+          "may be repeated")
+      ->allow_extra_args(false);
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] { return compiler.importAsText(*options); };
   });

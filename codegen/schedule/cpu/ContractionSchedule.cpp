@@ -45,17 +45,17 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   column = k.math.addLoop(numColumns);
   lane = k.math.addLoop(k.math.constant(lanes), k.index(0));
 
-  auto constantRows = dl::asConstant(numRows);
+  usualRows = k.math.usual(numRows);
   chunkRows = kChunkRows;
-  if (constantRows && *constantRows < 4 * kChunkRows)
+  if (usualRows && *usualRows > 0 && *usualRows < 4 * kChunkRows)
     chunkRows =
-        std::max<int64_t>(1, llvm::divideCeil(*constantRows, llvm::divideCeil(*constantRows, 64)));
-  if (constantRows == 0)
+        std::max<int64_t>(1, llvm::divideCeil(*usualRows, llvm::divideCeil(*usualRows, 64)));
+  if (usualRows == 0)
     chunkRows = 1;
   if (auto columns = dl::asConstant(numColumns))
     panelCount = llvm::divideCeil(*columns, kPanel);
   // Few rows keep few accumulators busy: more panels hide the latency.
-  groupPanels = !panelCount ? 1 : constantRows && *constantRows <= 2 ? 4 : 2;
+  groupPanels = !panelCount ? 1 : usualRows && *usualRows <= 2 ? 4 : 2;
   while (parts.columnsOfGroup && parts.columnsOfGroup / kPanel % groupPanels != 0)
     --groupPanels;
 }

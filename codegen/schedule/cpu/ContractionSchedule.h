@@ -73,6 +73,7 @@ private:
   int64_t lanes;      // of an accumulator
   int64_t maxVectors; // accumulators that fit the register file
   mlir::AffineExpr numRows, numColumns, numBatches;
+  std::optional<int64_t> usualRows; // to choose tiles for
   int64_t chunkRows;
   int64_t groupPanels;
   std::optional<int64_t> panelCount;

@@ -145,7 +145,7 @@ CpuLaunch MapSchedule::rows() {
     k.rewriteOffset = [=, this](AffineExpr offset) {
       return offset == resultOffset ? row * dims[inner] + variables[inner] : offset;
     };
-  auto length = dl::asConstant(dims[inner]);
+  auto length = k.math.usual(dims[inner]);
   int64_t perTile = length && *length > 0 ? std::max<int64_t>(1, kTileElements / *length) : 1;
   return overTiles(count, perTile, [&](Value from, Value to) {
     k.forEach(from, to, 1, [&](Value i) {

@@ -47,7 +47,7 @@ RecurrentSchedule::RecurrentSchedule(CpuKernel &kernel)
   int64_t bytes = r.numGates * r.units * r.outputs * r.elementType.getIntOrFloatBitWidth() / 8;
   rowsOfTile = bytes <= kCachedBytes ? kFewRows : kManyRows;
   // A few rows are shared out among threads.
-  if (auto rows = dl::asConstant(r.rows))
+  if (auto rows = k.math.usual(r.rows))
     rowsOfTile = std::max<int64_t>(1, std::min(rowsOfTile, (*rows + 1) / 2));
 }
 

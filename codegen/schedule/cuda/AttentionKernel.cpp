@@ -346,9 +346,7 @@ void AttentionSchedule::run() {
   Operand query = operand("q", a.scoresOp, product.terms[a.queryTerm], loops, rows, depth),
           key = operand("k", a.scoresOp, product.terms[a.keyTerm], loops, keys, depth),
           value = operand("v", a.sumOp, sum.terms[a.valueTerm], sumLoops, columns, keys);
-  auto usual = [&](const Side &side) {
-    return std::min(k.largest(side.extent).value_or(kUsualExtent), kUsualExtent);
-  };
+  auto usual = [&](const Side &side) { return k.usual(side.extent, kUsualExtent); };
   HeadShape head = {usual(rows), usual(keys), usual(depth), usual(columns)};
   int64_t vector = lanes();
   SmallVector<NamedAttribute> config;

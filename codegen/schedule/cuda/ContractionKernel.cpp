@@ -31,10 +31,7 @@ public:
 
 private:
   /// Small sides get small tiles.
-  int64_t tileOf(const Side &side) const {
-    auto most = k.largest(side.extent);
-    return most && *most <= 32 ? 32 : 64;
-  }
+  int64_t tileOf(const Side &side) const { return k.usual(side.extent, 64) <= 32 ? 32 : 64; }
   void fill(Value buffer, unsigned term, const Side &side, Value first, int64_t width,
             Value firstK);
   Value guard(Value position, const Side &side, int64_t width);

@@ -266,9 +266,10 @@ int64_t ContractionTemplate::lanes() const {
   return isWhole ? width : 1;
 }
 
-ProductShape ContractionTemplate::shape() const {
+ProductShape ContractionTemplate::shape(bool largest) const {
   auto usual = [&](const Side &side) {
-    return std::min(k.largest(side.extent).value_or(kUsualExtent), kUsualExtent);
+    return largest ? std::min(k.largest(side.extent).value_or(kUsualExtent), kUsualExtent)
+                   : k.usual(side.extent, kUsualExtent);
   };
   return {usual(rows),    usual(columns), usual(c.depth),
           usual(c.batch), elementBytes,   k.body.getWindow()};

@@ -52,8 +52,8 @@ protected:
   void finish(dlk::CallOp call, unsigned body, int64_t width);
   /// The same of a pooled product: the body takes the number of a window and, row by row, its totals.
   void finishPooled(dlk::CallOp call, unsigned body, int64_t width);
-  /// What tiles are chosen for.
-  ProductShape shape() const;
+  /// What tiles are chosen for: the usual sizes of symbols that have some, else the largest, or the latter for all.
+  ProductShape shape(bool largest = false) const;
   /// Adds the operands' buffers to the call's values, and gives it its numbers.
   void complete(dlk::CallOp call, const Operand &a, const Operand &b,
                 llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);

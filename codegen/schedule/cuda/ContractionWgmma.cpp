@@ -121,7 +121,7 @@ Attribute WgmmaSchedule::mapOf(const Matrix &matrix, const Side &side, int64_t b
 /// From how many tiles on this is estimated to be faster than mma.sync on the same GPU, rows growing (of a batch: its
 /// products); 0: never.
 int64_t WgmmaSchedule::leastBlocks(const WgmmaTile &tile) const {
-  ProductShape all = shape();
+  ProductShape all = shape(/*largest=*/true);
   bool isBatch = !c.batch.groups.empty();
   auto ceilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   auto isFaster = [&](int64_t count) {

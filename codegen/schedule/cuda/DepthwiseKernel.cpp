@@ -183,7 +183,8 @@ bool DepthwiseSchedule::liesTogether(AffineExpr offset, AffineExpr variable, int
 WindowShape DepthwiseSchedule::windowOf(const std::optional<Slide> &slide) const {
   if (!slide)
     return {1, 1, 1, 1};
-  int64_t extent = k.largest(nest.parallel[slide->dim]).value_or(kUsualExtent);
+  auto usual = k.math.usual(nest.parallel[slide->dim]);
+  int64_t extent = usual ? *usual : k.largest(nest.parallel[slide->dim]).value_or(kUsualExtent);
   return {std::min<int64_t>(extent, 4096), slide->taps, slide->stride, slide->dilation};
 }
 
@@ -193,7 +194,9 @@ DepthwiseShape DepthwiseSchedule::shape() {
     for (unsigned dim = 0; dim < nest.parallel.size(); ++dim) {
       if (dim == channel || dim == columns->dim || (rows && dim == rows->dim))
         continue;
-      auto extent = largest ? k.largest(nest.parallel[dim]) : k.smallest(nest.parallel[dim]);
+      auto extent = k.math.usual(nest.parallel[dim]);
+      if (!extent)
+        extent = largest ? k.largest(nest.parallel[dim]) : k.smallest(nest.parallel[dim]);
       images *= std::clamp<int64_t>(extent.value_or(kUsualExtent), 1, 4096);
     }
     return images;

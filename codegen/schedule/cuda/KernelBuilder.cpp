@@ -154,6 +154,11 @@ std::optional<int64_t> KernelBuilder::smallest(AffineExpr expr) const {
   return values ? std::optional(values->min) : std::nullopt;
 }
 
+int64_t KernelBuilder::usual(AffineExpr expr, int64_t guess) const {
+  auto size = dl::usualOf(expr, symbols);
+  return std::min(size ? *size : largest(expr).value_or(guess), guess);
+}
+
 Value KernelBuilder::exchange(RankedTensorType type) {
   unsigned position = kernel.getBodyBlock().getNumArguments();
   kernel.getBodyBlock().addArgument(type, kernel.getLoc());

@@ -128,10 +128,13 @@ public:
   mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const {
     return dl::normalize(extent.ceilDiv(by));
   }
+  llvm::ArrayRef<dl::Range> ranges() const { return symbols; }
   std::optional<dl::Range> range(mlir::AffineExpr expr) const { return dl::rangeOf(expr, symbols); }
   /// Largest value of `expr` over the symbols' ranges; nullopt where unbounded.
   std::optional<int64_t> largest(mlir::AffineExpr expr) const;
   std::optional<int64_t> smallest(mlir::AffineExpr expr) const;
+  /// The value of `expr` to choose tiles for, at most `guess`: at the usual sizes of its symbols, else the largest.
+  int64_t usual(mlir::AffineExpr expr, int64_t guess) const;
   /// Text for sm_90a alone, launched with as many blocks as the GPU has multiprocessors where the grid has more. `maps`
   /// describes the tensor maps to the runtime (HopperKernel.h).
   void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);

@@ -224,9 +224,10 @@ void ReduceSchedule::row() {
 void ReduceSchedule::run(bool isAcross) {
   AffineExpr count = totalExtent(k.math, rows);
   // Threads alone read whole lines; warps and blocks are more threads. These win where rows are few and long.
-  auto usualRows = k.range(count), usualTerms = k.range(totalExtent(k.math, reductions));
-  if (isAcross && usualTerms && middleOf(*usualTerms) > kShortColumn &&
-      (!usualRows || middleOf(*usualRows) < kManyRows))
+  auto usualRows = usualOrMiddle(count, k.ranges()),
+       usualTerms = usualOrMiddle(totalExtent(k.math, reductions), k.ranges());
+  if (isAcross && usualTerms && *usualTerms > kShortColumn &&
+      (!usualRows || *usualRows < kManyRows))
     isAcross = false;
   chooseThreads(isAcross);
   Value own = k.thread();

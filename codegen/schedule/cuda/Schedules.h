@@ -14,8 +14,9 @@ namespace dlc::codegen {
 
 /// Gives a kernel its last input, of `type`: memory that each of its launches finds zeroed.
 void addWorkspace(dlx::KernelOp kernel, mlir::RankedTensorType type);
-/// The geometric middle of a range of extents, at least 1.
-int64_t middleOf(dl::Range range);
+/// `expr` at the usual sizes of the symbols, where they have some, else in the geometric middle of its range; at least 1, nullopt
+/// where unbounded.
+std::optional<int64_t> usualOrMiddle(mlir::AffineExpr expr, llvm::ArrayRef<dl::Range> symbols);
 
 /// Threads of a block where nothing else decides.
 inline constexpr int64_t kThreads = 256;

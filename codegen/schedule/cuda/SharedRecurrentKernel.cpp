@@ -28,13 +28,13 @@ static RecurrentOpInterface stepsOf(dlx::KernelOp kernel) {
 
 /// The shape of a step with a batch in the middle of its range; nullopt where that has no end.
 static std::optional<StepShape> stepShape(const Recurrence &r, ArrayRef<dl::Range> symbols) {
-  auto rows = dl::rangeOf(r.rows, symbols);
+  auto rows = usualOrMiddle(r.rows, symbols);
   if (!rows || r.elementType.isF64())
     return std::nullopt;
   return StepShape{r.numGates,
                    r.units,
                    r.outputs,
-                   middleOf(*rows),
+                   *rows,
                    r.elementType.getIntOrFloatBitWidth() / 8,
                    r.projection.has_value()};
 }

@@ -289,10 +289,10 @@ static ReduceShape shapeOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
     if (!inner.test(dim))
       rows = rows * nest.parallel[dim];
   auto most = dl::rangeOf(dl::normalize(rows), symbols);
-  auto terms = dl::rangeOf(dl::product(nest.reduction, kernel.getContext()), symbols);
+  auto terms = usualOrMiddle(dl::product(nest.reduction, kernel.getContext()), symbols);
   if (!most || !terms || nest.reduction.empty())
     return {0, 0, false};
-  return {most->max, middleOf(*terms), standsAcross(body, math)};
+  return {most->max, *terms, standsAcross(body, math)};
 }
 
 bool splitsRows(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {

@@ -5,6 +5,16 @@ module attributes {dl.symbols = [#dl.symbol<"N", 4, 1>]} {}
 
 // -----
 
+// expected-error @+1 {{the usual size of dim 'N' is 8; expected one of 1..4, and none of a counted dim}}
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 4 usual 8>]} {}
+
+// -----
+
+// expected-error @+1 {{the usual size of dim 'N' is 2; expected one of 0..4, and none of a counted dim}}
+module attributes {dl.symbols = [#dl.symbol<"N", 0, 4 usual 2, most = ()[] -> (4)>]} {}
+
+// -----
+
 // expected-error @+1 {{a symbolic dim needs a name}}
 module attributes {dl.symbols = [#dl.symbol<"", 1, 4>]} {}
 
