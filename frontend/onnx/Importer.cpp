@@ -147,11 +147,17 @@ bool Importer::declareInputs(func::FuncOp function) {
     Value &value = outermost.values[info.name];
     if (value.stored) // the default of an input, which is a weight to dlc
       continue;
+    auto *state = llvm::find_if(states, [&](const State &one) { return one.input == info.name; });
+    if (state != states.end() && !state->type) {
+      state->type = typeOf(info, "state " + quote(info.name));
+      value.isPoison = !state->type;
+      continue;
+    }
     if (auto given = constInputs.find(info.name); given != constInputs.end()) {
       value.known = given->second;
       continue;
     }
-    if (value.tensor || info.name.empty()) {
+    if (value.tensor || state != states.end() || info.name.empty()) {
       error("input " + quote(info.name) + (info.name.empty() ? " has no name" : " is there twice") +
             "; expected inputs of different names");
       continue;
@@ -171,6 +177,7 @@ bool Importer::declareInputs(func::FuncOp function) {
   for (const std::string &name : symbolNames)
     symbols.push_back({name, {}, frontend::kDefaultDimMin, frontend::kDefaultDimMax});
   declareSymbols();
+  declareStates(function);
   emitter = std::make_unique<frontend::OpEmitter>(builder, symbols, module);
   builder.setInsertionPointToStart(entry);
   return errors == 0;
@@ -291,18 +298,21 @@ bool Importer::importNodes(ArrayRef<Node> nodes, Frame &frame) {
 
 //===- The whole ----------------------------------------------------------------------------------===//
 
+mlir::Value Importer::outputNamed(StringRef name, Location loc) {
+  Value *value = find(name, outermost);
+  if (!value)
+    error("output " + quote(name) + " is computed by no node; expected one that does");
+  return value && !value->isPoison ? materialise(*value, loc, "output " + quote(name))
+                                   : mlir::Value();
+}
+
 bool Importer::finish(func::FuncOp function) {
   SmallVector<mlir::Value> results;
-  SmallVector<Type> types;
-  for (auto [position, info] : llvm::enumerate(file.model().graph.outputs)) {
-    Value *value = find(info.name, outermost);
-    if (!value) {
-      error("output " + quote(info.name) + " is computed by no node; expected one that does");
+  SmallVector<StringRef> names;
+  for (const ValueInfo &info : file.model().graph.outputs) {
+    if (isNextOfState(info.name))
       continue;
-    }
-    if (value->isPoison)
-      continue;
-    mlir::Value tensor = materialise(*value, function.getLoc(), "output " + quote(info.name));
+    mlir::Value tensor = outputNamed(info.name, function.getLoc());
     if (!tensor)
       continue;
     auto type = llvm::cast<RankedTensorType>(tensor.getType());
@@ -312,15 +322,22 @@ bool Importer::finish(func::FuncOp function) {
       error("output " + quote(info.name) + " is declared as " + dataTypeName(info.dataType) +
             ", but the graph computes " + dl::text(type));
     results.push_back(tensor);
-    types.push_back(type);
+    names.push_back(info.name);
   }
-  if (file.model().graph.outputs.empty())
-    error("the graph has no outputs; expected at least one");
+  if (file.model().graph.outputs.size() == states.size())
+    error(states.empty() ? "the graph has no outputs; expected at least one"
+                         : "each output is the next value of a state; expected one that is left");
+  finishStates(function, results);
   if (errors || !unsupported.empty())
     return false;
-  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), types));
-  for (auto [position, info] : llvm::enumerate(file.model().graph.outputs))
-    function.setResultAttr(position, "dl.name", builder.getStringAttr(info.name));
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(results))));
+  for (auto [position, name] : llvm::enumerate(names))
+    function.setResultAttr(position, "dl.name", builder.getStringAttr(name));
+  for (auto [position, state] : llvm::enumerate(states))
+    function.setResultAttrs(
+        names.size() + position,
+        function.getArgAttrDict(function.getNumArguments() - states.size() + position));
   emitter->finish(function, function.getLoc(), results);
   return true;
 }
@@ -342,7 +359,7 @@ void Importer::report() {
 }
 
 LogicalResult Importer::run() {
-  if (!checkHeader() || !readConstInputs())
+  if (!checkHeader() || !readConstInputs() || !readStates())
     return failure();
   readShapes();
   outermost.opsets = file.model().opsets;

@@ -54,6 +54,14 @@ private:
 
   bool checkHeader();
   bool readConstInputs();
+  bool readStates();
+  bool addState(llvm::StringRef input, llvm::StringRef output);
+  void declareStates(mlir::func::FuncOp function);
+  /// Appends the next values of the states to the results.
+  void finishStates(mlir::func::FuncOp function, llvm::SmallVectorImpl<mlir::Value> &results);
+  bool isNextOfState(llvm::StringRef output) const {
+    return llvm::any_of(states, [&](const State &state) { return state.output == output; });
+  }
   bool declareInputs(mlir::func::FuncOp function);
   mlir::RankedTensorType typeOf(const ValueInfo &info, const std::string &what);
   void readShapes();
@@ -75,6 +83,8 @@ private:
   Item stacked(NodeImport &node, llvm::ArrayRef<Item> steps, int64_t axis);
   Item itemOf(Value &value, NodeImport &node);
   bool importCall(NodeImport &node, const Function &function);
+  /// Null where it cannot be had, which has been reported.
+  mlir::Value outputNamed(llvm::StringRef name, mlir::Location loc);
   bool finish(mlir::func::FuncOp function);
   Value *find(llvm::StringRef name, Frame &frame);
   /// The tensor of a value, made now if need be; null after an error, reported for `what`.
@@ -86,8 +96,15 @@ private:
   void error(const llvm::Twine &message);
   void report();
 
+  /// An input that stays in the model.
+  struct State {
+    llvm::StringRef input, output;
+    mlir::RankedTensorType type; // null until it is declared
+  };
+
   ModelFile &file;
   const ImportOptions &options;
+  llvm::SmallVector<State> states;
   mlir::ModuleOp module;
   mlir::MLIRContext *context;
   mlir::OpBuilder builder;

@@ -136,7 +136,8 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   auto function = *module.getOps<func::FuncOp>().begin();
   Program program = readProgram(module);
   weights = program.weights;
-  std::string dims, inputs, outputs;
+  std::string dims, inputs, outputs, states, assignments;
+  std::vector<std::string> stateNames;
   llvm::StringSet<> reserved;
   reserved.insert("i"); // of loops
   for (StringRef dtype : frontend::dtypeNames())
@@ -162,23 +163,41 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   std::string name = model.unique(module.getName().value_or("Model"));
   for (BlockArgument argument : function.getArguments()) {
     auto held = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dl.name");
-    inputs += (inputs.empty() ? "" : ", ") + model.declare(argument, held.getValue()) + ": " +
-              dl::text(argument.getType());
+    std::string declared =
+        model.declare(argument, held.getValue()) + ": " + dl::text(argument.getType());
+    if (function.getArgAttr(argument.getArgNumber(), "dl.state")) {
+      stateNames.push_back(StringRef(declared).split(':').first.str());
+      states += "  state " + declared + "\n";
+    } else {
+      inputs += (inputs.empty() ? "" : ", ") + declared;
+    }
   }
   std::vector<Statement> statements = statementsOf(program, blocks);
   std::string declarations = declarationsOf(program, statements, model);
   std::vector<Output> results;
   Operation *end = function.getBody().front().getTerminator();
   llvm::SmallBitVector counted = dl::countedSymbols(module);
-  for (auto [index, value] : llvm::enumerate(end->getOperands().drop_back(counted.count()))) {
+  size_t state = 0;
+  for (auto [index, value] : llvm::enumerate(end->getOperands())) {
     auto held = function.getResultAttrOfType<StringAttr>(index, "dl.name");
+    if (function.getResultAttr(index, "dl.count"))
+      continue;
+    if (function.getResultAttr(index, "dl.state")) {
+      // Assigned at the end: until then the name is what the run before has left.
+      std::string name = stateNames[state++];
+      results.push_back({program.outputs[index], model.unique(name + "_next")});
+      assignments += "    " + name + " = " + results.back().name + "\n";
+      continue;
+    }
     results.push_back({program.outputs[index], model.unique(held.getValue())});
     outputs += (outputs.empty() ? "" : ", ") + results.back().name + ": " +
                typeText(value.getType(), counted);
   }
   model.write(statements, results);
+  declarations += states;
   text += "model " + name + " {\n" + declarations + (declarations.empty() ? "" : "\n") +
-          "  forward(" + inputs + ") -> (" + outputs + ") {\n" + model.text + "  }\n}\n";
+          "  forward(" + inputs + ") -> (" + outputs + ") {\n" + model.text + assignments +
+          "  }\n}\n";
   if (!weights.empty())
     text += "\nweights \"" + weightsFile.str() + "\"\n";
   return text;

@@ -82,6 +82,16 @@ case("wrong_output", model([node("Relu")], outputs=[value("y", "i64")]))
 case("const_input", model([node("Reshape", "x, s")], shaped), "--const-input", "t=@none.npy")
 case("const_input_file", model([node("Reshape", "x, s")], shaped), "--const-input", "s=@none.npy")
 case("const_input_large", model([node("Reshape", "x, s")], shaped), "--const-input", "s=@large.npy")
+kept = model([node("Add", "x, h0", "hn"), node("Relu", "hn")], [value("x", dims=("N", 3)), value("h0", dims=("N", 3))], ("y", "hn"))
+case("state_words", kept, "--state", "h0", "--state", "h*=hn", "--state", "*=*=*")
+case("state_input", kept, "--state", "h1=hn", "--state", "past.*=present.*")
+case("state_output", kept, "--state", "h*=g*")
+case("state_twice", kept, "--state", "h0=hn", "--state", "x=hn")
+case("state_grows", model([node("Concat", "past, x", "present", axis=0), node("Relu")], [value("x"), value("past", dims=(4, 3))],
+                          ("y", "present")), "--state", "past=present")
+case("state_open", model([node("Relu", "h0", "hn"), node("Relu")], [value("x"), value("h0", dims=("P", 3))], ("y", "hn")),
+     "--state", "h0=hn")
+case("state_alone", model([node("Add", "x, h0", "hn")], [value("x"), value("h0")], ("hn",)), "--state", "h0=hn")
 case("weights_option", good, "--weights", "w.safetensors")
 case("model_option", good, "--model", "m")
 

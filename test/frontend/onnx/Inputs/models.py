@@ -111,6 +111,17 @@ unique = [value("v", dims=(3, "values")), value("k", "i64", ("values",)), value(
 write("unique_all.onnx", model([node("Unique", "x", "v, k, p, c", axis=1, sorted=0)], [value("x", dims=(3, 4))], unique))
 write("unique_counts.onnx", model([node("Unique", "x", "v, k, p, c", axis=1)], [value("x", dims=(3, 4))], [unique[0], unique[3]]))
 
+# What is kept from run to run as inputs and outputs: an LSTM of any number of steps; a cache, of which a place is written.
+weights = [((i * 37 + 11) % 101 - 50) / 100 for i in range(16 * 3 + 16 * 4)]
+write("lstm.onnx", model(
+    [node("LSTM", "x, w, r, , , h0, c0", "y, hn, cn", hidden_size=4)],
+    [value("x", dims=("T", "N", 3)), value("h0", dims=(1, "N", 4)), value("c0", dims=(1, "N", 4))], ("y", "hn", "cn"),
+    [tensor("w", "f32", [1, 16, 3], weights[:48]), tensor("r", "f32", [1, 16, 4], weights[48:])]))
+write("cache.onnx", model(
+    [node("TensorScatter", "past.0.key, x, at", "present.0.key", axis=1), node("ReduceSum", "present.0.key, one", "y", keepdims=0),
+     node("Add", "at, step", "next")],
+    [value("x", dims=(2, 1, 3)), value("past.0.key", dims=("N", "P", 3)), value("at", "i64", (2,))], ("y", "present.0.key", "next"),
+    [tensor("one", "i64", [1], [1]), tensor("step", "i64", [2], [1, 1])], opset=24))
 # Names that mean something else in the language: a word, and a module called as a kind of layer is.
 nodes, tensors = [], [tensor("state.in", "f32", [2], [1.0, 2.0])]
 for i, before in enumerate(("x", "r0")):
