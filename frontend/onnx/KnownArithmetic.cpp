@@ -161,7 +161,7 @@ bool foldElementwise(NodeImport &node) {
   MLIRContext *context = node.context;
   StringRef op = node.node.op;
   bool isUnary =
-      llvm::is_contained({"Neg", "Not", "Floor", "Ceil", "Sqrt", "Abs", "Relu", "Identity"}, op);
+      llvm::is_contained({"Neg", "Not", "Floor", "Ceil", "Sqrt", "Abs", "Relu", "Reciprocal"}, op);
   bool isBinary =
       llvm::is_contained({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Equal", "Less",
                           "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or"},
@@ -197,11 +197,12 @@ bool foldElementwise(NodeImport &node) {
       number = integer(context, *dl::asConstant(a.dim) == 0);
     else if (isReal && op != "Not")
       number = Number{{},
-                      rounded(op == "Floor"  ? std::floor(a.real)
-                              : op == "Ceil" ? std::ceil(a.real)
-                              : op == "Sqrt" ? std::sqrt(a.real)
-                              : op == "Relu" ? std::max(a.real, 0.0)
-                                             : std::abs(a.real),
+                      rounded(op == "Floor"        ? std::floor(a.real)
+                              : op == "Ceil"       ? std::ceil(a.real)
+                              : op == "Sqrt"       ? std::sqrt(a.real)
+                              : op == "Relu"       ? std::max(a.real, 0.0)
+                              : op == "Reciprocal" ? 1 / a.real
+                                                   : std::abs(a.real),
                               x->dtype)};
     if (!number)
       return false;

@@ -29,7 +29,7 @@ private:
   bool unsqueeze(const Known &x);
   bool split(const Known &x);
   bool range();
-  bool reduceProd(const Known &x);
+  bool reduce(const Known &x, StringRef combiner);
   bool constantOfShape(const Known &x);
   bool where();
   Number integer(int64_t value) { return {dl::constantDim(value, context)}; }
@@ -249,21 +249,23 @@ bool Folding::range() {
   return give(std::move(result));
 }
 
-bool Folding::reduceProd(const Known &x) {
-  if (isa<FloatType>(x.dtype) || x.shape.size() != 1 || node.inputCount() > 2)
+/// All of x, integers in a row, joined by Mul, Min or Max.
+bool Folding::reduce(const Known &x, StringRef combiner) {
+  if (isa<FloatType>(x.dtype) || x.shape.size() != 1 || node.inputCount() > 2 ||
+      (x.numbers.empty() && combiner != "Mul"))
     return false;
-  Number product = integer(1);
+  Number result = combiner == "Mul" ? integer(1) : x.numbers.front();
   bool isTruth;
   for (const Number &number : x.numbers) {
-    auto next = combine(context, "Mul", product, number, x.dtype, isTruth);
+    auto next = combine(context, combiner, result, number, x.dtype, isTruth);
     if (!next)
       return false;
-    product = *next;
+    result = *next;
   }
   node.attribute("axes");
   return give({x.dtype,
                node.integer("keepdims", 1) ? SmallVector<int64_t, 4>{1} : SmallVector<int64_t, 4>{},
-               {product}});
+               {result}});
 }
 
 bool Folding::constantOfShape(const Known &x) {
@@ -311,15 +313,12 @@ bool Folding::run() {
     return false;
   StringRef op = node.node.op;
   static const llvm::StringSet<> kFolded = {
-      "Gather",  "Transpose", "Slice",       "Concat",
-      "Reshape", "Unsqueeze", "Squeeze",     "Split",
-      "Cast",    "Range",     "ReduceProd",  "ConstantOfShape",
-      "Where",   "Neg",       "Not",         "Floor",
-      "Ceil",    "Sqrt",      "Abs",         "Relu",
-      "Add",     "Sub",       "Mul",         "Div",
-      "Mod",     "Min",       "Max",         "Equal",
-      "Less",    "Greater",   "LessOrEqual", "GreaterOrEqual",
-      "And",     "Or"};
+      "Gather", "Transpose",  "Slice", "Concat",     "Reshape",   "Unsqueeze",   "Squeeze",
+      "Split",  "Cast",       "Range", "ReduceProd", "ReduceMin", "ReduceMax",   "ConstantOfShape",
+      "Where",  "Neg",        "Not",   "Floor",      "Ceil",      "Sqrt",        "Abs",
+      "Relu",   "Reciprocal", "Add",   "Sub",        "Mul",       "Div",         "Mod",
+      "Min",    "Max",        "Equal", "Less",       "Greater",   "LessOrEqual", "GreaterOrEqual",
+      "And",    "Or"};
   if (!kFolded.contains(op))
     return false;
   const Known *x = node.known(0);
@@ -346,8 +345,8 @@ bool Folding::run() {
     return foldCast(node, *x);
   if (op == "Range")
     return range();
-  if (op == "ReduceProd")
-    return reduceProd(*x);
+  if (op.consume_front("Reduce"))
+    return reduce(*x, op == "Prod" ? "Mul" : op);
   if (op == "ConstantOfShape")
     return constantOfShape(*x);
   if (op == "Where")
