@@ -14,6 +14,8 @@ namespace dlc::codegen {
 
 /// Rows of a tile where the number of rows is large or unknown: whole blocks of 8, 6 and 12 rows.
 static constexpr int64_t kChunkRows = 48;
+/// Of a chunk whose rows are a symbol, however few of them are usual.
+static constexpr int64_t kLeastSymbolicRows = 8;
 ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction found)
     : k(kernel), parts(std::move(found)), nest(kernel.emitter.getNest()) {
   MLIRContext *context = k.builder.getContext();
@@ -52,6 +54,9 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
         std::max<int64_t>(1, llvm::divideCeil(*usualRows, llvm::divideCeil(*usualRows, 64)));
   if (usualRows == 0)
     chunkRows = 1;
+  // Other sizes than the usual one will come: a chunk of a row would read all of w for each of theirs.
+  if (!dl::asConstant(numRows))
+    chunkRows = std::max(chunkRows, kLeastSymbolicRows);
   if (auto columns = dl::asConstant(numColumns))
     panelCount = llvm::divideCeil(*columns, kPanel);
   // Few rows keep few accumulators busy: more panels hide the latency.
