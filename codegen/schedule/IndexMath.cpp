@@ -92,9 +92,11 @@ std::optional<dl::Range> IndexMath::range(AffineExpr expr) const {
   if (auto values = affineRange(expr))
     return values;
   IndexMath wider(*this);
-  if (auto values = wider.affineRange(wider.quotientsAsLoops(expr)))
-    return values;
-  return rangeOfParts(expr);
+  auto ofQuotients = wider.affineRange(wider.quotientsAsLoops(expr)), ofParts = rangeOfParts(expr);
+  if (!ofQuotients || !ofParts)
+    return ofQuotients ? ofQuotients : ofParts;
+  return dl::Range{std::max(ofQuotients->min, ofParts->min),
+                   std::min(ofQuotients->max, ofParts->max)};
 }
 
 std::optional<dl::Range> IndexMath::affineRange(AffineExpr expr) const {
