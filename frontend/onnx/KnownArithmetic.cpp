@@ -91,6 +91,8 @@ std::optional<Number> combine(MLIRContext *context, StringRef op, const Number &
                        .Case("Sub", x - y)
                        .Case("Mul", x * y)
                        .Case("Div", x / y)
+                       .Case("Min", std::isnan(x) ? x : std::min(y, x)) // NaN of either
+                       .Case("Max", std::isnan(x) ? x : std::max(y, x))
                        .Default(NAN);
     if (std::isnan(value))
       return std::nullopt;

@@ -249,12 +249,13 @@ bool Folding::range() {
   return give(std::move(result));
 }
 
-/// All of x, integers in a row, joined by Mul, Min or Max.
+/// All of x, numbers in a row, joined by Mul, Min or Max; a product of integers, since the order of others would show.
 bool Folding::reduce(const Known &x, StringRef combiner) {
-  if (isa<FloatType>(x.dtype) || x.shape.size() != 1 || node.inputCount() > 2 ||
-      (x.numbers.empty() && combiner != "Mul"))
+  bool isProduct = combiner == "Mul";
+  if (x.shape.size() != 1 || node.inputCount() > 2 ||
+      (isProduct ? isa<FloatType>(x.dtype) : x.numbers.empty()))
     return false;
-  Number result = combiner == "Mul" ? integer(1) : x.numbers.front();
+  Number result = isProduct ? integer(1) : x.numbers.front();
   bool isTruth;
   for (const Number &number : x.numbers) {
     auto next = combine(context, combiner, result, number, x.dtype, isTruth);

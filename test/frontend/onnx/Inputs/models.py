@@ -159,3 +159,13 @@ write("heads.onnx", model(
     [value("x", dims=("batch", 2, "length", 4))], ("h", "t", "b"),
     tensors=[tensor("first", "i64", [1], [0]), tensor("two", "i64", [1], [2]), tensor("rest", "i64", [2], [-1, 4]),
              tensor("row", "f32", [1, 3], [1.0, 2.0, 3.0]), tensor("block", "f32", [2, 1], [4.0, 5.0])]))
+
+# How a detector finds the size that it resizes to: the largest scale at which no side is beyond a limit.
+write("limit.onnx", model(
+    [node("Shape", "x", "s"), node("Slice", "s, two, four, none", "hw"), node("ReduceMin", "hw", "small", keepdims=0), node("ReduceMax", "hw", "large", keepdims=0),
+     node("Cast", "small", "small1", to=1), node("Cast", "large", "large1", to=1), node("Reciprocal", "small1", "r"), node("Mul", "r, least", "a"),
+     node("Div", "most, large1", "b"), node("Min", "a, b", "scale"), node("Unsqueeze", "scale, none", "scale1"), node("Concat", "one, one, scale1, scale1", "scales", axis=0),
+     node("Resize", "x, , scales", "y")],
+    [value("x", dims=(1, 2, 8, 12))],
+    tensors=[*(tensor(name, "i64", [1], [number]) for name, number in (("none", 0), ("two", 2), ("four", 4))), tensor("one", "f32", [1], [1.0]),
+             tensor("least", "f32", [], [16.0]), tensor("most", "f32", [], [18.0])]))
