@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Networks that PyTorch exports: torchvision's ResNet-50 and MobileNetV2, BERT and GPT-2 of transformers, with seeded weights, go
-through tools/scripts/export_torch.py, dlc compile and dlc run, and give what PyTorch gives. On the emulated GPU they run reduced.
+"""Networks that PyTorch exports: torchvision's ResNet-50 and MobileNetV2, BERT and GPT-2 of transformers, PyTorch's own
+TransformerEncoder, with seeded weights, go through tools/scripts/export_torch.py, dlc compile and dlc run, and give what PyTorch
+gives. On the emulated GPU they run reduced.
 
   run_exported.py           at the size that people use on the CPU, reduced on both devices
   run_exported.py NAME...   these alone"""
@@ -50,6 +51,15 @@ def gpt2(size):
     return GPT2LMHeadModel(GPT2Config(use_cache=False, **({} if size == "whole" else reduced)))
 
 
+def encoder(size):
+    from torch import nn
+    return nn.TransformerEncoder(nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), 6 if size == "whole" else 2)
+
+
+def embedded(shape, generator):
+    return image((*shape, 64), generator)
+
+
 def image(shape, generator):
     return {"x": generator.standard_normal(shape, dtype=np.float32)}
 
@@ -70,6 +80,7 @@ NETWORKS = {
     "mobilenet_v2": (mobilenet_v2, image, (1, 3, 224, 224), (2, 3, 64, 64), ["logits"], {"x": BATCH}),
     "bert": (bert, masked_text, (1, 24), (2, 16), ["hidden", "pooled"], {"input_ids": LENGTH, "attention_mask": LENGTH}),
     "gpt2": (gpt2, text, (1, 24), (2, 16), ["logits"], {"input_ids": LENGTH}),
+    "encoder": (encoder, embedded, (1, 24), (2, 16), ["y"], {"x": LENGTH}),
 }
 
 

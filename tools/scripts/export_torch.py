@@ -48,12 +48,18 @@ def export_onnx(module, inputs, folder, outputs=None, dynamic=None):
     path = os.path.join(folder, type(module).__name__ + ".onnx")
     was_training = module.training
     module.eval()
+    fused = getattr(torch.backends, "mha", None)  # of PyTorch 2
+    was_fused = fused and fused.get_fastpath_enabled()
     try:
-        with torch.no_grad():
-            torch.onnx.export(module, tuple(inputs.values()), path, input_names=list(inputs), output_names=outputs,
-                              dynamic_axes=axes, opset_version=OPSET, **options)
+        # Fused kernels for attention, which the exporter does not know: PyTorch 1.13 takes them under no_grad.
+        if fused:
+            fused.set_fastpath_enabled(False)
+        torch.onnx.export(module, tuple(inputs.values()), path, input_names=list(inputs), output_names=outputs,
+                          dynamic_axes=axes, opset_version=OPSET, **options)
     finally:
         module.train(was_training)
+        if fused:
+            fused.set_fastpath_enabled(was_fused)
     return path
 
 
