@@ -234,11 +234,17 @@ LogicalResult CatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
     auto type = cast<RankedTensorType>(tensor.getType());
     Dims other = getDims(type);
     bool fits = type.getElementType() == first.getElementType() && other.size() == dims.size();
-    for (unsigned i = 0; fits && i < dims.size(); ++i)
+    bool isSymbolic = false;
+    for (unsigned i = 0; fits && i < dims.size(); ++i) {
       fits = i == *dim || dims[i] == other[i];
+      isSymbolic = !fits && !(asConstant(dims[i]) && asConstant(other[i]));
+    }
     if (!fits)
-      return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim,
-                               " cannot join ", text(first), " and ", text(type));
+      return emitOptionalError(
+          location, "'", getOperationName(), "' along dim ", *dim, " cannot join ", text(first),
+          " and ", text(type),
+          isSymbolic ? "; dims that are equal for some sizes alone need these sizes: --shapes"
+                     : "");
     dims[*dim] = dims[*dim] + other[*dim];
   }
   types.push_back(makeTensor(dims, first.getElementType()));
