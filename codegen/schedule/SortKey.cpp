@@ -9,6 +9,7 @@
 #include "codegen/schedule/BodyEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
@@ -31,12 +32,18 @@ Type keyType(Type elementType) {
 Value sortKey(OpBuilder &builder, Location loc, Value stored, Type elementType, bool descending) {
   Value x = fromStorage(builder, loc, stored, elementType);
   unsigned bits = keyBits(elementType);
-  Type type = keyType(elementType), word = IntegerType::get(builder.getContext(), bits);
+  auto shape = dyn_cast<VectorType>(x.getType());
+  auto shaped = [&](Type type) { return shape ? Type(shape.clone(type)) : type; };
+  Type type = shaped(keyType(elementType));
+  Type word = shaped(IntegerType::get(builder.getContext(), bits));
   auto constant = [&](Type type, const APInt &value) -> Value {
-    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
+    TypedAttr one = builder.getIntegerAttr(getElementTypeOrSelf(type), value);
+    if (shape)
+      one = DenseElementsAttr::get(cast<ShapedType>(type), one);
+    return arith::ConstantOp::create(builder, loc, one);
   };
   Value key;
-  if (isa<FloatType>(x.getType())) {
+  if (isa<FloatType>(getElementTypeOrSelf(x.getType()))) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(x.getType()));
     Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, x, zero);
     Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, x, x);

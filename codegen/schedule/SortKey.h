@@ -20,7 +20,7 @@ unsigned inputOf(LineOpInterface op, unsigned operand);
 unsigned keyBits(mlir::Type elementType);
 mlir::Type keyType(mlir::Type elementType);
 /// The unsigned number, of keyType, whose order is that of LineWork::Kind::order: -0 is +0, and all NaN are the highest. `stored`
-/// is a scalar in storage type.
+/// is a scalar in storage type, or a vector of them.
 mlir::Value sortKey(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value stored,
                     mlir::Type elementType, bool descending);
 

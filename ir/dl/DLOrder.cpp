@@ -9,8 +9,9 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// Elements of a dim up to which each sum is a loop of its own, and all pairs are compared.
-static constexpr int64_t kFew = 16;
+/// Elements of a dim up to which each sum is a loop of its own, and all pairs are compared by loops. Along the last dim neighbours
+/// have different pairs, and are no vector: then these are fewer.
+static constexpr int64_t kFew = 16, kFewOfLast = 4;
 
 static bool isAtMost(AffineExpr size, int64_t few) {
   auto constant = asConstant(size);
@@ -206,7 +207,8 @@ Value PlacesOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueR
 static Value firstPlaces(Builder &b, Value x, int64_t dim, bool descending, AffineExpr count) {
   auto along = static_cast<uint64_t>(dim);
   AffineMap cut = dimsMap(count, b.getContext());
-  if (!isAtMost(dimsOf(x)[dim], kFew))
+  bool isLast = dim + 1 == typeOf(x).getRank();
+  if (!isAtMost(dimsOf(x)[dim], isLast ? kFewOfLast : kFew))
     return b.make<OrderOp>(x, along, descending, cut);
   return b.make<PlacesOp>(b.make<RankOp>(x, along, descending), along, cut);
 }

@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -31,6 +32,20 @@ void CpuLines::bindLines(Value tile, int64_t linesOfTile, AffineExpr length) {
 Value CpuLines::linesLeft(int64_t linesOfTile) {
   Value first = k.value(lineDims.back() * linesOfTile);
   return arith::SubIOp::create(k.builder, k.loc, k.value(dl::getDims(x).back()), first);
+}
+
+SmallVector<Value> CpuLines::repeat(ValueRange init,
+                                    llvm::function_ref<Value(ValueRange)> condition,
+                                    llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
+  auto loop = scf::WhileOp::create(k.builder, k.loc, init.getTypes(), init);
+  OpBuilder::InsertionGuard restore(k.builder);
+  SmallVector<Location> locations(init.size(), k.loc);
+  Block *before = k.builder.createBlock(&loop.getBefore(), {}, init.getTypes(), locations);
+  scf::ConditionOp::create(k.builder, k.loc, condition(before->getArguments()),
+                           before->getArguments());
+  Block *after = k.builder.createBlock(&loop.getAfter(), {}, init.getTypes(), locations);
+  scf::YieldOp::create(k.builder, k.loc, body(after->getArguments()));
+  return SmallVector<Value>(loop.getResults());
 }
 
 CpuLaunch CpuLines::launch(int64_t linesOfTile, AffineExpr scratch) {

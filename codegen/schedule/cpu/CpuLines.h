@@ -28,6 +28,10 @@ protected:
   void bindLines(mlir::Value tile, int64_t linesOfTile, mlir::AffineExpr length);
   /// How many of `linesOfTile` neighbours from the tile's first line on there are, or more.
   mlir::Value linesLeft(int64_t linesOfTile);
+  /// while (condition(values)) values = body(values)
+  llvm::SmallVector<mlir::Value>
+  repeat(mlir::ValueRange init, llvm::function_ref<mlir::Value(mlir::ValueRange)> condition,
+         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> body);
   CpuLaunch launch(int64_t linesOfTile, mlir::AffineExpr scratch);
 
   mlir::Value load(mlir::Value memory, mlir::Value at);
@@ -44,6 +48,8 @@ private:
   llvm::SmallVector<mlir::AffineExpr> lineDims, lineExtents;
 };
 
+/// Elements of lines put in order.
+CpuLaunch scheduleOrder(CpuKernel &kernel);
 /// Updates of lines made one after the other.
 CpuLaunch scheduleScatter(CpuKernel &kernel);
 

@@ -1,32 +1,72 @@
 // RUN: dlc-opt --dl-schedule-cpu %s | FileCheck %s
 
-// Lines put in order: keys and places in scratch memory that grows with the line, elements left out where few are asked for,
-// pairs compared where few are left, else a pass for each byte of the keys. No loop over the line stands in another.
+// Lines put in order: words of keys and places in scratch memory that grows with the line, elements left out where few are asked
+// for, pairs compared by vectors where few are left, else elements in order given as they are, or passes by so many digits as the
+// keys have that differ. No loop over the line stands in another.
 
-// CHECK: #[[SCRATCH:.*]] = affine_map<()[s0] -> (s0 * 16 + 8192)>
+// CHECK: #[[SCRATCH:.*]] = affine_map<()[s0] -> (s0 * 16 + 17408)>
 // CHECK: dlx.kernel @first attributes {{.*}}scratch = #[[SCRATCH]]
 // CHECK: module @avx2 {
 // CHECK: func.func @first(%[[X:[^:]*]]: memref<?xf32>, %[[Y:[^:]*]]: memref<?xi64>, %[[N:[^:]*]]: index,
-// CHECK: %[[COUNTERS:.*]] = memref.view %{{.*}}[%c0][%c2048]
-// CHECK: %[[KEYS:.*]] = memref.view %{{.*}}[%c8192{{.*}}][%[[N]]]
+// CHECK: %[[COUNTERS:.*]] = memref.view %{{.*}}[%c0][%c4096]
+// CHECK: %[[SOME:.*]] = memref.view %{{.*}}[%c0{{.*}}][%c16]
+// CHECK: %[[WORDS:.*]] = memref.view %{{.*}}[%c16384{{.*}}]{{.*}} to memref<?xi64>
 // CHECK: arith.cmpi sgt, %[[N]], %c1024
 // CHECK: %[[LEFT:.*]] = scf.if
+// A sample, and up to which digit enough of it lies.
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c512
 // CHECK: memref.load %[[X]]
 // CHECK: arith.bitcast %{{.*}} : f32 to i32
 // CHECK: arith.shrui %{{.*}}, %c21_i32
-// CHECK: scf.for %{{.*}} = %{{.*}} to %[[N]] {{.*}} iter_args(%[[KEPT:.*]] = %
-// CHECK: memref.store %{{.*}}, %[[KEYS]][%[[KEPT]]]
-// CHECK: arith.cmpi sle, %[[LEFT]], %c32
-// CHECK: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
-// CHECK: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
+// CHECK: scf.while
+// CHECK: memref.load %[[COUNTERS]]
 // CHECK: arith.cmpi ult
+// CHECK: scf.condition
+// Vectors, most of which have nothing to keep.
+// CHECK: scf.for %{{.*}} iter_args(%[[KEPT:.*]] = %
+// CHECK: vector.load %[[X]]{{.*}} vector<16xf32>
+// CHECK: %[[MASK:.*]] = arith.cmpi ule, {{.*}} vector<16xi32>
+// CHECK: vector.bitcast %[[MASK]] : vector<16xi1> to vector<1xi16>
+// CHECK: scf.if
+// CHECK: vector.store %{{.*}}, %[[SOME]]
+// CHECK: scf.while
+// CHECK: math.cttz
+// CHECK: memref.store %{{.*}}, %[[WORDS]]
+// CHECK: arith.cmpi sle, %[[LEFT]], %c128
+// CHECK: scf.for %{{.*}} to %[[LEFT]] step %c64
+// CHECK: vector.load %[[WORDS]]
+// CHECK: scf.for %{{.*}} to %[[LEFT]] {{.*}} -> (vector<16xi64>, vector<16xi64>, vector<16xi64>, vector<16xi64>)
+// CHECK-COUNT-4: arith.cmpi ult, {{.*}} vector<16xi64>
+// CHECK: scf.for %{{.*}} to %[[LEFT]] step
+// CHECK: memref.store %{{.*}}, %[[Y]]
 // CHECK: } else {
-// CHECK: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
-// CHECK-COUNT-3: arith.shrui
-// CHECK-COUNT-4: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
+// CHECK: arith.minui {{.*}} vector<16xi64>
+// CHECK: arith.maxui {{.*}} vector<16xi64>
+// CHECK: scf.if
+// CHECK: scf.for %{{.*}} to %[[LEFT]] step
+// CHECK-NOT: vector
+// CHECK: memref.store %{{.*}}, %[[Y]]
+// CHECK: } else {
+// CHECK: math.ctlz
+// CHECK: scf.for %{{.*}} to %[[LEFT]] step
+// CHECK: scf.for {{.*}} -> (index, index, index, index, i64)
+// CHECK: scf.for
+// CHECK: %[[WORD:.*]] = memref.load %[[WORDS]]
+// CHECK: memref.store %{{.*}}, %[[COUNTERS]]
+// CHECK: memref.store %{{.*}}, %[[COUNTERS]]
+// CHECK: memref.store %[[WORD]], %[[WORDS]]
 // CHECK: memref.store %{{.*}}, %[[Y]]
 // CHECK-NOT: to %[[LEFT]]
+
+// All of 20 elements are compared with each other, those of keys that fill the word also by their places.
+
+// CHECK: func.func @pairs
+// CHECK-NOT: scf.if
+// CHECK: vector.store %{{.*}} : memref<?xi64>, vector<8xi64>
+// CHECK: scf.for %{{.*}} to %c20{{.*}} -> (vector<16xi64>, vector<16xi64>)
+// CHECK: arith.cmpi ult
+// CHECK-NEXT: arith.cmpi eq
+// CHECK: arith.cmpi slt
 // CHECK: return
 
 // Sums of neighbouring lines are a vector.
@@ -66,6 +106,11 @@ dlx.kernel @first attributes {kind = "lines"} {
 ^bb0(%x: tensor<2x?xf32, #dl.t<[2, s0]>>):
   %0 = dl.order %x {dim = 1 : i64, descending = true, count = affine_map<() -> (5)>} : (tensor<2x?xf32, #dl.t<[2, s0]>>) -> tensor<2x5xi64>
   dl.yield %0 : tensor<2x5xi64>
+}
+dlx.kernel @pairs attributes {kind = "lines"} {
+^bb0(%x: tensor<6x20xi64>):
+  %0 = dl.order %x {dim = 1 : i64, descending = false, count = affine_map<() -> (20)>} : (tensor<6x20xi64>) -> tensor<6x20xi64>
+  dl.yield %0 : tensor<6x20xi64>
 }
 dlx.kernel @sums attributes {kind = "lines"} {
 ^bb0(%x: tensor<3x100x40xf32>):

@@ -122,3 +122,27 @@ for size, k in ((16, 3), (17, 3), (700, 5), (2100, 40), (20000, 17)):
             result_dtype="i64", note=f"{k} of {size}, {dtype}", body=both("topk", f"{{k = {k} : i64}}", 1, 1))
 row("topk", ("f16",), [("N", 700, 2)], ("N", 9, 2), lambda x: order(x, 1, False).values[:, :9], acc.equal, values="special",
     sizes=(1, 2), note="9 smallest of 700", body=both("topk", "{k = 9 : i64, dim = 1 : i64, largest = false}", 0, 1))
+# Lines of known sizes: all pairs of up to 128 elements are compared, as vectors.
+for size in (5, 8, 9, 15, 16, 17, 31, 32, 33, 49, 64, 65, 127, 128, 129):
+    for dtype, values in (("f32", "equals"), ("i64", "special"), ("i64", "equals")) + ((("i8", "equals"), ("ui8", "special")) if size < 34 else ()):
+        descending = (size + len(dtype)) % 2 == 0
+        row("order", (dtype,), [("N", size)], ("N", size), first(1, descending, size), attrs=order_attrs(1, descending, size),
+            values=values, sizes=(1, 3), result_dtype="i64", note=f"all of {size}, {dtype} {values}")
+# The digits by which longer ones are sorted cover as many bits as differ: none, some, more than 32, all.
+for size in (130, 2048, 2049, 5000):
+    for name, values in (("equal", [7]), ("a range", range(-300, 40000)), ("high bits", [-2**62, -1, 5, 2**40, 2**62 + 1]), ("all", "special")):
+        for dtype in ("i64", "i32") if name in ("a range", "all") else ("i64",):
+            descending = len(name) % 2 == 0
+            row("order", (dtype,), [("N", size)], ("N", size), first(1, descending, size), attrs=order_attrs(1, descending, size),
+                values=values, sizes=(1, 3), result_dtype="i64", note=f"all of {size}, {dtype}, {name}")
+    # In order already, but for equal ones, and the other way round.
+    for descending in (False, True):
+        row("order", ("i32", "f64"), [("N", size)], ("N", size), lambda x, n=size, d=descending: first(1, d, n)(x.cumsum(1)),
+            values=range(3), sizes=(1, 3), result_dtype="i64", note=f"{size} {'descending' if descending else 'ascending'} ones",
+            body=lambda names, types, result, n=size, d=descending:
+            f"%s = dl.running_sum {names[0]} {{dim = 1 : i64}} : ({types[0]}) -> {types[0]}\n"
+            f"%y = dl.order %s {order_attrs(1, d, n)} : ({types[0]}) -> {result}")
+# Lines that begin at any element, and sizes that no vector fits.
+for dtype, size, count in (("f16", 4099, 7), ("i8", 1030, 20), ("f64", 2051, 3), ("ui8", 1041, 1041)):
+    row("order", (dtype,), [(3, size)], (3, count), first(1, True, count), attrs=order_attrs(1, True, count), values="special", sizes=(1,),
+        result_dtype="i64", note=f"{count} of {size}, {dtype}")
