@@ -20,6 +20,8 @@ namespace dlc::codegen {
 static constexpr int64_t kTileElements = 4096;
 /// Rows and columns of a block that is turned: two lines of the cache of f32 in each row.
 static constexpr int64_t kBlock = 32;
+/// Elements of a row that are no vector, but are written out: what is chosen by their index is then known.
+static constexpr int64_t kFewColumns = 4;
 
 namespace {
 
@@ -141,11 +143,13 @@ CpuLaunch MapSchedule::rows() {
   }
   bool isVector = isVectorAlong(variables[inner]), indices = rowsNeedIndices();
   AffineExpr count = dl::product(outerDims, type.getContext()), row = k.math.addLoop(count);
+  AffineExpr own = resultOffset, column = variables[inner]; // of the element at hand
   if (!indices)
-    k.rewriteOffset = [=, this](AffineExpr offset) {
-      return offset == resultOffset ? row * dims[inner] + variables[inner] : offset;
+    k.rewriteOffset = [&](AffineExpr offset) {
+      return offset == own ? row * dims[inner] + column : offset;
     };
-  auto length = k.math.usual(dims[inner]);
+  auto width = dl::asConstant(dims[inner]), length = k.math.usual(dims[inner]);
+  bool isNarrow = !isVector && width && *width <= kFewColumns;
   int64_t perTile = length && *length > 0 ? std::max<int64_t>(1, kTileElements / *length) : 1;
   return overTiles(count, perTile, [&](Value from, Value to) {
     k.forEach(from, to, 1, [&](Value i) {
@@ -158,6 +162,14 @@ CpuLaunch MapSchedule::rows() {
         k.forVector(variables[inner], zero, extent, [&] { emitElement(); });
         return;
       }
+      for (int64_t j = 0; isNarrow && j < *width; ++j) {
+        SmallVector<AffineExpr> at(variables);
+        at[inner] = column = k.math.constant(j);
+        own = k.math.simplify(resultOffset.replace(variables[inner], column));
+        k.store(k.emitter.emitMap(k.builder, at), own);
+      }
+      if (isNarrow)
+        return;
       k.forEach(zero, extent, 1, [&](Value j) {
         k.math.bindLoop(variables[inner], j);
         emitElement();
