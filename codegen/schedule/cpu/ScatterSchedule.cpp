@@ -60,13 +60,10 @@ void ScatterSchedule::copyLines(bool isOne) {
   });
 }
 
-/// The place that the update at hand names; -1, or the line's length, where that is outside.
+/// The place that the update at hand names: as an unsigned number, what lies outside is at least the line's length.
 Value ScatterSchedule::placeAt() {
-  Value position = load(k.input(inputOf(op, 1)), k.value(indexOffset()));
-  auto extent = [&](AffineExpr dim) { return k.value(dim); };
-  BodyContext context{k.builder, k.loc, {}, extent};
-  return dl::emitPosition(context, position, op->getOperand(1), op->getOperand(0), work.dim,
-                          /*wraps=*/false);
+  Value stored = load(k.input(inputOf(op, 1)), k.value(indexOffset()));
+  return arith::IndexCastOp::create(k.builder, k.loc, k.builder.getIndexType(), stored);
 }
 
 Value ScatterSchedule::loadResult(AffineExpr offset) {
@@ -86,7 +83,6 @@ void ScatterSchedule::update(Value i) {
   Type element = x.getElementType();
   k.math.bindLoop(step, i);
   Value place = placeAt();
-  // As an unsigned number -1 is the largest.
   Value isInside = arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ult, place,
                                          k.value(work.count));
   k.when(isInside, [&] {
