@@ -21,19 +21,31 @@ static Value truthOf(Builder &b, Value x) {
 }
 
 /// The numbers 0, 1, ... along dim `dim`, repeated along the others of `dims`.
-static Value numbers(Builder &b, ArrayRef<AffineExpr> dims, int64_t dim) {
+static Value numbers(Builder &b, ArrayRef<AffineExpr> dims, int64_t dim, Type dtype = {}) {
   Value along = b.make<ArangeOp>(dimsMap(dims[dim], b.getContext()), AffineMapAttr(), uint64_t(1),
-                                 TypeAttr());
+                                 dtype ? TypeAttr::get(dtype) : TypeAttr());
   Dims held(dims.size(), constantDim(1, b.getContext()));
   held[dim] = dims[dim];
   return b.broadcast(b.reshape(along, held), dims);
 }
 
+/// In which positions and numbers of the elements of the row `x` are computed: half of the memory where that does.
+static Type positionType(Builder &b, Value x) {
+  Region *region = x.getParentRegion();
+  auto module = region ? region->getParentOfType<ModuleOp>() : ModuleOp();
+  auto range = rangeOf(dimsOf(x)[0], module ? symbolRanges(module) : SmallVector<Range>());
+  bool isSmall = range && range->max <= std::numeric_limits<int32_t>::max();
+  return isSmall ? b.getI32Type() : b.getI64Type();
+}
+
 namespace {
 /// Of a row of elements, those that are chosen.
 struct Chosen {
-  Value places; // for each element, where it goes among the chosen ones; -1 of the others
-  Value count;  // i64[]
+  Value mask;
+  Value upTo; // for each element, how many are chosen up to and with it
+  Value
+      places; // for each element, where it goes among the chosen ones; of the others, where the next chosen one goes
+  Value count; // i64[]
 };
 } // namespace
 
@@ -43,18 +55,30 @@ static Value add(Builder &b, Value x, double number) {
 
 /// Those where mask holds, in their order.
 static Chosen choose(Builder &b, Value mask) {
-  Value ones = b.cast(mask, b.getI64Type());
-  Value before = add(b, b.make<CumsumOp>(ones, kFirst, TypeAttr()), -1);
-  return {b.make<WhereOp>(mask, before, b.fullLike(before, -1)),
+  Type type = positionType(b, mask);
+  Value ones = b.cast(mask, type), upTo = b.make<CumsumOp>(ones, kFirst, TypeAttr::get(type));
+  return {mask, upTo, b.make<SubOp>(upTo, ones),
           b.make<SumOp>(ones, ArrayRef<int64_t>{0}, false, TypeAttr())};
+}
+
+/// What has the first dim of `x` alone, repeated along the others.
+static Value alongSlices(Builder &b, Value row, Value x) {
+  Dims dims = dimsOf(x), held(dims.size(), constantDim(1, b.getContext()));
+  held[0] = dims[0];
+  return b.broadcast(b.reshape(row, held), dims);
 }
 
 /// The slices of `x` along its first dim, each at its place; zeros where none is.
 static Value put(Builder &b, Value x, Value places) {
-  Dims dims = dimsOf(x), held(dims.size(), constantDim(1, b.getContext()));
-  held[0] = dims[0];
-  return b.make<ScatterOp>(b.fullLike(x, 0), kFirst, b.broadcast(b.reshape(places, held), dims), x,
-                           FloatAttr(), StringAttr());
+  return b.make<ScatterOp>(b.fullLike(x, 0), kFirst, alongSlices(b, places, x), x, FloatAttr(),
+                           StringAttr());
+}
+
+/// The chosen slices of `x`, then zeros. The others are written as zeros where a chosen one follows, or none does: no step
+/// depends on the data.
+static Value compact(Builder &b, Value x, const Chosen &chosen) {
+  Value mask = alongSlices(b, chosen.mask, x);
+  return put(b, b.make<WhereOp>(mask, x, b.fullLike(x, 0)), chosen.places);
 }
 
 //===- trim ---------------------------------------------------------------------------------------===//
@@ -89,15 +113,34 @@ LogicalResult NonzeroOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
   return success();
 }
 
+/// `size` in the dims and dtype of `x`.
+static Value sizeLike(Builder &b, Value x, AffineExpr size) {
+  Type dtype = typeOf(x).getElementType();
+  if (auto constant = asConstant(size))
+    return b.fullLike(x, static_cast<double>(*constant));
+  return b.broadcast(b.make<ScalarTensorOp>(dimsMap(size, b.getContext()), TypeAttr::get(dtype)),
+                     dimsOf(x));
+}
+
 SmallVector<Value> NonzeroOp::decompose(Builder &b) {
   Dims dims = dimsOf(getX());
-  Chosen chosen = choose(b, flat(b, truthOf(b, getX())));
+  Value mask = flat(b, truthOf(b, getX()));
+  Chosen chosen = choose(b, mask);
   if (dims.empty())
     return {b.full(dimsOf(getY()), b.getI64Type(), 0), chosen.count};
-  SmallVector<Value> indices;
-  for (int64_t dim = 0, rank = dims.size(); dim < rank; ++dim)
-    indices.push_back(flat(b, numbers(b, dims, dim)));
-  return {put(b, b.make<StackOp>(indices, uint64_t(1)), chosen.places), chosen.count};
+  // Of each element its position in the row, from which follow its indices.
+  Value rest = compact(b, numbers(b, dimsOf(mask), 0, positionType(b, mask)), chosen);
+  SmallVector<Value> indices(dims.size());
+  for (size_t dim = dims.size(); dim-- > 0;) {
+    Value index = rest;
+    if (dim > 0) {
+      Value size = sizeLike(b, rest, dims[dim]), whole = b.make<TruncDivideOp>(rest, size);
+      index = b.make<SubOp>(rest, b.make<MulOp>(whole, size));
+      rest = whole;
+    }
+    indices[dim] = b.cast(index, b.getI64Type());
+  }
+  return {b.make<StackOp>(indices, uint64_t(1)), chosen.count};
 }
 
 //===- masked_select ------------------------------------------------------------------------------===//
@@ -132,7 +175,7 @@ LogicalResult MaskedSelectOp::inferReturnTypes(MLIRContext *context,
 SmallVector<Value> MaskedSelectOp::decompose(Builder &b) {
   Dims dims = *commonDims(dimsOf(getX()), dimsOf(getMask()));
   Chosen chosen = choose(b, flat(b, b.broadcast(getMask(), dims)));
-  return {put(b, flat(b, b.broadcast(getX(), dims)), chosen.places), chosen.count};
+  return {compact(b, flat(b, b.broadcast(getX(), dims)), chosen), chosen.count};
 }
 
 //===- unique -------------------------------------------------------------------------------------===//
@@ -165,19 +208,31 @@ LogicalResult UniqueOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   return success();
 }
 
+namespace {
+/// A row of elements in ascending order, equal ones in the order in which they stood.
+struct Groups {
+  Value values, from; // the elements, and where they stood
+  Chosen firsts;      // those that begin a group of equal ones
+  Value numbers;      // of the group of each
+
+  Groups(Builder &b, Value x) {
+    auto sort = SortOp::create(b, x, uint64_t(0), false, true);
+    values = sort.getValues();
+    from = sort.getIndices();
+    Value iota = dl::numbers(b, dimsOf(x), 0, positionType(b, x)), before = b.pad(values, 0, 1, -1);
+    firsts = choose(b, b.make<LogicalOrOp>(b.make<EqOp>(iota, b.fullLike(iota, 0)),
+                                           b.make<NeOp>(values, before)));
+    numbers = add(b, firsts.upTo, -1);
+  }
+};
+} // namespace
+
 /// For each element of the row `x` the number of the first one that equals it, and in `sorted` where its value stands among
 /// the values in ascending order.
 static Value firstEqual(Builder &b, Value x, Value &sorted) {
-  auto sort = SortOp::create(b, x, uint64_t(0), false, true);
-  Value values = sort.getValues(), from = sort.getIndices(), iota = numbers(b, dimsOf(x), 0);
-  Value before = b.make<GatherOp>(values, add(b, iota, -1), kFirst);
-  Value begins =
-      b.make<LogicalOrOp>(b.make<EqOp>(iota, b.fullLike(iota, 0)), b.make<NeOp>(values, before));
-  Value group = add(b, b.make<CumsumOp>(b.cast(begins, b.getI64Type()), kFirst, TypeAttr()), -1);
-  sorted = put(b, group, from);
-  // Equal elements keep their order: the first of a group is the first of all.
-  Value firsts = put(b, from, b.make<WhereOp>(begins, group, b.fullLike(group, -1)));
-  return b.make<GatherOp>(firsts, sorted, kFirst);
+  Groups groups(b, x);
+  sorted = put(b, groups.numbers, groups.from);
+  return b.make<GatherOp>(compact(b, groups.from, groups.firsts), sorted, kFirst);
 }
 
 /// The same for the rows of a matrix, the order being that of their first elements that differ. NaN equals nothing, but does not
@@ -221,6 +276,22 @@ static Value firstEqualRow(Builder &b, Value x, Value &sorted) {
   return first;
 }
 
+/// How often each number is among `numbers`.
+static Value countsOf(Builder &b, Value numbers) {
+  Value none = b.full(dimsOf(numbers), b.getI64Type(), 0);
+  return b.make<ScatterAddOp>(none, kFirst, numbers, b.fullLike(none, 1));
+}
+
+/// What dl.unique gives for the elements of the row `x` in ascending order. `keys` are x, or numbers that stand for them.
+static SmallVector<Value> uniqueSorted(Builder &b, Value x, Value keys) {
+  Groups groups(b, keys);
+  Value values = keys == x ? groups.values : b.make<GatherOp>(x, groups.from, kFirst);
+  Type i64 = b.getI64Type();
+  return {compact(b, values, groups.firsts), compact(b, groups.from, groups.firsts),
+          b.cast(put(b, groups.numbers, groups.from), i64), countsOf(b, groups.numbers),
+          groups.firsts.count};
+}
+
 SmallVector<Value> UniqueOp::decompose(Builder &b) {
   Value x = getX();
   Type dtype = typeOf(x).getElementType();
@@ -241,6 +312,11 @@ SmallVector<Value> UniqueOp::decompose(Builder &b) {
   }
   Dims dims = dimsOf(slices);
   Value keys = dtype.isInteger(1) ? b.cast(slices, b.getI32Type()) : slices;
+  if (dims.size() == 1 && !getDim() && getSorted()) {
+    SmallVector<Value> results = uniqueSorted(b, slices, keys);
+    results[2] = b.reshape(results[2], dimsOf(x));
+    return results;
+  }
   Value sorted, first;
   if (dims.size() == 1) {
     first = firstEqual(b, keys, sorted);
@@ -251,12 +327,20 @@ SmallVector<Value> UniqueOp::decompose(Builder &b) {
   Value iota = numbers(b, {dims[0]}, 0);
   Value isFirst = b.make<EqOp>(first, iota);
   Chosen chosen = choose(b, isFirst);
-  if (getSorted())
-    chosen.places = b.make<WhereOp>(isFirst, sorted, b.fullLike(sorted, -1));
-  Value inverse = b.make<GatherOp>(chosen.places, first, kFirst), none = b.fullLike(iota, 0);
-  Value counts = b.make<ScatterAddOp>(none, kFirst, inverse, b.fullLike(iota, 1));
-  Value values = put(b, slices, chosen.places);
-  return {getDim() ? b.permute(values, back) : values, put(b, iota, chosen.places),
+  Value numberOfFirst = chosen.places, values, indices;
+  if (getSorted()) {
+    numberOfFirst = sorted;
+    Value places = b.make<WhereOp>(isFirst, sorted, b.fullLike(sorted, -1));
+    values = put(b, slices, places);
+    indices = put(b, iota, places);
+  } else {
+    values = compact(b, slices, chosen);
+    indices = compact(b, iota, chosen);
+  }
+  Value inverse = b.make<GatherOp>(numberOfFirst, first, kFirst);
+  Value counts = countsOf(b, inverse);
+  inverse = b.cast(inverse, b.getI64Type());
+  return {getDim() ? b.permute(values, back) : values, indices,
           getDim() ? inverse : b.reshape(inverse, dimsOf(x)), counts, chosen.count};
 }
 
