@@ -156,13 +156,19 @@ dl::Dim flopsOf(RecurrentOpInterface op) {
 
 /// An element is put in order by some passes over the bytes of its key.
 static constexpr int64_t kOrderFlops = 32;
+/// The overlap of two boxes.
+static constexpr int64_t kOverlapFlops = 12;
 
 dl::Dim flopsOf(LineOpInterface op) {
-  LineWork::Kind kind = op.getLineWork().kind;
+  LineWork work = op.getLineWork();
+  LineWork::Kind kind = work.kind;
   // A scatter costs its updates.
   Value worked = op->getOperand(kind == LineWork::Kind::scatter ? op->getNumOperands() - 1 : 0);
   AffineExpr elements =
       dl::product(dl::getDims(cast<RankedTensorType>(worked.getType())), op->getContext());
+  // Each box with those taken before it, at most.
+  if (kind == LineWork::Kind::suppress)
+    return dl::normalize(elements * work.count * (kOverlapFlops / 2));
   return dl::normalize(elements * (kind == LineWork::Kind::order ? kOrderFlops : 1));
 }
 

@@ -8,8 +8,8 @@ include "mlir/IR/OpBase.td"
 def LineOpInterface : OpInterface<"LineOpInterface"> {
   let cppNamespace = "::dlc";
   let description = [{
-    An op of one result, and of one operand but for scatters, that is computed by an algorithm over each line, the elements
-    along one dim, as Lines.h says: what loops over terms (LoopNest.h) would do in the square of the time.
+    An op of one result that is computed by an algorithm over each line, the elements along one dim, as Lines.h says: what loops
+    over terms (LoopNest.h) would do in the square of the time, or not at all.
   }];
   let methods = [InterfaceMethod<"Which algorithm, along which dim.", "::dlc::LineWork",
                                  "getLineWork">];

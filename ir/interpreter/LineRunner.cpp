@@ -107,6 +107,42 @@ static void scatter(std::optional<Combiner> combiner, const Tensor &index, const
   }
 }
 
+namespace {
+/// The boxes of a line, by their places in the tensors of its corners.
+struct Boxes {
+  ArrayRef<Tensor> corners; // low0, low1, high0, high1
+
+  double area(int64_t box) const { return extent(box, box, 0) * extent(box, box, 1); }
+  double overlap(int64_t a, int64_t b) const {
+    double common = std::max(extent(a, b, 0), 0.0) * std::max(extent(a, b, 1), 0.0);
+    return common / (area(a) + area(b) - common);
+  }
+
+private:
+  double at(unsigned corner, int64_t box) const { return corners[corner].floats()[box]; }
+  double extent(int64_t a, int64_t b, unsigned axis) const {
+    return std::min(at(axis + 2, a), at(axis + 2, b)) - std::max(at(axis, a), at(axis, b));
+  }
+};
+} // namespace
+
+static void suppress(ArrayRef<Tensor> operands, const Line &from, const Line &to, Tensor &y) {
+  Boxes boxes{operands.take_front(4)};
+  double threshold = operands[4].floats()[0];
+  ArrayRef<int64_t> takesPart = operands[5].ints();
+  SmallVector<int64_t> taken; // places in the tensors
+  for (int64_t i = 0; i < to.length; ++i)
+    y.ints()[to.at(i)] = -1;
+  for (int64_t i = 0; i < from.length && static_cast<int64_t>(taken.size()) < to.length; ++i) {
+    int64_t box = from.at(i);
+    if (!takesPart[box] ||
+        llvm::any_of(taken, [&](int64_t other) { return boxes.overlap(box, other) > threshold; }))
+      continue;
+    y.ints()[to.at(static_cast<int64_t>(taken.size()))] = i;
+    taken.push_back(box);
+  }
+}
+
 /// `tensor`, of integers, repeated along its dims of size 1 to `dims`.
 static Tensor repeated(const Tensor &tensor, ArrayRef<int64_t> dims) {
   Tensor result(tensor.getElementType(), dims);
@@ -155,6 +191,8 @@ Tensor runLines(LineOpInterface op, ArrayRef<Tensor> operands, ArrayRef<int64_t>
     Line to{line / inner * count * inner + line % inner, inner, count};
     if (isScatter)
       scatter(work.combiner, index, operands[2], from, to, y);
+    else if (work.kind == LineWork::Kind::suppress)
+      suppress(operands, from, to, y);
     else if (work.kind == LineWork::Kind::sum)
       sum(x, from, y);
     else if (x.isFloat())

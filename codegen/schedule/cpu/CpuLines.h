@@ -52,6 +52,8 @@ private:
 CpuLaunch scheduleOrder(CpuKernel &kernel);
 /// Updates of lines made one after the other.
 CpuLaunch scheduleScatter(CpuKernel &kernel);
+/// Boxes of lines that overlap none before them.
+CpuLaunch scheduleSuppress(CpuKernel &kernel);
 
 } // namespace dlc::codegen
 

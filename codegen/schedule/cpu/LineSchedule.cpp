@@ -57,6 +57,8 @@ CpuLaunch scheduleLines(CpuKernel &kernel) {
     return SumSchedule(kernel).run();
   case LineWork::Kind::scatter:
     return scheduleScatter(kernel);
+  case LineWork::Kind::suppress:
+    return scheduleSuppress(kernel);
   }
   llvm_unreachable("all kinds of line work have a schedule");
 }

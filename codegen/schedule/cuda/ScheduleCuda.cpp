@@ -129,6 +129,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       return scheduleSum(k);
     case LineWork::Kind::scatter:
       return scheduleScatter(k);
+    case LineWork::Kind::suppress:
+      return scheduleSuppress(k);
     }
     llvm_unreachable("all kinds of line work have a schedule");
   }

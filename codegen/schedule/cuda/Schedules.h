@@ -64,6 +64,8 @@ void addOrderWorkspace(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
 void scheduleSum(KernelBuilder &k);
 /// Updates of lines: a block for each line, or a thread.
 void scheduleScatter(KernelBuilder &k);
+/// Boxes of lines that overlap none before them: a block for each line.
+void scheduleSuppress(KernelBuilder &k);
 /// The weights of a recurrence as scheduleRecurrent reads them.
 llvm::SmallVector<PackedOperand> recurrentOperandsToPackForCuda(dlx::KernelOp kernel);
 

@@ -101,6 +101,21 @@
 // CHECK: %[[UPDATE:.*]] = memref.load %arg2
 // CHECK: memref.store %[[UPDATE]], %arg3
 
+// A box is compared with 16 of those taken before it at a time, until it overlaps one; their corners and areas lie in scratch.
+
+// CHECK: func.func @boxes
+// CHECK-COUNT-5: memref.view
+// CHECK: %[[TAKEN:.*]] = scf.for {{.*}} iter_args(%[[BEFORE:.*]] = %c0{{.*}}) -> (index)
+// CHECK: scf.if
+// CHECK: %[[NEAR:.*]] = scf.for %{{.*}} = %c0{{.*}} to %[[BEFORE]] step %c16{{.*}} -> (i1)
+// CHECK-COUNT-5: vector.load
+// CHECK: arith.divf {{.*}} : vector<16xf32>
+// CHECK: vector.reduction <or>
+// CHECK: scf.if %[[NEAR]] -> (index)
+// CHECK-COUNT-5: memref.store
+// CHECK: scf.for %{{.*}} = %[[TAKEN]] to %c5
+// CHECK: memref.store %c-1_i64
+
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 9001>]} {
 dlx.kernel @first attributes {kind = "lines"} {
 ^bb0(%x: tensor<2x?xf32, #dl.t<[2, s0]>>):
@@ -126,5 +141,13 @@ dlx.kernel @elements attributes {kind = "lines"} {
 ^bb0(%x: tensor<600x32xf32>, %i: tensor<9x32xi64>, %s: tensor<9x32xf32>):
   %0 = dl.scatter_apply %x, %i, %s {dim = 0 : i64} : (tensor<600x32xf32>, tensor<9x32xi64>, tensor<9x32xf32>) -> tensor<600x32xf32>
   dl.yield %0 : tensor<600x32xf32>
+}
+dlx.kernel @boxes attributes {kind = "lines"} {
+^bb0(%a: tensor<3x?xf32, #dl.t<[3, s0]>>, %b: tensor<3x?xf32, #dl.t<[3, s0]>>, %c: tensor<3x?xf32, #dl.t<[3, s0]>>,
+     %d: tensor<3x?xf32, #dl.t<[3, s0]>>, %t: tensor<1xf32>, %m: tensor<3x?xi1, #dl.t<[3, s0]>>):
+  %0 = dl.suppress %a, %b, %c, %d, %t, %m {count = affine_map<() -> (5)>} :
+      (tensor<3x?xf32, #dl.t<[3, s0]>>, tensor<3x?xf32, #dl.t<[3, s0]>>, tensor<3x?xf32, #dl.t<[3, s0]>>,
+       tensor<3x?xf32, #dl.t<[3, s0]>>, tensor<1xf32>, tensor<3x?xi1, #dl.t<[3, s0]>>) -> tensor<3x5xi64>
+  dl.yield %0 : tensor<3x5xi64>
 }
 }

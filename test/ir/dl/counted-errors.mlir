@@ -44,10 +44,21 @@ func.func @boxes(%boxes: tensor<1x6x3xf32>, %scores: tensor<1x2x6xf32>) {
 
 // -----
 
-func.func @steps(%boxes: tensor<900x4xf32>, %scores: tensor<900xf32>) {
-  // expected-error @+2 {{'dl.nms' takes one box of a class after the other, up to 512 of them, got 900; pass the best of them alone, as by topk}}
+func.func @most(%boxes: tensor<1x6x4xf32>, %scores: tensor<1x2x6xf32>) {
+  // expected-error @+2 {{'dl.non_max_suppression' has most = -1; expected 0 or more}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y, %n = dl.nms %boxes, %scores {iou_threshold = 0.5 : f64} : (tensor<900x4xf32>, tensor<900xf32>) -> (tensor<900xi64>, tensor<i64>)
+  %y, %n = dl.non_max_suppression %boxes, %scores {most = -1 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} :
+      (tensor<1x6x4xf32>, tensor<1x2x6xf32>) -> (tensor<12x3xi64>, tensor<i64>)
+  return
+}
+
+// -----
+
+func.func @suppress(%a: tensor<4x8xf32>, %b: tensor<4x9xf32>, %t: tensor<1xf32>, %m: tensor<4x8xi1>) {
+  // expected-error @+2 {{'dl.suppress' needs corners of one type, a mask of their dims, a threshold of one element, and a count of one dim, got f32[4,8]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.suppress %a, %a, %a, %b, %t, %m {count = affine_map<() -> (5)>} :
+      (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x9xf32>, tensor<1xf32>, tensor<4x8xi1>) -> tensor<4x5xi64>
   return
 }
 

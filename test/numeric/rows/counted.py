@@ -144,13 +144,48 @@ row("non_max_suppression", ("f32",), [(1, 6, 4), (1, 2, 6), (1,)], (12, 3),
     result_dtype="i64", kinds={2: ("i64", [2])}, note="limit",
     body=results("non_max_suppression", lambda types, y: ["tensor<12x3xi64>", COUNT], 0,
                  "{operandSegmentSizes = array<i32: 1, 1, 0, 0, 1>}"))
-for which in (0, 1):
+# As many as there may be: of a dynamic n, `most` has room for n.
+row("non_max_suppression", ("f32",), [(2, "N", 4), (2, 3, "N"), (1,)], ("N * 6", 3),
+    lambda boxes, scores, iou: padded(suppressed(boxes, scores, iou.item(), None, 100000, False), 6 * scores.shape[2]), values="normal",
+    sizes=(0, 1, 2, 15, 16, 17, 40), result_dtype="i64", kinds={2: ("f32", [0.25])}, note="all of a dynamic n",
+    body=results("non_max_suppression", lambda types, y: [y, COUNT], 0,
+                 "{most = 100000 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}"))
+for which, (number, name) in itertools.product((0, 1), ((40, "40"), (700, "700"), ("N", "?"))):
     def kept(boxes, scores, which=which):
         rows = suppressed(boxes[None], scores[None, None], 0.3, None, len(boxes), False)[:, 2]
         return padded(rows, len(boxes)) if which == 0 else torch.tensor(len(rows))
-    row("nms", ("f32", "f16"), [(40, 4), (40,)], (40,) if which == 0 else (), kept, values="normal", sizes=(1,), result_dtype="i64",
-        note=f"result {which}",
-        body=results("nms", lambda types, y: ["tensor<40xi64>", COUNT], which, "{iou_threshold = 0.3 : f64}"))
+    row("nms", ("f32", "f16") if number == 40 else ("f32",), [(number, 4), (number,)], (number,) if which == 0 else (), kept,
+        values="normal", sizes=(0, 1, 17, 300) if number == "N" else (1,), result_dtype="i64", note=f"{number} boxes, result {which}",
+        body=results("nms", lambda types, y, name=name: [y if y != COUNT else f"tensor<{name}xi64{', #dl.t<[s0]>' if name == '?' else ''}>", COUNT],
+                     which, "{iou_threshold = 0.3 : f64}"))
+
+
+def without_overlap(low0, low1, high0, high1, threshold, takes_part, count):
+    """Of each line, the places of the boxes that are taken, by definition; -1 behind them."""
+    found = torch.full((*low0.shape[:-1], count), -1, dtype=torch.int64)
+    for line in range(low0.shape[0]):
+        boxes = torch.stack([t[line].double() for t in (low0, low1, high0, high1)], 1).tolist()
+        area = [(b[2] - b[0]) * (b[3] - b[1]) for b in boxes]
+        taken = []
+        for i, b in enumerate(boxes):
+            def common(j):
+                return max(min(b[2], boxes[j][2]) - max(b[0], boxes[j][0]), 0) * max(min(b[3], boxes[j][3]) - max(b[1], boxes[j][1]), 0)
+            def is_near(j):
+                whole = area[i] + area[j] - common(j)
+                return whole != 0 and common(j) / whole > threshold.item()
+            if takes_part[line, i] and len(taken) < count and not any(is_near(j) for j in taken):
+                found[line, len(taken)] = i
+                taken.append(i)
+    return found
+
+
+# Some of a line, or all; 256 and 16 boxes are compared at a time.
+for count, dtype, sizes in ((5, "f32", (0, 1, 4, 5, 6, 40)), (5, "f64", (1, 40)), (300, "f32", (17, 255, 257, 600))):
+    row("suppress", (dtype,), [(3, "N")] * 4 + [(1,), (3, "N")], (3, count),
+        lambda *operands, count=count: without_overlap(*operands, count), values="normal", sizes=sizes, result_dtype="i64",
+        kinds={4: (dtype, [0.125]), 5: ("i1", "special")}, note=f"{count} at most",
+        body=lambda names, types, y, count=count: f"%y = dl.suppress {', '.join(names)} {{count = affine_map<() -> ({count})>}} : "
+                                                  f"({', '.join(types)}) -> {y}")
 # What a counted symbol is before the outputs are cut: all of the dim.
 row("trim", ("f32", "i64", "i1"), [("N", 3)], ("N", 3), lambda x: x, note="a symbol",
     body=lambda names, types, y: f"%y = dl.trim {names[0]} {{dim = 0 : i64, size = affine_map<()[s0] -> (s0)>}} : ({types[0]}) -> {y}")

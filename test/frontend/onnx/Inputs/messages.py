@@ -371,7 +371,7 @@ one("compress_condition", "Compress", "x, c", [value("x"), value("c", "bool", (2
 case("mixed_padding", model([node("NonZero", "x", "p", name="find"), node("ReduceSum", "p, a", "y", name="all")], [value("x")],
                             tensors=[ints("a", 1)]))
 case("nms_boxes", model([node("NonMaxSuppression", "b, s, m", "y", name="n")],
-                        [value("b", dims=(1, 600, 4)), value("s", dims=(1, 2, 600)), value("m", "i64", (1,))]))
+                        [value("b", dims=(1, 600, 4)), value("s", dims=(1, 2, 500)), value("m", "i64", (1,))]))
 one("topk_counts", "TopK", "x, k", tensors=[ints("k", 1, 2)], outputs="y, i")
 one("topk_large", "TopK", "x, k", tensors=[ints("k", 9)], outputs="y, i")
 one("scatter_reduction", "ScatterElements", "x, i, x", tensors=[tensor("i", "i64", [2, 3], [0] * 6)], opset=18, reduction="median")
