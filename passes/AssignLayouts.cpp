@@ -120,10 +120,11 @@ static bool hasVectorsOfChannels(const LoopNest &nest) {
 /// at once, and lie together, channels last.
 static bool sharesPlaces(const LoopNest &nest) {
   unsigned last = nest.parallel.size() - 1;
-  if (!nest.isMap() || last < 2)
+  if (last < 2)
     return false;
+  auto all = llvm::concat<const Access>(nest.terms, nest.results);
   const Access *placed = nullptr; // the last one with computed indices
-  for (const Access &access : nest.results)
+  for (const Access &access : all)
     if (access.isComputed())
       placed = &access;
   if (!placed || placed->map.getNumResults() < 3 || placed->computed.test(1) ||
@@ -131,18 +132,23 @@ static bool sharesPlaces(const LoopNest &nest) {
     return false;
   auto channels = dl::asConstant(nest.parallel[1]);
   auto movesAlong = [&](unsigned dim) {
-    return nest.readsIndex(dim) || llvm::any_of(nest.results, [&](const Access &access) {
+    return nest.readsIndex(dim) || llvm::any_of(all, [&](const Access &access) {
              return !access.isComputed() && access.map.isFunctionOfDim(dim);
            });
   };
   return channels.value_or(0) >= kVectorChannels && movesAlong(last) && !movesAlong(1);
 }
 
-/// To lay `x` channels last takes about as long for each of its elements as computing a place does for each of the result's.
+/// To lay `x` channels last takes about as long for each of its elements as computing a place does for each of the result's, or for
+/// each term. Of terms that may be left out, one is counted.
 static bool isWorthTurning(const LoopNest &nest, RankedTensorType x) {
   MLIRContext *context = x.getContext();
+  AffineExpr places = dl::product(nest.parallel, context);
+  for (auto [loop, extent] : llvm::enumerate(nest.reduction))
+    if (!nest.isSpanned(loop))
+      places = places * extent;
   auto before = dl::asConstant(dl::product(dl::getDims(x), context)),
-       after = dl::asConstant(dl::product(nest.parallel, context));
+       after = dl::asConstant(dl::normalize(places));
   return !before || !after || *before <= *after;
 }
 
@@ -186,16 +192,15 @@ void AssignLayouts::assign(LoopNestOpInterface op) {
       require(x, channelsLast(typeOf(x.get())));
   }
   bool isPlaced = sharesPlaces(nest);
-  if (isPlaced)
-    for (const Access &access : nest.results)
+  auto forEachPlaced = [&](llvm::function_ref<void(OpOperand &)> then) {
+    for (const Access &access : llvm::concat<const Access>(nest.terms, nest.results))
       if (access.isComputed())
-        isPlaced &= isWorthTurning(nest, typeOf(op->getOperand(access.operand)));
+        then(op->getOpOperand(access.operand));
+  };
   if (isPlaced)
-    for (const Access &access : nest.results)
-      if (access.isComputed()) {
-        OpOperand &x = op->getOpOperand(access.operand);
-        require(x, channelsLast(typeOf(x.get())));
-      }
+    forEachPlaced([&](OpOperand &x) { isPlaced &= isWorthTurning(nest, typeOf(x.get())); });
+  if (isPlaced)
+    forEachPlaced([&](OpOperand &x) { require(x, channelsLast(typeOf(x.get()))); });
   bool carries = false;
   if (typeOf(result).getRank() < 3)
     return;

@@ -254,9 +254,7 @@ void BodyEmitter::bindCoordinates(BodyContext &context, const Reads &reads, unsi
   // Where a vector moves, its lanes read one index (needsScalarAlong): any of them has it.
   SmallVector<Value> scalars;
   for (Value value : earlier)
-    scalars.push_back(isa<VectorType>(value.getType())
-                          ? vector::ExtractOp::create(context.builder, context.loc, value, 0)
-                          : value);
+    scalars.push_back(context.lane(value));
   for (unsigned dim : made.computed.set_bits())
     math.bindLoop(coordinate(reads, access, dim), LoopNestOpInterface(reads.op).emitCoordinate(
                                                       context, reads.isTerm, access, dim, scalars));
@@ -344,6 +342,29 @@ Value BodyEmitter::emitTerm(OpBuilder &builder, unsigned stage, ArrayRef<AffineE
                   [&](BodyContext &context, ValueRange args, ValueRange accs) {
                     return root.emitTerm(context, stage, args, accs);
                   });
+}
+
+bool BodyEmitter::sharesSpans(AffineExpr variable, ArrayRef<AffineExpr> parallel) const {
+  LoopNest spans = spanNest();
+  Reads reads = {root, spans, /*isTerm=*/false, parallel};
+  auto isUniform = [&](unsigned, AffineExpr offset, bool) {
+    return math.strideAlong(offset, variable) == Stride::uniform;
+  };
+  return !needsScalar(reads, variable) && visitReads(reads, isUniform, /*checked=*/false);
+}
+
+Span BodyEmitter::emitSpan(OpBuilder &builder, unsigned loop, ArrayRef<AffineExpr> parallel) {
+  LoopNest spans = spanNest();
+  Span span;
+  emitBody(builder, {root, spans, /*isTerm=*/false, parallel}, {},
+           [&](BodyContext &context, ValueRange args, ValueRange) {
+             SmallVector<Value> scalars;
+             for (Value value : args)
+               scalars.push_back(context.lane(value));
+             span = root.emitSpan(context, loop, scalars);
+             return span.end;
+           });
+  return span;
 }
 
 Value BodyEmitter::emitResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel, ValueRange accs) {

@@ -82,6 +82,10 @@ public:
   mlir::Value emitTerm(mlir::OpBuilder &builder, unsigned stage,
                        llvm::ArrayRef<mlir::AffineExpr> parallel,
                        llvm::ArrayRef<mlir::AffineExpr> reduction, mlir::ValueRange accs);
+  /// Vectors along `variable` have one span of each of LoopNest::spanned.
+  bool sharesSpans(mlir::AffineExpr variable, llvm::ArrayRef<mlir::AffineExpr> parallel) const;
+  /// That of reduction loop `loop`, one of these, at `parallel`.
+  Span emitSpan(mlir::OpBuilder &builder, unsigned loop, llvm::ArrayRef<mlir::AffineExpr> parallel);
   /// The root's result from finished accumulators, then everything after the root: the kernel's result in compute type.
   mlir::Value emitResult(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
                          mlir::ValueRange accs);
@@ -188,6 +192,12 @@ private:
   bool needsScalar(const Reads &reads, mlir::AffineExpr variable) const;
   bool needsScalar(const Reads &reads, unsigned access, mlir::AffineExpr variable) const;
 
+  /// The root's nest with the reads of spans in place of those of the result.
+  LoopNest spanNest() const {
+    LoopNest spans = nest;
+    spans.results = nest.spanReads;
+    return spans;
+  }
   /// The op's value is not emitted where it is read, but known.
   bool isStaged(mlir::Operation *op) const { return op == root || (pooled && op == pooled->pool); }
   /// The indices of the result, without those of the window.

@@ -191,6 +191,8 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
     return why;
   if (std::string why = reads(nest.terms); !why.empty())
     return why;
+  if (std::string why = reads(nest.spanReads); !why.empty())
+    return why;
   if (!nest.isProduct && !cheap)
     for (Access &access : nest.terms)
       if (reader->getOperand(access.operand) == value && windowsOverlap(nest, access.map))

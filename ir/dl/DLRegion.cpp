@@ -1,5 +1,8 @@
 //===- DLRegion.cpp - Ops over regions of images ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Both are loops over the bins of regions and over what may lie in one: all points, or all elements of the image. A box says
+// which of them do, so that schedules can leave out the others (LoopNest::spanned). All channels of a bin share its places.
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLBuilder.h"
 #include "ir/dl/DLContraction.h"
@@ -33,153 +36,114 @@ static std::optional<Dims> inferRegions(std::optional<Location> location,
               constantDim(size[1], x.getContext())};
 }
 
-//===- roi_align ----------------------------------------------------------------------------------===//
+//===- Regions ------------------------------------------------------------------------------------===//
 
-LogicalResult RegionSamplesOp::inferReturnTypes(MLIRContext *context,
-                                                std::optional<Location> location, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  auto dims = inferRegions<RegionSamplesOp>(location, adaptor);
-  if (!dims)
-    return failure();
-  if (adaptor.getMode() != "avg" && adaptor.getMode() != "max")
-    return emitOptionalError(location, "'", getOperationName(), "' has mode = '", adaptor.getMode(),
-                             "'; expected 'avg' or 'max'");
-  for (unsigned i = 0; i < 2; ++i) {
-    AffineExpr most = dimsOf(adaptor.getX())[2 + i].floorDiv(adaptor.getOutputSize()[i]) + 1;
-    auto ratio = static_cast<int64_t>(adaptor.getSamplingRatio());
-    dims->push_back(ratio > 0 ? constantDim(ratio, context) : normalize(most));
-  }
-  types.push_back(makeTensor(*dims, typeOf(adaptor.getX()).getElementType()));
-  return success();
-}
+/// What every body reads first: the number of an image, x1, y1, x2, y2.
+static constexpr unsigned kBoxReads = 5;
+/// Loops over the bins of a region, down and to the right; those over what may lie in a bin.
+static constexpr unsigned kBinLoops = 2, kInsideLoops = 4;
 
-namespace {
-/// What a body knows of one dim of a point: where it stands, and whether it is one at all.
-struct RegionPoint {
-  RegionSamplesOp op;
-  BodyContext &context;
-  ValueRange box;
-  unsigned axis; // 0: down, 1: to the right
-
-  Scalar scalar(Value value) const {
-    return {context.builder, context.loc, value, ScalarKind::floating};
-  }
-  /// An index value as a number like those of the box.
-  Scalar number(Value index) const {
-    Value integer = arith::IndexCastOp::create(context.builder, context.loc,
-                                               context.builder.getI64Type(), index);
-    Scalar like = scalar(box.front());
-    Value real = Scalar(context.builder, context.loc, integer, ScalarKind::signedInt)
-                     .convertTo(like.elementType(), ScalarKind::floating)
-                     .value();
-    if (auto vector = dyn_cast<VectorType>(like.value().getType()))
-      real = context.splat(real, vector);
-    return scalar(real);
-  }
-  bool isGiven() { return static_cast<int64_t>(op.getSamplingRatio()) > 0; }
-  Scalar begin() {
-    return scalar(box[2 - axis]) * scale() - offset(); // x1, y1, x2, y2 behind the image's number
-  }
-  double scale() { return op.getSpatialScale().convertToDouble(); }
-  double offset() { return op.getAligned() ? 0.5 : 0.0; }
-  /// The length of a bin.
-  Scalar bin() {
-    Scalar length = scalar(box[4 - axis]) * scale() - offset() - begin();
-    if (!op.getAligned())
-      length = max(length, 1.0);
-    return length / static_cast<double>(op.getOutputSize()[axis]);
-  }
-  Scalar count() {
-    return isGiven() ? scalar(box.front()).constant(static_cast<double>(op.getSamplingRatio()))
-                     : ceil(bin());
-  }
-  Scalar last() { return number(context.extent(dimsOf(op.getX())[2 + axis])) - 1.0; }
-  Scalar place() {
-    Scalar step = bin() / max(count(), 1.0);
-    return begin() + number(context.parallel[2 + axis]) * bin() +
-           (number(context.parallel[4 + axis]) + 0.5) * step;
-  }
-  /// The element before the point; the first and last one serve a bit beyond.
-  Scalar low() { return min(floor(max(place(), 0.0)), last()); }
-  /// The share of the element behind the point.
-  Scalar highShare() { return select(low() >= last(), 0.0, max(place(), 0.0) - low()); }
-  /// At most an element outside the image.
-  Scalar isInside() {
-    Scalar at = place();
-    return (at >= -1.0) & (at <= last() + 1.0);
-  }
-  /// Among the points of its bin.
-  Scalar isCounted() { return number(context.parallel[4 + axis]) < count(); }
-};
-} // namespace
-
-static constexpr unsigned kBoxReads =
-    5; // image, x1, y1, x2, y2; then four elements around the point
-
-LoopNest RegionSamplesOp::getLoopNest() {
-  MLIRContext *context = getContext();
+/// Loops over the result [K, C, bins...] and over what lies `inside` of a bin; terms begin with the reads of a box.
+static LoopNest regionNest(Operation *op, const Dims &inside, Combiner combiner) {
+  MLIRContext *context = op->getContext();
   LoopNest nest;
-  nest.parallel = dimsOf(getY());
-  unsigned rank = nest.parallel.size();
-  nest.indexDims.resize(rank);
-  nest.indexDims.set(2, rank);
-  auto map = [&](ArrayRef<AffineExpr> results) {
-    return AffineMap::get(rank, kMaxSymbols, results, context);
+  nest.parallel = dimsOf(op->getResult(0));
+  nest.reduction = inside;
+  nest.stages = {combiner};
+  nest.indexDims.resize(nest.numLoops());
+  nest.indexDims.set(kBinLoops, nest.numLoops());
+  auto boxReads = [&](unsigned numLoops) {
+    SmallVector<Access, 4> reads;
+    for (unsigned i = 0; i < kBoxReads; ++i)
+      reads.push_back(
+          {1, AffineMap::get(numLoops, kMaxSymbols,
+                             {getAffineDimExpr(0, context), constantDim(i, context)}, context)});
+    return reads;
   };
-  AffineExpr region = getAffineDimExpr(0, context), channel = getAffineDimExpr(1, context),
-             zero = constantDim(0, context);
-  for (unsigned i = 0; i < kBoxReads; ++i)
-    nest.results.push_back({1, map({region, constantDim(i, context)})});
-  llvm::SmallBitVector computed(4, true);
-  computed.reset(1);
-  for (unsigned corner = 0; corner < 4; ++corner)
-    nest.results.push_back({0, map({zero, channel, zero, zero}), /*checked=*/true,
-                            std::numeric_limits<double>::quiet_NaN(), computed});
+  nest.terms = boxReads(nest.numLoops());
+  nest.results = boxReads(nest.parallel.size());
+  nest.spanReads = nest.results;
   return nest;
 }
 
-/// Bit 1 of a corner's number says below the point, bit 0 to its right.
-Value RegionSamplesOp::emitCoordinate(BodyContext &context, bool, unsigned access, unsigned dim,
-                                      ValueRange earlier) {
-  OpBuilder &builder = context.builder;
-  Type i64 = builder.getI64Type();
-  ValueRange box = earlier.take_front(kBoxReads);
-  if (dim == 0)
-    return emitPosition(context, box.front(), getBoxes(), getX(), 0, /*wraps=*/false);
-  RegionPoint point{*this, context, box, dim - 2};
-  Scalar at = point.low();
-  if ((access - kBoxReads) >> (3 - dim) & 1)
-    at = min(at + 1.0, point.last());
-  return arith::IndexCastOp::create(builder, context.loc, builder.getIndexType(),
-                                    at.convertTo(i64, ScalarKind::signedInt).value());
+/// A read of the channel's elements; of the image and of `computed` dims emitCoordinate gives indices that lie inside.
+static Access imageRead(const LoopNest &nest, Value x, ArrayRef<unsigned> computed) {
+  MLIRContext *context = x.getContext();
+  Dims dims = dimsOf(x);
+  SmallVector<AffineExpr> map = {constantDim(0, context), getAffineDimExpr(1, context),
+                                 getAffineDimExpr(kInsideLoops, context),
+                                 getAffineDimExpr(kInsideLoops + 1, context)};
+  llvm::SmallBitVector isComputed(dims.size());
+  for (unsigned dim : computed) {
+    map[dim] = constantDim(0, context);
+    isComputed.set(dim);
+  }
+  // No index lies inside of a symbolic dim that turns out to be empty.
+  bool isChecked = llvm::any_of(
+      isComputed.set_bits(), [&](unsigned dim) { return asConstant(dims[dim]).value_or(0) < 1; });
+  return {0, AffineMap::get(nest.numLoops(), kMaxSymbols, map, context), isChecked,
+          std::numeric_limits<double>::quiet_NaN(), isComputed};
 }
 
-Value RegionSamplesOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
-  ValueRange box = args.take_front(kBoxReads), corners = args.drop_front(kBoxReads);
-  RegionPoint y{*this, context, box, 0}, x{*this, context, box, 1};
-  bool isMax = getMode() == "max";
-  Scalar down = y.highShare(), right = x.highShare();
-  Scalar shares[] = {(1.0 - down) * (1.0 - right), (1.0 - down) * right, down * (1.0 - right),
-                     down * right};
-  Scalar value = shares[0] * y.scalar(corners[0]);
-  for (unsigned corner = 1; corner < 4; ++corner) {
-    Scalar term = shares[corner] * y.scalar(corners[corner]);
-    value = isMax ? max(value, term) : value + term;
+namespace {
+/// What a body knows of a region. All numbers are scalars: the lanes of vectors are channels.
+struct Region {
+  BodyContext &context;
+  Value x;
+  SmallVector<Scalar, kBoxReads> box;
+  double scale;
+
+  Region(BodyContext &context, Value x, ValueRange reads, const APFloat &scale)
+      : context(context), x(x), scale(scale.convertToDouble()) {
+    for (Value read : reads.take_front(kBoxReads))
+      box.emplace_back(context.builder, context.loc, context.lane(read), ScalarKind::floating);
   }
-  value = select(y.isInside() & x.isInside(), value, 0.0);
-  if (isMax) {
-    if (y.isGiven())
-      return value.value();
-    // What is no point never wins; of a bin without points the result is 0.
-    Scalar hasPoints = (y.count() > 0.0) & (x.count() > 0.0);
-    Scalar other = select(hasPoints, value.lowest(), value.constant(0));
-    return select(y.isCounted() & x.isCounted(), value, other).value();
+
+  /// Coordinates along `axis`, 0 down and 1 to the right.
+  Scalar first(unsigned axis) const { return box[2 - axis] * scale; }
+  Scalar last(unsigned axis) const { return box[4 - axis] * scale; }
+
+  Scalar integer(Value index) const {
+    Type i64 = context.builder.getI64Type();
+    return {context.builder, context.loc,
+            arith::IndexCastOp::create(context.builder, context.loc, i64, index),
+            ScalarKind::signedInt};
   }
-  value = value / max(y.count() * x.count(), 1.0);
-  if (!y.isGiven())
-    value = select(y.isCounted() & x.isCounted(), value, 0.0);
-  return value.value();
+  Scalar integer(Scalar real) const {
+    return real.convertTo(context.builder.getI64Type(), ScalarKind::signedInt);
+  }
+  /// An index value as a number like those of the box.
+  Scalar real(Value index) const {
+    return integer(index).convertTo(box.front().elementType(), ScalarKind::floating);
+  }
+  Value index(Scalar integer) const {
+    return arith::IndexCastOp::create(context.builder, context.loc, context.builder.getIndexType(),
+                                      integer.value());
+  }
+  /// Elements of a dim of the images.
+  Value extent(unsigned dim) const { return context.extent(dimsOf(x)[dim]); }
+  /// The index of the image nearest to the region's; it is that one where there is such an image.
+  Value image() const { return index(max(min(integer(box[0]), integer(extent(0)) - 1.0), 0.0)); }
+  Scalar hasImage() const {
+    Scalar number = integer(box[0]);
+    return (number >= 0.0) & (number < integer(extent(0)));
+  }
+};
+} // namespace
+
+/// A scalar as what meets `like`.
+static Scalar spread(BodyContext &context, Scalar scalar, Value like) {
+  auto shape = dyn_cast<VectorType>(like.getType());
+  return shape ? Scalar(context.builder, context.loc, context.splat(scalar.value(), shape),
+                        scalar.getKind())
+               : scalar;
 }
+
+static Scalar floating(BodyContext &context, Value value) {
+  return {context.builder, context.loc, value, ScalarKind::floating};
+}
+
+//===- roi_align ----------------------------------------------------------------------------------===//
 
 LogicalResult RoiAlignOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -193,16 +157,118 @@ LogicalResult RoiAlignOp::inferReturnTypes(MLIRContext *, std::optional<Location
   return success();
 }
 
-SmallVector<Value> RoiAlignOp::decompose(Builder &b) {
-  // Shares of 16-bit floats are rounded once, when they are all there.
-  Type dtype = typeOf(getX()).getElementType(), compute = computeType(dtype);
-  Value points = b.make<RegionSamplesOp>(b.cast(getX(), compute), b.cast(getBoxes(), compute),
-                                         getOutputSizeAttr(), getSpatialScaleAttr(),
-                                         getSamplingRatioAttr(), getAlignedAttr(), getModeAttr());
-  SmallVector<int64_t> last = {4, 5};
-  return {b.cast(getMode() == "max" ? b.make<AmaxOp>(points, last, false)
-                                    : b.make<SumOp>(points, last, false, TypeAttr()),
-                 dtype)};
+namespace {
+/// The points of a bin along one axis.
+struct RegionPoints {
+  RoiAlignOp op;
+  const Region &region;
+  unsigned axis;
+
+  bool isGiven() { return static_cast<int64_t>(op.getSamplingRatio()) > 0; }
+  double offset() { return op.getAligned() ? 0.5 : 0.0; }
+  Scalar begin() { return region.first(axis) - offset(); }
+  /// The length of a bin.
+  Scalar bin() {
+    Scalar length = region.last(axis) - offset() - begin();
+    if (!op.getAligned())
+      length = max(length, 1.0);
+    return length / static_cast<double>(op.getOutputSize()[axis]);
+  }
+  Scalar count() {
+    return isGiven() ? region.box.front().constant(static_cast<double>(op.getSamplingRatio()))
+                     : ceil(bin());
+  }
+  // Of the point that the loops stand at:
+
+  Scalar number() { return region.real(region.context.reduction[axis]); }
+  Scalar place() {
+    Scalar step = bin() / max(count(), 1.0);
+    return begin() + region.real(region.context.parallel[kBinLoops + axis]) * bin() +
+           (number() + 0.5) * step;
+  }
+  Scalar last() { return region.real(region.extent(2 + axis)) - 1.0; }
+  /// The element before the point; the first and last one serve a bit beyond.
+  Scalar low() { return min(floor(max(place(), 0.0)), last()); }
+  /// The share of the element behind the point.
+  Scalar highShare() { return select(low() >= last(), 0.0, max(place(), 0.0) - low()); }
+  /// At most an element outside the image.
+  Scalar isInside() {
+    Scalar at = place();
+    return (at >= -1.0) & (at <= last() + 1.0);
+  }
+  Scalar isCounted() { return number() < count(); }
+};
+} // namespace
+
+LoopNest RoiAlignOp::getLoopNest() {
+  Dims points;
+  bool isGiven = static_cast<int64_t>(getSamplingRatio()) > 0;
+  for (unsigned axis = 0; axis < 2; ++axis)
+    points.push_back(isGiven
+                         ? constantDim(getSamplingRatio(), getContext())
+                         : normalize(dimsOf(getX())[2 + axis].floorDiv(getOutputSize()[axis]) + 1));
+  LoopNest nest = regionNest(*this, points, getMode() == "max" ? Combiner::max : Combiner::add);
+  for (unsigned corner = 0; corner < 4; ++corner)
+    nest.terms.push_back(imageRead(nest, getX(), {0, 2, 3}));
+  nest.spanned.resize(points.size(), !isGiven);
+  return nest;
+}
+
+/// Bit 1 of a corner's number says below the point, bit 0 to its right.
+Value RoiAlignOp::emitCoordinate(BodyContext &context, bool, unsigned access, unsigned dim,
+                                 ValueRange earlier) {
+  Region region(context, getX(), earlier, getSpatialScale());
+  if (dim == 0)
+    return region.image();
+  RegionPoints points{*this, region, dim - 2};
+  Scalar at = points.low();
+  if ((access - kBoxReads) >> (3 - dim) & 1)
+    at = min(at + 1.0, points.last());
+  return region.index(region.integer(at));
+}
+
+Value RoiAlignOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRange) {
+  Region region(context, getX(), args, getSpatialScale());
+  ValueRange corners = args.drop_front(kBoxReads);
+  RegionPoints y{*this, region, 0}, x{*this, region, 1};
+  bool isMax = getMode() == "max";
+  Scalar down = y.highShare(), right = x.highShare();
+  Scalar shares[] = {(1.0 - down) * (1.0 - right), (1.0 - down) * right, down * (1.0 - right),
+                     down * right};
+  auto weighed = [&](unsigned corner) {
+    return spread(context, shares[corner], corners[corner]) * floating(context, corners[corner]);
+  };
+  Scalar value = weighed(0);
+  for (unsigned corner = 1; corner < 4; ++corner)
+    value = isMax ? max(value, weighed(corner)) : value + weighed(corner);
+  value =
+      select(region.hasImage(), value, value.constant(std::numeric_limits<double>::quiet_NaN()));
+  value = select(y.isInside() & x.isInside(), value, value.constant(0));
+  if (y.isGiven())
+    return value.value();
+  // What is no point adds nothing and never wins.
+  return select(y.isCounted() & x.isCounted(), value, isMax ? value.lowest() : value.constant(0))
+      .value();
+}
+
+Span RoiAlignOp::emitSpan(BodyContext &context, unsigned loop, ValueRange args) {
+  Region region(context, getX(), args, getSpatialScale());
+  RegionPoints points{*this, region, loop};
+  Scalar most = region.integer(context.extent(getLoopNest().reduction[loop]));
+  Scalar count = max(min(region.integer(points.count()), most), 0.0);
+  return {region.index(count.constant(0)), region.index(count)};
+}
+
+Value RoiAlignOp::emitResult(BodyContext &context, ValueRange args, ValueRange accs) {
+  Region region(context, getX(), args, getSpatialScale());
+  RegionPoints y{*this, region, 0}, x{*this, region, 1};
+  Scalar total = floating(context, accs.front());
+  if (getMode() != "max")
+    return (total / spread(context, max(y.count() * x.count(), 1.0), total.value())).value();
+  // Of a bin without points the result is 0.
+  if (!y.isGiven())
+    total = select((y.count() > 0.0) & (x.count() > 0.0), total, total.constant(0));
+  return total.value();
 }
 
 //===- roi_pool -----------------------------------------------------------------------------------===//
@@ -217,88 +283,70 @@ LogicalResult RoiPoolOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 }
 
 namespace {
-/// The bins of all regions along one dim of the images, [K, bins]: where they begin, and the first element behind.
-struct Bins {
-  Value begin, end;
+/// The elements of a bin along one axis, in whole numbers: where they begin, and the first one behind.
+struct RegionBin {
+  RoiPoolOp op;
+  const Region &region;
+  unsigned axis;
+
+  /// To the nearest integer, halves away from 0.
+  Scalar rounded(Scalar x) {
+    Scalar size = abs(x), whole = floor(size);
+    Scalar nearest = select(size - whole >= 0.5, whole + 1.0, whole);
+    return region.integer(select(x < 0.0, -nearest, nearest));
+  }
+  Scalar edge(Scalar number, double more) {
+    Scalar first = rounded(region.first(axis));
+    Scalar size = max(rounded(region.last(axis)) - first + 1.0, 1.0);
+    auto bins = static_cast<double>(op.getOutputSize()[axis]);
+    Scalar at = divFloor(number * size + more, number.constant(bins)) + first;
+    return min(max(at, 0.0), region.integer(region.extent(2 + axis)));
+  }
+  Scalar number() { return region.integer(region.context.parallel[kBinLoops + axis]); }
+  Scalar begin() { return edge(number(), 0); }
+  Scalar end() { return edge(number() + 1.0, static_cast<double>(op.getOutputSize()[axis]) - 1); }
+  Scalar isEmpty() { return begin() >= end(); }
+  /// Of the element that the loops stand at.
+  Scalar isInside() {
+    Scalar at = region.integer(region.context.reduction[axis]);
+    return (at >= begin()) & (at < end());
+  }
 };
 } // namespace
 
-/// To the nearest integer, halves away from 0, as i64.
-static Value roundedAway(Builder &b, Value x) {
-  Value size = b.make<AbsOp>(x), whole = b.make<FloorOp>(size);
-  Value isUp = b.make<GeOp>(b.make<SubOp>(size, whole), b.fullLike(x, 0.5));
-  Value nearest = b.make<AddOp>(whole, b.cast(isUp, typeOf(x).getElementType()));
-  return b.cast(b.make<MulOp>(nearest, b.make<SignOp>(x)), b.getI64Type());
+LoopNest RoiPoolOp::getLoopNest() {
+  Dims image = dimsOf(getX());
+  LoopNest nest = regionNest(*this, {image[2], image[3]}, Combiner::max);
+  nest.terms.push_back(imageRead(nest, getX(), {0}));
+  nest.spanned.resize(2, true);
+  return nest;
 }
 
-static Bins binsOf(Builder &b, Value boxes, int64_t axis, int64_t count, AffineExpr extent) {
-  MLIRContext *context = b.getContext();
-  Type i64 = b.getI64Type();
-  Dims dims = {dimsOf(boxes)[0], constantDim(count, context)},
-       column = {dims[0], constantDim(1, context)};
-  auto edge = [&](int64_t position) {
-    return b.broadcast(b.reshape(roundedAway(b, b.select(boxes, 1, position)), column), dims);
-  };
-  Value first = edge(2 - axis);
-  Value size = b.make<AddOp>(b.make<SubOp>(edge(4 - axis), first), b.fullLike(first, 1));
-  size = b.make<MaximumOp>(size, b.fullLike(size, 1));
-  Value bin = b.broadcast(
-      b.make<ArangeOp>(dimsMap(dims[1], context), AffineMapAttr(), uint64_t(1), TypeAttr()), dims);
-  Value divisor = b.fullLike(size, static_cast<double>(count));
-  auto edgeOf = [&](Value number, int64_t more) {
-    Value product = b.make<MulOp>(number, size);
-    product = b.make<AddOp>(product, b.fullLike(product, static_cast<double>(more)));
-    Value at = b.make<AddOp>(b.make<FloorDivideOp>(product, divisor), first);
-    Value last =
-        b.broadcast(b.make<ScalarTensorOp>(dimsMap(extent, context), TypeAttr::get(i64)), dims);
-    return b.make<MinimumOp>(b.make<MaximumOp>(at, b.fullLike(at, 0)), last);
-  };
-  return {edgeOf(bin, 0), edgeOf(b.make<AddOp>(bin, b.fullLike(bin, 1)), count - 1)};
+Value RoiPoolOp::emitCoordinate(BodyContext &context, bool, unsigned, unsigned,
+                                ValueRange earlier) {
+  return Region(context, getX(), earlier, getSpatialScale()).image();
 }
 
-/// The largest of x [K, C, ..., S] over the elements of each bin, along the last dim: [K, C, ..., bins].
-static Value largestOf(Builder &b, Value x, const Bins &bins) {
-  MLIRContext *context = b.getContext();
-  Dims dims = dimsOf(x);
-  AffineExpr extent = dims.back(), count = dimsOf(bins.begin)[1];
-  Dims marks = {dims[0], count, extent};
-  auto spread = [&](Value edge) { return b.broadcast(b.unsqueeze(edge, -1), marks); };
-  Value at = b.broadcast(
-      b.make<ArangeOp>(dimsMap(extent, context), AffineMapAttr(), uint64_t(1), TypeAttr()), marks);
-  Value isIn = b.make<LogicalAndOp>(b.make<GeOp>(at, spread(bins.begin)),
-                                    b.make<LtOp>(at, spread(bins.end)));
-  dims.insert(dims.end() - 1, count);
-  Dims mark(dims.size(), constantDim(1, context));
-  mark.front() = dims.front();
-  mark[mark.size() - 2] = count;
-  mark.back() = extent;
-  Value values = b.broadcast(b.unsqueeze(x, -2), dims);
-  values = b.make<WhereOp>(b.broadcast(b.reshape(isIn, mark), dims), values,
-                           b.fullLike(values, -std::numeric_limits<double>::infinity()));
-  return b.make<AmaxOp>(values, ArrayRef<int64_t>{static_cast<int64_t>(dims.size()) - 1}, false);
+Value RoiPoolOp::emitTerm(BodyContext &context, unsigned, ValueRange args, ValueRange) {
+  Region region(context, getX(), args, getSpatialScale());
+  RegionBin y{*this, region, 0}, x{*this, region, 1};
+  Scalar value = floating(context, args.back());
+  value =
+      select(region.hasImage(), value, value.constant(std::numeric_limits<double>::quiet_NaN()));
+  return select(y.isInside() & x.isInside(), value, value.lowest()).value();
 }
 
-SmallVector<Value> RoiPoolOp::decompose(Builder &b) {
-  MLIRContext *context = getContext();
-  Dims image = dimsOf(getX()), result = dimsOf(getY());
-  Type compute = computeType(typeOf(getX()).getElementType());
-  Value boxes = b.cast(getBoxes(), compute);
-  Value scaled = b.make<MulOp>(boxes, b.fullLike(boxes, getSpatialScale().convertToDouble()));
-  Bins rows = binsOf(b, scaled, 0, getOutputSize()[0], image[2]),
-       columns = binsOf(b, scaled, 1, getOutputSize()[1], image[3]);
-  Value number = b.cast(b.select(boxes, 1, 0), b.getI64Type());
-  // One dim after the other: over rows first, which then are few.
-  Value images = b.make<IndexSelectOp>(getX(), number, uint64_t(0));
-  Value y = b.permute(images, {0, 1, 3, 2});
-  y = largestOf(b, b.permute(largestOf(b, y, rows), {0, 1, 3, 2}), columns);
-  auto isEmpty = [&](const Bins &bins, unsigned dim) {
-    Dims dims(4, constantDim(1, context));
-    dims[0] = result[0];
-    dims[dim] = result[dim];
-    return b.broadcast(b.reshape(b.make<GeOp>(bins.begin, bins.end), dims), result);
-  };
-  return {b.make<WhereOp>(b.make<LogicalOrOp>(isEmpty(rows, 2), isEmpty(columns, 3)),
-                          b.fullLike(y, 0), y)};
+Span RoiPoolOp::emitSpan(BodyContext &context, unsigned loop, ValueRange args) {
+  Region region(context, getX(), args, getSpatialScale());
+  RegionBin bin{*this, region, loop};
+  return {region.index(bin.begin()), region.index(bin.end())};
+}
+
+Value RoiPoolOp::emitResult(BodyContext &context, ValueRange args, ValueRange accs) {
+  Region region(context, getX(), args, getSpatialScale());
+  RegionBin y{*this, region, 0}, x{*this, region, 1};
+  Scalar largest = floating(context, accs.front());
+  return select(y.isEmpty() | x.isEmpty(), largest.constant(0), largest).value();
 }
 
 } // namespace dlc::dl

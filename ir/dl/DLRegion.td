@@ -7,32 +7,16 @@ include "ir/dl/DLBase.td"
 
 //===- Regions ------------------------------------------------------------------------------------===//
 
-def DL_RegionSamplesOp : DL_LoopOp<"region_samples", "", ["emitResult", "emitCoordinate"]> {
-  let summary = "Images between their elements, at points spread over the bins of regions";
-  let description = [{
-    As `dl.roi_align` before its points are joined: [K, C, output_size..., points...]. Points of a mean are already divided by
-    their number.
-    ```mlir
-    %y = dl.region_samples %x, %boxes {output_size = array<i64: 7, 7>, sampling_ratio = 2 : i64} :
-        (tensor<2x8x16x16xf32>, tensor<4x5xf32>) -> tensor<4x8x7x7x2x2xf32>
-    ```
-  }];
-  let arguments = (ins DL_FloatTensor:$x, DL_FloatTensor:$boxes, DenseI64ArrayAttr:$output_size,
-      DefaultValuedAttr<F64Attr, "1.0">:$spatial_scale, DefaultValuedAttr<I64Attr, "-1">:$sampling_ratio,
-      DefaultValuedAttr<BoolAttr, "false">:$aligned, DefaultValuedStrAttr<StrAttr, "avg">:$mode);
-  let results = (outs DL_FloatTensor:$y);
-}
-
-def DL_RoiAlignOp : DL_DecomposedOp<"roi_align",
-    "roi_align(Tensor x, Tensor boxes, int[2] output_size, float spatial_scale=1.0, int sampling_ratio=-1, bool aligned=False, str mode='avg')"> {
+def DL_RoiAlignOp : DL_LoopOp<"roi_align",
+    "roi_align(Tensor x, Tensor boxes, int[2] output_size, float spatial_scale=1.0, int sampling_ratio=-1, bool aligned=False, str mode='avg')",
+    ["emitTerm", "emitResult", "emitCoordinate", "emitSpan"]> {
   let summary = "Regions of images, each cut into so many bins, the means of points in them";
   let description = [{
     x is [N, C, H, W]; a row of boxes [K, 5] is the number of an image and x1, y1, x2, y2, which `spatial_scale` brings to its
     elements. The result is [K, C, output_size]. A bin has `sampling_ratio` points along each side, or where that is not
     positive one for each element that it is long, rounded up, but no more than a bin of the whole image has and one. `aligned`
     puts elements at whole numbers and a half; otherwise a region is at least an element wide. `mode` 'max' takes the largest
-    of the four shares of any point, as ONNX has it. Becomes `dl.region_samples` and a reduction. PyTorch:
-    `torchvision.ops.roi_align`.
+    of the four shares of any point, as ONNX has it. PyTorch: `torchvision.ops.roi_align`.
     ```mlir
     %y = dl.roi_align %x, %boxes {output_size = array<i64: 7, 7>, sampling_ratio = 2 : i64} :
         (tensor<2x8x16x16xf32>, tensor<4x5xf32>) -> tensor<4x8x7x7xf32>
@@ -44,8 +28,9 @@ def DL_RoiAlignOp : DL_DecomposedOp<"roi_align",
   let results = (outs DL_FloatTensor:$y);
 }
 
-def DL_RoiPoolOp : DL_DecomposedOp<"roi_pool",
-    "roi_pool(Tensor x, Tensor boxes, int[2] output_size, float spatial_scale=1.0)"> {
+def DL_RoiPoolOp : DL_LoopOp<"roi_pool",
+    "roi_pool(Tensor x, Tensor boxes, int[2] output_size, float spatial_scale=1.0)",
+    ["emitTerm", "emitResult", "emitCoordinate", "emitSpan"]> {
   let summary = "Regions of images, each cut into so many bins, the largest values in them";
   let onnx = "MaxRoiPool(x, boxes, output_size=pooled_shape, spatial_scale=spatial_scale)";
   let description = [{

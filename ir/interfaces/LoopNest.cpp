@@ -47,6 +47,11 @@ Value BodyContext::splat(Value scalar, VectorType type) {
   return vector::BroadcastOp::create(builder, loc, type, scalar);
 }
 
+Value BodyContext::lane(Value value) {
+  return isa<VectorType>(value.getType()) ? vector::ExtractOp::create(builder, loc, value, 0)
+                                          : value;
+}
+
 Type computeType(Type elementType) {
   if (isa<FloatType>(elementType) && elementType.getIntOrFloatBitWidth() < 32)
     return Float32Type::get(elementType.getContext());

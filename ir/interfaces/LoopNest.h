@@ -58,6 +58,10 @@ struct LoopNest {
   /// Loops whose index the bodies read, parallel dims, then reduction dims (the latter may be left out where none is
   /// read); the others may be vectorised freely.
   llvm::SmallBitVector indexDims;
+  /// Reduction loops of which emitSpan says outside of which indices all terms are neutral, and what it reads to know: at the
+  /// parallel indices, none computed or checked.
+  llvm::SmallBitVector spanned;
+  llvm::SmallVector<Access, 4> spanReads;
   /// The term is the product of the two term accesses (in this order) and the only stage is add: what matrix
   /// multipliers compute.
   bool isProduct = false;
@@ -67,6 +71,7 @@ struct LoopNest {
   bool isWindow() const;
   unsigned numLoops() const { return parallel.size() + reduction.size(); }
   bool readsIndex(unsigned loop) const { return loop < indexDims.size() && indexDims.test(loop); }
+  bool isSpanned(unsigned loop) const { return loop < spanned.size() && spanned.test(loop); }
   /// Some access has computed indices.
   bool hasComputed() const;
   /// Parallel dims that no term depends on: the row's own dims in a softmax. Empty for maps.
@@ -86,6 +91,14 @@ struct BodyContext {
 
   /// A vector of equal lanes, for uniform values (of indices, of extents) that meet a vector.
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
+  /// The other way: the value that all lanes have. Of accesses on which computed indices depend, since vectors move along no dim
+  /// that changes these.
+  mlir::Value lane(mlir::Value value);
+};
+
+/// Indices from `begin` to before `end` of a loop, of type index; none where `end` is not above `begin`.
+struct Span {
+  mlir::Value begin, end;
 };
 
 /// The type that values of `elementType` have while they are computed: f32 for narrower floats, signless integers of 8

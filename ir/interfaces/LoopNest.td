@@ -39,6 +39,15 @@ def LoopNestOpInterface : OpInterface<"LoopNestOpInterface"> {
                                      "unsigned":$dim, "::mlir::ValueRange":$earlier),
                                  [{}],
                                  [{ llvm_unreachable("an op with computed indices defines emitCoordinate"); }]>,
+                 InterfaceMethod<[{
+        The indices of reduction loop `loop` (one of LoopNest::spanned) outside of which the terms of every stage are neutral,
+        all within the loop; `args` are the scalars read by LoopNest::spanReads. A schedule may run all of the loop as well.
+      }],
+                                 "::dlc::Span", "emitSpan",
+                                 (ins "::dlc::BodyContext &":$context, "unsigned":$loop,
+                                     "::mlir::ValueRange":$args),
+                                 [{}],
+                                 [{ llvm_unreachable("an op with spans defines emitSpan"); }]>,
   ];
 }
 

@@ -113,3 +113,17 @@ func.func @places(%x: tensor<1x16x4x4xf32>, %y: tensor<1x3x4x4xf32>) -> (tensor<
   %2 = dl.interpolate %x {size = affine_map<() -> (8, 8)>, mode = "nearest"} : (tensor<1x16x4x4xf32>) -> tensor<1x16x8x8xf32>
   return %0, %1, %2 : tensor<1x16x8x8xf32>, tensor<1x3x8x8xf32>, tensor<1x16x8x8xf32>
 }
+
+// -----
+
+// The same of regions, where there are enough of them: one bin does not read much of its image.
+// CHECK-LABEL: @regions
+// CHECK: dl.roi_pool {{.*}} -> tensor<8x16x4x4xf32, #dl.t<[8, 16, 4, 4], order = [0, 2, 3, 1]>>
+// CHECK: dl.roi_align {{.*}} -> tensor<8x16x4x4xf32, #dl.t<[8, 16, 4, 4], order = [0, 2, 3, 1]>>
+// CHECK: dl.roi_pool {{.*}} -> tensor<1x16x1x1xf32>
+func.func @regions(%x: tensor<1x16x8x8xf32>, %b: tensor<8x5xf32>, %c: tensor<1x5xf32>) -> (tensor<8x16x4x4xf32>, tensor<8x16x4x4xf32>, tensor<1x16x1x1xf32>) {
+  %0 = dl.roi_pool %x, %b {output_size = array<i64: 4, 4>} : (tensor<1x16x8x8xf32>, tensor<8x5xf32>) -> tensor<8x16x4x4xf32>
+  %1 = dl.roi_align %x, %b {output_size = array<i64: 4, 4>} : (tensor<1x16x8x8xf32>, tensor<8x5xf32>) -> tensor<8x16x4x4xf32>
+  %2 = dl.roi_pool %x, %c {output_size = array<i64: 1, 1>} : (tensor<1x16x8x8xf32>, tensor<1x5xf32>) -> tensor<1x16x1x1xf32>
+  return %0, %1, %2 : tensor<8x16x4x4xf32>, tensor<8x16x4x4xf32>, tensor<1x16x1x1xf32>
+}

@@ -31,7 +31,7 @@ WILD = {"bitcast"}
 GROWS = {"mul", "square", "outer", "contract", "linear", "matmul", "conv1d", "conv2d", "pow_number", "embedding_bag", "cumsum",
          "prefix_sum", "running_sum", "scatter", "scatter_reduce", "scatter_apply", "scatter_seek", "conv3d", "conv_transpose1d",
          "conv_transpose2d", "conv_transpose3d", "einsum", "addmm", "cumprod", "det", "deform_conv2d", "deform_patches", "fold", "overlap_add",
-         "resample", "upfirdn2d", "scaled_dot_product_attention", "region_samples"}
+         "resample", "upfirdn2d", "scaled_dot_product_attention", "roi_align"}
 # A tiny change of the input may change the result at once.
 JUMPS = {"floor", "ceil", "round", "trunc", "frac", "sign", "fmod", "remainder", "floor_divide", "trunc_divide", "hardshrink",
          "threshold", "heaviside", "argmax", "argmin", "argsort", "sort", "topk", "rank", "places", "order", "max_positions1d", "max_positions2d",

@@ -55,6 +55,8 @@ private:
   void emitResults(ArrayRef<Value> accs);
   void emitResultLoops(ArrayRef<int64_t> dims, ArrayRef<Value> accs);
   void emitResult(ArrayRef<Value> accs);
+  bool usesSpans() const;
+  Span rangeOf(unsigned loop);
   Value reduceStage(unsigned stage, ValueRange earlier);
   Accumulator reduceLoops(unsigned stage, unsigned depth, Accumulator acc, ValueRange earlier);
   Accumulator reduceAlongLanes(unsigned stage, Accumulator acc, ValueRange earlier);
@@ -351,6 +353,18 @@ Accumulator ReductionSchedule::reduceAlongLanes(unsigned stage, Accumulator scal
   return k.fold(vectorEnd, extent, 1, scalar, one);
 }
 
+/// Terms that the op knows to be neutral are left out, where a vector has them in common.
+bool ReductionSchedule::usesSpans() const {
+  return nest.spanned.any() &&
+         (way != Way::columns || k.emitter.sharesSpans(columnVariable, parallel));
+}
+
+Span ReductionSchedule::rangeOf(unsigned loop) {
+  if (nest.isSpanned(loop) && usesSpans())
+    return k.emitter.emitSpan(k.builder, loop, parallel);
+  return {k.index(0), k.value(nest.reduction[loop])};
+}
+
 Accumulator ReductionSchedule::reduceLoops(unsigned stage, unsigned depth, Accumulator acc,
                                            ValueRange earlier) {
   if (depth == loopOrder.size())
@@ -367,14 +381,14 @@ Accumulator ReductionSchedule::reduceLoops(unsigned stage, unsigned depth, Accum
     return combineAccumulators(stage, before,
                                reduceLoops(stage, depth + 1, neutralAccumulator(stage), earlier));
   };
-  return foldRow(stage, k.index(0), k.value(nest.reduction[dim]), 1, acc, nest.reduction[dim],
-                 body);
+  Span range = rangeOf(dim);
+  return foldRow(stage, range.begin, range.end, 1, acc, nest.reduction[dim], body);
 }
 
 Value ReductionSchedule::reduceStage(unsigned stage, ValueRange earlier) {
   Accumulator acc = neutralAccumulator(stage);
   auto count = dl::asConstant(dl::product(nest.reduction, k.builder.getContext()));
-  if (way != Way::lanes && count && *count <= kUnrolledWindow) {
+  if (way != Way::lanes && count && *count <= kUnrolledWindow && !usesSpans()) {
     // Constant window indices make most border tests vanish.
     for (int64_t position = 0; position < *count; ++position) {
       SmallVector<AffineExpr> at(reduction.size());

@@ -54,11 +54,14 @@ void scheduleDirect(KernelBuilder &k) {
           return accumulator.step(carried, counted, indices, reduction, finished);
         AffineExpr extent = nest.reduction[depth];
         auto size = dl::asConstant(extent);
-        auto unroll = size && *size <= kUnrolled ? KernelBuilder::Unroll::full
-                                                 : KernelBuilder::Unroll::automatic;
+        bool isSpanned = nest.isSpanned(depth);
+        auto unroll = size && *size <= kUnrolled && !isSpanned ? KernelBuilder::Unroll::full
+                                                               : KernelBuilder::Unroll::automatic;
+        Span range =
+            isSpanned ? k.body.emitSpan(k.b, depth, indices) : Span{k.index(0), k.index(extent)};
         ValueRange results =
-            k.loop(roles[depth], k.index(0), k.index(extent), 1, carried, accumulator.roles(),
-                   unroll, [&](Value variable, ValueRange inner) {
+            k.loop(roles[depth], range.begin, range.end, 1, carried, accumulator.roles(), unroll,
+                   [&](Value variable, ValueRange inner) {
                      k.math.bindLoop(reduction[depth], variable);
                      Value count = accumulator.hasPosition()
                                        ? k.add(k.mul(counted, k.index(extent)), variable)

@@ -259,6 +259,9 @@ void ReduceSchedule::run(bool isAcross) {
 }
 
 void scheduleReduce(KernelBuilder &k) {
+  // A thread by itself leaves out what is neutral; where others would wait for it, nothing is gained.
+  if (k.body.getNest().spanned.any())
+    return scheduleDirect(k);
   bool isAcross = standsAcross(k.body, k.math);
   // Without dims of its own a row is one element: the schedule for those serves.
   if (isAcross && k.body.getNest().innerDims().none())

@@ -290,7 +290,8 @@ static ReduceShape shapeOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
       rows = rows * nest.parallel[dim];
   auto most = dl::rangeOf(dl::normalize(rows), symbols);
   auto terms = usualOrMiddle(dl::product(nest.reduction, kernel.getContext()), symbols);
-  if (!most || !terms || nest.reduction.empty())
+  // How many terms there are where some are left out, the data say.
+  if (!most || !terms || nest.reduction.empty() || nest.spanned.any())
     return {0, 0, false};
   return {most->max, *terms, standsAcross(body, math)};
 }

@@ -73,7 +73,7 @@ row("max_unpool3d", ("f32",), [("N", 2, 2, 2, 2), ("N", 2, 2, 2, 2)], ("N", 2, 4
 #===- roi_align, roi_pool ===#
 
 
-def aligned(ph, pw, scale=1.0, ratio=-1, half=False, mode="avg", split=False):
+def aligned(ph, pw, scale=1.0, ratio=-1, half=False, mode="avg"):
     """torchvision.ops.roi_align, ONNX's RoiAlign."""
     def function(x, boxes):
         x, boxes = x.numpy(), boxes.numpy()
@@ -101,7 +101,7 @@ def aligned(ph, pw, scale=1.0, ratio=-1, half=False, mode="avg", split=False):
                     taps = np.array([(1 - down) * (1 - right) * image[:, a, c], (1 - down) * right * image[:, a, d],
                                      down * (1 - right) * image[:, b, c], down * right * image[:, b, d]])
                 y[k, :, i, j, s, t] = taps.max(0) if mode == "max" else taps.sum(0) / (grid[0] * grid[1])
-        return torch.from_numpy(y if split else y.max((4, 5)) if mode == "max" else y.sum((4, 5)))
+        return torch.from_numpy(y.max((4, 5)) if mode == "max" else y.sum((4, 5)))
     return function
 
 
@@ -125,11 +125,16 @@ for ratio, half, mode, scale, note in ((2, False, "avg", 1.0, "two points"), (2,
     for dtype in ("f32", "f16", "f64") if note in ("two points", "largest") else ("f32",):
         row("roi_align", (dtype,), [(2, 3, 8, 9), ("N", 5)], ("N", 3, 3, 2), function, weighed(9), attrs=attrs, kinds={1: (dtype, BOXES)},
             values="normal", sizes=FEW, note=note)
-    counts = (ratio, ratio) if ratio > 0 else (3, 5)
-    row("region_samples", ("f32",), [(2, 3, 8, 9), ("N", 5)], ("N", 3, 3, 2, *counts), aligned(3, 2, scale, ratio, half, mode, split=True), weighed(1),
-        attrs=attrs, kinds={1: ("f32", BOXES)}, values="normal", sizes=FEW, note=note)
+    # Channels in vectors, and some that are left over.
+    for channels in (16, 21):
+        row("roi_align", ("f32",), [(2, channels, 8, 9), ("N", 5)], ("N", channels, 3, 2), function, weighed(9), attrs=attrs, kinds={1: ("f32", BOXES)},
+            values="normal", sizes=BOUNDARY[:10:3] + (40,), note=f"{note}, {channels} channels")
 row("roi_align", ("f32",), [(2, 3, "N", 9), (4, 5)], (4, 3, 3, 2), aligned(3, 2, 3.0, -1), weighed(60), sizes=POSITIVE[:8],
     attrs="{output_size = array<i64: 3, 2>, spatial_scale = 3.0 : f64}", kinds={1: ("f32", BOXES)}, values="normal", note="of N")
+for ratio, scale in ((-1, 1.0), (2, 4.0)):
+    row("roi_align", ("f32",), [(2, 17, 1, 1), ("N", 5)], ("N", 17, 3, 2), aligned(3, 2, scale, ratio), weighed(9), sizes=FEW, values="normal",
+        attrs=f"{{output_size = array<i64: 3, 2>, sampling_ratio = {ratio} : i64, spatial_scale = {scale:e} : f64}}",
+        kinds={1: ("f32", [0.0, 1.0, -0.93, 0.41])}, note=f"one pixel, {ratio} points")
 
 
 def pooled(ph, pw, scale):
@@ -152,6 +157,12 @@ def pooled(ph, pw, scale):
 for dtype, scale in (("f32", 1.0), ("f32", 4.0), ("f16", 4.0), ("f32", 7.0)):
     row("roi_pool", (dtype,), [(2, 3, 8, 9), ("N", 5)], ("N", 3, 3, 2), pooled(3, 2, scale), values="numbers", sizes=FEW, note=f"scale {scale}",
         attrs=f"{{output_size = array<i64: 3, 2>, spatial_scale = {scale:e} : f64}}", kinds={1: (dtype, [0.0, 1.0, 1.25, -0.75])})
+
+# Channels in vectors; regions beyond the image, in images of a pixel too.
+for channels, size, scale in ((16, (8, 9), 4.0), (21, (8, 9), 9.0), (17, (1, 1), 4.0)):
+    row("roi_pool", ("f32",), [(2, channels, *size), ("N", 5)], ("N", channels, 3, 2), pooled(3, 2, scale), values="numbers", sizes=BOUNDARY[:10:3] + (40,),
+        note=f"{channels} channels of {size}", attrs=f"{{output_size = array<i64: 3, 2>, spatial_scale = {scale:e} : f64}}",
+        kinds={1: ("f32", [0.0, 1.0, 1.25, -0.75])})
 
 #===- deform_conv2d ===#
 
