@@ -26,7 +26,7 @@ REFUSED = {
     "deberta_v2": "its shape is computed by the model",  # Expand to the sizes of a tensor whose size an If decides
     "mixtral": "would mix in the padding of a dim whose size the data say",  # experts gather the tokens that chose them
     "gptj": "does not import 'SplitToSequence'",
-    "fasterrcnn_mobilenet_v3_large_320_fpn": "takes one box of a class after the other, up to 512",
+    "fasterrcnn_mobilenet_v3_large_320_fpn": "branches give i64[0] and i64[non_max_suppression_count]",
     "ssdlite320_mobilenet_v3_large": "the model has more than 64 dims that vary",
     "retinanet_resnet50_fpn": "the numbers of the count",  # TopK of as many as the data leave
     "yolo_of_any_size": "cannot join",  # sizes that 8 does not divide: the network itself fails there
