@@ -94,6 +94,14 @@ public:
   /// The same into `buffer`.
   void store(mlir::Value value, mlir::AffineExpr offset, mlir::Value buffer);
 
+  /// A square of a buffer's elements: lines of neighbours `apart` elements apart, the first one at `first`.
+  struct Lines {
+    mlir::Value buffer, first, apart;
+  };
+  /// Copies `count` lines of `length` elements so that neighbours of one become neighbours of the other: element i of line j goes to
+  /// element j of line i.
+  void copyTurned(const Lines &from, const Lines &to, mlir::Value count, mlir::Value length);
+
   /// The buffer of kernel input `input`.
   mlir::Value input(unsigned input) const { return buffers[input]; }
   /// The buffer of result `result`.

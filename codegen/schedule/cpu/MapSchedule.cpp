@@ -211,6 +211,11 @@ CpuLaunch MapSchedule::apart(int64_t dim) {
   }
   AffineExpr top = outerVariables.end()[-2] * kBlock, left = outerVariables.back() * kBlock;
   AffineExpr at = (variables[inner] - left) * kBlock + variables[dim] - top;
+  llvm::DenseMap<AffineExpr, AffineExpr> next = {{variables[dim], variables[dim] + 1}};
+  AffineExpr lineLength = k.math.simplify(resultOffset.replace(next) - resultOffset);
+  auto difference = [&](Value a, Value b) {
+    return k.builder.createOrFold<arith::SubIOp>(k.loc, a, b);
+  };
   auto tiles = overTiles(
       dl::product(outerDims, type.getContext()), kTileElements / (kBlock * kBlock),
       [&](Value from, Value to) {
@@ -224,14 +229,11 @@ CpuLaunch MapSchedule::apart(int64_t dim) {
             k.forVector(variables[dim], firstRow, endRow,
                         [&] { k.store(k.emitter.emitMap(k.builder, variables), at, block); });
           });
-          k.forEach(firstRow, endRow, 1, [&](Value row) {
-            k.math.bindLoop(variables[dim], row);
-            k.forEach(firstColumn, endColumn, 1, [&](Value column) {
-              k.math.bindLoop(variables[inner], column);
-              Value stored = memref::LoadOp::create(k.builder, k.loc, block, k.value(at));
-              memref::StoreOp::create(k.builder, k.loc, stored, k.output(0), k.value(resultOffset));
-            });
-          });
+          k.math.bindLoop(variables[dim], firstRow);
+          k.math.bindLoop(variables[inner], firstColumn);
+          k.copyTurned({block, k.index(0), k.index(kBlock)},
+                       {k.output(0), k.value(resultOffset), k.value(lineLength)},
+                       difference(endColumn, firstColumn), difference(endRow, firstRow));
         });
       });
   return {tiles.tiles, kBlock * kBlock * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)};
@@ -262,6 +264,15 @@ bool MapSchedule::findTurned() {
 /// Copies the block of read `number` that begins at the indices bound now: along its own neighbours, line by line.
 void MapSchedule::turn(unsigned number, Value rows, Value columns) {
   auto [input, offset] = turned[number];
+  // From column to column, the first element of each line.
+  llvm::DenseMap<AffineExpr, AffineExpr> next = {
+      {variables[order.back()], variables[order.back()] + 1}};
+  if (AffineExpr apart = k.math.simplify(offset.replace(next) - offset);
+      apart.isSymbolicOrConstant()) {
+    k.copyTurned({k.input(input), k.value(offset), k.value(apart)},
+                 {held[number], k.index(0), k.index(kBlock)}, columns, rows);
+    return;
+  }
   AffineExpr row = k.math.addLoop(k.math.constant(kBlock)),
              column = k.math.addLoop(k.math.constant(kBlock));
   llvm::DenseMap<AffineExpr, AffineExpr> moved = {

@@ -23,8 +23,8 @@ namespace dlc::codegen {
 static constexpr int64_t kAccumulators = 4;
 /// A sum of reals is made of sums of at most this many terms: what rounding costs grows with the longest of them.
 static constexpr int64_t kLongestSum = 512;
-/// Columns of a tile; and of one whose results lie apart, so that they come back to the same lines of the cache soon.
-static constexpr int64_t kTileColumns = 512, kTileColumnsApart = 64;
+/// Columns of a tile; of one whose results lie apart, and its elements of each line of them.
+static constexpr int64_t kTileColumns = 512, kTileColumnsApart = 64, kTileLine = 32;
 /// Windows of at most this many elements are written out.
 static constexpr int64_t kUnrolledWindow = 16;
 /// Columns between the borders that are worth a way of their own.
@@ -41,6 +41,7 @@ public:
   CpuLaunch run();
 
 private:
+  CpuLaunch runBlocks();
   enum class Way { columns, lanes, scalars };
 
   void chooseWay();
@@ -85,6 +86,8 @@ private:
   AffineExpr columnVariable;      // moves over these
   bool bordersAreVectors = false; // the others in vectors whose lanes are tested
   bool isApart = false;           // neighbours along the column lie apart in the result
+  Value block;                    // where results go first then, lines of columns
+  AffineExpr blockOffset;
   AffineExpr resultOffset;
 };
 
@@ -409,7 +412,11 @@ Value ReductionSchedule::reduceStage(unsigned stage, ValueRange earlier) {
 //===- Results --------------------------------------------------------------------------------------===//
 
 void ReductionSchedule::emitResult(ArrayRef<Value> accs) {
-  k.store(k.emitter.emitResult(k.builder, parallel, accs), resultOffset);
+  Value value = k.emitter.emitResult(k.builder, parallel, accs);
+  if (block)
+    k.store(value, blockOffset, block);
+  else
+    k.store(value, resultOffset);
 }
 
 void ReductionSchedule::emitResultLoops(ArrayRef<int64_t> dims, ArrayRef<Value> accs) {
@@ -470,8 +477,63 @@ void ReductionSchedule::emitBorders() {
   resultOffset = middleOffset;
 }
 
+/// Results whose neighbours along the column lie apart go to their places block by block: stored as they come, each would touch a line
+/// of the cache of its own. What lies behind the column in memory is one line of the result.
+CpuLaunch ReductionSchedule::runBlocks() {
+  RankedTensorType type = k.emitter.getResultType();
+  dl::Layout layout = dl::getLayout(type);
+  SmallVector<AffineExpr> variables, extents, lineVariables, lineExtents;
+  bool isBehind = false;
+  for (int64_t position = 0; position < type.getRank(); ++position) {
+    int64_t dim = layout.order.empty() ? position : layout.order[position];
+    if (dim == column) {
+      isBehind = true;
+      continue;
+    }
+    (isBehind ? lineVariables : variables).push_back(parallel[dim]);
+    (isBehind ? lineExtents : extents).push_back(nest.parallel[dim]);
+  }
+  AffineExpr columns = nest.parallel[column],
+             length = dl::product(lineExtents, k.builder.getContext());
+  for (AffineExpr count : {columns.ceilDiv(kTileColumnsApart), length.ceilDiv(kTileLine)}) {
+    extents.push_back(count);
+    variables.push_back(k.math.addLoop(count));
+  }
+  AffineExpr left = variables.end()[-2] * kTileColumnsApart, top = variables.back() * kTileLine;
+  AffineExpr place = k.math.addLoop(length); // in a line
+  Type element = storageType(type.getElementType());
+  block = k.scratchView(element, kTileColumnsApart * kTileLine);
+  blockOffset = (place - top) * kTileColumnsApart + columnVariable - left;
+  auto moveTo = [&](Value at) {
+    k.math.bindLoop(place, at);
+    k.delinearize(at, lineVariables, lineExtents);
+  };
+  auto difference = [&](Value a, Value b) {
+    return k.builder.createOrFold<arith::SubIOp>(k.loc, a, b);
+  };
+  k.forEach(k.begin, k.end, 1, [&](Value tile) {
+    k.delinearize(tile, variables, extents);
+    Value firstColumn = k.value(left), first = k.value(top);
+    Value endColumn = k.smaller(k.add(firstColumn, k.index(kTileColumnsApart)), k.value(columns));
+    Value end = k.smaller(k.add(first, k.index(kTileLine)), k.value(length));
+    k.forEach(first, end, 1, [&](Value at) {
+      moveTo(at);
+      k.forVector(columnVariable, firstColumn, endColumn, [&] { emitRow(); });
+    });
+    moveTo(first);
+    k.math.bindLoop(columnVariable, firstColumn);
+    k.copyTurned({block, k.index(0), k.index(kTileColumnsApart)},
+                 {k.output(0), k.value(resultOffset), k.value(length)}, difference(end, first),
+                 difference(endColumn, firstColumn));
+  });
+  return {dl::normalize(dl::product(extents, k.builder.getContext())),
+          kTileColumnsApart * kTileLine * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)};
+}
+
 CpuLaunch ReductionSchedule::run() {
   chooseWay();
+  if (isApart && inner.empty() && !dl::getLayout(k.emitter.getResultType()).isTiled())
+    return runBlocks();
   SmallVector<AffineExpr> variables, extents;
   for (int64_t dim : outer) {
     variables.push_back(parallel[dim]);

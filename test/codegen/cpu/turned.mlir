@@ -1,7 +1,7 @@
 // RUN: dlc-opt --dl-schedule-cpu %s | FileCheck %s
 
-// An operand that lies the other way round is turned in blocks of 32 x 32 in scratch memory, along its own neighbours; the result
-// is written in vectors from there. What lies as the result does is read where it is.
+// An operand that lies the other way round is turned in blocks of 32 x 32 in scratch memory: in registers by squares of 8 x 8, or one
+// by one where a block is smaller than that. The result is written in vectors from there. What lies as the result does is read where it is.
 
 // CHECK: dlx.kernel @turned attributes {{.*}}scratch = [[SCRATCH:#.+]]}
 dlx.kernel @turned attributes {kind = "map"} {
@@ -21,8 +21,14 @@ dlx.kernel @half attributes {kind = "map"} {
 // CHECK: func.func @turned(%[[X:.+]]: memref<?xf32>, %[[Z:.+]]: memref<?xf32>, %[[Y:[^:]+]]: memref<?xf32>,
 // CHECK: %[[BLOCK:.+]] = memref.view {{.*}} to memref<?xf32>
 // CHECK: scf.for
+// CHECK: scf.if
 // CHECK: scf.for
 // CHECK: scf.for
+// CHECK-COUNT-8: vector.load %[[X]]
+// CHECK: vector.shuffle %{{.*}} [0, 8, 2, 10, 4, 12, 6, 14]
+// CHECK-COUNT-23: vector.shuffle
+// CHECK-COUNT-8: vector.store {{.*}}, %[[BLOCK]]
+// CHECK: else
 // CHECK: %[[E:.+]] = memref.load %[[X]]
 // CHECK: memref.store %[[E]], %[[BLOCK]]
 // CHECK: scf.for

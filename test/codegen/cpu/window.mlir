@@ -35,13 +35,18 @@ dlx.kernel @borders attributes {kind = "window"} {
 // CHECK: scf.if
 // CHECK: memref.store
 
-// Channels lie together in the operand and apart in the result: they are vectors, stored one by one.
+// Channels lie together in the operand and apart in the result: they are vectors, stored into a block that then is turned.
 dlx.kernel @apart attributes {kind = "window"} {
 ^bb0(%x: tensor<1x64x8x8xf32, #dl.t<[1, 64, 8, 8], order = [0, 2, 3, 1]>>):
   %0 = dl.max_pool2d %x {kernel_size = array<i64: 2, 2>} : (tensor<1x64x8x8xf32, #dl.t<[1, 64, 8, 8], order = [0, 2, 3, 1]>>) -> tensor<1x64x4x4xf32, #dl.t<[1, 64, 4, 4], order = [0, 2, 3, 1]>>
   %1 = dl.convert_layout %0 : (tensor<1x64x4x4xf32, #dl.t<[1, 64, 4, 4], order = [0, 2, 3, 1]>>) -> tensor<1x64x4x4xf32>
   dl.yield %1 : tensor<1x64x4x4xf32>
 }
-// CHECK: func.func @apart
-// CHECK-COUNT-4: vector.load {{.*}} vector<8xf32>
-// CHECK-COUNT-8: memref.store
+// CHECK: func.func @apart(%[[X:[^:]+]]: memref<?xf32>, %[[Y:[^:]+]]: memref<?xf32>
+// CHECK: %[[BLOCK:.+]] = memref.view
+// CHECK-COUNT-4: vector.load %[[X]]{{.*}} vector<8xf32>
+// CHECK: vector.store {{.*}}, %[[BLOCK]]
+// CHECK: scf.if
+// CHECK-COUNT-8: vector.load %[[BLOCK]]
+// CHECK-COUNT-24: vector.shuffle
+// CHECK-COUNT-8: vector.store {{.*}}, %[[Y]]
