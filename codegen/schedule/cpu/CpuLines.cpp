@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -46,6 +47,20 @@ SmallVector<Value> CpuLines::repeat(ValueRange init,
   Block *after = k.builder.createBlock(&loop.getAfter(), {}, init.getTypes(), locations);
   scf::YieldOp::create(k.builder, k.loc, body(after->getArguments()));
   return SmallVector<Value>(loop.getResults());
+}
+
+Value sumsOfLanes(CpuKernel &k, Value lanes) {
+  auto shape = cast<VectorType>(lanes.getType());
+  int64_t count = shape.getNumElements();
+  Value zeros = arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(shape));
+  for (int64_t step = 1; step < count; step *= 2) {
+    SmallVector<int64_t> from;
+    for (int64_t lane = 0; lane < count; ++lane)
+      from.push_back(lane < step ? count : lane - step);
+    Value moved = vector::ShuffleOp::create(k.builder, k.loc, lanes, zeros, from);
+    lanes = arith::AddIOp::create(k.builder, k.loc, lanes, moved);
+  }
+  return lanes;
 }
 
 CpuLaunch CpuLines::launch(int64_t linesOfTile, AffineExpr scratch) {

@@ -48,6 +48,8 @@ private:
   llvm::SmallVector<mlir::AffineExpr> lineDims, lineExtents;
 };
 
+/// The sums of the lanes of a vector of integers up to and with each of them: in as many steps as the count of lanes has bits.
+mlir::Value sumsOfLanes(CpuKernel &kernel, mlir::Value lanes);
 /// Elements of lines put in order.
 CpuLaunch scheduleOrder(CpuKernel &kernel);
 /// Updates of lines made one after the other.

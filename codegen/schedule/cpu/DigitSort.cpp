@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cpu/DigitSort.h"
 
+#include "codegen/schedule/cpu/CpuLines.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -12,9 +14,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Bits of a digit: as many counters as the first cache takes, beside what they count. Of longer lines there may be more, since
-/// each pass then costs more than its counters do.
-static constexpr int64_t kDigitBits = 8, kLongDigitBits = 11, kLongLine = 2048;
+/// Bits of a digit; and of one in lines so long that a pass over them costs more than its counters do.
+static constexpr int64_t kDigitBits = 8, kLongDigitBits = 11, kLongLine = 1000;
 /// Bits of a place in a word.
 static constexpr int64_t kPlaceBits = 32;
 /// Words of a vector, whatever the instruction set: registers of it are as many as it takes.
@@ -99,11 +100,16 @@ void DigitSort::clear(Value first, const Digits &digits) {
 
 /// For each digit how many elements have a lower one: where the first with this one goes.
 void DigitSort::addUp(Value first, const Digits &digits) {
+  auto shape = VectorType::get({kLanes}, k.builder.getI32Type());
   Value none = arith::ConstantOp::create(k.builder, k.loc, k.builder.getI32IntegerAttr(0));
-  k.fold(first, k.add(first, digits.values), 1, {none}, [&](Value at, ValueRange before) {
-    Value own = load(memory.counters, at);
-    store(before[0], memory.counters, at);
-    return SmallVector<Value>{arith::AddIOp::create(k.builder, k.loc, before[0], own)};
+  k.fold(first, k.add(first, digits.values), kLanes, {none}, [&](Value at, ValueRange before) {
+    Value own = vector::LoadOp::create(k.builder, k.loc, shape, memory.counters, at);
+    Value upTo = sumsOfLanes(k, own), start = k.splat(before[0], kLanes);
+    Value lower = arith::AddIOp::create(k.builder, k.loc,
+                                        arith::SubIOp::create(k.builder, k.loc, upTo, own), start);
+    vector::StoreOp::create(k.builder, k.loc, lower, memory.counters, at);
+    Value all = vector::ExtractOp::create(k.builder, k.loc, upTo, kLanes - 1);
+    return SmallVector<Value>{arith::AddIOp::create(k.builder, k.loc, before[0], all)};
   });
 }
 

@@ -1,7 +1,9 @@
 //===- LineSchedule.cpp - Running sums of lines on the CPU -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of sums that do not go along the last dim, a tile is 16 neighbouring lines, a vector of sums; else it is one line.
+// Of sums that do not go along the last dim, a tile is 16 neighbouring lines, a vector of sums; else it is one line. Integers, whose
+// sums are the same in any order, are added up in vectors; reals one after the other: a part of them may be out of range where no
+// sum is.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cpu/CpuLines.h"
 
@@ -18,8 +20,30 @@ class SumSchedule : CpuLines {
 public:
   explicit SumSchedule(CpuKernel &kernel) : CpuLines(kernel) {}
   CpuLaunch run();
+
+private:
+  void addVectors(AffineExpr offset, Value &first, Value &sum);
 };
 } // namespace
+
+/// Adds up whole vectors of the line at hand from place `first` on; then `first` and `sum` are where they end.
+void SumSchedule::addVectors(AffineExpr offset, Value &first, Value &sum) {
+  Value lanes = k.index(kLinesOfTile);
+  Value end = k.mul(k.divide(k.value(work.length), lanes), lanes);
+  sum = k.fold(first, end, kLinesOfTile, {sum}, [&](Value i, ValueRange carried) {
+           k.math.bindLoop(along, i);
+           k.vector = VectorLoop{along, kLinesOfTile, {}};
+           Value terms = fromStorage(k.builder, k.loc, k.load(0, offset), x.getElementType());
+           Value sums = sumsOfLanes(k, terms);
+           Value before = k.splat(carried[0], kLinesOfTile);
+           k.store(arith::AddIOp::create(k.builder, k.loc, before, sums), offset);
+           k.vector.reset();
+           // Not taken from the result: the next vector waits for one addition alone.
+           Value last = vector::ExtractOp::create(k.builder, k.loc, sums, kLinesOfTile - 1);
+           return SmallVector<Value>{arith::AddIOp::create(k.builder, k.loc, carried[0], last)};
+         }).front();
+  first = end;
+}
 
 CpuLaunch SumSchedule::run() {
   Type element = x.getElementType(), compute = computeType(element);
@@ -34,7 +58,10 @@ CpuLaunch SumSchedule::run() {
     }
     AffineExpr offset = k.emitter.offset(x, indices);
     Value zero = arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(type));
-    k.fold(k.index(0), k.value(work.length), 1, {zero}, [&](Value i, ValueRange sum) {
+    Value first = k.index(0);
+    if (isLast && isa<IntegerType>(compute) && k.math.strideAlong(offset, along) == Stride::unit)
+      addVectors(offset, first, zero);
+    k.fold(first, k.value(work.length), 1, {zero}, [&](Value i, ValueRange sum) {
       k.math.bindLoop(along, i);
       Value value = fromStorage(k.builder, k.loc, k.load(0, offset), element);
       if (!isLast && !isa<VectorType>(value.getType()))

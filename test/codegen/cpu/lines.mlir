@@ -77,6 +77,17 @@
 // CHECK-NEXT: arith.addf
 // CHECK: vector.maskedstore
 
+// Integers are added up in vectors, the same in any order; then those that are left.
+
+// CHECK: func.func @counts
+// CHECK: scf.for %{{.*}} to %{{.*}} step %c16{{.*}} -> (i32)
+// CHECK: vector.load %arg0
+// CHECK-COUNT-4: vector.shuffle
+// CHECK: vector.store %{{.*}}, %arg1
+// CHECK: scf.for %{{.*}} -> (i32)
+// CHECK-NOT: vector
+// CHECK: return
+
 // Updates go one after the other, each a vector where all neighbours have its place; else each line goes by itself.
 
 // CHECK: func.func @rows
@@ -131,6 +142,11 @@ dlx.kernel @sums attributes {kind = "lines"} {
 ^bb0(%x: tensor<3x100x40xf32>):
   %0 = dl.running_sum %x {dim = 1 : i64} : (tensor<3x100x40xf32>) -> tensor<3x100x40xf32>
   dl.yield %0 : tensor<3x100x40xf32>
+}
+dlx.kernel @counts attributes {kind = "lines"} {
+^bb0(%x: tensor<?xi32, #dl.t<[s0]>>):
+  %0 = dl.running_sum %x {dim = 0 : i64} : (tensor<?xi32, #dl.t<[s0]>>) -> tensor<?xi32, #dl.t<[s0]>>
+  dl.yield %0 : tensor<?xi32, #dl.t<[s0]>>
 }
 dlx.kernel @rows attributes {kind = "lines"} {
 ^bb0(%x: tensor<600x40xf32>, %i: tensor<9x1xi64>, %s: tensor<9x40xf32>):

@@ -41,6 +41,8 @@ row("running_sum", ("f32", "i32"), [("N", 40, 1)], ("N", 40, 1), lambda x: x.cum
     values="whole", sizes=(0, 1, 3), note="a last dim of 1")
 row("running_sum", INTS, [("N", 70)], ("N", 70), lambda x: x.cumsum(1).to(x.dtype), attrs="{dim = -1 : i64}", sizes=(0, 1, 2),
     note="integers")
+row("running_sum", INTS, [(2, "N")], (2, "N"), lambda x: x.cumsum(1).to(x.dtype), attrs="{dim = 1 : i64}", values="special",
+    sizes=(0, 1, 15, 16, 17, 31, 32, 33, 129, 1025), note="integers by vectors")
 
 
 def order(x, dim, descending):
