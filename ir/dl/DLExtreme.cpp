@@ -1,4 +1,4 @@
-//===- DLExtreme.cpp - Largest and smallest elements, and where they are ---------*- C++ -*-===//
+//===- DLExtreme.cpp - Largest and smallest elements, and where they are ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLBuilder.h"
@@ -8,15 +8,32 @@ using namespace mlir;
 
 namespace dlc::dl {
 
+/// Extreme elements of `value` along `dims`, one tensor for each dtype of `elements`.
+static LogicalResult inferExtreme(StringRef op, std::optional<Location> location, Value value,
+                                  ArrayRef<int64_t> dims, bool keepdim, ArrayRef<Type> elements,
+                                  SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(value.getType());
+  if (failed(refuseEmpty(op, location, x, dims)))
+    return failure();
+  for (Type element : elements)
+    if (failed(inferReduction(op, location, x, dims, keepdim, element, types)))
+      return failure();
+  return success();
+}
+
+/// The dtype of positions.
+static Type positionType(MLIRContext *context) { return IntegerType::get(context, 64); }
+
+static SmallVector<int64_t, 1> asList(std::optional<int64_t> dim) {
+  return dim ? SmallVector<int64_t, 1>{*dim} : SmallVector<int64_t, 1>{};
+}
+
 //===- One or the other ---------------------------------------------------------------------------===//
 
 LogicalResult AmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
-    return failure();
-  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
-                        x.getElementType(), types);
+  return inferExtreme(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
+                      adaptor.getKeepdim(), typeOf(adaptor.getX()).getElementType(), types);
 }
 LoopNest AmaxOp::getLoopNest() {
   return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::max);
@@ -27,11 +44,8 @@ Value AmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
 
 LogicalResult AminOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  if (failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
-    return failure();
-  return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
-                        x.getElementType(), types);
+  return inferExtreme(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
+                      adaptor.getKeepdim(), typeOf(adaptor.getX()).getElementType(), types);
 }
 LoopNest AminOp::getLoopNest() {
   return reductionNest(getX(), getType(), getDim(), getKeepdim(), Combiner::min);
@@ -40,26 +54,10 @@ Value AminOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
   return args.front();
 }
 
-static SmallVector<int64_t, 1> asList(std::optional<int64_t> dim) {
-  return dim ? SmallVector<int64_t, 1>{*dim} : SmallVector<int64_t, 1>{};
-}
-
-/// Type of the positions of largest or smallest elements.
-static LogicalResult inferPosition(StringRef op, std::optional<Location> location, Value x,
-                                   std::optional<int64_t> dim, bool keepdim,
-                                   SmallVectorImpl<Type> &types) {
-  auto type = cast<RankedTensorType>(x.getType());
-  auto dims = asList(dim);
-  if (failed(refuseEmpty(op, location, type, dims)))
-    return failure();
-  return inferReduction(op, location, type, dims, keepdim, IntegerType::get(type.getContext(), 64),
-                        types);
-}
-
-LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferPosition(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
-                       adaptor.getKeepdim(), types);
+  return inferExtreme(getOperationName(), location, adaptor.getX(), asList(adaptor.getDim()),
+                      adaptor.getKeepdim(), positionType(context), types);
 }
 LoopNest ArgmaxOp::getLoopNest() {
   return reductionNest(getX(), getType(), asList(getDim()), getKeepdim(), Combiner::argmax);
@@ -68,10 +66,10 @@ Value ArgmaxOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
   return args.front();
 }
 
-LogicalResult ArgminOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+LogicalResult ArgminOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferPosition(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
-                       adaptor.getKeepdim(), types);
+  return inferExtreme(getOperationName(), location, adaptor.getX(), asList(adaptor.getDim()),
+                      adaptor.getKeepdim(), positionType(context), types);
 }
 LoopNest ArgminOp::getLoopNest() {
   return reductionNest(getX(), getType(), asList(getDim()), getKeepdim(), Combiner::argmin);
@@ -82,22 +80,11 @@ Value ArgminOp::emitTerm(BodyContext &, unsigned, ValueRange args, ValueRange) {
 
 //===- Both ---------------------------------------------------------------------------------------===//
 
-/// The extreme elements along `dim`, and their positions.
-static LogicalResult inferExtreme(StringRef op, std::optional<Location> location, Value value,
-                                  int64_t dim, bool keepdim, SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(value.getType());
-  if (failed(refuseEmpty(op, location, x, dim)))
-    return failure();
-  for (Type element : {x.getElementType(), Type(IntegerType::get(x.getContext(), 64))})
-    if (failed(inferReduction(op, location, x, dim, keepdim, element, types)))
-      return failure();
-  return success();
-}
-
-LogicalResult MaxDimOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+LogicalResult MaxDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferExtreme(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
-                      adaptor.getKeepdim(), types);
+  int64_t dim = adaptor.getDim();
+  return inferExtreme(getOperationName(), location, adaptor.getX(), dim, adaptor.getKeepdim(),
+                      {typeOf(adaptor.getX()).getElementType(), positionType(context)}, types);
 }
 
 SmallVector<Value> MaxDimOp::decompose(Builder &builder) {
@@ -106,10 +93,11 @@ SmallVector<Value> MaxDimOp::decompose(Builder &builder) {
           builder.make<ArgmaxOp>(getX(), getDimAttr(), getKeepdim())};
 }
 
-LogicalResult MinDimOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+LogicalResult MinDimOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferExtreme(getOperationName(), location, adaptor.getX(), adaptor.getDim(),
-                      adaptor.getKeepdim(), types);
+  int64_t dim = adaptor.getDim();
+  return inferExtreme(getOperationName(), location, adaptor.getX(), dim, adaptor.getKeepdim(),
+                      {typeOf(adaptor.getX()).getElementType(), positionType(context)}, types);
 }
 
 SmallVector<Value> MinDimOp::decompose(Builder &builder) {

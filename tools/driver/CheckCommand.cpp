@@ -34,18 +34,7 @@ void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compile
           ->allow_extra_args(false);
   command->add_flag("--no-weights", options->withoutWeights, "Do not open the weights")
       ->excludes(weights);
-  command
-      ->add_option("--const-input", options->constInputs,
-                   "NAME=@FILE.npy: an input of an ONNX model, such as a shape, that these numbers "
-                   "take the place of; may be repeated")
-      ->allow_extra_args(false);
-  command
-      ->add_option(
-          "--state", options->states,
-          "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
-          "state, and the output that is its next value, as in h0=hn or 'past.*=present.*'; "
-          "may be repeated")
-      ->allow_extra_args(false);
+  addOnnxOptions(*command, options->constInputs, options->states);
   command->add_option("--model", options->model, "Which model of the file, where it has several");
   command->add_flag("--json", options->json, "Print findings and summary as JSON");
   command->add_flag("-q,--quiet", options->quiet, "Print findings alone, no summary");

@@ -22,6 +22,21 @@ static constexpr const char *kFooter = R"(Examples:
 'dlc COMMAND --help' explains each. Exit codes: 0 ok, 1 error in the model, 2 usage, 3 unsupported, 4 accuracy check
 failed, 5 device, runtime or I/O, 6 damaged or incompatible file, 70 internal error.)";
 
+void dlc::addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
+                         std::vector<std::string> &states) {
+  command
+      .add_option("--const-input", constInputs,
+                  "NAME=@FILE.npy: an input of an ONNX model, such as a shape, that these numbers "
+                  "take the place of; may be repeated")
+      ->allow_extra_args(false);
+  command
+      .add_option("--state", states,
+                  "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
+                  "state, and the output that is its next value, as in h0=hn or "
+                  "'past.*=present.*'; may be repeated")
+      ->allow_extra_args(false);
+}
+
 int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   reserveStandardFiles();
   CLI::App app("dlc: compiles neural networks to fast code, and runs it", "dlc");

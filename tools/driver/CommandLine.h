@@ -21,6 +21,10 @@ int runCommandLine(int argc, char **argv, const Compiler &compiler);
 /// What a subcommand has been parsed to: runs it, returns an ExitCode.
 using Action = std::function<int()>;
 
+/// Declares the options of subcommands that read ONNX files.
+void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
+                    std::vector<std::string> &states);
+
 // Each declares its subcommand on `app`; once that is parsed, `action` runs it.
 void addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addImportCommand(CLI::App &app, Action &action, const Compiler &compiler);

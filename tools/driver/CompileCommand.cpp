@@ -46,18 +46,7 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
           "--weights", options->weights,
           "Safetensors or npz file, instead of the one that the model names; may be repeated")
       ->allow_extra_args(false);
-  command
-      ->add_option("--const-input", options->constInputs,
-                   "NAME=@FILE.npy: an input of an ONNX model, such as a shape, that these numbers "
-                   "take the place of; may be repeated")
-      ->allow_extra_args(false);
-  command
-      ->add_option(
-          "--state", options->states,
-          "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
-          "state, and the output that is its next value, as in h0=hn or 'past.*=present.*'; "
-          "may be repeated")
-      ->allow_extra_args(false);
+  addOnnxOptions(*command, options->constInputs, options->states);
   command
       ->add_option("--target", options->targets,
                    "What the file shall run on: cpu, cuda, and GPU architectures such as sm_80 or "

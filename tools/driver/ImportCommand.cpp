@@ -28,18 +28,7 @@ void dlc::addImportCommand(CLI::App &app, Action &action, const Compiler &compil
   command->add_option(
       "--weights", options->weights,
       "The safetensors file to write, beside the .dl file (default: named after it)");
-  command
-      ->add_option("--const-input", options->constInputs,
-                   "NAME=@FILE.npy: an input, such as a shape, that these numbers take the place "
-                   "of; may be repeated")
-      ->allow_extra_args(false);
-  command
-      ->add_option(
-          "--state", options->states,
-          "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
-          "state, and the output that is its next value, as in h0=hn or 'past.*=present.*'; "
-          "may be repeated")
-      ->allow_extra_args(false);
+  addOnnxOptions(*command, options->constInputs, options->states);
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] { return compiler.importAsText(*options); };
   });
