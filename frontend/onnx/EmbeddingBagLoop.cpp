@@ -42,14 +42,14 @@ public:
                                           : "";
     const Node *rows = maker(sum->inputs[0]);
     if (rows && rows->op == "Mul" && bags.mode == "sum") {
-      const Node *column = maker(rows->inputs[1], "Unsqueeze");
+      const Node *column = maker(input(*rows, 1), "Unsqueeze");
       if (!column || list(*column, "axes") != ArrayRef<int64_t>{1} ||
           !matchSlice(column->inputs[0], bags, bags.sampleWeights))
         return std::nullopt;
       rows = maker(rows->inputs[0]);
     }
     if (bags.mode.empty() || !rows || rows->op != "Gather" || integer(*rows, "axis", 0) != 0 ||
-        !isOutside(rows->inputs[0]) || !matchSlice(rows->inputs[1], bags, bags.indices) ||
+        !isOutside(rows->inputs[0]) || !matchSlice(input(*rows, 1), bags, bags.indices) ||
         !goesOn())
       return std::nullopt;
     bags.weight = rows->inputs[0];
@@ -57,8 +57,11 @@ public:
   }
 
 private:
+  static StringRef input(const Node &node, size_t position) {
+    return position < node.inputs.size() ? node.inputs[position] : StringRef();
+  }
   const Node *maker(StringRef value) const {
-    const Node *node = makers.lookup(value);
+    const Node *node = value.empty() ? nullptr : makers.lookup(value);
     return node && node->domain.empty() && !node->inputs.empty() ? node : nullptr;
   }
   const Node *maker(StringRef value, StringRef op) const {
@@ -120,9 +123,11 @@ private:
   /// Whether no step ends the loop before its count does.
   bool goesOn() const {
     StringRef condition = body.outputs[0].name;
-    for (const Node *node = maker(condition);
-         node && (node->op == "Cast" || node->op == "Identity"); node = maker(condition))
-      condition = node->inputs[0];
+    // The nodes have not been put in order yet: they may go round in a circle.
+    for (size_t steps = 0; steps < makers.size(); ++steps)
+      if (const Node *node = maker(condition);
+          node && (node->op == "Cast" || node->op == "Identity"))
+        condition = node->inputs[0];
     if (condition == body.inputs[1].name) {
       if (loop.inputs.size() < 2 || loop.inputs[1].empty())
         return true;

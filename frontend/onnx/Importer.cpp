@@ -238,6 +238,8 @@ void Importer::importNode(const Node &node, Frame &frame) {
             llvm::Twine(maxNodes));
     return;
   }
+  if (node.outputs.empty()) // computes nothing
+    return;
   StringRef domain = node.domain == "ai.onnx" ? StringRef() : node.domain;
   std::string name = domain.empty() ? node.op.str() : (domain + "." + node.op).str();
   int64_t opset = opsetOf(domain, frame.opsets);

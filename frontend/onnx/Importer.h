@@ -205,6 +205,9 @@ public:
   mlir::Location loc;
 
 private:
+  /// What `make` gives; where that is poison the node fails, with its message or the first error of the ops that it built.
+  Item emit(llvm::function_ref<Item(std::string &message)> make);
+
   llvm::SmallVector<Value *> inputs; // null: left out
   Value aligned;                     // input 1, with dims of 1 behind
   llvm::StringSet<> read;

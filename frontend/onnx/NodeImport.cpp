@@ -240,7 +240,21 @@ Item NodeImport::call(StringRef callee, ArrayRef<Item> positional,
     failed = true;
     return poison();
   }
-  // Errors of ops are said of the node.
+  return emit([&](std::string &message) {
+    auto signatures = signaturesOf(callee);
+    assert(!signatures.empty() && "a call of a function that does not exist");
+    for (const Signature *signature : signatures) {
+      auto bound = frontend::bindArguments(callee, {}, signature->params, arguments);
+      if (auto *good = std::get_if<frontend::BoundArguments>(&bound))
+        return importer.emitter->emit(loc, *signature, *good);
+      if (message.empty())
+        message = std::get<frontend::BindError>(bound).message;
+    }
+    return poison();
+  });
+}
+
+Item NodeImport::emit(llvm::function_ref<Item(std::string &)> make) {
   std::string message;
   Item result = poison();
   {
@@ -249,17 +263,7 @@ Item NodeImport::call(StringRef callee, ArrayRef<Item> positional,
         message = diagnostic.str();
       return success();
     });
-    auto signatures = signaturesOf(callee);
-    assert(!signatures.empty() && "a call of a function that does not exist");
-    for (const Signature *signature : signatures) {
-      auto bound = frontend::bindArguments(callee, {}, signature->params, arguments);
-      if (auto *good = std::get_if<frontend::BoundArguments>(&bound)) {
-        result = importer.emitter->emit(loc, *signature, *good);
-        break;
-      }
-      if (message.empty())
-        message = std::get<frontend::BindError>(bound).message;
-    }
+    result = make(message);
   }
   if (result.isPoison())
     fail(message);
@@ -300,8 +304,10 @@ Item NodeImport::scalar(double x, Type dtype) {
   Item number = isa<FloatType>(dtype) ? item(x) : item(static_cast<int64_t>(x));
   if (dtype.isInteger(1))
     number = item(x != 0);
-  mlir::Value value = importer.emitter->full(loc, number, type);
-  return value ? Item{value, {}} : poison();
+  return emit([&](std::string &) {
+    mlir::Value value = importer.emitter->full(loc, number, type);
+    return value ? Item{value, {}} : poison();
+  });
 }
 
 std::optional<int64_t> NodeImport::axis(int64_t axis, int64_t rank) {

@@ -10,7 +10,7 @@ namespace dlc::onnx {
 
 /// A number in `value`, `value_float` and their like; or a tensor, a weight of the model.
 static bool buildConstant(NodeImport &node) {
-  Value &output = node.frame.values[node.node.outputs.empty() ? StringRef() : node.node.outputs[0]];
+  Value &output = node.frame.values[node.node.outputs[0]];
   Builder &builder = node.builder;
   if (const Attribute *attribute = node.attribute("value")) {
     if (!attribute->tensor)
@@ -77,9 +77,13 @@ static bool buildRange(NodeImport &node) {
     return node.unsupported("its bounds are computed by the model",
                             "; dlc needs their numbers at import");
   Type dtype = numbers[0]->dtype;
-  for (const Known *known : numbers)
+  for (const Known *known : numbers) {
     if (known->numbers.size() != 1)
       return node.fail("its bounds are tensors of several numbers; expected one in each");
+    if (known->dtype != dtype)
+      return node.fail("its bounds are " + dl::dtypeName(dtype) + " and " +
+                       dl::dtypeName(known->dtype) + "; expected one dtype");
+  }
   Item made;
   if (isa<FloatType>(dtype)) {
     auto real = [&](int i) { return item(numbers[i]->numbers.front().real); };

@@ -10,15 +10,16 @@ namespace dlc::onnx {
 
 /// Minus the logarithm x[n, target[n, ...], ...] times the weight of the class, as `reduction` says; a target of ignore_index
 /// counts for nothing. x is [N, C, ...], target [N, ...], the weights, input 2 of the node, [C].
-static Item logLikelihood(NodeImport &node, Item x, Item target) {
+static Item logLikelihood(NodeImport &node, const Item &x, Item target) {
   std::string reduction = node.string("reduction", "mean");
   const Attribute *ignored = node.attribute("ignore_index");
   if (!x.isTensor() || !target.isTensor())
     return x.isTensor() ? target : x;
-  dl::Dims dims = dl::getDims(x.tensorType()), picked = dims;
+  dl::Dims dims = dl::getDims(x.tensorType()), picked = dims,
+           kept = dl::getDims(target.tensorType());
   Type dtype = x.tensorType().getElementType();
   Type positions = target.tensorType().getElementType();
-  if (dims.size() < 2 || dl::getDims(target.tensorType()).size() + 1 != dims.size()) {
+  if (dims.size() < 2 || kept.size() + 1 != dims.size()) {
     node.fail("it takes scores [N, C, ...] and targets [N, ...], got " + dl::text(x.tensorType()) +
               " and " + dl::text(target.tensorType()));
     return {Item::Poison(), {}};
@@ -32,7 +33,7 @@ static Item logLikelihood(NodeImport &node, Item x, Item target) {
     target = node.call("where", {counts, target, node.scalar(0, positions)});
   }
   Item found = node.call("gather", {x, item(int64_t(1)), node.reshape(target, picked)});
-  Item loss = node.call("neg", {node.reshape(found, dl::Dims(dl::getDims(target.tensorType())))});
+  Item loss = node.call("neg", {node.reshape(found, kept)});
   Item weight;
   bool hasWeight = node.has(2);
   if (hasWeight) {

@@ -256,11 +256,12 @@ bool GridSample::run() {
   if (mode == "bicubic")
     mode = "cubic";
   if (spatial < 1 || points.size() != dims.size() || !dl::isConstant(points.back(), spatial) ||
+      !isa<FloatType>(dtype) ||
       (padding != "zeros" && padding != "border" && padding != "reflection") ||
       (mode != "linear" && mode != "nearest" && mode != "cubic"))
     return node.fail("it reads " + dl::text(x.tensorType()) + " at " + dl::text(grid.tensorType()) +
                      " in mode " + frontend::quote(mode) + " with " + frontend::quote(padding) +
-                     "; expected x [N, C, ...] and a grid [N, ..., as many]");
+                     "; expected x [N, C, ...] and a grid [N, ..., as many] of floats");
   constexpr int64_t kMostSpatial =
       3; // each one doubles or quadruples the elements read for a result
   if (spatial > kMostSpatial)

@@ -364,8 +364,6 @@ static bool buildSplit(NodeImport &node) {
   Item x = node.tensor(0);
   if (!axis || node.hasFailed())
     return false;
-  if (sizes.empty() && count == 0)
-    return true; // a node without results
   auto size = dl::asConstant(node.dims(0)[*axis]);
   if (sizes.empty()) {
     if (!size)

@@ -7,8 +7,6 @@
 
 using namespace dlc;
 using namespace dlc::test;
-using schema::DType;
-using schema::Storage;
 
 namespace {
 

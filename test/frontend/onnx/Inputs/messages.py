@@ -131,6 +131,16 @@ case("loop_nothing_gathered", model([node("Loop", "count, , x", "z, y", body=loo
 case("loop_damaged_result", model([node("Loop", "count, , x", "z, y", body=("graph", graph(same, STEP, ("go", "t", "few"), [tensor("few", "f32", [9], [1.0])])))],
                                   tensors=[COUNT]))
 case("loop_unsupported", model([node("Loop", "count, , x", body=loop([node("Sofmax", "s", "t", name="inner")]))], tensors=[COUNT]))
+# Bodies that are nearly those of an EmbeddingBag: an input that is not there, and a condition that two nodes hand to each other.
+bag = lambda rows, condition: ("graph", graph(
+    [node("Gather", "starts, i", "s"), node("Gather", "ends, i", "e"), node("Unsqueeze", "s, none", "s1"), node("Unsqueeze", "e, none", "e1"),
+     node("Slice", "x, s1, e1, none", "row"), node("Gather", rows, "rows"), node("ReduceSum", "rows, none", "bag", keepdims=0), *condition],
+    STEP[:2], ("on", "bag")))
+tables = [ints("starts", 0, 1), ints("ends", 1, 2), ints("none", 0), tensor("table", "f32", [4, 2], [0.0] * 8)]
+asked = [value("x", "i64", (5,)), value("m", "i64", ())]
+case("loop_bag_short", model([node("Loop", "m, ", body=bag("table", [node("Identity", "go", "on")]))], asked, tensors=tables))
+case("loop_bag_circle", model([node("Loop", "m, ", body=bag("table, row", [node("Identity", "on1", "on"), node("Identity", "on", "on1")]))],
+                              asked, tensors=tables))
 bomb = same
 for level in range(4):
     bomb = [node("Loop", "count, , s", "t", name=f"level{level}", body=loop(bomb))]
@@ -223,6 +233,8 @@ case("axes_of_symbols", model([node("Shape", "x", "s"), node("ReduceSum", "x, s"
 one("constant_without_tensor", "Constant", "", value=1)
 one("constant_string", "Constant", "", value_string="a")
 one("constant_of_shape_of_data", "ConstantOfShape", "s", shaped)
+one("range_dtypes", "Range", "a, b, c", tensors=[tensor("a", "i64", [], [0]), tensor("b", "f32", [], [4.0]), tensor("c", "f32", [], [1.0])])
+one("loss_reduction", "NegativeLogLikelihoodLoss", "x, t", [value("x"), value("t", "i64", (2,))], reduction=1, ignore_index=1)
 one("constant_of_shape_value", "ConstantOfShape", "s", tensors=[ints("s", 100)], value=("tensor", ints("v", 1, 2)))
 one("constant_of_shape_large", "ConstantOfShape", "s", tensors=[ints("s", 100)], value=("tensor", tensor("v", 14, [1], raw=b"\0" * 8)))
 one("range_of_data", "Range", "x, x, x", [value("x", "i64", ())])
@@ -275,6 +287,7 @@ one("window_of_integers", "HannWindow", "s", tensors=[tensor("s", "i64", [], [4]
 one("crop_symbol", "CenterCropPad", "x, s", batch, [ints("s", 4, 4)], opset=18)
 one("crop_sizes", "CenterCropPad", "x, s", tensors=[ints("s", 4)], opset=18)
 one("grid_dtype", "GridSample", "x, g", [value("x", dims=(1, 1, 2, 2)), value("g", "bool", (1, 2, 2, 2))], opset=20)
+one("grid_of_whole_numbers", "GridSample", "x, g", [value("x", dims=(1, 1, 3, 2)), value("g", 12, (1, 2, 4, 2))], opset=20)
 one("grid_many_dims", "GridSample", "x, g", [value("x", dims=(1, 1, 2, 2, 2, 2)), value("g", dims=(1, 2, 2, 2, 2, 4))], opset=20)
 one("crop_size", "CenterCropPad", "x, s", tensors=[ints("s", 2, -(1 << 63))], opset=18)
 one("grid_theta", "AffineGrid", "x, s", tensors=[ints("s", 1, 1, 4, 4)], opset=20)

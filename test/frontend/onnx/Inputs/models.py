@@ -170,5 +170,6 @@ write("limit.onnx", model(
     tensors=[*(tensor(name, "i64", [1], [number]) for name, number in (("none", 0), ("two", 2), ("four", 4))), tensor("one", "f32", [1], [1.0]),
              tensor("least", "f32", [], [16.0]), tensor("most", "f32", [], [18.0])]))
 
-# A node that computes nothing, found by fuzzing.
-write("idle.onnx", model([node("Split", "x", ""), node("Relu", "x", "y")], [value("x", dims=(2, 3))]))
+# Nodes that compute nothing, found by fuzzing.
+write("idle.onnx", model([node("Split", "x", ""), node("Constant", "", "", value=("tensor", tensor("", "f32", [1], [1.0]))), node("Relu", "x", "y")],
+                         [value("x", dims=(2, 3))]))
