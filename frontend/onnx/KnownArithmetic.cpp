@@ -17,6 +17,8 @@ static Number integer(MLIRContext *context, int64_t value) {
 }
 
 int64_t elementsOf(ArrayRef<int64_t> shape) {
+  if (llvm::is_contained(shape, 0)) // however large the others are
+    return 0;
   int64_t count = 1;
   for (int64_t dim : shape)
     count = dim > Known::kMaxElements ? Known::kMaxElements + 1

@@ -173,3 +173,7 @@ write("limit.onnx", model(
 # Nodes that compute nothing, found by fuzzing.
 write("idle.onnx", model([node("Split", "x", ""), node("Constant", "", "", value=("tensor", tensor("", "f32", [1], [1.0]))), node("Relu", "x", "y")],
                          [value("x", dims=(2, 3))]))
+
+# A tensor without elements though one of its dims is large, found by fuzzing.
+write("nothing.onnx", model([node("Add", "w, w", "v"), node("Concat", "v, x", "y", axis=0)], [value("x", dims=(2, 2000))],
+                            tensors=[tensor("w", "f32", [0, 2000], [])]))
