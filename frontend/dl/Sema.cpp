@@ -20,11 +20,17 @@ namespace dlc::frontend {
 /// Elements of one tensor: its bytes, and twice as many, still fit in 64 bits.
 static constexpr int64_t kMaxElements = int64_t(1) << 56;
 static constexpr size_t kMaxRank = 8;
+/// What reshapes may make of it, as in PyTorch: time to work with ranks grows with their squares.
+static constexpr int64_t kMostDims = 64;
 
 bool checkSize(RankedTensorType type, ArrayRef<Symbol> symbols, Location loc) {
   SmallVector<dl::Range> ranges;
   for (const Symbol &symbol : symbols)
     ranges.push_back({symbol.min, symbol.max});
+  if (type.getRank() > kMostDims) {
+    emitError(loc) << "a tensor has " << type.getRank() << " dims; the limit is " << kMostDims;
+    return false;
+  }
   std::optional<int64_t> elements = 1;
   for (auto [index, dim] : llvm::enumerate(dl::getDims(type))) {
     if (countOperations(dim) > kMaxDimOperations) {

@@ -118,7 +118,7 @@ void declare(Scope &scope, llvm::StringRef what, const Identifier &name, Item it
              Diagnostics &diagnostics, mlir::MLIRContext *context, bool mayHide = false);
 
 /// Whether a tensor of the type is small enough at the upper end of its symbols' ranges; reports at `loc` if not.
-/// It fails for dims of more than kMaxDimOperations, too.
+/// It fails for dims of more than kMaxDimOperations and for more than 64 dims, too.
 bool checkSize(mlir::RankedTensorType type, llvm::ArrayRef<Symbol> symbols, mlir::Location loc);
 
 } // namespace dlc::frontend

@@ -43,7 +43,11 @@ std::optional<std::vector<Value>> Importer::importGraph(const Graph &graph, Fram
   std::vector<Value> results;
   for (const ValueInfo &output : graph.outputs) {
     Value *value = find(output.name, inner);
-    assert(value && "ordering the nodes found who computes it");
+    if (!value) { // an input that nobody gives
+      error("result " + quote(output.name) + " of graph " + quote(graph.name) +
+            " is computed by no node; expected one that does");
+      return std::nullopt;
+    }
     if (value->isPoison)
       return std::nullopt;
     results.push_back(*value);
@@ -220,8 +224,10 @@ bool Importer::importScan(NodeImport &node) {
   const Graph *body = graphOf(node, "body");
   bool isBatched = node.opset < 9;
   size_t first = isBatched ? 1 : 0;
-  auto scanned = static_cast<size_t>(node.integer("num_scan_inputs", 0));
-  if (!body || scanned < 1 || node.node.inputs.size() < first + scanned)
+  int64_t given = node.integer("num_scan_inputs", 0);
+  auto scanned = static_cast<size_t>(given);
+  if (!body || given < 1 || node.node.inputs.size() < first ||
+      node.node.inputs.size() - first < scanned)
     return node.fail("it lacks a body, or as many inputs as num_scan_inputs says");
   size_t states = node.node.inputs.size() - first - scanned;
   if (body->inputs.size() != states + scanned || body->outputs.size() < states)
@@ -246,10 +252,11 @@ bool Importer::importScan(NodeImport &node) {
   int64_t steps = -1, rows = 1;
   for (size_t i = 0; i < scanned; ++i) {
     size_t input = first + states + i;
-    auto axis = node.axis(axes[i] + static_cast<int64_t>(first), node.rank(input));
+    auto batches = static_cast<int64_t>(first);
+    auto axis = node.axis(axes[i], std::max<int64_t>(node.rank(input) - batches, 0));
     if (!axis)
       return false;
-    axes[i] = *axis;
+    axes[i] = *axis += batches;
     auto size = dl::asConstant(node.dims(input)[*axis]);
     auto batch = isBatched ? dl::asConstant(node.dims(input)[0]) : std::optional<int64_t>(1);
     if (!size || !batch)
@@ -268,6 +275,8 @@ bool Importer::importScan(NodeImport &node) {
   openGraph(node, *body, held);
   std::vector<std::vector<Item>> results(states + gatheredCount); // of each row
   for (int64_t row = 0; row < rows; ++row) {
+    if (!countStep(node, 0)) // one of no steps takes time too
+      return false;
     auto ofRow = [&](Item x) {
       return isBatched ? node.call("select", {x, item(int64_t(0)), item(row)}) : x;
     };
@@ -304,6 +313,9 @@ bool Importer::importScan(NodeImport &node) {
       results[i].push_back(itemOf(state[i], node));
     for (size_t i = 0; i < gatheredCount; ++i)
       results[states + i].push_back(stacked(node, gathered[i], outAxes[i]));
+    for (const std::vector<Item> &result : results)
+      if (!result.back().isTensor())
+        return false;
   }
   for (size_t i = 0; i < results.size(); ++i)
     if (node.wants(i))

@@ -44,6 +44,13 @@ std::string dataTypeName(int64_t dataType) {
   return "data type " + std::to_string(dataType);
 }
 
+std::optional<uint64_t> byteSizeOf(ElementType type, ArrayRef<int64_t> dims) {
+  if (any_of(dims, [](int64_t dim) { return dim > INT32_MAX; }))
+    return std::nullopt;
+  auto size = frontend::byteSize(type, dims);
+  return size && *size <= uint64_t(1) << 56 ? size : std::nullopt;
+}
+
 /// The numbers of a payload of varints, cut to the elements' size.
 static Error unpack(const Payload &payload, uint64_t count, unsigned size,
                     std::vector<uint8_t> &bytes) {
@@ -222,7 +229,7 @@ Expected<Elements> ModelFile::elements(const Tensor &tensor) {
     return createStringError("it has the dtype " + dataTypeName(tensor.dataType) +
                              ", which dlc does not have");
   Elements elements{*type, tensor.dims, {}, {}, {}, 0};
-  auto size = frontend::byteSize(*type, elements.shape);
+  auto size = byteSizeOf(*type, elements.shape);
   if (!size)
     return createStringError("its dims are negative or too large: " +
                              frontend::describe(*type, elements.shape));

@@ -293,6 +293,13 @@ bool Importer::importNodes(ArrayRef<Node> nodes, Frame &frame) {
     return false;
   }
   size_t before = errors + unsupportedCount;
+  for (const Node &node : nodes)
+    for (StringRef output : node.outputs)
+      if (!output.empty() && frame.values.contains(output)) {
+        error(describe(node) + ": it computes " + quote(output) +
+              ", which is an input or an initializer; expected one origin of each value");
+        return false;
+      }
   for (size_t position : *order)
     importNode(nodes[position], frame);
   return errors + unsupportedCount == before;

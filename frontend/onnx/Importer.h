@@ -35,8 +35,9 @@ class Importer {
 public:
   /// The newest opset that the rules were written for, and the oldest.
   static constexpr int64_t kOldestOpset = 6, kNewestOpset = 28;
-  static constexpr unsigned kMaxCalls = 32; // of functions within functions
-  static constexpr int64_t kMaxSteps = 256; // of a Loop or Scan, each of which is written out
+  static constexpr unsigned kMaxCalls = 32;   // of functions within functions
+  static constexpr int64_t kMaxSteps = 256;   // of a Loop or Scan, each of which is written out
+  static constexpr size_t kCallsPerNode = 32; // of functions of the language, on average
 
   /// `maxNodes`: see onnx::importModel.
   Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module, size_t maxNodes);
@@ -119,7 +120,7 @@ private:
   llvm::StringMap<llvm::SmallVector<int64_t>> shapes; // of inputs, that --shapes gives
   llvm::StringMap<int64_t> symbolValues;              // what they make of dims
   std::vector<std::string> unsupported;               // nodes, in the words of the report
-  size_t unsupportedCount = 0, errors = 0, nodeCount = 0;
+  size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0;
   unsigned calls = 0, symbolFailures = 0;
   llvm::SmallVector<const Function *> callStack;
 };
@@ -162,6 +163,8 @@ public:
   /// A dim that `expr` is, plus a number, is at most `most`: a model that takes a part of a dim of so many elements makes no sense
   /// beyond. False where that cannot be.
   bool limitSymbol(mlir::AffineExpr expr, int64_t most);
+  /// Whether the product of `dims` is one to work with; false, reported, where sums among them would multiply to too many terms.
+  bool mayMultiply(llvm::ArrayRef<mlir::AffineExpr> dims);
 
   //===- Results ---===//
   void set(size_t output, Item item);
@@ -183,6 +186,8 @@ public:
   Item reshape(Item x, llvm::ArrayRef<mlir::AffineExpr> dims);
   Item permute(Item x, llvm::ArrayRef<int64_t> order);
   Item broadcast(Item x, llvm::ArrayRef<mlir::AffineExpr> dims);
+  /// `number` in each element of `type`.
+  Item full(Item number, mlir::RankedTensorType type);
   /// x as a tensor of no dims, in `dtype`.
   Item scalar(double x, mlir::Type dtype);
   mlir::AffineExpr dim(int64_t value) { return dl::constantDim(value, context); }

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/KnownArithmetic.h"
 
+#include "frontend/dl/Arithmetic.h"
+
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -21,8 +23,8 @@ int64_t elementsOf(ArrayRef<int64_t> shape) {
     return 0;
   int64_t count = 1;
   for (int64_t dim : shape)
-    count = dim > Known::kMaxElements ? Known::kMaxElements + 1
-                                      : std::min(count * dim, Known::kMaxElements + 1);
+    count = std::min(count * std::clamp<int64_t>(dim, 0, Known::kMaxElements + 1),
+                     Known::kMaxElements + 1);
   return count;
 }
 
@@ -33,6 +35,36 @@ static double rounded(double value, Type dtype) {
   number.convert(llvm::cast<FloatType>(dtype).getFloatSemantics(),
                  llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   return number.convertToDouble();
+}
+
+/// What is known is no number of a dtype that does not hold it: the model computes that, and wraps.
+static bool holds(Type dtype, const Number &number) {
+  auto constant = number.dim ? dl::asConstant(number.dim) : std::nullopt;
+  if (!constant)
+    return true;
+  unsigned width = dtype.getIntOrFloatBitWidth();
+  return dtype.isUnsignedInteger() || width == 1 ? *constant >= 0 && llvm::isUIntN(width, *constant)
+                                                 : llvm::isIntN(width, *constant);
+}
+
+/// Sums and products of symbols that go on growing are computed by the model, before they become too long to work with, or their
+/// numbers too large.
+static bool isWorkable(AffineExpr dim) {
+  return frontend::countOperations(dim) <= frontend::kMaxDimOperations;
+}
+static bool mayJoin(AffineExpr a, AffineExpr b, bool isProduct, uint64_t limit) {
+  auto largest = [](AffineExpr dim) {
+    uint64_t most = 0;
+    dim.walk([&](AffineExpr part) {
+      if (auto constant = dl::asConstant(part))
+        most = std::max<uint64_t>(most, llvm::AbsoluteValue(*constant));
+    });
+    return most;
+  };
+  if (!isWorkable(a) || !isWorkable(b))
+    return false;
+  uint64_t x = largest(a), y = largest(b);
+  return x <= limit && y <= limit && (!isProduct || x == 0 || y <= limit / x);
 }
 
 bool foldCast(NodeImport &node, const Known &x) {
@@ -59,6 +91,8 @@ bool foldCast(NodeImport &node, const Known &x) {
       if (!(std::abs(number.real) < 9e15))
         return false;
       result.numbers.push_back(integer(context, static_cast<int64_t>(number.real)));
+      if (!holds(dtype, result.numbers.back()))
+        return false;
     } else if (dtype.isInteger(1)) {
       if (!constant)
         return false;
@@ -66,10 +100,7 @@ bool foldCast(NodeImport &node, const Known &x) {
     } else {
       if (dtype.getIntOrFloatBitWidth() < 32 && !constant)
         return false;
-      unsigned width = dtype.getIntOrFloatBitWidth();
-      if (constant &&
-          !(dtype.isUnsignedInteger() ? *constant >= 0 && llvm::isUIntN(width, *constant)
-                                      : llvm::isIntN(width, *constant)))
+      if (!holds(dtype, number))
         return false;
       result.numbers.push_back(number);
     }
@@ -119,6 +150,10 @@ std::optional<Number> combine(MLIRContext *context, StringRef op, const Number &
       return truth(false);
     return std::nullopt;
   }
+  auto dim = [&](AffineExpr expr) {
+    Number number{dl::normalize(expr)};
+    return isWorkable(number.dim) && holds(dtype, number) ? std::optional(number) : std::nullopt;
+  };
   constexpr int64_t kLarge = int64_t(1) << 40;
   if (isConstant) {
     if (llvm::AbsoluteValue(*x) > kLarge || llvm::AbsoluteValue(*y) > kLarge)
@@ -131,13 +166,15 @@ std::optional<Number> combine(MLIRContext *context, StringRef op, const Number &
     if ((op == "Div" || op == "Mod") && *y == 0)
       return std::nullopt;
     if (op == "Div")
-      return integer(context, *x / *y);
+      return dim(dl::constantDim(*x / *y, context));
     if (op == "Mod")
       return *x < 0 || *y < 0 ? std::nullopt : std::optional(integer(context, *x % *y));
     if (op == "Min" || op == "Max")
       return integer(context, op == "Min" ? std::min(*x, *y) : std::max(*x, *y));
   }
-  auto dim = [](AffineExpr expr) { return Number{dl::normalize(expr)}; };
+  if (!isConstant && (op == "Add" || op == "Sub" || op == "Mul") &&
+      !mayJoin(a.dim, b.dim, op == "Mul", kLarge))
+    return std::nullopt;
   if (op == "Add")
     return dim(a.dim + b.dim);
   if (op == "Sub")
@@ -187,7 +224,7 @@ bool foldElementwise(NodeImport &node) {
     return false;
   Known result{x->dtype, repeatsX && !repeatsY ? y->shape : x->shape, {}};
   bool isTruth = false;
-  size_t count = elementsOf(result.shape);
+  size_t count = (repeatsX && !repeatsY ? y : x)->numbers.size();
   for (size_t i = 0; i < count; ++i) {
     const Number &a = x->numbers[x->numbers.size() == 1 ? 0 : i],
                  &b = y->numbers[y->numbers.size() == 1 ? 0 : i];

@@ -70,6 +70,10 @@ llvm::Expected<std::vector<uint8_t>> readTensorAt(llvm::StringRef path, uint64_t
 /// Reads one TensorProto.
 llvm::Expected<Tensor> parseTensor(llvm::ArrayRef<uint8_t> message, llvm::StringRef path);
 
+/// The bytes of the elements of a tensor in a file, one at least for each; nothing where a dim is negative or beyond 2^31 - 1, or they
+/// are more than 2^56, so that those who compute with them need not fear for 64 bits.
+std::optional<uint64_t> byteSizeOf(frontend::ElementType type, llvm::ArrayRef<int64_t> dims);
+
 /// The dtype of a TensorProto.DataType; nothing where dlc has none.
 std::optional<frontend::ElementType> elementType(int64_t dataType);
 /// Its name in ONNX: "FLOAT16"; "data type 99" where there is none.

@@ -1,7 +1,9 @@
 //===- NodeImport.cpp - One node on its way into the function ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Arithmetic.h"
 #include "frontend/dl/OpDiagnostics.h"
+#include "frontend/dl/Sema.h"
 #include "frontend/dl/Spelling.h"
 #include "frontend/onnx/Importer.h"
 #include "frontend/onnx/NodeOrder.h"
@@ -51,6 +53,8 @@ Item NodeImport::tensor(size_t input) {
     fail("it needs its input " + llvm::Twine(input));
     return poison();
   }
+  if (failed) // said already
+    return poison();
   mlir::Value value =
       importer.materialise(*inputs[input], loc, "input " + quote(node.inputs[input]));
   if (value)
@@ -69,7 +73,7 @@ RankedTensorType NodeImport::type(size_t input) {
     if (value.stored)
       if (auto type = elementType(value.stored->dataType))
         if (Type dtype = frontend::dtypeOf(nameOf(*type), context))
-          if (frontend::byteSize(*type, value.stored->dims))
+          if (byteSizeOf(*type, value.stored->dims))
             return RankedTensorType::get(value.stored->dims, dtype);
   }
   // Said when it is used as a tensor.
@@ -136,8 +140,13 @@ std::string NodeImport::string(StringRef name, StringRef otherwise) {
 
 SmallVector<int64_t> NodeImport::integerList(StringRef name) {
   const Attribute *found = attribute(name);
-  return found ? SmallVector<int64_t>(found->integers.begin(), found->integers.end())
-               : SmallVector<int64_t>();
+  if (!found)
+    return {};
+  bool isOther = found->real || found->integer || found->string || found->tensor || found->graph ||
+                 !found->reals.empty() || !found->strings.empty();
+  if (found->integers.empty() && isOther)
+    fail("its attribute " + quote(name) + " is no list of integers");
+  return SmallVector<int64_t>(found->integers.begin(), found->integers.end());
 }
 
 bool NodeImport::allAttributesRead() {
@@ -157,8 +166,17 @@ void NodeImport::readOldAttributes() {
   bool isSlope = op == "PRelu" && has(1) && rank(1) == 1 && rank(0) > 1; // one for each channel
   if ((!isSlope && integer("broadcast", 0) == 0) || op == "Gemm" || !has(1))
     return;
-  int64_t axis = isSlope ? 1 : integer("axis", rank(0) - rank(1)),
-          behind = rank(0) - axis - rank(1);
+  int64_t axis = isSlope ? 1 : rank(0) - rank(1);
+  if (!isSlope && hasAttribute("axis")) {
+    auto given = this->axis(integer("axis", 0), rank(0));
+    if (!given)
+      return;
+    axis = *given;
+  }
+  int64_t behind = rank(0) - axis - rank(1);
+  if (behind < 0)
+    fail("its second operand " + dl::text(type(1)) + " does not fit in " + dl::text(type(0)) +
+         " from dim " + llvm::Twine(axis) + " on");
   if (behind <= 0)
     return;
   dl::Dims with = dims(1);
@@ -207,6 +225,16 @@ bool NodeImport::limitSymbol(AffineExpr expr, int64_t most) {
   return true;
 }
 
+bool NodeImport::mayMultiply(ArrayRef<AffineExpr> dims) {
+  constexpr size_t kMostTerms = 65536;
+  size_t terms = 1;
+  for (AffineExpr dim : dims)
+    if ((terms *= frontend::countOperations(dim)) > kMostTerms)
+      return unsupported("the product of its dims is made of too many operations",
+                         "; use fewer symbols, or give some of them numbers by --shapes");
+  return true;
+}
+
 void NodeImport::alias(size_t output, size_t input) {
   if (!has(input))
     fail("it needs its input " + llvm::Twine(input));
@@ -237,6 +265,15 @@ Item NodeImport::call(StringRef callee, ArrayRef<Item> positional,
   };
   if (llvm::any_of(arguments, [&](const auto &argument) { return isPoison(argument.value); }) ||
       failed) {
+    failed = true;
+    return poison();
+  }
+  // Few nodes may ask for many ops each: loops of them, and windows that are written out.
+  size_t most = importer.maxNodes * Importer::kCallsPerNode;
+  if (++importer.callCount > most) {
+    if (importer.callCount == most + 1)
+      fail("with it the model becomes more than " + llvm::Twine(most) + " ops; the limit is " +
+           llvm::Twine(most));
     failed = true;
     return poison();
   }
@@ -294,6 +331,14 @@ Item NodeImport::broadcast(Item x, ArrayRef<AffineExpr> dims) {
   return call("expand", {x, dimItems(dims)});
 }
 
+Item NodeImport::full(Item number, RankedTensorType type) {
+  return emit([&](std::string &) {
+    bool isGood = frontend::checkSize(type, importer.symbols, loc);
+    mlir::Value value = isGood ? importer.emitter->full(loc, number, type) : mlir::Value();
+    return value ? Item{value, {}} : poison();
+  });
+}
+
 Item NodeImport::scalar(double x, Type dtype) {
   auto type = dl::makeTensor({}, dtype);
   if (!isa<FloatType>(dtype) && !(x >= -0x1p63 && x < 0x1p63)) {
@@ -304,10 +349,7 @@ Item NodeImport::scalar(double x, Type dtype) {
   Item number = isa<FloatType>(dtype) ? item(x) : item(static_cast<int64_t>(x));
   if (dtype.isInteger(1))
     number = item(x != 0);
-  return emit([&](std::string &) {
-    mlir::Value value = importer.emitter->full(loc, number, type);
-    return value ? Item{value, {}} : poison();
-  });
+  return full(number, type);
 }
 
 std::optional<int64_t> NodeImport::axis(int64_t axis, int64_t rank) {

@@ -59,7 +59,7 @@ bool Folding::gather(const Known &x) {
 }
 
 bool Folding::slice(const Known &x) {
-  if (x.shape.empty())
+  if (x.shape.empty() || x.numbers.empty())
     return false;
   auto list = [&](size_t input, StringRef name) -> std::optional<SmallVector<int64_t>> {
     if (node.opset < 10)
@@ -108,7 +108,7 @@ bool Folding::slice(const Known &x) {
 bool Folding::transpose(const Known &x) {
   SmallVector<int64_t> order = node.integerList("perm");
   bool swaps = order.empty() || order == SmallVector<int64_t>{1, 0};
-  if (x.shape.size() != 2 || !swaps)
+  if (x.shape.size() != 2 || x.numbers.empty() || !swaps)
     return false;
   Known result{x.dtype, {x.shape[1], x.shape[0]}, {}};
   for (int64_t column = 0; column < x.shape[1]; ++column)
@@ -176,6 +176,8 @@ bool Folding::unsqueeze(const Known &x) {
     auto at = node.axis(axis, rank);
     if (!at)
       return false;
+    if (adds && chosen[*at])
+      return node.fail("its axes name a dim twice; expected different ones");
     chosen[*at] = true;
   }
   Known result = x;
@@ -256,6 +258,14 @@ bool Folding::reduce(const Known &x, StringRef combiner) {
       (isProduct ? isa<FloatType>(x.dtype) : x.numbers.empty()))
     return false;
   Number result = isProduct ? integer(1) : x.numbers.front();
+  // The model says what is wrong with other axes, and that none may mean that nothing is reduced.
+  auto axes = node.has(1) ? (node.known(1) ? node.known(1)->integers() : std::nullopt)
+                          : std::optional(node.integerList("axes"));
+  bool isAll =
+      axes && (axes->empty() ? node.integer("noop_with_empty_axes", 0) == 0
+                             : axes->size() == 1 && (axes->front() == 0 || axes->front() == -1));
+  if (!isAll)
+    return false;
   bool isTruth;
   for (const Number &number : x.numbers) {
     auto next = combine(context, combiner, result, number, x.dtype, isTruth);
@@ -263,7 +273,6 @@ bool Folding::reduce(const Known &x, StringRef combiner) {
       return false;
     result = *next;
   }
-  node.attribute("axes");
   return give({x.dtype,
                node.integer("keepdims", 1) ? SmallVector<int64_t, 4>{1} : SmallVector<int64_t, 4>{},
                {result}});
@@ -297,7 +306,7 @@ bool Folding::where() {
     return false;
   SmallVector<int64_t, 4> shape = condition->shape;
   for (const Known *other : {x, y})
-    if (other->numbers.size() != 1 && other->shape != shape)
+    if (other->shape != shape && (other->numbers.size() != 1 || other->shape.size() > shape.size()))
       return false;
   Known result{x->dtype, shape, {}};
   for (size_t i = 0; i < truths->size(); ++i) {

@@ -7,6 +7,7 @@
 #include "ir/dl/DLOps.h"
 
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -97,7 +98,7 @@ std::optional<Known> Importer::numbersOf(ElementType type, ArrayRef<int64_t> sha
 
 std::optional<Known> Importer::numbersOf(const Tensor &tensor) {
   auto type = elementType(tensor.dataType);
-  auto size = type ? frontend::byteSize(*type, tensor.dims) : std::nullopt;
+  auto size = type ? byteSizeOf(*type, tensor.dims) : std::nullopt;
   if (!size || *size / sizeOf(*type) > Known::kMaxElements)
     return std::nullopt;
   auto elements = file.elements(tensor);
@@ -172,16 +173,16 @@ mlir::Value Importer::constant(const Known &known, Location loc, const std::stri
     return emitter->full(loc, numberItem(known.numbers.front()), type);
   // Positions: numbers at equal distances.
   if (auto integers = known.integers(); integers && known.numbers.size() > 2) {
-    int64_t start = (*integers)[0], step = (*integers)[1] - start;
-    bool isEven = step > 0;
-    for (auto [position, number] : llvm::enumerate(*integers))
-      isEven &= number == start + static_cast<int64_t>(position) * step;
+    int64_t start = (*integers)[0], step = 0, next = start;
+    bool isEven = !llvm::SubOverflow((*integers)[1], start, step) && step > 0 && step <= INT32_MAX;
+    for (int64_t number : *integers)
+      isEven = isEven && number == next && !llvm::AddOverflow(next, step, next);
     if (isEven) {
       auto number = [](int64_t value) { return Item{value, {}}; };
       auto signature = signaturesOf("arange")[1];
       auto bound = frontend::bindArguments("arange", {}, signature->params,
                                            {{{}, {}, number(start)},
-                                            {{}, {}, number(integers->back() + step)},
+                                            {{}, {}, number(next)},
                                             {"step", {}, number(step)},
                                             {"dtype", {}, {known.dtype, {}}}});
       Item range = emitter->emit(loc, *signature, std::get<frontend::BoundArguments>(bound));
@@ -227,8 +228,20 @@ mlir::Value Importer::materialise(Value &value, Location loc, const std::string 
   bool isNumber = known(value) && value.known->numbers.size() == 1;
   if (value.stored && !isNumber)
     return value.tensor = weight(value, what);
-  if (value.known)
-    return value.tensor = constant(*value.known, loc, what);
+  if (value.known) {
+    std::string message;
+    {
+      ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error && message.empty())
+          message = diagnostic.str();
+        return success();
+      });
+      value.tensor = constant(*value.known, loc, what);
+    }
+    if (!message.empty())
+      error(what + ": " + message);
+    return value.tensor;
+  }
   error(what + " has no value");
   return {};
 }

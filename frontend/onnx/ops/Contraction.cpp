@@ -141,12 +141,26 @@ static bool buildConvTranspose(NodeImport &node) {
                 llvm::Twine(spatial) + " spatial dims ask for");
       return std::nullopt;
     }
+    auto isBeyond = [&](ArrayRef<int64_t> numbers, StringRef what, int64_t least, int64_t most) {
+      for (int64_t number : numbers)
+        if (number < least || number > most)
+          return !node.fail("its " + what + " hold " + llvm::Twine(number) + "; expected " +
+                            llvm::Twine(least) + " to " + llvm::Twine(most));
+      return false;
+    };
+    if (isBeyond(w.stride, "strides", 1, INT16_MAX) ||
+        isBeyond(w.dilation, "dilations", 1, INT16_MAX) ||
+        isBeyond(pads, "pads", INT32_MIN, INT32_MAX) ||
+        isBeyond(extra, "output_padding", 0, INT32_MAX) ||
+        isBeyond(shape, "output_shape", 0, INT32_MAX))
+      return std::nullopt;
     w.low.assign(pads.begin(), pads.begin() + spatial);
     w.high.assign(pads.begin() + spatial, pads.end());
     for (size_t i = 0; hasShape && i < spatial; ++i) {
       auto size = dl::asConstant(dims[2 + i]);
-      if (!size) {
-        node.unsupported("output_shape or auto_pad over a symbolic dim", "; dlc takes pads there");
+      if (!size || *size > INT32_MAX) {
+        node.unsupported("output_shape or auto_pad over a dim of " + dl::text(dims[2 + i]),
+                         "; dlc takes pads there");
         return std::nullopt;
       }
       int64_t wanted = shape.empty() ? *size * w.stride[i] : shape[i];
@@ -199,6 +213,8 @@ static bool buildConvTranspose(NodeImport &node) {
   if (llvm::any_of(pads, [](int64_t width) { return width != 0; }))
     y = node.call("pad", {y, itemList(pads)});
   if (node.has(2) && isPadded) {
+    if (node.rank(2) != 1)
+      return node.fail("its bias is " + dl::text(node.type(2)) + "; expected one dim");
     dl::Dims along(spatial + 1, node.dim(1));
     along[0] = node.dims(2)[0];
     y = node.call("add", {y, node.reshape(node.tensor(2), along)});

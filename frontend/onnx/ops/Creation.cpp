@@ -42,6 +42,10 @@ static bool buildConstant(NodeImport &node) {
   } else {
     return node.unsupported("it holds a string or a sparse tensor", "; dlc takes dense numbers");
   }
+  if (known.numbers.size() > Known::kMaxElements)
+    return node.unsupported("it lists " + llvm::Twine(known.numbers.size()) + " numbers",
+                            "; dlc takes up to " + llvm::Twine(Known::kMaxElements) +
+                                " so, and more as a tensor in 'value'");
   output.known = std::move(known);
   return true;
 }
@@ -65,10 +69,11 @@ static bool buildConstantOfShape(NodeImport &node) {
            : dtype.isInteger(1) ? item(!dl::isConstant(number.dim, 0))
                                 : Item::dim(number.dim, {});
   }
-  mlir::Value value = node.importer.opEmitter().full(node.loc, fill, dl::makeTensor(*dims, dtype));
-  assert(value && "the number has the dtype");
-  node.set(0, {value, {}});
-  return true;
+  for (AffineExpr dim : *dims)
+    if (auto size = dl::asConstant(dim); size && (*size < 0 || *size > INT32_MAX))
+      return node.fail("its shape has a dim of " + llvm::Twine(*size) + "; expected 0 to 2^31 - 1");
+  node.set(0, node.full(fill, dl::makeTensor(*dims, dtype)));
+  return !node.hasFailed();
 }
 
 static bool buildRange(NodeImport &node) {

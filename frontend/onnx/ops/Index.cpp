@@ -67,7 +67,7 @@ static bool gatherOfBatches(NodeImport &node, int64_t batch) {
     return false;
   dl::Dims dims = node.dims(0), indexDims = node.dims(1);
   auto rank = static_cast<int64_t>(dims.size()), last = static_cast<int64_t>(indexDims.size()) - 1;
-  auto depth = last < batch ? std::nullopt : dl::asConstant(indexDims.back());
+  auto depth = batch < 0 || last < batch ? std::nullopt : dl::asConstant(indexDims.back());
   if (!depth || *depth < 1 || batch + *depth > rank)
     return node.fail("it has batch_dims " + llvm::Twine(batch) + " and positions " +
                      dl::text(node.type(1)) + " for " + dl::text(node.type(0)));
@@ -98,7 +98,7 @@ static bool buildGatherND(NodeImport &node) {
     return false;
   dl::Dims dims = node.dims(0), indexDims = node.dims(1);
   int64_t batch = node.integer("batch_dims", 0);
-  if (batch > 0)
+  if (batch != 0)
     return gatherOfBatches(node, batch);
   auto depth = indexDims.empty() ? std::nullopt : dl::asConstant(indexDims.back());
   if (!depth || *depth > static_cast<int64_t>(dims.size()) || *depth < 1)
@@ -128,8 +128,13 @@ static bool buildOneHot(NodeImport &node) {
   // ONNX lets the depth be a float.
   const Known *number = node.known(1);
   auto reals = number && isa<FloatType>(number->dtype) ? number->reals() : std::nullopt;
-  auto depth = reals ? std::optional(SmallVector<int64_t>(reals->begin(), reals->end()))
-                     : node.integers(1, "the depth");
+  std::optional<SmallVector<int64_t>> depth;
+  if (reals && llvm::all_of(*reals, [](double n) { return n >= 0 && n <= INT32_MAX; }))
+    depth = SmallVector<int64_t>(reals->begin(), reals->end());
+  else if (!reals)
+    depth = node.integers(1, "the depth");
+  else
+    return node.fail("its depth is beyond 0 to 2^31 - 1");
   if (!depth || depth->size() != 1)
     return node.hasFailed() ? false : node.fail("its depth has several numbers; expected one");
   dl::Dims dims = node.dims(0);

@@ -5,6 +5,8 @@
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Windows.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace dlc::onnx {
@@ -148,8 +150,15 @@ static bool buildDeformConv(NodeImport &node) {
   // The groups follow from the channels.
   auto channels = dl::asConstant(node.dims(0)[1]), taken = dl::asConstant(weight[1]),
        shifts = dl::asConstant(node.dims(2)[1]);
-  if (!channels || !taken || !shifts || *channels != *taken * groups ||
-      *shifts != 2 * shared * kernel[0] * kernel[1])
+  auto isMultiple = [](int64_t of, std::initializer_list<int64_t> factors) {
+    int64_t product = 1;
+    for (int64_t factor : factors)
+      if (llvm::MulOverflow(product, factor, product))
+        return false;
+    return of == product;
+  };
+  if (!channels || !taken || !shifts || !isMultiple(*channels, {*taken, groups}) ||
+      !isMultiple(*shifts, {2, shared, kernel[0], kernel[1]}))
     return node.fail("its channels are not those of group " + llvm::Twine(groups) +
                      " and offset_group " + llvm::Twine(shared) + ": " + dl::text(node.type(0)) +
                      ", " + dl::text(node.type(1)) + ", " + dl::text(node.type(2)));

@@ -37,6 +37,11 @@ static Item aligned(NodeImport &node, size_t input, ArrayRef<AffineExpr> dims, i
     along[*at] = own[0];
     return node.reshape(x, along);
   }
+  if (static_cast<int64_t>(own.size()) != rank) {
+    node.fail("its input " + llvm::Twine(input) + " is " + dl::text(node.type(input)) +
+              "; expected one number, one dim or " + llvm::Twine(rank));
+    return x;
+  }
   if (block > 1) {
     x = node.call("repeat_interleave", {x, item(block), item(*at)});
     if (own[*at] * block != dims[*at]) // the last block is cut off
@@ -160,7 +165,7 @@ static Item integerProduct(NodeImport &node, size_t a, size_t aZero, size_t b, s
 /// A number, or one for each channel, against dims [K, C, ...] (or [N, K, ...] where it is of a result).
 static Item ofChannels(NodeImport &node, size_t input, int64_t rank, bool isResult) {
   dl::Dims dims = node.dims(input);
-  if (dims.size() != 1)
+  if (dims.size() != 1 || rank < 2) // of fewer dims than a convolution has, which is refused
     return node.tensor(input);
   dl::Dims along(rank, node.dim(1));
   along[isResult ? 1 : 0] = dims[0];

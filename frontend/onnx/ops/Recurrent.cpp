@@ -1,6 +1,7 @@
 //===- Recurrent.cpp - LSTM, GRU and RNN of ONNX ---------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -44,6 +45,9 @@ static bool build(NodeImport &node, const Network &network) {
   Item x = node.tensor(0), w = node.tensor(1), r = node.tensor(2);
   if (!checkForm(node, network) || node.hasFailed())
     return false;
+  if (!llvm::is_contained({"forward", "reverse", "bidirectional"}, direction))
+    return node.fail("its direction is " + frontend::quote(direction) +
+                     "; expected forward, reverse or bidirectional");
   auto gates = static_cast<int64_t>(network.order.size());
   int64_t directions = direction == "bidirectional" ? 2 : 1;
   auto rows = node.rank(2) == 3 ? dl::asConstant(node.dims(2)[1]) : std::nullopt;

@@ -60,6 +60,9 @@ static bool reduce(
   x = before(x);
   if (callee == "amax" || callee == "amin")
     if (auto dims = dimsOfNothing(node, *axes, keepdim)) {
+      if (dtype.isUnsignedInteger(64) && callee == "amin")
+        return node.unsupported("it is the least of no elements of u64",
+                                "; dlc has no number for that");
       node.set(0,
                node.call("full", {dimItems(*dims), extreme(dtype, callee == "amin"), item(dtype)}));
       return !node.hasFailed();

@@ -27,6 +27,7 @@ private:
   bool readSizes();
   bool keepAspectRatio(ArrayRef<int64_t> axes, ArrayRef<double> wanted);
   bool expectFactor(double number);
+  bool expectSize(double number);
   bool readRegion(ArrayRef<int64_t> axes);
   /// What interpolate does; false where it is not that.
   bool interpolate(Item x);
@@ -83,6 +84,8 @@ bool ResizeImport::keepAspectRatio(ArrayRef<int64_t> axes, ArrayRef<double> want
     if (!expectFactor(scale))
       return false;
     scales[axis] = scale;
+    if (!expectSize(size(axis) * scale))
+      return false;
     sizes[axis] = node.dim(static_cast<int64_t>(std::floor(size(axis) * scale + 0.5)));
   }
   return true;
@@ -94,6 +97,11 @@ bool ResizeImport::expectFactor(double number) {
   return (number >= 0 && number <= kLargest) ||
          node.fail("it resizes by " + dl::text(llvm::APFloat(number)) +
                    "; expected sizes and factors from 0 to 2^30");
+}
+
+bool ResizeImport::expectSize(double number) {
+  return number < 0x1p62 || node.fail("it resizes to " + dl::text(llvm::APFloat(number)) +
+                                      " elements; expected at most 2^62");
 }
 
 /// The scale and the size of each dim; a size that is not given follows from the scale.
@@ -133,7 +141,9 @@ bool ResizeImport::readSizes() {
   for (double number : numbers)
     if (!expectFactor(number))
       return false;
-  if (!asked.empty() && policy != "stretch")
+  bool isSymbolic = !asked.empty() ||
+                    llvm::any_of(axes, [&](int64_t axis) { return !dl::asConstant(dims[axis]); });
+  if (bySize && isSymbolic && policy != "stretch")
     return node.unsupported("it keeps the aspect ratio of symbolic dims",
                             "; dlc needs their sizes at import: give them by --shapes");
   for (auto [place, axis] : llvm::enumerate(axes)) {
@@ -147,6 +157,8 @@ bool ResizeImport::readSizes() {
       scales[axis] = size ? number / static_cast<double>(*size) : 0;
     } else {
       scales[axis] = number;
+      if (size && !expectSize(static_cast<double>(*size) * number))
+        return false;
       if (number != 1.0)
         sizes[axis] =
             size ? node.dim(static_cast<int64_t>(std::floor(static_cast<double>(*size) * number)))

@@ -29,6 +29,8 @@ static bool buildRotaryEmbedding(NodeImport &node) {
   } else {
     x = node.permute(x, {0, 2, 1, 3});
   }
+  if (node.hasFailed())
+    return false;
   dl::Dims split = dl::getDims(x.tensorType());
   auto size = dl::asConstant(split[3]);
   if (width == 0)

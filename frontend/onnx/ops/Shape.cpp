@@ -72,7 +72,7 @@ static bool buildReshape(NodeImport &node) {
     result.push_back(dim);
   }
   Item x = node.tensor(0);
-  if (node.hasFailed())
+  if (node.hasFailed() || !node.mayMultiply(result))
     return false;
   if (free) {
     dl::Dims others = result;
@@ -225,7 +225,7 @@ static bool buildDepthToSpace(NodeImport &node) {
   if (node.hasFailed())
     return false;
   auto channels = dims.size() == 4 ? dl::asConstant(dims[1]) : std::nullopt;
-  if (!channels || block < 1 || *channels % (block * block))
+  if (!channels || block < 1 || block > INT16_MAX || *channels % (block * block))
     return node.fail(
         "it takes a tensor [N, C, H, W] whose channels are divisible by blocksize^2, got " +
         dl::text(node.type(0)));
@@ -247,7 +247,7 @@ static bool buildSpaceToDepth(NodeImport &node) {
     return false;
   auto h = dims.size() == 4 ? dl::asConstant(dims[2]) : std::nullopt,
        w = dims.size() == 4 ? dl::asConstant(dims[3]) : std::nullopt;
-  if (!h || !w || block < 1 || *h % block || *w % block)
+  if (!h || !w || block < 1 || block > INT16_MAX || *h % block || *w % block)
     return node.fail(
         "it takes a tensor [N, C, H, W] whose H and W are divisible by blocksize, got " +
         dl::text(node.type(0)));
@@ -379,6 +379,8 @@ static bool buildSplit(NodeImport &node) {
   int64_t start = 0;
   for (auto [position, part] : llvm::enumerate(sizes)) {
     node.set(position, node.call("narrow", {x, item(*axis), item(start), item(part)}));
+    if (node.hasFailed()) // a part that is too large, perhaps for 64 bits together with others
+      return false;
     start += part;
   }
   return !node.hasFailed();

@@ -6,6 +6,7 @@
 #include "frontend/onnx/ops/Windows.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 
@@ -57,6 +58,11 @@ std::optional<Window> readWindow(NodeImport &node, ArrayRef<AffineExpr> dims,
         node.fail("a number of its window is " + llvm::Twine(number) + "; expected 1 to 32767");
         return std::nullopt;
       }
+  for (int64_t width : pads)
+    if (width < INT32_MIN || width > INT32_MAX) {
+      node.fail("one of its pads is " + llvm::Twine(width) + "; expected -2^31 to 2^31 - 1");
+      return std::nullopt;
+    }
   window.low.assign(pads.begin(), pads.begin() + spatial);
   window.high.assign(pads.begin() + spatial, pads.end());
   for (size_t i = 0; mode.starts_with("SAME") && i < spatial; ++i) {
@@ -200,6 +206,12 @@ static bool buildMaxPool(NodeImport &node) {
 
 /// The mean over windows of elements that lie apart, without padding: one dim after the other, the sum of its taps.
 static Item dilatedMean(NodeImport &node, Item x, const Window &window) {
+  constexpr int64_t kMostTaps = 1024;
+  if (std::accumulate(window.kernel.begin(), window.kernel.end(), int64_t(0)) > kMostTaps) {
+    node.unsupported("its dilated windows are longer than " + llvm::Twine(kMostTaps) + " elements",
+                     "; dlc writes each of them out");
+    return {Item::Poison(), {}};
+  }
   double elements = 1;
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     Item sum;

@@ -399,6 +399,62 @@ one("lstm_rank", "LSTM", "x, w, r", [value("x"), *gates[1:]])
 one("lstm_reverse_lengths", "LSTM", "x, w, r, , n", [*gates, value("n", "i32", (1,))], direction="reverse")
 case("rnn_activations", model([node("RNN", "x, w, r", "y") + field(5, field(1, "activations") + field(9, "Affine"))], gates))
 
+# Numbers whose sums and products do not fit in 64 bits, and lists that are shorter than what reads them.
+LEAST, MOST = -2**63, 2**63 - 1
+symbol = [node("Shape", "x", "d", name="d"), node("Slice", "d, z, o", "s", name="s")]
+ends = [ints("z", 0), ints("o", 1)]
+squares = [node("Mul", f"s{i or ''}, s{i or ''}", f"s{i + 1}", name="") for i in range(22)]
+doubles = [node("Add", f"s{i or ''}, s{i or ''}", f"s{i + 1}", name="") for i in range(70)]
+case("dim_power", model([*symbol, *squares, node("Reshape", "x, s22", "y")], batch, tensors=ends))
+case("dim_doubled", model([*symbol, *doubles, node("Reshape", "x, s70", "y")], batch, tensors=ends))
+case("dim_plus_least", model([*symbol, node("Add", "s, m", "q"), node("Reshape", "x, q", "y")], batch, tensors=[*ends, ints("m", LEAST)]))
+case("dim_products", model([node("Shape", "x", "p"), node("Shape", "w", "q"), node("Add", "p, q", "r"), node("Reshape", "v, r", "y")],
+                           [value(n, dims=tuple(f"{n}{i}" for i in range(16))) for n in "xw"] + [value("v")]))
+case("dim_too_large", model([*symbol, node("Mul", "s, k", "q"), node("Cast", "q", "r", to=6), node("Add", "r, w", "y")],
+                            [value("x", dims=("N", 3)), value("w", "i32", (1,))], tensors=[*ends, ints("k", 2**30)]))
+one("reshape_rank", "Reshape", "x, s", tensors=[ints("s", *[1] * 90, 6)])
+one("constant_list", "Constant", "", value_ints=list(range(2000)))
+one("constant_of_negative", "ConstantOfShape", "s", tensors=[ints("s", 2, LEAST)])
+one("reshape_least", "Reshape", "w, s", tensors=[ints("w", 3, 2), ints("s", 2, LEAST)])
+one("folded_unsqueeze_twice", "Unsqueeze", "w, a", tensors=[ints("w", 3, 2), ints("a", 0, 0)])
+one("folded_reduce_axis", "ReduceMax", "w", tensors=[ints("w", 3, 2)], axes=[5])
+one("empty_and_large", "Transpose", "w", tensors=[tensor("w", "i64", [0, 2**50])])
+one("packed_large", "Cast", "w", tensors=[tensor("w", 22, [2**31 - 1, 2**31 - 1], raw=b"")], to=1)
+case("computes_input", model([node("Constant", "", "x", value=("tensor", ints("v", 1, 2))), node("Relu", "x", "y")]))
+one("no_list", "Transpose", perm=1)
+case("if_gives_input", model([node("If", "c", "y", then_branch=("graph", graph([], [value("i")], ("i",))))], tensors=[TRUE]))
+part = [value("a"), value("b")]
+case("scan_count", model([node("Scan", ", x, x", body=("graph", graph([node("Relu", "b", "z")], part, ("z", "z", "a"))), num_scan_inputs=-1)],
+                         opset=8))
+case("scan_axis_most", model([node("Scan", ", x", body=("graph", graph([node("Relu", "b", "z")], part[1:], ("z",))), num_scan_inputs=1,
+                                   scan_input_axes=[MOST])], opset=8))
+case("scan_rows", model([node("Scan", ", s, x", "p, y", body=("graph", graph([node("Relu", "b", "z")], part, ("a", "z"))), num_scan_inputs=1)],
+                        [value("x", dims=(2**31 - 1, 0, 3)), value("s", dims=(2**31 - 1, 3))], opset=8))
+one("old_axis_least", "Add", "x, w", [value("x"), value("w", dims=(3,))], opset=6, broadcast=1, axis=LEAST)
+one("old_axis_beyond", "Add", "x, w", [value("x"), value("w", dims=(2, 3))], opset=6, broadcast=1, axis=1)
+one("depth_to_space_block", "DepthToSpace", given=image, blocksize=2**32)
+one("split_most", "Split", "x, s", tensors=[ints("s", MOST, MOST)], outputs="y, w")
+one("pool_pads", "MaxPool", given=image, kernel_shape=[2, 2], pads=[MOST] * 4)
+one("pool_dilated", "AveragePool", given=[value("x", dims=(1, 1, 2**31 - 1))], opset=19, kernel_shape=[32767], dilations=[2])
+filters = [*image, value("w", dims=(4, 4, 3, 3))]
+one("conv_transpose_strides", "ConvTranspose", "x, w", filters, output_shape=[9, 9], strides=[MOST, MOST])
+one("conv_transpose_pads", "ConvTranspose", "x, w", filters, pads=[MOST, MOST, LEAST, LEAST])
+one("conv_transpose_bias", "ConvTranspose", "x, w, b", [*filters, value("b", dims=())], output_padding=[2, 2])
+one("deform_groups", "DeformConv", "x, w, o", [*filters, value("o", dims=(1, 18, 5, 5))], opset=19, group=MOST, offset_group=MOST)
+one("onehot_depth_large", "OneHot", "i, d, v", [value("i", "i64", (2,)), value("v", dims=(2,))], tensors=[tensor("d", "f32", [1], [1e30])])
+one("gather_nd_negative", "GatherND", "x, i", [value("x"), value("i", "i64", (2, 1))], batch_dims=-3)
+one("quantize_block_rank", "QuantizeLinear", "x, s", [value("x", dims=(2, 2, 2, 8)), value("s", dims=(2, 2))], opset=21, axis=3, block_size=2)
+one("qconv_rank", "QLinearConv", "x, a, b, w, c, d, e, f",
+    [value("x", "u8", (3,)), value("a", dims=()), value("b", "u8", ()), value("w", "u8", (3,)), value("c", dims=(3,)), value("d", "u8", (3,)),
+     value("e", dims=()), value("f", "u8", ())])
+one("rotary_nothing", "RotaryEmbedding", "x, c, s", [value("x", dims=(1, 9, 0)), *tables], opset=23, num_heads=2**62)
+one("resize_large", "Resize", "e, , k", tensors=[ints("e", 1), tensor("k", "f32", [1], [2.0**31])])
+case("resize_expanded", model([node("Expand", "x, s", "e"), node("Resize", "e, , k", "y")], [value("x", dims=(1,))],
+                              tensors=[ints("s", 2**50), tensor("k", "f32", [1], [2.0**30])]))
+one("resize_aspect", "Resize", "x, , , s", wide, tensors=[ints("s", 8, 8)], opset=18, axes=[2, 3], keep_aspect_ratio_policy="not_larger")
+one("least_of_nothing", "ReduceMin", "x, a", [value("x", 13, (0, 2))], tensors=[ints("a", 0)], opset=18)
+one("lstm_direction", "LSTM", "x, w, r", gates, direction="sideways", hidden_size=2)
+
 
 def setup():
     os.makedirs(os.path.join(folder, "folder"), exist_ok=True)

@@ -51,6 +51,16 @@ write("shaped.onnx", model([node("Reshape", "x, s")], [value("x"), value("s", "i
 header = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }".ljust(117) + "\n"
 write("shape.npy", b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header.encode() + struct.pack("<2q", 3, 2))
 
+# Numbers that are known: far apart, beyond what their dtype holds, and of shapes that are not those of their number.
+least, most = -2**63, 2**63 - 1
+write("numbers.onnx", model(
+    [node("Constant", "", "even", value_ints=[0, 2**32, 2**33]), node("Constant", "", "odd", value_ints=[least, most, 5]),
+     node("Constant", "", "wide", value_ints=[0, 2**62, 5]), node("Add", "u, u", "v"), node("Add", "v, x", "sum"),
+     node("Where", "yes, one, two", "one_dim"), node("ReduceMax", "pair", "kept", noop_with_empty_axes=1)],
+    [value("x", "u8", (1,))], ("even", "odd", "wide", "sum", "one_dim", "kept"),
+    [tensor("u", "u8", [1], [200]), tensor("yes", "bool", [], [1]), tensor("one", "i64", [1], [1]), tensor("two", "i64", [1], [2]),
+     tensor("pair", "i64", [2], [3, 4])], opset=18))
+
 # What the text of a model is made of: numbers beside tensors, lists, a weight whose name is no path, and a pool with pads of two widths.
 write("text.onnx", model(
     [node("Mul", "x, half", "a"), node("Concat", "a, onnx::w", "b", axis=0), node("Split", "b", "c, d", axis=0)],

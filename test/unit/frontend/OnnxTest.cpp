@@ -1,0 +1,61 @@
+//===- OnnxTest.cpp - What bounds the import of an ONNX model ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rest of the importer's messages is in test/frontend/onnx: by its own limits this one takes seconds to reach.
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/onnx/Import.h"
+#include "frontend/onnx/ModelFile.h"
+#include "test/unit/frontend/Listener.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "gtest/gtest.h"
+
+namespace dlc::onnx {
+namespace {
+
+/// A field of number 15 or below: a text or message of up to 127 bytes, or a number of up to 127.
+std::string field(int number, const std::string &bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+std::string field(int number, char value) {
+  return std::string{static_cast<char>(number << 3), value};
+}
+
+std::string shaped(const std::string &name, std::initializer_list<char> dims) {
+  std::string shape;
+  for (char dim : dims)
+    shape += field(1, field(1, dim));
+  return field(1, name) + field(2, field(1, field(1, char(1)) + field(2, shape)));
+}
+
+/// One GridSample of three dims by cubics, which reads 64 elements for each of its result: some thousand ops.
+std::unique_ptr<ModelFile> gridSample() {
+  std::string mode = field(1, "mode") + field(4, "cubic");
+  std::string node = field(1, "x") + field(1, "g") + field(2, "y") + field(3, "n") +
+                     field(4, "GridSample") + field(5, mode);
+  std::string graph = field(1, node) + field(11, shaped("x", {1, 1, 4, 4, 4})) +
+                      field(11, shaped("g", {1, 2, 2, 2, 3})) + field(12, field(1, "y"));
+  std::string model = field(8, field(2, char(20))) + std::string{7 << 3 | 2} +
+                      static_cast<char>((graph.size() & 0x7f) | 0x80) +
+                      static_cast<char>(graph.size() >> 7) + graph;
+  auto file = ModelFile::parse(llvm::MemoryBuffer::getMemBufferCopy(model, "grid.onnx"));
+  if (!file)
+    ADD_FAILURE() << llvm::toString(file.takeError());
+  return file ? std::move(*file) : nullptr;
+}
+
+TEST(OnnxImport, FewNodesOfManyOps) {
+  mlir::MLIRContext context;
+  {
+    frontend::Listener listener(context);
+    EXPECT_FALSE(importModel(gridSample(), {}, context, 3));
+    EXPECT_EQ(listener.text, "error: grid.onnx: node 'n' (GridSample): with it the model becomes "
+                             "more than 96 ops; the limit is 96\n");
+  }
+  frontend::Listener listener(context);
+  EXPECT_TRUE(importModel(gridSample(), {}, context));
+  EXPECT_EQ(listener.text, "");
+}
+
+} // namespace
+} // namespace dlc::onnx
