@@ -48,7 +48,8 @@ private:
   /// How far a window reaches from its centre, in elements of the result and of x.
   double reach() const { return mode == "cubic" ? 2 : 1; }
   double reach(size_t axis) const {
-    return antialiases && scales[axis] < 1 ? reach() / scales[axis] : reach();
+    // A factor of -0.0 reaches as far as one of 0.
+    return antialiases && scales[axis] < 1 ? reach() / std::abs(scales[axis]) : reach();
   }
 
   NodeImport &node;

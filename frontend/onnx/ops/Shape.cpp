@@ -12,15 +12,16 @@ namespace dlc::onnx {
 
 //===- Other dims for the same elements ------------------------------------------------------------===//
 
-/// Adds what a dim is a product of: expressions; the number among them is returned.
-static int64_t takeFactors(AffineExpr dim, SmallVectorImpl<AffineExpr> &factors) {
-  if (auto number = dl::asConstant(dim))
-    return *number;
+/// Adds the expressions that a dim is a product of, and multiplies `number` by the numbers among them: false where that is too large.
+static bool takeFactors(AffineExpr dim, int64_t &number, SmallVectorImpl<AffineExpr> &factors) {
+  if (auto constant = dl::asConstant(dim))
+    return !llvm::MulOverflow(number, *constant, number);
   auto product = dyn_cast<AffineBinaryOpExpr>(dim);
   if (product && product.getKind() == AffineExprKind::Mul)
-    return takeFactors(product.getLHS(), factors) * takeFactors(product.getRHS(), factors);
+    return takeFactors(product.getLHS(), number, factors) &&
+           takeFactors(product.getRHS(), number, factors);
   factors.push_back(dim);
-  return 1;
+  return true;
 }
 
 /// What `dims` hold for each of the elements of `others`, as seen from their factors; null where that does not come out even.
@@ -28,10 +29,20 @@ static AffineExpr quotientOf(ArrayRef<AffineExpr> dims, ArrayRef<AffineExpr> oth
                              MLIRContext *context) {
   SmallVector<AffineExpr> left, taken;
   int64_t number = 1, divisor = 1;
-  for (AffineExpr dim : dims)
-    number *= takeFactors(dim, left);
-  for (AffineExpr dim : others)
-    divisor *= takeFactors(dim, taken);
+  if (!llvm::all_of(dims, [&](AffineExpr dim) { return takeFactors(dim, number, left); }) ||
+      !llvm::all_of(others, [&](AffineExpr dim) { return takeFactors(dim, divisor, taken); }))
+    return {};
+  AffineExpr all = dl::normalize(dl::product(dims, context)),
+             rest = dl::normalize(dl::product(others, context));
+  if (all == rest)
+    return dl::constantDim(1, context);
+  auto constant = dl::asConstant(rest);
+  if (constant && *constant > 0) {
+    AffineExpr quotient = dl::normalize(all.floorDiv(*constant));
+    // Only a quotient without a remainder holds all elements.
+    if (dl::normalize(quotient * rest) == all)
+      return quotient;
+  }
   for (AffineExpr factor : taken) {
     auto *same = llvm::find(left, factor);
     if (same == left.end())
@@ -77,16 +88,7 @@ static bool buildReshape(NodeImport &node) {
   if (free) {
     dl::Dims others = result;
     others.erase(others.begin() + *free);
-    AffineExpr all = dl::normalize(dl::product(dims, node.context)),
-               rest = dl::normalize(dl::product(others, node.context));
-    AffineExpr quotient = node.dim(1);
-    if (all != rest) {
-      auto number = dl::asConstant(rest);
-      quotient = number && *number > 0 ? dl::normalize(all.floorDiv(*number)) : AffineExpr();
-      // Only a quotient without a remainder holds all elements.
-      if (!quotient || dl::normalize(quotient * rest) != all)
-        quotient = quotientOf(dims, others, node.context);
-    }
+    AffineExpr quotient = quotientOf(dims, others, node.context);
     if (!quotient)
       return node.fail("cannot reshape " + dl::text(node.type(0)) +
                        ": what -1 stands for does not follow from its dims");

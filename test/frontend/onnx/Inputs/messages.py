@@ -252,6 +252,7 @@ one("reshape_data", "Reshape", "x, s", shaped)
 one("reshape_zero", "Reshape", "x, s", tensors=[ints("s", 2, 3, 0)])
 one("reshape_two_free", "Reshape", "x, s", tensors=[ints("s", -1, -1)])
 one("reshape_symbols", "Reshape", "x, s", batch, tensors=[ints("s", 2, -1)])
+one("reshape_large", "Reshape", "x, s", tensors=[ints("s", 3170534137668829186, 4, -1)])
 one("squeeze", "Squeeze", "x, s", tensors=[ints("s", 0)])
 one("unsqueeze_twice", "Unsqueeze", "x, s", tensors=[ints("s", 0, 0)])
 one("expand_data", "Expand", "x, s", shaped)
@@ -357,6 +358,7 @@ one("resize_infinite", "Resize", "x, , s", image, tensors=[tensor("s", "f32", [4
 one("resize_aspect_of_none", "Resize", "x, , , s", [value("x", dims=(1, 4, 0, 0))], tensors=[ints("s", 9, 9)], opset=18, axes=[2, 3],
     keep_aspect_ratio_policy="not_larger")
 one("resize_window", "Resize", "x, , s", image, tensors=[tensor("s", "f32", [4], [1.0, 1.0, 1e-9, 2.0])], opset=18, mode="cubic", antialias=1)
+one("resize_minus_zero", "Resize", "x, , s", image, tensors=[tensor("s", "f32", [4], [1.0, -0.0, 0.0, 2.0])], opset=18, mode="cubic", antialias=1)
 one("resize_policy", "Resize", "x, , , s", image, tensors=[ints("s", 1, 4, 9, 9)], opset=18, keep_aspect_ratio_policy="largest")
 one("resize_region", "Resize", "x, r, , s", [*image, value("r", dims=(8,))], tensors=[ints("s", 1, 4, 9, 9)],
     coordinate_transformation_mode="tf_crop_and_resize")
