@@ -163,6 +163,19 @@ SmallVector<Value> CpuKernel::fold(Value from, Value to, int64_t step, ValueRang
   return SmallVector<Value>(loop.getResults());
 }
 
+SmallVector<Value> CpuKernel::repeat(ValueRange init,
+                                     llvm::function_ref<Value(ValueRange)> condition,
+                                     llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
+  auto loop = scf::WhileOp::create(builder, loc, init.getTypes(), init);
+  OpBuilder::InsertionGuard restore(builder);
+  SmallVector<Location> locations(init.size(), loc);
+  Block *before = builder.createBlock(&loop.getBefore(), {}, init.getTypes(), locations);
+  scf::ConditionOp::create(builder, loc, condition(before->getArguments()), before->getArguments());
+  Block *after = builder.createBlock(&loop.getAfter(), {}, init.getTypes(), locations);
+  scf::YieldOp::create(builder, loc, body(after->getArguments()));
+  return SmallVector<Value>(loop.getResults());
+}
+
 SmallVector<Value> CpuKernel::branch(Value condition, TypeRange types, Branch then,
                                      Branch otherwise) {
   auto op = scf::IfOp::create(builder, loc, types, condition, /*addThenBlock=*/true,

@@ -77,6 +77,10 @@ public:
   /// The same with values carried from step to step.
   llvm::SmallVector<mlir::Value> fold(mlir::Value from, mlir::Value to, int64_t step,
                                       mlir::ValueRange init, Fold body);
+  /// while (condition(values)) values = body(values)
+  llvm::SmallVector<mlir::Value>
+  repeat(mlir::ValueRange init, llvm::function_ref<mlir::Value(mlir::ValueRange)> condition,
+         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> body);
   using Branch = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
   llvm::SmallVector<mlir::Value> branch(mlir::Value condition, mlir::TypeRange types, Branch then,
                                         Branch otherwise);

@@ -5,7 +5,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -35,18 +34,14 @@ Value CpuLines::linesLeft(int64_t linesOfTile) {
   return arith::SubIOp::create(k.builder, k.loc, k.value(dl::getDims(x).back()), first);
 }
 
-SmallVector<Value> CpuLines::repeat(ValueRange init,
-                                    llvm::function_ref<Value(ValueRange)> condition,
-                                    llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
-  auto loop = scf::WhileOp::create(k.builder, k.loc, init.getTypes(), init);
-  OpBuilder::InsertionGuard restore(k.builder);
-  SmallVector<Location> locations(init.size(), k.loc);
-  Block *before = k.builder.createBlock(&loop.getBefore(), {}, init.getTypes(), locations);
-  scf::ConditionOp::create(k.builder, k.loc, condition(before->getArguments()),
-                           before->getArguments());
-  Block *after = k.builder.createBlock(&loop.getAfter(), {}, init.getTypes(), locations);
-  scf::YieldOp::create(k.builder, k.loc, body(after->getArguments()));
-  return SmallVector<Value>(loop.getResults());
+Value lanesFrom(CpuKernel &k, Value first, int64_t lanes, Type type) {
+  SmallVector<APInt> steps;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    steps.emplace_back(type.getIntOrFloatBitWidth(), lane);
+  auto shape = VectorType::get({lanes}, type);
+  Value offsets = arith::ConstantOp::create(k.builder, k.loc, DenseElementsAttr::get(shape, steps));
+  Value begin = arith::IndexCastOp::create(k.builder, k.loc, type, first);
+  return arith::AddIOp::create(k.builder, k.loc, k.splat(begin, lanes), offsets);
 }
 
 Value sumsOfLanes(CpuKernel &k, Value lanes) {

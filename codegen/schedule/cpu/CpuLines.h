@@ -28,10 +28,6 @@ protected:
   void bindLines(mlir::Value tile, int64_t linesOfTile, mlir::AffineExpr length);
   /// How many of `linesOfTile` neighbours from the tile's first line on there are, or more.
   mlir::Value linesLeft(int64_t linesOfTile);
-  /// while (condition(values)) values = body(values)
-  llvm::SmallVector<mlir::Value>
-  repeat(mlir::ValueRange init, llvm::function_ref<mlir::Value(mlir::ValueRange)> condition,
-         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> body);
   CpuLaunch launch(int64_t linesOfTile, mlir::AffineExpr scratch);
 
   mlir::Value load(mlir::Value memory, mlir::Value at);
@@ -48,6 +44,8 @@ private:
   llvm::SmallVector<mlir::AffineExpr> lineDims, lineExtents;
 };
 
+/// first, first + 1, ... in a vector of `type`.
+mlir::Value lanesFrom(CpuKernel &kernel, mlir::Value first, int64_t lanes, mlir::Type type);
 /// The sums of the lanes of a vector of integers up to and with each of them: in as many steps as the count of lanes has bits.
 mlir::Value sumsOfLanes(CpuKernel &kernel, mlir::Value lanes);
 /// Elements of lines put in order.

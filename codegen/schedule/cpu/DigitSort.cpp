@@ -4,6 +4,7 @@
 #include "codegen/schedule/cpu/DigitSort.h"
 
 #include "codegen/schedule/cpu/CpuLines.h"
+#include "codegen/schedule/cpu/PrefixSort.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,8 +17,6 @@ namespace dlc::codegen {
 
 /// Bits of a digit; and of one in lines so long that a pass over them costs more than its counters do.
 static constexpr int64_t kDigitBits = 8, kLongDigitBits = 11, kLongLine = 1000;
-/// Bits of a place in a word.
-static constexpr int64_t kPlaceBits = 32;
 /// Words of a vector, whatever the instruction set: registers of it are as many as it takes.
 static constexpr int64_t kLanes = 16;
 
@@ -115,7 +114,7 @@ void DigitSort::addUp(Value first, const Digits &digits) {
 
 /// Sorts by the bits from `first` on of what the words are above `base`: at most `range`.
 void DigitSort::sortBy(Value count, Value base, int64_t first, Value range, bool movesPlaces,
-                       Give give) {
+                       const OrderResult &result) {
   OpBuilder &b = k.builder;
   Location loc = k.loc;
   // Equal keys are one pass of a bit, which gives them in their order.
@@ -159,7 +158,7 @@ void DigitSort::sortBy(Value count, Value base, int64_t first, Value range, bool
   addUp(state[2], digits);
   k.forEach(state[0], k.add(state[0], count), 1, [&](Value i) {
     Value word = load(memory.words, i), place = placeOf(word, i, movesPlaces);
-    give(toIndex(countOne(counterOf(word, state[4], digits, state[2]))), place);
+    result.give(toIndex(countOne(counterOf(word, state[4], digits, state[2]))), place);
   });
 }
 
@@ -187,7 +186,31 @@ void DigitSort::pack(Value count, Value least) {
   });
 }
 
-void DigitSort::sortUnsorted(Value count, const Known &known, Give give) {
+/// Words with places, of keys from `least` on; digits are of what they are above `base`.
+void DigitSort::sortPacked(Value count, Value base, Value least, Value range,
+                           const OrderResult &result) {
+  auto byDigits = [&] { sortBy(count, base, kPlaceBits, range, /*movesPlaces=*/false, result); };
+  if (!memory.network)
+    return byDigits();
+  Value isShort = arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ule, count,
+                                        k.index(PrefixSort::kLongest));
+  Value isOpen =
+      k.branch(
+           isShort, k.builder.getI1Type(),
+           [&] {
+             Value sorted = PrefixSort(k, memory).sort(count, least, range, result);
+             Value yes = arith::ConstantOp::create(k.builder, k.loc, k.builder.getBoolAttr(true));
+             return SmallVector<Value>{arith::XOrIOp::create(k.builder, k.loc, sorted, yes)};
+           },
+           [&] {
+             return SmallVector<Value>{
+                 arith::ConstantOp::create(k.builder, k.loc, k.builder.getBoolAttr(true))};
+           })
+          .front();
+  k.when(isOpen, byDigits);
+}
+
+void DigitSort::sortUnsorted(Value count, const Known &known, const OrderResult &result) {
   auto above = [&](Value word) -> Value {
     return arith::ShRUIOp::create(k.builder, k.loc, word, number(kPlaceBits));
   };
@@ -197,9 +220,7 @@ void DigitSort::sortUnsorted(Value count, const Known &known, Give give) {
   if (!memory.places) {
     Value low = above(known.least);
     Value base = arith::ShLIOp::create(k.builder, k.loc, low, number(kPlaceBits));
-    sortBy(count, base, kPlaceBits, difference(above(known.most), low), /*movesPlaces=*/false,
-           give);
-    return;
+    return sortPacked(count, base, low, difference(above(known.most), low), result);
   }
   Value range = difference(known.most, known.least);
   Value isNarrow =
@@ -208,27 +229,27 @@ void DigitSort::sortUnsorted(Value count, const Known &known, Give give) {
       isNarrow, {},
       [&] {
         pack(count, known.least);
-        sortBy(count, {}, kPlaceBits, range, /*movesPlaces=*/false, give);
+        sortPacked(count, {}, number(0), range, result);
         return SmallVector<Value>();
       },
       [&] {
-        sortBy(count, known.least, 0, range, /*movesPlaces=*/true, give);
+        sortBy(count, known.least, 0, range, /*movesPlaces=*/true, result);
         return SmallVector<Value>();
       });
 }
 
-void DigitSort::sort(Value count, Give give) {
+void DigitSort::sort(Value count, const OrderResult &result) {
   Known known = look(count);
   k.branch(
       known.areSorted, {},
       [&] {
         k.forEach(k.index(0), count, 1, [&](Value i) {
-          give(i, placeOf(load(memory.words, i), i, static_cast<bool>(memory.places)));
+          result.give(i, placeOf(load(memory.words, i), i, static_cast<bool>(memory.places)));
         });
         return SmallVector<Value>();
       },
       [&] {
-        sortUnsorted(count, known, give);
+        sortUnsorted(count, known, result);
         return SmallVector<Value>();
       });
 }

@@ -4,31 +4,18 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_DIGITSORT_H
 #define DLC_CODEGEN_SCHEDULE_CPU_DIGITSORT_H
 
-#include "codegen/schedule/cpu/CpuKernel.h"
+#include "codegen/schedule/cpu/OrderMemory.h"
 
 namespace dlc::codegen {
-
-/// Scratch memory of the elements of a line that are put in order. The word of an element whose key has 32 bits is that key above
-/// its place; a key of 64 bits fills the word, and its place lies beside. Elements of equal keys stand by their places.
-struct OrderMemory {
-  mlir::Value counters; // i32, of two passes
-  int64_t halfCounters; // of one
-  mlir::Value words;    // i64, twice the line
-  mlir::Value places;   // i32, twice the line; null where the words have them
-  mlir::Value half;     // where the second one begins
-};
 
 /// A radix sort from the last digit of the keys to the first: each pass moves the elements to where the number of those with
 /// lower digits says, equal ones in their order. Digits cover the bits in which the keys at hand differ, no more; elements that are
 /// in order stay.
 class DigitSort {
 public:
-  /// Calls that say where an element comes: its rank (an index), its place (i64).
-  using Give = llvm::function_ref<void(mlir::Value rank, mlir::Value place)>;
-
   DigitSort(CpuKernel &k, const OrderMemory &memory) : k(k), memory(memory) {}
-  /// Sorts the first `count` elements, one or more.
-  void sort(mlir::Value count, Give give);
+  /// Sorts the first `count` elements, one or more; lines that are not long by a PrefixSort, if it can.
+  void sort(mlir::Value count, const OrderResult &result);
 
   /// Counters that a line of at most `longest` elements takes.
   static int64_t counters(std::optional<int64_t> longest);
@@ -44,11 +31,13 @@ private:
     mlir::Value least, most, areSorted;
   };
   Known look(mlir::Value count);
-  void sortUnsorted(mlir::Value count, const Known &known, Give give);
+  void sortUnsorted(mlir::Value count, const Known &known, const OrderResult &result);
+  void sortPacked(mlir::Value count, mlir::Value base, mlir::Value least, mlir::Value range,
+                  const OrderResult &result);
   mlir::Value placeOf(mlir::Value word, mlir::Value at, bool isBeside);
   void pack(mlir::Value count, mlir::Value least);
   void sortBy(mlir::Value count, mlir::Value base, int64_t first, mlir::Value range,
-              bool movesPlaces, Give give);
+              bool movesPlaces, const OrderResult &result);
   mlir::Value counterOf(mlir::Value word, mlir::Value shift, const Digits &digits,
                         mlir::Value first);
   mlir::Value countOne(mlir::Value at);

@@ -1,16 +1,18 @@
 //===- OrderSchedule.cpp - Lines put in order on the CPU -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile is one line. Its keys and places lie in scratch memory (DigitSort.h), there are
+// A tile is one line. Its keys and places lie in scratch memory (OrderMemory.h), there are
 //
 //   those of all elements; where few of many are asked for, only of those whose first bits are low enough: a sample says how low
 //     that is, or where it leaves too few, a count of all
 //   up to 128 elements: the place of each is the number of those before it, all pairs compared; n^2, one with a vector of others
 //     in a step, without a branch
-//   more: a radix sort
+//   more: a network of comparators on the first bits of the keys, or a radix sort
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cpu/CpuLines.h"
 #include "codegen/schedule/cpu/DigitSort.h"
+#include "codegen/schedule/cpu/PairSort.h"
+#include "codegen/schedule/cpu/PrefixSort.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -21,11 +23,10 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Elements among which all pairs are compared; lanes of a vector of them, whatever the instruction set; and elements that are
-/// compared with each in a step.
-static constexpr int64_t kFewPairs = 128, kLanes = 16, kAtOnce = 64;
+/// Keys of a vector, whatever the instruction set.
+static constexpr int64_t kLanes = 16;
 /// Elements behind those of a line that vectors may read and write.
-static constexpr int64_t kRoom = kFewPairs;
+static constexpr int64_t kRoom = PairSort::kMost;
 /// Elements from which it pays to leave some out, and the bits of the keys by which.
 static constexpr int64_t kManyElements = 1024;
 static constexpr unsigned kFirstBits = 11;
@@ -47,8 +48,8 @@ private:
   Value takeLanes(Value keys, Value first, Value isKept, Value kept);
   Value takeFirst();
   Value takeAll();
-  void comparePairs(Value count);
   void give(Value rank, Value place);
+  void giveAll(Value count, llvm::function_ref<Value(Value)> placeAt);
 
   bool takesAll() const { return work.count == work.length; }
   /// The elements of a line lie side by side.
@@ -65,14 +66,13 @@ private:
   Value number(Value index, Type type) {
     return arith::IndexCastOp::create(k.builder, k.loc, type, index);
   }
-  Value lanesFrom(Value first, int64_t lanes, Type type);
   void storeLanes(Value value, Value memory, Value at) {
     vector::StoreOp::create(k.builder, k.loc, value, memory, at);
   }
 
   Type i32 = k.builder.getI32Type(), i64 = k.builder.getI64Type();
   OrderMemory memory;
-  Value some, ranks; // in the memory of the counters: a vector of keys, the ranks of a few elements
+  Value some; // in the memory of the counters: a vector of keys
 };
 } // namespace
 
@@ -86,16 +86,6 @@ Value OrderSchedule::constant(Type type, int64_t value) {
   return arith::ConstantOp::create(k.builder, k.loc, attribute);
 }
 
-/// first, first + 1, ...
-Value OrderSchedule::lanesFrom(Value first, int64_t lanes, Type type) {
-  SmallVector<APInt> steps;
-  for (int64_t lane = 0; lane < lanes; ++lane)
-    steps.emplace_back(type.getIntOrFloatBitWidth(), lane);
-  auto shape = VectorType::get({lanes}, type);
-  Value offsets = arith::ConstantOp::create(k.builder, k.loc, DenseElementsAttr::get(shape, steps));
-  return arith::AddIOp::create(k.builder, k.loc, k.splat(number(first, type), lanes), offsets);
-}
-
 void OrderSchedule::give(Value rank, Value place) {
   auto write = [&] {
     k.math.bindLoop(along, rank);
@@ -105,6 +95,20 @@ void OrderSchedule::give(Value rank, Value place) {
     write();
   else
     k.when(k.less(rank, k.value(work.count)), write);
+}
+
+/// The places of the first ranks of `count`.
+void OrderSchedule::giveAll(Value count, llvm::function_ref<Value(Value)> placeAt) {
+  Value given = takesAll() ? count : k.smaller(count, k.value(work.count));
+  if (k.math.strideAlong(k.emitter.offset(y, indices), along) == Stride::unit) {
+    k.forVector(along, k.index(0), given,
+                [&] { k.store(placeAt(k.value(along)), k.emitter.offset(y, indices)); });
+    return;
+  }
+  k.forEach(k.index(0), given, 1, [&](Value rank) {
+    k.math.bindLoop(along, rank);
+    store(placeAt(rank), k.output(0), k.value(k.emitter.offset(y, indices)));
+  });
 }
 
 /// The key of the element at `place` of the line, or where values are vectors, of those from there on.
@@ -118,7 +122,7 @@ Value OrderSchedule::keyAt(Value place) {
 void OrderSchedule::put(Value key, Value place, Value at) {
   auto shape = dyn_cast<VectorType>(key.getType());
   auto placeAs = [&](Type type) {
-    return shape ? lanesFrom(place, shape.getNumElements(), type) : number(place, type);
+    return shape ? lanesFrom(k, place, shape.getNumElements(), type) : number(place, type);
   };
   auto write = [&](Value value, Value to) {
     if (shape)
@@ -168,10 +172,11 @@ Value OrderSchedule::lastDigit(Value count, Value needed, llvm::function_ref<Val
     return arith::AndIOp::create(b, loc, isBefore,
                                  compare(arith::CmpIPredicate::ult, upTo(state), enough));
   };
-  return repeat({k.index(0), constant(i32, 0)}, isTooFew,
-                [&](ValueRange state) {
-                  return SmallVector<Value>{k.add(state[0], k.index(1)), upTo(state)};
-                })
+  return k
+      .repeat({k.index(0), constant(i32, 0)}, isTooFew,
+              [&](ValueRange state) {
+                return SmallVector<Value>{k.add(state[0], k.index(1)), upTo(state)};
+              })
       .front();
 }
 
@@ -201,7 +206,7 @@ Value OrderSchedule::takeLanes(Value keys, Value first, Value isKept, Value kept
               return SmallVector<Value>{others, k.add(left[1], k.index(1))};
             };
             auto left =
-                repeat({bits, kept}, [&](ValueRange left) { return isAny(left[0]); }, takeOne);
+                k.repeat({bits, kept}, [&](ValueRange left) { return isAny(left[0]); }, takeOne);
             return SmallVector<Value>{left[1]};
           },
           [&] { return SmallVector<Value>{kept}; })
@@ -277,54 +282,6 @@ Value OrderSchedule::takeAll() {
 
 //===- Their order ----------------------------------------------------------------------------------===//
 
-/// Counts for each of a few elements those before it. What lies behind them is not counted, and its ranks are not read.
-void OrderSchedule::comparePairs(Value count) {
-  int64_t longest = dl::asConstant(work.length).value_or(kFewPairs);
-  int64_t lanes = longest <= kLanes / 2 ? kLanes / 2 : kLanes;
-  int64_t width = llvm::alignTo(std::min(longest, kAtOnce), lanes);
-  auto shape = VectorType::get({lanes}, i64);
-  k.forEach(k.index(0), count, width, [&](Value first) {
-    SmallVector<Value> own, positions, before;
-    for (int64_t from = 0; from < width; from += lanes) {
-      Value at = k.add(first, k.index(from));
-      own.push_back(vector::LoadOp::create(k.builder, k.loc, shape, memory.words, at));
-      positions.push_back(lanesFrom(at, lanes, i64));
-      before.push_back(constant(shape, 0));
-    }
-    before = k.fold(k.index(0), count, 1, before, [&](Value j, ValueRange carried) {
-      Value other = k.splat(load(memory.words, j), lanes);
-      SmallVector<Value> next;
-      for (auto [words, position, sum] : llvm::zip(own, positions, carried)) {
-        Value counts = compare(arith::CmpIPredicate::ult, other, words);
-        // Words that have their places are never equal.
-        if (memory.places) {
-          Value isEqual = compare(arith::CmpIPredicate::eq, other, words);
-          Value isEarlier =
-              compare(arith::CmpIPredicate::slt, k.splat(number(j, i64), lanes), position);
-          Value ties = arith::AndIOp::create(k.builder, k.loc, isEqual, isEarlier);
-          counts = arith::OrIOp::create(k.builder, k.loc, counts, ties);
-        }
-        Value one = arith::ExtUIOp::create(k.builder, k.loc, shape, counts);
-        next.push_back(arith::AddIOp::create(k.builder, k.loc, sum, one));
-      }
-      return next;
-    });
-    for (auto [number, sum] : llvm::enumerate(before))
-      storeLanes(sum, ranks, k.add(first, k.index(number * lanes)));
-  });
-  k.forEach(k.index(0), count, 1, [&](Value i) {
-    Value rank =
-        arith::IndexCastOp::create(k.builder, k.loc, k.builder.getIndexType(), load(ranks, i));
-    Value place;
-    if (memory.places)
-      place = arith::ExtUIOp::create(k.builder, k.loc, i64, load(memory.places, i));
-    else
-      place =
-          arith::AndIOp::create(k.builder, k.loc, load(memory.words, i), constant(i64, 0xffffffff));
-    give(rank, place);
-  });
-}
-
 void OrderSchedule::orderLine() {
   Value length = k.value(work.length), left;
   auto longest = dl::asConstant(work.length);
@@ -336,20 +293,26 @@ void OrderSchedule::orderLine() {
                 k.builder.getIndexType(), [&] { return SmallVector<Value>{takeFirst()}; },
                 [&] { return SmallVector<Value>{takeAll()}; })
                .front();
+  auto giveOne = [&](Value rank, Value place) { give(rank, place); };
+  auto giveMany = [&](Value count, llvm::function_ref<Value(Value)> placeAt) {
+    giveAll(count, placeAt);
+  };
+  OrderResult result{giveOne, giveMany};
   auto sort = [&] {
-    DigitSort(k, memory).sort(left, [&](Value rank, Value place) { give(rank, place); });
+    DigitSort(k, memory).sort(left, result);
     return SmallVector<Value>();
   };
   auto comparing = [&] {
-    comparePairs(left);
+    PairSort(k, memory, longest).sort(left, result);
     return SmallVector<Value>();
   };
-  if (longest && *longest <= kFewPairs)
+  if (longest && *longest <= PairSort::kMost)
     comparing();
   else if (longest && takesAll())
     sort();
   else
-    k.branch(compare(arith::CmpIPredicate::sle, left, k.index(kFewPairs)), {}, comparing, sort);
+    k.branch(compare(arith::CmpIPredicate::sle, left, k.index(PairSort::kMost)), {}, comparing,
+             sort);
   if (!takesAll())
     k.forEach(length, k.value(work.count), 1, [&](Value rank) { give(rank, constant(i64, 0)); });
 }
@@ -357,8 +320,8 @@ void OrderSchedule::orderLine() {
 CpuLaunch OrderSchedule::run() {
   auto longest = dl::asConstant(work.length);
   int64_t counters = DigitSort::counters(longest);
-  if (longest && *longest <= kFewPairs)
-    counters = kFewPairs * 2; // the ranks
+  if (longest && *longest <= PairSort::kMost)
+    counters = PairSort::kMost * 2; // the ranks
   else if (!takesAll())
     counters = std::max(counters, int64_t(1) << kFirstBits);
   AffineExpr used = k.math.constant(0);
@@ -370,12 +333,14 @@ CpuLaunch OrderSchedule::run() {
   memory.halfCounters = counters / 2;
   memory.counters = take(i32, k.math.constant(counters));
   some = k.scratchView(keyType(x.getElementType()), kLanes);
-  ranks = k.scratchView(i64, kFewPairs);
+  memory.ranks = k.scratchView(i64, PairSort::kMost);
   AffineExpr both = dl::normalize(work.length * 2 + kRoom);
   memory.words = take(i64, both);
   if (keyBits(x.getElementType()) > 32)
     memory.places = take(i32, both);
   memory.half = k.value(work.length);
+  if (!longest || *longest > PairSort::kMost)
+    memory.network = take(i32, k.math.constant(PrefixSort::wordsOfNetwork(longest)));
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
     bindLines(tile, 1, work.length);
     orderLine();

@@ -124,6 +124,17 @@ for size, k in ((16, 3), (17, 3), (700, 5), (2100, 40), (20000, 17)):
             result_dtype="i64", note=f"{k} of {size}, {dtype}", body=both("topk", f"{{k = {k} : i64}}", 1, 1))
 row("topk", ("f16",), [("N", 700, 2)], ("N", 9, 2), lambda x: order(x, 1, False).values[:, :9], acc.equal, values="special",
     sizes=(1, 2), note="9 smallest of 700", body=both("topk", "{k = 9 : i64, dim = 1 : i64, largest = false}", 0, 1))
+# Longer lines go through a network of comparators by the first bits of their keys; what these leave out of order is few of numbers at
+# random, and too many where they all lie near to two far ones.
+for descending in (False, True):
+    note = "descending" if descending else "ascending"
+    far = [1e30, 1.00001e30, 1.00002e30, -1e30, -1.00001e30]
+    row("order", ("f32",), [(2, "N")], (2, "N"), lambda x, d=descending: order(x, 1, d).indices, attrs=order_attrs(1, descending, "N"),
+        values=far, sizes=(130, 1000, 4096), result_dtype="i64", note=f"{note}, near to two far ones")
+    for size in (130, 255, 257, 1000, 1024, 1025, 4095, 4096):
+        row("order", ("f32", "i32", "i64") if size in (1000, 4096) else ("f32",), [("N", size)], ("N", size),
+            lambda x, d=descending: order(x, 1, d).indices, attrs=order_attrs(1, descending, size), values="normal", sizes=(3,),
+            result_dtype="i64", note=f"{note}, {size} by their first bits")
 # Lines of known sizes: all pairs of up to 128 elements are compared, as vectors.
 for size in (5, 8, 9, 15, 16, 17, 31, 32, 33, 49, 64, 65, 127, 128, 129):
     for dtype, values in (("f32", "equals"), ("i64", "special"), ("i64", "equals")) + ((("i8", "equals"), ("ui8", "special")) if size < 34 else ()):
