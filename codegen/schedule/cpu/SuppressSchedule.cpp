@@ -102,18 +102,26 @@ Value SuppressSchedule::take(Value i, Value taken) {
 void SuppressSchedule::runLine() {
   Value none = k.index(0), count = k.value(work.count);
   threshold = operand(kThreshold, k.math.constant(0)).value();
-  Value taken = k.fold(none, k.value(work.length), 1, {none}, [&](Value i, ValueRange carried) {
-                   k.math.bindLoop(along, i);
-                   Value at = k.value(k.emitter.offset(x, indices));
-                   Value stored = load(k.input(inputOf(op, kTakesPart)), at);
-                   Value takesPart = fromStorage(k.builder, k.loc, stored, k.builder.getI1Type());
-                   Value isOpen = arith::AndIOp::create(k.builder, k.loc, k.less(carried[0], count),
-                                                        takesPart);
-                   return k.branch(
-                       isOpen, k.builder.getIndexType(),
-                       [&] { return SmallVector<Value>{take(i, carried[0])}; },
-                       [&] { return SmallVector<Value>{carried[0]}; });
-                 }).front();
+  Value length = k.value(work.length);
+  // Most often there are enough long before the last box.
+  auto goesOn = [&](ValueRange state) -> Value {
+    return arith::AndIOp::create(k.builder, k.loc, k.less(state[0], length),
+                                 k.less(state[1], count));
+  };
+  auto next = [&](ValueRange state) {
+    Value i = state[0], before = state[1];
+    k.math.bindLoop(along, i);
+    Value at = k.value(k.emitter.offset(x, indices));
+    Value stored = load(k.input(inputOf(op, kTakesPart)), at);
+    Value takesPart = fromStorage(k.builder, k.loc, stored, k.builder.getI1Type());
+    Value after = k.branch(
+                       takesPart, k.builder.getIndexType(),
+                       [&] { return SmallVector<Value>{take(i, before)}; },
+                       [&] { return SmallVector<Value>{before}; })
+                      .front();
+    return SmallVector<Value>{k.add(i, k.index(1)), after};
+  };
+  Value taken = k.repeat({none, none}, goesOn, next)[1];
   Value end = arith::ConstantOp::create(k.builder, k.loc, k.builder.getI64IntegerAttr(-1));
   k.forEach(taken, count, 1, [&](Value rank) { give(rank, end); });
 }
