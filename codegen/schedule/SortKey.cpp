@@ -23,6 +23,14 @@ unsigned inputOf(LineOpInterface op, unsigned operand) {
   return cast<BlockArgument>(op->getOperand(operand)).getArgNumber();
 }
 
+SmallVector<AffineExpr> repeatedIndices(RankedTensorType type, ArrayRef<AffineExpr> indices) {
+  SmallVector<AffineExpr> own(indices);
+  for (auto [index, size] : llvm::zip(own, dl::getDims(type)))
+    if (dl::isConstant(size, 1))
+      index = getAffineConstantExpr(0, type.getContext());
+  return own;
+}
+
 unsigned keyBits(Type elementType) { return computeType(elementType).getIntOrFloatBitWidth(); }
 
 Type keyType(Type elementType) {

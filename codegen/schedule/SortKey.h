@@ -15,6 +15,9 @@ namespace dlc::codegen {
 LineOpInterface lineOpOf(dlx::KernelOp kernel);
 /// Which input of the kernel operand `operand` of its line op is: a tensor that is several operands is one input.
 unsigned inputOf(LineOpInterface op, unsigned operand);
+/// The indices at which an operand that is repeated along its dims of 1 has what the op's line has at `indices`.
+llvm::SmallVector<mlir::AffineExpr> repeatedIndices(mlir::RankedTensorType type,
+                                                    llvm::ArrayRef<mlir::AffineExpr> indices);
 
 /// Bits of the key of an element: a multiple of 8, at most those of keyType, which is i32 or i64.
 unsigned keyBits(mlir::Type elementType);

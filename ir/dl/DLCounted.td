@@ -117,18 +117,20 @@ def DL_NmsOp : DL_CountedOp<"nms", "nms(Tensor boxes, Tensor scores, float iou_t
 def DL_SuppressOp : DL_LineOp<"suppress"> {
   let summary = "Along the last dim, the places of boxes that overlap none taken before them";
   let description = [{
-    One box after the other is taken whose `takes_part` is set and whose intersection over union with none of the taken ones
-    lies above `threshold`, which has one element, until `count` are: their places, then -1. The dims of the
-    others are equal. `low0` to `high1` are the corners; a box without area overlaps none. At most n * count / 2 pairs are
-    compared: on the CPU 16 taken boxes at a time; on CUDA by one block for each line, 256 boxes at a time with those taken
-    before them. PyTorch: `torchvision.ops.nms` of boxes in order.
+    In the order of the places in `order`, one box after the other is taken whose `takes_part` is set and whose intersection over
+    union with none of the taken ones lies above `threshold`, which has one element, until `count` are: their places, then -1.
+    A place outside of the line takes no part. `low0` to `high1` are the corners; a box without area overlaps none. The dims of
+    order and takes_part are equal; the corners are repeated along their dims of 1. Of most lines few boxes are looked at; at most
+    n * count / 2 pairs are compared: on the CPU 16 taken boxes at a time; on CUDA by one block for each line, 256 boxes at a
+    time with those taken before them. PyTorch: `torchvision.ops.nms`, to which scores give the order.
     ```mlir
-    %y = dl.suppress %a, %b, %c, %d, %t, %m {count = affine_map<() -> (5)>} :
-        (tensor<4x80xf32>, tensor<4x80xf32>, tensor<4x80xf32>, tensor<4x80xf32>, tensor<1xf32>, tensor<4x80xi1>) -> tensor<4x5xi64>
+    %y = dl.suppress %o, %a, %b, %c, %d, %t, %m {count = affine_map<() -> (5)>} :
+        (tensor<4x80xi64>, tensor<1x80xf32>, tensor<1x80xf32>, tensor<1x80xf32>, tensor<1x80xf32>, tensor<1xf32>,
+         tensor<4x80xi1>) -> tensor<4x5xi64>
     ```
   }];
-  let arguments = (ins DL_FloatTensor:$low0, DL_FloatTensor:$low1, DL_FloatTensor:$high0, DL_FloatTensor:$high1,
-      DL_FloatTensor:$threshold, DL_BoolTensor:$takes_part, AffineMapAttr:$count);
+  let arguments = (ins DL_I64Tensor:$order, DL_FloatTensor:$low0, DL_FloatTensor:$low1, DL_FloatTensor:$high0,
+      DL_FloatTensor:$high1, DL_FloatTensor:$threshold, DL_BoolTensor:$takes_part, AffineMapAttr:$count);
   let results = (outs DL_I64Tensor:$y);
 }
 

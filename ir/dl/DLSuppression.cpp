@@ -76,21 +76,20 @@ SmallVector<Value> NonMaxSuppressionOp::decompose(Builder &b) {
     return b.broadcast(b.reshape(b.cast(given, type), {one, one, one}), to);
   };
   Value scores = b.cast(getScores(), compute);
-  Value order = b.make<OrderOp>(scores, uint64_t(2), true, dimsMap(dims[2], getContext()));
-  Value best = b.make<GatherOp>(scores, order, uint64_t(2));
-  Value takesPart = b.make<NeOp>(best, b.fullLike(best, -std::numeric_limits<double>::infinity()));
+  Value takesPart =
+      b.make<NeOp>(scores, b.fullLike(scores, -std::numeric_limits<double>::infinity()));
   if (Value least = getScoreThreshold())
-    takesPart = b.make<LogicalAndOp>(takesPart, b.make<GtOp>(best, number(least, compute, dims)));
-  SmallVector<Value> operands;
+    takesPart = b.make<LogicalAndOp>(takesPart, b.make<GtOp>(scores, number(least, compute, dims)));
+  SmallVector<Value> operands = {
+      b.make<OrderOp>(scores, uint64_t(2), true, dimsMap(dims[2], getContext()))};
   for (Value corner : cornersOf(b, b.cast(getBoxes(), compute), getCenterPointBox()))
-    operands.push_back(
-        b.make<GatherOp>(b.broadcast(b.unsqueeze(corner, 1), dims), order, uint64_t(2)));
+    operands.push_back(b.unsqueeze(corner, 1));
   Value threshold = getIouThreshold();
   operands.push_back(threshold ? b.reshape(b.cast(threshold, compute), {one})
                                : b.full({one}, compute, 0));
   operands.push_back(takesPart);
   Value taken = b.make<SuppressOp>(operands[0], operands[1], operands[2], operands[3], operands[4],
-                                   operands[5], dimsMap(chosen[2], getContext()));
+                                   operands[5], operands[6], dimsMap(chosen[2], getContext()));
   auto counted = [&](int64_t dim) {
     Dims along(3, one);
     along[dim] = chosen[dim];
@@ -104,10 +103,10 @@ SmallVector<Value> NonMaxSuppressionOp::decompose(Builder &b) {
         isReal, b.make<LtOp>(counted(2), b.fullLike(taken, static_cast<double>(*getMost()))));
   if (Value limit = getLimit())
     isReal = b.make<LogicalAndOp>(isReal, b.make<LtOp>(counted(2), number(limit, i64, chosen)));
-  Value box = b.make<GatherOp>(order, b.make<MaximumOp>(taken, none), uint64_t(2));
   auto flat = [&](Value value) { return b.reshape(value, product(chosen, getContext())); };
+  // What is not real goes nowhere.
   Value rows =
-      b.make<StackOp>(ValueRange{flat(counted(0)), flat(counted(1)), flat(box)}, uint64_t(1));
+      b.make<StackOp>(ValueRange{flat(counted(0)), flat(counted(1)), flat(taken)}, uint64_t(1));
   // Those that were taken move to the front.
   Value ones = b.cast(flat(isReal), i64);
   Value after = b.make<CumsumOp>(ones, uint64_t(0), TypeAttr());
@@ -148,26 +147,31 @@ SmallVector<Value> NmsOp::decompose(Builder &b) {
 LogicalResult SuppressOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto first = typeOf(adaptor.getLow0());
-  Dims dims = getDims(first);
+  Dims dims = dimsOf(adaptor.getOrder()), own = getDims(first);
   AffineMap count = adaptor.getCount();
-  bool fits = !dims.empty() && count.getNumResults() == 1 && count.getNumDims() == 0;
+  bool fits = !dims.empty() && own.size() == dims.size() && own.back() == dims.back() &&
+              count.getNumResults() == 1 && count.getNumDims() == 0;
   for (Value corner : {adaptor.getLow1(), adaptor.getHigh0(), adaptor.getHigh1()})
     fits &= typeOf(corner) == first;
+  if (fits)
+    for (auto [size, all] : llvm::zip(own, dims))
+      fits &= size == all || isConstant(size, 1);
   if (!fits || dimsOf(adaptor.getTakesPart()) != dims ||
       typeOf(adaptor.getThreshold()).getElementType() != first.getElementType() ||
       !isConstant(product(dimsOf(adaptor.getThreshold()), context), 1))
     return emitOptionalError(
         location, "'", getOperationName(),
-        "' needs corners of one type, a mask of their dims, a threshold of one "
-        "element, and a count of one dim, got ",
-        text(first));
+        "' needs an order and a mask of the same dims, corners of one type that has these dims or "
+        "1 "
+        "before the last, a threshold of one element, and a count of one dim, got ",
+        text(typeOf(adaptor.getOrder())), " and ", text(first));
   dims.back() = normalize(count.getResult(0));
   types.push_back(makeTensor(dims, IntegerType::get(context, 64)));
   return success();
 }
 
 LineWork SuppressOp::getLineWork() {
-  Dims dims = dimsOf(getLow0());
+  Dims dims = dimsOf(getOrder());
   return {LineWork::Kind::suppress, static_cast<unsigned>(dims.size() - 1), dims.back(),
           dimsOf(getY()).back()};
 }

@@ -10,10 +10,10 @@
 //   scatter: result = x; then for i in 0..length, with place = index[i], where 0 <= place < count:
 //     result[place] = combiner ? combine(result[place], src[i]) : src[i]
 //     The operands are x, index and src.
-//   suppress: of boxes in order, those that overlap no better one. The operands are low0, low1, high0, high1 (corners), threshold
-//     (one element) and takesPart:
-//       taken = []; for i in 0..length: if takesPart[i] and len(taken) < count and no j in taken has overlap(i, j) > threshold:
-//         append i to taken
+//   suppress: of boxes in an order, those that overlap no better one. The operands are order, low0, low1, high0, high1 (corners),
+//     threshold (one element) and takesPart:
+//       taken = []; for i in order: if 0 <= i < length and takesPart[i] and len(taken) < count and no j in taken has
+//         overlap(i, j) > threshold: append i to taken
 //     with overlap = common / (area(i) + area(j) - common), where common is the product of max(min(high) - max(low), 0) along
 //     both axes; NaN lies above nothing. result[i] = taken[i], or -1 behind the last one.
 //   sum: result[i] = x[0] + ... + x[i], integers wrapping. The order of the additions depends on the dims alone.
@@ -30,8 +30,8 @@ namespace dlc {
 struct LineWork {
   enum class Kind { order, sum, scatter, suppress };
   Kind kind;
-  /// Of all operands and the result, but for a threshold. The other dims are equal; those of a scatter's index may be 1 instead:
-  /// it is repeated.
+  /// Of all operands and the result, but for a threshold. The other dims are equal; those of a scatter's index and of corners may
+  /// be 1 instead: they are repeated.
   unsigned dim;
   dl::Dim length; // of the operand's lines; of a scatter, of those of index and src
   dl::Dim count;  // of the result's lines; of a scatter, of those of x too

@@ -126,21 +126,36 @@ private:
 };
 } // namespace
 
-static void suppress(ArrayRef<Tensor> operands, const Line &from, const Line &to, Tensor &y) {
-  Boxes boxes{operands.take_front(4)};
-  double threshold = operands[4].floats()[0];
-  ArrayRef<int64_t> takesPart = operands[5].ints();
-  SmallVector<int64_t> taken; // places in the tensors
+/// `corners`: where the line's boxes begin in the tensors of corners.
+static void suppress(ArrayRef<Tensor> operands, const Line &from, const Line &to, int64_t corners,
+                     Tensor &y) {
+  Boxes boxes{operands.slice(1, 4)};
+  double threshold = operands[5].floats()[0];
+  ArrayRef<int64_t> order = operands[0].ints(), takesPart = operands[6].ints();
+  SmallVector<int64_t> taken; // places in the tensors of corners
   for (int64_t i = 0; i < to.length; ++i)
     y.ints()[to.at(i)] = -1;
   for (int64_t i = 0; i < from.length && static_cast<int64_t>(taken.size()) < to.length; ++i) {
-    int64_t box = from.at(i);
-    if (!takesPart[box] ||
+    int64_t place = order[from.at(i)], box = corners + place;
+    if (place < 0 || place >= from.length || !takesPart[from.at(place)] ||
         llvm::any_of(taken, [&](int64_t other) { return boxes.overlap(box, other) > threshold; }))
       continue;
-    y.ints()[to.at(static_cast<int64_t>(taken.size()))] = i;
+    y.ints()[to.at(static_cast<int64_t>(taken.size()))] = place;
     taken.push_back(box);
   }
+}
+
+/// Where line `line` of `dims`, whose last one it goes along, begins in a tensor that is repeated along its dims of size 1.
+static int64_t beginOfLine(const Tensor &tensor, ArrayRef<int64_t> dims, int64_t line) {
+  ArrayRef<int64_t> own = tensor.getDims();
+  int64_t at = 0, stride = own.back();
+  for (size_t dim = dims.size() - 1; dim-- > 0;) {
+    if (own[dim] != 1)
+      at += line % dims[dim] * stride;
+    line /= dims[dim];
+    stride *= own[dim];
+  }
+  return at;
 }
 
 /// `tensor`, of integers, repeated along its dims of size 1 to `dims`.
@@ -192,7 +207,7 @@ Tensor runLines(LineOpInterface op, ArrayRef<Tensor> operands, ArrayRef<int64_t>
     if (isScatter)
       scatter(work.combiner, index, operands[2], from, to, y);
     else if (work.kind == LineWork::Kind::suppress)
-      suppress(operands, from, to, y);
+      suppress(operands, from, to, beginOfLine(operands[1], dims, line), y);
     else if (work.kind == LineWork::Kind::sum)
       sum(x, from, y);
     else if (x.isFloat())

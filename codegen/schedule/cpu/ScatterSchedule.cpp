@@ -36,13 +36,8 @@ private:
 };
 } // namespace
 
-/// Dims along which index has one element for all lines have no part in where it lies.
 AffineExpr ScatterSchedule::indexOffset() const {
-  SmallVector<AffineExpr> at = from;
-  for (auto [variable, size] : llvm::zip(at, dl::getDims(index)))
-    if (dl::isConstant(size, 1))
-      variable = k.math.constant(0);
-  return k.emitter.offset(index, at);
+  return k.emitter.offset(index, repeatedIndices(index, from));
 }
 
 void ScatterSchedule::copyLines(bool isOne) {

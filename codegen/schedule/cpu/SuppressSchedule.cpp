@@ -16,18 +16,20 @@ namespace dlc::codegen {
 
 /// Boxes that are compared at once, whatever the instruction set.
 static constexpr int64_t kBoxes = 16;
-static constexpr unsigned kCorners = 4, kThreshold = 4, kTakesPart = 5; // operands
+/// Operands: the order, then the corners.
+static constexpr unsigned kCorners = 4, kFirstCorner = 1, kThreshold = 5, kTakesPart = 6;
 
 namespace {
 class SuppressSchedule : CpuLines {
 public:
   explicit SuppressSchedule(CpuKernel &kernel)
-      : CpuLines(kernel), element(x.getElementType()), compute(computeType(element)) {}
+      : CpuLines(kernel), corners(cast<RankedTensorType>(op->getOperand(kFirstCorner).getType())),
+        element(corners.getElementType()), compute(computeType(element)) {}
   CpuLaunch run();
 
 private:
   void runLine();
-  Value take(Value i, Value taken);
+  Value take(Value place, Value taken);
   Value overlapsTaken(const Corners &box, Value taken);
   Scalar number(Value value) { return {k.builder, k.loc, value, ScalarKind::floating}; }
   Scalar splat(Scalar scalar) { return number(k.splat(scalar.value(), kBoxes)); }
@@ -47,6 +49,7 @@ private:
     return arith::IndexCastOp::create(k.builder, k.loc, k.builder.getI64Type(), index);
   }
 
+  RankedTensorType corners;
   Type element, compute;
   SmallVector<Value> rows; // low0, low1, high0, high1 and the area of those taken
   Value threshold;
@@ -80,11 +83,12 @@ Value SuppressSchedule::overlapsTaken(const Corners &box, Value taken) {
       .front();
 }
 
-/// How many are taken after box `i`, of `taken` before it.
-Value SuppressSchedule::take(Value i, Value taken) {
-  k.math.bindLoop(along, i);
-  AffineExpr at = k.emitter.offset(x, indices);
-  Corners box = {operand(0, at), operand(1, at), operand(2, at), operand(3, at)};
+/// How many are taken after the box at `place`, of `taken` before it.
+Value SuppressSchedule::take(Value place, Value taken) {
+  k.math.bindLoop(along, place);
+  AffineExpr at = k.emitter.offset(corners, repeatedIndices(corners, indices));
+  Corners box = {operand(kFirstCorner, at), operand(kFirstCorner + 1, at),
+                 operand(kFirstCorner + 2, at), operand(kFirstCorner + 3, at)};
   return k
       .branch(
           overlapsTaken(box, taken), k.builder.getIndexType(),
@@ -93,7 +97,7 @@ Value SuppressSchedule::take(Value i, Value taken) {
             for (unsigned corner = 0; corner < kCorners; ++corner)
               store(box[corner].value(), rows[corner], taken);
             store(areaOf(box).value(), rows[kCorners], taken);
-            give(taken, asI64(i));
+            give(taken, asI64(place));
             return SmallVector<Value>{k.add(taken, k.index(1))};
           })
       .front();
@@ -111,12 +115,19 @@ void SuppressSchedule::runLine() {
   auto next = [&](ValueRange state) {
     Value i = state[0], before = state[1];
     k.math.bindLoop(along, i);
-    Value at = k.value(k.emitter.offset(x, indices));
-    Value stored = load(k.input(inputOf(op, kTakesPart)), at);
+    Value place = arith::IndexCastOp::create(
+        k.builder, k.loc, k.builder.getIndexType(),
+        load(k.input(inputOf(op, 0)), k.value(k.emitter.offset(x, indices))));
+    Value isInside =
+        arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ult, place, length);
+    place = arith::SelectOp::create(k.builder, k.loc, isInside, place, none);
+    k.math.bindLoop(along, place);
+    Value stored = load(k.input(inputOf(op, kTakesPart)), k.value(k.emitter.offset(x, indices)));
     Value takesPart = fromStorage(k.builder, k.loc, stored, k.builder.getI1Type());
+    takesPart = arith::AndIOp::create(k.builder, k.loc, takesPart, isInside);
     Value after = k.branch(
                        takesPart, k.builder.getIndexType(),
-                       [&] { return SmallVector<Value>{take(i, before)}; },
+                       [&] { return SmallVector<Value>{take(place, before)}; },
                        [&] { return SmallVector<Value>{before}; })
                       .front();
     return SmallVector<Value>{k.add(i, k.index(1)), after};

@@ -73,12 +73,8 @@ void ScatterSchedule::bind(Value number) {
 /// The place that update `i` names; -1, or the line's length, where that is outside.
 Value ScatterSchedule::placeAt(Value i) {
   k.math.bindLoop(step, i);
-  SmallVector<AffineExpr> at = from;
-  for (auto [variable, size] : llvm::zip(at, dl::getDims(index)))
-    if (dl::isConstant(size, 1))
-      variable = k.math.constant(0);
-  Value position =
-      k.named(k.read(k.input(inputOf(op, 1)), {k.index(k.body.offset(index, at))}), "position");
+  AffineExpr at = k.body.offset(index, repeatedIndices(index, from));
+  Value position = k.named(k.read(k.input(inputOf(op, 1)), {k.index(at)}), "position");
   auto extent = [&](AffineExpr dim) { return k.index(dim); };
   BodyContext context{k.b, k.loc, {}, extent};
   return k.named(dl::emitPosition(context, position, op->getOperand(1), op->getOperand(0), work.dim,

@@ -16,19 +16,21 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-static constexpr unsigned kCorners = 4, kThreshold = 4, kTakesPart = 5; // operands
+/// Operands: the order, then the corners.
+static constexpr unsigned kCorners = 4, kFirstCorner = 1, kThreshold = 5, kTakesPart = 6;
 static constexpr llvm::StringLiteral kNames[kCorners] = {"low0", "low1", "high0", "high1"};
 
 namespace {
 class SuppressSchedule : LineKernel {
 public:
   explicit SuppressSchedule(KernelBuilder &k)
-      : LineKernel(k), element(x.getElementType()), compute(computeType(element)) {}
+      : LineKernel(k), corners(cast<RankedTensorType>(op->getOperand(kFirstCorner).getType())),
+        element(corners.getElementType()), compute(computeType(element)) {}
   void run();
 
 private:
   Value runTile(Value first, Value taken);
-  Value goThrough(const Corners &own, Value first, Value held, Value taken);
+  Value goThrough(const Corners &own, Value place, Value held, Value taken);
   Value isOut(const Corners &own, Value taken, Value from);
   Corners cornersAt(Value place, StringRef whose);
   Corners cornersOfThread(Value at);
@@ -44,6 +46,7 @@ private:
     store(rank, arith::IndexCastOp::create(k.b, k.loc, k.b.getI64Type(), place));
   }
 
+  RankedTensorType corners;
   Type element, compute;
   int64_t threads = 0;
   Value thread, length, count, threshold;
@@ -54,9 +57,10 @@ private:
 
 Corners SuppressSchedule::cornersAt(Value place, StringRef whose) {
   k.math.bindLoop(along, place);
-  AffineExpr at = k.body.offset(x, indices);
-  auto corner = [&](unsigned operand) {
-    return number(k.named(read(operand, at, element), (whose + kNames[operand]).str()));
+  AffineExpr at = k.body.offset(corners, repeatedIndices(corners, indices));
+  auto corner = [&](unsigned number) {
+    Value value = read(kFirstCorner + number, at, element);
+    return this->number(k.named(value, (whose + kNames[number]).str()));
   };
   return {corner(0), corner(1), corner(2), corner(3)};
 }
@@ -71,22 +75,22 @@ Corners SuppressSchedule::cornersOfThread(Value at) {
 /// `from`, or that the thread's box overlaps one of the first `taken` ones.
 Value SuppressSchedule::isOut(const Corners &own, Value taken, Value from) {
   return k
-      .loop("j", k.index(0), taken, 1, {from}, {"is_out"}, KernelBuilder::Unroll::automatic,
+      .loop("j", k.index(0), taken, 1, {from}, {"is_out"}, KernelBuilder::Unroll::never,
             [&](Value j, ValueRange carried) {
               Value isOpen = arith::XOrIOp::create(k.b, k.loc, carried[0], truth(true));
               auto compare = [&] {
                 k.math.bindLoop(along, j);
                 Value stored = k.read(k.output(0), {k.index(k.body.offset(y, indices))});
                 Value place = arith::IndexCastOp::create(k.b, k.loc, k.b.getIndexType(), stored);
-                return overlap(own, cornersAt(k.named(place, "place"), "its_"));
+                return overlap(own, cornersAt(k.named(place, "its_place"), "its_"));
               };
               return SmallVector<Value>{k.choose(isOpen, compare, carried[0])};
             })
       .front();
 }
 
-/// How many are taken after the boxes of the threads, of `taken` before them.
-Value SuppressSchedule::goThrough(const Corners &own, Value first, Value held, Value taken) {
+/// How many are taken after the boxes of the threads, of `taken` before them. `place`: of the thread's box.
+Value SuppressSchedule::goThrough(const Corners &own, Value place, Value held, Value taken) {
   Type i32 = k.b.getI32Type();
   Value zero = arith::ConstantOp::create(k.b, k.loc, k.b.getI32IntegerAttr(0));
   Value one = arith::ConstantOp::create(k.b, k.loc, k.b.getI32IntegerAttr(1));
@@ -96,8 +100,7 @@ Value SuppressSchedule::goThrough(const Corners &own, Value first, Value held, V
               Value isLeft = is(arith::CmpIPredicate::eq, k.read(out, {i}), zero);
               Value isTaken = k.named(k.both(k.less(carried[0], count), isLeft), "is_taken");
               k.when(isTaken, [&] {
-                k.when(is(arith::CmpIPredicate::eq, thread, i),
-                       [&] { give(carried[0], k.add(first, i)); });
+                k.when(is(arith::CmpIPredicate::eq, thread, i), [&] { give(carried[0], place); });
                 k.when(k.both(k.less(i, thread), k.less(thread, held)), [&] {
                   k.when(overlap(own, cornersOfThread(i)), [&] { k.write(out, {thread}, one); });
                 });
@@ -116,7 +119,19 @@ Value SuppressSchedule::runTile(Value first, Value taken) {
   Value isOpen = k.less(taken, count);
   Value held = arith::SelectOp::create(k.b, k.loc, isOpen, rest, k.index(0));
   held = k.named(held, "held");
-  Value exists = k.less(thread, held), place = k.named(k.add(first, thread), "place");
+  Value exists = k.less(thread, held);
+  auto placeInOrder = [&] {
+    k.math.bindLoop(along, k.add(first, thread));
+    Value stored = k.read(k.input(inputOf(op, 0)), {k.index(k.body.offset(x, indices))});
+    // As it is stored: an index may have fewer bits.
+    Value end = arith::IndexCastOp::create(k.b, k.loc, stored.getType(), length);
+    return arith::SelectOp::create(
+               k.b, k.loc, is(arith::CmpIPredicate::ult, stored, end),
+               arith::IndexCastOp::create(k.b, k.loc, k.b.getIndexType(), stored), k.index(-1))
+        .getResult();
+  };
+  Value place = k.named(k.choose(exists, placeInOrder, k.index(-1)), "place");
+  exists = is(arith::CmpIPredicate::sge, place, k.index(0));
   Value none = arith::ConstantOp::create(k.b, k.loc, k.b.getZeroAttr(compute));
   SmallVector<Value> values =
       k.chooseAll(exists,
@@ -137,7 +152,7 @@ Value SuppressSchedule::runTile(Value first, Value taken) {
     k.write(tile[corner], {thread}, values[corner]);
   k.write(out, {thread}, arith::ExtUIOp::create(k.b, k.loc, k.b.getI32Type(), isThisOut));
   k.barrier();
-  Value after = goThrough(own, first, held, taken);
+  Value after = goThrough(own, place, held, taken);
   k.barrier();
   return after;
 }

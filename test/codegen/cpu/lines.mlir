@@ -1,10 +1,10 @@
 // RUN: dlc-opt --dl-schedule-cpu %s | FileCheck %s
 
 // Lines put in order: words of keys and places in scratch memory that grows with the line, elements left out where few are asked
-// for, pairs compared by vectors where few are left, else elements in order given as they are, or passes by so many digits as the
-// keys have that differ. No loop over the line stands in another.
+// for, pairs compared by vectors where few are left, else elements in order given as they are, or a network that compares the first
+// bits of keys, with insertion of what these leave out of order, or passes by so many digits as the keys have that differ. No loop over the line stands in another.
 
-// CHECK: #[[SCRATCH:.*]] = affine_map<()[s0] -> (s0 * 16 + 17408)>
+// CHECK: #[[SCRATCH:.*]] = affine_map<()[s0] -> (s0 * 16 + 33792)>
 // CHECK: dlx.kernel @first attributes {{.*}}scratch = #[[SCRATCH]]
 // CHECK: module @avx2 {
 // CHECK: func.func @first(%[[X:[^:]*]]: memref<?xf32>, %[[Y:[^:]*]]: memref<?xi64>, %[[N:[^:]*]]: index,
@@ -47,6 +47,20 @@
 // CHECK-NOT: vector
 // CHECK: memref.store %{{.*}}, %[[Y]]
 // CHECK: } else {
+// CHECK: arith.cmpi ule, %[[LEFT]], %c4096
+// CHECK: %[[OPEN:.*]] = scf.if
+// CHECK: vector.store %{{.*}}, %[[NETWORK:.*]][%{{.*}}] : memref<?xi32>, vector<16xi32>
+// CHECK-COUNT-8: vector.load %[[NETWORK]]
+// CHECK-COUNT-19: arith.minui {{.*}} vector<16xi32>
+// CHECK-COUNT-8: vector.store %{{.*}}, %[[NETWORK]]
+// CHECK: vector.shuffle
+// CHECK: memref.load %[[NETWORK]]
+// CHECK: memref.store %{{.*}}, %[[WORDS]]
+// CHECK: memref.store %{{.*}}, %[[COUNTERS]]
+// CHECK: scf.while
+// CHECK: memref.store %{{.*}}, %[[WORDS]]
+// CHECK: vector.store %{{.*}}, %[[Y]]
+// CHECK: scf.if %[[OPEN]]
 // CHECK: math.ctlz
 // CHECK: scf.for %{{.*}} to %[[LEFT]] step
 // CHECK: scf.for {{.*}} -> (index, index, index, index, i64)
@@ -112,11 +126,18 @@
 // CHECK: %[[UPDATE:.*]] = memref.load %arg2
 // CHECK: memref.store %[[UPDATE]], %arg3
 
-// A box is compared with 16 of those taken before it at a time, until it overlaps one; their corners and areas lie in scratch.
+// Boxes come as the order names them, until enough are taken; each is compared with 16 of those taken before it at a time, until it
+// overlaps one; their corners and areas lie in scratch.
 
 // CHECK: func.func @boxes
 // CHECK-COUNT-5: memref.view
-// CHECK: %[[TAKEN:.*]] = scf.for {{.*}} iter_args(%[[BEFORE:.*]] = %c0{{.*}}) -> (index)
+// CHECK: %[[STATE:.*]]:2 = scf.while
+// CHECK: arith.cmpi slt, %{{.*}}, %c5
+// CHECK: scf.condition
+// CHECK: ^bb0(%{{.*}}: index, %[[BEFORE:.*]]: index):
+// CHECK: memref.load %arg0
+// CHECK: arith.cmpi ult
+// CHECK: memref.load %arg6
 // CHECK: scf.if
 // CHECK: %[[NEAR:.*]] = scf.for %{{.*}} = %c0{{.*}} to %[[BEFORE]] step %c16{{.*}} -> (i1)
 // CHECK-COUNT-5: vector.load
@@ -124,7 +145,7 @@
 // CHECK: vector.reduction <or>
 // CHECK: scf.if %[[NEAR]] -> (index)
 // CHECK-COUNT-5: memref.store
-// CHECK: scf.for %{{.*}} = %[[TAKEN]] to %c5
+// CHECK: scf.for %{{.*}} = %[[STATE]]#1 to %c5
 // CHECK: memref.store %c-1_i64
 
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 9001>]} {
@@ -159,11 +180,13 @@ dlx.kernel @elements attributes {kind = "lines"} {
   dl.yield %0 : tensor<600x32xf32>
 }
 dlx.kernel @boxes attributes {kind = "lines"} {
-^bb0(%a: tensor<3x?xf32, #dl.t<[3, s0]>>, %b: tensor<3x?xf32, #dl.t<[3, s0]>>, %c: tensor<3x?xf32, #dl.t<[3, s0]>>,
-     %d: tensor<3x?xf32, #dl.t<[3, s0]>>, %t: tensor<1xf32>, %m: tensor<3x?xi1, #dl.t<[3, s0]>>):
-  %0 = dl.suppress %a, %b, %c, %d, %t, %m {count = affine_map<() -> (5)>} :
-      (tensor<3x?xf32, #dl.t<[3, s0]>>, tensor<3x?xf32, #dl.t<[3, s0]>>, tensor<3x?xf32, #dl.t<[3, s0]>>,
-       tensor<3x?xf32, #dl.t<[3, s0]>>, tensor<1xf32>, tensor<3x?xi1, #dl.t<[3, s0]>>) -> tensor<3x5xi64>
+^bb0(%o: tensor<3x?xi64, #dl.t<[3, s0]>>, %a: tensor<1x?xf32, #dl.t<[1, s0]>>, %b: tensor<1x?xf32, #dl.t<[1, s0]>>,
+     %c: tensor<1x?xf32, #dl.t<[1, s0]>>, %d: tensor<1x?xf32, #dl.t<[1, s0]>>, %t: tensor<1xf32>,
+     %m: tensor<3x?xi1, #dl.t<[3, s0]>>):
+  %0 = dl.suppress %o, %a, %b, %c, %d, %t, %m {count = affine_map<() -> (5)>} :
+      (tensor<3x?xi64, #dl.t<[3, s0]>>, tensor<1x?xf32, #dl.t<[1, s0]>>, tensor<1x?xf32, #dl.t<[1, s0]>>,
+       tensor<1x?xf32, #dl.t<[1, s0]>>, tensor<1x?xf32, #dl.t<[1, s0]>>, tensor<1xf32>, tensor<3x?xi1, #dl.t<[3, s0]>>) ->
+      tensor<3x5xi64>
   dl.yield %0 : tensor<3x5xi64>
 }
 }

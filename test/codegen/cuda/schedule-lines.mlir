@@ -129,27 +129,34 @@ dlx.kernel @neighbours attributes {kind = "lines"} {
 // CHECK:   int taken = 0;
 // CHECK:   for (int first = 0; first < s0; first += 256) {
 // CHECK-NEXT:     const int held = taken < 5 ? dlc::min(s0 - first, 256) : 0;
+// CHECK:       const i64 v = in0[first + thread + line * s0];
+// CHECK-NEXT:       place = (u64)v < (u64)(i64)s0 ? (int)v : -1;
+// CHECK:       const float low0 = in1[place];
+// CHECK:       own_4 = in6[place + line * s0] != 0;
 // CHECK:     bool is_out = own_4 != true;
+// CHECK-NEXT:     #pragma unroll 1
 // CHECK-NEXT:     for (int j = 0; j < taken; ++j) {
-// CHECK:         const int place_1 = (int)y[j + line * 5];
+// CHECK:         const int its_place = (int)y[j + line * 5];
 // CHECK:     is_out_of[thread] = (i32)is_out;
 // CHECK-NEXT:     dlc::barrier();
 // CHECK:     for (int i = 0; i < held; ++i) {
 // CHECK-NEXT:       const bool is_taken = taken_1 < 5 && is_out_of[i] == 0;
 // CHECK-NEXT:       if (is_taken) {
 // CHECK-NEXT:         if (thread == i) {
-// CHECK-NEXT:           y[taken_1 + line * 5] = (i64)(first + i);
+// CHECK-NEXT:           y[taken_1 + line * 5] = (i64)place;
 // CHECK:           if (threshold < v_2 / (v_3 - v_2)) {
 // CHECK-NEXT:             is_out_of[thread] = 1;
 // CHECK:         dlc::barrier();
 // CHECK:   for (int rank = taken + thread; rank < 5; rank += 256) {
 // CHECK-NEXT:     y[rank + line * 5] = (i64)-1;
 dlx.kernel @boxes attributes {kind = "lines"} {
-^bb0(%a: tensor<3x?xf32, #dl.t<[3, s0]>>, %b: tensor<3x?xf32, #dl.t<[3, s0]>>, %c: tensor<3x?xf32, #dl.t<[3, s0]>>,
-     %d: tensor<3x?xf32, #dl.t<[3, s0]>>, %t: tensor<1xf32>, %m: tensor<3x?xi1, #dl.t<[3, s0]>>):
-  %0 = dl.suppress %a, %b, %c, %d, %t, %m {count = affine_map<() -> (5)>} :
-      (tensor<3x?xf32, #dl.t<[3, s0]>>, tensor<3x?xf32, #dl.t<[3, s0]>>, tensor<3x?xf32, #dl.t<[3, s0]>>,
-       tensor<3x?xf32, #dl.t<[3, s0]>>, tensor<1xf32>, tensor<3x?xi1, #dl.t<[3, s0]>>) -> tensor<3x5xi64>
+^bb0(%o: tensor<3x?xi64, #dl.t<[3, s0]>>, %a: tensor<1x?xf32, #dl.t<[1, s0]>>, %b: tensor<1x?xf32, #dl.t<[1, s0]>>,
+     %c: tensor<1x?xf32, #dl.t<[1, s0]>>, %d: tensor<1x?xf32, #dl.t<[1, s0]>>, %t: tensor<1xf32>,
+     %m: tensor<3x?xi1, #dl.t<[3, s0]>>):
+  %0 = dl.suppress %o, %a, %b, %c, %d, %t, %m {count = affine_map<() -> (5)>} :
+      (tensor<3x?xi64, #dl.t<[3, s0]>>, tensor<1x?xf32, #dl.t<[1, s0]>>, tensor<1x?xf32, #dl.t<[1, s0]>>,
+       tensor<1x?xf32, #dl.t<[1, s0]>>, tensor<1x?xf32, #dl.t<[1, s0]>>, tensor<1xf32>, tensor<3x?xi1, #dl.t<[3, s0]>>) ->
+      tensor<3x5xi64>
   dl.yield %0 : tensor<3x5xi64>
 }
 }

@@ -54,11 +54,23 @@ func.func @most(%boxes: tensor<1x6x4xf32>, %scores: tensor<1x2x6xf32>) {
 
 // -----
 
-func.func @suppress(%a: tensor<4x8xf32>, %b: tensor<4x9xf32>, %t: tensor<1xf32>, %m: tensor<4x8xi1>) {
-  // expected-error @+2 {{'dl.suppress' needs corners of one type, a mask of their dims, a threshold of one element, and a count of one dim, got f32[4,8]}}
+func.func @suppress(%o: tensor<4x8xi64>, %a: tensor<4x8xf32>, %b: tensor<1x8xf32>, %t: tensor<1xf32>, %m: tensor<4x8xi1>) {
+  // expected-error @+2 {{'dl.suppress' needs an order and a mask of the same dims, corners of one type that has these dims or 1 before the last, a threshold of one element, and a count of one dim, got i64[4,8] and f32[4,8]}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.suppress %a, %a, %a, %b, %t, %m {count = affine_map<() -> (5)>} :
-      (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x9xf32>, tensor<1xf32>, tensor<4x8xi1>) -> tensor<4x5xi64>
+  %y = dl.suppress %o, %a, %a, %a, %b, %t, %m {count = affine_map<() -> (5)>} :
+      (tensor<4x8xi64>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<1x8xf32>, tensor<1xf32>, tensor<4x8xi1>) ->
+      tensor<4x5xi64>
+  return
+}
+
+// -----
+
+func.func @suppress_repeated(%o: tensor<4x8xi64>, %a: tensor<2x8xf32>, %t: tensor<1xf32>, %m: tensor<4x8xi1>) {
+  // expected-error @+2 {{'dl.suppress' needs an order and a mask of the same dims, corners of one type that has these dims or 1 before the last, a threshold of one element, and a count of one dim, got i64[4,8] and f32[2,8]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.suppress %o, %a, %a, %a, %a, %t, %m {count = affine_map<() -> (5)>} :
+      (tensor<4x8xi64>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<1xf32>, tensor<4x8xi1>) ->
+      tensor<4x5xi64>
   return
 }
 

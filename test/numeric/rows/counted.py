@@ -160,16 +160,21 @@ for which, (number, name) in itertools.product((0, 1), ((40, "40"), (700, "700")
                      which, "{iou_threshold = 0.3 : f64}"))
 
 
-def without_overlap(low0, low1, high0, high1, threshold, takes_part, count):
+def without_overlap(order, low0, low1, high0, high1, threshold, takes_part, count):
     """Of each line, the places of the boxes that are taken, by definition; -1 behind them."""
-    found = torch.full((*low0.shape[:-1], count), -1, dtype=torch.int64)
-    for line in range(low0.shape[0]):
-        boxes = torch.stack([t[line].double() for t in (low0, low1, high0, high1)], 1).tolist()
+    found = torch.full((*order.shape[:-1], count), -1, dtype=torch.int64)
+    for line in range(order.shape[0]):
+        boxes = torch.stack([t.expand(order.shape)[line].double() for t in (low0, low1, high0, high1)], 1).tolist()
         area = [(b[2] - b[0]) * (b[3] - b[1]) for b in boxes]
         taken = []
-        for i, b in enumerate(boxes):
+        for i in order[line].tolist():
+            if not 0 <= i < len(boxes):
+                continue
+            b = boxes[i]
+
             def common(j):
                 return max(min(b[2], boxes[j][2]) - max(b[0], boxes[j][0]), 0) * max(min(b[3], boxes[j][3]) - max(b[1], boxes[j][1]), 0)
+
             def is_near(j):
                 whole = area[i] + area[j] - common(j)
                 return whole != 0 and common(j) / whole > threshold.item()
@@ -179,11 +184,26 @@ def without_overlap(low0, low1, high0, high1, threshold, takes_part, count):
     return found
 
 
-# Some of a line, or all; 256 and 16 boxes are compared at a time.
+def order_of_scores(scores):
+    return scores.sort(dim=1, descending=True, stable=True).indices
+
+
+# Some of a line, or all; 256 and 16 boxes are compared at a time. Boxes are named in the order of scores, or at random: twice or
+# more, not at all, and some that do not exist.
 for count, dtype, sizes in ((5, "f32", (0, 1, 4, 5, 6, 40)), (5, "f64", (1, 40)), (300, "f32", (17, 255, 257, 600))):
-    row("suppress", (dtype,), [(3, "N")] * 4 + [(1,), (3, "N")], (3, count),
+    for boxes_of in (3, 1):
+        row("suppress", (dtype,), [(3, "N")] + [(boxes_of, "N")] * 4 + [(1,), (3, "N")], (3, count),
+            lambda scores, *operands, count=count: without_overlap(order_of_scores(scores), *operands, count),
+            values="normal", sizes=sizes, result_dtype="i64", kinds={5: (dtype, [0.125]), 6: ("i1", "special")},
+            note=f"{count} at most of lines with {boxes_of} boxes",
+            body=lambda names, types, y, count=count:
+            f"%o = dl.order {names[0]} {{dim = 1 : i64, descending = true, count = affine_map<()[s0] -> (s0)>}} : ({types[0]}) -> "
+            f"{with_element(types[0], 'i64')}\n"
+            f"%y = dl.suppress %o, {', '.join(names[1:])} {{count = affine_map<() -> ({count})>}} : "
+            f"({', '.join((with_element(types[0], 'i64'), *types[1:]))}) -> {y}")
+    row("suppress", (dtype,), [(3, "N"), *[(3, "N")] * 4, (1,), (3, "N")], (3, count),
         lambda *operands, count=count: without_overlap(*operands, count), values="normal", sizes=sizes, result_dtype="i64",
-        kinds={4: (dtype, [0.125]), 5: ("i1", "special")}, note=f"{count} at most",
+        kinds={0: ("i64", [*range(-2, 9), 1 << 40]), 5: (dtype, [0.125]), 6: ("i1", "special")}, note=f"{count} at most, any places",
         body=lambda names, types, y, count=count: f"%y = dl.suppress {', '.join(names)} {{count = affine_map<() -> ({count})>}} : "
                                                   f"({', '.join(types)}) -> {y}")
 # What a counted symbol is before the outputs are cut: all of the dim.
