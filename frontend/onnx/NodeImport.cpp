@@ -252,6 +252,8 @@ void NodeImport::alias(size_t output, size_t input) {
 
 Item NodeImport::call(StringRef callee, ArrayRef<Item> positional,
                       ArrayRef<std::pair<StringRef, Item>> named) {
+  if (failed)
+    return poison();
   SmallVector<frontend::PassedArgument> arguments;
   for (const Item &item : positional)
     arguments.push_back({{}, {}, item});
@@ -263,8 +265,7 @@ Item NodeImport::call(StringRef callee, ArrayRef<Item> positional,
               return element.isPoison();
             }));
   };
-  if (llvm::any_of(arguments, [&](const auto &argument) { return isPoison(argument.value); }) ||
-      failed) {
+  if (llvm::any_of(arguments, [&](const auto &argument) { return isPoison(argument.value); })) {
     failed = true;
     return poison();
   }

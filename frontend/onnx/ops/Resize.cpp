@@ -339,6 +339,8 @@ Item ResizeImport::resized(Item x, size_t axis, std::optional<Item> &isOutside) 
       counts = node.call("where", {isInside, counts, math("mul", counts, 0)});
     }
     total = tap == first ? counts : node.call("add", {total, counts});
+    if (node.hasFailed())
+      return counts;
     weights.push_back(counts);
     places.push_back(place);
   }
