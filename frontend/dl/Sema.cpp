@@ -28,7 +28,8 @@ bool checkSize(RankedTensorType type, ArrayRef<Symbol> symbols, Location loc) {
   for (const Symbol &symbol : symbols)
     ranges.push_back({symbol.min, symbol.max});
   if (type.getRank() > kMostDims) {
-    emitError(loc) << "a tensor has " << type.getRank() << " dims; the limit is " << kMostDims;
+    emitError(loc) << "a tensor has " << type.getRank() << " dims; the limit is " << kMostDims
+                   << "; join some of them";
     return false;
   }
   std::optional<int64_t> elements = 1;

@@ -135,8 +135,8 @@ Value PrefixSort::sort(Value count, Value least, Value range, const OrderResult 
   Location loc = k.loc;
   // The network has a power of two of elements.
   Value last = arith::IndexCastUIOp::create(b, loc, b.getI64Type(), minus(count, k.index(1)));
-  Value least7 = number(llvm::Log2_64(NetworkSort::kFewest));
-  Value placeBits = arith::MaxUIOp::create(b, loc, bitsOf(last), least7);
+  Value fewestBits = number(llvm::Log2_64(NetworkSort::kFewest));
+  Value placeBits = arith::MaxUIOp::create(b, loc, bitsOf(last), fewestBits);
   Value length = arith::IndexCastUIOp::create(b, loc, b.getIndexType(),
                                               arith::ShLIOp::create(b, loc, number(1), placeBits));
   Value rows = k.divide(length, k.index(kLanes));

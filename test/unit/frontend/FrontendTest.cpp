@@ -280,6 +280,13 @@ TEST_F(Frontend, callErrors) {
   EXPECT_EQ(body("y = arange(9223372036854775807)", "f32[N]"),
             "5:5: error: a tensor i64[9223372036854775807] may have more than 2^56 elements; make "
             "its dims, or their ranges, smaller\n");
+  std::string dims = "N,192"; // and 62 more
+  for (int dim = 2; dim < 64; ++dim)
+    dims += ",1";
+  EXPECT_EQ(body("y = reshape(reshape(x, [" + dims + "]), [N*192])", "f32[N*192]").find("error"),
+            std::string::npos);
+  EXPECT_EQ(body("y = reshape(x, [" + dims + ",1])", "f32[N]"),
+            "5:5: error: a tensor has 65 dims; the limit is 64; join some of them\n");
   EXPECT_EQ(body("y = x.relu()", "f32[N]"),
             "5:5: error: 'x.relu' is written as a method; functions stand in front: relu(x)\n");
   EXPECT_EQ(body("y = x.permute(0, 2, 1)", "f32[N]"),
