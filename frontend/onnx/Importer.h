@@ -35,9 +35,9 @@ class Importer {
 public:
   /// The newest opset that the rules were written for, and the oldest.
   static constexpr int64_t kOldestOpset = 6, kNewestOpset = 28;
-  static constexpr unsigned kMaxCalls = 32;   // of functions within functions
-  static constexpr int64_t kMaxSteps = 256;   // of a Loop or Scan, each of which is written out
-  static constexpr size_t kCallsPerNode = 32; // of functions of the language, on average
+  static constexpr unsigned kMaxCalls = 32;  // of functions within functions
+  static constexpr int64_t kMaxSteps = 256;  // of a Loop or Scan, each of which is written out
+  static constexpr size_t kCallsPerNode = 4; // of functions of the language, on average
 
   /// `maxNodes`: see onnx::importModel.
   Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module, size_t maxNodes);

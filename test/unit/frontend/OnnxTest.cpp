@@ -50,7 +50,7 @@ TEST(OnnxImport, FewNodesOfManyOps) {
     frontend::Listener listener(context);
     EXPECT_FALSE(importModel(gridSample(), {}, context, 3));
     EXPECT_EQ(listener.text, "error: grid.onnx: node 'n' (GridSample): with it the model becomes "
-                             "more than 96 ops; the limit is 96\n");
+                             "more than 24 ops; the limit is 24\n");
   }
   frontend::Listener listener(context);
   EXPECT_TRUE(importModel(gridSample(), {}, context));
