@@ -272,7 +272,7 @@ void Importer::importNode(const Node &node, Frame &frame) {
     } else if (node.op == "Scan" && domain.empty()) {
       isGood = importScan(import) && import.allAttributesRead();
     } else {
-      if (opset == kOldestOpset)
+      if (opset <= 6 && domain.empty())
         import.readOldAttributes();
       isGood = foldKnown(import) || (!import.hasFailed() && buildNode(import, name));
     }

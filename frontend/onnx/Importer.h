@@ -34,7 +34,7 @@ class NodeImport;
 class Importer {
 public:
   /// The newest opset that the rules were written for, and the oldest.
-  static constexpr int64_t kOldestOpset = 6, kNewestOpset = 28;
+  static constexpr int64_t kOldestOpset = 1, kNewestOpset = 28;
   static constexpr unsigned kMaxCalls = 32;  // of functions within functions
   static constexpr int64_t kMaxSteps = 256;  // of a Loop or Scan, each of which is written out
   static constexpr size_t kCallsPerNode = 4; // of functions of the language, on average
@@ -157,7 +157,7 @@ public:
   const Attribute *attribute(llvm::StringRef name);
   /// What is left unread by the time a node is done would be ignored: it is refused.
   bool allAttributesRead();
-  /// What ops of opset 6 say that later ones leave unsaid: where the dims of a second operand stand among those of the first, and
+  /// What ops up to opset 6 say that later ones leave unsaid: where the dims of a second operand stand among those of the first, and
   /// that the model is not being trained.
   void readOldAttributes();
   /// A dim that `expr` is, plus a number, is at most `most`: a model that takes a part of a dim of so many elements makes no sense

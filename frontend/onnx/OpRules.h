@@ -73,6 +73,7 @@ llvm::ArrayRef<OddRule> sequenceRules();
 llvm::ArrayRef<OddRule> signalRules();
 llvm::ArrayRef<OddRule> sampleRules();
 llvm::ArrayRef<OddRule> patchRules();
+llvm::ArrayRef<OddRule> randomRules();
 
 } // namespace dlc::onnx
 

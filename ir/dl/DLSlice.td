@@ -49,7 +49,7 @@ def DL_PadOp : DL_LoopOp<"pad", "pad(Tensor x, int[] pad, str mode='constant', f
 
 def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor[] tensors, int dim=0)", ["emitResult"]> {
   let summary = "Tensors one after another along a dim";
-  let onnx = "Concat(tensors*, dim=axis)";
+  let onnx = "Concat@4(tensors*, dim=axis)";
   let description = [{
     PyTorch: `torch.cat`.
     ```mlir

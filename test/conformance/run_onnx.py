@@ -42,7 +42,7 @@ TIMEOUT = 120
 SHAPE_INPUTS = {
     "Reshape": (1,), "Expand": (1,), "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Tile": (1,), "Unsqueeze": (1,), "Squeeze": (1,),
     "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2), "TopK": (1,), "Resize": (1, 2, 3), "Upsample": (1,),
-    "OneHot": (1,), "Trilu": (1,), "CumSum": (1,), "CumProd": (1,), "Col2Im": (1, 2), "MaxUnpool": (2,), "MelWeightMatrix": (0, 1), "Dropout": (1, 2), "CenterCropPad": (1,), "BlackmanWindow": (0,),
+    "OneHot": (1,), "Trilu": (1,), "CumSum": (1,), "CumProd": (1,), "Col2Im": (1, 2), "MaxUnpool": (2,), "MelWeightMatrix": (0, 1), "CenterCropPad": (1,), "BlackmanWindow": (0,),
     "HammingWindow": (0,), "HannWindow": (0,), "AffineGrid": (1,), "DFT": (1, 2), "STFT": (1, 3), "Loop": (0, 1),
     **{"Reduce" + kind: (1,) for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum",
                                           "SumSquare")}}

@@ -19,7 +19,8 @@ Printed by `tools/scripts/operators --onnx` from the records in `ir/dl` and the 
 
 `dlc compile model.onnx` and `dlc import model.onnx -o model.dl` take opsets OLDEST to NEWEST of ONNX, in the dtypes of the operators they
 become ([operators](operators.md)). "Composed" is made of several. A form of an operator that is not imported is refused with the name of
-its node, all of a model's in one run, with exit code 3. `--state h0=hn` makes of an input and the output that is its next value a
+its node, all of a model's in one run, with exit code 3. Random numbers are those of their node's `seed`, the same in each run and on each
+device; without one the node is refused. `--state h0=hn` makes of an input and the output that is its next value a
 [state](language.md#states), which stays in the model and is 0 at first: both have one type. `--state 'past.*=present.*'` names many."""
 # ONNX's own domain.
 STANDARD = """Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization Bernoulli BitShift
@@ -46,7 +47,7 @@ are refused in words:
 REASONS = {
     "sequences and optionals are refused": r"Sequence(?!.*Lens)|Optional",
     "strings are refused": r"String|RegexFullMatch|TfIdf|ImageDecoder",
-    "random numbers are refused: a model gives the same result each time": r"Random|Bernoulli|Multinomial",
+    "dlc draws numbers and truth values alone, not one of several": r"Multinomial",
 }
 
 

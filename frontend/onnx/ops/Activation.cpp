@@ -122,7 +122,7 @@ static bool buildMicrosoftGelu(NodeImport &node) {
 llvm::ArrayRef<OddRule> activationRules() {
   static const OddRule rules[] = {
       {"HardSigmoid", 1, buildHardSigmoid},
-      {"Selu", 1, buildSelu},
+      {"Selu", 6, buildSelu},
       {"ThresholdedRelu", 1, buildThresholdedRelu},
       {"Shrink", 1, buildShrink},
       {"Swish", 1, buildSwish},

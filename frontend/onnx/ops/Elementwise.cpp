@@ -222,36 +222,15 @@ static bool buildIsInf(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// In inference it changes nothing; its mask is true everywhere.
-static bool buildDropout(NodeImport &node) {
-  node.attribute("seed");
-  node.attribute("ratio");
-  const Known *training = node.has(2) ? node.known(2) : nullptr;
-  auto truth = training ? training->integers() : std::nullopt;
-  if (node.has(2) && (!truth || truth->size() != 1 || truth->front())) {
-    const Known *ratio = node.has(1) ? node.known(1) : nullptr;
-    auto rate = ratio ? ratio->reals() : std::nullopt;
-    if (!truth || !rate || rate->size() != 1 || rate->front() != 0)
-      return node.unsupported("it is in training mode",
-                              "; dlc runs models in inference: export it so");
-  }
-  node.alias(0, 0);
-  if (node.wants(1))
-    node.set(1, node.call("full_like", {node.tensor(0), item(true)},
-                          {{"dtype", item(Type(node.builder.getI1Type()))}}));
-  return !node.hasFailed();
-}
-
 llvm::ArrayRef<OddRule> elementwiseRules() {
   static const OddRule rules[] = {
       {"Max", 1, buildMax},           {"Min", 1, buildMin},
       {"Sum", 1, buildSum},           {"Mean", 1, buildMean},
       {"Div", 1, buildDiv},           {"Mod", 1, buildMod},
       {"Pow", 1, buildPow},           {"Clip", 1, buildClip},
-      {"Cast", 1, buildCast},         {"BitShift", 11, buildBitShift},
+      {"Cast", 6, buildCast},         {"BitShift", 11, buildBitShift},
       {"CastLike", 1, buildCastLike}, {"Identity", 1, buildIdentity},
-      {"Dropout", 1, buildDropout},   {"IsInf", 10, buildIsInf},
-      {"BitCast", 26, buildBitCast},
+      {"IsInf", 10, buildIsInf},      {"BitCast", 26, buildBitCast},
   };
   return rules;
 }

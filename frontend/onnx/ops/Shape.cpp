@@ -476,7 +476,7 @@ llvm::ArrayRef<OddRule> shapeRules() {
       {"DepthToSpace", 1, buildDepthToSpace},
       {"SpaceToDepth", 1, buildSpaceToDepth},
       {"Slice", 1, buildSlice},
-      {"Split", 1, buildSplit},
+      {"Split", 2, buildSplit},
       {"Pad", 2, buildPad},
       {"Trilu", 14, buildTrilu},
   };

@@ -334,8 +334,8 @@ static bool buildGlobalLp(NodeImport &node) {
 llvm::ArrayRef<OddRule> windowRules() {
   static const OddRule rules[] = {
       {"MaxPool", 1, buildMaxPool},         {"AveragePool", 1, buildAveragePool},
-      {"LpPool", 1, buildLpPool},           {"GlobalAveragePool", 1, buildGlobalAverage},
-      {"GlobalMaxPool", 1, buildGlobalMax}, {"GlobalLpPool", 1, buildGlobalLp},
+      {"LpPool", 2, buildLpPool},           {"GlobalAveragePool", 1, buildGlobalAverage},
+      {"GlobalMaxPool", 1, buildGlobalMax}, {"GlobalLpPool", 2, buildGlobalLp},
   };
   return rules;
 }

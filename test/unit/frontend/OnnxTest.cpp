@@ -50,7 +50,7 @@ TEST(OnnxImport, FewNodesOfManyOps) {
     frontend::Listener listener(context);
     EXPECT_FALSE(importModel(gridSample(), {}, context, 3));
     EXPECT_EQ(listener.text, "error: grid.onnx: node 'n' (GridSample): with it the model becomes "
-                             "more than 24 ops; the limit is 24\n");
+                             "more than 12 ops; the limit is 12\n");
   }
   frontend::Listener listener(context);
   EXPECT_TRUE(importModel(gridSample(), {}, context));
