@@ -280,10 +280,14 @@ void Importer::importNode(const Node &node, Frame &frame) {
   for (StringRef output : node.outputs)
     if (isGood && !isPoisoned && !output.empty() && !frame.values.contains(output))
       isGood = import.unsupported("dlc does not compute its result " + quote(output), "");
-  if (!isGood || isPoisoned)
-    for (StringRef output : node.outputs)
-      if (!output.empty())
-        frame.values[output].isPoison = true;
+  for (StringRef output : node.outputs) {
+    if (output.empty())
+      continue;
+    if (!isGood || isPoisoned)
+      frame.values[output].isPoison = true;
+    else if (frame.variables.contains(output))
+      makeVariable(frame.values[output], output);
+  }
 }
 
 bool Importer::importNodes(ArrayRef<Node> nodes, Frame &frame) {
@@ -300,6 +304,7 @@ bool Importer::importNodes(ArrayRef<Node> nodes, Frame &frame) {
               ", which is an input or an initializer; expected one origin of each value");
         return false;
       }
+  declareVariables(nodes, frame);
   for (size_t position : *order)
     importNode(nodes[position], frame);
   return errors + unsupportedCount == before;
@@ -382,6 +387,7 @@ LogicalResult Importer::run() {
   report();
   if (!isGood)
     return failure();
+  dropVariables();
   // Weights that only shapes were computed from leave nothing behind.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*builder.getInsertionBlock())))
     if (isOpTriviallyDead(&op))

@@ -26,7 +26,8 @@ struct Frame {
   llvm::StringMap<Value> values;
   llvm::StringMap<const Attribute *> arguments; // of a function's call
   llvm::ArrayRef<Opset> opsets;
-  std::string prefix; // of the names of weights
+  std::string prefix;               // of the names of weights
+  llvm::StringSet<> variables = {}; // names that a Gradient says are independent of others
 };
 
 class NodeImport;
@@ -35,9 +36,10 @@ class Importer {
 public:
   /// The newest opset that the rules were written for, and the oldest.
   static constexpr int64_t kOldestOpset = 1, kNewestOpset = 28;
-  static constexpr unsigned kMaxCalls = 32;  // of functions within functions
-  static constexpr int64_t kMaxSteps = 256;  // of a Loop or Scan, each of which is written out
-  static constexpr size_t kCallsPerNode = 4; // of functions of the language, on average
+  static constexpr unsigned kMaxCalls = 32;    // of functions within functions
+  static constexpr int64_t kMaxSteps = 256;    // of a Loop or Scan, each of which is written out
+  static constexpr size_t kCallsPerNode = 4;   // of functions of the language, on average
+  static constexpr size_t kDerivedPerNode = 4; // ops that Gradients go through or make, on average
 
   /// `maxNodes`: see onnx::importModel.
   Importer(ModelFile &file, const ImportOptions &options, mlir::ModuleOp module, size_t maxNodes);
@@ -72,6 +74,11 @@ private:
   void declareInitializers(const Graph &graph, Frame &frame);
   bool importNodes(llvm::ArrayRef<Node> nodes, Frame &frame);
   void importNode(const Node &node, Frame &frame);
+  /// Those values that a Gradient among `nodes` differentiates by, or holds constant, get tensors of their own: nothing that is
+  /// computed from one is folded, and what has the same elements by another name is told from it.
+  void declareVariables(llvm::ArrayRef<Node> nodes, Frame &frame);
+  void makeVariable(Value &value, llvm::StringRef name);
+  void dropVariables();
   void openGraph(NodeImport &node, const Graph &graph, Frame &frame);
   std::optional<std::vector<Value>> importGraph(const Graph &graph, Frame &held,
                                                 llvm::ArrayRef<Value> given);
@@ -120,7 +127,8 @@ private:
   llvm::StringMap<llvm::SmallVector<int64_t>> shapes; // of inputs, that --shapes gives
   llvm::StringMap<int64_t> symbolValues;              // what they make of dims
   std::vector<std::string> unsupported;               // nodes, in the words of the report
-  size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0;
+  size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0, derivedCount = 0;
+  llvm::SmallVector<mlir::Operation *> variables; // the ops that make them
   unsigned calls = 0, symbolFailures = 0;
   llvm::SmallVector<const Function *> callStack;
 };
@@ -155,6 +163,7 @@ public:
   llvm::SmallVector<int64_t> integerList(llvm::StringRef name);
   /// Nothing where the node does not have it.
   const Attribute *attribute(llvm::StringRef name);
+  llvm::ArrayRef<llvm::StringRef> stringList(llvm::StringRef name);
   /// What is left unread by the time a node is done would be ignored: it is refused.
   bool allAttributesRead();
   /// What ops up to opset 6 say that later ones leave unsaid: where the dims of a second operand stand among those of the first, and
@@ -174,6 +183,14 @@ public:
   bool wants(size_t output) const {
     return output < node.outputs.size() && !node.outputs[output].empty();
   }
+
+  /// The value of the graph that has this name, not poison; null, reported as what the attribute `attribute` names, where there is
+  /// none.
+  mlir::Value tensorNamed(llvm::StringRef name, llvm::StringRef attribute);
+  /// Counts ops that a derivative goes through, and the calls since there were `callsBefore`: false, reported, where all Gradients
+  /// of the model make too many.
+  bool countDerived(size_t ops, size_t callsBefore);
+  size_t callCount() const { return importer.callCount; }
 
   /// The one result of a graph that is an attribute, for one input.
   Item graph(llvm::StringRef attribute, Item input);

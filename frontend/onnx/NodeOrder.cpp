@@ -25,11 +25,28 @@ std::string describe(const Node &node) {
   return text + " (" + node.op.str() + ")";
 }
 
-/// Calls `use` for each name that the node takes from outside: its inputs, and what its subgraphs do not compute themselves.
-static void eachUse(const Node &node, const StringSet<> &inner, function_ref<void(StringRef)> use) {
+void eachNamed(const Node &node, function_ref<void(StringRef)> use) {
+  if (node.op != "Gradient" || node.domain != "ai.onnx.preview.training")
+    return;
+  for (const Attribute &attribute : node.attributes) {
+    if (attribute.name == "xs" || attribute.name == "zs")
+      for_each(attribute.strings, use);
+    else if (attribute.name == "y" && attribute.string)
+      use(*attribute.string);
+  }
+}
+
+/// Calls `use` for each name that the node takes from outside: its inputs, and what its subgraphs do not compute themselves. With
+/// `isInput` false it is one that an attribute names, which the node itself reports where there is none.
+static void eachUse(const Node &node, const StringSet<> &inner,
+                    function_ref<void(StringRef, bool isInput)> use) {
   for (StringRef input : node.inputs)
     if (!input.empty() && !inner.contains(input))
-      use(input);
+      use(input, true);
+  eachNamed(node, [&](StringRef name) {
+    if (!inner.contains(name))
+      use(name, false);
+  });
   for (const Attribute &attribute : node.attributes) {
     if (!attribute.graph)
       continue;
@@ -45,7 +62,7 @@ static void eachUse(const Node &node, const StringSet<> &inner, function_ref<voi
       eachUse(other, names, use);
     for (const ValueInfo &output : attribute.graph->outputs)
       if (!names.contains(output.name))
-        use(output.name);
+        use(output.name, true);
   }
 }
 
@@ -87,10 +104,10 @@ Expected<std::vector<size_t>> orderNodes(ArrayRef<Node> nodes,
   std::string missing;
   size_t missingCount = 0;
   for (auto [position, node] : enumerate(nodes))
-    eachUse(node, {}, [&, position = position](StringRef name) {
+    eachUse(node, {}, [&, position = position](StringRef name, bool isInput) {
       auto maker = makerOf.find(name);
       if (maker == makerOf.end()) {
-        if (!isKnown(name) && ++missingCount <= 20)
+        if (isInput && !isKnown(name) && ++missingCount <= 20)
           missing += "\n  " + describe(nodes[position]) + " uses " + quote(name);
         return;
       }

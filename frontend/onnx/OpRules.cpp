@@ -74,7 +74,7 @@ llvm::ArrayRef<OddRule> oddRules() {
           creationRules(),    recurrentRules(),  attentionRules(),   rotaryRules(),
           scatterRules(),     orderRules(),      resizeRules(),      lossRules(),
           sequenceRules(),    signalRules(),     sampleRules(),      quantizationRules(),
-          patchRules(),       countedRules(),    randomRules()})
+          patchRules(),       countedRules(),    randomRules(),      gradientRules()})
       rules.insert(rules.end(), family.begin(), family.end());
     return rules;
   }();

@@ -74,6 +74,7 @@ llvm::ArrayRef<OddRule> signalRules();
 llvm::ArrayRef<OddRule> sampleRules();
 llvm::ArrayRef<OddRule> patchRules();
 llvm::ArrayRef<OddRule> randomRules();
+llvm::ArrayRef<OddRule> gradientRules();
 
 } // namespace dlc::onnx
 

@@ -38,6 +38,12 @@ Scatter ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpt
 Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Split SplitToSequence Sqrt
 Squeeze StringConcat StringNormalizer StringSplit Sub Sum SwiGLU Swish Tan Tanh TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK
 Transpose Trilu Unique Unsqueeze Upsample Where Xor""".split()
+GRADIENT = """
+## Gradient
+
+`ai.onnx.preview.training.Gradient` differentiates in reverse, and what it gives can be differentiated again. It goes through these of the
+operators that a model becomes, and through whatever gives integers or bools: NAMES.
+"""
 CASES = """
 ## Test cases of ONNX that do not pass
 
@@ -77,6 +83,10 @@ def render(tree):
     for name in sorted(imported):
         held = sorted(set(imported[name]))
         lines.append(f"| {name} | {held[0][0]} | {', '.join(dict.fromkeys(result for _, result in held))} |")
+    derived = sorted({name for path in tree.paths if path.startswith("frontend/onnx/gradient/")
+                      for name in re.findall(r'\{"dl\.(\w+)",', tree.text(path))})
+    if derived:
+        lines.append(GRADIENT.replace("NAMES", ", ".join(f"`{name}`" for name in derived)).rstrip())
     lines.append("\n## Not imported\n")
     missing, told = [name for name in STANDARD if name not in imported], set()
     for reason, pattern in REASONS.items():
@@ -105,7 +115,7 @@ class My_Op<string name> : Op<My_Dialect, name> { string onnx = ""; }
 def My_AOp : My_Op<"a"> { let onnx = "Abs@13(x)"; let summary = "adds"; let description = "Adds."; }
 """
 TABLE = 'rules = {{"Clip", 6, buildClip}};\n'
-LISTED = "\n| operator | since opset | becomes |\n|---|---|---|\n| Abs | 13 | `a` |\n| Clip | 6 | composed |\n\n## Not imported\n\n"
+LISTED = "\n| operator | since opset | becomes |\n|---|---|---|\n| Abs | 13 | `a` |\n| Clip | 6 | composed |\n" + GRADIENT.replace("NAMES", "`abs`, `add`") + "\n## Not imported\n\n"
 
 
 def missing_of_planted():
@@ -117,7 +127,7 @@ def missing_of_planted():
     return "\n".join([*said, f"- {', '.join(rest)}: not yet.", CASES, "- strings: test_a, test_b."]) + "\n"
 
 
-CLEAN = {"frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE, REFUSED: "strings:\ntest_b\ntest_a\n", PAGE: INTRO.replace("OLDEST", "7").replace("NEWEST", "9") + "\n" + LISTED + missing_of_planted()}
+CLEAN = {"frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE, "frontend/onnx/gradient/A.cpp": '{"dl.add", f}, {"dl.abs", f}', REFUSED: "strings:\ntest_b\ntest_a\n", PAGE: INTRO.replace("OLDEST", "7").replace("NEWEST", "9") + "\n" + LISTED + missing_of_planted()}
 PLANTED = [({REFUSED: "strings:\ntest_a\n"}, "is not what tools/scripts/operators --onnx prints"),
            ({"ir/dl/A.td": RECORD.replace("Abs@13", "Abs")}, "print it again"),
            ({"frontend/onnx/ops/A.cpp": TABLE.replace("6", "7")}, "is not what tools/scripts/operators --onnx prints")]

@@ -472,6 +472,57 @@ one("resize_aspect", "Resize", "x, , , s", wide, tensors=[ints("s", 8, 8)], opse
 one("least_of_nothing", "ReduceMin", "x, a", [value("x", 13, (0, 2))], tensors=[ints("a", 0)], opset=18)
 one("lstm_direction", "LSTM", "x, w, r", gates, direction="sideways", hidden_size=2)
 
+# Gradients.
+TRAINING = "ai.onnx.preview.training"
+
+
+def gradient(inputs="x", outputs="y", name="n", **attributes):
+    return node("Gradient", inputs, outputs, name=name, domain=TRAINING, **attributes)
+
+
+def derived(name, nodes, given=None, outputs=("y",), tensors=(), opset=17):
+    case("gradient_" + name, model(nodes, given, outputs, tensors, opset, opsets=[(TRAINING, 1)]))
+
+
+square = node("Mul", "x, x", "s", name="square")
+derived("no_xs", [square, gradient(y="s")])
+derived("no_y", [square, gradient(xs=["x"])])
+derived("no_strings", [square, gradient(xs=[1], y="s")])
+derived("no_string", [square, gradient(xs=["x"], y=1)])
+derived("inputs", [square, gradient("x, x", xs=["x"], y="s")])
+derived("no_inputs", [square, gradient("", xs=["x"], y="s")])
+derived("left_out", [square, node("Gradient", "x, ", domain=TRAINING, xs=["x", "x"], y="s")])
+derived("results", [square, gradient("x", "y, z", xs=["x"], y="s")])
+derived("x_unknown", [square, gradient(xs=["q"], y="s")])
+derived("z_unknown", [square, gradient("x, x", xs=["x"], zs=["q"], y="s")])
+derived("y_unknown", [square, gradient(xs=["x"], y="q")])
+derived("y_own", [square, gradient(xs=["x"], y="y")])
+derived("x_integer", [node("Cast", "x", "s", to=1), gradient(xs=["x"], y="s")], [value("x", "i64")])
+derived("y_integer", [node("Cast", "x", "s", to=7), gradient(xs=["x"], y="s")])
+derived("y_refused", [node("Sofmax", "x", "s"), gradient(xs=["x"], y="s")])
+derived("other_attribute", [square, gradient(xs=["x"], y="s", retain=1)])
+derived("other_dims", [square, gradient("w", xs=["x"], y="s")], [value("x"), value("w", dims=(3, 2))])
+derived("other_integer", [node("Reshape", "x, i", "s"), gradient("x, k", xs=["x"], zs=["i"], y="s")], tensors=[ints("i", 6), ints("k", 6)])
+derived("two_values", [square, gradient("w, v", xs=["x", "x"], y="s")], [value("x"), value("w"), value("v")])
+derived("no_rule", [node("Det", "x", "s"), gradient(xs=["x"], y="s")], [value("x", dims=(2, 2))])
+derived("pad_mode", [node("Pad", "x, p", "s", mode="reflect"), gradient(xs=["x"], y="s")], tensors=[ints("p", 0, 1, 0, 1)])
+derived("einsum_diagonal", [node("Einsum", "x", "s", equation="ii->i"), gradient(xs=["x"], y="s")], [value("x", dims=(2, 2))])
+derived("norm_half", [node("LpNormalization", "x", "s", p=0), gradient(xs=["x"], y="s")])
+derived("pool_ceil", [node("AveragePool", "x", "s", kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1), gradient(xs=["x"], y="s")], image)
+derived("conv_symbol", [node("Conv", "x, w", "s", strides=[2, 2]), gradient(xs=["x"], y="s")], [*wide, value("w", dims=(4, 4, 3, 3))])
+derived("slice_symbol", [node("Slice", "x, b, e, a, t", "s"), gradient(xs=["x"], y="s")], batch,
+        tensors=[ints("b", 0), ints("e", 2**31), ints("a", 0), ints("t", 2)])
+derived("concat_symbol", [node("Concat", "x, w, x", "s", axis=0), gradient("w", xs=["w"], y="s")], [*batch, value("w", dims=("M", 3))])
+derived("counted", [node("Compress", "x, c", "s"), gradient(xs=["x"], y="s")], tensors=[tensor("c", "bool", [6], [1, 0, 1, 1, 0, 0])])
+# Each makes the next one larger; many over the same graph; and one over a graph as deep as there may be.
+derived("bomb", [node("Tanh", "x", "d0", name="d0")] + [gradient(xs=["x"], y=f"d{i}", outputs=f"d{i + 1}", name=f"d{i + 1}") for i in range(200)],
+        outputs=("d200",))
+relus = [node("Tanh", "x", "r0", name="r0")] + [node("Tanh", f"r{i}", f"r{i + 1}", name=f"r{i + 1}") for i in range(5000)]
+derived("many", relus + [gradient(xs=["x"], y="r5000", outputs=f"y{i}", name=f"g{i}") for i in range(20000)], outputs=("y19999",))
+derived("deep", [node("Det", "x", "r0", name="r0")] + [node("Tanh", f"r{i}", f"r{i + 1}", name=f"r{i + 1}") for i in range(32000)] +
+        [gradient(xs=["x"], y="r32000")], [value("x", dims=(2, 2))])
+derived("wide", [square] + [gradient("x", xs=["x"], y="s", outputs=f"y{i}", name=f"g{i}") for i in range(32000)], outputs=("y31999", "q"))
+
 
 def setup():
     os.makedirs(os.path.join(folder, "folder"), exist_ok=True)

@@ -55,7 +55,7 @@ def attribute(name, held):
         return out + field(4, held) + field(20, 3)
     if isinstance(held, tuple):  # of a message: ("tensor", bytes) or ("graph", bytes)
         return out + field({"tensor": 5, "graph": 6}[held[0]], held[1])
-    number = 7 if held and isinstance(held[0], float) else 8
+    number = 7 if held and isinstance(held[0], float) else 9 if held and isinstance(held[0], str) else 8
     return out + b"".join(field(number, element) for element in held)
 
 
