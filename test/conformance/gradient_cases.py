@@ -134,6 +134,25 @@ one("Gather", lambda a, i: a[i], normal(4, 3), np.array([[1, -1], [3, 1]]), name
 one("GatherElements", lambda a, i: a.gather(1, i), normal(2, 3), np.array([[0, 2], [1, 1]]), xs=["a"], axis=1)
 add("TopK", [node("TopK", "a, k", "y, i", axis=1)], {"a": normal(3, 5)}, lambda a: a.topk(2, 1)[0], None, ints("k", 2))
 
+places = torch.tensor([[0, 2], [1, 0]])
+
+
+def scattered(a, b, reduce=None):
+    """b at the places along dim 1, or added there."""
+    return a.scatter_add(1, places, b) if reduce else a.scatter(1, places, b)
+
+
+pairs = tensor("i", "i64", [2, 2], [0, 2, 1, 0])
+for op, opset in (("ScatterElements", 16), ("Scatter", 9)):
+    add(op, [node(op, "a, i, b", "y", axis=1)], {"a": normal(2, 3), "b": normal(2, 2)}, scattered, None, pairs, opset=opset)
+add("ScatterElements that adds", [node("ScatterElements", "a, i, b", "y", axis=1, reduction="add")], {"a": normal(2, 3), "b": normal(2, 2)},
+    lambda a, b: scattered(a, b, "add"), None, pairs, opset=16)
+add("ScatterND", [node("ScatterND", "a, i, b", "y")], {"a": normal(3, 3, 2), "b": normal(2, 2)},
+    lambda a, b: a.index_put((torch.tensor([0, 1]), torch.tensor([2, 0])), b), None, pairs)
+for mode in ("linear", "nearest"):
+    add(f"GridSample by {mode}", [node("GridSample", "a, b", "y", mode=mode)], {"a": normal(1, 2, 4, 5), "b": within(1, 3, 3, 2)},
+        lambda a, b, m=mode: F.grid_sample(a, b, "bilinear" if m == "linear" else m, align_corners=False), opset=20)
+
 # Reductions.
 for kind, function in (("Sum", torch.sum), ("Mean", torch.mean)):
     one("Reduce" + kind, lambda a, f=function: f(a, (0, 2), keepdim=True), normal(2, 3, 4), opset=11, axes=[0, 2])
@@ -179,6 +198,7 @@ def attention(q, k, v, added=0.0, scale=None):
     return ((q @ k.transpose(-1, -2)) * (scale or q.shape[-1] ** -0.5) + added).softmax(-1) @ v
 
 
+some = torch.tensor([[True], [False], [True]])  # rows that attend to something
 causal = torch.full((3, 5), -torch.inf).triu(1)
 one("Attention", attention, *heads, opset=23)
 one("Attention", lambda a, b, c, d: attention(a, b, c, d), *heads, normal(3, 5), name="Attention with a mask", opset=23)
@@ -186,6 +206,9 @@ one("Attention", lambda a, b, c: attention(a, b, c, causal, 0.25), *heads, name=
 one("Attention", lambda a, b, c: attention(a, b, c), normal(2, 4, 3, 6), normal(2, 2, 5, 6), normal(2, 2, 5, 2), name="Attention of shared heads", opset=23)
 one("Attention", lambda a, b, c, d: attention(a, b, c, torch.where(d, 0.0, -torch.inf)), *heads, np.array([[1, 0, 1, 1, 0]] * 3, bool), name="Attention with truths", xs=["a", "b", "c"], opset=23)
 
+add("Attention of a row to nothing", [node("Attention", "a, b, c, m", "t"), node("Where", "s, t, z", "y")], dict(zip("abc", heads)),
+    lambda a, b, c: torch.where(some, attention(a, b, c), 0.0), None, tensor("m", "bool", [3, 5], [1] * 5 + [0] * 5 + [1] * 5),
+    tensor("s", "bool", [3, 1], [1, 0, 1]), tensor("z", "f64", [], raw=np.float64(0).tobytes()), opset=23)
 one("Attention", lambda a, b, c: (2 * (a @ b.transpose(-1, -2) * 6 ** -0.5 / 2).tanh()).softmax(-1) @ c, *heads, name="Attention with a softcap", opset=23, softcap=2.0)
 
 # Convolutions and pools.

@@ -2,8 +2,10 @@
 """ONNX's Gradient against PyTorch's autograd in f64, on the CPU: a graph for each rule of frontend/onnx/gradient, and what the op says
 of values that are independent, given anew, or differentiated twice. A rule that no graph goes through is a failure.
 
-  run_gradient.py            all of them
-  run_gradient.py NAME...    these alone"""
+  run_gradient.py                      all of them
+  run_gradient.py --device cuda-emu    on the emulated GPU
+  run_gradient.py NAME...              these alone"""
+import argparse
 import os
 import re
 import subprocess
@@ -18,6 +20,7 @@ from cases import Cases, Failure
 from dlc_tool import BUILD, DLC, ROOT, expect_close
 from gradient_cases import CASES
 from onnx_writer import field, function, model, node, tensor, value
+from run_onnx import emulate
 from runtime_session import Refused, Session
 
 DOMAIN = "ai.onnx.preview.training"
@@ -31,13 +34,19 @@ def gradient(xs, y, outputs, zs=(), inputs=None):
                 **({"zs": list(zs)} if zs else {}))
 
 
-def compiled(path, data):
+def results_of(path, data, arrays, device):
+    """What a model gives for the arrays, by the names of its outputs."""
     with open(path + ".onnx", "wb") as out:
         out.write(data)
-    run = subprocess.run([DLC, "compile", path + ".onnx", "-o", path + ".bin"], capture_output=True, text=True)
+    run = subprocess.run([DLC, "compile", path + ".onnx", "--target", device, "-o", path + ".bin"], capture_output=True, text=True)
     if run.returncode:
         raise Failure(f"exit status {run.returncode}: {run.stderr.strip()[-1500:]}")
-    return path + ".bin"
+    library = os.path.join(BUILD, "lib", "libdlc_runtime.so")
+    try:
+        with Session(library, path + ".bin", device, checked=device == "cpu") as session:
+            return session.run(arrays)
+    except Refused as error:
+        raise Failure(f"runtime: {error}") from None
 
 
 def ops_of(path):
@@ -46,7 +55,7 @@ def ops_of(path):
     return set(re.findall(r"\bdl\.(\w+) ", run.stdout))
 
 
-def run_case(case, path, gone_through):
+def run_case(case, path, device, gone_through):
     random = np.random.RandomState(sum(map(ord, case.name)))
     arrays = {name: make(random) if callable(make) else np.array(make) for name, make in case.inputs.items()}
     leaves = {name: torch.tensor(array, requires_grad=array.dtype.kind == "f") for name, array in arrays.items()}
@@ -70,10 +79,8 @@ def run_case(case, path, gone_through):
     with open(path + "_through.onnx", "wb") as out:
         out.write(model(through, given, results if case.twice else ("weighted",), case.tensors, case.opset, opsets=[(DOMAIN, 1)]))
     gone_through |= ops_of(path + "_through.onnx")
-    package = compiled(path, model(nodes, given, results, case.tensors, case.opset, opsets=[(DOMAIN, 1)]))
-    library = os.path.join(BUILD, "lib", "libdlc_runtime.so")
-    with Session(library, package, "cpu", checked=True) as session:
-        got = session.run({**arrays, "weights": weights})
+    data = model(nodes, given, results, case.tensors, case.opset, opsets=[(DOMAIN, 1)])
+    got = results_of(path, data, {**arrays, "weights": weights}, device)
     for name, expected in zip(case.xs, wanted):
         expected = expected.detach().numpy().astype(np.float64)
         found = got[f"d_{name}"][1]
@@ -85,13 +92,12 @@ def run_case(case, path, gone_through):
             raise Failure(f"d_{name}: {failure}") from None
 
 
-def run_graph(path, nodes, inputs, results, wanted, tensors=(), functions=(), opsets=()):
+def run_graph(path, device, nodes, inputs, results, wanted, tensors=(), functions=(), opsets=()):
     """A model whose results are known; inputs are scalars in f64, or arrays."""
     arrays = {name: np.asarray(number, np.float64) for name, number in inputs.items()}
     given = [value(name, "f64", array.shape) for name, array in arrays.items()]
-    package = compiled(path, model(nodes, given, results, tensors, functions=functions, opsets=[(DOMAIN, 1), *opsets]))
-    with Session(os.path.join(BUILD, "lib", "libdlc_runtime.so"), package, "cpu", checked=True) as session:
-        got = session.run(arrays)
+    data = model(nodes, given, results, tensors, functions=functions, opsets=[(DOMAIN, 1), *opsets])
+    got = results_of(path, data, arrays, device)
     for name, expected in zip(results, wanted):
         expect_close(got[name][1], np.asarray(expected, np.float64), 1e-12, 1e-12)
 
@@ -133,7 +139,14 @@ def graphs():
 
 
 def main():
-    cases, names, gone_through = Cases(), sys.argv[1:], set()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--device", choices=("cpu", "cuda-emu"), default="cpu")
+    arguments = parser.parse_args()
+    cases, names, gone_through, device = Cases(), arguments.names, set(), "cpu"
+    if arguments.device == "cuda-emu":
+        emulate()
+        device = "cuda"
     torch.set_default_dtype(torch.float64)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "case")
@@ -141,14 +154,11 @@ def main():
             if names and case.name not in names:
                 continue
             with cases.case(case.name):
-                try:
-                    run_case(case, path, gone_through)
-                except Refused as error:
-                    raise Failure(f"runtime: {error}") from None
+                run_case(case, path, device, gone_through)
         for name, *arguments in graphs():
             if not names or name in names:
                 with cases.case(name):
-                    run_graph(path, *arguments)
+                    run_graph(path, device, *arguments)
     if not names:
         rules, where = set(), os.path.join(ROOT, "frontend", "onnx", "gradient")
         for file in os.listdir(where):

@@ -177,9 +177,15 @@ static void deriveAttention(Derivation &d) {
   };
   Term keys = repeated(d.x(1)), values = repeated(d.x(2));
   Term scores = d.x(0).call("matmul", {keys.transposed().item}) * scale;
-  if (auto added = addedByMask(d, scores))
+  auto added = addedByMask(d, scores);
+  if (added)
     scores = scores + *added;
   Term weights = scores.call("softmax", {item(int64_t(-1))});
+  if (added) { // a row that attends to nothing is NaN, which the model may have replaced
+    Term most = added->call("amax", {itemList(ArrayRef<int64_t>{-1}), item(true)});
+    double nothing = -std::numeric_limits<double>::infinity();
+    weights = where(most.call("eq", {item(nothing)}), 0.0, weights);
+  }
   Term dWeights = d.dy().call("matmul", {values.transposed().item}) * weights;
   Term sum = dWeights.call("sum", {itemList(ArrayRef<int64_t>{-1}), item(true)});
   Term dScores = dWeights - weights * sum;

@@ -55,6 +55,20 @@ static void deriveScatterAdd(Derivation &d) {
     d.add(2, d.dy().call("gather", {item(d.axis()), d.x(1).item}));
 }
 
+/// x elsewhere, and what is written. Of several values at one place each is worth what the place is.
+static void deriveScatter(Derivation &d) {
+  d.add(0, d.dy().call("scatter", {item(d.axis()), d.x(1).item, item(0.0)}));
+  if (d.op->getNumOperands() > 2 && d.wants(2))
+    d.add(2, d.dy().call("gather", {item(d.axis()), d.x(1).item}));
+}
+
+static void deriveScatterReduce(Derivation &d) {
+  StringRef reduce = d.op->getAttrOfType<StringAttr>("reduce").getValue();
+  if (reduce != "sum" || !d.boolean("include_self", true))
+    return d.refuse("'scatter_reduce' by " + reduce, "; dlc knows that by sum");
+  deriveScatterAdd(d);
+}
+
 /// The values of topk stand where its positions say.
 static void deriveTopk(Derivation &d) { d.add(0, scattered(d, d.dy(), d.axis("dim", -1), d.y(1))); }
 
@@ -65,6 +79,8 @@ llvm::ArrayRef<DerivativeRule> indexDerivatives() {
       {"dl.index_select", deriveIndexSelect},
       {"dl.index", deriveIndex},
       {"dl.scatter_add", deriveScatterAdd},
+      {"dl.scatter", deriveScatter},
+      {"dl.scatter_reduce", deriveScatterReduce},
       {"dl.topk", deriveTopk},
   };
   return rules;

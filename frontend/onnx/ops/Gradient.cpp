@@ -121,10 +121,14 @@ bool Gradient::derive() {
     return false;
   cotangents[y] = ones.as<mlir::Value>();
   for (Operation *op : llvm::reverse(ops)) {
-    if (op->getNumResults() == 0 || !active.contains(op->getResult(0)) ||
-        !cotangents.contains(op->getResult(0)))
+    auto isWorth = [&](mlir::Value result) {
+      return active.contains(result) && cotangents.contains(result);
+    };
+    if (llvm::none_of(op->getResults(), isWorth))
       continue;
-    const DerivativeRule *rule = derivativeOf(op);
+    // Rules are of first results: the others are positions, or of ops without a rule.
+    bool isFirst = llvm::none_of(llvm::drop_begin(op->getResults()), isWorth);
+    const DerivativeRule *rule = isFirst ? derivativeOf(op) : nullptr;
     if (!rule)
       return node.unsupported("it goes through " +
                                   quote(op->getName().getStringRef().split('.').second) +

@@ -125,8 +125,9 @@ static bool buildLpNorm(NodeImport &node) {
   Item norm = node.call("norm", {x, item(p), itemList(SmallVector<int64_t>{*axis}), item(true)});
   Item zero = node.scalar(0, node.dtype(0));
   Item isZero = node.call("eq", {norm, zero});
-  node.set(0,
-           node.call("where", {isZero, node.call("zeros_like", {x}), node.call("div", {x, norm})}));
+  // No quotient is 0 / 0, so that none of a derivative is.
+  Item quotient = node.call("div", {x, node.call("where", {isZero, item(1.0), norm})});
+  node.set(0, node.call("where", {isZero, node.call("zeros_like", {x}), quotient}));
   return !node.hasFailed();
 }
 
