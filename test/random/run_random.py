@@ -27,6 +27,8 @@ from voices import Cpu, CpuSeparate, Cuda, Failure as CannotRun, Reference  # no
 CHANGES = 3
 # Of the results of smooth graphs, how many at least shall be told from ones that are off by a thousandth.
 SHARP = 0.5
+# A quotient beyond this has a divisor that roundings of numbers of size 1 may leave.
+POLE = 2.0**16
 # What earlier comparisons took for faults. tanhshrink is off by units of x, which is far larger where it is near 0; the power makes much of that.
 CHAINS = [("tanhshrink", "pow_number (exponent -2.0)")]
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
@@ -49,6 +51,11 @@ def allowances(graph, reference, expected):
                 for results, shifts in zip(expected, noisy)]
 
 
+def near_pole(expected, allowed):
+    """Whether a quotient is so large that its divisor may be 0: it may be off by more than itself."""
+    return (np.abs(expected) > POLE) & (allowed > np.abs(expected))
+
+
 def mismatch(actual, expected, allowed, dtype):
     """None, or what is wrong with a result."""
     if actual.shape != expected.shape:
@@ -59,9 +66,9 @@ def mismatch(actual, expected, allowed, dtype):
         with np.errstate(all="ignore"):
             nearest = acc.rounded(expected, dtype)
             same = (actual == nearest) | (np.isnan(actual) & np.isnan(nearest))
-            # A bound that is no number, and what may overflow, says nothing.
+            # A bound that is no number, and what may overflow, says nothing; nor does one behind which a pole lies.
             wrong = ~same if allowed is None else ~(same | (np.abs(actual - expected) <= allowed) | ~np.isfinite(allowed) |
-                                                    (np.abs(expected) > 1e30))
+                                                    (np.abs(expected) > 1e30) | np.isinf(actual) & near_pole(expected, allowed))
     if not wrong.any():
         return None
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -128,6 +135,11 @@ def main():
                     raise Failure("\n  ".join(problems[:4]) + f"\n  test/random/run_random.py --seed {graph.seed} --count 1 --print shows it")
     print(f"{len(seen)} ops in {sum(seen.values())} places; not met: {', '.join(sorted({row.op for row in ROWS} - set(seen))) or 'none'}")
     print(f"{all_sharp} of {all_asked} results of smooth graphs are told from ones that are off by a thousandth")
+    with cases.case("a pole excuses infinity, and nothing else does"):
+        infinite = np.full((), np.inf)
+        for expected, allowed, is_wrong in ((-2e8, 9e9, False), (-2e8, 1e8, True), (0.5, 9e9, True)):
+            if (mismatch(infinite, np.full((), expected), np.full((), allowed), "f32") is not None) != is_wrong:
+                raise Failure(f"infinity is {'taken' if is_wrong else 'not taken'} for {expected} that may be off by {allowed}")
     if options.count >= 100:
         with cases.case("the comparison is sharp"):
             if all_sharp < SHARP * all_asked:
