@@ -11,8 +11,8 @@
 namespace dlc::onnx {
 
 /// Positions of `nodes`, each after those that compute its inputs, what its attributes name and what its subgraphs use, otherwise as
-/// they stand in the file. `isKnown` tells the names that stand before all nodes. An error names a value that two nodes compute, all that none
-/// does, or the nodes of a cycle.
+/// they stand in the file. `isKnown` tells the names that stand before all nodes. An error names a value that two nodes compute, all
+/// that none does, or the nodes of a cycle.
 llvm::Expected<std::vector<size_t>> orderNodes(llvm::ArrayRef<Node> nodes,
                                                llvm::function_ref<bool(llvm::StringRef)> isKnown);
 
