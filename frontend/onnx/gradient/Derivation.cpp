@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "frontend/dl/Spelling.h"
 
 using namespace mlir;
 
@@ -127,8 +127,13 @@ void Derivation::add(unsigned operand, const Term &cotangent) {
     return;
   mlir::Value of = op->getOperand(operand);
   Item more = node.cast(cotangent.item, dtype(operand));
-  assert(dl::sameShapeAndElement(more.as<mlir::Value>().getType(), of.getType()) &&
-         "a cotangent of another shape than its operand");
+  if (!more.isTensor())
+    return;
+  // Of dims with symbols a rule may find less than the op does: a derivative of other dims would be wrong in silence.
+  if (!dl::sameShapeAndElement(more.as<mlir::Value>().getType(), of.getType()))
+    return refuse(frontend::quote(op->getName().getStringRef().split('.').second) + " of " +
+                      dl::text(of.getType()),
+                  "; give the symbols numbers by --shapes");
   auto [found, isFirst] = cotangents.try_emplace(of, more.as<mlir::Value>());
   if (isFirst)
     return;
@@ -187,14 +192,6 @@ static const llvm::StringMap<const DerivativeRule *> &derivatives() {
 
 const DerivativeRule *derivativeOf(Operation *op) {
   return derivatives().lookup(op->getName().getStringRef());
-}
-
-std::string derivativeNames() {
-  SmallVector<StringRef> names;
-  for (const auto &rule : derivatives())
-    names.push_back(rule.first().split('.').second);
-  llvm::sort(names);
-  return llvm::join(names, ", ");
 }
 
 } // namespace dlc::onnx

@@ -96,8 +96,6 @@ struct DerivativeRule {
 
 /// Null where there is none.
 const DerivativeRule *derivativeOf(mlir::Operation *op);
-/// "abs, add, ...": the ops that have a rule.
-std::string derivativeNames();
 
 // Families.
 llvm::ArrayRef<DerivativeRule> elementwiseDerivatives();

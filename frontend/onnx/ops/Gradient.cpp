@@ -133,7 +133,7 @@ bool Gradient::derive() {
       return node.unsupported("it goes through " +
                                   quote(op->getName().getStringRef().split('.').second) +
                                   ", whose derivative dlc does not know",
-                              "; dlc knows those of " + derivativeNames());
+                              "; docs/onnx.md lists under 'Gradient' those that it knows");
     size_t before = node.callCount();
     Derivation derivation(node, op, active, cotangents);
     rule->derive(derivation);
