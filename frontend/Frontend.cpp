@@ -94,7 +94,14 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
                                    : ModuleOp::create(UnknownLoc::get(&context));
   }
   // What could be read is checked even where the rest could not: all errors of a file in one run.
-  auto model = hasGaps ? std::nullopt : analyze(file, others, options.model, diagnostics, &context);
+  std::optional<Model> model;
+  if (!hasGaps) {
+    auto sizes = sizesOf(file, others, options.model, options.shapes, sources, &context);
+    if (!sizes && options.fault)
+      *options.fault = ImportFault::ofCall;
+    if (sizes)
+      model = analyze(file, others, options.model, *sizes, diagnostics, &context);
+  }
   if (!model || diagnostics.isFull())
     return {};
   BoundWeights weights;

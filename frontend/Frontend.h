@@ -7,6 +7,7 @@
 #define DLC_FRONTEND_FRONTEND_H
 
 #include "frontend/dl/SourceIndex.h"
+#include "ir/analysis/GivenShapes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -20,6 +21,15 @@
 namespace dlc {
 
 inline constexpr uint64_t kMaxSourceBytes = 64 << 20;
+
+/// Why a file was not imported.
+enum class ImportFault {
+  ofModel,     // an error of the file or of what it names
+  ofCall,      // the options name what it does not have
+  unsupported, // what dlc cannot do alone, and no error of the file
+  unreadable,  // a file that the options name cannot be read
+  damaged      // ... or is not what it should be
+};
 
 struct ImportOptions {
   /// Replace the files of the `weights` clauses, whose rules still count: any number for one clause; for several, one for
@@ -44,10 +54,12 @@ struct ImportOptions {
   /// ONNX: inputs that are states, with the outputs that are their next values: "h0=hn", or "past.*=present.*", where the stars
   /// stand for the same text. Neither is an input or output of the compiled model.
   std::vector<std::string> states = {};
-  /// ONNX: dims of inputs that are numbers, "x:1x3x224x224,mask:1x64", so that conditions over shapes are known at import.
-  std::string shapes = {};
-  /// Set where an ONNX file was refused for what dlc cannot do alone, and not for an error of its own.
-  bool *isUnsupported = nullptr;
+  /// Shapes of inputs that will come. They narrow the ranges of dims before any op is made, so that
+  /// a model that is right for these sizes alone is accepted.
+  GivenShapes shapes = {};
+  /// Set where a file was refused for anything but an error of the model: `shapes` that contradict
+  /// its inputs, say.
+  ImportFault *fault = nullptr;
 };
 
 /// The text of a .dl file: the unsaved one, or what is on disk up to kMaxSourceBytes. Its identifier is `path`.

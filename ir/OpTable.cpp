@@ -121,8 +121,8 @@ static void parseCounted(Signature &signature, StringRef text) {
 }
 
 static OpInfo parseOp(StringRef op, StringRef schema, StringRef summary, unsigned batchedRank,
-                      StringRef onnx, StringRef counted) {
-  OpInfo info{op, {}, summary, onnx};
+                      StringRef onnx, StringRef counted, dl::PrecisionRule precision) {
+  OpInfo info{op, {}, summary, onnx, precision};
   llvm::SmallVector<StringRef> lines;
   schema.split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : lines) {
@@ -135,7 +135,7 @@ static OpInfo parseOp(StringRef op, StringRef schema, StringRef summary, unsigne
 
 template <typename... Ops> static std::vector<OpInfo> buildTable() {
   return {parseOp(Ops::getOperationName(), Ops::kSchema, Ops::kSummary, Ops::kBatchedRank,
-                  Ops::kOnnx, Ops::kCounted)...};
+                  Ops::kOnnx, Ops::kCounted, Ops::kPrecision)...};
 }
 
 llvm::ArrayRef<OpInfo> opTable() {
@@ -145,6 +145,16 @@ llvm::ArrayRef<OpInfo> opTable() {
 #include "ir/dl/DLOps.cpp.inc"
       >();
   return table;
+}
+
+const OpInfo *opInfo(StringRef op) {
+  static const auto byName = [] {
+    llvm::StringMap<const OpInfo *> map;
+    for (const OpInfo &info : opTable())
+      map[info.op] = &info;
+    return map;
+  }();
+  return byName.lookup(op);
 }
 
 llvm::SmallVector<const Signature *> signaturesOf(StringRef name) {

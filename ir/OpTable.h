@@ -6,6 +6,8 @@
 #ifndef DLC_IR_OPTABLE_H
 #define DLC_IR_OPTABLE_H
 
+#include "ir/dl/DLDialect.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -74,10 +76,13 @@ struct OpInfo {
   llvm::StringRef summary; // of the record: what it computes, in a line
   llvm::StringRef
       onnx; // of the record: the ONNX ops that it computes as it stands, one a line (DLBase.td)
+  dl::PrecisionRule precision; // of the record
 };
 
 /// All ops, in the order of the records.
 llvm::ArrayRef<OpInfo> opTable();
+/// The entry of a full name, such as "dl.conv2d"; null for ops of other dialects.
+const OpInfo *opInfo(llvm::StringRef op);
 /// Reads one line of a schema, "conv2d(Tensor x, ...)" or "max(...) -> (Tensor values, Tensor indices)". It must be well formed: schemas are part of the program.
 Signature parseSignature(llvm::StringRef op, llvm::StringRef line);
 /// The ways of calling `name`, in the order of the records; empty where there is none.

@@ -26,6 +26,7 @@ class AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
 
   /// Converts made so far, so that each value is converted once.
   llvm::DenseMap<std::pair<Value, Type>, Value> converted;
+  WeightDependence weights;
 };
 
 } // namespace
@@ -174,7 +175,7 @@ void AssignLayouts::require(OpOperand &operand, const dl::Layout &layout) {
 
 void AssignLayouts::assign(LoopNestOpInterface op) {
   Value result = op->getResult(0);
-  if (dependsOnWeightsAlone(result))
+  if (weights.dependsOnWeightsAlone(result))
     return;
   LoopNest nest = op.getLoopNest();
   bool isWindow = nest.isWindow() && typeOf(result).getRank() > 2;
@@ -213,6 +214,7 @@ void AssignLayouts::assign(LoopNestOpInterface op) {
 
 void AssignLayouts::runOnOperation() {
   converted.clear();
+  weights = {};
   Block &block = getOperation().front();
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto loops = dyn_cast<LoopNestOpInterface>(op))

@@ -60,15 +60,15 @@ static Operation *scalableProducer(dl::BatchNormOp norm) {
   return nullptr;
 }
 
-static bool fold(dl::BatchNormOp norm) {
+static bool fold(dl::BatchNormOp norm, WeightDependence &known) {
   Operation *producer = scalableProducer(norm);
   // A fold in half precision would round every weight once more.
   if (!producer || getElementTypeOrSelf(norm).getIntOrFloatBitWidth() < 32)
     return false;
   ValueRange parameters = norm->getOperands().drop_front(),
              weights = producer->getOperands().drop_front();
-  if (!llvm::all_of(parameters, dependsOnWeightsAlone) ||
-      !llvm::all_of(weights, dependsOnWeightsAlone))
+  auto isWeight = [&](Value value) { return known.dependsOnWeightsAlone(value); };
+  if (!llvm::all_of(parameters, isWeight) || !llvm::all_of(weights, isWeight))
     return false;
 
   OpBuilder builder(norm);
@@ -94,14 +94,17 @@ static bool fold(dl::BatchNormOp norm) {
                        producer->getResultTypes(), producer->getAttrs());
   Operation *folded = builder.create(state);
   norm.getResult().replaceAllUsesWith(folded->getResult(0));
+  known.forget(norm);
+  known.forget(producer);
   norm.erase();
   producer->erase();
   return true;
 }
 
 void FoldBatchNorm::runOnOperation() {
+  WeightDependence known;
   for (auto norm : llvm::make_early_inc_range(getOperation().getOps<dl::BatchNormOp>()))
-    if (fold(norm))
+    if (fold(norm, known))
       ++numFolded;
 }
 

@@ -9,7 +9,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 #define DEBUG_TYPE "form-fusions"
@@ -32,9 +31,15 @@ private:
   void copyRepetitions(Block &block);
   void group(Operation *op);
   void build(FusionGroup &group);
+  void add(FusionGroup group) {
+    numberOf[group.ops.back()] = groups.size();
+    groups.push_back(std::move(group));
+  }
 
-  /// By their last op, in program order.
-  llvm::MapVector<Operation *, FusionGroup> groups;
+  /// In the order of their last ops. One that another has taken in has no ops any more.
+  std::vector<FusionGroup> groups;
+  llvm::DenseMap<Operation *, unsigned> numberOf; // in `groups`, by the last op
+  WeightDependence weights;
 };
 
 } // namespace
@@ -56,44 +61,37 @@ void FormFusions::copyRepetitions(Block &block) {
   }
 }
 
-static void explainApart(Operation *reader, Operation *producer, StringRef why) {
-  auto nameOf = [](Operation *op) { return op->getName().stripDialect(); };
-  InFlightDiagnostic remark = reader->emitRemark("'");
-  remark << nameOf(reader) << "' is not fused with '" << nameOf(producer) << "': " << why;
-  remark.attachNote(producer->getLoc()) << "'" << nameOf(producer) << "' is here";
-}
-
 void FormFusions::group(Operation *op) {
   FusionGroup merged;
   if (standsAlone(op)) {
     merged.ops = {op};
     merged.isAlone = true;
-    merged.weightOnly = dependsOnWeightsAlone(op->getResult(0));
-    groups[op] = std::move(merged);
+    merged.weightOnly = weights.dependsOnWeightsAlone(op->getResult(0));
+    add(std::move(merged));
     return;
   }
   auto loops = cast<LoopNestOpInterface>(op);
   merged.ops = {op};
-  merged.weightOnly = dependsOnWeightsAlone(op->getResult(0));
-  if (!loops.getLoopNest().isMap())
+  merged.weightOnly = weights.dependsOnWeightsAlone(op->getResult(0));
+  LoopNest nest = loops.getLoopNest();
+  if (!nest.isMap())
     merged.root = op;
   for (Value operand : llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
-    auto producer = groups.find(operand.getDefiningOp());
-    if (separate || !operand.getDefiningOp() || producer == groups.end())
+    auto number = numberOf.find(operand.getDefiningOp());
+    if (separate || !operand.getDefiningOp() || number == numberOf.end())
       continue;
-    std::string why = whyNotFuse(producer->second, operand, merged, loops);
-    if (!why.empty()) {
-      if (explain)
-        explainApart(op, operand.getDefiningOp(), why);
+    FusionGroup &producer = groups[number->second];
+    if (!whyNotFuse(producer, operand, merged, loops, nest).empty())
       continue;
-    }
-    if (producer->second.root)
-      merged.root = producer->second.root;
-    merged.ops.append(producer->second.ops);
-    groups.erase(producer);
+    if (producer.root)
+      merged.root = producer.root;
+    merged.ops.append(producer.ops);
+    merged.bodies += bodiesRead(op, nest, operand) * producer.bodies;
+    producer.ops.clear();
+    numberOf.erase(number);
   }
   llvm::sort(merged.ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  groups[op] = std::move(merged);
+  add(std::move(merged));
 }
 
 /// Moves the ops of a group into a dl.fusion at the place of its last op: every value that it reads is defined above.
@@ -130,14 +128,16 @@ void FormFusions::build(FusionGroup &group) {
 void FormFusions::runOnOperation() {
   Block &block = getOperation().front();
   groups.clear();
+  numberOf.clear();
+  weights = {};
   if (!separate)
     copyRepetitions(block);
   for (Operation &op : block)
     if (isFusible(&op))
       group(&op);
-  auto formed = groups.takeVector();
-  for (auto &[last, group] : formed)
-    build(group);
+  for (FusionGroup &group : groups)
+    if (!group.ops.empty())
+      build(group);
 }
 
 } // namespace dlc

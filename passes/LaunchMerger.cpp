@@ -6,7 +6,6 @@
 #include "ir/dl/DLOps.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -108,19 +107,12 @@ dlx::KernelOp LaunchMerger::merged(ArrayRef<dlx::LaunchOp> launches, StringRef n
 
 /// An earlier kernel that computes the same, else `kernel` under a name of its own.
 dlx::KernelOp LaunchMerger::shared(dlx::KernelOp kernel) {
-  MLIRContext *context = target.getContext();
-  for (dlx::KernelOp earlier : formed) {
-    if (!OperationEquivalence::isRegionEquivalentTo(&earlier.getBody(), &kernel.getBody(),
-                                                    OperationEquivalence::IgnoreLocations))
-      continue;
-    for (auto [ours, theirs] : llvm::zip(earlier.getBodyBlock(), kernel.getBodyBlock()))
-      ours.setLoc(FusedLoc::get(context, {ours.getLoc(), theirs.getLoc()}));
-    earlier->setLoc(FusedLoc::get(context, {earlier.getLoc(), kernel.getLoc()}));
+  if (dlx::KernelOp earlier = formed.find(kernel.getBody(), kernel.getLoc())) {
     kernel.erase();
     return earlier;
   }
   symbols.insert(kernel);
-  formed.push_back(kernel);
+  formed.add(kernel);
   return kernel;
 }
 

@@ -7,6 +7,7 @@
 #define DLC_PASSES_LAUNCHMERGER_H
 
 #include "ir/dlx/DLXOps.h"
+#include "passes/KernelTable.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -50,7 +51,7 @@ private:
 
   mlir::ModuleOp target;
   mlir::SymbolTable symbols;
-  llvm::SmallVector<dlx::KernelOp> formed;
+  KernelTable formed;
 };
 
 } // namespace dlc

@@ -4,15 +4,14 @@
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dlx/DLXOps.h"
+#include "passes/KernelTable.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/StringMap.h"
 
 #define DEBUG_TYPE "outline-kernels"
 
@@ -36,7 +35,8 @@ private:
   void cloneFor(StringRef target);
 
   std::optional<SymbolTable> symbols;
-  llvm::StringMap<SmallVector<dlx::KernelOp>> kernels; // by the name that their ops give
+  KernelTable kernels;
+  WeightDependence weights;
 };
 
 } // namespace
@@ -74,25 +74,18 @@ static std::string nameOf(dl::FusionOp fusion) {
 
 /// The kernel of `fusion`: an earlier one that computes the same, whose ops then carry both places of the model.
 dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
-  std::string name = nameOf(fusion);
-  for (dlx::KernelOp kernel : kernels[name]) {
-    if (!OperationEquivalence::isRegionEquivalentTo(&kernel.getBody(), &fusion.getBody(),
-                                                    OperationEquivalence::IgnoreLocations))
-      continue;
+  if (dlx::KernelOp kernel = kernels.find(fusion.getBody(), fusion.getLoc())) {
     ++numShared;
-    for (auto [ours, theirs] : llvm::zip(kernel.getBodyBlock(), fusion.getBodyBlock()))
-      ours.setLoc(FusedLoc::get(&getContext(), {ours.getLoc(), theirs.getLoc()}));
-    kernel->setLoc(FusedLoc::get(&getContext(), {kernel.getLoc(), fusion.getLoc()}));
     return kernel;
   }
   OpBuilder builder(&getContext());
-  auto kernel = dlx::KernelOp::create(builder, fusion.getLoc(), name, kindOf(fusion), StringAttr(),
-                                      AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr(),
-                                      AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr());
+  auto kernel = dlx::KernelOp::create(
+      builder, fusion.getLoc(), nameOf(fusion), kindOf(fusion), StringAttr(), AffineMapAttr(),
+      AffineMapAttr(), DenseI64ArrayAttr(), AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr());
   IRMapping mapping;
   fusion.getBody().cloneInto(&kernel.getBody(), mapping);
   symbols->insert(kernel);
-  kernels[name].push_back(kernel);
+  kernels.add(kernel);
   ++numKernels;
   return kernel;
 }
@@ -151,7 +144,8 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
                   dlx::ViewOp::create(builder, op.getLoc(), bufferOf(op.getResult(0)),
                                       mapping.lookup(op.getOperand(0))));
     } else if (auto fusion = dyn_cast<dl::FusionOp>(op)) {
-      bool init = llvm::all_of(fusion.getOutputs(), dependsOnWeightsAlone);
+      bool init = llvm::all_of(fusion.getOutputs(),
+                               [&](Value value) { return weights.dependsOnWeightsAlone(value); });
       SmallVector<Value> outputs;
       for (Value output : fusion.getOutputs())
         outputs.push_back(dlx::AllocOp::create(builder, op.getLoc(), bufferOf(output), init));
@@ -186,7 +180,8 @@ void OutlineKernels::cloneFor(StringRef target) {
 void OutlineKernels::runOnOperation() {
   ModuleOp module = getOperation();
   symbols.emplace(module);
-  kernels.clear();
+  kernels = {};
+  weights = {};
   SmallVector<std::string> wanted(targets.begin(), targets.end());
   if (wanted.empty())
     wanted = {"cpu", "cuda"};

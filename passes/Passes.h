@@ -26,8 +26,6 @@ namespace dlc {
 /// How far the pass of this flag may move results, as a fraction of the largest magnitude in an output: its MovesResults
 /// record in Passes.td; 0 without one.
 double boundOf(llvm::StringRef flag);
-/// The same for all passes together.
-double boundOfAll();
 
 } // namespace dlc
 

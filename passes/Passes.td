@@ -29,8 +29,9 @@ def SpecializeShapes : Pass<"specialize-shapes", "::mlir::ModuleOp"> {
     Shapes are written as `x:8x3x224x224,mask:8x64`. Those of `min-shapes` and `max-shapes` are the smallest and the largest
     that will come, `shapes` both at once; inputs that are not named keep what they have. A symbol whose range becomes one
     value is replaced by it. `opt-shapes`, which lie between, become the `usual` sizes of the symbols that they give: schedules
-    choose tiles for these, and what they make holds for the whole range. A dim such as 2*N + 1 gives N where that is the only unknown. Runs before the phases, where the
-    command line asks for it. Example: test/passes/specialize-shapes.mlir.
+    choose tiles for these, and what they make holds for the whole range. A dim such as 2*N + 1 gives N where that is the only
+    unknown. Runs before the phases, on IR that --compile-from=import brings: the frontends narrow the symbols of models
+    themselves, before any op is made. Example: test/passes/specialize-shapes.mlir.
   }];
   let options = [Option<"shapes", "shapes", "std::string", "", "The only shapes that will come">,
                  Option<"minShapes", "min-shapes", "std::string", "", "The smallest ones">,
@@ -84,6 +85,36 @@ def SimplifyAlgebra : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 
+//===- precision ----------------------------------------------------------------------------------===//
+
+def ConvertPrecision : Pass<"convert-precision", "::mlir::func::FuncOp"> {
+  let summary = "Run a model of f32 in f16 or bf16, where that is safe";
+  let description = [{
+    Each record of an op has a rule (`precision` in ir/dl/DLBase.td). Products and recurrences read operands of `dtype` and add in f32.
+    Ops that neither grow nor shrink numbers run in `dtype` where all their operands come so, weights and numbers that fit
+    counted in. All others stay in f32: exponentials, logarithms, quotients, sums, places. A cast stands where one
+    meets the other. Arguments, results, states, f64 and casts of the user's own stay as they are, and so does what
+    `keep-f32` names: globs over paths of layers, names of ONNX nodes and names of ops. Weights are cast once at load. Between
+    kernels values are stored in `dtype`; inside a kernel all is computed in f32. Example: test/passes/convert-precision.mlir.
+    ```mlir
+    %y = dl.linear %x, %w : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = dl.cast %x {dtype = f16} : (tensor<2x8xf32>) -> tensor<2x8xf16>
+    %1 = dl.cast %w {dtype = f16} : (tensor<4x8xf32>) -> tensor<4x8xf16>
+    %2 = dl.linear %0, %1 : (tensor<2x8xf16>, tensor<4x8xf16>) -> tensor<2x4xf16>
+    %y = dl.cast %2 {dtype = f32} : (tensor<2x4xf16>) -> tensor<2x4xf32>
+    ```
+  }];
+  let options = [Option<"dtype", "dtype", "std::string", /*default=*/"\"f16\"", "f16 or bf16">,
+                 ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numNarrowed", "narrowed", "Ops that run in 16 bits">,
+                    Statistic<"numKept", "kept", "Ops that would, but for keep-f32">];
+}
+def : MovesResults<"convert-precision", "0.16", "bf16 keeps 8 bits: some forty roundings of 2^-8, one a layer">;
+
 //===- layout -------------------------------------------------------------------------------------===//
 
 def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
@@ -108,9 +139,7 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     against it. A number (dl.full) and a repetition (dl.broadcast) are copied to each of their users. What remains outside
     fusions is dl.weight and those dl.reshape that are views. Example: test/passes/form-fusions.mlir.
   }];
-  let options = [Option<"explain", "explain", "bool", "false",
-                        "Remark where an op does not join the fusion of what it reads, and why">,
-                 Option<"separate", "separate", "bool", "false",
+  let options = [Option<"separate", "separate", "bool", "false",
                         "Give each op a fusion of its own, to compare with">];
   let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">];
@@ -181,6 +210,15 @@ def FuseReaders : Pass<"fuse-readers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
   let statistics = [Statistic<"numFused", "fused", "Maps that became part of the kernel of what they read">];
+}
+
+def ExplainFusions : Pass<"explain-fusions", "::mlir::ModuleOp"> {
+  let summary = "Say at each line of the model why its op is not in the kernel that computes what it reads";
+  let description = [{
+    Runs on the whole module after the last pass that joins launches, and changes nothing. A remark is made for each op that
+    reads what another kernel writes, with the reason of ir/analysis/FusionLegality.h. It names the targets that the remark is
+    true for, unless it is true for all of them. Example: test/passes/explain-fusions.mlir.
+  }];
 }
 
 //===- buffers ------------------------------------------------------------------------------------===//

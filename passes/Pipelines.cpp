@@ -37,10 +37,11 @@ double boundOf(StringRef flag) {
   return 0;
 }
 
-double boundOfAll() {
+double boundOfAll(const PipelineOptions &options) {
   double sum = 0;
   for (const PassBound &bound : PassBounds)
-    sum += fractionOf(bound);
+    if (options.runsNarrow() || StringRef(bound.flag) != "convert-precision")
+      sum += fractionOf(bound);
   return sum;
 }
 
@@ -72,11 +73,19 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
   case Phase::simplify:
     addSimplify(manager);
     break;
+  case Phase::precision:
+    if (options.runsNarrow()) {
+      ConvertPrecisionOptions convert;
+      convert.dtype = options.precision;
+      convert.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+      manager.addNestedPass<func::FuncOp>(createConvertPrecision(convert));
+    }
+    break;
   case Phase::layout:
     manager.addNestedPass<func::FuncOp>(createAssignLayouts());
     break;
   case Phase::fuse:
-    manager.addNestedPass<func::FuncOp>(createFormFusions({options.explain, /*separate=*/false}));
+    manager.addNestedPass<func::FuncOp>(createFormFusions());
     break;
   case Phase::outline: {
     OutlineKernelsOptions outline;
@@ -87,14 +96,15 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     manager.addNestedPass<ModuleOp>(createFuseAttention());
     manager.addNestedPass<ModuleOp>(createFusePooling());
     manager.addNestedPass<ModuleOp>(createFuseReaders());
+    if (options.explain)
+      manager.addPass(createExplainFusions());
     break;
   }
   case Phase::buffers:
     manager.addPass(createPlanBuffers());
     break;
   case Phase::import:
-  case Phase::compress:  // pruning and quantisation will stand here
-  case Phase::precision: // and the choice of dtypes here
+  case Phase::compress: // pruning and quantization will be here
   case Phase::schedule:
   case Phase::package:
     break;

@@ -34,8 +34,16 @@ std::optional<Phase> phaseNamed(llvm::StringRef name);
 
 struct PipelineOptions {
   std::vector<std::string> targets = {"cpu", "cuda"};
-  bool explain = false; // remarks on what is not fused
+  bool explain = false;          // remarks on what is not fused
+  std::string precision = "f32"; // f16 or bf16: what convert-precision makes of f32
+  std::vector<std::string> keepF32;
+
+  /// convert-precision runs.
+  bool runsNarrow() const { return precision == "f16" || precision == "bf16"; }
 };
+
+/// How far all passes together may move results (boundOf), those left out that the options leave out.
+double boundOfAll(const PipelineOptions &options);
 
 /// Adds the passes of `phase` and the verifier that closes it. Of `import`, `schedule` and `package` only the verifier
 /// belongs here (package has none).

@@ -1,7 +1,7 @@
 //===- PlanBuffers.cpp - Outputs get memory of their own; lifetimes are recorded -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dlx/DLXOps.h"
+#include "ir/dlx/Lifetime.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -34,12 +34,6 @@ static Value ownerOf(Value buffer) {
   return buffer;
 }
 
-/// It holds a value from the command that writes it to the last one that reads it: unlike what lives with the module, and
-/// what only the blocks of one launch exchange.
-static bool hasLifetime(dlx::AllocOp alloc) {
-  return !alloc.getPersistent() && !alloc->hasAttr("exchange");
-}
-
 /// The launch of a kernel that updates one of its inputs, which it does not read.
 static bool isInPlace(Operation &op) {
   auto launch = dyn_cast<dlx::LaunchOp>(op);
@@ -63,7 +57,7 @@ void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
   unsigned outputs = program.getOutputNames().size();
   for (OpOperand &output : ret.getOpOperands().take_front(outputs)) {
     auto alloc = output.get().getDefiningOp<dlx::AllocOp>();
-    if (alloc && hasLifetime(alloc) && taken.insert(output.get()).second)
+    if (alloc && dlx::hasLifetime(alloc) && taken.insert(output.get()).second)
       continue;
     auto copy =
         dlx::AllocOp::create(builder, ret.getLoc(), output.get().getType(), /*persistent=*/false);
@@ -109,7 +103,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
     auto touch = [&](Value buffer, bool writes) -> LogicalResult {
       Value owner = ownerOf(buffer);
       auto alloc = owner.getDefiningOp<dlx::AllocOp>();
-      if (!alloc || !hasLifetime(alloc))
+      if (!alloc || !dlx::hasLifetime(alloc))
         return success();
       auto [entry, isNew] = lifetimes.try_emplace(owner, Lifetime{position, position});
       if (isNew && !writes)
@@ -154,7 +148,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
 
   Builder builder(&getContext());
   for (auto alloc : llvm::make_early_inc_range(program.getBodyBlock().getOps<dlx::AllocOp>())) {
-    if (!hasLifetime(alloc))
+    if (!dlx::hasLifetime(alloc))
       continue;
     auto found = lifetimes.find(alloc.getBuffer());
     if (found == lifetimes.end()) {

@@ -3,10 +3,11 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/DLOps.h"
-#include "ir/dlx/DLXOps.h"
+#include "ir/dlx/Lifetime.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
 
 #define DEBUG_TYPE "verify-phase"
@@ -211,12 +212,11 @@ static LogicalResult verifyPlanned(ModuleOp target, dlx::ProgramOp program) {
   llvm::SmallPtrSet<Value, 8> outputs;
   for (Value output : program.getBodyBlock().back().getOperands()) {
     auto alloc = output.getDefiningOp<dlx::AllocOp>();
-    if (!alloc || alloc.getPersistent() || alloc->hasAttr("exchange") ||
-        !outputs.insert(output).second)
+    if (!alloc || !dlx::hasLifetime(alloc) || !outputs.insert(output).second)
       return program.emitOpError("returns a buffer that is not an alloc of its own");
   }
   for (auto alloc : program.getBodyBlock().getOps<dlx::AllocOp>()) {
-    if (alloc.getPersistent() || alloc->hasAttr("exchange"))
+    if (!dlx::hasLifetime(alloc))
       continue;
     auto first = alloc->getAttrOfType<IntegerAttr>("first_use"),
          last = alloc->getAttrOfType<IntegerAttr>("last_use");
@@ -229,6 +229,9 @@ static LogicalResult verifyPlanned(ModuleOp target, dlx::ProgramOp program) {
 void VerifyPhase::runOnOperation() {
   ModuleOp module = getOperation();
   LogicalResult result = failure();
+  // The driver has nothing else verified: to do so after each pass took half of its time.
+  if (failed(verify(module)))
+    return signalPassFailure();
   if (phase == "import")
     result = verifyLogical(module);
   else if (phase == "simplify" || phase == "compress" || phase == "precision")

@@ -1,7 +1,7 @@
 # lit configuration: test/<folder>/**.mlir and .dl, run with the tools of the build.
 #
 # In a RUN line: dlc, dlc-opt and every other tool of build/bin, FileCheck, not, count, split-file.
-# %python runs Python with NumPy. %lib is the build's folder of libraries, the emulated CUDA among them. %examples is the examples folder, %corpus the folder of other people's models (feature "corpus" where it exists).
+# %python runs Python with NumPy. %lib is the build's folder of libraries, the emulated CUDA among them. %examples is the examples folder, %scripts tools/scripts, %corpus the folder of other people's models (feature "corpus" where it exists).
 import os
 import sys
 
@@ -26,4 +26,5 @@ if os.path.isdir(corpus):
 config.substitutions.append(("%corpus", corpus))
 config.substitutions.append(("%python", os.environ.get("DLC_PYTHON", sys.executable)))
 config.substitutions.append(("%lib", os.path.join(config.dlc_build, "lib")))
+config.substitutions.append(("%scripts", os.path.join(config.dlc_source, "tools", "scripts")))
 config.substitutions.append(("%examples", os.path.join(config.dlc_source, "examples")))

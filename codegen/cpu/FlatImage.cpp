@@ -145,28 +145,29 @@ Error Layout::relocate(const Section &relocations) {
   for (const auto &entry : *entries) {
     unsigned index = entry.getSymbol(/*isMips64EL=*/false), type = entry.getType(false);
     const Symbol &symbol = symbols[index];
-    std::string user = functionAt(relocations.sh_info, entry.r_offset);
+    // Sought for messages alone: an image may have as many kernels as relocations.
+    auto user = [&] { return functionAt(relocations.sh_info, entry.r_offset); };
     uint64_t target;
     if (auto stub = stubOffset.find(index); stub != stubOffset.end())
       target = stub->second;
     else if (symbol.st_shndx == ELF::SHN_UNDEF)
-      return refuse("kernel '" + user + "' needs the function '" + nameOf(symbol) +
+      return refuse("kernel '" + user() + "' needs the function '" + nameOf(symbol) +
                     "', which kernels cannot call: only memcpy and memset may be imported; this is "
                     "a bug in dlc's lowering");
     else if (auto section = sectionOffset.find(symbol.st_shndx); section != sectionOffset.end())
       target = section->second + symbol.st_value;
     else
-      return refuse("kernel '" + user + "' refers to '" + nameOf(symbol) +
+      return refuse("kernel '" + user() + "' refers to '" + nameOf(symbol) +
                     "' in a section that is not loaded");
     if (type != ELF::R_X86_64_PC32 && type != ELF::R_X86_64_PLT32)
-      return refuse("kernel '" + user + "' has a relocation of type " +
+      return refuse("kernel '" + user() + "' has a relocation of type " +
                     object::getELFRelocationTypeName(ELF::EM_X86_64, type) + " against '" +
                     nameOf(symbol) +
                     "'; only PC32 and PLT32 are position-independent in a flat image");
     uint64_t place = base + entry.r_offset;
     int64_t distance = static_cast<int64_t>(target) + entry.r_addend - static_cast<int64_t>(place);
     if (!isInt<32>(distance) || place + 4 > image.bytes.size())
-      return refuse("kernel '" + user + "' has a relocation out of range");
+      return refuse("kernel '" + user() + "' has a relocation out of range");
     support::endian::write32le(&image.bytes[place], static_cast<uint32_t>(distance));
   }
   return Error::success();

@@ -18,7 +18,8 @@ namespace dlc::codegen {
 /// The first statement of each kernel.
 inline constexpr llvm::StringLiteral kBeginGrid = "dlc::begin_grid();";
 
-/// Prints `kernel`, a gpu.func marked `kernel` with a known block size. Fails with a diagnostic that names the op and the kernel where the text cannot say what the IR does.
+/// Prints `kernel`, a gpu.func marked `kernel` with a known block size. Fails with a diagnostic
+/// that names the op and the kernel where the text cannot say what the IR does.
 ///
 /// What the printer reads beside the ops:
 ///   dlc.role (string, on ops, function arguments and workgroup attributions): the identifier of the value. Only
@@ -29,6 +30,8 @@ inline constexpr llvm::StringLiteral kBeginGrid = "dlc::begin_grid();";
 ///   dlc.grid_counter (on gpu.barrier): number of the argument, a buffer of the kernel's own whose first word is zero at first;
 ///     all blocks of a cooperative launch meet there.
 ///   dlc.index_bits (on the function): 32 where every index value fits, else 64.
+///   dlc.resident_blocks (on the function): so many blocks that a multiprocessor must hold at once; without it the device
+///     compiler decides, and may save registers for more than there will be.
 ///   dlc.sm_90a (on the function): the text is for that GPU alone, and empty for others.
 ///   llvm.noalias (on arguments): no other argument reaches these bytes if they are written.
 llvm::FailureOr<CudaText> printKernel(mlir::gpu::GPUFuncOp kernel);

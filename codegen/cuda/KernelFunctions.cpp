@@ -70,7 +70,11 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
   bool isForHopper = kernel->hasAttr("dlc.sm_90a");
   if (isForHopper)
     os << "#ifdef DLC_HAS_WGMMA\n\n";
-  os << "DLC_KERNEL(" << threads << ") " << kernel.getName() << "(";
+  if (auto blocks = kernel->getAttrOfType<IntegerAttr>("dlc.resident_blocks"))
+    os << "DLC_KERNEL_OCCUPANCY(" << threads << ", " << blocks.getInt() << ") ";
+  else
+    os << "DLC_KERNEL(" << threads << ") ";
+  os << kernel.getName() << "(";
   for (BlockArgument argument : kernel.getArguments().take_front(kernel.getNumArguments())) {
     unsigned position = argument.getArgNumber();
     os << (position ? ",\n    " : "\n    ") << parameter(argument, kernel.getArgAttrDict(position));

@@ -34,8 +34,8 @@ void KernelPrinter::call(dlk::CallOp op) {
   auto type = cpp::typeName(op.getType(), indexBits);
   if (!type)
     return error(op, "no C++ type for the operands of a template");
-  // Numbers by their names: a list of template arguments would not say which is which.
-  size_t mark = names.open();
+  // Numbers by their names: a list of template arguments would not say which is which. The name
+  // stays taken to the end of the block, like the struct.
   std::string config = names.fresh("config");
   line() << "struct " << config << " {\n";
   ++depth;
@@ -66,7 +66,6 @@ void KernelPrinter::call(dlk::CallOp op) {
   }
   os << ");\n";
   depth -= 2;
-  names.close(mark);
 }
 
 } // namespace dlc::codegen

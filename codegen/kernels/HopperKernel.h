@@ -18,8 +18,13 @@ inline constexpr llvm::StringLiteral kHopperKernel = "dlc.sm_90a",
 /// kernel's input that the map describes, `shape` its columns, rows and elements from row to row (an affine map over
 /// the module's symbols), `box` the columns and rows of what one copy brings, rows of 128 bytes.
 inline constexpr llvm::StringLiteral kTensorMaps = "dlc.tensor_maps";
-/// On the other one: its blocks take tile after tile, so that the grid may be smaller than it says.
+/// On the other one, and on any kernel: its blocks take tile after tile, so that the grid may be
+/// smaller than it says.
 inline constexpr llvm::StringLiteral kPersistent = "dlc.persistent";
+/// On a persistent kernel: an array of integers, the number of columns of weights and the bytes of
+/// one in turn, that its blocks keep in shared memory as far as a GPU takes them
+/// (runtime/schema/Residence.h).
+inline constexpr llvm::StringLiteral kKeptColumns = "dlc.kept_columns";
 
 } // namespace dlc::codegen
 

@@ -28,14 +28,15 @@ def DLK_TensorMap : TypeDef<DLK_Dialect, "TensorMap"> {
   }];
 }
 
-def DLK_CallOp : Op<DLK_Dialect, "call", [RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+def DLK_CallOp : Op<DLK_Dialect, "call", [RecursiveMemoryEffects, MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "Calls a function template of the device headers";
   let description = [{
     Stands in a gpu.func. `callee` is a function template of `header`; `type` and the integers of `config` become a local
     struct that it is instantiated with, `values` and then the bodies its arguments. A body is printed as a lambda whose
     parameters are called `roles`; it may use what is defined outside. Of buffers among the values the template only
     reads; what the kernel writes, its bodies store. Only `exchange`, the argument behind the values, is written too: memory
-    through which its blocks pass on what they have.
+    through which its blocks pass on what they have. A call without bodies has an effect as well: it may leave values in the
+    block's dynamic shared memory for a later one.
     ```mlir
     dlk.call "contract_mma" in "dlc_contract.cuh" type = f16 config = {stages = 3 : i64}
       roles = [["m", "n", "total"]] () {

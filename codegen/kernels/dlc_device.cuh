@@ -198,6 +198,12 @@ DLC_DEV void grid_barrier(u32 *counter) {
   __syncthreads();
 }
 
+/// Bytes of the launch's dynamic shared memory.
+DLC_DEV u32 dynamic_shared_bytes() {
+  u32 r;
+  asm("mov.u32 %0,%%dynamic_smem_size;" : "=r"(r));
+  return r;
+}
 /// A generic pointer into shared memory as the 32-bit address that PTX wants.
 DLC_DEV u32 smem_u32(const void *p) { return (u32)__cvta_generic_to_shared(p); }
 

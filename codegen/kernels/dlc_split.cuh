@@ -22,26 +22,20 @@ template <int PARTS> struct split_depth {
   static constexpr int kExchangeWords = 1024; // kExchangeCounterBytes of KernelAbi.h
   float *exchange;
 
-  /// True in the one block of a tile that comes last, with the sum of all blocks' totals in this thread's: at(0) to
-  /// at(COUNT - 1) are its registers.
-  template <int THREADS, int COUNT, class At> DLC_DEV bool sum(const At &at) const {
-    static_assert(COUNT % 4 == 0, "totals travel in fours");
-    constexpr int kPart = THREADS * COUNT;
-    int thread = (int)threadIdx.x;
-    i64 tile =
-        ((i64)blockIdx.z * gridDim.y + blockIdx.y) * (gridDim.x / PARTS) + blockIdx.x / PARTS;
-    // The same thread of each block has the same totals of the tile: which they are does not matter.
-    float *first = exchange + kExchangeWords + tile * PARTS * kPart + thread * 4,
-          *own = first + blockIdx.x % PARTS * kPart;
-#pragma unroll
-    for (int i = 0; i < COUNT; i += 4) {
-      vec<float, 4> four = {{at(i), at(i + 1), at(i + 2), at(i + 3)}};
-      store(own + i * THREADS, four);
-    }
+  static DLC_DEV i64 tile() {
+    return ((i64)blockIdx.z * gridDim.y + blockIdx.y) * (gridDim.x / PARTS) + blockIdx.x / PARTS;
+  }
+  /// The first part of this block's tile, of COUNT floats each.
+  template <int COUNT> DLC_DEV float *parts() const {
+    return exchange + kExchangeWords + tile() * PARTS * COUNT;
+  }
+
+  /// True in the one block of a tile that comes last: all parts are there to be read.
+  DLC_DEV bool is_last() const {
     DLC_SHARED(u32, last, [1]);
     barrier(); // the part is complete
-    if (thread == 0) {
-      u32 *arrived = reinterpret_cast<u32 *>(exchange) + tile;
+    if (threadIdx.x == 0) {
+      u32 *arrived = reinterpret_cast<u32 *>(exchange) + tile();
       fence(); // it is seen before its arrival
       last[0] = atomic_add(arrived, 1u) == PARTS - 1;
       if (last[0]) {
@@ -50,7 +44,22 @@ template <int PARTS> struct split_depth {
       }
     }
     barrier(); // all know who goes on
-    if (!last[0])
+    return last[0];
+  }
+
+  /// True in the one block of a tile that comes last, with the sum of all blocks' totals in this thread's: at(0) to
+  /// at(COUNT - 1) are its registers.
+  template <int THREADS, int COUNT, class At> DLC_DEV bool sum(const At &at) const {
+    static_assert(COUNT % 4 == 0, "totals travel in fours");
+    constexpr int kPart = THREADS * COUNT;
+    // The same thread of each block has the same totals of the tile: which they are does not matter.
+    float *first = parts<kPart>() + (int)threadIdx.x * 4, *own = first + blockIdx.x % PARTS * kPart;
+#pragma unroll
+    for (int i = 0; i < COUNT; i += 4) {
+      vec<float, 4> four = {{at(i), at(i + 1), at(i + 2), at(i + 3)}};
+      store(own + i * THREADS, four);
+    }
+    if (!is_last())
       return false;
 #pragma unroll 1
     for (int part = 0; part < PARTS; ++part)

@@ -245,6 +245,14 @@ LogicalResult PackageWriter::build() {
     }
   if (failed(addPrograms()) || failed(addWeights()))
     return failure();
+  if (auto needs = module->getAttrOfType<ArrayAttr>("dl.needs"))
+    for (auto need : needs.getAsRange<DictionaryAttr>()) {
+      table.needs.push_back(std::make_unique<schema::NeedT>());
+      table.needs.back()->dim =
+          expressions.add(need.getAs<AffineMapAttr>("dim").getValue().getResult(0));
+      table.needs.back()->least = need.getAs<IntegerAttr>("least").getInt();
+      table.needs.back()->why = need.getAs<StringAttr>("why").str();
+    }
   table.expressions = expressions.getNodes();
   return success();
 }

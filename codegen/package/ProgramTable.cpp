@@ -6,11 +6,11 @@
 #include "codegen/cuda/CudaText.h"
 #include "codegen/kernels/HopperKernel.h"
 #include "ir/analysis/CostModel.h"
+#include "ir/analysis/SourcePlaces.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dlx/Lifetime.h"
 
-#include "mlir/IR/Location.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -32,23 +32,6 @@ schema::DType dtypeOf(Type type) {
     if (name == schema::EnumNameDType(dtype))
       return dtype;
   llvm_unreachable("each dtype of ir/dl/DTypes.def is one of the package");
-}
-
-/// "model.dl:14:9" for each source line of the kernel's ops, in their order, each once. Folders are left out: the package
-/// must not depend on where it was compiled.
-static std::vector<std::string> sourceLines(dlx::KernelOp kernel) {
-  std::vector<std::string> lines;
-  for (Operation &op : kernel.getBodyBlock().without_terminator())
-    op.getLoc()->walk([&](Location loc) {
-      if (auto file = dyn_cast<FileLineColLoc>(loc)) {
-        std::string line = llvm::sys::path::filename(file.getFilename().getValue()).str() + ":" +
-                           std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
-        if (!llvm::is_contained(lines, line))
-          lines.push_back(std::move(line));
-      }
-      return WalkResult::advance();
-    });
-  return lines;
 }
 
 namespace {
@@ -90,7 +73,10 @@ LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
   schema::KernelT kernel;
   kernel.name = op.getSymName().str();
   kernel.kind = op.getKind().str();
-  kernel.lines = sourceLines(op);
+  SourcePlaces places = sourcePlacesOf(op.getBodyBlock());
+  kernel.lines = std::move(places.lines);
+  kernel.layers = std::move(places.layers);
+  kernel.ops = std::move(places.ops);
   Cost cost = costOf(op.getBodyBlock());
   kernel.flops = expressions.add(cost.flops);
   kernel.bytes = expressions.add(cost.bytes);
@@ -186,6 +172,9 @@ schema::LaunchT ProgramBuilder::launchTable(dlx::KernelOp kernel, dlx::LaunchOp 
       kernel.getScratch() ? kernel.getScratch()->getResult(0) : dl::constantDim(0, op.getContext());
   launch.scratch_bytes = expressions.add(scratch);
   launch.persistent = kernel->hasAttr(kPersistent);
+  if (auto kept = kernel->getAttrOfType<DenseI64ArrayAttr>(kKeptColumns))
+    for (size_t i = 0; i < static_cast<size_t>(kept.size()); i += 2)
+      launch.kept.emplace_back(kept[i], kept[i + 1]);
   if (auto maps = kernel->getAttrOfType<ArrayAttr>(kTensorMaps))
     for (auto described : maps.getAsRange<DictionaryAttr>()) {
       auto shape = described.getAs<AffineMapAttr>("shape").getValue().getResults();
@@ -249,9 +238,9 @@ LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
                 addBuffer(alloc, schema::Storage::output, output->second);
               } else {
                 uint32_t index = addBuffer(alloc,
-                                           alloc.getPersistent() ? schema::Storage::persistent
-                                           : alloc->hasAttr("exchange") ? schema::Storage::exchange
-                                                                        : schema::Storage::arena,
+                                           alloc.getPersistent()    ? schema::Storage::persistent
+                                           : dlx::isExchange(alloc) ? schema::Storage::exchange
+                                                                    : schema::Storage::arena,
                                            0);
                 program.buffers[index]->first_use = UINT32_MAX;
               }

@@ -10,6 +10,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <set>
 
@@ -194,8 +196,11 @@ Value BodyEmitter::read(OpBuilder &builder, const Reads &reads, unsigned access)
   SmallVector<AffineExpr> indices = indicesOf(reads, access);
   SmallVector<BoundsTest> tests = boundsTests(reads, access, indices);
   if (tests.empty())
-    return emit(builder, tensor, indices);
+    return valueAt(builder, tensor, indices);
 
+  // Values emitted from here on serve some indices or lanes alone.
+  size_t before = emitted.size();
+  llvm::scope_exit leave([&] { emitted.shrink(before); });
   Location loc = LoopNestOpInterface(reads.op).getLoc();
   Value inside, lanes;
   auto both = [&](Value a, Value b) {
@@ -222,8 +227,8 @@ Value BodyEmitter::read(OpBuilder &builder, const Reads &reads, unsigned access)
   };
   auto readInside = [&](OpBuilder &at) {
     if (!lanes)
-      return emit(at, tensor, indices);
-    Value value = laneTests->within(at, lanes, [&] { return emit(at, tensor, indices); });
+      return valueAt(at, tensor, indices);
+    Value value = laneTests->within(at, lanes, [&] { return valueAt(at, tensor, indices); });
     if (!isa<VectorType>(value.getType())) {
       auto shape = cast<VectorType>(lanes.getType()).clone(value.getType());
       value = vector::BroadcastOp::create(at, loc, shape, value);
@@ -255,9 +260,12 @@ void BodyEmitter::bindCoordinates(BodyContext &context, const Reads &reads, unsi
   SmallVector<Value> scalars;
   for (Value value : earlier)
     scalars.push_back(context.lane(value));
-  for (unsigned dim : made.computed.set_bits())
-    math.bindLoop(coordinate(reads, access, dim), LoopNestOpInterface(reads.op).emitCoordinate(
-                                                      context, reads.isTerm, access, dim, scalars));
+  for (unsigned dim : made.computed.set_bits()) {
+    AffineExpr variable = coordinate(reads, access, dim);
+    math.bindLoop(variable, LoopNestOpInterface(reads.op).emitCoordinate(context, reads.isTerm,
+                                                                         access, dim, scalars));
+    emitted.forget(variable);
+  }
 }
 
 Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange accs, Body emit) {
@@ -294,6 +302,11 @@ Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange a
 //===- Values -------------------------------------------------------------------------------------===//
 
 Value BodyEmitter::emit(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> indices) {
+  llvm::SaveAndRestore alone(emitted, {});
+  return valueAt(builder, tensor, indices);
+}
+
+Value BodyEmitter::valueAt(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> indices) {
   if (held)
     if (Value value = held(tensor, indices))
       return value;
@@ -311,6 +324,17 @@ Value BodyEmitter::emit(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> i
     assert(poolValue && "the pool's value is known only while the result is formed");
     return poolValue;
   }
+  if (tensor.hasOneUse())
+    return valueOfMap(builder, op, indices);
+  if (const Value *value = emitted.find(tensor, indices))
+    return *value;
+  Value value = valueOfMap(builder, op, indices);
+  emitted.insert(tensor, indices, value);
+  return value;
+}
+
+Value BodyEmitter::valueOfMap(OpBuilder &builder, LoopNestOpInterface op,
+                              ArrayRef<AffineExpr> indices) {
   LoopNest loops = op.getLoopNest();
   return emitBody(builder, {op, loops, /*isTerm=*/false, indices}, {},
                   [&](BodyContext &context, ValueRange args, ValueRange) {
@@ -327,6 +351,7 @@ static SmallVector<AffineExpr> joined(ArrayRef<AffineExpr> parallel,
 
 Value BodyEmitter::emitTermRead(OpBuilder &builder, unsigned access, ArrayRef<AffineExpr> loops) {
   assert(!nest.terms[access].isComputed() && "read alone, an access has no earlier values");
+  llvm::SaveAndRestore alone(emitted, {});
   return read(builder, {root, nest, /*isTerm=*/true, loops}, access);
 }
 
@@ -338,6 +363,7 @@ std::pair<Value, SmallVector<AffineExpr>> BodyEmitter::termAt(unsigned access,
 
 Value BodyEmitter::emitTerm(OpBuilder &builder, unsigned stage, ArrayRef<AffineExpr> parallel,
                             ArrayRef<AffineExpr> reduction, ValueRange accs) {
+  llvm::SaveAndRestore alone(emitted, {});
   return emitBody(builder, {root, nest, /*isTerm=*/true, joined(parallel, reduction)}, accs,
                   [&](BodyContext &context, ValueRange args, ValueRange accs) {
                     return root.emitTerm(context, stage, args, accs);
@@ -350,10 +376,12 @@ bool BodyEmitter::sharesSpans(AffineExpr variable, ArrayRef<AffineExpr> parallel
   auto isUniform = [&](unsigned, AffineExpr offset, bool) {
     return math.strideAlong(offset, variable) == Stride::uniform;
   };
-  return !needsScalar(reads, variable) && visitReads(reads, isUniform, /*checked=*/false);
+  Asked asked;
+  return !needsScalar(reads, variable, asked) && visitReads(reads, isUniform);
 }
 
 Span BodyEmitter::emitSpan(OpBuilder &builder, unsigned loop, ArrayRef<AffineExpr> parallel) {
+  llvm::SaveAndRestore alone(emitted, {});
   LoopNest spans = spanNest();
   Span span;
   emitBody(builder, {root, spans, /*isTerm=*/false, parallel}, {},
@@ -368,16 +396,18 @@ Span BodyEmitter::emitSpan(OpBuilder &builder, unsigned loop, ArrayRef<AffineExp
 }
 
 Value BodyEmitter::emitResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel, ValueRange accs) {
+  llvm::SaveAndRestore alone(emitted, {});
   rootValue = emitBody(builder, {root, nest, /*isTerm=*/false, parallel}, accs,
                        [&](BodyContext &context, ValueRange args, ValueRange accs) {
                          return root.emitResult(context, args, accs);
                        });
-  Value value = emit(builder, result, parallel);
+  Value value = valueAt(builder, result, parallel);
   rootValue = {};
   return value;
 }
 
 Value BodyEmitter::emitPoolTerm(OpBuilder &builder, ArrayRef<AffineExpr> parallel, Value total) {
+  llvm::SaveAndRestore alone(emitted, {});
   rootValue = emitBody(builder, {root, nest, /*isTerm=*/false, parallel}, total,
                        [&](BodyContext &context, ValueRange args, ValueRange accs) {
                          return root.emitResult(context, args, accs);
@@ -392,12 +422,13 @@ Value BodyEmitter::emitPoolTerm(OpBuilder &builder, ArrayRef<AffineExpr> paralle
 
 Value BodyEmitter::emitPoolResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel,
                                   Value combined) {
+  llvm::SaveAndRestore alone(emitted, {});
   ArrayRef<AffineExpr> indices = resultIndices(parallel);
   poolValue = emitBody(builder, {pooled->pool, poolNest, /*isTerm=*/false, indices}, combined,
                        [&](BodyContext &context, ValueRange args, ValueRange accs) {
                          return pooled->pool.emitResult(context, args, accs);
                        });
-  Value value = emit(builder, result, indices);
+  Value value = valueAt(builder, result, indices);
   poolValue = {};
   return value;
 }
@@ -426,31 +457,42 @@ ScalarKind BodyEmitter::accumulatorKind(unsigned stage) const {
 
 //===- Questions about reads ----------------------------------------------------------------------===//
 
-bool BodyEmitter::visitReads(const Reads &reads, Visit visit, bool checked) const {
+bool BodyEmitter::visitReads(const Reads &reads, Visit visit, bool checked,
+                             Visited &visited) const {
   for (unsigned access = 0; access < reads.accesses().size(); ++access) {
     SmallVector<AffineExpr> at = indicesOf(reads, access);
     bool tested = checked || !boundsTests(reads, access, at).empty();
-    if (!visitReads(reads.tensor(access), at, visit, tested))
+    if (!visitReads(reads.tensor(access), at, visit, tested, visited))
       return false;
   }
   return true;
 }
 
-bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit,
-                             bool checked) const {
+bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit, bool checked,
+                             Visited &visited) const {
   if (auto argument = dyn_cast<BlockArgument>(tensor))
     return visit(argument.getArgNumber(), offset(typeOf(tensor), indices), checked);
   auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
   if (isStaged(op))
     return true;
+  if (!tensor.hasOneUse()) {
+    KnownAt<bool> &been = checked ? visited.checked : visited.plain;
+    if (been.find(tensor, indices))
+      return true;
+    been.insert(tensor, indices, true);
+  }
   LoopNest loops = op.getLoopNest();
-  return visitReads({op, loops, /*isTerm=*/false, indices}, visit, checked);
+  return visitReads({op, loops, /*isTerm=*/false, indices}, visit, checked, visited);
+}
+
+bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit) const {
+  Visited visited;
+  return visitReads(tensor, indices, visit, /*checked=*/false, visited);
 }
 
 bool BodyEmitter::visitTermReads(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
                                  Visit visit) const {
-  return visitReads({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, visit,
-                    /*checked=*/false);
+  return visitReads({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, visit);
 }
 
 void BodyEmitter::visitTermTests(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
@@ -464,20 +506,25 @@ void BodyEmitter::visitTermTests(ArrayRef<AffineExpr> parallel, ArrayRef<AffineE
 
 bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) const {
   ArrayRef<AffineExpr> indices = resultIndices(parallel);
-  if (pooled && (!visitReads({pooled->pool, poolNest, /*isTerm=*/true, parallel}, visit,
-                             /*checked=*/false) ||
-                 !visitReads({pooled->pool, poolNest, /*isTerm=*/false, indices}, visit,
-                             /*checked=*/false)))
+  Visited visited;
+  auto visitAll = [&](const Reads &reads) {
+    return visitReads(reads, visit, /*checked=*/false, visited);
+  };
+  auto visitValue = [&](Value tensor, ArrayRef<AffineExpr> at) {
+    return visitReads(tensor, at, visit, /*checked=*/false, visited);
+  };
+  if (pooled && (!visitAll({pooled->pool, poolNest, /*isTerm=*/true, parallel}) ||
+                 !visitAll({pooled->pool, poolNest, /*isTerm=*/false, indices})))
     return false;
-  if (root && !visitReads({root, nest, /*isTerm=*/false, parallel}, visit, /*checked=*/false))
+  if (root && !visitAll({root, nest, /*isTerm=*/false, parallel}))
     return false;
   auto placed = update;
-  if (placed && !visitReads(placed.getStart(), startIndices(indices), visit))
+  if (placed && !visitValue(placed.getStart(), startIndices(indices)))
     return false;
-  return llvm::all_of(results, [&](Value one) { return visitReads(one, indices, visit); });
+  return llvm::all_of(results, [&](Value one) { return visitValue(one, indices); });
 }
 
-bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable) const {
+bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable, Asked &asked) const {
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
   auto moves = [&](AffineExpr index) { return index.isFunctionOfDim(position); };
   for (unsigned loop : reads.nest.indexDims.set_bits())
@@ -487,7 +534,7 @@ bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable) const {
   for (auto [number, access] : llvm::enumerate(reads.accesses())) {
     if (access.isComputed() && earlierMove)
       return true;
-    if (needsScalar(reads, number, variable))
+    if (needsScalar(reads, number, variable, asked))
       return true;
     if (!access.isComputed())
       earlierMove |= llvm::any_of(indicesOf(reads, number), moves);
@@ -495,34 +542,43 @@ bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable) const {
   return false;
 }
 
-bool BodyEmitter::needsScalar(const Reads &reads, unsigned access, AffineExpr variable) const {
+bool BodyEmitter::needsScalar(const Reads &reads, unsigned access, AffineExpr variable,
+                              Asked &asked) const {
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
   SmallVector<AffineExpr> at = indicesOf(reads, access);
   for (const BoundsTest &test : boundsTests(reads, access, at))
     if (test.index.isFunctionOfDim(position) &&
         !(laneTests && math.stepAlong(test.index, variable)))
       return true;
-  return needsScalar(reads.tensor(access), at, variable);
+  return needsScalar(reads.tensor(access), at, variable, asked);
 }
 
-bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices,
-                              AffineExpr variable) const {
+bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices, AffineExpr variable,
+                              Asked &asked) const {
   auto op = tensor.getDefiningOp<LoopNestOpInterface>();
   if (!op || isStaged(op))
     return false;
+  if (!tensor.hasOneUse()) {
+    // Where the answer was true, nothing is asked any more.
+    if (asked.find(tensor, indices))
+      return false;
+    asked.insert(tensor, indices, true);
+  }
   LoopNest loops = op.getLoopNest();
-  return needsScalar({op, loops, /*isTerm=*/false, indices}, variable);
+  return needsScalar({op, loops, /*isTerm=*/false, indices}, variable, asked);
 }
 
 bool BodyEmitter::termNeedsScalarAlong(AffineExpr variable, unsigned access,
                                        ArrayRef<AffineExpr> loops) const {
-  return needsScalar({root, nest, /*isTerm=*/true, loops}, access, variable);
+  Asked asked;
+  return needsScalar({root, nest, /*isTerm=*/true, loops}, access, variable, asked);
 }
 
 bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel,
                                    ArrayRef<AffineExpr> reduction) const {
   ArrayRef<AffineExpr> indices = resultIndices(parallel);
-  if (llvm::any_of(results, [&](Value one) { return needsScalar(one, indices, variable); }))
+  Asked asked;
+  if (llvm::any_of(results, [&](Value one) { return needsScalar(one, indices, variable, asked); }))
     return true;
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
   if (update && llvm::any_of(startIndices(indices),
@@ -530,11 +586,12 @@ bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> par
     return true;
   if (!root)
     return false;
-  if (pooled && (needsScalar({pooled->pool, poolNest, /*isTerm=*/true, parallel}, variable) ||
-                 needsScalar({pooled->pool, poolNest, /*isTerm=*/false, indices}, variable)))
+  if (pooled &&
+      (needsScalar({pooled->pool, poolNest, /*isTerm=*/true, parallel}, variable, asked) ||
+       needsScalar({pooled->pool, poolNest, /*isTerm=*/false, indices}, variable, asked)))
     return true;
-  return needsScalar({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, variable) ||
-         needsScalar({root, nest, /*isTerm=*/false, parallel}, variable);
+  return needsScalar({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, variable, asked) ||
+         needsScalar({root, nest, /*isTerm=*/false, parallel}, variable, asked);
 }
 
 } // namespace dlc::codegen

@@ -9,6 +9,7 @@
 #define DLC_CODEGEN_SCHEDULE_BODYEMITTER_H
 
 #include "codegen/schedule/IndexMath.h"
+#include "codegen/schedule/KnownAt.h"
 #include "ir/analysis/PooledProduct.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dlx/DLXOps.h"
@@ -72,7 +73,8 @@ public:
   bool isInPlace() const { return static_cast<bool>(update); }
   void bindPlace(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> indices);
 
-  /// The value, in compute type, of `tensor` at logical `indices`.
+  /// The value, in compute type, of `tensor` at logical `indices`. Within one call of this and of
+  /// those below, what several ops of the body read at one index is emitted once.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Value tensor,
                    llvm::ArrayRef<mlir::AffineExpr> indices);
   /// What the root's term access `access` reads at the loop indices (`parallel`, then `reduction`); no computed ones.
@@ -131,11 +133,11 @@ public:
   mlir::AffineExpr offset(mlir::RankedTensorType type,
                           llvm::ArrayRef<mlir::AffineExpr> indices) const;
 
-  /// Calls `visit(input, offset, checked)` for each read of memory that emit(tensor, indices) would make; `checked` where it
-  /// stands behind a test. Stops and returns false when `visit` does.
+  /// Calls `visit(input, offset, checked)` for each read of memory that emit(tensor, indices) would
+  /// make; `checked` where it stands behind a test. Stops and returns false when `visit` does. What
+  /// several ops read at one index is visited once.
   using Visit = llvm::function_ref<bool(unsigned input, mlir::AffineExpr offset, bool checked)>;
-  bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit,
-                  bool checked = false) const;
+  bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit) const;
   /// The same for emitTerm and for emitResult or emitMap of all results (everything after the root included).
   bool visitTermReads(llvm::ArrayRef<mlir::AffineExpr> parallel,
                       llvm::ArrayRef<mlir::AffineExpr> reduction, Visit visit) const;
@@ -181,16 +183,33 @@ private:
   mlir::Value emitBody(mlir::OpBuilder &builder, const Reads &reads, mlir::ValueRange accs,
                        Body emit);
   mlir::Value read(mlir::OpBuilder &builder, const Reads &reads, unsigned access);
+  /// emit, as a part of a call.
+  mlir::Value valueAt(mlir::OpBuilder &builder, mlir::Value tensor,
+                      llvm::ArrayRef<mlir::AffineExpr> indices);
+  mlir::Value valueOfMap(mlir::OpBuilder &builder, LoopNestOpInterface op,
+                         llvm::ArrayRef<mlir::AffineExpr> indices);
   void bindCoordinates(BodyContext &context, const Reads &reads, unsigned access,
                        llvm::ArrayRef<mlir::Value> earlier);
   unsigned placedDim() const;
   /// Indices of update's start for the element `indices` of its src.
   llvm::ArrayRef<mlir::AffineExpr> startIndices(llvm::ArrayRef<mlir::AffineExpr> indices) const;
-  bool visitReads(const Reads &reads, Visit visit, bool checked) const;
+  /// The places that a walk has visited, `checked` or not.
+  struct Visited {
+    KnownAt<bool> plain, checked;
+  };
+  bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit,
+                  bool checked, Visited &visited) const;
+  bool visitReads(const Reads &reads, Visit visit, bool checked, Visited &visited) const;
+  bool visitReads(const Reads &reads, Visit visit) const {
+    Visited visited;
+    return visitReads(reads, visit, /*checked=*/false, visited);
+  }
+  using Asked = KnownAt<bool>;
   bool needsScalar(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices,
-                   mlir::AffineExpr variable) const;
-  bool needsScalar(const Reads &reads, mlir::AffineExpr variable) const;
-  bool needsScalar(const Reads &reads, unsigned access, mlir::AffineExpr variable) const;
+                   mlir::AffineExpr variable, Asked &asked) const;
+  bool needsScalar(const Reads &reads, mlir::AffineExpr variable, Asked &asked) const;
+  bool needsScalar(const Reads &reads, unsigned access, mlir::AffineExpr variable,
+                   Asked &asked) const;
 
   /// The root's nest with the reads of spans in place of those of the result.
   LoopNest spanNest() const {
@@ -220,6 +239,9 @@ private:
   std::optional<PooledProduct> pooled;
   LoopNest poolNest;
   mlir::Value poolValue; // as rootValue, of the pool
+  /// In the call at hand: values that can be used where the builder is, of tensors with several
+  /// uses.
+  KnownAt<mlir::Value> emitted;
   /// Variables of computed indices, by op, access (terms are odd) and dim.
   mutable llvm::DenseMap<std::tuple<mlir::Operation *, unsigned, unsigned>, mlir::AffineExpr>
       coordinates;

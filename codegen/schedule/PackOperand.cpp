@@ -48,28 +48,58 @@ bool readsPersistent(dlx::KernelOp kernel, unsigned input) {
   return any && all;
 }
 
+/// The buffer that a launch at load already fills with `source` in the layout of `to`, made to lie
+/// before `launch`; null where there is none.
+static Value packedAtLoad(dlx::LaunchOp launch, Value source, RankedTensorType to) {
+  for (Operation *user : source.getUsers()) {
+    auto pack = dyn_cast<dlx::LaunchOp>(user);
+    if (!pack || !pack.getInit() || pack->getBlock() != launch->getBlock() ||
+        pack.getInputs().size() != 1 || pack.getOutputs().size() != 1)
+      continue;
+    Value buffer = pack.getOutputs().front();
+    auto alloc = buffer.getDefiningOp<dlx::AllocOp>();
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<dlx::KernelOp>(pack, pack.getKernelAttr());
+    if (!alloc || !kernel || kernel.getEntry() ||
+        cast<dlx::BufferType>(buffer.getType()).getTensor() != to ||
+        !isa<dl::ConvertLayoutOp>(kernel.getBodyBlock().front()) ||
+        !isa<dl::YieldOp>(*std::next(kernel.getBodyBlock().begin())))
+      continue;
+    if (launch->isBeforeInBlock(pack)) {
+      pack->moveBefore(launch);
+      alloc->moveBefore(pack);
+    }
+    return buffer;
+  }
+  return nullptr;
+}
+
 void packOperand(dlx::KernelOp kernel, const PackedOperand &packed) {
   BlockArgument argument = kernel.getBodyBlock().getArgument(packed.input);
   auto from = cast<RankedTensorType>(argument.getType());
   RankedTensorType to = dl::withLayout(from, packed.layout);
   if (from == to)
     return;
-  dlx::KernelOp pack = createPackKernel(kernel, from, to);
+  dlx::KernelOp pack;
   argument.setType(to);
   kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
     if (launch.getKernel() != kernel.getSymName())
       return;
     Value source = launch.getInputs()[packed.input];
     bool atLoad = isPersistent(source);
-    OpBuilder builder(launch);
-    auto buffer = dlx::AllocOp::create(builder, launch.getLoc(),
-                                       dlx::BufferType::get(kernel.getContext(), to), atLoad);
-    dlx::LaunchOp::create(builder, launch.getLoc(), FlatSymbolRefAttr::get(pack.getSymNameAttr()),
-                          ValueRange{source}, ValueRange{buffer.getBuffer()},
-                          builder.getUnitAttr());
-    if (!atLoad)
-      cast<dlx::LaunchOp>(buffer->getNextNode()).setInit(false);
-    launch.getInputsMutable()[packed.input].set(buffer.getBuffer());
+    Value buffer = atLoad ? packedAtLoad(launch, source, to) : Value();
+    if (!buffer) {
+      if (!pack)
+        pack = createPackKernel(kernel, from, to);
+      OpBuilder builder(launch);
+      buffer = dlx::AllocOp::create(builder, launch.getLoc(),
+                                    dlx::BufferType::get(kernel.getContext(), to), atLoad);
+      auto filled = dlx::LaunchOp::create(
+          builder, launch.getLoc(), FlatSymbolRefAttr::get(pack.getSymNameAttr()),
+          ValueRange{source}, ValueRange{buffer}, builder.getUnitAttr());
+      if (!atLoad)
+        filled.setInit(false);
+    }
+    launch.getInputsMutable()[packed.input].set(buffer);
   });
 }
 

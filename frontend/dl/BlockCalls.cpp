@@ -6,6 +6,7 @@
 #include "frontend/dl/Parser.h"
 
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -23,9 +24,12 @@ Annotations::Annotations(ArrayRef<Annotation> list, MLIRContext *context) {
 
 void ForwardLowering::OpListener::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
   ++count;
-  // Weights are shared with those who may fuse.
-  if (unfused && op->getNumOperands() > 0)
+  if (op->getNumOperands() == 0) // weights are shared with other calls
+    return;
+  if (unfused)
     op->setAttr("dl.no_fuse", UnitAttr::get(op->getContext()));
+  if (!layer.empty())
+    op->setLoc(NameLoc::get(StringAttr::get(op->getContext(), layer), op->getLoc()));
 }
 
 Item ForwardLowering::castFloats(const Item &item, Type dtype) {
@@ -81,6 +85,7 @@ Item ForwardLowering::callLayer(const LayerRef &ref, const CallExpr &expr,
   }
   Annotations annotations(layer.decl->annotations, context);
   Annotated annotated(*this, annotations);
+  llvm::SaveAndRestore inLayer(listener.layer, layer.path.str());
   Item result;
   if (annotations.dtype) {
     // Computes in the dtype; the result has that of the first float input again.

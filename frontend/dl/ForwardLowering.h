@@ -54,9 +54,11 @@ private:
     Instance *instance;
     std::string text;
   };
-  /// Counts ops, and marks those that shall not be fused.
+  /// Counts ops, marks those that shall not be fused, and adds to locations the layer that is
+  /// called.
   struct OpListener : mlir::OpBuilder::Listener {
     size_t count = 0;
+    std::string layer;    // its path; empty outside of layers
     unsigned unfused = 0; // statements and layers with @no_fuse around
     void notifyOperationInserted(mlir::Operation *op,
                                  mlir::OpBuilder::InsertPoint previous) override;

@@ -217,10 +217,15 @@ void ForwardLowering::run() {
       func::FuncOp::create(builder, diagnostics.translate(forward.loc), "forward",
                            builder.getFunctionType(known(model.inputs), known(model.outputs)));
   Block *entry = builder.createBlock(&function.getBody());
+  // Set all at once: each change of one would make the list of all anew.
+  SmallVector<DictionaryAttr> argumentAttributes, resultAttributes;
+  auto named = [&](StringRef name) {
+    return builder.getDictionaryAttr(builder.getNamedAttr("dl.name", builder.getStringAttr(name)));
+  };
   for (auto [position, port] : llvm::enumerate(forward.inputs)) {
     Value argument = entry->addArgument(function.getArgumentTypes()[position],
                                         diagnostics.translate(port.name.loc));
-    function.setArgAttr(position, "dl.name", builder.getStringAttr(port.name.name));
+    argumentAttributes.push_back(named(port.name.name));
     assign(port.name,
            model.inputs[position] ? Item{argument, port.name.loc} : poison(port.name.loc));
   }
@@ -234,10 +239,11 @@ void ForwardLowering::run() {
     unsigned position = entry->getNumArguments();
     Value argument =
         entry->addArgument(function.getArgumentTypes()[position], diagnostics.translate(state.loc));
-    function.setArgAttrs(position, markState(state));
+    argumentAttributes.push_back(markState(state));
     if (state.type)
       state.value = argument;
   }
+  function.setAllArgAttrs(argumentAttributes);
   bindStates();
   builder.setInsertionPointToStart(entry);
   runStatements(forward.body);
@@ -246,16 +252,17 @@ void ForwardLowering::run() {
 
   SmallVector<Value> results;
   for (auto [position, port] : llvm::enumerate(forward.outputs)) {
-    function.setResultAttr(position, "dl.name", builder.getStringAttr(port.name.name));
+    resultAttributes.push_back(named(port.name.name));
     Item item = outputOf(port, model.outputs[position], /*isTyped=*/true);
     if (item.isTensor())
       results.push_back(item.as<Value>());
   }
-  for (auto [position, state] : llvm::enumerate(model.states)) {
-    function.setResultAttrs(forward.outputs.size() + position, markState(state));
+  for (const State &state : model.states) {
+    resultAttributes.push_back(markState(state));
     if (state.value)
       results.push_back(state.value);
   }
+  function.setAllResultAttrs(resultAttributes);
   if (results.size() == function.getNumResults())
     emitter.finish(function, diagnostics.translate(forward.loc), std::move(results));
   if (!diagnostics.hasErrors())

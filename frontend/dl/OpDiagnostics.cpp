@@ -65,6 +65,13 @@ std::string OpDiagnostics::spelled(StringRef text) const {
   return words;
 }
 
+std::optional<dl::RangeNeed> OpDiagnostics::need() {
+  for (Diagnostic &diagnostic : held)
+    if (auto need = dl::neededBy(diagnostic))
+      return need;
+  return std::nullopt;
+}
+
 OpDiagnostics::~OpDiagnostics() {
   handler.reset();
   for (Diagnostic &diagnostic : held) {

@@ -3,6 +3,8 @@
 #ifndef DLC_FRONTEND_DL_OPDIAGNOSTICS_H
 #define DLC_FRONTEND_DL_OPDIAGNOSTICS_H
 
+#include "ir/dl/DimNeeds.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/ValueRange.h"
 
@@ -18,6 +20,11 @@ public:
   OpDiagnostics(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Value> operands,
                 llvm::ArrayRef<llvm::StringRef> names);
   ~OpDiagnostics();
+
+  /// The need that narrower ranges would meet (dl::adviseRange), of the first error that has one.
+  std::optional<dl::RangeNeed> need();
+  /// Forgets what has been reported.
+  void drop() { held.clear(); }
 
 private:
   std::string spelled(llvm::StringRef text) const;

@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/OpEmitter.h"
 
-#include "frontend/dl/OpDiagnostics.h"
 #include "ir/dl/DLOps.h"
 #include "ir/scalar/Scalar.h"
 
@@ -182,19 +181,11 @@ bool OpEmitter::unify(Location loc, StringRef callee, ArrayRef<const Item *> ite
 
 /// Makes the op with one result of a type without meaning, which inference then replaces: only an op in being has its
 /// properties. Where it turns out to have another number of results, it is made again.
-Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> operands,
-                             ArrayRef<NamedAttribute> attributes,
-                             ArrayRef<StringRef> operandNames) {
-  OpDiagnostics diagnostics(builder.getContext(), operands, operandNames);
-  OperationState state(loc, name);
-  state.addOperands(operands);
-  state.addAttributes(attributes);
-  state.addTypes(operands.empty() ? dl::makeTensor({}, builder.getF32Type())
-                                  : operands.front().getType());
+Operation *OpEmitter::createOnce(OperationState &state) {
   Operation *op = builder.create(state);
   auto infers = llvm::cast<InferTypeOpInterface>(op);
   SmallVector<Type> types;
-  if (failed(infers.inferReturnTypes(op->getContext(), loc, op->getOperands(),
+  if (failed(infers.inferReturnTypes(op->getContext(), state.location, op->getOperands(),
                                      op->getAttrDictionary(), op->getPropertiesStorage(),
                                      op->getRegions(), types))) {
     op->erase();
@@ -208,13 +199,32 @@ Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> opera
     op = builder.create(state);
   }
   auto isTooLarge = [&](Type type) {
-    return !checkSize(llvm::cast<RankedTensorType>(type), symbols, loc);
+    return !checkSize(llvm::cast<RankedTensorType>(type), symbols, state.location);
   };
   if (failed(verify(op)) || llvm::any_of(types, isTooLarge)) {
     op->erase();
     return nullptr;
   }
   return op;
+}
+
+Operation *OpEmitter::create(Location loc, StringRef name, ArrayRef<Value> operands,
+                             ArrayRef<NamedAttribute> attributes,
+                             ArrayRef<StringRef> operandNames) {
+  OpDiagnostics diagnostics(builder.getContext(), operands, operandNames);
+  for (;;) {
+    OperationState state(loc, name);
+    state.addOperands(operands);
+    state.addAttributes(attributes);
+    state.addTypes(operands.empty() ? dl::makeTensor({}, builder.getF32Type())
+                                    : operands.front().getType());
+    if (Operation *op = createOnce(state))
+      return op;
+    auto need = narrow ? diagnostics.need() : std::nullopt;
+    if (!need || !narrow(loc, *need))
+      return nullptr;
+    diagnostics.drop();
+  }
 }
 
 /// padding="same" and "valid" of a window: as many rows out as in, the odd one behind, as PyTorch has it.

@@ -8,6 +8,7 @@
 #define DLC_FRONTEND_DL_OPEMITTER_H
 
 #include "frontend/dl/Arguments.h"
+#include "frontend/dl/OpDiagnostics.h"
 #include "frontend/dl/Sema.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -41,8 +42,13 @@ public:
   /// A tensor of one repeated number or dim; null, reported, where it does not fit in the dtype.
   mlir::Value full(mlir::Location loc, const Item &number, mlir::RankedTensorType type);
 
+  /// Where it is set: is asked to narrow the symbols' ranges for an op at `loc` that needs it;
+  /// false where it cannot.
+  std::function<bool(mlir::Location loc, const dl::RangeNeed &need)> narrow;
+
 private:
   mlir::Value fullOfDim(mlir::Location loc, mlir::AffineExpr dim, mlir::RankedTensorType type);
+  mlir::Operation *createOnce(mlir::OperationState &state);
   mlir::Operation *create(mlir::Location loc, llvm::StringRef op,
                           llvm::ArrayRef<mlir::Value> operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes,

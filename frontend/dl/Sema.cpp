@@ -9,6 +9,7 @@
 #include "frontend/dl/Spelling.h"
 #include "frontend/dl/sequential/Sequential.h"
 #include "ir/dl/DLDialect.h"
+#include "ir/dl/DimNeeds.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -91,10 +92,10 @@ void declareSymbols(ModuleOp module, ArrayRef<Symbol> symbols) {
       range.max = dl::rangeOf(symbol.most, ranges).value_or(range).max;
     ranges.push_back(range);
     names.push_back(symbol.name.str());
-    declared.push_back(symbol.most
-                           ? dl::SymbolAttr::get(context, symbol.name, 0, range.max,
-                                                 dl::dimsMap(symbol.most, context))
-                           : dl::SymbolAttr::get(context, symbol.name, range.min, range.max));
+    declared.push_back(symbol.most ? dl::SymbolAttr::get(context, symbol.name, 0, range.max,
+                                                         dl::dimsMap(symbol.most, context))
+                                   : dl::SymbolAttr::get(context, symbol.name, range.min, range.max,
+                                                         symbol.usual));
   }
   if (!declared.empty())
     module->setAttr("dl.symbols", ArrayAttr::get(context, declared));
@@ -146,12 +147,14 @@ RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbo
     }
     if (range->min < 0) {
       bool isNumber = dl::asConstant(dims.back()).has_value();
-      diagnostics.error(expr->loc)
-          << "a dim of " << quote(port.name.name)
-          << (isNumber ? " is " : ", " + dl::text(dims.back()) + ", may be ") << range->min
-          << "; expected 0 or more"
-          << (isNumber ? ", or a declared dim where it varies, as in 'dim N = 1..64'"
-                       : "; raise the smallest values of its dims");
+      auto error = diagnostics.error(expr->loc);
+      error << "a dim of " << quote(port.name.name)
+            << (isNumber ? " is " : ", " + dl::text(dims.back()) + ", may be ") << range->min
+            << "; expected 0 or more";
+      if (isNumber)
+        error << ", or a declared dim where it varies, as in 'dim N = 1..64'";
+      else
+        dl::adviseRange(error, {dims.back(), 0, {}}, ranges, llvm::SmallBitVector(ranges.size()));
       return {};
     }
   }
@@ -165,9 +168,9 @@ namespace {
 /// What stands in the files, outside of models and blocks.
 class Analyzer {
 public:
-  Analyzer(const SourceFile &file, ArrayRef<const SourceFile *> included, Diagnostics &diagnostics,
-           MLIRContext *context)
-      : file(file), included(included), diagnostics(diagnostics), context(context) {}
+  Analyzer(const SourceFile &file, ArrayRef<const SourceFile *> included, const GivenSizes &sizes,
+           Diagnostics &diagnostics, MLIRContext *context)
+      : file(file), included(included), sizes(sizes), diagnostics(diagnostics), context(context) {}
 
   std::optional<Model> run(StringRef name);
 
@@ -179,6 +182,7 @@ private:
 
   const SourceFile &file;
   ArrayRef<const SourceFile *> included;
+  const GivenSizes &sizes;
   Diagnostics &diagnostics;
   MLIRContext *context;
   Model model;
@@ -207,6 +211,11 @@ void Analyzer::declareDim(const DimDecl &dim) {
         << "; expected 0 <= min <= max <= 2147483647";
     symbol.min = kDefaultDimMin;
     symbol.max = kDefaultDimMax;
+  }
+  if (auto given = sizes.find(symbol.name); given != sizes.end()) {
+    symbol.min = given->second.min;
+    symbol.max = given->second.max;
+    symbol.usual = given->second.usual;
   }
   if (model.symbols.size() == dl::kMaxSymbols) {
     diagnostics.error(dim.name.loc)
@@ -358,8 +367,9 @@ std::optional<Model> Analyzer::run(StringRef name) {
 }
 
 std::optional<Model> analyze(const SourceFile &file, ArrayRef<const SourceFile *> included,
-                             StringRef name, Diagnostics &diagnostics, MLIRContext *context) {
-  return Analyzer(file, included, diagnostics, context).run(name);
+                             StringRef name, const GivenSizes &sizes, Diagnostics &diagnostics,
+                             MLIRContext *context) {
+  return Analyzer(file, included, sizes, diagnostics, context).run(name);
 }
 
 } // namespace dlc::frontend

@@ -6,8 +6,10 @@
 #include "frontend/dl/AST.h"
 #include "frontend/dl/Evaluator.h"
 #include "frontend/dl/Layers.h"
+#include "ir/analysis/GivenShapes.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Allocator.h"
 #include "llvm/Support/StringSaver.h"
 
@@ -22,6 +24,7 @@ struct Symbol {
   llvm::SMLoc loc;
   int64_t min, max;
   mlir::AffineExpr most = {}; // of a counted one (#dl.symbol); else null
+  int64_t usual = 0;          // the size to be fast for; 0: none is told
 };
 
 /// Writes the model's symbols into the module, and their names for messages. The range of a counted one follows from its most.
@@ -101,11 +104,22 @@ struct Model {
   llvm::StringRef save(const llvm::Twine &text) { return llvm::StringSaver(*strings).save(text); }
 };
 
+/// Sizes of declared dims that take the place of their ranges, by the dims' names.
+using GivenSizes = llvm::StringMap<SymbolSizes>;
+
 /// Checks the declarations of the model `name` of `file`, of its only one where `name` is empty; dims, constants and blocks
 /// of `included` count as its own. Every error is reported. Nothing where there is no model to go on with.
 std::optional<Model> analyze(const SourceFile &file, llvm::ArrayRef<const SourceFile *> included,
-                             llvm::StringRef name, Diagnostics &diagnostics,
-                             mlir::MLIRContext *context);
+                             llvm::StringRef name, const GivenSizes &sizes,
+                             Diagnostics &diagnostics, mlir::MLIRContext *context);
+
+/// The sizes that `shapes` give to the dims of the model that analyze would give, which need no
+/// more of it than its dims and inputs: the rest may be wrong for other sizes. Nothing, reported,
+/// where they contradict the inputs. Errors of the text itself are left to analyze.
+std::optional<GivenSizes> sizesOf(const SourceFile &file,
+                                  llvm::ArrayRef<const SourceFile *> included, llvm::StringRef name,
+                                  const GivenShapes &shapes, const llvm::SourceMgr &sources,
+                                  mlir::MLIRContext *context);
 
 /// The type of an input or output, 1 in place of dims of `?`; null after an error, which has been reported.
 mlir::RankedTensorType portType(const Port &port, Evaluator &evaluator,

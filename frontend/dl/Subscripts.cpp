@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/ForwardLowering.h"
 #include "ir/dl/DLDialect.h"
+#include "ir/dl/DimNeeds.h"
 
 using namespace mlir;
 
@@ -24,10 +25,10 @@ Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
     for (auto [limit, expr] :
          {std::pair(start, index.start.get()), std::pair(stop, index.stop.get())})
       if (limit && (!range || (*limit < 0 ? *limit < -range->min : range->min < *limit))) {
-        diagnostics.error(expr->loc)
-            << "the bound " << *limit << " may lie beyond a dim " << dl::text(size)
-            << (range ? " of " + std::to_string(range->min) : std::string())
-            << "; raise the smallest value of the dim";
+        auto error = diagnostics.error(expr->loc);
+        error << "the bound " << *limit << " may lie beyond a dim " << dl::text(size)
+              << (range ? " of " + std::to_string(range->min) : std::string());
+        dl::adviseRange(error, {size, *limit < 0 ? -*limit : *limit, {}}, module);
         return {};
       }
   }
@@ -45,11 +46,12 @@ Value ForwardLowering::select(Value x, int64_t dim, int64_t position, llvm::SMLo
   dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
   auto range = dl::rangeOf(dims[dim], dl::symbolRanges(module));
   if (!range || (position < 0 ? position < -range->min : range->min <= position)) {
-    diagnostics.error(loc) << "index " << position << " lies outside a dim of "
-                           << dl::text(dims[dim])
-                           << (range && range->min != range->max
-                                   ? ", which may be " + std::to_string(range->min)
-                                   : "");
+    auto error = diagnostics.error(loc);
+    error << "index " << position << " lies outside a dim of " << dl::text(dims[dim]);
+    if (range && range->min != range->max) {
+      error << ", which may be " << range->min;
+      dl::adviseRange(error, {dims[dim], position < 0 ? -position : position + 1, {}}, module);
+    }
     return {};
   }
   SmallVector<PassedArgument> arguments = {

@@ -4,6 +4,7 @@
 #include "frontend/dl/Spelling.h"
 #include "frontend/onnx/ModelFile.h"
 #include "frontend/onnx/Wire.h"
+#include "frontend/weights/InputFiles.h"
 #include "frontend/weights/SafetensorsFile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -122,6 +123,7 @@ Expected<MemoryBuffer *> ModelFile::openExternal(StringRef location) {
   close(*file);
   if (!buffer)
     return createStringError("cannot read " + quote(name) + ": " + buffer.getError().message());
+  frontend::noteInputFile(name);
   mapped = std::move(*buffer);
   return mapped.get();
 }

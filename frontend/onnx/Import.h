@@ -9,7 +9,7 @@
 namespace dlc::onnx {
 
 /// Imports an ONNX file, as dlc::importFile does a .dl file. Of the options, `withoutWeights`, `withoutHashes` and
-/// `isUnsupported` count.
+/// `fault` count.
 mlir::OwningOpRef<mlir::ModuleOp> importFile(llvm::StringRef path, const ImportOptions &options,
                                              mlir::MLIRContext &context);
 /// As the ops of a model in the language.

@@ -8,6 +8,7 @@
 #include "frontend/onnx/NodeOrder.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/weights/NpyFile.h"
+#include "frontend/weights/SafetensorsFile.h"
 #include "ir/analysis/CountedDims.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/DLOps.h"
@@ -31,6 +32,12 @@ void Importer::error(const llvm::Twine &message) {
   ++errors;
   if (errors <= frontend::Diagnostics::kMaxErrors)
     emitError(UnknownLoc::get(context)) << file.path() << ": " << message.str();
+}
+
+void Importer::error(ImportFault fault, const llvm::Twine &message) {
+  if (options.fault && *options.fault == ImportFault::ofModel)
+    *options.fault = fault;
+  error(message);
 }
 
 //===- Declarations -------------------------------------------------------------------------------===//
@@ -57,6 +64,12 @@ bool Importer::checkHeader() {
 bool Importer::readConstInputs() {
   for (const std::string &text : options.constInputs) {
     auto [name, path] = StringRef(text).split('=');
+    path.consume_front("@");
+    if (path.empty()) {
+      error(ImportFault::ofCall,
+            "--const-input " + quote(text) + ": expected NAME=@FILE.npy, as in shape=@shape.npy");
+      continue;
+    }
     bool isInput = llvm::any_of(file.model().graph.inputs, [&, name = name](const ValueInfo &info) {
       return info.name == name;
     });
@@ -64,22 +77,29 @@ bool Importer::readConstInputs() {
       SmallVector<StringRef> names;
       for (const ValueInfo &info : file.model().graph.inputs)
         names.push_back(info.name);
-      error("--const-input names " + quote(name) + ", which is no input; it has '" +
-            llvm::join(names, "', '") + "'" + frontend::didYouMean(name, names));
+      error(ImportFault::ofCall, "--const-input names " + quote(name) +
+                                     ", which is no input; it has '" + llvm::join(names, "', '") +
+                                     "'" + frontend::didYouMean(name, names));
       continue;
     }
-    auto array = frontend::readNpy(path.drop_front(path.starts_with("@")));
+    auto bytes = frontend::mapFile(path);
+    if (!bytes) {
+      error(ImportFault::unreadable, llvm::toString(bytes.takeError()));
+      continue;
+    }
+    auto array = frontend::parseNpy((*bytes)->getBuffer(), path);
     if (!array) {
-      error(llvm::toString(array.takeError()));
+      error(ImportFault::damaged, llvm::toString(array.takeError()));
       continue;
     }
     auto known = numbersOf(array->type, array->shape, array->data);
     if (known)
       constInputs.try_emplace(name, std::move(*known));
     else
-      error("--const-input " + quote(name) + " is " +
-            frontend::describe(array->type, array->shape) + "; expected at most " +
-            llvm::Twine(Known::kMaxElements) + " numbers of a dtype that dlc computes with");
+      error(ImportFault::ofCall, "--const-input " + quote(name) + " is " +
+                                     frontend::describe(array->type, array->shape) +
+                                     "; expected at most " + llvm::Twine(Known::kMaxElements) +
+                                     " numbers of a dtype that dlc computes with");
   }
   return errors == 0;
 }
@@ -108,7 +128,8 @@ RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what
     Dim dim = declared;
     if (auto known = symbolValues.find(dim.symbol); !dim.value && known != symbolValues.end())
       dim.value = known->second;
-    else if (!dim.value && given != shapes.end() && given->second.size() == info.dims.size())
+    else if (!dim.value && given != shapes.end() && given->second.size() == info.dims.size() &&
+             given->second[position] >= 0)
       dim.value = given->second[position];
     if (dim.value && (*dim.value < 0 || *dim.value > INT32_MAX)) {
       error(what + " has a dim of " + llvm::Twine(*dim.value) + "; expected 0 to 2^31 - 1");
@@ -139,10 +160,16 @@ void Importer::declareInitializers(const Graph &graph, Frame &frame) {
   }
 }
 
+/// The attributes of an input or output. They are set for all at once: each change of one would
+/// make the list anew.
+DictionaryAttr Importer::named(StringRef name) {
+  return builder.getDictionaryAttr(builder.getNamedAttr("dl.name", builder.getStringAttr(name)));
+}
+
 bool Importer::declareInputs(func::FuncOp function) {
   Block *entry = builder.createBlock(&function.getBody());
   SmallVector<Type> types;
-  SmallVector<StringRef> names;
+  SmallVector<DictionaryAttr> attributes;
   for (const ValueInfo &info : file.model().graph.inputs) {
     Value &value = outermost.values[info.name];
     if (value.stored) // the default of an input, which is a weight to dlc
@@ -168,17 +195,22 @@ bool Importer::declareInputs(func::FuncOp function) {
       continue;
     }
     types.push_back(type);
-    names.push_back(info.name);
+    attributes.push_back(named(info.name));
     value.tensor = entry->addArgument(type, function.getLoc());
   }
   function.setFunctionType(builder.getFunctionType(types, {}));
-  for (auto [position, name] : llvm::enumerate(names))
-    function.setArgAttr(position, "dl.name", builder.getStringAttr(name));
+  function.setAllArgAttrs(attributes);
   for (const std::string &name : symbolNames)
     symbols.push_back({name, {}, frontend::kDefaultDimMin, frontend::kDefaultDimMax});
   declareSymbols();
   declareStates(function);
+  if (errors == 0 && !applyGivenShapes(function))
+    return false;
   emitter = std::make_unique<frontend::OpEmitter>(builder, symbols, module);
+  emitter->narrow = [this](Location loc, const dl::RangeNeed &need) {
+    auto node = llvm::dyn_cast<NameLoc>(loc);
+    return narrow(need.size, need.least, (node ? node.getName().str() + " " : "") + need.what);
+  };
   builder.setInsertionPointToStart(entry);
   return errors == 0;
 }
@@ -322,7 +354,7 @@ mlir::Value Importer::outputNamed(StringRef name, Location loc) {
 
 bool Importer::finish(func::FuncOp function) {
   SmallVector<mlir::Value> results;
-  SmallVector<StringRef> names;
+  SmallVector<DictionaryAttr> attributes;
   for (const ValueInfo &info : file.model().graph.outputs) {
     if (isNextOfState(info.name))
       continue;
@@ -336,7 +368,7 @@ bool Importer::finish(func::FuncOp function) {
       error("output " + quote(info.name) + " is declared as " + dataTypeName(info.dataType) +
             ", but the graph computes " + dl::text(type));
     results.push_back(tensor);
-    names.push_back(info.name);
+    attributes.push_back(named(info.name));
   }
   if (file.model().graph.outputs.size() == states.size())
     error(states.empty() ? "the graph has no outputs; expected at least one"
@@ -346,12 +378,10 @@ bool Importer::finish(func::FuncOp function) {
     return false;
   function.setFunctionType(
       builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(results))));
-  for (auto [position, name] : llvm::enumerate(names))
-    function.setResultAttr(position, "dl.name", builder.getStringAttr(name));
-  for (auto [position, state] : llvm::enumerate(states))
-    function.setResultAttrs(
-        names.size() + position,
+  for (size_t position = 0; position < states.size(); ++position)
+    attributes.push_back(
         function.getArgAttrDict(function.getNumArguments() - states.size() + position));
+  function.setAllResultAttrs(attributes);
   emitter->finish(function, function.getLoc(), results);
   return true;
 }
@@ -368,8 +398,8 @@ void Importer::report() {
   emitError(UnknownLoc::get(context))
       << file.path() << ": dlc cannot import " << unsupported.size()
       << (unsupported.size() == 1 ? " part" : " parts") << " of the model:" << list;
-  if (options.isUnsupported && errors == 0)
-    *options.isUnsupported = true;
+  if (options.fault && errors == 0)
+    *options.fault = ImportFault::unsupported;
 }
 
 LogicalResult Importer::run() {
@@ -382,7 +412,8 @@ LogicalResult Importer::run() {
   auto function = func::FuncOp::create(builder, loc, "forward", builder.getFunctionType({}, {}));
   declareInitializers(file.model().graph, outermost);
   bool isGood = declareInputs(function) && importNodes(file.model().graph.nodes, outermost);
-  raiseSymbols(function);
+  if (isGood)
+    narrowForNeeds(function);
   isGood = (isGood || errors == 0) && finish(function) && isGood;
   report();
   if (!isGood)
@@ -397,7 +428,10 @@ LogicalResult Importer::run() {
     unsupported.push_back((node ? node.getName().str() + ": " : std::string()) + sentence);
   });
   report();
-  return success(unsupported.empty() && succeeded(verify(module)));
+  if (!unsupported.empty() || failed(verify(module)))
+    return failure();
+  noteRanges();
+  return success(errors == 0);
 }
 
 OwningOpRef<ModuleOp> importModel(std::unique_ptr<ModelFile> file, const ImportOptions &options,

@@ -65,11 +65,19 @@ private:
   bool isNextOfState(llvm::StringRef output) const {
     return llvm::any_of(states, [&](const State &state) { return state.output == output; });
   }
+  mlir::DictionaryAttr named(llvm::StringRef name);
   bool declareInputs(mlir::func::FuncOp function);
   mlir::RankedTensorType typeOf(const ValueInfo &info, const std::string &what);
   void readShapes();
+  /// Narrows the symbols' ranges to the shapes that were given; false, reported, where these
+  /// contradict the inputs.
+  bool applyGivenShapes(mlir::func::FuncOp function);
   void declareSymbols();
-  void raiseSymbols(mlir::func::FuncOp function);
+  void narrowForNeeds(mlir::func::FuncOp function);
+  /// Narrows the range of a symbol so that `size` is `least` or more, for the reason `why`; false
+  /// where that cannot be, or what would change is a bound that the user gave.
+  bool narrow(mlir::AffineExpr size, int64_t least, const std::string &why);
+  void noteRanges();
   mlir::AffineExpr symbolNamed(llvm::StringRef name, const std::string &fallback);
   void declareInitializers(const Graph &graph, Frame &frame);
   bool importNodes(llvm::ArrayRef<Node> nodes, Frame &frame);
@@ -102,6 +110,8 @@ private:
   /// The numbers of a value, if it is small and known.
   const Known *known(Value &value);
   void error(const llvm::Twine &message);
+  /// The same, for an error that is not the model's: the first of them tells ImportOptions::fault.
+  void error(ImportFault fault, const llvm::Twine &message);
   void report();
 
   /// An input that stays in the model.
@@ -122,11 +132,19 @@ private:
   std::vector<std::string> symbolNames;
   std::unique_ptr<frontend::OpEmitter> emitter;
   Frame outermost;
-  llvm::StringSet<> weightNames;
+  llvm::StringMap<unsigned>
+      weightNames; // with the number that would tell the next one of that name
   llvm::StringMap<Known> constInputs;
-  llvm::StringMap<llvm::SmallVector<int64_t>> shapes; // of inputs, that --shapes gives
+  llvm::StringMap<llvm::SmallVector<int64_t>> shapes; // of inputs, -1 for what has no one number
   llvm::StringMap<int64_t> symbolValues;              // what they make of dims
-  std::vector<std::string> unsupported;               // nodes, in the words of the report
+  /// For each symbol that an input has, the bounds that the user gave, and why the model narrowed
+  /// others.
+  struct Bounds {
+    bool isMinGiven = false, isMaxGiven = false;
+    std::string whyMin, whyMax;
+  };
+  std::vector<Bounds> bounds;
+  std::vector<std::string> unsupported; // nodes, in the words of the report
   size_t unsupportedCount = 0, errors = 0, nodeCount = 0, callCount = 0, derivedCount = 0;
   llvm::SmallVector<mlir::Operation *> variables; // the ops that make them
   unsigned calls = 0, symbolFailures = 0;
@@ -169,9 +187,9 @@ public:
   /// What ops up to opset 6 say that later ones leave unsaid: where the dims of a second operand stand among those of the first, and
   /// that the model is not being trained.
   void readOldAttributes();
-  /// A dim that `expr` is, plus a number, is at most `most`: a model that takes a part of a dim of so many elements makes no sense
-  /// beyond. False where that cannot be.
-  bool limitSymbol(mlir::AffineExpr expr, int64_t most);
+  /// `expr` becomes `most` or less: a model that takes a part of a dim of so many elements makes no
+  /// sense beyond. False where that cannot be.
+  bool limit(mlir::AffineExpr expr, int64_t most);
   /// Whether the product of `dims` is one to work with; false, reported, where sums among them would multiply to too many terms.
   bool mayMultiply(llvm::ArrayRef<mlir::AffineExpr> dims);
 

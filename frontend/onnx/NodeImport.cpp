@@ -208,21 +208,13 @@ void NodeImport::setValue(size_t output, Value value) {
     frame.values[node.outputs[output]] = std::move(value);
 }
 
-bool NodeImport::limitSymbol(AffineExpr expr, int64_t most) {
-  expr = dl::normalize(expr);
-  int64_t more = 0;
-  if (auto sum = dyn_cast<AffineBinaryOpExpr>(expr); sum && sum.getKind() == AffineExprKind::Add)
-    if (auto constant = dl::asConstant(sum.getRHS())) {
-      more = *constant;
-      expr = sum.getLHS();
-    }
-  auto symbol = dyn_cast<AffineSymbolExpr>(expr);
-  if (!symbol || importer.symbols[symbol.getPosition()].min > most - more)
-    return false;
-  int64_t &max = importer.symbols[symbol.getPosition()].max;
-  max = std::min(max, most - more);
-  importer.declareSymbols();
-  return true;
+bool NodeImport::limit(AffineExpr expr, int64_t most) {
+  AffineExpr room = dl::normalize(dl::constantDim(most, context) - expr);
+  auto values = dl::rangeOf(room, dl::symbolRanges(importer.module));
+  return (values && values->min >= 0) ||
+         importer.narrow(room, /*least=*/0,
+                         describe(node) + " takes " + dl::text(expr) + " of a dim of " +
+                             std::to_string(most));
 }
 
 bool NodeImport::mayMultiply(ArrayRef<AffineExpr> dims) {

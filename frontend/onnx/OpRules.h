@@ -50,6 +50,15 @@ std::string nearestRule(llvm::StringRef name, int64_t opset);
 Item converted(NodeImport &node, Item x, mlir::Type from, mlir::Type dtype, bool saturates = true,
                llvm::StringRef mode = "up");
 
+/// The dtype that `attribute` names by its number in ONNX, `otherwise` where it is 0 or the node
+/// does not have it; null, reported, where dlc does not compute with it. ops/Elementwise.cpp
+mlir::Type dtypeNamedBy(NodeImport &node, llvm::StringRef attribute, mlir::Type otherwise);
+/// The float that `stash_type` names, f32 where the node does not have it; null, reported, where it
+/// names no float. ops/Elementwise.cpp
+mlir::Type stashType(NodeImport &node);
+/// The float that holds the numbers of both: f32 for f16 and bf16. ops/Elementwise.cpp
+mlir::Type wider(mlir::Type a, mlir::Type b);
+
 // Families, each in ops/.
 llvm::ArrayRef<OddRule> elementwiseRules();
 llvm::ArrayRef<OddRule> activationRules();

@@ -26,13 +26,14 @@ bool Importer::addState(StringRef input, StringRef output) {
     outputs.push_back(info.name);
   auto *own = llvm::find(outputs, output);
   if (own == outputs.end()) {
-    error(isNone(output, "output", outputs));
+    error(ImportFault::ofCall, isNone(output, "output", outputs));
     return false;
   }
   for (const State &other : states)
     if (other.input == input || other.output == output) {
-      error("--state pairs " + quote(input) + " with " + quote(output) + ", and " +
-            quote(other.input) + " with " + quote(other.output) + "; expected each once");
+      error(ImportFault::ofCall, "--state pairs " + quote(input) + " with " + quote(output) +
+                                     ", and " + quote(other.input) + " with " +
+                                     quote(other.output) + "; expected each once");
       return false;
     }
   states.push_back({input, *own, {}});
@@ -49,9 +50,10 @@ bool Importer::readStates() {
     auto [input, output] = StringRef(text).split('=');
     size_t stars = input.count('*');
     if (input.empty() || output.empty() || stars > 1 || output.count('*') != stars) {
-      error("--state " + quote(text) +
-            ": expected INPUT=OUTPUT, as in h0=hn, or in past.*=present.*, where both stars stand "
-            "for the same text");
+      error(ImportFault::ofCall, "--state " + quote(text) +
+                                     ": expected INPUT=OUTPUT, as in h0=hn, or in "
+                                     "past.*=present.*, where both stars stand "
+                                     "for the same text");
       continue;
     }
     auto [front, back] = input.split('*');
@@ -69,7 +71,7 @@ bool Importer::readStates() {
         break;
     }
     if (!fits)
-      error(isNone(input, "input", inputs));
+      error(ImportFault::ofCall, isNone(input, "input", inputs));
   }
   return errors == 0;
 }

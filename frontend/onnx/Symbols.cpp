@@ -4,9 +4,11 @@
 #include "frontend/onnx/Importer.h"
 
 #include "ir/dl/DLDialect.h"
+#include "ir/dl/DimNeeds.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
 
 using namespace mlir;
 
@@ -29,63 +31,38 @@ AffineExpr Importer::symbolNamed(StringRef name, const std::string &fallback) {
   return getAffineSymbolExpr(found - symbolNames.begin(), context);
 }
 
-void Importer::declareSymbols() { frontend::declareSymbols(module, symbols); }
-
-/// The least smallest value of symbol `position` from which on `dim` is at least 1, whatever the others are; nothing where none helps.
-static std::optional<int64_t> leastMinimum(AffineExpr dim, unsigned position,
-                                           SmallVector<dl::Range> ranges) {
-  dl::Range &range = ranges[position];
-  auto isEnough = [&](int64_t min) {
-    range.min = min;
-    auto values = dl::rangeOf(dim, ranges);
-    return values && values->min >= 1;
-  };
-  int64_t low = range.min, high = range.max; // not enough, perhaps enough
-  if (!isEnough(high))
-    return std::nullopt;
-  while (high - low > 1) {
-    int64_t middle = low + (high - low) / 2;
-    (isEnough(middle) ? high : low) = middle;
-  }
-  return high;
+void Importer::declareSymbols() {
+  std::vector<frontend::Symbol> declared = symbols;
+  for (frontend::Symbol &symbol : declared)
+    if (symbol.usual < symbol.min || symbol.usual > symbol.max) // said by noteRanges
+      symbol.usual = 0;
+  frontend::declareSymbols(module, declared);
 }
 
-/// A dim that would be negative where a symbol is at its smallest shows that the model has a smallest size: below it there is nothing
-/// to compute. (A dim of 0 is an empty tensor, and may be meant.)
-void Importer::raiseSymbols(func::FuncOp function) {
-  SmallVector<dl::Range> ranges;
-  for (const frontend::Symbol &symbol : symbols)
-    ranges.push_back({symbol.min, symbol.max});
-  auto raise = [&](AffineExpr dim) {
-    auto values = dl::rangeOf(dim, ranges);
-    if (!values || values->min >= 0)
-      return;
-    for (unsigned position = 0; position < ranges.size(); ++position)
-      if (dim.isFunctionOfSymbol(position) && !symbols[position].most)
-        if (auto min = leastMinimum(dim, position, ranges)) {
-          symbols[position].min = ranges[position].min = *min;
-          return;
-        }
-  };
-  function.walk([&](Operation *op) {
-    for (mlir::Value result : op->getResults())
-      if (auto type = llvm::dyn_cast<RankedTensorType>(result.getType()))
-        llvm::for_each(dl::getDims(type), raise);
-  });
-  declareSymbols();
-}
+//===- Shapes that the user gives -----------------------------------------------------------------===//
 
-/// What is not well formed, names no input or contradicts the model is said by the pass that narrows symbols.
+/// Dims that are one number before anything is known of the others: as many symbols may become
+/// numbers as there are, and have values beyond the range that a symbol has by itself. Whether they
+/// fit the model is said by applyGivenShapes.
 void Importer::readShapes() {
-  for (StringRef entry : llvm::split(options.shapes, ',')) {
-    auto [name, list] = entry.rsplit(':');
-    SmallVector<int64_t> dims;
-    for (StringRef part : llvm::split(list, 'x'))
-      if (part.getAsInteger(10, dims.emplace_back()))
-        return;
+  auto parse = [](StringRef text) {
+    auto parsed = text.empty() ? NamedShapes() : parseShapes(text);
+    if (parsed)
+      return *parsed;
+    llvm::consumeError(parsed.takeError());
+    return NamedShapes();
+  };
+  for (auto &[name, dims] : parse(options.shapes.only))
     shapes[name] = dims;
-  }
-  // A symbol is the same number wherever it stands.
+  NamedShapes most = parse(options.shapes.most);
+  for (auto &[name, dims] : parse(options.shapes.least))
+    for (const auto &[other, largest] : most)
+      if (name == other && dims.size() == largest.size() && !shapes.contains(name)) {
+        for (auto [dim, limit] : llvm::zip(dims, largest))
+          dim = dim == limit ? dim : -1;
+        shapes[name] = dims;
+      }
+  // A symbol is the same number wherever it is.
   for (const ValueInfo &info : file.model().graph.inputs) {
     auto given = shapes.find(info.name);
     if (given == shapes.end() || given->second.size() != info.dims.size())
@@ -93,6 +70,95 @@ void Importer::readShapes() {
     for (auto [dim, number] : llvm::zip(info.dims, given->second))
       if (!dim.value && !dim.symbol.empty() && number >= 0)
         symbolValues.try_emplace(dim.symbol, number);
+  }
+}
+
+bool Importer::applyGivenShapes(func::FuncOp function) {
+  bounds.resize(symbols.size());
+  if (options.shapes.empty())
+    return true;
+  SmallVector<ShapedInput> inputs;
+  for (auto [position, type] : llvm::enumerate(function.getArgumentTypes()))
+    inputs.push_back({function.getArgAttrOfType<StringAttr>(position, "dl.name").str(),
+                      llvm::cast<RankedTensorType>(type), function.getLoc()});
+  SmallVector<SymbolSizes> sizes;
+  for (const frontend::Symbol &symbol : symbols)
+    sizes.push_back(
+        {symbol.name.str(), symbol.min, symbol.max, /*lowest=*/0, /*highest=*/INT32_MAX});
+  if (failed(applyShapes(options.shapes, inputs, sizes, function.getLoc()))) {
+    ++errors;
+    if (options.fault)
+      *options.fault = ImportFault::ofCall;
+    return false;
+  }
+  for (auto [symbol, size, bound] : llvm::zip(symbols, sizes, bounds)) {
+    symbol.min = size.min;
+    symbol.max = size.max;
+    symbol.usual = size.usual;
+    bound.isMinGiven = size.isMinGiven;
+    bound.isMaxGiven = size.isMaxGiven;
+  }
+  declareSymbols();
+  return true;
+}
+
+//===- Ranges that follow from the model ----------------------------------------------------------===//
+
+bool Importer::narrow(AffineExpr size, int64_t least, const std::string &why) {
+  SmallVector<dl::Range> ranges;
+  for (const frontend::Symbol &symbol : symbols)
+    ranges.push_back({symbol.min, symbol.max});
+  auto narrowed = dl::narrowingFor(size, least, ranges, [&](unsigned symbol) {
+    return !symbols[symbol].most && // else the data count it
+           !(bounds[symbol].isMinGiven && bounds[symbol].isMaxGiven);
+  });
+  if (!narrowed)
+    return false;
+  frontend::Symbol &symbol = symbols[narrowed->symbol];
+  Bounds &bound = bounds[narrowed->symbol];
+  auto [min, max, usual] = narrowed->range;
+  if ((min != symbol.min && bound.isMinGiven) || (max != symbol.max && bound.isMaxGiven))
+    return false;
+  (min != symbol.min ? bound.whyMin : bound.whyMax) = why;
+  symbol.min = min;
+  symbol.max = max;
+  declareSymbols();
+  return true;
+}
+
+/// Narrows a symbol's range to what an op needs of a size: a model that takes 5
+/// elements of a dim, or gives a dim less 4, makes no sense below. (A dim of 0 is an empty tensor,
+/// and may be meant.) Needs that no range settles are checked when shapes are bound.
+void Importer::narrowForNeeds(func::FuncOp function) {
+  function.walk([&](Operation *op) {
+    for (const dl::DimNeed &need : dl::needsOf(op)) {
+      auto values = dl::rangeOf(need.size, dl::symbolRanges(module));
+      if (!values || values->min >= need.least)
+        continue;
+      auto node = llvm::dyn_cast<NameLoc>(op->getLoc());
+      narrow(need.size, std::max<int64_t>(need.least, 1),
+             (node ? node.getName().str() + ": " : std::string()) + dl::describe(op, need));
+    }
+  });
+}
+
+/// Tells which symbols have other ranges than they would have by themselves or by the user's word,
+/// and why.
+void Importer::noteRanges() {
+  for (auto [symbol, bound] : llvm::zip(symbols, bounds)) {
+    if (bound.whyMin.empty() && bound.whyMax.empty())
+      continue;
+    std::string range = std::to_string(symbol.min) + ".." + std::to_string(symbol.max);
+    if (symbol.usual && (symbol.usual < symbol.min || symbol.usual > symbol.max)) {
+      error(ImportFault::ofCall, "--opt-shapes makes " + symbol.name + " = " +
+                                     llvm::Twine(symbol.usual) + ", and the model takes " + range +
+                                     ": " +
+                                     (symbol.usual < symbol.min ? bound.whyMin : bound.whyMax));
+      continue;
+    }
+    emitRemark(UnknownLoc::get(context))
+        << file.path() << ": " << symbol.name << ": " << range << ": " << bound.whyMin
+        << (bound.whyMin.empty() || bound.whyMax.empty() ? "" : "; ") << bound.whyMax;
   }
 }
 

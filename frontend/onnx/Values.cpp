@@ -127,8 +127,11 @@ mlir::Value Importer::weight(Value &value, const std::string &what) {
     return refuse(llvm::toString(elements.takeError()));
   Type dtype = frontend::dtypeOf(nameOf(elements->type), context);
   std::string name = value.name.empty() ? "constant" : value.name;
-  for (unsigned suffix = 1; !weightNames.insert(name).second; ++suffix)
-    name = value.name + "_" + std::to_string(suffix);
+  auto [known, isNew] = weightNames.try_emplace(name, 1);
+  while (!isNew) {
+    name = value.name + "_" + std::to_string(known->second++);
+    isNew = weightNames.try_emplace(name, 1).second;
+  }
   OpBuilder::InsertionGuard guard(builder);
   Block *entry = builder.getInsertionBlock();
   if (lastWeight)

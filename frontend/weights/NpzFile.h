@@ -57,6 +57,19 @@ private:
   llvm::StringMap<size_t> byName;
 };
 
+/// An array to be written, row-major and little-endian; what it names lives elsewhere.
+struct NamedArray {
+  llvm::StringRef name;
+  ElementType type;
+  llvm::ArrayRef<int64_t> shape;
+  llvm::ArrayRef<uint8_t> data;
+};
+
+/// Appends an archive of the arrays, in their order and uncompressed, as numpy.savez writes it: the
+/// same arrays give the same bytes. Fails where npy has no such type (bf16), where two have one
+/// name, and where zip would need its 64-bit form: for 4 GiB, 65,535 arrays, or a name of 64 KiB.
+llvm::Error writeNpz(std::string &archive, llvm::ArrayRef<NamedArray> arrays);
+
 } // namespace dlc::frontend
 
 #endif // DLC_FRONTEND_WEIGHTS_NPZFILE_H

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/weights/SafetensorsFile.h"
 
+#include "frontend/weights/InputFiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -30,6 +32,7 @@ Expected<std::unique_ptr<MemoryBuffer>> mapFile(StringRef path) {
     return cannot("it is a directory; expected a file");
   if (status.type() != sys::fs::file_type::regular_file)
     return cannot("it is not a regular file");
+  noteInputFile(path, status);
   auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return cannot(buffer.getError().message());

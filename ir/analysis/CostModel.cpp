@@ -172,10 +172,113 @@ dl::Dim flopsOf(LineOpInterface op) {
   return dl::normalize(elements * (kind == LineWork::Kind::order ? kOrderFlops : 1));
 }
 
-dl::Dim storedBytes(RankedTensorType type) {
-  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
-  return dl::normalize(dl::storedElements(type) * std::max<int64_t>(bits / 8, 1));
+static int64_t bytesPerElement(RankedTensorType type) {
+  return std::max<int64_t>(type.getElementType().getIntOrFloatBitWidth() / 8, 1);
 }
+
+dl::Dim storedBytes(RankedTensorType type) {
+  return dl::normalize(dl::storedElements(type) * bytesPerElement(type));
+}
+
+namespace {
+/// How many elements of each value a kernel reads. A value that all of its readers read in part is
+/// read in part: a table by a gather, a tensor by a slice. Reads of one element by several readers,
+/// or through several accesses, count once.
+class ReadCounter {
+public:
+  explicit ReadCounter(Block &block) : context(block.getParentOp()->getContext()) {
+    if (auto module = block.getParentOp()->getParentOfType<ModuleOp>())
+      symbols = dl::symbolRanges(module);
+    for (Value result : block.getTerminator()->getOperands())
+      addWhole(result);
+    for (Operation &op : llvm::reverse(block.without_terminator()))
+      addOperands(op);
+  }
+
+  dl::Dim bytesOf(BlockArgument argument) const {
+    auto type = cast<RankedTensorType>(argument.getType());
+    auto found = reads.find(argument);
+    AffineExpr count = found == reads.end() ? dl::constantDim(0, context) : found->second;
+    if (count == elementsOf(argument))
+      return storedBytes(type);
+    return dl::normalize(count * bytesPerElement(type));
+  }
+
+private:
+  AffineExpr elementsOf(Value value) const {
+    return dl::product(dl::getDims(cast<RankedTensorType>(value.getType())), context);
+  }
+
+  bool isAtMost(AffineExpr first, AffineExpr second) const {
+    auto range = dl::rangeOf(dl::normalize(first - second), symbols);
+    return range && range->max <= 0;
+  }
+
+  void addWhole(Value value) { reads[value] = elementsOf(value); }
+  void add(Value value, AffineExpr count) {
+    AffineExpr &known = reads[value];
+    if (!known || isAtMost(known, count))
+      known = count;
+    else if (!isAtMost(count, known))
+      known = elementsOf(value);
+  }
+
+  void addOperands(Operation &op) {
+    auto loops = dyn_cast<LoopNestOpInterface>(op);
+    if (!loops) {
+      llvm::for_each(op.getOperands(), [&](Value operand) { addWhole(operand); });
+      return;
+    }
+    LoopNest nest = loops.getLoopNest();
+    AffineExpr result = elementsOf(op.getResult(0)), asked = reads.lookup(op.getResult(0));
+    for (ArrayRef<Access> accesses :
+         {ArrayRef(nest.terms), ArrayRef(nest.results), ArrayRef(nest.spanReads)})
+      for (const Access &access : accesses) {
+        Value operand = op.getOperand(access.operand);
+        AffineExpr count = countOf(nest, access, operand);
+        // A map that is evaluated in part reads in part.
+        add(operand, nest.isMap() && asked && count == result ? asked : count);
+      }
+  }
+
+  /// Elements that the access reads over all loops.
+  AffineExpr countOf(const LoopNest &nest, const Access &access, Value operand) const {
+    unsigned numLoops = access.map.getNumDims();
+    auto extentOf = [&](unsigned loop) {
+      return loop < nest.parallel.size() ? nest.parallel[loop]
+                                         : nest.reduction[loop - nest.parallel.size()];
+    };
+    llvm::SmallBitVector free(numLoops, true); // loops that only computed indices depend on
+    AffineExpr count = dl::constantDim(1, context), computed = count;
+    for (auto [dim, extent] :
+         llvm::enumerate(dl::getDims(cast<RankedTensorType>(operand.getType())))) {
+      if (access.isComputed() && access.computed.test(dim)) {
+        computed = computed * extent;
+        continue;
+      }
+      AffineExpr steps = dl::constantDim(1, context);
+      for (unsigned loop = 0; loop < numLoops; ++loop)
+        if (access.map.getResult(dim).isFunctionOfDim(loop)) {
+          steps = steps * extentOf(loop);
+          free.reset(loop);
+        }
+      count = count * (isAtMost(steps, extent) ? steps : extent);
+    }
+    if (access.isComputed()) {
+      AffineExpr steps = dl::constantDim(1, context);
+      for (unsigned loop : free.set_bits())
+        steps = steps * extentOf(loop);
+      // Data say which elements these are; at most as many as there are steps.
+      count = count * (isAtMost(computed, steps) ? computed : steps);
+    }
+    return dl::normalize(count);
+  }
+
+  MLIRContext *context;
+  SmallVector<dl::Range> symbols;
+  llvm::DenseMap<Value, AffineExpr> reads;
+};
+} // namespace
 
 Cost costOf(Block &block) {
   MLIRContext *context = block.getParentOp()->getContext();
@@ -191,9 +294,10 @@ Cost costOf(Block &block) {
   auto update = kernel && kernel.getInPlace()
                     ? kernel.getResultTensors().front().getDefiningOp<dl::UpdateSliceOp>()
                     : dl::UpdateSliceOp();
-  for (Value argument : block.getArguments())
+  ReadCounter reads(block);
+  for (BlockArgument argument : block.getArguments())
     if (!update || argument != update.getX())
-      bytes = bytes + storedBytes(cast<RankedTensorType>(argument.getType()));
+      bytes = bytes + reads.bytesOf(argument);
   for (Value result : block.getTerminator()->getOperands())
     bytes = bytes + storedBytes(cast<RankedTensorType>(update ? update.getSrc().getType()
                                                               : result.getType()));

@@ -13,8 +13,9 @@
 
 namespace dlc {
 
-/// `flops`: arithmetic operations by the weights of ScalarOps.def, each term and result once. `bytes`: every input read and
-/// every output written once.
+/// `flops`: arithmetic operations by the weights of ScalarOps.def, each term and result once.
+/// `bytes`: those elements of the inputs that the kernel reads, each once, and every output. Where
+/// the data say which rows a gather reads, each row counts.
 struct Cost {
   dl::Dim flops, bytes;
 };

@@ -14,6 +14,9 @@ namespace dlc {
 
 /// Bounds of a kernel's parameters and text, far above what models need.
 static constexpr size_t kMaxOps = 96, kMaxInputs = 32;
+/// Bodies of these ops in its text. Few ops can make many: a concat of a value with itself reads it
+/// in two places, and a row of n such pairs reads the first value in 2^n.
+static constexpr int64_t kMaxBodies = 96;
 
 bool isView(Operation *op) {
   // The one op whose meaning is "the same elements in row-major order".
@@ -50,11 +53,12 @@ bool isRepetition(Operation *op) {
   if (!loops)
     return false;
   LoopNest nest = loops.getLoopNest();
-  if (!nest.isMap() || nest.indexDims.any() || resultCost(loops) > 0)
-    return false;
-  return nest.results.size() <= 1 && llvm::all_of(nest.results, [&](Access &access) {
-           return !access.checked && !access.isComputed() && readsRepeatedly(nest, access.map);
-         });
+  auto repeats = [&](const Access &access) {
+    return !access.checked && !access.isComputed() && readsRepeatedly(nest, access.map);
+  };
+  // The cost comes last: to know it, a body is built.
+  return nest.isMap() && nest.indexDims.none() && nest.results.size() <= 1 &&
+         llvm::all_of(nest.results, repeats) && resultCost(loops) == 0;
 }
 
 /// The op, or one in it, computes with dims that are known only when the shapes of the inputs are.
@@ -74,11 +78,36 @@ static bool readsDims(Operation *op) {
       .wasInterrupted();
 }
 
-bool dependsOnWeightsAlone(Value value) {
-  // What is computed at load has a size that is known then.
-  Operation *op = value.getDefiningOp();
-  return op && cast<ShapedType>(value.getType()).hasStaticShape() && !readsDims(op) &&
-         llvm::all_of(op->getOperands(), dependsOnWeightsAlone);
+bool WeightDependence::dependsOnWeightsAlone(Value value) {
+  if (!value.getDefiningOp())
+    return false;
+  // A stack of its own, not that of the process: a chain of ops may be very long.
+  SmallVector<Operation *> open = {value.getDefiningOp()};
+  while (!open.empty()) {
+    Operation *op = open.back();
+    if (known.contains(op)) {
+      open.pop_back();
+      continue;
+    }
+    // A value computed at load has a size that is known then.
+    bool alone = !readsDims(op);
+    Operation *unknown = nullptr;
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      auto found = known.find(producer);
+      if (alone && producer && found == known.end())
+        unknown = producer;
+      else
+        alone &= producer && found != known.end() && found->second;
+    }
+    if (alone && unknown) {
+      open.push_back(unknown);
+      continue;
+    }
+    known[op] = alone;
+    open.pop_back();
+  }
+  return known.lookup(value.getDefiningOp());
 }
 
 /// Coefficient of `dim` in the linear expression `expr`, other dims at 0; nullopt where it is not linear in `dim`.
@@ -148,15 +177,19 @@ static bool isFree(const FusionGroup &group) {
   });
 }
 
-static size_t countInputs(const FusionGroup &first, const FusionGroup &second) {
+static bool hasTooManyInputs(const FusionGroup &first, const FusionGroup &second) {
   llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, first.ops);
   inside.insert(second.ops.begin(), second.ops.end());
   llvm::SmallPtrSet<Value, 16> inputs;
-  for (Operation *op : inside)
-    for (Value operand : op->getOperands())
-      if (!operand.getDefiningOp() || !inside.contains(operand.getDefiningOp()))
-        inputs.insert(operand);
-  return inputs.size();
+  for (const FusionGroup *group : {&first, &second})
+    for (Operation *op : group->ops)
+      for (Value operand : op->getOperands()) {
+        if (!operand.getDefiningOp() || !inside.contains(operand.getDefiningOp()))
+          inputs.insert(operand);
+        if (inputs.size() > kMaxInputs)
+          return true; // a concat may have thousands
+      }
+  return false;
 }
 
 static bool changesLayout(const FusionGroup &group) {
@@ -165,10 +198,11 @@ static bool changesLayout(const FusionGroup &group) {
 
 /// Rules for a producer without a root, which the reader evaluates at each of its loads.
 static std::string whyNotPrologue(const FusionGroup &producer, Value value,
-                                  LoopNestOpInterface reader) {
-  LoopNest nest = reader.getLoopNest();
-  bool cheap = llvm::all_of(
-      producer.ops, [](Operation *op) { return resultCost(cast<LoopNestOpInterface>(op)) == 0; });
+                                  LoopNestOpInterface reader, const LoopNest &nest) {
+  auto isCheap = [&] {
+    return llvm::all_of(
+        producer.ops, [](Operation *op) { return resultCost(cast<LoopNestOpInterface>(op)) == 0; });
+  };
   auto reads = [&](ArrayRef<Access> accesses) -> std::string {
     for (const Access &access : accesses) {
       if (reader->getOperand(access.operand) != value)
@@ -182,7 +216,7 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
         return "it is read at indices that may lie outside it, so that it is formed first";
       if (nest.isProduct && !(isFree(producer) && !changesLayout(producer)))
         return "a contraction reads each element many times; only casts are repeated there";
-      if (!nest.isProduct && !cheap && readsRepeatedly(nest, access.map))
+      if (!nest.isProduct && readsRepeatedly(nest, access.map) && !isCheap())
         return "each element is read several times: it is computed once and kept";
     }
     return "";
@@ -193,9 +227,10 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
     return why;
   if (std::string why = reads(nest.spanReads); !why.empty())
     return why;
-  if (!nest.isProduct && !cheap)
-    for (Access &access : nest.terms)
-      if (reader->getOperand(access.operand) == value && windowsOverlap(nest, access.map))
+  if (!nest.isProduct)
+    for (const Access &access : nest.terms)
+      if (reader->getOperand(access.operand) == value && windowsOverlap(nest, access.map) &&
+          !isCheap())
         return "windows overlap, so that each element is read several times: it is computed once "
                "and kept";
   return "";
@@ -204,34 +239,58 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
 /// The user asked for a kernel of its own, by @no_fuse. What only repeats elements has none of its own anyway.
 static bool isKeptOut(Operation *op) { return op->hasAttr("dl.no_fuse") && !isRepetition(op); }
 
+std::string whyAlone(Operation *op) {
+  return isa<RecurrentOpInterface>(op) ? "a recurrence is a kernel of its own"
+                                       : "a scan, sort or scatter is a kernel of its own";
+}
+
+int64_t bodiesRead(Operation *reader, const LoopNest &nest, Value value) {
+  SmallVector<AffineMap> shared;
+  int64_t bodies = 0;
+  for (const Access &access :
+       llvm::concat<const Access>(nest.terms, nest.results, nest.spanReads)) {
+    if (reader->getOperand(access.operand) != value)
+      continue;
+    // A read that a test guards is emitted inside the test, by itself.
+    bool isPlain = !access.checked && !access.isComputed();
+    if (isPlain && llvm::is_contained(shared, access.map))
+      continue;
+    if (isPlain)
+      shared.push_back(access.map);
+    ++bodies;
+  }
+  return bodies;
+}
+
 std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
-                       LoopNestOpInterface reader) {
+                       LoopNestOpInterface reader, const LoopNest &nest) {
   if (producer.isAlone)
-    return "a recurrence is a kernel of its own";
+    return whyAlone(producer.ops.front());
   Operation *op = value.getDefiningOp();
   if (isKeptOut(op) || (isKeptOut(reader) && !isRepetition(op)))
     return "the text says @no_fuse";
-  for (Operation *user : op->getUsers())
-    if (user != reader)
-      return "its value has several users: it is computed once and kept";
+  if (producer.isStored ||
+      llvm::any_of(op->getUsers(), [&](Operation *user) { return user != reader; }))
+    return "its value has several users: it is computed once and kept";
   // A number or a repetition costs nothing in the kernel of its reader, and memory where it is stored at load.
   bool storedAtLoad = producer.weightOnly && !llvm::all_of(producer.ops, isRepetition);
   if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader)))
     return "it depends on weights alone and is computed once at load";
-  if (producer.ops.size() + consumer.ops.size() > kMaxOps ||
-      countInputs(producer, consumer) > kMaxInputs)
+  if (producer.ops.size() + consumer.ops.size() > kMaxOps || hasTooManyInputs(producer, consumer))
     return "the kernel would have more than " + std::to_string(kMaxOps) + " ops or " +
            std::to_string(kMaxInputs) + " inputs";
+  if (consumer.bodies + bodiesRead(reader, nest, value) * producer.bodies > kMaxBodies)
+    return "the kernel would compute its ops in more than " + std::to_string(kMaxBodies) +
+           " places: what is read at several indices is computed at each";
   if (!producer.root)
-    return whyNotPrologue(producer, value, reader);
+    return whyNotPrologue(producer, value, reader, nest);
 
   if (consumer.root)
-    return "both have a reduction, a window or a contraction; a kernel has one";
+    return "both have a reduction, a window or a contraction, and no kernel computes these two";
   // The reader becomes part of the epilogue: it works on the root's results as they are formed.
-  LoopNest nest = reader.getLoopNest();
   if (nest.parallel != dimsOf(value))
     return "its reader has other dims than " + dl::text(value.getType());
-  for (Access &access : nest.results)
+  for (const Access &access : nest.results)
     if (reader->getOperand(access.operand) == value &&
         (access.checked || access.isComputed() || !isIdentity(access.map, nest.parallel.size())))
       return "its reader does not read it at its own index";

@@ -20,6 +20,12 @@ struct FusionGroup {
   bool weightOnly = false;
   /// The op takes in nothing and is taken in by nothing: a recurrence.
   bool isAlone = false;
+  /// Its value is stored whoever takes it in: an op outside of the block reads it, or the model
+  /// returns it.
+  bool isStored = false;
+  /// Bodies of ops in the kernel's code. Each op has one, and one more wherever its value is read
+  /// at an index of its own.
+  int64_t bodies = 1;
 };
 
 /// The op is a kernel of its own.
@@ -31,13 +37,29 @@ bool isFusible(mlir::Operation *op);
 bool isView(mlir::Operation *op);
 /// The op copies elements to more places than they have: cheaper to repeat in each reader than to store.
 bool isRepetition(mlir::Operation *op);
-/// `value` depends on weights and numbers alone.
-bool dependsOnWeightsAlone(mlir::Value value);
 
+/// Which values depend on weights and numbers alone. It remembers what it has found, so that asking
+/// about all values of a function takes time in proportion to its ops.
+class WeightDependence {
+public:
+  bool dependsOnWeightsAlone(mlir::Value value);
+  /// To be called before `op` is erased, since another may come to lie where it was.
+  void forget(mlir::Operation *op) { known.erase(op); }
+
+private:
+  llvm::DenseMap<mlir::Operation *, bool> known;
+};
+
+/// How many bodies the code of `reader`, which has the loops `nest`, needs of the op that computes
+/// `value`: reads at the same index share one.
+int64_t bodiesRead(mlir::Operation *reader, const LoopNest &nest, mlir::Value value);
+
+/// Why `op`, which stands alone, is a kernel of its own.
+std::string whyAlone(mlir::Operation *op);
 /// Why `producer`, whose value `value` is, cannot be part of the fusion `consumer` that ends in `reader`; empty where it
-/// can. `reader` reads `value`.
+/// can. `reader`, which has the loops `nest`, reads `value`.
 std::string whyNotFuse(const FusionGroup &producer, mlir::Value value, const FusionGroup &consumer,
-                       LoopNestOpInterface reader);
+                       LoopNestOpInterface reader, const LoopNest &nest);
 
 } // namespace dlc
 

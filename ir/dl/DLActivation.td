@@ -171,6 +171,7 @@ def DL_ThresholdOp : DL_NumbersOp<"threshold", "threshold(Tensor x, float thresh
   let arguments = (ins DL_NumberTensor:$x, F64Attr:$threshold, F64Attr:$value);
 }
 def DL_PreluOp : DL_LoopOp<"prelu", "prelu(Tensor x, Tensor weight)", ["emitResult"]> {
+  let precision = "follow";
   let summary = "Rectifier with learned slopes below 0";
   let description = [{
     x above 0, else weight x; weight has one element, or one for each index of dim 1. PyTorch: `torch.nn.functional.prelu`.
@@ -182,6 +183,7 @@ def DL_PreluOp : DL_LoopOp<"prelu", "prelu(Tensor x, Tensor weight)", ["emitResu
   let results = (outs DL_FloatTensor:$y);
 }
 def DL_GluOp : DL_LoopOp<"glu", "glu(Tensor x, int dim=-1)", ["emitResult"]> {
+  let precision = "follow";
   let summary = "First half times the sigmoid of the second";
   let description = [{
     The halves of `dim`, whose size is even. PyTorch: `torch.nn.functional.glu`.

@@ -40,6 +40,9 @@ def DL_BoolTensor : RankedTensorOf<[I1]>;
 /// follow), "attribute=name" for the ONNX attribute `name`, "attribute=name:default" where ONNX's default is not PyTorch's, or
 /// "!name" and "!name=value": an attribute of ONNX without meaning here, or with none other than that value.
 /// An ONNX op that is put together otherwise has a function in frontend/onnx/ops.
+/// `precision` says what becomes of the op where a model of f32 shall run in f16 or bf16 (the pass convert-precision; PrecisionRule):
+/// narrow: it is worth casts of its operands, as products are, whose sums stay in f32; follow: it runs as its operands come;
+/// wide: it stays in f32, for its result may be far larger or smaller than its operands, or is a place.
 /// `counted`: how many elements some results have depends on the data. These are as large as they may be, padded with zeros
 /// at the end of a dim, and the op's last result, a tensor<i64>, is how many are real. It lists the names of the other results
 /// in order, "name:0" where dim 0 is padded ("name:dim": the one that the attribute `dim` names, else 0); a schema picks those that it gives by their names, the first without. Callers
@@ -49,11 +52,13 @@ class DL_Op<string mnemonic, string torchSchema, list<Trait> traits = []>
   int batchedRank = 0;
   string onnx = "";
   string counted = "";
+  string precision = "wide";
   string schemaDeclaration = "static constexpr ::llvm::StringLiteral kSchema = R\"(" # torchSchema # ")\";\n"
       # "static constexpr ::llvm::StringLiteral kSummary = R\"(" # summary # ")\";\n"
       # "static constexpr unsigned kBatchedRank = " # batchedRank # ";\n"
       # "static constexpr ::llvm::StringLiteral kOnnx = R\"(" # onnx # ")\";\n"
-      # "static constexpr ::llvm::StringLiteral kCounted = R\"(" # counted # ")\";\n";
+      # "static constexpr ::llvm::StringLiteral kCounted = R\"(" # counted # ")\";\n"
+      # "static constexpr PrecisionRule kPrecision = PrecisionRule::" # precision # ";\n";
   let extraClassDeclaration = schemaDeclaration;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }

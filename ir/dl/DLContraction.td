@@ -7,6 +7,7 @@ include "ir/dl/DLBase.td"
 
 class DL_ContractionOp<string mnemonic, string torchSchema>
     : DL_LoopOp<mnemonic, torchSchema, ["emitTerm", "emitResult"]> {
+  let precision = "narrow";
   let results = (outs DL_NumberTensor:$y);
   let extraClassDefinition = compatibleDefinition # [{
     ::mlir::Value $cppClass::emitTerm(::dlc::BodyContext &context, unsigned, ::mlir::ValueRange args,
@@ -111,6 +112,7 @@ def DL_EinsumOp : DL_DecomposedOp<"einsum", "einsum(str equation, Tensor[] tenso
 }
 
 def DL_DiagonalOp : DL_LoopOp<"diagonal", "diagonal(Tensor x, int offset=0, int dim1=0, int dim2=1)", ["emitResult"]> {
+  let precision = "follow";
   let summary = "The elements at equal indices of two dims";
   let description = [{
     The two dims go, and a last one holds the diagonal, `offset` above the main one. PyTorch: `torch.diagonal`.

@@ -112,6 +112,7 @@ def DL_ConvTranspose3dOp : DL_ConvTransposeOp<"conv_transpose3d", 5,
 }
 
 def DL_DepthToSpaceOp : DL_LoopOp<"depth_to_space", "", ["emitResult"]> {
+  let precision = "follow";
   let summary = "Channels laid out as neighbouring pixels";
   let description = [{
     x is [N, block*K, L, ...]; the result [N, K, L*block - crop, ...], where index l of a spatial dim, counted before the crop,

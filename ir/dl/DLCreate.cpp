@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLBuilder.h"
+#include "ir/dl/DimNeeds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/Format.h"
@@ -160,7 +161,9 @@ LogicalResult ArangeOp::verify() {
     error << range->min;
   else
     error << "too many or too few";
-  return error << " numbers; change the ranges of the dims so that it has 0 or more";
+  error << " numbers; expected 0 or more";
+  adviseRange(error, {size, 0, "has " + text(size) + " numbers"}, module);
+  return error;
 }
 
 /// A nest that reads nothing but its own indices.

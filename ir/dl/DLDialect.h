@@ -16,4 +16,16 @@
 #define GET_ATTRDEF_CLASSES
 #include "ir/dl/DLAttrs.h.inc"
 
+namespace dlc::dl {
+
+/// Says how an op is treated when a model of f32 is converted to 16 bits. Each record of an op has
+/// one (DLBase.td, `precision`).
+enum class PrecisionRule {
+  narrow, ///< its operands are cast, its sums stay in f32
+  follow, ///< runs in 16 bits where its operands come so
+  wide    ///< stays in f32
+};
+
+} // namespace dlc::dl
+
 #endif // DLC_IR_DL_DLDIALECT_H

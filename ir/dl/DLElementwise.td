@@ -38,6 +38,7 @@ def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)", DL_Tensor, "x *
   }];
 }
 def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other, None rounding_mode=None)", DL_FloatTensor, "x / other"> {
+  let precision = "wide";
   let summary = "True quotient";
   let description = [{
     IEEE division; the language casts integers to f32 first, as PyTorch does. PyTorch: `torch.div`.
@@ -97,6 +98,7 @@ def DL_SignOp : DL_UnaryOp<"sign", "sign(Tensor x)", DL_NumberTensor, "select(x 
   }];
 }
 def DL_FloorOp : DL_UnaryOp<"floor", "floor(Tensor x)", DL_NumberTensor, "floor(x)"> {
+  let precision = "wide";
   let summary = "Largest integer not above x";
   let onnx = "Floor(x)";
   let description = [{
@@ -107,6 +109,7 @@ def DL_FloorOp : DL_UnaryOp<"floor", "floor(Tensor x)", DL_NumberTensor, "floor(
   }];
 }
 def DL_CeilOp : DL_UnaryOp<"ceil", "ceil(Tensor x)", DL_NumberTensor, "ceil(x)"> {
+  let precision = "wide";
   let summary = "Smallest integer not below x";
   let onnx = "Ceil(x)";
   let description = [{
@@ -117,6 +120,7 @@ def DL_CeilOp : DL_UnaryOp<"ceil", "ceil(Tensor x)", DL_NumberTensor, "ceil(x)">
   }];
 }
 def DL_TruncOp : DL_UnaryOp<"trunc", "trunc(Tensor x)\nfix(Tensor x)", DL_NumberTensor, "trunc(x)"> {
+  let precision = "wide";
   let summary = "x without its fraction";
   let description = [{
     Integers stay as they are. PyTorch: `torch.trunc`.
@@ -126,6 +130,7 @@ def DL_TruncOp : DL_UnaryOp<"trunc", "trunc(Tensor x)\nfix(Tensor x)", DL_Number
   }];
 }
 def DL_RoundOp : DL_UnaryOp<"round", "round(Tensor x)", DL_NumberTensor, "round(x)"> {
+  let precision = "wide";
   let summary = "Nearest integer, ties to even";
   let onnx = "Round(x)";
   let description = [{
@@ -136,6 +141,7 @@ def DL_RoundOp : DL_UnaryOp<"round", "round(Tensor x)", DL_NumberTensor, "round(
   }];
 }
 def DL_FracOp : DL_UnaryOp<"frac", "frac(Tensor x)", DL_FloatTensor, "x - trunc(x)"> {
+  let precision = "wide";
   let summary = "Fraction of x, with its sign";
   let description = [{
     PyTorch: `torch.frac`.
@@ -145,6 +151,7 @@ def DL_FracOp : DL_UnaryOp<"frac", "frac(Tensor x)", DL_FloatTensor, "x - trunc(
   }];
 }
 def DL_ReciprocalOp : DL_UnaryOp<"reciprocal", "reciprocal(Tensor x)", DL_FloatTensor, "1.0 / x"> {
+  let precision = "wide";
   let summary = "Reciprocal, 1 / x";
   let onnx = "Reciprocal(x)";
   let description = [{
@@ -155,6 +162,7 @@ def DL_ReciprocalOp : DL_UnaryOp<"reciprocal", "reciprocal(Tensor x)", DL_FloatT
   }];
 }
 def DL_SquareOp : DL_UnaryOp<"square", "square(Tensor x)", DL_NumberTensor, "x * x"> {
+  let precision = "wide";
   let summary = "x * x";
   let description = [{
     Integers wrap. PyTorch: `torch.square`.
@@ -218,6 +226,7 @@ def DL_AddcmulOp : DL_TernaryOp<"addcmul", "addcmul(Tensor x, Tensor tensor1, Te
 def DL_AddcdivOp : DL_TernaryOp<"addcdiv", "addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, float value=1)",
     DL_FloatTensor, ["x", "tensor1", "tensor2"],
     "x + getValue().convertToDouble() * tensor1 / tensor2"> {
+  let precision = "wide";
   let summary = "x + value * tensor1 / tensor2";
   let description = [{
     PyTorch: `torch.addcdiv`.
@@ -230,6 +239,7 @@ def DL_AddcdivOp : DL_TernaryOp<"addcdiv", "addcdiv(Tensor x, Tensor tensor1, Te
 }
 def DL_CastOp : DL_ElementwiseOp<"cast", "cast(Tensor x, ScalarType dtype)\nto(Tensor x, ScalarType dtype)", [{
     x.castTo(getDtype()) }], []> {
+  let precision = "wide";
   let summary = "Conversion to another dtype";
   let description = [{
     Rounds to nearest even between floats, truncates from float to integer, compares with zero to bool. Beyond the range
@@ -255,6 +265,7 @@ def DL_CastOp : DL_ElementwiseOp<"cast", "cast(Tensor x, ScalarType dtype)\nto(T
 }
 def DL_BitcastOp : DL_ElementwiseOp<"bitcast", "bitcast(Tensor x, ScalarType dtype)", [{
     x.reinterpretedAs(::mlir::getElementTypeOrSelf(getX().getType()), getDtype()) }], []> {
+  let precision = "wide";
   let summary = "The bits of each element as another dtype of the same size";
   let description = [{
     The bits of a NaN too. A bool is a byte, 0 or 1; of a byte that becomes one, all but 0 is true. PyTorch: `Tensor.view(dtype)`, for

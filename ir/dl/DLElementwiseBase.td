@@ -13,6 +13,7 @@ class DL_ElementwiseOp<string mnemonic, string torchSchema, code body, list<Trai
     : DL_LoopOp<mnemonic, torchSchema, ["emitResult"],
                 traits # [Elementwise, DeclareOpInterfaceMethods<ElementwiseOpInterface>]> {
   string scalars = "";
+  let precision = "follow";
   string inferDefinition = [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, [[maybe_unused]] Adaptor adaptor,

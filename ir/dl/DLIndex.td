@@ -12,6 +12,7 @@ def DL_IndexTensor : RankedTensorOf<[I32, I64]>;
 /// An op that reads its table at positions which its index tensor holds.
 class DL_LookUpOp<string mnemonic, string torchSchema>
     : DL_LoopOp<mnemonic, torchSchema, ["emitResult", "emitCoordinate"]> {
+  let precision = "follow";
   let results = (outs DL_Tensor:$y);
   /// The operands that hold the elements and the positions, and whether negative positions count from the end.
   string table = "getX()";

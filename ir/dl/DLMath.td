@@ -6,6 +6,7 @@
 include "ir/dl/DLElementwiseBase.td"
 
 def DL_ExpOp : DL_UnaryOp<"exp", "exp(Tensor x)", DL_FloatTensor, "exp(x)"> {
+  let precision = "wide";
   let summary = "Exponential";
   let onnx = "Exp(x)";
   let description = [{
@@ -16,6 +17,7 @@ def DL_ExpOp : DL_UnaryOp<"exp", "exp(Tensor x)", DL_FloatTensor, "exp(x)"> {
   }];
 }
 def DL_Exp2Op : DL_UnaryOp<"exp2", "exp2(Tensor x)", DL_FloatTensor, "exp2(x)"> {
+  let precision = "wide";
   let summary = "2 to the power of x";
   let description = [{
     PyTorch: `torch.exp2`.
@@ -25,6 +27,7 @@ def DL_Exp2Op : DL_UnaryOp<"exp2", "exp2(Tensor x)", DL_FloatTensor, "exp2(x)"> 
   }];
 }
 def DL_Expm1Op : DL_UnaryOp<"expm1", "expm1(Tensor x)", DL_FloatTensor, "expm1(x)"> {
+  let precision = "wide";
   let summary = "exp(x) - 1";
   let description = [{
     Without the cancellation around 0. PyTorch: `torch.expm1`.
@@ -34,6 +37,7 @@ def DL_Expm1Op : DL_UnaryOp<"expm1", "expm1(Tensor x)", DL_FloatTensor, "expm1(x
   }];
 }
 def DL_LogOp : DL_UnaryOp<"log", "log(Tensor x)", DL_FloatTensor, "log(x)"> {
+  let precision = "wide";
   let summary = "Natural logarithm";
   let onnx = "Log(x)";
   let description = [{
@@ -44,6 +48,7 @@ def DL_LogOp : DL_UnaryOp<"log", "log(Tensor x)", DL_FloatTensor, "log(x)"> {
   }];
 }
 def DL_Log2Op : DL_UnaryOp<"log2", "log2(Tensor x)", DL_FloatTensor, "log2(x)"> {
+  let precision = "wide";
   let summary = "Logarithm to base 2";
   let description = [{
     PyTorch: `torch.log2`.
@@ -53,6 +58,7 @@ def DL_Log2Op : DL_UnaryOp<"log2", "log2(Tensor x)", DL_FloatTensor, "log2(x)"> 
   }];
 }
 def DL_Log10Op : DL_UnaryOp<"log10", "log10(Tensor x)", DL_FloatTensor, "log10(x)"> {
+  let precision = "wide";
   let summary = "Logarithm to base 10";
   let description = [{
     PyTorch: `torch.log10`.
@@ -62,6 +68,7 @@ def DL_Log10Op : DL_UnaryOp<"log10", "log10(Tensor x)", DL_FloatTensor, "log10(x
   }];
 }
 def DL_Log1pOp : DL_UnaryOp<"log1p", "log1p(Tensor x)", DL_FloatTensor, "log1p(x)"> {
+  let precision = "wide";
   let summary = "log(1 + x)";
   let description = [{
     Without the cancellation around 0. PyTorch: `torch.log1p`.
@@ -71,6 +78,7 @@ def DL_Log1pOp : DL_UnaryOp<"log1p", "log1p(Tensor x)", DL_FloatTensor, "log1p(x
   }];
 }
 def DL_SqrtOp : DL_UnaryOp<"sqrt", "sqrt(Tensor x)", DL_FloatTensor, "sqrt(x)"> {
+  let precision = "wide";
   let summary = "Square root, correctly rounded";
   let onnx = "Sqrt(x)";
   let description = [{
@@ -81,6 +89,7 @@ def DL_SqrtOp : DL_UnaryOp<"sqrt", "sqrt(Tensor x)", DL_FloatTensor, "sqrt(x)"> 
   }];
 }
 def DL_RsqrtOp : DL_UnaryOp<"rsqrt", "rsqrt(Tensor x)", DL_FloatTensor, "1.0 / sqrt(x)"> {
+  let precision = "wide";
   let summary = "Reciprocal of the square root";
   let description = [{
     inf at 0, NaN below. PyTorch: `torch.rsqrt`.
@@ -90,6 +99,7 @@ def DL_RsqrtOp : DL_UnaryOp<"rsqrt", "rsqrt(Tensor x)", DL_FloatTensor, "1.0 / s
   }];
 }
 def DL_SinOp : DL_UnaryOp<"sin", "sin(Tensor x)", DL_FloatTensor, "sin(x)"> {
+  let precision = "wide";
   let summary = "Sine";
   let onnx = "Sin(x)";
   let description = [{
@@ -100,6 +110,7 @@ def DL_SinOp : DL_UnaryOp<"sin", "sin(Tensor x)", DL_FloatTensor, "sin(x)"> {
   }];
 }
 def DL_CosOp : DL_UnaryOp<"cos", "cos(Tensor x)", DL_FloatTensor, "cos(x)"> {
+  let precision = "wide";
   let summary = "Cosine";
   let onnx = "Cos(x)";
   let description = [{
@@ -110,6 +121,7 @@ def DL_CosOp : DL_UnaryOp<"cos", "cos(Tensor x)", DL_FloatTensor, "cos(x)"> {
   }];
 }
 def DL_TanOp : DL_UnaryOp<"tan", "tan(Tensor x)", DL_FloatTensor, "tan(x)"> {
+  let precision = "wide";
   let summary = "Tangent";
   let onnx = "Tan(x)";
   let description = [{
@@ -120,6 +132,7 @@ def DL_TanOp : DL_UnaryOp<"tan", "tan(Tensor x)", DL_FloatTensor, "tan(x)"> {
   }];
 }
 def DL_AsinOp : DL_UnaryOp<"asin", "asin(Tensor x)\narcsin(Tensor x)", DL_FloatTensor, "asin(x)"> {
+  let precision = "wide";
   let summary = "Inverse sine";
   let onnx = "Asin(x)";
   let description = [{
@@ -130,6 +143,7 @@ def DL_AsinOp : DL_UnaryOp<"asin", "asin(Tensor x)\narcsin(Tensor x)", DL_FloatT
   }];
 }
 def DL_AcosOp : DL_UnaryOp<"acos", "acos(Tensor x)\narccos(Tensor x)", DL_FloatTensor, "acos(x)"> {
+  let precision = "wide";
   let summary = "Inverse cosine";
   let onnx = "Acos(x)";
   let description = [{
@@ -150,6 +164,7 @@ def DL_AtanOp : DL_UnaryOp<"atan", "atan(Tensor x)\narctan(Tensor x)", DL_FloatT
   }];
 }
 def DL_Atan2Op : DL_BinaryOp<"atan2", "atan2(Tensor x, Tensor other)", DL_FloatTensor, "atan2(x, other)"> {
+  let precision = "wide";
   let summary = "Angle of the point (other, x)";
   let description = [{
     From -pi to pi. PyTorch: `torch.atan2`.
@@ -165,6 +180,7 @@ def DL_SinhOp : DL_UnaryOp<"sinh", "sinh(Tensor x)", DL_FloatTensor, [{
       Scalar y = select(a > 40.0, (0.5 * e) * e, (t + t / (t + 1.0)) * 0.5);
       return select(a < 1e-9, x, select(x < 0.0, -y, y));
     }() }]> {
+  let precision = "wide";
   let summary = "Hyperbolic sine";
   let onnx = "Sinh(x)";
   let description = [{
@@ -179,6 +195,7 @@ def DL_CoshOp : DL_UnaryOp<"cosh", "cosh(Tensor x)", DL_FloatTensor, [{
       Scalar a = abs(x), near = exp(min(a, 80.0)), e = exp(a * 0.5);
       return select(a > 40.0, (0.5 * e) * e, 0.5 * near + 0.5 / near);
     }() }]> {
+  let precision = "wide";
   let summary = "Hyperbolic cosine";
   let onnx = "Cosh(x)";
   let description = [{
@@ -206,6 +223,7 @@ def DL_AsinhOp : DL_UnaryOp<"asinh", "asinh(Tensor x)", DL_FloatTensor, [{
       y = select(isLarge, y + 0.69314718055994530942, y);
       return select(a < 1e-9, x, select(x < 0.0, -y, y));
     }() }]> {
+  let precision = "wide";
   let summary = "Inverse hyperbolic sine";
   let onnx = "Asinh(x)";
   let description = [{
@@ -222,6 +240,7 @@ def DL_AcoshOp : DL_UnaryOp<"acosh", "acosh(Tensor x)", DL_FloatTensor, [{
       y = select(isLarge, y + 0.69314718055994530942, y);
       return select(x < 1.0, x.constant(std::numeric_limits<double>::quiet_NaN()), y);
     }() }]> {
+  let precision = "wide";
   let summary = "Inverse hyperbolic cosine";
   let onnx = "Acosh(x)";
   let description = [{
@@ -237,6 +256,7 @@ def DL_AtanhOp : DL_UnaryOp<"atanh", "atanh(Tensor x)", DL_FloatTensor, [{
       Scalar y = 0.5 * log1p(select(a < 0.5, twice + twice * a / (1.0 - a), twice / (1.0 - a)));
       return select(a < 1e-9, x, select(x < 0.0, -y, y));
     }() }]> {
+  let precision = "wide";
   let summary = "Inverse hyperbolic tangent";
   let onnx = "Atanh(x)";
   let description = [{
@@ -267,6 +287,7 @@ def DL_ErfcOp : DL_UnaryOp<"erfc", "erfc(Tensor x)", DL_FloatTensor, "erfc(x)"> 
 }
 def DL_PowNumberOp : DL_NumbersOp<"pow_number", "pow(Tensor x, float exponent)", DL_NumberTensor,
     "pow(x, getExponent().convertToDouble())", "adaptor.getExponent()"> {
+  let precision = "wide";
   let summary = "x to the power of a number";
   let description = [{
     Powers of 2, 3, 4, 1/2, -1/2, -1 and -2 are products, roots and reciprocals. Integers wrap and take whole exponents.
@@ -278,6 +299,7 @@ def DL_PowNumberOp : DL_NumbersOp<"pow_number", "pow(Tensor x, float exponent)",
   let arguments = (ins DL_NumberTensor:$x, F64Attr:$exponent);
 }
 def DL_PowOp : DL_BinaryOp<"pow", "pow(Tensor x, Tensor other)", DL_NumberTensor, "pow(x, other)"> {
+  let precision = "wide";
   let summary = "x to the power of other";
   let description = [{
     NaN where x is negative and other no whole number. Integers wrap; of a negative power, they are the reciprocal
@@ -288,6 +310,7 @@ def DL_PowOp : DL_BinaryOp<"pow", "pow(Tensor x, Tensor other)", DL_NumberTensor
   }];
 }
 def DL_FloorDivideOp : DL_BinaryOp<"floor_divide", "floor_divide(Tensor x, Tensor other)\ndiv(Tensor x, Tensor other, 'floor' rounding_mode)", DL_NumberTensor, "divFloor(x, other)"> {
+  let precision = "wide";
   let summary = "Quotient rounded down";
   let description = [{
     Of an integer divided by 0, an error in PyTorch, the quotient is 0.
@@ -298,6 +321,7 @@ def DL_FloorDivideOp : DL_BinaryOp<"floor_divide", "floor_divide(Tensor x, Tenso
   }];
 }
 def DL_TruncDivideOp : DL_BinaryOp<"trunc_divide", "div(Tensor x, Tensor other, 'trunc' rounding_mode)", DL_NumberTensor, "divTrunc(x, other)"> {
+  let precision = "wide";
   let summary = "Quotient without its fraction";
   let description = [{
     Of an integer divided by 0, an error in PyTorch, the quotient is 0.
@@ -308,6 +332,7 @@ def DL_TruncDivideOp : DL_BinaryOp<"trunc_divide", "div(Tensor x, Tensor other, 
   }];
 }
 def DL_RemainderOp : DL_BinaryOp<"remainder", "remainder(Tensor x, Tensor other)", DL_NumberTensor, "remFloor(x, other)"> {
+  let precision = "wide";
   let summary = "Remainder with the sign of the divisor";
   let description = [{
     Python's `%`. Of an integer divided by 0, an error in PyTorch, the remainder is x.
@@ -318,6 +343,7 @@ def DL_RemainderOp : DL_BinaryOp<"remainder", "remainder(Tensor x, Tensor other)
   }];
 }
 def DL_FmodOp : DL_BinaryOp<"fmod", "fmod(Tensor x, Tensor other)", DL_NumberTensor, "remTrunc(x, other)"> {
+  let precision = "wide";
   let summary = "Remainder with the sign of the dividend";
   let description = [{
     C's fmod; exact. Of an integer divided by 0, an error in PyTorch, the remainder is x.

@@ -25,6 +25,7 @@ instance_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor? weight=
 }
 def DL_StandardizeOp : DL_LoopOp<"standardize",
     "", ["emitTerm", "emitResult"]> {
+  let precision = "follow";
   let summary = "Mean 0 and variance 1 over dims, then weight and bias";
   let description = [{
     (x - mean) / sqrt(var + eps) * weight + bias, mean and variance over `dims`, the variance around the mean: two passes, so
@@ -41,6 +42,7 @@ def DL_StandardizeOp : DL_LoopOp<"standardize",
 }
 def DL_RmsNormOp : DL_LoopOp<"rms_norm",
     "rms_norm(Tensor x, int[] normalized_shape, Tensor? weight=None, float? eps=None)", ["emitTerm", "emitResult"]> {
+  let precision = "follow";
   let summary = "Division by the root mean square of the last dims";
   let description = [{
     x / sqrt(mean(x^2) + eps) * weight; without `eps`, the distance from 1 to the next number of the dtype. PyTorch: `torch.nn.functional.rms_norm`.

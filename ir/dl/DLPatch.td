@@ -6,6 +6,7 @@
 include "ir/dl/DLIndex.td"
 
 def DL_PatchesOp : DL_LoopOp<"patches", "", ["emitResult"]> {
+  let precision = "follow";
   let summary = "What a window shows at each of its places";
   let description = [{
     x is [N, C, ...]; the result [N, C, window..., places...], zeros from the padding. PyTorch: what

@@ -15,6 +15,7 @@ include "ir/interfaces/Recurrent.td"
 /// gate 3 is below 0 in the first and above in the second, and states 1 and 2 are its own.
 class DL_StepsOp<string mnemonic, int gates, int states, code body, int phases = 1>
     : DL_InferredOp<mnemonic, "", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<RecurrentOpInterface>]> {
+  let precision = "narrow";
   let arguments = (ins DL_FloatTensor:$gates, DL_FloatTensor:$weight, Optional<DL_FloatTensor>:$bias,
       Optional<DL_FloatTensor>:$projection, Variadic<DL_FloatTensor>:$initial, Optional<RankedTensorOf<[I64, I32]>>:$lengths,
       DefaultValuedAttr<BoolAttr, "false">:$reverse, DefaultValuedAttr<BoolAttr, "false">:$batch_first);

@@ -24,6 +24,7 @@ def DL_SumOp : DL_ReductionOp<"sum",
 }
 def DL_MeanOp : DL_ReductionOp<"mean", 
     "mean(Tensor x, int[] dim=[], bool keepdim=False, ScalarType? dtype=None)", ["emitTerm", "emitResult"]> {
+  let precision = "follow";
   let summary = "Mean over dims";
   let description = [{
     Over all dims where `dim` is empty; NaN over no elements. With `dtype`, each element is converted first; integers need it.
@@ -37,6 +38,7 @@ def DL_MeanOp : DL_ReductionOp<"mean",
   let results = (outs DL_FloatTensor:$y);
 }
 def DL_AmaxOp : DL_ReductionOp<"amax", "amax(Tensor x, int[] dim=[], bool keepdim=False)\nmax(Tensor x)", ["emitTerm"]> {
+  let precision = "follow";
   let summary = "Largest value over dims";
   let description = [{
     Over all dims where `dim` is empty; NaN wins. PyTorch: `torch.amax`, `torch.max` of one tensor.
@@ -49,6 +51,7 @@ def DL_AmaxOp : DL_ReductionOp<"amax", "amax(Tensor x, int[] dim=[], bool keepdi
   let results = (outs DL_NumberTensor:$y);
 }
 def DL_ArgmaxOp : DL_ReductionOp<"argmax", "argmax(Tensor x, int? dim=None, bool keepdim=False)", ["emitTerm"]> {
+  let precision = "follow";
   let summary = "Position of the largest value";
   let onnx = "ArgMax(x, dim=axis:0, keepdim=keepdims:1, !select_last_index=0)";
   let description = [{
@@ -63,6 +66,7 @@ def DL_ArgmaxOp : DL_ReductionOp<"argmax", "argmax(Tensor x, int? dim=None, bool
 }
 
 def DL_ArgminOp : DL_ReductionOp<"argmin", "argmin(Tensor x, int? dim=None, bool keepdim=False)", ["emitTerm"]> {
+  let precision = "follow";
   let summary = "Position of the smallest value";
   let onnx = "ArgMin(x, dim=axis:0, keepdim=keepdims:1, !select_last_index=0)";
   let description = [{
@@ -113,6 +117,7 @@ def DL_ProdOp : DL_ReductionOp<"prod",
 }
 def DL_AminOp : DL_ReductionOp<"amin",
     "amin(Tensor x, int[] dim=[], bool keepdim=False)\nmin(Tensor x)", ["emitTerm"]> {
+  let precision = "follow";
   let summary = "Smallest value over dims";
   let description = [{
     Over all dims where `dim` is empty; NaN wins. PyTorch: `torch.amin`.
@@ -234,6 +239,7 @@ def DL_VarMeanOp : DL_DecomposedOp<"var_mean",
 }
 
 def DL_SoftmaxOp : DL_LoopOp<"softmax", "softmax(Tensor x, int dim)", ["emitTerm", "emitResult"]> {
+  let precision = "follow";
   let summary = "exp(x) normalized to sum 1 along a dim";
   let onnx = "Softmax@13(x, dim=axis:-1)";
   let description = [{
@@ -246,6 +252,7 @@ def DL_SoftmaxOp : DL_LoopOp<"softmax", "softmax(Tensor x, int dim)", ["emitTerm
   let results = (outs DL_FloatTensor:$y);
 }
 def DL_LogSoftmaxOp : DL_LoopOp<"log_softmax", "log_softmax(Tensor x, int dim)", ["emitTerm", "emitResult"]> {
+  let precision = "follow";
   let summary = "Logarithm of the softmax";
   let onnx = "LogSoftmax@13(x, dim=axis:-1)";
   let description = [{

@@ -8,6 +8,7 @@ include "ir/dl/DLBase.td"
 /// An op whose result at an index is one element of its operand.
 class DL_MoveOp<string mnemonic, string torchSchema, list<Trait> traits = []>
     : DL_LoopOp<mnemonic, torchSchema, ["emitResult"], traits> {
+  let precision = "follow";
   let results = (outs DL_AnyTensor:$y);
   let extraClassDefinition = compatibleDefinition # [{
     ::mlir::Value $cppClass::emitResult(::dlc::BodyContext &, ::mlir::ValueRange args, ::mlir::ValueRange) {
@@ -18,6 +19,7 @@ class DL_MoveOp<string mnemonic, string torchSchema, list<Trait> traits = []>
 
 def DL_BroadcastOp : DL_Op<"broadcast", "", [Pure, DeclareOpInterfaceMethods<LoopNestOpInterface, ["emitResult"]>]> {
   let summary = "Repetition along dims of size 1 and new leading dims";
+  let precision = "follow";
   let description = [{
     The language and the importers insert it, so that elementwise ops see equal shapes. PyTorch: `Tensor.expand`.
     ```mlir

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLBuilder.h"
+#include "ir/dl/DimNeeds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -64,16 +65,17 @@ LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first
   auto begins = rangeOf(normalize(first), symbols), rest = rangeOf(normalize(size - last), symbols);
   if (begins && rest && begins->min >= 0 && rest->min >= 0)
     return success();
-  auto error = op->emitOpError("takes indices ");
-  error << text(normalize(first)) << " to " << text(normalize(last - 1)) << " of dim " << dim
-        << " of " << text(x.getType()) << ", which it may not have";
-  auto ends = asConstant(size) ? rangeOf(normalize(last), symbols) : std::nullopt;
-  if (ends)
-    error << ": " << text(normalize(last)) << " is " << ends->max
-          << " or less; lower the largest value of the dim";
+  std::string begin = text(normalize(first)), end = text(normalize(last - 1));
+  std::string what =
+      begin == end ? "takes index " + begin : "takes indices " + begin + " to " + end;
+  what += " of dim " + std::to_string(dim) + " of " + text(x.getType());
+  auto error = op->emitOpError(what) << ", which it may not have";
+  bool isBefore = !begins || begins->min < 0;
+  if (auto ends = asConstant(size) ? rangeOf(normalize(last), symbols) : std::nullopt)
+    error << ": " << text(normalize(last)) << " is " << ends->max << " or less";
   else if (auto sizes = rangeOf(size, symbols))
-    error << ": " << text(size) << " is " << sizes->min
-          << " or more; raise the smallest value of the dim";
+    error << ": " << text(size) << " is " << sizes->min << " or more";
+  adviseRange(error, {normalize(isBefore ? first : size - last), 0, what}, module);
   return error;
 }
 
@@ -186,7 +188,8 @@ LoopNest PadOp::getLoopNest() {
     } else if (getMode() == "circular" && size) {
       map[dim] = (map[dim] + (*size - low)) % *size;
     } else {
-      // A symbolic dim may be too small for its border, which then is NaN or 0.
+      // A symbolic dim may be too small for its border, which then is NaN or 0: in the interpreter,
+      // that is, since a runtime refuses such sizes (needsOf).
       computed.set(dim), map[dim] = constantDim(0, getContext());
       isChecked |= !size;
     }

@@ -33,6 +33,7 @@ def DL_PartOp : DL_MoveOp<"part", ""> {
 }
 
 def DL_PadOp : DL_LoopOp<"pad", "pad(Tensor x, int[] pad, str mode='constant', float value=0.0)", ["emitResult", "emitCoordinate"]> {
+  let precision = "follow";
   let summary = "A border of elements";
   let description = [{
     `pad` holds low and high width of the last dim, then of the one before, and so on. `mode` says what stands there:
@@ -48,6 +49,7 @@ def DL_PadOp : DL_LoopOp<"pad", "pad(Tensor x, int[] pad, str mode='constant', f
 }
 
 def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor[] tensors, int dim=0)", ["emitResult"]> {
+  let precision = "follow";
   let summary = "Tensors one after another along a dim";
   let onnx = "Concat@4(tensors*, dim=axis)";
   let description = [{
@@ -63,6 +65,7 @@ def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor
 
 def DL_UpdateSliceOp : DL_LoopOp<"update_slice", "update_slice(Tensor x, int dim, IntTensor start, Tensor src)",
                                   ["emitResult", "emitCoordinate"]> {
+  let precision = "follow";
   let summary = "x with src written along a dim, from a position that a tensor holds";
   let description = [{
     `start` is one position, or one for each index of the first dim of x. src has the dims of x, along `dim` perhaps fewer. A

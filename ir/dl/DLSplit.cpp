@@ -70,7 +70,7 @@ SmallVector<Value> NarrowOp::decompose(Builder &b) {
   AffineExpr length = getLength().getResult(0);
   if (auto size = asConstant(length)) {
     std::optional<int64_t> end;
-    if (start + *size != 0)
+    if (start >= 0 || start + *size != 0) // from the end to the end
       end = start + *size;
     return {b.slice(getX(), dim, start, end)};
   }

@@ -9,6 +9,7 @@ include "ir/dl/DLBase.td"
 
 class DL_MaxPoolOp<string mnemonic, int rank, string torchSchema, string ones, string zeros>
     : DL_LoopOp<mnemonic, torchSchema, ["emitTerm"]> {
+  let precision = "follow";
   let batchedRank = rank;
   let arguments = (ins DL_NumberTensor:$x, DenseI64ArrayAttr:$kernel_size, OptionalAttr<DenseI64ArrayAttr>:$stride,
       DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$padding, DefaultValuedAttr<DenseI64ArrayAttr, ones>:$dilation,
@@ -58,6 +59,7 @@ def DL_MaxPool3dOp : DL_MaxPoolOp<"max_pool3d", 5,
 
 class DL_MaxPositionsOp<string mnemonic, string ones, string zeros>
     : DL_LoopOp<mnemonic, "", ["emitTerm", "emitResult"]> {
+  let precision = "follow";
   let arguments = (ins DL_NumberTensor:$x, DenseI64ArrayAttr:$kernel_size, OptionalAttr<DenseI64ArrayAttr>:$stride,
       DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$padding, DefaultValuedAttr<DenseI64ArrayAttr, ones>:$dilation,
       DefaultValuedAttr<BoolAttr, "false">:$ceil_mode);
@@ -125,6 +127,7 @@ max_pool2d(Tensor x, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, 
 
 class DL_AvgPoolOp<string mnemonic, int rank, string torchSchema, string zeros>
     : DL_LoopOp<mnemonic, torchSchema, ["emitTerm", "emitResult"]> {
+  let precision = "follow";
   let batchedRank = rank;
   let arguments = (ins DL_FloatTensor:$x, DenseI64ArrayAttr:$kernel_size, OptionalAttr<DenseI64ArrayAttr>:$stride,
       DefaultValuedAttr<DenseI64ArrayAttr, zeros>:$padding, DefaultValuedAttr<BoolAttr, "false">:$ceil_mode,

@@ -75,6 +75,14 @@ static Status checkValues(const char *kind, const Expressions &expressions,
   return {};
 }
 
+static Status checkNeeds(const schema::Module &module, const Expressions &expressions) {
+  for (size_t i = 0; i < sizeOf(module.needs()); ++i)
+    if (uint32_t index = module.needs()->Get(i)->dim(); !expressions.has(index))
+      return refuseModule(text("need ", i), "it names expression ", index, "; there are ",
+                          expressions.size());
+  return {};
+}
+
 /// Counted symbols are bound by others and counted by the last outputs; no input tells them.
 static Status checkCounted(const schema::Module &module, const Expressions &expressions) {
   size_t count = 0, outputs = sizeOf(module.outputs());
@@ -228,6 +236,7 @@ Expected<Expressions> dlc::rt::verifyModule(const schema::Module &module, uint64
   DLC_TRY(checkValues("input", *expressions, module.inputs()));
   DLC_TRY(checkValues("output", *expressions, module.outputs()));
   DLC_TRY(checkValues("state", *expressions, module.states()));
+  DLC_TRY(checkNeeds(module, *expressions));
   DLC_TRY(checkCounted(module, *expressions));
   DLC_TRY(checkWeights(module));
   DLC_TRY(checkSegments(module, segmentsBegin, fileBytes));

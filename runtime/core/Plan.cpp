@@ -21,8 +21,9 @@ template <class List> size_t sizeOf(const List *list) { return list ? list->size
 class Planner {
 public:
   Planner(const schema::Program &program, const std::vector<int64_t> &values, Phase phase,
-          Interface interface, int gpu)
-      : program(program), values(values), phase(phase), interface(interface), gpu(gpu) {}
+          Interface interface, int gpu, bool always)
+      : program(program), values(values), phase(phase), interface(interface), gpu(gpu),
+        always(always) {}
 
   Expected<Plan> run() {
     for (uint32_t i = 0; i < sizeOf(program.buffers()); ++i)
@@ -140,8 +141,8 @@ private:
   /// The launch itself, or the one in its place on this GPU.
   const schema::Launch &choose(const schema::Launch &launch) const {
     const schema::Launch *other = gpu == 90 ? launch.sm_90a() : nullptr;
-    return other && uint64_t(std::max<int64_t>(0, values[other->grid()->Get(0)])) >=
-                        launch.sm_90a_least()
+    return other && (always || uint64_t(std::max<int64_t>(0, values[other->grid()->Get(0)])) >=
+                                   launch.sm_90a_least())
                ? *other
                : launch;
   }
@@ -259,6 +260,7 @@ private:
   Phase phase;
   Interface interface;
   int gpu;
+  bool always;
   Plan plan;
 };
 
@@ -266,8 +268,8 @@ private:
 
 Expected<Plan> dlc::rt::planProgram(const schema::Program &program,
                                     const std::vector<int64_t> &values, Phase phase,
-                                    Interface interface, int gpu) {
-  return Planner(program, values, phase, interface, gpu).run();
+                                    Interface interface, int gpu, bool always) {
+  return Planner(program, values, phase, interface, gpu, always).run();
 }
 
 std::string dlc::rt::describeKernel(const schema::Kernel &kernel) {

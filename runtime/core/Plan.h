@@ -77,11 +77,12 @@ enum class Phase { init, main };
 /// Where inputs and outputs live while a program runs.
 enum class Interface { callerMemory, arena };
 
-/// Evaluates `program` under `values` (of the module's expressions; for `init` under any values) and
-/// places its buffers. `gpu` 90 takes launches for sm_90a alone where they are faster. DLC_INCOMPATIBLE where
-/// the file contradicts itself under these shapes.
+/// Evaluates `program` under `values` (of the module's expressions; for `init` under any values)
+/// and places its buffers. `gpu` 90 takes launches for sm_90a alone where they are faster, and with
+/// `always` wherever there are any. DLC_INCOMPATIBLE where the file contradicts itself under these
+/// shapes.
 Expected<Plan> planProgram(const schema::Program &program, const std::vector<int64_t> &values,
-                           Phase phase, Interface interface, int gpu = 0);
+                           Phase phase, Interface interface, int gpu = 0, bool always = false);
 
 /// "kernel 'conv1' (model.dl:14:9)", for messages.
 std::string describeKernel(const schema::Kernel &kernel);

@@ -24,6 +24,8 @@ constexpr uint32_t kMaxBlock[] = {1024, 1024, 64};
 /// More than any device has; the device's own limit is checked when the program is prepared.
 constexpr int64_t kMaxSharedBytes = 1 << 20;
 constexpr int64_t kMaxScratchBytes = int64_t(1) << 32;
+/// The alignment of copies to shared memory: the columns that blocks keep.
+constexpr uint32_t kColumnBytes = 16;
 
 class ProgramVerifier {
 public:
@@ -235,9 +237,10 @@ private:
     if (kernel.name()->size() == 0 || !isCleanUtf8(kernel.name()->string_view()) ||
         !isCleanUtf8(kernel.kind()->string_view()))
       return refuseModule(where, "its name or kind is empty or no clean text");
-    for (size_t i = 0; i < sizeOf(kernel.lines()); ++i)
-      if (!isCleanUtf8(kernel.lines()->Get(i)->string_view()))
-        return refuseModule(where, "a source line is no clean text");
+    for (const auto *list : {kernel.lines(), kernel.layers(), kernel.ops()})
+      for (size_t i = 0; i < sizeOf(list); ++i)
+        if (!isCleanUtf8(list->Get(i)->string_view()))
+          return refuseModule(where, "a source line, layer or op is no clean text");
     DLC_TRY(checkExpression(where, "its number of operations", kernel.flops()));
     DLC_TRY(checkExpression(where, "its number of bytes", kernel.bytes()));
     return isCuda ? checkCudaKernel(kernel, where) : checkCpuKernel(kernel, where);
@@ -349,7 +352,24 @@ private:
                : scratch.min > kMaxScratchBytes)
       return refuseModule(where, isCuda ? "dynamic shared memory must be constant and at most 1 MiB"
                                         : "more than 4 GiB of scratch for a thread");
+    DLC_TRY(checkKept(launch, where));
     return launch.product() ? checkProduct(*launch.product(), launch, where) : Status();
+  }
+
+  Status checkKept(const schema::Launch &launch, const std::string &where) const {
+    if (!launch.kept())
+      return {};
+    if (!isCuda || !launch.persistent() || !expressions.constant(launch.grid()->Get(0)))
+      return refuseModule(where, "only a persistent launch on GPUs, of as many blocks under all "
+                                 "shapes, keeps columns in shared memory");
+    for (size_t i = 0; i < launch.kept()->size(); ++i) {
+      const schema::KeptColumns &columns = *launch.kept()->Get(i);
+      if (columns.count() == 0 || columns.bytes() == 0 || columns.bytes() % kColumnBytes != 0)
+        return refuseModule(where, "it keeps ", columns.count(), " columns of ", columns.bytes(),
+                            " bytes; expected at least one, of a multiple of ", kColumnBytes,
+                            " bytes");
+    }
+    return {};
   }
 
   Status checkProduct(const schema::Product &product, const schema::Launch &launch,

@@ -37,6 +37,7 @@ public:
     expressions.evaluate(result.symbols, expressions.size(), result.values);
     bindCounted();
     DLC_TRY(checkInputs());
+    DLC_TRY(checkNeeds());
     DLC_TRY(evaluate("output", table.outputs(), result.outputs));
     DLC_TRY(evaluate("state", table.states(), result.states));
     return std::move(result);
@@ -180,6 +181,16 @@ private:
           return {DLC_USAGE, text(dimName(i, dim), ": expected ", wanted, ", got ", inputs[i][dim],
                                   signature(i))};
       }
+    return {};
+  }
+
+  Status checkNeeds() const {
+    for (size_t i = 0; table.needs() && i < table.needs()->size(); ++i) {
+      const schema::Need &need = *table.needs()->Get(i);
+      if (int64_t size = result.values[need.dim()]; size < need.least())
+        return {DLC_USAGE, text("the model does not take inputs of these dims: ",
+                                need.why()->string_view(), "; it would be ", size)};
+    }
     return {};
   }
 

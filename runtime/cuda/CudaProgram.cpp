@@ -6,8 +6,6 @@
 #include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
 
-#include <algorithm>
-
 using namespace dlc;
 using namespace dlc::cuda;
 using rt::Status;
@@ -163,15 +161,15 @@ Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &comm
   auto block = [&](uint32_t axis) {
     return axis < kernel.block()->size() ? kernel.block()->Get(axis) : 1;
   };
+  abi::Spread spread = {command.grid[0], command.scratchBytes};
+  // One block a multiprocessor: it takes tile after tile, or more columns.
+  if (command.launch->persistent())
+    spread = spreadOf(*gpu, *command.launch, command.grid[0], command.scratchBytes);
   auto grid = [&](int axis) {
-    int64_t blocks = command.grid[axis];
-    // One block a multiprocessor: it takes tile after tile.
-    if (axis == 0 && command.launch->persistent())
-      blocks = std::min<int64_t>(blocks, gpu->multiprocessors());
-    return static_cast<unsigned>(blocks);
+    return static_cast<unsigned>(axis == 0 ? spread.blocks : command.grid[axis]);
   };
   Function function = (*kernels)[command.launch->kernel()];
-  auto dynamicShared = static_cast<unsigned>(command.scratchBytes);
+  auto dynamicShared = static_cast<unsigned>(spread.sharedBytes);
   LaunchAttribute attribute;
   LaunchConfig config = {grid(0),  grid(1),       grid(2), block(0),   block(1),
                          block(2), dynamicShared, stream,  &attribute, 1};

@@ -180,7 +180,7 @@ std::vector<bool> Kernels::chooseKernels(const GpuDevice &device, const schema::
     const schema::Launch *other = special ? launch.sm_90a() : nullptr;
     if (other)
       used[other->kernel()] = true;
-    if (!other || launch.sm_90a_least() > 1)
+    if (!other || launch.sm_90a_least() > 1 || options.all)
       used[launch.kernel()] = true;
   });
   return used;
@@ -207,6 +207,9 @@ Status Kernels::build(GpuDevice &device, const rt::Module &module, const schema:
   std::vector<int64_t> dynamicShared(program.kernels()->size());
   auto ask = [&](const schema::Launch &launch) {
     int64_t bytes = *module.expressions().constant(launch.scratch_bytes());
+    if (launch.kept())
+      bytes = spreadOf(device, launch, *module.expressions().constant(launch.grid()->Get(0)), bytes)
+                  .sharedBytes;
     dynamicShared[launch.kernel()] = std::max(dynamicShared[launch.kernel()], bytes);
   };
   forEachLaunch(program, [&](const schema::Launch &launch) {
@@ -219,6 +222,15 @@ Status Kernels::build(GpuDevice &device, const rt::Module &module, const schema:
     if (used[i])
       DLC_TRY(find(device, program, i, dynamicShared[i]));
   return {};
+}
+
+abi::Spread dlc::cuda::spreadOf(const GpuDevice &device, const schema::Launch &launch,
+                                int64_t blocks, int64_t scratchBytes) {
+  std::vector<abi::KeptColumns> kept;
+  for (size_t i = 0; i < sizeOf(launch.kept()); ++i)
+    kept.push_back({launch.kept()->Get(i)->count(), launch.kept()->Get(i)->bytes()});
+  return abi::spreadColumns(blocks, device.multiprocessors(), scratchBytes, device.sharedLimit(),
+                            kept.data(), kept.size());
 }
 
 Status Kernels::find(GpuDevice &device, const schema::Program &program, uint32_t index,

@@ -7,6 +7,7 @@
 #include "runtime/core/Module.h"
 #include "runtime/cuda/Device.h"
 #include "runtime/cuda/KernelCompiler.h"
+#include "runtime/schema/Residence.h"
 
 #include <vector>
 
@@ -15,11 +16,17 @@ namespace dlc::cuda {
 /// The sources of a program, in its order, each named by a kernel in it.
 std::vector<KernelText> kernelTexts(const schema::Module &module, const schema::Program &program);
 
+/// Blocks of a persistent launch on the device, of the `blocks` of its grid, and the dynamic shared
+/// memory of each, at least `scratchBytes`.
+abi::Spread spreadOf(const GpuDevice &device, const schema::Launch &launch, int64_t blocks,
+                     int64_t scratchBytes);
+
 /// How kernels become code.
 struct KernelOptions {
   bool noJit = false;                ///< take code of the package only
   const char *cacheFolder = nullptr; ///< as KernelCache::folderFor takes it
   CompileProgress progress;
+  bool all = false; ///< those too that others always stand in for on this GPU
 };
 
 /// The loaded kernels of a program, by index. Move-only; made and destroyed with the device's context current.

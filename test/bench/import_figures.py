@@ -21,16 +21,16 @@ MEASURE = """import os, sys, time
 begin = time.monotonic()
 child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
 _, status, usage = os.wait4(child, 0)
-print(status, time.monotonic() - begin, usage.ru_maxrss * 1024)"""
+print(status, time.monotonic() - begin, usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime)"""
 
 
 def measured(*command):
-    """Seconds and peak bytes of a process."""
+    """Seconds, peak bytes and seconds of all processors of a process."""
     run = subprocess.run([sys.executable, "-S", "-c", MEASURE, *command], stdout=subprocess.PIPE, text=True, check=True)
-    status, seconds, peak = run.stdout.split()
+    status, seconds, peak, processor = run.stdout.split()
     if int(status):
         sys.exit(f"{' '.join(command)} ended with status {os.waitstatus_to_exitcode(int(status))}")
-    return float(seconds), int(peak)
+    return float(seconds), int(peak), float(processor)
 
 
 def verdict(value, goal, unit):
@@ -55,7 +55,7 @@ def main():
             weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
             path = run_exported.script().export_onnx(module, inputs, folder, outputs, dynamic)
             for what, command in (("compile", (DLC, "compile", path, "-q", "-o", "model.bin")),
-                                  ("import", (DLC, "import", path, "-o", "model.dl"))):
+                                  ("import", (DLC, "import", path, "-o", "model.dl", "--force"))):
                 runs = [measured(*command) for _ in range(ROUNDS)]
                 seconds, memory = min(run[0] for run in runs), max(run[1] for run in runs)
                 allowed = 2 * weights + MORE_BYTES

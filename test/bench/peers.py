@@ -76,6 +76,17 @@ class Lstm(nn.Module):
         return self.fc(h[-1])
 
 
+class Recurrent(nn.Module):
+    """Layers of LSTM or GRU alone, the batch first."""
+
+    def __init__(self, kind, inputs, hidden, layers):
+        super().__init__()
+        self.rnn = getattr(nn, kind)(inputs, hidden, layers, batch_first=True)
+
+    def forward(self, x):
+        return self.rnn(x)[0]
+
+
 def of_text(signature, body):
     return f"dl 1\nmodel Bench {{\n{body[0]}  forward({signature}) {{\n{body[1]}  }}\n}}\n"
 
@@ -87,6 +98,19 @@ def example(name, dtype):
 
 LSTM_TEXT = ("x: {d}[N,T,100]) -> (y: {d}[N,4]", ("  lstm: LSTM(100, 128, batch_first=true)\n  fc: Linear(128, 4)\n",
                                                   "    _, (h, _) = lstm(x)\n    y = fc(h[-1])\n"))
+
+
+# Kind, dtype, inputs, hidden units, layers, steps, batch: weights that fit few blocks' shared memory, that fit all of a large GPU's,
+# and that fit none.
+RECURRENT = (("LSTM", "f16", 512, 1024, 2, 128, 1), ("LSTM", "f16", 512, 1024, 2, 128, 32), ("LSTM", "f16", 512, 512, 1, 64, 1),
+             ("LSTM", "f16", 512, 512, 1, 64, 8), ("LSTM", "f16", 512, 2048, 1, 128, 1), ("GRU", "f32", 256, 256, 1, 200, 1))
+
+
+def recurrent(kind, dtype, inputs, hidden, layers, steps, batch):
+    """An entry of models()."""
+    text = of_text(f"x: {dtype}[{batch},{steps},{inputs}]) -> (y: {dtype}[{batch},{steps},{hidden}]",
+                   (f"  rnn: {kind}({inputs}, {hidden}, {layers}, batch_first=true)\n", "    y, _ = rnn(x)\n"))
+    return (dtype, lambda: Recurrent(kind, inputs, hidden, layers), text, [(batch, steps, inputs)])
 
 
 def models(small):
@@ -118,6 +142,11 @@ def models(small):
             table[f"resnet50, batch {count}, {dtype}"] = (dtype, lambda: vision_models.ResNet50(**constants), resnet(dtype),
                                                          [(count, 3, size, size)])
     table[f"lstm, {steps} steps, f32"] = ("f32", Lstm, lstm("f32"), [(1, steps, 100)])
+    for kind, dtype, inputs, hidden, layers, steps, batch in RECURRENT:
+        if small:
+            inputs, hidden, steps = inputs // 32, hidden // 32, 3
+        table[f"{kind} {layers}x{hidden}, {steps} steps, batch {batch}, {dtype}"] = recurrent(kind, dtype, inputs, hidden, layers, steps,
+                                                                                              batch)
     return table
 
 

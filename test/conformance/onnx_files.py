@@ -1,5 +1,6 @@
 """The ONNX project's test cases: tensors and graphs from the protobuf wire format, and the archives of the corpus."""
 import csv
+import hashlib
 import os
 import tarfile
 
@@ -89,12 +90,19 @@ def graph_of(path):
     return [name for name in inputs if name not in held], outputs, nodes
 
 
-def extract(corpus, folder):
-    """Unpacks the archives once; the folder of the cases."""
+def extract(corpus, parent):
+    """The folder of the cases, in `parent` and named by what the archives hold: they are unpacked there once, and those of another
+    corpus elsewhere."""
+    archives = [os.path.join(corpus, "onnx-backend", name) for name in ("onnx-node-tests.tar.xz", "onnx-other-tests.tar.xz")]
+    digest = hashlib.sha256()
+    for archive in archives:
+        with open(archive, "rb") as source:
+            digest.update(hashlib.sha256(source.read()).digest())
+    folder = os.path.join(parent, digest.hexdigest()[:16])
     done = os.path.join(folder, "done")
     if not os.path.exists(done):
-        for archive in ("onnx-node-tests.tar.xz", "onnx-other-tests.tar.xz"):
-            with tarfile.open(os.path.join(corpus, "onnx-backend", archive)) as packed:
+        for archive in archives:
+            with tarfile.open(archive) as packed:
                 packed.extractall(folder)
         open(done, "w").close()
     return folder

@@ -2,7 +2,6 @@
 """Other people's trained networks, written as .dl, with their own weights bound by name: stored vectors and data sets.
 
 Needs the corpus (DLC_CORPUS); without it every case is counted as left out."""
-import gzip
 import os
 import sys
 from typing import Dict, NamedTuple, Optional, Sequence
@@ -10,6 +9,7 @@ from typing import Dict, NamedTuple, Optional, Sequence
 import numpy as np
 
 from cases import Cases, Failure
+from corpus_data import CORPUS, large_mnist
 from dlc_tool import BUILD, ROOT, compile_model, expect_close, run_model
 from onnx_weights import constants
 from run_models import text_of
@@ -20,7 +20,6 @@ sys.path.insert(0, os.path.join(ROOT, "examples"))
 import safetensors  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CORPUS = os.environ.get("DLC_CORPUS", os.path.join(HERE, "..", "..", "..", "shared", "corpus"))
 OUT = os.path.join(BUILD, "test-logs", "conformance")
 
 
@@ -53,26 +52,6 @@ EMULATED_TOKENS = 40
 COUNT = sum(1 + len(model.vectors) * len(DEVICES) for model in MODELS.values()) + 5
 
 
-def resized(images, size):
-    """Bilinear, corners not aligned: torch.nn.functional.interpolate's default, in NumPy."""
-    count = images.shape[-1]
-    centre = np.maximum((np.arange(size) + 0.5) * count / size - 0.5, 0)
-    low = centre.astype(int)
-    high = np.minimum(low + 1, count - 1)
-    part = (centre - low).astype(np.float32)
-    rows = images[..., low, :] * (1 - part)[:, None] + images[..., high, :] * part[:, None]
-    return (rows[..., low] * (1 - part) + rows[..., high] * part).astype(np.float32)
-
-
-def mnist():
-    folder = os.path.join(CORPUS, "datasets", "mnist")
-    with gzip.open(os.path.join(folder, "t10k-first5000-images-idx3-ubyte.gz")) as source:
-        pixels = np.frombuffer(source.read()[16:], np.uint8).reshape(-1, 1, 28, 28)
-    with gzip.open(os.path.join(folder, "t10k-first5000-labels-idx1-ubyte.gz")) as source:
-        labels = np.frombuffer(source.read()[8:], np.uint8)
-    return resized(pixels / np.float32(255), 32), labels
-
-
 def weights_of(name, model, folder):
     """The corpus's safetensors, or one made of the constants of its ONNX file."""
     if not model.onnx_names:
@@ -102,7 +81,7 @@ def vectors(cases, name, model):
 
 def data_set(cases):
     package = os.path.join(OUT, "lenet5_mnist.bin")
-    images, labels = mnist()
+    images, labels = large_mnist()
     classes = None
     with cases.case(f"lenet5_mnist: {MNIST_CORRECT} of {MNIST_IMAGES} MNIST images on cpu"):
         output, = run_model(package, {"input": images}, ["logprob"], "--device", "cpu")

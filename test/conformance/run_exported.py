@@ -107,7 +107,7 @@ def network(cases, torch, export, name, size):
             if buffer_name.endswith("running_mean"):
                 buffer.copy_(torch.randn(buffer.shape) * 0.1)
         given = {key: torch.from_numpy(value) for key, value in inputs_of(example, generator).items()}
-        export(module, given, path + ".dl", outputs, dynamic)
+        export(module, given, path + ".dl", outputs, dynamic, force=True)
         compile_model(path + ".dl", path + ".bin")
     with cases.case(f"{name}, {size}: its text repeats nothing"):
         with open(path + ".dl", encoding="utf-8") as source:

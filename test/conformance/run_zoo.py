@@ -191,7 +191,7 @@ def check(path, inputs, wanted):
         far = np.abs(ours - theirs).max(initial=0) / (np.abs(theirs).max(initial=0) + 1e-9)
         if not far <= BOUND:
             raise Failure(f"{far:.1e} of the largest element off PyTorch's")
-    dlc("import", path, "-o", text)
+    dlc("import", path, "-o", text, "--force")
     dlc("check", text)
     os.unlink(text[:-3] + ".safetensors")
 

@@ -24,11 +24,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   ImportOptions options;
-  bool isUnsupported = false;
-  options.isUnsupported = &isUnsupported;
+  ImportFault fault = ImportFault::ofModel;
+  options.fault = &fault;
   bool isModule = fuzz::demandModuleOrErrors(
       context, [&] { return onnx::importModel(std::move(*file), options, context, kMaxNodes); });
-  fuzz::demand(!isModule || !isUnsupported, "a module, or something that dlc cannot do");
+  fuzz::demand(!isModule || fault == ImportFault::ofModel,
+               "a module, or something that dlc cannot do");
   return 0;
 }
 

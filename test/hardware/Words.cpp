@@ -390,7 +390,7 @@ static std::vector<WordCase> makeCases() {
       {"dynamic_shared",
        file,
        "dynamic_shared",
-       {"barrier", "smem_u32"},
+       {"barrier", "dynamic_shared_bytes", "smem_u32"},
        Sameness::bits,
        false,
        launch<char>({{1}, {64}, 256}, {}, {256})},

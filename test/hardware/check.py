@@ -1,38 +1,43 @@
 #!/usr/bin/env python3
-"""Verifies dlc's CUDA kernels on this machine's GPU and measures what they take. Needs an NVIDIA driver, NVRTC (of a CUDA
-toolkit, or `pip install nvidia-cuda-nvrtc`) and Python 3.7; nothing else of dlc, and no other package.
+"""Verifies dlc on this machine's GPU and measures it. Needs an NVIDIA driver, NVRTC (of a CUDA toolkit, or
+`pip install nvidia-cuda-nvrtc`), Python 3.7 and the C library; nothing else of dlc, and no other package.
 
-    ./check                      everything: words of the device vocabulary, kernels, compute-sanitizer, benchmarks, calibration
+    ./check                      everything: words of the device vocabulary, models, compute-sanitizer, benchmarks, calibration
     ./check --only cases         one stage: words, cases, sanitizer, benchmarks or calibration
-    ./check --emulator FOLDER    the same on the emulated GPU whose libraries lie in FOLDER: shows that this folder works
+    ./check --emulator FOLDER    the same on the emulated GPU whose libraries lie in FOLDER, with smaller networks: shows that
+                                 this folder works
     ./check --repository DLC     also puts the result into DLC/test/bench/results, where dlc-ledger reads it
 
-It goes on where it was stopped (--fresh: from the beginning) and ends within --minutes 10, leaving out what did not fit. Results
-are in results/GPU-DATE.json. Exit status: 0 all that ran is right, 1 something is wrong, 2 usage, 5 no GPU that can be used."""
+A case is a model: it is compiled here, its results on the GPU are compared with those on the CPU, and each of its kernels runs
+by itself on values that the CPU computed, so that a wrong one is named. It goes on where it was stopped (--fresh: from the
+beginning) and ends within --minutes 10, leaving out what did not fit. Results are in results/GPU-DATE.json. Exit status: 0 all
+that ran is right, 1 something is wrong, 2 usage, 5 no GPU that can be used."""
 import argparse
-import array
 import concurrent.futures
 import datetime
 import glob
 import gzip
 import json
 import os
-import random
 import re
 import shutil
 import signal
-import statistics
-import struct
 import subprocess
 import sys
-import tempfile
+import tarfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BIN = os.path.join(HERE, "bin")
+TOOLS = os.path.join(HERE, "results", "tools")
+sys.path.insert(0, HERE)
+import measure  # noqa: E402
+import weights  # noqa: E402
+
 STAGES = ("words", "cases", "sanitizer", "benchmarks", "calibration")
 # Seconds that one process may take before it counts as hung, and that stages before the measurements leave to these.
-TIMEOUT, RESERVE = 120, 150
+TIMEOUT, RESERVE = 120, 220
+NO_NVRTC = 77  # exit status of kernel-ptx
+DIGITS = 16  # of a hash in the table of PTX, as dlc-ledger takes them
 
 
 def say(text=""):
@@ -44,7 +49,7 @@ class Outcome:
 
     def __init__(self, status, detail="", seconds=0.0):
         self.status, self.detail, self.seconds = status, detail, seconds
-        self.ran = []  # the kernels that the process launched
+        self.kernels = []  # of the case's model: what dlc inspect says of each, whether it ran, and its PTX
 
 
 class Machine:
@@ -54,14 +59,16 @@ class Machine:
         self.emulated = emulator is not None
         self.environment = dict(os.environ)
         self.environment.setdefault("DLC_CACHE_DIR", os.path.join(HERE, "results", "kernel-cache"))
+        unpack_tools()
+        self.dlc = os.path.join(TOOLS, "dlc")
+        self.real = dict(self.environment)  # kernel-ptx asks the real NVRTC, where there is one
         if self.emulated:
             for variable, library in (("DLC_LIBCUDA", "libdlc_cuda_emu.so"), ("DLC_LIBNVRTC", "libdlc_nvrtc_emu.so")):
                 path = os.path.join(os.path.abspath(emulator), library)
                 if not os.path.exists(path):
                     sys.exit(f"error: there is no {path}; --emulator names the folder of the emulator's libraries")
                 self.environment[variable] = path
-            self.environment["DLC_CACHE_DIR"] = ""
-        doctor = self.run([os.path.join(BIN, "dlc"), "doctor", "--device", "cuda"])
+        doctor = self.run([self.dlc, "doctor", "--device", "cuda"])
         self.report = doctor.stdout
         gpu = re.search(r"^GPU 0 +(.*), sm_(\d+)$", self.report, re.M)
         self.usable = doctor.returncode == 0 and gpu is not None
@@ -70,13 +77,14 @@ class Machine:
             ("driver", re.search(r"^CUDA driver +(.*)$", self.report, re.M)),
             ("nvrtc", re.search(r"^NVRTC +(.*)$", self.report, re.M)))}
 
-    def run(self, command, timeout=TIMEOUT, **extra):
+    def run(self, command, real=False, **extra):
         """Like subprocess.run; what hangs is ended with all its children. returncode None: it took too long."""
+        environment = self.real if real else self.environment
         process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   universal_newlines=True, errors="replace", env={**self.environment, **extra},
+                                   universal_newlines=True, errors="replace", env={**environment, **extra},
                                    start_new_session=True)
         try:
-            out, err = process.communicate(timeout=timeout)
+            out, err = process.communicate(timeout=TIMEOUT * (5 if self.emulated else 1))
             return subprocess.CompletedProcess(command, process.returncode, out, err)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
@@ -86,6 +94,18 @@ class Machine:
     def slug(self):
         name = "emulator" if self.emulated else re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
         return f"{name}-{datetime.date.today().isoformat()}"
+
+
+def unpack_tools():
+    """The folder holds them compressed; and what one of another folder has left there is of no use."""
+    packed, mark = os.path.join(HERE, "tools.tar.xz"), os.path.join(TOOLS, "of")
+    identity = str(os.stat(packed).st_mtime_ns)
+    if not os.path.exists(mark) or open(mark, encoding="utf-8").read() != identity:
+        shutil.rmtree(TOOLS, ignore_errors=True)
+        with tarfile.open(packed) as source:
+            source.extractall(os.path.dirname(TOOLS))
+        with open(mark, "w", encoding="utf-8") as out:
+            out.write(identity)
 
 
 class State:
@@ -126,12 +146,23 @@ class Check:
             say("error: no GPU can be used; the lines above say why")
             sys.exit(5)
         identity = json.dumps([self.machine.name, self.machine.architecture, self.machine.facts, self.manifest["commit"],
-                               self.manifest["made"], self.manifest["part"]])
+                               self.manifest["made"], os.path.getmtime(os.path.join(HERE, "tools.tar.xz"))])
         self.state = State(os.path.join(HERE, "results", "state"), identity, options.fresh)
         self.deadline = time.time() + 60 * options.minutes
         self.counts = {"ok": 0, "failed": 0, "left out": 0}
         self.left_out = {}
         self.failures = []
+        self.version = None  # of the NVRTC that keys kernels
+        turn, turns = options.turn
+        self.cases_taken = [case for number, case in enumerate(self.manifest["cases"]) if number % turns == turn % turns]
+        if turns > 1:
+            for _ in range(len(self.manifest["cases"]) - len(self.cases_taken)):
+                self.leave_out("a case", f"not in this turn, 1 in {turns}")
+
+    say = staticmethod(say)
+
+    def fail(self, stage, name, why):
+        self.record(stage, name, Outcome("failed", why))
 
     def leave_out(self, what, reason):
         self.counts["left out"] += 1
@@ -156,12 +187,15 @@ class Check:
             known = self.state.found.get(f"{stage}/{entry['name']}")
             if known and known["status"] == "ok":
                 before = Outcome("ok", "as found before", 0.0)
-                before.ran = known["ran"]
+                before.kernels = known["kernels"]
                 return before
             if time.time() > self.deadline - reserve:
                 return Outcome("left out", f"the {self.options.minutes} minutes were over; run ./check again, it goes on here")
             start = time.time()
-            outcome = function(entry)
+            try:
+                outcome = function(entry)
+            except (OSError, RuntimeError, ValueError) as error:
+                outcome = Outcome("failed", f"{type(error).__name__}: {error}")
             outcome.seconds = time.time() - start
             return outcome
 
@@ -169,7 +203,8 @@ class Check:
             for entry, outcome in zip(entries, pool.map(work, entries)):
                 self.record(stage, entry["name"], outcome)
                 if outcome.status != "left out":
-                    self.state.keep(f"{stage}/{entry['name']}", {"status": outcome.status, "detail": outcome.detail, "ran": outcome.ran})
+                    self.state.keep(f"{stage}/{entry['name']}", {"status": outcome.status, "detail": outcome.detail,
+                                                                   "kernels": outcome.kernels})
 
     #-- The stages ---------------------------------------------------------------------------------
 
@@ -181,39 +216,88 @@ class Check:
         def one(entry):
             if entry["needs_hopper"] and self.machine.architecture != 90:
                 return Outcome("left out", f"needs compute capability 9.0, the GPU has {self.machine.architecture / 10:.1f}")
-            run = self.machine.run([os.path.join(BIN, "gpu-words"), "--compare", os.path.join(HERE, "words"), entry["name"]])
+            run = self.machine.run([os.path.join(TOOLS, "gpu-words"), "--compare", os.path.join(TOOLS, "words"), entry["name"]])
             return self.judge(run, r"^(?:FAILED|error:) *(.*)$")
 
         self.each("words", self.manifest["words"], one, RESERVE)
 
-    def case_command(self, place, entry):
-        """Unpacks the case into the folder `place`, and runs it there."""
-        target = os.path.join(place, entry["name"])
-        if not os.path.isdir(target):
-            os.makedirs(target)
-            for packed in glob.glob(os.path.join(HERE, "cases", entry["name"], "*.gz")):
-                with gzip.open(packed) as source, open(os.path.join(target, os.path.basename(packed)[:-len(".gz")]), "wb") as out:
-                    shutil.copyfileobj(source, out, 1 << 20)
-        repeat = 1 if self.machine.emulated else 3
-        return [os.path.join(BIN, "gpu-case"), target, "--device", "cuda", "--repeat", repeat]
+    def made(self, entry):
+        """The folder of a case, unpacked and compiled, and an outcome where that fails."""
+        place = os.path.join(HERE, "results", "work", entry["name"])
+        shutil.rmtree(place, ignore_errors=True)
+        os.makedirs(place)
+        for packed in glob.glob(os.path.join(HERE, "cases", entry["name"], "*.gz")):
+            with gzip.open(packed) as source, open(os.path.join(place, os.path.basename(packed)[:-len(".gz")]), "wb") as out:
+                shutil.copyfileobj(source, out, 1 << 20)
+        source, asked = entry["sources"][0], entry.get("weights")
+        if self.machine.emulated and len(entry["sources"]) > 1:
+            source, asked = entry["sources"][1], entry["reduced_weights"]
+            os.replace(os.path.join(place, "reduced.txt"), os.path.join(place, "plan.txt"))
+        command = [self.machine.dlc, "compile", os.path.join(place, source), "--target", "cpu,cuda", *entry["flags"], "-q",
+                   "-o", os.path.join(place, "model.bin")]
+        if asked is not None:
+            file = os.path.join(place, "weights.safetensors")
+            weights.write(file, asked)
+            command += ["--weights", file]
+        run = self.machine.run(command)
+        if asked is not None:
+            os.remove(file)
+        return place, None if run.returncode == 0 else self.judge(run, r"error: (.*)$")
+
+    def kernels_of(self, place, said):
+        """What is known of the kernels of a model after gpu-case has run it."""
+        model = os.path.join(place, "model.bin")
+        facts = json.loads(self.machine.run([self.machine.dlc, "inspect", model, "--json"]).stdout)
+        ran, replayed = (set(re.findall(rf"^{word} (\S+)$", said, re.M)) for word in ("ran", "replayed"))
+        blamed = set(re.findall(r"^FAILED kernel '(\S+)'", said, re.M))
+        ptx = self.ptx_of([model])
+        kernels = []
+        for program in facts["programs"]:
+            for kernel in program["kernels"] if program["target"] == "cuda" else []:
+                known = {key: kernel[key] for key in ("name", "kind", "text_sha256")}
+                known["ran"] = kernel["launches_at_load"] > 0 or kernel["name"] in ran | replayed
+                known["blamed"] = kernel["name"] in blamed
+                known["ptx"] = ptx.get(kernel["text_sha256"])
+                kernels.append(known)
+        return kernels
+
+    def architecture(self):
+        return f"sm_{self.machine.architecture}" + ("a" if self.machine.architecture >= 90 else "")
+
+    def ptx_of(self, files):
+        """text_sha256 -> ptx_sha256, by the NVRTC of this machine; empty where there is none."""
+        run = self.machine.run([os.path.join(TOOLS, "kernel-ptx"), "--arch", self.architecture(),
+                                "--known", os.path.join(HERE, "results", "ptx"), *files], real=True)
+        lines = run.stdout.splitlines()
+        if run.returncode == NO_NVRTC:
+            return {}
+        if run.returncode or not lines:
+            raise RuntimeError(f"kernel-ptx: {run.stdout[-500:]}{run.stderr[-500:]}")
+        self.version = lines[0].split()[1]
+        return dict(line.split() for line in lines[1:])
 
     def cases(self):
-        def one(entry):
-            with tempfile.TemporaryDirectory() as place:
-                return examine(self.case_command(place, entry))
+        repeat = 1 if self.machine.emulated else 3
 
-        def examine(command):
+        def one(entry):
+            place, failure = self.made(entry)
+            if failure:
+                return failure
+            command = [os.path.join(TOOLS, "gpu-case"), place, "--device", "cuda", "--repeat", repeat]
             run = self.machine.run(command)
-            outcome = self.judge(run, r"^(?:FAILED|error:|.*, turn \d+: error:) *(.*)$")
-            outcome.ran = re.findall(r"^ran (\S+)$", run.stdout, re.M)
-            if run.returncode not in (0, 4) and not self.machine.emulated:
+            outcome = self.judge(run, r"^(?:FAILED|error:|.*, (?:turn \d+|on the CPU): error:) *(.*)$")
+            if run.returncode in (0, 4):
+                outcome.kernels = self.kernels_of(place, run.stdout)
+            elif not self.machine.emulated:
                 # Launch by launch: then the error stands at the kernel that made it.
                 again = self.machine.run(command, CUDA_LAUNCH_BLOCKING="1")
                 detail = self.judge(again, r"error: (.*)$").detail
                 outcome.detail += f" [launch by launch: {detail or 'no error'}]"
+            if "weights" in entry:  # compute-sanitizer takes the others once more
+                shutil.rmtree(place)
             return outcome
 
-        self.each("cases", self.manifest["cases"], one, RESERVE)
+        self.each("cases", self.cases_taken, one, RESERVE)
 
     @staticmethod
     def judge(run, pattern):
@@ -242,15 +326,16 @@ class Check:
         for kind in ("memcheck", "racecheck", "synccheck"):
             for word in self.manifest["words"]:
                 if not word["needs_hopper"] or self.machine.architecture == 90:
-                    command = [os.path.join(BIN, "gpu-words"), "--compare", os.path.join(HERE, "words"), word["name"]]
+                    command = [os.path.join(TOOLS, "gpu-words"), "--compare", os.path.join(TOOLS, "words"), word["name"]]
                     entries.append({"name": f"{kind}: {word['name']}", "command": command, "tool": kind})
-            for case in self.manifest["cases"][::1 if kind == "memcheck" else 4]:
-                entries.append({"name": f"{kind}: {case['name']}", "case": case, "tool": kind})
+            for case in [case for case in self.cases_taken if "weights" not in case][::1 if kind == "memcheck" else 4]:
+                place = os.path.join(HERE, "results", "work", case["name"])
+                if os.path.exists(os.path.join(place, "model.bin")):
+                    command = [os.path.join(TOOLS, "gpu-case"), place, "--device", "cuda", "--repeat", 1]
+                    entries.append({"name": f"{kind}: {case['name']}", "command": command, "tool": kind})
 
         def one(entry):
-            with tempfile.TemporaryDirectory() as place:
-                command = entry.get("command") or self.case_command(place, entry["case"])[:-1] + [1]
-                run = self.machine.run([tool, "--tool", entry["tool"], "--error-exitcode", "9", *command])
+            run = self.machine.run([tool, "--tool", entry["tool"], "--error-exitcode", "9", *entry["command"]])
             if run.returncode is None:
                 return Outcome("left out", f"took longer than {TIMEOUT} s under compute-sanitizer")
             return self.judge(run, r"^========= (?!COMPUTE|Target)(.*)$")
@@ -258,136 +343,50 @@ class Check:
         self.each("sanitizer", entries, one, RESERVE)
 
     def benchmarks(self):
-        rounds = 1 if self.machine.emulated else 3
-        entries = [entry for entry in self.manifest["benchmarks"] if entry["emulated"] or not self.machine.emulated]
-        for entry in self.manifest["benchmarks"]:
-            if entry not in entries:
-                self.leave_out(f"benchmarks: {entry['name']}", "too large for the emulator")
-        say(f"== benchmarks: {len(entries)}")
-        measured = {entry["name"]: [] for entry in entries}
-        with tempfile.TemporaryDirectory() as place:
-            models = {}
-            for turn in range(rounds):  # interleaved, so that a change of clocks meets all of them
-                for entry in entries:
-                    if time.time() > self.deadline - 20:
-                        self.leave_out(f"benchmarks: {entry['name']}, round {turn + 1}", "the time was over")
-                        continue
-                    if entry["file"] not in models:
-                        models[entry["file"]] = self.unpack(entry, place)
-                    problem = self.bench(entry, models[entry["file"]], measured[entry["name"]])
-                    if problem:
-                        self.record("benchmarks", entry["name"], Outcome("failed", problem))
-        for entry in entries:  # dlc's own kernel ran in its place
-            if entry.get("by_library") and any(kernel["kind"] != "cublasLt" for figures in measured[entry["name"]]
-                                               for kernel in figures["graph"]["kernels"]):
-                measured[entry["name"]].clear()
-                self.leave_out(f"benchmarks: {entry['name']}", "cuBLASLt is not installed, or failed")
-        results = [self.summarize(entry, measured[entry["name"]]) for entry in entries if measured[entry["name"]]]
-        for result in results:
-            rate = "".join(f", {result[key]:.1f} {unit}" for key, unit in (("gb_s", "GB/s"), ("tflop_s", "TFLOP/s")) if key in result)
-            say(f"       {result['name']:32} {result['gpu_ms']:10.4f} ms on the GPU, {result['wall_ms']:10.4f} ms in all, "
-                f"{result['launches']} launches{rate}")
-            self.counts["ok"] += 1
-        self.state.keep("benchmarks", results)
-
-    def bench(self, entry, model, measured):
-        """Adds a round's figures, with and without a graph; a sentence where it fails."""
-        figures = {}
-        for kind, flags in (("graph", []), ("eager", ["--no-graph"])):
-            seconds = ["--iterations", 2, "--warmup", 0, "--duration", 0] if self.machine.emulated else ["--duration", 1]
-            inputs = [part for text in entry["inputs"] for part in ("--input", text)]
-            library = "--cublas" if entry.get("by_library") else "--no-cublas"
-            run = self.machine.run([os.path.join(BIN, "dlc"), "bench", model, "--device", "cuda", "--json", library, *seconds, *flags,
-                                    *inputs])
-            if run.returncode != 0:
-                return self.judge(run, r"error: (.*)$").detail
-            figures[kind] = json.loads(run.stdout)
-        measured.append(figures)
-        return None
-
-    @staticmethod
-    def summarize(entry, measured):
-        def median(kind, *path):
-            values = []
-            for figures in measured:
-                value = figures[kind]
-                for key in path:
-                    value = value[key]
-                values.append(value)
-            return statistics.median(values)
-
-        gpu = [figures["graph"]["gpu_ms"]["median"] for figures in measured]
-        result = {"name": entry["name"], "launches": entry["launches"], "rounds": len(measured), "gpu_ms": statistics.median(gpu),
-                  "gpu_ms_min": min(gpu), "gpu_ms_max": max(gpu), "wall_ms": median("graph", "latency_ms", "median"),
-                  "gpu_ms_without_graph": median("eager", "gpu_ms", "median"),
-                  "wall_ms_without_graph": median("eager", "latency_ms", "median"),
-                  "load_ms": median("graph", "load_ms"), "first_inference_ms": median("graph", "first_inference_ms"),
-                  "kernels": measured[0]["graph"]["kernels"]}
-        for key, source, scale in (("gb_s", "bytes", 1e6), ("tflop_s", "flops", 1e9)):
-            if source in entry and result["gpu_ms"] > 0:
-                result[key] = entry[source] / result["gpu_ms"] / scale
-        return result
-
-    def unpack(self, entry, place):
-        """The path of model.bin, with random weights where it has any."""
-        path = os.path.join(place, entry["file"][:-len(".gz")])
-        with gzip.open(os.path.join(HERE, "bench", entry["file"])) as source, open(path, "wb") as out:
-            shutil.copyfileobj(source, out, 1 << 20)
-        if entry["weights"]:
-            weights = path + ".safetensors"
-            write_weights(weights, entry["weights"])
-            run = self.machine.run([os.path.join(BIN, "dlc"), "refit", path, "--weights", weights])
-            os.remove(weights)
-            if run.returncode:
-                sys.exit(f"error: dlc refit: {run.stderr}{run.stdout}")
-        return path
+        measure.benchmarks(self)
 
     def calibration(self):
-        say("== calibration")
-        run = self.machine.run([os.path.join(BIN, "gpu-calibrate"), *(["--small"] if self.machine.emulated else [])])
-        if run.returncode:
-            self.record("calibration", "gpu-calibrate", self.judge(run, r"error: (.*)$"))
-            return
-        facts = json.loads(run.stdout)
-        chain = next((bench for bench in self.state.found.get("benchmarks", []) if bench["name"] == "chain of launches"), None)
-        if chain:
-            facts["graph_edge_us"] = 1e3 * chain["gpu_ms"] / chain["launches"]
-            facts["launch_edge_us"] = 1e3 * chain["gpu_ms_without_graph"] / chain["launches"]
-        for name, value in facts.items():
-            say(f"       {name:32} {value}")
-            self.counts["ok"] += 1
-        for what, reason in (("cluster barrier", "the vocabulary has no word for it"),
-                             ("peaks of cuBLASLt in fp8 and int8", "dlc multiplies in neither yet")):
-            self.leave_out(f"calibration: {what}", reason)
-        self.state.keep("calibration", facts)
+        measure.calibration(self)
 
     #-- The result ---------------------------------------------------------------------------------
 
     def verified(self):
-        """text_sha256 -> what confirms it. A case confirms the kernels that it launched: a package may hold others, for other GPUs
-        and shapes. One that is also part of a failed case is not verified."""
-        status = {}
-        for stage in ("words", "cases"):
-            for entry in self.manifest[stage]:
-                found = self.state.found.get(f"{stage}/{entry['name']}")
-                if not found:
-                    continue
-                for kernel in entry.get("kernels", [{"text_sha256": entry.get("text_sha256"), "kind": "words", "name": entry["name"]}]):
-                    known = status.setdefault(kernel["text_sha256"], {"kind": kernel["kind"], "name": kernel["name"], "cases": [],
-                                                                      "failed": []})
-                    if found["status"] != "ok":
-                        known["failed"].append(f"{stage}/{entry['name']}")
-                    elif stage == "words" or kernel["launches_at_load"] > 0 or kernel["name"] in found["ran"]:
-                        known["cases"].append(f"{stage}/{entry['name']}")
+        """text_sha256 -> what confirms it, and the PTX of each. A case confirms the kernels that it launched: a package may hold
+        others, for other GPUs and shapes. One that is also part of a failed case is not verified, unless others are to blame."""
+        status, ptx = {}, {}
+
+        def count(name, kernel, is_right, ran):
+            known = status.setdefault(kernel["text_sha256"], {"kind": kernel["kind"], "name": kernel["name"], "cases": [], "failed": []})
+            if not is_right:
+                known["failed"].append(name)
+            elif ran:
+                known["cases"].append(name)
+            if kernel.get("ptx"):
+                ptx[kernel["text_sha256"][:DIGITS]] = kernel["ptx"][:DIGITS]
+
+        for entry in self.manifest["words"]:
+            found = self.state.found.get(f"words/{entry['name']}")
+            if found:
+                kernel = {"kind": "words", "name": entry["name"], "text_sha256": entry["text_sha256"]}
+                count(f"words/{entry['name']}", kernel, found["status"] == "ok", True)
+        for entry in self.manifest["cases"]:
+            found = self.state.found.get(f"cases/{entry['name']}")
+            for kernel in found["kernels"] if found else []:
+                named = any(each["blamed"] for each in found["kernels"])
+                is_right = found["status"] == "ok" or (named and not kernel["blamed"])
+                count(f"cases/{entry['name']}", kernel, is_right, kernel["ran"])
         for known in status.values():
             known["verified"] = bool(known["cases"]) and not known["failed"]
-        return status
+        return status, ptx
 
     def write_result(self):
-        kernels = self.verified()
-        result = {"format": 1, "emulated": self.machine.emulated, "gpu": self.machine.name, "architecture": self.machine.architecture,
+        kernels, ptx = self.verified()
+        if ptx and not self.version:
+            self.ptx_of(glob.glob(os.path.join(TOOLS, "words", "calibrate.cu")))
+        result = {"format": 2, "emulated": self.machine.emulated, "gpu": self.machine.name, "architecture": self.machine.architecture,
                   **self.machine.facts, "date": datetime.date.today().isoformat(), "commit": self.manifest["commit"],
-                  "part": self.manifest["part"], "counts": self.counts, "failures": self.failures, "left_out": self.left_out,
+                  "counts": self.counts, "failures": self.failures, "left_out": self.left_out,
+                  "keys": {"nvrtc": self.version or "none", "architecture": self.architecture(), "ptx": ptx},
                   "kernels": kernels, "benchmarks": self.state.found.get("benchmarks", []),
                   "calibration": self.state.found.get("calibration", {})}
         path = os.path.join(HERE, "results", self.machine.slug() + ".json")
@@ -408,35 +407,11 @@ class Check:
         say(f"{self.counts['ok']} passed, {self.counts['failed']} failed")
 
 
-def write_weights(path, shapes):
-    """Random weights that keep the size of what flows through, as safetensors; a block of numbers stands again and again."""
-    generator = random.Random(7)
-    normal = array.array("f", (generator.gauss(0, 1) for _ in range(1 << 15)))
-    header, offset = {}, 0
-    for name, dims in shapes.items():
-        count = 1
-        for dim in dims:
-            count *= dim
-        header[name] = {"dtype": "F32", "shape": dims, "data_offsets": [offset, offset + 4 * count]}
-        offset += 4 * count
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as out:
-        out.write(struct.pack("<Q", len(text)) + text)
-        for name, dims in shapes.items():
-            begin, end = header[name]["data_offsets"]
-            if name.endswith(("running_var", "moving_variance")) or len(dims) < 2 and name.endswith((".weight", "gamma")):
-                block = array.array("f", (1 + 0.1 * abs(value) for value in normal))
-            else:
-                inputs = 1
-                for dim in dims[1:]:
-                    inputs *= dim
-                scale = (1.5 / inputs) ** 0.5 if len(dims) > 1 else 0.1
-                block = array.array("f", (scale * value for value in normal))
-            data, left = block.tobytes(), end - begin
-            while left > 0:
-                out.write(data[:left])
-                left -= len(data)
+def turn_of(text):
+    found = re.match(r"(\d+)/([1-9]\d*)$", text)
+    if not found:
+        raise argparse.ArgumentTypeError("expected K/N: of N equal parts of the cases, the one with number K")
+    return int(found.group(1)), int(found.group(2))
 
 
 def main():
@@ -445,13 +420,14 @@ def main():
     parser.add_argument("--only", choices=STAGES, action="append")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--turn", type=turn_of, default=(0, 1), metavar="K/N")
     parser.add_argument("--repository", metavar="DLC")
     options = parser.parse_args()
     if options.emulator is not None and options.repository:
         parser.error("what the emulator says is no result of hardware: --repository goes without --emulator")
-    check = Check(options)
     start = time.time()
+    check = Check(options)
     say(f"{check.machine.name}, sm_{check.machine.architecture}; driver {check.machine.facts['driver']}; NVRTC "
         f"{check.machine.facts['nvrtc']}; dlc {check.manifest['commit'][:12]}")
     for stage in STAGES:

@@ -1,48 +1,54 @@
 #!/usr/bin/env python3
-"""Makes the folder that verifies dlc on a machine with a GPU (tools/scripts/gpu-check): tools, compiled models, inputs and
-expected outputs, and the command `check` in it. The words' answers are the emulator's; all others are PyTorch's, in f64.
+"""Makes the folder that verifies dlc on a machine with a GPU (tools/scripts/gpu-check): the compiler as one static program, a few
+tools, models as source, what to feed them, and the command `check` in it, which compiles them there and compares GPU and CPU.
 
-    make_folder.py FOLDER [--part N]
+    make_folder.py FOLDER
 
---part N takes every Nth group of numeric rows and leaves out the large benchmarks: what CI makes."""
+The words' answers are the emulator's. How far a numeric row's result may lie from the CPU's follows from what PyTorch computes
+here, in f64, from the same inputs."""
 import argparse
 import collections
 import concurrent.futures
 import datetime
+import gzip
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
-sys.path.insert(0, os.path.join(TEST, "numeric"))
-sys.path.insert(0, os.path.join(TEST, "conformance"))
+for folder in ("numeric", "conformance", "nvrtc"):
+    sys.path.insert(0, os.path.join(TEST, folder))
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 import accuracy as acc  # noqa: E402
 import benchmarks  # noqa: E402
+import kernel_corpus  # noqa: E402
 import networks  # noqa: E402
 import oracles  # noqa: E402
 from cases import Failure  # noqa: E402
-from dlc_tool import BUILD, ROOT, dlc, run_tool  # noqa: E402
-from modules import Case, module_text, to_bytes  # noqa: E402
+from dlc_tool import BUILD, ROOT, run_tool  # noqa: E402
+from modules import LIMITS, Case, module_text, to_bytes, values  # noqa: E402
 from rows import ROWS  # noqa: E402
 from rows.row import EVERY16  # noqa: E402
-from torch_oracle import read_safetensors  # noqa: E402
 
-# Rows of one model: a case is verified as a whole, so few; each model carries the device headers, so not too few.
+# Rows of one model: a case is verified as a whole, so few; each is a compile of its own, so not too few.
 CHUNK = 20
-LIMIT = 60 << 20
+LIMIT = 30 << 20
 LARGEST = 20_000
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
-DTYPES = ("f32", "f16", "bf16")
-# How far a network's outputs may lie from the exact ones, in roundings of the largest value: weights, activations and sums
-# of up to twenty layers are each rounded.
-ROUNDINGS = {"f32": 300, "f16": 40, "bf16": 40}
+# How far a network's outputs may lie from the CPU's, in roundings of the largest value: weights, activations and sums
+# of up to twenty layers are each rounded, on both sides.
+ROUNDINGS = {"f32": 600, "tf32": 80, "f16": 80, "bf16": 80}
+TF32_BITS = 11
+
+
 # Of each row four sizes: none or one, within a vector, a whole tile, and one beyond the largest tile.
 def picked(sizes):
     sizes = list(sizes)
@@ -57,51 +63,83 @@ def bearable(cases, sizes):
     return [n for n in sizes if n == sizes[0] or elements(n) <= LARGEST]
 
 
-class Plan:
-    """Writes plan.txt, inputs.bin and expected.bin as CaseMain.cpp reads them."""
+#-- Inputs that the other machine makes itself (CasePlan.cpp) ------------------------------------------
 
-    def __init__(self, folder):
-        os.makedirs(folder)
-        self.folder = folder
-        self.lines, self.inputs, self.expected = [], [], []
+def scrambled(seed, count):
+    """splitmix64, as CasePlan.cpp has it."""
+    with np.errstate(over="ignore"):
+        z = (np.uint64(seed) << np.uint64(32)) + (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+def stored(numbers, dtype, dims):
+    if dtype == "f16":
+        narrow = numbers.astype(np.float32)
+        numbers = np.where(np.abs(narrow) < np.float32(6.2e-5), np.copysign(np.float32(0), narrow), narrow)
+    elif dtype == "bf16":
+        numbers = numbers.astype(np.float32)
+    return torch.from_numpy(np.ascontiguousarray(numbers.reshape(dims))).to(acc.TORCH[dtype])
+
+
+def noise(seed, scale, offset, dtype, dims):
+    bits = scrambled(seed, int(np.prod(dims, dtype=np.int64)))
+    total = sum((bits >> np.uint64(shift)) & np.uint64(0xFFFF) for shift in (0, 16, 32, 48))
+    numbers = scale * (total.astype(np.float64) / 65536 - 2)
+    return stored(np.abs(numbers) + offset if offset > 0 else numbers, dtype, dims)
+
+
+def integers(seed, low, high, dtype, dims):
+    bits = scrambled(seed, int(np.prod(dims, dtype=np.int64)))
+    return stored(np.int64(low) + (bits % np.uint64(high - low + 1)).astype(np.int64), dtype, dims)
+
+
+# kind of values -> factor and offset of noise of about that size
+NOISE = {"normal": (1.75, 0), "wide": (7, 0), "numbers": (87.5, 0), "positive": (1.75, 0.1), "weights": (1, 0)}
+
+
+def made_there(kind, dtype, dims, seed):
+    """(how plan.txt says it, the tensor) where the kind of values needs no file; else None."""
+    if not isinstance(kind, str) or dtype in acc.SMALL_FLOATS:
+        return None
+    if dtype in acc.FORMATS and kind in NOISE:
+        scale, offset = NOISE[kind]
+        if kind == "weights":
+            scale /= float(np.sqrt(dims[-1])) if dims[-1] else 1
+        return f"noise {seed} {scale!r} {offset!r}", noise(seed, scale, offset, dtype, dims)
+    if kind == "whole" and dtype != "i1":
+        low = -4 if dtype in acc.FORMATS else max(LIMITS[dtype][0], -4)
+        return f"integers {seed} {low} 4", integers(seed, low, 4, dtype, dims)
+    return None
+
+
+#-- Cases ------------------------------------------------------------------------------------------
+
+class Plan:
+    """Writes plan.txt and inputs.bin as CasePlan.h describes them."""
+
+    def __init__(self, rounding_bits=None):
+        self.lines = [f"rounding {rounding_bits}"] if rounding_bits else []
+        self.inputs = []
 
     def run(self, label):
         self.lines.append(f"run {label}")
 
-    def input(self, dtype, tensor):
-        self.lines.append(f"in {spelt(dtype)} {' '.join(map(str, tensor.shape))}".rstrip())
-        self.inputs.append(to_bytes(tensor, dtype))
+    def input(self, dtype, dims, source, data=b""):
+        self.lines.append(f"in {' '.join([spelt(dtype), *map(str, dims)])} = {source}")
+        self.inputs.append(data)
 
-    def output(self, name, dtype, expected, allowed):
-        """`allowed`: None for exact values, else how far each may lie off."""
-        dims = " ".join(map(str, expected.shape))
-        name = re.sub(r"\s+", "_", name)
-        rule = "exact" if allowed is None or dtype not in acc.FORMATS else "bound"
-        self.lines.append(f"out {rule} {name} {spelt(dtype)} {dims}".rstrip())
-        exact = np.ascontiguousarray(expected)
-        if dtype not in acc.FORMATS:
-            self.expected.append(to_bytes(torch.from_numpy(exact).to(acc.TORCH[dtype])))
-            return
-        nearest = acc.rounded(exact, dtype)
-        if rule == "exact":
-            self.expected.append(to_bytes(torch.from_numpy(nearest).to(acc.TORCH[dtype])))
-            return
-        with np.errstate(all="ignore"):
-            allowed = np.broadcast_to(np.asarray(allowed, np.float64), exact.shape)
-            if dtype == "f64":
-                self.expected.append(exact.astype(np.float64).tobytes())
-            else:  # the nearest value of the format stands for the exact one, which the bound makes up for
-                off = np.abs(exact - nearest)
-                allowed = np.where(np.isfinite(off), allowed + off, allowed)
-                self.expected.append(nearest.astype(np.float32).tobytes())
-            self.expected.append(np.nextafter(allowed.astype(np.float32), np.float32(np.inf)).tobytes())
+    def output(self, name, rule):
+        self.lines.append(f"out {re.sub(r'[^!-~]+', '_', name)} {rule}")
 
-    def write(self):
-        for name, pieces in (("inputs.bin", self.inputs), ("expected.bin", self.expected)):
-            with open(os.path.join(self.folder, name), "wb") as out:
-                out.writelines(pieces)
-        with open(os.path.join(self.folder, "plan.txt"), "w", encoding="utf-8") as out:
+    def write(self, folder, name="plan.txt"):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
             out.write("\n".join(self.lines) + "\n")
+        data = b"".join(self.inputs)
+        if data:
+            with open(os.path.join(folder, "inputs.bin"), "wb") as out:
+                out.write(data)
 
 
 def spelt(dtype):
@@ -109,40 +147,56 @@ def spelt(dtype):
     return {"ui8": "u8", "i1": "bool"}.get(dtype, dtype)
 
 
-def kernels_of(package):
-    """What `dlc inspect` says of the CUDA kernels in a model."""
-    facts = json.loads(dlc("inspect", package, "--json"))
-    program, = (program for program in facts["programs"] if program["target"] == "cuda")
-    return [{key: kernel[key] for key in ("name", "kind", "text_sha256", "launches_at_load")} for kernel in program["kernels"]]
+def rule_of(case, inputs, flags):
+    """How far the GPU's values may lie from the CPU's: each lies within the row's bound of the exact ones. One line for all
+    elements: a part that grows with the value, so that most bounds are kept, and what small values need beside it."""
+    bound = acc.in_tf32(case.row.bound) if flags and case.row.bound else case.row.bound
+    if bound is None or case.result_dtype not in acc.FORMATS:
+        return "exact"
+    wide, expected = case.expected(inputs)
+    with np.errstate(all="ignore"):
+        allowed = 2 * np.broadcast_to(np.asarray(bound(expected, wide, case.result_dtype), np.float64), expected.shape)
+        size = np.abs(expected)
+        finite = np.isfinite(allowed) & np.isfinite(size)
+        allowed, size = allowed[finite], size[finite]
+        if not allowed.size:
+            return "within 0 0"
+        large = size >= max(np.median(size), np.finfo(np.float64).tiny)
+        relative = float((allowed[large] / size[large]).max()) if large.any() else 0.0
+        relative = min(relative, 64 * acc.unit(case.result_dtype)) if np.isfinite(relative) else 0.0
+        absolute = float(np.maximum(allowed - relative * size, 0).max())
+    # The CPU's value replaces the exact one in the part that grows.
+    return f"within {relative * (1 + 2**-7)!r} {absolute!r}"
 
 
 def numeric_case(folder, phase, sizes, cases, flags=()):
-    plan = Plan(folder)
+    plan = Plan(TF32_BITS if flags else None)
     for n in bearable(cases, picked(sizes)):
         plan.run(f"N = {n}")
-        results = []
+        rules = []
         for case in cases:
-            inputs = case.inputs(n)
-            for tensor, (dtype, _) in zip(inputs, case.kinds):
-                plan.input(dtype, tensor)
-            wide, expected = case.expected(inputs)
-            allowed = None
-            bound = acc.in_tf32(case.row.bound) if flags and case.row.bound else case.row.bound
-            if bound is not None and case.result_dtype in acc.FORMATS and expected.size:
-                with np.errstate(all="ignore"):
-                    allowed = bound(expected, wide, case.result_dtype)
-            results.append((case.name, case.result_dtype, expected, allowed))
-        for result in results:
-            plan.output(*result)
-    plan.write()
-    source = os.path.join(folder, "model.mlir")
-    with open(source, "w", encoding="utf-8") as out:
+            generator = np.random.default_rng(zlib.crc32(f"{case.name} {n}".encode()))
+            inputs = []
+            for number, (shape, (dtype, kind)) in enumerate(zip(case.row.inputs, case.kinds)):
+                dims = case.dims(shape, n)
+                made = made_there(kind, dtype, dims, zlib.crc32(f"{case.name} {n} {number}".encode()))
+                if made:
+                    source, tensor = made
+                    plan.input(dtype, dims, source)
+                else:
+                    tensor = values(kind, dtype, dims, generator)
+                    plan.input(dtype, dims, "file", to_bytes(tensor, dtype))
+                inputs.append(tensor)
+            rules.append((case.name, rule_of(case, inputs, flags)))
+        for rule in rules:
+            plan.output(*rule)
+    plan.write(folder)
+    with open(os.path.join(folder, "model.mlir"), "w", encoding="utf-8") as out:
         out.write(module_text(cases, sizes))
-    dlc("compile", source, "--compile-from=" + phase, "--target", "cuda", *flags, "-q", "-o", os.path.join(folder, "model.bin"))
-    os.remove(source)
 
 
-def numeric_jobs(folder, part):
+def numeric_jobs():
+    """(name, facts for the manifest, function, its arguments behind the folder)."""
     groups = collections.defaultdict(list)
     for row in ROWS:
         if tuple(row.sizes) == (EVERY16,):
@@ -158,90 +212,103 @@ def numeric_jobs(folder, part):
     chunks = [(phase, sizes, flags, members[i:i + CHUNK])
               for (phase, sizes, flags), members in groups.items() for i in range(0, len(members), CHUNK)]
     for number, (phase, sizes, flags, members) in enumerate(chunks):
-        if number % part == 0:
-            ops = sorted({case.row.op for case in members})
-            name = f"rows{number:03}" + ("-tf32" if flags else "")
-            title = f"{', '.join(ops[:4])}{', ...' if len(ops) > 4 else ''}{' in tf32' if flags else ''}"
-            yield name, title, numeric_case, (os.path.join(folder, "cases", name), phase, sizes, members, flags)
+        ops = sorted({case.row.op for case in members})
+        title = f"{', '.join(ops[:4])}{', ...' if len(ops) > 4 else ''}{' in tf32' if flags else ''}"
+        facts = {"name": f"rows{number:03}" + ("-tf32" if flags else ""), "title": title, "sources": ["model.mlir"],
+                 "flags": ["--compile-from=" + phase, *flags]}
+        yield facts, numeric_case, (phase, sizes, members, flags)
 
 
-def stored_in(weights, dtype):
-    """Weights as the model keeps them, in f64."""
-    return {name: torch.from_numpy(np.array(value)).to(acc.TORCH[dtype]).double() for name, value in weights.items()}
+def constants_of(text):
+    return {name: int(value) for name, value in re.findall(r"^const (\w+) = (\d+)\s*$", text, re.M)}
 
 
-def network_case(folder, network, dtype):
-    """A network at reduced size, batches of 1 and 3, in one dtype."""
-    plan = Plan(folder)
-    plain = networks.write(network, folder, "f32", network.reduced)
-    model = networks.write(network, folder, dtype, network.reduced)
-    path = networks.save_weights(plain, os.path.join(folder, "weights.safetensors"))
-    weights = stored_in(read_safetensors(path), dtype)
-    if dtype != "f32":
-        networks.safetensors.save(path, {name: value.float().numpy() for name, value in weights.items()})
-    dlc("compile", model, "--weights", path, "--target", "cuda", "-q", "-o", os.path.join(folder, "model.bin"))
+# Elements of an input, above which the emulator runs a network for one batch alone.
+MANY = 20_000
+
+
+def network_plan(network, precision, dtype, sizes, is_reduced):
+    """Batches of 1 and 3 of inputs like those of the conformance tests."""
+    plan = Plan(TF32_BITS if precision == "tf32" else None)
+    known = constants_of(networks.text_of(network, "f32", sizes))
     for batch in (1, 3):
+        inputs = oracles.INPUTS[network.name](np.random.RandomState(batch), batch, known)
+        if is_reduced and batch > 1 and max(value.size for value in inputs.values()) // batch > MANY:
+            continue
         plan.run(f"batch {batch}")
-        inputs = oracles.INPUTS[network.name](np.random.RandomState(batch), batch, network.reduced)
-        for name, value in inputs.items():
-            tensor = torch.from_numpy(np.array(value))
-            if tensor.is_floating_point():
-                tensor = tensor.to(acc.TORCH[dtype])
-                inputs[name] = tensor.double().numpy()
-            plan.input(dtype if tensor.is_floating_point() else "i64", tensor)
-        outputs = oracles.expected(network.name, plain, path, weights, network.reduced, inputs)
-        for name, value in zip(oracles.outputs_of(network.name), outputs):
-            plan.output(name, dtype, value, np.full(value.shape, ROUNDINGS[dtype] * acc.unit(dtype) * np.abs(value).max()))
-    plan.write()
-    for file in {plain, model, path}:
-        os.remove(file)
+        for number, value in enumerate(inputs.values()):
+            is_float = value.dtype.kind == "f"
+            seed = 100 * batch + number
+            if is_float and not np.array_equal(value, np.round(value)):
+                source = f"noise {seed} {0.5 * float(np.abs(value).max())!r} 0"
+            else:
+                source = f"integers {seed} {int(value.min())} {int(value.max())}"
+            plan.input(dtype if is_float else "i64", value.shape, source)
+        for name in oracles.outputs_of(network.name):
+            plan.output(name, f"roundings {ROUNDINGS[precision]}")
+    return plan
 
 
-# Those whose weights fit into the folder at their reduced size, and in which dtypes.
-SMALL = {"digits": DTYPES, "mnist": ("f32", "f16"), "keras_mnist": ("bf16",), "matmul": DTYPES, "resnet50": DTYPES, "mobilenet_v2": DTYPES,
-         "bert": DTYPES, "gpt2": DTYPES, "text_lstm": ("f32", "bf16"), "text_bilstm": ("f16",)}
+def network_case(folder, network, precision):
+    """At the sizes at which dlc-ledger counts its kernels, and at those that the emulator bears."""
+    dtype, _ = kernel_corpus.PRECISIONS[precision]
+    weights = {}
+    for form, sizes in (("model", network.shortened), ("reduced", {**network.shortened, **network.reduced})):
+        path = os.path.join(folder, form + ".dl")
+        os.rename(networks.write(network, folder, dtype, sizes), path)
+        plan = network_plan(network, precision, dtype, sizes, form == "reduced")
+        plan.write(folder, {"model": "plan.txt", "reduced": "reduced.txt"}[form])
+        weights[form] = {name: list(dims) for name, (dims, _) in networks.asked_weights(path).items()}
+    return {"weights": weights["model"], "reduced_weights": weights["reduced"]}
 
 
-def network_jobs(folder, part):
-    for position, (name, dtypes) in enumerate(SMALL.items()):
-        for number, dtype in enumerate(dtypes):
-            if part > 1 and (name not in ("digits", "bert", "text_lstm", "resnet50") or (position + number) % 3):
-                continue
-            yield (f"{name}-{dtype}", f"the network {name} in {dtype}", network_case,
-                   (os.path.join(folder, "cases", f"{name}-{dtype}"), networks.NETWORKS[name], dtype))
+def network_jobs():
+    for network, precision in kernel_corpus.network_jobs():
+        facts = {"name": f"{network.name}-{precision}", "title": f"the network {network.name} in {precision}",
+                 "sources": ["model.dl", "reduced.dl"], "flags": kernel_corpus.PRECISIONS[precision][1]}
+        yield facts, network_case, (network, precision)
 
 
-def build_cases(folder, part):
+def build_cases(folder):
     """The manifest's entries; sentences about what could not be made."""
-    jobs = list(numeric_jobs(folder, part)) + list(network_jobs(folder, part))
     torch.set_num_threads(1)
     entries, problems = [], []
 
     def make(job):
-        name, title, function, arguments = job
+        facts, function, arguments = job
+        place = os.path.join(folder, "cases", facts["name"])
+        os.makedirs(place)
         try:
-            function(*arguments)
-            place = os.path.join(folder, "cases", name)
-            entry = {"name": name, "title": title, "kernels": kernels_of(os.path.join(place, "model.bin"))}
+            facts.update(function(place, *arguments) or {})
             for file in os.listdir(place):
-                benchmarks.pack(os.path.join(place, file))
-            return entry
+                pack(os.path.join(place, file))
+            return facts
         except Failure as failure:
-            shutil.rmtree(os.path.join(folder, "cases", name), ignore_errors=True)
-            return f"{name} ({title}): {failure}"
+            shutil.rmtree(place)
+            return f"{facts['name']} ({facts['title']}): {failure}"
 
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for result in pool.map(make, jobs):
+        for result in pool.map(make, [*network_jobs(), *numeric_jobs()]):
             (entries if isinstance(result, dict) else problems).append(result)
     return entries, problems
 
 
+def pack(path):
+    """A file is kept compressed."""
+    with open(path, "rb") as source, gzip.GzipFile(path + ".gz", "wb", compresslevel=9, mtime=0) as out:
+        shutil.copyfileobj(source, out, 1 << 20)
+    os.remove(path)
+
+
 def record_words(folder):
-    tool = os.path.join(folder, "bin", "gpu-words")
-    answers = os.path.join(folder, "words")
+    tool = os.path.join(folder, "tools", "gpu-words")
+    answers = os.path.join(folder, "tools", "words")
     os.makedirs(answers)
     environment = {**os.environ, "DLC_LIBCUDA": os.path.join(BUILD, "lib", "libdlc_cuda_emu.so"),
                    "DLC_LIBNVRTC": os.path.join(BUILD, "lib", "libdlc_nvrtc_emu.so"), "DLC_CACHE_DIR": ""}
+    for place in (os.path.join(HERE, "kernels"), os.path.join(TEST, "unit", "emulator", "kernels")):
+        for name in os.listdir(place):
+            shutil.copy(os.path.join(place, name), answers)
     run = subprocess.run([tool, "--record", answers], env=environment, capture_output=True, text=True)
     if run.returncode:
         raise Failure(f"gpu-words --record ended with {run.returncode}: {run.stdout[-2000:]}{run.stderr[-1000:]}")
@@ -267,16 +334,26 @@ def commit():
     return run.stdout.strip() or "unknown"
 
 
+TOOLS = ("dlc-static", "gpu-words", "gpu-case", "gpu-bench", "gpu-calibrate", "kernel-ptx")
+
+
 def copy_tools(folder):
-    os.makedirs(os.path.join(folder, "bin"))
-    for source, name in (("dlc-portable", "dlc"), ("gpu-words", "gpu-words"), ("gpu-case", "gpu-case"),
-                         ("gpu-calibrate", "gpu-calibrate")):
-        path = os.path.join(BUILD, "bin", source)
+    os.makedirs(os.path.join(folder, "tools"))
+    for name in TOOLS:
+        path = os.path.join(BUILD, "bin", name)
         if not os.path.exists(path):
-            raise Failure(f"{path} is not built: build the target dlc-gpu-check")
-        shutil.copy(path, os.path.join(folder, "bin", name))
-    shutil.copy(os.path.join(HERE, "check.py"), os.path.join(folder, "check"))
+            raise Failure(f"{path} is not built: build the target dlc-gpu-check with -DDLC_STATIC_COMPILER=ON")
+        shutil.copy(path, os.path.join(folder, "tools", name.replace("-static", "")))
+    for name in ("check", "weights", "measure"):
+        shutil.copy(os.path.join(HERE, name + ".py"), os.path.join(folder, name + ("" if name == "check" else ".py")))
     os.chmod(os.path.join(folder, "check"), 0o755)
+
+
+def pack_tools(folder):
+    """tools.tar.xz, with the words' texts and answers."""
+    with tarfile.open(os.path.join(folder, "tools.tar.xz"), "w:xz", preset=2) as out:
+        out.add(os.path.join(folder, "tools"), "tools")
+    shutil.rmtree(os.path.join(folder, "tools"))
 
 
 def size_of(folder):
@@ -286,7 +363,6 @@ def size_of(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
-    parser.add_argument("--part", type=int, default=1)
     options = parser.parse_args()
     folder = os.path.abspath(options.folder)
     if os.path.exists(folder) and os.listdir(folder):
@@ -297,21 +373,20 @@ def main():
         os.makedirs(folder, exist_ok=True)
         copy_tools(folder)
         words = record_words(folder)
-        cases, problems = build_cases(folder, options.part)
-        benches = benchmarks.build(folder, options.part > 1)
+        pack_tools(folder)
+        cases, problems = build_cases(folder)
+        benches = benchmarks.build(folder)
     except Failure as failure:
         sys.exit(f"error: {failure}")
     untested = sorted(vocabulary() - {word for case in words for word in case["words"]})
-    manifest = {"format": 1, "commit": commit(), "made": datetime.date.today().isoformat(), "part": options.part,
-                "words": words, "words_without_a_case": untested, "cases": cases, "benchmarks": benches}
+    manifest = {"format": 2, "commit": commit(), "made": datetime.date.today().isoformat(), "words": words,
+                "words_without_a_case": untested, "cases": cases, "benchmarks": benches}
     with open(os.path.join(folder, "manifest.json"), "w", encoding="utf-8") as out:
-        json.dump(manifest, out, indent=1)
+        json.dump(manifest, out, indent=0)
     for problem in problems:
         print(f"FAILED {problem}")
-    kernels = {kernel["text_sha256"] for case in cases for kernel in case["kernels"]}
     size = size_of(folder)
-    print(f"{folder}: {len(words)} cases of words, {len(cases)} of kernels, {len(kernels)} different kernels, "
-          f"{len(benches)} benchmarks, {size / 2**20:.1f} MB")
+    print(f"{folder}: {len(words)} cases of words, {len(cases)} of kernels, {len(benches)} benchmarks, {size / 2**20:.1f} MB")
     if untested:
         print(f"remark: words that no case runs: {', '.join(untested)}")
     if size > LIMIT:
@@ -319,4 +394,5 @@ def main():
     return bool(problems) or size > LIMIT
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

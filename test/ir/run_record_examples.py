@@ -69,11 +69,11 @@ def dlc_opt(text, *flags):
     return run.stdout
 
 
-def round_trip(text):
-    printed = dlc_opt(text)
-    if dlc_opt(printed) != printed:
+def round_trip(text, *flags):
+    printed = dlc_opt(text, *flags)
+    if dlc_opt(printed, *flags) != printed:
         raise ValueError("printing changes it:\n" + printed)
-    if dlc_opt(dlc_opt(text, "--mlir-print-op-generic")) != printed:
+    if dlc_opt(dlc_opt(text, "--mlir-print-op-generic", *flags), *flags) != printed:
         raise ValueError("the generic form means something else:\n" + printed)
 
 
@@ -82,22 +82,30 @@ def main():
              if path.startswith("ir/") and "Op" in record["!superclasses"]}
     examples = {name: "\n".join(re.findall(r"```mlir\n(.*?)```", record["description"], re.S))
                 for name, record in found.items()}
-    passed = failed = 0
+
+    texts, problems = {}, {}
     for name, example in examples.items():
-        try:
-            if not example.strip():
-                raise ValueError("its description has no ```mlir example")
-            mnemonic = found[name]["opName"]
-            shown = examples[INSIDE[name]] if name in INSIDE else example
-            if not re.search(rf"\bdlx?\.{mnemonic}\b", shown):
-                raise ValueError("its example does not use it")
-            beside = examples[BESIDE[name]] + "\n" if name in BESIDE else ""
-            if name not in INSIDE:
-                round_trip(beside + complete(example))
-            passed += 1
-        except ValueError as error:
-            failed += 1
-            print(f"FAILED {name}: {error}")
+        mnemonic = found[name]["opName"]
+        shown = examples[INSIDE[name]] if name in INSIDE else example
+        if not example.strip():
+            problems[name] = "its description has no ```mlir example"
+        elif not re.search(rf"\bdlx?\.{mnemonic}\b", shown):
+            problems[name] = "its example does not use it"
+        elif name not in INSIDE:
+            texts[name] = (examples[BESIDE[name]] + "\n" if name in BESIDE else "") + complete(example)
+    try:  # all at once; each alone, where one of them is wrong
+        round_trip("\n// -----\n".join(texts.values()), "-split-input-file")
+    except ValueError:
+        for name, text in texts.items():
+            try:
+                round_trip(text)
+            except ValueError as error:
+                problems[name] = str(error)
+        if not problems:
+            raise
+    for name, problem in problems.items():
+        print(f"FAILED {name}: {problem}")
+    passed, failed = len(examples) - len(problems), len(problems)
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

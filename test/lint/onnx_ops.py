@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from refused_cases import parse  # noqa: E402
 
 PAGE = "docs/onnx.md"
+HELP = "tools/driver/CompileCommand.cpp"
 REFUSED = "test/conformance/onnx_refused.txt"
 INTRO = """# ONNX operators
 
@@ -21,23 +22,40 @@ Printed by `tools/scripts/operators --onnx` from the records in `ir/dl` and the 
 become ([operators](operators.md)). "Composed" is made of several. A form of an operator that is not imported is refused with the name of
 its node, all of a model's in one run, with exit code 3. Random numbers are those of their node's `seed`, the same in each run and on each
 device; without one the node is refused. `--state h0=hn` makes of an input and the output that is its next value a
-[state](language.md#states), which stays in the model and is 0 at first: both have one type. `--state 'past.*=present.*'` names many."""
-# ONNX's own domain.
-STANDARD = """Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization Bernoulli BitShift
-BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu CenterCropPad Clip Col2Im Compress Concat
-ConcatFromSequence Constant ConstantOfShape Conv ConvInteger ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace
-DequantizeLinear Det Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand EyeLike Flatten Floor GRU Gather GatherElements
-GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual GridSample GroupNormalization HammingWindow
-HannWindow HardSigmoid HardSwish Hardmax Identity If ImageDecoder InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu
-Less LessOrEqual Log LogSoftmax Loop LpNormalization LpPool MatMul MatMulInteger Max MaxPool MaxRoiPool MaxUnpool Mean
-MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul Multinomial Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot
-Optional OptionalGetElement OptionalHasElement Or PRelu Pad Pow QLinearConv QLinearMatMul QuantizeLinear RMSNormalization RNN RandomNormal
-RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean
-ReduceMin ReduceProd ReduceSum ReduceSumSquare RegexFullMatch Relu Reshape Resize ReverseSequence RoiAlign RotaryEmbedding Round STFT Scan
-Scatter ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap
-Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Split SplitToSequence Sqrt
-Squeeze StringConcat StringNormalizer StringSplit Sub Sum SwiGLU Swish Tan Tanh TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK
-Transpose Trilu Unique Unsqueeze Upsample Where Xor""".split()
+[state](language.md#states), which stays in the model and is 0 at first: both have one type. `--state 'past.*=present.*'` names many.
+
+A dim without a number is a symbol of the range 1..65536, which `--shapes`, `--min-shapes` and `--max-shapes` narrow. Where a node needs more
+of a dim, the range follows from it, and a remark says so: "sequence: 4..65536: node 'select' (Gather) takes index 3 of dim 1 of
+f32[N,sequence,4]". A bound that was given stays, and what it is too wide for is an error."""
+# ONNX's own domain, with the opset that first had each operator (schemas of onnx 1.23.2, opset 28).
+STANDARD = """Abs:1 Acos:7 Acosh:9 Add:1 AffineGrid:20 And:1 ArgMax:1 ArgMin:1 Asin:7 Asinh:9 Atan:7
+Atanh:9 Attention:23 AveragePool:1 BatchNormalization:1 Bernoulli:15 BitCast:26 BitShift:11
+BitwiseAnd:18 BitwiseNot:18 BitwiseOr:18 BitwiseXor:18 BlackmanWindow:17 Cast:1 CastLike:15
+CausalConvWithState:27 Ceil:1 Celu:12 CenterCropPad:18 Clip:1 Col2Im:18 Compress:9 Concat:1
+ConcatFromSequence:11 Constant:1 ConstantOfShape:9 Conv:1 ConvInteger:10 ConvTranspose:1 Cos:7
+Cosh:9 CumProd:26 CumSum:11 DFT:17 DeformConv:19 DepthToSpace:1 DequantizeLinear:10 Det:11 Div:1
+Dropout:1 DynamicQuantizeLinear:11 Einsum:12 Elu:1 Equal:1 Erf:9 Exp:1 Expand:8 EyeLike:9 Flatten:1
+Floor:1 GRU:1 Gather:1 GatherElements:11 GatherND:11 Gelu:20 Gemm:1 GlobalAveragePool:1
+GlobalLpPool:1 GlobalMaxPool:1 Greater:1 GreaterOrEqual:12 GridSample:16 GroupNormalization:18
+HammingWindow:17 HannWindow:17 HardSigmoid:1 HardSwish:14 Hardmax:1 Identity:1 If:1 ImageDecoder:20
+InstanceNormalization:1 IsInf:10 IsNaN:9 LRN:1 LSTM:1 LayerNormalization:17 LeakyRelu:1 Less:1
+LessOrEqual:12 LinearAttention:27 Log:1 LogSoftmax:1 Loop:1 LpNormalization:1 LpPool:1 MatMul:1
+MatMulInteger:10 Max:1 MaxPool:1 MaxRoiPool:1 MaxUnpool:9 Mean:1 MeanVarianceNormalization:9
+MelWeightMatrix:17 Min:1 Mish:18 Mod:10 Mul:1 Multinomial:7 Neg:1 NegativeLogLikelihoodLoss:12
+NonMaxSuppression:10 NonZero:9 Not:1 OneHot:9 Optional:15 OptionalGetElement:15
+OptionalHasElement:15 Or:1 PRelu:1 Pad:1 Pow:1 QLinearConv:10 QLinearMatMul:10 QuantizeLinear:10
+RMSNormalization:23 RNN:1 RandomNormal:1 RandomNormalLike:1 RandomUniform:1 RandomUniformLike:1
+Range:11 Reciprocal:1 ReduceL1:1 ReduceL2:1 ReduceLogSum:1 ReduceLogSumExp:1 ReduceMax:1
+ReduceMean:1 ReduceMin:1 ReduceProd:1 ReduceSum:1 ReduceSumSquare:1 RegexFullMatch:20 Relu:1
+Reshape:1 Resize:10 ReverseSequence:10 RoiAlign:10 RotaryEmbedding:23 Round:11 STFT:17 Scan:8
+Scatter:9 ScatterElements:11 ScatterND:11 Selu:1 SequenceAt:11 SequenceConstruct:11 SequenceEmpty:11
+SequenceErase:11 SequenceInsert:11 SequenceLength:11 SequenceMap:17 Shape:1 Shrink:9 Sigmoid:1
+Sign:9 Sin:7 Sinh:9 Size:1 Slice:1 Softmax:1 SoftmaxCrossEntropyLoss:12 Softplus:1 Softsign:1
+SpaceToDepth:1 Split:1 SplitToSequence:11 Sqrt:1 Squeeze:1 StringConcat:20 StringNormalizer:10
+StringSplit:20 Sub:1 Sum:1 SwiGLU:28 Swish:24 Tan:7 Tanh:1 TensorScatter:24 TfIdfVectorizer:9
+ThresholdedRelu:10 Tile:1 TopK:1 Transpose:1 Trilu:14 Unique:11 Unsqueeze:1 Upsample:1 Where:9
+Xor:1"""
+STANDARD = {name: int(opset) for name, opset in (entry.split(":") for entry in STANDARD.split())}
 GRADIENT = """
 ## Gradient
 
@@ -58,7 +76,7 @@ REASONS = {
 
 
 def rules(tree):
-    """(name, first opset, what it becomes)."""
+    """(name, first opset that the rule takes, what the operator becomes); a rule that names no opset takes all."""
     for path, record in records(tree).values():
         if path.startswith("ir/dl/"):
             for line in (record.get("onnx") or "").split("\n"):
@@ -74,15 +92,21 @@ def rules(tree):
                 yield name, 1, "control flow"
 
 
+def opsets_of(tree):
+    return re.search(r"kOldestOpset = (\d+), kNewestOpset = (\d+)", tree.text("frontend/onnx/Importer.h")).groups()
+
+
 def render(tree):
     imported = {}
     for name, since, result in rules(tree):
         imported.setdefault(name, []).append((since, result))
-    opsets = re.search(r"kOldestOpset = (\d+), kNewestOpset = (\d+)", tree.text("frontend/onnx/Importer.h"))
-    lines = [INTRO.replace("OLDEST", opsets.group(1)).replace("NEWEST", opsets.group(2)), "\n| operator | since opset | becomes |\n|---|---|---|"]
+    oldest, newest = opsets_of(tree)
+    lines = [INTRO.replace("OLDEST", oldest).replace("NEWEST", newest), "\n| operator | since opset | becomes |\n|---|---|---|"]
     for name in sorted(imported):
         held = sorted(set(imported[name]))
-        lines.append(f"| {name} | {held[0][0]} | {', '.join(dict.fromkeys(result for _, result in held))} |")
+        # An operator cannot be in an opset that is older than itself.
+        since = max(held[0][0], STANDARD.get(name, 1))
+        lines.append(f"| {name} | {since} | {', '.join(dict.fromkeys(result for _, result in held))} |")
     derived = sorted({name for path in tree.paths if path.startswith("frontend/onnx/gradient/")
                       for name in re.findall(r'\{"dl\.(\w+)",', tree.text(path))})
     if derived:
@@ -105,8 +129,16 @@ def render(tree):
     return "\n".join(lines) + "\n"
 
 
+def help_of_compile(tree):
+    """The opsets that `dlc compile --help` names are those that the importer takes."""
+    said = re.search(r"ONNX, opsets (\d+) to (\d+)", tree.text(HELP))
+    taken = opsets_of(tree)
+    return [] if said and said.groups() == taken else [
+        f"{HELP}: expected 'ONNX, opsets {taken[0]} to {taken[1]}' in the help, the opsets of frontend/onnx/Importer.h"]
+
+
 def check(tree):
-    return stale(tree, PAGE, render, "tools/scripts/operators --onnx")
+    return help_of_compile(tree) + stale(tree, PAGE, render, "tools/scripts/operators --onnx")
 
 
 RECORD = """include "mlir/IR/OpBase.td"
@@ -114,21 +146,28 @@ def My_Dialect : Dialect { let name = "my"; let cppNamespace = "::my"; }
 class My_Op<string name> : Op<My_Dialect, name> { string onnx = ""; }
 def My_AOp : My_Op<"a"> { let onnx = "Abs@13(x)"; let summary = "adds"; let description = "Adds."; }
 """
-TABLE = 'rules = {{"Clip", 6, buildClip}};\n'
-LISTED = "\n| operator | since opset | becomes |\n|---|---|---|\n| Abs | 13 | `a` |\n| Clip | 6 | composed |\n" + GRADIENT.replace("NAMES", "`abs`, `add`") + "\n## Not imported\n\n"
+TABLE = 'rules = {{"Clip", 6, buildClip}, {"Celu", 1, buildCelu}};\n'
+# The rule of Celu names no opset: it has that of the operator.
+LISTED = ("\n| operator | since opset | becomes |\n|---|---|---|\n| Abs | 13 | `a` |\n| Celu | 12 | composed |\n"
+          "| Clip | 6 | composed |\n" + GRADIENT.replace("NAMES", "`abs`, `add`") + "\n## Not imported\n\n")
 
 
 def missing_of_planted():
-    """The end of the page where Abs and Clip alone are imported."""
-    names = [name for name in STANDARD if name not in ("Abs", "Clip")]
+    """The end of the page where Abs, Celu and Clip alone are imported."""
+    names = [name for name in STANDARD if name not in ("Abs", "Celu", "Clip")]
     kinds = [[name for name in names if re.search(pattern, name)] for pattern in REASONS.values()]
     rest = [name for name in names if not any(name in kind for kind in kinds)]
     said = [f"- {', '.join(kind)}: {reason}." for kind, reason in zip(kinds, REASONS)]
     return "\n".join([*said, f"- {', '.join(rest)}: not yet.", CASES, "- strings: test_a, test_b."]) + "\n"
 
 
-CLEAN = {"frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE, "frontend/onnx/gradient/A.cpp": '{"dl.add", f}, {"dl.abs", f}', REFUSED: "strings:\ntest_b\ntest_a\n", PAGE: INTRO.replace("OLDEST", "7").replace("NEWEST", "9") + "\n" + LISTED + missing_of_planted()}
-PLANTED = [({REFUSED: "strings:\ntest_a\n"}, "is not what tools/scripts/operators --onnx prints"),
+PAGE_TEXT = INTRO.replace("OLDEST", "7").replace("NEWEST", "9") + "\n" + LISTED + missing_of_planted()
+CLEAN = {"frontend/onnx/Importer.h": "kOldestOpset = 7, kNewestOpset = 9;", HELP: "ONNX, opsets 7 to 9",
+         "ir/dl/A.td": RECORD, "frontend/onnx/ops/A.cpp": TABLE,
+         "frontend/onnx/gradient/A.cpp": '{"dl.add", f}, {"dl.abs", f}',
+         REFUSED: "strings:\ntest_b\ntest_a\n", PAGE: PAGE_TEXT}
+PLANTED = [({HELP: "ONNX, opset 7 and newer"}, "expected 'ONNX, opsets 7 to 9' in the help"),
+           ({REFUSED: "strings:\ntest_a\n"}, "is not what tools/scripts/operators --onnx prints"),
            ({"ir/dl/A.td": RECORD.replace("Abs@13", "Abs")}, "print it again"),
+           ({PAGE: PAGE_TEXT.replace("| Celu | 12 |", "| Celu | 1 |")}, "print it again"),
            ({"frontend/onnx/ops/A.cpp": TABLE.replace("6", "7")}, "is not what tools/scripts/operators --onnx prints")]
-

@@ -168,6 +168,7 @@ class CpuAvx2(Compiled):
 
 class Cuda(Compiled):
     """CUDA kernels on the emulator."""
+    turns = 2
     device = target = "cuda"
 
     def __init__(self):
@@ -190,6 +191,18 @@ class CudaTf32(Cuda):
         return getattr(bound, "in_tf32", None) or (acc.in_tf32(bound) if bound else bound)
 
 
+class CudaSmall(Cuda):
+    """The same on a small GPU: three multiprocessors of 99 KiB, where recurrences keep some of their weights and stream the others."""
+
+    def __init__(self):
+        super().__init__()
+        self.environment = {**self.environment, "DLC_EMU_ARCH": "120", "DLC_EMU_MULTIPROCESSORS": "3"}
+
+    @staticmethod
+    def takes(case):
+        return "shared units" in case.row.name
+
+
 def checked(base, policy):
     """`base` with the emulator's checker for races and stray accesses, under one order of threads, blocks and copies."""
     class Checked(base):
@@ -199,7 +212,8 @@ def checked(base, policy):
     return Checked
 
 
-VOICES = {"reference": Reference, "cpu": Cpu, "cpu-avx2": CpuAvx2, "cuda": Cuda, "cuda-tf32": CudaTf32}
+VOICES = {"reference": Reference, "cpu": Cpu, "cpu-avx2": CpuAvx2, "cuda": Cuda, "cuda-tf32": CudaTf32,
+          "cuda-small": CudaSmall}
 # Beside them, where somebody asks: some minutes for each.
 CHECKED = {f"{name}-{policy.split(':')[0]}": checked(VOICES[name], policy)
-           for name in ("cuda", "cuda-tf32") for policy in ("order", "reverse", "random:7")}
+           for name in ("cuda", "cuda-tf32", "cuda-small") for policy in ("order", "reverse", "random:7")}

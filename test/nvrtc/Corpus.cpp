@@ -39,10 +39,11 @@ void Corpus::add(Source source) {
   }
 }
 
-void Corpus::addText(const std::string &name, const std::string &text) {
+void Corpus::addText(const std::string &name, const std::string &text, const std::string &kind) {
   texts.push_back(std::make_unique<std::string>(text));
   Source source;
   source.name = source.text.name = name;
+  source.kind = kind;
   source.text.source = texts.back()->c_str();
   for (const embed::File *file = embed::deviceHeaders; file->name; ++file) {
     source.text.headerNames.push_back(file->name);
@@ -84,7 +85,7 @@ bool Corpus::addModel(const std::string &path) {
   }
   for (const auto *commands : {program->init(), program->main()})
     for (size_t i = 0; commands && i < commands->size(); ++i)
-      // A launch, and behind it the one for sm_90a.
+      // A launch, and after it the one for sm_90a.
       for (const schema::Launch *launch = commands->Get(i)->command_as_Launch(); launch;
            launch = launch->sm_90a())
         if (auto bytes = module.expressions().constant(launch->scratch_bytes()))
@@ -95,7 +96,7 @@ bool Corpus::addModel(const std::string &path) {
   return true;
 }
 
-bool Corpus::addFile(const std::string &path) {
+bool Corpus::addFile(const std::string &path, const std::string &kind) {
   if (path.ends_with(".bin"))
     return addModel(path);
   std::ifstream file(path);
@@ -105,6 +106,6 @@ bool Corpus::addFile(const std::string &path) {
     std::printf("FAIL %s: cannot be read\n", path.c_str());
     return false;
   }
-  addText(baseName(path), text.str());
+  addText(baseName(path), text.str(), kind);
   return true;
 }

@@ -27,10 +27,11 @@ struct Source {
 /// Texts out of .cu files and compiled models; equal ones are taken once, with the largest launch.
 class Corpus {
 public:
-  /// Against all device headers.
-  void addText(const std::string &name, const std::string &text);
-  /// A model.bin, or else the text of a file. False, after a line about it, where it cannot be read.
-  bool addFile(const std::string &path);
+  /// Against all device headers. `kind` is that of its kernels, or empty.
+  void addText(const std::string &name, const std::string &text, const std::string &kind);
+  /// A model.bin, or else the text of a file with kernels of that kind. False, after a line about
+  /// it, where it cannot be read.
+  bool addFile(const std::string &path, const std::string &kind);
 
   const std::vector<Source> &sources() const { return all; }
   /// Texts that were another's equal.

@@ -1,12 +1,15 @@
 //===- NvrtcCheck.cpp - kernels must compile with the real NVRTC *- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvrtc-check [--jobs N] [--json FILE] [--quiet] [--turn K/N] [FILE]...: compiles the kernels of each FILE, CUDA text or a compiled
-// model, for sm_80, sm_90a and sm_120 as the runtime does. Each must compile without a remark, keep within the registers and
-// the shared memory of a block as it is launched, spill no register that the table in Limits.cpp does not allow, and have no
-// wgmma instruction that waits for the one before it. Equal texts are compiled once. Without FILE: the emulator's test kernels,
-// among them one that uses each word of the vocabulary, and three properties of the code that comes out. --turn takes one in N
-// of the texts, another part for each K, whatever files they are in; the rest is left out.
+// nvrtc-check [--jobs N] [--json FILE] [--quiet] [--turn K/N] [[--kind KIND] FILE]...: compiles the
+// kernels of each FILE, CUDA text or a compiled model, for sm_80, sm_90a and sm_120 as the runtime
+// does. Each must compile without a remark, keep within the registers and the shared memory of a
+// block as it is launched, spill no register that the table in Limits.cpp does not allow, and have
+// no wgmma instruction that waits for the one before it. Equal texts are compiled once. Without
+// FILE: the emulator's test kernels, among them one that uses each word of the vocabulary, and three
+// properties of the code that comes out. --turn takes one in N of the texts, another part for each
+// K, whatever files they are in; the rest is left out. --kind says of which kind the kernels in the
+// texts after it are: models say it themselves.
 //
 // The last line is "N cases, N failures, N left out". Where NVRTC is not installed all are left out, and the exit status
 // is 77. The library is $DLC_REAL_NVRTC, else the one that the runtime finds.
@@ -50,7 +53,10 @@ struct Options {
   bool quiet = false;
   unsigned turn = 0, turns = 1;
   std::string json;
-  std::vector<std::string> files;
+  struct File {
+    std::string path, kind;
+  };
+  std::vector<File> files;
 };
 
 /// A text on an architecture.
@@ -92,8 +98,9 @@ static std::string entry(const std::string &ptx, const std::string &kernel) {
   return ptx.substr(begin, ptx.find("\n}", begin) - begin);
 }
 
-/// Of a model's kernels, which begin with begin_grid(): the compiler knows of no memory that the wait is about, and could move
-/// an access of a restrict pointer before it.
+/// Emitted kernels begin with begin_grid(), which waits for the grids before them. The compiler
+/// does not know which memory the wait protects, and could move an access of a restrict pointer
+/// before it. Returns a sentence about a kernel where that is so, or nothing.
 static std::string waitProblem(const Case &one) {
   static const char *const kAccesses[] = {"ld.global", "st.global",  "ld.volatile", "ld.acquire",
                                           "atom.",     "red.global", "cp.async"};
@@ -153,6 +160,8 @@ static void compile(const Nvrtc &nvrtc, Case &one) {
   for (const KernelResources &kernel : one.kernels) {
     auto launch = one.source->launches.find(kernel.name);
     LaunchFacts facts = launch == one.source->launches.end() ? LaunchFacts{} : launch->second;
+    if (facts.kind.empty())
+      facts.kind = one.source->kind;
     if (std::string problem = problemOf(kernel, facts, *one.arch); !problem.empty())
       addProblem(one.problem, kernel.name + " " + problem);
   }
@@ -237,15 +246,19 @@ static bool writeJson(const std::string &path, const std::vector<Case> &cases) {
 //===- The check ----------------------------------------------------------===//
 
 static bool parse(int argc, char **argv, Options &options) {
+  std::string kind;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
-    bool takesValue = argument == "--jobs" || argument == "--json" || argument == "--turn";
+    bool takesValue = argument == "--jobs" || argument == "--json" || argument == "--turn" ||
+                      argument == "--kind";
     if (takesValue && i + 1 == argc)
       return false;
     if (argument == "--jobs")
       options.jobs = std::max(1, std::atoi(argv[++i]));
     else if (argument == "--json")
       options.json = argv[++i];
+    else if (argument == "--kind")
+      kind = argv[++i];
     else if (argument == "--turn") {
       if (std::sscanf(argv[++i], "%u/%u", &options.turn, &options.turns) != 2 || options.turns == 0)
         return false;
@@ -254,7 +267,7 @@ static bool parse(int argc, char **argv, Options &options) {
     else if (argument.starts_with("--"))
       return false;
     else
-      options.files.push_back(argument);
+      options.files.push_back({argument, kind});
   }
   return true;
 }
@@ -262,16 +275,16 @@ static bool parse(int argc, char **argv, Options &options) {
 int main(int argc, char **argv) {
   Options options;
   if (!parse(argc, argv, options)) {
-    std::printf("usage: nvrtc-check [--jobs N] [--json FILE] [--quiet] [--turn K/N] [FILE.cu | "
-                "MODEL.bin]...\n");
+    std::printf("usage: nvrtc-check [--jobs N] [--json FILE] [--quiet] [--turn K/N] "
+                "[[--kind KIND] FILE.cu | MODEL.bin]...\n");
     return 2;
   }
   Corpus corpus;
   size_t failures = 0;
-  for (const std::string &file : options.files)
-    failures += !corpus.addFile(file);
+  for (const Options::File &file : options.files)
+    failures += !corpus.addFile(file.path, file.kind);
   for (const embed::File *file = embed::testKernels; options.files.empty() && file->name; ++file)
-    corpus.addText(file->name, file->text);
+    corpus.addText(file->name, file->text, "");
 
   std::vector<Case> cases;
   size_t leftOut = 0;

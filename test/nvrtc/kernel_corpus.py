@@ -60,15 +60,16 @@ def compile_module(text, phase, number, folder, flags):
     return out
 
 
-def build(folder, jobs):
-    """Compiles into `folder`; (paths, sentences about what did not compile)."""
-    work = [(f"{network.name} in {precision}", compile_network, (network, precision, folder))
-            for network, precision in network_jobs()]
+def row_jobs(folder):
+    """(name, function, arguments) that compile the numeric rows into `folder`."""
     for number, (text, phase, name) in enumerate(numeric_modules()):
-        work.append((f"rows from '{name}' on", compile_module, (text, phase, number, folder, [])))
+        yield f"rows from '{name}' on", compile_module, (text, phase, number, folder, [])
         if any(f"dl.{op}" in text for op in ("matmul", "conv", "linear")):
-            work.append((f"rows from '{name}' on, in tf32", compile_module,
-                         (text, phase, number, folder, ["--precision", "tf32"])))
+            yield (f"rows from '{name}' on, in tf32", compile_module, (text, phase, number, folder, ["--precision", "tf32"]))
+
+
+def run_all(work, jobs):
+    """(paths, sentences about what did not compile)."""
     paths, problems = [], []
 
     def run(entry):
@@ -83,3 +84,14 @@ def build(folder, jobs):
             paths += [path] if path else []
             problems += [problem] if problem else []
     return paths, problems
+
+
+def build_rows(folder, jobs):
+    """Compiles the numeric rows into `folder`; as run_all."""
+    return run_all(list(row_jobs(folder)), jobs)
+
+
+def build(folder, jobs):
+    """Compiles everything into `folder`; as run_all."""
+    return run_all([(f"{network.name} in {precision}", compile_network, (network, precision, folder))
+                    for network, precision in network_jobs()] + list(row_jobs(folder)), jobs)

@@ -23,7 +23,7 @@ CHECK = os.path.join(BUILD, "bin", "nvrtc-check")
 OUT = os.path.join(BUILD, "test-logs", "nvrtc")
 LEFT_OUT = 77  # nvrtc-check's exit status where there is no NVRTC
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
-TURNS = 12
+TURNS = 24
 
 
 class Tally:
@@ -82,7 +82,11 @@ def schedules(tally):
                              env=dict(os.environ, DLC_DUMP_KERNELS=folder))
         if run.returncode or not os.listdir(folder):
             raise Failure(f"exit status {run.returncode}\n{run.stdout[-1500:]}")
-    tally.check("schedules", [os.path.join(folder, name) for name in sorted(os.listdir(folder))], "--quiet")
+    arguments = []
+    for kind in sorted(os.listdir(folder)):
+        texts = os.path.join(folder, kind)
+        arguments += ["--kind", kind, *(os.path.join(texts, name) for name in sorted(os.listdir(texts)))]
+    tally.check("schedules", arguments, "--quiet")
 
 
 def main():

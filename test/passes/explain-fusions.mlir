@@ -1,10 +1,17 @@
-// RUN: dlc-opt %s -form-fusions=explain -split-input-file -verify-diagnostics -o /dev/null
-// Each reason why an op is no part of the kernel before it.
+// RUN: dlc-opt %s -form-fusions -outline-kernels=targets=cpu -explain-fusions -split-input-file -verify-diagnostics -o /dev/null
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(form-fusions),outline-kernels,builtin.module(fuse-attention),builtin.module(fuse-readers),explain-fusions)' -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGETS
+// Each reason why an op is not in the kernel of what it reads. A reason that does not hold for all targets names those of its own: on
+// cuda one kernel stores both the exp and its relu.
+// TARGETS: 'sum' is not fused with 'linear': both
+// TARGETS: 'relu' is not fused with 'exp' on cpu: its value has several users
+// TARGETS: 'neg' is not fused with 'exp': its value has several users
+// TARGETS: 'sum' is not fused with 'causal_mask' on cpu: its value has several users
+// TARGETS: 'sum' is not fused with 'causal_mask' on cuda: each is part of a kernel already, and no rule joins the two
 
 func.func @roots(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4xf32> {
   // expected-note @+1 {{'linear' is here}}
   %0 = dl.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  // expected-remark @+1 {{'sum' is not fused with 'linear': both have a reduction, a window or a contraction; a kernel has one}}
+  // expected-remark @+1 {{'sum' is not fused with 'linear': both have a reduction, a window or a contraction, and no kernel computes these two}}
   %1 = dl.sum %0 {dim = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
@@ -160,4 +167,79 @@ func.func @inputs(%aa: tensor<4xf32>, %ab: tensor<4xf32>, %ac: tensor<4xf32>, %a
   // expected-remark @+1 {{'add' is not fused with 'add': the kernel would have more than 96 ops or 32 inputs}}
   %31 = dl.add %30, %bg : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %31 : tensor<4xf32>
+}
+
+// -----
+
+// A kernel that two launches share has the places of both; each remark has its own.
+func.func @shared(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // expected-note @+1 {{'linear' is here}}
+  %0 = dl.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  // expected-note @+1 {{'linear' is here}}
+  %1 = dl.linear %0, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> // expected-remark {{'linear' is not fused with 'linear': its value has several users}}
+  // expected-remark @+1 {{'sum' is not fused with 'linear': its value has several users}}
+  %2 = dl.sum %0 {dim = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4xf32>
+  // expected-remark @+1 {{'sum' is not fused with 'linear': both have a reduction}}
+  %3 = dl.sum %1 {dim = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4xf32>
+  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A gate reads the one before it in two places: the seventh would bring 127 of them.
+func.func @places(%x: tensor<2x128xf32>) -> tensor<2x1xf32> {
+  %0 = dl.glu %x {dim = 1 : i64} : (tensor<2x128xf32>) -> tensor<2x64xf32>
+  %1 = dl.glu %0 {dim = 1 : i64} : (tensor<2x64xf32>) -> tensor<2x32xf32>
+  %2 = dl.glu %1 {dim = 1 : i64} : (tensor<2x32xf32>) -> tensor<2x16xf32>
+  %3 = dl.glu %2 {dim = 1 : i64} : (tensor<2x16xf32>) -> tensor<2x8xf32>
+  %4 = dl.glu %3 {dim = 1 : i64} : (tensor<2x8xf32>) -> tensor<2x4xf32>
+  // expected-note @+1 {{'glu' is here}}
+  %5 = dl.glu %4 {dim = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x2xf32>
+  // expected-remark @+1 {{'glu' is not fused with 'glu': the kernel would compute its ops in more than 96 places: what is read at several indices is computed at each}}
+  %6 = dl.glu %5 {dim = 1 : i64} : (tensor<2x2xf32>) -> tensor<2x1xf32>
+  return %6 : tensor<2x1xf32>
+}
+
+// -----
+
+func.func @scan(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-note @+1 {{'exp' is here}}
+  %0 = dl.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-note @+1 {{'running_sum' is here}}
+  %1 = dl.running_sum %0 {dim = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32> // expected-remark {{'running_sum' is not fused with 'exp': a scan, sort or scatter is a kernel of its own}}
+  // expected-remark @+1 {{'relu' is not fused with 'running_sum': a scan, sort or scatter is a kernel of its own}}
+  %2 = dl.relu %1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// On cuda the attention makes a mask of its own, so that one user is left of the one that others share.
+func.func @mask(%q: tensor<2x?x4xf32, #dl.t<[2, s0, 4]>>, %k: tensor<2x9x4xf32>, %v: tensor<2x9x4xf32>) -> (tensor<2x?x4xf32, #dl.t<[2, s0, 4]>>, tensor<?xf32, #dl.t<[s0]>>) {
+  // expected-note @+1 {{'causal_mask' is here}}
+  %c = dl.causal_mask : () -> tensor<?x9xf32, #dl.t<[s0, 9]>>
+  %s = dl.contract %q, %k {other_loops = array<i64: 0, 2, 3>, rank = 3 : i64, x_loops = array<i64: 0, 1, 3>} : (tensor<2x?x4xf32, #dl.t<[2, s0, 4]>>, tensor<2x9x4xf32>) -> tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>
+  %m = dl.broadcast %c : (tensor<?x9xf32, #dl.t<[s0, 9]>>) -> tensor<2x?x9xf32, #dl.t<[2, s0, 9]>> // expected-remark {{'broadcast' is not fused with 'causal_mask': its value has several users}}
+  %d = dl.add %s, %m : (tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>, tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>) -> tensor<2x?x9xf32, #dl.t<[2, s0, 9]>> // expected-note {{'add' is here}}
+  // expected-note @+2 {{'softmax' is here}}
+  // expected-remark @+1 {{'softmax' is not fused with 'add': both have a reduction}}
+  %w = dl.softmax %d {dim = -1 : i64} : (tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>) -> tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>
+  %y = dl.matmul %w, %v : (tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>, tensor<2x9x4xf32>) -> tensor<2x?x4xf32, #dl.t<[2, s0, 4]>> // expected-remark {{'matmul' is not fused with 'softmax'}}
+  %z = dl.sum %c {dim = array<i64: 1>} : (tensor<?x9xf32, #dl.t<[s0, 9]>>) -> tensor<?xf32, #dl.t<[s0]>> // expected-remark {{'sum' is not fused with 'causal_mask': its value has several users}}
+  return %y, %z : tensor<2x?x4xf32, #dl.t<[2, s0, 4]>>, tensor<?xf32, #dl.t<[s0]>>
+}
+
+// -----
+
+// A sum of itself reads one place.
+func.func @place(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = dl.add %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = dl.add %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %2 = dl.add %1, %1 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %3 = dl.add %2, %2 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %4 = dl.add %3, %3 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %5 = dl.add %4, %4 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %6 = dl.add %5, %5 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %7 = dl.add %6, %6 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %7 : tensor<2xf32>
 }

@@ -104,7 +104,7 @@ def check(graph, voices):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--cuda", type=int, default=100)
+    parser.add_argument("--cuda", type=int, default=60)
     parser.add_argument("--separate", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--print", action="store_true")

@@ -16,6 +16,8 @@ if(DLC_PCH)
   target_precompile_headers(dlc_pch PRIVATE
     <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h>
     <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Math/IR/Math.h>
+    <mlir/Dialect/GPU/IR/GPUDialect.h> <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/SCF/IR/SCF.h>
+    <mlir/Dialect/Vector/IR/VectorOps.h>
     <mlir/IR/OpImplementation.h> <mlir/Bytecode/BytecodeOpInterface.h>
     <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h>
     ${CMAKE_SOURCE_DIR}/ir/dl/DLOps.h)
@@ -23,13 +25,24 @@ if(DLC_PCH)
   target_compile_options(dlc_pch PRIVATE -Xclang -fno-pch-timestamp)
 endif()
 
+# The target reads the precompiled header. It must be compiled as that was: an executable as position-independent code, too.
+function(dlc_use_precompiled_header name)
+  if(NOT DLC_PCH)
+    return()
+  endif()
+  target_precompile_headers(${name} REUSE_FROM dlc_pch)
+  target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
+  get_target_property(type ${name} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIC)
+  endif()
+endfunction()
+
 # dlc_compiler_library(NAME SOURCES...): a static library of compiler code. It links no LLVM itself;
 # executables choose the shared (MLIR LLVM) or the static components.
 function(dlc_compiler_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PRIVATE dlc_warnings)
-  if(DLC_PCH)
-    target_precompile_headers(${name} REUSE_FROM dlc_pch)
-    target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
-  endif()
+  dlc_use_precompiled_header(${name})
 endfunction()

@@ -20,6 +20,12 @@ if(CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
+# lld links the compiler in a sixth of the time that GNU ld takes; another toolchain keeps its own.
+find_program(DLC_LLD ld.lld HINTS /usr/lib/llvm-22/bin)
+if(DLC_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options(-fuse-ld=lld)
+endif()
+
 # Warnings are errors in our own code; generated and third-party headers are SYSTEM includes.
 add_library(dlc_warnings INTERFACE)
 target_compile_options(dlc_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror

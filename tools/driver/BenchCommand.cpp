@@ -168,13 +168,16 @@ static int bench(const BenchOptions &options) {
   Clock::time_point begin = Clock::now();
   DeviceOptions device = options.device;
   device.timeDevice = true;
-  if (std::string why = options.trace.empty() ? "" : whyNotWritable(options.trace); !why.empty())
-    return fail(kDevice, why);
+  auto checkTrace = [&] { return options.trace.empty() ? int(kOk) : checkOutput(options.trace); };
+  if (int code = checkTrace())
+    return code;
   if (int code = session.open(options.model, device))
     return code;
   report.load = since(begin);
   report.device = dlc_context_device(session.getContext());
   if (int code = session.setInputs(options.inputs, /*fillMissing=*/true))
+    return code;
+  if (int code = checkTrace()) // the inputs are known now
     return code;
   if (options.resetState)
     session.resetInEachStep();
@@ -193,8 +196,8 @@ static int bench(const BenchOptions &options) {
   if (int code = report.kernels.measure(options.model, options.device, options.inputs))
     return code;
   if (!options.trace.empty())
-    if (std::string why = writeFile(options.trace, report.kernels.asTrace()); !why.empty())
-      return fail(kDevice, why);
+    if (int code = writeFile(options.trace, report.kernels.asTrace()))
+      return code;
   return finishOutput(options.json ? asJson(report) : asText(report, options.profile));
 }
 
@@ -209,13 +212,13 @@ void dlc::addBenchCommand(CLI::App &app, Action &action) {
   command->add_option("--input", options->inputs, "As for 'dlc run'; default: random")
       ->allow_extra_args(false);
   command->add_option("--iterations", options->iterations, "Run at least so often")
-      ->check(CLI::PositiveNumber)
+      ->check(checkPositive, "POSITIVE")
       ->capture_default_str();
   command->add_option("--warmup", options->warmup, "Milliseconds to run before measuring")
-      ->check(CLI::NonNegativeNumber)
+      ->check(checkNotNegative, "NONNEGATIVE")
       ->capture_default_str();
   command->add_option("--duration", options->duration, "Run for at least so many seconds")
-      ->check(CLI::NonNegativeNumber)
+      ->check(checkNotNegative, "NONNEGATIVE")
       ->capture_default_str();
   command->add_flag("--reset-state", options->resetState,
                     "The model's states are zero at the begin of each run");

@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/Check.h"
 
-#include "frontend/Frontend.h"
 #include "tools/driver/Import.h"
 #include "tools/driver/Json.h"
 #include "tools/driver/ModelSummary.h"
@@ -21,7 +20,8 @@ class Findings {
 public:
   Findings(MLIRContext &context, Json *json)
       : handler(&context, [this, json](Diagnostic &diagnostic) {
-          ++(diagnostic.getSeverity() == DiagnosticSeverity::Error ? errors : warnings);
+          errors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
+          warnings += diagnostic.getSeverity() == DiagnosticSeverity::Warning;
           if (json)
             write(*json, diagnostic);
           return success(json != nullptr);
@@ -47,8 +47,10 @@ private:
   }
 
   static void write(Json &json, Diagnostic &diagnostic) {
-    json.beginObject().string(
-        "severity", diagnostic.getSeverity() == DiagnosticSeverity::Error ? "error" : "warning");
+    DiagnosticSeverity severity = diagnostic.getSeverity();
+    json.beginObject().string("severity", severity == DiagnosticSeverity::Error     ? "error"
+                                          : severity == DiagnosticSeverity::Warning ? "warning"
+                                                                                    : "remark");
     writePlace(json, diagnostic);
     json.beginArray("notes");
     for (const Diagnostic &note : diagnostic.getNotes()) {
@@ -72,6 +74,7 @@ int checkModel(const CheckOptions &options) {
   import.model = options.model;
   import.constInputs = options.constInputs;
   import.states = options.states;
+  import.shapes = givenShapes(options.shapes);
   import.mayLackModel = true;
   llvm::StringMap<std::string> unsaved;
   std::string path = options.input;
@@ -89,10 +92,12 @@ int checkModel(const CheckOptions &options) {
   } else if (int code = checkModelName(path, options.weights, options.model)) {
     return code;
   }
+  if (int code = checkWeights(options.weights))
+    return code;
   if (int code = checkStates(path, options.states))
     return code;
-  bool isUnsupported = false;
-  import.isUnsupported = &isUnsupported;
+  ImportFault fault = ImportFault::ofModel;
+  import.fault = &fault;
   Json json;
   if (options.json)
     json.beginObject().string("file", path).beginArray("diagnostics");
@@ -100,7 +105,7 @@ int checkModel(const CheckOptions &options) {
     context.printDiagnostics();
   Findings findings(*context.context, options.json ? &json : nullptr);
   auto module = importFile(path, import, *context.context);
-  int code = module ? kOk : isUnsupported ? kUnsupported : kModelError;
+  int code = module ? static_cast<int>(kOk) : exitCodeOf(fault);
   if (options.json) {
     json.endArray().integer("errors", findings.errors).integer("warnings", findings.warnings);
     if (module)

@@ -12,10 +12,11 @@ static constexpr const char *kFooter = R"(Examples:
   dlc check model.dl --weights trained.safetensors
   dlc check model.dl --no-weights                 before there are any
   dlc check model.onnx                            what of it dlc cannot import, and all errors
+  dlc check model.dl --shapes x:1x3x224x224       what holds for these shapes, if not for all
   dlc check model.dl --json                       for CI: each finding with file, line, column, message, notes
   dlc check - < model.dl                          standard input
 
-Exit codes: 0 no errors (there may be warnings), 1 errors, 3 an ONNX model that dlc cannot import, 5 a file that cannot be read.)";
+Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong call, 3 an ONNX model that dlc cannot import, 5 a file that cannot be read.)";
 
 void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler) {
   auto options = std::make_shared<CheckOptions>();
@@ -35,6 +36,7 @@ void dlc::addCheckCommand(CLI::App &app, Action &action, const Compiler &compile
   command->add_flag("--no-weights", options->withoutWeights, "Do not open the weights")
       ->excludes(weights);
   addOnnxOptions(*command, options->constInputs, options->states);
+  addShapeOptions(*command, options->shapes);
   command->add_option("--model", options->model, "Which model of the file, where it has several");
   command->add_flag("--json", options->json, "Print findings and summary as JSON");
   command->add_flag("-q,--quiet", options->quiet, "Print findings alone, no summary");

@@ -3,11 +3,16 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/CommandLine.h"
 
+#include "frontend/dl/Spelling.h"
 #include "runtime/include/dlc/runtime.h"
 #include "tools/driver/ExitCode.h"
 #include "tools/driver/Output.h"
 
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 static constexpr const char *kFooter = R"(Examples:
   dlc check model.dl                            all errors of a model, without compiling it
@@ -37,6 +42,60 @@ void dlc::addOnnxOptions(CLI::App &command, std::vector<std::string> &constInput
       ->allow_extra_args(false);
 }
 
+void dlc::addShapeOptions(CLI::App &command, ShapeOptions &shapes) {
+  command.add_option("--shapes", shapes.shapes,
+                     "Shapes of inputs, such as x:8x3x224x224,mask:8x64: the symbolic dims that "
+                     "they give become numbers");
+  command.add_option("--min-shapes", shapes.minShapes,
+                     "The smallest shapes that will come, written alike: they narrow the ranges");
+  command.add_option("--max-shapes", shapes.maxShapes, "The largest shapes that will come");
+}
+
+std::string dlc::checkPositive(const std::string &text) {
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  return *end || value > 0 ? std::string() // what is no number is told when it is converted
+                           : "expected a number above 0, got '" + text + "'";
+}
+
+std::string dlc::checkNotNegative(const std::string &text) {
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  return *end || value >= 0 ? std::string() : "expected 0 or more, got '" + text + "'";
+}
+
+/// Says which argument nobody takes, and what was probably meant; empty where each has been taken.
+static std::string describeUnexpected(const CLI::App &app) {
+  auto parsed = app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
+  bool isOfCommand = !parsed.empty() && app.remaining().empty();
+  const CLI::App &command = isOfCommand ? *parsed.front() : app;
+  std::vector<std::string> words = command.remaining();
+  if (words.empty())
+    return {};
+  auto isOption = [](const std::string &word) { return word.starts_with("-"); };
+  // A misspelt option leaves its value over, too; a misspelt command all that follows it.
+  auto found = isOfCommand ? std::find_if(words.begin(), words.end(), isOption) : words.begin();
+  std::string word = found == words.end() ? words.front() : found->substr(0, found->find('='));
+  std::string call = isOfCommand ? "dlc " + command.get_name() : "dlc";
+  std::string what = "has no option ";
+  std::vector<std::string> known;
+  if (isOption(word)) {
+    for (const CLI::Option *option : command.get_options())
+      for (const std::string &name : option->get_lnames())
+        known.push_back("--" + name);
+  } else if (isOfCommand) {
+    what = "takes no further argument, got ";
+  } else {
+    what = "has no command ";
+    for (const CLI::App *one : app.get_subcommands([](const CLI::App *) { return true; }))
+      known.push_back(one->get_name());
+  }
+  std::string hint =
+      dlc::frontend::didYouMean(word, std::vector<llvm::StringRef>(known.begin(), known.end()));
+  return "'" + call + "' " + what + dlc::frontend::quote(word) + (hint.empty() ? ";" : hint) +
+         " '" + call + " --help' shows what there is";
+}
+
 int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   reserveStandardFiles();
   CLI::App app("dlc: compiles neural networks to fast code, and runs it", "dlc");
@@ -54,13 +113,20 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addInspectCommand(app, action, compiler);
   addRefitCommand(app, action);
   addDoctorCommand(app, action);
+  std::vector<const char *> words(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") { // dlc help COMMAND
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success &asked) { // --help, --version
     std::ostringstream text, none;
     app.exit(asked, text, none);
     return finishOutput(text.str());
   } catch (const CLI::ParseError &error) {
+    if (std::string unexpected = describeUnexpected(app); !unexpected.empty())
+      return fail(kUsage, unexpected);
     std::ostringstream none, text;
     app.exit(error, none, text);
     complain(text.str());

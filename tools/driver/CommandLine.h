@@ -21,9 +21,16 @@ int runCommandLine(int argc, char **argv, const Compiler &compiler);
 /// What a subcommand has been parsed to: runs it, returns an ExitCode.
 using Action = std::function<int()>;
 
+/// Checks of the numbers that options take: a sentence on what is wrong, empty where nothing is.
+std::string checkPositive(const std::string &text);
+std::string checkNotNegative(const std::string &text);
+
 /// Declares the options of subcommands that read ONNX files.
 void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
                     std::vector<std::string> &states);
+
+/// Declares the options of subcommands that narrow symbolic dims by shapes of inputs.
+void addShapeOptions(CLI::App &command, ShapeOptions &shapes);
 
 // Each declares its subcommand on `app`; once that is parsed, `action` runs it.
 void addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler);

@@ -5,8 +5,11 @@
 #include "codegen/cpu/CpuCode.h"
 #include "codegen/cuda/CudaText.h"
 #include "codegen/package/Package.h"
+#include "frontend/weights/InputFiles.h"
+#include "ir/dl/DimNeeds.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
+#include "passes/precision/LayerPatterns.h"
 #include "tools/driver/Check.h"
 #include "tools/driver/Compiler.h"
 #include "tools/driver/CudaBinaries.h"
@@ -21,13 +24,12 @@
 #include "tools/driver/ValidatePasses.h"
 #include "tools/driver/WeightReader.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 
 #include <set>
 #include <unistd.h>
@@ -46,21 +48,26 @@ public:
 
 private:
   int prepare();
-  /// Narrows symbolic dims by --shapes and its like.
-  bool hasShapes() const {
-    return !(options.shapes + options.minShapes + options.maxShapes + options.optShapes).empty();
+  int checkOutputs() const;
+  int checkPrecision() const;
+  PipelineOptions pipelineOptions() const {
+    return {options.targets, options.explain, options.precision, options.keepF32};
   }
-  std::string shapesOfInputs();
+  /// --keep-f32 names what there is.
+  int checkKeptLayers() const;
+  bool hasShapes() const { return !givenShapes(options.shapes).empty(); }
+  /// Narrows the symbolic dims of IR by --shapes and its like; the frontends do so themselves.
   LogicalResult specializeShapes();
-  LogicalResult runPhase(Phase phase);
-  LogicalResult schedule(ModuleOp target);
+  LogicalResult runPhase(Phase phase, bool isRepeated = false);
+  LogicalResult schedule(ModuleOp target, bool isRepeated);
   LogicalResult generate();
   int compileBinaries();
   int printModule();
   int writeModel();
   int finishDump(int code);
   /// Saves what the phase got, and says how to see the failure again.
-  int phaseFailed(Phase phase, const std::string &before);
+  int phaseFailed(Phase phase);
+  std::string textBefore(Phase phase);
   void showProgress(StringRef what);
   std::string outputPath() const;
 
@@ -69,6 +76,7 @@ private:
   PassTrace trace;
   PassValidator validator;
   ImportedModel model;
+  OwningOpRef<ModuleOp> imported; // a copy of what the first phase gets
   codegen::GeneratedCode code;
   Phase first = Phase::import, last = Phase::package;
   Clock::time_point begin = Clock::now();
@@ -111,52 +119,85 @@ int Compilation::prepare() {
       return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names "
                           "its weights itself");
   }
+  if (options.explain && (first >= Phase::outline || last < Phase::outline))
+    return fail(kUsage, "--explain is about the kernels that the phase 'outline' forms; it needs a "
+                        "--compile-from before it and a --compile-to that is not");
+  if (int code = checkPrecision())
+    return code;
   if (int code = binaries.choose(options.targets))
     return code;
-  if (std::string why = whyNotWritable(outputPath()); !why.empty())
-    return fail(kDevice, why);
+  frontend::noteInputFile(options.input);
+  if (int code = checkOutputs())
+    return code;
   if (!options.dumpDir.empty())
     if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDir))
       return fail(kDevice, "cannot make the folder '" + options.dumpDir + "': " + error.message());
   return kOk;
 }
 
-/// --shapes without those of an ONNX model's states, whose dims the import has made numbers.
-std::string Compilation::shapesOfInputs() {
-  auto functions = model.module->getOps<func::FuncOp>();
-  if (options.states.empty() || functions.empty())
-    return options.shapes;
-  func::FuncOp function = *functions.begin();
-  llvm::StringSet<> states;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (function.getArgAttr(i, "dl.state"))
-      states.insert(function.getArgAttrOfType<StringAttr>(i, "dl.name").getValue());
-  std::string left;
-  for (StringRef entry : llvm::split(options.shapes, ','))
-    if (!states.contains(entry.rsplit(':').first))
-      left += (left.empty() ? "" : ",") + entry.str();
-  return left;
+int Compilation::checkPrecision() const {
+  if (!options.keepF32.empty() && !pipelineOptions().runsNarrow())
+    return fail(kUsage, "--keep-f32 names what --precision f16 or bf16 leaves alone; expected one "
+                        "of these");
+  if (first >= Phase::precision && pipelineOptions().runsNarrow())
+    return fail(kUsage, "--precision " + options.precision +
+                            " acts in phase 'precision', which lies before the rest of "
+                            "--compile-from=" +
+                            options.compileFrom);
+  return kOk;
+}
+
+int Compilation::checkKeptLayers() const {
+  auto patterns = LayerPatterns::create(options.keepF32);
+  std::string problem =
+      patterns ? patterns->unmatchedIn(*model.module) : llvm::toString(patterns.takeError());
+  return problem.empty() ? int(kOk) : fail(kUsage, "--keep-f32: " + problem);
+}
+
+/// Whether --dump-dir may write a file of this name.
+static bool isNameOfDump(StringRef name) {
+  return (name.ends_with(".mlir") && llvm::isDigit(name[0])) ||
+         (name.ends_with(".cu") && name.starts_with("kernel-")) || name == "plan.txt" ||
+         name == "timing.json" || name == "repro.sh";
+}
+
+/// Whether -o and --dump-dir may be written, as far as the inputs are known.
+int Compilation::checkOutputs() const {
+  if (int code = checkOutput(outputPath()))
+    return code;
+  std::error_code error; // a folder that is not there yet holds no input
+  for (llvm::sys::fs::directory_iterator entry(options.dumpDir, error), end;
+       !options.dumpDir.empty() && !error && entry != end; entry.increment(error))
+    if (isNameOfDump(llvm::sys::path::filename(entry->path())))
+      if (int code = checkOutput(entry->path()))
+        return code;
+  return kOk;
 }
 
 LogicalResult Compilation::specializeShapes() {
-  if (!hasShapes())
+  if (!hasShapes() || options.compileFrom.empty())
     return success();
   PassManager manager(model.context.get(), ModuleOp::getOperationName());
+  manager.enableVerifier(options.validatePasses);
   manager.addInstrumentation(trace.makeInstrumentation());
+  const ShapeOptions &shapes = options.shapes;
   manager.addPass(createSpecializeShapes(
-      {shapesOfInputs(), options.minShapes, options.maxShapes, options.optShapes}));
+      {shapes.shapes, shapes.minShapes, shapes.maxShapes, shapes.optShapes}));
   addPhaseVerifier(manager, Phase::import);
   return manager.run(*model.module);
 }
 
 /// Runs the schedule that codegen has for the target.
-LogicalResult Compilation::schedule(ModuleOp target) {
+LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
   std::string flag = ("dl-schedule-" + *target.getName()).str();
   const PassInfo *info = PassInfo::lookup(flag);
   assert(info && "the outline phase's verifier knows the targets");
   PassManager manager(target->getContext(), ModuleOp::getOperationName());
-  manager.addInstrumentation(trace.makeInstrumentation());
-  std::string passOptions = target.getName() == "cuda" ? "precision=" + options.precision : "";
+  manager.enableVerifier(options.validatePasses);
+  if (!isRepeated)
+    manager.addInstrumentation(trace.makeInstrumentation());
+  std::string passOptions =
+      target.getName() == "cuda" && options.precision == "tf32" ? "precision=tf32" : "";
   if (failed(info->addToPipeline(manager, passOptions, [&](const Twine &text) {
         return target.emitError(text), failure();
       })))
@@ -164,19 +205,24 @@ LogicalResult Compilation::schedule(ModuleOp target) {
   return manager.run(target);
 }
 
-LogicalResult Compilation::runPhase(Phase phase) {
+/// A repeated phase leaves no trace of itself but the module. The module is verified at the end of
+/// the phase; with --validate-passes, which looks for the pass that is wrong, after each of them
+/// too.
+LogicalResult Compilation::runPhase(Phase phase, bool isRepeated) {
   ModuleOp module = *model.module;
   if (phase == Phase::schedule)
     for (auto target : module.getOps<ModuleOp>())
-      if (failed(schedule(target)))
+      if (failed(schedule(target, isRepeated)))
         return failure();
   if (phase == Phase::package)
     return generate();
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  manager.addInstrumentation(trace.makeInstrumentation());
-  if (options.validatePasses && phase < Phase::outline)
+  manager.enableVerifier(options.validatePasses);
+  if (!isRepeated)
+    manager.addInstrumentation(trace.makeInstrumentation());
+  if (!isRepeated && options.validatePasses && phase < Phase::outline)
     manager.addInstrumentation(validator.makeInstrumentation());
-  addPhase(manager, phase, PipelineOptions{options.targets, options.explain});
+  addPhase(manager, phase, pipelineOptions());
   return manager.run(module);
 }
 
@@ -222,7 +268,24 @@ int Compilation::compileBinaries() {
   return status;
 }
 
-int Compilation::phaseFailed(Phase phase, const std::string &before) {
+/// The module that `phase` got, empty where that was the import. The phases before it are repeated:
+/// they do the same each time, and to keep each module would cost every compile what only one that
+/// fails needs.
+std::string Compilation::textBefore(Phase phase) {
+  if (!imported)
+    return "";
+  ScopedDiagnosticHandler quiet(model.context.get(), [](Diagnostic &) { return success(); });
+  model.module = std::move(imported);
+  for (int index = static_cast<int>(first) + 1; index < static_cast<int>(phase); ++index)
+    if (failed(runPhase(static_cast<Phase>(index), /*isRepeated=*/true)))
+      return "";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  model.module->getOperation()->print(os, OpPrintingFlags().enableDebugInfo());
+  return text;
+}
+
+int Compilation::phaseFailed(Phase phase) {
   // The schedules and the code generators say above what they cannot do yet; no other phase may refuse a checked model.
   bool isLimit = phase == Phase::schedule || phase == Phase::package;
   int status = isLimit ? kUnsupported : kInternal;
@@ -235,13 +298,13 @@ int Compilation::phaseFailed(Phase phase, const std::string &before) {
   std::string text =
       "// " + std::string("dlc compile --compile-from=") +
       nameOf(phase == Phase::import ? phase : static_cast<Phase>(static_cast<int>(phase) - 1)) +
-      " --compile-to=" + nameOf(phase) + " THIS_FILE\n" + before;
+      " --compile-to=" + nameOf(phase) + " THIS_FILE\n" + textBefore(phase);
   if (llvm::sys::fs::createTemporaryFile("dlc-reproducer", "mlir", file, path))
     return fail(status, what + "; no reproducer could be written");
   close(file);
-  std::string why = writeFile(path.str().str(), text);
-  return fail(status, what + (why.empty() ? "; what it worked on is in " + path.str().str()
-                                          : "; no reproducer: " + why));
+  bool isKept = writeFile(path.str().str(), text) == kOk;
+  return fail(status, what + (isKept ? "; what it worked on is in " + path.str().str()
+                                     : "; no reproducer could be written"));
 }
 
 int Compilation::printModule() {
@@ -251,10 +314,7 @@ int Compilation::printModule() {
   flags.enableDebugInfo(options.locations);
   model.module->getOperation()->print(os, flags);
   os << '\n';
-  if (outputPath() == "-")
-    return finishOutput(text);
-  std::string why = writeFile(outputPath(), text);
-  return why.empty() ? kOk : fail(kDevice, why);
+  return writeFile(outputPath(), text);
 }
 
 int Compilation::writeModel() {
@@ -263,28 +323,23 @@ int Compilation::writeModel() {
   llvm::raw_string_ostream os(bytes);
   if (failed(codegen::writePackage(*model.module, code, readPackedWeight, os)))
     return kModelError; // a weight that is not bound or has changed: reported at its line
-  std::string why = outputPath() == "-" ? "" : writeFile(outputPath(), bytes);
+  int status = writeFile(outputPath(), bytes);
   trace.addStep("write", started);
-  if (!why.empty())
-    return fail(kDevice, why);
-  if (outputPath() == "-")
-    return finishOutput(bytes);
-  if (!options.quiet && isatty(STDERR_FILENO))
+  if (status == kOk && outputPath() != "-" && !options.quiet && isatty(STDERR_FILENO))
     complain(llvm::formatv("{0}: {1:N} bytes, {2:F2} s", outputPath(), bytes.size(),
                            std::chrono::duration<double>(Clock::now() - begin).count())
                  .str());
-  return kOk;
+  return status;
 }
 
 /// Writes what --dump-dir promises beside the IR. A failure there never hides the result of the compile.
 int Compilation::finishDump(int status) {
   if (options.dumpDir.empty())
     return status;
-  std::string problem = trace.getProblem();
+  int dumped = trace.getStatus();
   auto put = [&](const std::string &name, const std::string &text) {
-    std::string why = writeFile(options.dumpDir + "/" + name, text);
-    if (problem.empty())
-      problem = why;
+    if (dumped == kOk)
+      dumped = writeFile(options.dumpDir + "/" + name, text);
   };
   for (const auto &[name, kernel] : code.cuda)
     put("kernel-" + name + ".cu", kernel.text);
@@ -292,10 +347,7 @@ int Compilation::finishDump(int status) {
     put("plan.txt", describePlan(*model.module));
   put("timing.json", trace.timesAsJson());
   put("repro.sh", reproduction(options.commandLine));
-  if (problem.empty())
-    return status;
-  complain("error: " + problem);
-  return status == kOk ? kDevice : status;
+  return status == kOk ? dumped : status;
 }
 
 int Compilation::run() {
@@ -312,32 +364,40 @@ int Compilation::run() {
     return finishDump(code);
   }
   trace.addStep("import", started);
+  if (int code = checkOutputs()) { // the import knows what the model names
+    showProgress("");
+    return code;
+  }
   trace.dump(*model.module, "import");
 
   // The contract of the phase that made the input is the user's to keep: a hand-written file may break it.
   PassManager verifier(model.context.get(), ModuleOp::getOperationName());
+  verifier.enableVerifier(false);
   addPhaseVerifier(verifier, first);
   if (failed(verifier.run(*model.module)))
-    return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first, "")
+    return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first)
                                                                             : kModelError);
   if (failed(specializeShapes()))
     return finishDump(kUsage);
+  if (first == Phase::import && last > Phase::import)
+    dl::recordNeeds(*model.module);
   if (options.validatePasses && failed(validator.begin(*model.module)))
     return finishDump(kModelError);
 
+  imported = model.module->clone();
   for (int index = static_cast<int>(first) + 1; index <= static_cast<int>(last); ++index) {
     Phase phase = static_cast<Phase>(index);
     showProgress(nameOf(phase));
     trace.beginPhase(nameOf(phase));
-    std::string before;
-    llvm::raw_string_ostream os(before);
-    model.module->getOperation()->print(os, OpPrintingFlags().enableDebugInfo());
+    if (phase == Phase::precision)
+      if (int code = checkKeptLayers())
+        return finishDump(code);
     if (failed(runPhase(phase))) {
       showProgress("");
-      return finishDump(phaseFailed(phase, before));
+      return finishDump(phaseFailed(phase));
     }
     if (options.validatePasses && phase == Phase::fuse && !validator.runsEachPass())
-      (void)validator.compare(*model.module, "simplify ... fuse", boundOfAll());
+      (void)validator.compare(*model.module, "simplify ... fuse", boundOfAll(pipelineOptions()));
     if (!validator.getFinding().empty()) {
       showProgress("");
       return finishDump(fail(kAccuracy, validator.getFinding()));

@@ -18,11 +18,12 @@ static constexpr const char *kFooter =
 Examples:
   dlc compile model.dl -o model.bin
   dlc compile model.dl --weights trained.safetensors --target cpu -o model.bin
-  dlc compile model.onnx -o model.bin                     ONNX, opset 7 and newer
+  dlc compile model.onnx -o model.bin                     ONNX, opsets 1 to 28
   dlc compile model.onnx --const-input shape=@shape.npy   an input that must be known: a shape, axes
   dlc compile model.dl --target cpu,sm_80,sm_90a -o model.bin   with machine code for these GPUs; needs NVRTC, no GPU
   dlc compile model.dl --shapes x:1x3x224x224 -o model.bin      for this shape alone
   dlc compile model.dl --opt-shapes x:1x3x224x224 -o model.bin  for all shapes, and fast for this one
+  dlc compile model.dl --precision f16 --keep-f32 'head.*' -o model.bin   in f16, but for these layers
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
   dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
@@ -63,16 +64,18 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command
       ->add_option(
           "--precision", options->precision,
-          "Of products of f32 on cuda: tf32 rounds the operands to 11 bits, for tensor cores")
-      ->check(CLI::IsMember({"f32", "tf32"}))
+          "What a model of f32 runs in. f16, bf16: what is safe, in 16 bits; sums and all that "
+          "makes numbers far larger or smaller in f32; inputs and outputs stay f32. tf32: on cuda, "
+          "products round their operands to 11 bits, for tensor cores")
+      ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}))
       ->capture_default_str();
-  command->add_option("--shapes", options->shapes,
-                      "Shapes of inputs, such as x:8x3x224x224,mask:8x64: the symbolic dims that "
-                      "they give become numbers");
-  command->add_option("--min-shapes", options->minShapes,
-                      "The smallest shapes that will come, written alike: they narrow the ranges");
-  command->add_option("--max-shapes", options->maxShapes, "The largest shapes that will come");
-  command->add_option("--opt-shapes", options->optShapes,
+  command
+      ->add_option("--keep-f32", options->keepF32,
+                   "Layers that stay in f32 with --precision f16 or bf16: a glob over paths of "
+                   "layers, names of ONNX nodes and names of ops; may be repeated")
+      ->allow_extra_args(false);
+  addShapeOptions(*command, options->shapes);
+  command->add_option("--opt-shapes", options->shapes.optShapes,
                       "The shapes to be fast for, among those that will come: tiles are chosen for "
                       "them; the model takes all");
   command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
@@ -88,8 +91,10 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                     "Run the model before and after each pass on integers, random and special "
                     "values; exit 4 names the "
                     "first pass that changes a result beyond its declared bound");
-  command->add_flag("--explain", options->explain,
-                    "Say at each line of the model why its op is no part of the kernel before it");
+  command->add_flag(
+      "--explain", options->explain,
+      "Say at each line of the model why its op is not in the kernel that computes what it "
+      "reads, for each target whose kernels differ");
   command->add_flag("--locations", options->locations, "Print the model's lines with --compile-to");
   command->add_flag("-q,--quiet", options->quiet, "Say nothing when all is well");
   command->callback([&action, options, &compiler] {

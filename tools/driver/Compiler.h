@@ -13,18 +13,24 @@
 
 namespace dlc {
 
+/// Shapes of inputs: "x:8x3x224x224,mask:8x64".
+struct ShapeOptions {
+  std::string shapes, minShapes, maxShapes, optShapes;
+};
+
 struct CompileOptions {
   std::string input;
   std::string output; // empty: model.bin beside nothing, or standard output for --compile-to
   std::vector<std::string> weights; // empty: the files that the model names
   std::string model;                // empty: the only one of the file
   std::vector<std::string> targets = {"cpu", "cuda"};
-  std::string compileTo = "package", compileFrom;      // names of phases
-  std::string shapes, minShapes, maxShapes, optShapes; // of inputs: "x:8x3x224x224,mask:8x64"
-  std::vector<std::string> constInputs;                // of an ONNX model: NAME=@FILE.npy
-  std::vector<std::string> states;                     // of an ONNX model: INPUT=OUTPUT
+  std::string compileTo = "package", compileFrom; // names of phases
+  ShapeOptions shapes;
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
-  std::string precision = "f32"; // of products of f32 on cuda: f32 or tf32
+  std::string precision = "f32"; // of a model of f32: f32, f16, bf16; tf32 for its products on cuda
+  std::vector<std::string> keepF32; // globs: layers that --precision leaves alone
   bool validatePasses = false;
   bool locations = false;               // print them with --compile-to
   bool explain = false;                 // remark on what is not fused
@@ -39,6 +45,7 @@ struct CheckOptions {
   bool withoutWeights = false;
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
+  ShapeOptions shapes;
   bool json = false;
   bool quiet = false; // no closing line
 };
@@ -61,6 +68,8 @@ struct ImportAsTextOptions {
   std::string weights; // .safetensors in the folder of `output`; empty: named after it
   std::vector<std::string> constInputs; // NAME=@FILE.npy
   std::vector<std::string> states;      // INPUT=OUTPUT
+  bool force = false;                   // replace files that exist
+  ShapeOptions shapes;
 };
 
 /// Each returns an ExitCode.

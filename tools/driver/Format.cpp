@@ -5,6 +5,7 @@
 
 #include "frontend/Frontend.h"
 #include "frontend/dl/Format.h"
+#include "frontend/weights/InputFiles.h"
 #include "tools/driver/Import.h"
 #include "tools/driver/Output.h"
 
@@ -35,8 +36,8 @@ static int formatFile(const std::string &path, const FormatOptions &options, std
   }
   if (*after == before)
     return kOk;
-  std::string why = writeFile(path, *after);
-  return why.empty() ? static_cast<int>(kOk) : fail(kDevice, why);
+  frontend::changeInPlace(path);
+  return writeFile(path, *after);
 }
 
 int formatFiles(const FormatOptions &options) {

@@ -3,6 +3,10 @@
 #ifndef DLC_TOOLS_DRIVER_IMPORT_H
 #define DLC_TOOLS_DRIVER_IMPORT_H
 
+#include "frontend/Frontend.h"
+#include "ir/analysis/GivenShapes.h"
+#include "tools/driver/Compiler.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -26,8 +30,11 @@ struct ImportRequest {
   std::string model = {}; // which of the file; empty: its only one
   std::vector<std::string> constInputs = {};
   std::vector<std::string> states = {};
-  std::string shapes = {}; // of an ONNX model's inputs, as --shapes gives them
+  ShapeOptions shapes = {};
 };
+
+/// As the frontend takes them.
+GivenShapes givenShapes(const ShapeOptions &options);
 
 /// A context whose dialects are loaded when they are needed.
 struct SourceContext {
@@ -56,8 +63,14 @@ int readModelText(const std::string &path, std::unique_ptr<llvm::MemoryBuffer> &
 int checkModelName(const std::string &path, llvm::ArrayRef<std::string> weights,
                    const std::string &model);
 
+/// Whether each file of --weights can be read; an ExitCode, reported unless it is kOk.
+int checkWeights(llvm::ArrayRef<std::string> weights);
+
 /// Whether --state fits the file; an ExitCode, reported unless it is kOk.
 int checkStates(const std::string &path, llvm::ArrayRef<std::string> states);
+
+/// The ExitCode for a file that is not imported for this reason.
+int exitCodeOf(ImportFault fault);
 
 /// Reads the file; an ExitCode, reported unless it is kOk.
 int importModel(const ImportRequest &request, ImportedModel &model);

@@ -6,6 +6,7 @@
 #include "frontend/Frontend.h"
 #include "frontend/dl/Format.h"
 #include "frontend/onnx/WriteDl.h"
+#include "frontend/weights/InputFiles.h"
 #include "frontend/weights/SafetensorsFile.h"
 #include "ir/dl/DLOps.h"
 #include "ir/interpreter/Tensor.h"
@@ -15,6 +16,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <cstring>
@@ -98,6 +100,17 @@ static LogicalResult writeWeights(ArrayRef<onnx::NamedWeight> weights, std::stri
   return success();
 }
 
+/// Checks that the file is not an input, and that it does not exist unless --force is given.
+/// Returns an ExitCode, after reporting the error.
+static int checkNew(const std::string &path, bool force) {
+  if (int code = checkOutput(path))
+    return code;
+  if (!force && llvm::sys::fs::exists(path))
+    return fail(kUsage,
+                "'" + path + "' exists already; name another file, or add --force to replace it");
+  return kOk;
+}
+
 int importAsText(const ImportAsTextOptions &options) {
   if (!isOnnx(options.input))
     return fail(kUsage, "'" + options.input +
@@ -110,13 +123,28 @@ int importAsText(const ImportAsTextOptions &options) {
     weightsPath = options.output;
     llvm::sys::path::replace_extension(weightsPath, "safetensors");
   }
+  if (!weightsPath.ends_with(".safetensors"))
+    return fail(kUsage,
+                "--weights names '" + weightsPath.str().str() +
+                    "'; expected a .safetensors file, the format that dlc writes weights in");
   if (llvm::sys::path::parent_path(weightsPath) != llvm::sys::path::parent_path(options.output))
     return fail(kUsage, "--weights names '" + weightsPath.str().str() +
                             "'; expected a file in the folder of '" + options.output +
                             "', where the model finds it");
+  const std::string weightsFile = weightsPath.str().str();
+  frontend::noteInputFile(options.input);
+  if (int code = checkNew(options.output, options.force))
+    return code;
   ImportedModel model;
-  if (int code = importModel(
-          {options.input, {}, false, false, {}, options.constInputs, options.states}, model))
+  if (int code = importModel({options.input,
+                              {},
+                              false,
+                              false,
+                              {},
+                              options.constInputs,
+                              options.states,
+                              options.shapes},
+                             model))
     return code;
   std::vector<onnx::NamedWeight> weights;
   std::string text = onnx::writeDl(*model.module, llvm::sys::path::filename(weightsPath), weights);
@@ -125,11 +153,14 @@ int importAsText(const ImportAsTextOptions &options) {
   std::string file;
   if (!weights.empty() && failed(writeWeights(weights, file)))
     return kModelError;
-  if (std::string why = weights.empty() ? "" : writeFile(weightsPath.str().str(), file);
-      !why.empty())
-    return fail(kDevice, why);
-  std::string why = writeFile(options.output, formatted.value_or(text));
-  return why.empty() ? kOk : fail(kDevice, why);
+  // Both, before either is written: the import knows which other files the model consists of.
+  if (int code = checkNew(options.output, options.force))
+    return code;
+  if (int code = weights.empty() ? int(kOk) : checkNew(weightsFile, options.force))
+    return code;
+  if (int code = weights.empty() ? int(kOk) : writeFile(weightsFile, file))
+    return code;
+  return writeFile(options.output, formatted.value_or(text));
 }
 
 } // namespace dlc

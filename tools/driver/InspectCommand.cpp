@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -26,7 +27,7 @@ struct InspectOptions {
 
 static constexpr const char *kFooter = R"(Examples:
   dlc inspect model.bin                          inputs, outputs, kernels with their lines of the model, memory
-  dlc inspect model.bin --source conv2d_relu     the CUDA C++ of that kernel
+  dlc inspect model.bin --source conv2d_relu     the CUDA C++ of that kernel; also by op, layer or ONNX node in it
   dlc inspect model.bin --json
   dlc inspect model.dl                           layers with what they give, parameters, arithmetic of a run
   dlc inspect model.dl --batch 32 --json
@@ -261,10 +262,17 @@ static std::string describeJson(const rt::Module &module) {
         json.integer("launches", count.main)
             .integer("launches_at_load", count.init)
             .beginArray("lines");
-        if (kernel->lines())
-          for (const auto *line : *kernel->lines())
-            json.string(line->str());
-        json.endArray().endObject();
+        auto strings = [&](const auto *list) {
+          for (uint32_t i = 0; list && i < list->size(); ++i)
+            json.string(list->Get(i)->str());
+          json.endArray();
+        };
+        strings(kernel->lines());
+        json.beginArray("layers");
+        strings(kernel->layers());
+        json.beginArray("ops");
+        strings(kernel->ops());
+        json.endObject();
       }
     json.endArray().endObject();
   }
@@ -272,20 +280,27 @@ static std::string describeJson(const rt::Module &module) {
   return json.take();
 }
 
-/// The CUDA text of a kernel; an ExitCode.
+/// The CUDA text of a kernel, by its name or by that of something that it computes; an ExitCode.
 static int printSource(const rt::Module &module, const std::string &name) {
   const schema::Program *program = programOf(module, schema::Target::cuda);
   if (!program)
     return fail(kUsage, "the package has no CUDA program; compile with --target cuda or cpu,cuda");
+  std::vector<const schema::Kernel *> found = findKernels(*program, name);
+  if (found.size() == 1)
+    return finishOutput(program->cuda_sources()->Get(found.front()->cuda_source())->text()->str());
   std::string names;
+  auto add = [&](const schema::Kernel *kernel) {
+    names += (names.empty() ? "" : ", ") + kernel->name()->str();
+  };
+  if (!found.empty()) {
+    std::for_each(found.begin(), found.end(), add);
+    return fail(kUsage, std::to_string(found.size()) + " kernels compute " + rt::quoted(name) +
+                            "; name one of them: " + names);
+  }
   if (program->kernels())
-    for (const auto *kernel : *program->kernels()) {
-      // The CUDA program prefixes its functions; people know the kernel by the name that the CPU's table shows.
-      if (kernel->name()->str() == name || kernel->name()->str() == "dlc_" + name)
-        return finishOutput(program->cuda_sources()->Get(kernel->cuda_source())->text()->str());
-      names += (names.empty() ? "" : ", ") + kernel->name()->str();
-    }
-  return fail(kUsage, "the package has no kernel " + rt::quoted(name) + "; it has: " + names);
+    std::for_each(program->kernels()->begin(), program->kernels()->end(), add);
+  return fail(kUsage, "the package has no kernel, op, layer or node " + rt::quoted(name) +
+                          "; its kernels are: " + names);
 }
 
 static int inspect(const InspectOptions &options) {
@@ -309,19 +324,26 @@ void dlc::addInspectCommand(CLI::App &app, Action &action, const Compiler &compi
                    "A compiled model, model.bin, a .dl file, or weights (.safetensors, .npz)")
       ->required();
   auto *source =
-      command->add_option("--source", options->source, "Print the CUDA C++ of this kernel");
+      command->add_option("--source", options->source,
+                          "Print the CUDA C++ of this kernel, or of the one that computes this op, "
+                          "layer or ONNX node");
   command->add_flag("--json", options->json, "Print JSON")->excludes(source);
   command
       ->add_option("--batch", options->batch,
                    "Of a .dl file: count operations with symbolic dims of this size")
-      ->check(CLI::PositiveNumber)
+      ->check(checkPositive, "POSITIVE")
       ->excludes(source)
       ->capture_default_str();
   command->add_option("--model", options->choice, "Of a .dl file with several models: which")
       ->excludes(source);
   command->callback([&action, options, &compiler] {
     action = [options, &compiler] {
-      if (options->model.ends_with(".dl"))
+      bool isText = options->model.ends_with(".dl");
+      if (!options->source.empty() && (isText || isWeightFile(options->model)))
+        return fail(kUsage, "--source prints a kernel of a compiled model; '" + options->model +
+                                "' holds " + (isText ? "a model's text" : "weights") +
+                                ", expected a model.bin of 'dlc compile'");
+      if (isText)
         return compiler.inspect({options->model, options->choice, options->batch, options->json});
       if (isWeightFile(options->model))
         return inspectWeights(options->model, options->json);

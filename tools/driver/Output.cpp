@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/Output.h"
 
+#include "frontend/weights/InputFiles.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -132,20 +134,34 @@ static bool isStandardOutput(const std::string &path) {
 }
 
 /// Devices and pipes take bytes as they come; a rename would put a file in their place.
-static bool isStream(const fs::path &place) {
+static bool isStreamAt(const fs::path &place) {
   std::error_code error;
   fs::file_status status = fs::status(place, error);
   return !error && fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-std::string whyNotWritable(const std::string &path) {
-  if (isStandardOutput(path))
-    return {};
+bool isStream(const std::string &path) {
+  return isStandardOutput(path) || isStreamAt(resolve(path));
+}
+
+bool namesSameFile(const std::string &one, const std::string &other) {
+  // Absolute, so that folders are followed through links also where the file does not exist.
+  auto placeOf = [](const std::string &path) {
+    std::error_code error;
+    fs::path place = fs::absolute(resolve(path), error);
+    fs::path real = fs::weakly_canonical(place, error);
+    return error ? place.lexically_normal() : real;
+  };
+  return placeOf(one) == placeOf(other);
+}
+
+/// Empty where nothing speaks against writing `path`.
+static std::string whyNotWritable(const std::string &path) {
   fs::path place = resolve(path);
   std::error_code error;
   if (fs::is_directory(place, error))
     return "cannot write '" + path + "': it is a directory; name a file in it";
-  if (isStream(place))
+  if (isStreamAt(place))
     return access(place.c_str(), W_OK) == 0 ? "" : reason(path, errno);
   fs::path folder = folderOf(place);
   if (!fs::is_directory(folder, error))
@@ -156,25 +172,40 @@ std::string whyNotWritable(const std::string &path) {
   return {};
 }
 
-std::string writeFile(const std::string &path, std::string_view bytes) {
-  if (std::string why = whyNotWritable(path); !why.empty())
-    return why;
+int checkOutput(const std::string &path) {
   if (isStandardOutput(path))
-    return writeAll(STDOUT_FILENO, bytes) ? "" : noOutput(errno);
+    return kOk;
+  if (auto input = frontend::inputFileAt(path))
+    return fail(kUsage, "cannot write '" + path + "': " +
+                            (*input == path ? "this command reads it"
+                                            : "it is '" + *input + "', which this command reads") +
+                            "; name another file for the output");
+  std::string why = whyNotWritable(path);
+  return why.empty() ? static_cast<int>(kOk) : fail(kDevice, why);
+}
+
+static int writeStream(const std::string &path, const fs::path &place, std::string_view bytes) {
+  int file = open(place.c_str(), O_WRONLY);
+  if (file < 0)
+    return fail(kDevice, reason(path, errno));
+  bool written = writeAll(file, bytes);
+  int number = errno;
+  close(file);
+  return written ? static_cast<int>(kOk) : fail(kDevice, reason(path, number));
+}
+
+int writeFile(const std::string &path, std::string_view bytes) {
+  if (isStandardOutput(path))
+    return finishOutput(bytes);
+  if (int code = checkOutput(path))
+    return code;
   fs::path place = resolve(path);
-  if (isStream(place)) {
-    int file = open(place.c_str(), O_WRONLY);
-    if (file < 0)
-      return reason(path, errno);
-    bool written = writeAll(file, bytes);
-    int number = errno;
-    close(file);
-    return written ? "" : reason(path, number);
-  }
+  if (isStreamAt(place))
+    return writeStream(path, place, bytes);
 
   std::string pending = place.string() + ".tmp" + std::to_string(getpid());
   if (pending.size() >= sizeof(pendingPath))
-    return reason(path, ENAMETOOLONG);
+    return fail(kDevice, reason(path, ENAMETOOLONG));
   std::error_code error;
   auto mode = fs::exists(place, error)
                   ? static_cast<mode_t>(fs::status(place, error).permissions()) & 0777
@@ -196,7 +227,8 @@ std::string writeFile(const std::string &path, std::string_view bytes) {
   if (!done && file >= 0)
     unlink(pending.c_str());
   isPending = 0;
-  return done ? "" : reasonOf(path, number, folderOf(place), bytes.size());
+  return done ? static_cast<int>(kOk)
+              : fail(kDevice, reasonOf(path, number, folderOf(place), bytes.size()));
 }
 
 } // namespace dlc

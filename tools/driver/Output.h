@@ -21,12 +21,21 @@ void complain(std::string_view text);
 /// "error: MESSAGE" on standard error; returns `code`.
 int fail(int code, std::string_view message);
 
-/// Writes `bytes` to the file `path` so that it holds all of them or is as it was before: a temporary file beside it is
-/// written, synced and renamed, and removed if a signal ends the process. A symlink's target is replaced, not the link.
-/// "-", devices and pipes are written directly. Returns why it failed, empty if it did not.
-std::string writeFile(const std::string &path, std::string_view bytes);
-/// Why `path` cannot be written, found before long work; empty where nothing speaks against it.
-std::string whyNotWritable(const std::string &path);
+/// Whether `path` is standard output, a device or a pipe: bytes go there as they come, and what was
+/// there is not replaced.
+bool isStream(const std::string &path);
+/// Whether two outputs would go to one file, which need not exist yet.
+bool namesSameFile(const std::string &one, const std::string &other);
+/// Whether `path` may be written, to be called before long work and again when all inputs are
+/// known: kUsage where it leads to a file that this process reads (frontend/weights/InputFiles.h),
+/// kDevice where it cannot be written, each with an error.
+int checkOutput(const std::string &path);
+/// Writes `bytes` to the file `path` so that it holds all of them or is as it was before: a
+/// temporary file beside it is written, synced and renamed, and removed if a signal ends the
+/// process. A symlink's target is replaced, not the link.
+/// "-", devices and pipes are written directly. An ExitCode as that of checkOutput, which it calls;
+/// reported unless kOk.
+int writeFile(const std::string &path, std::string_view bytes);
 
 } // namespace dlc
 

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dlc {
 
@@ -17,10 +18,16 @@ namespace dlc {
 std::shared_ptr<rt::Module> openPackage(const std::string &path, int &code);
 /// The program for the target; null where the package has none.
 const schema::Program *programOf(const rt::Module &module, schema::Target target);
-/// "model.dl:14:9, model.dl:15:9".
+/// "model.dl:14:9, model.dl:15:9", of an ONNX model "/l/GRU"; of many the first ones and how many
+/// there are more.
 std::string linesOf(const schema::Kernel &kernel);
 /// Lines of the kernel `name` of `program`; empty where it has none.
 std::string linesOf(const schema::Program &program, const std::string &name);
+/// The kernel of that name; else those that compute what is called so: an op ("max_pool2d"), a
+/// layer or block of the model
+/// ("conv2"), a node of an ONNX model ("/l/GRU"). Of these, kernels of runs hide those of the load.
+std::vector<const schema::Kernel *> findKernels(const schema::Program &program,
+                                                const std::string &name);
 
 } // namespace dlc
 

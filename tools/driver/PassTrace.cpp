@@ -53,7 +53,7 @@ void PassTrace::addStep(StringRef step, Clock::time_point begin) {
 }
 
 void PassTrace::dump(Operation *op, StringRef step) {
-  if (folder.empty())
+  if (folder.empty() || status != kOk)
     return;
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -63,8 +63,7 @@ void PassTrace::dump(Operation *op, StringRef step) {
   std::string number = std::to_string(written++);
   std::string path = folder + "/" + std::string(number.size() < 2, '0') + number + "-" + phase +
                      "-" + step.str() + ".mlir";
-  if (std::string why = writeFile(path, text); !why.empty() && problem.empty())
-    problem = why;
+  status = writeFile(path, text);
 }
 
 std::string PassTrace::timesAsJson() const {

@@ -33,12 +33,14 @@ public:
   void dump(mlir::Operation *op, llvm::StringRef step);
   /// timing.json: the steps in order.
   std::string timesAsJson() const;
-  /// Why the folder could not be written; empty if it could.
-  const std::string &getProblem() const { return problem; }
+  /// The ExitCode of the first file that could not be written, which has been reported; after it
+  /// none is written.
+  int getStatus() const { return status; }
 
 private:
   friend class Instrumentation;
-  std::string folder, phase, problem;
+  std::string folder, phase;
+  int status = 0;
   unsigned written = 0;
   std::vector<StepTime> steps;
 };

@@ -4,7 +4,7 @@
 #include "tools/driver/Plan.h"
 
 #include "ir/analysis/CostModel.h"
-#include "ir/dlx/DLXOps.h"
+#include "ir/dlx/Lifetime.h"
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,6 +20,8 @@ static void describeBuffer(llvm::raw_ostream &os, dlx::AllocOp alloc, AsmState &
   os << "  " << dl::text(type) << "  " << dl::text(storedBytes(type)) << " bytes  ";
   if (alloc.getPersistent())
     os << "persistent\n";
+  else if (dlx::isExchange(alloc))
+    os << "exchanged by the blocks of one launch\n";
   else
     os << "commands " << alloc->getAttrOfType<IntegerAttr>("first_use").getInt() << " to "
        << alloc->getAttrOfType<IntegerAttr>("last_use").getInt() << "\n";

@@ -5,6 +5,7 @@
 // its init program, which runs at load. So new bytes and new hashes are all that is needed, and the file is the one that a
 // compile with the new weights would have written.
 //===----------------------------------------------------------------------------------------------===//
+#include "frontend/weights/InputFiles.h"
 #include "frontend/weights/WeightFile.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/Hash.h"
@@ -180,12 +181,13 @@ int Refit::run() {
   int code = kOk;
   if (!(module = openPackage(options.model, code)))
     return code;
-  if (std::string why = whyNotWritable(outputPath()); !why.empty())
-    return fail(kDevice, why);
+  frontend::changeInPlace(options.model);
   const auto *weights = module->table().weights();
   if (!weights || weights->size() == 0)
     return fail(kUsage, "the model " + rt::quoted(options.model) + " has no weights to replace");
   if (int failed = openFiles())
+    return failed;
+  if (int failed = checkOutput(outputPath()))
     return failed;
   for (const schema::Weight *weight : *weights)
     find(*weight);
@@ -206,8 +208,8 @@ int Refit::run() {
     if (int failed = replace(*weight))
       return failed;
   rehash();
-  if (std::string why = writeFile(outputPath(), bytes); !why.empty())
-    return fail(kDevice, why);
+  if (int failed = writeFile(outputPath(), bytes))
+    return failed;
   if (!options.quiet) {
     if (!unused.empty())
       complain("note: the model does not use " + unused);

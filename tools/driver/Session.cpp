@@ -4,6 +4,7 @@
 #include "tools/driver/Session.h"
 
 #include "frontend/dl/Spelling.h"
+#include "frontend/weights/InputFiles.h"
 #include "runtime/cuda/Library.h"
 #include "tools/driver/Output.h"
 
@@ -131,6 +132,7 @@ void Session::tellRemarks() {
 }
 
 int Session::open(const std::string &path, const DeviceOptions &options, bool profile) {
+  frontend::noteInputFile(path);
   dlc_load_options load = {sizeof(load), options.verifyAll};
   if (dlc_status status = dlc_module_load(path.c_str(), &load, &module))
     return failRuntime(status);

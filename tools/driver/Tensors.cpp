@@ -3,11 +3,9 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/Tensors.h"
 
-#include "frontend/weights/NpzFile.h"
-#include "tools/driver/Output.h"
+#include "frontend/weights/WeightFile.h"
 
 #include "llvm/ADT/APFloat.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <bit>
@@ -105,6 +103,18 @@ double HostTensor::at(int64_t position) const {
   return 0;
 }
 
+int64_t HostTensor::countNaN() const {
+  if (dtype >= DLC_F8E4M3FN) { // less than two bytes each
+    int64_t count = 0;
+    for (int64_t i = 0; i < size(); ++i)
+      count += std::isnan(at(i));
+    return count;
+  }
+  auto type = frontend::elementTypeNamed(dlc_dtype_name(dtype));
+  assert(type && "each dtype is an element type of files");
+  return static_cast<int64_t>(frontend::countNaN(*type, data));
+}
+
 template <typename T> static void store(uint8_t *to, T value) { memcpy(to, &value, sizeof(T)); }
 
 bool fillRandom(HostTensor &tensor, uint64_t seed) {
@@ -184,7 +194,7 @@ std::string HostTensor::describe() const {
 
 //===- Specifications -----------------------------------------------------------------------------===//
 
-static std::optional<dlc_dtype> dtypeNamed(const std::string &name) {
+std::optional<dlc_dtype> dtypeNamed(const std::string &name) {
   for (int dtype = DLC_F64; dlc_dtype_size(static_cast<dlc_dtype>(dtype)); ++dtype)
     if (name == dlc_dtype_name(static_cast<dlc_dtype>(dtype)))
       return static_cast<dlc_dtype>(dtype);
@@ -242,70 +252,6 @@ std::optional<TensorSpec> TensorSpec::parse(const std::string &text, std::string
   return std::nullopt;
 }
 
-//===- Files --------------------------------------------------------------------------------------===//
-
-static int failRead(llvm::Error error, std::string &problem) {
-  problem = llvm::toString(std::move(error));
-  // A name is the caller's slip, a file that is no array is the file's.
-  return llvm::StringRef(problem).starts_with("cannot read")     ? kDevice
-         : llvm::StringRef(problem).contains("' has no array '") ? kUsage
-                                                                 : kIncompatible;
-}
-
-static int setType(frontend::ElementType type, llvm::ArrayRef<int64_t> shape, HostTensor &tensor) {
-  auto dtype = dtypeNamed(frontend::nameOf(type).str());
-  assert(dtype && "each element type of files is a dtype");
-  tensor.dtype = *dtype;
-  tensor.dims.assign(shape.begin(), shape.end());
-  return kOk;
-}
-
-int readLayout(const std::string &path, const std::string &name, HostTensor &tensor,
-               std::string &problem) {
-  auto read = [&]() -> llvm::Expected<frontend::NpyLayout> {
-    if (!llvm::StringRef(path).ends_with(".npz"))
-      return frontend::readNpyLayout(path);
-    auto archive = frontend::NpzFile::open(path);
-    if (!archive)
-      return archive.takeError();
-    return archive->layout(name);
-  };
-  auto layout = read();
-  if (!layout)
-    return failRead(layout.takeError(), problem);
-  return setType(layout->type, layout->shape, tensor);
-}
-
-int readTensor(const std::string &path, const std::string &name, HostTensor &tensor,
-               std::string &problem) {
-  auto read = [&]() -> llvm::Expected<frontend::NpyArray> {
-    if (!llvm::StringRef(path).ends_with(".npz"))
-      return frontend::readNpy(path);
-    auto archive = frontend::NpzFile::open(path);
-    if (!archive)
-      return archive.takeError();
-    return archive->read(name);
-  };
-  auto array = read();
-  if (!array)
-    return failRead(array.takeError(), problem);
-  tensor.data = std::move(array->data);
-  return setType(array->type, array->shape, tensor);
-}
-
-bool writeTensor(const std::string &path, const HostTensor &tensor, std::string &problem) {
-  auto type = frontend::elementTypeNamed(dlc_dtype_name(tensor.dtype));
-  assert(type && "each dtype is an element type of files");
-  std::string bytes;
-  llvm::raw_string_ostream os(bytes);
-  if (llvm::Error error = frontend::writeNpy(os, *type, tensor.dims, tensor.data)) {
-    problem = "cannot write '" + path + "': " + llvm::toString(std::move(error));
-    return false;
-  }
-  problem = writeFile(path, bytes);
-  return problem.empty();
-}
-
 //===- Comparison and text ------------------------------------------------------------------------===//
 
 static std::string indexText(int64_t position, const std::vector<int64_t> &dims) {
@@ -349,6 +295,17 @@ std::optional<std::string> findDifference(const HostTensor &actual, const HostTe
          " elements differ by more than " + number(atol) + " + " + number(rtol) +
          "*|expected|; worst at " + indexText(worst, actual.dims) + ": " +
          number(actual.at(worst)) + ", expected " + number(expected.at(worst));
+}
+
+std::string describeNaN(const std::string &name, const HostTensor &tensor) {
+  int64_t count = tensor.countNaN(), first = 0;
+  if (count == 0)
+    return {};
+  while (!std::isnan(tensor.at(first)))
+    ++first;
+  return "output '" + name + "' holds " + std::to_string(count) + (count == 1 ? " NaN" : " NaNs") +
+         " among its " + std::to_string(tensor.size()) + " numbers, the first at " +
+         indexText(first, tensor.dims);
 }
 
 std::string describeTop(const std::string &name, const HostTensor &tensor, int64_t count) {

@@ -23,10 +23,15 @@ struct HostTensor {
   bool allocate();
   /// Element number `position` as a double.
   double at(int64_t position) const;
+  /// How many elements are NaN; 0 for integers.
+  int64_t countNaN() const;
   dlc_tensor view();
   /// "f32[1,10]".
   std::string describe() const;
 };
+
+/// nullopt where no dtype has this name.
+std::optional<dlc_dtype> dtypeNamed(const std::string &name);
 
 /// "x=@x.npy", "@x.npz", "x=8x1x28x28xf32=random", "x=zeros": where the values of an input or output come from or go to.
 struct TensorSpec {
@@ -45,8 +50,15 @@ int readTensor(const std::string &path, const std::string &name, HostTensor &ten
 /// Reads its dtype and dims alone.
 int readLayout(const std::string &path, const std::string &name, HostTensor &tensor,
                std::string &problem);
-/// Writes a .npy; "-" is standard output.
-bool writeTensor(const std::string &path, const HostTensor &tensor, std::string &problem);
+/// Whether the file holds named arrays, by its name's end: .npz.
+bool isArchive(const std::string &path);
+struct NamedTensor {
+  std::string name;
+  const HostTensor *tensor;
+};
+/// Writes an .npz of the arrays, or an .npy of the only one; "-" is standard output. An ExitCode,
+/// reported unless it is kOk.
+int writeTensors(const std::string &path, const std::vector<NamedTensor> &tensors);
 /// Numbers that depend on `seed` and the position alone: floats in [-1, 1), integers from 0 to 15, bools.
 /// False where there is not that much memory.
 bool fillRandom(HostTensor &tensor, uint64_t seed);
@@ -55,6 +67,8 @@ bool fillRandom(HostTensor &tensor, uint64_t seed);
 /// worst element. NaN matches NaN alone.
 std::optional<std::string> findDifference(const HostTensor &actual, const HostTensor &expected,
                                           double atol, double rtol);
+/// That the output `name` holds NaN, how many and where the first is; empty where it holds none.
+std::string describeNaN(const std::string &name, const HostTensor &tensor);
 /// For each row of the last dim, its `count` largest elements with their positions.
 std::string describeTop(const std::string &name, const HostTensor &tensor, int64_t count);
 /// One line: type, smallest, largest, mean.

@@ -6,6 +6,7 @@
 #include "tools/driver/WeightReader.h"
 
 #include "ir/analysis/CostModel.h"
+#include "ir/dl/DimNeeds.h"
 #include "ir/interpreter/Interpreter.h"
 #include "passes/Passes.h"
 
@@ -166,13 +167,27 @@ FailureOr<SmallVector<Tensor>> PassValidator::run(ModuleOp module, ArrayRef<Tens
   return interpret(functionOf(module), inputs, symbols, options);
 }
 
+/// The ranges of the symbols, those of one symbol each made so small that what the ops need beyond
+/// them (dl.needs) is there.
+static SmallVector<dl::Range> usableRanges(ModuleOp module) {
+  SmallVector<dl::Range> ranges = dl::symbolRanges(module);
+  if (auto needs = module->getAttrOfType<ArrayAttr>("dl.needs"))
+    for (auto need : needs.getAsRange<DictionaryAttr>())
+      if (auto narrowed = dl::narrowingFor(need.getAs<AffineMapAttr>("dim").getValue().getResult(0),
+                                           need.getAs<IntegerAttr>("least").getInt(), ranges,
+                                           [](unsigned) { return true; }))
+        ranges[narrowed->symbol] = narrowed->range;
+  return ranges;
+}
+
 LogicalResult PassValidator::begin(ModuleOp module) {
   func::FuncOp function = functionOf(module);
   if (!function)
     return module.emitError(
         "--validate-passes needs the model as a function; start before the outline phase");
   // 3 is small, odd, and no special case of any op.
-  for (dl::Range range : dl::symbolRanges(module))
+  SmallVector<dl::Range> ranges = usableRanges(module);
+  for (dl::Range range : ranges)
     symbols.push_back(std::clamp<int64_t>(3, range.min, range.max));
   bindCounted(module, symbols);
   auto evaluate = [&](AffineExpr dim) {
@@ -191,7 +206,7 @@ LogicalResult PassValidator::begin(ModuleOp module) {
   int64_t flops = countFlops();
   if (flops > kMaxFlopsForEach) { // as little work as the model allows
     symbols.clear();
-    for (dl::Range range : dl::symbolRanges(module))
+    for (dl::Range range : ranges)
       symbols.push_back(range.min);
     bindCounted(module, symbols);
     flops = countFlops();

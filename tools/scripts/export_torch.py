@@ -63,14 +63,15 @@ def export_onnx(module, inputs, folder, outputs=None, dynamic=None):
     return path
 
 
-def export(module, inputs, output, outputs=None, dynamic=None, weights=None):
+def export(module, inputs, output, outputs=None, dynamic=None, weights=None, force=False):
     """Writes `output` (a .dl file) and its weights for `module`, called with the tensors of `inputs` (name: tensor, in the order of
     forward's parameters). `outputs` names the results; `dynamic` says which dims are symbols: {"x": {0: "N"}}. `weights` names the
-    weights file; otherwise it is named after `output`."""
+    weights file; otherwise it is named after `output`. Files that exist are replaced only where `force` is true."""
     tool = find_dlc()
     with tempfile.TemporaryDirectory() as folder:
         path = export_onnx(module, inputs, folder, outputs, dynamic)
-        command = [tool, "import", path, "-o", output, *(["--weights", weights] if weights else [])]
+        command = [tool, "import", path, "-o", output, *(["--weights", weights] if weights else []),
+                   *(["--force"] if force else [])]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
             raise ExportError(run.stderr.strip().replace(path, type(module).__name__))
@@ -138,6 +139,7 @@ def main():
     parser.add_argument("--dynamic", default="", metavar="NAME:DIM=SYMBOL,...", help="dims of any size: x:0=N,x:1=T")
     parser.add_argument("--state", metavar="FILE.pth", help="a state_dict that torch.save wrote, loaded into the module")
     parser.add_argument("--weights", metavar="FILE.safetensors", help="otherwise named after the .dl file")
+    parser.add_argument("--force", action="store_true", help="replace the .dl file and its weights where they exist")
     options = parser.parse_args()
     try:
         import torch
@@ -150,7 +152,7 @@ def main():
         if options.state:
             module.load_state_dict(torch.load(options.state, map_location="cpu"))
         export(module, parse_inputs(options.input), options.output, list(filter(None, options.outputs.split(","))) or None,
-               parse_dynamic(options.dynamic), options.weights)
+               parse_dynamic(options.dynamic), options.weights, options.force)
     except ExportError as error:
         sys.exit(f"error: {error}")
 

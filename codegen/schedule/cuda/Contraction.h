@@ -7,6 +7,7 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
 
+#include "codegen/schedule/PackOperand.h"
 #include "codegen/schedule/cuda/KernelBuilder.h"
 
 namespace dlc::codegen {
@@ -60,6 +61,9 @@ bool hasFewRows(const Contraction &c);
 void recordProduct(const Contraction &c, bool allowsTf32);
 /// Few rows times a matrix that is read once.
 void scheduleRows(Contraction &c);
+/// Where hasFewRows: the matrix, if it is made at load and its rows had better lie along k, and in
+/// which layout.
+std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c);
 /// Tiles through a ring of stages in shared memory, multiplied by tensor cores, or by the units of floats.
 void scheduleOnTensorCores(Contraction &c);
 void scheduleOnFloatUnits(Contraction &c);

@@ -1,9 +1,14 @@
-//===- ContractionPacking.cpp - Filters in the order in which the image is read --------*- C++ -*-===//
+//===- ContractionPacking.cpp - Operands in the order in which products read them -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An implicit GEMM walks its reduction along the image's memory, channels innermost where these are: filters as PyTorch
-// stores them have the places innermost and would be read one by one. Of groups the filters lie innermost instead.
+// Few rows times a matrix of [K, N], as ONNX has it of every linear layer, is fastest where the
+// matrix lies as [N, K].
+//
+// An implicit GEMM walks its reduction along the image's memory, channels innermost where these
+// are: filters as PyTorch stores them have the places innermost and would be read one by one. Of
+// groups the filters lie innermost instead.
 //===----------------------------------------------------------------------------------------------===//
+#include "codegen/schedule/cuda/Contraction.h"
 #include "codegen/schedule/cuda/Schedules.h"
 
 using namespace mlir;
@@ -21,7 +26,23 @@ static SmallVector<int64_t> memoryOrder(RankedTensorType type) {
   return order;
 }
 
-SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel) {
+/// The matrix of a product of few rows. What the schedule will decide is asked of a function that
+/// is thrown away.
+static SmallVector<PackedOperand> matrixToPack(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                                               ArrayRef<dl::Range> symbols) {
+  KernelBuilder k(kernel, module, symbols);
+  Contraction c(k);
+  SmallVector<PackedOperand> packed;
+  if (!k.body.getPool() && c.findSides() && hasFewRows(c))
+    if (auto matrix = matrixOfRowsToPack(c))
+      packed.push_back(*matrix);
+  k.abandon();
+  return packed;
+}
+
+SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel,
+                                                            gpu::GPUModuleOp module,
+                                                            ArrayRef<dl::Range> symbols) {
   LoopNestOpInterface root;
   LoopNest nest;
   for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>())
@@ -29,8 +50,10 @@ SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel
       root = op;
       nest = std::move(loops);
     }
-  if (!root || !nest.isProduct || nest.terms.size() != 2 || !nest.isWindow())
+  if (!root || !nest.isProduct || nest.terms.size() != 2)
     return {};
+  if (!nest.isWindow())
+    return matrixToPack(kernel, module, symbols);
   Value image = root->getOperand(nest.terms[0].operand),
         filter = root->getOperand(nest.terms[1].operand);
   auto argument = dyn_cast<BlockArgument>(filter);

@@ -6,10 +6,11 @@
 #include "codegen/kernels/HopperKernel.h"
 #include "codegen/kernels/KernelTemplate.h"
 #include "ir/OpTable.h"
+#include "ir/analysis/SourcePlaces.h"
+#include "ir/dlx/Lifetime.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -68,27 +69,15 @@ static std::string roleOf(BlockArgument argument) {
 
 /// The lines of the model that became this kernel, and what it computes.
 static SmallVector<Attribute> headComment(dlx::KernelOp kernel, OpBuilder &builder) {
-  SmallVector<std::string> lines;
-  std::string ops;
-  for (Operation &op : kernel.getBodyBlock().without_terminator()) {
+  std::string ops, operands;
+  for (Operation &op : kernel.getBodyBlock().without_terminator())
     ops += (ops.empty() ? "" : ", ") + op.getName().stripDialect().str();
-    op.getLoc()->walk([&](Location at) {
-      if (auto file = dyn_cast<FileLineColLoc>(at)) {
-        std::string line = llvm::sys::path::filename(file.getFilename().getValue()).str() + ":" +
-                           std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
-        if (!llvm::is_contained(lines, line))
-          lines.push_back(line);
-      }
-      return WalkResult::advance();
-    });
-  }
-  std::string operands;
   for (Type type : kernel.getBodyBlock().getArgumentTypes())
     operands += (operands.empty() ? "" : ", ") + dl::text(type);
   SmallVector<Attribute> comment = {
       builder.getStringAttr(kernel.getKind() + ": " + ops + " (" + operands + ") -> " +
                             dl::text(kernel.getResultTensors().front().getType()))};
-  if (!lines.empty())
+  if (std::vector<std::string> lines = sourcePlacesOf(kernel.getBodyBlock()).lines; !lines.empty())
     comment.push_back(builder.getStringAttr("from " + llvm::join(lines, ", ")));
   return comment;
 }
@@ -169,7 +158,7 @@ Value KernelBuilder::exchange(RankedTensorType type) {
     auto buffer = dlx::AllocOp::create(builder, launch.getLoc(),
                                        dlx::BufferType::get(kernel.getContext(), type),
                                        /*persistent=*/false);
-    buffer->setAttr("exchange", builder.getUnitAttr()); // for its place in the package
+    buffer->setAttr(dlx::kExchange, builder.getUnitAttr());
     launch.getInputsMutable().append(buffer.getBuffer());
   });
   auto attributes = b.getDictionaryAttr({b.getNamedAttr("dlc.role", b.getStringAttr("exchange")),
@@ -196,6 +185,14 @@ void KernelBuilder::makePersistentForHopper(ArrayRef<Attribute> maps) {
 }
 
 void KernelBuilder::makePersistent() { kernel->setAttr(kPersistent, b.getUnitAttr()); }
+
+void KernelBuilder::makePersistent(ArrayRef<abi::KeptColumns> kept) {
+  makePersistent();
+  SmallVector<int64_t> numbers;
+  for (const abi::KeptColumns &list : kept)
+    numbers.append({list.count, list.bytes});
+  kernel->setAttr(kKeptColumns, b.getDenseI64ArrayAttr(numbers));
+}
 
 unsigned KernelBuilder::indexBits() const {
   auto isShort = [&](AffineExpr extent) {

@@ -10,6 +10,7 @@
 #include "codegen/schedule/BodyEmitter.h"
 #include "codegen/schedule/IndexMath.h"
 #include "codegen/schedule/cuda/DimGroups.h"
+#include "runtime/schema/Residence.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -140,6 +141,9 @@ public:
   void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);
   /// Any smaller grid does the same: launched with as many blocks as the GPU has multiprocessors where there are more.
   void makePersistent();
+  /// The same, and the blocks keep columns of weights in shared memory beside what finish() asks
+  /// for.
+  void makePersistent(llvm::ArrayRef<abi::KeptColumns> kept);
   /// Takes the function away again: the kernel gets no code.
   void abandon() { function.erase(); }
   /// Ends the function and records how it is launched, with bytes of dynamic shared memory.

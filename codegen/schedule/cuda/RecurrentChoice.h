@@ -1,44 +1,85 @@
 //===- RecurrentChoice.h - Which blocks a recurrence gets ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block for each row of the batch reads all weights from the second-level cache in every step. Blocks that each keep the
-// weights of some hidden units in shared memory read states alone, and meet after every step.
+// A recurrence needs all of its weights in every step. There are two plans:
+//
+//   a block for each row of the batch reads all weights from the second-level cache, and never waits for another block;
+//   blocks that share the hidden units read the weights of their own units alone, and meet after every step. As many of
+//   them as shared memory takes stay there; the others are streamed from the second-level cache in every step, each
+//   by one block. Which ones, the GPU decides when the program is loaded (runtime/schema/Residence.h).
+//
+// Conditions, all tested at both sides (RecurrentChoiceTest):
+//   f64                              a block for each row;
+//   more than kMostStagedBytes       a block for each row: the states of one row do not fit a block;
+//   weights of at most kRowBytes     whichever is estimated to be faster;
+//   weights of more                  blocks that share the units, however many rows there are.
+// The number of units of a block is estimated too, for the GPU of kMostBlocks and kReferenceSharedBytes: at least as many as
+// its multiprocessors leave each block, and where all weights fit in kSmallShare bytes of such blocks, no share of more. A
+// GPU with fewer multiprocessors gets fewer blocks of more units.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
 
+#include "runtime/schema/Residence.h"
+
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace dlc::codegen {
 
-/// Of a recurrence, with the rows of the batch that are usual.
+/// The plan of a recurrence, from the usual number of rows of the batch and the largest one (nullopt:
+/// any number).
 struct StepShape {
   int64_t gates, units, outputs, rows, elementBytes;
   bool hasProjection;
+  std::optional<int64_t> mostRows;
 
   /// Bytes of weights that every step needs.
   int64_t weightBytes() const {
     return (gates * units * outputs + (hasProjection ? outputs * units : 0)) * elementBytes;
   }
+  /// The columns that blocks divide among them: those of the units, then those of the projection's outputs.
+  std::vector<abi::KeptColumns> columns() const;
+};
+
+/// Rows of states that a block brings into shared memory at a time.
+struct StagedRows {
+  int64_t rows = 0; // of one buffer; 0: not even one row fits
+  int64_t atOnce =
+      0; // that a warp multiplies with what it has read of the weights; divides `rows` up
+  int64_t buffers = 0; // 2: the next rows come while these are used
+
+  /// Bytes of shared memory that they take.
+  int64_t bytes(const StepShape &shape) const {
+    return (rows * buffers * std::max(shape.units, shape.outputs) * 4 + 15) / 16 * 16;
+  }
 };
 
 /// The share of one of the blocks that have all of the hidden units between them.
 struct UnitShare {
-  int64_t units = 0,
-          outputs = 0; // of the step, of the projection; 0 and 0: a block for each row instead
+  int64_t units = 0; // at least, in each block but the last; 0: a block for each row instead
 
+  /// The grid: blocks at most.
   int64_t blocks(const StepShape &shape) const { return (shape.units + units - 1) / units; }
-  /// Bytes of weights that stay in a block's shared memory.
-  int64_t sharedBytes(const StepShape &shape) const {
-    return (units * shape.gates * shape.outputs + outputs * shape.units) * shape.elementBytes;
-  }
 };
 
-/// Clocks of a step, estimated for an A100.
+/// The GPU that the estimates are for: an H100.
+inline constexpr int64_t kMostBlocks = 132;
+inline constexpr int64_t kReferenceSharedBytes = 227 << 10;
+/// Weights up to here may be left to a block for each row: what fits kSmallShare bytes in each of 128 blocks.
+inline constexpr int64_t kSmallShare = 40 << 10;
+inline constexpr int64_t kRowBytes = 128 * kSmallShare;
+/// Shared memory for states: where more rows are to be had at a time, and at most.
+inline constexpr int64_t kStagedBytes = 64 << 10;
+inline constexpr int64_t kMostStagedBytes = 96 << 10;
+static_assert(kMostStagedBytes <= abi::kLeastSharedLimit, "the launch must fit every GPU");
+
+StagedRows chooseStagedRows(const StepShape &shape);
+/// Clocks of a step, estimated.
 double clocksOfRowStep(const StepShape &shape);
 double clocksOfSharedStep(const StepShape &shape, const UnitShare &share);
-/// The share with the smallest estimate, or none where a block for each row is faster or the weights fit no grid that is
-/// sure to be resident.
+/// The share of the plan that the conditions above give.
 UnitShare chooseUnitShare(const StepShape &shape);
 
 } // namespace dlc::codegen

@@ -61,6 +61,10 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     while (!model->hasAttr("dl.symbols") && model->getParentOfType<ModuleOp>())
       model = model->getParentOfType<ModuleOp>();
     SmallVector<dl::Range> symbols = dl::symbolRanges(model);
+    if (target.getOps<dlx::KernelOp>().empty())
+      return success();
+    OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
+    auto module = gpu::GPUModuleOp::create(builder, target.getLoc(), "kernels");
     for (auto kernel : llvm::make_early_inc_range(target.getOps<dlx::KernelOp>())) {
       if (kernel.getEntry())
         continue;
@@ -74,15 +78,11 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       else if (kernel.getKind() == "recurrent")
         operands = recurrentOperandsToPackForCuda(kernel);
       if (kernel.getKind() == "contraction")
-        operands = contractionOperandsToPackForCuda(kernel);
+        operands = contractionOperandsToPackForCuda(kernel, module, symbols);
       for (const PackedOperand &operand : operands)
         packOperand(kernel, operand);
     }
     auto kernels = llvm::to_vector(target.getOps<dlx::KernelOp>());
-    if (kernels.empty())
-      return success();
-    OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
-    auto module = gpu::GPUModuleOp::create(builder, target.getLoc(), "kernels");
     for (dlx::KernelOp kernel : kernels) {
       if (kernel.getEntry())
         continue;

@@ -45,8 +45,11 @@ void scheduleContraction(KernelBuilder &k, bool allowsTf32);
 llvm::LogicalResult scheduleAttention(KernelBuilder &k, bool allowsTf32);
 /// The kernel for sm_90a alone that takes the place of one by scheduleContraction: see scheduleWgmma.
 int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always);
-/// The filters of a convolution of floats in the order in which it reads the image.
-llvm::SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel);
+/// The filters of a convolution of floats in the order in which it reads the image; the constant
+/// matrix of a product of few rows along k. Leaves nothing in `module`.
+llvm::SmallVector<PackedOperand>
+contractionOperandsToPackForCuda(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module,
+                                 llvm::ArrayRef<dl::Range> symbols);
 /// A block for each row of the batch, from its first step to its last. Fails where the states of a row do not fit a block.
 llvm::LogicalResult scheduleRecurrent(KernelBuilder &k);
 /// On a kernel whose blocks wait for each other: it is launched cooperatively.

@@ -64,8 +64,6 @@ llvm::ArrayRef<DerivativeRule> activationDerivatives() {
        [](Derivation &d) {
          d.add(0, where(d.x() > 0.0, d.dy(), d.dy() * d.real("negative_slope", 0.01)));
        }},
-      {"dl.threshold",
-       [](Derivation &d) { d.add(0, where(d.x() <= d.real("threshold", 0), 0.0, d.dy())); }},
       {"dl.mish", deriveMish},
       {"dl.softsign",
        [](Derivation &d) { d.add(0, d.dy() / (1.0 + d.x().call("abs")).call("square")); }},

@@ -28,21 +28,28 @@ static bool buildSelu(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// x above alpha, else 0, which is what becomes of NaN.
 static bool buildThresholdedRelu(NodeImport &node) {
   double alpha = node.real("alpha", 1.0);
-  node.set(0, node.call("threshold", {node.tensor(0), item(alpha), item(0.0)}));
+  Item x = node.tensor(0);
+  node.set(
+      0, node.call("where", {node.call("gt", {x, item(alpha)}), x, node.call("zeros_like", {x})}));
   return !node.hasFailed();
 }
 
-/// x + bias below -lambda, x - bias above lambda, else 0
+/// x + bias below -lambda, x - bias above lambda, else 0; of integers without the fraction.
 static bool buildShrink(NodeImport &node) {
   double lambda = node.real("lambd", 0.5), bias = node.real("bias", 0.0);
+  Type dtype = node.dtype(0);
   Item x = node.tensor(0);
+  if (!isa<FloatType>(dtype))
+    x = node.cast(x, node.builder.getF64Type());
   Item zero = node.call("zeros_like", {x});
   Item above = node.call(
       "where", {node.call("gt", {x, item(lambda)}), node.call("sub", {x, item(bias)}), zero});
-  node.set(0, node.call("where", {node.call("lt", {x, item(-lambda)}),
-                                  node.call("add", {x, item(bias)}), above}));
+  Item y = node.call(
+      "where", {node.call("lt", {x, item(-lambda)}), node.call("add", {x, item(bias)}), above});
+  node.set(0, node.cast(y, dtype));
   return !node.hasFailed();
 }
 

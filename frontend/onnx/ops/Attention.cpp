@@ -42,7 +42,7 @@ private:
   NodeImport &node;
   bool isFlat = false; // [B, L, heads * width]
   int64_t queryHeads = 0, heldHeads = 0;
-  Type dtype;
+  Type dtype; // of the arithmetic
   Item q, k, v;
   /// Which pairs may meet, and what is added to their scores; null where it is all of them, or nothing.
   std::optional<Item> allowed, bias;
@@ -211,7 +211,7 @@ Item AttentionImport::attendInParts(Item add) {
   };
   auto give = [&](int64_t which, Item scores) {
     if (mode == which && node.wants(3))
-      node.set(3, asHeads(scores));
+      node.set(3, node.cast(asHeads(scores), node.dtype(query)));
   };
   Item queries = q, keys = k, values = v;
   if (perGroup > 1) {
@@ -245,7 +245,7 @@ Item AttentionImport::attendInParts(Item add) {
   Item weights =
       node.cast(node.call("softmax", {node.cast(scores, precise), item(int64_t(-1))}), dtype);
   if (mode == 3 && node.wants(3))
-    node.set(3, zeroWhereHidden(asHeads(weights)));
+    node.set(3, node.cast(zeroWhereHidden(asHeads(weights)), node.dtype(query)));
   return asHeads(node.call("matmul", {weights, values}));
 }
 
@@ -296,7 +296,7 @@ bool AttentionImport::attend() {
     y = node.reshape(node.permute(y, {0, 2, 1, 3}),
                      {dims[0], dims[2], dl::normalize(dims[1] * dims[3])});
   }
-  node.set(0, y);
+  node.set(0, node.cast(y, node.dtype(query)));
   return !node.hasFailed();
 }
 
@@ -318,6 +318,10 @@ bool AttentionImport::run() {
     return false;
   k = joined(past(pastKey), newKey, 1);
   v = joined(past(pastValue), newValue, 2);
+  // The value may have a dtype of its own.
+  dtype = wider(dtype, node.dtype(value));
+  for (Item *x : {&q, &k, &v})
+    *x = node.cast(*x, dtype);
   return !node.hasFailed() && attend();
 }
 

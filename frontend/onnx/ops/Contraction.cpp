@@ -82,18 +82,23 @@ Item convolved(NodeImport &node, Item x, Item weight, size_t xInput, size_t weig
   int64_t groups = node.integer("group", 1);
   if (!window || node.hasFailed())
     return x;
-  std::vector<std::pair<StringRef, Item>> named{{"stride", itemList(window->stride)},
-                                                {"padding", window->padding()},
-                                                {"dilation", itemList(window->dilation)},
-                                                {"groups", item(groups)}};
-  if (bias)
-    named.push_back({"bias", node.tensor(*bias)});
   bool isNegative = llvm::any_of(window->low, [](int64_t w) { return w < 0; }) ||
                     llvm::any_of(window->high, [](int64_t w) { return w < 0; });
   if (isNegative) {
     node.unsupported("it has negative pads", "; crop the tensor before it");
     return x;
   }
+  if (window->kernel.size() == 1 && !window->isSymmetric()) { // conv1d has one width for both sides
+    x = padded(node, x, *window, 0);
+    window->low.assign(1, 0);
+    window->high.assign(1, 0);
+  }
+  std::vector<std::pair<StringRef, Item>> named{{"stride", itemList(window->stride)},
+                                                {"padding", window->padding()},
+                                                {"dilation", itemList(window->dilation)},
+                                                {"groups", item(groups)}};
+  if (bias)
+    named.push_back({"bias", node.tensor(*bias)});
   return node.call(*name, {x, weight}, named);
 }
 

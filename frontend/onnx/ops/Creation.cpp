@@ -4,6 +4,8 @@
 #include "frontend/dl/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace dlc::onnx {
@@ -76,6 +78,21 @@ static bool buildConstantOfShape(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// max(ceil((limit - start) / delta), 0) as the numbers of `dtype` give it; not finite where no
+/// number is.
+static double countOf(double start, double limit, double delta, Type dtype) {
+  auto rounded = [&](double number) {
+    llvm::APFloat value(number);
+    bool isInexact;
+    value.convert(cast<FloatType>(dtype).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                  &isInexact);
+    return value.convertToDouble();
+  };
+  double steps = rounded(rounded(limit - start) / delta);
+  return std::isnan(steps) ? steps : std::max(std::ceil(steps), 0.0);
+}
+
+/// From opset 27 on numbers of 16 bits are counted in the dtype that `stash_type` names.
 static bool buildRange(NodeImport &node) {
   const Known *numbers[3] = {node.known(0), node.known(1), node.known(2)};
   if (!numbers[0] || !numbers[1] || !numbers[2])
@@ -90,9 +107,24 @@ static bool buildRange(NodeImport &node) {
                        dl::dtypeName(known->dtype) + "; expected one dtype");
   }
   Item made;
+  Type stash = stashType(node);
+  if (node.hasFailed())
+    return false;
   if (isa<FloatType>(dtype)) {
-    auto real = [&](int i) { return item(numbers[i]->numbers.front().real); };
-    made = node.call("arange", {real(0), real(1), real(2), item(dtype)});
+    double start = numbers[0]->numbers.front().real, limit = numbers[1]->numbers.front().real,
+           delta = numbers[2]->numbers.front().real;
+    bool isStashed = node.opset >= 27 && dtype.getIntOrFloatBitWidth() == 16;
+    double count = countOf(start, limit, delta, isStashed ? stash : dtype);
+    if (!(count <= INT32_MAX))
+      return node.fail("it counts from " + dl::text(llvm::APFloat(start)) + " to " +
+                       dl::text(llvm::APFloat(limit)) + " by " + dl::text(llvm::APFloat(delta)) +
+                       "; expected up to 2^31 - 1 steps");
+    // The bound of arange, which divides in double, is the limit, or half a step after the
+    // last number.
+    double bound = count == 0                                    ? start
+                   : std::ceil((limit - start) / delta) == count ? limit
+                                                                 : start + (count - 0.5) * delta;
+    made = node.call("arange", {item(start), item(bound), item(delta), item(dtype)});
   } else {
     auto step = dl::asConstant(numbers[2]->numbers.front().dim);
     if (!step)

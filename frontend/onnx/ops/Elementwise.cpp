@@ -186,6 +186,33 @@ static bool convert(NodeImport &node, Type dtype) {
   return !node.hasFailed();
 }
 
+Type dtypeNamedBy(NodeImport &node, StringRef attribute, Type otherwise) {
+  int64_t number = node.integer(attribute, 0);
+  if (number == 0)
+    return otherwise;
+  auto type = elementType(number);
+  Type dtype = type ? frontend::dtypeOf(nameOf(*type), node.context) : Type();
+  if (!dtype)
+    node.fail("its " + attribute + " is " + dataTypeName(number) + "; expected " +
+              llvm::join(frontend::dtypeNames(), ", "));
+  return dtype;
+}
+
+Type stashType(NodeImport &node) {
+  Type dtype = dtypeNamedBy(node, "stash_type", node.builder.getF32Type());
+  if (!dtype || isa<FloatType>(dtype))
+    return dtype;
+  node.fail("its stash_type is " + dl::dtypeName(dtype) + "; expected a float");
+  return {};
+}
+
+Type wider(Type a, Type b) {
+  if (a == b)
+    return a;
+  unsigned width = a.getIntOrFloatBitWidth(), other = b.getIntOrFloatBitWidth();
+  return width == other ? Float32Type::get(a.getContext()) : width > other ? a : b;
+}
+
 static bool buildCast(NodeImport &node) {
   return convert(node, dtypeNamed(node, node.integer("to", 0)));
 }

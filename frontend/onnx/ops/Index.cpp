@@ -18,6 +18,19 @@ Item wrapped(NodeImport &node, Item index, AffineExpr size) {
   return node.call("where", {isNegative, node.call("add", {index, count}), index});
 }
 
+/// Positions in dim `axis` of x that are known must be there: the two that reach furthest are
+/// selected, which is an error, or narrows the range of a symbolic dim, where x may not have them.
+/// Nobody uses what they give.
+static bool holdsKnown(NodeImport &node, Item x, int64_t axis, const Known *positions) {
+  auto numbers = positions ? positions->integers() : std::nullopt;
+  if (!numbers || numbers->empty())
+    return !node.hasFailed();
+  auto [least, most] = std::minmax_element(numbers->begin(), numbers->end());
+  for (int64_t position : {*least, *most})
+    node.call("select", {x, item(axis), item(position)});
+  return !node.hasFailed();
+}
+
 /// The positions, any dims of them, take the place of the axis.
 static bool buildGather(NodeImport &node) {
   int64_t rank = node.rank(0);
@@ -32,7 +45,7 @@ static bool buildGather(NodeImport &node) {
     return !node.hasFailed();
   }
   Item index = node.tensor(1);
-  if (node.hasFailed())
+  if (node.hasFailed() || !holdsKnown(node, x, *axis, one))
     return false;
   int64_t indexRank = node.rank(1);
   SmallVector<int64_t> front{*axis};
@@ -56,6 +69,8 @@ static bool buildGatherElements(NodeImport &node) {
   if (!axis)
     return false;
   Item x = node.tensor(0), index = wrapped(node, node.tensor(1), node.dims(0)[*axis]);
+  if (node.hasFailed() || !holdsKnown(node, x, *axis, node.known(1)))
+    return false;
   node.set(0, node.call("gather", {x, item(*axis), index}));
   return !node.hasFailed();
 }
@@ -143,6 +158,9 @@ static bool buildOneHot(NodeImport &node) {
   if (!axis || node.hasFailed())
     return false;
   Type dtype = node.dtype(0);
+  // The depth may lie beyond what few bits hold.
+  if (!isa<FloatType>(dtype) && dtype.getIntOrFloatBitWidth() < 64)
+    index = node.cast(index, dtype = node.builder.getI64Type());
   dl::Dims with = dims, along(dims.size() + 1, node.dim(1));
   with.insert(with.begin() + *axis, node.dim(1));
   along[*axis] = node.dim(depth->front());

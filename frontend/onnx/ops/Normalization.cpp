@@ -24,25 +24,49 @@ static std::optional<SmallVector<int64_t>> normalizedShape(NodeImport &node, int
   return shape;
 }
 
-static bool isFloat(Type type, unsigned bits) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == bits;
+namespace {
+/// The dtypes of a normalization, whose first stage gives mean 0 or variance 1 and whose second one
+/// scales and shifts.
+struct Precision {
+  Type x; // of input 0
+  Type
+      result; // of the scale, input 1; the standard lets it differ from x in few ops, exporters in more
+  Type widest; // holds those of all inputs
+  Type stash;  // what `stash_type` names; null where that was refused
+  Type first;  // of the arithmetic of the first stage: that of `stash` at least, never of 16 bits
+
+  /// Whether one op that computes 16 bits in f32 does all.
+  bool isOne() const { return widest == x && result == x && (first == x || !first.isF64()); }
+};
+} // namespace
+
+/// `inputs`: how many the op has.
+static Precision precisionOf(NodeImport &node, size_t inputs) {
+  Type f32 = node.builder.getF32Type(), x = node.dtype(0);
+  Precision found{x, node.has(1) ? node.dtype(1) : x, x, stashType(node), {}};
+  for (size_t input = 1; input < inputs; ++input)
+    if (node.has(input))
+      found.widest = wider(found.widest, node.dtype(input));
+  if (found.stash)
+    found.first = wider(wider(x, f32), found.stash);
+  return found;
 }
 
-/// stash_type 1: 16-bit tensors are normalized in f32, and rounded before they are scaled.
+/// The first stage is rounded to the dtype of x before it is scaled.
 static bool buildLayerNorm(NodeImport &node) {
   int64_t rank = node.rank(0);
   auto axis = node.axis(node.integer("axis", -1), rank);
   double eps = node.real("epsilon", 1e-5);
-  node.integer("stash_type", 1);
+  Precision precision = precisionOf(node, 3);
   auto shape = axis ? normalizedShape(node, *axis) : std::nullopt;
   Item x = node.tensor(0);
   if (!shape || node.hasFailed())
     return false;
-  Type dtype = node.dtype(0);
   dl::Dims dims = node.dims(0);
   dl::Dims inner(dims.begin() + *axis, dims.end());
   auto fits = [&](size_t input) { return !node.has(input) || node.dims(input) == inner; };
-  bool isPlain = fits(1) && fits(2) && !node.wants(1) && !node.wants(2) && !isFloat(dtype, 16);
+  bool isPlain = precision.isOne() && precision.first == precision.x && fits(1) && fits(2) &&
+                 !node.wants(1) && !node.wants(2);
   if (isPlain) {
     std::vector<std::pair<StringRef, Item>> named{{"eps", item(eps)}};
     if (node.has(1))
@@ -52,23 +76,23 @@ static bool buildLayerNorm(NodeImport &node) {
     node.set(0, node.call("layer_norm", {x, itemList(*shape)}, named));
     return !node.hasFailed();
   }
-  Type stash = isFloat(dtype, 16) ? Type(node.builder.getF32Type()) : dtype;
-  Item wide = node.cast(x, stash);
+  Item wide = node.cast(x, precision.first);
   Item axes = itemList(llvm::seq<int64_t>(*axis, rank));
   Item mean = node.call("mean", {wide, axes, item(true)});
   Item centred = node.call("sub", {wide, mean});
   Item variance = node.call("mean", {node.call("mul", {centred, centred}), axes, item(true)});
   Item inverse = node.call("rsqrt", {node.call("add", {variance, item(eps)})});
-  Item y = node.cast(node.call("mul", {centred, inverse}), dtype);
+  Item y = node.cast(node.call("mul", {centred, inverse}), precision.x);
+  y = node.cast(y, precision.widest);
   if (node.has(1))
-    y = node.call("mul", {y, node.tensor(1)});
+    y = node.call("mul", {y, node.cast(node.tensor(1), precision.widest)});
   if (node.has(2))
-    y = node.call("add", {y, node.tensor(2)});
-  node.set(0, y);
+    y = node.call("add", {y, node.cast(node.tensor(2), precision.widest)});
+  node.set(0, node.cast(y, precision.result));
   if (node.wants(1))
-    node.set(1, mean);
+    node.set(1, node.cast(mean, precision.stash));
   if (node.wants(2))
-    node.set(2, inverse);
+    node.set(2, node.cast(inverse, precision.stash));
   return !node.hasFailed();
 }
 
@@ -76,19 +100,36 @@ static bool buildRmsNorm(NodeImport &node) {
   int64_t rank = node.rank(0);
   auto axis = node.axis(node.integer("axis", -1), rank);
   double eps = node.real("epsilon", 1e-5);
-  node.integer("stash_type", 1);
+  Precision precision = precisionOf(node, 2);
   auto shape = axis ? normalizedShape(node, *axis) : std::nullopt;
   Item x = node.tensor(0), scale = node.tensor(1);
   if (!shape || node.hasFailed())
     return false;
   dl::Dims dims = node.dims(0), inner(dims.begin() + *axis, dims.end());
-  if (node.dims(1) == inner)
+  if (precision.isOne() && node.dims(1) == inner) {
     node.set(0,
              node.call("rms_norm", {x, itemList(*shape)}, {{"weight", scale}, {"eps", item(eps)}}));
-  else
-    node.set(
-        0, node.call("mul",
-                     {node.call("rms_norm", {x, itemList(*shape)}, {{"eps", item(eps)}}), scale}));
+    return !node.hasFailed();
+  }
+  Item y = node.call("rms_norm", {node.cast(x, precision.first), itemList(*shape)},
+                     {{"eps", item(eps)}});
+  y = node.cast(y, precision.x);
+  y = node.call("mul", {node.cast(y, precision.widest), node.cast(scale, precision.widest)});
+  node.set(0, node.cast(y, precision.result));
+  return !node.hasFailed();
+}
+
+/// Scale and bias, and the statistics, may have a dtype of their own; the result has that of x.
+static bool buildBatchNorm(NodeImport &node) {
+  double eps = node.real("epsilon", 1e-5);
+  node.attribute("momentum");
+  if (node.integer("training_mode", 0) != 0)
+    return node.unsupported("its attribute 'training_mode' is 1", "; dlc takes 0");
+  Type widest = precisionOf(node, 5).widest;
+  SmallVector<Item> operands;
+  for (size_t input : {0, 3, 4, 1, 2})
+    operands.push_back(node.cast(node.tensor(input), widest));
+  node.set(0, node.cast(node.call("batch_norm", operands, {{"eps", item(eps)}}), node.dtype(0)));
   return !node.hasFailed();
 }
 
@@ -96,7 +137,7 @@ static bool buildRmsNorm(NodeImport &node) {
 static bool buildGroupNorm(NodeImport &node) {
   int64_t groups = node.integer("num_groups", 1);
   double eps = node.real("epsilon", 1e-5);
-  node.integer("stash_type", 1);
+  Precision precision = precisionOf(node, 3);
   Item x = node.tensor(0), scale = node.tensor(1), bias = node.tensor(2);
   if (node.hasFailed())
     return false;
@@ -111,7 +152,10 @@ static bool buildGroupNorm(NodeImport &node) {
                                         {node.dim(groups), node.dim(each)}),
                          {node.dim(*channels)});
   }
-  node.set(0, node.call("group_norm", {x, item(groups), scale, bias, item(eps)}));
+  Type compute = precision.isOne() ? precision.x : wider(precision.widest, precision.first);
+  Item y = node.call("group_norm", {node.cast(x, compute), item(groups), node.cast(scale, compute),
+                                    node.cast(bias, compute), item(eps)});
+  node.set(0, node.cast(y, precision.x));
   return !node.hasFailed();
 }
 
@@ -172,9 +216,13 @@ static bool buildLrn(NodeImport &node) {
 
 llvm::ArrayRef<OddRule> normalizationRules() {
   static const OddRule rules[] = {
-      {"LayerNormalization", 1, buildLayerNorm},           {"RMSNormalization", 1, buildRmsNorm},
-      {"GroupNormalization", 18, buildGroupNorm},          {"LpNormalization", 1, buildLpNorm},
-      {"MeanVarianceNormalization", 9, buildMeanVariance}, {"LRN", 1, buildLrn},
+      {"LayerNormalization", 1, buildLayerNorm},
+      {"RMSNormalization", 1, buildRmsNorm},
+      {"GroupNormalization", 18, buildGroupNorm},
+      {"BatchNormalization", 14, buildBatchNorm},
+      {"LpNormalization", 1, buildLpNorm},
+      {"MeanVarianceNormalization", 9, buildMeanVariance},
+      {"LRN", 1, buildLrn},
   };
   return rules;
 }

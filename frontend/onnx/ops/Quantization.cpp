@@ -50,19 +50,6 @@ static Item aligned(NodeImport &node, size_t input, ArrayRef<AffineExpr> dims, i
   return x;
 }
 
-/// The dtype that an attribute names; null, reported, where dlc does not have it.
-static Type dtypeIn(NodeImport &node, StringRef attribute, Type otherwise) {
-  int64_t number = node.integer(attribute, 0);
-  if (number == 0)
-    return otherwise;
-  auto type = elementType(number);
-  Type dtype = type ? frontend::dtypeOf(nameOf(*type), node.context) : Type();
-  if (!dtype)
-    node.fail("its " + attribute + " is " + dataTypeName(number) + "; expected " +
-              llvm::join(frontend::dtypeNames(), ", "));
-  return dtype;
-}
-
 /// round(x) + zero point, in `dtype`: to the nearest number that it has.
 static Item quantized(NodeImport &node, Item x, std::optional<Item> zeroPoint, Type dtype) {
   x = node.call("round", {x});
@@ -74,8 +61,12 @@ static Item quantized(NodeImport &node, Item x, std::optional<Item> zeroPoint, T
 static bool buildQuantize(NodeImport &node) {
   int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
   bool saturates = node.integer("saturate", 1) != 0;
-  Type f32 = node.builder.getF32Type(), precision = dtypeIn(node, "precision", f32);
-  Type dtype = dtypeIn(node, "output_dtype", node.builder.getIntegerType(8, /*isSigned=*/false));
+  Type f32 = node.builder.getF32Type(), own = node.dtype(1);
+  // From opset 23 on the scale says in which dtype x is divided by it.
+  bool isOwn = node.opset >= 23 && isa<FloatType>(own) && own.getIntOrFloatBitWidth() >= 16;
+  Type precision = dtypeNamedBy(node, "precision", isOwn ? own : f32);
+  Type dtype =
+      dtypeNamedBy(node, "output_dtype", node.builder.getIntegerType(8, /*isSigned=*/false));
   if (node.has(2))
     dtype = node.dtype(2);
   dl::Dims dims = node.dims(0);
@@ -111,7 +102,7 @@ static Item centered(NodeImport &node, size_t input, size_t zeroPointInput,
 
 static bool buildDequantize(NodeImport &node) {
   int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
-  Type f32 = node.builder.getF32Type(), dtype = dtypeIn(node, "output_dtype", node.dtype(1));
+  Type f32 = node.builder.getF32Type(), dtype = dtypeNamedBy(node, "output_dtype", node.dtype(1));
   dl::Dims dims = node.dims(0);
   Item scale = aligned(node, 1, dims, axis, block);
   auto zeroPoint = [&] { return aligned(node, 2, dims, axis, block); };
@@ -176,8 +167,8 @@ static Item ofChannels(NodeImport &node, size_t input, int64_t rank, bool isResu
 static Item requantized(NodeImport &node, Item sums, Item a, Item b, size_t y) {
   Type f32 = node.builder.getF32Type();
   Item scale = node.call("mul", {node.cast(a, f32), node.cast(b, f32)});
+  scale = node.call("div", {scale, node.cast(node.tensor(y), f32)});
   Item x = node.call("mul", {node.cast(sums, f32), scale});
-  x = node.call("div", {x, node.cast(node.tensor(y), f32)});
   std::optional<Item> zeroPoint;
   if (!isKnownZero(node, y + 1))
     zeroPoint = node.tensor(y + 1);

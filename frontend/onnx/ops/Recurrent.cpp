@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Spelling.h"
 #include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/ops/RecurrentSteps.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -22,15 +23,16 @@ struct Network {
 
 } // namespace
 
-/// The forms that dlc's networks have; false, reported, for others.
-static bool checkForm(NodeImport &node, const Network &network) {
-  if (node.hasAttribute("clip") || node.integer("input_forget", 0) != 0 || node.has(7))
-    return node.unsupported("it has clip, input_forget or peepholes", "; dlc takes none of them");
+/// Whether an op of dlc has this form of the network.
+static bool isOneOp(NodeImport &node, const Network &network) {
+  bool isReversed = node.string("direction", "forward") == "reverse";
+  if (node.hasAttribute("clip") || node.integer("input_forget", 0) != 0 || node.has(7) ||
+      (isReversed && node.has(4)))
+    return false;
   if (const Attribute *activations = node.attribute("activations"))
     for (auto [position, name] : llvm::enumerate(activations->strings))
       if (!name.equals_insensitive(network.activations[position % network.activations.size()]))
-        return node.unsupported("its activations are " + llvm::join(activations->strings, ", "),
-                                "; dlc takes " + llvm::join(network.activations, ", "));
+        return false;
   node.attribute("activation_alpha");
   node.attribute("activation_beta");
   node.attribute("hidden_size");
@@ -43,7 +45,7 @@ static bool build(NodeImport &node, const Network &network) {
   std::string direction = node.string("direction", "forward");
   bool isBatchFirst = node.integer("layout", 0) != 0, isReverse = direction == "reverse";
   Item x = node.tensor(0), w = node.tensor(1), r = node.tensor(2);
-  if (!checkForm(node, network) || node.hasFailed())
+  if (node.hasFailed())
     return false;
   if (!llvm::is_contained({"forward", "reverse", "bidirectional"}, direction))
     return node.fail("its direction is " + frontend::quote(direction) +
@@ -56,9 +58,8 @@ static bool build(NodeImport &node, const Network &network) {
     return node.fail("it takes x, W and R of three dims, W and R of " + llvm::Twine(directions) +
                      " directions, got " + dl::text(node.type(0)) + ", " + dl::text(node.type(1)) +
                      " and " + dl::text(node.type(2)));
-  bool hasLengths = node.has(4);
-  if (hasLengths && isReverse)
-    return node.unsupported("it is reversed and has sequence_lens", "; dlc takes one of them");
+  if (!isOneOp(node, network))
+    return buildRecurrentSteps(node, static_cast<RecurrentKind>(gates));
   int64_t hidden = *rows / gates;
   auto ordered = [&](Item matrix, int64_t at, int64_t first) {
     Item::List parts;
@@ -86,17 +87,20 @@ static bool build(NodeImport &node, const Network &network) {
   if (isReverse)
     x = flipped(x);
   Item::List initial;
-  for (unsigned state = 0; state < network.states && node.has(5 + state); ++state)
-    initial.push_back(isBatchFirst ? swapped(node.tensor(5 + state)) : node.tensor(5 + state));
-  if (network.states == 2 && initial.size() == 1)
-    initial.push_back(node.call("zeros_like", {initial.front()}));
+  for (unsigned state = 0; state < network.states && (node.has(5) || node.has(6)); ++state) {
+    // One of the two may be left out.
+    Item given = node.tensor(node.has(5 + state) ? 5 + state : 6 - state);
+    if (!node.has(5 + state))
+      given = node.call("zeros_like", {given});
+    initial.push_back(isBatchFirst ? swapped(given) : given);
+  }
   std::vector<std::pair<StringRef, Item>> named{{"params", {params, {}}},
                                                 {"bidirectional", item(directions == 2)}};
   if (network.states == 2)
     named.push_back({"hx", {initial, {}}});
   else if (!initial.empty())
     named.push_back({"hx", initial.front()});
-  if (hasLengths)
+  if (node.has(4))
     named.push_back({"lengths", node.tensor(4)});
   Item results = node.call(network.function, {x}, named);
   if (!results.is<Item::List>())

@@ -46,18 +46,19 @@ static Item extreme(Type dtype, bool isHighest) {
   return item(isHighest ? llvm::maxIntN(width) : llvm::minIntN(width));
 }
 
-/// Reduces `before(x)` by `callee` and applies `after`.
+/// Reduces `before(x)` by `callee` and applies `after`. Of integers the result is the integer part
+/// of what is computed in `compute`, where that is given.
 static bool reduce(
     NodeImport &node, StringRef callee,
     llvm::function_ref<Item(Item)> before = [](Item x) { return x; },
-    llvm::function_ref<Item(Item)> after = [](Item x) { return x; }) {
+    llvm::function_ref<Item(Item)> after = [](Item x) { return x; }, Type compute = {}) {
   auto axes = axesOf(node, node.rank(0));
   bool keepdim = node.integer("keepdims", 1) != 0;
   Item x = node.tensor(0);
   if (!axes || node.hasFailed())
     return false;
-  Type dtype = node.dtype(0);
-  x = before(x);
+  Type dtype = node.dtype(0), within = isa<FloatType>(dtype) || !compute ? dtype : compute;
+  x = before(node.cast(x, within));
   if (callee == "amax" || callee == "amin")
     if (auto dims = dimsOfNothing(node, *axes, keepdim)) {
       if (dtype.isUnsignedInteger(64) && callee == "amin")
@@ -72,19 +73,16 @@ static bool reduce(
     if (isBool)
       callee = callee == "amax" ? "any" : "all";
     x = node.call(callee, {x, itemList(*axes), item(keepdim)});
-    if (x.isTensor() && x.tensorType().getElementType() != dtype)
-      x = node.cast(x, dtype); // integers are summed as i64
+    x = node.cast(x, within); // integers are summed as i64
   }
-  node.set(0, after(x));
+  node.set(0, node.cast(after(x), dtype));
   return !node.hasFailed();
 }
 
 static bool buildSum(NodeImport &node) { return reduce(node, "sum"); }
+static Item unchanged(Item x) { return x; }
 static bool buildMean(NodeImport &node) {
-  if (isa<FloatType>(node.dtype(0)))
-    return reduce(node, "mean");
-  return node.unsupported("it is a mean of integers",
-                          "; dlc takes a mean of f64, f32, f16 or bf16");
+  return reduce(node, "mean", unchanged, unchanged, node.builder.getF64Type());
 }
 static bool buildMax(NodeImport &node) { return reduce(node, "amax"); }
 static bool buildMin(NodeImport &node) { return reduce(node, "amin"); }
@@ -98,11 +96,12 @@ static bool buildSumSquare(NodeImport &node) {
 static bool buildL2(NodeImport &node) {
   return reduce(
       node, "sum", [&](Item x) { return node.call("mul", {x, x}); },
-      [&](Item x) { return node.call("sqrt", {x}); });
+      [&](Item x) { return node.call("sqrt", {x}); }, node.builder.getF64Type());
 }
 static bool buildLogSum(NodeImport &node) {
   return reduce(
-      node, "sum", [](Item x) { return x; }, [&](Item x) { return node.call("log", {x}); });
+      node, "sum", unchanged, [&](Item x) { return node.call("log", {x}); },
+      node.builder.getF64Type());
 }
 static bool buildLogSumExp(NodeImport &node) {
   // Nothing reduced: log(exp(x)).
@@ -112,7 +111,7 @@ static bool buildLogSumExp(NodeImport &node) {
     node.set(0, node.call("log", {node.call("exp", {node.tensor(0)})}));
     return !node.hasFailed();
   }
-  return reduce(node, "logsumexp");
+  return reduce(node, "logsumexp", unchanged, unchanged, node.builder.getF64Type());
 }
 
 /// With select_last_index, of equal elements the last one.

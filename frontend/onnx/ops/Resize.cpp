@@ -29,6 +29,10 @@ private:
   bool expectFactor(double number);
   bool expectSize(double number);
   bool readRegion(ArrayRef<int64_t> axes);
+  /// Whether an axis has another size, or the same one of elements that lie elsewhere.
+  bool isResized(size_t axis) const {
+    return sizes[axis] != dims[axis] || scales[axis] != 1 || position == "tf_crop_and_resize";
+  }
   /// What interpolate does; false where it is not that.
   bool interpolate(Item x);
   bool isInterpolation(std::string &torchMode, size_t first);
@@ -196,8 +200,8 @@ bool ResizeImport::isInterpolation(std::string &torchMode, size_t first) {
   bool isNearest = mode == "nearest", aligns = position == "align_corners";
   bool isFloor = isNearest && position == "asymmetric" && nearest == "floor";
   bool isExact = isNearest && position == "half_pixel" && nearest == "round_prefer_ceil";
-  bool isLinear =
-      mode == "linear" && (position == "half_pixel" || aligns || position == "pytorch_half_pixel");
+  bool isLinear = mode == "linear" && isa<FloatType>(node.dtype(0)) &&
+                  (position == "half_pixel" || aligns || position == "pytorch_half_pixel");
   // Whole factors copy each element: positions of all kinds agree but for ties.
   bool isWhole = isNearest && (((position == "half_pixel" || position == "pytorch_half_pixel") &&
                                 StringRef(nearest).starts_with("round")) ||
@@ -206,6 +210,8 @@ bool ResizeImport::isInterpolation(std::string &torchMode, size_t first) {
     // Corners of a size that is no whole number lie elsewhere.
     double end = size(i) * scales[i];
     isLinear &= !aligns || bySize || end == std::floor(end);
+    // A single element is the first one, where PyTorch takes the middle.
+    isLinear &= position != "pytorch_half_pixel" || !isResized(i) || !dl::isConstant(sizes[i], 1);
     isWhole &= scales[i] >= 1 && scales[i] == std::floor(scales[i]);
   }
   size_t spatial = dims.size() < 3 ? 0 : dims.size() - 2;
@@ -218,7 +224,7 @@ bool ResizeImport::isInterpolation(std::string &torchMode, size_t first) {
 
 bool ResizeImport::interpolate(Item x) {
   size_t first = 0;
-  while (sizes[first] == dims[first])
+  while (!isResized(first))
     ++first;
   std::string torchMode;
   if (!isInterpolation(torchMode, first))
@@ -244,7 +250,7 @@ bool ResizeImport::interpolate(Item x) {
 /// Where each place of the result lies in x.
 Item ResizeImport::coordinates(size_t axis) {
   double in = size(axis), out = static_cast<double>(*dl::asConstant(sizes[axis]));
-  // The size that the scale asks for, before it was cut off.
+  // The size that the scale asks for, before it was cut off or rounded.
   double scale = scales[axis], width = bySize ? out : in * scale;
   Item at = node.cast(node.call("arange", {Item::dim(sizes[axis], {})}), node.builder.getF64Type());
   auto centred = [&](double offset) {
@@ -256,9 +262,11 @@ Item ResizeImport::coordinates(size_t axis) {
   if (position == "asymmetric")
     return math("div", at, scale);
   if (position == "pytorch_half_pixel")
-    return width == 1 ? every(0, -0.5) : centred(0);
+    return out == 1 ? every(0, 0) : centred(0);
   if (position == "half_pixel_symmetric")
-    return centred(in / 2 * (1 - out / width));
+    return centred(bySize && policy == "stretch" ? 0 : (in - out / scale) / 2);
+  if (position == "tf_half_pixel_for_nn")
+    return centred(0.5);
   if (position == "tf_crop_and_resize") {
     double part = ends[axis] - starts[axis];
     return width == 1 ? every(0, (starts[axis] + ends[axis]) * (in - 1) / 2)
@@ -363,20 +371,20 @@ bool ResizeImport::run() {
   Item x = node.tensor(0);
   if (node.hasFailed() || !readSizes())
     return false;
-  bool isCrop = position == "tf_crop_and_resize";
-  if (sizes == dims && !isCrop) {
+  auto axes = llvm::seq<size_t>(0, dims.size());
+  if (llvm::none_of(axes, [&](size_t axis) { return isResized(axis); })) {
     node.alias(0, 0);
     return true;
   }
-  if (sizes != dims && interpolate(x))
+  if (interpolate(x))
     return !node.hasFailed();
   bool isKnown =
       llvm::is_contained({"nearest", "linear", "cubic"}, mode) &&
       llvm::is_contained({"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                          "align_corners", "asymmetric", "tf_crop_and_resize"},
+                          "align_corners", "asymmetric", "tf_crop_and_resize",
+                          "tf_half_pixel_for_nn"},
                          position) &&
       llvm::is_contained({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}, nearest);
-  auto isResized = [&](size_t i) { return sizes[i] != dims[i] || isCrop; };
   for (size_t i = 0; i < dims.size(); ++i)
     isKnown &= !isResized(i) || (dl::asConstant(dims[i]) && dl::asConstant(sizes[i]));
   if (!isKnown)

@@ -111,7 +111,7 @@ static bool buildTensorScatter(NodeImport &node) {
   for (int64_t i = 0; i < rank; ++i)
     isPart &= i == *axis || dims[i] == updateDims[i];
   if (mode == "linear" && isPerBatch && isPart && room &&
-      (part ? *part <= *room : node.limitSymbol(updateDims[*axis], *room))) {
+      (part ? *part <= *room : node.limit(updateDims[*axis], *room))) {
     Item start = node.has(2) ? node.tensor(2) : item(int64_t(0));
     node.set(0, node.call("update_slice", {past, item(*axis), start, update}));
     return !node.hasFailed();

@@ -281,7 +281,7 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
     if (!first || (!last && !isWhole)) {
       // A part whose length follows from symbols, from its begin.
       AffineExpr length = dl::normalize(end - start);
-      bool isWithin = !count || node.limitSymbol(end, *count);
+      bool isWithin = !count || node.limit(end, *count);
       if (step == 1 && first && *first >= 0 && isWithin)
         return node.call("narrow", {x, item(dim), item(*first), Item::dim(length, {})});
       node.unsupported("it slices a dim of " + dl::text(size) + " from " + dl::text(start) +
@@ -388,6 +388,43 @@ static bool buildSplit(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// Elements of x repeated around it, by `mode`, which is that of `pad`. Negative widths take
+/// elements away first, and a dim may be shorter than what it is repeated for. `pads`: both widths
+/// of the last dim first.
+static Item repeated(NodeImport &node, Item x, SmallVector<int64_t> pads, StringRef mode) {
+  int64_t rank = node.rank(0);
+  for (size_t place = 0; place < pads.size() && !node.hasFailed(); place += 2) {
+    int64_t axis = rank - 1 - static_cast<int64_t>(place / 2), &low = pads[place],
+            &high = pads[place + 1];
+    if (low < 0 || high < 0) {
+      std::vector<std::pair<StringRef, Item>> named{{"dim", item(axis)},
+                                                    {"start", item(std::max<int64_t>(-low, 0))}};
+      if (high < 0)
+        named.push_back({"end", item(high)});
+      x = node.call("slice", {x}, named);
+      low = std::max<int64_t>(low, 0);
+      high = std::max<int64_t>(high, 0);
+    }
+    auto size = x.isTensor() ? dl::asConstant(dl::getDims(x.tensorType())[axis]) : std::nullopt;
+    bool isCircular = mode == "circular";
+    int64_t once = size.value_or(INT64_MAX) - (isCircular ? 0 : 1);
+    if (mode == "replicate" || size == 0 || std::max(low, high) <= once)
+      continue;
+    // Around and around, or there and back: what takes so many elements.
+    int64_t period = isCircular ? *size : std::max<int64_t>(2 * once, 1);
+    Item places = node.call("arange", {item(-low), item(*size + high)});
+    places = node.call("remainder", {places, item(period)});
+    if (!isCircular) {
+      Item fromEnd = node.call("abs", {node.call("sub", {places, item(once)})});
+      places = node.call("add", {node.call("neg", {fromEnd}), item(once)});
+    }
+    x = node.call("index_select", {x, item(axis), places});
+    low = high = 0;
+  }
+  bool isDone = llvm::all_of(pads, [](int64_t width) { return width == 0; });
+  return isDone ? x : node.call("pad", {x, itemList(pads), item(mode)});
+}
+
 /// ONNX: all low widths, then all high ones; PyTorch: both of the last dim first.
 static bool buildPad(NodeImport &node) {
   SmallVector<int64_t> widths = node.integerList("pads");
@@ -446,7 +483,7 @@ static bool buildPad(NodeImport &node) {
   } else if (mode == "constant") {
     node.set(0, node.call("pad", {x, itemList(pads), item(StringRef(torchMode)), item(fill)}));
   } else {
-    node.set(0, node.call("pad", {x, itemList(pads), item(StringRef(torchMode))}));
+    node.set(0, repeated(node, x, pads, torchMode));
   }
   return !node.hasFailed();
 }

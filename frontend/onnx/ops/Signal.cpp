@@ -208,7 +208,7 @@ static bool buildDft(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// Frames of a signal [N, L, 1], each times the window, and transformed.
+/// Frames of a signal [N, L, 1 or 2], real or complex, each times the window, and transformed.
 static bool buildStft(NodeImport &node) {
   bool isOneSided = node.integer("onesided", 1) != 0;
   auto step = node.integers(1, "the distance of frames");
@@ -221,22 +221,21 @@ static bool buildStft(NodeImport &node) {
   auto size = node.rank(0) == 3 ? dl::asConstant(node.dims(0)[1]) : std::nullopt;
   auto window = node.has(2) && node.rank(2) == 1 ? dl::asConstant(node.dims(2)[0]) : std::nullopt;
   int64_t frame = length && length->size() == 1 ? length->front() : window.value_or(0);
-  if (!size || step->size() != 1 || step->front() < 1 || frame < 1 || frame > *size ||
-      !dl::isConstant(node.dims(0)[2], 1))
+  if (!size || step->size() != 1 || step->front() < 1 || frame < 1 || frame > *size)
     return node.unsupported(
         "it transforms " + dl::text(node.type(0)) + " in frames of " + llvm::Twine(frame),
-        "; dlc takes a real signal [N, L, 1] of static length, and frames within it");
+        "; dlc takes a signal [N, L, 1 or 2] of static length, and frames within it");
   int64_t count = (*size - frame) / step->front() + 1;
   Item starts = node.call("mul", {node.call("arange", {item(count)}), item(step->front())});
   Item positions = node.call(
       "add", {node.reshape(starts, {node.dim(count), node.dim(1)}),
               node.reshape(node.call("arange", {item(frame)}), {node.dim(1), node.dim(frame)})});
-  Item signal = node.permute(node.reshape(x, {node.dims(0)[0], node.dims(0)[1]}), {1, 0});
-  Item frames = node.permute(node.call("index", {signal, positions}), {2, 0, 1});
+  Item frames = node.call("index", {node.permute(x, {1, 0, 2}), positions});
+  frames = node.permute(frames, {2, 0, 1, 3});
   if (node.has(2))
-    frames = node.call("mul", {frames, node.tensor(2)});
-  node.set(0, transformed(node, node.call("unsqueeze", {frames, item(int64_t(-1))}), frame, false,
-                          isOneSided));
+    frames =
+        node.call("mul", {frames, node.reshape(node.tensor(2), {node.dim(frame), node.dim(1)})});
+  node.set(0, transformed(node, frames, frame, false, isOneSided));
   return !node.hasFailed();
 }
 

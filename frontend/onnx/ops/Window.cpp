@@ -143,10 +143,10 @@ static bool buildMaxPool(NodeImport &node) {
   Item x = node.tensor(0);
   if (!window || node.hasFailed())
     return false;
+  // Where x begins in what is pooled, and how large that is.
+  dl::Dims dims = node.dims(0), pooled(dims.begin() + 2, dims.end());
+  SmallVector<int64_t> begin(window->kernel.size());
   if (!isPoolPadding(*window)) {
-    if (node.wants(1))
-      return node.unsupported("positions with pads of two widths or of more than half a window",
-                              "; dlc takes equal pads");
     SmallVector<int64_t> extra(window->kernel.size());
     if (ceils && !addCeilPadding(node, *window, extra))
       return false;
@@ -159,6 +159,9 @@ static bool buildMaxPool(NodeImport &node) {
                        ? 0
                        : -std::ldexp(1.0, dtype.getIntOrFloatBitWidth() - 1);
     x = padded(node, x, *window, least);
+    begin = window->low;
+    for (auto [size, low, high] : llvm::zip(pooled, window->low, window->high))
+      size = dl::normalize(size + low + high);
     ceils = false;
     window->low.assign(window->kernel.size(), 0);
     window->high = window->low;
@@ -181,15 +184,21 @@ static bool buildMaxPool(NodeImport &node) {
     return false;
   // ONNX counts through the whole tensor, PyTorch through each image; there storage_order 1 counts column by column.
   Item positions = results.as<Item::List>()[1];
-  dl::Dims dims = node.dims(0);
-  auto extent = [&](unsigned dim) {
-    return node.call("scalar_tensor",
-                     {Item::dim(dims[dim], {}), item(Type(node.builder.getI64Type()))});
+  auto extent = [&](AffineExpr size) {
+    return node.call("scalar_tensor", {Item::dim(size, {}), item(Type(node.builder.getI64Type()))});
   };
-  if (order != 0 && dims.size() == 4) {
-    Item row = node.call("floor_divide", {positions, extent(3)}),
-         column = node.call("remainder", {positions, extent(3)});
-    positions = node.call("add", {node.call("mul", {column, extent(2)}), row});
+  bool isMoved = ArrayRef<AffineExpr>(pooled) != ArrayRef<AffineExpr>(dims).drop_front(2);
+  if (pooled.size() == 2 && (order != 0 || isMoved)) {
+    Item row = node.call("floor_divide", {positions, extent(pooled[1])}),
+         column = node.call("remainder", {positions, extent(pooled[1])});
+    row = node.call("sub", {row, item(begin[0])});
+    column = node.call("sub", {column, item(begin[1])});
+    if (order != 0)
+      std::swap(row, column);
+    positions =
+        node.call("add", {node.call("mul", {row, extent(dims[order != 0 ? 2 : 3])}), column});
+  } else if (isMoved) {
+    positions = node.call("sub", {positions, item(begin[0])});
   }
   AffineExpr image = dl::product(ArrayRef<AffineExpr>(dims).drop_front(2), node.context);
   dl::Dims along(dims.size(), node.dim(1));
@@ -197,10 +206,8 @@ static bool buildMaxPool(NodeImport &node) {
   along[1] = dims[1];
   Item plane =
       node.reshape(node.call("arange", {Item::dim(dl::normalize(dims[0] * dims[1]), {})}), along);
-  Item size =
-      node.call("scalar_tensor", {Item::dim(image, {}), item(Type(node.builder.getI64Type()))});
   node.set(0, results.as<Item::List>()[0]);
-  node.set(1, node.call("add", {positions, node.call("mul", {plane, size})}));
+  node.set(1, node.call("add", {positions, node.call("mul", {plane, extent(image)})}));
   return !node.hasFailed();
 }
 

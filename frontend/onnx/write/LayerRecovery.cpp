@@ -123,6 +123,16 @@ static std::optional<Argument> argumentOfShapes(const LayerKind &kind, const Par
   return std::nullopt;
 }
 
+/// Whether `held` is what the parameter of `op` is where `layer`, a parameter of the same name, is
+/// left out; of a default of None it is not, as there is an attribute.
+static bool isLeftOut(const Param &op, const Param &layer, Attribute held) {
+  if (!layer.hasDefault)
+    return false;
+  Item otherwise = frontend::defaultItem(layer);
+  return !otherwise.is<Item::None>() &&
+         frontend::attributeOf(op, otherwise, held.getContext()) == held;
+}
+
 static std::optional<std::vector<Argument>> argumentsOf(const LayerKind &kind,
                                                         const Signature &signature,
                                                         const Tensors &tensors, Operation &op) {
@@ -132,9 +142,7 @@ static std::optional<std::vector<Argument>> argumentsOf(const LayerKind &kind,
     Attribute held = op.getAttr(param.name);
     bool isSaid =
         llvm::any_of(params, [&](const Param &other) { return other.name == param.name; });
-    if (held && !isSaid &&
-        (!param.hasDefault ||
-         frontend::attributeOf(param, frontend::defaultItem(param), op.getContext()) != held))
+    if (held && !isSaid && !isLeftOut(param, param, held))
       return std::nullopt;
   }
   for (const Param &param : params) {
@@ -151,8 +159,7 @@ static std::optional<std::vector<Argument>> argumentsOf(const LayerKind &kind,
     if (!item)
       return std::nullopt;
     Argument argument{param.name.str(), *item, attributeText(param, held)};
-    bool isDefault = param.hasDefault && frontend::attributeOf(*same, frontend::defaultItem(param),
-                                                               op.getContext()) == held;
+    bool isDefault = isLeftOut(*same, param, held);
     if (isDefault && !arguments.empty())
       if (Pieces text = defaultText(param, held); !text.empty())
         arguments.push_back({argument.name, argument.item, text, false, /*isDefault=*/true});

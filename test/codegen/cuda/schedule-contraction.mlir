@@ -144,7 +144,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = float;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k = 1, columns = 1, lanes = 2, rows = 1, warps = 8, width_a = 2, width_b = 2 };
+// CHECK-NEXT:     enum { along_k = 1, checked_a = 0, checked_b = 0, columns = 1, deep = 2, lanes_n = 1, rows = 1, stages = 1, warps_k = 1, warps_n = 8, width_a = 2, width_b = 2 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_rows<config>(
 // CHECK-NEXT:       1, 70, 50, x, weight,

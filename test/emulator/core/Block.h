@@ -18,9 +18,9 @@ struct Cell;
 
 /// Bytes of address space for one block's shared memory, and its alignment: an address is an offset.
 constexpr uint32_t kSharedArena = 256 * 1024;
-/// What a block may use: static variables, and in all (the limit of sm_90).
+/// The bytes of static variables that a block may use. Settings has the limit for all of its
+/// memory.
 constexpr uint32_t kStaticSharedLimit = 48 * 1024;
-constexpr uint32_t kSharedLimit = 227 * 1024;
 
 enum class ThreadState : uint8_t {
   Ready,
@@ -88,7 +88,6 @@ struct Block : DlcEmuBlock {
 
   std::vector<SharedVariable> variables;
   uint32_t staticBytes = 0;
-  uint32_t dynamicBytes = 0;
 
   // For the checker: the interval between two barriers, unique in the process; the first one of the
   // block; who last touched each byte of the arena; and what else orders the threads.

@@ -1,6 +1,7 @@
 //===- Settings.cpp - what the environment asks of the emulator -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/emulator/core/Settings.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -48,6 +49,19 @@ std::string Settings::describePolicy() const {
   return "";
 }
 
+int sharedLimit(int arch) {
+  struct Row {
+    int arch, kibibytes;
+  };
+  static constexpr Row rows[] = {{0, 48},   {70, 96}, {75, 64},  {80, 163}, {86, 99},
+                                 {87, 163}, {89, 99}, {90, 227}, {120, 99}};
+  int limit = 0;
+  for (const Row &row : rows)
+    if (row.arch <= arch)
+      limit = row.kibibytes << 10;
+  return limit;
+}
+
 Settings readSettings() {
   Settings settings;
   if (const char *text = std::getenv("DLC_EMU_POLICY"))
@@ -76,6 +90,10 @@ Settings readSettings() {
   };
   readNumber("DLC_EMU_ARCH", 10, 999, settings.arch);
   readNumber("DLC_EMU_DRIVER", 9000, 99990, settings.driverVersion);
+  readNumber("DLC_EMU_MULTIPROCESSORS", 1, 1024, settings.multiprocessors);
+  int limit = sharedLimit(settings.arch);
+  settings.sharedBytes = limit;
+  readNumber("DLC_EMU_SHARED", std::min(limit, 48 << 10), limit, settings.sharedBytes);
   return settings;
 }
 

@@ -9,6 +9,9 @@ namespace dlc::emu {
 /// In which order threads and blocks run: as numbered, backwards, or drawn by a seeded generator.
 enum class Policy { Order, Reverse, Random };
 
+/// Bytes of a multiprocessor's shared memory that each block takes beside its own.
+constexpr int kReservedShared = 1024;
+
 struct Settings {
   Policy policy = Policy::Order;
   uint64_t seed = 1;
@@ -20,13 +23,24 @@ struct Settings {
   int arch = 90;
   /// What cuDriverGetVersion says.
   int driverVersion = 13000;
+  /// Multiprocessors of the device; 0 where DLC_EMU_MULTIPROCESSORS does not say: then there are
+  /// four, and a cooperative launch of any size is taken.
+  int multiprocessors = 0;
+  /// Shared memory that a block may ask for, static and dynamic, in bytes: the architecture's, or
+  /// less.
+  int sharedBytes = 227 << 10;
 
   /// "order", "reverse" or "random:SEED", as DLC_EMU_POLICY takes it.
   std::string describePolicy() const;
 };
 
-/// Reads DLC_EMU_POLICY, DLC_EMU_CHECK, DLC_EMU_WORKERS, DLC_EMU_ARCH and DLC_EMU_DRIVER, afresh at each call: a test switches
-/// between launches. A value that cannot be read is reported on stderr once and left at its default.
+/// Shared memory that a block may ask for on this compute capability (CUDA programming guide,
+/// technical specifications), in bytes; of one that is not known, what the nearest older one has.
+int sharedLimit(int arch);
+
+/// Reads DLC_EMU_POLICY, DLC_EMU_CHECK, DLC_EMU_WORKERS, DLC_EMU_ARCH, DLC_EMU_DRIVER,
+/// DLC_EMU_MULTIPROCESSORS and DLC_EMU_SHARED, afresh at each call: a test switches between
+/// launches. A value that cannot be read is reported on stderr once and left at its default.
 Settings readSettings();
 
 } // namespace dlc::emu

@@ -69,6 +69,12 @@ void *dlcEmuShared(const void *key, unsigned bytes, unsigned align, const char *
       offset + bytes + kRedZone > block.dynamicOffset)
     failThread(Fault::LaunchFailed, "static shared memory: '%s' (%u B) passes the limit of %u B",
                name, bytes, kStaticSharedLimit);
+  uint32_t limit = block.worker->launch().settings.sharedBytes;
+  if (offset + bytes - zones + block.dynamicBytes > limit)
+    failThread(Fault::LaunchFailed,
+               "shared memory: '%s' (%u B) and %u B of dynamic memory pass the device's limit of "
+               "%u B",
+               name, bytes, block.dynamicBytes, limit);
   block.variables.push_back({key, name, offset, bytes});
   block.staticBytes = offset + bytes + kRedZone;
   return block.shared + offset;

@@ -248,6 +248,7 @@ DLC_DEV u32 atomic_cas(u32 *p, u32 expected, u32 desired) {
   return atomic_update<u32>(p, [=](u32 old) { return old == expected ? desired : old; });
 }
 
+DLC_DEV u32 dynamic_shared_bytes() { return dlcEmuSelf->block->dynamicBytes; }
 DLC_DEV u32 smem_u32(const void *p) { return dlcEmuSharedAddress(p); }
 
 } // namespace dlc

@@ -8,7 +8,7 @@
 #pragma once
 
 /// Part of the cache key and of each image: a kernel compiled against another number is refused.
-#define DLC_EMU_ABI_VERSION 4
+#define DLC_EMU_ABI_VERSION 5
 
 struct DlcEmuDim {
   unsigned x, y, z;
@@ -19,7 +19,7 @@ struct DlcEmuBlock {
   DlcEmuDim index, dim, grid;
   /// The block's shared memory; static variables from its start, dynamic memory at its end.
   unsigned char *shared;
-  unsigned dynamicOffset;
+  unsigned dynamicOffset, dynamicBytes;
 };
 
 /// What device code reads of its thread; the head of the runtime's fiber.

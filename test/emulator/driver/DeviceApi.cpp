@@ -87,8 +87,10 @@ int attributeValue(DeviceAttribute attribute) {
   case DeviceAttribute::ClockRate:
   case DeviceAttribute::MemoryClockRate:
     return 0; // no hardware stands behind it
-  case DeviceAttribute::MultiprocessorCount:
-    return 4;
+  case DeviceAttribute::MultiprocessorCount: {
+    int count = emu::readSettings().multiprocessors;
+    return count ? count : 4;
+  }
   case DeviceAttribute::Integrated:
   case DeviceAttribute::ComputeMode:
     return 0;
@@ -106,9 +108,9 @@ int attributeValue(DeviceAttribute attribute) {
   case DeviceAttribute::ComputeCapabilityMinor:
     return emu::readSettings().arch % 10;
   case DeviceAttribute::MaxSharedMemoryPerMultiprocessor:
-    return 228 * 1024;
+    return emu::readSettings().sharedBytes + emu::kReservedShared;
   case DeviceAttribute::MaxSharedMemoryPerBlockOptin:
-    return 227 * 1024;
+    return emu::readSettings().sharedBytes;
   }
   return 0; // as for a feature that the device lacks
 }

@@ -6,6 +6,7 @@
 #include "test/emulator/driver/Exports.h"
 #include "test/emulator/driver/KernelLaunch.h"
 #include "test/emulator/nvrtc/Image.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -141,14 +142,29 @@ Result KernelCall::run() const {
   return result.fault == emu::Fault::None ? Result::Success : Driver::get().fault(result);
 }
 
+/// Blocks of a cooperative launch that the device holds at once, as far as threads and shared
+/// memory say.
+static uint64_t residentBlocks(const CUfunc_st &function, uint64_t threads, unsigned sharedBytes) {
+  emu::Settings settings = emu::readSettings();
+  if (!settings.multiprocessors)
+    return UINT64_MAX;
+  constexpr uint64_t kThreads = 2048;
+  uint64_t shared = settings.sharedBytes + emu::kReservedShared,
+           block = uint64_t(sharedBytes) + function.staticShared + emu::kReservedShared;
+  return std::min(kThreads / threads, shared / block) * settings.multiprocessors;
+}
+
 Result makeKernelWork(Work &work, CUfunc_st *function, DlcEmuDim grid, DlcEmuDim block,
                       unsigned sharedBytes, void **parameters, bool cooperative, bool early) {
   uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
   uint64_t threads = uint64_t(block.x) * block.y * block.z;
   if (!function || !blocks || !threads || blocks > 0xffffffffu || grid.x > 0x7fffffffu ||
       grid.y > 65535 || grid.z > 65535 || block.x > 1024 || block.y > 1024 || block.z > 64 ||
-      threads > function->maxThreads || sharedBytes > function->maxDynamicShared)
+      threads > function->maxThreads || sharedBytes > function->maxDynamicShared ||
+      sharedBytes + function->staticShared > unsigned(emu::readSettings().sharedBytes))
     return Result::InvalidValue;
+  if (cooperative && blocks > residentBlocks(*function, threads, sharedBytes))
+    return Result::CooperativeLaunchTooLarge;
   constexpr size_t kAlign = 64; // a tensor map's
   auto call = std::make_shared<KernelCall>();
   call->function = function;
@@ -256,7 +272,8 @@ Result cuFuncSetAttribute(Function function, FunctionAttribute attribute, int va
   DLC_EMU_ENTER();
   if (attribute == FunctionAttribute::PreferredSharedMemoryCarveout)
     return Result::Success;
-  if (attribute != FunctionAttribute::MaxDynamicSharedSizeBytes || value < 0 || value > 227 * 1024)
+  if (attribute != FunctionAttribute::MaxDynamicSharedSizeBytes || value < 0 ||
+      value + static_cast<int>(function->staticShared) > emu::readSettings().sharedBytes)
     return Result::InvalidValue;
   function->maxDynamicShared = static_cast<unsigned>(value);
   return Result::Success;

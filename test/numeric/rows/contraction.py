@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, in_double, row
+from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, element_of, in_double, row
 
 for values, bound in (("normal", lambda k, f: acc.contraction(k, f)), ("whole", lambda k, f: acc.exact)):
     note = "" if values == "normal" else ", whole numbers"
@@ -115,6 +115,42 @@ def residual(op, dtypes, x, w, v, result, sizes, note, act="gelu"):
     row(op, dtypes, [x, w, v], result, function, bound, sizes=sizes, values="normal", note=note, body=body)
 
 
+def constant_matrix(dtypes, depth, columns, sizes, values="normal"):
+    """y = x @ w, w [depth, columns] of whole numbers that are there when the model is loaded: on CUDA packed along the depth."""
+    def matrix(x):
+        return (torch.arange(depth * columns) * 7 % 13 - 6).reshape(depth, columns).to(x.dtype)
+
+    def body(names, types, y):
+        flat = f"tensor<{depth * columns}xi64>"
+        element = element_of(types[0])
+        w, line = f"tensor<{depth}x{columns}x{element}>", f"tensor<{depth * columns}x{element}>"
+        text = f"%a = dl.arange {{end = affine_map<() -> ({depth * columns})>}} : () -> {flat}\n"
+        for name, op, left, number in (("b", "mul", "a", 7), ("c", "remainder", "b", 13), ("d", "sub", "c", 6)):
+            text += f"%{'nop'['bcd'.index(name)]} = dl.full {number} : i64 -> {flat}\n"
+            text += f"%{name} = dl.{op} %{left}, %{'nop'['bcd'.index(name)]} : ({flat}, {flat}) -> {flat}\n"
+        return (text + f"%e = dl.cast %d {{dtype = {element}}} : ({flat}) -> {line}\n"
+                f"%w = dl.reshape %e {{shape = affine_map<() -> ({depth}, {columns})>}} : ({line}) -> {w}\n"
+                f"%y = dl.matmul {names[0]}, %w : ({types[0]}, {w}) -> {y}")
+
+    bound = acc.exact if values == "whole" else acc.contraction(depth, lambda x: x @ matrix(x).abs())
+    row("matmul", dtypes, [("N", depth)], ("N", columns), lambda x: x @ matrix(x), bound, sizes=sizes, values=values,
+        note=f"constant [{depth}, {columns}], {sizes[-1]} rows" + ("" if values == "normal" else ", whole numbers"), body=body)
+
+
+# Up to eight rows the matrix is read once, by all blocks of a GPU; nine rows are a tile.
+for depth, columns in ((1, 5), (15, 33), (16, 24), (17, 9), (127, 33), (128, 27), (129, 40), (4096, 24)):
+    constant_matrix(("f32", "f16", "bf16"), depth, columns, (1, 2, 7, 8))
+for values in ("normal", "whole"):
+    constant_matrix(FLOATS + (("i32", "i8") if values == "whole" else ()), 1000, 72, (0, 1, 8), values)
+constant_matrix(("f32", "f16"), 128, 27, (1, 8, 9))
+# The same where the matrix is given: threads, warps and blocks share its depth.
+for values, bound in (("normal", acc.contraction(4000, torch.matmul)), ("whole", acc.exact)):
+    row("matmul", FLOATS + (("i32", "i8") if values == "whole" else ()), [("N", 4000), (4000, 24)], ("N", 24), torch.matmul, bound,
+        sizes=(1, 2, 7, 8), values=values, note="deep, up to eight rows" + ("" if values == "normal" else ", whole numbers"))
+row("matmul", ("f32", "f16", "bf16"), [(1, "N"), ("N", 27)], (1, 27), torch.matmul, acc.contraction(lambda a, b: a.shape[-1], torch.matmul),
+    values="normal", sizes=(0, 1, 15, 16, 17, 127, 128, 129, 3000), note="one row, odd columns")
+row("matmul", ("f32", "f16"), [(3, "N", 512), (3, 512, 40)], (3, "N", 40), torch.matmul, acc.contraction(512, torch.matmul),
+    values="normal", sizes=(1, 8), note="batches of few rows")
 residual("linear", FLOATS, ("N", 20), (33, 20), (33, 33), ("N", 33), BOUNDARY, "two results")
 residual("linear", ("f32", "f16", "bf16"), ("N", 72), (64, 72), (64, 64), ("N", 64), (1, 3, 8, 9, 65, 129), "two results, vectors", act="tanh")
 residual("conv2d", ("f32", "f16"), ("N", 16, 5, 6), (16, 16, 1, 1), (16, 16, 1, 1), ("N", 16, 5, 6), BOUNDARY[:8], "two results")

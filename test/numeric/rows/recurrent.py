@@ -186,7 +186,7 @@ network("many units", ("f32",), (1, 6, 20), "lstm", 3, "N", 20, 130)
 network("many units", ("f32",), (1, 6, 20), "gru", 3, "N", 20, 130)
 
 
-# Blocks that share the units: their weights stay in shared memory, and the grid meets after each step.
+# Blocks that share the units: as many of their weights as fit stay in shared memory, and the grid meets after each step.
 for op in GATES:
     network("shared units", ("f32", "f16"), (0, 1, 5), op, 3, "N", 3, 256)
     network("shared units, lengths, both directions", ("f32",), (2, 5), op, 4, "N", 3, 250, bidirectional=True, lengths=True,
@@ -194,6 +194,8 @@ for op in GATES:
 network("shared units, projection", ("f32", "bf16"), (1, 3), "lstm", 3, "N", 5, 270, proj=130, initial=True)
 network("shared units, projection, lengths", ("f32",), (3,), "lstm", 4, "N", 3, 270, proj=130, bidirectional=True,
         lengths=True, batch_first=True)
+network("shared units, many rows", ("f32", "f16"), (16, 17, 33), "lstm", 2, "N", 3, 264, initial=True)
+network("shared units, rows of one buffer", ("bf16",), (1, 9), "rnn_tanh", 2, "N", 3, 2056)
 network("shared units, steps", ("f32",), (1, 3), "lstm", "N", 2, 3, 128, batch_first=True)
 
 

@@ -99,23 +99,27 @@ else:
 # A folder that may not be written, a folder that is none, and files in the way.
 os.makedirs("closed", exist_ok=True)
 os.makedirs("folder", exist_ok=True)
+os.makedirs("folder.npy", exist_ok=True)
 write("closed/kept.bin", "kept")
 write("closed/loose.dl", LOOSE)
+write("closed/kept.npy", "kept")
 os.chmod("closed", 0o555)
-os.chmod("closed/kept.bin", 0o444)
+for name in ("closed/kept.bin", "closed/kept.npy"):
+    os.chmod(name, 0o444)
 # The rights of files bind everybody but root.
 anybody = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
 for name, _, arguments in WRITERS[:3]:
-    at = "@" if arguments[0] == "run" else ""
+    is_run = arguments[0] == "run"
     for path, why in (("closed/new.bin", "Permission denied"), ("closed/kept.bin", "Permission denied"),
                       ("folder", "it is a directory; name a file in it"), ("nowhere/x.bin", "there is no folder 'nowhere'"),
                       ("wide.dl/x.bin", "there is no folder 'wide.dl'")):
-        says(f"{arguments[0]} to {path}", 5, f"error: cannot write '{path}': {why}\n", *arguments, at + path, **anybody)
+        path = path.replace(".bin", ".npy").replace("folder", "folder.npy") if is_run else path
+        says(f"{arguments[0]} to {path}", 5, f"error: cannot write '{path}': {why}\n", *arguments, "@" * is_run + path, **anybody)
 says("fmt in a closed folder", 5, "error: cannot write 'closed/loose.dl': Permission denied\n", "fmt", "closed/loose.dl", **anybody)
 expect("the closed folder is as it was", [read("closed/" + name).decode() for name in sorted(os.listdir("closed"))],
-       ["kept", LOOSE])
+       ["kept", "kept", LOOSE])
 os.chmod("closed", 0o755)
-long = "n" * 300
+long = "n" * 300 + ".npy"
 says("a name too long", 5, f"error: cannot write '{long}': File name too long\n", "run", "wide.bin", "--device", "cpu", "--input",
      "random", "--output", "@" + long)
 

@@ -55,7 +55,22 @@ write("several.dl", "dl 1\nmodel M {\n  forward(a: f32[4], b: f32[4]) -> (p: f32
 says("a model of two", 0, [], "compile", "several.dl", "-q", "--target", "cpu", "-o", "several.bin")
 
 # What cannot be read or written.
-says("a model that is none", 2, ["error: 'fused.mlir' is no .dl or .onnx file; IR needs --compile-from=PHASE"], "compile", "fused.mlir")
+says("a model that is none", 2, ["error: 'fused.mlir' is no .dl or .onnx file; IR needs 'dlc compile --compile-from=PHASE'"],
+     "compile", "fused.mlir")
+for name, advice in (("net.pt", "tools/scripts/export_torch.py writes a .dl file and its weights from a PyTorch module"),
+                     ("net.keras", "tools/scripts/import_keras.py writes the weights of a Keras model as safetensors, for a 'sequential' in "
+                      "a .dl file"),
+                     ("net.pb", "convert it to ONNX, with tf2onnx for one"),
+                     ("net.safetensors", "it holds arrays alone: a .dl file names its weights by 'weights'"),
+                     ("net.bin", "'dlc run' runs a compiled model and 'dlc inspect' shows it; weights of PyTorch come by "
+                      "tools/scripts/export_torch.py")):
+    write(name, "")
+    for command in ("compile", "check"):
+        says(f"{command} {name}", 2, [f"error: '{name}' is no .dl or .onnx file; {advice}"], command, name)
+    os.remove(name)
+for name, holds in (("several.dl", "a model's text"), ("w.safetensors", "weights")):
+    says("--source of " + name, 2, [f"error: --source prints a kernel of a compiled model; '{name}' holds {holds}, expected a model.bin of "
+                                    "'dlc compile'"], "inspect", name, "--source", "foo")
 says("a folder in the way", 5, ["error: cannot make the folder 'tiny.bin/dump': Not a directory"],
      "compile", TINY, "--dump-dir", "tiny.bin/dump", "-o", "other.bin")
 says("no folder", 5, ["error: cannot write 'nowhere/m.bin': there is no folder 'nowhere'"], "compile", TINY, "-o", "nowhere/m.bin")
@@ -71,6 +86,27 @@ says("phases", 2, ["error: --compile-from=fuse --compile-to=fuse: nothing is lef
      "compile", "fused.mlir", "--compile-from=fuse", "--compile-to=fuse")
 says("weights of IR", 2, ["error: --weights belongs to a .dl model; the IR given to --compile-from names its weights itself"],
      "compile", "fused.mlir", "--compile-from=fuse", "--weights", "w.npz")
+for word, hint in (("rnu", "; did you mean 'run'? 'dlc"), ("convert", "; 'dlc"), ("inspekt", "; did you mean 'inspect'? 'dlc")):
+    says(f"dlc {word}", 2, [f"error: 'dlc' has no command '{word}'{hint} --help' shows what there is"], word, "m.bin", "--input", "x")
+says("a misspelt option", 2, ["error: 'dlc run' has no option '--inputs'; did you mean '--input'? 'dlc run --help' shows what there is"],
+     "run", "tiny.bin", "--inputs", "x=@x.npy")
+says("a misspelt option with a value", 2, ["error: 'dlc compile' has no option '--wieghts'; did you mean '--weights'? 'dlc compile "
+                                           "--help' shows what there is"], "compile", TINY, "--wieghts=w.npz")
+says("a misspelt option that is required", 2, ["error: 'dlc import' has no option '--ouptut'; did you mean '--output'? 'dlc import "
+                                               "--help' shows what there is"], "import", "m.onnx", "--ouptut", "m.dl")
+says("an option that is none", 2, ["error: 'dlc run' has no option '--frobnicate'; 'dlc run --help' shows what there is"],
+     "run", "tiny.bin", "--frobnicate")
+says("an option of no command", 2, ["error: 'dlc' has no option '--verison'; did you mean '--version'? 'dlc --help' shows what there is"],
+     "--verison")
+says("a second model", 2, ["error: 'dlc run' takes no further argument, got 'two.bin'; 'dlc run --help' shows what there is"],
+     "run", "tiny.bin", "two.bin")
+expect("dlc help", (run("help").stdout, run("help", "run").stdout), (run("--help").stdout, run("run", "--help").stdout))
+MORE = "Run with --help for more information."
+says("no iterations", 2, ["--iterations: expected a number above 0, got '0'", MORE], "bench", "tiny.bin", "--iterations", "0")
+for value in ("-1", "nan", "-inf"):
+    says("a duration of " + value, 2, [f"--duration: expected 0 or more, got '{value}'", MORE], "bench", "tiny.bin", "--duration", value)
+says("a tolerance below 0", 2, ["--atol: expected 0 or more, got '-0.5'", MORE], "run", "tiny.bin", "--atol", "-0.5")
+says("--iterations many", 2, ["Could not convert: --iterations = many", MORE], "bench", "tiny.bin", "--iterations", "many")
 says("one target twice", 2, ["error: --target names 'cpu' twice; name each target once"],
      "compile", TINY, "--target", "cpu,cpu")
 says("no device", 2, ["--device: 'tpu' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu",
@@ -94,6 +130,15 @@ bug = "error: internal error in phase 'buffers'; this is a bug of dlc: please re
 says("an internal error", 70, [reads, bug + "; what it worked on is in " + kept], "compile", "bug.mlir", "--compile-from=schedule", "-o",
      "other.bin")
 size = max(os.path.getsize(path) for path in glob.glob("temporary/*") if "--compile-from=schedule" in read(path).split("\n")[0])
+# Phases may lie between the input and the failure: the reproducer holds what the last of them left.
+edited("early.mlir", "outlined.mlir", ("@relu_mul(%arg0) ->", "@relu_mul(%0) ->"))
+early = reads.replace("bug.mlir:9", "early.mlir:6")
+before = set(glob.glob("temporary/*"))
+says("an internal error behind a phase that went well", 70, [early, bug + "; what it worked on is in " + kept], "compile", "early.mlir",
+     "--compile-from=outline", "-o", "other.bin", "--target", "cpu")
+made = (set(glob.glob("temporary/*")) - before).pop()
+says("its reproducer", 70, [early, bug + "; what it worked on is in " + kept], "compile", made, "--compile-from=schedule",
+     "--compile-to=buffers")
 os.environ["TMPDIR"] = "nowhere"
 says("no folder for temporary files", 70, [reads, bug + "; no reproducer could be written"], "compile", "bug.mlir", "--compile-from=schedule", "-o", "other.bin")
 os.environ["TMPDIR"] = os.path.abspath("temporary")
@@ -104,12 +149,12 @@ def without_space():
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
-says("no space for a reproducer", 70, [reads, bug + f"; no reproducer: cannot write '{kept}': File too large; {size} bytes are needed, "
-                                    "the process may write 0 (ulimit -f)"],
+says("no space for a reproducer", 70, [reads, f"error: cannot write '{kept}': File too large; {size} bytes are needed, the process "
+                                               "may write 0 (ulimit -f)", bug + "; no reproducer could be written"],
      "compile", "bug.mlir", "--compile-from=schedule", "-o", "other.bin", preexec_fn=without_space)
 expect("the reproducers", sorted(read(path).split("\n")[0] for path in glob.glob("temporary/*")), [
     "", "// dlc compile --compile-from=outline --compile-to=schedule THIS_FILE",
-    "// dlc compile --compile-from=schedule --compile-to=buffers THIS_FILE"])
+    *["// dlc compile --compile-from=schedule --compile-to=buffers THIS_FILE"] * 3])
 os.environ.pop("TMPDIR")
 
 # Inputs and outputs.
@@ -129,13 +174,20 @@ says("no specification", 2, ["error: --input 'a=2x4xf31=random' is not understoo
                              "NAME=8x1x28x28xf32=random or NAME=zeros"],
      "run", "several.bin", "--device", "cpu", "--input", "a=2x4xf31=random")
 for option in ("--output", "--expected-output"):
-    says("no file: " + option, 2, [f"error: {option} 'p=random' names no file; expected NAME=@FILE.npy"],
+    says("no file: " + option, 2, [f"error: {option} 'p=random' names no file; expected NAME=@FILE.npy or NAME=@FILE.npz"],
          "run", "several.bin", "--device", "cpu", option, "p=random")
 np.save("u16.npy", np.zeros(4, np.uint16))
 says("another type", 2, ["error: input 'a' is f32[4], but 'u16.npy' holds u16[4]; save it as f32"],
      "run", "several.bin", "--device", "cpu", "--input", "a=@u16.npy")
 says("a type that npy lacks", 5, ["error: cannot write 'q.npy': npy has no dtype bf16; cast the output to f32"],
      "run", "several.bin", "--device", "cpu", "--input", "a=random", "--input", "b=random", "--output", "q=@q.npy")
+
+# A file that the call names and that cannot be read gives 5, whatever reads it.
+for command in (("compile", "several.dl", "-o", "other.bin"), ("check", "several.dl"), ("check", "-")):
+    says(" ".join(command) + " without its weights", 5, ["error: cannot read 'none.npz': No such file or directory"],
+         *command, "--weights", "none.npz", input="dl 1\n", stdin=None)
+says("weights that are a folder", 5, ["error: cannot read 'temporary': it is a directory; expected a file"],
+     "compile", "several.dl", "--weights", "temporary", "-o", "other.bin")
 
 # Weights that are not what they were when the IR was made.
 write("w.dl", 'dl 1\nmodel M {\n  fc: Linear(3, 2)\n  forward(x: f32[2,3]) -> (y: f32[2,2]) {\n    y = fc(x)\n  }\n}\n')
@@ -189,7 +241,7 @@ expect("inspect", text.splitlines(), [
     "    'linear_0'                       contraction   1 + 0   net.dl:7:9"])
 says("no CUDA program", 2, ["error: the package has no CUDA program; compile with --target cuda or cpu,cuda"],
      "inspect", "net.bin", "--source", "linear")
-says("no such kernel", 2, ["error: the package has no kernel 'lunch'; it has: dlc_relu_mul"],
+says("no such kernel", 2, ["error: the package has no kernel, op, layer or node 'lunch'; its kernels are: dlc_relu_mul"],
      "inspect", "tiny.bin", "--source", "lunch")
 
 # What dlc bench prints, with its numbers made 0; the slowest kernel stands first.

@@ -94,6 +94,86 @@ TEST_F(DriverTest, LaunchLimits) {
   EXPECT_EQ(launch(kernel, {1}, {128}, 0, x, y, 1), Result::Success);
 }
 
+// A block may have what the architecture that is played allows, and a byte more is refused, by each
+// way to ask for it.
+TEST_F(DriverTest, SharedMemoryOfTheArchitecture) {
+  const std::pair<const char *, int> rows[] = {{"80", 163}, {"86", 99},   {"87", 163}, {"89", 99},
+                                               {"90", 227}, {"100", 227}, {"120", 99}};
+  Function kernel = compile(kAddOne, "add_one");
+  DevicePtr x = allocate(4), y = allocate(4);
+  for (auto [arch, kibibytes] : rows) {
+    setenv("DLC_EMU_ARCH", arch, 1);
+    int limit = kibibytes << 10, told = 0;
+    EXPECT_EQ(api.deviceGetAttribute(&told, DeviceAttribute::MaxSharedMemoryPerBlockOptin, 0),
+              Result::Success);
+    EXPECT_EQ(told, limit) << arch;
+    auto allow = [&](int bytes) {
+      return api.funcSetAttribute(kernel, FunctionAttribute::MaxDynamicSharedSizeBytes, bytes);
+    };
+    EXPECT_EQ(allow(limit + 1), Result::InvalidValue) << arch;
+    EXPECT_EQ(allow(limit), Result::Success) << arch;
+    EXPECT_EQ(launch(kernel, {1}, {128}, limit, x, y, 1), Result::Success) << arch;
+    EXPECT_EQ(launch(kernel, {1}, {128}, limit + 1, x, y, 1), Result::InvalidValue) << arch;
+  }
+  // The attribute was set for a GPU with more: the launch is refused all the same.
+  setenv("DLC_EMU_ARCH", "90", 1);
+  ASSERT_EQ(api.funcSetAttribute(kernel, FunctionAttribute::MaxDynamicSharedSizeBytes, 227 << 10),
+            Result::Success);
+  setenv("DLC_EMU_ARCH", "120", 1);
+  EXPECT_EQ(launch(kernel, {1}, {128}, (99 << 10) + 1, x, y, 1), Result::InvalidValue);
+  unsetenv("DLC_EMU_ARCH");
+  setenv("DLC_EMU_SHARED", "65536", 1);
+  EXPECT_EQ(launch(kernel, {1}, {128}, 65536, x, y, 1), Result::Success);
+  EXPECT_EQ(launch(kernel, {1}, {128}, 65537, x, y, 1), Result::InvalidValue);
+  unsetenv("DLC_EMU_SHARED");
+}
+
+TEST_F(DriverTest, StaticAndDynamicSharedMemoryTogether) {
+  const char *const text = R"(
+#include "dlc_device.cuh"
+DLC_KERNEL(32) both(float *y) {
+  DLC_SHARED(float, fixed, [1024]);
+  DLC_DYN_SMEM(memory);
+  fixed[threadIdx.x] = 1;
+  memory[threadIdx.x] = 1;
+  y[threadIdx.x] = fixed[threadIdx.x] + memory[threadIdx.x];
+}
+)";
+  Function kernel = compile(text, "both");
+  DevicePtr y = allocate(128);
+  ASSERT_EQ(api.funcSetAttribute(kernel, FunctionAttribute::MaxDynamicSharedSizeBytes, 227 << 10),
+            Result::Success);
+  ASSERT_EQ(launch(kernel, {1}, {32}, 223 << 10, y), Result::Success) << report();
+  // The first launch has shown how much is static.
+  EXPECT_EQ(launch(kernel, {1}, {32}, 227 << 10, y), Result::InvalidValue);
+  EXPECT_EQ(launch(compile(text, "both"), {1}, {32}, 48 << 10, y), Result::Success);
+}
+
+TEST_F(DriverTest, CooperativeLaunchesThatTheDeviceDoesNotHold) {
+  Function kernel = compile(kAddOne, "add_one");
+  DevicePtr x = allocate(4), y = allocate(4);
+  ASSERT_EQ(api.funcSetAttribute(kernel, FunctionAttribute::MaxDynamicSharedSizeBytes, 227 << 10),
+            Result::Success);
+  auto launchBlocks = [&](unsigned blocks, unsigned shared) {
+    int n = 1;
+    void *parameters[] = {&x, &y, &n};
+    return api.launchCooperativeKernel(kernel, blocks, 1, 1, 128, 1, 1, shared, nullptr,
+                                       parameters);
+  };
+  EXPECT_EQ(launchBlocks(1000, 0), Result::Success);
+  setenv("DLC_EMU_MULTIPROCESSORS", "3", 1);
+  int told = 0;
+  EXPECT_EQ(api.deviceGetAttribute(&told, DeviceAttribute::MultiprocessorCount, 0),
+            Result::Success);
+  EXPECT_EQ(told, 3);
+  // 2048 threads are 16 blocks; of 227 KiB there is one.
+  EXPECT_EQ(launchBlocks(48, 0), Result::Success);
+  EXPECT_EQ(launchBlocks(49, 0), Result::CooperativeLaunchTooLarge);
+  EXPECT_EQ(launchBlocks(3, 227 << 10), Result::Success);
+  EXPECT_EQ(launchBlocks(4, 227 << 10), Result::CooperativeLaunchTooLarge);
+  unsetenv("DLC_EMU_MULTIPROCESSORS");
+}
+
 TEST_F(DriverTest, ParametersAreCopiedAtLaunch) {
   Function kernel = compile(kAddOne, "add_one");
   DevicePtr x = upload(std::vector<float>(4, 1.0f)), y = allocate(16);

@@ -116,10 +116,12 @@ TEST_F(Frontend, slicesAndIndices) {
             "dl.reshape %0 {shape = affine_map<() -> ()>} : (tensor<1xi64>) -> tensor<i64>\n");
   EXPECT_EQ(body("y = _i[4]", "i64[]"), "5:8: error: index 4 lies outside a dim of 4\n");
   EXPECT_EQ(body("y = _z[2]", "f32[]"),
-            "5:8: error: index 2 lies outside a dim of N, which may be 2\n");
+            "5:8: error: index 2 lies outside a dim of N, which may be 2; raise the smallest value "
+            "of N to 3: dim N = 3..16\n");
   EXPECT_EQ(
       body("y = _z[:3]", "f32[3]"),
-      "5:9: error: the bound 3 may lie beyond a dim N of 2; raise the smallest value of the dim\n");
+      "5:9: error: the bound 3 may lie beyond a dim N of 2; raise the smallest value of N to 3: "
+      "dim N = 3..16\n");
   EXPECT_EQ(body("y = _z[0, 0]", "f32[]"),
             "5:11: error: too many indices for f32[N]; expected at most 1\n");
   EXPECT_EQ(body("y = _z[1.5]", "f32[]"),
@@ -416,7 +418,7 @@ TEST_F(Frontend, signatureErrors) {
             "varies, as in 'dim N = 1..64'\n");
   EXPECT_EQ(check("(x: f32[N-2]) -> (y: f32[2])"),
             "4:17: error: a dim of 'x', N - 2, may be -1; expected 0 or more; raise the smallest "
-            "values of its dims\n");
+            "value of N to 2: dim N = 2..4\n");
   EXPECT_EQ(import("dl 1\ndim N = 1..2147483647\nmodel M {\nforward(x: f32[N*N*N]) -> (y: f32[2]) "
                    "{ y = x }\n}\n",
                    {{}, true}),

@@ -269,6 +269,54 @@ TEST(NpzFile, readsStoredAndDeflated) {
             "'x.npz' has no array 'c'; it holds: a, dir/../b");
 }
 
+TEST(NpzFile, writesWhatItReads) {
+  std::vector<uint8_t> data = {1, 2, 3, 4, 5, 6};
+  int64_t row[] = {3}, column[] = {3, 1}, empty[] = {0, 7};
+  std::vector<NamedArray> arrays = {{"a", ElementType::i16, row, data},
+                                    {"layer/\xC3\xA4:0", ElementType::f16, column, data},
+                                    {"", ElementType::f64, empty, {}}};
+  std::string archive;
+  ASSERT_FALSE(writeNpz(archive, arrays));
+  auto file = parseZip(archive);
+  ASSERT_TRUE(static_cast<bool>(file)) << llvm::toString(file.takeError());
+  EXPECT_EQ(file->names(), (std::vector<StringRef>{"a", "layer/\xC3\xA4:0", ""}));
+  for (const NamedArray &array : arrays) {
+    auto read = file->read(array.name); // which checks its sum
+    ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
+    EXPECT_EQ(read->type, array.type);
+    EXPECT_EQ(llvm::ArrayRef<int64_t>(read->shape), array.shape);
+    EXPECT_EQ(llvm::ArrayRef<uint8_t>(read->data), array.data);
+  }
+  std::string again, nothing;
+  ASSERT_FALSE(writeNpz(again, arrays));
+  EXPECT_EQ(again, archive);
+  ASSERT_FALSE(writeNpz(nothing, {}));
+  auto none = parseZip(nothing);
+  ASSERT_TRUE(static_cast<bool>(none)) << llvm::toString(none.takeError());
+  EXPECT_TRUE(none->names().empty());
+}
+
+TEST(NpzFile, refusesToWrite) {
+  uint8_t bytes[2] = {};
+  int64_t one[] = {1}, huge[] = {int64_t(1) << 32};
+  auto whyNot = [](llvm::ArrayRef<NamedArray> arrays) {
+    std::string archive;
+    return llvm::toString(writeNpz(archive, arrays));
+  };
+  NamedArray array = {"a", ElementType::i16, one, bytes};
+  EXPECT_EQ(whyNot({array, array}), "two arrays have the name 'a'; expected each name once");
+  array.type = ElementType::bf16;
+  EXPECT_EQ(whyNot(array), "array 'a': npy has no dtype bf16; cast the output to f32");
+  // Refused by its size alone: no byte of it is read.
+  array = {"a", ElementType::u8, huge, llvm::ArrayRef<uint8_t>(bytes, size_t(1) << 32)};
+  EXPECT_EQ(whyNot(array), "1 array of 4294967831 bytes; an npz takes 65,534 arrays and 4 GiB: "
+                           "write each array to an .npy file of its own");
+  std::string longName(65532, 'n');
+  array = {longName, ElementType::i16, one, bytes};
+  EXPECT_EQ(whyNot(array),
+            "the name '" + std::string(80, 'n') + "...' has 65532 bytes; an npz takes 65,531");
+}
+
 TEST(NpzFile, refusesBadArchives) {
   EXPECT_EQ(zipError("hello"),
             "'x.npz': byte 0: this is not an npz file; save the arrays with numpy.savez");

@@ -143,6 +143,21 @@ TEST(Binder, OutputsThatWouldBeNegativeAreRefused) {
       {{3}}, "output 'y', dim 0 would be -1 for these inputs: they are too small for the model");
 }
 
+TEST(Binder, NeedsBeyondTheRangesAreChecked) {
+  Shapes shapes;
+  Expr h = shapes.symbol("H", 1, 64);
+  shapes.input("x", DType::f32, {h});
+  shapes.module.needs.push_back(std::make_unique<schema::NeedT>());
+  shapes.module.needs.back()->dim = h.row;
+  shapes.module.needs.back()->least = 5;
+  shapes.module.needs.back()->why = "m.dl:1:2: topk needs 5 or more along dim 0 of f32[H]";
+  rt::Expected<rt::Binding> binding = shapes.bind({{5}});
+  EXPECT_FALSE(binding.failed()) << binding.status().message();
+  shapes.module.programs.clear();
+  shapes.refused({{4}}, "the model does not take inputs of these dims: m.dl:1:2: topk needs 5 or "
+                        "more along dim 0 of f32[H]; it would be 4");
+}
+
 TEST(Binder, PrintsExpressions) {
   Shapes shapes;
   Expr n = shapes.symbol("N", 1, 64), two = shapes.constant(2);

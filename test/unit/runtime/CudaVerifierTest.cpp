@@ -89,6 +89,27 @@ const Fault kFaults[] = {
        p.main[0]->command.AsLaunch()->scratch_bytes = package.constant(1 << 21).row;
      },
      "program 0 (cuda), command 0: dynamic shared memory must be constant and at most 1 MiB"},
+    {"KeptWithoutPersistence",
+     [](PackageBuilder &, ProgramT &p) { p.main[0]->command.AsLaunch()->kept.emplace_back(8, 16); },
+     "program 0 (cuda), command 0: only a persistent launch on GPUs, of as many blocks under all "
+     "shapes, keeps columns in shared memory"},
+    {"KeptBySymbolicGrid",
+     [](PackageBuilder &package, ProgramT &p) {
+       LaunchT &launch = *p.main[0]->command.AsLaunch();
+       launch.persistent = true;
+       launch.kept.emplace_back(8, 16);
+       launch.grid = {package.symbol("N", 1, 2).row};
+     },
+     "program 0 (cuda), command 0: only a persistent launch on GPUs, of as many blocks under all "
+     "shapes, keeps columns in shared memory"},
+    {"KeptColumns",
+     [](PackageBuilder &, ProgramT &p) {
+       LaunchT &launch = *p.main[0]->command.AsLaunch();
+       launch.persistent = true;
+       launch.kept.emplace_back(8, 24);
+     },
+     "program 0 (cuda), command 0: it keeps 8 columns of 24 bytes; expected at least one, of a "
+     "multiple of 16 bytes"},
     {"TensorMap",
      [](PackageBuilder &, ProgramT &p) {
        auto map = std::make_unique<TensorMapT>();

@@ -125,6 +125,12 @@ const Fault kFaults[] = {
      "input 'x': dim 0 names expression 1000; there are 14"},
     {"NegativeDim", [](PackageBuilder &p) { p.module.inputs[0]->dims[0] = p.constant(-3).row; },
      "input 'x': dim 0 is always negative"},
+    {"NeedDim",
+     [](PackageBuilder &p) {
+       p.module.needs.push_back(std::make_unique<NeedT>());
+       p.module.needs.back()->dim = 1000;
+     },
+     "need 0: it names expression 1000; there are 14"},
     {"WeightName", [](PackageBuilder &p) { p.module.weights[0]->name = ""; },
      "weight 0: expected a name of 1 to 4096 bytes"},
     {"WeightType", [](PackageBuilder &p) { p.module.weights[0]->dtype = static_cast<DType>(77); },
@@ -226,7 +232,11 @@ const Fault kFaults[] = {
     {"KernelKind", [](PackageBuilder &p) { kernelOf(p, 1).kind = "ma\x7fp"; },
      "program 0 (cpu), kernel 1: its name or kind is empty or no clean text"},
     {"KernelLine", [](PackageBuilder &p) { kernelOf(p, 1).lines = {"model.dl:3:7", "\xff"}; },
-     "program 0 (cpu), kernel 1: a source line is no clean text"},
+     "program 0 (cpu), kernel 1: a source line, layer or op is no clean text"},
+    {"KernelLayer", [](PackageBuilder &p) { kernelOf(p, 1).layers = {"fc\n"}; },
+     "program 0 (cpu), kernel 1: a source line, layer or op is no clean text"},
+    {"KernelOp", [](PackageBuilder &p) { kernelOf(p, 1).ops = {"relu", "\x7f"}; },
+     "program 0 (cpu), kernel 1: a source line, layer or op is no clean text"},
     {"KernelTraffic", [](PackageBuilder &p) { kernelOf(p, 1).bytes = p.constant(-1).row; },
      "program 0 (cpu), kernel 1: its number of bytes is always negative"},
     {"KernelFlops", [](PackageBuilder &p) { p.module.programs[0]->kernels[0]->flops = 900; },

@@ -82,6 +82,8 @@ case("missing_output", model([node("Relu")], outputs=("z",)))
 case("wrong_output", model([node("Relu")], outputs=[value("y", "i64")]))
 case("const_input", model([node("Reshape", "x, s")], shaped), "--const-input", "t=@none.npy")
 case("const_input_file", model([node("Reshape", "x, s")], shaped), "--const-input", "s=@none.npy")
+case("const_input_form", model([node("Reshape", "x, s")], shaped), "--const-input", "s")
+case("const_input_damaged", model([node("Reshape", "x, s")], shaped), "--const-input", "s=@const_input.onnx")
 case("const_input_large", model([node("Reshape", "x, s")], shaped), "--const-input", "s=@large.npy")
 kept = model([node("Add", "x, h0", "hn"), node("Relu", "hn")], [value("x", dims=("N", 3)), value("h0", dims=("N", 3))], ("y", "hn"))
 case("state_words", kept, "--state", "h0", "--state", "h*=hn", "--state", "*=*=*")
@@ -242,7 +244,6 @@ one("random_like_nothing", "RandomNormalLike", "", seed=1.0)
 one("bernoulli_integers", "Bernoulli", given=[value("x", "i64")], seed=1.0)
 one("bernoulli_text", "Bernoulli", seed=1.0, dtype=8)
 one("bernoulli_alone", "Bernoulli", "", seed=1.0)
-one("mean_of_integers", "ReduceMean", given=[value("x", "i64")])
 one("axes_of_data", "ReduceSum", "x, s", shaped)
 case("axes_of_symbols", model([node("Shape", "x", "s"), node("ReduceSum", "x, s")], batch))
 one("constant_without_tensor", "Constant", "", value=1)
@@ -252,6 +253,12 @@ one("range_dtypes", "Range", "a, b, c", tensors=[tensor("a", "i64", [], [0]), te
 one("loss_reduction", "NegativeLogLikelihoodLoss", "x, t", [value("x"), value("t", "i64", (2,))], reduction=1, ignore_index=1)
 one("constant_of_shape_value", "ConstantOfShape", "s", tensors=[ints("s", 100)], value=("tensor", ints("v", 1, 2)))
 one("constant_of_shape_large", "ConstantOfShape", "s", tensors=[ints("s", 100)], value=("tensor", tensor("v", 14, [1], raw=b"\0" * 8)))
+one("resize_symbol_fraction", "Resize", "x, , s", [value("x", dims=(1, 1, "N"))], [tensor("s", "f32", [3], [1.0, 1.0, 1.5])], opset=19,
+    mode="linear")
+one("range_steps", "Range", "a, b, c", tensors=[tensor("a", "f32", [], [0.0]), tensor("b", "f32", [], [4.0]), tensor("c", "f32", [], [1e-9])])
+one("stash_of_integers", "LayerNormalization", "x, w", [value("x"), value("w", dims=(3,))], stash_type=7)
+one("stash_of_text", "LayerNormalization", "x, w", [value("x"), value("w", dims=(3,))], stash_type=8)
+one("training_norm", "BatchNormalization", "x, w, w, w, w", [value("x"), value("w", dims=(3,))], training_mode=1)
 one("range_of_data", "Range", "x, x, x", [value("x", "i64", ())])
 one("range_of_lists", "Range", "s, s, s", tensors=[ints("s", 1, 2)])
 case("range_of_symbols", model([node("Size", "x", "s"), node("Range", "o, s, s")], batch, tensors=[zero]))
@@ -339,7 +346,6 @@ one("conv_transpose_counts", "ConvTranspose", "x, w", image + [value("w", dims=(
 one("conv_transpose_symbol", "ConvTranspose", "x, w", wide + [value("w", dims=(4, 4, 3, 3))], output_shape=[9, 9])
 one("pool_rank", "MaxPool", kernel_shape=[2])
 one("pool_ceil_symbol", "MaxPool", given=wide, kernel_shape=[2, 2], pads=[0, 0, 1, 1], ceil_mode=1)
-one("pool_positions_pads", "MaxPool", given=image, kernel_shape=[2, 2], pads=[0, 0, 1, 1], outputs="y, i")
 one("pool_positions_volume", "MaxPool", given=[value("x", dims=(1, 1, 4, 4, 4))], kernel_shape=[2, 2, 2], outputs="y, i")
 one("global_pool", "GlobalMaxPool")
 one("global_lp_pool", "GlobalLpPool")
@@ -411,10 +417,9 @@ one("scatter_cache_ranks", "TensorScatter", "x, u", [value("x"), value("u", dims
 one("reverse_axes", "ReverseSequence", "x, n", [value("x"), value("n", "i64", (2,))], batch_axis=0, time_axis=0)
 
 gates = [value("x", dims=(2, 1, 3)), value("w", dims=(1, 8, 3)), value("r", dims=(1, 8, 2))]
-one("lstm_clip", "LSTM", "x, w, r", gates, clip=1.0)
+one("lstm_clip", "LSTM", "x, w, r", [value("x", dims=("T", 1, 3)), *gates[1:]], clip=1.0)
 one("lstm_rank", "LSTM", "x, w, r", [value("x"), *gates[1:]])
-one("lstm_reverse_lengths", "LSTM", "x, w, r, , n", [*gates, value("n", "i32", (1,))], direction="reverse")
-case("rnn_activations", model([node("RNN", "x, w, r", "y") + field(5, field(1, "activations") + field(9, "Affine"))], gates))
+case("rnn_activations", model([node("RNN", "x, w, r", "y") + field(5, field(1, "activations") + field(9, "Sine"))], gates))
 
 # Numbers whose sums and products do not fit in 64 bits, and lists that are shorter than what reads them.
 LEAST, MOST = -2**63, 2**63 - 1
@@ -575,9 +580,9 @@ def main():
         if got.rstrip() != expected.get(name, "nothing").rstrip():
             failed += 1
             print(f"FAILED {name}:\n{got}\nexpected:\n{expected.get(name)}")
-        if not re.match(r"exit [123]\n", got):
+        if not re.match(r"exit [12356]\n", got):
             failed += 1
-            print(f"FAILED {name}: {got}; expected the exit status 1, 2 or 3")
+            print(f"FAILED {name}: {got}; expected the exit status 1, 2, 3, 5 or 6")
     print(f"{len(said) - failed} passed, {failed} failed")
 
 

@@ -103,6 +103,20 @@ write("small.onnx", model(
 write("smallest.onnx", model([node("MaxPool", "x", "a", kernel_shape=[5, 3]), node("AveragePool", "a", "y", kernel_shape=[4, 1])],
                              [value("x", dims=("n", 1, "h", "w"))]))
 
+# Nodes that need more, or less, of a dim than a symbol promises.
+sequence = value("x", dims=("N", "sequence", 4))
+write("select.onnx", model([node("Gather", "x, three", "y", name="select", axis=1)], [sequence], tensors=[tensor("three", "i64", [], [3])]))
+write("gather.onnx", model([node("Gather", "x, list", "y", name="pick", axis=1)], [sequence], tensors=[tensor("list", "i64", [2], [2, -7])]))
+write("gather_beyond.onnx", model([node("Gather", "x, list", "y", name="pick", axis=2)], [sequence], tensors=[tensor("list", "i64", [2], [2, 4])]))
+write("elements.onnx", model([node("GatherElements", "x, list", "y", name="pick")], [value("x", dims=("N",))],
+                             tensors=[tensor("list", "i64", [2], [3, 1])]))
+write("topk.onnx", model([node("TopK", "x, k", "y, at", name="best", axis=1)], [sequence], tensors=[tensor("k", "i64", [1], [5])]))
+write("prefix.onnx", model(
+    [node("Shape", "x", "dims", start=1, end=2), node("Slice", "w, zero, dims", "part", name="cut"),
+     node("Unsqueeze", "part, one", "column"), node("Add", "x, column")],
+    [sequence], tensors=[tensor("w", "f32", [8], [float(i) for i in range(8)]), tensor("zero", "i64", [1], [0]),
+                         tensor("one", "i64", [1], [1])], opset=18))
+
 # Two modules that differ in what one of them leaves at its default.
 nodes, tensors = [], []
 for i, strides in enumerate(([1], [2])):
@@ -187,3 +201,8 @@ write("idle.onnx", model([node("Split", "x", ""), node("Constant", "", "", value
 # A tensor without elements though one of its dims is large, found by fuzzing.
 write("nothing.onnx", model([node("Add", "w, w", "v"), node("Concat", "v, x", "y", axis=0)], [value("x", dims=(2, 2000))],
                             tensors=[tensor("w", "f32", [0, 2000], [])]))
+
+# A norm whose scale is that of a layer, and one of one number for all elements.
+write("root_mean_square.onnx", model(
+    [node("RMSNormalization", "x, norm.weight", "a"), node("RMSNormalization", "a, s")], tensors=[
+        tensor("norm.weight", "f32", [3], [1.0, 2.0, 3.0]), tensor("s", "f32", [1], [2.0])], opset=23))

@@ -15,6 +15,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -104,8 +105,9 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
   if (const char *folder = std::getenv("DLC_DUMP_KERNELS")) {
     static int count = 0;
     std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::ofstream(std::string(folder) + "/" + test.substr(0, test.find('/')) + "-" +
-                  std::to_string(count++) + ".cu")
+    std::filesystem::path place = std::filesystem::path(folder) / kind;
+    std::filesystem::create_directories(place);
+    std::ofstream(place / (test.substr(0, test.find('/')) + "-" + std::to_string(count++) + ".cu"))
         << kernelText;
   }
   replaceText(kernelText);
@@ -115,12 +117,18 @@ void CudaKernelTest::replaceText(const std::string &text) {
   kernelText = text;
   function = compile(kernelText, kernel.getEntry()->str());
   ASSERT_TRUE(function) << kernelText;
-  // As the runtime does.
-  int dynamicShared = evaluate(kernel.getScratch()->getResult(0), {}, {});
-  if (dynamicShared > 48 << 10)
-    ASSERT_EQ(
-        api.funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes, dynamicShared),
-        Result::Success);
+}
+
+abi::Spread CudaKernelTest::spread(int64_t blocks) {
+  abi::Spread plain = {blocks, evaluate(kernel.getScratch()->getResult(0), {}, {})};
+  if (!kernel->hasAttr(codegen::kPersistent))
+    return plain;
+  std::vector<abi::KeptColumns> kept;
+  if (auto numbers = kernel->getAttrOfType<DenseI64ArrayAttr>(codegen::kKeptColumns))
+    for (int64_t i = 0; i < numbers.size(); i += 2)
+      kept.push_back({numbers[i], numbers[i + 1]});
+  return abi::spreadColumns(blocks, multiprocessors, plain.sharedBytes, sharedLimit, kept.data(),
+                            kept.size());
 }
 
 bool CudaKernelTest::hasHopperKernel() {
@@ -236,11 +244,14 @@ Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl
     if (argument.use_empty() && !isCooperative)
       exchange = buffers.back();
   }
-  auto type = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
-  int64_t size = elementBytes(type.getElementType());
-  size_t bytes = std::max<int64_t>(1, evaluate(dl::storedElements(type), {}, symbols) * size);
-  std::vector<char> physical(bytes, char(0xa5));
-  buffers.push_back(upload(physical));
+  std::vector<char> physical;
+  auto bytesOf = [&](RankedTensorType type) {
+    return std::max<int64_t>(1, evaluate(dl::storedElements(type), {}, symbols) *
+                                    int64_t(elementBytes(type.getElementType())));
+  };
+  size_t firstResult = buffers.size();
+  for (Type type : kernel.getResultTensors().getTypes())
+    buffers.push_back(upload(std::vector<char>(bytesOf(cast<RankedTensorType>(type)), char(0xa5))));
 
   SmallVector<long long> dims;
   for (AffineExpr dim : kernel.getDims()->getResults())
@@ -254,15 +265,20 @@ Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl
   for (AffineExpr blocks : kernel.getGrid()->getResults())
     grid.push_back(evaluate(blocks, {}, symbols));
   ArrayRef<int64_t> threads = *kernel.getBlock();
-  if (kernel->hasAttr(codegen::kPersistent))
-    grid[0] = std::min(grid[0], 3u); // as on a GPU with three multiprocessors
+  abi::Spread spread = this->spread(grid[0]);
+  grid[0] = spread.blocks;
   // The runtime launches no empty grid.
   Result result = Result::Success;
   if (grid[0] && grid[1] && grid[2]) {
     std::vector<TensorMap> maps = tensorMaps(symbols, buffers);
     for (TensorMap &map : maps)
       parameters.push_back(&map);
-    unsigned scratch = evaluate(kernel.getScratch()->getResult(0), {}, {});
+    unsigned scratch = spread.sharedBytes;
+    if (scratch > 48 << 10) // as the runtime does
+      result =
+          api.funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes, scratch);
+    if (result != Result::Success)
+      return result;
     result = isCooperative
                  ? api.launchCooperativeKernel(function, grid[0], grid[1], grid[2], threads[0],
                                                threads[1], threads[2], scratch, nullptr,
@@ -277,7 +293,9 @@ Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl
   if (exchange) // for the next launch
     for (int32_t counter : download<int32_t>(exchange, abi::kExchangeCounterBytes / 4))
       EXPECT_EQ(counter, 0);
-  physical = download<char>(buffers.back(), bytes);
+  auto type = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
+  int64_t size = elementBytes(type.getElementType());
+  physical = download<char>(buffers[firstResult], bytesOf(type));
   std::vector<char> logical;
   for (int64_t place : places(type, symbols))
     logical.insert(logical.end(), &physical[place * size], &physical[place * size] + size);

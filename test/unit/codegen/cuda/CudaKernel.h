@@ -5,6 +5,7 @@
 
 #include "ir/dlx/DLXOps.h"
 #include "ir/interpreter/Accuracy.h"
+#include "runtime/schema/Residence.h"
 #include "test/unit/emulator/EmuDevice.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -32,8 +33,8 @@ struct alignas(64) TensorMap {
 class CudaKernelTest : public CheckedTest {
 protected:
   /// `body` is what stands in the dlx.kernel's braces; the module's symbols are s0 in [0, `largest`] and s1 in [1, 4].
-  /// With DLC_DUMP_KERNELS set, the text is written into that folder as well. `hopper` "always": the kernel for sm_90a,
-  /// which there must be.
+  /// With DLC_DUMP_KERNELS set, the text is also written into the folder `kind` of that folder.
+  /// `hopper` "always": the kernel for sm_90a, which there must be.
   void load(const std::string &kind, const std::string &body, int64_t largest = 200,
             const std::string &precision = "f32", const std::string &hopper = "never");
   /// Compiles `text` in place of what was printed: to plant a bug.
@@ -52,6 +53,10 @@ protected:
   Result run(llvm::ArrayRef<int64_t> symbols, Fill fill, llvm::SmallVectorImpl<Tensor> &inputs,
              Tensor &actual);
   const std::string &text() const { return kernelText; }
+  /// Shared memory and multiprocessors of the GPU that persistent kernels are launched for.
+  int64_t sharedLimit = 227 << 10, multiprocessors = 3;
+
+  std::mt19937 engine{7}; ///< of the inputs
 
   /// Whether the schedule has made a kernel for sm_90a beside the other.
   bool hasHopperKernel();
@@ -61,13 +66,14 @@ private:
   std::vector<TensorMap> tensorMaps(llvm::ArrayRef<int64_t> symbols,
                                     llvm::ArrayRef<DevicePtr> buffers);
   Tensor random(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> symbols, Fill fill);
+  /// The launch as the runtime makes it on that GPU, of `blocks` along the grid's x.
+  abi::Spread spread(int64_t blocks);
 
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   dlx::KernelOp kernel;
   std::string kernelText;
   Function function = nullptr;
-  std::mt19937 engine{7};
 };
 
 } // namespace dlc::test

@@ -205,5 +205,6 @@ DLC_KERNEL(64) dynamic_shared(i32 *out) {
   i32 *words = (i32 *)memory;
   words[threadIdx.x] = (i32)threadIdx.x;
   dlc::barrier();
-  out[threadIdx.x] = words[63 - threadIdx.x] + (dlc::smem_u32(memory) % 1024 == 0 ? 0 : 1000);
+  out[threadIdx.x] = words[63 - threadIdx.x] + (dlc::smem_u32(memory) % 1024 == 0 ? 0 : 1000) +
+                     (dlc::dynamic_shared_bytes() == 256 ? 0 : 2000);
 }

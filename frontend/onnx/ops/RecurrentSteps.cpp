@@ -1,0 +1,274 @@
+//===- RecurrentSteps.cpp - Recurrent networks of ONNX, step by step -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The forms of RNN, GRU and LSTM that no op of dlc has: other activations, clip, peepholes, coupled
+// gates, and reversed sequences of several lengths. Each step is written out, as those of a Loop
+// are.
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/onnx/ops/RecurrentSteps.h"
+
+#include "frontend/dl/Spelling.h"
+#include "frontend/onnx/OpRules.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace dlc::onnx {
+
+namespace {
+
+/// An activation by its name in lower case, with what alpha and beta are where the node does not
+/// say; NaN where it has none.
+struct Activation {
+  StringRef name;
+  double alpha, beta;
+};
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+const Activation kActivations[] = {
+    {"relu", kNone, kNone},     {"tanh", kNone, kNone},     {"sigmoid", kNone, kNone},
+    {"affine", 1.0, 0.0},       {"leakyrelu", 0.01, kNone}, {"thresholdedrelu", 1.0, kNone},
+    {"scaledtanh", 1.0, 1.0},   {"hardsigmoid", 0.2, 0.5},  {"elu", 1.0, kNone},
+    {"softsign", kNone, kNone}, {"softplus", kNone, kNone},
+};
+
+/// x [T, N, I], W [D, G H, I], R [D, G H, H], B [D, 2 G H], states [D, N, H], P [D, 3 H]; all
+/// without a layout of their own.
+class RecurrentSteps {
+public:
+  RecurrentSteps(NodeImport &node, RecurrentKind kind) : node(node), kind(kind) {}
+  bool run();
+
+private:
+  bool readActivations();
+  bool runDirection(int64_t direction);
+  void step(Item fromX);
+  void stepLstm(Item gates);
+  void stepGru(Item fromX);
+  Item activated(size_t function, Item x);
+
+  Item op(StringRef name, Item a, Item b) { return node.call(name, {a, b}); }
+  /// Part `index`, of so many elements each, of the last dim.
+  Item gate(Item x, int64_t index, int64_t count = 1) {
+    return node.call("narrow", {x, item(int64_t(-1)), item(index * hidden), item(count * hidden)});
+  }
+  Item ofDirection(size_t input, int64_t direction) {
+    return node.call("select", {node.tensor(input), item(int64_t(0)), item(direction)});
+  }
+  Item product(Item x, Item weight) { return op("matmul", x, node.permute(weight, {1, 0})); }
+  size_t functions() const { return kind == RecurrentKind::lstm ? 3 : gates() == 3 ? 2 : 1; }
+  int64_t gates() const { return static_cast<int64_t>(kind); }
+
+  NodeImport &node;
+  RecurrentKind kind;
+  int64_t hidden = 0, steps = 0, directions = 1;
+  double clip = 0;
+  bool isLinearFirst = false, isCoupled = false, isReversed = false, isBatchFirst = false;
+  SmallVector<Activation> activations; // of all directions, one after the other
+  // Operands of the direction that is run:
+  size_t firstActivation = 0;
+  Item recurrentWeight, state, cell;
+  std::optional<Item> recurrentBias, peephole;
+  SmallVector<Item::List> outputs; // of each direction, in the order of time
+  Item::List lastStates, lastCells;
+};
+
+} // namespace
+
+bool RecurrentSteps::readActivations() {
+  static const StringRef kOfKind[][3] = {
+      {"Tanh"}, {"Sigmoid", "Tanh"}, {"Sigmoid", "Tanh", "Tanh"}};
+  size_t each = functions();
+  SmallVector<StringRef> names;
+  if (node.hasAttribute("activations"))
+    names.assign(node.stringList("activations").begin(), node.stringList("activations").end());
+  for (int64_t d = 0; names.size() < each * directions && d < directions; ++d)
+    names.append(kOfKind[each - 1], kOfKind[each - 1] + each);
+  const Attribute *alphas = node.attribute("activation_alpha"),
+                  *betas = node.attribute("activation_beta");
+  size_t nextAlpha = 0, nextBeta = 0;
+  for (StringRef name : names) {
+    const auto *known = llvm::find_if(kActivations, [&](const Activation &candidate) {
+      return name.equals_insensitive(candidate.name);
+    });
+    if (known == std::end(kActivations) || names.size() != each * directions)
+      return node.fail("its activations are " + llvm::join(names, ", ") + "; expected " +
+                       llvm::Twine(each * directions) +
+                       " of Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, "
+                       "HardSigmoid, Elu, Softsign and Softplus");
+    Activation activation = *known;
+    // Each number is that of the next function that has one.
+    auto take = [](const Attribute *given, size_t &next, double &number) {
+      if (!std::isnan(number) && given && next < given->reals.size())
+        number = given->reals[next++];
+    };
+    take(alphas, nextAlpha, activation.alpha);
+    take(betas, nextBeta, activation.beta);
+    activations.push_back(activation);
+  }
+  return true;
+}
+
+Item RecurrentSteps::activated(size_t function, Item x) {
+  const Activation &activation = activations[firstActivation + function];
+  if (clip > 0)
+    x = node.call("clamp", {x, item(-clip), item(clip)});
+  Item alpha = item(activation.alpha), beta = item(activation.beta);
+  StringRef name = activation.name;
+  if (name == "affine")
+    return op("add", op("mul", x, alpha), beta);
+  if (name == "scaledtanh")
+    return op("mul", node.call("tanh", {op("mul", x, beta)}), alpha);
+  if (name == "hardsigmoid")
+    return node.call("clamp", {op("add", op("mul", x, alpha), beta), item(0.0), item(1.0)});
+  if (name == "leakyrelu")
+    return node.call("leaky_relu", {x}, {{"negative_slope", alpha}});
+  if (name == "elu")
+    return node.call("elu", {x}, {{"alpha", alpha}});
+  if (name == "thresholdedrelu")
+    return node.call("where", {op("gt", x, alpha), x, node.call("zeros_like", {x})});
+  return node.call(name, {x});
+}
+
+/// Gates of ONNX: input, output, forget, cell.
+void RecurrentSteps::stepLstm(Item fromX) {
+  Item gates = op("add", fromX, product(state, recurrentWeight));
+  if (recurrentBias)
+    gates = op("add", gates, *recurrentBias);
+  auto peeping = [&](int64_t index, Item memory) {
+    Item x = gate(gates, index);
+    return peephole ? op("add", x, op("mul", gate(*peephole, index), memory)) : x;
+  };
+  Item input = activated(0, peeping(0, cell));
+  Item forget =
+      isCoupled ? op("sub", node.scalar(1, node.dtype(0)), input) : activated(0, peeping(2, cell));
+  Item candidate = activated(1, gate(gates, 3));
+  cell = op("add", op("mul", forget, cell), op("mul", input, candidate));
+  state = op("mul", activated(0, peeping(1, cell)), activated(2, cell));
+}
+
+/// Gates of ONNX: update, reset, hidden.
+void RecurrentSteps::stepGru(Item fromX) {
+  auto biased = [&](Item x, int64_t first, int64_t count) {
+    return recurrentBias ? op("add", x, gate(*recurrentBias, first, count)) : x;
+  };
+  auto rows = [&](int64_t first, int64_t count) {
+    return node.call(
+        "narrow", {recurrentWeight, item(int64_t(0)), item(first * hidden), item(count * hidden)});
+  };
+  Item both = op("add", gate(fromX, 0, 2), biased(product(state, rows(0, 2)), 0, 2));
+  Item update = activated(0, gate(both, 0)), reset = activated(0, gate(both, 1));
+  Item memory = isLinearFirst ? op("mul", reset, biased(product(state, rows(2, 1)), 2, 1))
+                              : biased(product(op("mul", reset, state), rows(2, 1)), 2, 1);
+  Item candidate = activated(1, op("add", gate(fromX, 2), memory));
+  // (1 - z) h' + z h
+  state = op("add", candidate, op("mul", update, op("sub", state, candidate)));
+}
+
+void RecurrentSteps::step(Item fromX) {
+  if (kind == RecurrentKind::lstm)
+    return stepLstm(fromX);
+  if (kind == RecurrentKind::gru)
+    return stepGru(fromX);
+  Item x = op("add", fromX, product(state, recurrentWeight));
+  state = activated(0, recurrentBias ? op("add", x, *recurrentBias) : x);
+}
+
+bool RecurrentSteps::runDirection(int64_t direction) {
+  Item x = node.tensor(0), weight = ofDirection(1, direction);
+  if (isBatchFirst)
+    x = node.permute(x, {1, 0, 2});
+  if (node.hasFailed())
+    return false;
+  dl::Dims dims = dl::getDims(x.tensorType());
+  recurrentWeight = ofDirection(2, direction);
+  recurrentBias.reset();
+  Item fromX = product(x, weight);
+  if (node.has(3)) {
+    Item bias = ofDirection(3, direction);
+    fromX = op("add", fromX, gate(bias, 0, gates()));
+    recurrentBias = gate(bias, gates(), gates());
+  }
+  if (node.has(7))
+    peephole = ofDirection(7, direction);
+  Item nothing =
+      node.call("zeros", {dimItems({dims[1], node.dim(hidden)}), item(Type(node.dtype(0)))});
+  auto initial = [&](size_t input) {
+    if (!node.has(input))
+      return nothing;
+    return node.call("select", {node.tensor(input), item(int64_t(isBatchFirst)), item(direction)});
+  };
+  state = initial(5);
+  cell = initial(6);
+  firstActivation = direction * functions();
+  std::optional<Item> lengths;
+  if (node.has(4))
+    lengths =
+        node.reshape(node.cast(node.tensor(4), node.builder.getI64Type()), {dims[1], node.dim(1)});
+  bool isBackward = isReversed || direction == 1;
+  Item::List found(steps, Item{});
+  for (int64_t i = 0; i < steps && !node.hasFailed(); ++i) {
+    int64_t time = isBackward ? steps - 1 - i : i;
+    Item before = state, cellBefore = cell;
+    step(node.call("select", {fromX, item(int64_t(0)), item(time)}));
+    found[time] = state;
+    if (lengths) { // a sequence that has ended, or not begun from its end, stays as it is
+      Item isRunning = op("gt", *lengths, item(time));
+      found[time] = node.call("where", {isRunning, state, nothing});
+      state = node.call("where", {isRunning, state, before});
+      if (kind == RecurrentKind::lstm)
+        cell = node.call("where", {isRunning, cell, cellBefore});
+    }
+  }
+  outputs.push_back(std::move(found));
+  lastStates.push_back(state);
+  lastCells.push_back(cell);
+  return !node.hasFailed();
+}
+
+bool RecurrentSteps::run() {
+  std::string direction = node.string("direction", "forward");
+  isReversed = direction == "reverse";
+  directions = direction == "bidirectional" ? 2 : 1;
+  isBatchFirst = node.integer("layout", 0) != 0;
+  clip = node.real("clip", 0);
+  isCoupled = kind == RecurrentKind::lstm && node.integer("input_forget", 0) != 0;
+  isLinearFirst = kind == RecurrentKind::gru && node.integer("linear_before_reset", 0) != 0;
+  node.attribute("hidden_size");
+  if (!readActivations())
+    return false;
+  hidden = dl::asConstant(node.dims(2)[1]).value_or(0) / gates();
+  auto length = dl::asConstant(node.dims(0)[isBatchFirst ? 1 : 0]);
+  if (!length || *length < 1 || *length > Importer::kMaxSteps)
+    return node.unsupported(
+        "its form (activations, clip, input_forget, peepholes, or sequence_lens "
+        "in reverse) is that of no op, over " +
+            dl::text(node.type(0)),
+        "; dlc writes out 1 to " + llvm::Twine(Importer::kMaxSteps) +
+            " steps of those, whose number it needs");
+  steps = *length;
+  for (int64_t d = 0; d < directions; ++d)
+    if (!runDirection(d))
+      return false;
+  auto stacked = [&](const Item::List &parts, int64_t axis) {
+    return node.call("stack", {Item{parts, {}}, item(axis)});
+  };
+  // [T, D, N, H], or with the batch first [N, T, D, H].
+  Item::List perDirection;
+  for (const Item::List &parts : outputs)
+    perDirection.push_back(stacked(parts, isBatchFirst ? 1 : 0));
+  node.set(0, stacked(perDirection, isBatchFirst ? 2 : 1));
+  int64_t axis = isBatchFirst ? 1 : 0;
+  node.set(1, stacked(lastStates, axis));
+  if (kind == RecurrentKind::lstm)
+    node.set(2, stacked(lastCells, axis));
+  return !node.hasFailed();
+}
+
+bool buildRecurrentSteps(NodeImport &node, RecurrentKind kind) {
+  return RecurrentSteps(node, kind).run();
+}
+
+} // namespace dlc::onnx

@@ -1,0 +1,83 @@
+//===- LayerPatterns.cpp - The layers that a user names --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "passes/precision/LayerPatterns.h"
+
+#include "ir/analysis/SourcePlaces.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+/// Names in a message: enough to see what they look like.
+static constexpr size_t kShownNames = 12;
+
+llvm::Expected<LayerPatterns> LayerPatterns::create(ArrayRef<std::string> patterns) {
+  LayerPatterns made;
+  for (const std::string &text : patterns) {
+    auto glob = llvm::GlobPattern::create(text);
+    if (!glob)
+      return llvm::createStringError("'" + text +
+                                     "' is no pattern: " + llvm::toString(glob.takeError()));
+    made.texts.push_back(text);
+    made.globs.push_back(std::move(*glob));
+  }
+  return made;
+}
+
+/// The names by which users know `op`: its layers, its ONNX nodes or places, and its own.
+static std::vector<std::string> namesOf(Operation *op) {
+  SourcePlaces places = sourcePlacesOf(*op);
+  std::vector<std::string> names = std::move(places.layers);
+  names.insert(names.end(), places.lines.begin(), places.lines.end());
+  names.insert(names.end(), places.ops.begin(), places.ops.end());
+  return names;
+}
+
+bool LayerPatterns::matches(Operation *op) const {
+  if (globs.empty())
+    return false;
+  std::vector<std::string> names = namesOf(op);
+  return llvm::any_of(globs, [&](const llvm::GlobPattern &glob) {
+    return llvm::any_of(names, [&](const std::string &name) { return glob.match(name); });
+  });
+}
+
+std::string LayerPatterns::unmatchedIn(ModuleOp module) const {
+  llvm::SmallBitVector matched(globs.size());
+  std::vector<std::string> layers, nodes; // each once, in program order
+  llvm::StringSet<> known;
+  auto list = [&](std::vector<std::string> &names, ArrayRef<std::string> more) {
+    for (const std::string &name : more)
+      if (known.insert(name).second)
+        names.push_back(name);
+  };
+  for (auto function : module.getOps<func::FuncOp>())
+    function.walk([&](Operation *op) {
+      if (isa<func::FuncOp, func::ReturnOp>(op))
+        return;
+      SourcePlaces places = sourcePlacesOf(*op);
+      list(layers, places.layers);
+      list(nodes, places.lines);
+      for (const std::string &name : namesOf(op))
+        for (size_t i = 0; i < globs.size(); ++i)
+          if (globs[i].match(name))
+            matched.set(i);
+    });
+  int first = matched.find_first_unset();
+  if (first < 0)
+    return "";
+  ArrayRef<std::string> shown = layers.empty() ? nodes : layers;
+  return "'" + texts[first] + "' matches no layer, node or op of the model; it has " +
+         llvm::join(shown.take_front(kShownNames), ", ") +
+         (shown.size() > kShownNames
+              ? " and " + std::to_string(shown.size() - kShownNames) + " more"
+              : "");
+}
+
+} // namespace dlc

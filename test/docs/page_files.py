@@ -1,0 +1,115 @@
+"""The files that the commands of the pages read, made by name."""
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+import safetensors
+from onnx_writer import model, node, tensor, value
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
+DLC = os.path.join(BUILD, "bin", "dlc")
+DIGITS = os.path.join(ROOT, "examples", "digits")
+# Sections in which fewer images do: those that the emulator runs.
+SETTINGS = {"On a GPU": {"images": 2}}
+
+MODEL = """dl 1
+
+dim N = 1..64
+
+model Model {
+  conv: Conv2d(3, 4, kernel_size=3, stride=4)
+
+  forward(x: f32[N,3,224,224]) -> (y: f32[N,4]) {
+    y = mean(relu(conv(x)), dim=[2, 3])
+  }
+}
+
+weights "model.safetensors"
+"""
+STREAM = """dl 1
+
+dim N = 1..4
+
+model Stream {
+  state sum: f32[N,8]
+
+  forward(x: f32[N,8]) -> (y: f32[N,8]) {
+    sum = sum + x
+    y = sum
+  }
+}
+"""
+
+
+def write(folder, name, data):
+    with open(os.path.join(folder, name), "wb") as out:
+        out.write(data if isinstance(data, bytes) else data.encode())
+
+
+def compiled(source, name):
+    """A maker of `name` from `source`."""
+    def make(folder, **settings):
+        if not os.path.exists(os.path.join(folder, source)):
+            FILES[source](folder, **settings)
+        subprocess.run([DLC, "compile", source, "-q", "-o", name], cwd=folder, check=True)
+    return make
+
+
+def digits(folder, **_):
+    for name in ("digits.dl", "digits.safetensors"):
+        shutil.copy(os.path.join(DIGITS, name), folder)
+
+
+def broken(folder, **_):
+    digits(folder)
+    with open(os.path.join(DIGITS, "digits.dl"), encoding="utf-8") as source:
+        write(folder, "broken.dl", source.read().replace("Linear(512", "Linear(513").replace("relu(bn1", "rleu(bn1"))
+
+
+def images(folder, images=None, **_):
+    subprocess.run([os.environ.get("DLC_PYTHON", sys.executable), os.path.join(DIGITS, "images.py"), folder], check=True,
+                   stdout=subprocess.DEVNULL)
+    if images:
+        path = os.path.join(folder, "images.npy")
+        np.save(path, np.load(path)[:images])
+
+
+def plainModel(folder, **_):
+    random = np.random.default_rng(1)
+    safetensors.save(os.path.join(folder, "model.safetensors"),
+                     {"conv.weight": random.standard_normal((4, 3, 3, 3), np.float32), "conv.bias": np.zeros(4, np.float32)})
+    write(folder, "model.dl", MODEL)
+
+
+def onnxModel(folder, **_):
+    weight = tensor("w", "f32", (4, 3, 3, 3), list(np.linspace(-1, 1, 108)))
+    write(folder, "model.onnx", model([node("Conv", "x, w", "h", strides=[4, 4]), node("GlobalAveragePool", "h", "y")],
+                                      [value("x", dims=("N", 3, 224, 224))], tensors=[weight]))
+
+
+def kerasModel(folder, **_):
+    own = os.path.join(BUILD, "python-keras", "bin", "python")
+    text = ("import keras; m = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name='fc')]); m.save('model.keras')")
+    subprocess.run([own, "-c", text], cwd=folder, check=True, env={**os.environ, "KERAS_BACKEND": "jax"}, stderr=subprocess.DEVNULL)
+
+
+FILES = {
+    "digits.dl": digits,
+    "digits.bin": compiled("digits.dl", "digits.bin"),
+    "broken.dl": broken,
+    "images.npy": images,
+    "labels.npy": images,
+    "model.dl": plainModel,
+    "model.bin": compiled("model.dl", "model.bin"),
+    "model.safetensors": plainModel,
+    "model.onnx": onnxModel,
+    "model.keras": kerasModel,
+    "stream.dl": lambda folder, **_: write(folder, "stream.dl", STREAM),
+    "stream.bin": compiled("stream.dl", "stream.bin"),
+    "x.npy": lambda folder, **_: np.save(os.path.join(folder, "x.npy"), np.ones((1, 3, 224, 224), np.float32)),
+    "chunks.npy": lambda folder, **_: np.save(os.path.join(folder, "chunks.npy"), np.ones((3, 2, 8), np.float32)),
+}

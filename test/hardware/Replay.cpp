@@ -1,0 +1,475 @@
+//===- Replay.cpp - Each kernel of a CUDA program, on values of the CPU's -===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "test/hardware/Replay.h"
+
+#include "runtime/core/DType.h"
+#include "runtime/core/Plan.h"
+#include "runtime/core/ShapeBinder.h"
+#include "runtime/core/Text.h"
+#include "runtime/cpu/CpuProgram.h"
+#include "runtime/cuda/CudaProgram.h"
+#include "runtime/schema/KernelAbi.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+using namespace dlc;
+using namespace dlc::hardware;
+using rt::PlannedBuffer;
+using rt::PlannedCommand;
+using rt::Status;
+using schema::Storage;
+
+namespace {
+
+using Bytes = std::vector<char>;
+
+/// The byte that memory holds before anything is written to it.
+constexpr char kPoison = char(0xa5);
+/// How far a kernel's values may lie from the CPU's, in roundings of the largest: sums have another
+/// order, what is f16 or bf16 is rounded once more where the CPU stores what one CUDA kernel keeps,
+/// and factors in tf32 are rounded, on the GPU alone.
+constexpr double kRoundings = 300, kNarrowRoundings = 4, kFactorRoundings = 8;
+
+constexpr const char *kNoCounterpart = "the CPU program has no buffer like what it writes";
+
+/// A value of the CPU program: what one of its commands has written, or what it was given.
+struct Record {
+  const schema::Buffer *buffer; ///< dtype and layout
+  std::string kernel;           ///< empty for inputs and states
+  Bytes bytes;
+  bool isTaken = false; ///< a buffer of the CUDA program has been found to hold it
+};
+
+/// A kernel whose result is not recorded, as long as no kernel that reads it has shown it to be
+/// right.
+struct Pending {
+  std::string kernel, problem;
+};
+
+/// Memory of a root buffer of the CUDA program.
+struct Memory {
+  cuda::DeviceBlock block;
+  Bytes content;                ///< what is in it
+  std::vector<Pending> pending; ///< what stands between this and recorded values
+};
+
+class Replayer {
+public:
+  Replayer(rt::Module &module, const Run &run, int roundingBits, ReplayReport &report)
+      : module(module), run(run), roundingBits(roundingBits), report(report) {}
+  Status replay(int ordinal);
+
+private:
+  Status record();
+  Status recordCommand(cpu::CommandRunner &runner, rt::Plan &plan, size_t command,
+                       const cpu::Addresses &addresses);
+  Status prepareMemory();
+  Status launch(const rt::Plan &plan, const PlannedCommand &command);
+  Status execute(const rt::Plan &plan, const PlannedCommand &command,
+                 const std::vector<uint32_t> &roots, std::vector<Bytes> &after);
+  void judge(const std::string &kernel, const std::vector<uint32_t> &roots,
+             const std::vector<Bytes> &after);
+  Record *find(const schema::Buffer &buffer, const std::string &kernel, const Bytes &bytes,
+               std::string &problem);
+  Status launchBeside(const rt::Plan &plan, const PlannedCommand &command);
+  void blame(const Pending &one);
+  void copy(const rt::Plan &plan, const PlannedCommand &command);
+  std::vector<uint32_t> rootsOf(const rt::Plan &plan, const PlannedCommand &command) const;
+  void finish();
+
+  static bool isFixed(Storage storage) {
+    return storage == Storage::weight || storage == Storage::persistent;
+  }
+  std::string nameOf(const schema::Program &program, const PlannedCommand &command) const {
+    return program.kernels()->Get(command.launch->kernel())->name()->str();
+  }
+
+  rt::Module &module;
+  const Run &run;
+  int roundingBits;
+  ReplayReport &report;
+  rt::Binding binding;
+  std::vector<Record> records;
+  std::vector<Record> outputs; ///< of the CPU program, by their numbers
+  std::shared_ptr<cuda::CudaProgram> program;
+  const schema::Program *table = nullptr; ///< for CUDA
+  std::vector<Memory> memory;             ///< by root
+  std::vector<cuda::DevicePtr> addresses; ///< by buffer
+  std::set<std::string> wrong;
+};
+
+} // namespace
+
+bool hardware::canReplay(const rt::Module &module) {
+  if (!module.program(schema::Target::cpu) || !module.program(schema::Target::cuda))
+    return false;
+  if (module.table().symbols())
+    for (const schema::Symbol *symbol : *module.table().symbols())
+      if (symbol->counted())
+        return false;
+  return true;
+}
+
+//===- The CPU program ----------------------------------------------------===//
+
+/// Memory at a multiple of what kernels expect.
+static uint8_t *aligned(Bytes &bytes, int64_t count) {
+  bytes.assign(size_t(count) + 2 * abi::kBufferAlignment, kPoison);
+  auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  uintptr_t step = abi::kBufferAlignment;
+  return reinterpret_cast<uint8_t *>((address + step - 1) / step * step);
+}
+
+std::vector<uint32_t> Replayer::rootsOf(const rt::Plan &plan, const PlannedCommand &command) const {
+  std::vector<uint32_t> roots;
+  for (const rt::PlannedArg &arg : command.args) {
+    if (!arg.isBuffer)
+      continue;
+    const PlannedBuffer &buffer = plan.buffers[size_t(arg.value)];
+    if (!isFixed(buffer.storage) && buffer.storage != Storage::exchange &&
+        std::find(roots.begin(), roots.end(), buffer.root) == roots.end())
+      roots.push_back(buffer.root);
+  }
+  return roots;
+}
+
+Status Replayer::recordCommand(cpu::CommandRunner &runner, rt::Plan &plan, size_t command,
+                               const cpu::Addresses &places) {
+  const schema::Program &cpuTable = *module.program(schema::Target::cpu);
+  rt::Plan one;
+  one.buffers = plan.buffers;
+  one.commands = {plan.commands[command]};
+  const PlannedCommand &it = one.commands[0];
+  if (it.skip)
+    return {};
+  std::vector<uint32_t> roots =
+      it.launch ? rootsOf(plan, it) : std::vector<uint32_t>{plan.buffers[it.target].root};
+  std::vector<Bytes> before;
+  for (uint32_t root : roots)
+    before.emplace_back(places.of[root], places.of[root] + plan.buffers[root].bytes);
+  DLC_TRY(runner.run(one, binding.values, places, nullptr));
+  for (size_t i = 0; i < roots.size(); ++i) {
+    const uint8_t *now = places.of[roots[i]];
+    if (before[i].empty() || std::memcmp(now, before[i].data(), before[i].size()) == 0)
+      continue;
+    records.push_back({cpuTable.buffers()->Get(roots[i]),
+                       it.launch ? nameOf(cpuTable, it) : std::string(),
+                       Bytes(now, now + before[i].size())});
+  }
+  return {};
+}
+
+/// Runs the CPU program and records what it writes.
+Status Replayer::record() {
+  auto pool = cpu::ThreadPool::shared(1);
+  auto prepared = cpu::CpuProgram::get(module, pool, /*checked=*/false);
+  if (prepared.failed())
+    return prepared.status();
+  const schema::Program &cpuTable = (*prepared)->program();
+  auto planned = rt::planProgram(cpuTable, binding.values, rt::Phase::main, rt::Interface::arena);
+  if (planned.failed())
+    return planned.status();
+  rt::Plan plan = planned.take();
+  cpu::Addresses places;
+  places.of.assign(plan.buffers.size(), nullptr);
+  (*prepared)->resolve(plan, places);
+  std::vector<Bytes> blocks(plan.buffers.size());
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const PlannedBuffer &buffer = plan.buffers[i];
+    if (isFixed(buffer.storage))
+      continue;
+    if (buffer.root != i) {
+      places.of[i] = places.of[buffer.root];
+      continue;
+    }
+    places.of[i] = aligned(blocks[i], buffer.bytes);
+    if (buffer.storage == Storage::input)
+      std::memcpy(places.of[i], run.inputs[buffer.index].data.data(), size_t(buffer.bytes));
+    else if (buffer.storage == Storage::state)
+      std::memset(places.of[i], 0, size_t(buffer.bytes));
+  }
+  cpu::CommandRunner runner(module, cpuTable, (*prepared)->kernels(), pool, /*checked=*/false);
+  DLC_TRY(runner.reserve(plan));
+  for (size_t i = 0; i < plan.commands.size(); ++i)
+    DLC_TRY(recordCommand(runner, plan, i, places));
+  outputs.resize(module.numOutputs());
+  for (size_t i = 0; i < plan.buffers.size(); ++i)
+    if (const PlannedBuffer &buffer = plan.buffers[i];
+        buffer.storage == Storage::output && buffer.root == i)
+      outputs[buffer.index] = {cpuTable.buffers()->Get(uint32_t(i)),
+                               {},
+                               Bytes(places.of[i], places.of[i] + buffer.bytes)};
+  return {};
+}
+
+//===- The CUDA program ---------------------------------------------------===//
+
+Status Replayer::prepareMemory() {
+  cuda::GpuDevice &device = program->device();
+  auto planned = rt::planProgram(*table, binding.values, rt::Phase::main, rt::Interface::arena);
+  if (planned.failed())
+    return planned.status();
+  const rt::Plan &plan = *planned;
+  memory.resize(plan.buffers.size());
+  addresses.assign(plan.buffers.size(), 0);
+  program->resolve(plan, addresses);
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const PlannedBuffer &buffer = plan.buffers[i];
+    if (isFixed(buffer.storage))
+      continue;
+    if (buffer.root == i) {
+      Memory &it = memory[i];
+      DLC_TRY(it.block.reserve(device, std::max<int64_t>(buffer.bytes, abi::kExchangeCounterBytes),
+                               "a buffer"));
+      it.content.assign(size_t(buffer.bytes), kPoison);
+      if (buffer.storage == Storage::input)
+        it.content = run.inputs[buffer.index].data;
+      else if (buffer.storage == Storage::state)
+        it.content.assign(size_t(buffer.bytes), 0);
+    }
+    addresses[i] = memory[buffer.root].block.address();
+  }
+  return {};
+}
+
+/// Runs a command on the contents of its buffers; `after`: what is in `roots` then.
+Status Replayer::execute(const rt::Plan &plan, const PlannedCommand &command,
+                         const std::vector<uint32_t> &roots, std::vector<Bytes> &after) {
+  cuda::GpuDevice &device = program->device();
+  const cuda::Driver &driver = device.driver();
+  cuda::Stream stream = nullptr;
+  DLC_TRY(device.check(driver.streamCreate(&stream, cuda::kStreamNonBlocking), "create a stream"));
+  Status status;
+  for (const rt::PlannedArg &arg : command.args)
+    if (arg.isBuffer && plan.buffers[size_t(arg.value)].storage == Storage::exchange &&
+        !status.failed())
+      status = device.check(
+          driver.memsetD8Async(addresses[size_t(arg.value)], 0, abi::kExchangeCounterBytes, stream),
+          "clear a buffer");
+  for (uint32_t root : roots)
+    if (const Bytes &content = memory[root].content; !content.empty() && !status.failed())
+      status = device.check(
+          driver.memcpyHtoDAsync(addresses[root], content.data(), content.size(), stream),
+          "copy to the GPU");
+  if (!status.failed())
+    status = program->enqueue(plan, command, addresses, stream, /*early=*/false);
+  for (uint32_t root : roots) {
+    after.emplace_back(memory[root].content.size());
+    if (!after.back().empty() && !status.failed())
+      status = device.check(
+          driver.memcpyDtoHAsync(after.back().data(), addresses[root], after.back().size(), stream),
+          "copy from the GPU");
+  }
+  Status finished = device.check(driver.streamSynchronize(stream), "run a kernel");
+  driver.streamDestroy(stream);
+  return status.failed() ? status : finished;
+}
+
+/// The record that `bytes` agree with: of the kernel of the same name before others, and those that
+/// no buffer has been found to hold before others. Null where there is none; `problem` then tells
+/// how far the likeliest one is off.
+Record *Replayer::find(const schema::Buffer &buffer, const std::string &kernel, const Bytes &bytes,
+                       std::string &problem) {
+  auto sameOrder = [](const auto *a, const auto *b) {
+    size_t count = a ? a->size() : 0;
+    return count == (b ? b->size() : 0) && (!count || std::equal(a->begin(), a->end(), b->begin()));
+  };
+  std::vector<Record *> candidates;
+  for (Record &record : records)
+    if (record.bytes.size() == bytes.size() && record.buffer->dtype() == buffer.dtype() &&
+        sameOrder(record.buffer->order(), buffer.order()) &&
+        record.buffer->tile_dim() == buffer.tile_dim())
+      candidates.push_back(&record);
+  std::sort(candidates.begin(), candidates.end(), [&](const Record *a, const Record *b) {
+    auto rank = [&](const Record *it) { // addresses: in the order of the commands
+      std::string same = "dlc_" + it->kernel;
+      return std::tuple(it->isTaken, kernel != same && kernel != same + "_sm_90a", it);
+    };
+    return rank(a) < rank(b);
+  });
+  dlc_dtype dtype = rt::toC(buffer.dtype());
+  Rule rule;
+  rule.roundings = dtype == DLC_F16 || dtype == DLC_BF16   ? kNarrowRoundings
+                   : dtype == DLC_F32 && roundingBits < 24 ? kFactorRoundings
+                                                           : kRoundings;
+  for (Record *record : candidates) {
+    std::string off =
+        difference(dtype, rule, roundingBits, bytes.data(), record->bytes.data(), bytes.size());
+    if (off.empty())
+      return record;
+    if (problem.empty())
+      problem = off;
+  }
+  if (problem.empty())
+    problem = kNoCounterpart;
+  return nullptr;
+}
+
+/// Whether a launch gave what is recorded, and what its buffers hold from now on.
+void Replayer::judge(const std::string &kernel, const std::vector<uint32_t> &roots,
+                     const std::vector<Bytes> &after) {
+  std::vector<Pending> before; // of everything that the kernel reads
+  for (uint32_t root : roots)
+    before.insert(before.end(), memory[root].pending.begin(), memory[root].pending.end());
+  // A schedule's own buffers have no counterpart: what a kernel leaves in them says nothing where
+  // its results are right.
+  bool isRight = true, isShown = false;
+  std::vector<uint32_t> own;
+  for (size_t i = 0; i < roots.size(); ++i) {
+    Memory &it = memory[roots[i]];
+    if (after[i] == it.content)
+      continue;
+    std::string problem;
+    Record *record = find(*table->buffers()->Get(roots[i]), kernel, after[i], problem);
+    it.content = record ? record->bytes : after[i];
+    it.pending.clear();
+    if (record) {
+      record->isTaken = isShown = true;
+      continue;
+    }
+    if (problem == kNoCounterpart)
+      own.push_back(roots[i]);
+    else
+      isRight = false;
+    it.pending = before;
+    it.pending.push_back({kernel, problem});
+  }
+  bool hasWritten = !own.empty() || !isRight;
+  if (!isRight || (hasWritten && !isShown))
+    return;
+  report.right.insert(kernel);
+  for (uint32_t root : own)
+    memory[root].pending.clear();
+  for (const Pending &earlier : before) {
+    report.right.insert(earlier.kernel);
+    for (Memory &it : memory)
+      std::erase_if(it.pending, [&](const Pending &one) { return one.kernel == earlier.kernel; });
+  }
+}
+
+Status Replayer::launch(const rt::Plan &plan, const PlannedCommand &command) {
+  std::string kernel = nameOf(*table, command);
+  std::vector<uint32_t> roots = rootsOf(plan, command);
+  std::vector<Bytes> after, again;
+  DLC_TRY(execute(plan, command, roots, after));
+  DLC_TRY(execute(plan, command, roots, again));
+  if (after != again && wrong.insert(kernel).second)
+    report.problems.push_back(rt::describeKernel(*table->kernels()->Get(command.launch->kernel())) +
+                              ": the same input gives other bits the second time");
+  judge(kernel, roots, after);
+  return {};
+}
+
+/// Launches what stands in for a command on this GPU; afterwards its buffers are as before.
+Status Replayer::launchBeside(const rt::Plan &plan, const PlannedCommand &command) {
+  std::vector<uint32_t> roots = rootsOf(plan, command);
+  std::vector<std::pair<Bytes, std::vector<Pending>>> before;
+  for (uint32_t root : roots)
+    before.emplace_back(memory[root].content, memory[root].pending);
+  std::vector<bool> taken;
+  for (const Record &record : records)
+    taken.push_back(record.isTaken);
+  DLC_TRY(launch(plan, command));
+  for (size_t i = 0; i < records.size(); ++i)
+    records[i].isTaken = taken[i];
+  for (size_t i = 0; i < roots.size(); ++i) {
+    Memory &it = memory[roots[i]];
+    // No other kernel reads what it gave: now or never.
+    if (!it.pending.empty() && it.pending.back().kernel == nameOf(*table, command))
+      blame(it.pending.back());
+    it.content = before[i].first;
+    it.pending = before[i].second;
+  }
+  return {};
+}
+
+void Replayer::copy(const rt::Plan &plan, const PlannedCommand &command) {
+  Memory &source = memory[plan.buffers[command.source].root],
+         &target = memory[plan.buffers[command.target].root];
+  std::copy_n(source.content.begin(), plan.buffers[command.source].bytes, target.content.begin());
+  target.pending = source.pending;
+}
+
+/// Names a kernel that nothing has shown to be right, once.
+void Replayer::blame(const Pending &one) {
+  if (!wrong.insert(one.kernel).second)
+    return;
+  for (const schema::Kernel *kernel : *table->kernels())
+    if (kernel->name()->str() == one.kernel)
+      report.problems.push_back(rt::describeKernel(*kernel) + ": " + one.problem);
+}
+
+/// Compares the outputs, and names the kernels that nothing has shown to be right.
+void Replayer::finish() {
+  // The first of a chain: those after it work on what it gave.
+  for (const Memory &it : memory)
+    if (!it.pending.empty())
+      blame(it.pending.front());
+  for (const Memory &it : memory)
+    for (const Pending &one : it.pending)
+      report.right.erase(one.kernel);
+  for (size_t i = 0; i < memory.size(); ++i) {
+    const schema::Buffer &buffer = *table->buffers()->Get(uint32_t(i));
+    if (buffer.storage() != Storage::output || !memory[i].pending.empty() ||
+        buffer.index() >= outputs.size())
+      continue;
+    Rule rule = run.outputs[buffer.index()].rule;
+    std::string off =
+        difference(rt::toC(buffer.dtype()), rule, roundingBits, memory[i].content.data(),
+                   outputs[buffer.index()].bytes.data(), memory[i].content.size());
+    if (!off.empty())
+      report.problems.push_back("output " + run.outputs[buffer.index()].name +
+                                ", replayed: " + off);
+  }
+}
+
+Status Replayer::replay(int ordinal) {
+  std::vector<rt::Dims> dims;
+  for (const Input &input : run.inputs)
+    dims.push_back(input.dims);
+  auto bound = rt::bindShapes(module, dims);
+  if (bound.failed())
+    return bound.status();
+  binding = bound.take();
+  DLC_TRY(record());
+  cuda::KernelOptions everything;
+  everything.all = true;
+  auto prepared = cuda::CudaProgram::get(module, ordinal, everything);
+  if (prepared.failed())
+    return prepared.status();
+  program = prepared.take();
+  table = &program->program();
+  cuda::ContextScope scope(program->device());
+  DLC_TRY(scope.status());
+  DLC_TRY(prepareMemory());
+  int special = program->specialGpu();
+  auto common = rt::planProgram(*table, binding.values, rt::Phase::main, rt::Interface::arena),
+       other = rt::planProgram(*table, binding.values, rt::Phase::main, rt::Interface::arena,
+                               special, /*always=*/true);
+  if (common.failed() || other.failed())
+    return common.failed() ? common.status() : other.status();
+  for (size_t i = 0; i < common->commands.size(); ++i) {
+    const PlannedCommand &command = common->commands[i], &second = other->commands[i];
+    if (command.skip)
+      continue;
+    if (!command.launch) {
+      copy(*common, command);
+      continue;
+    }
+    if (second.launch != command.launch && !second.skip)
+      DLC_TRY(launchBeside(*other, second));
+    DLC_TRY(launch(*common, command));
+  }
+  finish();
+  for (const std::string &kernel : wrong)
+    report.right.erase(kernel);
+  return {};
+}
+
+Status hardware::replay(rt::Module &module, const Run &run, int roundingBits, int ordinal,
+                        ReplayReport &report) {
+  return Replayer(module, run, roundingBits, report).replay(ordinal);
+}

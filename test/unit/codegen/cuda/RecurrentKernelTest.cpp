@@ -1,0 +1,119 @@
+//===- RecurrentKernelTest.cpp - Blocks that share the units of a recurrence -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Under each policy, checked, on GPUs that hold all columns, some of them, or none: the same bits
+// on all of them.
+//===----------------------------------------------------------------------------------------------===//
+#include "test/unit/codegen/cuda/CudaKernel.h"
+
+namespace dlc::test {
+
+namespace {
+class RecurrentKernelTest : public CudaKernelTest {
+protected:
+  /// Three steps of `op`, whose states have `units`, over up to `rows` rows.
+  void loadSteps(const std::string &op, int gates, int states, int units, const std::string &type,
+                 int64_t rows) {
+    std::string h = std::to_string(units), g = std::to_string(gates * units);
+    std::string in = "tensor<3x?x" + g + "x" + type + ", #dl.t<[3, s0, " + g + "]>>",
+                w = "tensor<" + std::to_string(gates) + "x" + h + "x" + h + "x" + type + ">",
+                y = "tensor<3x?x" + h + "x" + type + ", #dl.t<[3, s0, " + h + "]>>",
+                last = "tensor<?x" + h + "x" + type + ", #dl.t<[s0, " + h + "]>>";
+    std::string names = "%y", types = y;
+    for (int state = 0; state < states; ++state) {
+      names += ", %s" + std::to_string(state);
+      types += ", " + last;
+    }
+    load("recurrent",
+         "^bb0(%gates: " + in + ", %weight: " + w + "):\n" + names + " = dl." + op +
+             " %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (" + in +
+             ", " + w + ") -> (" + types + ")\ndl.yield " + names + " : " + types,
+         rows);
+    EXPECT_NE(text().find("dlc::multiply_columns<config"), std::string::npos) << text();
+  }
+
+  /// y where each block has room for `columns` columns.
+  std::vector<double> with(int64_t columns, int64_t rows) {
+    sharedLimit = config("staged_bytes") + columns * config("column_bytes");
+    engine.seed(7);
+    llvm::SmallVector<Tensor> inputs;
+    Tensor actual;
+    EXPECT_EQ(run({rows, 1}, Fill::uniform, inputs, actual), Result::Success) << report();
+    return {actual.floats().begin(), actual.floats().end()};
+  }
+};
+} // namespace
+
+constexpr Tolerance kSums{0, 1e-4};
+constexpr Tolerance kHalf{8.0, 2e-2};
+
+// Lines of eight elements a lane, and a block with fewer units than the others.
+TEST_P(RecurrentKernelTest, SameBitsWhateverIsResident) {
+  loadSteps("lstm_steps", 4, 2, 272, "f16", 3);
+  EXPECT_EQ(config("width"), 8);
+  check({3, 1}, kHalf);
+  std::vector<double> all = with(91, 3);
+  EXPECT_EQ(with(5, 3), all);
+  EXPECT_EQ(with(0, 3), all);
+  multiprocessors = 7;
+  EXPECT_EQ(with(39, 3), all);
+}
+
+// Rows beyond a buffer, and beyond what a warp takes at once.
+TEST_P(RecurrentKernelTest, Rows) {
+  loadSteps("gru_steps", 3, 1, 140, "f32", 60);
+  EXPECT_EQ(config("rows"), 16);
+  EXPECT_EQ(config("buffers"), 2);
+  for (int64_t rows : {0, 1, 5, 17, 33})
+    check({rows, 1}, kSums);
+  EXPECT_EQ(with(47, 17), with(2, 17));
+}
+
+// Lines without an even length are read and copied an element at a time.
+TEST_P(RecurrentKernelTest, OddLengths) {
+  for (const char *type : {"f16", "f32"}) {
+    loadSteps("lstm_steps", 4, 2, 141, type, 2);
+    EXPECT_EQ(config("width"), 1);
+    check({2, 1}, kHalf);
+    EXPECT_EQ(with(47, 2), with(1, 2));
+  }
+}
+
+// A planted fault: more shared memory than the architecture has is refused, and nothing runs.
+TEST_P(RecurrentKernelTest, MoreThanTheArchitectureHasIsRefused) {
+  loadSteps("lstm_steps", 4, 2, 512, "f16", 1);
+  llvm::SmallVector<Tensor> inputs;
+  Tensor actual;
+  sharedLimit = 300 << 10;
+  EXPECT_EQ(run({1, 1}, Fill::uniform, inputs, actual), Result::InvalidValue);
+  sharedLimit = 227 << 10;
+  inputs.clear();
+  EXPECT_EQ(run({1, 1}, Fill::uniform, inputs, actual), Result::Success) << report();
+}
+
+/// The product with one line of it taken out.
+class PlantedRecurrentTest : public RecurrentKernelTest {
+protected:
+  void plant(const std::string &line, const std::string &phrase) {
+    loadSteps("gru_steps", 3, 1, 140, "f32", 60);
+    check({33, 1}, kSums);
+    removeFromHeader("dlc_recurrent.cuh", line);
+    llvm::SmallVector<Tensor> inputs;
+    Tensor actual;
+    EXPECT_NE(run({33, 1}, Fill::uniform, inputs, actual), Result::Success);
+    EXPECT_NE(report().find(phrase), std::string::npos) << report();
+  }
+};
+
+TEST_P(PlantedRecurrentTest, StatesAreReadBeforeTheyHaveCome) {
+  plant("        barrier(); // all have what they copied\n", "race");
+}
+TEST_P(PlantedRecurrentTest, ABufferIsFilledWhileItIsRead) {
+  plant("      barrier(); // all are done with the buffer that is filled next\n", "race");
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, PlantedRecurrentTest, ::testing::Values("order", "random:7"));
+INSTANTIATE_TEST_SUITE_P(Policies, RecurrentKernelTest,
+                         ::testing::Values("order", "reverse", "random:7"));
+
+} // namespace dlc::test

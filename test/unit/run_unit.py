@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Runs every GoogleTest program in bin/unit of a build, each in some shards, as many at a time as there are processors.
+
+    run_unit.py BUILD
+
+The last lines are "N left out (reason)" and "N passed, N failed"."""
+import concurrent.futures
+import glob
+import json
+import os
+import subprocess
+import sys
+
+JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
+# A program's tests take from microseconds to many seconds: more shards than processors, so that none is left with all the long ones.
+SHARDS = 4 * JOBS
+
+
+def run_shard(program, reports, shard):
+    """(passed, failed, left out, what to print)"""
+    name = f"{os.path.basename(program)}-{shard}"
+    report = os.path.join(reports, name + ".json")
+    if os.path.exists(report):
+        os.remove(report)
+    run = subprocess.run([program, "--gtest_output=json:" + report, "--gtest_brief=1"], text=True, errors="replace",
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         env=dict(os.environ, GTEST_TOTAL_SHARDS=str(SHARDS), GTEST_SHARD_INDEX=str(shard)))
+    passed = failed = left_out = 0
+    if os.path.exists(report):
+        with open(report) as file:
+            tests = [test for suite in json.load(file)["testsuites"] for test in suite["testsuite"]]
+        left_out = sum(test.get("result") == "SKIPPED" or test["status"] == "NOTRUN" for test in tests)
+        failed = sum("failures" in test for test in tests)
+        passed = len(tests) - left_out - failed
+    # A program that crashed, or failed outside any test, is one failure.
+    if run.returncode != 0 and failed == 0:
+        failed = 1
+    return passed, failed, left_out, f"{name}: exit status {run.returncode}\n{run.stdout}" if run.returncode else ""
+
+
+def main():
+    build = sys.argv[1]
+    programs = [path for path in sorted(glob.glob(os.path.join(build, "bin", "unit", "*")))
+                if os.path.isfile(path) and os.access(path, os.X_OK)]
+    reports = os.path.join(build, "test-logs", "unit")
+    os.makedirs(reports, exist_ok=True)
+    passed = failed = left_out = 0
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        shards = [pool.submit(run_shard, program, reports, shard) for program in programs for shard in range(SHARDS)]
+        for shard in shards:
+            counts = shard.result()
+            passed, failed, left_out = passed + counts[0], failed + counts[1], left_out + counts[2]
+            if counts[3]:
+                print(counts[3])
+    if left_out:
+        print(f"{left_out} left out (disabled or skipped by the test itself)")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
