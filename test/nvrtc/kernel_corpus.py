@@ -4,6 +4,7 @@ import collections
 import concurrent.futures
 import os
 import sys
+import tempfile
 
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 for folder in ("conformance", "numeric"):
@@ -29,13 +30,11 @@ def compile_network(network, precision, folder):
     """The path of model.bin."""
     dtype, flags = PRECISIONS[precision]
     out = os.path.join(folder, f"{network.name}-{precision}.bin")
-    model = networks.write(network, folder, dtype, network.shortened)
-    weights = os.path.join(folder, f"{network.name}-{precision}.safetensors")
-    networks.save_weights(model, weights)
-    try:
+    # The same network in tf32 and in f32 has one text and is compiled at the same time: each job writes a text of its own.
+    with tempfile.TemporaryDirectory(dir=folder) as texts:
+        model = networks.write(network, texts, dtype, network.shortened)
+        weights = networks.save_weights(model, os.path.join(texts, "weights.safetensors"))
         dlc("compile", model, "--weights", weights, "--target", "cuda", *flags, "-q", "-o", out)
-    finally:
-        os.remove(weights)
     return out
 
 
