@@ -19,12 +19,12 @@ static constexpr size_t kShownNames = 12;
 
 llvm::Expected<LayerPatterns> LayerPatterns::create(ArrayRef<std::string> patterns) {
   LayerPatterns made;
-  for (const std::string &text : patterns) {
+  made.texts = patterns.vec();
+  for (const std::string &text : made.texts) { // globs point into these
     auto glob = llvm::GlobPattern::create(text);
     if (!glob)
       return llvm::createStringError("'" + text +
                                      "' is no pattern: " + llvm::toString(glob.takeError()));
-    made.texts.push_back(text);
     made.globs.push_back(std::move(*glob));
   }
   return made;

@@ -19,6 +19,7 @@ class LayerPatterns {
 public:
   /// Fails where a pattern is malformed; the error quotes it.
   static llvm::Expected<LayerPatterns> create(llvm::ArrayRef<std::string> patterns);
+  LayerPatterns(LayerPatterns &&) = default;
 
   bool matches(mlir::Operation *op) const;
   /// A sentence about the first pattern that matches no op of the module's functions, which lists
@@ -26,8 +27,10 @@ public:
   std::string unmatchedIn(mlir::ModuleOp module) const;
 
 private:
+  LayerPatterns() = default;
+
   std::vector<std::string> texts;
-  std::vector<llvm::GlobPattern> globs; // of `texts`, in their order
+  std::vector<llvm::GlobPattern> globs; // of `texts`, in their order; they point into these
 };
 
 } // namespace dlc
