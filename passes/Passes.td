@@ -9,7 +9,7 @@ include "mlir/Pass/PassBase.td"
 include "llvm/TableGen/SearchableTable.td"
 
 /// How far a pass may move the results, as a fraction of the largest magnitude in the output: what --validate-passes
-/// allows beside the rounding of the dtype. A pass without this record must leave every value as it was.
+/// allows beside the rounding of the dtype; "inf" where it depends on the data. A pass without this record must leave every value as it was.
 class MovesResults<string flag, string fraction, string why> {
   string Flag = flag;
   string Fraction = fraction;
@@ -84,6 +84,36 @@ def SimplifyAlgebra : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
+
+//===- compress -----------------------------------------------------------------------------------===//
+
+def TapActivations : Pass<"tap-activations", "::mlir::func::FuncOp"> {
+  let summary = "Make the activations that products read results of the model, to be measured";
+  let description = [{
+    What quantize-products would quantize is put before the results of the function, each value once and in program order, named
+    `tap.0`, `tap.1` and so on. `dlc compile --quantize` runs such a copy of the model on the user's data to find the range of
+    each. `keep-f32` as in quantize-products. Example: test/passes/tap-activations.mlir.
+  }];
+  let options = [ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+
+def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
+  let summary = "Multiply integers of 8 bits where a product reads weights and the range of its input is known";
+  let description = [{
+    An activation x of the range that the attribute `dl.activation_range` of its product gives becomes u8, q = round(x / scale) +
+    zero point, where the range takes in 0 and the zero point stands for it exactly. The weights become i8, with a
+    scale of their own for each channel of the result, which is computed from them at load. The product adds in i32 and is
+    exact; its result is scaled back to f32, and the bias is added to that. A value that several products read is quantized once.
+    A value that pooling or an op that moves elements has made is quantized before it, so that these work on bytes.
+    Products without the attribute stay as they are. Example: test/passes/quantize-products.mlir.
+  }];
+  let options = [ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numQuantized", "quantized", "Products of integers of 8 bits">,
+                    Statistic<"numKept", "kept", "Products of weights that stay in f32">];
+}
+def : MovesResults<"quantize-products", "inf", "what lies outside the range that calibration saw is cut off, however far it lies outside">;
 
 //===- precision ----------------------------------------------------------------------------------===//
 

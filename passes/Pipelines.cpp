@@ -39,9 +39,13 @@ double boundOf(StringRef flag) {
 
 double boundOfAll(const PipelineOptions &options) {
   double sum = 0;
-  for (const PassBound &bound : PassBounds)
-    if (options.runsNarrow() || StringRef(bound.flag) != "convert-precision")
-      sum += fractionOf(bound);
+  for (const PassBound &bound : PassBounds) {
+    StringRef flag = bound.flag;
+    bool runs = flag == "convert-precision"   ? options.runsNarrow()
+                : flag == "quantize-products" ? options.quantizes
+                                              : true;
+    sum += runs ? fractionOf(bound) : 0;
+  }
   return sum;
 }
 
@@ -68,10 +72,24 @@ static void addSimplify(OpPassManager &module) {
   manager.addPass(createCSEPass());
 }
 
+static void addCompress(OpPassManager &module, const PipelineOptions &options) {
+  if (!options.quantizes)
+    return;
+  OpPassManager &manager = module.nest<func::FuncOp>();
+  QuantizeProductsOptions quantize;
+  quantize.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+  manager.addPass(createQuantizeProducts(quantize));
+  // Products of one weight leave equal arithmetic.
+  manager.addPass(createCSEPass());
+}
+
 void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
   switch (phase) {
   case Phase::simplify:
     addSimplify(manager);
+    break;
+  case Phase::compress:
+    addCompress(manager, options);
     break;
   case Phase::precision:
     if (options.runsNarrow()) {
@@ -104,7 +122,6 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     manager.addPass(createPlanBuffers());
     break;
   case Phase::import:
-  case Phase::compress: // pruning and quantization will be here
   case Phase::schedule:
   case Phase::package:
     break;

@@ -37,6 +37,8 @@ struct PipelineOptions {
   bool explain = false;          // remarks on what is not fused
   std::string precision = "f32"; // f16 or bf16: what convert-precision makes of f32
   std::vector<std::string> keepF32;
+  bool quantizes =
+      false; // quantize-products runs, on ranges that the driver has written to the products
 
   /// convert-precision runs.
   bool runsNarrow() const { return precision == "f16" || precision == "bf16"; }

@@ -396,4 +396,33 @@ SmallVector<Value> OuterOp::decompose(Builder &builder) {
                               builder.broadcast(getOther(), dims))};
 }
 
+std::optional<SmallVector<int64_t>> resultDimsOf(Operation *product, unsigned operand) {
+  if (operand > 1)
+    return std::nullopt;
+  auto rankOf = [&](unsigned index) { return typeOf(product->getOperand(index)).getRank(); };
+  auto named = [](ArrayRef<int64_t> loops, int64_t rank) {
+    return llvm::map_to_vector(loops, [&](int64_t loop) { return loop < rank ? loop : -1; });
+  };
+  if (auto contract = dyn_cast<ContractOp>(product))
+    return named(operand == 0 ? contract.getXLoops() : contract.getOtherLoops(),
+                 contract.getRank());
+  if (isa<MatmulOp>(product)) {
+    ProductLoops loops = ProductLoops::matmul(rankOf(0), rankOf(1));
+    return named(operand == 0 ? loops.x : loops.other, loops.rank);
+  }
+  if (isa<LinearOp>(product)) {
+    if (operand == 1)
+      return SmallVector<int64_t>{rankOf(0) - 1, -1};
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, rankOf(0)));
+    dims.back() = -1;
+    return dims;
+  }
+  if (isa<Conv1dOp, Conv2dOp, Conv3dOp>(product) && operand == 1) {
+    SmallVector<int64_t> dims(rankOf(1), -1);
+    dims[0] = 1; // the channels
+    return dims;
+  }
+  return std::nullopt;
+}
+
 } // namespace dlc::dl

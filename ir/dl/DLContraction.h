@@ -24,6 +24,11 @@ struct ProductLoops {
   static ProductLoops matmul(int64_t xRank, int64_t otherRank);
 };
 
+/// For each dim of operand `operand` of a matrix product or convolution the dim of the result that it
+/// is, -1 where it is summed over. nullopt for ops that are neither, for the bias, and for the first
+/// operand of a convolution, whose windows overlap.
+std::optional<llvm::SmallVector<int64_t>> resultDimsOf(mlir::Operation *product, unsigned operand);
+
 } // namespace dlc::dl
 
 #endif // DLC_IR_DL_DLCONTRACTION_H

@@ -1,0 +1,101 @@
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-products))' -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-products{keep-f32=linear}))' -split-input-file | FileCheck %s --check-prefix=KEPT
+// RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-products{keep-f32=[a}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=GLOB
+// GLOB: error: keep-f32: '[a' is no pattern:
+
+// The activation in u8 with a zero point, the weights in i8 with a scale for each row, sums in i32.
+// CHECK-LABEL: @linear
+// CHECK-SAME: (%[[X:.*]]: tensor<?x32xf32, #dl.t<[s0, 32]>>)
+// CHECK-DAG: %[[PER:.*]] = dl.full 8.500000e+01 : f32
+// CHECK: %[[STEPS:.*]] = dl.mul %[[X]], %[[PER]]
+// CHECK: %[[ROUND:.*]] = dl.round %[[STEPS]]
+// CHECK: %[[SHIFTED:.*]] = dl.add %[[ROUND]],
+// CHECK: %[[Q:.*]] = dl.cast %[[SHIFTED]] {dtype = ui8}
+// CHECK: %[[W:.*]] = dl.weight "w"
+// CHECK: %[[WIDE:.*]] = dl.cast %[[Q]] {dtype = i32}
+// CHECK: %[[ZERO:.*]] = dl.full 85 : i32
+// CHECK: %[[LEFT:.*]] = dl.sub %[[WIDE]], %[[ZERO]]
+// CHECK: %[[ABS:.*]] = dl.abs %[[W]]
+// CHECK: %[[MOST:.*]] = dl.amax %[[ABS]] {dim = array<i64: 1>, keepdim = true}
+// CHECK: %[[SCALE:.*]] = dl.div %[[MOST]],
+// CHECK: %[[RIGHT8:.*]] = dl.cast %{{.*}} {dtype = i8} : (tensor<8x32xf32>) -> tensor<8x32xi8>
+// CHECK: %[[RIGHT:.*]] = dl.cast %[[RIGHT8]] {dtype = i32}
+// CHECK: %[[SUM:.*]] = dl.linear %[[LEFT]], %[[RIGHT]] : (tensor<?x32xi32, #dl.t<[s0, 32]>>, tensor<8x32xi32>) -> tensor<?x8xi32, #dl.t<[s0, 8]>>
+// CHECK: %[[F:.*]] = dl.cast %[[SUM]] {dtype = f32}
+// CHECK: %[[SCALED:.*]] = dl.mul %[[F]],
+// CHECK: %[[Y:.*]] = dl.add %[[SCALED]],
+// CHECK: return %[[Y]]
+// KEPT-LABEL: @linear
+// KEPT-NOT: i32
+// KEPT: return
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
+func.func @linear(%x: tensor<?x32xf32, #dl.t<[s0, 32]>>) -> tensor<?x8xf32, #dl.t<[s0, 8]>> {
+  %w = dl.weight "w" : tensor<8x32xf32>
+  %b = dl.weight "b" : tensor<8xf32>
+  %0 = dl.linear %x, %w, %b {dl.activation_range = array<f64: -1.0, 2.0>} : (tensor<?x32xf32, #dl.t<[s0, 32]>>, tensor<8x32xf32>, tensor<8xf32>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+  return %0 : tensor<?x8xf32, #dl.t<[s0, 8]>>
+}
+}
+
+// -----
+
+// A range from 0 on needs no zero point. Pooling and reshaping work on bytes, and the pooling of
+// numbers is gone.
+// CHECK-LABEL: @pooled
+// CHECK: dl.conv2d {{.*}} -> tensor<1x8x8x8xi32>
+// CHECK: %[[R:.*]] = dl.relu
+// CHECK-NOT: dl.add
+// CHECK: %[[Q:.*]] = dl.cast %{{.*}} {dtype = ui8} : (tensor<1x8x8x8xf32>)
+// CHECK-NEXT: %[[P:.*]] = dl.max_pool2d %[[Q]] {{.*}} : (tensor<1x8x8x8xui8>) -> tensor<1x8x4x4xui8>
+// CHECK-NEXT: dl.reshape %[[P]] {{.*}} -> tensor<1x128xui8>
+// CHECK-NOT: max_pool2d
+// CHECK: return
+func.func @pooled(%x: tensor<1x4x8x8xf32>) -> tensor<1x6xf32> {
+  %w = dl.weight "w" : tensor<8x4x3x3xf32>
+  %b = dl.weight "b" : tensor<8xf32>
+  %l = dl.weight "l" : tensor<6x128xf32>
+  %0 = dl.conv2d %x, %w, %b {padding = array<i64: 1, 1>, dl.activation_range = array<f64: -1.0, 2.0>} : (tensor<1x4x8x8xf32>, tensor<8x4x3x3xf32>, tensor<8xf32>) -> tensor<1x8x8x8xf32>
+  %1 = dl.relu %0 : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %2 = dl.max_pool2d %1 {kernel_size = array<i64: 2, 2>} : (tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32>
+  %3 = dl.reshape %2 {shape = affine_map<() -> (1, 128)>} : (tensor<1x8x4x4xf32>) -> tensor<1x128xf32>
+  %4 = dl.linear %3, %l {dl.activation_range = array<f64: 0.0, 5.1>} : (tensor<1x128xf32>, tensor<6x128xf32>) -> tensor<1x6xf32>
+  return %4 : tensor<1x6xf32>
+}
+
+// -----
+
+// Two products of one value read one tensor of bytes. Columns of a matrix are channels, and so are
+// the rows of one that stands on the left.
+// CHECK-LABEL: @shared
+// CHECK-COUNT-1: dl.cast %{{.*}} {dtype = ui8}
+// CHECK: dl.amax %{{.*}} {dim = array<i64: 0>, keepdim = true} : (tensor<32x8xf32>) -> tensor<1x8xf32>
+// CHECK: dl.matmul %{{.*}} -> tensor<32x8xi32>
+// CHECK: dl.amax %{{.*}} {dim = array<i64: 1>, keepdim = true} : (tensor<8x32xf32>) -> tensor<8x1xf32>
+// CHECK: dl.matmul %{{.*}} -> tensor<8x32xi32>
+// CHECK: dl.broadcast %{{.*}} : (tensor<8x1xf32>) -> tensor<8x32xf32>
+func.func @shared(%x: tensor<32x32xf32>) -> (tensor<32x8xf32>, tensor<8x32xf32>) {
+  %w = dl.weight "w" : tensor<32x8xf32>
+  %v = dl.weight "v" : tensor<8x32xf32>
+  %0 = dl.matmul %x, %w {dl.activation_range = array<f64: 0.0, 1.0>} : (tensor<32x32xf32>, tensor<32x8xf32>) -> tensor<32x8xf32>
+  %1 = dl.matmul %v, %x {dl.activation_range = array<f64: 0.0, 1.0>} : (tensor<8x32xf32>, tensor<32x32xf32>) -> tensor<8x32xf32>
+  return %0, %1 : tensor<32x8xf32>, tensor<8x32xf32>
+}
+
+// -----
+
+// Without a range a product stays, and so do a product of two activations, one of integers and one
+// of 9 terms.
+// CHECK-LABEL: @kept
+// CHECK-NOT: ui8
+// CHECK: return
+func.func @kept(%x: tensor<8x32xf32>, %i: tensor<8x32xi32>, %p: tensor<1x8x6x6xf32>) -> (tensor<8x8xf32>, tensor<8x32xf32>, tensor<8x8xi32>, tensor<1x8x6x6xf32>) {
+  %w = dl.weight "w" : tensor<32x32xf32>
+  %v = dl.weight "v" : tensor<32x8xi32>
+  %d = dl.weight "d" : tensor<8x1x3x3xf32>
+  %0 = dl.linear %x, %w : (tensor<8x32xf32>, tensor<32x32xf32>) -> tensor<8x32xf32>
+  %1 = dl.permute %0 {dims = array<i64: 1, 0>} : (tensor<8x32xf32>) -> tensor<32x8xf32>
+  %2 = dl.matmul %x, %1 {dl.activation_range = array<f64: 0.0, 1.0>} : (tensor<8x32xf32>, tensor<32x8xf32>) -> tensor<8x8xf32>
+  %3 = dl.matmul %i, %v {dl.activation_range = array<f64: 0.0, 1.0>} : (tensor<8x32xi32>, tensor<32x8xi32>) -> tensor<8x8xi32>
+  %4 = dl.conv2d %p, %d {padding = array<i64: 1, 1>, groups = 8 : i64, dl.activation_range = array<f64: 0.0, 1.0>} : (tensor<1x8x6x6xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x6x6xf32>
+  return %2, %0, %3, %4 : tensor<8x8xf32>, tensor<8x32xf32>, tensor<8x8xi32>, tensor<1x8x6x6xf32>
+}
