@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the unseen digits: images.npy (f32 [597,1,8,8]) and labels.npy (i64 [597]).
+"""Writes the unseen digits, images.npy (f32 [597,1,8,8]) and labels.npy (i64 [597]), and 300 of those that training saw,
+calibration.npz (x: f32 [300,1,8,8]), for `dlc compile --calib`.
 
 usage: images.py FOLDER"""
 import os
@@ -11,10 +12,11 @@ from digits import split
 
 
 def main(folder):
-    _, _, images, labels = split()
+    seen, _, images, labels = split()
     os.makedirs(folder, exist_ok=True)
     np.save(os.path.join(folder, "images.npy"), images)
     np.save(os.path.join(folder, "labels.npy"), labels)
+    np.savez(os.path.join(folder, "calibration.npz"), x=seen[:300])
     print(f"{len(labels)} unseen digits in {folder}")
 
 

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""What trained networks keep of their accuracy when --precision makes them narrower: top-1 of classifiers on real images against
-that of f32, with McNemar's test on the images that change sides, and the cross entropy of a language model on other text.
+"""What trained networks keep of their accuracy when --precision makes them narrower or --quantize makes integers of them: top-1 of
+classifiers on real images against that of f32, with McNemar's test on the images that change sides, and the cross entropy of a
+language model on other text.
 
-    run_accuracy.py    f16 and bf16 against f32, on the CPU; prints a table
+    run_accuracy.py                      f16, bf16 and int8 against f32, on the CPU; prints a table
+    run_accuracy.py --methods            int8 by each --calib-method
+    run_accuracy.py --network NAME       this one alone
 
 Needs the corpus (DLC_CORPUS); without it every case is counted as left out."""
+import argparse
 import os
 import sys
 from math import comb
@@ -19,13 +23,15 @@ from runtime_session import Session
 
 OUT = os.path.join(BUILD, "test-logs", "accuracy")
 LIBRARY = os.path.join(BUILD, "lib", "libdlc_runtime.so")
-PRECISIONS = ("f16", "bf16")
+# How a network is made smaller: flags of dlc compile; int8 gets --calib beside them.
+FORMS = {"f16": ["--precision", "f16"], "bf16": ["--precision", "bf16"], "int8": ["--quantize", "int8"]}
+METHODS = ("minmax", "average", "percentile", "entropy", "mse")
 # Images before these are for calibration.
 MNIST_FIRST, CIFAR_FIRST = 1000, 500
 # Images in one run of a model whose batch is symbolic.
 BATCH = 100
-MOST_POINTS_LOST = 0.3      # of top-1, in percent
-LEAST_PROBABILITY = 0.05    # of McNemar's test, that the sides changed by chance
+MOST_POINTS_LOST = {"int8": 0.5}  # of top-1, in percent; 0.3 for all others
+LEAST_PROBABILITY = 0.05    # of McNemar's test, that the sides changed by chance; int8 may be worse
 MOST_ENTROPY_GAINED = 0.005  # as a part of f32's
 
 
@@ -38,12 +44,13 @@ class Classifier(NamedTuple):
 CLASSIFIERS = {"lenet5_mnist": Classifier(large_mnist, MNIST_FIRST), "mnist_cnn_cntk": Classifier(mnist, MNIST_FIRST, 1),
                "resnet20_cifar10": Classifier(normalised_cifar, CIFAR_FIRST), "mlperf_resnet8_cifar10": Classifier(cifar, CIFAR_FIRST)}
 LANGUAGE_MODEL = "stories260k_dyn"
-COUNT = (len(CLASSIFIERS) + 1) * len(PRECISIONS)
+TEXT_FORMS = ("f16", "bf16")
+COUNT = len(CLASSIFIERS) * len(FORMS) + len(TEXT_FORMS)
 
 
-def compiled(name, precision):
-    package = os.path.join(OUT, f"{name}-{precision}.bin")
-    compile_model(os.path.join(CORPUS, "models", name, "model.onnx"), package, None, "--precision", precision, "--target", "cpu", "-q")
+def compiled(name, form, *flags):
+    package = os.path.join(OUT, f"{name}-{form}.bin")
+    compile_model(os.path.join(CORPUS, "models", name, "model.onnx"), package, None, *flags, "--target", "cpu", "-q")
     return package
 
 
@@ -54,9 +61,9 @@ def run_all(package, arrays):
         return [session.run({name: array})[output][1] for array in arrays]
 
 
-def classes(name, precision, images, batch):
+def classes(package, images, batch):
     parts = [images[i:i + batch] for i in range(0, len(images), batch)]
-    return np.concatenate(run_all(compiled(name, precision), parts)).reshape(len(images), -1).argmax(1)
+    return np.concatenate(run_all(package, parts)).reshape(len(images), -1).argmax(1)
 
 
 def chance(gained, lost):
@@ -78,18 +85,31 @@ def cross_entropy(package, text):
     return sums / count
 
 
-def classifier(cases, name, rows):
-    images, labels = (part[CLASSIFIERS[name].first:] for part in CLASSIFIERS[name].data())
-    before = classes(name, "f32", images, CLASSIFIERS[name].batch) == labels
+def calibration_data(name, package, images):
+    """An .npz of these images, by the name of the package's input."""
+    path = os.path.join(OUT, name + "-calibration.npz")
+    with Session(LIBRARY, package, "cpu") as session:
+        np.savez(path, **{session.values("input")[0][0]: images.astype(np.float32)})
+    return path
+
+
+def classifier(cases, name, rows, forms):
+    first, batch = CLASSIFIERS[name].first, CLASSIFIERS[name].batch
+    images, labels = CLASSIFIERS[name].data()
+    package = compiled(name, "f32")
+    calibration = calibration_data(name, package, images[:first])
+    images, labels = images[first:], labels[first:]
+    before = classes(package, images, batch) == labels
     rows.append((name, "f32", f"{100 * before.mean():.2f} % of {len(labels)}", "", ""))
-    for precision in PRECISIONS:
-        with cases.case(f"{name} in {precision}"):
-            after = classes(name, precision, images, CLASSIFIERS[name].batch) == labels
+    for form, flags in forms.items():
+        with cases.case(f"{name} in {form}"):
+            flags = flags + ["--calib", calibration] if "--quantize" in flags else flags
+            after = classes(compiled(name, form, *flags), images, batch) == labels
             gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
             p = chance(gained, lost)
-            rows.append((name, precision, f"{100 * after.mean():.2f} %", f"{gained} right, {lost} wrong now", f"p = {p:.2f}"))
+            rows.append((name, form, f"{100 * after.mean():.2f} %", f"{gained} right, {lost} wrong now", f"p = {p:.2f}"))
             points = 100 * (before.mean() - after.mean())
-            if points > MOST_POINTS_LOST or p < LEAST_PROBABILITY:
+            if points > MOST_POINTS_LOST.get(form[:4], 0.3) or (not form.startswith("int8") and p < LEAST_PROBABILITY):
                 raise Failure(f"{points:.2f} points less than f32; {gained} images are right now, {lost} wrong: p = {p:.3f}")
 
 
@@ -97,25 +117,32 @@ def language_model(cases, rows):
     text = shakespeare()
     before = cross_entropy(compiled(LANGUAGE_MODEL, "f32"), text)
     rows.append((LANGUAGE_MODEL, "f32", f"{before:.4f} nats", "", ""))
-    for precision in PRECISIONS:
-        with cases.case(f"{LANGUAGE_MODEL} in {precision}"):
-            after = cross_entropy(compiled(LANGUAGE_MODEL, precision), text)
+    for form in TEXT_FORMS:
+        with cases.case(f"{LANGUAGE_MODEL} in {form}"):
+            after = cross_entropy(compiled(LANGUAGE_MODEL, form, *FORMS[form]), text)
             change = after / before - 1
-            rows.append((LANGUAGE_MODEL, precision, f"{after:.4f} nats", f"{100 * change:+.3f} %", ""))
+            rows.append((LANGUAGE_MODEL, form, f"{after:.4f} nats", f"{100 * change:+.3f} %", ""))
             if not change <= MOST_ENTROPY_GAINED:
                 raise Failure(f"{after:.4f} nats, {100 * change:.2f} % more than f32's {before:.4f}")
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--methods", action="store_true", help="int8 by each --calib-method")
+    parser.add_argument("--network", action="append", choices=[*CLASSIFIERS, LANGUAGE_MODEL])
+    options = parser.parse_args()
     cases, rows = Cases(), []
     if not os.path.isdir(CORPUS):
         cases.leave_out(COUNT, "the corpus, DLC_CORPUS, is absent")
         return cases.finish()
     os.makedirs(OUT, exist_ok=True)
+    by_method = {f"int8 by {method}": [*FORMS["int8"], "--calib-method", method] for method in METHODS}
     for name in CLASSIFIERS:
-        classifier(cases, name, rows)
-    language_model(cases, rows)
-    print("| network | precision | top-1, or cross entropy | against f32 | McNemar |\n|---|---|---|---|---|")
+        if name in (options.network or CLASSIFIERS):
+            classifier(cases, name, rows, by_method if options.methods else FORMS)
+    if LANGUAGE_MODEL in (options.network or [LANGUAGE_MODEL]) and not options.methods:
+        language_model(cases, rows)
+    print("| network | form | top-1, or cross entropy | against f32 | McNemar |\n|---|---|---|---|---|")
     for row in rows:
         print(f"| {' | '.join(row)} |")
     return cases.finish()

@@ -103,6 +103,7 @@ FILES = {
     "broken.dl": broken,
     "images.npy": images,
     "labels.npy": images,
+    "calibration.npz": images,
     "model.dl": plainModel,
     "model.bin": compiled("model.dl", "model.bin"),
     "model.safetensors": plainModel,

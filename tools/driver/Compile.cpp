@@ -10,7 +10,9 @@
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/precision/LayerPatterns.h"
+#include "tools/driver/Calibration.h"
 #include "tools/driver/Check.h"
+#include "tools/driver/CompileUsage.h"
 #include "tools/driver/Compiler.h"
 #include "tools/driver/CudaBinaries.h"
 #include "tools/driver/Format.h"
@@ -49,15 +51,17 @@ public:
 private:
   int prepare();
   int checkOutputs() const;
-  int checkPrecision() const;
   PipelineOptions pipelineOptions() const {
-    return {options.targets, options.explain, options.precision, options.keepF32};
+    return {options.targets, options.explain, options.precision, options.keepF32,
+            options.quantize != "none"};
   }
   /// --keep-f32 names what there is.
   int checkKeptLayers() const;
   bool hasShapes() const { return !givenShapes(options.shapes).empty(); }
   /// Narrows the symbolic dims of IR by --shapes and its like; the frontends do so themselves.
   LogicalResult specializeShapes();
+  /// Writes the ranges of activations on --calib to their products.
+  int calibrate();
   LogicalResult runPhase(Phase phase, bool isRepeated = false);
   LogicalResult schedule(ModuleOp target, bool isRepeated);
   LogicalResult generate();
@@ -98,31 +102,10 @@ std::string Compilation::outputPath() const {
 }
 
 int Compilation::prepare() {
-  for (const std::string &target : options.targets)
-    if (llvm::count(options.targets, target) > 1)
-      return fail(kUsage, "--target names '" + target + "' twice; name each target once");
   last = *phaseNamed(options.compileTo);
-  if (!options.compileFrom.empty()) {
+  if (!options.compileFrom.empty())
     first = *phaseNamed(options.compileFrom);
-    if (first >= last)
-      return fail(
-          kUsage,
-          llvm::formatv(
-              "--compile-from={0} --compile-to={1}: nothing is left to do; expected a later "
-              "phase to stop at",
-              options.compileFrom, options.compileTo)
-              .str());
-    if (first != Phase::import && hasShapes())
-      return fail(kUsage, "--shapes, --min-shapes, --max-shapes and --opt-shapes belong before "
-                          "phase 'simplify'");
-    if (!options.weights.empty())
-      return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names "
-                          "its weights itself");
-  }
-  if (options.explain && (first >= Phase::outline || last < Phase::outline))
-    return fail(kUsage, "--explain is about the kernels that the phase 'outline' forms; it needs a "
-                        "--compile-from before it and a --compile-to that is not");
-  if (int code = checkPrecision())
+  if (int code = checkUsage(options))
     return code;
   if (int code = binaries.choose(options.targets))
     return code;
@@ -132,18 +115,6 @@ int Compilation::prepare() {
   if (!options.dumpDir.empty())
     if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDir))
       return fail(kDevice, "cannot make the folder '" + options.dumpDir + "': " + error.message());
-  return kOk;
-}
-
-int Compilation::checkPrecision() const {
-  if (!options.keepF32.empty() && !pipelineOptions().runsNarrow())
-    return fail(kUsage, "--keep-f32 names what --precision f16 or bf16 leaves alone; expected one "
-                        "of these");
-  if (first >= Phase::precision && pipelineOptions().runsNarrow())
-    return fail(kUsage, "--precision " + options.precision +
-                            " acts in phase 'precision', which lies before the rest of "
-                            "--compile-from=" +
-                            options.compileFrom);
   return kOk;
 }
 
@@ -163,8 +134,9 @@ static bool isNameOfDump(StringRef name) {
 
 /// Whether -o and --dump-dir may be written, as far as the inputs are known.
 int Compilation::checkOutputs() const {
-  if (int code = checkOutput(outputPath()))
-    return code;
+  for (const std::string &path : {outputPath(), options.report})
+    if (int code = path.empty() ? 0 : checkOutput(path))
+      return code;
   std::error_code error; // a folder that is not there yet holds no input
   for (llvm::sys::fs::directory_iterator entry(options.dumpDir, error), end;
        !options.dumpDir.empty() && !error && entry != end; entry.increment(error))
@@ -185,6 +157,21 @@ LogicalResult Compilation::specializeShapes() {
       {shapes.shapes, shapes.minShapes, shapes.maxShapes, shapes.optShapes}));
   addPhaseVerifier(manager, Phase::import);
   return manager.run(*model.module);
+}
+
+int Compilation::calibrate() {
+  if (options.quantize == "none")
+    return kOk;
+  Clock::time_point started = Clock::now();
+  Calibration calibration(options, [this](const std::string &what) { showProgress(what); });
+  int code = calibration.run(*model.module);
+  showProgress("");
+  trace.addStep("calibration", started);
+  if (code != kOk)
+    return code;
+  if (!options.quiet)
+    complain(calibration.asText());
+  return options.report.empty() ? int(kOk) : writeFile(options.report, calibration.asJson());
 }
 
 /// Runs the schedule that codegen has for the target.
@@ -389,8 +376,11 @@ int Compilation::run() {
     Phase phase = static_cast<Phase>(index);
     showProgress(nameOf(phase));
     trace.beginPhase(nameOf(phase));
-    if (phase == Phase::precision)
+    if (phase == Phase::compress)
       if (int code = checkKeptLayers())
+        return finishDump(code);
+    if (phase == Phase::compress)
+      if (int code = calibrate())
         return finishDump(code);
     if (failed(runPhase(phase))) {
       showProgress("");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/CommandLine.h"
+#include "tools/driver/RangeEstimator.h"
 
 #include <CLI/CLI.hpp>
 
@@ -24,6 +25,7 @@ Examples:
   dlc compile model.dl --shapes x:1x3x224x224 -o model.bin      for this shape alone
   dlc compile model.dl --opt-shapes x:1x3x224x224 -o model.bin  for all shapes, and fast for this one
   dlc compile model.dl --precision f16 --keep-f32 'head.*' -o model.bin   in f16, but for these layers
+  dlc compile model.dl --quantize int8 --calib samples.npz --target cpu -o model.bin   in 8 bits, ranges from these samples
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
   dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
@@ -70,9 +72,35 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}))
       ->capture_default_str();
   command
+      ->add_option("--quantize", options->quantize,
+                   "int8: products and convolutions with weights multiply integers of 8 bits; "
+                   "ranges of what they read come from --calib. What that does to each layer is "
+                   "printed")
+      ->check(CLI::IsMember({"none", "int8"}))
+      ->capture_default_str();
+  command->add_option("--calib", options->calibration.data,
+                      "Data for --quantize: an .npz with an array by the name of each input, one "
+                      "row a sample; a few hundred that are like those to come");
+  command
+      ->add_option("--calib-method", options->calibration.method,
+                   "How the range of an activation follows from the data. minmax: all of it; "
+                   "average: the moving average over batches; percentile: without a "
+                   "hundred-thousandth at either end; entropy, mse: what loses the least "
+                   "information, or has the least squared error")
+      ->check(CLI::IsMember(std::vector<std::string>(kRangeMethods.begin(), kRangeMethods.end())))
+      ->capture_default_str();
+  command
+      ->add_option("--calib-batch", options->calibration.batch,
+                   "Samples of --calib that are run at once, at most")
+      ->check(checkPositive, "POSITIVE")
+      ->capture_default_str();
+  command->add_option("--report", options->report,
+                      "File for what --quantize did to each layer, as JSON");
+  command
       ->add_option("--keep-f32", options->keepF32,
-                   "Layers that stay in f32 with --precision f16 or bf16: a glob over paths of "
-                   "layers, names of ONNX nodes and names of ops; may be repeated")
+                   "Layers that stay in f32 with --precision f16 or bf16 and with --quantize: a "
+                   "glob over paths of layers, names of ONNX nodes and names of ops; may be "
+                   "repeated")
       ->allow_extra_args(false);
   addShapeOptions(*command, options->shapes);
   command->add_option("--opt-shapes", options->shapes.optShapes,

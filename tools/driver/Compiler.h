@@ -18,6 +18,13 @@ struct ShapeOptions {
   std::string shapes, minShapes, maxShapes, optShapes;
 };
 
+/// The data on which a model is run while it is compiled.
+struct CalibrationOptions {
+  std::string data;           // .npz of arrays by input name, one row a sample; empty: none
+  std::string method = "mse"; // one of kRangeMethods
+  int64_t batch = 16;         // samples that are run at once, at most
+};
+
 struct CompileOptions {
   std::string input;
   std::string output; // empty: model.bin beside nothing, or standard output for --compile-to
@@ -30,7 +37,10 @@ struct CompileOptions {
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
   std::string precision = "f32"; // of a model of f32: f32, f16, bf16; tf32 for its products on cuda
-  std::vector<std::string> keepF32; // globs: layers that --precision leaves alone
+  std::string quantize = "none"; // none, int8
+  CalibrationOptions calibration;
+  std::vector<std::string> keepF32; // globs: layers that --precision and --quantize leave alone
+  std::string report;               // file for what became of each layer; empty: none
   bool validatePasses = false;
   bool locations = false;               // print them with --compile-to
   bool explain = false;                 // remark on what is not fused

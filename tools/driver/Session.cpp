@@ -186,7 +186,7 @@ int Session::open(const std::string &path, const DeviceOptions &options, bool pr
   return kOk;
 }
 
-static int failMemory(const char *what, const std::string &name, const HostTensor &tensor) {
+int failMemory(const char *what, const std::string &name, const HostTensor &tensor) {
   return fail(kDevice, std::string(what) + " '" + name + "', " + tensor.describe() +
                            ", does not fit into the memory of this machine");
 }

@@ -85,6 +85,8 @@ private:
 
 /// Reports the runtime's last error; its status as an ExitCode.
 int failRuntime(dlc_status status);
+/// Reports that there is no room for the input or output (`what`) `name`; kDevice.
+int failMemory(const char *what, const std::string &name, const HostTensor &tensor);
 /// "f32[N,1,28,28] (N = 1..1024)".
 std::string describeValue(const dlc_value_info &info);
 /// Points the runtime at the emulated CUDA beside this executable; false where it is not built, with a sentence in

@@ -1,0 +1,53 @@
+//===- Calibration.h - The ranges of activations on a user's data ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_TOOLS_DRIVER_CALIBRATION_H
+#define DLC_TOOLS_DRIVER_CALIBRATION_H
+
+#include "tools/driver/Compiler.h"
+#include "tools/driver/RangeEstimator.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+/// What becomes of one product, and what it does to the numbers that the product reads.
+struct QuantizedLayer {
+  std::string name;         // its layer, ONNX node or place
+  std::string op;           // "conv2d"
+  std::string whyKept;      // empty where it runs on integers of 8 bits
+  Range seen, range;        // of its activation: on the data, and what 8 bits hold
+  double signalToNoise = 0; // of its activation in 8 bits, in dB
+};
+
+/// Runs a copy of a model on `--calib` and writes the range of each activation that a product reads
+/// to the product, where quantize-products finds it.
+class Calibration {
+public:
+  /// `progress` is told what goes on, now and then.
+  Calibration(const CompileOptions &options, std::function<void(const std::string &)> progress)
+      : options(options), progress(std::move(progress)) {}
+
+  /// `module` is what phase `simplify` left. An ExitCode; all but kOk are reported.
+  int run(mlir::ModuleOp module);
+
+  /// A table of all products of weights, and how many run on integers.
+  std::string asText() const;
+  std::string asJson() const;
+
+private:
+  int measure(const std::string &package, std::vector<RangeEstimator> &estimators);
+
+  const CompileOptions &options;
+  std::function<void(const std::string &)> progress;
+  std::vector<QuantizedLayer> layers;
+  int64_t samples = 0;
+};
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_CALIBRATION_H

@@ -1,0 +1,81 @@
+//===- CompileUsage.cpp - Whether the options of a compile go together -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/CompileUsage.h"
+
+#include "passes/Pipelines.h"
+#include "tools/driver/Import.h"
+#include "tools/driver/Output.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace dlc {
+
+/// The options of a compile that starts from IR.
+static int checkCompileFrom(const CompileOptions &options, Phase first, Phase last) {
+  if (first >= last)
+    return fail(kUsage,
+                llvm::formatv(
+                    "--compile-from={0} --compile-to={1}: nothing is left to do; expected a later "
+                    "phase to stop at",
+                    options.compileFrom, options.compileTo)
+                    .str());
+  if (first != Phase::import && !givenShapes(options.shapes).empty())
+    return fail(kUsage, "--shapes, --min-shapes, --max-shapes and --opt-shapes belong before "
+                        "phase 'simplify'");
+  if (!options.weights.empty())
+    return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names "
+                        "its weights itself");
+  return kOk;
+}
+
+static int checkPrecision(const CompileOptions &options, Phase first) {
+  bool runsNarrow = options.precision == "f16" || options.precision == "bf16";
+  if (!options.keepF32.empty() && !runsNarrow && options.quantize == "none")
+    return fail(kUsage, "--keep-f32 names what --precision f16 or bf16 and --quantize leave alone; "
+                        "expected one of these");
+  if (first >= Phase::precision && runsNarrow)
+    return fail(kUsage, "--precision " + options.precision +
+                            " acts in phase 'precision', which lies before the rest of "
+                            "--compile-from=" +
+                            options.compileFrom);
+  return kOk;
+}
+
+static int checkQuantization(const CompileOptions &options, Phase first) {
+  if (options.quantize == "none") {
+    if (!options.calibration.data.empty())
+      return fail(kUsage, "--calib is data for --quantize; expected --quantize int8");
+    if (!options.report.empty())
+      return fail(kUsage, "--report says what --quantize did; expected --quantize int8");
+    return kOk;
+  }
+  if (options.calibration.data.empty())
+    return fail(kUsage, "--quantize int8 needs to see what the model reads; add --calib FILE.npz, "
+                        "an array by the name of each input, one row a sample, some hundred rows");
+  if (first >= Phase::compress)
+    return fail(kUsage, "--quantize acts in phase 'compress', which lies before the rest of "
+                        "--compile-from=" +
+                            options.compileFrom);
+  return kOk;
+}
+
+int checkUsage(const CompileOptions &options) {
+  for (const std::string &target : options.targets)
+    if (llvm::count(options.targets, target) > 1)
+      return fail(kUsage, "--target names '" + target + "' twice; name each target once");
+  Phase first = options.compileFrom.empty() ? Phase::import : *phaseNamed(options.compileFrom);
+  Phase last = *phaseNamed(options.compileTo);
+  if (!options.compileFrom.empty())
+    if (int code = checkCompileFrom(options, first, last))
+      return code;
+  if (options.explain && (first >= Phase::outline || last < Phase::outline))
+    return fail(kUsage, "--explain is about the kernels that the phase 'outline' forms; it needs a "
+                        "--compile-from before it and a --compile-to that is not");
+  if (int code = checkPrecision(options, first))
+    return code;
+  return checkQuantization(options, first);
+}
+
+} // namespace dlc

@@ -1,0 +1,73 @@
+//===- RangeEstimator.h - The range of an activation that 8 bits shall hold ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// 256 steps over all that was ever seen are coarse where one number in a million is large; cutting
+// such numbers off makes the steps finer. The methods differ in what they cut.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_TOOLS_DRIVER_RANGEESTIMATOR_H
+#define DLC_TOOLS_DRIVER_RANGEESTIMATOR_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+/// How the range is chosen from what was seen. `minmax`: all of it. `average`: the moving average of
+/// each batch's smallest and largest, 0.9 of the old and 0.1 of the new. `percentile`: all but a
+/// hundred-thousandth at either end. `entropy`: the range whose 256 steps lose the least information
+/// (Kullback-Leibler divergence of what was seen from its quantized form). `mse`: the one with the
+/// least mean squared error, what is rounded and what is cut off together.
+enum class RangeMethod { minmax, average, percentile, entropy, mse };
+inline constexpr std::array<const char *, 5> kRangeMethods = {"minmax", "average", "percentile",
+                                                              "entropy", "mse"};
+std::optional<RangeMethod> rangeMethodNamed(const std::string &name);
+
+struct Range {
+  double low = 0, high = 0;
+};
+
+/// Reads the elements of one activation twice: first to find their extent, then to count them in a
+/// histogram over it.
+class RangeEstimator {
+public:
+  explicit RangeEstimator(RangeMethod method) : method(method) {}
+
+  /// The first reading, a batch at a time.
+  void observe(const float *values, size_t count);
+  /// The second.
+  void count(const float *values, size_t count);
+
+  /// After the readings: the range, which takes in 0, for activations are padded with zeros.
+  Range range() const;
+  /// Smallest and largest of all that were seen.
+  Range extent() const { return seen; }
+  /// NaN and infinities, which no range holds.
+  int64_t numNotFinite() const { return notFinite; }
+  /// How far, in dB, the squares of what was seen lie above those of the errors that 256 steps over
+  /// `range` make. Needs the histogram; infinite where there is no error.
+  double signalToNoise(const Range &range) const;
+
+private:
+  static constexpr size_t kBins = 4096;
+
+  double centre(size_t bin) const;
+  double squaredError(const Range &range) const;
+  double divergence(const Range &range) const;
+  Range percentileRange() const;
+  /// The best of the ranges that shrink both ends of what was seen alike.
+  Range leastOf(double (RangeEstimator::*loss)(const Range &) const) const;
+
+  RangeMethod method;
+  Range seen, average;
+  bool isFirst = true;
+  int64_t notFinite = 0;
+  std::vector<int64_t> bins; // of all but zeros, which every grid holds exactly
+};
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_RANGEESTIMATOR_H
