@@ -21,6 +21,8 @@ static constexpr const char *kFooter = R"(Examples:
   dlc import model.onnx -o model.dl             an ONNX model as text, with its weights beside it
   dlc run model.bin --input x=@x.npy --output y=@y.npy
   dlc bench model.bin                           latency, throughput, time of each kernel
+  dlc compare f32.bin f16.bin --data d.npz      what a smaller model costs, on the same data
+  dlc verify model.bin --reference cpu --device cuda
   dlc inspect model.bin --source conv2d_relu    the CUDA C++ of a kernel
   dlc refit model.bin --weights new.safetensors new weights, without compiling
 
@@ -110,6 +112,8 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addImportCommand(app, action, compiler);
   addRunCommand(app, action);
   addBenchCommand(app, action);
+  addCompareCommand(app, action);
+  addVerifyCommand(app, action);
   addInspectCommand(app, action, compiler);
   addRefitCommand(app, action);
   addDoctorCommand(app, action);

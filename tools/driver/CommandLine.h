@@ -40,6 +40,8 @@ void addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler,
                        std::vector<std::string> commandLine);
 void addRunCommand(CLI::App &app, Action &action);
 void addBenchCommand(CLI::App &app, Action &action);
+void addCompareCommand(CLI::App &app, Action &action);
+void addVerifyCommand(CLI::App &app, Action &action);
 void addInspectCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addRefitCommand(CLI::App &app, Action &action);
 void addDoctorCommand(CLI::App &app, Action &action);

@@ -36,6 +36,8 @@ static std::string count(int64_t number, const std::string &what) {
 }
 
 std::string SampleFeed::describe(const Source &source) const {
+  if (file.empty())
+    return "the random array of '" + source.name + "' is " + source.array.describe();
   std::string array = isArchive(file) ? "array '" + source.name + "' of '" + file + "'"
                                       : "the array of '" + file + "'";
   return array + " is " + source.array.describe();
@@ -188,6 +190,38 @@ int SampleFeed::open(const std::string &path, dlc_module *module) {
   return kOk;
 }
 
+int SampleFeed::fillRandom(int64_t number, const std::vector<dlc_module *> &modules) {
+  assert(sources.empty() && "a feed is filled once");
+  samples = number;
+  for (dlc_module *module : modules)
+    for (size_t i = 0; i < dlc_module_num_inputs(module); ++i) {
+      dlc_value_info info = {};
+      info.struct_size = sizeof(info);
+      if (dlc_status status = dlc_module_input(module, i, &info))
+        return failRuntime(status);
+      auto found = std::find_if(sources.begin(), sources.end(),
+                                [&](const Source &source) { return source.name == info.name; });
+      if (found == sources.end()) {
+        HostTensor array = {info.dtype, std::vector<int64_t>(info.rank + 1, 1), {}};
+        array.dims[0] = samples;
+        found = sources.insert(sources.end(), {info.name, std::move(array), /*isWhole=*/true});
+      }
+      for (int dim = 0; dim < info.rank; ++dim) {
+        int64_t least = info.dim_names[dim] ? info.min_dims[dim] : info.dims[dim];
+        int64_t &chosen = found->array.dims[static_cast<size_t>(dim) + 1];
+        chosen = std::max(chosen, least);
+      }
+    }
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (!dlc::fillRandom(sources[i].array, i + 1))
+      return fail(kDevice, "input '" + sources[i].name + "', " + sources[i].array.describe() +
+                               ", does not fit into the memory of this machine");
+  for (dlc_module *module : modules)
+    if (int code = addModule(module))
+      return code;
+  return kOk;
+}
+
 int SampleFeed::addModule(dlc_module *module) {
   std::vector<std::pair<const Source *, dlc_value_info>> inputs;
   for (size_t i = 0; i < dlc_module_num_inputs(module); ++i) {
@@ -253,6 +287,7 @@ bool SampleFeed::next(std::vector<dlc_tensor> &views) {
     view.data = array.data.data() + static_cast<size_t>(position) * rowBytes;
   }
   position += rows;
+  given = rows;
   return true;
 }
 

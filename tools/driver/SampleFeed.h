@@ -25,6 +25,9 @@ public:
   /// array is missing, empty, of another dtype or of dims that do not fit, or holds NaN or infinities; kDevice and
   /// kIncompatible where the file cannot be read.
   int open(const std::string &path, dlc_module *module);
+  /// Random inputs instead of a file, `samples` of them, each a whole input of the smallest dims that all of the modules take.
+  /// The modules' inputs have the same names, dtypes and ranks.
+  int fillRandom(int64_t samples, const std::vector<dlc_module *> &modules);
   /// Narrows the batches to those that this module takes, too: its inputs have the names, dtypes and ranks of the first
   /// one's. kUsage where the data or the batches do not fit it.
   int addModule(dlc_module *module);
@@ -40,6 +43,8 @@ public:
   /// The inputs of the next batch, in the order of the first module: pointers into arrays that live as long as the feed.
   /// False at the end, with `views` as they were.
   bool next(std::vector<dlc_tensor> &views);
+  /// Samples of the batch that next() has given.
+  int64_t rows() const { return given; }
   void rewind() { position = 0; }
   /// How many of the samples no batch takes: those at the end that are fewer than the smallest.
   int64_t numLeftOut() const;
@@ -68,7 +73,7 @@ private:
 
   std::string file;
   std::vector<Source> sources; // in the order of the first module's inputs
-  int64_t samples = 0, position = 0;
+  int64_t samples = 0, position = 0, given = 0;
   int64_t smallest = 1, largest = INT64_MAX, most = kDefaultBatch;
 };
 

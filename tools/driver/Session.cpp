@@ -20,17 +20,19 @@ namespace dlc {
 
 int failRuntime(dlc_status status) { return fail(static_cast<int>(status), dlc_last_error()); }
 
+std::string checkDevice(const std::string &name) {
+  bool isGpu = name.starts_with("cuda:") && name.size() > 5 && name.size() < 9 &&
+               name.find_first_not_of("0123456789", 5) == std::string::npos;
+  return isGpu || name == "auto" || name == "cpu" || name == "cuda" || name == "cuda-emu"
+             ? std::string()
+             : "'" + name + "' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu";
+}
+
 void DeviceOptions::declare(CLI::App &command) {
   command
       .add_option("--device", device,
                   "auto, cpu, cuda, cuda:1, or cuda-emu (CUDA kernels emulated on the CPU)")
-      ->check([](const std::string &name) {
-        bool isGpu = name.starts_with("cuda:") && name.size() > 5 && name.size() < 9 &&
-                     name.find_first_not_of("0123456789", 5) == std::string::npos;
-        return isGpu || name == "auto" || name == "cpu" || name == "cuda" || name == "cuda-emu"
-                   ? std::string()
-                   : "'" + name + "' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu";
-      })
+      ->check(checkDevice)
       ->capture_default_str();
   command
       .add_option("--threads", threads,

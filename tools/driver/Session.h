@@ -1,7 +1,7 @@
 //===- Session.h - A model on a device, with its inputs and outputs --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `run` and `bench` share, on the C API alone. Problems are reported as they occur; the ExitCode says which kind.
+// What `run`, `bench`, `compare` and `verify` share, on the C API alone. Problems are reported as they occur; the ExitCode says which kind.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_SESSION_H
 #define DLC_TOOLS_DRIVER_SESSION_H
@@ -52,6 +52,7 @@ public:
   /// After the last run: gives outputs whose sizes the data say their real dims.
   int cutOutputs();
 
+  dlc_module *getModule() const { return module; }
   dlc_context *getContext() const { return context; }
   const std::vector<std::string> &outputNames() const { return outputs.names; }
   HostTensor &output(size_t index) { return outputs.tensors[index]; }
@@ -83,6 +84,8 @@ private:
   std::string told;   // remarks so far
 };
 
+/// A sentence on why `name` is no device; empty where it is one.
+std::string checkDevice(const std::string &name);
 /// Reports the runtime's last error; its status as an ExitCode.
 int failRuntime(dlc_status status);
 /// Reports that there is no room for the input or output (`what`) `name`; kDevice.
