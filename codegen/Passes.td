@@ -14,7 +14,7 @@ def ScheduleCpuPass : Pass<"dl-schedule-cpu", "::mlir::ModuleOp"> {
     program and the launch reads the packed copy. Example: test/codegen/cpu/schedule-cpu.mlir.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 

@@ -162,6 +162,26 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
 
 //===- fuse ---------------------------------------------------------------------------------------===//
 
+def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
+  let summary = "Store the operands of integer products in as few bits as their numbers need";
+  let description = [{
+    Products of quantized tensors are written in i32. Where both operands of one have numbers of 16 bits at most
+    (ir/analysis/IntegerRange.h), each is cast to a narrower type and back: what depends on weights alone to i8 or u8, or else to i16;
+    any other operand to i16, the type that CPUs multiply. Fusion lets the operand's producer store that, and the
+    product's kernel widen it. A product of the same numbers is the same. Example: test/passes/narrow-products.mlir.
+    ```mlir
+    %x = dl.sub %a, %zero : (tensor<4x8xi32>, tensor<4x8xi32>) -> tensor<4x8xi32>    // of dl.cast of a tensor<4x8xui8>
+    %y = dl.matmul %x, %w : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>
+    // becomes
+    %n = dl.cast %x {dtype = i16} : (tensor<4x8xi32>) -> tensor<4x8xi16>
+    %c = dl.cast %n {dtype = i32} : (tensor<4x8xi16>) -> tensor<4x8xi32>
+    %y = dl.matmul %c, %w : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numNarrowed", "narrowed", "Products whose operands were narrowed">];
+}
+
 def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
   let summary = "Group ops into fusions, one for each kernel";
   let description = [{

@@ -103,6 +103,8 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     manager.addNestedPass<func::FuncOp>(createAssignLayouts());
     break;
   case Phase::fuse:
+    // After the layouts: a tensor is converted to another layout before it is narrowed, by the kernel that stores it.
+    manager.addNestedPass<func::FuncOp>(createNarrowProducts());
     manager.addNestedPass<func::FuncOp>(createFormFusions());
     break;
   case Phase::outline: {

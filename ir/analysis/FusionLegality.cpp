@@ -4,6 +4,7 @@
 #include "ir/analysis/FusionLegality.h"
 
 #include "ir/analysis/CostModel.h"
+#include "ir/analysis/IntegerRange.h"
 #include "ir/dl/DLOps.h"
 #include "ir/interfaces/Lines.h"
 #include "ir/interfaces/Recurrent.h"
@@ -196,6 +197,19 @@ static bool changesLayout(const FusionGroup &group) {
   return llvm::any_of(group.ops, [](Operation *op) { return isa<dl::ConvertLayoutOp>(op); });
 }
 
+/// The group is the cast of a product's operand from fewer bits (NarrowProducts), which the product's kernel reads.
+static bool widensOperand(const FusionGroup &group, Value value, const LoopNest &nest) {
+  return nest.isProduct && group.ops.size() == 1 && widenedFrom(value);
+}
+
+/// `op` is such a cast: what it reads is stored in these bits.
+static bool readsNarrowOperand(Operation *op) {
+  if (op->getNumResults() != 1 || !widenedFrom(op->getResult(0)) || !op->hasOneUse())
+    return false;
+  auto reader = dyn_cast<LoopNestOpInterface>(*op->user_begin());
+  return reader && reader.getLoopNest().isProduct;
+}
+
 /// Rules for a producer without a root, which the reader evaluates at each of its loads.
 static std::string whyNotPrologue(const FusionGroup &producer, Value value,
                                   LoopNestOpInterface reader, const LoopNest &nest) {
@@ -212,7 +226,7 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
       if (access.isComputed())
         return "it is read at computed indices, some of its elements perhaps many times: it is "
                "formed first";
-      if (access.checked)
+      if (access.checked && !(access.fill == 0 && widensOperand(producer, value, nest)))
         return "it is read at indices that may lie outside it, so that it is formed first";
       if (nest.isProduct && !(isFree(producer) && !changesLayout(producer)))
         return "a contraction reads each element many times; only casts are repeated there";
@@ -272,8 +286,11 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
   if (producer.isStored ||
       llvm::any_of(op->getUsers(), [&](Operation *user) { return user != reader; }))
     return "its value has several users: it is computed once and kept";
+  if (readsNarrowOperand(reader))
+    return "a product reads it in fewer bits than it is computed in";
   // A number or a repetition costs nothing in the kernel of its reader, and memory where it is stored at load.
-  bool storedAtLoad = producer.weightOnly && !llvm::all_of(producer.ops, isRepetition);
+  bool storedAtLoad = producer.weightOnly && !llvm::all_of(producer.ops, isRepetition) &&
+                      !widensOperand(producer, value, nest);
   if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader)))
     return "it depends on weights alone and is computed once at load";
   if (producer.ops.size() + consumer.ops.size() > kMaxOps || hasTooManyInputs(producer, consumer))

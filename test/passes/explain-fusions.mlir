@@ -50,6 +50,18 @@ func.func @contraction_reads_often(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> 
 
 // -----
 
+func.func @narrow(%x: tensor<4x8xi32>, %w: tensor<8x8xi16>) -> tensor<4x8xi32> {
+  // expected-note @+1 {{'cast' is here}}
+  %0 = dl.cast %x {dtype = i16} : (tensor<4x8xi32>) -> tensor<4x8xi16>
+  // expected-remark @+1 {{'cast' is not fused with 'cast': a product reads it in fewer bits than it is computed in}}
+  %1 = dl.cast %0 {dtype = i32} : (tensor<4x8xi16>) -> tensor<4x8xi32>
+  %2 = dl.cast %w {dtype = i32} : (tensor<8x8xi16>) -> tensor<8x8xi32>
+  %3 = dl.matmul %1, %2 : (tensor<4x8xi32>, tensor<8x8xi32>) -> tensor<4x8xi32>
+  return %3 : tensor<4x8xi32>
+}
+
+// -----
+
 func.func @repeated(%x: tensor<8xf32>) -> tensor<4x8xf32> {
   // expected-note @+1 {{'exp' is here}}
   %0 = dl.exp %x : (tensor<8xf32>) -> tensor<8xf32>

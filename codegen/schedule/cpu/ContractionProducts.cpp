@@ -14,8 +14,6 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Innermost loops of at most this many steps are written out.
-static constexpr int64_t kUnrolledSteps = 4;
 /// The long loop of a matrix product takes several steps at once: 5 % at 512^3 on Sapphire Rapids. Not that of a
 /// convolution, whose rows come from selected addresses (it lost 12 % on ResNet-18), nor that of a few rows, which
 /// memory holds up.
@@ -160,7 +158,9 @@ SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value
   }
   auto extent = dl::asConstant(nest.reduction[dim]);
   SmallVector<Value> result;
-  if (extent && *extent <= (innermost ? kUnrolledSteps : 1)) {
+  if (innermost && parts.pairs) {
+    result = reducePairs(dim, std::move(accs));
+  } else if (extent && *extent <= (innermost ? kUnrolledSteps : 1)) {
     for (int64_t at = 0; at < *extent; ++at) {
       reductionAt[dim] = k.math.constant(at);
       accs = reduce(depth + 1, accs, guarded);
@@ -217,7 +217,14 @@ Value ContractionSchedule::multiplyAdd(Value a, Value b, Value acc) {
                                arith::MulIOp::create(k.builder, k.loc, a, b));
 }
 
+/// An element of the first operand in the type of the sums.
 Value ContractionSchedule::readA(const Row &row) {
+  ScalarKind kind = scalarKind(getElementTypeOrSelf(aTensor.getType()));
+  return Scalar(k.builder, k.loc, readStoredA(row), kind).convertTo(accType, accKind).value();
+}
+
+/// The same in the compute type of the elements that are stored.
+Value ContractionSchedule::readStoredA(const Row &row) {
   SmallVector<AffineExpr> indices = aIndices(row.parallel);
   if (row.source) {
     Value at = k.add(row.first, k.value(reductionAt[parts.reduction.back()]));
@@ -229,23 +236,30 @@ Value ContractionSchedule::readA(const Row &row) {
   k.guard = row.inside;
   Value value = k.emitter.emit(k.builder, aTensor, indices);
   k.guard = {};
-  Value fill = Scalar(k.builder, k.loc, value, accKind).constant(nest.terms[0].fill).value();
+  ScalarKind kind = scalarKind(getElementTypeOrSelf(aTensor.getType()));
+  Value fill = Scalar(k.builder, k.loc, value, kind).constant(nest.terms[0].fill).value();
   return arith::SelectOp::create(k.builder, k.loc, row.inside, value, fill);
 }
 
 Value ContractionSchedule::readB(int64_t vector) {
+  Type element = bType.getElementType();
+  Value value = fromStorage(k.builder, k.loc, loadB(vector * lanes, lanes), element);
+  return Scalar(k.builder, k.loc, value, scalarKind(element)).convertTo(accType, accKind).value();
+}
+
+/// `count` columns of the panels at hand, from their number `firstColumn` on, as they are stored.
+Value ContractionSchedule::loadB(int64_t firstColumn, int64_t count) {
   // The first column of the panel is a multiple of its width, so the address is affine.
   SmallVector<AffineExpr> loops(rows.front().parallel), indices;
   llvm::append_range(loops, reductionAt);
-  int64_t first = vector * lanes;
-  loops[parts.column] = (panel + first / kPanel) * kPanel;
+  loops[parts.column] = (panel + firstColumn / kPanel) * kPanel;
   for (AffineExpr index : nest.terms[1].map.getResults())
     indices.push_back(k.math.simplify(index.replaceDims(loops)));
-  AffineExpr offset = k.emitter.offset(bType, indices) + first % kPanel;
-  k.vector = VectorLoop{lane, lanes, {}};
+  AffineExpr offset = k.emitter.offset(bType, indices) + firstColumn % kPanel;
+  k.vector = VectorLoop{lane, count, {}};
   Value stored = k.load(parts.bInput, k.math.simplify(offset + lane));
   k.vector.reset();
-  return fromStorage(k.builder, k.loc, stored, bType.getElementType());
+  return stored;
 }
 
 } // namespace dlc::codegen

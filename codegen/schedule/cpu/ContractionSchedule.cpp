@@ -19,7 +19,7 @@ static constexpr int64_t kLeastSymbolicRows = 8;
 ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction found)
     : k(kernel), parts(std::move(found)), nest(kernel.emitter.getNest()) {
   MLIRContext *context = k.builder.getContext();
-  aTensor = k.emitter.getRoot()->getOperand(nest.terms[0].operand);
+  aTensor = parts.a;
   bType = cast<RankedTensorType>(
       k.emitter.getKernel().getBodyBlock().getArgument(parts.bInput).getType());
   accType = k.emitter.accumulatorType(0);
@@ -86,6 +86,7 @@ CpuLaunch ContractionSchedule::run() {
           : k.math.constant(*panelCount == 0 ? 0 : std::max<int64_t>(1, *panelCount / groupPanels));
   AffineExpr chunks = numRows.ceilDiv(chunkRows);
   makeZeroRow();
+  planWidePanels();
   AffineExpr group = k.math.addLoop(groups), chunk = k.math.addLoop(chunks),
              batchAt = k.math.addLoop(numBatches);
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
@@ -129,6 +130,8 @@ void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow
       std::max<int64_t>(1, std::min(panels, maxVectors / (wanted * vectorsPerPanel())));
   auto blocks = [&](Value firstPanel, int64_t count) {
     int64_t blockRows = rowsFor(count);
+    if (widePanels)
+      widenPanels(firstPanel, count);
     k.forEach(firstRow, rowEnd, blockRows,
               [&](Value row) { emitBlock(row, firstPanel, count, blockRows); });
   };

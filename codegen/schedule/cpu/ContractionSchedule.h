@@ -5,7 +5,7 @@
 // broadcast for each row. The operand b lies in panels [N/16][K][16] (PanelContraction::layout), a and the result as the
 // model has them; a convolution reads its input in place, tap by tap. Taps outside of it read a row of zeros in scratch
 // memory, or, where maps stand before the contraction, offset 0, and the value is replaced. The epilogue runs on the
-// accumulators.
+// accumulators. Integers of 8 and 16 bits are multiplied in pairs of neighbours along k (ContractionPairs.cpp).
 //
 // A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets; registers decide how it
 // is cut into blocks. The last block of a chunk repeats its last row rather than having code of its own.
@@ -17,6 +17,9 @@
 #include "codegen/schedule/cpu/PanelContraction.h"
 
 namespace dlc::codegen {
+
+/// Innermost loops of at most this many steps are written out.
+inline constexpr int64_t kUnrolledSteps = 4;
 
 /// Fills the function of one contraction: see above.
 class ContractionSchedule {
@@ -49,7 +52,22 @@ private:
   bool readsZeroRow() const { return zeroRow != nullptr; }
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value acc);
   mlir::Value readA(const Row &row);
+  mlir::Value readStoredA(const Row &row);
   mlir::Value readB(int64_t vector);
+  mlir::Value loadB(int64_t firstColumn, int64_t count);
+
+  /// Two steps of the innermost loop `dim` at once, and the last one by itself where their number is odd.
+  llvm::SmallVector<mlir::Value> reducePairs(unsigned dim, llvm::SmallVector<mlir::Value> accs);
+  /// One or `both` steps, from reductionAt on.
+  llvm::SmallVector<mlir::Value> pairStep(llvm::ArrayRef<mlir::Value> accs, bool both);
+  mlir::Value readPairOfA(const Row &row, bool both);
+  llvm::SmallVector<mlir::Value> readPairsOfB(bool both);
+  llvm::SmallVector<mlir::Value> makePairsOfB(bool both);
+  /// Whether panels are widened in scratch memory before the blocks of a chunk read them; makes room for that.
+  void planWidePanels();
+  void widenPanels(mlir::Value firstPanel, int64_t panels);
+  /// Where the pairs of column `column` of the panels at hand lie there, at the step that reductionAt says.
+  mlir::AffineExpr wideOffset(int64_t column) const;
   void emitRow(const Row &row, llvm::ArrayRef<mlir::Value> accs);
 
   llvm::SmallVector<mlir::AffineExpr> aIndices(llvm::ArrayRef<mlir::AffineExpr> parallel) const;
@@ -84,6 +102,8 @@ private:
   mlir::AffineExpr lane; // 0: the variable of vectors that are read whole
   mlir::Value rowEnd;    // of the tile
   mlir::Value zeroRow;   // what taps outside of the operand read
+  /// Pairs of i16 of the panels at hand, [panel][K][16], in scratch memory; null where blocks widen for themselves.
+  mlir::Value widePanels;
   int64_t scratchBytes = 0;
   llvm::SmallVector<Row> rows;
   int64_t numVectors = 0; // of a row in the block at hand

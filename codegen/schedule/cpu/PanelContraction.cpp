@@ -4,6 +4,9 @@
 #include "codegen/schedule/cpu/PanelContraction.h"
 
 #include "codegen/schedule/cpu/CpuKernel.h"
+#include "ir/analysis/IntegerRange.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
@@ -53,12 +56,29 @@ static std::optional<int64_t> groupAlong(AffineMap map, unsigned dim) {
   return isGrouped ? std::optional(size) : std::nullopt;
 }
 
+/// `operand`, or the integers of fewer bits that it is cast from, where this cast is for it alone.
+static Value storedOperand(Value operand) {
+  Value narrow = operand.hasOneUse() ? widenedFrom(operand) : Value();
+  return narrow && isa<BlockArgument>(narrow) ? narrow : operand;
+}
+
+/// Sums in i32 of products of i16 with i8, u8 or i16, which multiplying pairs of i16 gives: an operand of i16 fits as it is,
+/// and a sum of two products wraps as i32 does.
+static bool multipliesPairs(BodyEmitter &emitter, Value a, Value b) {
+  if (!emitter.accumulatorType(0).isSignlessInteger(32) || !isa<BlockArgument>(a))
+    return false;
+  std::optional<IntegerRange> pairs = rangeOfType(IntegerType::get(a.getContext(), 16));
+  auto numbers = rangeOfType(getElementTypeOrSelf(b.getType()));
+  return getElementTypeOrSelf(a.getType()).isSignlessInteger(16) && numbers &&
+         numbers->isWithin(*pairs);
+}
+
 std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, IndexMath &math) {
   const LoopNest &nest = emitter.getNest();
   if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
     return std::nullopt;
   const Access &a = nest.terms[0], &b = nest.terms[1];
-  auto argument = dyn_cast<BlockArgument>(emitter.getRoot()->getOperand(b.operand));
+  auto argument = dyn_cast<BlockArgument>(storedOperand(emitter.getRoot()->getOperand(b.operand)));
   if (!argument || !argument.hasOneUse() || b.checked)
     return std::nullopt;
   if (mayBeEmpty(cast<RankedTensorType>(emitter.getRoot()->getOperand(a.operand).getType()), math))
@@ -103,10 +123,15 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
     (bDim[dim] >= 0 ? found.batch : found.rows).push_back(dim);
   }
 
-  Value aTensor = emitter.getRoot()->getOperand(a.operand);
+  Value aTensor = found.a = storedOperand(emitter.getRoot()->getOperand(a.operand));
   SmallVector<AffineExpr> aIndices;
   for (AffineExpr index : a.map.getResults())
     aIndices.push_back(math.simplify(index.replaceDims(loops.all)));
+  auto isContiguous = [&](unsigned dim) {
+    return emitter.visitReads(aTensor, aIndices, [&](unsigned, AffineExpr offset, bool) {
+      return math.strideAlong(offset, loops.reduction[dim]) == Stride::unit;
+    });
+  };
   // Innermost runs a loop that no border depends on, where there is a choice one along which a is contiguous.
   auto meetsBorder = [&](unsigned dim) {
     unsigned loop = cast<AffineDimExpr>(loops.reduction[dim]).getPosition();
@@ -128,15 +153,17 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
       found.reduction.push_back(dim);
   for (unsigned at = numBorders; at + 1 < found.reduction.size(); ++at) {
     unsigned dim = found.reduction[at];
-    bool contiguous = emitter.visitReads(aTensor, aIndices, [&](unsigned, AffineExpr offset, bool) {
-      return math.strideAlong(offset, loops.reduction[dim]) == Stride::unit;
-    });
-    if (contiguous) {
+    if (isContiguous(dim)) {
       found.reduction.erase(found.reduction.begin() + at);
       found.reduction.push_back(dim);
       break;
     }
   }
+
+  unsigned innermost = found.reduction.back();
+  found.pairs =
+      multipliesPairs(emitter, aTensor, argument) && !dl::isConstant(nest.reduction[innermost], 1);
+  found.pairsAreNeighbours = found.pairs && isContiguous(innermost);
 
   auto bType = cast<RankedTensorType>(argument.getType());
   llvm::SmallBitVector placed(bType.getRank());
@@ -168,7 +195,7 @@ static std::optional<PackedOperand> packAlongVectors(BodyEmitter &emitter, Index
   unsigned rank = type.getRank();
   int64_t innermost = dl::getLayout(type).innermost(rank);
   const Access &a = nest.terms[0], &b = nest.terms[1];
-  auto argument = dyn_cast<BlockArgument>(emitter.getRoot()->getOperand(b.operand));
+  auto argument = dyn_cast<BlockArgument>(storedOperand(emitter.getRoot()->getOperand(b.operand)));
   if (!argument || !argument.hasOneUse() || innermost < 0)
     return std::nullopt;
   LoopVariables loops(nest, math);

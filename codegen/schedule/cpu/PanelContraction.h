@@ -20,9 +20,15 @@ struct PanelContraction {
   /// Columns that read the same of a, a multiple of kPanel; 0: all do.
   int64_t columnsOfGroup = 0;
   llvm::SmallVector<unsigned> reduction; // reduction dims, outermost loop first
-  unsigned bInput = 0;                   // the kernel's input that is b
-  unsigned bColumn = 0;                  // the dim of b that is the column
-  dl::Layout layout;                     // of b, in panels
+  /// What is read of the first operand: itself, or the narrower integers that it is cast from.
+  mlir::Value a;
+  /// Operands of i16 and i8, sums in i32: two neighbours along the innermost reduction loop are multiplied and added by
+  /// one instruction (ContractionPairs.cpp).
+  bool pairs = false;
+  bool pairsAreNeighbours = false; // in a's memory
+  unsigned bInput = 0;             // the kernel's input that is b, or that b is cast from
+  unsigned bColumn = 0;            // the dim of b that is the column
+  dl::Layout layout;               // of b, in panels
 
   /// The parts in `emitter`'s kernel; nullopt where it is no such product, or one that gains nothing.
   static std::optional<PanelContraction> match(BodyEmitter &emitter, IndexMath &math);

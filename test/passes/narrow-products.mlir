@@ -1,0 +1,81 @@
+// RUN: dlc-opt %s -narrow-products -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(narrow-products,form-fusions),outline-kernels{targets=cpu})' -split-input-file | FileCheck %s --check-prefix=KERNELS
+
+// u8 less its zero point needs 9 bits, and is stored in i16; the weight of i8 is read as it is. The product's kernel casts both, and
+// the sums, scaled, become u8 in it.
+// CHECK-LABEL: @QLinearMatMul
+// CHECK: %[[W:.*]] = dl.weight "w"
+// CHECK: %[[X:.*]] = dl.sub
+// CHECK: %[[N:.*]] = dl.cast %[[X]] {dtype = i16}
+// CHECK-NEXT: %[[A:.*]] = dl.cast %[[N]] {dtype = i32}
+// CHECK-NEXT: %[[B:.*]] = dl.cast %[[W]] {dtype = i32}
+// CHECK-NEXT: dl.matmul %[[A]], %[[B]]
+// KERNELS-LABEL: dlx.program @QLinearMatMul
+// KERNELS: %[[W:.*]] = dlx.weight "w"
+// KERNELS-NEXT: %[[X:.*]] = dlx.alloc : <tensor<4x9xi16>>
+// KERNELS-NEXT: dlx.launch @{{.*}}(%arg0) -> (%[[X]])
+// KERNELS-NEXT: %[[Y:.*]] = dlx.alloc : <tensor<4x5xui8>>
+// KERNELS-NEXT: dlx.launch @{{.*}}(%[[X]], %[[W]]) -> (%[[Y]])
+// KERNELS-NEXT: dlx.return %[[Y]]
+func.func @QLinearMatMul(%x: tensor<4x9xui8>) -> tensor<4x5xui8> {
+  %w = dl.weight "w" : tensor<9x5xi8>
+  %zero = dl.full 3 : i32 -> tensor<4x9xi32>
+  %scale = dl.full 0.125 : f32 -> tensor<4x5xf32>
+  %0 = dl.cast %x {dtype = i32} : (tensor<4x9xui8>) -> tensor<4x9xi32>
+  %1 = dl.sub %0, %zero : (tensor<4x9xi32>, tensor<4x9xi32>) -> tensor<4x9xi32>
+  %2 = dl.cast %w {dtype = i32} : (tensor<9x5xi8>) -> tensor<9x5xi32>
+  %3 = dl.matmul %1, %2 : (tensor<4x9xi32>, tensor<9x5xi32>) -> tensor<4x5xi32>
+  %4 = dl.cast %3 {dtype = f32} : (tensor<4x5xi32>) -> tensor<4x5xf32>
+  %5 = dl.mul %4, %scale : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
+  %6 = dl.cast %5 {dtype = ui8} : (tensor<4x5xf32>) -> tensor<4x5xui8>
+  return %6 : tensor<4x5xui8>
+}
+
+// -----
+
+// Two convolutions read one image: it is narrowed once. A weight of u8 less 128 fits i8, and is stored so at load; less 5 it needs
+// i16. Taps outside of the image are 0.
+// CHECK-LABEL: @Convolutions
+// CHECK: %[[N:.*]] = dl.cast %arg0 {dtype = i16}
+// CHECK-NEXT: dl.cast %[[N]] {dtype = i32}
+// CHECK: dl.cast %{{.*}} {dtype = i8}
+// CHECK: dl.conv2d
+// CHECK-NOT: dl.cast %arg0
+// CHECK: dl.cast %[[N]] {dtype = i32}
+// CHECK: dl.cast %{{.*}} {dtype = i16}
+// CHECK: dl.conv2d
+// KERNELS-LABEL: dlx.program @Convolutions
+// KERNELS-DAG: %[[X:.*]] = dlx.alloc : <tensor<1x3x8x8xi16>>
+// KERNELS-DAG: %[[W:.*]] = dlx.alloc {persistent} : <tensor<4x3x3x3xi8>>
+// KERNELS-DAG: %[[V:.*]] = dlx.alloc {persistent} : <tensor<4x3x3x3xi16>>
+// KERNELS-DAG: dlx.launch @{{.*}}(%[[X]], %[[W]])
+// KERNELS-DAG: dlx.launch @{{.*}}(%[[X]], %[[V]])
+func.func @Convolutions(%x: tensor<1x3x8x8xui8>) -> (tensor<1x4x8x8xi32>, tensor<1x4x8x8xi32>) {
+  %w = dl.weight "w" : tensor<4x3x3x3xui8>
+  %zero = dl.full 128 : i32 -> tensor<4x3x3x3xi32>
+  %five = dl.full 5 : i32 -> tensor<4x3x3x3xi32>
+  %0 = dl.cast %x {dtype = i32} : (tensor<1x3x8x8xui8>) -> tensor<1x3x8x8xi32>
+  %1 = dl.cast %w {dtype = i32} : (tensor<4x3x3x3xui8>) -> tensor<4x3x3x3xi32>
+  %2 = dl.sub %1, %zero : (tensor<4x3x3x3xi32>, tensor<4x3x3x3xi32>) -> tensor<4x3x3x3xi32>
+  %3 = dl.sub %1, %five : (tensor<4x3x3x3xi32>, tensor<4x3x3x3xi32>) -> tensor<4x3x3x3xi32>
+  %4 = dl.conv2d %0, %2 {padding = array<i64: 1, 1>} : (tensor<1x3x8x8xi32>, tensor<4x3x3x3xi32>) -> tensor<1x4x8x8xi32>
+  %5 = dl.conv2d %0, %3 {padding = array<i64: 1, 1>} : (tensor<1x3x8x8xi32>, tensor<4x3x3x3xi32>) -> tensor<1x4x8x8xi32>
+  return %4, %5 : tensor<1x4x8x8xi32>, tensor<1x4x8x8xi32>
+}
+
+// -----
+
+// One of the operands has numbers of more than 16 bits: nothing changes. Nor do products of floats.
+// CHECK-LABEL: @Wide
+// CHECK-NOT: dl.cast
+// CHECK: %[[W:.*]] = dl.cast %{{.*}} {dtype = i32}
+// CHECK-NEXT: %[[Y:.*]] = dl.matmul %arg0, %[[W]]
+// CHECK-NEXT: %[[Z:.*]] = dl.matmul %arg1, %arg1
+// CHECK-NEXT: return %[[Y]], %[[Z]]
+func.func @Wide(%x: tensor<4x9xi32>, %f: tensor<4x4xf32>) -> (tensor<4x5xi32>, tensor<4x4xf32>) {
+  %w = dl.weight "w" : tensor<9x5xi8>
+  %0 = dl.cast %w {dtype = i32} : (tensor<9x5xi8>) -> tensor<9x5xi32>
+  %1 = dl.matmul %x, %0 : (tensor<4x9xi32>, tensor<9x5xi32>) -> tensor<4x5xi32>
+  %2 = dl.matmul %f, %f : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1, %2 : tensor<4x5xi32>, tensor<4x4xf32>
+}
