@@ -78,6 +78,15 @@ def images(folder, images=None, **_):
         np.save(path, np.load(path)[:images])
 
 
+def samples(name, count=None):
+    """A maker of the archive `name`: the first `count` of the unseen digits, or all of them, by the name of the model's input."""
+    def make(folder, **settings):
+        if not os.path.exists(os.path.join(folder, "images.npy")):
+            images(folder, **settings)
+        np.savez(os.path.join(folder, name), x=np.load(os.path.join(folder, "images.npy"))[:count])
+    return make
+
+
 def plainModel(folder, **_):
     random = np.random.default_rng(1)
     safetensors.save(os.path.join(folder, "model.safetensors"),
@@ -104,6 +113,8 @@ FILES = {
     "images.npy": images,
     "labels.npy": images,
     "calibration.npz": images,
+    "digits.npz": samples("digits.npz"),
+    "few.npz": samples("few.npz", 16),
     "model.dl": plainModel,
     "model.bin": compiled("model.dl", "model.bin"),
     "model.safetensors": plainModel,
