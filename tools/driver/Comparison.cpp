@@ -22,7 +22,8 @@ void ComparisonOptions::declare(CLI::App &command) {
                      "An .npz of arrays by the names of the inputs, one row a sample (an .npy, "
                      "where there is one input); default: random inputs");
   command.add_option("--labels", labels,
-                     "An .npy of the right class of each sample: accuracy, and what has changed");
+                     "An .npy of the right class of each sample, or an .npz with the array "
+                     "'labels': adds accuracy, and what has changed");
   command
       .add_option("--output", outputs,
                   "NAME: compare this output alone; may be repeated (default: all)")

@@ -13,6 +13,12 @@ namespace dlc {
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+static std::string number(double value) {
+  char text[32];
+  snprintf(text, sizeof(text), "%.7g", value);
+  return std::isnan(value) ? "nan" : text; // the sign of a NaN says nothing
+}
+
 /// "[3, 2]: 0.5, expected 0.25", the sample's number first.
 static std::string place(const HostTensor &actual, int64_t position, double value, double expected,
                          SampleRange range) {
@@ -28,9 +34,7 @@ static std::string place(const HostTensor &actual, int64_t position, double valu
   std::string text;
   for (int64_t one : index)
     text += (text.empty() ? "[" : ", ") + std::to_string(one);
-  char numbers[80];
-  snprintf(numbers, sizeof(numbers), "]: %.7g, expected %.7g", value, expected);
-  return text + numbers;
+  return text + "]: " + number(value) + ", expected " + number(expected);
 }
 
 void OutputDifference::add(const HostTensor &actual, const HostTensor &expected,

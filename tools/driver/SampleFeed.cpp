@@ -124,10 +124,12 @@ int SampleFeed::checkDims(const Source &source, const dlc_value_info &info,
                           std::to_string(info.max_dims[dim]));
     std::string name = info.dim_names[dim];
     auto [known, isNew] = bindings.insert({name, {found, source.name}});
-    if (!isNew && known->second.value != found)
-      return failDims(source, info,
-                      which + std::to_string(known->second.value) + " as " + name + " is in '" +
-                          known->second.where + "'");
+    const Binding &binding = known->second;
+    if (!isNew && binding.value != found) {
+      which += std::to_string(binding.value) + " as ";
+      which.append(name).append(" is in '").append(binding.where).append("'");
+      return failDims(source, info, which);
+    }
   }
   return kOk;
 }

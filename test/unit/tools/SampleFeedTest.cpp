@@ -220,6 +220,32 @@ TEST_F(SampleFeedTest, AnotherModuleNarrowsTheBatches) {
                 "time, and what came before it 5; expected a batch that all take\n");
 }
 
+TEST_F(SampleFeedTest, RandomInputsHaveTheSmallestDimsThatAllTake) {
+  SampleFeed feed;
+  ASSERT_EQ(feed.fillRandom(5, {load(rangePackage(0, 64)), load(rangePackage(3, 8))}), kOk);
+  EXPECT_EQ(feed.numSamples(), 5);
+  EXPECT_EQ(feed.numLeftOut(), 0);
+  std::vector<dlc_tensor> views;
+  float first = 0;
+  for (int row = 0; row < 5; ++row) {
+    ASSERT_TRUE(feed.next(views));
+    EXPECT_EQ(feed.rows(), 1);
+    EXPECT_EQ(views[0].rank, 2);
+    EXPECT_EQ(views[0].dims[0], 3);
+    EXPECT_EQ(views[0].dims[1], 4);
+    float value = *static_cast<float *>(views[0].data);
+    EXPECT_NE(value, first);
+    first = value;
+  }
+  EXPECT_FALSE(feed.next(views));
+  // Where there are several inputs, one of them a scalar.
+  SampleFeed several;
+  ASSERT_EQ(several.fillRandom(2, {load(severalPackage())}), kOk);
+  ASSERT_TRUE(several.next(views));
+  EXPECT_EQ(views[1].dims[1], 1);
+  EXPECT_EQ(views[2].rank, 0);
+}
+
 TEST_F(SampleFeedTest, RefusesArraysThatDoNotFit) {
   std::string x = "array 'x' of 'FILE' is ", input = ", but input 'x' is f32[N,4] (N = 1..64): ";
   PackageBuilder ranged = rangePackage(1, 64);
