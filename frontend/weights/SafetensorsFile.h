@@ -50,6 +50,10 @@ private:
   llvm::StringMap<size_t> byName;
 };
 
+/// What comes before the bytes of the tensors in a file that holds them in this order without gaps;
+/// their offsets are not read. Fails where safetensors have no such type.
+llvm::Expected<std::string> safetensorsHeader(llvm::ArrayRef<StoredTensor> tensors);
+
 /// Maps a regular file read-only; an error says why it cannot be read.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapFile(llvm::StringRef path);
 

@@ -30,6 +30,7 @@ public:
   /// Row-major and little-endian. Fails where a packed array is damaged.
   llvm::Expected<WeightBytes> data(const StoredTensor &tensor) const;
   const std::string &path() const { return name; }
+  bool isSafetensors() const { return safetensors.has_value(); }
 
 private:
   std::string name;

@@ -10,12 +10,9 @@
 #include "frontend/weights/SafetensorsFile.h"
 #include "ir/dl/DLOps.h"
 #include "ir/interpreter/Tensor.h"
-#include "tools/driver/Import.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/WeightReader.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -53,56 +50,40 @@ static void transpose(std::string &bytes, size_t size, ArrayRef<int64_t> shape) 
       std::memcpy(to, rows.data() + (row * shape[1] + column) * element, element);
 }
 
-/// A safetensors file of these weights.
-static LogicalResult writeWeights(ArrayRef<onnx::NamedWeight> weights, std::string &file) {
-  auto typeOf = [](const onnx::NamedWeight &weight) {
-    return cast<RankedTensorType>(cast<dl::WeightOp>(weight.weight).getType());
-  };
-  auto sizeOf = [&](const onnx::NamedWeight &weight) {
-    return static_cast<uint64_t>(typeOf(weight).getNumElements()) *
-           elementBytes(typeOf(weight).getElementType());
-  };
-  std::string header = "{";
-  uint64_t begin = 0;
-  for (const onnx::NamedWeight &weight : weights) {
-    Type element = typeOf(weight).getElementType();
-    StringRef dtype = dl::dtypeName(element);
-    StringRef stored = frontend::safetensorsName(*frontend::elementTypeNamed(dtype));
-    if (stored.empty()) {
-      fail(kUnsupported, "weight '" + weight.path + "' is " + dl::text(typeOf(weight)) +
-                             "; safetensors have no " + dtype.str());
-      return failure();
-    }
-    header += (header.size() > 1 ? ",\"" : "\"") + weight.path + "\":{\"dtype\":\"" + stored.str() +
-              "\",\"shape\":[";
-    SmallVector<int64_t> shape(typeOf(weight).getShape());
-    if (weight.isTransposed)
-      std::reverse(shape.begin(), shape.end());
-    for (auto [position, dim] : llvm::enumerate(shape))
-      header += (position ? "," : "") + std::to_string(dim);
-    header += "],\"data_offsets\":[" + std::to_string(begin) + ",";
-    begin += sizeOf(weight);
-    header += std::to_string(begin) + "]}";
-  }
-  header += "}";
-  header.resize((header.size() + 7) / 8 * 8, ' ');
-  char size[8];
-  llvm::support::endian::write64le(size, header.size());
-  file.reserve(8 + header.size() + begin);
-  file.append(size, 8);
-  file += header;
-  for (const onnx::NamedWeight &weight : weights) {
-    if (failed(readWeight(cast<dl::WeightOp>(weight.weight), sizeOf(weight), file)))
-      return failure();
-    if (weight.isTransposed)
-      transpose(file, sizeOf(weight), typeOf(weight).getShape());
-  }
-  return success();
+/// The weight as its file holds it.
+static frontend::StoredTensor storedTensor(const onnx::NamedWeight &weight) {
+  auto type = cast<RankedTensorType>(cast<dl::WeightOp>(weight.weight).getType());
+  frontend::StoredTensor stored{
+      weight.path, *frontend::elementTypeNamed(dl::dtypeName(type.getElementType())), {}, 0, 0};
+  stored.shape.assign(type.getShape().begin(), type.getShape().end());
+  if (weight.isTransposed)
+    std::reverse(stored.shape.begin(), stored.shape.end());
+  stored.bytes = static_cast<uint64_t>(type.getNumElements()) * elementBytes(type.getElementType());
+  return stored;
 }
 
-/// Checks that the file is not an input, and that it does not exist unless --force is given.
-/// Returns an ExitCode, after reporting the error.
-static int checkNew(const std::string &path, bool force) {
+/// A safetensors file of these weights; an ExitCode, reported unless it is kOk.
+static int writeWeights(ArrayRef<onnx::NamedWeight> weights, std::string &file) {
+  auto tensors = llvm::map_to_vector(weights, storedTensor);
+  auto header = frontend::safetensorsHeader(tensors);
+  if (!header)
+    return fail(kUnsupported, llvm::toString(header.takeError()));
+  file = std::move(*header);
+  uint64_t size = file.size();
+  for (const frontend::StoredTensor &tensor : tensors)
+    size += tensor.bytes;
+  file.reserve(size);
+  for (auto [weight, tensor] : llvm::zip_equal(weights, tensors)) {
+    auto op = cast<dl::WeightOp>(weight.weight);
+    if (failed(readWeight(op, tensor.bytes, file)))
+      return kModelError;
+    if (weight.isTransposed)
+      transpose(file, tensor.bytes, cast<RankedTensorType>(op.getType()).getShape());
+  }
+  return kOk;
+}
+
+int checkNew(const std::string &path, bool force) {
   if (int code = checkOutput(path))
     return code;
   if (!force && llvm::sys::fs::exists(path))
@@ -111,27 +92,56 @@ static int checkNew(const std::string &path, bool force) {
   return kOk;
 }
 
+int checkTextName(const std::string &path) {
+  return StringRef(path).ends_with(".dl")
+             ? static_cast<int>(kOk)
+             : fail(kUsage, "-o names '" + path + "'; expected a .dl file");
+}
+
+std::string weightsBeside(StringRef textPath, StringRef suffix) {
+  SmallString<128> path(textPath);
+  llvm::sys::path::replace_extension(path, "");
+  return (path + suffix + ".safetensors").str();
+}
+
+int writeNewFiles(ArrayRef<NewFile> files, bool force) {
+  for (const NewFile &file : files)
+    if (int code = checkNew(file.path, force))
+      return code;
+  for (const NewFile &file : files)
+    if (int code = writeFile(file.path, file.bytes))
+      return code;
+  return kOk;
+}
+
+int textOf(ImportedModel &model, const std::string &path, const std::string &weightsPath,
+           ImportedText &result) {
+  StringRef file = llvm::sys::path::filename(weightsPath);
+  result.text = onnx::writeDl(*model.module, file, result.weights);
+  if (auto formatted =
+          formatSource(llvm::MemoryBuffer::getMemBufferCopy(result.text, path), *model.context))
+    result.text = std::move(*formatted);
+  return result.weights.empty() ? static_cast<int>(kOk)
+                                : writeWeights(result.weights, result.weightsFile);
+}
+
 int importAsText(const ImportAsTextOptions &options) {
   if (!isOnnx(options.input))
     return fail(kUsage, "'" + options.input +
                             "' is no .onnx file; expected an ONNX model ('dlc compile' takes "
                             ".dl text as it is)");
-  if (!StringRef(options.output).ends_with(".dl"))
-    return fail(kUsage, "-o names '" + options.output + "'; expected a .dl file");
-  SmallString<128> weightsPath(options.weights);
-  if (weightsPath.empty()) {
-    weightsPath = options.output;
-    llvm::sys::path::replace_extension(weightsPath, "safetensors");
-  }
-  if (!weightsPath.ends_with(".safetensors"))
+  if (int code = checkTextName(options.output))
+    return code;
+  const std::string weightsPath =
+      options.weights.empty() ? weightsBeside(options.output) : options.weights;
+  if (!StringRef(weightsPath).ends_with(".safetensors"))
     return fail(kUsage,
-                "--weights names '" + weightsPath.str().str() +
+                "--weights names '" + weightsPath +
                     "'; expected a .safetensors file, the format that dlc writes weights in");
   if (llvm::sys::path::parent_path(weightsPath) != llvm::sys::path::parent_path(options.output))
-    return fail(kUsage, "--weights names '" + weightsPath.str().str() +
+    return fail(kUsage, "--weights names '" + weightsPath +
                             "'; expected a file in the folder of '" + options.output +
                             "', where the model finds it");
-  const std::string weightsFile = weightsPath.str().str();
   frontend::noteInputFile(options.input);
   if (int code = checkNew(options.output, options.force))
     return code;
@@ -146,21 +156,14 @@ int importAsText(const ImportAsTextOptions &options) {
                               options.shapes},
                              model))
     return code;
-  std::vector<onnx::NamedWeight> weights;
-  std::string text = onnx::writeDl(*model.module, llvm::sys::path::filename(weightsPath), weights);
-  auto formatted =
-      formatSource(llvm::MemoryBuffer::getMemBufferCopy(text, options.output), *model.context);
-  std::string file;
-  if (!weights.empty() && failed(writeWeights(weights, file)))
-    return kModelError;
-  // Both, before either is written: the import knows which other files the model consists of.
-  if (int code = checkNew(options.output, options.force))
+  ImportedText imported;
+  if (int code = textOf(model, options.output, weightsPath, imported))
     return code;
-  if (int code = weights.empty() ? int(kOk) : checkNew(weightsFile, options.force))
-    return code;
-  if (int code = weights.empty() ? int(kOk) : writeFile(weightsFile, file))
-    return code;
-  return writeFile(options.output, formatted.value_or(text));
+  std::vector<NewFile> files;
+  if (!imported.weights.empty())
+    files.push_back({weightsPath, imported.weightsFile});
+  files.push_back({options.output, imported.text});
+  return writeNewFiles(files, options.force);
 }
 
 } // namespace dlc

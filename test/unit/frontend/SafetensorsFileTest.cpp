@@ -178,4 +178,33 @@ TEST(SafetensorsFile, namesFilesThatCannotBeRead) {
   EXPECT_EQ(llvm::toString(file.takeError()), "cannot read '/dev/null': it is not a regular file");
 }
 
+TEST(SafetensorsHeader, IsReadBack) {
+  std::vector<StoredTensor> tensors{{"a", ElementType::f16, {2, 3}, 0, 12},
+                                    {"quote \" and \\", ElementType::i64, {}, 0, 8},
+                                    {"none", ElementType::f32, {0, 4}, 0, 0}};
+  auto header = safetensorsHeader(tensors);
+  ASSERT_TRUE(static_cast<bool>(header)) << llvm::toString(header.takeError());
+  EXPECT_EQ(header->size() % 8, 0u);
+  auto file = parse(*header + std::string(20, 'x'));
+  ASSERT_TRUE(static_cast<bool>(file)) << llvm::toString(file.takeError());
+  ASSERT_EQ(file->tensors().size(), tensors.size());
+  uint64_t offset = header->size();
+  for (const StoredTensor &expected : tensors) {
+    const StoredTensor *got = file->find(expected.name);
+    ASSERT_NE(got, nullptr) << expected.name;
+    EXPECT_EQ(got->type, expected.type);
+    EXPECT_EQ(got->shape, expected.shape);
+    EXPECT_EQ(got->offset, offset);
+    EXPECT_EQ(got->bytes, expected.bytes);
+    offset += expected.bytes;
+  }
+}
+
+TEST(SafetensorsHeader, RefusesTypesThatTheFormatLacks) {
+  std::vector<StoredTensor> tensors{{"w", ElementType::i4, {2}, 0, 2}};
+  auto header = safetensorsHeader(tensors);
+  ASSERT_FALSE(static_cast<bool>(header));
+  EXPECT_EQ(llvm::toString(header.takeError()), "weight 'w' is i4[2]; safetensors have no i4");
+}
+
 } // namespace
