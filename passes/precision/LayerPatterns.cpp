@@ -39,16 +39,16 @@ static std::vector<std::string> namesOf(Operation *op) {
   return names;
 }
 
-bool LayerPatterns::matches(Operation *op) const {
-  if (globs.empty())
-    return false;
-  std::vector<std::string> names = namesOf(op);
-  return llvm::any_of(globs, [&](const llvm::GlobPattern &glob) {
-    return llvm::any_of(names, [&](const std::string &name) { return glob.match(name); });
-  });
+bool LayerPatterns::matches(StringRef name) const {
+  return llvm::any_of(globs, [&](const llvm::GlobPattern &glob) { return glob.match(name); });
 }
 
-std::string LayerPatterns::unmatchedIn(ModuleOp module) const {
+bool LayerPatterns::matches(Operation *op) const {
+  return !globs.empty() &&
+         llvm::any_of(namesOf(op), [&](const std::string &name) { return matches(name); });
+}
+
+std::string LayerPatterns::unmatchedIn(ModuleOp module, ArrayRef<std::string> own) const {
   llvm::SmallBitVector matched(globs.size());
   std::vector<std::string> layers, nodes; // each once, in program order
   llvm::StringSet<> known;
@@ -57,6 +57,13 @@ std::string LayerPatterns::unmatchedIn(ModuleOp module) const {
       if (known.insert(name).second)
         names.push_back(name);
   };
+  auto note = [&](ArrayRef<std::string> names) {
+    for (const std::string &name : names)
+      for (size_t i = 0; i < globs.size(); ++i)
+        if (globs[i].match(name))
+          matched.set(i);
+  };
+  note(own);
   for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](Operation *op) {
       if (isa<func::FuncOp, func::ReturnOp>(op))
@@ -64,15 +71,14 @@ std::string LayerPatterns::unmatchedIn(ModuleOp module) const {
       SourcePlaces places = sourcePlacesOf(*op);
       list(layers, places.layers);
       list(nodes, places.lines);
-      for (const std::string &name : namesOf(op))
-        for (size_t i = 0; i < globs.size(); ++i)
-          if (globs[i].match(name))
-            matched.set(i);
+      note(namesOf(op));
     });
   int first = matched.find_first_unset();
   if (first < 0)
     return "";
-  ArrayRef<std::string> shown = layers.empty() ? nodes : layers;
+  ArrayRef<std::string> shown = !own.empty()     ? own
+                                : layers.empty() ? ArrayRef(nodes)
+                                                 : ArrayRef(layers);
   return "'" + texts[first] + "' matches no layer, node or op of the model; it has " +
          llvm::join(shown.take_front(kShownNames), ", ") +
          (shown.size() > kShownNames

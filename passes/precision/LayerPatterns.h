@@ -22,9 +22,11 @@ public:
   LayerPatterns(LayerPatterns &&) = default;
 
   bool matches(mlir::Operation *op) const;
+  bool matches(llvm::StringRef name) const;
   /// A sentence about the first pattern that matches no op of the module's functions, which lists
-  /// names that there are; empty where all match.
-  std::string unmatchedIn(mlir::ModuleOp module) const;
+  /// names that there are; empty where all match. `own` are names that the caller matches by itself;
+  /// where there are any, the sentence lists these.
+  std::string unmatchedIn(mlir::ModuleOp module, llvm::ArrayRef<std::string> own = {}) const;
 
 private:
   LayerPatterns() = default;
