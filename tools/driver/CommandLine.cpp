@@ -19,6 +19,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc fmt model.dl                              the model's text in its canonical layout
   dlc compile model.dl -o model.bin             one file for the CPU and for any NVIDIA GPU
   dlc import model.onnx -o model.dl             an ONNX model as text, with its weights beside it
+  dlc prune model.dl --sparsity 0.5 -o small.dl the half of the weights that is smallest becomes zero
   dlc run model.bin --input x=@x.npy --output y=@y.npy
   dlc bench model.bin                           latency, throughput, time of each kernel
   dlc compare f32.bin f16.bin --data d.npz      what a smaller model costs, on the same data
@@ -110,6 +111,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addFormatCommand(app, action, compiler);
   addCompileCommand(app, action, compiler, {argv, argv + argc});
   addImportCommand(app, action, compiler);
+  addPruneCommand(app, action, compiler);
   addRunCommand(app, action);
   addBenchCommand(app, action);
   addCompareCommand(app, action);

@@ -22,6 +22,7 @@
 #include "tools/driver/Output.h"
 #include "tools/driver/PassTrace.h"
 #include "tools/driver/Plan.h"
+#include "tools/driver/Prune.h"
 #include "tools/driver/SourceLines.h"
 #include "tools/driver/ValidatePasses.h"
 #include "tools/driver/WeightReader.h"
@@ -402,7 +403,7 @@ int Compilation::run() {
 
 static int compileModel(const CompileOptions &options) { return Compilation(options).run(); }
 
-const Compiler kLinkedCompiler = {compileModel, checkModel, formatFiles, inspectSource,
-                                  importAsText};
+const Compiler kLinkedCompiler = {compileModel,  checkModel,   formatFiles,
+                                  inspectSource, importAsText, pruneModel};
 
 } // namespace dlc

@@ -8,6 +8,7 @@
 #define DLC_TOOLS_DRIVER_COMPILER_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,20 @@ struct ImportAsTextOptions {
   ShapeOptions shapes;
 };
 
+struct PruneOptions {
+  std::string input;                    // .dl or .onnx
+  std::string output;                   // .dl; the weights go beside it
+  std::string model;                    // empty: the only one of the file
+  std::string pattern = "global";       // or layer, 2:4
+  std::optional<double> sparsity;       // above 0 and below 1; 2:4 needs none
+  std::vector<std::string> skip;        // globs: layers that stay as they are
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
+  std::string report;                   // .json; empty: none
+  bool force = false;                   // replace files that exist
+  bool quiet = false;                   // no table
+};
+
 /// Each returns an ExitCode.
 struct Compiler {
   int (*compile)(const CompileOptions &);
@@ -89,6 +104,7 @@ struct Compiler {
   int (*format)(const FormatOptions &);
   int (*inspect)(const InspectSourceOptions &);
   int (*importAsText)(const ImportAsTextOptions &);
+  int (*prune)(const PruneOptions &);
 };
 
 /// The compiler in this process.

@@ -33,4 +33,5 @@ const dlc::Compiler dlc::kSeparateCompiler = {
     [](const CheckOptions &) { return startCompiler(); },
     [](const FormatOptions &) { return startCompiler(); },
     [](const InspectSourceOptions &) { return startCompiler(); },
-    [](const ImportAsTextOptions &) { return startCompiler(); }};
+    [](const ImportAsTextOptions &) { return startCompiler(); },
+    [](const PruneOptions &) { return startCompiler(); }};

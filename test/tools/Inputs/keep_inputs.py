@@ -108,6 +108,17 @@ works("fmt in place", "fmt", "loose.dl")
 with open("loose.dl", encoding="utf-8") as file:
     expect("the layout", len(file.read().splitlines()), 7)
 
+# dlc prune: the text, what it includes, its weights, whatever --force says.
+PRUNE = ("prune", "m.dl", "--sparsity", "0.5", "-q", "--force", "-o")
+write("b.dl", open("m.dl", encoding="utf-8").read().replace("m.safetensors", "a.safetensors"))
+save("a.safetensors", WEIGHTS)
+refused("prune over the text", *PRUNE, "m.dl", output="m.dl")
+refused("prune over a link to the text", *PRUNE, "link.dl", output="link.dl", of="m.dl")
+refused("prune over an included text", *PRUNE, "blocks.dl", output="blocks.dl")
+refused("prune over weights", "prune", "b.dl", "--sparsity", "0.5", "--force", "-o", "a.dl", output="a.safetensors")
+refused("prune: a report over weights", *PRUNE, "new.dl", "--report", "m.safetensors", output="m.safetensors")
+works("prune", *PRUNE, "pruned.dl")
+
 # ONNX: the file, its external data, the numbers of an input.
 write("outside.safetensors", struct.pack("<3f", 1, 2, 3))
 write("g.onnx", model([node("Add", "x, w", "a"), node("Reshape", "a, s", "y")],

@@ -1,0 +1,68 @@
+//===- PruneCommand.cpp - dlc prune: the smallest weights become zero ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/CommandLine.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <memory>
+
+static constexpr const char *kFooter =
+    R"(Writes a .dl file and a safetensors file beside it, for dlc compile or to go on training in PyTorch. Of the text only the name of the
+weights file changes; names, dtypes and order of the weights stay. Pruned are weights that matrix products and convolutions multiply with, no
+embeddings, norms or biases. A table says how many numbers are zero, and the part of each weight's Euclidean length that was removed.
+
+Patterns:
+  global   the smallest numbers of all weights together: layers with small ones lose more
+  layer    the same share of each weight
+  2:4      the two smallest of each four neighbours that one sum reads; of a convolution, of four input channels
+
+Examples:
+  dlc prune model.dl --sparsity 0.5 -o half.dl                      the weights go to half.safetensors
+  dlc prune model.onnx --sparsity 0.8 --pattern layer -o p.dl       as dlc import writes it
+  dlc prune model.dl --pattern 2:4 --skip conv1 --skip 'head.*' -o p.dl
+  dlc compile half.dl -o half.bin
+
+Exit codes: 0 ok, 1 error in the model or nothing to prune, 2 wrong call, 3 it has parts that dlc cannot import, 5 a file that cannot be read or written.)";
+
+/// Of --sparsity: a sentence on what is wrong, empty where nothing is.
+static std::string checkShare(const std::string &text) {
+  char *end = nullptr;
+  double share = std::strtod(text.c_str(), &end);
+  return !text.empty() && !*end && share > 0 && share < 1
+             ? std::string()
+             : "expected a share above 0 and below 1, such as 0.5 for every other weight, got '" +
+                   text + "'";
+}
+
+void dlc::addPruneCommand(CLI::App &app, Action &action, const Compiler &compiler) {
+  auto options = std::make_shared<PruneOptions>();
+  CLI::App *command =
+      app.add_subcommand("prune", "Make the smallest weights of a model zero, in new files");
+  command->footer(kFooter);
+  command->add_option("model", options->input, "The model, a .dl or .onnx file")->required();
+  command->add_option("-o,--output", options->output, "The .dl file to write")->required();
+  command
+      ->add_option("--sparsity", options->sparsity,
+                   "The share of the weights to make zero, above 0 and below 1")
+      ->check(checkShare);
+  command->add_option("--pattern", options->pattern, "Which weights become zero, see below")
+      ->check(CLI::IsMember({"global", "layer", "2:4"}))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--skip", options->skip,
+          "Layers that stay as they are: a glob over paths of layers and of weights, names "
+          "of ONNX nodes and names of ops; may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--model", options->model, "Which model of the file, where it has several");
+  command->add_option("--report", options->report, "A .json file for the table, with exact counts");
+  command->add_flag("--force", options->force,
+                    "Replace the .dl file and its weights where they exist already");
+  command->add_flag("-q,--quiet", options->quiet, "Print no table");
+  addOnnxOptions(*command, options->constInputs, options->states);
+  command->callback([&action, options, &compiler] {
+    action = [options, &compiler] { return compiler.prune(*options); };
+  });
+}
