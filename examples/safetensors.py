@@ -1,4 +1,4 @@
-"""Writes safetensors files: a header in JSON with name, type, shape and place of each tensor, then the bytes.
+"""Writes and reads safetensors files: a header in JSON with name, type, shape and place of each tensor, then the bytes.
 
 The layout is fixed (tensors in the given order, header padded to 8 bytes), so the same tensors give the same file."""
 import json
@@ -27,3 +27,17 @@ def save(path, tensors, metadata=None):
         out.write(text)
         for array in arrays.values():
             out.write(array.tobytes())
+
+
+def load(path):
+    """name -> array, in the order of the file; and its metadata."""
+    with open(path, "rb") as source:
+        data = source.read()
+    start = 8 + struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:start])
+    metadata, arrays = header.pop("__metadata__", None), {}
+    for name, entry in header.items():
+        dtype = next(own for own, stored in DTYPES.items() if stored == entry["dtype"])
+        begin, end = (start + offset for offset in entry["data_offsets"])
+        arrays[name] = np.frombuffer(data[begin:end], dtype).reshape(entry["shape"])
+    return arrays, metadata

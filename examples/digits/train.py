@@ -77,4 +77,5 @@ def main():
         "data": "UCI optical recognition of handwritten digits (scikit-learn), 1200 of 1797 images"})
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""What trained networks keep of their accuracy when --precision makes them narrower or --quantize makes integers of them: top-1 of
-classifiers on real images against that of f32, with McNemar's test on the images that change sides, and the cross entropy of a
-language model on other text.
+"""What trained networks keep of their accuracy when --precision makes them narrower, --quantize makes integers of them, or dlc prune
+makes weights zero: top-1 of classifiers on real images against that of f32, with McNemar's test on the images that change sides, and
+the cross entropy of a language model on other text.
 
-    run_accuracy.py                      f16, bf16 and int8 against f32, on the CPU; prints a table
+    run_accuracy.py                      f16, bf16 and int8 against f32, and one pruned network, on the CPU; prints a table
     run_accuracy.py --methods            int8 by each --calib-method
     run_accuracy.py --network NAME       this one alone
+    run_accuracy.py --prune-curve        every classifier at each sparsity, without training after it
 
 Needs the corpus (DLC_CORPUS); without it every case is counted as left out."""
 import argparse
+import json
 import os
 import sys
 from math import comb
@@ -18,7 +20,7 @@ import numpy as np
 
 from cases import Cases, Failure
 from corpus_data import CORPUS, cifar, large_mnist, mnist, normalised_cifar, shakespeare
-from dlc_tool import BUILD, compile_model
+from dlc_tool import BUILD, compile_model, dlc
 from runtime_session import Session
 
 OUT = os.path.join(BUILD, "test-logs", "accuracy")
@@ -45,13 +47,32 @@ CLASSIFIERS = {"lenet5_mnist": Classifier(large_mnist, MNIST_FIRST), "mnist_cnn_
                "resnet20_cifar10": Classifier(normalised_cifar, CIFAR_FIRST), "mlperf_resnet8_cifar10": Classifier(cifar, CIFAR_FIRST)}
 LANGUAGE_MODEL = "stories260k_dyn"
 TEXT_FORMS = ("f16", "bf16")
-COUNT = len(CLASSIFIERS) * len(FORMS) + len(TEXT_FORMS)
+# What dlc prune is told: the curve, and what one network must keep in each run, in points of top-1.
+SPARSITIES = (0.3, 0.5, 0.7, 0.8, 0.9)
+CURVE = [(pattern, sparsity) for pattern in ("global", "layer") for sparsity in SPARSITIES] + [("2:4", 0.5)]
+PRUNED_NETWORK = "lenet5_mnist"
+PRUNED = {("global", 0.5): 1.0, ("2:4", 0.5): 1.0}
+COUNT = len(CLASSIFIERS) * len(FORMS) + len(TEXT_FORMS) + len(PRUNED)
+
+
+def source(name):
+    return os.path.join(CORPUS, "models", name, "model.onnx")
 
 
 def compiled(name, form, *flags):
     package = os.path.join(OUT, f"{name}-{form}.bin")
-    compile_model(os.path.join(CORPUS, "models", name, "model.onnx"), package, None, *flags, "--target", "cpu", "-q")
+    compile_model(source(name), package, None, *flags, "--target", "cpu", "-q")
     return package
+
+
+def pruned(name, pattern, sparsity):
+    """The package of the pruned network, and the share of its weights that is zero."""
+    path = os.path.join(OUT, f"{name}-{pattern.replace(':', 'of')}-{sparsity}")
+    dlc("prune", source(name), "--pattern", pattern, "--sparsity", sparsity, "-o", path + ".dl", "--report", path + ".json", "--force", "-q")
+    compile_model(path + ".dl", path + ".bin", None, "--target", "cpu", "-q")
+    with open(path + ".json", encoding="utf-8") as report:
+        whole = json.load(report)["all"]
+    return path + ".bin", whole["zeros_after"] / whole["numbers"]
 
 
 def run_all(package, arrays):
@@ -64,6 +85,12 @@ def run_all(package, arrays):
 def classes(package, images, batch):
     parts = [images[i:i + batch] for i in range(0, len(images), batch)]
     return np.concatenate(run_all(package, parts)).reshape(len(images), -1).argmax(1)
+
+
+def judged(name, package):
+    """For each image of the network's data whether it is classified right."""
+    images, labels = (part[CLASSIFIERS[name].first:] for part in CLASSIFIERS[name].data())
+    return classes(package, images, CLASSIFIERS[name].batch) == labels
 
 
 def chance(gained, lost):
@@ -85,26 +112,24 @@ def cross_entropy(package, text):
     return sums / count
 
 
-def calibration_data(name, package, images):
-    """An .npz of these images, by the name of the package's input."""
+def calibration_data(name, package):
+    """An .npz of the network's images for calibration, by the name of the package's input."""
     path = os.path.join(OUT, name + "-calibration.npz")
+    images = CLASSIFIERS[name].data()[0][:CLASSIFIERS[name].first]
     with Session(LIBRARY, package, "cpu") as session:
         np.savez(path, **{session.values("input")[0][0]: images.astype(np.float32)})
     return path
 
 
 def classifier(cases, name, rows, forms):
-    first, batch = CLASSIFIERS[name].first, CLASSIFIERS[name].batch
-    images, labels = CLASSIFIERS[name].data()
     package = compiled(name, "f32")
-    calibration = calibration_data(name, package, images[:first])
-    images, labels = images[first:], labels[first:]
-    before = classes(package, images, batch) == labels
-    rows.append((name, "f32", f"{100 * before.mean():.2f} % of {len(labels)}", "", ""))
+    calibration = calibration_data(name, package)
+    before = judged(name, package)
+    rows.append((name, "f32", f"{100 * before.mean():.2f} % of {len(before)}", "", ""))
     for form, flags in forms.items():
         with cases.case(f"{name} in {form}"):
             flags = flags + ["--calib", calibration] if "--quantize" in flags else flags
-            after = classes(compiled(name, form, *flags), images, batch) == labels
+            after = judged(name, compiled(name, form, *flags))
             gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
             p = chance(gained, lost)
             rows.append((name, form, f"{100 * after.mean():.2f} %", f"{gained} right, {lost} wrong now", f"p = {p:.2f}"))
@@ -126,22 +151,54 @@ def language_model(cases, rows):
                 raise Failure(f"{after:.4f} nats, {100 * change:.2f} % more than f32's {before:.4f}")
 
 
+def pruned_classifier(cases, rows):
+    before = judged(PRUNED_NETWORK, compiled(PRUNED_NETWORK, "f32")).mean()
+    for (pattern, sparsity), most_lost in PRUNED.items():
+        with cases.case(f"{PRUNED_NETWORK} pruned, {pattern}"):
+            package, zeros = pruned(PRUNED_NETWORK, pattern, sparsity)
+            after = judged(PRUNED_NETWORK, package).mean()
+            rows.append((PRUNED_NETWORK, f"pruned, {pattern}", f"{100 * after:.2f} %", f"{100 * zeros:.1f} % zeros", ""))
+            if not 100 * (before - after) <= most_lost:
+                raise Failure(f"{100 * (before - after):.2f} points less than before; expected {most_lost} at most")
+
+
+def prune_curve():
+    print("| network | all weights | pattern | " + " | ".join(f"{100 * sparsity:.0f} %" for sparsity in SPARSITIES) + " |")
+    print("|---|---|---|" + "---|" * len(SPARSITIES))
+    for name in CLASSIFIERS:
+        whole = 100 * judged(name, compiled(name, "f32")).mean()
+        for pattern in dict(CURVE):
+            cells = {}
+            for sparsity in (one for same, one in CURVE if same == pattern):
+                package, zeros = pruned(name, pattern, sparsity)
+                cells[sparsity] = f"{100 * judged(name, package).mean():.2f}"
+                if abs(zeros - sparsity) > 0.005:  # where layers are left alone
+                    cells[sparsity] += f" ({100 * zeros:.0f} % zeros)"
+            print(f"| {name} | {whole:.2f} | {pattern} | {' | '.join(cells.get(sparsity, '') for sparsity in SPARSITIES)} |", flush=True)
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--methods", action="store_true", help="int8 by each --calib-method")
     parser.add_argument("--network", action="append", choices=[*CLASSIFIERS, LANGUAGE_MODEL])
+    parser.add_argument("--prune-curve", action="store_true", help="every classifier at each sparsity")
     options = parser.parse_args()
     cases, rows = Cases(), []
     if not os.path.isdir(CORPUS):
         cases.leave_out(COUNT, "the corpus, DLC_CORPUS, is absent")
         return cases.finish()
     os.makedirs(OUT, exist_ok=True)
+    if options.prune_curve:
+        return prune_curve()
     by_method = {f"int8 by {method}": [*FORMS["int8"], "--calib-method", method] for method in METHODS}
     for name in CLASSIFIERS:
         if name in (options.network or CLASSIFIERS):
             classifier(cases, name, rows, by_method if options.methods else FORMS)
     if LANGUAGE_MODEL in (options.network or [LANGUAGE_MODEL]) and not options.methods:
         language_model(cases, rows)
+    if not options.methods and not options.network:
+        pruned_classifier(cases, rows)
     print("| network | form | top-1, or cross entropy | against f32 | McNemar |\n|---|---|---|---|---|")
     for row in rows:
         print(f"| {' | '.join(row)} |")

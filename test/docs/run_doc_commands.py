@@ -35,7 +35,8 @@ LEFT_OUT = {
     "tools/scripts/quickstart": "it sets up and builds; its commands are those of the digits here",
 }
 # Pythons with packages of their own, made by setup --tests, for commands that need them.
-PYTHONS = {"tools/scripts/export_torch.py": ("torch", "torchvision"), "tools/scripts/import_keras.py": ("keras",)}
+PYTHONS = {"tools/scripts/export_torch.py": ("torch", "torchvision"), "tools/scripts/import_keras.py": ("keras",),
+           "retrain.py": ("torch",)}
 
 
 class Command:
