@@ -170,8 +170,13 @@ int Compilation::calibrate() {
   trace.addStep("calibration", started);
   if (code != kOk)
     return code;
-  if (!options.quiet)
+  if (!options.quiet) {
     complain(calibration.asText());
+    if (llvm::any_of(options.targets, [](StringRef target) { return target != "cpu"; }))
+      complain(
+          "warning: on cuda, products of integers run on plain cores and are slower than those "
+          "of f16; --target cpu leaves cuda out");
+  }
   return options.report.empty() ? int(kOk) : writeFile(options.report, calibration.asJson());
 }
 
@@ -377,12 +382,12 @@ int Compilation::run() {
     Phase phase = static_cast<Phase>(index);
     showProgress(nameOf(phase));
     trace.beginPhase(nameOf(phase));
-    if (phase == Phase::compress)
+    if (phase == Phase::compress) {
       if (int code = checkKeptLayers())
         return finishDump(code);
-    if (phase == Phase::compress)
       if (int code = calibrate())
         return finishDump(code);
+    }
     if (failed(runPhase(phase))) {
       showProgress("");
       return finishDump(phaseFailed(phase));
