@@ -48,21 +48,39 @@ Type NarrowProducts::storedType(Value operand) {
   return range->isWithin(*rangeOfType(i16)) ? i16 : Type();
 }
 
+/// `x` in `type`, by a cast before `builder`'s place where it has another.
+static Value castTo(OpBuilder &builder, Value x, Type type) {
+  if (getElementTypeOrSelf(x.getType()) == type)
+    return x;
+  return dl::CastOp::create(builder, x.getLoc(), x, TypeAttr::get(type));
+}
+
 void NarrowProducts::narrow(OpOperand &operand, Type stored) {
   Value value = operand.get();
-  OpBuilder builder(operand.getOwner());
-  auto cast = [&](Value x, Type type) -> Value {
-    if (getElementTypeOrSelf(x.getType()) == type)
-      return x;
-    return dl::CastOp::create(builder, value.getLoc(), x, TypeAttr::get(type));
-  };
+  Type wide = getElementTypeOrSelf(value.getType());
   // What is cast already is stored, or cast once more, from before that.
   Value source = widenedFrom(value);
-  Value &known = narrowed[{source ? source : value, stored}];
-  if (!known)
-    known = cast(source ? source : value, stored);
+  if (!source)
+    source = value;
+  OpBuilder builder(operand.getOwner());
+  Value &known = narrowed[{source, stored}];
+  if (!known) {
+    builder.setInsertionPointAfterValue(source);
+    known = castTo(builder, source, stored);
+    // The wide numbers need no memory where all that reads them can read the narrow ones.
+    if (source == value)
+      for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
+        Operation *reader = use.getOwner();
+        if (reader == known.getDefiningOp() || &use == &operand || !isFusible(reader) ||
+            standsAlone(reader))
+          continue;
+        builder.setInsertionPoint(reader);
+        use.set(castTo(builder, known, wide));
+      }
+  }
   // A cast of its own for each product, which its kernel takes in.
-  operand.set(cast(known, getElementTypeOrSelf(value.getType())));
+  builder.setInsertionPoint(operand.getOwner());
+  operand.set(castTo(builder, known, wide));
 }
 
 void NarrowProducts::runOnOperation() {

@@ -37,13 +37,15 @@ func.func @QLinearMatMul(%x: tensor<4x9xui8>) -> tensor<4x5xui8> {
 // i16. Taps outside of the image are 0.
 // CHECK-LABEL: @Convolutions
 // CHECK: %[[N:.*]] = dl.cast %arg0 {dtype = i16}
-// CHECK-NEXT: dl.cast %[[N]] {dtype = i32}
-// CHECK: dl.cast %{{.*}} {dtype = i8}
-// CHECK: dl.conv2d
+// CHECK: %[[W:.*]] = dl.cast %{{.*}} {dtype = i8}
+// CHECK: %[[V:.*]] = dl.cast %{{.*}} {dtype = i16}
 // CHECK-NOT: dl.cast %arg0
-// CHECK: dl.cast %[[N]] {dtype = i32}
-// CHECK: dl.cast %{{.*}} {dtype = i16}
-// CHECK: dl.conv2d
+// CHECK: %[[A:.*]] = dl.cast %[[N]] {dtype = i32}
+// CHECK-NEXT: %[[B:.*]] = dl.cast %[[W]] {dtype = i32}
+// CHECK-NEXT: dl.conv2d %[[A]], %[[B]]
+// CHECK: %[[C:.*]] = dl.cast %[[N]] {dtype = i32}
+// CHECK-NEXT: %[[D:.*]] = dl.cast %[[V]] {dtype = i32}
+// CHECK-NEXT: dl.conv2d %[[C]], %[[D]]
 // KERNELS-LABEL: dlx.program @Convolutions
 // KERNELS-DAG: %[[X:.*]] = dlx.alloc : <tensor<1x3x8x8xi16>>
 // KERNELS-DAG: %[[W:.*]] = dlx.alloc {persistent} : <tensor<4x3x3x3xi8>>
@@ -78,4 +80,30 @@ func.func @Wide(%x: tensor<4x9xi32>, %f: tensor<4x4xf32>) -> (tensor<4x5xi32>, t
   %1 = dl.matmul %x, %0 : (tensor<4x9xi32>, tensor<9x5xi32>) -> tensor<4x5xi32>
   %2 = dl.matmul %f, %f : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %1, %2 : tensor<4x5xi32>, tensor<4x4xf32>
+}
+
+// -----
+
+// What else reads the numbers of an operand reads the narrow ones: the wide ones are never stored.
+// CHECK-LABEL: @Shared
+// CHECK: %[[X:.*]] = dl.sub
+// CHECK-NEXT: %[[N:.*]] = dl.cast %[[X]] {dtype = i16}
+// CHECK: %[[F:.*]] = dl.cast %[[N]] {dtype = i32}
+// CHECK-NEXT: dl.cast %[[F]] {dtype = f32}
+// CHECK: %[[A:.*]] = dl.cast %[[N]] {dtype = i32}
+// CHECK-NEXT: %[[B:.*]] = dl.cast %{{.*}} {dtype = i32}
+// CHECK-NEXT: dl.matmul %[[A]], %[[B]]
+// KERNELS-LABEL: dlx.program @Shared
+// KERNELS-NOT: xi32>>
+// KERNELS: dlx.return
+func.func @Shared(%x: tensor<4x9xui8>) -> (tensor<4x5xf32>, tensor<4x9xf32>) {
+  %w = dl.weight "w" : tensor<9x5xi8>
+  %zero = dl.full 3 : i32 -> tensor<4x9xi32>
+  %0 = dl.cast %x {dtype = i32} : (tensor<4x9xui8>) -> tensor<4x9xi32>
+  %1 = dl.sub %0, %zero : (tensor<4x9xi32>, tensor<4x9xi32>) -> tensor<4x9xi32>
+  %2 = dl.cast %1 {dtype = f32} : (tensor<4x9xi32>) -> tensor<4x9xf32>
+  %3 = dl.cast %w {dtype = i32} : (tensor<9x5xi8>) -> tensor<9x5xi32>
+  %4 = dl.matmul %1, %3 : (tensor<4x9xi32>, tensor<9x5xi32>) -> tensor<4x5xi32>
+  %5 = dl.cast %4 {dtype = f32} : (tensor<4x5xi32>) -> tensor<4x5xf32>
+  return %5, %2 : tensor<4x5xf32>, tensor<4x9xf32>
 }
