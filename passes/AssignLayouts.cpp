@@ -189,7 +189,10 @@ void AssignLayouts::assign(LoopNestOpInterface op) {
   if (isWindow) {
     OpOperand &x = op->getOpOperand(nest.terms.front().operand);
     auto channels = dl::asConstant(dl::getDims(typeOf(x.get()))[1]);
-    if (channels.value_or(kFewChannels + 1) > kFewChannels)
+    // Integers are multiplied in pairs of neighbours in memory.
+    bool inPairs = nest.isProduct && typeOf(x.get()).getElementType().isSignlessInteger(32) &&
+                   channels.value_or(2) > 1;
+    if (inPairs || channels.value_or(kFewChannels + 1) > kFewChannels)
       require(x, channelsLast(typeOf(x.get())));
   }
   bool isPlaced = sharesPlaces(nest);

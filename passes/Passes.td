@@ -153,7 +153,7 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
     Results of convolutions and pools lie channels last, and so do results of the ops that carry a channels-last operand
     through (elementwise, batch norm, cat, pad, slice, softmax). A tensor whose bytes would be the same either way (one
     channel, or 1x1 pixels) stays row-major. dl.convert_layout stands where a window op would read more than 4 row-major
-    channels, and before a reshape, a matrix product or a result of the function, which are row-major; any other op
+    channels, or a convolution of i32 more than 1 (CPUs multiply pairs of neighbours), and before a reshape, a matrix product or a result of the function, which are row-major; any other op
     reads either layout. Weights stay as stored: a target packs them as it likes. Example: test/passes/assign-layouts.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];

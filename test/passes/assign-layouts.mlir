@@ -127,3 +127,16 @@ func.func @regions(%x: tensor<1x16x8x8xf32>, %b: tensor<8x5xf32>, %c: tensor<1x5
   %2 = dl.roi_pool %x, %c {output_size = array<i64: 1, 1>} : (tensor<1x16x8x8xf32>, tensor<1x5xf32>) -> tensor<1x16x1x1xf32>
   return %0, %1, %2 : tensor<8x16x4x4xf32>, tensor<8x16x4x4xf32>, tensor<1x16x1x1xf32>
 }
+
+// -----
+
+// Three channels of floats stay row-major; of integers, which are multiplied in pairs of neighbours, they lie last.
+// CHECK-LABEL: @few_channels
+// CHECK: %[[X:.*]] = dl.convert_layout %arg0 : (tensor<1x3x8x8xi32>) -> tensor<1x3x8x8xi32, #dl.t<[1, 3, 8, 8], order = [0, 2, 3, 1]>>
+// CHECK-NEXT: dl.conv2d %[[X]],
+// CHECK: dl.conv2d %arg2,
+func.func @few_channels(%x: tensor<1x3x8x8xi32>, %w: tensor<16x3x3x3xi32>, %f: tensor<1x3x8x8xf32>, %v: tensor<16x3x3x3xf32>) -> (tensor<1x16x6x6xi32>, tensor<1x16x6x6xf32>) {
+  %0 = dl.conv2d %x, %w : (tensor<1x3x8x8xi32>, tensor<16x3x3x3xi32>) -> tensor<1x16x6x6xi32>
+  %1 = dl.conv2d %f, %v : (tensor<1x3x8x8xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x6x6xf32>
+  return %0, %1 : tensor<1x16x6x6xi32>, tensor<1x16x6x6xf32>
+}

@@ -75,6 +75,17 @@ def given_matrices(dtype, zero, other, other_zero):
         note=f"quantized, zero points {zero} and {other_zero} of {other}")
 
 
+def turned_matrix(dtype, zero):
+    """y = (x - zero).T @ w: neighbours in the sums of x are apart in memory."""
+    def body(names, types, y):
+        ops = Ops()
+        x, w = ops.centered((names[0], types[0]), zero), ops.centered((names[1], types[1]), 0)
+        return ops.result(ops.add("contract", [x, w], y, " {x_loops = array<i64: 2, 0>, other_loops = array<i64: 2, 1>, rank = 2 : i64}"))
+
+    row("contract", (dtype,), [("N", 7), ("N", 19)], (7, 19), lambda x, w: whole(torch.matmul, (x.int() - zero).T, w.int()),
+        sizes=DEPTHS, kinds={1: ("i8", "special")}, result_dtype="i32", body=body, note=f"quantized, zero point {zero}, turned")
+
+
 def constant_matrix(dtype, zero, other, depth, sizes=(0, 1, 2, 7, 49)):
     """y = (x - zero) @ w, w [depth, 33]."""
     def body(names, types, y):
@@ -110,6 +121,7 @@ def convolution(dtype, zero, channels, kernel, weight_zero=0, filters=20):
 for combination in (("ui8", 0, "i8", 0), ("ui8", 128, "i8", 0), ("ui8", 255, "ui8", 128), ("i8", 0, "i8", 0), ("i8", -128, "ui8", 0),
                     ("i8", 127, "i8", -128)):
     given_matrices(*combination)
+turned_matrix("ui8", 77)
 for depth in (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33):
     constant_matrix("ui8", 128, "i8", depth)
 constant_matrix("i8", -128, "ui8", 33)
