@@ -76,6 +76,52 @@ def FoldConstants : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numFolded", "folded", "Ops that became a number">];
 }
 
+def RaiseActivations : Pass<"raise-activations", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of an activation or a softmax that is written as arithmetic";
+  let description = [{
+    GELU by erf, by tanh or by a sigmoid, SiLU, mish and hard swish as x times a gate, in whatever order the factors are multiplied
+    and the argument of the gate is written; softmax and log_softmax as exponentials of x less its largest element, over their sum.
+    Where that lies in f32 between two casts of 16 bits, the op takes the narrow tensor, for it computes in f32 and rounds once. Fires where nothing
+    else reads what the one op replaces. A softmax written without the largest element stays: it overflows where the
+    op would not. Example: test/passes/raise-activations.mlir.
+    ```mlir
+    %0 = dl.sigmoid %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.mul %x, %0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    becomes
+    ```mlir
+    %y = dl.silu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+def : MovesResults<"raise-activations", "1e-5", "numbers such as sqrt(2) were written with six digits or more">;
+
+def RaiseNorms : Pass<"raise-norms", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of a norm that is written as arithmetic";
+  let description = [{
+    A product with (x - mean) / sqrt(variance + eps), which is a layer, instance or group norm, becomes dl.standardize, one with
+    x / sqrt(mean(x^2) + eps) over the last dims dl.rms_norm; then factors and summands of the right dims become its weight and bias.
+    Squares, roots and quotients may be powers or products, a mean a sum over the number of elements. A norm in f32 between two casts of 16 bits takes
+    the narrow tensor: it computes in f32 and rounds once. Fires where nothing else reads what the one op
+    replaces and eps is a number. Example: test/passes/raise-norms.mlir.
+    ```mlir
+    %0 = dl.square %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = dl.mean %0 {dim = array<i64: 1>, keepdim = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+    %2 = dl.add %1, %eps : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+    %3 = dl.rsqrt %2 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+    %4 = dl.broadcast %3 : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %y = dl.mul %x, %4 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    becomes
+    ```mlir
+    %y = dl.rms_norm %x {eps = 1.0e-5 : f64, normalized_shape = array<i64: 8>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+def : MovesResults<"raise-norms", "1e-5", "weights are multiplied in another order, and 1/n was rounded before">;
+
 def SimplifyAlgebra : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   let summary = "Drop arithmetic that changes no bit";
   let description = [{

@@ -70,6 +70,9 @@ static void addSimplify(OpPassManager &module) {
   // Once more: batch norms of one weight leave equal scales, and folded ops leave dead operands.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  // Last: by now equal values are one value, and numbers are numbers.
+  manager.addPass(createRaiseNorms());
+  manager.addPass(createRaiseActivations());
 }
 
 static void addCompress(OpPassManager &module, const PipelineOptions &options) {
