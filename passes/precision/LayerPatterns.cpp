@@ -4,6 +4,7 @@
 #include "passes/precision/LayerPatterns.h"
 
 #include "ir/analysis/SourcePlaces.h"
+#include "ir/dl/DLOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -30,12 +31,21 @@ llvm::Expected<LayerPatterns> LayerPatterns::create(ArrayRef<std::string> patter
   return made;
 }
 
+/// The norm that users know a standardize as: all three of them become one.
+static StringRef normOf(dl::StandardizeOp op) {
+  if (op.getAffineDims() == op.getDims())
+    return "layer_norm";
+  return op.getAffineDims() == ArrayRef<int64_t>{1} ? "instance_norm" : "group_norm";
+}
+
 /// The names by which users know `op`: its layers, its ONNX nodes or places, and its own.
 static std::vector<std::string> namesOf(Operation *op) {
   SourcePlaces places = sourcePlacesOf(*op);
   std::vector<std::string> names = std::move(places.layers);
   names.insert(names.end(), places.lines.begin(), places.lines.end());
   names.insert(names.end(), places.ops.begin(), places.ops.end());
+  if (auto standardize = dyn_cast<dl::StandardizeOp>(op))
+    names.push_back(normOf(standardize).str());
   return names;
 }
 

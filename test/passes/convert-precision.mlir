@@ -1,6 +1,7 @@
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(convert-precision))' -split-input-file | FileCheck %s --check-prefixes=CHECK,F16
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(convert-precision{dtype=bf16}))' -split-input-file | FileCheck %s --check-prefixes=CHECK,BF16
 // RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(convert-precision{dtype=f64}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=DTYPE
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(convert-precision{keep-f32=layer_norm}))' -split-input-file | FileCheck %s --check-prefix=KEPT
 // RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(convert-precision{keep-f32=[a}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=GLOB
 // DTYPE: error: dtype is f16 or bf16, got 'f64'
 // GLOB: error: keep-f32: '[a' is no pattern:
@@ -119,4 +120,21 @@ func.func @own(%x: tensor<4x4xf16>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
 func.func @double(%x: tensor<4x4xf64>) -> tensor<4x4xf64> {
   %0 = dl.matmul %x, %x : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
   return %0 : tensor<4x4xf64>
+}
+
+// -----
+
+// A standardize follows what it reads, unless the norm that it comes from is kept.
+// CHECK-LABEL: @norms
+// F16: dl.standardize %{{.*}} -> tensor<2x4x8xf16>
+// F16: dl.standardize %{{.*}} -> tensor<2x4x8xf16>
+// KEPT-LABEL: @norms
+// KEPT: %[[Y:.*]] = dl.standardize %{{[^ ]*}} {affine_dims = array<i64: 2>, {{.*}} -> tensor<2x4x8xf32>
+// KEPT: dl.standardize %{{[^ ]*}} {affine_dims = array<i64: 1>, {{.*}} -> tensor<2x4x8xf16>
+func.func @norms(%x: tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>) {
+  %w = dl.weight "w" : tensor<8x8xf32>
+  %0 = dl.linear %x, %w : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
+  %1 = dl.standardize %0 {affine_dims = array<i64: 2>, dims = array<i64: 2>} : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  %2 = dl.standardize %0 {affine_dims = array<i64: 1>, dims = array<i64: 2>} : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  return %1, %2 : tensor<2x4x8xf32>, tensor<2x4x8xf32>
 }
