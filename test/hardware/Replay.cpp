@@ -34,6 +34,7 @@ constexpr char kPoison = char(0xa5);
 constexpr double kRoundings = 300, kNarrowRoundings = 4, kFactorRoundings = 8;
 
 constexpr const char *kNoCounterpart = "the CPU program has no buffer like what it writes";
+constexpr const char *kNotCleared = "what it clears is not 0 everywhere";
 
 /// A value of the CPU program: what one of its commands has written, or what it was given.
 struct Record {
@@ -47,6 +48,7 @@ struct Record {
 /// right.
 struct Pending {
   std::string kernel, problem;
+  bool isRead = false; ///< a kernel that reads the result has run
 };
 
 /// Memory of a root buffer of the CUDA program.
@@ -54,6 +56,7 @@ struct Memory {
   cuda::DeviceBlock block;
   Bytes content;                ///< what is in it
   std::vector<Pending> pending; ///< what stands between this and recorded values
+  bool isWorkspace = false;     ///< a kernel cleared it for another one
 };
 
 class Replayer {
@@ -72,11 +75,15 @@ private:
                  const std::vector<uint32_t> &roots, std::vector<Bytes> &after);
   void judge(const std::string &kernel, const std::vector<uint32_t> &roots,
              const std::vector<Bytes> &after);
+  bool clears(const std::string &kernel) const;
+  void judgeClear(const std::string &kernel, uint32_t root, const Bytes &after);
   Record *find(const schema::Buffer &buffer, const std::string &kernel, const Bytes &bytes,
                std::string &problem);
   Status launchBeside(const rt::Plan &plan, const PlannedCommand &command);
   void blame(const Pending &one);
-  void copy(const rt::Plan &plan, const PlannedCommand &command);
+  bool mayStayUnknown(uint32_t root, const Pending &one) const;
+  Status copy(const rt::Plan &plan, const PlannedCommand &command);
+  Status fetch(cuda::DevicePtr from, char *to, size_t bytes);
   std::vector<uint32_t> rootsOf(const rt::Plan &plan, const PlannedCommand &command) const;
   void finish();
 
@@ -308,12 +315,42 @@ Record *Replayer::find(const schema::Buffer &buffer, const std::string &kernel, 
   return nullptr;
 }
 
+/// Whether a schedule added the kernel to clear a workspace of another one: the CPU program, whose
+/// schedules want none, has no such buffer, and one of the same type would be there by chance.
+bool Replayer::clears(const std::string &kernel) const {
+  size_t end = kernel.rfind("_clear");
+  if (end == std::string::npos ||
+      kernel.find_first_not_of("0123456789", end + strlen("_clear")) != std::string::npos)
+    return false;
+  return std::any_of(
+      table->kernels()->begin(), table->kernels()->end(),
+      [&](const schema::Kernel *it) { return it->name()->string_view() == kernel.substr(0, end); });
+}
+
+/// A workspace is 0 everywhere when the kernel that works in it begins.
+void Replayer::judgeClear(const std::string &kernel, uint32_t root, const Bytes &after) {
+  Memory &it = memory[root];
+  it.isWorkspace = true;
+  it.content = after;
+  it.pending.clear();
+  report.right.insert(kernel); // taken back at the end where it is wrong
+  if (std::all_of(after.begin(), after.end(), [](char byte) { return byte == 0; }))
+    return;
+  it.pending.push_back({kernel, kNotCleared});
+  blame(it.pending.back());
+}
+
 /// Whether a launch gave what is recorded, and what its buffers hold from now on.
 void Replayer::judge(const std::string &kernel, const std::vector<uint32_t> &roots,
                      const std::vector<Bytes> &after) {
+  if (clears(kernel) && roots.size() == 1)
+    return judgeClear(kernel, roots.front(), after.front());
   std::vector<Pending> before; // of everything that the kernel reads
-  for (uint32_t root : roots)
+  for (uint32_t root : roots) {
+    for (Pending &one : memory[root].pending)
+      one.isRead = true;
     before.insert(before.end(), memory[root].pending.begin(), memory[root].pending.end());
+  }
   // A schedule's own buffers have no counterpart: what a kernel leaves in them says nothing where
   // its results are right.
   bool isRight = true, isShown = false;
@@ -322,8 +359,10 @@ void Replayer::judge(const std::string &kernel, const std::vector<uint32_t> &roo
     Memory &it = memory[roots[i]];
     if (after[i] == it.content)
       continue;
-    std::string problem;
-    Record *record = find(*table->buffers()->Get(roots[i]), kernel, after[i], problem);
+    std::string problem = it.isWorkspace ? kNoCounterpart : "";
+    Record *record = it.isWorkspace
+                         ? nullptr
+                         : find(*table->buffers()->Get(roots[i]), kernel, after[i], problem);
     it.content = record ? record->bytes : after[i];
     it.pending.clear();
     if (record) {
@@ -386,11 +425,26 @@ Status Replayer::launchBeside(const rt::Plan &plan, const PlannedCommand &comman
   return {};
 }
 
-void Replayer::copy(const rt::Plan &plan, const PlannedCommand &command) {
-  Memory &source = memory[plan.buffers[command.source].root],
-         &target = memory[plan.buffers[command.target].root];
-  std::copy_n(source.content.begin(), plan.buffers[command.source].bytes, target.content.begin());
+Status Replayer::fetch(cuda::DevicePtr from, char *to, size_t bytes) {
+  cuda::GpuDevice &device = program->device();
+  const cuda::Driver &driver = device.driver();
+  cuda::Stream stream = nullptr;
+  DLC_TRY(device.check(driver.streamCreate(&stream, cuda::kStreamNonBlocking), "create a stream"));
+  Status status =
+      device.check(driver.memcpyDtoHAsync(to, from, bytes, stream), "copy from the GPU");
+  Status finished = device.check(driver.streamSynchronize(stream), "copy from the GPU");
+  driver.streamDestroy(stream);
+  return status.failed() ? status : finished;
+}
+
+Status Replayer::copy(const rt::Plan &plan, const PlannedCommand &command) {
+  const PlannedBuffer &from = plan.buffers[command.source];
+  Memory &source = memory[from.root], &target = memory[plan.buffers[command.target].root];
   target.pending = source.pending;
+  if (isFixed(from.storage)) // an output may be a constant, which the GPU alone holds
+    return fetch(addresses[command.source], target.content.data(), size_t(from.bytes));
+  std::copy_n(source.content.begin(), from.bytes, target.content.begin());
+  return {};
 }
 
 /// Names a kernel that nothing has shown to be right, once.
@@ -402,12 +456,24 @@ void Replayer::blame(const Pending &one) {
       report.problems.push_back(rt::describeKernel(*kernel) + ": " + one.problem);
 }
 
+/// Whether it is no fault that nothing has shown a kernel to be right: what it wrote has no
+/// counterpart, and no kernel that reads it runs under these shapes.
+bool Replayer::mayStayUnknown(uint32_t root, const Pending &one) const {
+  return table->buffers()->Get(root)->storage() == Storage::arena && !one.isRead &&
+         one.problem == kNoCounterpart;
+}
+
 /// Compares the outputs, and names the kernels that nothing has shown to be right.
 void Replayer::finish() {
   // The first of a chain: those after it work on what it gave.
-  for (const Memory &it : memory)
-    if (!it.pending.empty())
-      blame(it.pending.front());
+  for (size_t i = 0; i < memory.size(); ++i)
+    if (!memory[i].pending.empty()) {
+      const Pending &first = memory[i].pending.front();
+      if (mayStayUnknown(uint32_t(i), first))
+        report.unknown.insert(first.kernel);
+      else
+        blame(first);
+    }
   for (const Memory &it : memory)
     for (const Pending &one : it.pending)
       report.right.erase(one.kernel);
@@ -456,7 +522,7 @@ Status Replayer::replay(int ordinal) {
     if (command.skip)
       continue;
     if (!command.launch) {
-      copy(*common, command);
+      DLC_TRY(copy(*common, command));
       continue;
     }
     if (second.launch != command.launch && !second.skip)

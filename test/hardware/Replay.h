@@ -11,7 +11,9 @@
 // and nothing is compiled otherwise than for use.
 //
 // A kernel whose result is not recorded waits for the kernels that read it: it is right where these
-// are.
+// are, and neither right nor wrong where none of these has anything to do under the shapes of the
+// run. A kernel that clears a workspace leaves zeros; how another one leaves that workspace says
+// nothing.
 //===----------------------------------------------------------------------===//
 #ifndef DLC_TEST_HARDWARE_REPLAY_H
 #define DLC_TEST_HARDWARE_REPLAY_H
@@ -24,7 +26,8 @@
 namespace dlc::hardware {
 
 struct ReplayReport {
-  std::set<std::string> right; ///< kernels that gave what is recorded, in each of their launches
+  std::set<std::string> right;   ///< kernels that gave what is recorded, in each of their launches
+  std::set<std::string> unknown; ///< kernels whose results nothing read
   std::vector<std::string> problems; ///< a sentence for each kernel that did not
 };
 

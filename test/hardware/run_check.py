@@ -12,7 +12,6 @@ import math
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,33 +21,11 @@ from cases import Cases, Failure  # noqa: E402
 from dlc_tool import BUILD, TURN, dlc  # noqa: E402
 
 sys.path.insert(0, HERE)
-import make_folder  # noqa: E402
 import weights  # noqa: E402
+from case_tests import LIBRARIES, OUT, TESTS, has, run  # noqa: E402
 
-OUT = os.path.join(BUILD, "test-logs", "gpu-check")
-FOLDER, LIBRARIES = os.path.join(OUT, "folder"), os.path.join(BUILD, "lib")
+FOLDER = os.path.join(OUT, "folder")
 PARTS = 64
-EMULATOR = {"DLC_LIBCUDA": os.path.join(LIBRARIES, "libdlc_cuda_emu.so"),
-            "DLC_LIBNVRTC": os.path.join(LIBRARIES, "libdlc_nvrtc_emu.so")}
-# exp has a kernel of its own between two products.
-THREE = """dl 1
-model Three {
-  forward(x: f32[6,20], w: f32[20,30], v: f32[30,10]) -> (y: f32[6,10]) {
-    a = x @ w
-    b = exp(a * 0.1) @no_fuse
-    y = b @ v
-  }
-}
-"""
-
-
-def run(*command, expect=0, **environment):
-    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", cwd="/",
-                             env={**os.environ, **environment})
-    if process.returncode != expect:
-        raise Failure(f"exit status {process.returncode}, expected {expect}, from {command[0]}\n"
-                      f"{process.stdout[-3000:]}{process.stderr[-1000:]}")
-    return process.stdout
 
 
 def check(*arguments, expect=0, **environment):
@@ -67,65 +44,11 @@ def result():
     return found
 
 
-def has(text, *patterns):
-    for pattern in patterns:
-        if not re.search(pattern, text, re.M):
-            raise Failure(f"expected '{pattern}' in\n{text[-3000:]}")
-
-
 def taken():
     """The names of this turn's cases, networks first."""
     with open(os.path.join(FOLDER, "manifest.json"), encoding="utf-8") as source:
         cases = json.load(source)["cases"]
     return [case["name"] for number, case in enumerate(cases) if number % PARTS == TURN % PARTS]
-
-
-def same_noise():
-    """Numbers that both machines make are the same."""
-    place = os.path.join(OUT, "noise")
-    os.makedirs(place)
-    plan, expected = make_folder.Plan(), []
-    plan.run("all")
-    for seed, dtype in enumerate(("f64", "f32", "f16", "bf16"), start=4000000000):
-        for scale, offset in ((1.75, 0), (87.5, 0), (0.3, 0.1)):
-            plan.input(dtype, [7, 301], f"noise {seed} {scale} {offset}")
-            expected.append(make_folder.noise(seed, scale, offset, dtype, [7, 301]))
-    for dtype, low, high in (("i64", -5, 2**40), ("i8", -4, 4), ("ui8", 0, 4), ("f16", -4, 4), ("i32", -4, 4), ("i1", 0, 1)):
-        plan.input(dtype, [999], f"integers 3 {low} {high}")
-        expected.append(make_folder.integers(3, low, high, dtype, [999]))
-    plan.write(place)
-    run(os.path.join(BUILD, "bin", "gpu-case"), place, "--inputs", os.path.join(place, "made"))
-    with open(os.path.join(place, "made"), "rb") as source:
-        if source.read() != b"".join(map(make_folder.to_bytes, expected)):
-            raise Failure("gpu-case makes other numbers than make_folder.py")
-
-
-def wrong_kernel():
-    """A wrong kernel is named; those before and after it are right."""
-    place = os.path.join(OUT, "wrong")
-    os.makedirs(place)
-    model, outlined, package = (os.path.join(place, name) for name in ("model.dl", "outlined.mlir", "model.bin"))
-    with open(model, "w", encoding="utf-8") as out:
-        out.write(THREE)
-    with open(os.path.join(place, "plan.txt"), "w", encoding="utf-8") as out:
-        out.write("run one\nin f32 6 20 = noise 1 1 0\nin f32 20 30 = noise 2 1 0\nin f32 30 10 = noise 3 1 0\nout y roundings 600\n")
-    dlc("compile", model, "--target", "cpu,cuda", "--compile-to=outline", "-o", outlined)
-    with open(outlined, encoding="utf-8") as source:
-        text = source.read()
-    cuda = text.index("module @cuda")
-    command = [os.path.join(BUILD, "bin", "gpu-case"), place]
-    for changed, status in ((text, 0), (text[:cuda] + text[cuda:].replace("dl.exp ", "dl.tanh "), 4)):
-        with open(outlined, "w", encoding="utf-8") as out:
-            out.write(changed)
-        dlc("compile", outlined, "--compile-from=outline", "-q", "-o", package)
-        said = run(*command, expect=status, DLC_CACHE_DIR="", **EMULATOR)
-        named = re.findall(r"^FAILED kernel '(\w+)'", said, re.M)
-        right = set(re.findall(r"^replayed (\w+)", said, re.M))
-        if len(named) != (status > 0) or any("exp" not in name and "mul" not in name for name in named):
-            raise Failure(f"these kernels are named: {named}\n{said}")
-        if not named and len(right) < 3 or named and (not right or right & set(named)):
-            raise Failure(f"these kernels are right: {right}\n{said}")
-    has(said, r"^FAILED y, one: \d+ of 60 values are wrong", r"^1 outputs, 2 wrong$")
 
 
 def planted_rule():
@@ -246,7 +169,7 @@ def main():
         print(said)
         has(said, r"^[1-9]\d* passed, 0 failed$")
         whole_result()
-    for test in (same_noise, wrong_kernel, benchmarks_compile, *(() if options.all else (planted_rule, lost_context, resumed, unlaunched))):
+    for test in (*TESTS, benchmarks_compile, *(() if options.all else (planted_rule, lost_context, resumed, unlaunched))):
         with cases.case(test.__doc__.split(":")[0].split(";")[0]):
             test()
     with cases.case("a result of the emulator goes into no repository"):
