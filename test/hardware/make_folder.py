@@ -57,10 +57,13 @@ def picked(sizes):
 
 
 def bearable(cases, sizes):
-    """Without the sizes at which the arrays of all cases have more than LARGEST elements; the smallest size stays."""
+    """Of the picked sizes those at which the arrays of all cases have at most LARGEST elements. The smallest size stays, and where
+    that is 0 and alone, so does the next one: with none of everything hardly a kernel has anything to do."""
     def elements(n):
         return sum(int(np.prod(case.dims(shape, n))) for case in cases for shape in (*case.row.inputs, case.row.result))
-    return [n for n in sizes if n == sizes[0] or elements(n) <= LARGEST]
+    few = picked(sizes)
+    kept = [n for n in few if n == few[0] or elements(n) <= LARGEST]
+    return kept if kept != [0] else sorted(sizes)[:2]
 
 
 #-- Inputs that the other machine makes itself (CasePlan.cpp) ------------------------------------------
@@ -171,7 +174,7 @@ def rule_of(case, inputs, flags):
 
 def numeric_case(folder, phase, sizes, cases, flags=()):
     plan = Plan(TF32_BITS if flags else None)
-    for n in bearable(cases, picked(sizes)):
+    for n in bearable(cases, sizes):
         plan.run(f"N = {n}")
         rules = []
         for case in cases:
