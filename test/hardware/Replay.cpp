@@ -7,13 +7,12 @@
 #include "runtime/core/Plan.h"
 #include "runtime/core/ShapeBinder.h"
 #include "runtime/core/Text.h"
-#include "runtime/cpu/CpuProgram.h"
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/schema/KernelAbi.h"
+#include "test/hardware/CpuRecords.h"
 
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 
 using namespace dlc;
 using namespace dlc::hardware;
@@ -24,25 +23,7 @@ using schema::Storage;
 
 namespace {
 
-using Bytes = std::vector<char>;
-
-/// The byte that memory holds before anything is written to it.
-constexpr char kPoison = char(0xa5);
-/// How far a kernel's values may lie from the CPU's, in roundings of the largest: sums have another
-/// order, what is f16 or bf16 is rounded once more where the CPU stores what one CUDA kernel keeps,
-/// and factors in tf32 are rounded, on the GPU alone.
-constexpr double kRoundings = 300, kNarrowRoundings = 4, kFactorRoundings = 8;
-
-constexpr const char *kNoCounterpart = "the CPU program has no buffer like what it writes";
 constexpr const char *kNotCleared = "what it clears is not 0 everywhere";
-
-/// A value of the CPU program: what one of its commands has written, or what it was given.
-struct Record {
-  const schema::Buffer *buffer; ///< dtype and layout
-  std::string kernel;           ///< empty for inputs and states
-  Bytes bytes;
-  bool isTaken = false; ///< a buffer of the CUDA program has been found to hold it
-};
 
 /// A kernel whose result is not recorded, as long as no kernel that reads it has shown it to be
 /// right.
@@ -62,13 +43,10 @@ struct Memory {
 class Replayer {
 public:
   Replayer(rt::Module &module, const Run &run, int roundingBits, ReplayReport &report)
-      : module(module), run(run), roundingBits(roundingBits), report(report) {}
+      : module(module), run(run), report(report), records(module, run, roundingBits) {}
   Status replay(int ordinal);
 
 private:
-  Status record();
-  Status recordCommand(cpu::CommandRunner &runner, rt::Plan &plan, size_t command,
-                       const cpu::Addresses &addresses);
   Status prepareMemory();
   Status launch(const rt::Plan &plan, const PlannedCommand &command);
   Status execute(const rt::Plan &plan, const PlannedCommand &command,
@@ -77,30 +55,18 @@ private:
              const std::vector<Bytes> &after);
   bool clears(const std::string &kernel) const;
   void judgeClear(const std::string &kernel, uint32_t root, const Bytes &after);
-  Record *find(const schema::Buffer &buffer, const std::string &kernel, const Bytes &bytes,
-               std::string &problem);
   Status launchBeside(const rt::Plan &plan, const PlannedCommand &command);
   void blame(const Pending &one);
   bool mayStayUnknown(uint32_t root, const Pending &one) const;
   Status copy(const rt::Plan &plan, const PlannedCommand &command);
   Status fetch(cuda::DevicePtr from, char *to, size_t bytes);
-  std::vector<uint32_t> rootsOf(const rt::Plan &plan, const PlannedCommand &command) const;
   void finish();
-
-  static bool isFixed(Storage storage) {
-    return storage == Storage::weight || storage == Storage::persistent;
-  }
-  std::string nameOf(const schema::Program &program, const PlannedCommand &command) const {
-    return program.kernels()->Get(command.launch->kernel())->name()->str();
-  }
 
   rt::Module &module;
   const Run &run;
-  int roundingBits;
   ReplayReport &report;
   rt::Binding binding;
-  std::vector<Record> records;
-  std::vector<Record> outputs; ///< of the CPU program, by their numbers
+  CpuRecords records;
   std::shared_ptr<cuda::CudaProgram> program;
   const schema::Program *table = nullptr; ///< for CUDA
   std::vector<Memory> memory;             ///< by root
@@ -118,98 +84,6 @@ bool hardware::canReplay(const rt::Module &module) {
       if (symbol->counted())
         return false;
   return true;
-}
-
-//===- The CPU program ----------------------------------------------------===//
-
-/// Memory at a multiple of what kernels expect.
-static uint8_t *aligned(Bytes &bytes, int64_t count) {
-  bytes.assign(size_t(count) + 2 * abi::kBufferAlignment, kPoison);
-  auto address = reinterpret_cast<uintptr_t>(bytes.data());
-  uintptr_t step = abi::kBufferAlignment;
-  return reinterpret_cast<uint8_t *>((address + step - 1) / step * step);
-}
-
-std::vector<uint32_t> Replayer::rootsOf(const rt::Plan &plan, const PlannedCommand &command) const {
-  std::vector<uint32_t> roots;
-  for (const rt::PlannedArg &arg : command.args) {
-    if (!arg.isBuffer)
-      continue;
-    const PlannedBuffer &buffer = plan.buffers[size_t(arg.value)];
-    if (!isFixed(buffer.storage) && buffer.storage != Storage::exchange &&
-        std::find(roots.begin(), roots.end(), buffer.root) == roots.end())
-      roots.push_back(buffer.root);
-  }
-  return roots;
-}
-
-Status Replayer::recordCommand(cpu::CommandRunner &runner, rt::Plan &plan, size_t command,
-                               const cpu::Addresses &places) {
-  const schema::Program &cpuTable = *module.program(schema::Target::cpu);
-  rt::Plan one;
-  one.buffers = plan.buffers;
-  one.commands = {plan.commands[command]};
-  const PlannedCommand &it = one.commands[0];
-  if (it.skip)
-    return {};
-  std::vector<uint32_t> roots =
-      it.launch ? rootsOf(plan, it) : std::vector<uint32_t>{plan.buffers[it.target].root};
-  std::vector<Bytes> before;
-  for (uint32_t root : roots)
-    before.emplace_back(places.of[root], places.of[root] + plan.buffers[root].bytes);
-  DLC_TRY(runner.run(one, binding.values, places, nullptr));
-  for (size_t i = 0; i < roots.size(); ++i) {
-    const uint8_t *now = places.of[roots[i]];
-    if (before[i].empty() || std::memcmp(now, before[i].data(), before[i].size()) == 0)
-      continue;
-    records.push_back({cpuTable.buffers()->Get(roots[i]),
-                       it.launch ? nameOf(cpuTable, it) : std::string(),
-                       Bytes(now, now + before[i].size())});
-  }
-  return {};
-}
-
-/// Runs the CPU program and records what it writes.
-Status Replayer::record() {
-  auto pool = cpu::ThreadPool::shared(1);
-  auto prepared = cpu::CpuProgram::get(module, pool, /*checked=*/false);
-  if (prepared.failed())
-    return prepared.status();
-  const schema::Program &cpuTable = (*prepared)->program();
-  auto planned = rt::planProgram(cpuTable, binding.values, rt::Phase::main, rt::Interface::arena);
-  if (planned.failed())
-    return planned.status();
-  rt::Plan plan = planned.take();
-  cpu::Addresses places;
-  places.of.assign(plan.buffers.size(), nullptr);
-  (*prepared)->resolve(plan, places);
-  std::vector<Bytes> blocks(plan.buffers.size());
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const PlannedBuffer &buffer = plan.buffers[i];
-    if (isFixed(buffer.storage))
-      continue;
-    if (buffer.root != i) {
-      places.of[i] = places.of[buffer.root];
-      continue;
-    }
-    places.of[i] = aligned(blocks[i], buffer.bytes);
-    if (buffer.storage == Storage::input)
-      std::memcpy(places.of[i], run.inputs[buffer.index].data.data(), size_t(buffer.bytes));
-    else if (buffer.storage == Storage::state)
-      std::memset(places.of[i], 0, size_t(buffer.bytes));
-  }
-  cpu::CommandRunner runner(module, cpuTable, (*prepared)->kernels(), pool, /*checked=*/false);
-  DLC_TRY(runner.reserve(plan));
-  for (size_t i = 0; i < plan.commands.size(); ++i)
-    DLC_TRY(recordCommand(runner, plan, i, places));
-  outputs.resize(module.numOutputs());
-  for (size_t i = 0; i < plan.buffers.size(); ++i)
-    if (const PlannedBuffer &buffer = plan.buffers[i];
-        buffer.storage == Storage::output && buffer.root == i)
-      outputs[buffer.index] = {cpuTable.buffers()->Get(uint32_t(i)),
-                               {},
-                               Bytes(places.of[i], places.of[i] + buffer.bytes)};
-  return {};
 }
 
 //===- The CUDA program ---------------------------------------------------===//
@@ -275,46 +149,6 @@ Status Replayer::execute(const rt::Plan &plan, const PlannedCommand &command,
   return status.failed() ? status : finished;
 }
 
-/// The record that `bytes` agree with: of the kernel of the same name before others, and those that
-/// no buffer has been found to hold before others. Null where there is none; `problem` then tells
-/// how far the likeliest one is off.
-Record *Replayer::find(const schema::Buffer &buffer, const std::string &kernel, const Bytes &bytes,
-                       std::string &problem) {
-  auto sameOrder = [](const auto *a, const auto *b) {
-    size_t count = a ? a->size() : 0;
-    return count == (b ? b->size() : 0) && (!count || std::equal(a->begin(), a->end(), b->begin()));
-  };
-  std::vector<Record *> candidates;
-  for (Record &record : records)
-    if (record.bytes.size() == bytes.size() && record.buffer->dtype() == buffer.dtype() &&
-        sameOrder(record.buffer->order(), buffer.order()) &&
-        record.buffer->tile_dim() == buffer.tile_dim())
-      candidates.push_back(&record);
-  std::sort(candidates.begin(), candidates.end(), [&](const Record *a, const Record *b) {
-    auto rank = [&](const Record *it) { // addresses: in the order of the commands
-      std::string same = "dlc_" + it->kernel;
-      return std::tuple(it->isTaken, kernel != same && kernel != same + "_sm_90a", it);
-    };
-    return rank(a) < rank(b);
-  });
-  dlc_dtype dtype = rt::toC(buffer.dtype());
-  Rule rule;
-  rule.roundings = dtype == DLC_F16 || dtype == DLC_BF16   ? kNarrowRoundings
-                   : dtype == DLC_F32 && roundingBits < 24 ? kFactorRoundings
-                                                           : kRoundings;
-  for (Record *record : candidates) {
-    std::string off =
-        difference(dtype, rule, roundingBits, bytes.data(), record->bytes.data(), bytes.size());
-    if (off.empty())
-      return record;
-    if (problem.empty())
-      problem = off;
-  }
-  if (problem.empty())
-    problem = kNoCounterpart;
-  return nullptr;
-}
-
 /// Whether a schedule added the kernel to clear a workspace of another one: the CPU program, whose
 /// schedules want none, has no such buffer, and one of the same type would be there by chance.
 bool Replayer::clears(const std::string &kernel) const {
@@ -360,9 +194,9 @@ void Replayer::judge(const std::string &kernel, const std::vector<uint32_t> &roo
     if (after[i] == it.content)
       continue;
     std::string problem = it.isWorkspace ? kNoCounterpart : "";
-    Record *record = it.isWorkspace
-                         ? nullptr
-                         : find(*table->buffers()->Get(roots[i]), kernel, after[i], problem);
+    Record *record =
+        it.isWorkspace ? nullptr
+                       : records.find(*table->buffers()->Get(roots[i]), kernel, after[i], problem);
     it.content = record ? record->bytes : after[i];
     it.pending.clear();
     if (record) {
@@ -409,11 +243,11 @@ Status Replayer::launchBeside(const rt::Plan &plan, const PlannedCommand &comman
   for (uint32_t root : roots)
     before.emplace_back(memory[root].content, memory[root].pending);
   std::vector<bool> taken;
-  for (const Record &record : records)
+  for (const Record &record : records.all)
     taken.push_back(record.isTaken);
   DLC_TRY(launch(plan, command));
-  for (size_t i = 0; i < records.size(); ++i)
-    records[i].isTaken = taken[i];
+  for (size_t i = 0; i < taken.size(); ++i)
+    records.all[i].isTaken = taken[i];
   for (size_t i = 0; i < roots.size(); ++i) {
     Memory &it = memory[roots[i]];
     // No other kernel reads what it gave: now or never.
@@ -480,12 +314,12 @@ void Replayer::finish() {
   for (size_t i = 0; i < memory.size(); ++i) {
     const schema::Buffer &buffer = *table->buffers()->Get(uint32_t(i));
     if (buffer.storage() != Storage::output || !memory[i].pending.empty() ||
-        buffer.index() >= outputs.size())
+        buffer.index() >= records.outputs.size())
       continue;
     Rule rule = run.outputs[buffer.index()].rule;
     std::string off =
-        difference(rt::toC(buffer.dtype()), rule, roundingBits, memory[i].content.data(),
-                   outputs[buffer.index()].bytes.data(), memory[i].content.size());
+        difference(rt::toC(buffer.dtype()), rule, records.roundingBits(), memory[i].content.data(),
+                   records.outputs[buffer.index()].bytes.data(), memory[i].content.size());
     if (!off.empty())
       report.problems.push_back("output " + run.outputs[buffer.index()].name +
                                 ", replayed: " + off);
@@ -500,7 +334,7 @@ Status Replayer::replay(int ordinal) {
   if (bound.failed())
     return bound.status();
   binding = bound.take();
-  DLC_TRY(record());
+  DLC_TRY(records.record(binding));
   cuda::KernelOptions everything;
   everything.all = true;
   auto prepared = cuda::CudaProgram::get(module, ordinal, everything);
