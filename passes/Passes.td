@@ -131,6 +131,19 @@ def SimplifyAlgebra : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 
+def RaiseIntegerProducts : Pass<"raise-integer-products", "::mlir::func::FuncOp"> {
+  let summary = "Multiply the integers of which a product's operands were dequantized";
+  let description = [{
+    A model that was quantized by another tool holds (q - zero point) * scale before each product of f32: QuantizeLinear and
+    DequantizeLinear of ONNX. Where the scale of the activation is one number, and that of the weight one for each channel of the
+    result, the product of the integers in i32 is exact, and is scaled afterwards. A reshape or permute between the two is done to
+    the integers. Sums that might not fit into i32, and those of fewer than 16 terms, stay. Example: test/passes/raise-integer-products.mlir.
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numRaised", "raised", "Products of integers in place of products of f32">];
+}
+def : MovesResults<"raise-integer-products", "1e-4", "sums are exact and scaled once, instead of rounded in f32">;
+
 //===- compress -----------------------------------------------------------------------------------===//
 
 def TapActivations : Pass<"tap-activations", "::mlir::func::FuncOp"> {

@@ -73,6 +73,7 @@ static void addSimplify(OpPassManager &module) {
   // Last: by now equal values are one value, and numbers are numbers.
   manager.addPass(createRaiseNorms());
   manager.addPass(createRaiseActivations());
+  manager.addPass(createRaiseIntegerProducts());
 }
 
 static void addCompress(OpPassManager &module, const PipelineOptions &options) {

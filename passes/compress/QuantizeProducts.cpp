@@ -1,15 +1,10 @@
 //===- QuantizeProducts.cpp - Products of integers of 8 bits ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything is said in plain arithmetic, which fuses as any other does. With x = (q - z) * s and
-// w = r * t, where t has one number for each channel of the result,
-//   sum of x * w = s * t * (sum of (q - z) * r),
-// and the sum on the right is one of integers: exact, and the same on every target.
+// x becomes (q - z) * s with q in u8, and w becomes r * t with r in i8: see IntegerProduct.h.
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/OpTable.h"
-#include "ir/dl/DLBuilder.h"
 #include "passes/Passes.h"
-#include "passes/compress/QuantizableProducts.h"
+#include "passes/compress/IntegerProduct.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -126,61 +121,18 @@ static Value weightScale(const QuantizableProduct &product, dl::Builder &builder
   return builder.make<dl::DivOp>(largest, builder.fullLike(largest, 127));
 }
 
-/// `scale`, in the dims of the weight, in dims that broadcast to `result`.
-static Value alongResult(Value scale, const QuantizableProduct &product, dl::Dims result,
-                         dl::Builder &builder) {
-  // The dims in the result's order first, then 1 for each that the weight does not have.
-  SmallVector<int64_t> order;
-  for (size_t dim = 0; dim < product.weightDims.size(); ++dim)
-    order.push_back(dim);
-  llvm::sort(order, [&](int64_t a, int64_t b) {
-    return std::pair(product.weightDims[a], a) < std::pair(product.weightDims[b], b);
-  });
-  dl::Dims dims(result.size(), dl::constantDim(1, builder.getContext())), own = dl::dimsOf(scale);
-  for (auto [dim, at] : llvm::enumerate(product.weightDims))
-    if (at >= 0)
-      dims[at] = own[dim];
-  return builder.reshape(builder.permute(scale, order), dims);
-}
-
 void Quantization::run(const QuantizableProduct &product, double low, double high) {
-  Operation *op = product.op;
-  dl::Builder builder(op);
+  dl::Builder builder(product.op);
   Grid grid = Grid::over(low, high);
   Value x = centered(product.getActivation(), grid, builder);
-
   Value scale = weightScale(product, builder);
   Value weight = product.getWeight();
   // A channel of zeros alone has the scale 0: 0 / 0 is NaN, which casts to 0.
   Value steps = builder.make<dl::RoundOp>(
       builder.make<dl::DivOp>(weight, builder.broadcast(scale, dl::dimsOf(weight))));
   weight = builder.cast(builder.cast(steps, builder.getIntegerType(8)), builder.getI32Type());
-
-  OperationState state(op->getLoc(), op->getName());
-  SmallVector<Value> operands = {x, weight};
-  if (product.weight == 0)
-    std::swap(operands[0], operands[1]);
-  state.addOperands(operands);
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  state.addTypes(dl::withElementType(result, builder.getI32Type()));
-  state.addAttributes(op->getAttrs());
-  state.attributes.erase(kActivationRange);
-  Value sums = builder.create(state)->getResult(0);
-
-  dl::Dims dims = dl::getDims(result);
   scale = builder.make<dl::MulOp>(scale, builder.fullLike(scale, grid.scale));
-  Value y =
-      builder.make<dl::MulOp>(builder.cast(sums, builder.getF32Type()),
-                              builder.broadcast(alongResult(scale, product, dims, builder), dims));
-  if (op->getNumOperands() > 2) {
-    Value bias = op->getOperand(2);
-    dl::Dims along(dims.size(), dl::constantDim(1, builder.getContext()));
-    auto channels = llvm::find_if(product.weightDims, [](int64_t at) { return at >= 0; });
-    along[*channels] = dl::dimsOf(bias)[0];
-    y = builder.make<dl::AddOp>(y, builder.broadcast(builder.reshape(bias, along), dims));
-  }
-  op->getResult(0).replaceAllUsesWith(y);
-  op->erase();
+  replaceByIntegerProduct(product, x, weight, scale, builder);
 }
 
 void QuantizeProducts::runOnOperation() {
