@@ -58,7 +58,7 @@ static Value castTo(OpBuilder &builder, Value x, Type type) {
 void NarrowProducts::narrow(OpOperand &operand, Type stored) {
   Value value = operand.get();
   Type wide = getElementTypeOrSelf(value.getType());
-  // What is cast already is stored, or cast once more, from before that.
+  // A value that is cast already is stored, or cast once more, from before that.
   Value source = widenedFrom(value);
   if (!source)
     source = value;

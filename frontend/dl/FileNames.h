@@ -13,7 +13,7 @@
 
 namespace dlc {
 
-/// What a .dl text has between quotes to name a file.
+/// The text between quotes by which a .dl text names a file.
 struct FileName {
   std::string name;
   size_t begin, length; // in the text, with its quotes

@@ -50,7 +50,7 @@ private:
   llvm::StringMap<size_t> byName;
 };
 
-/// What comes before the bytes of the tensors in a file that holds them in this order without gaps;
+/// Everything before the bytes of the tensors in a file that holds them in this order without gaps;
 /// their offsets are not read. Fails where safetensors have no such type.
 llvm::Expected<std::string> safetensorsHeader(llvm::ArrayRef<StoredTensor> tensors);
 

@@ -108,7 +108,7 @@ static bool onlyMoves(Operation *op) {
   return nest.isMap() && nest.indexDims.none() && resultCost(loops) == 0;
 }
 
-/// What the ops of `op` give, without regard to wrapping; nullopt where nothing is known.
+/// The range of what the ops of `op` give, without regard to wrapping; nullopt where nothing is known.
 static std::optional<Range> computed(Operation *op,
                                      llvm::function_ref<std::optional<Range>(Value)> rangeOf) {
   SmallVector<Range, 2> operands;

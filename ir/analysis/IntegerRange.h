@@ -38,7 +38,7 @@ private:
   llvm::DenseMap<mlir::Value, std::optional<IntegerRange>> known;
 };
 
-/// What `tensor` is a cast of, where that is an integer tensor of fewer bits and every element keeps its value; null otherwise.
+/// The value that `tensor` is a cast of, where that is an integer tensor of fewer bits and every element keeps its value; null otherwise.
 mlir::Value widenedFrom(mlir::Value tensor);
 
 } // namespace dlc

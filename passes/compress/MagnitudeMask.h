@@ -44,7 +44,7 @@ std::vector<ZeroMask> smallestNumbers(llvm::ArrayRef<StoredNumbers> weights, dou
 /// multiple of four and whose blocks must divide the weight; of equal ones the earlier.
 ZeroMask smallestTwoOfFour(const StoredNumbers &weight, SumRuns runs);
 
-/// What zeros do to one weight or to several.
+/// The effect of zeros on one weight or on several.
 struct ZeroEffect {
   uint64_t numbers = 0, zerosBefore = 0, zerosAfter = 0;
   double squares = 0, removedSquares = 0; // sums over all numbers and over those that became zero

@@ -20,7 +20,7 @@ struct ViewDim {
 };
 using View = SmallVector<ViewDim>;
 
-/// What the readers of a weight do with it.
+/// How the readers of a weight use it.
 class Readers {
 public:
   explicit Readers(const LayerPatterns &kept) : kept(kept) {}

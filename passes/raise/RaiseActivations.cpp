@@ -193,7 +193,7 @@ static Gate readHardSigmoid(Value value, Value x, Covered &covered) {
   return {Gate::hardswish, bounded->high};
 }
 
-/// What `factor` is as a function of x.
+/// The function of x that `factor` is.
 static Gate gateOf(const Power &factor, Value x, Covered &covered) {
   using Reader = Gate (*)(Value, Value, Covered &);
   static constexpr Reader kFactors[] = {readShiftedGate, readErfc, readSigmoid, readMish,
@@ -359,7 +359,7 @@ struct RaiseLogSoftmax : OpRewritePattern<dl::SubOp> {
   }
 
 private:
-  /// Of log(sum(exp(x - largest))) over `dims`, what is summed up.
+  /// The terms that log(sum(exp(x - largest))) over `dims` sums up.
   static Lowered loweredOfTotal(Value logarithm, const llvm::SmallBitVector &dims,
                                 Covered &covered) {
     Value total = operandOf<dl::LogOp>(throughUnitDims(logarithm, covered), covered);

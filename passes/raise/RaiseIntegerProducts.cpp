@@ -35,7 +35,7 @@ struct Dequantized {
 
 } // namespace
 
-/// What is repeated in `value`, in as many dims as it has; the value itself where nothing is.
+/// The tensor that `value` repeats, in as many dims as it has; the value itself where it repeats none.
 static Value unrepeated(Value value, dl::Builder &builder) {
   if (auto full = value.getDefiningOp<dl::FullOp>())
     if (auto number = dyn_cast<FloatAttr>(full.getFill()))

@@ -49,7 +49,7 @@ std::optional<double> numberOf(Value value) {
   return number.getValueAsDouble();
 }
 
-/// What a number may be off: two roundings of it, or digits cut off after the sixth.
+/// The error that a number may have: two roundings of it, or digits cut off after the sixth.
 static double slackOf(Value like) {
   auto type = cast<FloatType>(getElementTypeOrSelf(like));
   return std::max(2e-6, std::ldexp(1.0, 1 - static_cast<int>(type.getFPMantissaWidth())));

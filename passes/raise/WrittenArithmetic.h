@@ -23,7 +23,7 @@ public:
   explicit Covered(mlir::Operation *root) : ops{root} {}
 
   void add(mlir::Operation *op) { ops.push_back(op); }
-  /// What to hand to `rollBack` where the match that follows fails.
+  /// The mark to hand to `rollBack` where the match that follows fails.
   size_t mark() const { return ops.size(); }
   void rollBack(size_t mark) { ops.truncate(mark); }
 
@@ -77,7 +77,7 @@ std::optional<Repeated> repeatedOf(mlir::Value value, Covered &covered);
 /// Looks through views that add or drop dims of size 1.
 mlir::Value throughUnitDims(mlir::Value value, Covered &covered);
 
-/// What `row` is the sum, the mean or the largest of, over `dims` (those of size 1 aside); null where it is not.
+/// The tensor that `row` is the sum, the mean or the largest of, over `dims` (those of size 1 aside); null where it is not.
 mlir::Value summedIn(mlir::Value row, const llvm::SmallBitVector &dims, Covered &covered);
 mlir::Value averagedIn(mlir::Value row, const llvm::SmallBitVector &dims, Covered &covered);
 mlir::Value largestIn(mlir::Value row, const llvm::SmallBitVector &dims, Covered &covered);

@@ -47,7 +47,7 @@ CLASSIFIERS = {"lenet5_mnist": Classifier(large_mnist, MNIST_FIRST), "mnist_cnn_
                "resnet20_cifar10": Classifier(normalised_cifar, CIFAR_FIRST), "mlperf_resnet8_cifar10": Classifier(cifar, CIFAR_FIRST)}
 LANGUAGE_MODEL = "stories260k_dyn"
 TEXT_FORMS = ("f16", "bf16")
-# What dlc prune is told: the curve, and what one network must keep in each run, in points of top-1.
+# Arguments of dlc prune: the curve, and what one network must keep in each run, in points of top-1.
 SPARSITIES = (0.3, 0.5, 0.7, 0.8, 0.9)
 CURVE = [(pattern, sparsity) for pattern in ("global", "layer") for sparsity in SPARSITIES] + [("2:4", 0.5)]
 PRUNED_NETWORK = "lenet5_mnist"

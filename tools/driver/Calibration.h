@@ -15,7 +15,7 @@
 
 namespace dlc {
 
-/// What becomes of one product, and what it does to the numbers that the product reads.
+/// How one product is computed, and what that does to the numbers that it reads.
 struct QuantizedLayer {
   std::string name;         // its layer, ONNX node or place
   std::string op;           // "conv2d"

@@ -1,7 +1,7 @@
 //===- Comparison.h - Two sources of outputs on the same samples ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `compare` and `verify` share: the options, the loop over a data set, the report and the bound.
+// Shared by `compare` and `verify`: the options, the loop over a data set, the report and the bound.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_COMPARISON_H
 #define DLC_TOOLS_DRIVER_COMPARISON_H

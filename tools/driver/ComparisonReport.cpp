@@ -13,7 +13,7 @@ namespace dlc {
 
 static long long wide(int64_t number) { return static_cast<long long>(number); }
 
-/// What is wrong with numbers that no figure holds.
+/// A sentence on numbers that no figure holds.
 static std::string describeNotFinite(const std::string &name, const OutputDifference &difference) {
   return format("output '%s': %lld of its %lld numbers are NaN and %lld infinite on one side only, "
                 "the first at ",

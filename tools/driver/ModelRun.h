@@ -19,7 +19,7 @@ public:
   /// that another source made for them; null where this is the first one.
   virtual int advance(const std::vector<dlc_tensor> &inputs, SampleRange range,
                       const std::vector<HostTensor> *like) = 0;
-  /// Of the last batch, in the order of outputNames().
+  /// The outputs of the last batch, in the order of outputNames().
   const std::vector<HostTensor> &outputs() const { return results; }
   const std::vector<std::string> &outputNames() const { return names; }
 

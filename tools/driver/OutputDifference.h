@@ -38,7 +38,7 @@ public:
   double maxRelative() const;
   /// Signal to noise in dB, 10 log10(sum expected^2 / sum (actual - expected)^2); infinite where nothing differs.
   double signalToNoise() const;
-  /// Of the angle between both as vectors; 1 where both are 0, 0 where one of them is.
+  /// The cosine of the angle between both as vectors; 1 where both are 0, 0 where one of them is.
   double cosine() const;
   /// "[3, 2]: 0.5, expected 0.25": the element that is furthest off, its sample first, or the first one that is not finite
   /// where one is. Empty where nothing differs.

@@ -26,7 +26,7 @@ Examples:
 
 Exit codes: 0 ok, 1 error in the model or nothing to prune, 2 wrong call, 3 it has parts that dlc cannot import, 5 a file that cannot be read or written.)";
 
-/// Of --sparsity: a sentence on what is wrong, empty where nothing is.
+/// A sentence on what is wrong with --sparsity, empty where nothing is.
 static std::string checkShare(const std::string &text) {
   char *end = nullptr;
   double share = std::strtod(text.c_str(), &end);

@@ -80,7 +80,7 @@ double RangeEstimator::squaredError(const Range &range) const {
   return sum;
 }
 
-/// Of what was seen from the same with all elements of a step spread evenly over its bins that are
+/// The divergence of what was seen from the same with all elements of a step spread evenly over its bins that are
 /// not empty. What is cut off is added to the outermost bins of the former alone.
 double RangeEstimator::divergence(const Range &range) const {
   std::vector<double> cut(kBins), step(256), filled(256);

@@ -55,7 +55,7 @@ private:
     HostTensor array;
     bool isWhole; // each row is a whole input
   };
-  /// What fixed a symbol, and where.
+  /// The number that a symbol was fixed to, and where.
   struct Binding {
     int64_t value;
     std::string where;

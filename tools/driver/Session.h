@@ -1,7 +1,7 @@
 //===- Session.h - A model on a device, with its inputs and outputs --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `run`, `bench`, `compare` and `verify` share, on the C API alone. Problems are reported as they occur; the ExitCode says which kind.
+// Shared by `run`, `bench`, `compare` and `verify`, on the C API alone. Problems are reported as they occur; the ExitCode says which kind.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_SESSION_H
 #define DLC_TOOLS_DRIVER_SESSION_H

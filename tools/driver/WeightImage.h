@@ -11,10 +11,10 @@ namespace dlc {
 /// Names, dtypes, order and all else that the file says stay.
 class WeightImage {
 public:
-  /// What a safetensors file holds, or the arrays of an npz file in their order. The error says
+  /// The arrays of a safetensors file, or the arrays of an npz file in their order. The error says
   /// why the file cannot be read, or what safetensors cannot hold.
   static llvm::Expected<WeightImage> of(llvm::StringRef path);
-  /// Of a whole safetensors file; `name` stands in the error where it is none.
+  /// The arrays of a whole safetensors file; `name` stands in the error where it is none.
   static llvm::Expected<WeightImage> of(std::string bytes, llvm::StringRef name);
 
   /// Null where there is no tensor of that name.

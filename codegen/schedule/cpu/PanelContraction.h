@@ -20,7 +20,7 @@ struct PanelContraction {
   /// Columns that read the same of a, a multiple of kPanel; 0: all do.
   int64_t columnsOfGroup = 0;
   llvm::SmallVector<unsigned> reduction; // reduction dims, outermost loop first
-  /// What is read of the first operand: itself, or the narrower integers that it is cast from.
+  /// The first operand as it is read: itself, or the narrower integers that it is cast from.
   mlir::Value a;
   /// Operands of i16 and i8, sums in i32: two neighbours along the innermost reduction loop are multiplied and added by
   /// one instruction (ContractionPairs.cpp).
