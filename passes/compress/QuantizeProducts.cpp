@@ -137,11 +137,9 @@ void Quantization::run(const QuantizableProduct &product, double low, double hig
 
 void QuantizeProducts::runOnOperation() {
   func::FuncOp function = getOperation();
-  auto kept = LayerPatterns::create(std::vector<std::string>(keepF32.begin(), keepF32.end()));
-  if (!kept) {
-    function.emitError("keep-f32: ") << llvm::toString(kept.takeError());
+  auto kept = LayerPatterns::keptByPass(function, *keepF32);
+  if (failed(kept))
     return signalPassFailure();
-  }
   if (function.isExternal())
     return;
   Quantization quantization;

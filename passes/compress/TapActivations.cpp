@@ -25,11 +25,9 @@ private:
 
 void TapActivations::runOnOperation() {
   func::FuncOp function = getOperation();
-  auto kept = LayerPatterns::create(std::vector<std::string>(keepF32.begin(), keepF32.end()));
-  if (!kept) {
-    function.emitError("keep-f32: ") << llvm::toString(kept.takeError());
+  auto kept = LayerPatterns::keptByPass(function, *keepF32);
+  if (failed(kept))
     return signalPassFailure();
-  }
   if (function.isExternal())
     return;
   SmallVector<Value> taps = activationsOf(findQuantizableProducts(function, *kept));

@@ -172,12 +172,9 @@ void ConvertPrecision::runOnOperation() {
     getOperation().emitError("dtype is f16 or bf16, got '") << dtype << "'";
     return signalPassFailure();
   }
-  std::vector<std::string> names(keepF32.begin(), keepF32.end());
-  auto kept = LayerPatterns::create(names);
-  if (!kept) {
-    getOperation().emitError("keep-f32: ") << llvm::toString(kept.takeError());
+  auto kept = LayerPatterns::keptByPass(getOperation(), *keepF32);
+  if (failed(kept))
     return signalPassFailure();
-  }
   if (getOperation().isExternal())
     return;
   Narrowing narrowing(type, *kept);

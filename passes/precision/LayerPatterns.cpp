@@ -31,6 +31,15 @@ llvm::Expected<LayerPatterns> LayerPatterns::create(ArrayRef<std::string> patter
   return made;
 }
 
+FailureOr<LayerPatterns> LayerPatterns::keptByPass(Operation *op, ArrayRef<std::string> patterns) {
+  auto made = create(patterns);
+  if (!made) {
+    op->emitError("keep-f32: ") << llvm::toString(made.takeError());
+    return failure();
+  }
+  return std::move(*made);
+}
+
 /// The norm that users know a standardize as: all three of them become one.
 static StringRef normOf(dl::StandardizeOp op) {
   if (op.getAffineDims() == op.getDims())

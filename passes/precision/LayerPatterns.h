@@ -19,6 +19,9 @@ class LayerPatterns {
 public:
   /// Fails where a pattern is malformed; the error quotes it.
   static llvm::Expected<LayerPatterns> create(llvm::ArrayRef<std::string> patterns);
+  /// The same for the option keep-f32 of a pass over `op`, where a malformed pattern is reported.
+  static mlir::FailureOr<LayerPatterns> keptByPass(mlir::Operation *op,
+                                                   llvm::ArrayRef<std::string> patterns);
   LayerPatterns(LayerPatterns &&) = default;
 
   bool matches(mlir::Operation *op) const;

@@ -290,7 +290,7 @@ void Replayer::blame(const Pending &one) {
       report.problems.push_back(rt::describeKernel(*kernel) + ": " + one.problem);
 }
 
-/// Whether it is no fault that nothing has shown a kernel to be right: what it wrote has no
+/// Whether a kernel may go unconfirmed without a fault: what it wrote has no
 /// counterpart, and no kernel that reads it runs under these shapes.
 bool Replayer::mayStayUnknown(uint32_t root, const Pending &one) const {
   return table->buffers()->Get(root)->storage() == Storage::arena && !one.isRead &&

@@ -15,7 +15,7 @@ namespace dlc {
 class AnswerTally {
 public:
   /// How many classes an output of `rows` samples has: its dims are the rows and the classes, dims of 1 beside them not
-  /// counted. 0 where it is no row of at least two numbers for each sample.
+  /// counted. 0 unless it has a row of at least two numbers for each sample.
   static int64_t numClasses(const HostTensor &output, int64_t rows);
 
   /// Adds the answers to `rows` samples; both outputs have the same classes. `labels` are the right ones, or null.

@@ -25,7 +25,7 @@ std::string weightsBeside(llvm::StringRef textPath, llvm::StringRef suffix = "")
 /// Whether `path` names a .dl file; an ExitCode, reported unless it is kOk.
 int checkTextName(const std::string &path);
 
-/// Whether the file is no input, and does not exist or may be replaced (`force`). To be called
+/// Whether the file is not an input, and does not exist or may be replaced (`force`). To be called
 /// early, and again when all inputs are known. An ExitCode, reported unless it is kOk.
 int checkNew(const std::string &path, bool force);
 

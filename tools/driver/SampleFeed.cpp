@@ -108,7 +108,7 @@ int SampleFeed::checkNumbers(const Source &source) const {
 
 int SampleFeed::checkDims(const Source &source, const dlc_value_info &info,
                           Bindings &bindings) const {
-  // The first dim of a whole array is no dim of the input, and that of others is the batch.
+  // The first dim of a whole array counts samples, and that of others is the batch.
   for (int dim = source.isWhole ? 0 : 1; dim < info.rank; ++dim) {
     int64_t found = source.array.dims[dim + source.isWhole];
     std::string which = "dim " + std::to_string(dim + source.isWhole) + " is " +

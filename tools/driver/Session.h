@@ -84,7 +84,7 @@ private:
   std::string told;   // remarks so far
 };
 
-/// A sentence on why `name` is no device; empty where it is one.
+/// A sentence on why `name` does not name a device; empty where it does.
 std::string checkDevice(const std::string &name);
 /// Reports the runtime's last error; its status as an ExitCode.
 int failRuntime(dlc_status status);

@@ -276,7 +276,7 @@ same("ONNX 2:4", load("p.safetensors"),
 prune("ONNX: a layer of the text", "g.onnx", "--pattern", "layer", "--sparsity", "0.5", "--skip", "fc")
 expect("it stays", np.array_equal(load("p.safetensors")["fc.weight"], weights["onnx::MatMul_9"].T), True)
 
-# What cannot be.
+# Refusals.
 SHARE = "expected a share above 0 and below 1, such as 0.5 for every other weight, got '"
 for share in ("0", "1", "-0.5", "1.5", "nan", "inf", "100%", "half"):
     wrong(f"a sparsity of {share}", f"--sparsity: {SHARE}{share}'", 2, "m.dl", "--sparsity=" + share, "-o", "no.dl")
@@ -323,7 +323,7 @@ wrong("a text that includes others elsewhere",
 prune("in another folder", "m.dl", "--sparsity", "0.5", "-q", output="other/p.dl")
 expect("the weights go there", sorted(os.listdir("other")), ["p.dl", "p.safetensors"])
 
-# What exists stays.
+# Files that exist stay.
 wrong("a text that exists", "error: 'm.dl' exists already; name another file, or add --force to replace it", 2,
       "w.dl", "--sparsity", "0.5", "-o", "m.dl")
 write("v.safetensors", "kept")

@@ -122,6 +122,6 @@ TEST(AnswerTally, McNemarsTestIsExact) {
   EXPECT_NEAR(mcNemar(6, 0), 2.0 / 64, 1e-12);
   EXPECT_NEAR(mcNemar(5, 7), 2.0 * (1 + 12 + 66 + 220 + 495 + 792) / 4096, 1e-12);
   EXPECT_NEAR(mcNemar(3, 12), 2.0 * (1 + 15 + 105 + 455) / 32768, 1e-12);
-  // 2^4000 is no f64.
+  // An f64 cannot hold 2^4000.
   EXPECT_NEAR(mcNemar(1900, 2100), 0.0016492663751357, 1e-9);
 }
