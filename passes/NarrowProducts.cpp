@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define DEBUG_TYPE "narrow-products"
 
@@ -22,30 +23,47 @@ namespace {
 class NarrowProducts : public impl::NarrowProductsBase<NarrowProducts> {
   void runOnOperation() override;
 
-  Type storedType(Value operand);
-  void narrow(OpOperand &operand, Type stored);
+  /// The numbers of an operand plus `zeroPoint`, in `type`.
+  struct Storage {
+    Type type;
+    int64_t zeroPoint = 0;
+  };
+
+  std::optional<Storage> storageOf(Value operand, bool isFirst);
+  void narrow(OpOperand &operand, const Storage &storage);
 
   IntegerRanges ranges;
   WeightDependence weights;
-  /// Casts made so far, so that each value is narrowed once.
-  llvm::DenseMap<std::pair<Value, Type>, Value> narrowed;
+  /// What is stored so far, so that each value is narrowed once.
+  llvm::DenseMap<std::tuple<Value, Type, int64_t>, Value> narrowed;
 };
 
 } // namespace
 
-/// The type that `operand` of a product is stored in; null where it needs more than 16 bits.
-Type NarrowProducts::storedType(Value operand) {
+/// How the first or the second operand of a product is stored; nullopt where it needs more than 16 bits.
+std::optional<NarrowProducts::Storage> NarrowProducts::storageOf(Value operand, bool isFirst) {
   std::optional<IntegerRange> range = ranges.of(operand);
   if (!range)
-    return {};
+    return std::nullopt;
   MLIRContext *context = operand.getContext();
   Type i8 = IntegerType::get(context, 8), u8 = IntegerType::get(context, 8, IntegerType::Unsigned),
        i16 = IntegerType::get(context, 16);
-  if (weights.dependsOnWeightsAlone(operand))
-    for (Type type : {i8, u8})
-      if (range->isWithin(*rangeOfType(type)))
-        return type;
-  return range->isWithin(*rangeOfType(i16)) ? i16 : Type();
+  IntegerRange bytes = *rangeOfType(u8);
+  if (isFirst) {
+    // As it is stored already, or else with the zero point that makes its least number 0.
+    auto integers = widenedFrom(operand);
+    if (integers && getElementTypeOrSelf(integers->stored) == u8 &&
+        bytes.min <= integers->zeroPoint && integers->zeroPoint <= bytes.max)
+      return Storage{u8, integers->zeroPoint};
+    int64_t zeroPoint = std::max<int64_t>(0, -range->min);
+    if (zeroPoint <= bytes.max && range->max + zeroPoint <= bytes.max)
+      return Storage{u8, zeroPoint};
+  } else if (range->isWithin(*rangeOfType(i8))) {
+    return Storage{i8};
+  } else if (weights.dependsOnWeightsAlone(operand) && range->isWithin(bytes)) {
+    return Storage{u8};
+  }
+  return range->isWithin(*rangeOfType(i16)) ? std::optional(Storage{i16}) : std::nullopt;
 }
 
 /// `x` in `type`, by a cast before `builder`'s place where it has another.
@@ -55,32 +73,47 @@ static Value castTo(OpBuilder &builder, Value x, Type type) {
   return dl::CastOp::create(builder, x.getLoc(), x, TypeAttr::get(type));
 }
 
-void NarrowProducts::narrow(OpOperand &operand, Type stored) {
+/// A tensor of `number` in the shape of `x`.
+static Value fullLike(OpBuilder &builder, Value x, int64_t number) {
+  return dl::FullOp::create(builder, x.getLoc(), x.getType(),
+                            builder.getIntegerAttr(getElementTypeOrSelf(x.getType()), number));
+}
+
+void NarrowProducts::narrow(OpOperand &operand, const Storage &storage) {
   Value value = operand.get();
   Type wide = getElementTypeOrSelf(value.getType());
-  // A value that is cast already is stored, or cast once more, from before that.
-  Value source = widenedFrom(value);
-  if (!source)
-    source = value;
   OpBuilder builder(operand.getOwner());
-  Value &known = narrowed[{source, stored}];
+  // What is stored, as the numbers that the product multiplies: read by its kernel alone, which takes these ops in.
+  auto widened = [&](Value stored) -> Value {
+    Value x = castTo(builder, stored, wide);
+    if (storage.zeroPoint == 0)
+      return x;
+    Value zeroPoint = fullLike(builder, x, storage.zeroPoint);
+    return dl::SubOp::create(builder, x.getLoc(), x, zeroPoint);
+  };
+  // A value that was widened already is stored, or cast once more, from before that.
+  auto integers = widenedFrom(value);
+  Value source = integers && integers->zeroPoint == storage.zeroPoint ? integers->stored : value;
+  Value &known = narrowed[{source, storage.type, storage.zeroPoint}];
   if (!known) {
     builder.setInsertionPointAfterValue(source);
-    known = castTo(builder, source, stored);
+    Value x = source;
+    if (source == value && storage.zeroPoint != 0)
+      x = dl::AddOp::create(builder, x.getLoc(), x, fullLike(builder, x, storage.zeroPoint));
+    known = castTo(builder, x, storage.type);
     // The wide numbers need no memory where all that reads them can read the narrow ones.
     if (source == value)
       for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
         Operation *reader = use.getOwner();
-        if (reader == known.getDefiningOp() || &use == &operand || !isFusible(reader) ||
-            standsAlone(reader))
+        if (reader == x.getDefiningOp() || reader == known.getDefiningOp() || &use == &operand ||
+            !isFusible(reader) || standsAlone(reader))
           continue;
         builder.setInsertionPoint(reader);
-        use.set(castTo(builder, known, wide));
+        use.set(widened(known));
       }
   }
-  // A cast of its own for each product, which its kernel takes in.
   builder.setInsertionPoint(operand.getOwner());
-  operand.set(castTo(builder, known, wide));
+  operand.set(widened(known));
 }
 
 void NarrowProducts::runOnOperation() {
@@ -97,24 +130,21 @@ void NarrowProducts::runOnOperation() {
       products.emplace_back(op, std::move(nest));
   });
   for (auto &[op, nest] : products) {
-    SmallVector<std::pair<OpOperand *, Type>, 2> operands;
-    for (const Access &access : nest.terms) {
+    SmallVector<std::pair<OpOperand *, std::optional<Storage>>, 2> operands;
+    for (auto [position, access] : llvm::enumerate(nest.terms)) {
       OpOperand &operand = op->getOpOperand(access.operand);
-      operands.emplace_back(&operand, storedType(operand.get()));
+      operands.emplace_back(&operand, storageOf(operand.get(), /*isFirst=*/position == 0));
     }
     if (llvm::any_of(operands, [](const auto &operand) { return !operand.second; }))
       continue;
-    for (auto [operand, type] : operands)
-      narrow(*operand, type);
+    for (auto &[operand, storage] : operands)
+      narrow(*operand, *storage);
     ++numNarrowed;
   }
-  for (auto &[key, value] : narrowed) {
-    (void)value;
-    // The wide cast that a product read has no reader left.
-    for (Operation *user : llvm::make_early_inc_range(key.first.getUsers()))
-      if (isa<dl::CastOp>(user) && user->use_empty())
-        user->erase();
-  }
+  // Wide numbers that a product read have no reader left.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(getOperation().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
 }
 
 } // namespace dlc

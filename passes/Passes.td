@@ -225,16 +225,17 @@ def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
   let summary = "Store the operands of integer products in as few bits as their numbers need";
   let description = [{
     Products of quantized tensors are written in i32. Where both operands of one have numbers of 16 bits at most
-    (ir/analysis/IntegerRange.h), each is cast to a narrower type and back: what depends on weights alone to i8 or u8, or else to i16;
-    any other operand to i16, the type that CPUs multiply. Fusion lets the operand's producer store that, and the
-    product's kernel widen it. A product of the same numbers is the same. Example: test/passes/narrow-products.mlir.
+    (ir/analysis/IntegerRange.h), each is cast to a narrower type and back: the first one to u8 with a zero point where 256 numbers are
+    enough, the second one to i8, or to u8 where it depends on weights alone, and either to i16 else: the types that CPUs
+    multiply. Fusion lets the operand's producer store that, and the product's kernel widen it. A product of the same numbers is the
+    same. Example: test/passes/narrow-products.mlir.
     ```mlir
-    %x = dl.sub %a, %zero : (tensor<4x8xi32>, tensor<4x8xi32>) -> tensor<4x8xi32>    // of dl.cast of a tensor<4x8xui8>
-    %y = dl.matmul %x, %w : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>
+    %y = dl.matmul %x, %w : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>     // x of -128 to 127
     // becomes
-    %n = dl.cast %x {dtype = i16} : (tensor<4x8xi32>) -> tensor<4x8xi16>
-    %c = dl.cast %n {dtype = i32} : (tensor<4x8xi16>) -> tensor<4x8xi32>
-    %y = dl.matmul %c, %w : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>
+    %n = dl.cast %more {dtype = ui8} : (tensor<4x8xi32>) -> tensor<4x8xui8>           // of x + 128
+    %c = dl.cast %n {dtype = i32} : (tensor<4x8xui8>) -> tensor<4x8xi32>
+    %a = dl.sub %c, %zero : (tensor<4x8xi32>, tensor<4x8xi32>) -> tensor<4x8xi32>      // of 128
+    %y = dl.matmul %a, %w : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>
     ```
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];

@@ -80,6 +80,8 @@ FailureOr<std::vector<CpuCode>> compileCpuVariants(ModuleOp cpuModule) {
   std::vector<std::thread> threads;
   bool translated = true;
   for (IsaVariant isa : kIsaVariants) {
+    if (isa > IsaVariant::avx512 && !cpuModule.lookupSymbol<ModuleOp>(isaName(isa)))
+      continue;
     compilations.emplace_back(new Compilation{isa, {}, {}, {}});
     translated = succeeded(compilations.back()->translate(cpuModule));
     if (!translated)

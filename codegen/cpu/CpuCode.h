@@ -17,11 +17,13 @@
 
 namespace dlc::codegen {
 
-/// The instruction sets that every package has code for.
-enum class IsaVariant { avx2, avx512 };
-inline constexpr IsaVariant kIsaVariants[] = {IsaVariant::avx2, IsaVariant::avx512};
+/// Instruction sets, each with all that those before it have. Every package has code for the first two, and for the
+/// third one where a kernel multiplies bytes, four at a time (vpdpbusd), or short integers.
+enum class IsaVariant { avx2, avx512, avx512Vnni };
+inline constexpr IsaVariant kIsaVariants[] = {IsaVariant::avx2, IsaVariant::avx512,
+                                              IsaVariant::avx512Vnni};
 
-/// "avx2", "avx512": the name of the nested module and of the image.
+/// "avx2", "avx512", "avx512_vnni": the name of the nested module and of the image.
 llvm::StringRef isaName(IsaVariant isa);
 /// What the code may use, by LLVM's names; the loader asks the processor for each.
 std::vector<std::string> isaFeatures(IsaVariant isa);
@@ -41,7 +43,7 @@ struct CpuCode {
 /// that names the kernel, where code would need anything beside abi::kCpuImports.
 mlir::FailureOr<CpuCode> compileCpu(mlir::ModuleOp cpuModule, IsaVariant isa);
 
-/// compileCpu for all instruction sets, on one thread each.
+/// compileCpu for all instruction sets that `cpuModule` has a module for, on one thread each.
 mlir::FailureOr<std::vector<CpuCode>> compileCpuVariants(mlir::ModuleOp cpuModule);
 
 } // namespace dlc::codegen

@@ -13,20 +13,37 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <array>
 #include <mutex>
 
 using namespace llvm;
 
 namespace dlc::codegen {
 
-llvm::StringRef isaName(IsaVariant isa) { return isa == IsaVariant::avx2 ? "avx2" : "avx512"; }
+namespace {
+/// What an instruction set has beside those before it, by LLVM's names.
+struct IsaRow {
+  const char *name, *cpu; // of the image; of LLVM's, the largest that it takes in
+  std::vector<const char *> features;
+};
+} // namespace
+
+static const IsaRow &rowOf(IsaVariant isa) {
+  static const auto &rows = *new std::array<IsaRow, std::size(kIsaVariants)>{{
+      {"avx2", "x86-64-v3", {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "popcnt"}},
+      {"avx512", "x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+      {"avx512_vnni", "x86-64-v4", {"avx512vnni"}},
+  }};
+  return rows[static_cast<size_t>(isa)];
+}
+
+llvm::StringRef isaName(IsaVariant isa) { return rowOf(isa).name; }
 
 std::vector<std::string> isaFeatures(IsaVariant isa) {
-  std::vector<std::string> features = {"avx2", "fma",   "f16c",  "bmi",
-                                       "bmi2", "lzcnt", "movbe", "popcnt"};
-  if (isa == IsaVariant::avx512)
-    for (const char *feature : {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
-      features.push_back(feature);
+  std::vector<std::string> features;
+  for (IsaVariant part : kIsaVariants)
+    if (part <= isa)
+      llvm::append_range(features, rowOf(part).features);
   return features;
 }
 
@@ -47,9 +64,12 @@ static Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(IsaVariant isa
   TargetOptions options;
   // Only fma that was asked for: a product and a sum round twice on every target.
   options.AllowFPOpFusion = FPOpFusion::Strict;
-  StringRef cpu = isa == IsaVariant::avx2 ? "x86-64-v3" : "x86-64-v4";
-  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(
-      triple, cpu, /*Features=*/"", options, Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
+  std::string features;
+  for (const std::string &feature : isaFeatures(isa))
+    features += (features.empty() ? "+" : ",+") + feature;
+  std::unique_ptr<TargetMachine> machine(
+      target->createTargetMachine(triple, rowOf(isa).cpu, features, options, Reloc::PIC_,
+                                  std::nullopt, CodeGenOptLevel::Default));
   if (!machine)
     return createStringError(inconvertibleErrorCode(),
                              "LLVM has no code generator for " + triple.str());
@@ -119,7 +139,7 @@ Expected<SmallVector<char, 0>> compileObject(Module &module, IsaVariant isa) {
   module.setPICLevel(PICLevel::BigPIC);
   for (Function &function : module) {
     // Generic AVX-512 tuning would split our vectors in two.
-    if (isa == IsaVariant::avx512)
+    if (isa >= IsaVariant::avx512)
       function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr(Attribute::NoUnwind);
     if (!function.isDeclaration())

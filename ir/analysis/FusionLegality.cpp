@@ -197,17 +197,34 @@ static bool changesLayout(const FusionGroup &group) {
   return llvm::any_of(group.ops, [](Operation *op) { return isa<dl::ConvertLayoutOp>(op); });
 }
 
-/// The group is the cast of a product's operand from fewer bits (NarrowProducts), which the product's kernel reads.
+/// The group is the cast of a product's operand from fewer bits, less its zero point where it has one (NarrowProducts), which
+/// the product's kernel reads.
 static bool widensOperand(const FusionGroup &group, Value value, const LoopNest &nest) {
-  return nest.isProduct && group.ops.size() == 1 && widenedFrom(value);
+  if (!nest.isProduct || group.ops.size() > 3)
+    return false;
+  auto integers = widenedFrom(value);
+  return integers && llvm::all_of(group.ops, [&](Operation *op) {
+           return op == value.getDefiningOp() || isa<dl::FullOp>(op) ||
+                  (isa<dl::CastOp>(op) && op->getOperand(0) == integers->stored);
+         });
+}
+
+static bool isOperandOfProduct(Value value) {
+  auto reader = value.hasOneUse() ? dyn_cast<LoopNestOpInterface>(*value.user_begin())
+                                  : LoopNestOpInterface();
+  return reader && reader.getLoopNest().isProduct;
 }
 
 /// `op` is such a cast: what it reads is stored in these bits.
 static bool readsNarrowOperand(Operation *op) {
-  if (op->getNumResults() != 1 || !widenedFrom(op->getResult(0)) || !op->hasOneUse())
+  if (!isa<dl::CastOp>(op) || !widenedFrom(op->getResult(0)) || !op->hasOneUse())
     return false;
-  auto reader = dyn_cast<LoopNestOpInterface>(*op->user_begin());
-  return reader && reader.getLoopNest().isProduct;
+  Value value = op->getResult(0);
+  // The subtraction of the zero point comes after the cast.
+  if (auto difference = dyn_cast<dl::SubOp>(*value.user_begin());
+      difference && widenedFrom(difference))
+    value = difference;
+  return isOperandOfProduct(value);
 }
 
 /// Rules for a producer without a root, which the reader evaluates at each of its loads.
@@ -228,7 +245,8 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
                "formed first";
       if (access.checked && !(access.fill == 0 && widensOperand(producer, value, nest)))
         return "it is read at indices that may lie outside it, so that it is formed first";
-      if (nest.isProduct && !(isFree(producer) && !changesLayout(producer)))
+      if (nest.isProduct && !widensOperand(producer, value, nest) &&
+          !(isFree(producer) && !changesLayout(producer)))
         return "a contraction reads each element many times; only casts are repeated there";
       if (!nest.isProduct && readsRepeatedly(nest, access.map) && !isCheap())
         return "each element is read several times: it is computed once and kept";

@@ -108,6 +108,16 @@ static bool onlyMoves(Operation *op) {
   return nest.isMap() && nest.indexDims.none() && resultCost(loops) == 0;
 }
 
+/// The number that each element of `full` is; nullopt where it is no integer of 64 bits.
+static std::optional<int64_t> wholeNumber(dl::FullOp full) {
+  auto number = dyn_cast<IntegerAttr>(full.getFill());
+  if (!number || number.getValue().getBitWidth() > 64)
+    return std::nullopt;
+  const APInt &bits = number.getValue(); // signless: the tensor says how they are read
+  return elementOf(full).isUnsignedInteger() ? static_cast<int64_t>(bits.getZExtValue())
+                                             : bits.getSExtValue();
+}
+
 /// The range of what the ops of `op` give, without regard to wrapping; nullopt where nothing is known.
 static std::optional<Range> computed(Operation *op,
                                      llvm::function_ref<std::optional<Range>(Value)> rangeOf) {
@@ -122,13 +132,8 @@ static std::optional<Range> computed(Operation *op,
     return !operands.empty();
   };
   if (auto full = dyn_cast<dl::FullOp>(op)) {
-    auto number = dyn_cast<IntegerAttr>(full.getFill());
-    if (!number || number.getValue().getBitWidth() > 64)
-      return std::nullopt;
-    const APInt &bits = number.getValue(); // signless: the tensor says how they are read
-    int64_t value = elementOf(full).isUnsignedInteger() ? static_cast<int64_t>(bits.getZExtValue())
-                                                        : bits.getSExtValue();
-    return Range{value, value};
+    auto value = wholeNumber(full);
+    return value ? std::optional(Range{*value, *value}) : std::nullopt;
   }
   if (!haveAll())
     return std::nullopt;
@@ -202,16 +207,30 @@ std::optional<IntegerRange> IntegerRanges::of(Value tensor) {
   return known.lookup(tensor);
 }
 
-Value widenedFrom(Value tensor) {
-  auto cast = tensor.getDefiningOp<dl::CastOp>();
+std::optional<OffsetIntegers> widenedFrom(Value tensor) {
+  OffsetIntegers found{tensor};
+  if (auto difference = tensor.getDefiningOp<dl::SubOp>()) {
+    auto full = difference.getOther().getDefiningOp<dl::FullOp>();
+    auto zeroPoint = full ? wholeNumber(full) : std::nullopt;
+    if (!zeroPoint)
+      return std::nullopt;
+    found = {difference.getX(), *zeroPoint};
+  }
+  auto cast = found.stored.getDefiningOp<dl::CastOp>();
   if (!cast || elementOf(cast.getX()).isInteger(1))
-    return {};
+    return std::nullopt;
+  found.stored = cast.getX();
   auto to = dyn_cast<IntegerType>(elementOf(tensor)),
-       from = dyn_cast<IntegerType>(elementOf(cast.getX()));
+       from = dyn_cast<IntegerType>(elementOf(found.stored));
   if (!from || !to || from.getWidth() >= to.getWidth())
-    return {};
+    return std::nullopt;
   auto numbers = rangeOfType(from), kept = rangeOfType(to);
-  return numbers && kept && numbers->isWithin(*kept) ? cast.getX() : Value();
+  if (!numbers || !kept || !numbers->isWithin(*kept))
+    return std::nullopt;
+  auto offset = difference(*numbers, {found.zeroPoint, found.zeroPoint});
+  if (!offset || !offset->isWithin(*kept))
+    return std::nullopt;
+  return found;
 }
 
 } // namespace dlc

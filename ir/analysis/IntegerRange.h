@@ -38,8 +38,15 @@ private:
   llvm::DenseMap<mlir::Value, std::optional<IntegerRange>> known;
 };
 
-/// The value that `tensor` is a cast of, where that is an integer tensor of fewer bits and every element keeps its value; null otherwise.
-mlir::Value widenedFrom(mlir::Value tensor);
+/// The integers of another tensor less one number: a tensor quantized with a zero point.
+struct OffsetIntegers {
+  mlir::Value stored;
+  int64_t zeroPoint = 0;
+};
+
+/// How `tensor` follows from an integer tensor of fewer bits by a cast that keeps every element, and the subtraction of a
+/// number (dl.full) where that does not wrap; nullopt where it does not.
+std::optional<OffsetIntegers> widenedFrom(mlir::Value tensor);
 
 } // namespace dlc
 

@@ -72,6 +72,7 @@ struct IsaLevel {
 
 const std::vector<IsaLevel> &levels() {
   static const auto &known = *new std::vector<IsaLevel>{
+      {"avx512_vnni", 4, {"avx512vnni", "avx512f", "avx512bw"}},
       {"avx512",
        3,
        {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "avx2", "fma", "f16c"}},

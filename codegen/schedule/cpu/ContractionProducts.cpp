@@ -100,7 +100,7 @@ SmallVector<Value> ContractionSchedule::reduceChecked(ArrayRef<Value> init) {
       [&] { return reduce(0, start, true); });
 }
 
-/// A row of zeros for taps outside, where the first operand is read as it is and along its memory.
+/// A row of what means 0 for taps outside, where the first operand is read as it is and along its memory.
 void ContractionSchedule::makeZeroRow() {
   auto argument = dyn_cast<BlockArgument>(aTensor);
   const Access &access = nest.terms[0];
@@ -117,11 +117,11 @@ void ContractionSchedule::makeZeroRow() {
     return;
   Type element = storageType(getElementTypeOrSelf(aTensor.getType()));
   int64_t elements = llvm::alignTo(*steps, lanes);
-  // Equal for all instruction sets.
   scratchBytes = llvm::alignTo(*steps, kPanel) * ((element.getIntOrFloatBitWidth() + 7) / 8);
   zeroRow = k.scratchView(element, elements);
   auto vector = VectorType::get({lanes}, element);
-  Value zeros = arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(vector));
+  Value zeros =
+      arith::ConstantOp::create(k.builder, k.loc, DenseElementsAttr::get(vector, storedZeroOfA()));
   k.forEach(k.index(0), k.index(elements), lanes,
             [&](Value at) { vector::StoreOp::create(k.builder, k.loc, zeros, zeroRow, at); });
 }
@@ -158,8 +158,8 @@ SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value
   }
   auto extent = dl::asConstant(nest.reduction[dim]);
   SmallVector<Value> result;
-  if (innermost && parts.pairs) {
-    result = reducePairs(dim, std::move(accs));
+  if (innermost && neighbours > 1) {
+    result = reduceNeighbours(dim, std::move(accs));
   } else if (extent && *extent <= (innermost ? kUnrolledSteps : 1)) {
     for (int64_t at = 0; at < *extent; ++at) {
       reductionAt[dim] = k.math.constant(at);

@@ -6,6 +6,7 @@
 #include "codegen/schedule/Combine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -25,8 +26,9 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   accType = k.emitter.accumulatorType(0);
   accKind = k.emitter.accumulatorKind(0);
   lanes = k.lanes();
+  neighbours = parts.neighboursAtOnce(k.isa);
   // 32 registers hold 24 accumulators, three vectors of b and what the epilogue needs; 16 hold 12. Wider elements take two.
-  maxVectors = k.isa == IsaVariant::avx512 ? 24 : 12;
+  maxVectors = k.isa >= IsaVariant::avx512 ? 24 : 12;
   if (accType.getIntOrFloatBitWidth() > 32)
     maxVectors /= 2;
 
@@ -67,7 +69,7 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
 
 int64_t ContractionSchedule::rowsFor(int64_t panels) const {
   int64_t most = std::min<int64_t>(maxVectors / (panels * vectorsPerPanel()),
-                                   panels * vectorsPerPanel() == 1 ? 12 : 8);
+                                   panels * vectorsPerPanel() == 1 ? kMostBlockRows : 8);
   int64_t blocks = llvm::divideCeil(chunkRows, most);
   return llvm::divideCeil(chunkRows, blocks);
 }
@@ -87,6 +89,8 @@ CpuLaunch ContractionSchedule::run() {
   AffineExpr chunks = numRows.ceilDiv(chunkRows);
   makeZeroRow();
   planWidePanels();
+  planWideRows();
+  planZeroPointSums();
   AffineExpr group = k.math.addLoop(groups), chunk = k.math.addLoop(chunks),
              batchAt = k.math.addLoop(numBatches);
   k.forEach(k.begin, k.end, 1, [&](Value tile) {
@@ -123,15 +127,25 @@ void ContractionSchedule::emitTile(Value group, Value batchAt, Value chunk) {
   k.when(isOther, [&] { emitPanels(first, groupPanels, firstRow); });
 }
 
-void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow) {
-  // As many panels at once as leave a block of about 6 rows (or all rows there are) in registers.
+/// As many of `panels` as leave a block of about 6 rows (or all rows there are) in registers.
+int64_t ContractionSchedule::panelsAtOnce(int64_t panels) const {
   int64_t wanted = std::min<int64_t>(chunkRows, 6);
-  int64_t atOnce =
-      std::max<int64_t>(1, std::min(panels, maxVectors / (wanted * vectorsPerPanel())));
+  return std::max<int64_t>(1, std::min(panels, maxVectors / (wanted * vectorsPerPanel())));
+}
+
+/// The most panels that are ever at hand: the last group has those that fill no whole one, too.
+int64_t ContractionSchedule::mostPanelsAtOnce() const {
+  return panelsAtOnce(std::min(panelCount.value_or(1), 2 * groupPanels - 1));
+}
+
+void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow) {
+  int64_t atOnce = panelsAtOnce(panels);
   auto blocks = [&](Value firstPanel, int64_t count) {
     int64_t blockRows = rowsFor(count);
     if (widePanels)
       widenPanels(firstPanel, count);
+    if (zeroPointSums)
+      sumZeroPoint(firstPanel, count);
     k.forEach(firstRow, rowEnd, blockRows,
               [&](Value row) { emitBlock(row, firstPanel, count, blockRows); });
   };
@@ -176,6 +190,12 @@ void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t pa
 
   Value zero = neutral(k.builder, k.loc, Combiner::add, VectorType::get({lanes}, accType), accKind);
   SmallVector<Value> accs(blockRows * numVectors, zero);
+  for (int64_t j = 0; zeroPointSums && j < numVectors; ++j) {
+    Value sums = vector::LoadOp::create(k.builder, k.loc, VectorType::get({lanes}, accType),
+                                        zeroPointSums, k.index(j * lanes));
+    for (int64_t i = 0; i < blockRows; ++i)
+      accs[i * numVectors + j] = sums;
+  }
   reductionAt = reduction;
   accs = nest.terms[0].checked ? reduceChecked(accs) : reduce(0, accs, /*guarded=*/false);
 

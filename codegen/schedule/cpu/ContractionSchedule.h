@@ -5,7 +5,7 @@
 // broadcast for each row. The operand b lies in panels [N/16][K][16] (PanelContraction::layout), a and the result as the
 // model has them; a convolution reads its input in place, tap by tap. Taps outside of it read a row of zeros in scratch
 // memory, or, where maps stand before the contraction, offset 0, and the value is replaced. The epilogue runs on the
-// accumulators. Integers of 8 and 16 bits are multiplied in pairs of neighbours along k (ContractionPairs.cpp).
+// accumulators. Integers of 8 and 16 bits are multiplied by two or four neighbours along k (ContractionNeighbours.cpp).
 //
 // A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets; registers decide how it
 // is cut into blocks. The last block of a chunk repeats its last row rather than having code of its own.
@@ -18,6 +18,8 @@
 
 namespace dlc::codegen {
 
+/// Rows of a block at most: of one vector each.
+inline constexpr int64_t kMostBlockRows = 12;
 /// Innermost loops of at most this many steps are written out.
 inline constexpr int64_t kUnrolledSteps = 4;
 
@@ -56,13 +58,29 @@ private:
   mlir::Value readB(int64_t vector);
   mlir::Value loadB(int64_t firstColumn, int64_t count);
 
-  /// Two steps of the innermost loop `dim` at once, and the last one by itself where their number is odd.
-  llvm::SmallVector<mlir::Value> reducePairs(unsigned dim, llvm::SmallVector<mlir::Value> accs);
-  /// One or `both` steps, from reductionAt on.
-  llvm::SmallVector<mlir::Value> pairStep(llvm::ArrayRef<mlir::Value> accs, bool both);
-  mlir::Value readPairOfA(const Row &row, bool both);
-  llvm::SmallVector<mlir::Value> readPairsOfB(bool both);
-  llvm::SmallVector<mlir::Value> makePairsOfB(bool both);
+  /// The innermost loop `dim`, several steps of it at once.
+  llvm::SmallVector<mlir::Value> reduceNeighbours(unsigned dim,
+                                                  llvm::SmallVector<mlir::Value> accs);
+  /// `count` steps, from reductionAt on.
+  llvm::SmallVector<mlir::Value> neighbourStep(llvm::ArrayRef<mlir::Value> accs, int64_t count);
+  mlir::Value multiplyNeighbours(mlir::Value a, mlir::Value b, mlir::Value acc);
+  mlir::Type neighbourType() const;
+  mlir::Value readNeighboursOfA(int64_t row, int64_t count);
+  mlir::Value readBitsOfA(const Row &row);
+  std::pair<mlir::Value, mlir::Value> placeOfA(const Row &row);
+  int64_t storedBitsOfA() const;
+  mlir::TypedAttr storedZeroOfA() const;
+  llvm::SmallVector<mlir::Value> readNeighboursOfB(int64_t count);
+  llvm::SmallVector<mlir::Value> makePairsOfB(int64_t count);
+  llvm::SmallVector<mlir::Value> makeQuadsOfB(int64_t count);
+  void bindPanels(mlir::Value firstPanel, int64_t panels);
+  /// Makes room for rows of u8 as i16 where the instruction set multiplies these.
+  void planWideRows();
+  bool widensRows() const;
+  void widenRows(unsigned dim, mlir::Value from, mlir::Value to);
+  /// Makes room for what the sums of the panels at hand start from where bytes are multiplied without regard to their zero point.
+  void planZeroPointSums();
+  void sumZeroPoint(mlir::Value firstPanel, int64_t panels);
   /// Whether panels are widened in scratch memory before the blocks of a chunk read them; makes room for that.
   void planWidePanels();
   void widenPanels(mlir::Value firstPanel, int64_t panels);
@@ -78,6 +96,8 @@ private:
 
   int64_t vectorsPerPanel() const { return kPanel / lanes; }
   int64_t rowsFor(int64_t panels) const;
+  int64_t panelsAtOnce(int64_t panels) const;
+  int64_t mostPanelsAtOnce() const;
   /// Rows that differ from block to block need no test where every block is whole.
   bool rowsAreWhole(int64_t blockRows) const;
 
@@ -88,7 +108,9 @@ private:
   mlir::RankedTensorType bType;
   mlir::Type accType;
   ScalarKind accKind;
-  int64_t lanes;      // of an accumulator
+  int64_t lanes; // of an accumulator
+  int64_t
+      neighbours; // along the innermost loop of the sums that one instruction multiplies; 1: no more than one
   int64_t maxVectors; // accumulators that fit the register file
   mlir::AffineExpr numRows, numColumns, numBatches;
   std::optional<int64_t> usualRows; // to choose tiles for
@@ -104,6 +126,10 @@ private:
   mlir::Value zeroRow;   // what taps outside of the operand read
   /// Pairs of i16 of the panels at hand, [panel][K][16], in scratch memory; null where blocks widen for themselves.
   mlir::Value widePanels;
+  /// i16 of the rows at hand, [row][kWideRowSteps] from step wideRowsFrom on, in scratch memory; null where there is no need.
+  mlir::Value wideRows, wideRowsFrom;
+  mlir::Value zeroPointSums;   // [panel][16] of the panels at hand, in scratch memory
+  bool readsZeroPoint = false; // in place of the first operand
   int64_t scratchBytes = 0;
   llvm::SmallVector<Row> rows;
   int64_t numVectors = 0; // of a row in the block at hand

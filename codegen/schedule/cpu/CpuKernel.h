@@ -167,6 +167,8 @@ inline bool isRecurrent(dlx::KernelOp kernel) { return kernel.getKind() == "recu
 llvm::SmallVector<PackedOperand> recurrentOperandsToPack(dlx::KernelOp kernel);
 /// True where the kernel is a sum of products whose second operand lies in panels of kPanel columns.
 bool isPanelContraction(BodyEmitter &emitter, IndexMath &math);
+/// The instruction set from which on none is faster for such a kernel, avx512 for any other.
+IsaVariant bestIsaOfContraction(BodyEmitter &emitter, IndexMath &math);
 CpuLaunch scheduleContraction(CpuKernel &kernel);
 /// Columns of a panel of a packed operand: one AVX-512 register or two AVX2 registers of f32.
 inline constexpr int64_t kPanel = 16;

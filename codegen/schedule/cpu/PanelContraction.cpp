@@ -56,21 +56,39 @@ static std::optional<int64_t> groupAlong(AffineMap map, unsigned dim) {
   return isGrouped ? std::optional(size) : std::nullopt;
 }
 
-/// `operand`, or the integers of fewer bits that it is cast from, where this cast is for it alone.
-static Value storedOperand(Value operand) {
-  Value narrow = operand.hasOneUse() ? widenedFrom(operand) : Value();
-  return narrow && isa<BlockArgument>(narrow) ? narrow : operand;
+/// `operand`, or the integers of fewer bits that it is widened from, where this is for it alone.
+static OffsetIntegers storedOperand(Value operand) {
+  auto integers = operand.hasOneUse() ? widenedFrom(operand) : std::nullopt;
+  return integers && isa<BlockArgument>(integers->stored) ? *integers : OffsetIntegers{operand};
 }
 
-/// Sums in i32 of products of i16 with i8, u8 or i16, which multiplying pairs of i16 gives: an operand of i16 fits as it is,
-/// and a sum of two products wraps as i32 does.
-static bool multipliesPairs(BodyEmitter &emitter, Value a, Value b) {
-  if (!emitter.accumulatorType(0).isSignlessInteger(32) || !isa<BlockArgument>(a))
+/// The same, where no zero point is taken away.
+static Value storedWithoutOffset(Value operand) {
+  OffsetIntegers integers = storedOperand(operand);
+  return integers.zeroPoint == 0 ? integers.stored : operand;
+}
+
+/// Sums in i32 of products of i16 or u8, less a zero point, with i8, u8 or i16: pairs of i16 hold the operands, and a sum of
+/// two products wraps as i32 does.
+static bool multipliesIntegers(BodyEmitter &emitter, const OffsetIntegers &a, Value b) {
+  if (!emitter.accumulatorType(0).isSignlessInteger(32) || !isa<BlockArgument>(a.stored))
     return false;
-  std::optional<IntegerRange> pairs = rangeOfType(IntegerType::get(a.getContext(), 16));
+  Type type = getElementTypeOrSelf(a.stored.getType());
+  bool isShort = type.isSignlessInteger(16) && a.zeroPoint == 0;
+  bool isByte = type.isUnsignedInteger(8) && a.zeroPoint >= 0 && a.zeroPoint <= 255;
+  std::optional<IntegerRange> pairs = rangeOfType(IntegerType::get(b.getContext(), 16));
   auto numbers = rangeOfType(getElementTypeOrSelf(b.getType()));
-  return getElementTypeOrSelf(a.getType()).isSignlessInteger(16) && numbers &&
-         numbers->isWithin(*pairs);
+  return (isShort || isByte) && numbers && numbers->isWithin(*pairs);
+}
+
+int64_t PanelContraction::neighboursAtOnce(IsaVariant isa) const {
+  if (bytes && isa >= IsaVariant::avx512Vnni)
+    return 4;
+  return integers ? 2 : 1;
+}
+
+IsaVariant PanelContraction::bestIsa() const {
+  return integers ? IsaVariant::avx512Vnni : IsaVariant::avx512;
 }
 
 std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, IndexMath &math) {
@@ -78,7 +96,8 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
     return std::nullopt;
   const Access &a = nest.terms[0], &b = nest.terms[1];
-  auto argument = dyn_cast<BlockArgument>(storedOperand(emitter.getRoot()->getOperand(b.operand)));
+  auto argument =
+      dyn_cast<BlockArgument>(storedWithoutOffset(emitter.getRoot()->getOperand(b.operand)));
   if (!argument || !argument.hasOneUse() || b.checked)
     return std::nullopt;
   if (mayBeEmpty(cast<RankedTensorType>(emitter.getRoot()->getOperand(a.operand).getType()), math))
@@ -123,7 +142,12 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
     (bDim[dim] >= 0 ? found.batch : found.rows).push_back(dim);
   }
 
-  Value aTensor = found.a = storedOperand(emitter.getRoot()->getOperand(a.operand));
+  OffsetIntegers integers = storedOperand(emitter.getRoot()->getOperand(a.operand));
+  bool multipliesShorts =
+      (!a.checked || a.fill == 0) && multipliesIntegers(emitter, integers, argument);
+  Value aTensor = found.a = multipliesShorts || integers.zeroPoint == 0
+                                ? integers.stored
+                                : emitter.getRoot()->getOperand(a.operand);
   SmallVector<AffineExpr> aIndices;
   for (AffineExpr index : a.map.getResults())
     aIndices.push_back(math.simplify(index.replaceDims(loops.all)));
@@ -161,9 +185,14 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   }
 
   unsigned innermost = found.reduction.back();
-  found.pairs =
-      multipliesPairs(emitter, aTensor, argument) && !dl::isConstant(nest.reduction[innermost], 1);
-  found.pairsAreNeighbours = found.pairs && isContiguous(innermost);
+  bool isOneStep = dl::isConstant(nest.reduction[innermost], 1);
+  if (isOneStep)
+    found.a = storedWithoutOffset(emitter.getRoot()->getOperand(a.operand));
+  found.integers = multipliesShorts && !isOneStep;
+  found.zeroPoint = found.integers ? integers.zeroPoint : 0;
+  found.bytes = found.integers && getElementTypeOrSelf(aTensor.getType()).isUnsignedInteger(8) &&
+                getElementTypeOrSelf(argument.getType()).isSignlessInteger(8);
+  found.areNeighbours = isContiguous(innermost);
 
   auto bType = cast<RankedTensorType>(argument.getType());
   llvm::SmallBitVector placed(bType.getRank());
@@ -195,7 +224,8 @@ static std::optional<PackedOperand> packAlongVectors(BodyEmitter &emitter, Index
   unsigned rank = type.getRank();
   int64_t innermost = dl::getLayout(type).innermost(rank);
   const Access &a = nest.terms[0], &b = nest.terms[1];
-  auto argument = dyn_cast<BlockArgument>(storedOperand(emitter.getRoot()->getOperand(b.operand)));
+  auto argument =
+      dyn_cast<BlockArgument>(storedWithoutOffset(emitter.getRoot()->getOperand(b.operand)));
   if (!argument || !argument.hasOneUse() || innermost < 0)
     return std::nullopt;
   LoopVariables loops(nest, math);
@@ -240,13 +270,23 @@ std::optional<PackedOperand> operandToPack(BodyEmitter &emitter, IndexMath &math
   return packAlongVectors(emitter, math);
 }
 
-bool isPanelContraction(BodyEmitter &emitter, IndexMath &math) {
+/// The product whose second operand lies in panels already.
+static std::optional<PanelContraction> matchPacked(BodyEmitter &emitter, IndexMath &math) {
   auto contraction = PanelContraction::match(emitter, math);
   if (!contraction)
-    return false;
+    return std::nullopt;
   auto type = cast<RankedTensorType>(
       emitter.getKernel().getBodyBlock().getArgument(contraction->bInput).getType());
-  return dl::getLayout(type) == contraction->layout;
+  return dl::getLayout(type) == contraction->layout ? contraction : std::nullopt;
+}
+
+bool isPanelContraction(BodyEmitter &emitter, IndexMath &math) {
+  return matchPacked(emitter, math).has_value();
+}
+
+IsaVariant bestIsaOfContraction(BodyEmitter &emitter, IndexMath &math) {
+  auto contraction = matchPacked(emitter, math);
+  return contraction ? contraction->bestIsa() : IsaVariant::avx512;
 }
 
 } // namespace dlc::codegen

@@ -8,6 +8,7 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H
 #define DLC_CODEGEN_SCHEDULE_CPU_PANELCONTRACTION_H
 
+#include "codegen/cpu/CpuCode.h"
 #include "codegen/schedule/BodyEmitter.h"
 
 namespace dlc::codegen {
@@ -20,15 +21,21 @@ struct PanelContraction {
   /// Columns that read the same of a, a multiple of kPanel; 0: all do.
   int64_t columnsOfGroup = 0;
   llvm::SmallVector<unsigned> reduction; // reduction dims, outermost loop first
-  /// The first operand as it is read: itself, or the narrower integers that it is cast from.
+  /// The first operand as it is read: itself, or the narrower integers that it is cast from, plus `zeroPoint`.
   mlir::Value a;
-  /// Operands of i16 and i8, sums in i32: two neighbours along the innermost reduction loop are multiplied and added by
-  /// one instruction (ContractionPairs.cpp).
-  bool pairs = false;
-  bool pairsAreNeighbours = false; // in a's memory
-  unsigned bInput = 0;             // the kernel's input that is b, or that b is cast from
-  unsigned bColumn = 0;            // the dim of b that is the column
-  dl::Layout layout;               // of b, in panels
+  int64_t zeroPoint = 0;
+  /// One instruction multiplies several neighbours along the innermost reduction loop (ContractionNeighbours.cpp) and adds them in
+  /// i32: u8 less its zero point, or i16, with i8, u8 or i16. `bytes` where it is u8 with i8.
+  bool integers = false, bytes = false;
+  bool areNeighbours = false; // in a's memory, too
+  unsigned bInput = 0;        // the kernel's input that is b, or that b is cast from
+  unsigned bColumn = 0;       // the dim of b that is the column
+  dl::Layout layout;          // of b, in panels
+
+  /// How many neighbours `isa` multiplies at once.
+  int64_t neighboursAtOnce(IsaVariant isa) const;
+  /// The instruction set from which on none is faster.
+  IsaVariant bestIsa() const;
 
   /// The parts in `emitter`'s kernel; nullopt where it is no such product, or one that gains nothing.
   static std::optional<PanelContraction> match(BodyEmitter &emitter, IndexMath &math);

@@ -41,7 +41,7 @@ SmallVector<PackedOperand> recurrentOperandsToPack(dlx::KernelOp kernel) {
 RecurrentSchedule::RecurrentSchedule(CpuKernel &kernel)
     : k(kernel), op(recurrenceOf(kernel.emitter.getKernel())), r(op.getRecurrence()),
       type(computeType(r.elementType)), lanes(kernel.lanes()),
-      maxVectors(kernel.isa == IsaVariant::avx512 ? 24 : 12) {
+      maxVectors(kernel.isa >= IsaVariant::avx512 ? 24 : 12) {
   if (type.getIntOrFloatBitWidth() > 32)
     maxVectors /= 2;
   int64_t bytes = r.numGates * r.units * r.outputs * r.elementType.getIntOrFloatBitWidth() / 8;

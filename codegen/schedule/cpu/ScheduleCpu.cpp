@@ -47,6 +47,14 @@ static void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
     packOperand(kernel, *operand);
 }
 
+static IsaVariant bestIsaOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
+  if (isLines(kernel) || isRecurrent(kernel))
+    return IsaVariant::avx512;
+  IndexMath math(kernel.getContext(), symbols);
+  BodyEmitter questions(kernel, math, nullptr);
+  return bestIsaOfContraction(questions, math);
+}
+
 namespace {
 
 struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
@@ -55,7 +63,14 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
     SmallVector<dl::Range> symbols = symbolRangesOf(module);
     for (auto kernel : llvm::make_early_inc_range(module.getOps<dlx::KernelOp>()))
       packOperands(kernel, symbols);
+    llvm::DenseMap<Operation *, int64_t> scratchBytes;
+    // Those that are the best for some kernel, and the two that every package has.
+    llvm::SmallDenseSet<IsaVariant> wanted = {IsaVariant::avx2, IsaVariant::avx512};
+    for (auto kernel : module.getOps<dlx::KernelOp>())
+      wanted.insert(bestIsaOf(kernel, symbols));
     for (IsaVariant isa : kIsaVariants) {
+      if (!wanted.contains(isa))
+        continue;
       OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
       auto functions = ModuleOp::create(builder, module.getLoc(), isaName(isa));
       for (auto kernel : module.getOps<dlx::KernelOp>()) {
@@ -66,8 +81,11 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
         kernel.setDimsAttr(AffineMapAttr::get(function.passedDims()));
         kernel.setGridAttr(
             AffineMapAttr::get(dl::dimsMap({dl::normalize(launch.tiles)}, &getContext())));
+        // What the kernel needs is said once: for the instruction set that needs most.
+        int64_t &bytes = scratchBytes[kernel];
+        bytes = std::max(bytes, launch.scratchBytes);
         AffineExpr scratch =
-            launch.scratch ? launch.scratch : dl::constantDim(launch.scratchBytes, &getContext());
+            launch.scratch ? launch.scratch : dl::constantDim(bytes, &getContext());
         kernel.setScratchAttr(AffineMapAttr::get(dl::dimsMap({scratch}, &getContext())));
       }
       expandSmallFloats(functions);

@@ -76,7 +76,7 @@ inline void expectOnAll(CpuRunner &runner, const std::vector<Bytes> &inputs,
                         const std::vector<int64_t> &symbols, const std::vector<double> &expected,
                         double tolerance, const std::string &what) {
   for (codegen::IsaVariant isa : codegen::kIsaVariants) {
-    if (!CpuRunner::canRun(isa))
+    if (!runner.canRun(isa))
       continue;
     SCOPED_TRACE(what + " on " + codegen::isaName(isa).str());
     Bytes whole = runner.run(isa, inputs, weights, symbols).front();

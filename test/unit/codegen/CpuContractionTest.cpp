@@ -234,9 +234,183 @@ TEST(CpuContraction, IntegersWrap) {
       for (int64_t q = 0; q < k; ++q)
         expected[i * n + j] = int8_t(expected[i * n + j] + a[i * k + q] * b[j * k + q]);
   for (codegen::IsaVariant isa : codegen::kIsaVariants)
-    if (CpuRunner::canRun(isa))
+    if (runner.canRun(isa))
       EXPECT_EQ(fromBytes<int8_t>(runner.run(isa, {toBytes(a)}, {{"w", toBytes(b)}}).front()),
                 expected);
+}
+
+/// Every number that a byte has, in no order that repeats.
+template <typename T> std::vector<T> bytes(int64_t count, unsigned seed) {
+  std::vector<T> values(count);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = T((i * 7919 + seed * 104729 + i / 13) % 256);
+  return values;
+}
+
+void expectIntegers(CpuRunner &runner, const std::vector<Bytes> &inputs,
+                    const std::map<std::string, Bytes> &weights,
+                    const std::vector<int64_t> &symbols, const std::vector<int32_t> &expected,
+                    const std::string &what) {
+  for (codegen::IsaVariant isa : codegen::kIsaVariants) {
+    if (!runner.canRun(isa))
+      continue;
+    SCOPED_TRACE(what + " on " + codegen::isaName(isa).str());
+    for (int64_t parts : {1, 3})
+      ASSERT_EQ(fromBytes<int32_t>(runner.run(isa, inputs, weights, symbols, parts).front()),
+                expected);
+  }
+}
+
+/// y = (x - zero point) w^T in i32, as a kernel reads it after narrow-products.
+std::string integerLinear(int64_t k, int64_t n, const std::string &xType, int64_t zeroPoint,
+                          const std::string &wType) {
+  auto rows = [&](const std::string &type) {
+    return "tensor<?x" + std::to_string(k) + "x" + type + ", #dl.t<[s0, " + std::to_string(k) +
+           "]>>";
+  };
+  std::string x = rows(xType), wide = rows("i32"), w = tensor({n, k}, wType),
+              wideW = tensor({n, k}, "i32"),
+              y = "tensor<?x" + std::to_string(n) + "xi32, #dl.t<[s0, " + std::to_string(n) + "]>>";
+  std::string body = "%a = dl.cast %x {dtype = i32} : (" + x + ") -> " + wide +
+                     "\n%b = dl.cast %w {dtype = i32} : (" + w + ") -> " + wideW;
+  if (zeroPoint)
+    body += "\n%z = dl.full " + std::to_string(zeroPoint) + " : i32 -> " + wide +
+            "\n%c = dl.sub %a, %z : (" + wide + ", " + wide + ") -> " + wide;
+  body += std::string("\n%y = dl.linear ") + (zeroPoint ? "%c" : "%a") + ", %b : (" + wide + ", " +
+          wideW + ") -> " + y + "\ndl.yield %y : " + y;
+  return program("contraction", {{"x", x, false}, {"w", w, true}}, y, body);
+}
+
+template <typename X, typename W>
+void checkIntegerLinear(const std::string &xType, int64_t zeroPoint, const std::string &wType) {
+  for (auto [k, n] : {std::pair<int64_t, int64_t>{1, 5},
+                      {2, 16},
+                      {3, 17},
+                      {4, 32},
+                      {5, 31},
+                      {8, 15},
+                      {15, 33},
+                      {16, 48},
+                      {35, 64},
+                      {64, 20},
+                      {513, 16},
+                      {1030, 35}}) {
+    CpuRunner runner(integerLinear(k, n, xType, zeroPoint, wType));
+    ASSERT_TRUE(runner.isValid());
+    for (int64_t m : {0, 1, 2, 7, 8, 9, 33, 65}) {
+      auto x = bytes<X>(m * k, 1);
+      auto w = bytes<W>(n * k, 2);
+      std::vector<int32_t> expected(m * n);
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j)
+          for (int64_t q = 0; q < k; ++q)
+            expected[i * n + j] += (int32_t(x[i * k + q]) - int32_t(zeroPoint)) * w[j * k + q];
+      expectIntegers(runner, {toBytes(x)}, {{"w", toBytes(w)}}, {m}, expected,
+                     xType + " " + wType + " zero point " + std::to_string(zeroPoint) + " m=" +
+                         std::to_string(m) + " k=" + std::to_string(k) + " n=" + std::to_string(n));
+    }
+  }
+}
+
+TEST(CpuContraction, BytesWithAndWithoutAZeroPoint) {
+  for (int64_t zeroPoint : {0, 1, 128, 255})
+    checkIntegerLinear<uint8_t, int8_t>("ui8", zeroPoint, "i8");
+}
+TEST(CpuContraction, BytesTimesWiderWeights) {
+  checkIntegerLinear<uint8_t, uint8_t>("ui8", 7, "ui8");
+  checkIntegerLinear<uint8_t, int16_t>("ui8", 200, "i16");
+}
+TEST(CpuContraction, ShortIntegers) {
+  checkIntegerLinear<int16_t, int8_t>("i16", 0, "i8");
+  checkIntegerLinear<int16_t, int16_t>("i16", 0, "i16");
+}
+
+/// Taps outside of the image are 0, which u8 stores as the zero point.
+TEST(CpuContraction, ConvolutionOfBytes) {
+  for (bool channelsLast : {true, false})
+    for (int64_t zeroPoint : {0, 131})
+      for (Conv v :
+           {Conv{1, 3, 6, 5, 18, 3, 3, 2, 1, 1, 1}, Conv{2, 16, 7, 7, 33, 3, 3, 1, 1, 1, 1},
+            Conv{1, 70, 5, 6, 16, 3, 3, 1, 1, 1, 1}, Conv{1, 34, 4, 4, 32, 1, 1, 1, 0, 1, 1},
+            Conv{1, 32, 5, 5, 32, 3, 3, 1, 1, 1, 2}}) {
+        std::string order = channelsLast ? "0, 2, 3, 1" : "";
+        int64_t channels = v.c / v.groups;
+        auto image = [&](const std::string &type) {
+          return tensor({v.n, v.c, v.h, v.w}, type, order);
+        };
+        std::string w = tensor({v.k, channels, v.r, v.s}, "i8"),
+                    wideW = tensor({v.k, channels, v.r, v.s}, "i32"),
+                    y = tensor({v.n, v.k, v.outH(), v.outW()}, "i32", order);
+        auto two = [](int64_t value) {
+          return "array<i64: " + std::to_string(value) + ", " + std::to_string(value) + ">";
+        };
+        std::string body = "%a = dl.cast %x {dtype = i32} : (" + image("ui8") + ") -> " +
+                           image("i32") + "\n%b = dl.cast %w {dtype = i32} : (" + w + ") -> " +
+                           wideW;
+        if (zeroPoint)
+          body += "\n%z = dl.full " + std::to_string(zeroPoint) + " : i32 -> " + image("i32") +
+                  "\n%c = dl.sub %a, %z : (" + image("i32") + ", " + image("i32") + ") -> " +
+                  image("i32");
+        body += std::string("\n%y = dl.conv2d ") + (zeroPoint ? "%c" : "%a") +
+                ", %b {stride = " + two(v.stride) + ", padding = " + two(v.pad) +
+                ", groups = " + std::to_string(v.groups) + " : i64} : (" + image("i32") + ", " +
+                wideW + ") -> " + y + "\ndl.yield %y : " + y;
+        CpuRunner runner(
+            program("contraction", {{"x", image("ui8"), false}, {"w", w, true}}, y, body));
+        ASSERT_TRUE(runner.isValid());
+        auto input = bytes<uint8_t>(v.n * v.c * v.h * v.w, 1);
+        auto weight = bytes<int8_t>(v.k * channels * v.r * v.s, 2);
+        std::vector<int32_t> expected(v.n * v.k * v.outH() * v.outW());
+        int64_t perGroup = v.k / v.groups;
+        for (int64_t n = 0; n < v.n; ++n)
+          for (int64_t k = 0; k < v.k; ++k)
+            for (int64_t i = 0; i < v.outH(); ++i)
+              for (int64_t j = 0; j < v.outW(); ++j)
+                for (int64_t tap = 0; tap < channels * v.r * v.s; ++tap) {
+                  int64_t c = tap / (v.r * v.s), row = i * v.stride + tap / v.s % v.r - v.pad,
+                          col = j * v.stride + tap % v.s - v.pad;
+                  if (row < 0 || row >= v.h || col < 0 || col >= v.w)
+                    continue;
+                  expected[at(channelsLast, n, k, i, j, v.k, v.outH(), v.outW())] +=
+                      (int32_t(input[at(channelsLast, n, k / perGroup * channels + c, row, col, v.c,
+                                        v.h, v.w)]) -
+                       int32_t(zeroPoint)) *
+                      weight[k * channels * v.r * v.s + tap];
+                }
+        expectIntegers(runner, {toBytes(input)}, {{"w", toBytes(weight)}}, {}, expected,
+                       "c=" + std::to_string(v.c) + " k=" + std::to_string(v.k) + " zero point " +
+                           std::to_string(zeroPoint) +
+                           (channelsLast ? " channels-last" : " row-major"));
+      }
+}
+
+/// Multiples of 1/8 below 2 are bf16, and their sums exact.
+TEST(CpuContraction, BrainFloatsAccumulateInSingle) {
+  for (auto [m, k, n] : {std::array<int64_t, 3>{1, 2, 16}, {7, 9, 21}, {9, 40, 33}, {50, 65, 48}}) {
+    std::string x = tensor({m, k}, "bf16"), w = tensor({n, k}, "bf16"), y = tensor({m, n});
+    CpuRunner runner(program("contraction", {{"x", x, false}, {"w", w, true}}, y,
+                             "%0 = dl.linear %x, %w : (" + x + ", " + w + ") -> " +
+                                 tensor({m, n}, "bf16") + "\n%1 = dl.cast %0 {dtype = f32} : (" +
+                                 tensor({m, n}, "bf16") + ") -> " + y + "\ndl.yield %1 : " + y));
+    ASSERT_TRUE(runner.isValid());
+    auto upper = [](const std::vector<float> &values) {
+      std::vector<uint16_t> halves;
+      for (float value : values)
+        halves.push_back(uint16_t(std::bit_cast<uint32_t>(value) >> 16));
+      return halves;
+    };
+    auto p = numbers(m * k, 1), q = numbers(n * k, 2);
+    std::vector<double> expected(m * n);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (int64_t z = 0; z < k; ++z)
+          sum += p[i * k + z] * q[j * k + z];
+        expected[i * n + j] = sum; // stored in f32, and so not rounded
+      }
+    expectOnAll(runner, {toBytes(upper(p))}, {{"w", toBytes(upper(q))}}, {}, expected, 0,
+                "k=" + std::to_string(k));
+  }
 }
 
 TEST(CpuContraction, HalfPrecisionAccumulatesInSingle) {
@@ -258,7 +432,7 @@ TEST(CpuContraction, HalfPrecisionAccumulatesInSingle) {
       expected[i * n + j] = _Float16(sum);
     }
   for (codegen::IsaVariant isa : codegen::kIsaVariants)
-    if (CpuRunner::canRun(isa))
+    if (runner.canRun(isa))
       EXPECT_EQ(runner.run(isa, {toBytes(a)}, {{"w", toBytes(b)}}).front(), toBytes(expected));
 }
 
@@ -272,7 +446,7 @@ TEST(CpuContraction, DoublesStayDoubles) {
   // 2^-40 beside 1 is lost in f32.
   std::vector<double> a(m * k, 1 + 0x1p-40), b(n * k, 1.0), expected(m * n, k * (1 + 0x1p-40));
   for (codegen::IsaVariant isa : codegen::kIsaVariants)
-    if (CpuRunner::canRun(isa))
+    if (runner.canRun(isa))
       EXPECT_EQ(fromBytes<double>(runner.run(isa, {toBytes(a)}, {{"w", toBytes(b)}}).front()),
                 expected);
 }

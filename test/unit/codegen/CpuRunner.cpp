@@ -88,11 +88,20 @@ struct CpuRunner::Image {
 
 //===- Compilation ----------------------------------------------------------------------------------===//
 
-bool CpuRunner::canRun(codegen::IsaVariant isa) {
-  return isa == codegen::IsaVariant::avx2
-             ? __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-             : __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512vl");
+bool CpuRunner::canRun(codegen::IsaVariant isa) const {
+  bool has = llvm::any_of(
+      compiled, [&](const codegen::CpuCode &code) { return code.isa == codegen::isaName(isa); });
+  switch (isa) {
+  case codegen::IsaVariant::avx512Vnni:
+    has &= bool(__builtin_cpu_supports("avx512vnni"));
+    [[fallthrough]];
+  case codegen::IsaVariant::avx512:
+    has &= __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+    [[fallthrough]];
+  case codegen::IsaVariant::avx2:
+    return has && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  }
 }
 
 static double milliseconds(std::chrono::steady_clock::time_point since) {
@@ -157,7 +166,12 @@ static size_t bytesOf(Type buffer, const std::vector<int64_t> &symbols) {
 std::vector<Bytes> CpuRunner::run(codegen::IsaVariant isa, const std::vector<Bytes> &inputs,
                                   const std::map<std::string, Bytes> &weights,
                                   const std::vector<int64_t> &symbols, int64_t parts) {
-  size_t variant = static_cast<size_t>(isa);
+  size_t variant = llvm::find_if(compiled,
+                                 [&](const codegen::CpuCode &code) {
+                                   return code.isa == codegen::isaName(isa);
+                                 }) -
+                   compiled.begin();
+  assert(variant < compiled.size() && "canRun is false");
   auto program = *owned->getOps<dlx::ProgramOp>().begin();
   llvm::DenseMap<Value, std::shared_ptr<GuardedBuffer>> buffers;
   auto create = [&](Value value, const Bytes *contents) {

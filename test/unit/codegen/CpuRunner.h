@@ -61,8 +61,8 @@ public:
   explicit CpuRunner(const std::string &source);
   ~CpuRunner();
   bool isValid() const { return valid; }
-  /// Whether this processor runs code for `isa`.
-  static bool canRun(codegen::IsaVariant isa);
+  /// Whether the program has code for `isa`, and this processor runs it.
+  bool canRun(codegen::IsaVariant isa) const;
 
   /// The program's outputs, in row-major order as its types must be. `weights` by name, `symbols` in the module's order.
   /// Every launch is made as `parts` calls over consecutive parts of its tiles.

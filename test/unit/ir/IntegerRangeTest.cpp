@@ -134,6 +134,18 @@ TEST_F(IntegerRangeTest, WideningKeepsEachNumber) {
   EXPECT_FALSE(widenedFrom(returned(cast("y", "i", "i32", "i8"), "tensor<2x3xi8>")));
   EXPECT_FALSE(widenedFrom(returned(cast("y", "f", "f32", "i32"), i32)));
   EXPECT_FALSE(widenedFrom(returned(full("y", 3, "i32"), i32)));
+  // Less a number, the zero point.
+  std::string less = cast("a", "u", "ui8", "i32") + full("z", 7, "i32");
+  auto integers = widenedFrom(returned(less + binary("y", "sub", "a", "z", "i32"), i32));
+  ASSERT_TRUE(integers);
+  EXPECT_EQ(integers->zeroPoint, 7);
+  EXPECT_TRUE(isa<BlockArgument>(integers->stored));
+  EXPECT_FALSE(widenedFrom(returned(less + binary("y", "sub", "z", "a", "i32"), i32)));
+  EXPECT_FALSE(widenedFrom(returned(less + binary("y", "sub", "a", "i", "i32"), i32)));
+  // In i16 the difference of these would wrap.
+  EXPECT_FALSE(widenedFrom(returned(cast("a", "s", "i8", "i16") + full("z", 32700, "i16") +
+                                        binary("y", "sub", "a", "z", "i16"),
+                                    "tensor<2x3xi16>")));
 }
 
 } // namespace
