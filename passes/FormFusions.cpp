@@ -1,7 +1,7 @@
 //===- FormFusions.cpp - Group ops into fusions, one for each kernel -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/analysis/FusionLegality.h"
+#include "ir/analysis/UnpackedWeights.h"
 #include "ir/dl/DLOps.h"
 #include "passes/Passes.h"
 
@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 #define DEBUG_TYPE "form-fusions"
@@ -29,6 +30,7 @@ private:
   void runOnOperation() override;
 
   void copyRepetitions(Block &block);
+  void copyUnpacking(Block &block);
   void group(Operation *op);
   void build(FusionGroup &group);
   void add(FusionGroup group) {
@@ -40,6 +42,8 @@ private:
   std::vector<FusionGroup> groups;
   llvm::DenseMap<Operation *, unsigned> numberOf; // in `groups`, by the last op
   WeightDependence weights;
+  llvm::DenseSet<Operation *>
+      unpacking; // each part of what one reader computes of weights in few bits
 };
 
 } // namespace
@@ -61,8 +65,25 @@ void FormFusions::copyRepetitions(Block &block) {
   }
 }
 
+/// Lets each product and each look-up of weights in few bits compute the numbers that it reads.
+void FormFusions::copyUnpacking(Block &block) {
+  SmallVector<OpOperand *> reads;
+  for (Operation &op : block)
+    for (OpOperand &operand : op.getOpOperands())
+      if (isUnpacked(operand.get(), weights) && mayUnpack(operand))
+        reads.push_back(&operand);
+  for (OpOperand *read : reads)
+    unpacking.insert_range(unpackFor(*read, weights));
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (!reads.empty() && isOpTriviallyDead(&op)) {
+      weights.forget(&op);
+      op.erase();
+    }
+}
+
 void FormFusions::group(Operation *op) {
   FusionGroup merged;
+  merged.unpacks = unpacking.contains(op);
   if (standsAlone(op)) {
     merged.ops = {op};
     merged.isAlone = true;
@@ -130,8 +151,11 @@ void FormFusions::runOnOperation() {
   groups.clear();
   numberOf.clear();
   weights = {};
-  if (!separate)
+  unpacking.clear();
+  if (!separate) {
+    copyUnpacking(block);
     copyRepetitions(block);
+  }
   for (Operation &op : block)
     if (isFusible(&op))
       group(&op);

@@ -307,7 +307,8 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
   if (readsNarrowOperand(reader))
     return "a product reads it in fewer bits than it is computed in";
   // A number or a repetition costs nothing in the kernel of its reader, and memory where it is stored at load.
-  bool storedAtLoad = producer.weightOnly && !llvm::all_of(producer.ops, isRepetition) &&
+  bool storedAtLoad = producer.weightOnly && !producer.unpacks &&
+                      !llvm::all_of(producer.ops, isRepetition) &&
                       !widensOperand(producer, value, nest);
   if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader)))
     return "it depends on weights alone and is computed once at load";
@@ -317,6 +318,8 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
   if (consumer.bodies + bodiesRead(reader, nest, value) * producer.bodies > kMaxBodies)
     return "the kernel would compute its ops in more than " + std::to_string(kMaxBodies) +
            " places: what is read at several indices is computed at each";
+  if (producer.unpacks) // computed wherever it is read: memory has the few bits alone
+    return "";
   if (!producer.root)
     return whyNotPrologue(producer, value, reader, nest);
 

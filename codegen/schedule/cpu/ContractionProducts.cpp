@@ -160,6 +160,8 @@ SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value
   SmallVector<Value> result;
   if (innermost && neighbours > 1) {
     result = reduceNeighbours(dim, std::move(accs));
+  } else if (innermost && parts.halves) {
+    result = reduceHalves(dim, std::move(accs));
   } else if (extent && *extent <= (innermost ? kUnrolledSteps : 1)) {
     for (int64_t at = 0; at < *extent; ++at) {
       reductionAt[dim] = k.math.constant(at);
@@ -201,7 +203,7 @@ SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value
 SmallVector<Value> ContractionSchedule::reduceStep(ArrayRef<Value> accs) {
   SmallVector<Value> b, next;
   for (int64_t j = 0; j < numVectors; ++j)
-    b.push_back(readB(j));
+    b.push_back(parts.b ? computeB(j) : readB(j));
   for (auto [i, row] : llvm::enumerate(rows)) {
     Value a = k.splat(readA(row), lanes);
     for (int64_t j = 0; j < numVectors; ++j)

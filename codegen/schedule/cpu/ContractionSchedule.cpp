@@ -21,8 +21,9 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
     : k(kernel), parts(std::move(found)), nest(kernel.emitter.getNest()) {
   MLIRContext *context = k.builder.getContext();
   aTensor = parts.a;
-  bType = cast<RankedTensorType>(
-      k.emitter.getKernel().getBodyBlock().getArgument(parts.bInput).getType());
+  if (!parts.b)
+    bType = cast<RankedTensorType>(
+        k.emitter.getKernel().getBodyBlock().getArgument(parts.bInput).getType());
   accType = k.emitter.accumulatorType(0);
   accKind = k.emitter.accumulatorKind(0);
   lanes = k.lanes();

@@ -5,7 +5,8 @@
 // broadcast for each row. The operand b lies in panels [N/16][K][16] (PanelContraction::layout), a and the result as the
 // model has them; a convolution reads its input in place, tap by tap. Taps outside of it read a row of zeros in scratch
 // memory, or, where maps stand before the contraction, offset 0, and the value is replaced. The epilogue runs on the
-// accumulators. Integers of 8 and 16 bits are multiplied by two or four neighbours along k (ContractionNeighbours.cpp).
+// accumulators. Integers of 8 and 16 bits are multiplied by two or four neighbours along k (ContractionNeighbours.cpp). Weights in
+// few bits are unpacked as they are read (ContractionUnpack.cpp).
 //
 // A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets; registers decide how it
 // is cut into blocks. The last block of a chunk repeats its last row rather than having code of its own.
@@ -57,6 +58,11 @@ private:
   mlir::Value readStoredA(const Row &row);
   mlir::Value readB(int64_t vector);
   mlir::Value loadB(int64_t firstColumn, int64_t count);
+
+  /// The same where b is computed from inputs in panels.
+  mlir::Value computeB(int64_t vector);
+  /// Steps of both halves of the innermost loop `dim` in turn: they read the same bytes.
+  llvm::SmallVector<mlir::Value> reduceHalves(unsigned dim, llvm::SmallVector<mlir::Value> accs);
 
   /// The innermost loop `dim`, several steps of it at once.
   llvm::SmallVector<mlir::Value> reduceNeighbours(unsigned dim,
@@ -122,8 +128,11 @@ private:
   llvm::SmallVector<mlir::AffineExpr> batch, reduction, reductionAt;
   mlir::AffineExpr panel, column;
   mlir::AffineExpr lane; // 0: the variable of vectors that are read whole
-  mlir::Value rowEnd;    // of the tile
-  mlir::Value zeroRow;   // what taps outside of the operand read
+  /// While halves are walked: which of the two the step at hand is of, and the loop within a block.
+  bool inSecondHalf = false;
+  mlir::AffineExpr inBlock;
+  mlir::Value rowEnd;  // of the tile
+  mlir::Value zeroRow; // what taps outside of the operand read
   /// Pairs of i16 of the panels at hand, [panel][K][16], in scratch memory; null where blocks widen for themselves.
   mlir::Value widePanels;
   /// i16 of the rows at hand, [row][kWideRowSteps] from step wideRowsFrom on, in scratch memory; null where there is no need.

@@ -159,8 +159,8 @@ CpuLaunch scheduleRecurrent(CpuKernel &kernel);
 /// Orders and running sums, a line after the other.
 CpuLaunch scheduleLines(CpuKernel &kernel);
 
-/// The operand of `emitter`'s kernel that should be packed for its fast schedule, and how; nullopt where there is none.
-std::optional<PackedOperand> operandToPack(BodyEmitter &emitter, IndexMath &math);
+/// The inputs of `emitter`'s kernel that should be packed for its fast schedule, and how.
+llvm::SmallVector<PackedOperand> operandsToPack(BodyEmitter &emitter, IndexMath &math);
 inline bool isLines(dlx::KernelOp kernel) { return kernel.getKind() == "lines"; }
 inline bool isRecurrent(dlx::KernelOp kernel) { return kernel.getKind() == "recurrent"; }
 /// The weights of a recurrence; scheduleRecurrent reads them in these layouts alone.

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cpu/PanelContraction.h"
 
+#include "codegen/schedule/cpu/ComputedOperand.h"
 #include "codegen/schedule/cpu/CpuKernel.h"
 #include "ir/analysis/IntegerRange.h"
 
@@ -96,9 +97,10 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   if (!emitter.getRoot() || !nest.isProduct || nest.terms.size() != 2)
     return std::nullopt;
   const Access &a = nest.terms[0], &b = nest.terms[1];
-  auto argument =
-      dyn_cast<BlockArgument>(storedWithoutOffset(emitter.getRoot()->getOperand(b.operand)));
-  if (!argument || !argument.hasOneUse() || b.checked)
+  Value operand = emitter.getRoot()->getOperand(b.operand);
+  auto argument = dyn_cast<BlockArgument>(storedWithoutOffset(operand));
+  bool isComputed = !argument && isa<FloatType>(getElementTypeOrSelf(operand.getType()));
+  if ((!isComputed && (!argument || !argument.hasOneUse())) || b.checked)
     return std::nullopt;
   if (mayBeEmpty(cast<RankedTensorType>(emitter.getRoot()->getOperand(a.operand).getType()), math))
     return std::nullopt;
@@ -120,7 +122,6 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
       return std::nullopt;
 
   PanelContraction found;
-  found.bInput = argument.getArgNumber();
   // The column: read by b alone or by a in groups of panels, and innermost in the result where there is a choice.
   RankedTensorType type = emitter.getResultType();
   SmallVector<int64_t> order(dl::getLayout(type).order);
@@ -135,7 +136,6 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   if (!column || emitter.needsScalarAlong(loops.parallel[*column], loops.parallel, loops.reduction))
     return std::nullopt;
   found.column = *column;
-  found.bColumn = bDim[*column];
   for (int64_t dim : order) {
     if (dim == *column)
       continue;
@@ -144,7 +144,7 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
 
   OffsetIntegers integers = storedOperand(emitter.getRoot()->getOperand(a.operand));
   bool multipliesShorts =
-      (!a.checked || a.fill == 0) && multipliesIntegers(emitter, integers, argument);
+      argument && (!a.checked || a.fill == 0) && multipliesIntegers(emitter, integers, argument);
   Value aTensor = found.a = multipliesShorts || integers.zeroPoint == 0
                                 ? integers.stored
                                 : emitter.getRoot()->getOperand(a.operand);
@@ -185,6 +185,22 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   }
 
   unsigned innermost = found.reduction.back();
+  if (isComputed) {
+    ComputedOperand inputs(math, loops.reduction[innermost]);
+    SmallVector<AffineExpr> indices;
+    for (AffineExpr index : b.map.getResults())
+      indices.push_back(math.simplify(index.replaceDims(loops.all)));
+    if (!inputs.visit(operand, indices) || !inputs.isAlone(emitter.getRoot()))
+      return std::nullopt;
+    auto packed = inputs.pack(loops.parallel[*column], loops.reduction);
+    if (!packed)
+      return std::nullopt;
+    found.b = operand;
+    found.packed = std::move(*packed);
+    found.halves = inputs.halves(nest.reduction[innermost]);
+    return found;
+  }
+  found.bInput = argument.getArgNumber();
   bool isOneStep = dl::isConstant(nest.reduction[innermost], 1);
   if (isOneStep)
     found.a = storedWithoutOffset(emitter.getRoot()->getOperand(a.operand));
@@ -195,13 +211,14 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   found.areNeighbours = isContiguous(innermost);
 
   auto bType = cast<RankedTensorType>(argument.getType());
+  dl::Layout layout;
   llvm::SmallBitVector placed(bType.getRank());
   auto place = [&](int64_t dim) {
     if (!placed.test(dim))
-      found.layout.order.push_back(dim);
+      layout.order.push_back(dim);
     placed.set(dim);
   };
-  SmallVector<int64_t> last = {found.bColumn};
+  SmallVector<int64_t> last = {bDim[*column]};
   for (unsigned dim : found.reduction)
     last.push_back(bDim[rank + dim]);
   for (int64_t dim = 0; dim < bType.getRank(); ++dim)
@@ -209,8 +226,9 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
       place(dim);
   for (int64_t dim : last)
     place(dim);
-  found.layout.tileDim = found.bColumn;
-  found.layout.tile = kPanel;
+  layout.tileDim = bDim[*column];
+  layout.tile = kPanel;
+  found.packed = {{found.bInput, layout}};
   return found;
 }
 
@@ -264,10 +282,11 @@ static std::optional<PackedOperand> packAlongVectors(BodyEmitter &emitter, Index
   return packed;
 }
 
-std::optional<PackedOperand> operandToPack(BodyEmitter &emitter, IndexMath &math) {
+SmallVector<PackedOperand> operandsToPack(BodyEmitter &emitter, IndexMath &math) {
   if (auto contraction = PanelContraction::match(emitter, math))
-    return PackedOperand{contraction->bInput, contraction->layout};
-  return packAlongVectors(emitter, math);
+    return contraction->packed;
+  auto packed = packAlongVectors(emitter, math);
+  return packed ? SmallVector<PackedOperand>{*packed} : SmallVector<PackedOperand>();
 }
 
 /// The product whose second operand lies in panels already.
@@ -275,9 +294,11 @@ static std::optional<PanelContraction> matchPacked(BodyEmitter &emitter, IndexMa
   auto contraction = PanelContraction::match(emitter, math);
   if (!contraction)
     return std::nullopt;
-  auto type = cast<RankedTensorType>(
-      emitter.getKernel().getBodyBlock().getArgument(contraction->bInput).getType());
-  return dl::getLayout(type) == contraction->layout ? contraction : std::nullopt;
+  bool isPacked = llvm::all_of(contraction->packed, [&](const PackedOperand &packed) {
+    Value input = emitter.getKernel().getBodyBlock().getArgument(packed.input);
+    return dl::getLayout(cast<RankedTensorType>(input.getType())) == packed.layout;
+  });
+  return isPacked ? contraction : std::nullopt;
 }
 
 bool isPanelContraction(BodyEmitter &emitter, IndexMath &math) {

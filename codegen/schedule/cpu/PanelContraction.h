@@ -10,8 +10,17 @@
 
 #include "codegen/cpu/CpuCode.h"
 #include "codegen/schedule/BodyEmitter.h"
+#include "codegen/schedule/PackOperand.h"
 
 namespace dlc::codegen {
+
+/// A sum whose second operand is two tensors, one after the other along the innermost reduction
+/// loop, which are made of the same bytes: the low and the high halves of bytes.
+struct HalvedSum {
+  dl::CatOp cat;
+  int64_t size;      // steps of the first tensor; those of the second are as many, or fewer
+  int64_t block = 0; // steps that share all else that is read, such as a scale; 0: there are none
+};
 
 struct PanelContraction {
   llvm::SmallVector<unsigned> batch; // parallel dims that b reads, the column aside
@@ -29,8 +38,11 @@ struct PanelContraction {
   bool integers = false, bytes = false;
   bool areNeighbours = false; // in a's memory, too
   unsigned bInput = 0;        // the kernel's input that is b, or that b is cast from
-  unsigned bColumn = 0;       // the dim of b that is the column
-  dl::Layout layout;          // of b, in panels
+  /// b where it is computed from several inputs as it is read (UnpackedWeights.h); else null.
+  mlir::Value b;
+  std::optional<HalvedSum> halves; // of such a one
+  llvm::SmallVector<PackedOperand>
+      packed; // what lies in panels: b, or those of the inputs that have a column
 
   /// How many neighbours `isa` multiplies at once.
   int64_t neighboursAtOnce(IsaVariant isa) const;

@@ -43,8 +43,8 @@ static void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   }
   IndexMath math(kernel.getContext(), symbols);
   BodyEmitter questions(kernel, math, nullptr);
-  if (std::optional<PackedOperand> operand = operandToPack(questions, math))
-    packOperand(kernel, *operand);
+  for (const PackedOperand &operand : operandsToPack(questions, math))
+    packOperand(kernel, operand);
 }
 
 static IsaVariant bestIsaOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {

@@ -12,6 +12,7 @@ from rows import norm
 from rows import index
 from rows import order
 from rows import patch
+from rows import packed
 from rows import quantized
 from rows import reduction
 from rows import resize

@@ -16,7 +16,7 @@ class Ops:
 
     def __init__(self):
         self.text = ""
-        self.letters = iter("abcdefghijklmnopqrstuvwxz")
+        self.letters = iter("abcdefghijklmnopqrstuvwxzABCDEFGHIJKLMNOPQRSTUVWXZ")
 
     def add(self, op, operands, result, attributes=""):
         """`operands`: (name, type). The same of the result, %y where it is the last one."""
