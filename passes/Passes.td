@@ -151,9 +151,11 @@ def TapActivations : Pass<"tap-activations", "::mlir::func::FuncOp"> {
   let description = [{
     What quantize-products would quantize is put before the results of the function, each value once and in program order, named
     `tap.0`, `tap.1` and so on. `dlc compile --quantize` runs such a copy of the model on the user's data to find the range of
-    each. `keep-f32` as in quantize-products. Example: test/passes/tap-activations.mlir.
+    each. With `packable` what products read that quantize-weights would give weights in few bits. `keep-f32` as in
+    quantize-products. Example: test/passes/tap-activations.mlir.
   }];
-  let options = [ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
+  let options = [Option<"packable", "packable", "bool", "false", "Of products whose weights quantize-weights packs">,
+                 ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 
@@ -173,6 +175,36 @@ def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
                     Statistic<"numKept", "kept", "Products of weights that stay in f32">];
 }
 def : MovesResults<"quantize-products", "inf", "what lies outside the range that calibration saw is cut off, however far it lies outside">;
+
+def QuantizeWeights : Pass<"quantize-weights", "::mlir::func::FuncOp"> {
+  let summary = "Store the weights of matrix products in 4 or 8 bits, and let what reads them compute their numbers";
+  let description = [{
+    A weight of f32 that matrix products have as second operand becomes integers and scales, and the numbers that these stand
+    for are plain arithmetic: with 8 bits i8 times a scale for each row of [N, K], where the sums run along K; with 4 bits
+    (code - zero point) * scale, the two of each `group` codes along K. The codes of byte i of a row of 4 bits are those of
+    column i (low bits) and of column K / 2 + i, rounded up. A table of which rows are looked up takes part where products read it, too.
+    The new weights are named after the old one (`.codes`, `.scale`, `.zero`); the driver fits them (tools/driver/WeightFit.h).
+    form-fusions makes the arithmetic a part of its readers' kernels. Weights that something else reads stay, and those that
+    `keep-f32` names. Example: test/passes/quantize-weights.mlir.
+    ```mlir
+    %y = dl.linear %x, %w : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
+    // becomes, with bits=8
+    %c = dl.weight "w.codes" : tensor<8x32xi8>
+    %s = dl.weight "w.scale" : tensor<8x1xf32>
+    %n = dl.cast %c {dtype = f32} : (tensor<8x32xi8>) -> tensor<8x32xf32>
+    %b = dl.broadcast %s : (tensor<8x1xf32>) -> tensor<8x32xf32>
+    %w = dl.mul %n, %b : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x32xf32>
+    %y = dl.linear %x, %w : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
+    ```
+  }];
+  let options = [Option<"bits", "bits", "unsigned", "8", "4 or 8">,
+                 Option<"group", "group", "int64_t", "32", "Of 4 bits: weights that share a scale and a zero point">,
+                 ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numPacked", "packed", "Weights in few bits">,
+                    Statistic<"numKept", "kept", "Weights of products that stay in f32">];
+}
+def : MovesResults<"quantize-weights", "inf", "the nearest of 16 numbers may lie far from a weight, and errors of many layers add up">;
 
 //===- precision ----------------------------------------------------------------------------------===//
 

@@ -42,7 +42,8 @@ double boundOfAll(const PipelineOptions &options) {
   for (const PassBound &bound : PassBounds) {
     StringRef flag = bound.flag;
     bool runs = flag == "convert-precision"   ? options.runsNarrow()
-                : flag == "quantize-products" ? options.quantizes
+                : flag == "quantize-products" ? options.quantize == "int8"
+                : flag == "quantize-weights"  ? options.quantizesWeights()
                                               : true;
     sum += runs ? fractionOf(bound) : 0;
   }
@@ -77,12 +78,20 @@ static void addSimplify(OpPassManager &module) {
 }
 
 static void addCompress(OpPassManager &module, const PipelineOptions &options) {
-  if (!options.quantizes)
+  if (options.quantize == "none")
     return;
   OpPassManager &manager = module.nest<func::FuncOp>();
-  QuantizeProductsOptions quantize;
-  quantize.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
-  manager.addPass(createQuantizeProducts(quantize));
+  if (options.quantizesWeights()) {
+    QuantizeWeightsOptions quantize;
+    quantize.bits = options.quantize == "w8" ? 8 : 4;
+    quantize.group = options.group;
+    quantize.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+    manager.addPass(createQuantizeWeights(quantize));
+  } else {
+    QuantizeProductsOptions quantize;
+    quantize.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+    manager.addPass(createQuantizeProducts(quantize));
+  }
   // Products of one weight leave equal arithmetic.
   manager.addPass(createCSEPass());
 }

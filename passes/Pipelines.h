@@ -37,9 +37,11 @@ struct PipelineOptions {
   bool explain = false;          // remarks on what is not fused
   std::string precision = "f32"; // f16 or bf16: what convert-precision makes of f32
   std::vector<std::string> keepF32;
-  bool quantizes =
-      false; // quantize-products runs, on ranges that the driver has written to the products
+  /// none; int8: quantize-products, on ranges that the driver has written to the products; w8, w4: quantize-weights.
+  std::string quantize = "none";
+  int64_t group = 32; // of w4
 
+  bool quantizesWeights() const { return quantize == "w8" || quantize == "w4"; }
   /// convert-precision runs.
   bool runsNarrow() const { return precision == "f16" || precision == "bf16"; }
 };

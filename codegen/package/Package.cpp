@@ -253,6 +253,8 @@ LogicalResult PackageWriter::build() {
       table.needs.back()->least = need.getAs<IntegerAttr>("least").getInt();
       table.needs.back()->why = need.getAs<StringAttr>("why").str();
     }
+  if (auto command = module->getAttrOfType<StringAttr>("dl.fitted_by"))
+    table.fitted_by = command.str();
   table.expressions = expressions.getNodes();
   return success();
 }

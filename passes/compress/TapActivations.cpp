@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLBuilder.h"
 #include "passes/Passes.h"
+#include "passes/compress/PackableWeights.h"
 #include "passes/compress/QuantizableProducts.h"
 
 #define DEBUG_TYPE "tap-activations"
@@ -30,7 +31,8 @@ void TapActivations::runOnOperation() {
     return signalPassFailure();
   if (function.isExternal())
     return;
-  SmallVector<Value> taps = activationsOf(findQuantizableProducts(function, *kept));
+  SmallVector<Value> taps = packable ? activationsOf(findPackableWeights(function, *kept))
+                                     : activationsOf(findQuantizableProducts(function, *kept));
 
   Builder builder(&getContext());
   SmallVector<Type> types = llvm::to_vector(ValueRange(taps).getTypes());

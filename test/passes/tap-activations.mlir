@@ -46,3 +46,17 @@ func.func @state(%x: tensor<1x32xf32> {dl.name = "x"}, %h: tensor<1x32xf32> {dl.
   %1 = dl.linear %0, %w : (tensor<1x32xf32>, tensor<32x32xf32>) -> tensor<1x32xf32>
   return %1, %0 : tensor<1x32xf32>, tensor<1x32xf32>
 }
+
+// -----
+
+// What quantize-weights gives weights in few bits, and nothing else: not the convolution.
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(tap-activations{packable}))' -split-input-file | FileCheck %s --check-prefix=PACKABLE
+// PACKABLE-LABEL: @packable
+// PACKABLE-SAME: -> (tensor<4x32xf32> {dl.name = "tap.0"}, tensor<4x8xf32> {dl.name = "y"}, tensor<1x8x2x2xf32> {dl.name = "z"})
+func.func @packable(%x: tensor<4x32xf32>, %image: tensor<1x16x2x2xf32>) -> (tensor<4x8xf32> {dl.name = "y"}, tensor<1x8x2x2xf32> {dl.name = "z"}) {
+  %w = dl.weight "w" : tensor<32x8xf32>
+  %0 = dl.matmul %x, %w : (tensor<4x32xf32>, tensor<32x8xf32>) -> tensor<4x8xf32>
+  %v = dl.weight "v" : tensor<8x16x1x1xf32>
+  %1 = dl.conv2d %image, %v : (tensor<1x16x2x2xf32>, tensor<8x16x1x1xf32>) -> tensor<1x8x2x2xf32>
+  return %0, %1 : tensor<4x8xf32>, tensor<1x8x2x2xf32>
+}

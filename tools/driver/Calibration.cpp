@@ -10,7 +10,7 @@
 #include "tools/driver/Json.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/SampleFeed.h"
-#include "tools/driver/Session.h"
+#include "tools/driver/TappedProgram.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,66 +19,6 @@
 using namespace mlir;
 
 namespace dlc {
-namespace {
-
-/// A program with taps in memory: its first outputs are the activations.
-class TappedProgram {
-public:
-  ~TappedProgram() {
-    dlc_context_free(context);
-    dlc_module_free(module);
-  }
-  int open(const std::string &package);
-  /// Runs one batch; its taps are in `outputs` then.
-  int run(const std::vector<dlc_tensor> &inputs);
-
-  dlc_module *module = nullptr;
-  std::vector<HostTensor> outputs;
-
-private:
-  dlc_context *context = nullptr;
-};
-
-} // namespace
-
-int TappedProgram::open(const std::string &package) {
-  dlc_context_options settings = {};
-  settings.struct_size = sizeof(settings);
-  settings.device = "cpu";
-  if (dlc_status status = dlc_module_load_memory(package.data(), package.size(), nullptr, &module))
-    return failRuntime(status);
-  if (dlc_status status = dlc_context_create(module, &settings, &context))
-    return failRuntime(status);
-  outputs.resize(dlc_module_num_outputs(module));
-  return kOk;
-}
-
-int TappedProgram::run(const std::vector<dlc_tensor> &inputs) {
-  // Each batch is a stream of its own.
-  dlc_context_reset_states(context);
-  if (dlc_status status = dlc_context_bind(context, inputs.data(), inputs.size()))
-    return failRuntime(status);
-  std::vector<dlc_tensor> views;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    dlc_value_info info = {};
-    info.struct_size = sizeof(info);
-    int rank = 0;
-    int64_t dims[DLC_MAX_RANK];
-    if (dlc_status status = dlc_module_output(module, i, &info))
-      return failRuntime(status);
-    if (dlc_status status = dlc_context_output_dims(context, i, &rank, dims))
-      return failRuntime(status);
-    outputs[i].dtype = info.dtype;
-    outputs[i].dims.assign(dims, dims + rank);
-    if (!outputs[i].allocate())
-      return failMemory("output", info.name, outputs[i]);
-    views.push_back(outputs[i].view());
-  }
-  if (dlc_status status =
-          dlc_context_run(context, inputs.data(), inputs.size(), views.data(), views.size()))
-    return failRuntime(status);
-  return kOk;
-}
 
 int Calibration::measure(const std::string &package, std::vector<RangeEstimator> &estimators) {
   TappedProgram program;

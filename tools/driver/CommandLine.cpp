@@ -20,6 +20,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc compile model.dl -o model.bin             one file for the CPU and for any NVIDIA GPU
   dlc import model.onnx -o model.dl             an ONNX model as text, with its weights beside it
   dlc prune model.dl --sparsity 0.5 -o small.dl the half of the weights that is smallest becomes zero
+  dlc quantize model.dl --scheme w4 -o small.dl the weights of matrix products in 4 bits
   dlc run model.bin --input x=@x.npy --output y=@y.npy
   dlc bench model.bin                           latency, throughput, time of each kernel
   dlc compare f32.bin f16.bin --data d.npz      what a smaller model costs, on the same data
@@ -112,6 +113,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addCompileCommand(app, action, compiler, {argv, argv + argc});
   addImportCommand(app, action, compiler);
   addPruneCommand(app, action, compiler);
+  addQuantizeCommand(app, action, compiler);
   addRunCommand(app, action);
   addBenchCommand(app, action);
   addCompareCommand(app, action);

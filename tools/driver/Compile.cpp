@@ -23,8 +23,10 @@
 #include "tools/driver/PassTrace.h"
 #include "tools/driver/Plan.h"
 #include "tools/driver/Prune.h"
+#include "tools/driver/Quantize.h"
 #include "tools/driver/SourceLines.h"
 #include "tools/driver/ValidatePasses.h"
+#include "tools/driver/WeightFit.h"
 #include "tools/driver/WeightReader.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -53,16 +55,20 @@ private:
   int prepare();
   int checkOutputs() const;
   PipelineOptions pipelineOptions() const {
-    return {options.targets, options.explain, options.precision, options.keepF32,
-            options.quantize != "none"};
+    return {options.targets, options.explain,  options.precision,
+            options.keepF32, options.quantize, options.group};
   }
   /// --keep-f32 names what there is.
   int checkKeptLayers() const;
   bool hasShapes() const { return !givenShapes(options.shapes).empty(); }
   /// Narrows the symbolic dims of IR by --shapes and its like; the frontends do so themselves.
   LogicalResult specializeShapes();
+  /// Does what --quantize needs to know of the data and of the weights.
+  int prepareQuantization();
   /// Writes the ranges of activations on --calib to their products.
   int calibrate();
+  /// Fits the few bits that weights are to be stored in.
+  int fitWeights();
   LogicalResult runPhase(Phase phase, bool isRepeated = false);
   LogicalResult schedule(ModuleOp target, bool isRepeated);
   LogicalResult generate();
@@ -160,9 +166,28 @@ LogicalResult Compilation::specializeShapes() {
   return manager.run(*model.module);
 }
 
-int Compilation::calibrate() {
+int Compilation::prepareQuantization() {
   if (options.quantize == "none")
     return kOk;
+  return options.quantize == "int8" ? calibrate() : fitWeights();
+}
+
+int Compilation::fitWeights() {
+  Clock::time_point started = Clock::now();
+  WeightFit fit(options, [this](const std::string &what) { showProgress(what); });
+  int code = fit.run(*model.module);
+  showProgress("");
+  trace.addStep("fit-weights", started);
+  if (code != kOk)
+    return code;
+  model.module->getOperation()->setAttr("dl.fitted_by",
+                                        StringAttr::get(model.context.get(), fit.commandText()));
+  if (!options.quiet)
+    complain(fit.asText());
+  return options.report.empty() ? int(kOk) : writeFile(options.report, fit.asJson());
+}
+
+int Compilation::calibrate() {
   Clock::time_point started = Clock::now();
   Calibration calibration(options, [this](const std::string &what) { showProgress(what); });
   int code = calibration.run(*model.module);
@@ -385,7 +410,7 @@ int Compilation::run() {
     if (phase == Phase::compress) {
       if (int code = checkKeptLayers())
         return finishDump(code);
-      if (int code = calibrate())
+      if (int code = prepareQuantization())
         return finishDump(code);
     }
     if (failed(runPhase(phase))) {
@@ -408,7 +433,7 @@ int Compilation::run() {
 
 static int compileModel(const CompileOptions &options) { return Compilation(options).run(); }
 
-const Compiler kLinkedCompiler = {compileModel,  checkModel,   formatFiles,
-                                  inspectSource, importAsText, pruneModel};
+const Compiler kLinkedCompiler = {compileModel, checkModel, formatFiles,  inspectSource,
+                                  importAsText, pruneModel, quantizeModel};
 
 } // namespace dlc

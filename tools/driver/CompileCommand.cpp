@@ -26,6 +26,7 @@ Examples:
   dlc compile model.dl --opt-shapes x:1x3x224x224 -o model.bin  for all shapes, and fast for this one
   dlc compile model.dl --precision f16 --keep-f32 'head.*' -o model.bin   in f16, but for these layers
   dlc compile model.dl --quantize int8 --calib samples.npz --target cpu -o model.bin   in 8 bits, ranges from these samples
+  dlc compile model.dl --quantize w4 --calib samples.npz -o model.bin   weights in 4 bits, fitted to these samples
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
   dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
@@ -74,9 +75,16 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command
       ->add_option("--quantize", options->quantize,
                    "int8: products and convolutions with weights multiply integers of 8 bits; "
-                   "ranges of what they read come from --calib. What that does to each layer is "
-                   "printed")
-      ->check(CLI::IsMember({"none", "int8"}))
+                   "ranges of what they read come from --calib. w8, w4: the weights of matrix "
+                   "products are stored in 8 or 4 bits, in the file and in memory, and all is "
+                   "computed as before; with --calib their rounding makes up for its errors on "
+                   "these data. What that does to each layer is printed")
+      ->check(CLI::IsMember({"none", "int8", "w8", "w4"}))
+      ->capture_default_str();
+  command
+      ->add_option("--group", options->group,
+                   "Neighbouring weights of --quantize w4 that share a scale and a zero point")
+      ->check(CLI::IsMember({32, 64, 128}))
       ->capture_default_str();
   command->add_option("--calib", options->calibration.data,
                       "Data for --quantize: an .npz with an array by the name of each input, one "

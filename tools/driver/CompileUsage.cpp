@@ -43,15 +43,22 @@ static int checkPrecision(const CompileOptions &options, Phase first) {
   return kOk;
 }
 
+static constexpr const char *kGroupAlone =
+    "--group is how many weights of 4 bits share a scale; expected --quantize w4 with it";
+
 static int checkQuantization(const CompileOptions &options, Phase first) {
   if (options.quantize == "none") {
     if (!options.calibration.data.empty())
-      return fail(kUsage, "--calib is data for --quantize; expected --quantize int8");
+      return fail(kUsage, "--calib is data for --quantize; expected --quantize int8, w8 or w4");
     if (!options.report.empty())
-      return fail(kUsage, "--report says what --quantize did; expected --quantize int8");
+      return fail(kUsage, "--report says what --quantize did; expected --quantize int8, w8 or w4");
+    if (options.group != 32)
+      return fail(kUsage, kGroupAlone);
     return kOk;
   }
-  if (options.calibration.data.empty())
+  if (options.quantize != "w4" && options.group != 32)
+    return fail(kUsage, kGroupAlone);
+  if (options.quantize == "int8" && options.calibration.data.empty())
     return fail(kUsage, "--quantize int8 needs to see what the model reads; add --calib FILE.npz, "
                         "an array by the name of each input, one row a sample, some hundred rows");
   if (first >= Phase::compress)

@@ -38,7 +38,8 @@ struct CompileOptions {
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
   std::string precision = "f32"; // of a model of f32: f32, f16, bf16; tf32 for its products on cuda
-  std::string quantize = "none"; // none, int8
+  std::string quantize = "none"; // none, int8, w8, w4
+  int64_t group = 32;            // weights of w4 that share a scale
   CalibrationOptions calibration;
   std::vector<std::string> keepF32; // globs: layers that --precision and --quantize leave alone
   std::string report;               // file for what became of each layer; empty: none
@@ -97,6 +98,21 @@ struct PruneOptions {
   bool quiet = false;                   // no table
 };
 
+struct QuantizeOptions {
+  std::string input;                    // .dl or .onnx
+  std::string output;                   // .dl; the weights go beside it
+  std::string model;                    // empty: the only one of the file
+  std::string scheme;                   // w8, w4
+  int64_t group = 32;                   // weights of w4 that share a scale
+  CalibrationOptions calibration;       // no data: weights are rounded to nearest
+  std::vector<std::string> keepF32;     // globs: layers that stay as they are
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
+  std::string report;                   // .json; empty: none
+  bool force = false;                   // replace files that exist
+  bool quiet = false;                   // no table
+};
+
 /// Each returns an ExitCode.
 struct Compiler {
   int (*compile)(const CompileOptions &);
@@ -105,6 +121,7 @@ struct Compiler {
   int (*inspect)(const InspectSourceOptions &);
   int (*importAsText)(const ImportAsTextOptions &);
   int (*prune)(const PruneOptions &);
+  int (*quantize)(const QuantizeOptions &);
 };
 
 /// The compiler in this process.

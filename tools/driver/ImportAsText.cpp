@@ -22,24 +22,6 @@ using namespace mlir;
 
 namespace dlc {
 
-/// Appends the bytes of a weight.
-static LogicalResult readWeight(dl::WeightOp op, uint64_t size, std::string &bytes) {
-  std::string file = op.getFile()->str();
-  auto offset = static_cast<int64_t>(op.getOffset());
-  if (offset < 0) {
-    auto read = readPackedWeight(op, file, op.getSource().value_or(op.getName()));
-    if (failed(read))
-      return failure();
-    bytes.append(read->begin(), read->end());
-    return success();
-  }
-  auto buffer = frontend::mapFile(file);
-  if (!buffer)
-    return emitError(op.getLoc(), llvm::toString(buffer.takeError()));
-  bytes.append((*buffer)->getBufferStart() + offset, size);
-  return success();
-}
-
 /// Turns rows and columns of the last `size` bytes.
 static void transpose(std::string &bytes, size_t size, ArrayRef<int64_t> shape) {
   std::string rows = bytes.substr(bytes.size() - size);
@@ -75,8 +57,10 @@ static int writeWeights(ArrayRef<onnx::NamedWeight> weights, std::string &file) 
   file.reserve(size);
   for (auto [weight, tensor] : llvm::zip_equal(weights, tensors)) {
     auto op = cast<dl::WeightOp>(weight.weight);
-    if (failed(readWeight(op, tensor.bytes, file)))
+    auto bytes = readWeightBytes(op);
+    if (failed(bytes))
       return kModelError;
+    file.append(bytes->begin(), bytes->end());
     if (weight.isTransposed)
       transpose(file, tensor.bytes, cast<RankedTensorType>(op.getType()).getShape());
   }

@@ -185,6 +185,11 @@ int Refit::run() {
   const auto *weights = module->table().weights();
   if (!weights || weights->size() == 0)
     return fail(kUsage, "the model " + rt::quoted(options.model) + " has no weights to replace");
+  if (const auto *command = module->table().fitted_by())
+    return fail(kUnsupported, rt::quoted(options.model) +
+                                  " holds weights in few bits, which were fitted when it was "
+                                  "compiled; make it anew from the new weights: " +
+                                  command->str());
   if (int failed = openFiles())
     return failed;
   if (int failed = checkOutput(outputPath()))

@@ -34,4 +34,5 @@ const dlc::Compiler dlc::kSeparateCompiler = {
     [](const FormatOptions &) { return startCompiler(); },
     [](const InspectSourceOptions &) { return startCompiler(); },
     [](const ImportAsTextOptions &) { return startCompiler(); },
-    [](const PruneOptions &) { return startCompiler(); }};
+    [](const PruneOptions &) { return startCompiler(); },
+    [](const QuantizeOptions &) { return startCompiler(); }};

@@ -6,15 +6,36 @@
 #include "frontend/Frontend.h"
 #include "frontend/onnx/ModelFile.h"
 #include "frontend/weights/NpzFile.h"
+#include "frontend/weights/SafetensorsFile.h"
+#include "ir/interpreter/Tensor.h"
+#include "passes/compress/PackableWeights.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
 namespace dlc {
 
+static llvm::StringMap<std::vector<uint8_t>> &packedWeights() {
+  static llvm::StringMap<std::vector<uint8_t>> weights;
+  return weights;
+}
+
+void holdPackedWeight(StringRef name, std::vector<uint8_t> bytes) {
+  packedWeights()[name] = std::move(bytes);
+}
+
 FailureOr<std::vector<uint8_t>> readPackedWeight(Operation *weight, StringRef file,
                                                  StringRef name) {
+  if (file == kPackedFile) {
+    auto held = packedWeights().find(name);
+    if (held == packedWeights().end())
+      return emitError(weight->getLoc(), "the few bits of '")
+             << name << "' were held by the compile that printed this IR; compile the model "
+             << "itself with --quantize, or let dlc quantize write them to a file";
+    return held->second;
+  }
   if (isOnnx(file)) {
     // The source tells where the tensor's message lies: OFFSET:SIZE.
     uint64_t offset = 0, size = 0;
@@ -34,6 +55,32 @@ FailureOr<std::vector<uint8_t>> readPackedWeight(Operation *weight, StringRef fi
   if (!array)
     return emitError(weight->getLoc(), llvm::toString(array.takeError()));
   return std::move(array->data);
+}
+
+FailureOr<std::vector<uint8_t>> readWeightBytes(dl::WeightOp weight) {
+  auto type = cast<RankedTensorType>(weight.getY().getType());
+  const uint64_t size =
+      static_cast<uint64_t>(type.getNumElements()) * elementBytes(type.getElementType());
+  std::string file = weight.getFile()->str();
+  const uint64_t offset = weight.getOffset();
+  FailureOr<std::vector<uint8_t>> bytes = std::vector<uint8_t>();
+  if (offset == ~uint64_t(0)) {
+    bytes = readPackedWeight(weight, file, weight.getSource().value_or(weight.getName()));
+    if (failed(bytes) || bytes->size() == size)
+      return bytes;
+  } else {
+    auto buffer = frontend::mapFile(file);
+    if (!buffer)
+      return emitError(weight.getLoc(), llvm::toString(buffer.takeError()));
+    const uint64_t held = (*buffer)->getBufferSize();
+    if (offset <= held && size <= held - offset) {
+      const char *begin = (*buffer)->getBufferStart() + offset;
+      bytes->assign(begin, begin + size);
+      return bytes;
+    }
+  }
+  return weight.emitError("weight '")
+         << weight.getName() << "' in '" << file << "' has changed since it was read; start again";
 }
 
 } // namespace dlc

@@ -3,15 +3,22 @@
 #ifndef DLC_TOOLS_DRIVER_WEIGHTREADER_H
 #define DLC_TOOLS_DRIVER_WEIGHTREADER_H
 
-#include "mlir/IR/Operation.h"
+#include "ir/dl/DLOps.h"
 
 #include <vector>
 
 namespace dlc {
 
-/// The bytes of the array `name` of an npz file, row-major and little-endian; a failure is reported at `weight`.
+/// The bytes of the array `name` of an npz file or of an ONNX model, row-major and little-endian, or those that holdPackedWeight
+/// was given (kPackedFile); a failure is reported at `weight`.
 mlir::FailureOr<std::vector<uint8_t>> readPackedWeight(mlir::Operation *weight,
                                                        llvm::StringRef file, llvm::StringRef name);
+
+/// All bytes of a weight that has a file, wherever they lie; a failure is reported at it.
+mlir::FailureOr<std::vector<uint8_t>> readWeightBytes(dl::WeightOp weight);
+
+/// Holds the bytes of the weight `name` of kPackedFile until the process ends.
+void holdPackedWeight(llvm::StringRef name, std::vector<uint8_t> bytes);
 
 } // namespace dlc
 

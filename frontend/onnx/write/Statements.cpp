@@ -360,6 +360,9 @@ void Reader::declareWeight(Value weight, const Line &user, StringRef parameter) 
   if (isMadeByMachine(op.getName()) && !user.scope.empty()) {
     StringRef leaf =
         parameter == "bias" || (parameter != "weight" && type.getRank() < 2) ? "bias" : "weight";
+    // A part that was given a name of its own, such as the scale of a weight in few bits.
+    if (StringRef part = op.getName().rsplit('.').second; !part.empty())
+      leaf = part;
     path = pathOf(llvm::join(user.scope, ".") + "." + leaf.str());
   }
   path = uniquePath(paths, path);

@@ -1,0 +1,70 @@
+//===- PackedMatrix.h - A matrix of weights in few bits --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plain arrays of numbers: what a model does with them is PackableWeights.h's subject. A code c
+// stands for (c - zero point) * scale.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_COMPRESS_PACKEDMATRIX_H
+#define DLC_PASSES_COMPRESS_PACKEDMATRIX_H
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace dlc {
+
+/// How weights are written: in 8 bits, -127 to 127 with a scale for each row and no zero point, or in
+/// 4 bits, 0 to 15 with a scale and a zero point for each `group` neighbours of a row, the last of
+/// which may be fewer.
+struct WeightFormat {
+  unsigned bits = 8;
+  int64_t group = 0; // of 4 bits
+
+  int64_t groupsOf(int64_t columns) const { return bits == 8 ? 1 : (columns + group - 1) / group; }
+};
+
+/// The scale and the zero point of a group.
+struct WeightGrid {
+  float scale = 1;
+  int zero = 0;
+
+  /// The nearest code, ties to even, and the number that it stands for.
+  int codeOf(double weight, unsigned bits) const;
+  double numberOf(int code) const { return static_cast<double>((code - zero)) * scale; }
+};
+
+/// The grid with the least sum of weighted squares of errors among those that take in all numbers,
+/// or less of either end, which is cut off. `importance` has one number for each weight, all at least
+/// 0; empty: all count alike. Zeros alone give scale 1 and zero point 0. Weights are finite.
+WeightGrid fitGrid(llvm::ArrayRef<double> weights, llvm::ArrayRef<double> importance,
+                   unsigned bits);
+
+struct PackedMatrix {
+  WeightFormat format;
+  int64_t rows = 0, columns = 0;
+  std::vector<int8_t> codes;     // row by row
+  std::vector<WeightGrid> grids; // row by row, the groups of a row in order
+
+  const WeightGrid &gridAt(int64_t row, int64_t column) const {
+    return grids[row * format.groupsOf(columns) + (format.bits == 8 ? 0 : column / format.group)];
+  }
+  double at(int64_t row, int64_t column) const {
+    return gridAt(row, column).numberOf(codes[row * columns + column]);
+  }
+
+  /// The bytes of [rows, columns] of 8 bits, or of [rows, half] with half = (columns + 1) / 2: in the
+  /// low bits of byte i of a row the code of column i, in the high ones that of column half + i.
+  std::vector<uint8_t> codeBytes() const;
+  /// The bytes of f32[rows, groups] and of u8[rows, groups].
+  std::vector<uint8_t> scaleBytes() const, zeroBytes() const;
+};
+
+/// Writes each weight of `weights`, rows x columns, as the nearest number of a grid fitted to its group
+/// alone.
+PackedMatrix roundToNearest(llvm::ArrayRef<float> weights, int64_t rows, int64_t columns,
+                            WeightFormat format);
+
+} // namespace dlc
+
+#endif // DLC_PASSES_COMPRESS_PACKEDMATRIX_H

@@ -1,0 +1,111 @@
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=8}))' -split-input-file | FileCheck %s --check-prefixes=CHECK,W8
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=4}))' -split-input-file | FileCheck %s --check-prefixes=CHECK,W4
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{keep-f32=linear}))' -split-input-file | FileCheck %s --check-prefix=KEPT
+// RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{keep-f32=[a}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=GLOB
+// GLOB: error: keep-f32: '[a' is no pattern:
+// RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=5}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=BITS
+// BITS: error: bits is 4 or 8, got 5
+// RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{group=0}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=GROUP
+// GROUP: error: group is 1 or more, got 0
+
+// 8 bits have a scale for each row; 4 bits lie in pairs, and each group of 32 has a scale and a zero point. 45 columns are 23 bytes
+// and two groups, of which the second ends early. The batch stays symbolic.
+// CHECK-LABEL: @linear
+// CHECK-SAME: (%[[X:.*]]: tensor<?x45xf32, #dl.t<[s0, 45]>>)
+// W8: %[[C:.*]] = dl.weight "w.codes" {{{.*}}file = "weights in few bits"{{.*}}offset = -1{{.*}}} : tensor<8x45xi8>
+// W8: %[[S:.*]] = dl.weight "w.scale" {{.*}} : tensor<8x1xf32>
+// W8: %[[N:.*]] = dl.cast %[[C]] {dtype = f32}
+// W8: %[[B:.*]] = dl.broadcast %[[S]] : (tensor<8x1xf32>) -> tensor<8x45xf32>
+// W8: %[[W:.*]] = dl.mul %[[N]], %[[B]]
+// W4: %[[P:.*]] = dl.weight "w.codes" {{.*}} : tensor<8x23xui8>
+// W4: %[[S:.*]] = dl.weight "w.scale" {{.*}} : tensor<8x2xf32>
+// W4: %[[Z:.*]] = dl.weight "w.zero" {{.*}} : tensor<8x2xui8>
+// W4: %[[LOW:.*]] = dl.bitwise_and %[[P]], %{{.*}}
+// W4: %[[HIGH:.*]] = dl.floor_divide %[[P]], %{{.*}}
+// W4: %[[BOTH:.*]] = dl.cat %[[LOW]], %[[HIGH]] {dim = 1 : i64} : (tensor<8x23xui8>, tensor<8x23xui8>) -> tensor<8x46xui8>
+// W4: %[[CODES:.*]] = dl.slice %[[BOTH]] {{.*}} -> tensor<8x45xui8>
+// W4: dl.repeat_interleave %[[Z]] {dim = 1 : i64, repeats = 32 : i64} : (tensor<8x2xui8>) -> tensor<8x64xui8>
+// W4: %[[STEPS:.*]] = dl.sub
+// W4: dl.repeat_interleave %[[S]]
+// W4: %[[W:.*]] = dl.mul %[[STEPS]],
+// CHECK: dl.linear %[[X]], %[[W]], %{{.*}} : (tensor<?x45xf32, #dl.t<[s0, 45]>>, tensor<8x45xf32>, tensor<8xf32>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+// KEPT-LABEL: @linear
+// KEPT-NOT: codes
+// KEPT: return
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
+func.func @linear(%x: tensor<?x45xf32, #dl.t<[s0, 45]>>) -> tensor<?x8xf32, #dl.t<[s0, 8]>> {
+  %w = dl.weight "w" {file = "w.safetensors", offset = 64 : i64, hash = ""} : tensor<8x45xf32>
+  %b = dl.weight "b" : tensor<8xf32>
+  %0 = dl.linear %x, %w, %b : (tensor<?x45xf32, #dl.t<[s0, 45]>>, tensor<8x45xf32>, tensor<8xf32>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+  return %0 : tensor<?x8xf32, #dl.t<[s0, 8]>>
+}
+}
+
+// -----
+
+// Columns of a matrix become rows; so do those of a transposed one, and of a contract.
+// CHECK-LABEL: @turned
+// W8: dl.weight "w.codes" : tensor<8x32xi8>
+// W8: %[[W:.*]] = dl.mul
+// W8: dl.linear %arg0, %[[W]] : (tensor<2x4x32xf32>, tensor<8x32xf32>) -> tensor<2x4x8xf32>
+// W8: dl.weight "t.codes" : tensor<8x32xi8>
+// W8: %[[T:.*]] = dl.mul
+// W8-NOT: dl.permute
+// W8: dl.linear %arg0, %[[T]] : (tensor<2x4x32xf32>, tensor<8x32xf32>) -> tensor<2x4x8xf32>
+// W8: dl.weight "c.codes" : tensor<8x32xi8>
+// W8: %[[C:.*]] = dl.mul
+// W8: dl.contract %arg0, %[[C]] {other_loops = array<i64: 0, 3>, rank = 3 : i64, x_loops = array<i64: 1, 2, 3>} : (tensor<2x4x32xf32>, tensor<8x32xf32>) -> tensor<8x2x4xf32>
+// W4: return
+func.func @turned(%x: tensor<2x4x32xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<8x2x4xf32>) {
+  %w = dl.weight "w" : tensor<32x8xf32>
+  %0 = dl.matmul %x, %w : (tensor<2x4x32xf32>, tensor<32x8xf32>) -> tensor<2x4x8xf32>
+  %t = dl.weight "t" : tensor<8x32xf32>
+  %p = dl.permute %t {dims = array<i64: 1, 0>} : (tensor<8x32xf32>) -> tensor<32x8xf32>
+  %1 = dl.matmul %x, %p : (tensor<2x4x32xf32>, tensor<32x8xf32>) -> tensor<2x4x8xf32>
+  %c = dl.weight "c" : tensor<32x8xf32>
+  %2 = dl.contract %x, %c {x_loops = array<i64: 1, 2, 3>, other_loops = array<i64: 3, 0>, rank = 3 : i64} : (tensor<2x4x32xf32>, tensor<32x8xf32>) -> tensor<8x2x4xf32>
+  return %0, %1, %2 : tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<8x2x4xf32>
+}
+
+// -----
+
+// A table that is multiplied with, too, is stored once.
+// CHECK-LABEL: @tied
+// CHECK-COUNT-1: dl.weight "w.codes"
+// CHECK-NOT: dl.weight "w"
+// CHECK: %[[W:.*]] = dl.mul
+// CHECK: %[[ROWS:.*]] = dl.embedding %arg0, %[[W]]
+// CHECK: dl.linear %[[ROWS]], %[[W]]
+func.func @tied(%x: tensor<3xi64>) -> tensor<3x16xf32> {
+  %w = dl.weight "w" : tensor<16x32xf32>
+  %0 = dl.embedding %x, %w : (tensor<3xi64>, tensor<16x32xf32>) -> tensor<3x32xf32>
+  %1 = dl.linear %0, %w : (tensor<3x32xf32>, tensor<16x32xf32>) -> tensor<3x16xf32>
+  return %1 : tensor<3x16xf32>
+}
+
+// -----
+
+// What stays: a first factor, sums of few terms, a weight that is also added or that is summed along both of its dims, one of
+// another dtype, a table that no product reads, a product of weights alone.
+// CHECK-LABEL: @kept
+// CHECK-NOT: codes
+// CHECK: return
+func.func @kept(%x: tensor<32x32xf32>, %few: tensor<2x15xf32>, %h: tensor<2x32xf16>, %at: tensor<3xi64>) -> (tensor<32x32xf32>, tensor<2x8xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<2x8xf16>, tensor<3x32xf32>, tensor<8x8xf32>) {
+  %a = dl.weight "a" : tensor<32x32xf32>
+  %0 = dl.matmul %a, %x : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %b = dl.weight "b" : tensor<8x15xf32>
+  %1 = dl.linear %few, %b : (tensor<2x15xf32>, tensor<8x15xf32>) -> tensor<2x8xf32>
+  %c = dl.weight "c" : tensor<32x32xf32>
+  %2 = dl.linear %x, %c : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %3 = dl.add %2, %c : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %d = dl.weight "d" : tensor<32x32xf32>
+  %4 = dl.linear %x, %d : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %5 = dl.matmul %x, %d : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %e = dl.weight "e" : tensor<8x32xf16>
+  %6 = dl.linear %h, %e : (tensor<2x32xf16>, tensor<8x32xf16>) -> tensor<2x8xf16>
+  %f = dl.weight "f" : tensor<16x32xf32>
+  %7 = dl.embedding %at, %f : (tensor<3xi64>, tensor<16x32xf32>) -> tensor<3x32xf32>
+  %g = dl.weight "g" : tensor<8x32xf32>
+  %8 = dl.linear %g, %g : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x8xf32>
+  return %0, %1, %3, %4, %5, %6, %7, %8 : tensor<32x32xf32>, tensor<2x8xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<2x8xf16>, tensor<3x32xf32>, tensor<8x8xf32>
+}

@@ -1,0 +1,107 @@
+//===- Quantize.cpp - dlc quantize: a model with weights in few bits -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/Quantize.h"
+
+#include "frontend/weights/InputFiles.h"
+#include "ir/dl/DLBuilder.h"
+#include "passes/Passes.h"
+#include "tools/driver/ImportAsText.h"
+#include "tools/driver/Output.h"
+#include "tools/driver/WeightFit.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+static int checkOptions(const QuantizeOptions &options) {
+  if (options.scheme != "w4" && options.group != 32)
+    return fail(kUsage, "--group is how many weights of 4 bits share a scale; expected --scheme w4 "
+                        "with it");
+  if (int code = checkTextName(options.output))
+    return code;
+  if (int code = checkStates(options.input, options.states))
+    return code;
+  if (!options.constInputs.empty() && !isOnnx(options.input))
+    return fail(kUsage, "--const-input belongs to an ONNX model; '" + options.input + "' is none");
+  frontend::noteInputFile(options.input);
+  for (const std::string &path : {options.output, weightsBeside(options.output)})
+    if (int code = checkNew(path, options.force))
+      return code;
+  if (options.report.empty())
+    return kOk;
+  for (const std::string &path : {options.output, weightsBeside(options.output)})
+    if (namesSameFile(options.report, path))
+      return fail(kUsage, "--report names '" + options.report +
+                              "', where the model goes; name another file for the report");
+  return checkOutput(options.report);
+}
+
+/// ONNX's Gemm is an op that others compute: its product is what reads the weights.
+static void decomposeSums(ModuleOp module) {
+  module.walk([](dl::AddmmOp op) {
+    dl::Builder builder(op);
+    op->replaceAllUsesWith(op.decompose(builder));
+    op->erase();
+  });
+}
+
+/// What the same fit takes of dlc compile.
+static CompileOptions fitOptions(const QuantizeOptions &options) {
+  CompileOptions fit;
+  fit.input = options.input;
+  fit.quantize = options.scheme;
+  fit.group = options.group;
+  fit.calibration = options.calibration;
+  fit.keepF32 = options.keepF32;
+  return fit;
+}
+
+int quantizeModel(const QuantizeOptions &options) {
+  if (int code = checkOptions(options))
+    return code;
+  ImportedModel model;
+  ImportRequest request{options.input, {}, false, false, options.model};
+  request.constInputs = options.constInputs;
+  request.states = options.states;
+  if (int code = importModel(request, model))
+    return code;
+  decomposeSums(*model.module);
+  auto kept = LayerPatterns::create(options.keepF32);
+  if (!kept)
+    return fail(kUsage, "--keep-f32: " + llvm::toString(kept.takeError()));
+  if (std::string unmatched = kept->unmatchedIn(*model.module); !unmatched.empty())
+    return fail(kUsage, "--keep-f32: " + unmatched);
+
+  const CompileOptions compile = fitOptions(options);
+  WeightFit fit(compile, [](const std::string &) {});
+  if (int code = fit.run(*model.module))
+    return code;
+  PassManager manager(model.context.get(), ModuleOp::getOperationName());
+  QuantizeWeightsOptions pass;
+  pass.bits = options.scheme == "w8" ? 8 : 4;
+  pass.group = options.group;
+  pass.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+  manager.addNestedPass<func::FuncOp>(createQuantizeWeights(pass));
+  if (failed(manager.run(*model.module)))
+    return kInternal;
+
+  const std::string weightsPath = weightsBeside(options.output);
+  ImportedText written;
+  if (int code = textOf(model, options.output, weightsPath, written))
+    return code;
+  if (!options.report.empty())
+    if (int code = checkOutput(options.report)) // all inputs are known now
+      return code;
+  if (int code = writeNewFiles({{weightsPath, written.weightsFile}, {options.output, written.text}},
+                               options.force))
+    return code;
+  if (!options.report.empty())
+    if (int code = writeFile(options.report, fit.asJson()))
+      return code;
+  return options.quiet ? static_cast<int>(kOk) : finishOutput(fit.asText());
+}
+
+} // namespace dlc

@@ -1,0 +1,94 @@
+//===- WeightFitReport.cpp - What became of the weights of a model ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/Json.h"
+#include "tools/driver/WeightFit.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+namespace dlc {
+
+std::string WeightFit::bitsText() const {
+  return options.quantize == "w8" ? "8 bits" : "4 bits, groups of " + std::to_string(options.group);
+}
+
+std::string WeightFit::commandText() const {
+  return "dlc compile MODEL --quantize " + options.quantize +
+         (options.quantize == "w4" ? " --group " + std::to_string(options.group) : "") +
+         (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
+}
+
+static std::string inDecibels(double value) {
+  return std::isinf(value) ? "exact" : llvm::formatv("{0:F1} dB", value).str();
+}
+
+std::string WeightFit::asText() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  size_t nameWidth = 6, layerWidth = 5, packed = 0;
+  for (const FittedWeight &weight : weights) {
+    nameWidth = std::max(nameWidth, weight.name.size());
+    layerWidth = std::max(layerWidth, weight.layer.size());
+  }
+  auto columns = [&](llvm::StringRef layer, llvm::StringRef name, llvm::StringRef dims) {
+    os << llvm::left_justify(layer, layerWidth) << "  " << llvm::left_justify(name, nameWidth)
+       << "  " << llvm::left_justify(dims, 12) << "  ";
+  };
+  columns("Layer", "Weight", "Dims");
+  os << (isCalibrated() ? "SNR        SNR of outputs\n" : "SNR\n");
+  for (const FittedWeight &weight : weights) {
+    columns(weight.layer, weight.name,
+            std::to_string(weight.rows) + "x" + std::to_string(weight.columns));
+    packed += weight.whyKept.empty();
+    if (!weight.whyKept.empty())
+      os << "kept in f32: " << weight.whyKept;
+    else if (weight.ofOutputs)
+      os << llvm::left_justify(inDecibels(weight.signalToNoise), 11)
+         << inDecibels(*weight.ofOutputs);
+    else
+      os << inDecibels(weight.signalToNoise);
+    os << '\n';
+  }
+  os << llvm::formatv("{0}: {1} of {2} weights in {3}, ", options.quantize, packed, weights.size(),
+                      bitsText());
+  if (isCalibrated())
+    os << llvm::formatv("fitted to {0} samples", samples);
+  else
+    os << "rounded to nearest";
+  os << llvm::formatv("; {0:N} bytes became {1:N}\n", bytesBefore, bytesAfter);
+  return text;
+}
+
+std::string WeightFit::asJson() const {
+  Json json;
+  json.beginObject().string("scheme", options.quantize);
+  if (options.quantize == "w4")
+    json.integer("group", options.group);
+  json.string("method", isCalibrated() ? "gptq" : "nearest");
+  if (isCalibrated())
+    json.integer("samples", samples);
+  json.integer("bytes_before", static_cast<int64_t>(bytesBefore))
+      .integer("bytes_after", static_cast<int64_t>(bytesAfter))
+      .beginArray("weights");
+  for (const FittedWeight &weight : weights) {
+    json.beginObject()
+        .string("layer", weight.layer)
+        .string("weight", weight.name)
+        .integer("rows", weight.rows)
+        .integer("columns", weight.columns);
+    if (!weight.whyKept.empty())
+      json.string("type", "f32").string("why", weight.whyKept);
+    else
+      json.string("type", options.quantize).real("snr_db", weight.signalToNoise);
+    if (weight.ofOutputs)
+      json.real("snr_of_outputs_db", *weight.ofOutputs);
+    json.endObject();
+  }
+  json.endArray().endObject();
+  return json.take();
+}
+
+} // namespace dlc
