@@ -3,10 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/compress/ErrorFeedback.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
-#include "llvm/ADT/SmallVector.h"
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -46,10 +42,8 @@ SecondMoments &SecondMoments::operator+=(const SecondMoments &other) {
   return *this;
 }
 
-vector<double> inverseFactor(const SecondMoments &moments, llvm::ArrayRef<int64_t> order,
-                             double damping) {
+vector<double> inverseFactor(const SecondMoments &moments, double damping) {
   const int64_t size = moments.length();
-  assert(static_cast<int64_t>(order.size()) == size);
   double mean = 0;
   for (int64_t i = 0; i < size; ++i)
     mean += moments.at(i, i) / static_cast<double>(size);
@@ -59,7 +53,7 @@ vector<double> inverseFactor(const SecondMoments &moments, llvm::ArrayRef<int64_
   vector<double> r(size * size);
   for (int64_t column = size; column-- > 0;)
     for (int64_t row = column + 1; row-- > 0;) {
-      double sum = moments.at(order[row], order[column]) + (row == column ? damping * mean : 0);
+      double sum = moments.at(row, column) + (row == column ? damping * mean : 0);
       for (int64_t k = column + 1; k < size; ++k)
         sum -= r[row * size + k] * r[column * size + k];
       if (row == column && !(sum > 0))
@@ -85,43 +79,36 @@ vector<double> inverseFactor(const SecondMoments &moments, llvm::ArrayRef<int64_
 PackedMatrix roundWithFeedback(llvm::ArrayRef<float> weights, int64_t rows, int64_t columns,
                                WeightFormat format, const SecondMoments &moments, double damping) {
   assert(moments.length() == columns);
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, columns));
-  llvm::sort(order, [&](int64_t a, int64_t b) {
-    return std::pair(-moments.at(a, a), a) < std::pair(-moments.at(b, b), b);
-  });
-  const vector<double> u = inverseFactor(moments, order, damping);
+  const vector<double> u = inverseFactor(moments, damping);
   if (u.empty())
     return roundToNearest(weights, rows, columns, format);
 
+  const int64_t group = format.bits == 8 ? columns : format.group;
   PackedMatrix packed{format, rows, columns, {}, {}};
   packed.codes.resize(weights.size());
-  const int64_t group = format.bits == 8 ? columns : format.group;
-  llvm::SmallVector<double> numbers, importance;
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t begin = 0; begin < columns; begin += group) {
-      const int64_t place = row * columns + begin, count = std::min(group, columns - begin);
-      numbers.assign(weights.begin() + place, weights.begin() + place + count);
-      importance.clear();
-      for (int64_t i = 0; i < count; ++i)
-        importance.push_back(moments.at(begin + i, begin + i));
-      packed.grids.push_back(fitGrid(numbers, importance, format.bits));
-    }
+  packed.grids.resize(rows * format.groupsOf(columns));
+  vector<double> importance(columns);
+  for (int64_t column = 0; column < columns; ++column)
+    importance[column] = moments.at(column, column);
   for (int64_t first = 0; first < rows; first += kRowsTogether) {
     const int64_t count = std::min(kRowsTogether, rows - first);
-    vector<double> left(count * columns); // in `order`
-    for (int64_t row = 0; row < count; ++row)
-      for (int64_t j = 0; j < columns; ++j)
-        left[row * columns + j] = weights[(first + row) * columns + order[j]];
+    vector<double> left(weights.begin() + first * columns,
+                        weights.begin() + (first + count) * columns);
     for (int64_t j = 0; j < columns; ++j) {
       const double *factors = u.data() + j * columns;
       for (int64_t row = 0; row < count; ++row) {
-        double *numbersLeft = left.data() + row * columns;
-        const WeightGrid &grid = packed.gridAt(first + row, order[j]);
-        const int code = grid.codeOf(numbersLeft[j], format.bits);
-        packed.codes[(first + row) * columns + order[j]] = static_cast<int8_t>(code);
-        const double error = (numbersLeft[j] - grid.numberOf(code)) / factors[j];
+        double *numbers = left.data() + row * columns;
+        WeightGrid &grid = packed.gridAt(first + row, j);
+        if (j % group == 0) {
+          const int64_t size = std::min(group, columns - j);
+          grid = fitGrid(llvm::ArrayRef(numbers + j, size),
+                         llvm::ArrayRef(importance.data() + j, size), format.bits);
+        }
+        const int code = grid.codeOf(numbers[j], format.bits);
+        packed.codes[(first + row) * columns + j] = static_cast<int8_t>(code);
+        const double error = (numbers[j] - grid.numberOf(code)) / factors[j];
         for (int64_t later = j + 1; later < columns; ++later)
-          numbersLeft[later] -= error * factors[later];
+          numbers[later] -= error * factors[later];
       }
     }
   }

@@ -41,14 +41,12 @@ private:
 };
 
 /// U of `moments` with `damping` times the mean of its diagonal added to that, row by row, the lower half
-/// 0; `order` says which column of H each of its columns is. Empty where H is 0 or so far from positive
-/// definite that damping does not help.
-std::vector<double> inverseFactor(const SecondMoments &moments, llvm::ArrayRef<int64_t> order,
-                                  double damping);
+/// 0. Empty where H is 0 or so far from positive definite that damping does not help.
+std::vector<double> inverseFactor(const SecondMoments &moments, double damping);
 
-/// Writes `weights`, rows x columns (of which `moments` has as many), with error feedback. Grids are fitted to the
-/// weights as they are, each counting as its column's part of H; columns are rounded in the order of their parts, the
-/// largest first. Falls back on roundToNearest where inverseFactor gives nothing.
+/// Writes `weights`, rows x columns (of which `moments` has as many), with error feedback, from the first column to the
+/// last. The grid of a group is fitted to what the errors before it have made of its weights, each counting as its
+/// column's part of H. Falls back on roundToNearest where inverseFactor gives nothing.
 PackedMatrix roundWithFeedback(llvm::ArrayRef<float> weights, int64_t rows, int64_t columns,
                                WeightFormat format, const SecondMoments &moments,
                                double damping = 0.01);

@@ -46,8 +46,9 @@ struct PackedMatrix {
   std::vector<int8_t> codes;     // row by row
   std::vector<WeightGrid> grids; // row by row, the groups of a row in order
 
+  WeightGrid &gridAt(int64_t row, int64_t column) { return grids[gridIndex(row, column)]; }
   const WeightGrid &gridAt(int64_t row, int64_t column) const {
-    return grids[row * format.groupsOf(columns) + (format.bits == 8 ? 0 : column / format.group)];
+    return grids[gridIndex(row, column)];
   }
   double at(int64_t row, int64_t column) const {
     return gridAt(row, column).numberOf(codes[row * columns + column]);
@@ -58,6 +59,10 @@ struct PackedMatrix {
   std::vector<uint8_t> codeBytes() const;
   /// The bytes of f32[rows, groups] and of u8[rows, groups].
   std::vector<uint8_t> scaleBytes() const, zeroBytes() const;
+
+  int64_t gridIndex(int64_t row, int64_t column) const {
+    return row * format.groupsOf(columns) + (format.bits == 8 ? 0 : column / format.group);
+  }
 };
 
 /// Writes each weight of `weights`, rows x columns, as the nearest number of a grid fitted to its group

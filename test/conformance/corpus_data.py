@@ -1,6 +1,7 @@
 """Images and text of the corpus (DLC_CORPUS), prepared as the networks there want them: pairs of inputs, f32 or i64, and labels."""
 import gzip
 import os
+import struct
 
 import numpy as np
 
@@ -53,3 +54,41 @@ def normalised_cifar():
 def shakespeare():
     """24 texts of 256 tokens of stories260k's vocabulary."""
     return np.load(os.path.join(FOLDER, "text", "shakespeare_tok512_T256_first24.npy")).astype(np.int64)
+
+
+def later_shakespeare(count=128, length=256):
+    """`count` texts of as many tokens each from a later place of the same plays: i64 [count, 1, length]."""
+    with open(os.path.join(FOLDER, "text", "tinyshakespeare.txt"), "rb") as source:
+        text = source.read()[400_000:]
+    with open(os.path.join(CORPUS, "models", "stories260k_T64", "tok512.bin"), "rb") as source:
+        data = source.read()
+    vocabulary, place = {}, 4  # piece -> (token, score), behind the length of the longest
+    while place < len(data):
+        score, size = struct.unpack_from("<fi", data, place)
+        vocabulary.setdefault(data[place + 8:place + 8 + size], (len(vocabulary), score))
+        place += 8 + size
+    tokens, begin, known = [], 1, {}
+    for line in text.splitlines(keepends=True):
+        if line not in known:
+            known[line] = tokens_of(line, vocabulary)
+        tokens += known[line]
+        if len(tokens) >= count * (length - 1):
+            break
+    rows = np.array(tokens[:count * (length - 1)], np.int64).reshape(count, 1, length - 1)
+    return np.concatenate([np.full((count, 1, 1), begin), rows], axis=2)
+
+
+def tokens_of(line, vocabulary):
+    """Byte pair encoding: the pair of neighbours that makes the piece of the highest score is joined, until none does."""
+    pieces = [bytes([byte]) if bytes([byte]) in vocabulary else b"<0x%02X>" % byte for byte in line]
+    while True:
+        joined = [(vocabulary[a + b][1], -i) for i, (a, b) in enumerate(zip(pieces, pieces[1:])) if a + b in vocabulary]
+        if not joined:
+            return [vocabulary[piece][0] for piece in pieces]
+        place = -max(joined)[1]
+        pieces[place:place + 2] = [pieces[place] + pieces[place + 1]]
+
+
+def own_story():
+    """The story that stories260k tells, as a text of its tokens."""
+    return np.load(os.path.join(CORPUS, "models", "stories260k_dyn", "expected_tokens.npy")).astype(np.int64).reshape(1, -1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What trained networks keep of their accuracy when --precision makes them narrower, --quantize makes integers of them, or dlc prune
-makes weights zero: top-1 of classifiers on real images against that of f32, with McNemar's test on the images that change sides, and
-the cross entropy of a language model on other text.
+"""What trained networks keep of their accuracy when --precision makes them narrower, --quantize makes integers of them or stores their
+weights in few bits, or dlc prune makes weights zero: top-1 of classifiers on real images against that of f32, with McNemar's test on the
+images that change sides, and the cross entropy of a language model on other text, and on a story that it tells itself.
 
-    run_accuracy.py                      f16, bf16 and int8 against f32, and one pruned network, on the CPU; prints a table
+    run_accuracy.py                      each form against f32, and one pruned network, on the CPU; prints a table
     run_accuracy.py --methods            int8 by each --calib-method
     run_accuracy.py --network NAME       this one alone
     run_accuracy.py --prune-curve        every classifier at each sparsity, without training after it
@@ -19,7 +19,7 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from cases import Cases, Failure
-from corpus_data import CORPUS, cifar, large_mnist, mnist, normalised_cifar, shakespeare
+from corpus_data import CORPUS, cifar, large_mnist, later_shakespeare, mnist, normalised_cifar, own_story, shakespeare
 from dlc_tool import BUILD, compile_model, dlc
 from runtime_session import Session
 
@@ -46,13 +46,17 @@ class Classifier(NamedTuple):
 CLASSIFIERS = {"lenet5_mnist": Classifier(large_mnist, MNIST_FIRST), "mnist_cnn_cntk": Classifier(mnist, MNIST_FIRST, 1),
                "resnet20_cifar10": Classifier(normalised_cifar, CIFAR_FIRST), "mlperf_resnet8_cifar10": Classifier(cifar, CIFAR_FIRST)}
 LANGUAGE_MODEL = "stories260k_dyn"
-TEXT_FORMS = ("f16", "bf16")
+FITTED = "w4 by gptq"  # gets --calib
+TEXT_FORMS = {"f16": FORMS["f16"], "bf16": FORMS["bf16"], "w8": ["--quantize", "w8"], "w4": ["--quantize", "w4"], FITTED: ["--quantize", "w4"]}
+# Each text, and what of f32's cross entropy a form may add to it.
+TEXTS = {"Shakespeare": (shakespeare, {"w4": 0.02, FITTED: 0.01}), "its own story": (own_story, {"w8": 0.01, "w4": 0.25, FITTED: 0.12})}
+MOST_OF_BYTES = {"w8": 0.28, "w4": 0.2, FITTED: 0.2}  # of the weights in f32
 # Arguments of dlc prune: the curve, and what one network must keep in each run, in points of top-1.
 SPARSITIES = (0.3, 0.5, 0.7, 0.8, 0.9)
 CURVE = [(pattern, sparsity) for pattern in ("global", "layer") for sparsity in SPARSITIES] + [("2:4", 0.5)]
 PRUNED_NETWORK = "lenet5_mnist"
 PRUNED = {("global", 0.5): 1.0, ("2:4", 0.5): 1.0}
-COUNT = len(CLASSIFIERS) * len(FORMS) + len(TEXT_FORMS) + len(PRUNED)
+COUNT = len(CLASSIFIERS) * len(FORMS) + len(TEXT_FORMS) * len(TEXTS) + len(PRUNED)
 
 
 def source(name):
@@ -138,17 +142,40 @@ def classifier(cases, name, rows, forms):
                 raise Failure(f"{points:.2f} points less than f32; {gained} images are right now, {lost} wrong: p = {p:.3f}")
 
 
+def text_package(form, flags):
+    """The package, and the part of their bytes that weights in few bits take."""
+    report = os.path.join(OUT, LANGUAGE_MODEL + "-report.json")
+    if form == FITTED:
+        path = os.path.join(OUT, LANGUAGE_MODEL + "-calibration.npz")
+        np.savez(path, tokens=later_shakespeare())
+        flags = [*flags, "--calib", path]
+    if "--quantize" not in flags:
+        return compiled(LANGUAGE_MODEL, form, *flags), 1
+    package = compiled(LANGUAGE_MODEL, form.replace(" ", "-"), *flags, "--report", report)
+    with open(report, encoding="utf-8") as file:
+        bytes = json.load(file)
+    return package, bytes["bytes_after"] / bytes["bytes_before"]
+
+
 def language_model(cases, rows):
-    text = shakespeare()
-    before = cross_entropy(compiled(LANGUAGE_MODEL, "f32"), text)
-    rows.append((LANGUAGE_MODEL, "f32", f"{before:.4f} nats", "", ""))
-    for form in TEXT_FORMS:
-        with cases.case(f"{LANGUAGE_MODEL} in {form}"):
-            after = cross_entropy(compiled(LANGUAGE_MODEL, form, *FORMS[form]), text)
-            change = after / before - 1
-            rows.append((LANGUAGE_MODEL, form, f"{after:.4f} nats", f"{100 * change:+.3f} %", ""))
-            if not change <= MOST_ENTROPY_GAINED:
-                raise Failure(f"{after:.4f} nats, {100 * change:.2f} % more than f32's {before:.4f}")
+    whole = compiled(LANGUAGE_MODEL, "f32")
+    packages = {}
+    for name, (read, bounds) in TEXTS.items():
+        text = read()
+        before = cross_entropy(whole, text)
+        rows.append((f"{LANGUAGE_MODEL}, {name}", "f32", f"{before:.4f} nats", "", ""))
+        for form, flags in TEXT_FORMS.items():
+            with cases.case(f"{LANGUAGE_MODEL} in {form} on {name}"):
+                if form not in packages:
+                    packages[form] = text_package(form, flags)
+                package, part = packages[form]
+                after = cross_entropy(package, text)
+                change = after / before - 1
+                rows.append((f"{LANGUAGE_MODEL}, {name}", form, f"{after:.4f} nats", f"{100 * change:+.3f} %", ""))
+                if not change <= bounds.get(form, MOST_ENTROPY_GAINED):
+                    raise Failure(f"{after:.4f} nats, {100 * change:.2f} % more than f32's {before:.4f}")
+                if part > MOST_OF_BYTES.get(form, 1):
+                    raise Failure(f"the weights take {100 * part:.1f} % of the bytes of f32")
 
 
 def pruned_classifier(cases, rows):

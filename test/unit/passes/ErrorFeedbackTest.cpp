@@ -78,8 +78,8 @@ Matrix momentsOf(const std::vector<float> &vectors, int64_t size) {
   return h;
 }
 
-/// The optimal brain surgeon by definition: after each column the inverse of H over the columns that are left is computed
-/// anew.
+/// The optimal brain surgeon by definition, on the grids of `grids`: after each column the inverse of H over the columns that
+/// are left is computed anew.
 std::vector<int> codesByDefinition(const std::vector<float> &weights, int64_t columns, Matrix h,
                                    const PackedMatrix &grids, double damping) {
   double mean = 0;
@@ -87,8 +87,6 @@ std::vector<int> codesByDefinition(const std::vector<float> &weights, int64_t co
     mean += h[i][i] / double(columns);
   std::vector<int64_t> left(columns);
   std::iota(left.begin(), left.end(), 0);
-  std::sort(left.begin(), left.end(),
-            [&](int64_t a, int64_t b) { return h[a][a] != h[b][b] ? h[a][a] > h[b][b] : a < b; });
   for (int64_t i = 0; i < columns; ++i)
     h[i][i] += damping * mean;
   std::vector<double> w(weights.begin(), weights.end());
@@ -143,9 +141,7 @@ TEST(ErrorFeedback, SumsOfSquares) {
 TEST(ErrorFeedback, FactorOfTheInverse) {
   const int64_t size = 12;
   const SecondMoments moments = added(vectorsOf(40, size, 2), size, 40);
-  std::vector<int64_t> order(size);
-  std::iota(order.rbegin(), order.rend(), 0);
-  const std::vector<double> u = inverseFactor(moments, order, 0.01);
+  const std::vector<double> u = inverseFactor(moments, 0.01);
   ASSERT_EQ(u.size(), size_t(size * size));
   Matrix h(size, std::vector<double>(size));
   double mean = 0;
@@ -153,7 +149,7 @@ TEST(ErrorFeedback, FactorOfTheInverse) {
     mean += moments.at(i, i) / double(size);
   for (int64_t a = 0; a < size; ++a)
     for (int64_t b = 0; b < size; ++b)
-      h[a][b] = moments.at(order[a], order[b]) + (a == b ? 0.01 * mean : 0);
+      h[a][b] = moments.at(a, b) + (a == b ? 0.01 * mean : 0);
   const Matrix expected = inverse(h);
   for (int64_t a = 0; a < size; ++a)
     for (int64_t b = 0; b < size; ++b) {
@@ -164,7 +160,7 @@ TEST(ErrorFeedback, FactorOfTheInverse) {
       if (b < a)
         EXPECT_EQ(u[a * size + b], 0);
     }
-  EXPECT_TRUE(inverseFactor(SecondMoments(3), {0, 1, 2}, 0.01).empty());
+  EXPECT_TRUE(inverseFactor(SecondMoments(3), 0.01).empty());
 }
 
 TEST(ErrorFeedback, RoundsAsTheOptimalBrainSurgeon) {
