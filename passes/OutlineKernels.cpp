@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/StoredPrecision.h"
 #include "ir/dlx/DLXOps.h"
 #include "passes/KernelTable.h"
 #include "passes/Passes.h"
@@ -123,6 +124,8 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
       builder, loc, function.getName(), namesOf(context, 0, inputs, "input", argName),
       namesOf(context, 0, function.getNumResults() - states, "output", resultName),
       states ? namesOf(context, inputs, inputs + states, "state", argName) : ArrayAttr());
+  if (Attribute precision = function->getAttr(dl::kStoredPrecision))
+    program->setAttr(dl::kStoredPrecision, precision);
   Block &block = program.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&block);
   IRMapping mapping;

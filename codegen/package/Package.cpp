@@ -9,6 +9,7 @@
 #include "codegen/package/ProgramTable.h"
 #include "ir/analysis/CostModel.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/StoredPrecision.h"
 #include "runtime/schema/ModuleHeader.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -221,6 +222,8 @@ LogicalResult PackageWriter::addPrograms() {
       addCudaBinaries(*program);
     if (table.programs.empty()) {
       table.model = module.getSymName().value_or((*programs.begin()).getSymName()).str();
+      auto precision = (*programs.begin())->getAttrOfType<TypeAttr>(dl::kStoredPrecision);
+      table.precision = precision ? dtypeOf(precision.getValue()) : schema::DType::f32;
       if (failed(addSignature(*programs.begin())))
         return failure();
     }

@@ -9,6 +9,7 @@
 #include "ir/OpTable.h"
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/DLBuilder.h"
+#include "ir/dl/StoredPrecision.h"
 #include "passes/Passes.h"
 #include "passes/precision/LayerPatterns.h"
 
@@ -179,6 +180,8 @@ void ConvertPrecision::runOnOperation() {
     return;
   Narrowing narrowing(type, *kept);
   narrowing.run(getOperation().front());
+  if (narrowing.numNarrowed)
+    getOperation()->setAttr(dl::kStoredPrecision, TypeAttr::get(type));
   numNarrowed += narrowing.numNarrowed;
   numKept += narrowing.numKept;
 }

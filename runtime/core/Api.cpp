@@ -106,6 +106,10 @@ size_t dlc_module_num_outputs(const dlc_module *module) {
   return module ? module->module->numOutputs() : 0;
 }
 
+dlc_dtype dlc_module_precision(const dlc_module *module) {
+  return module ? toC(module->module->table().precision()) : DLC_F32;
+}
+
 size_t dlc_module_num_states(const dlc_module *module) {
   const Values *states = module ? module->module->table().states() : nullptr;
   return states ? states->size() : 0;

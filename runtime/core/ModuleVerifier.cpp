@@ -227,6 +227,9 @@ Expected<Expressions> dlc::rt::verifyModule(const schema::Module &module, uint64
                                             uint64_t fileBytes) {
   DLC_TRY(checkName("producer", module.producer()));
   DLC_TRY(checkName("model", module.model()));
+  if (module.precision() != schema::DType::f32 && module.precision() != schema::DType::f16 &&
+      module.precision() != schema::DType::bf16)
+    return refuseModule("precision", "it is none of f32, f16 and bf16");
   DLC_TRY(checkSymbols(module));
   if (!isAligned(module.expressions()))
     return refuseModule("expressions", "the table is not aligned");

@@ -164,6 +164,9 @@ static std::string describe(const rt::Module &module) {
   const schema::Module &table = module.table();
   std::string out = "Model " + rt::quoted(table.model()->str()) + ", " +
                     rt::byteCount(module.fileBytes()) + ", by " + table.producer()->str() + "\n";
+  if (table.precision() != schema::DType::f32)
+    out += std::string("Precision: values of f32 may be stored in ") +
+           rt::nameOf(table.precision()) + "\n";
   auto values = [&](const char *title, const auto *list, size_t count) {
     out += title;
     for (uint32_t i = 0; i < count; ++i)
@@ -205,7 +208,8 @@ static std::string describeJson(const rt::Module &module) {
   Json json;
   json.beginObject()
       .string("model", table.model()->str())
-      .string("producer", table.producer()->str());
+      .string("producer", table.producer()->str())
+      .string("precision", rt::nameOf(table.precision()));
   json.integer("file_bytes", static_cast<int64_t>(module.fileBytes()))
       .integer("weight_bytes", weightBytes(module));
   auto values = [&](const char *key, const auto *list, size_t count) {

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace {
@@ -21,8 +22,8 @@ static constexpr const char *kFooter =
     R"(REFERENCE is 'cpu', the CPU program of the same file; another compiled model; or an .npz (an .npy, where there is one output) of
 the expected outputs by their names, a row for each sample of --data. Each output must be within --max-error; without it the
 largest difference may be this part of the largest magnitude, by the dtype of the output: f64 1e-9, f32 1e-4, f16 5e-3, bf16 4e-2,
-floats of 8 and 4 bits 0.2, and integers must be equal. A model of f32 that '--precision f16' or bf16 compiled rounds between its layers as these do:
-give its bound. Exit code 4 where an output is further off, with the worst place.
+floats of 8 and 4 bits 0.2, and integers must be equal. Where '--precision' f16, bf16 or mixed compiled one of the models, values are stored
+in 16 bits between its layers, and outputs of f32 have the bound of these. Exit code 4 where an output is further off, with the worst place.
 
 Examples:
   dlc verify model.bin --reference cpu --device cuda --data images.npz
@@ -32,8 +33,10 @@ Examples:
 
 namespace dlc {
 
-/// How far an output may lie off where nobody says it.
-static double defaultBound(dlc_dtype dtype) {
+/// How far an output may lie off where nobody says it; `precision` is that of the model.
+static double defaultBound(dlc_dtype dtype, dlc_dtype precision) {
+  if (dtype == DLC_F32)
+    dtype = precision;
   switch (dtype) {
   case DLC_F64:
     return 1e-9;
@@ -88,10 +91,17 @@ static int verify(const VerifyOptions &options) {
   OutputSource &source = isStored ? static_cast<OutputSource &>(stored) : reference;
   if (int code = comparison.run(model, source))
     return code;
-  return comparison.report(
-      {"reference: " + (isStored ? options.reference : reference.describe()),
-       "model: " + model.describe()},
-      [&](dlc_dtype dtype) { return chosen.maxError ? chosen.maxError : defaultBound(dtype); });
+  return comparison.report({"reference: " + (isStored ? options.reference : reference.describe()),
+                            "model: " + model.describe()},
+                           [&](dlc_dtype dtype) {
+                             if (chosen.maxError)
+                               return chosen.maxError;
+                             double bound = 0;
+                             for (dlc_module *module : modules) // the one that rounds most
+                               bound = std::max(bound,
+                                                defaultBound(dtype, dlc_module_precision(module)));
+                             return std::optional(bound);
+                           });
 }
 
 } // namespace dlc

@@ -107,6 +107,9 @@ DLC_API size_t dlc_module_num_inputs(const dlc_module *module);
 DLC_API size_t dlc_module_num_outputs(const dlc_module *module);
 /* Tensors that a context keeps from run to run ('state' in a model): a KV cache, what a stream has seen. */
 DLC_API size_t dlc_module_num_states(const dlc_module *module);
+/* DLC_F16 or DLC_BF16 where values of f32 may be stored in it between the model's layers (dlc compile --precision), so that
+ * outputs of f32 have an error of that type; DLC_F32 otherwise. */
+DLC_API dlc_dtype dlc_module_precision(const dlc_module *module);
 /* Strings live as long as the module. */
 DLC_API dlc_status dlc_module_input(const dlc_module *module, size_t index, dlc_value_info *info);
 DLC_API dlc_status dlc_module_output(const dlc_module *module, size_t index, dlc_value_info *info);

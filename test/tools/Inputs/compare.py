@@ -1,6 +1,6 @@
 """compare.py FOLDER DIGITS.safetensors: what dlc compare and dlc verify say of the trained digits, against NumPy.
 
-FOLDER holds f32.bin, f16.bin, images.npy and labels.npy."""
+FOLDER holds f32.bin, f16.bin, bf16.bin, images.npy and labels.npy."""
 import json
 import os
 import re
@@ -95,9 +95,14 @@ expect("accuracy lost", (run.returncode, "error: output 'probs': the loss of acc
 run = on_cpu("compare", "faulty.bin", "f32.bin", "--labels", "labels.npy", "--metric", "top1", "--max-error", "0.003")
 expect("accuracy gained", (run.returncode, run.stderr), (0, ""))
 
-# Without a bound of one's own verify has one by the dtype of the output: f32 is held to 1e-4.
-run = on_cpu("verify", "f16.bin", "--reference", "f32.bin")
-expect("f16 by the bound of f32", (run.returncode, "times the bound of 0.0001;" in run.stderr), (4, True))
+# Without a bound of one's own verify has one by the dtype of the output: f32 is held to 1e-4, and where either model stores values
+# in 16 bits to the bound of that. The faulty model is one of f32.
+for model, reference, bound in (("f16.bin", "f32.bin", "0.005"), ("f32.bin", "f16.bin", "0.005"), ("f16.bin", "expected.npz", "0.005"),
+                                ("bf16.bin", "f16.bin", "0.04")):
+    run = on_cpu("verify", model, "--reference", reference)
+    expect(f"{model} by its own bound", (run.returncode, run.stdout.rstrip().endswith(f"is within {bound}")), (0, True))
+run = on_cpu("verify", "faulty.bin", "--reference", "f32.bin")
+expect("a model of f32 by its own bound", (run.returncode, "times the bound of 0.0001;" in run.stderr), (4, True))
 for reference in "cpu", "expected.npz", "probs.npy":
     np.save("probs.npy", before)
     run = on_cpu("verify", "f32.bin", "--reference", reference)

@@ -76,6 +76,7 @@ TEST(State, IsDescribed) {
   ModulePtr module = load(delayPackage(schema::Target::cpu).file());
   EXPECT_EQ(dlc_module_num_states(module.get()), 1u);
   EXPECT_EQ(dlc_module_num_states(nullptr), 0u);
+  EXPECT_EQ(dlc_module_precision(nullptr), DLC_F32);
   dlc_value_info info = {};
   info.struct_size = sizeof(info);
   ASSERT_EQ(dlc_module_state(module.get(), 0, &info), DLC_OK);

@@ -137,6 +137,8 @@ const Fault kFaults[] = {
      "weight 'bias': unknown element type 77"},
     {"WeightRank", [](PackageBuilder &p) { p.module.weights[0]->dims.assign(9, 1); },
      "weight 'bias': expected at most 8 dims, got 9"},
+    {"Precision", [](PackageBuilder &p) { p.module.precision = DType::i32; },
+     "precision: it is none of f32, f16 and bf16"},
     {"WeightWithoutData", [](PackageBuilder &p) { p.module.weights[0]->data.reset(); },
      "weight 'bias': it has no segment"},
     {"WeightBytes", [](PackageBuilder &p) { p.module.weights[0]->dims = {5}; },
