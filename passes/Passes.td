@@ -216,7 +216,8 @@ def ConvertPrecision : Pass<"convert-precision", "::mlir::func::FuncOp"> {
     counted in. All others stay in f32: exponentials, logarithms, quotients, sums, places. A cast stands where one
     meets the other. Arguments, results, states, f64 and casts of the user's own stay as they are, and so does what
     `keep-f32` names: globs over paths of layers, names of ONNX nodes and names of ops. Weights are cast once at load. Between
-    kernels values are stored in `dtype`; inside a kernel all is computed in f32. Example: test/passes/convert-precision.mlir.
+    kernels values are stored in `dtype`; inside a kernel all is computed in f32. An op with the attribute `dl.keep_f32`, which
+    `dlc compile --precision mixed` writes, stays in f32, too. Example: test/passes/convert-precision.mlir.
     ```mlir
     %y = dl.linear %x, %w : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
     ```
@@ -235,6 +236,22 @@ def ConvertPrecision : Pass<"convert-precision", "::mlir::func::FuncOp"> {
                     Statistic<"numKept", "kept", "Ops that would, but for keep-f32">];
 }
 def : MovesResults<"convert-precision", "0.16", "bf16 keeps 8 bits: some forty roundings of 2^-8, one a layer">;
+
+def SimulatePrecision : Pass<"simulate-precision", "::mlir::func::FuncOp"> {
+  let summary = "Run a model of f32 as if layers ran in f16 or bf16, by choice of an input";
+  let description = [{
+    Each op that convert-precision would convert gets its operands and results rounded to `dtype` and back where an input says so:
+    `narrow.layers`, an i1 for each set of layers on which an op depends, is put before the inputs. A product has the set of its own
+    layer; what follows products runs in 16 bits where all of their layers do. Results that a kernel will take in are not rounded,
+    since kernels compute in f32. So one program measures what each layer costs. The
+    smallest and the largest number that each layer reads or gives are put before the outputs, as `low.0`, `high.0`, `low.1` and so on.
+    `dlc compile --precision mixed` and `dlc bisect` run such a copy of the model on the user's data. `keep-f32` as in
+    convert-precision. Example: test/passes/simulate-precision.mlir.
+  }];
+  let options = [Option<"dtype", "dtype", "std::string", /*default=*/"\"f16\"", "f16 or bf16">,
+                 ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
 
 //===- layout -------------------------------------------------------------------------------------===//
 

@@ -75,6 +75,14 @@ SourcePlaces sourcePlacesOf(Block &body) {
 
 SourcePlaces sourcePlacesOf(Operation &op) { return placesOf(&op); }
 
+std::string shownNameOf(Operation &op) {
+  SourcePlaces places = sourcePlacesOf(op);
+  for (const std::vector<std::string> *names : {&places.layers, &places.lines})
+    if (!names->empty())
+      return names->front();
+  return "";
+}
+
 StringRef describedNode(Location loc) {
   auto named = loc->findInstanceOf<NameLoc>();
   return named && !loc->findInstanceOf<FileLineColLoc>() ? named.getName().getValue() : StringRef();

@@ -30,6 +30,9 @@ struct SourcePlaces {
 /// Reads the ops of a kernel's body, the terminator excepted.
 SourcePlaces sourcePlacesOf(mlir::Block &body);
 SourcePlaces sourcePlacesOf(mlir::Operation &op);
+/// The name by which a table shows `op`: its layer, else its ONNX node or place; empty where its
+/// location says none.
+std::string shownNameOf(mlir::Operation &op);
 
 /// The description of the node of an ONNX model that `loc` names; empty for all other locations.
 llvm::StringRef describedNode(mlir::Location loc);

@@ -1,8 +1,8 @@
 //===- TapActivations.cpp - Activations as results, to be measured ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLBuilder.h"
 #include "passes/Passes.h"
+#include "passes/PrependResults.h"
 #include "passes/compress/PackableWeights.h"
 #include "passes/compress/QuantizableProducts.h"
 
@@ -34,21 +34,10 @@ void TapActivations::runOnOperation() {
   SmallVector<Value> taps = packable ? activationsOf(findPackableWeights(function, *kept))
                                      : activationsOf(findQuantizableProducts(function, *kept));
 
-  Builder builder(&getContext());
-  SmallVector<Type> types = llvm::to_vector(ValueRange(taps).getTypes());
-  llvm::append_range(types, function.getResultTypes());
-  SmallVector<Attribute> attributes;
+  std::vector<std::string> names;
   for (size_t i = 0; i < taps.size(); ++i)
-    attributes.push_back(builder.getDictionaryAttr(
-        builder.getNamedAttr("dl.name", builder.getStringAttr("tap." + std::to_string(i)))));
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    attributes.push_back(function.getResultAttrDict(i) ? function.getResultAttrDict(i)
-                                                       : builder.getDictionaryAttr({}));
-
-  Operation *terminator = function.front().getTerminator();
-  terminator->insertOperands(0, taps);
-  function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
-  function.setAllResultAttrs(attributes);
+    names.push_back("tap." + std::to_string(i));
+  prependResults(function, taps, names);
 }
 
 } // namespace dlc

@@ -40,6 +40,16 @@ FailureOr<LayerPatterns> LayerPatterns::keptByPass(Operation *op, ArrayRef<std::
   return std::move(*made);
 }
 
+std::string LayerPatterns::matchingOnly(StringRef name) {
+  std::string glob;
+  for (char c : name) {
+    if (StringRef("*?[]{}\\").contains(c))
+      glob += '\\';
+    glob += c;
+  }
+  return glob;
+}
+
 /// The norm that users know a standardize as: all three of them become one.
 static StringRef normOf(dl::StandardizeOp op) {
   if (op.getAffineDims() == op.getDims())

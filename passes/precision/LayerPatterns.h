@@ -22,6 +22,8 @@ public:
   /// The same for the option keep-f32 of a pass over `op`, where a malformed pattern is reported.
   static mlir::FailureOr<LayerPatterns> keptByPass(mlir::Operation *op,
                                                    llvm::ArrayRef<std::string> patterns);
+  /// The glob that matches `name` and nothing else.
+  static std::string matchingOnly(llvm::StringRef name);
   LayerPatterns(LayerPatterns &&) = default;
 
   bool matches(mlir::Operation *op) const;

@@ -25,11 +25,14 @@ from runtime_session import Session
 
 OUT = os.path.join(BUILD, "test-logs", "accuracy")
 LIBRARY = os.path.join(BUILD, "lib", "libdlc_runtime.so")
-# How a network is made smaller: flags of dlc compile; int8 gets --calib beside them.
-FORMS = {"f16": ["--precision", "f16"], "bf16": ["--precision", "bf16"], "int8": ["--quantize", "int8"]}
+# How a network is made smaller: flags of dlc compile; mixed and int8 get --calib beside them.
+FORMS = {"f16": ["--precision", "f16"], "bf16": ["--precision", "bf16"], "mixed": ["--precision", "mixed", "--max-error", "1e-3"],
+         "int8": ["--quantize", "int8"]}
 METHODS = ("minmax", "average", "percentile", "entropy", "mse")
 # Images before these are for calibration.
 MNIST_FIRST, CIFAR_FIRST = 1000, 500
+# As many of them show what a layer costs in 16 bits; each layer is measured on all.
+MIXED_SAMPLES = 100
 # Images in one run of a model whose batch is symbolic.
 BATCH = 100
 MOST_POINTS_LOST = {"int8": 0.5}  # of top-1, in percent; 0.3 for all others
@@ -119,10 +122,10 @@ def cross_entropy(package, text):
     return sums / count
 
 
-def calibration_data(name, package):
-    """An .npz of the network's images for calibration, by the name of the package's input."""
-    path = os.path.join(OUT, name + "-calibration.npz")
-    images = CLASSIFIERS[name].data()[0][:CLASSIFIERS[name].first]
+def calibration_data(name, package, most):
+    """An .npz of `most` of the network's images for calibration, by the name of the package's input."""
+    path = os.path.join(OUT, f"{name}-calibration-{most}.npz")
+    images = CLASSIFIERS[name].data()[0][:min(most, CLASSIFIERS[name].first)]
     with Session(LIBRARY, package, "cpu") as session:
         np.savez(path, **{session.values("input")[0][0]: images.astype(np.float32)})
     return path
@@ -130,12 +133,12 @@ def calibration_data(name, package):
 
 def classifier(cases, name, rows, forms):
     package = compiled(name, "f32")
-    calibration = calibration_data(name, package)
     before = judged(name, package)
     rows.append((name, "f32", f"{100 * before.mean():.2f} % of {len(before)}", "", ""))
     for form, flags in forms.items():
         with cases.case(f"{name} in {form}"):
-            flags = flags + ["--calib", calibration] if "--quantize" in flags else flags
+            if "--quantize" in flags or "mixed" in flags:
+                flags = flags + ["--calib", calibration_data(name, package, MIXED_SAMPLES if "mixed" in flags else MNIST_FIRST)]
             after = judged(name, compiled(name, form, *flags))
             gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
             p = chance(gained, lost)

@@ -138,3 +138,18 @@ func.func @norms(%x: tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>
   %2 = dl.standardize %0 {affine_dims = array<i64: 1>, dims = array<i64: 2>} : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
   return %1, %2 : tensor<2x4x8xf32>, tensor<2x4x8xf32>
 }
+
+// -----
+
+// An op that was decided to stay in f32 does so, and what follows it too; the mark has been read then.
+// CHECK-LABEL: @marked
+// F16: dl.linear %{{.*}} : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+// F16-NEXT: dl.relu %{{.*}} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+// F16: dl.linear %{{.*}} -> tensor<2x8xf16>
+func.func @marked(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %w = dl.weight "w" : tensor<8x8xf32>
+  %0 = dl.linear %x, %w {dl.keep_f32} : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  %1 = dl.relu %0 : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %2 = dl.linear %1, %w : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  return %2 : tensor<2x8xf32>
+}

@@ -10,7 +10,6 @@
 #include "tools/driver/Json.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/SampleFeed.h"
-#include "tools/driver/TappedProgram.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,11 +20,11 @@ using namespace mlir;
 namespace dlc {
 
 int Calibration::measure(const std::string &package, std::vector<RangeEstimator> &estimators) {
-  TappedProgram program;
+  CpuProgram program;
   SampleFeed feed;
   if (int code = program.open(package))
     return code;
-  if (int code = feed.open(options.calibration.data, program.module))
+  if (int code = feed.open(options.calibration.data, program.getModule()))
     return code;
   feed.setBatch(options.calibration.batch);
   for (bool counts : {false, true}) {
@@ -48,14 +47,6 @@ int Calibration::measure(const std::string &package, std::vector<RangeEstimator>
   return kOk;
 }
 
-static std::string nameOf(Operation *op) {
-  SourcePlaces places = sourcePlacesOf(*op);
-  for (const std::vector<std::string> *names : {&places.layers, &places.lines})
-    if (!names->empty())
-      return names->front();
-  return "";
-}
-
 int Calibration::run(ModuleOp module) {
   auto function = *module.getOps<func::FuncOp>().begin();
   auto kept = LayerPatterns::create(options.keepF32);
@@ -64,8 +55,11 @@ int Calibration::run(ModuleOp module) {
   std::vector<QuantizableProduct> products = findQuantizableProducts(function, *kept);
   SmallVector<Value> activations = activationsOf(products);
   for (const QuantizableProduct &product : products)
-    layers.push_back(
-        {nameOf(product.op), product.op->getName().stripDialect().str(), product.whyKept, {}, {}});
+    layers.push_back({shownNameOf(*product.op),
+                      product.op->getName().stripDialect().str(),
+                      product.whyKept,
+                      {},
+                      {}});
   if (activations.empty())
     return fail(kModelError,
                 layers.empty()

@@ -25,6 +25,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc bench model.bin                           latency, throughput, time of each kernel
   dlc compare f32.bin f16.bin --data d.npz      what a smaller model costs, on the same data
   dlc verify model.bin --reference cpu --device cuda
+  dlc bisect model.dl --calib d.npz --max-error 1e-3   which layers need f32
   dlc inspect model.bin --source conv2d_relu    the CUDA C++ of a kernel
   dlc refit model.bin --weights new.safetensors new weights, without compiling
 
@@ -114,6 +115,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addImportCommand(app, action, compiler);
   addPruneCommand(app, action, compiler);
   addQuantizeCommand(app, action, compiler);
+  addBisectCommand(app, action, compiler);
   addRunCommand(app, action);
   addBenchCommand(app, action);
   addCompareCommand(app, action);

@@ -37,6 +37,7 @@ void addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addImportCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addPruneCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addQuantizeCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addBisectCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addFormatCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler,
                        std::vector<std::string> commandLine);

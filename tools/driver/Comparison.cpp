@@ -4,6 +4,7 @@
 #include "tools/driver/Comparison.h"
 
 #include "tools/driver/CommandLine.h"
+#include "tools/driver/ErrorMetric.h"
 #include "tools/driver/Output.h"
 
 #include <CLI/CLI.hpp>
@@ -33,7 +34,7 @@ void ComparisonOptions::declare(CLI::App &command) {
                   "What --max-error bounds: rel (largest difference, as a part of the largest "
                   "magnitude), abs (largest difference), cosine (1 - cosine), top1 (part of "
                   "the answers that differ; with --labels, accuracy lost, as a part of 1)")
-      ->check(CLI::IsMember({"rel", "abs", "cosine", "top1"}))
+      ->check(CLI::IsMember(kErrorMetrics))
       ->capture_default_str();
   command.add_option("--max-error", maxError, "Exit 4 where an output is further off than this")
       ->check(checkPositive, "POSITIVE");
@@ -188,14 +189,7 @@ int Comparison::run(ModelRun &after, OutputSource &before) {
 }
 
 double Comparison::errorOf(const Output &output) const {
-  if (options.metric == "abs")
-    return output.difference.maxAbsolute();
-  if (options.metric == "cosine")
-    return 1 - output.difference.cosine();
-  if (options.metric == "top1")
-    return labels.empty() ? 1 - output.answers.agreement()
-                          : output.answers.accuracyBefore() - output.answers.accuracyAfter();
-  return output.difference.maxRelative();
+  return errorBy(options.metric, output.difference, output.answers, !labels.empty());
 }
 
 } // namespace dlc

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/Comparison.h"
+#include "tools/driver/ErrorMetric.h"
 #include "tools/driver/Json.h"
 #include "tools/driver/KernelProfile.h"
 #include "tools/driver/Output.h"
@@ -35,11 +36,7 @@ void Comparison::warn() const {
 /// A line for `held` where the output holds its bound; an error otherwise.
 std::string Comparison::judge(const Output &output, double most, std::string &held) const {
   double error = errorOf(output);
-  const char *what = options.metric == "rel"      ? "relative error"
-                     : options.metric == "abs"    ? "absolute error"
-                     : options.metric == "cosine" ? "distance 1 - cosine"
-                     : labels.empty()             ? "part of answers that differ"
-                                                  : "loss of accuracy";
+  const char *what = errorName(options.metric, !labels.empty());
   const OutputDifference &difference = output.difference;
   if (!difference.isFinite())
     return describeNotFinite(output.name, difference);

@@ -10,6 +10,7 @@
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/precision/LayerPatterns.h"
+#include "tools/driver/Bisect.h"
 #include "tools/driver/Calibration.h"
 #include "tools/driver/Check.h"
 #include "tools/driver/CompileUsage.h"
@@ -22,6 +23,7 @@
 #include "tools/driver/Output.h"
 #include "tools/driver/PassTrace.h"
 #include "tools/driver/Plan.h"
+#include "tools/driver/PrecisionSearch.h"
 #include "tools/driver/Prune.h"
 #include "tools/driver/Quantize.h"
 #include "tools/driver/SourceLines.h"
@@ -55,7 +57,7 @@ private:
   int prepare();
   int checkOutputs() const;
   PipelineOptions pipelineOptions() const {
-    return {options.targets, options.explain,  options.precision,
+    return {options.targets, options.explain,  narrowTypeOf(options.precision),
             options.keepF32, options.quantize, options.group};
   }
   /// --keep-f32 names what there is.
@@ -69,6 +71,8 @@ private:
   int calibrate();
   /// Fits the few bits that weights are to be stored in.
   int fitWeights();
+  /// Marks the ops that --precision mixed keeps in f32.
+  int searchPrecision();
   LogicalResult runPhase(Phase phase, bool isRepeated = false);
   LogicalResult schedule(ModuleOp target, bool isRepeated);
   LogicalResult generate();
@@ -203,6 +207,29 @@ int Compilation::calibrate() {
           "of f16; --target cpu leaves cuda out");
   }
   return options.report.empty() ? int(kOk) : writeFile(options.report, calibration.asJson());
+}
+
+int Compilation::searchPrecision() {
+  if (!isMixed(options.precision))
+    return kOk;
+  Clock::time_point started = Clock::now();
+  PrecisionGoal goal;
+  goal.dtype = narrowTypeOf(options.precision);
+  goal.metric = options.errorMetric;
+  goal.maxError = *options.maxError;
+  goal.data = options.calibration.data;
+  goal.batch = options.calibration.batch;
+  goal.keepF32 = options.keepF32;
+  PrecisionSearch search(std::move(goal), "--precision " + options.precision,
+                         [this](const std::string &what) { showProgress(what); });
+  int code = search.run(*model.module);
+  showProgress("");
+  trace.addStep("precision-search", started);
+  if (code != kOk)
+    return code;
+  if (!options.quiet)
+    complain(search.asText());
+  return options.report.empty() ? int(kOk) : writeFile(options.report, search.asJson());
 }
 
 /// Runs the schedule that codegen has for the target.
@@ -413,6 +440,9 @@ int Compilation::run() {
       if (int code = prepareQuantization())
         return finishDump(code);
     }
+    if (phase == Phase::precision)
+      if (int code = searchPrecision())
+        return finishDump(code);
     if (failed(runPhase(phase))) {
       showProgress("");
       return finishDump(phaseFailed(phase));
@@ -433,7 +463,7 @@ int Compilation::run() {
 
 static int compileModel(const CompileOptions &options) { return Compilation(options).run(); }
 
-const Compiler kLinkedCompiler = {compileModel, checkModel, formatFiles,  inspectSource,
-                                  importAsText, pruneModel, quantizeModel};
+const Compiler kLinkedCompiler = {compileModel, checkModel, formatFiles,   inspectSource,
+                                  importAsText, pruneModel, quantizeModel, bisectModel};
 
 } // namespace dlc

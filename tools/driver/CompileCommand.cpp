@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/CommandLine.h"
+#include "tools/driver/ErrorMetric.h"
 #include "tools/driver/RangeEstimator.h"
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,7 @@ Examples:
   dlc compile model.dl --shapes x:1x3x224x224 -o model.bin      for this shape alone
   dlc compile model.dl --opt-shapes x:1x3x224x224 -o model.bin  for all shapes, and fast for this one
   dlc compile model.dl --precision f16 --keep-f32 'head.*' -o model.bin   in f16, but for these layers
+  dlc compile model.dl --precision mixed --max-error 1e-3 --calib samples.npz -o model.bin   f16 where these outputs allow it
   dlc compile model.dl --quantize int8 --calib samples.npz --target cpu -o model.bin   in 8 bits, ranges from these samples
   dlc compile model.dl --quantize w4 --calib samples.npz -o model.bin   weights in 4 bits, fitted to these samples
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
@@ -68,9 +70,23 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       ->add_option(
           "--precision", options->precision,
           "What a model of f32 runs in. f16, bf16: what is safe, in 16 bits; sums and all that "
-          "makes numbers far larger or smaller in f32; inputs and outputs stay f32. tf32: on cuda, "
-          "products round their operands to 11 bits, for tensor cores")
-      ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}))
+          "makes numbers far larger or smaller in f32; inputs and outputs stay f32. mixed, "
+          "mixed-bf16: the same, but for layers that must stay in f32 for the outputs to hold "
+          "--max-error on --calib; a table says which. tf32: on cuda, products round their "
+          "operands to 11 bits, for tensor cores")
+      ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16", "mixed", "mixed-bf16"}))
+      ->capture_default_str();
+  command
+      ->add_option("--max-error", options->maxError,
+                   "How far outputs may lie off those in f32 with --precision mixed; exit 4 where "
+                   "no layer can run in 16 bits so")
+      ->check(checkPositive, "POSITIVE");
+  command
+      ->add_option("--error-metric", options->errorMetric,
+                   "What --max-error bounds: rel (largest difference, as a part of the largest "
+                   "magnitude), abs (largest difference), cosine (1 - cosine), top1 (part of the "
+                   "answers that differ)")
+      ->check(CLI::IsMember(kErrorMetrics))
       ->capture_default_str();
   command
       ->add_option("--quantize", options->quantize,
@@ -87,8 +103,9 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       ->check(CLI::IsMember({32, 64, 128}))
       ->capture_default_str();
   command->add_option("--calib", options->calibration.data,
-                      "Data for --quantize: an .npz with an array by the name of each input, one "
-                      "row a sample; a few hundred that are like those to come");
+                      "Data for --quantize and --precision mixed: an .npz with an array by the "
+                      "name of each input, one row a sample; a few hundred that are like those to "
+                      "come");
   command
       ->add_option("--calib-method", options->calibration.method,
                    "How the range of an activation follows from the data. minmax: all of it; "
@@ -103,12 +120,13 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       ->check(checkPositive, "POSITIVE")
       ->capture_default_str();
   command->add_option("--report", options->report,
-                      "File for what --quantize did to each layer, as JSON");
+                      "File for what --quantize or --precision mixed did to each layer, as JSON");
   command
-      ->add_option("--keep-f32", options->keepF32,
-                   "Layers that stay in f32 with --precision f16 or bf16 and with --quantize: a "
-                   "glob over paths of layers, names of ONNX nodes and names of ops; may be "
-                   "repeated")
+      ->add_option(
+          "--keep-f32", options->keepF32,
+          "Layers that stay in f32 with --precision f16, bf16 or mixed and with --quantize: a "
+          "glob over paths of layers, names of ONNX nodes and names of ops; may be "
+          "repeated")
       ->allow_extra_args(false);
   addShapeOptions(*command, options->shapes);
   command->add_option("--opt-shapes", options->shapes.optShapes,

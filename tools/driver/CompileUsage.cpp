@@ -31,15 +31,30 @@ static int checkCompileFrom(const CompileOptions &options, Phase first, Phase la
 }
 
 static int checkPrecision(const CompileOptions &options, Phase first) {
-  bool runsNarrow = options.precision == "f16" || options.precision == "bf16";
+  std::string narrow = narrowTypeOf(options.precision);
+  bool runsNarrow = narrow == "f16" || narrow == "bf16";
   if (!options.keepF32.empty() && !runsNarrow && options.quantize == "none")
-    return fail(kUsage, "--keep-f32 names what --precision f16 or bf16 and --quantize leave alone; "
-                        "expected one of these");
+    return fail(kUsage, "--keep-f32 names what --precision f16, bf16 or mixed and --quantize leave "
+                        "alone; expected one of these");
   if (first >= Phase::precision && runsNarrow)
     return fail(kUsage, "--precision " + options.precision +
                             " acts in phase 'precision', which lies before the rest of "
                             "--compile-from=" +
                             options.compileFrom);
+  if (!isMixed(options.precision)) {
+    if (options.maxError)
+      return fail(kUsage, "--max-error is a bound for --precision mixed; expected that");
+    if (options.errorMetric != "rel")
+      return fail(kUsage, "--error-metric says what the bound of --precision mixed is about; "
+                          "expected that");
+    return kOk;
+  }
+  if (!options.maxError)
+    return fail(kUsage, "--precision " + options.precision +
+                            " needs a bound to hold; add --max-error, such as 1e-3");
+  if (options.quantize != "none")
+    return fail(kUsage, "--precision " + options.precision +
+                            " and --quantize both choose what runs in f32; expected one of them");
   return kOk;
 }
 
@@ -48,10 +63,12 @@ static constexpr const char *kGroupAlone =
 
 static int checkQuantization(const CompileOptions &options, Phase first) {
   if (options.quantize == "none") {
-    if (!options.calibration.data.empty())
-      return fail(kUsage, "--calib is data for --quantize; expected --quantize int8, w8 or w4");
-    if (!options.report.empty())
-      return fail(kUsage, "--report says what --quantize did; expected --quantize int8, w8 or w4");
+    if (!options.calibration.data.empty() && !isMixed(options.precision))
+      return fail(kUsage,
+                  "--calib is data for --quantize and --precision mixed; expected one of these");
+    if (!options.report.empty() && !isMixed(options.precision))
+      return fail(kUsage, "--report says what --quantize and --precision mixed did; expected one "
+                          "of these");
     if (options.group != 32)
       return fail(kUsage, kGroupAlone);
     return kOk;

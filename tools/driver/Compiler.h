@@ -37,9 +37,12 @@ struct CompileOptions {
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
-  std::string precision = "f32"; // of a model of f32: f32, f16, bf16; tf32 for its products on cuda
-  std::string quantize = "none"; // none, int8, w8, w4
-  int64_t group = 32;            // weights of w4 that share a scale
+  std::string precision =
+      "f32"; // of a model of f32: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda
+  std::optional<double> maxError;  // for mixed
+  std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
+  std::string quantize = "none";   // none, int8, w8, w4
+  int64_t group = 32;              // weights of w4 that share a scale
   CalibrationOptions calibration;
   std::vector<std::string> keepF32; // globs: layers that --precision and --quantize leave alone
   std::string report;               // file for what became of each layer; empty: none
@@ -48,6 +51,30 @@ struct CompileOptions {
   bool explain = false;                 // remark on what is not fused
   bool quiet = false;                   // no progress, no closing line
   std::vector<std::string> commandLine; // for repro.sh
+};
+
+/// Where --precision lets a search choose between f32 and 16 bits.
+inline bool isMixed(const std::string &precision) {
+  return precision == "mixed" || precision == "mixed-bf16";
+}
+/// The dtype that convert-precision makes of f32, where --precision has it run.
+inline std::string narrowTypeOf(const std::string &precision) {
+  return precision == "mixed" ? "f16" : precision == "mixed-bf16" ? "bf16" : precision;
+}
+
+struct BisectOptions {
+  std::string input; // .dl or .onnx
+  std::vector<std::string> weights;
+  std::string model;                    // empty: the only one of the file
+  std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
+  std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
+  ShapeOptions shapes;
+  std::string precision = "f16"; // or bf16
+  CalibrationOptions calibration;
+  double maxError = 0;
+  std::string errorMetric = "rel"; // one of kErrorMetrics
+  std::vector<std::string> keepF32;
+  bool json = false;
 };
 
 struct CheckOptions {
@@ -122,6 +149,7 @@ struct Compiler {
   int (*importAsText)(const ImportAsTextOptions &);
   int (*prune)(const PruneOptions &);
   int (*quantize)(const QuantizeOptions &);
+  int (*bisect)(const BisectOptions &);
 };
 
 /// The compiler in this process.

@@ -169,7 +169,7 @@ int SampleFeed::open(const std::string &path, dlc_module *module) {
   assert(sources.empty() && "a feed has one file");
   frontend::noteInputFile(path);
   file = path;
-  size_t count = dlc_module_num_inputs(module);
+  size_t count = dlc_module_num_inputs(module) - ownInputs;
   if (count == 0)
     return fail(kUsage, "the model has no inputs; '" + path + "' has nothing to feed");
   if (!isArchive(path) && count > 1)
@@ -179,7 +179,7 @@ int SampleFeed::open(const std::string &path, dlc_module *module) {
   for (size_t i = 0; i < count; ++i) {
     dlc_value_info info = {};
     info.struct_size = sizeof(info);
-    if (dlc_status status = dlc_module_input(module, i, &info))
+    if (dlc_status status = dlc_module_input(module, ownInputs + i, &info))
       return failRuntime(status);
     if (int code = read(info))
       return code;
@@ -196,7 +196,7 @@ int SampleFeed::fillRandom(int64_t number, const std::vector<dlc_module *> &modu
   assert(sources.empty() && "a feed is filled once");
   samples = number;
   for (dlc_module *module : modules)
-    for (size_t i = 0; i < dlc_module_num_inputs(module); ++i) {
+    for (size_t i = ownInputs; i < dlc_module_num_inputs(module); ++i) {
       dlc_value_info info = {};
       info.struct_size = sizeof(info);
       if (dlc_status status = dlc_module_input(module, i, &info))
@@ -226,7 +226,7 @@ int SampleFeed::fillRandom(int64_t number, const std::vector<dlc_module *> &modu
 
 int SampleFeed::addModule(dlc_module *module) {
   std::vector<std::pair<const Source *, dlc_value_info>> inputs;
-  for (size_t i = 0; i < dlc_module_num_inputs(module); ++i) {
+  for (size_t i = ownInputs; i < dlc_module_num_inputs(module); ++i) {
     dlc_value_info info = {};
     info.struct_size = sizeof(info);
     if (dlc_status status = dlc_module_input(module, i, &info))

@@ -21,6 +21,9 @@ public:
   /// The most rows of a batch unless setBatch says otherwise.
   static constexpr int64_t kDefaultBatch = 64;
 
+  /// The first `ownInputs` inputs of each module are the caller's: the data do not have them, and next() leaves them out.
+  explicit SampleFeed(size_t ownInputs = 0) : ownInputs(ownInputs) {}
+
   /// Reads the .npz (or the .npy, where the model has one input) and checks it against the module's inputs. kUsage where an
   /// array is missing, empty, of another dtype or of dims that do not fit, or holds NaN or infinities; kDevice and
   /// kIncompatible where the file cannot be read.
@@ -71,6 +74,7 @@ private:
   /// Rows of the batch that begins where `left` rows are left; 0 where none fits.
   int64_t batchOf(int64_t left) const;
 
+  size_t ownInputs;
   std::string file;
   std::vector<Source> sources; // in the order of the first module's inputs
   int64_t samples = 0, position = 0, given = 0;

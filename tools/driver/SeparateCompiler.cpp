@@ -35,4 +35,5 @@ const dlc::Compiler dlc::kSeparateCompiler = {
     [](const InspectSourceOptions &) { return startCompiler(); },
     [](const ImportAsTextOptions &) { return startCompiler(); },
     [](const PruneOptions &) { return startCompiler(); },
-    [](const QuantizeOptions &) { return startCompiler(); }};
+    [](const QuantizeOptions &) { return startCompiler(); },
+    [](const BisectOptions &) { return startCompiler(); }};

@@ -10,7 +10,6 @@
 #include "tools/driver/CpuProgram.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/SampleFeed.h"
-#include "tools/driver/TappedProgram.h"
 #include "tools/driver/WeightReader.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -68,11 +67,11 @@ int WeightFit::measure(ModuleOp module, ArrayRef<Value> activations,
   auto package = compileCpuProgram(*copy);
   if (failed(package))
     return kUnsupported;
-  TappedProgram program;
+  CpuProgram program;
   SampleFeed feed;
   if (int code = program.open(*package))
     return code;
-  if (int code = feed.open(options.calibration.data, program.module))
+  if (int code = feed.open(options.calibration.data, program.getModule()))
     return code;
   feed.setBatch(options.calibration.batch);
   std::vector<dlc_tensor> inputs;

@@ -246,6 +246,27 @@ TEST_F(SampleFeedTest, RandomInputsHaveTheSmallestDimsThatAllTake) {
   EXPECT_EQ(views[2].rank, 0);
 }
 
+TEST_F(SampleFeedTest, TheCallersOwnInputsAreNotInTheData) {
+  PackageBuilder package;
+  package.input("choice", DType::boolean, {package.constant(3)});
+  package.input("x", DType::f32, {package.symbol("N", 1, 8), package.constant(4)});
+  package.program(schema::Target::cpu);
+  array("x", {5, 4});
+  write();
+  SampleFeed feed(/*ownInputs=*/1);
+  ASSERT_EQ(feed.open(path, load(package)), kOk);
+  EXPECT_EQ(batches(feed), Rows({5}));
+  feed.rewind();
+  std::vector<dlc_tensor> views;
+  ASSERT_TRUE(feed.next(views));
+  ASSERT_EQ(views.size(), 1u);
+  EXPECT_EQ(views[0].dtype, DLC_F32);
+  SampleFeed random(/*ownInputs=*/1);
+  ASSERT_EQ(random.fillRandom(2, {load(package)}), kOk);
+  ASSERT_TRUE(random.next(views));
+  EXPECT_EQ(views.size(), 1u);
+}
+
 TEST_F(SampleFeedTest, RefusesArraysThatDoNotFit) {
   std::string x = "array 'x' of 'FILE' is ", input = ", but input 'x' is f32[N,4] (N = 1..64): ";
   PackageBuilder ranged = rangePackage(1, 64);
