@@ -237,6 +237,19 @@ def ConvertPrecision : Pass<"convert-precision", "::mlir::func::FuncOp"> {
 }
 def : MovesResults<"convert-precision", "0.16", "bf16 keeps 8 bits: some forty roundings of 2^-8, one a layer">;
 
+def ConvertSignature : Pass<"convert-signature", "::mlir::func::FuncOp"> {
+  let summary = "Give the inputs and outputs that are f32, f16 or bf16 another of these types";
+  let description = [{
+    An input is cast to the type that the model declares, and an output from it; states stay as they are. Before convert-precision,
+    which takes an input of 16 bits as it is. Example: test/passes/convert-signature.mlir.
+  }];
+  let options = [Option<"dtype", "dtype", "std::string", /*default=*/"\"f32\"", "f16, bf16 or f32">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numInputs", "inputs", "Inputs of another type">,
+                    Statistic<"numOutputs", "outputs", "Outputs of another type">];
+}
+def : MovesResults<"convert-signature", "0.16", "bf16 keeps 8 bits of each input, and layers add up what that costs">;
+
 def SimulatePrecision : Pass<"simulate-precision", "::mlir::func::FuncOp"> {
   let summary = "Run a model of f32 as if layers ran in f16 or bf16, by choice of an input";
   let description = [{

@@ -42,6 +42,7 @@ double boundOfAll(const PipelineOptions &options) {
   for (const PassBound &bound : PassBounds) {
     StringRef flag = bound.flag;
     bool runs = flag == "convert-precision"   ? options.runsNarrow()
+                : flag == "convert-signature" ? !options.io.empty()
                 : flag == "quantize-products" ? options.quantize == "int8"
                 : flag == "quantize-weights"  ? options.quantizesWeights()
                                               : true;
@@ -105,6 +106,9 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     addCompress(manager, options);
     break;
   case Phase::precision:
+    // First: convert-precision reads an input of 16 bits as it is.
+    if (!options.io.empty())
+      manager.addNestedPass<func::FuncOp>(createConvertSignature({options.io}));
     if (options.runsNarrow()) {
       ConvertPrecisionOptions convert;
       convert.dtype = options.precision;

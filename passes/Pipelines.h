@@ -41,6 +41,8 @@ struct PipelineOptions {
   std::string quantize = "none";
   int64_t group = 32; // of w4
 
+  std::string io;     // what convert-signature makes of inputs and outputs; empty: they stay
+
   bool quantizesWeights() const { return quantize == "w8" || quantize == "w4"; }
   /// convert-precision runs.
   bool runsNarrow() const { return precision == "f16" || precision == "bf16"; }

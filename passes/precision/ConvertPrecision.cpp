@@ -98,6 +98,7 @@ void Narrowing::run(Block &block) {
         cast && NarrowingRules::isWide(cast) && getElementTypeOrSelf(cast.getX()) == narrow) {
       narrowOf[cast] = cast.getX();
       rules.noteNarrow(cast);
+      casts.push_back(cast);
       continue;
     }
     if (!runsNarrow(&op))

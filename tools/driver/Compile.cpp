@@ -58,7 +58,8 @@ private:
   int checkOutputs() const;
   PipelineOptions pipelineOptions() const {
     return {options.targets, options.explain,  narrowTypeOf(options.precision),
-            options.keepF32, options.quantize, options.group};
+            options.keepF32, options.quantize, options.group,
+            options.io};
   }
   /// --keep-f32 names what there is.
   int checkKeptLayers() const;

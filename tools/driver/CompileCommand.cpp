@@ -89,6 +89,11 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       ->check(CLI::IsMember(kErrorMetrics))
       ->capture_default_str();
   command
+      ->add_option("--io", options->io,
+                   "The type of all inputs and outputs that the model declares as f32, f16 or "
+                   "bf16 (default: as it declares them); --calib keeps the declared types")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  command
       ->add_option("--quantize", options->quantize,
                    "int8: products and convolutions with weights multiply integers of 8 bits; "
                    "ranges of what they read come from --calib. w8, w4: the weights of matrix "

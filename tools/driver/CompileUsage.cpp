@@ -58,6 +58,14 @@ static int checkPrecision(const CompileOptions &options, Phase first) {
   return kOk;
 }
 
+static int checkSignature(const CompileOptions &options, Phase first) {
+  if (!options.io.empty() && first >= Phase::precision)
+    return fail(kUsage, "--io acts in phase 'precision', which lies before the rest of "
+                        "--compile-from=" +
+                            options.compileFrom);
+  return kOk;
+}
+
 static constexpr const char *kGroupAlone =
     "--group is how many weights of 4 bits share a scale; expected --quantize w4 with it";
 
@@ -98,6 +106,8 @@ int checkUsage(const CompileOptions &options) {
     return fail(kUsage, "--explain is about the kernels that the phase 'outline' forms; it needs a "
                         "--compile-from before it and a --compile-to that is not");
   if (int code = checkPrecision(options, first))
+    return code;
+  if (int code = checkSignature(options, first))
     return code;
   return checkQuantization(options, first);
 }

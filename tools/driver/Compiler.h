@@ -41,6 +41,7 @@ struct CompileOptions {
       "f32"; // of a model of f32: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda
   std::optional<double> maxError;  // for mixed
   std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
+  std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
   std::string quantize = "none";   // none, int8, w8, w4
   int64_t group = 32;              // weights of w4 that share a scale
   CalibrationOptions calibration;

@@ -156,6 +156,16 @@ static std::string indexText(int64_t position, ArrayRef<int64_t> dims) {
   return "[" + llvm::join(parts, ", ") + "]";
 }
 
+/// An input in the type that convert-signature has given it.
+static Tensor convertedTo(Type element, const Tensor &input) {
+  if (input.getElementType() == element)
+    return input;
+  Tensor converted(element, input.getDims());
+  for (int64_t i = 0; i < input.size(); ++i)
+    converted.floats()[i] = roundTo(element, input.at(i));
+  return converted;
+}
+
 //===- Runs ---------------------------------------------------------------------------------------===//
 
 FailureOr<SmallVector<Tensor>> PassValidator::run(ModuleOp module, ArrayRef<Tensor> inputs) {
@@ -164,7 +174,10 @@ FailureOr<SmallVector<Tensor>> PassValidator::run(ModuleOp module, ArrayRef<Tens
   options.roundResults = true;
   options.readWeight = readWeight;
   ++numRuns;
-  return interpret(functionOf(module), inputs, symbols, options);
+  SmallVector<Tensor> converted;
+  for (auto [input, type] : llvm::zip_equal(inputs, functionOf(module).getArgumentTypes()))
+    converted.push_back(convertedTo(getElementTypeOrSelf(type), input));
+  return interpret(functionOf(module), converted, symbols, options);
 }
 
 /// The ranges of the symbols, those of one symbol each made so small that what the ops need beyond
