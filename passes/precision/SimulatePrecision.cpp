@@ -42,7 +42,7 @@ private:
   FloatType narrow;
   const NarrowingPlan &plan;
   NarrowingRules rules;
-  SmallVector<Value> chosen; // of each condition: a bool
+  SmallVector<Value> chosen; // of each condition that something is rounded for: a bool
   /// An operand that was rounded for a condition: each once.
   llvm::DenseMap<std::pair<Value, size_t>, Value> rounded;
   /// Results in f32 that go to memory.
@@ -58,16 +58,19 @@ Simulation::Simulation(func::FuncOp function, FloatType narrow, const NarrowingP
   auto type = RankedTensorType::get({number}, builder.getI1Type());
   NamedAttribute name = builder.getNamedAttr("dl.name", builder.getStringAttr("narrow.layers"));
   (void)function.insertArgument(0, type, builder.getDictionaryAttr(name), function.getLoc());
-  builder.setInsertionPointToStart(&function.front());
-  for (int64_t i = 0; i < number; ++i)
-    chosen.push_back(builder.select(function.getArgument(0), 0, i));
+  chosen.resize(plan.conditions.size());
 }
 
 /// `x` rounded to 16 bits where the condition holds, else `x`.
 Value Simulation::choose(dl::Builder &builder, Value x, size_t condition) {
+  Value &choice = chosen[condition];
+  if (!choice) {
+    dl::Builder atStart(function.getLoc(), function.getContext());
+    atStart.setInsertionPointToStart(&function.front());
+    choice = atStart.select(function.getArgument(0), 0, static_cast<int64_t>(condition));
+  }
   Value narrowed = builder.cast(builder.cast(x, narrow), builder.getF32Type());
-  return builder.make<dl::WhereOp>(builder.broadcast(chosen[condition], dl::dimsOf(x)), narrowed,
-                                   x);
+  return builder.make<dl::WhereOp>(builder.broadcast(choice, dl::dimsOf(x)), narrowed, x);
 }
 
 /// Whether a value goes to memory, where 16 bits round it, as far as can be known before fusion: a
@@ -86,8 +89,10 @@ bool Simulation::isStored(Value value) {
 
 void Simulation::simulate(const NarrowingPlan::Step &step) {
   Operation *op = step.op;
-  // These change no number: their operands are rounded already.
-  if (isView(op) || isRepetition(op))
+  // These change no number: their operands are rounded already, weights apart.
+  if ((isView(op) || isRepetition(op)) && llvm::none_of(op->getOperands(), [&](Value operand) {
+        return rules.dependsOnWeightsAlone(operand);
+      }))
     return;
   bool readsAlone = rules.isNarrowProduct(op);
   dl::Builder builder(op);

@@ -37,8 +37,8 @@ struct CompileOptions {
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string dumpDir;
-  std::string precision =
-      "f32"; // of a model of f32: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda
+  // What a model of f32 runs in: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda.
+  std::string precision = "f32";
   std::optional<double> maxError;  // for mixed
   std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
   std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
