@@ -23,13 +23,11 @@ def ScheduleCudaPass : Pass<"dl-schedule-cuda", "::mlir::ModuleOp"> {
   let description = [{
     Runs on `module @cuda`. Adds one gpu.module with a gpu.func on flat buffers for each kernel: maps (vectors of
     neighbours), reductions (a warp or a block a row, all stages in one kernel), windows (a thread a result), contractions
-    (tiles through shared memory; f16 and bf16 on tensor cores, on sm_90a by a kernel of its own). Records on the dlx.kernel its entry, the dims passed to
+    (tiles through shared memory; f16, bf16 and f32 with the attribute `dl.tf32` on tensor cores, on sm_90a by a kernel of its own). Records on the dlx.kernel its entry, the dims passed to
     it, grid, block and dynamic shared memory.
     Example: test/codegen/cuda/schedule-cuda.mlir.
   }];
-  let options = [Option<"precision", "precision", "std::string", /*default=*/"\"f32\"",
-      "Of products of f32: f32, or tf32, which rounds the operands to 11 bits for tensor cores">,
-    Option<"hopper", "hopper", "std::string", /*default=*/"\"auto\"",
+  let options = [Option<"hopper", "hopper", "std::string", /*default=*/"\"auto\"",
       "Kernels for sm_90a beside the others: auto (where they are estimated to be faster), always (where they are possible), never">];
   let dependentDialects = [
     "::dlc::dlk::DLKDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",

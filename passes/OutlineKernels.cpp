@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/DLOps.h"
-#include "ir/dl/StoredPrecision.h"
+#include "ir/dl/PrecisionMarks.h"
 #include "ir/dlx/DLXOps.h"
 #include "passes/KernelTable.h"
 #include "passes/Passes.h"

@@ -237,6 +237,19 @@ def ConvertPrecision : Pass<"convert-precision", "::mlir::func::FuncOp"> {
 }
 def : MovesResults<"convert-precision", "0.16", "bf16 keeps 8 bits: some forty roundings of 2^-8, one a layer">;
 
+def AllowTf32 : Pass<"allow-tf32", "::mlir::func::FuncOp"> {
+  let summary = "Let GPUs round the factors of products of f32 to 11 bits";
+  let description = [{
+    Products and convolutions whose result is f32 get the attribute `dl.tf32`, but for those that `keep-f32` names. CUDA's schedules
+    compute such products on tensor cores; a kernel of several products does so where all have it. The CPU and the interpreter compute as
+    ever. Example: test/passes/allow-tf32.mlir.
+  }];
+  let options = [ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numAllowed", "allowed", "Products that may be rounded">,
+                    Statistic<"numKept", "kept", "Products that would be, but for keep-f32">];
+}
+
 def ConvertSignature : Pass<"convert-signature", "::mlir::func::FuncOp"> {
   let summary = "Give the inputs and outputs that are f32, f16 or bf16 another of these types";
   let description = [{

@@ -109,6 +109,11 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     // First: convert-precision reads an input of 16 bits as it is.
     if (!options.io.empty())
       manager.addNestedPass<func::FuncOp>(createConvertSignature({options.io}));
+    if (options.precision == "tf32") {
+      AllowTf32Options allow;
+      allow.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+      manager.addNestedPass<func::FuncOp>(createAllowTf32(allow));
+    }
     if (options.runsNarrow()) {
       ConvertPrecisionOptions convert;
       convert.dtype = options.precision;

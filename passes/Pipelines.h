@@ -34,13 +34,13 @@ std::optional<Phase> phaseNamed(llvm::StringRef name);
 
 struct PipelineOptions {
   std::vector<std::string> targets = {"cpu", "cuda"};
-  bool explain = false;          // remarks on what is not fused
-  std::string precision = "f32"; // f16 or bf16: what convert-precision makes of f32
+  bool explain = false; // remarks on what is not fused
+  // f16 or bf16: what convert-precision makes of f32; tf32: allow-tf32 runs.
+  std::string precision = "f32";
   std::vector<std::string> keepF32;
   /// none; int8: quantize-products, on ranges that the driver has written to the products; w8, w4: quantize-weights.
   std::string quantize = "none";
   int64_t group = 32; // of w4
-
   std::string io;     // what convert-signature makes of inputs and outputs; empty: they stay
 
   bool quantizesWeights() const { return quantize == "w8" || quantize == "w4"; }

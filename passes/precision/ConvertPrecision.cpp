@@ -7,7 +7,7 @@
 // and how values are stored between kernels.
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLBuilder.h"
-#include "ir/dl/StoredPrecision.h"
+#include "ir/dl/PrecisionMarks.h"
 #include "passes/Passes.h"
 #include "passes/precision/LayerPatterns.h"
 #include "passes/precision/NarrowingRules.h"

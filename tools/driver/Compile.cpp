@@ -242,11 +242,8 @@ LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
   manager.enableVerifier(options.validatePasses);
   if (!isRepeated)
     manager.addInstrumentation(trace.makeInstrumentation());
-  std::string passOptions =
-      target.getName() == "cuda" && options.precision == "tf32" ? "precision=tf32" : "";
-  if (failed(info->addToPipeline(manager, passOptions, [&](const Twine &text) {
-        return target.emitError(text), failure();
-      })))
+  if (failed(info->addToPipeline(
+          manager, "", [&](const Twine &text) { return target.emitError(text), failure(); })))
     return failure();
   return manager.run(target);
 }

@@ -127,11 +127,10 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command->add_option("--report", options->report,
                       "File for what --quantize or --precision mixed did to each layer, as JSON");
   command
-      ->add_option(
-          "--keep-f32", options->keepF32,
-          "Layers that stay in f32 with --precision f16, bf16 or mixed and with --quantize: a "
-          "glob over paths of layers, names of ONNX nodes and names of ops; may be "
-          "repeated")
+      ->add_option("--keep-f32", options->keepF32,
+                   "Layers that stay in f32 with any other --precision and with --quantize: a "
+                   "glob over paths of layers, names of ONNX nodes and names of ops; may be "
+                   "repeated")
       ->allow_extra_args(false);
   addShapeOptions(*command, options->shapes);
   command->add_option("--opt-shapes", options->shapes.optShapes,

@@ -31,12 +31,11 @@ static int checkCompileFrom(const CompileOptions &options, Phase first, Phase la
 }
 
 static int checkPrecision(const CompileOptions &options, Phase first) {
-  std::string narrow = narrowTypeOf(options.precision);
-  bool runsNarrow = narrow == "f16" || narrow == "bf16";
-  if (!options.keepF32.empty() && !runsNarrow && options.quantize == "none")
-    return fail(kUsage, "--keep-f32 names what --precision f16, bf16 or mixed and --quantize leave "
+  bool isChosen = options.precision != "f32";
+  if (!options.keepF32.empty() && !isChosen && options.quantize == "none")
+    return fail(kUsage, "--keep-f32 names what --precision other than f32 and --quantize leave "
                         "alone; expected one of these");
-  if (first >= Phase::precision && runsNarrow)
+  if (first >= Phase::precision && isChosen)
     return fail(kUsage, "--precision " + options.precision +
                             " acts in phase 'precision', which lies before the rest of "
                             "--compile-from=" +

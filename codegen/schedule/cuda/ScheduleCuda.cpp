@@ -6,6 +6,8 @@
 #include "codegen/kernels/KernelTemplate.h"
 #include "codegen/schedule/SortKey.h"
 #include "codegen/schedule/cuda/Schedules.h"
+#include "ir/dl/PrecisionMarks.h"
+#include "ir/interfaces/LoopNest.h"
 #include "ir/scalar/SmallFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,10 +36,6 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
   using ScheduleCudaPassBase::ScheduleCudaPassBase;
 
   void runOnOperation() override {
-    if (precision != "f32" && precision != "tf32") {
-      getOperation().emitError("precision is f32 or tf32, got '") << precision << "'";
-      return signalPassFailure();
-    }
     if (hopper != "auto" && hopper != "always" && hopper != "never") {
       getOperation().emitError("hopper is auto, always or never, got '") << hopper << "'";
       return signalPassFailure();
@@ -48,6 +46,18 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       target = getOperation().lookupSymbol<ModuleOp>("cuda");
     if (target && failed(scheduleAll(target)))
       signalPassFailure();
+  }
+
+  /// Whether all products of the kernel let their factors be rounded.
+  static bool allowsTf32(dlx::KernelOp kernel) {
+    bool some = false, all = true;
+    kernel.walk([&](LoopNestOpInterface op) {
+      if (!op.getLoopNest().isProduct)
+        return;
+      some = true;
+      all &= op->hasAttr(dl::kTf32);
+    });
+    return some && all;
   }
 
   static bool isOrder(dlx::KernelOp kernel) {
@@ -112,7 +122,7 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     auto other = cast<dlx::KernelOp>(builder.clone(*kernel));
     other.setSymName((kernel.getSymName() + "_sm_90a").str());
     KernelBuilder k(other, module, symbols);
-    int64_t least = scheduleHopperContraction(k, precision == "tf32", hopper == "always");
+    int64_t least = scheduleHopperContraction(k, allowsTf32(kernel), hopper == "always");
     if (least == 0) {
       k.abandon();
       return other.erase();
@@ -152,9 +162,9 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     else if (kind == "window")
       scheduleDirect(k);
     else if (kind == "contraction")
-      scheduleContraction(k, /*allowsTf32=*/precision == "tf32");
+      scheduleContraction(k, allowsTf32(kernel));
     else if (kind == "attention")
-      return scheduleAttention(k, /*allowsTf32=*/precision == "tf32");
+      return scheduleAttention(k, allowsTf32(kernel));
     else if (kind == "recurrent" && sharesUnits(kernel, symbols))
       scheduleSharedRecurrent(k, symbols);
     else if (kind == "recurrent")

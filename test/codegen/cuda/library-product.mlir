@@ -1,4 +1,4 @@
-// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{precision=tf32})' | FileCheck %s
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | FileCheck %s
 // CHECK-DAG: #[[MAP0:map[0-9]*]] = affine_map<()[s0] -> (s0, 96, 64, 1, 64, 1, 0, 96, 1, 0, 96, 0)>{{$}}
 // CHECK-DAG: #[[MAP1:map[0-9]*]] = affine_map<()[s0, s1] -> (s0, 96, s1, 1, s1, 1, 0, 1, s1, 0, 96, 0)>{{$}}
 // CHECK-DAG: #[[MAP2:map[0-9]*]] = affine_map<()[s0] -> (s0, 96, 64, 12, 64, 1, s0 * 64, 96, 1, 6144, 96, s0 * 96)>{{$}}
@@ -13,7 +13,7 @@ module @cuda {
   // CHECK-SAME: product_inputs = array<i64: 0, 1>, product_tf32
   dlx.kernel @plain attributes {kind = "contraction"} {
   ^bb0(%a: tensor<?x64xf32, #dl.t<[s0, 64]>>, %b: tensor<64x96xf32>):
-    %0 = dl.matmul %a, %b : (tensor<?x64xf32, #dl.t<[s0, 64]>>, tensor<64x96xf32>) -> tensor<?x96xf32, #dl.t<[s0, 96]>>
+    %0 = dl.matmul %a, %b {dl.tf32} : (tensor<?x64xf32, #dl.t<[s0, 64]>>, tensor<64x96xf32>) -> tensor<?x96xf32, #dl.t<[s0, 96]>>
     dl.yield %0 : tensor<?x96xf32, #dl.t<[s0, 96]>>
   }
   // The weight of a layer lies along k. Steps may be symbols.

@@ -1,6 +1,4 @@
-// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{precision=tf32})' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
-// RUN: not dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{precision=f8})' 2>&1 | FileCheck %s --check-prefix=PRECISION
-// PRECISION: error: precision is f32 or tf32, got 'f8'
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
 // RUN: not dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{hopper=sometimes})' 2>&1 | FileCheck %s --check-prefix=HOPPER
 // HOPPER: error: hopper is auto, always or never, got 'sometimes'
 // Tensor cores: what lies in memory as it is multiplied is copied, the rest computed; totals leave as vectors.
@@ -89,7 +87,7 @@ module @cuda {
 // CHECK-NEXT: }
   dlx.kernel @linear_tf32 attributes {kind = "contraction"} {
   ^bb0(%x: tensor<?x48xf32, #dl.t<[s0, 48]>>, %w: tensor<72x48xf32>):
-    %0 = dl.linear %x, %w : (tensor<?x48xf32, #dl.t<[s0, 48]>>, tensor<72x48xf32>) -> tensor<?x72xf32, #dl.t<[s0, 72]>>
+    %0 = dl.linear %x, %w {dl.tf32} : (tensor<?x48xf32, #dl.t<[s0, 48]>>, tensor<72x48xf32>) -> tensor<?x72xf32, #dl.t<[s0, 72]>>
     dl.yield %0 : tensor<?x72xf32, #dl.t<[s0, 72]>>
   }
 }

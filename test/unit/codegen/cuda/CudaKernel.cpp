@@ -7,6 +7,8 @@
 #include "codegen/cuda/CudaText.h"
 #include "codegen/kernels/HopperKernel.h"
 #include "codegen/schedule/cuda/Schedules.h"
+#include "ir/dl/PrecisionMarks.h"
+#include "ir/interfaces/LoopNest.h"
 #include "ir/interpreter/Interpreter.h"
 #include "runtime/schema/KernelAbi.h"
 
@@ -87,7 +89,12 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
   module = parseSourceString<ModuleOp>(source, &context);
   ASSERT_TRUE(module) << source;
   PassManager passes(&context);
-  passes.addPass(codegen::createScheduleCudaPass({precision, hopper}));
+  if (precision == "tf32")
+    module->walk([&](LoopNestOpInterface op) {
+      if (op.getLoopNest().isProduct)
+        op->setAttr(dl::kTf32, UnitAttr::get(&context));
+    });
+  passes.addPass(codegen::createScheduleCudaPass({hopper}));
   ASSERT_TRUE(succeeded(passes.run(*module)));
   kernel = {};
   module->walk([&](dlx::KernelOp op) {

@@ -1,7 +1,7 @@
-//===- StoredPrecision.h - What values of f32 may be stored in -------------------------*- C++ -*-===//
+//===- PrecisionMarks.h - What was decided about precision, as attributes --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DLC_IR_DL_STOREDPRECISION_H
-#define DLC_IR_DL_STOREDPRECISION_H
+#ifndef DLC_IR_DL_PRECISIONMARKS_H
+#define DLC_IR_DL_PRECISIONMARKS_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -11,6 +11,9 @@ namespace dlc::dl {
 /// of f32 may be stored. Without it they are stored as they are.
 inline constexpr llvm::StringLiteral kStoredPrecision = "dl.stored_precision";
 
+/// A UnitAttr on a product of f32: a GPU may round its factors to 11 bits, for tensor cores.
+inline constexpr llvm::StringLiteral kTf32 = "dl.tf32";
+
 } // namespace dlc::dl
 
-#endif // DLC_IR_DL_STOREDPRECISION_H
+#endif // DLC_IR_DL_PRECISIONMARKS_H
