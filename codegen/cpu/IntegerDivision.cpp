@@ -8,6 +8,7 @@
 #include "codegen/cpu/LowerKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -15,6 +16,15 @@ using namespace mlir;
 namespace dlc::codegen {
 
 namespace {
+
+/// LLVM will find a constant: a number that is repeated, or chosen by comparing numbers, as divisors are.
+static bool isConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || matchPattern(op, m_Constant()))
+    return op != nullptr;
+  return isa<vector::BroadcastOp, arith::CmpIOp, arith::SelectOp>(op) &&
+         llvm::all_of(op->getOperands(), isConstant);
+}
 
 template <typename Op, typename FromInteger, typename ToInteger, bool isRemainder>
 struct DivideAsFloats : OpRewritePattern<Op> {
@@ -24,7 +34,7 @@ struct DivideAsFloats : OpRewritePattern<Op> {
     auto type = dyn_cast<VectorType>(op.getType());
     // Division by a constant is a multiplication; that of 64 bits fits no float.
     if (!type || !type.getElementType().isInteger() || type.getElementTypeBitWidth() > 32 ||
-        matchPattern(op.getRhs(), m_Constant()))
+        isConstant(op.getRhs()))
       return failure();
     Location loc = op.getLoc();
     Type wide = type.clone(type.getElementTypeBitWidth() > 16 ? Type(rewriter.getF64Type())
