@@ -59,12 +59,36 @@ static StringRef kindOf(dl::FusionOp fusion) {
   return nest.isProduct ? "contraction" : nest.isWindow() ? "window" : "reduce";
 }
 
+/// The ops that compute the second operand of a product from codes (ir/analysis/UnpackedWeights.h), where they are more
+/// than casts.
+static llvm::SmallPtrSet<Operation *, 16> unpackingOf(dl::FusionOp fusion) {
+  LoopNestOpInterface root = fusion.getRoot();
+  llvm::SmallPtrSet<Operation *, 16> ops;
+  if (!root || !root.getLoopNest().isProduct || root->getNumOperands() < 2)
+    return ops;
+  SmallVector<Value> open = {root->getOperand(1)};
+  bool isPlain = true;
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || !ops.insert(op).second)
+      continue;
+    isPlain &= isa<dl::CastOp, dl::ConvertLayoutOp>(op);
+    llvm::append_range(open, op->getOperands());
+  }
+  if (isPlain)
+    ops.clear();
+  return ops;
+}
+
 /// `conv2d_add_relu`: what a kernel does, in dlc's words. Numbers, repetitions and layouts say little about it.
 static std::string nameOf(dl::FusionOp fusion) {
   static constexpr size_t kMaxParts = 5;
   SmallVector<StringRef> parts;
+  llvm::SmallPtrSet<Operation *, 16> unpacking = unpackingOf(fusion);
+  if (!unpacking.empty())
+    parts.push_back("unpack");
   for (Operation &op : fusion.getBodyBlock().without_terminator())
-    if (!isRepetition(&op) && !isa<dl::ConvertLayoutOp>(op))
+    if (!isRepetition(&op) && !isa<dl::ConvertLayoutOp>(op) && !unpacking.contains(&op))
       parts.push_back(op.getName().stripDialect());
   if (parts.empty())
     return fusion.getInputs().empty() ? "fill" : "rearrange";

@@ -24,6 +24,9 @@
 // CHECK: return
 // OUTLINED-LABEL: dlx.program @tied
 // OUTLINED-NOT: persistent
+// OUTLINED: dlx.launch @unpack_linear_relu(
+// OUTLINED: dlx.launch @unpack_linear(
+// OUTLINED-NOT: persistent
 // OUTLINED-LABEL: dlx.program @tied
 // OUTLINED-NOT: persistent
 func.func @tied(%at: tensor<3xi64>) -> (tensor<3x16xf32>, tensor<3x16xf32>) {

@@ -92,8 +92,8 @@ SmallVector<Value> ContractionSchedule::reduceHalves(unsigned dim, SmallVector<V
                   [&](Value at, ValueRange carried) {
                     k.math.bindLoop(group, at);
                     return k.fold(k.index(0), k.index(halves.block), 1, carried,
-                                  [&](Value step_, ValueRange inner) {
-                                    k.math.bindLoop(place, step_);
+                                  [&](Value inGroup, ValueRange inner) {
+                                    k.math.bindLoop(place, inGroup);
                                     return step(group * halves.block + place, true, inner);
                                   });
                   });

@@ -31,7 +31,7 @@ struct LoopVariables {
 } // namespace
 
 /// True where an extent may be 0 on some loop beside the rows: then a may have no element to read in place of a border.
-static bool mayBeEmpty(RankedTensorType type, IndexMath &math) {
+static bool mayBeEmpty(RankedTensorType type) {
   return llvm::any_of(dl::getDims(type), [&](AffineExpr dim) { return dl::isConstant(dim, 0); });
 }
 
@@ -102,7 +102,7 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   bool isComputed = !argument && isa<FloatType>(getElementTypeOrSelf(operand.getType()));
   if ((!isComputed && (!argument || !argument.hasOneUse())) || b.checked)
     return std::nullopt;
-  if (mayBeEmpty(cast<RankedTensorType>(emitter.getRoot()->getOperand(a.operand).getType()), math))
+  if (mayBeEmpty(cast<RankedTensorType>(emitter.getRoot()->getOperand(a.operand).getType())))
     return std::nullopt;
 
   LoopVariables loops(nest, math);
