@@ -5,6 +5,7 @@
 
 #include "ir/analysis/SourcePlaces.h"
 #include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "passes/compress/QuantizableProducts.h"
 #include "tools/driver/CpuProgram.h"
 #include "tools/driver/Json.h"
@@ -73,6 +74,8 @@ int Calibration::run(ModuleOp module) {
   TapActivationsOptions tap;
   tap.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
   manager.addNestedPass<func::FuncOp>(createTapActivations(tap));
+  // A module that is simplified already stays as it is.
+  addPhase(manager, Phase::simplify, {});
   if (failed(manager.run(*copy)))
     return kInternal;
   auto package = compileCpuProgram(*copy);

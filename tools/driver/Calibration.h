@@ -32,7 +32,7 @@ public:
   Calibration(const CompileOptions &options, std::function<void(const std::string &)> progress)
       : options(options), progress(std::move(progress)) {}
 
-  /// `module` is what phase `simplify` left. An ExitCode; all but kOk are reported.
+  /// `module` is what the import or phase `simplify` left. An ExitCode; all but kOk are reported.
   int run(mlir::ModuleOp module);
 
   /// A table of all products of weights, and how many run on integers.

@@ -130,7 +130,7 @@ struct QuantizeOptions {
   std::string input;                    // .dl or .onnx
   std::string output;                   // .dl; the weights go beside it
   std::string model;                    // empty: the only one of the file
-  std::string scheme;                   // w8, w4
+  std::string scheme;                   // w8, w4, int8
   int64_t group = 32;                   // weights of w4 that share a scale
   CalibrationOptions calibration;       // no data: weights are rounded to nearest
   std::vector<std::string> keepF32;     // globs: layers that stay as they are

@@ -6,8 +6,10 @@
 #include "frontend/weights/InputFiles.h"
 #include "ir/dl/DLBuilder.h"
 #include "passes/Passes.h"
+#include "tools/driver/Calibration.h"
 #include "tools/driver/ImportAsText.h"
 #include "tools/driver/Output.h"
+#include "tools/driver/StoredWeights.h"
 #include "tools/driver/WeightFit.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -20,6 +22,9 @@ static int checkOptions(const QuantizeOptions &options) {
   if (options.scheme != "w4" && options.group != 32)
     return fail(kUsage, "--group is how many weights of 4 bits share a scale; expected --scheme w4 "
                         "with it");
+  if (options.scheme == "int8" && options.calibration.data.empty())
+    return fail(kUsage, "--scheme int8 needs to see what the model reads; add --calib FILE.npz, an "
+                        "array by the name of each input, one row a sample, some hundred rows");
   if (int code = checkTextName(options.output))
     return code;
   if (int code = checkStates(options.input, options.states))
@@ -59,6 +64,43 @@ static CompileOptions fitOptions(const QuantizeOptions &options) {
   return fit;
 }
 
+/// What became of each layer, as text and as JSON.
+struct QuantizeReport {
+  std::string text, json;
+};
+
+/// Weights in few bits.
+static int quantizeWeights(ImportedModel &model, const CompileOptions &options,
+                           QuantizeReport &report) {
+  WeightFit fit(options, [](const std::string &) {});
+  if (int code = fit.run(*model.module))
+    return code;
+  report = {fit.asText(), fit.asJson()};
+  PassManager manager(model.context.get(), ModuleOp::getOperationName());
+  QuantizeWeightsOptions pass;
+  pass.bits = options.quantize == "w8" ? 8 : 4;
+  pass.group = options.group;
+  pass.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+  manager.addNestedPass<func::FuncOp>(createQuantizeWeights(pass));
+  return failed(manager.run(*model.module)) ? static_cast<int>(kInternal) : kOk;
+}
+
+/// Products of integers.
+static int quantizeProducts(ImportedModel &model, const CompileOptions &options,
+                            QuantizeReport &report) {
+  Calibration calibration(options, [](const std::string &) {});
+  if (int code = calibration.run(*model.module))
+    return code;
+  report = {calibration.asText(), calibration.asJson()};
+  PassManager manager(model.context.get(), ModuleOp::getOperationName());
+  QuantizeProductsOptions pass;
+  pass.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+  manager.addNestedPass<func::FuncOp>(createQuantizeProducts(pass));
+  if (failed(manager.run(*model.module)))
+    return kInternal;
+  return storeQuantizedWeights(*model.module->getOps<func::FuncOp>().begin());
+}
+
 int quantizeModel(const QuantizeOptions &options) {
   if (int code = checkOptions(options))
     return code;
@@ -74,19 +116,11 @@ int quantizeModel(const QuantizeOptions &options) {
     return fail(kUsage, "--keep-f32: " + llvm::toString(kept.takeError()));
   if (std::string unmatched = kept->unmatchedIn(*model.module); !unmatched.empty())
     return fail(kUsage, "--keep-f32: " + unmatched);
-
-  const CompileOptions compile = fitOptions(options);
-  WeightFit fit(compile, [](const std::string &) {});
-  if (int code = fit.run(*model.module))
+  QuantizeReport report;
+  const CompileOptions fit = fitOptions(options);
+  if (int code = options.scheme == "int8" ? quantizeProducts(model, fit, report)
+                                          : quantizeWeights(model, fit, report))
     return code;
-  PassManager manager(model.context.get(), ModuleOp::getOperationName());
-  QuantizeWeightsOptions pass;
-  pass.bits = options.scheme == "w8" ? 8 : 4;
-  pass.group = options.group;
-  pass.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
-  manager.addNestedPass<func::FuncOp>(createQuantizeWeights(pass));
-  if (failed(manager.run(*model.module)))
-    return kInternal;
 
   const std::string weightsPath = weightsBeside(options.output);
   ImportedText written;
@@ -99,9 +133,9 @@ int quantizeModel(const QuantizeOptions &options) {
                                options.force))
     return code;
   if (!options.report.empty())
-    if (int code = writeFile(options.report, fit.asJson()))
+    if (int code = writeFile(options.report, report.json))
       return code;
-  return options.quiet ? static_cast<int>(kOk) : finishOutput(fit.asText());
+  return options.quiet ? static_cast<int>(kOk) : finishOutput(report.text);
 }
 
 } // namespace dlc

@@ -9,16 +9,18 @@
 
 static constexpr const char *kFooter =
     R"(Writes a .dl file and a safetensors file beside it, for dlc compile. The weights of matrix products become integers and scales, named
-after the weight (.codes, .scale, .zero); the text says by plain operators what numbers they stand for. In the text blocks and
+after the weight (.codes, .scale, .zero), and so do those of convolutions with int8; the text says by plain operators what numbers they stand for. In the text blocks and
 loops are those that names of nodes show, as dlc import writes it.
 
 Schemes:
   w8   8 bits, a scale for each row
   w4   4 bits, a scale and a zero point for each --group neighbours of a row
+  int8 products and convolutions of integers of 8 bits, as dlc compile --quantize int8 makes them; needs --calib
 
 Examples:
   dlc quantize model.dl --scheme w4 -o q.dl                       each weight the nearest of 16 numbers; the weights go to q.safetensors
   dlc quantize model.dl --scheme w4 --calib samples.npz -o q.dl   errors of rounding made up for on these samples (GPTQ)
+  dlc quantize model.dl --scheme int8 --calib samples.npz -o q.dl
   dlc quantize model.onnx --scheme w8 --keep-f32 'head.*' -o q.dl
   dlc compile q.dl -o q.bin
 
@@ -33,7 +35,7 @@ void dlc::addQuantizeCommand(CLI::App &app, Action &action, const Compiler &comp
   command->add_option("-o,--output", options->output, "The .dl file to write")->required();
   command->add_option("--scheme", options->scheme, "How weights are stored, see below")
       ->required()
-      ->check(CLI::IsMember({"w8", "w4"}));
+      ->check(CLI::IsMember({"w8", "w4", "int8"}));
   command
       ->add_option("--group", options->group,
                    "Neighbouring weights of w4 that share a scale and a zero point")

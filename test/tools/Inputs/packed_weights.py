@@ -1,4 +1,4 @@
-"""packed_weights.py FOLDER: weights in few bits, of dlc compile --quantize w8|w4 and of dlc quantize, against NumPy on the codes and scales
+"""packed_weights.py FOLDER: weights in few bits, of dlc compile --quantize w8|w4 and of dlc quantize, and its products of integers, against NumPy on the codes and scales
 that dlc quantize writes: results on the CPU and on emulated CUDA, bytes in the file and in memory, and what both commands refuse."""
 import json
 import os
@@ -127,6 +127,21 @@ for device in ("cpu", "cuda-emu"):
     distance = np.abs(run("w4-f16.bin", device) - run("w4.bin", "cpu")).max() / np.abs(exact).max()
     expect(f"f16 on {device}: {distance:.2e}", bool(distance < 5e-3), True)
 
+# Products of integers, as text: the same numbers as dlc compile makes, whose codes and scales are those of NumPy.
+quiet("quantize int8", "quantize", "tied.dl", "--scheme", "int8", "--calib", "samples.npz", "-q", "-o", "int8.dl")
+quiet("compile int8.dl", "compile", "int8.dl", "-q", "-o", "int8-text.bin")
+quiet("compile int8", "compile", "tied.dl", "--quantize", "int8", "--calib", "samples.npz", "--target", "cpu", "-q", "-o", "int8.bin")
+for device in ("cpu", "cuda-emu"):
+    close(f"int8 on {device}", run("int8-text.bin", device), run("int8.bin", "cpu"))
+arrays = load("int8.safetensors")
+for name in ("up.weight", "down.weight"):
+    scale = np.abs(ARRAYS[name]).max(axis=1, keepdims=True) / np.float32(127)
+    expect(f"codes of {name}", np.array_equal(arrays[name + ".codes"], np.rint(ARRAYS[name] / scale).astype(np.int8)), True)
+    ratio = arrays[name + ".scale"] / scale  # the scale of the activation
+    expect(f"scales of {name}", bool(ratio.max() / ratio.min() < 1 + 1e-6), True)
+part = os.path.getsize("int8.safetensors") / whole
+expect(f"bytes of int8: {part:.3f}", bool(part < 0.63), True)  # the table of the look-up stays in f32
+
 # A Gemm and a MatMul of ONNX, whose weights lie as [K, N].
 with open("gemm.onnx", "wb") as out:
     weights = [tensor(name, "f32", shape, raw=numbers(*shape).tobytes()) for name, shape in (("a", (WIDTH, 20)), ("b", (20,)), ("c", (20, 8)))]
@@ -168,6 +183,8 @@ refused("group alone", 2, "--group is how many weights of 4 bits share a scale; 
         "--group", "64", "-o", "no.bin")
 refused("group of w8", 2, "--group is how many weights of 4 bits share a scale; expected --scheme w4 with it", "quantize", "tied.dl",
         "--scheme", "w8", "--group", "64", "-o", "no.dl")
+refused("int8 without data", 2, "--scheme int8 needs to see what the model reads; add --calib FILE.npz, an array by the name of each input, one row a "
+        "sample, some hundred rows", "quantize", "tied.dl", "--scheme", "int8", "-o", "no.dl")
 refusal("unknown layer", 2, "--keep-f32: 'nobody' matches no layer", "tied.dl", "w4", "--keep-f32", "nobody")
 refusal("bad glob", 2, "--keep-f32: '[a' is no pattern", "tied.dl", "w4", "--keep-f32", "[a")
 refusal("nothing left", 1, "--quantize w4: every weight stays in f32; the first, 'table.weight', because: --keep-f32 names it", "tied.dl", "w4", "--keep-f32",
