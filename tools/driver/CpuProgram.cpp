@@ -34,7 +34,8 @@ static LogicalResult runPhases(ModuleOp module, const PipelineOptions &options) 
   return success();
 }
 
-FailureOr<std::string> compileCpuProgram(ModuleOp module, PipelineOptions options) {
+FailureOr<std::string> compileCpuProgram(ModuleOp module, PipelineOptions options,
+                                         codegen::ReadPacked readPacked) {
   options.targets = {"cpu"};
   if (failed(runPhases(module, options)))
     return failure();
@@ -47,7 +48,7 @@ FailureOr<std::string> compileCpuProgram(ModuleOp module, PipelineOptions option
   }
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
-  if (failed(codegen::writePackage(module, code, readPackedWeight, os)))
+  if (failed(codegen::writePackage(module, code, readPacked, os)))
     return failure();
   return bytes;
 }

@@ -5,6 +5,8 @@
 
 #include "passes/Pipelines.h"
 #include "tools/driver/Tensors.h"
+#include "codegen/package/Package.h"
+#include "tools/driver/WeightReader.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -14,9 +16,11 @@
 namespace dlc {
 
 /// The package of `module`, which is what phase `simplify` left, compiled for the CPU alone, in f32
-/// unless `options` say otherwise; their targets do not count. The module is used up. Fails where a
-/// phase does, after an error.
-mlir::FailureOr<std::string> compileCpuProgram(mlir::ModuleOp module, PipelineOptions options = {});
+/// unless `options` say otherwise; their targets do not count. The module is used up. `readPacked`
+/// gives the weights whose offset is -1. Fails where a phase does, after an error.
+mlir::FailureOr<std::string>
+compileCpuProgram(mlir::ModuleOp module, PipelineOptions options = {},
+                  codegen::ReadPacked readPacked = readPackedWeight);
 
 /// Such a package in memory, run batch by batch. Problems are reported; the ExitCode says which kind.
 class CpuProgram {
