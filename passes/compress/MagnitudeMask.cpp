@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/compress/MagnitudeMask.h"
 
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/Endian.h"
@@ -18,6 +19,9 @@ namespace dlc {
 using llvm::support::endian::read16le;
 using llvm::support::endian::read32le;
 using llvm::support::endian::read64le;
+using llvm::support::endian::write16le;
+using llvm::support::endian::write32le;
+using llvm::support::endian::write64le;
 
 unsigned StoredNumbers::width() const {
   switch (type) {
@@ -51,6 +55,28 @@ double StoredNumbers::at(uint64_t position) const {
     return llvm::bit_cast<float>(read32le(place));
   case FloatStorage::f64:
     return llvm::bit_cast<double>(read64le(place));
+  }
+  llvm_unreachable("all types are listed");
+}
+
+static uint16_t roundedBits(double number, const llvm::fltSemantics &type) {
+  llvm::APFloat rounded(number);
+  bool isInexact = false;
+  rounded.convert(type, llvm::APFloat::rmNearestTiesToEven, &isInexact);
+  return static_cast<uint16_t>(rounded.bitcastToAPInt().getZExtValue());
+}
+
+void StoredNumbers::set(uint64_t position, double number) const {
+  uint8_t *place = bytes.data() + position * width();
+  switch (type) {
+  case FloatStorage::f16:
+    return write16le(place, roundedBits(number, llvm::APFloat::IEEEhalf()));
+  case FloatStorage::bf16:
+    return write16le(place, roundedBits(number, llvm::APFloat::BFloat()));
+  case FloatStorage::f32:
+    return write32le(place, llvm::bit_cast<uint32_t>(static_cast<float>(number)));
+  case FloatStorage::f64:
+    return write64le(place, llvm::bit_cast<uint64_t>(number));
   }
   llvm_unreachable("all types are listed");
 }
@@ -154,6 +180,20 @@ ZeroEffect makeZero(StoredNumbers weight, const ZeroMask &mask) {
       continue;
     effect.removedSquares += number * number;
     std::memset(weight.bytes.data() + i * weight.width(), 0, weight.width());
+  }
+  return effect;
+}
+
+ZeroEffect effectOf(StoredNumbers weight, llvm::ArrayRef<double> before) {
+  ZeroEffect effect;
+  effect.numbers = weight.size();
+  for (uint64_t i = 0; i < effect.numbers; ++i) {
+    const double square = before[i] * before[i];
+    const bool isZero = weight.at(i) == 0;
+    effect.squares += square;
+    effect.zerosBefore += before[i] == 0;
+    effect.zerosAfter += isZero;
+    effect.removedSquares += isZero ? square : 0;
   }
   return effect;
 }

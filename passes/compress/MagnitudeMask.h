@@ -24,6 +24,8 @@ struct StoredNumbers {
   unsigned width() const; // bytes of a number
   uint64_t size() const { return bytes.size() / width(); }
   double at(uint64_t position) const;
+  /// Rounds to the nearest number of the type, ties to even.
+  void set(uint64_t position, double number) const;
 };
 
 /// The numbers that one sum reads: `length` of them, `stride` numbers apart. Storage is blocks of
@@ -56,6 +58,9 @@ struct ZeroEffect {
 
 /// Makes the numbers of the mask +0. An empty mask changes nothing.
 ZeroEffect makeZero(StoredNumbers weight, const ZeroMask &mask);
+
+/// The effect of a change that made zeros among others: `before` has the numbers that were there.
+ZeroEffect effectOf(StoredNumbers weight, llvm::ArrayRef<double> before);
 
 } // namespace dlc
 

@@ -4,6 +4,7 @@
 #include "passes/compress/PrunableWeights.h"
 
 #include "ir/dl/DLOps.h"
+#include "passes/compress/SecondMoment.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -18,7 +19,10 @@ struct ViewDim {
   int64_t size, stride;
   bool isCut = false; // a slice shows a part of the weight's numbers along it
 };
-using View = SmallVector<ViewDim>;
+struct View {
+  SmallVector<ViewDim> dims;
+  int64_t offset = 0; // of the number at index 0 of every dim
+};
 
 /// How the readers of a weight use it.
 class Readers {
@@ -37,6 +41,7 @@ private:
   Operation *other = nullptr; // the first reader that multiplies nothing by it
   bool isKept = false, hasRuns = true;
   std::optional<SumRuns> runs;
+  std::vector<WeightReading> readings;
 };
 
 } // namespace
@@ -46,18 +51,19 @@ static bool isStatic(ArrayRef<AffineExpr> dims) {
 }
 
 static View viewOf(dl::Dims dims) {
-  View view(dims.size());
+  View view{SmallVector<ViewDim>(dims.size())};
   int64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
-    view[i] = {*dl::asConstant(dims[i]), stride};
-    stride *= view[i].size;
+    view.dims[i] = {*dl::asConstant(dims[i]), stride};
+    stride *= view.dims[i].size;
   }
   return view;
 }
 
 /// The same numbers in another shape; nothing where these have no strides.
-static std::optional<View> reshaped(ArrayRef<ViewDim> view, ArrayRef<AffineExpr> dims) {
-  View result;
+static std::optional<View> reshaped(const View &source, ArrayRef<AffineExpr> dims) {
+  ArrayRef<ViewDim> view = source.dims;
+  SmallVector<ViewDim> result;
   ViewDim run{1, 1}; // what is left of the dims taken so far, innermost first
   auto takeNext = [&] {
     while (!view.empty() && view.back().size == 1)
@@ -84,25 +90,34 @@ static std::optional<View> reshaped(ArrayRef<ViewDim> view, ArrayRef<AffineExpr>
     run.size /= size;
     run.stride *= size;
   }
-  return View(llvm::reverse(result));
+  return View{SmallVector<ViewDim>(llvm::reverse(result)), source.offset};
 }
 
 /// The view of what a move that computes nothing makes of `view`: `map` says where it reads.
-static std::optional<View> moved(ArrayRef<ViewDim> view, AffineMap map, ArrayRef<AffineExpr> dims) {
-  View result;
+static std::optional<View> moved(const View &view, AffineMap map, ArrayRef<AffineExpr> dims) {
+  View result{{}, view.offset};
   for (AffineExpr dim : dims)
-    result.push_back({*dl::asConstant(dim), 0});
-  for (auto [from, index] : llvm::zip_equal(view, map.getResults())) {
+    result.dims.push_back({*dl::asConstant(dim), 0});
+  for (auto [from, index] : llvm::zip_equal(view.dims, map.getResults())) {
     AffineExpr inner = index;
-    if (auto sum = dyn_cast<AffineBinaryOpExpr>(index);
-        sum && sum.getKind() == AffineExprKind::Add && isa<AffineConstantExpr>(sum.getRHS()))
-      inner = sum.getLHS();
+    int64_t first = 0;
+    if (auto constant = dyn_cast<AffineConstantExpr>(index)) {
+      inner = {};
+      first = constant.getValue();
+    } else if (auto sum = dyn_cast<AffineBinaryOpExpr>(index);
+               sum && sum.getKind() == AffineExprKind::Add) {
+      if (auto constant = dyn_cast<AffineConstantExpr>(sum.getRHS())) {
+        inner = sum.getLHS();
+        first = constant.getValue();
+      }
+    }
+    result.offset += first * from.stride;
     if (from.size == 1)
       continue;
-    auto position = dyn_cast<AffineDimExpr>(inner);
+    auto position = dyn_cast_if_present<AffineDimExpr>(inner);
     if (!position)
       return std::nullopt;
-    ViewDim &to = result[position.getPosition()];
+    ViewDim &to = result.dims[position.getPosition()];
     to.stride = from.stride;
     to.isCut = from.isCut || to.size != from.size;
   }
@@ -152,16 +167,68 @@ static std::optional<SumRuns> runsOf(const LoopNest &nest, AffineMap map, ArrayR
   return SumRuns{static_cast<uint64_t>(run->size), static_cast<uint64_t>(run->stride)};
 }
 
+/// The positions over all indices of `loops`, row-major, of which each moves by its stride.
+static std::vector<uint64_t> positionsOf(ArrayRef<std::pair<int64_t, int64_t>> loops,
+                                         int64_t first) {
+  std::vector<uint64_t> positions = {static_cast<uint64_t>(first)};
+  for (auto [extent, stride] : loops) {
+    std::vector<uint64_t> next;
+    next.reserve(positions.size() * extent);
+    for (uint64_t position : positions)
+      for (int64_t i = 0; i < extent; ++i)
+        next.push_back(position + i * stride);
+    positions = std::move(next);
+  }
+  return positions;
+}
+
+/// The weight as the matrices of `use`'s product; nothing where it is none of SecondMoment.h, or
+/// where a number of the weight is read at several places of a matrix.
+static std::optional<WeightReading> readingOf(OpOperand &use, const LoopNest &nest,
+                                              const View &view) {
+  Operation *op = use.getOwner();
+  const unsigned weight = use.getOperandNumber();
+  auto shape = weight > 1 ? std::nullopt : productShape(op, 1 - weight);
+  if (!shape)
+    return std::nullopt;
+  AffineMap own, other;
+  for (const Access &term : nest.terms)
+    (term.operand == weight ? own : other) = term.map;
+  SmallVector<int64_t> strides(nest.numLoops());
+  for (auto [dim, index] : llvm::zip_equal(view.dims, own.getResults()))
+    if (auto loop = dyn_cast<AffineDimExpr>(index))
+      strides[loop.getPosition()] = dim.stride;
+  SmallVector<std::pair<int64_t, int64_t>> groups, rows, columns;
+  for (unsigned loop = 0; loop < nest.numLoops(); ++loop) {
+    const bool isSummed = loop >= nest.parallel.size();
+    if (!isSummed && !own.isFunctionOfDim(loop))
+      continue;
+    auto extent = dl::asConstant(isSummed ? nest.reduction[loop - nest.parallel.size()]
+                                          : nest.parallel[loop]);
+    if (!extent || (*extent > 1 && strides[loop] == 0))
+      return std::nullopt;
+    // The groups of a convolution are runs of its output channels, in this order already.
+    const bool isGroup = !isSummed && llvm::is_contained(other.getResults(),
+                                                         getAffineDimExpr(loop, op->getContext()));
+    (isSummed ? columns : isGroup ? groups : rows).emplace_back(*extent, strides[loop]);
+  }
+  llvm::append_range(groups, rows);
+  return WeightReading{op, weight, shape->groups, positionsOf(groups, view.offset),
+                       positionsOf(columns, 0)};
+}
+
 void Readers::addProduct(OpOperand &use, const LoopNest &nest, const View &view) {
   ++products;
   isKept |= kept.matches(use.getOwner());
   for (const Access &term : nest.terms) {
     if (term.operand != use.getOperandNumber())
       continue;
-    auto found = runsOf(nest, term.map, view);
+    auto found = runsOf(nest, term.map, view.dims);
     hasRuns &= found && (!runs || (runs->length == found->length && runs->stride == found->stride));
     runs = found;
   }
+  if (auto reading = readingOf(use, nest, view))
+    readings.push_back(std::move(*reading));
 }
 
 void Readers::follow(Value value, const View &view) {
@@ -183,10 +250,12 @@ void Readers::follow(Value value, const View &view) {
 }
 
 PrunableWeight Readers::describe(dl::WeightOp weight) const {
-  PrunableWeight found{weight.getName().str(), "", hasRuns ? runs : std::nullopt};
+  const bool isSkipped = isKept || kept.matches(weight);
+  PrunableWeight found{weight.getName().str(), "", isSkipped, hasRuns ? runs : std::nullopt,
+                       readings.size() == products ? readings : std::vector<WeightReading>()};
   if (other)
     found.whyKept = "also read by " + other->getName().stripDialect().str();
-  else if (isKept || kept.matches(weight))
+  else if (isSkipped)
     found.whyKept = "named by --skip";
   return found;
 }

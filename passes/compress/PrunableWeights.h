@@ -15,15 +15,27 @@
 
 namespace dlc {
 
+/// A product's weight as the matrices w of y = x w^T (SecondMoment.h): the number of group g at
+/// row r and column k lies at rows[g * (rows.size() / groups) + r] + columns[k] of the weight.
+struct WeightReading {
+  mlir::Operation *op;
+  unsigned weight; // the operand of `op`, 0 or 1; the other is the activation
+  int64_t groups;
+  std::vector<uint64_t> rows, columns;
+};
+
 /// A float weight that matrix products or convolutions multiply with.
 struct PrunableWeight {
   std::string name; // of its dl.weight
   /// Why it has to stay as it is: it is also read by something else, or its layer was named. Empty:
   /// its numbers may become zero.
   std::string whyKept;
+  bool isSkipped; // its layer was named
   /// Where its numbers that enter one sum lie: of a convolution along the input channels.
   /// Nothing where they lie in no regular runs, or where its readers sum along different ones.
   std::optional<SumRuns> runs;
+  /// One for each product that reads it, in program order; none where one is no such product.
+  std::vector<WeightReading> readings;
 };
 
 /// Follows each dl.weight of the module, whose ops that stand for others have been decomposed, over

@@ -135,9 +135,11 @@ static Value unfold(Value x, const Windows &windows, dl::Dims window, dl::Builde
   return builder.reshape(all, grouped);
 }
 
-Value buildSecondMoment(Operation *product, unsigned activation, dl::Builder &builder) {
+/// What the product reads from `x` in place of its activation, and a row of ones below it:
+/// [batch, groups, columns + 1, rows]. There are several batches where the rows are several dims:
+/// sums of some hundred or thousand terms take less time than long ones, and round less.
+static Value columnsOf(Operation *product, unsigned activation, Value x, dl::Builder &builder) {
   ProductShape shape = *productShape(product, activation);
-  Value x = product->getOperand(activation);
   MatrixDims dims;
   if (auto windows = windowsOf(product)) {
     dl::Dims window = dl::dimsOf(product->getOperand(1));
@@ -152,9 +154,6 @@ Value buildSecondMoment(Operation *product, unsigned activation, dl::Builder &bu
   }
   if (dl::typeOf(x).getElementTypeBitWidth() < 32)
     x = builder.cast(x, builder.getF32Type());
-
-  // One product for each index of the first dim of rows, where there are several: sums of some
-  // hundred or thousand terms, which take less time than long ones and round less.
   const bool isBatched = dims.rows.size() > 1;
   SmallVector<int64_t> order;
   if (isBatched)
@@ -171,11 +170,18 @@ Value buildSecondMoment(Operation *product, unsigned activation, dl::Builder &bu
   x = builder.reshape(builder.permute(x, order), matrix);
   matrix[2] = constant(1);
   Value ones = builder.full(matrix, dl::typeOf(x).getElementType(), 1.0);
-  x = builder.make<dl::CatOp>(ValueRange{x, ones}, uint64_t{2});
+  return builder.make<dl::CatOp>(ValueRange{x, ones}, uint64_t{2});
+}
+
+Value buildSecondMoment(Operation *product, unsigned activation, Value reference,
+                        dl::Builder &builder) {
+  Value own = product->getOperand(activation);
+  Value x = columnsOf(product, activation, own, builder);
+  Value other = reference == own ? x : columnsOf(product, activation, reference, builder);
   const int64_t loops[] = {0, 1, 2, 4}, others[] = {0, 1, 3, 4};
-  Value products = builder.make<dl::ContractOp>(x, x, ArrayRef<int64_t>(loops),
+  Value products = builder.make<dl::ContractOp>(x, other, ArrayRef<int64_t>(loops),
                                                 ArrayRef<int64_t>(others), uint64_t{4});
-  if (!isBatched)
+  if (dl::isConstant(dl::dimsOf(products)[0], 1))
     return builder.squeeze(products, 0);
   return builder.make<dl::SumOp>(products, builder.getDenseI64ArrayAttr({0}),
                                  builder.getBoolAttr(false), TypeAttr());

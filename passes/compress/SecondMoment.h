@@ -25,10 +25,12 @@ struct ProductShape {
 std::optional<ProductShape> productShape(mlir::Operation *product, unsigned activation);
 
 /// [groups, columns + 1, columns + 1]: for each group the sum over all rows of the outer product of
-/// the row with itself, where each row is followed by a 1. So the last column holds the sums of the
-/// columns, and the last element the number of rows. In f32, f64 where the activation is f64. The
-/// product must have a ProductShape.
-mlir::Value buildSecondMoment(mlir::Operation *product, unsigned activation, dl::Builder &builder);
+/// the row of x with that of `reference`, which is read as the activation is, and often is it. Each row
+/// is followed by a 1: the last column holds the sums of the columns of x, the last row those of
+/// `reference`, and the last element is the number of rows. In f32, f64 where the activation is f64.
+/// The product must have a ProductShape.
+mlir::Value buildSecondMoment(mlir::Operation *product, unsigned activation, mlir::Value reference,
+                              dl::Builder &builder);
 
 } // namespace dlc
 

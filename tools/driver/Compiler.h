@@ -117,7 +117,10 @@ struct PruneOptions {
   std::string output;                   // .dl; the weights go beside it
   std::string model;                    // empty: the only one of the file
   std::string pattern = "global";       // or layer, 2:4
+  std::string method;                   // empty: the pattern's own
+  int64_t channelMultiple = 1;          // of a layer's channels that are left
   std::optional<double> sparsity;       // above 0 and below 1; 2:4 needs none
+  CalibrationOptions calibration;       // for all methods but magnitude
   std::vector<std::string> skip;        // globs: layers that stay as they are
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT

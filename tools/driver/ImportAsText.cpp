@@ -22,6 +22,18 @@ using namespace mlir;
 
 namespace dlc {
 
+/// Appends the bytes of a weight.
+static LogicalResult appendWeight(dl::WeightOp op, ChangedWeight changed, std::string &bytes) {
+  if (const std::vector<uint8_t> *own = changed ? changed(op.getName()) : nullptr) {
+    bytes.append(own->begin(), own->end());
+    return success();
+  }
+  auto read = readWeightBytes(op);
+  if (succeeded(read))
+    bytes.append(read->begin(), read->end());
+  return read;
+}
+
 /// Turns rows and columns of the last `size` bytes.
 static void transpose(std::string &bytes, size_t size, ArrayRef<int64_t> shape) {
   std::string rows = bytes.substr(bytes.size() - size);
@@ -45,7 +57,8 @@ static frontend::StoredTensor storedTensor(const onnx::NamedWeight &weight) {
 }
 
 /// A safetensors file of these weights; an ExitCode, reported unless it is kOk.
-static int writeWeights(ArrayRef<onnx::NamedWeight> weights, std::string &file) {
+static int writeWeights(ArrayRef<onnx::NamedWeight> weights, ChangedWeight changed,
+                        std::string &file) {
   auto tensors = llvm::map_to_vector(weights, storedTensor);
   auto header = frontend::safetensorsHeader(tensors);
   if (!header)
@@ -57,10 +70,8 @@ static int writeWeights(ArrayRef<onnx::NamedWeight> weights, std::string &file) 
   file.reserve(size);
   for (auto [weight, tensor] : llvm::zip_equal(weights, tensors)) {
     auto op = cast<dl::WeightOp>(weight.weight);
-    auto bytes = readWeightBytes(op);
-    if (failed(bytes))
+    if (failed(appendWeight(op, changed, file)))
       return kModelError;
-    file.append(bytes->begin(), bytes->end());
     if (weight.isTransposed)
       transpose(file, tensor.bytes, cast<RankedTensorType>(op.getType()).getShape());
   }
@@ -99,14 +110,14 @@ int writeNewFiles(ArrayRef<NewFile> files, bool force) {
 }
 
 int textOf(ImportedModel &model, const std::string &path, const std::string &weightsPath,
-           ImportedText &result) {
+           ImportedText &result, ChangedWeight changed) {
   StringRef file = llvm::sys::path::filename(weightsPath);
   result.text = onnx::writeDl(*model.module, file, result.weights);
   if (auto formatted =
           formatSource(llvm::MemoryBuffer::getMemBufferCopy(result.text, path), *model.context))
     result.text = std::move(*formatted);
   return result.weights.empty() ? static_cast<int>(kOk)
-                                : writeWeights(result.weights, result.weightsFile);
+                                : writeWeights(result.weights, changed, result.weightsFile);
 }
 
 int importAsText(const ImportAsTextOptions &options) {

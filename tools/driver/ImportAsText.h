@@ -14,10 +14,13 @@ struct ImportedText {
   std::vector<onnx::NamedWeight> weights; // in the order of the file; empty: there is no file
 };
 
-/// The text of an imported ONNX model that is to be written to `path`, and its weights, which are
+/// The bytes of a weight that are not those of its file, by its name; null for others.
+using ChangedWeight = llvm::function_ref<const std::vector<uint8_t> *(llvm::StringRef weight)>;
+
+/// The text of an imported model that is to be written to `path`, and its weights, which are
 /// for `weightsPath`, beside it. An ExitCode, reported unless it is kOk.
 int textOf(ImportedModel &model, const std::string &path, const std::string &weightsPath,
-           ImportedText &result);
+           ImportedText &result, ChangedWeight changed = nullptr);
 
 /// The safetensors file beside a .dl file that has its name, with `suffix` before the ending.
 std::string weightsBeside(llvm::StringRef textPath, llvm::StringRef suffix = "");

@@ -4,6 +4,7 @@
 #include "tools/driver/ProductStatistics.h"
 
 #include "ir/analysis/SourcePlaces.h"
+#include "ir/dl/DLOps.h"
 #include "ir/dl/DimNeeds.h"
 #include "passes/Pipelines.h"
 #include "passes/compress/SecondMoment.h"
@@ -23,27 +24,56 @@ namespace dlc {
 
 void InputMoment::add(const InputMoment &other) {
   rows += other.rows;
-  for (auto [own, added] : llvm::zip_equal(products, other.products))
-    own += added;
-  for (auto [own, added] : llvm::zip_equal(sums, other.sums))
-    own += added;
+  auto add = [](std::vector<double> &own, const std::vector<double> &added) {
+    for (auto [sum, part] : llvm::zip_equal(own, added))
+      sum += part;
+  };
+  add(products, other.products);
+  add(sums, other.sums);
+  add(cross, other.cross);
+  add(referenceSums, other.referenceSums);
+}
+
+/// Adds to the function what it computes once more, with other weights: what each value is there.
+static IRMapping addReference(func::FuncOp function, StringRef suffix) {
+  IRMapping mapping;
+  if (suffix.empty())
+    return mapping;
+  OpBuilder builder(function.front().getTerminator());
+  SmallVector<Operation *> all;
+  for (Operation &op : function.front().without_terminator())
+    all.push_back(&op);
+  for (Operation *op : all) {
+    Operation *copy = builder.clone(*op, mapping);
+    if (auto weight = dyn_cast<dl::WeightOp>(copy))
+      weight.setName((weight.getName() + suffix).str());
+  }
+  return mapping;
 }
 
 /// Makes the moments of `products` the first results of the function. Of the others only those stay
 /// that every model with states or counted dims must have.
-static void tapMoments(func::FuncOp function, ArrayRef<TappedProduct> products) {
+static void tapMoments(func::FuncOp function, ArrayRef<TappedProduct> products,
+                       StringRef reference) {
   Operation *end = function.front().getTerminator();
+  IRMapping mapping = addReference(function, reference);
   Builder builder(function.getContext());
   SmallVector<Value> values;
   SmallVector<Type> types;
   SmallVector<Attribute> attributes;
-  for (auto [index, product] : llvm::enumerate(products)) {
+  auto add = [&](const TappedProduct &product, Value other) {
     dl::Builder before(product.op->getLoc(), function.getContext());
     before.setInsertionPoint(end);
-    values.push_back(buildSecondMoment(product.op, product.activation, before));
+    attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+        "dl.name", builder.getStringAttr("moment." + std::to_string(values.size())))));
+    values.push_back(buildSecondMoment(product.op, product.activation, other, before));
     types.push_back(values.back().getType());
-    attributes.push_back(builder.getDictionaryAttr(
-        builder.getNamedAttr("dl.name", builder.getStringAttr("moment." + std::to_string(index)))));
+  };
+  for (const TappedProduct &product : products) {
+    Value own = product.op->getOperand(product.activation);
+    add(product, own);
+    if (!reference.empty())
+      add(product, mapping.lookupOrDefault(own));
   }
   for (auto [index, value] : llvm::enumerate(end->getOperands()))
     if (function.getResultAttr(index, "dl.state") || function.getResultAttr(index, "dl.count")) {
@@ -56,23 +86,26 @@ static void tapMoments(func::FuncOp function, ArrayRef<TappedProduct> products) 
   function.setAllResultAttrs(attributes);
 }
 
-/// Adds one batch's moment [groups, columns + 1, columns + 1].
-static void addBatch(const HostTensor &batch, InputMoment &moment) {
+/// Adds one batch's moment [groups, columns + 1, columns + 1]; of `lastRows`, the last row counts
+/// and not the last column.
+static void addBatch(const HostTensor &batch, const InputMoment &moment, bool lastRows,
+                     std::vector<double> &products, std::vector<double> &sums, double &rows) {
   const int64_t columns = moment.columns, width = columns + 1;
   for (int64_t group = 0; group < moment.groups; ++group) {
     const int64_t begin = group * width * width;
     for (int64_t row = 0; row < columns; ++row) {
       for (int64_t column = 0; column < columns; ++column)
-        moment.products[(group * columns + row) * columns + column] +=
+        products[(group * columns + row) * columns + column] +=
             batch.at(begin + row * width + column);
-      moment.sums[group * columns + row] += batch.at(begin + row * width + columns);
+      sums[group * columns + row] +=
+          batch.at(lastRows ? begin + columns * width + row : begin + row * width + columns);
     }
     if (group == 0)
-      moment.rows += batch.at(begin + width * width - 1);
+      rows += batch.at(begin + width * width - 1);
   }
 }
 
-static int run(const std::string &package, const CalibrationOptions &calibration,
+static int run(const std::string &package, const CalibrationOptions &calibration, bool hasReference,
                ProductStatistics &statistics) {
   CpuProgram program;
   SampleFeed feed;
@@ -90,8 +123,13 @@ static int run(const std::string &package, const CalibrationOptions &calibration
   while (feed.next(inputs)) {
     if (int code = program.run(inputs))
       return code;
-    for (auto [index, moment] : llvm::enumerate(statistics.moments))
-      addBatch(program.outputs[index], moment);
+    auto output = program.outputs.begin();
+    for (InputMoment &moment : statistics.moments) {
+      addBatch(*output++, moment, false, moment.products, moment.sums, moment.rows);
+      double same = 0;
+      if (hasReference)
+        addBatch(*output++, moment, true, moment.cross, moment.referenceSums, same);
+    }
   }
   statistics.samples = feed.numSamples() - feed.numLeftOut();
   return kOk;
@@ -107,7 +145,7 @@ static std::string nameOf(Operation *op) {
 
 int measureProducts(ModuleOp module, ArrayRef<TappedProduct> products,
                     const CalibrationOptions &calibration, codegen::ReadPacked readPacked,
-                    ProductStatistics &statistics) {
+                    StringRef reference, ProductStatistics &statistics) {
   IRMapping mapping;
   OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone(mapping));
   std::vector<TappedProduct> tapped;
@@ -120,8 +158,12 @@ int measureProducts(ModuleOp module, ArrayRef<TappedProduct> products,
     moment.columns = shape.columns;
     moment.products.assign(shape.groups * shape.columns * shape.columns, 0);
     moment.sums.assign(shape.groups * shape.columns, 0);
+    if (reference.empty())
+      continue;
+    moment.cross = moment.products;
+    moment.referenceSums = moment.sums;
   }
-  tapMoments(*copy->getOps<func::FuncOp>().begin(), tapped);
+  tapMoments(*copy->getOps<func::FuncOp>().begin(), tapped, reference);
   if (!(*copy)->hasAttr("dl.needs"))
     dl::recordNeeds(*copy);
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
@@ -131,7 +173,7 @@ int measureProducts(ModuleOp module, ArrayRef<TappedProduct> products,
   auto package = compileCpuProgram(*copy, {}, readPacked);
   if (failed(package))
     return kUnsupported;
-  if (int code = run(*package, calibration, statistics))
+  if (int code = run(*package, calibration, !reference.empty(), statistics))
     return code;
   for (auto [product, moment] : llvm::zip_equal(products, statistics.moments))
     if (!llvm::all_of(moment.products, [](double sum) { return std::isfinite(sum); }))

@@ -28,6 +28,8 @@ struct InputMoment {
   double rows = 0;              // how many rows of x each group has seen
   std::vector<double> products; // groups * columns * columns: x^T x of each group
   std::vector<double> sums;     // groups * columns: the sum of each column
+  /// With a reference: x^T z and the sums of z, what the same product reads in the reference.
+  std::vector<double> cross, referenceSums;
 
   /// Adds the rows of another product of the same shape.
   void add(const InputMoment &other);
@@ -49,12 +51,13 @@ struct ProductStatistics {
 /// Runs a copy of `module`, a model as it was imported or as phase `simplify` left it, on the data of
 /// `calibration`, batch after batch in f32 on the CPU, and adds up the moments of `products`, ops of
 /// its function that have a ProductShape and whose dims the data do not count. Of the model only what
-/// these products read is computed. `readPacked` gives the weights whose offset is -1. An ExitCode,
-/// reported unless it is kOk: kUsage where the data do not fit the model, kModelError where a product
-/// reads NaN or infinities.
+/// these products read is computed. `readPacked` gives the weights whose offset is -1. Unless
+/// `reference` is empty the model is computed a second time on the same data, with weights of which
+/// `readPacked` is told the name and this behind it. An ExitCode, reported unless it is kOk: kUsage
+/// where the data do not fit the model, kModelError where a product reads NaN or infinities.
 int measureProducts(mlir::ModuleOp module, llvm::ArrayRef<TappedProduct> products,
                     const CalibrationOptions &calibration, codegen::ReadPacked readPacked,
-                    ProductStatistics &statistics);
+                    llvm::StringRef reference, ProductStatistics &statistics);
 
 } // namespace dlc
 

@@ -7,6 +7,10 @@
 #include "passes/compress/MagnitudeMask.h"
 #include "tools/driver/Compiler.h"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace dlc {
 
 /// A weight of a product or convolution, and what became of it.
@@ -15,12 +19,34 @@ struct PrunedWeight {
   const frontend::StoredTensor *tensor;
   ZeroEffect effect;
   std::string whyKept; // empty: it was pruned
+  /// The Euclidean length of the change of what the layer gives on the data of --calib, as a part of
+  /// that of what it gave.
+  std::optional<double> outputError = std::nullopt;
 };
 
 struct PruneReport {
   std::vector<PrunedWeight> weights; // in program order
   ZeroEffect total() const;
 };
+
+/// A model that has become smaller.
+struct SmallerReport {
+  struct Weight {
+    std::string path;
+    std::vector<int64_t> before, after; // dims; without `before` it is new, without `after` it went
+  };
+  std::vector<Weight> weights;                                // in the order of the file
+  double multiplicationsBefore = 0, multiplicationsAfter = 0; // of one run, symbolic dims as 1
+};
+
+/// A line for each weight: dims before and after; and one for all.
+std::string tableOf(const SmallerReport &report);
+std::string jsonOf(const SmallerReport &report, const PruneOptions &options);
+
+/// Writes --report and prints the table, as far as the options ask for them; an ExitCode, reported
+/// unless it is kOk.
+int finishReport(const SmallerReport &report, const PruneOptions &options);
+int finishReport(const PruneReport &report, const PruneOptions &options);
 
 /// A line for each weight: dims, zeros before and after, what was removed; and a line for all.
 std::string tableOf(const PruneReport &report);

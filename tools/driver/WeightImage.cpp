@@ -54,4 +54,8 @@ MutableArrayRef<uint8_t> WeightImage::bytesOf(const StoredTensor &tensor) {
   return {reinterpret_cast<uint8_t *>(file.data()) + tensor.offset, tensor.bytes};
 }
 
+ArrayRef<uint8_t> WeightImage::bytesOf(const StoredTensor &tensor) const {
+  return {reinterpret_cast<const uint8_t *>(file.data()) + tensor.offset, tensor.bytes};
+}
+
 } // namespace dlc

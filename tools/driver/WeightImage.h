@@ -21,6 +21,7 @@ public:
   const frontend::StoredTensor *find(llvm::StringRef name) const;
   /// `tensor` must be of this image.
   llvm::MutableArrayRef<uint8_t> bytesOf(const frontend::StoredTensor &tensor);
+  llvm::ArrayRef<uint8_t> bytesOf(const frontend::StoredTensor &tensor) const;
   llvm::StringRef bytes() const { return file; }
 
 private:

@@ -59,7 +59,7 @@ protected:
     shape.insert(shape.begin(), kSamples);
   }
 
-  int measure(ProductStatistics &statistics, unsigned activation = 0) {
+  int measure(ProductStatistics &statistics, unsigned activation = 0, StringRef reference = "") {
     std::vector<uint8_t> raw(x.size() * sizeof(float));
     std::memcpy(raw.data(), x.data(), raw.size());
     std::string bytes;
@@ -74,7 +74,7 @@ protected:
     CalibrationOptions calibration;
     calibration.data = path;
     calibration.batch = 2;
-    return measureProducts(*module, products, calibration, readPackedWeight, statistics);
+    return measureProducts(*module, products, calibration, readPackedWeight, reference, statistics);
   }
 
   /// `read(sample, row, group, column)` is the matrix x.
