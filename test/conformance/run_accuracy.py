@@ -6,7 +6,7 @@ images that change sides, and the cross entropy of a language model on other tex
     run_accuracy.py                      each form against f32, and one pruned network, on the CPU; prints a table
     run_accuracy.py --methods            int8 by each --calib-method
     run_accuracy.py --network NAME       this one alone
-    run_accuracy.py --prune-curve        every classifier at each sparsity, without training after it
+    run_accuracy.py --prune-curve        every classifier at each sparsity and by each method, without training after it
 
 Needs the corpus (DLC_CORPUS); without it every case is counted as left out."""
 import argparse
@@ -57,11 +57,13 @@ TEXT_FORMS = {"f16": FORMS["f16"], "bf16": FORMS["bf16"], "w8": ["--quantize", "
 TEXTS = {"Shakespeare": (shakespeare, {"w4": 0.02, FITTED: 0.01, HEADLESS: 0.01}),
          "its own story": (own_story, {"w8": 0.01, "w4": 0.25, FITTED: 0.12, HEADLESS: 0.06})}
 MOST_OF_BYTES = {"w8": 0.28, "w4": 0.2, FITTED: 0.2, HEADLESS: 0.2}  # of the same weights in f32
-# Arguments of dlc prune: the curve, and what one network must keep in each run, in points of top-1.
+# Arguments of dlc prune: the curve, and what networks must keep in each run, in points of top-1.
 SPARSITIES = (0.3, 0.5, 0.7, 0.8, 0.9)
-CURVE = [(pattern, sparsity) for pattern in ("global", "layer") for sparsity in SPARSITIES] + [("2:4", 0.5)]
-PRUNED_NETWORK = "lenet5_mnist"
-PRUNED = {("global", 0.5): 1.0, ("2:4", 0.5): 1.0}
+METHODS_OF = {"global": ("magnitude", "wanda"), "layer": ("magnitude", "wanda", "sparsegpt"), "2:4": ("magnitude", "wanda", "sparsegpt"),
+              "channels": ("l2", "obs")}
+PRUNED = {("lenet5_mnist", "global", 0.5, "magnitude"): 1.0, ("lenet5_mnist", "2:4", 0.5, "magnitude"): 1.0,
+          ("lenet5_mnist", "2:4", 0.5, "sparsegpt"): 0.3, ("lenet5_mnist", "layer", 0.8, "sparsegpt"): 1.5,
+          ("lenet5_mnist", "channels", 0.3, "obs"): 0.5, ("lenet5_mnist", "low-rank", 0.5, "svd"): 1.0}
 COUNT = len(CLASSIFIERS) * len(FORMS) + len(TEXT_FORMS) * len(TEXTS) + len(PRUNED)
 
 
@@ -75,14 +77,18 @@ def compiled(name, form, *flags):
     return package
 
 
-def pruned(name, pattern, sparsity):
-    """The package of the pruned network, and the share of its weights that is zero."""
-    path = os.path.join(OUT, f"{name}-{pattern.replace(':', 'of')}-{sparsity}")
-    dlc("prune", source(name), "--pattern", pattern, "--sparsity", sparsity, "-o", path + ".dl", "--report", path + ".json", "--force", "-q")
+def pruned(name, pattern, sparsity, method):
+    """The package of the pruned network, and the share of its weights that is zero, or gone."""
+    path = os.path.join(OUT, f"{name}-{pattern.replace(':', 'of')}-{sparsity}-{method}")
+    data = [] if method in ("magnitude", "l1", "l2") else ["--calib", calibration_data(name, compiled(name, "f32"))]
+    dlc("prune", source(name), "--pattern", pattern, "--sparsity", sparsity, "--method", method, *data, "-o", path + ".dl", "--report",
+        path + ".json", "--force", "-q")
     compile_model(path + ".dl", path + ".bin", None, "--target", "cpu", "-q")
-    with open(path + ".json", encoding="utf-8") as report:
-        whole = json.load(report)["all"]
-    return path + ".bin", whole["zeros_after"] / whole["numbers"]
+    with open(path + ".json", encoding="utf-8") as file:
+        report = json.load(file)
+    if "all" in report:
+        return path + ".bin", report["all"]["zeros_after"] / report["all"]["numbers"]
+    return path + ".bin", 1 - report["numbers_after"] / report["numbers_before"]
 
 
 def run_all(package, arrays):
@@ -184,30 +190,36 @@ def language_model(cases, rows):
                     raise Failure(f"the weights take {100 * part:.1f} % of the bytes of f32")
 
 
-def pruned_classifier(cases, rows):
-    before = judged(PRUNED_NETWORK, compiled(PRUNED_NETWORK, "f32")).mean()
-    for (pattern, sparsity), most_lost in PRUNED.items():
-        with cases.case(f"{PRUNED_NETWORK} pruned, {pattern}"):
-            package, zeros = pruned(PRUNED_NETWORK, pattern, sparsity)
-            after = judged(PRUNED_NETWORK, package).mean()
-            rows.append((PRUNED_NETWORK, f"pruned, {pattern}", f"{100 * after:.2f} %", f"{100 * zeros:.1f} % zeros", ""))
-            if not 100 * (before - after) <= most_lost:
-                raise Failure(f"{100 * (before - after):.2f} points less than before; expected {most_lost} at most")
+def pruned_classifiers(cases, rows):
+    before = {}
+    for (name, pattern, sparsity, method), most_lost in PRUNED.items():
+        with cases.case(f"{name} pruned, {pattern} by {method}"):
+            if name not in before:
+                before[name] = judged(name, compiled(name, "f32")).mean()
+            package, gone = pruned(name, pattern, sparsity, method)
+            after = judged(name, package).mean()
+            rows.append((name, f"pruned, {pattern} by {method}", f"{100 * after:.2f} %", f"{100 * gone:.1f} % of the weights are zero or gone", ""))
+            if not 100 * (before[name] - after) <= most_lost:
+                raise Failure(f"{100 * (before[name] - after):.2f} points less than before; expected {most_lost} at most")
 
 
-def prune_curve():
-    print("| network | all weights | pattern | " + " | ".join(f"{100 * sparsity:.0f} %" for sparsity in SPARSITIES) + " |")
-    print("|---|---|---|" + "---|" * len(SPARSITIES))
-    for name in CLASSIFIERS:
+def prune_curve(names):
+    print("| network | all weights | pattern | method | " + " | ".join(f"{100 * sparsity:.0f} %" for sparsity in SPARSITIES) + " |")
+    print("|---|---|---|---|" + "---|" * len(SPARSITIES))
+    for name in names:
         whole = 100 * judged(name, compiled(name, "f32")).mean()
-        for pattern in dict(CURVE):
-            cells = {}
-            for sparsity in (one for same, one in CURVE if same == pattern):
-                package, zeros = pruned(name, pattern, sparsity)
-                cells[sparsity] = f"{100 * judged(name, package).mean():.2f}"
-                if abs(zeros - sparsity) > 0.005:  # where layers are left alone
-                    cells[sparsity] += f" ({100 * zeros:.0f} % zeros)"
-            print(f"| {name} | {whole:.2f} | {pattern} | {' | '.join(cells.get(sparsity, '') for sparsity in SPARSITIES)} |", flush=True)
+        for pattern, methods in METHODS_OF.items():
+            for method in methods:
+                cells = []
+                for sparsity in SPARSITIES:
+                    if (pattern == "2:4" and sparsity != 0.5) or (pattern == "channels" and sparsity > 0.5):
+                        cells.append("")
+                        continue
+                    package, zeros = pruned(name, pattern, sparsity, method)
+                    cells.append(f"{100 * judged(name, package).mean():.2f}")
+                    if pattern != "channels" and abs(zeros - sparsity) > 0.005:  # where layers are left alone
+                        cells[-1] += f" ({100 * zeros:.0f} % zeros)"
+                print(f"| {name} | {whole:.2f} | {pattern} | {method} | {' | '.join(cells)} |", flush=True)
     return 0
 
 
@@ -223,7 +235,7 @@ def main():
         return cases.finish()
     os.makedirs(OUT, exist_ok=True)
     if options.prune_curve:
-        return prune_curve()
+        return prune_curve(options.network or CLASSIFIERS)
     by_method = {f"int8 by {method}": [*FORMS["int8"], "--calib-method", method] for method in METHODS}
     for name in CLASSIFIERS:
         if name in (options.network or CLASSIFIERS):
@@ -231,7 +243,7 @@ def main():
     if LANGUAGE_MODEL in (options.network or [LANGUAGE_MODEL]) and not options.methods:
         language_model(cases, rows)
     if not options.methods and not options.network:
-        pruned_classifier(cases, rows)
+        pruned_classifiers(cases, rows)
     print("| network | form | top-1, or cross entropy | against f32 | McNemar |\n|---|---|---|---|---|")
     for row in rows:
         print(f"| {' | '.join(row)} |")

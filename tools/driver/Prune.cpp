@@ -9,6 +9,7 @@
 #include "tools/driver/CalibratedPruning.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/PruneChannels.h"
+#include "tools/driver/PruneLowRank.h"
 #include "tools/driver/PruneReport.h"
 #include "tools/driver/PrunedModel.h"
 
@@ -52,6 +53,8 @@ private:
 static SmallVector<StringRef> methodsOf(StringRef pattern) {
   if (pattern == "channels")
     return {"l2", "obs", "l1"};
+  if (pattern == "low-rank")
+    return {"svd"};
   if (pattern == "global")
     return {"magnitude", "wanda"};
   return {"magnitude", "sparsegpt", "wanda"};
@@ -65,7 +68,7 @@ int Pruning::chooseMethod() {
   const bool hasData = !options.calibration.data.empty();
   SmallVector<StringRef> methods = methodsOf(options.pattern);
   if (options.method.empty())
-    options.method = methods[hasData].str();
+    options.method = methods[hasData && methods.size() > 1].str();
   if (!llvm::is_contained(methods, options.method))
     return fail(kUsage, "--method " + options.method + " does not go with --pattern " +
                             options.pattern + "; expected one of " + llvm::join(methods, ", "));
@@ -84,9 +87,11 @@ int Pruning::checkOptions() const {
   if (options.pattern == "2:4" && options.sparsity.value_or(0.5) != 0.5)
     return fail(kUsage, "--pattern 2:4 makes two of each four weights zero, which is --sparsity "
                         "0.5; leave --sparsity out");
-  if (options.pattern == "channels" && !options.sparsity)
-    return fail(kUsage, "--pattern channels needs --sparsity, the share of the multiplications to "
-                        "take away, such as 0.3");
+  const bool isSmaller = options.pattern == "channels" || options.pattern == "low-rank";
+  if (isSmaller && !options.sparsity)
+    return fail(kUsage, "--pattern " + options.pattern +
+                            " needs --sparsity, the share of the multiplications to "
+                            "take away, such as 0.3");
   if (options.pattern != "2:4" && !options.sparsity)
     return fail(kUsage,
                 "--pattern " + options.pattern +
@@ -227,6 +232,8 @@ int Pruning::run() {
     return code;
   if (options.pattern == "channels")
     return pruneChannels(model, *plain, weights, options);
+  if (options.pattern == "low-rank")
+    return pruneLowRank(model, *plain, weights, options);
   if (int code = prune())
     return code;
   if (int code = model.write(options))

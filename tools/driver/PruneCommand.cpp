@@ -19,6 +19,7 @@ Patterns:
   layer     the same share of each weight
   2:4       the two smallest of each four neighbours that one sum reads; of a convolution, of four input channels
   channels  whole channels, in all layers that hang together by them; --sparsity is the share of the multiplications that goes
+  low-rank  each linear layer becomes two with a narrow value between them; --sparsity is the share of its multiplications that goes
 
 Methods for the first three patterns:
   magnitude  by the size of the number; needs no data
@@ -61,12 +62,12 @@ void dlc::addPruneCommand(CLI::App &app, Action &action, const Compiler &compile
                    "above 0 and below 1")
       ->check(checkShare);
   command->add_option("--pattern", options->pattern, "Which weights become zero, see below")
-      ->check(CLI::IsMember({"global", "layer", "2:4", "channels"}))
+      ->check(CLI::IsMember({"global", "layer", "2:4", "channels", "low-rank"}))
       ->capture_default_str();
   command
       ->add_option("--method", options->method,
                    "How weights are chosen and what becomes of the others, see below")
-      ->check(CLI::IsMember({"magnitude", "wanda", "sparsegpt", "l1", "l2", "obs"}));
+      ->check(CLI::IsMember({"magnitude", "wanda", "sparsegpt", "l1", "l2", "obs", "svd"}));
   command
       ->add_option("--multiple", options->channelMultiple,
                    "Channels of a layer that are left are a multiple of this, but for a rest that "

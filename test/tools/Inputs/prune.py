@@ -284,7 +284,7 @@ wrong("no sparsity", "error: --pattern global needs --sparsity, the share of the
 wrong("2:4 with another share",
       "error: --pattern 2:4 makes two of each four weights zero, which is --sparsity 0.5; leave --sparsity out", 2,
       "m.dl", "--pattern", "2:4", "--sparsity", "0.7", "-o", "no.dl")
-wrong("a pattern", "--pattern: blocks not in {global,layer,2:4,channels}", 2, "m.dl", "--pattern", "blocks", "-o", "no.dl")
+wrong("a pattern", "--pattern: blocks not in {global,layer,2:4,channels,low-rank}", 2, "m.dl", "--pattern", "blocks", "-o", "no.dl")
 wrong("an ending", "error: -o names 'no.txt'; expected a .dl file", 2, "m.dl", "--sparsity", "0.5", "-o", "no.txt")
 write("m.mlir", "")
 wrong("IR", "error: 'm.mlir' is no .dl or .onnx file; IR needs 'dlc compile --compile-from=PHASE'", 2, "m.mlir", "--sparsity", "0.5", "-o", "no.dl")

@@ -259,7 +259,7 @@ wrong("data for nothing", "error: --method magnitude looks at the weights alone;
       "m.dl", *LAYER, "--method", "magnitude", "--calib", "c.npz")
 wrong("one threshold", "error: --method sparsegpt does not go with --pattern global; expected one of magnitude, wanda", 2,
       "m.dl", "--sparsity", "0.5", "-o", "no.dl", "--method", "sparsegpt", "--calib", "c.npz")
-wrong("an unknown method", "--method: best not in {magnitude,wanda,sparsegpt,l1,l2,obs}", 2, "m.dl", *LAYER, "--method", "best")
+wrong("an unknown method", "--method: best not in {magnitude,wanda,sparsegpt,l1,l2,obs,svd}", 2, "m.dl", *LAYER, "--method", "best")
 np.savez("other.npz", z=X)
 wrong("another name", "error: 'other.npz' has no array 'x'; it holds: z", 2, "m.dl", *LAYER, "--calib", "other.npz")
 np.savez("empty.npz", x=X[:0])
