@@ -40,8 +40,8 @@ struct Origin {
 /// The value with the fewest bytes that `value` is a wider or repeated form of.
 static Value narrowestForm(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (Value narrow = widenedFrom(value))
-      value = narrow;
+    if (auto integers = widenedFrom(value); integers && integers->zeroPoint == 0)
+      value = integers->stored;
     else if (isa<dl::BroadcastOp, dl::ReshapeOp, dl::PermuteOp>(op))
       value = op->getOperand(0);
     else
