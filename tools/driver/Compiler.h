@@ -42,8 +42,8 @@ struct CompileOptions {
   std::optional<double> maxError;  // for mixed
   std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
   std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
-  std::string quantize = "none";   // none, int8, w8, w4
-  int64_t group = 32;              // weights of w4 that share a scale
+  std::string quantize = "none"; // none, int8, w8, w4
+  int64_t group = 32;            // weights of w4 that share a scale
   CalibrationOptions calibration;
   std::vector<std::string> keepF32; // globs: layers that --precision and --quantize leave alone
   std::string report;               // file for what became of each layer; empty: none

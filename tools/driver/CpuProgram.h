@@ -3,9 +3,9 @@
 #ifndef DLC_TOOLS_DRIVER_CPUPROGRAM_H
 #define DLC_TOOLS_DRIVER_CPUPROGRAM_H
 
+#include "codegen/package/Package.h"
 #include "passes/Pipelines.h"
 #include "tools/driver/Tensors.h"
-#include "codegen/package/Package.h"
 #include "tools/driver/WeightReader.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,9 +18,8 @@ namespace dlc {
 /// The package of `module`, which is what phase `simplify` left, compiled for the CPU alone, in f32
 /// unless `options` say otherwise; their targets do not count. The module is used up. `readPacked`
 /// gives the weights whose offset is -1. Fails where a phase does, after an error.
-mlir::FailureOr<std::string>
-compileCpuProgram(mlir::ModuleOp module, PipelineOptions options = {},
-                  codegen::ReadPacked readPacked = readPackedWeight);
+mlir::FailureOr<std::string> compileCpuProgram(mlir::ModuleOp module, PipelineOptions options = {},
+                                               codegen::ReadPacked readPacked = readPackedWeight);
 
 /// Such a package in memory, run batch by batch. Problems are reported; the ExitCode says which kind.
 class CpuProgram {
