@@ -30,15 +30,19 @@ def header(path):
     return data[8:8 + struct.unpack("<Q", data[:8])[0]]
 
 
-def load(path):
+def load_bytes(data):
     """Name -> array, in the order of the file."""
-    start = 8 + len(header(path))
+    start = 8 + struct.unpack("<Q", data[:8])[0]
     found = {}
-    for name, entry in json.loads(header(path)).items():
+    for name, entry in json.loads(data[8:start]).items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            found[name] = np.frombuffer(read(path)[start + begin:start + end], TYPES[entry["dtype"]]).reshape(entry["shape"])
+            found[name] = np.frombuffer(data[start + begin:start + end], TYPES[entry["dtype"]]).reshape(entry["shape"])
     return found
+
+
+def load(path):
+    return load_bytes(read(path))
 
 
 def smallest(arrays, share):
@@ -272,6 +276,16 @@ for pattern, share in (("global", ["--sparsity", "0.4"]), ("layer", ["--sparsity
 same("ONNX 2:4", load("p.safetensors"),
      {"k": two_of_four(weights["k"], 1), "g": two_of_four(weights["g"], 0), "bias": numbers(12),
       "fc.weight": two_of_four(weights["onnx::MatMul_9"].T, 1), "fc.bias": numbers(16)})
+
+for pattern in ("channels", "low-rank"):
+    said = prune(f"ONNX {pattern}", "g.onnx", "--pattern", pattern, "--sparsity", "0.4")
+    file = read("p.safetensors")
+    expect(f"ONNX {pattern}: it is right", dlc("check", "-q", "p.dl").stderr, "")
+    prune(f"imported {pattern}", "g.dl", "--pattern", pattern, "--sparsity", "0.4")
+    # The text has a layer with a bias, where ONNX has a product and a sum.
+    shapes = [{name.replace("fc.1.bias", "fc.bias"): array.shape for name, array in arrays.items()}
+              for arrays in (load("p.safetensors"), load_bytes(file))]
+    expect(f"ONNX {pattern}: as the imported text", *shapes)
 
 prune("ONNX: a layer of the text", "g.onnx", "--pattern", "layer", "--sparsity", "0.5", "--skip", "fc")
 expect("it stays", np.array_equal(load("p.safetensors")["fc.weight"], weights["onnx::MatMul_9"].T), True)
