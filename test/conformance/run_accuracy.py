@@ -128,10 +128,10 @@ def cross_entropy(package, text):
     return sums / count
 
 
-def calibration_data(name, package, most):
-    """An .npz of `most` of the network's images for calibration, by the name of the package's input."""
-    path = os.path.join(OUT, f"{name}-calibration-{most}.npz")
-    images = CLASSIFIERS[name].data()[0][:min(most, CLASSIFIERS[name].first)]
+def calibration_data(name, package, most=None):
+    """An .npz of the network's images for calibration, `most` of them at most, by the name of the package's input."""
+    path = os.path.join(OUT, f"{name}-calibration-{most or 'all'}.npz")
+    images = CLASSIFIERS[name].data()[0][:CLASSIFIERS[name].first][:most]
     with Session(LIBRARY, package, "cpu") as session:
         np.savez(path, **{session.values("input")[0][0]: images.astype(np.float32)})
     return path
@@ -144,7 +144,7 @@ def classifier(cases, name, rows, forms):
     for form, flags in forms.items():
         with cases.case(f"{name} in {form}"):
             if "--quantize" in flags or "mixed" in flags:
-                flags = flags + ["--calib", calibration_data(name, package, MIXED_SAMPLES if "mixed" in flags else MNIST_FIRST)]
+                flags = flags + ["--calib", calibration_data(name, package, MIXED_SAMPLES if "mixed" in flags else None)]
             after = judged(name, compiled(name, form, *flags))
             gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
             p = chance(gained, lost)
