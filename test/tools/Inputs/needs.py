@@ -23,6 +23,14 @@ CASES = {
     "Created": (["4"], ["5"], "ones gives f32[T - 5,T - 5], where T - 5 must be 0 or more; it would be -1"),
     "Repeated": (["1x4"], ["1x5"], "expand gives f32[T - 5,T], where T - 5 must be 0 or more; it would be -1"),
     "Filled": (["6", "5"], ["5", "5"], "zeros gives f32[T*-1 + S], where T*-1 + S must be 0 or more; it would be -1"),
+    "Conv2": (["1x1x4x9"], ["1x1x5x9"], "conv2d gives f32[1,1,T - 4,5], where T - 4 must be 1 or more; it would be 0"),
+    "Conv3": (["1x1x4x9x9"], ["1x1x5x9x9"], "conv3d gives f32[1,1,T - 4,5,5], where T - 4 must be 1 or more; it would be 0"),
+    "MaxPool2": (["1x1x9x2"], ["1x1x9x3"], "max_pool2d gives f32[1,1,3,T/3], where T/3 must be 1 or more; it would be 0"),
+    "MaxPool3": (["1x1x9x9x2"], ["1x1x9x9x3"], "max_pool3d gives f32[1,1,3,3,T/3], where T/3 must be 1 or more; it would be 0"),
+    "Amin": (["2x0"], ["2x1"], "amin needs 1 or more along dim 1 of f32[2,N]; it would be 0"),
+    "Argmax": (["2x0"], ["2x1"], "argmax needs 1 or more along dim 1 of f32[2,N]; it would be 0"),
+    "Min": (["2x0"], ["2x1"], "min_dim needs 1 or more along dim 1 of f32[2,N]; it would be 0"),
+    "AdaptiveMax": (["1x1x0x4"], ["1x1x1x4"], "adaptive_max_pool2d needs 1 or more along dim 2 of f32[1,1,N,4]; it would be 0"),
     "Slice": (["5"], ["4"], "slice gives f32[T*-1 + 4], where T*-1 + 4 must be 0 or more; it would be -1"),
 }
 inputs = {name: re.findall(r"(\w+): f32\[", ports) for name, ports in re.findall(r"model (\w+) \{ forward\((.*?)\) ->", open(text).read())}
