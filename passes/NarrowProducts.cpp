@@ -34,7 +34,7 @@ class NarrowProducts : public impl::NarrowProductsBase<NarrowProducts> {
 
   IntegerRanges ranges;
   WeightDependence weights;
-  /// What is stored so far, so that each value is narrowed once.
+  /// The tensors that are stored so far, so that each value is narrowed once.
   llvm::DenseMap<std::tuple<Value, Type, int64_t>, Value> narrowed;
 };
 
@@ -83,7 +83,7 @@ void NarrowProducts::narrow(OpOperand &operand, const Storage &storage) {
   Value value = operand.get();
   Type wide = getElementTypeOrSelf(value.getType());
   OpBuilder builder(operand.getOwner());
-  // What is stored, as the numbers that the product multiplies: read by its kernel alone, which takes these ops in.
+  // Gives the stored tensor as the numbers that the product multiplies. Its kernel alone reads these and takes the ops in.
   auto widened = [&](Value stored) -> Value {
     Value x = castTo(builder, stored, wide);
     if (storage.zeroPoint == 0)

@@ -21,7 +21,7 @@ using namespace llvm;
 namespace dlc::codegen {
 
 namespace {
-/// What an instruction set has beside those before it, by LLVM's names.
+/// The features that an instruction set adds to those before it, by LLVM's names.
 struct IsaRow {
   const char *name, *cpu; // of the image; of LLVM's, the largest that it takes in
   std::vector<const char *> features;

@@ -108,7 +108,7 @@ static bool onlyMoves(Operation *op) {
   return nest.isMap() && nest.indexDims.none() && resultCost(loops) == 0;
 }
 
-/// The number that each element of `full` is; nullopt where it is no integer of 64 bits.
+/// The number that each element of `full` is; nullopt unless an i64 holds it.
 static std::optional<int64_t> wholeNumber(dl::FullOp full) {
   auto number = dyn_cast<IntegerAttr>(full.getFill());
   if (!number || number.getValue().getBitWidth() > 64)

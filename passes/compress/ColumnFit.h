@@ -1,7 +1,7 @@
 //===- ColumnFit.h - The other columns of a weight take over what some gave --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of y = x w^T, the columns of w that belong to removed channels become zero, and those that stay
+// In y = x w^T, the columns of w that belong to removed channels become zero, and those that stay
 // the least squares of the change of y, as in He, Zhang and Sun 2017. H is x^T x.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_COLUMNFIT_H

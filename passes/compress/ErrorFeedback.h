@@ -25,7 +25,7 @@ public:
   void add(const float *vectors, int64_t count);
   /// As if its vectors had been added here.
   SecondMoments &operator+=(const SecondMoments &other);
-  /// Of one vector.
+  /// The length of one vector.
   int64_t length() const { return size; }
   /// How many have been added.
   int64_t count() const { return seen; }

@@ -59,7 +59,7 @@ std::optional<HalvedSum> ComputedOperand::halves(AffineExpr steps) const {
   if (!low || low != high || *count <= *low)
     return std::nullopt;
   HalvedSum found{cat, *low};
-  // What changes along the sum by whole quotients alone stays for as many steps as the divisor is.
+  // An index that changes along the sum by whole quotients alone stays for as many steps as the divisor is.
   bool isOne = true;
   for (const auto &[input, places] : reads)
     for (ArrayRef<AffineExpr> at : places)

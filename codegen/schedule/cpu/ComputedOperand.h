@@ -20,7 +20,7 @@ public:
   /// `sum` is the variable of the innermost reduction loop.
   ComputedOperand(IndexMath &math, mlir::AffineExpr sum) : math(math), sum(sum) {}
 
-  /// Adds what the value of `tensor` at `indices` is computed from; false where that is no tree of maps.
+  /// Adds the inputs that the value of `tensor` at `indices` is computed from; false unless they form a tree of maps.
   bool visit(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices);
   /// Nothing else of the kernel, whose product is `root`, reads the inputs.
   bool isAlone(mlir::Operation *root) const;

@@ -185,7 +185,7 @@ Value ContractionSchedule::readBitsOfA(const Row &row) {
   return bits;
 }
 
-/// What an element of the first operand that means 0 is stored as.
+/// The stored form of an element of the first operand that means 0.
 TypedAttr ContractionSchedule::storedZeroOfA() const {
   Type type = storageType(getElementTypeOrSelf(aTensor.getType()));
   return parts.zeroPoint ? k.builder.getIntegerAttr(type, parts.zeroPoint)

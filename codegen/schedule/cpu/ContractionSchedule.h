@@ -135,7 +135,7 @@ private:
   mlir::Value zeroRow; // what taps outside of the operand read
   /// Pairs of i16 of the panels at hand, [panel][K][16], in scratch memory; null where blocks widen for themselves.
   mlir::Value widePanels;
-  /// i16 of the rows at hand, [row][kWideRowSteps] from step wideRowsFrom on, in scratch memory; null where there is no need.
+  /// i16 of the rows at hand, [row][kWideRowSteps] from step wideRowsFrom on, in scratch memory; null where none is needed.
   mlir::Value wideRows, wideRowsFrom;
   mlir::Value zeroPointSums;   // [panel][16] of the panels at hand, in scratch memory
   bool readsZeroPoint = false; // in place of the first operand

@@ -1,7 +1,7 @@
 //===- ContractionUnpack.cpp - Weights in few bits, unpacked as they are read ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a product multiplies with may be computed from several inputs: bytes of two numbers each, and a scale and a zero point for
+// The second operand of a product may be computed from several inputs: bytes of two numbers each, and a scale and a zero point for
 // each group of steps. All of them lie in panels, so that a vector is 16 neighbours of each. A byte holds a number of the
 // first half of the sum below one of the second: each step takes both, and reads it once. What a group shares is read in
 // the loop over its steps, where nothing is written: LLVM takes it out of there.

@@ -81,7 +81,7 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
         kernel.setDimsAttr(AffineMapAttr::get(function.passedDims()));
         kernel.setGridAttr(
             AffineMapAttr::get(dl::dimsMap({dl::normalize(launch.tiles)}, &getContext())));
-        // What the kernel needs is said once: for the instruction set that needs most.
+        // The kernel's scratch memory is declared once: as much as the instruction set that needs most.
         int64_t &bytes = scratchBytes[kernel];
         bytes = std::max(bytes, launch.scratchBytes);
         AffineExpr scratch =
