@@ -16,7 +16,8 @@ class Ops:
 
     def __init__(self):
         self.text = ""
-        self.letters = iter("abcdefghijklmnopqrstuvwxzABCDEFGHIJKLMNOPQRSTUVWXZ")
+        # Not those by which graphs of several ops call their values (v, w, x), nor y, the result.
+        self.letters = iter("abcdefghijklmnopqrstuzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
     def add(self, op, operands, result, attributes=""):
         """`operands`: (name, type). The same of the result, %y where it is the last one."""
