@@ -77,8 +77,10 @@ void expectCut(const std::vector<uint8_t> &file, const char *device) {
     EXPECT_EQ(dimsOf(context.get()), std::vector<int64_t>({2, 5})); // the most
     ASSERT_EQ(dlc_context_run(context.get(), &in, 1, &out, 1), DLC_OK) << dlc_last_error();
     EXPECT_EQ(dimsOf(context.get()), std::vector<int64_t>({2, count}));
-    for (int64_t i = 0; i < 2 * count; ++i)
-      EXPECT_EQ(y[i], static_cast<float>(10 * (i / count) + i % count)) << count;
+    for (int64_t i = 0; i < 2 * count; ++i) {
+      int64_t expected = 10 * (i / count) + i % count;
+      EXPECT_EQ(y[i], static_cast<float>(expected)) << count;
+    }
   }
   int rank = 0;
   int64_t dims[DLC_MAX_RANK];
