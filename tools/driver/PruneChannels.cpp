@@ -5,6 +5,7 @@
 
 #include "passes/compress/ChannelGroups.h"
 #include "passes/compress/ColumnFit.h"
+#include "tools/driver/CalibratedPruning.h"
 #include "tools/driver/LayerMatrix.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/PruneReport.h"
@@ -70,11 +71,12 @@ private:
 
 } // namespace
 
-/// Which of a weight's dims its products sum over shows where the columns differ.
+/// Which of a weight's dims its products sum over shows where the columns differ. A weight of which
+/// products read other columns is none: what reads it is not fitted.
 void ChannelPruning::findConsumers() {
   model.module().walk([&](dl::WeightOp op) { ops[op.getName()] = op; });
   for (const PrunableWeight &weight : weights) {
-    if (weight.readings.empty())
+    if (!whyNotCalibrated(weight, /*isGrouped=*/false).empty())
       continue;
     const WeightReading &reading = weight.readings.front();
     dl::WeightOp op = ops.at(weight.name);
@@ -88,6 +90,12 @@ void ChannelPruning::findConsumers() {
     for (unsigned dim = 0; dim < shape.size(); ++dim) {
       if (llvm::all_of(reading.columns, [&](uint64_t column) { return indexOf(column, dim) == 0; }))
         continue;
+      if (llvm::any_of(weight.readings, [&](const WeightReading &other) {
+            return other.columns != reading.columns || indexOf(other.rows.front(), dim) != 0;
+          })) {
+        consumer.groups.clear();
+        break;
+      }
       for (auto [group, column] : llvm::zip_equal(consumer.groups, reading.columns))
         if (auto found = groups.groupOf(op.getY(), dim, indexOf(column, dim)))
           group = found;

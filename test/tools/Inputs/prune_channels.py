@@ -151,6 +151,25 @@ for what, flags in {"without": [], "with": ["--calib", "c.npz", "--method", "l2"
     expect(f"{what} data", (run.returncode, run.stdout, run.stderr), (0, "", ""))
     errors[what] = np.linalg.norm(outputs_of("p.dl") - whole) / np.linalg.norm(whole)
 expect(f"data help: {errors}", errors["obs"] < errors["without"] and errors["with"] < 0.7 * errors["without"], True)
+
+# A weight whose parts, or whose transpose, other layers read: what went is still right, and nothing is fitted there.
+for call in ("linear(h, w[:, :6]) + linear(h, w[:, 6:])", "linear(linear(h, w[:, :6]), transpose(w[:, 6:], 0, 1))"):
+    with open("s.dl", "w", encoding="utf-8") as out:
+        out.write("dl 1\ndim N = 1..64\nmodel S {\n  a: Linear(3, 6)\n  w: Parameter(4, 12)\n  forward(x: f32[N,3,8,8]) -> (y: f32[N,%d]) {\n"
+                  "    h = relu(a(mean(x, dim=[2, 3])))\n    y = %s\n  }\n}\nweights \"s.safetensors\"\n" % (4 if "+" in call else 6, call))
+    arrays = {"a.weight": numbers(6, 3), "a.bias": numbers(6), "w": numbers(4, 12)}
+    save("s.safetensors", arrays)
+    run = dlc("prune", "s.dl", "--pattern", "channels", "--sparsity", "0.2", "-o", "p.dl", "--force", "--calib", "c.npz", "-q")
+    expect(call, (run.returncode, run.stderr), (0, ""))
+    pruned, _ = safetensors.load("p.safetensors")
+    left = [np.isin(arrays["a.bias"], pruned["a.bias"])]  # nothing changed it
+    expect(f"{call}: less is left", 0 < left[0].sum() < 6, True)
+    masked = {**arrays, "a.weight": arrays["a.weight"] * left[0][:, None], "a.bias": arrays["a.bias"] * left[0]}
+    smaller = outputs_of("p.dl")
+    save("s.safetensors", masked)
+    expected = outputs_of("s.dl")
+    error = np.abs(smaller - expected).max() / np.abs(expected).max()
+    expect(f"{call}: outputs ({error:.1e})", bool(error < 2e-6), True)
 layers, code, outputs = GRAPHS["a chain"]
 
 
