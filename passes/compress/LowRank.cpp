@@ -15,7 +15,7 @@
 
 namespace dlc {
 
-/// w L, or w where there is no moment.
+/// Returns w L, or w itself where no moment is given.
 static std::vector<double> seenThrough(llvm::ArrayRef<double> weights, int64_t rows,
                                        llvm::ArrayRef<double> moment, double dampening) {
   std::vector<double> result(weights.begin(), weights.end());
@@ -87,7 +87,7 @@ static void orthogonalize(std::vector<double> &matrix, int64_t rows, std::vector
 }
 
 namespace {
-/// What a rank costs: the numbers that are left, and the part of the squares that is lost.
+/// The cost of a rank: the numbers that are left, and the part of the squares that is lost.
 struct RankCost {
   double numbers, lost;
 };

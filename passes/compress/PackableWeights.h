@@ -18,7 +18,7 @@ namespace dlc {
 /// Where a weight's numbers stand in for those that are stored: what the driver fits and holds in
 /// memory until the package is written (WeightReader.h).
 inline constexpr llvm::StringLiteral kPackedFile = "weights in few bits";
-/// What is behind a weight's name in those of the tensors that it becomes.
+/// The suffixes of a weight's name in the names of the tensors that it becomes.
 inline constexpr llvm::StringLiteral kCodesSuffix = ".codes", kScaleSuffix = ".scale",
                                      kZeroSuffix = ".zero";
 
@@ -34,7 +34,7 @@ struct PackableWeight {
 
   int64_t rows() const { return dimAt(isTransposed ? 1 : 0); }    // N
   int64_t columns() const { return dimAt(isTransposed ? 0 : 1); } // K
-  /// What product number `product` multiplies it by, summed over along the last dim.
+  /// The activation that product number `product` multiplies it by, summed over along the last dim.
   mlir::Value getActivation(size_t product) const {
     return products[product]->getOwner()->getOperand(0);
   }
@@ -51,7 +51,7 @@ private:
 std::vector<PackableWeight> findPackableWeights(mlir::func::FuncOp function,
                                                 const LayerPatterns &kept);
 
-/// What the products of those that are not kept read: each once, in program order of the weights.
+/// The activations of the products whose weights are not kept: each once, in the order of the weights.
 llvm::SmallVector<mlir::Value> activationsOf(llvm::ArrayRef<PackableWeight> weights);
 
 } // namespace dlc

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plain arrays of numbers: what a model does with them is PackableWeights.h's subject. A code c
-// stands for (c - zero point) * scale.
+// means (c - zero point) * scale.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_COMPRESS_PACKEDMATRIX_H
 #define DLC_PASSES_COMPRESS_PACKEDMATRIX_H
@@ -29,7 +29,7 @@ struct WeightGrid {
   float scale = 1;
   int zero = 0;
 
-  /// The nearest code, ties to even, and the number that it stands for.
+  /// The nearest code, ties to even, and the number that it means.
   int codeOf(double weight, unsigned bits) const;
   double numberOf(int code) const { return static_cast<double>((code - zero)) * scale; }
 };

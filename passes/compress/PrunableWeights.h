@@ -34,7 +34,7 @@ struct PrunableWeight {
   /// Where its numbers that enter one sum lie: of a convolution along the input channels.
   /// Nothing where they lie in no regular runs, or where its readers sum along different ones.
   std::optional<SumRuns> runs;
-  /// One for each product that reads it, in program order; none where one is no such product.
+  /// One for each product that reads it, in program order; empty where anything else reads it.
   std::vector<WeightReading> readings;
 };
 

@@ -13,7 +13,7 @@ namespace dlc {
 
 namespace {
 
-/// What a convolution says of its windows.
+/// The attributes of a convolution's windows.
 struct Windows {
   ArrayRef<int64_t> stride, padding, dilation;
   int64_t groups;
@@ -51,7 +51,7 @@ static std::optional<int64_t> productOf(dl::Dims dims, ArrayRef<int64_t> chosen)
   return product;
 }
 
-/// The dims of a product that is no convolution.
+/// The dims of a product other than a convolution.
 static std::optional<MatrixDims> matrixDims(Operation *op, unsigned activation) {
   LoopNest nest = cast<LoopNestOpInterface>(op).getLoopNest();
   AffineMap own, other;
@@ -135,7 +135,7 @@ static Value unfold(Value x, const Windows &windows, dl::Dims window, dl::Builde
   return builder.reshape(all, grouped);
 }
 
-/// What the product reads from `x` in place of its activation, and a row of ones below it:
+/// The elements that the product would read from `x` in place of its activation, and a row of ones:
 /// [batch, groups, columns + 1, rows]. There are several batches where the rows are several dims:
 /// sums of some hundred or thousand terms take less time than long ones, and round less.
 static Value columnsOf(Operation *product, unsigned activation, Value x, dl::Builder &builder) {

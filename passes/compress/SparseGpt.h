@@ -1,7 +1,7 @@
 //===- SparseGpt.h - Zeros whose error the other weights take over -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of y = x w^T, the change that zeros in w make to y is least where the other weights change with
+// The change that zeros in w make to y = x w^T is least where the other weights change with
 // them. With H = x^T x, zero in column k of a row costs w_k^2 / [H^-1]_kk, and the rest of the row
 // becomes w - w_k / [H^-1]_kk * [H^-1]_k (Optimal Brain Surgeon, Hassibi and Stork 1993). SparseGPT
 // (Frantar and Alistarh 2023) does so column by column for all rows at once, and lets only columns
