@@ -9,7 +9,6 @@
 #include "frontend/dl/Spelling.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -18,12 +17,18 @@ namespace dlc::frontend {
 //===- Callees ------------------------------------------------------------------------------------===//
 
 Item ForwardLowering::evaluateCall(const CallExpr &expr) {
+  const Expr &callee = *expr.callee;
+  std::optional<LayerRef> layer;
+  if (auto path = pathOf(callee, /*isCallee=*/true))
+    layer = findLayer(*path->instance, path->text);
+  // The tensor of a method comes before its arguments, as in Python.
+  std::optional<Method> method = layer ? std::nullopt : methodOf(callee);
   SmallVector<PassedArgument> arguments;
   bool good = evaluateArguments(expr, arguments);
-  const Expr &callee = *expr.callee;
-  if (auto path = pathOf(callee, /*isCallee=*/true))
-    if (auto ref = findLayer(*path->instance, path->text))
-      return callLayer(*ref, expr, arguments, good);
+  if (layer)
+    return callLayer(*layer, expr, arguments, good);
+  if (method)
+    return callMethod(*method, expr, arguments, good);
   if (auto *name = llvm::dyn_cast<NameExpr>(&callee))
     return callFunction(name->name, expr, arguments, good);
   // `layer[-1](x)`, or a layer of a list.
@@ -50,29 +55,16 @@ StringRef ForwardLowering::guess(StringRef name) {
   return nearest(name, known).value_or(StringRef());
 }
 
-/// The function that does what PyTorch's method of another name does; empty where there is none.
-static StringRef functionOfMethod(StringRef method) {
-  return llvm::StringSwitch<StringRef>(method).Cases({"type", "type_as"}, "cast").Default({});
-}
-
 Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
   auto error = diagnostics.error(expr.loc);
-  auto [base, method] = name.rsplit('.');
-  bool ofValue = !method.empty() &&
-                 (frame->values.contains(base) || base.ends_with(")") || base.ends_with("]"));
-  if (ofValue) {
-    StringRef function = signaturesOf(method).empty() ? functionOfMethod(method) : method;
-    if (function.empty())
-      function = method;
-    error << quote(name) << " is written as a method; functions stand in front: " << function << "("
-          << base << (expr.arguments.empty() ? ")" : ", ...)");
-  } else if (dlc::frontend::findLayer(name)) {
+  StringRef last = name.rsplit('.').second;
+  if (dlc::frontend::findLayer(name)) {
     error << quote(name)
           << " is a kind of layer; declare one above 'forward', as in 'name: " << name
           << "(...)', and call it by its name";
   } else if (auto group = frame->instance->groups.find(name.rsplit('.').first);
-             group != frame->instance->groups.end() && !method.empty() &&
-             llvm::all_of(method, llvm::isDigit)) {
+             group != frame->instance->groups.end() && !last.empty() &&
+             llvm::all_of(last, llvm::isDigit)) {
     error << "there is no layer " << quote(name) << "; " << quote(group->first) << " has "
           << quote(group->second.front().path) << " to " << quote(group->second.back().path);
   } else if (auto group = frame->instance->groups.find(name);
@@ -90,7 +82,8 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
     else if (StringRef near = guess(name); !near.empty())
       error << "; did you mean " << quote(near) << "?";
     else
-      error << "; expected a layer declared above 'forward', or a function of PyTorch";
+      error
+          << "; expected a layer declared above 'forward', or a function that 'dlc list ops' shows";
   }
   return poison(expr.loc);
 }
@@ -99,6 +92,8 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
 
 Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
                                    ArrayRef<PassedArgument> arguments, bool good) {
+  if (keepsItsTensor(name) && arguments.size() == 1 && arguments[0].value.isTensor())
+    return Item(arguments[0].value).at(expr.loc);
   bool isKnown = !signaturesOf(name).empty();
   if (!isKnown && !isCompileTimeFunction(name) && name != "size")
     return unknownCallee(expr, name);

@@ -263,15 +263,17 @@ Item Evaluator::evaluateCall(const CallExpr &expr) {
 }
 
 std::optional<int64_t> Evaluator::bound(const ExprPtr &expr, StringRef what, bool &good) {
-  if (!expr)
-    return std::nullopt;
-  Item item = evaluate(*expr);
+  return expr ? bound(evaluate(*expr), expr->loc, what, good) : std::nullopt;
+}
+
+std::optional<int64_t> Evaluator::bound(const Item &item, llvm::SMLoc loc, StringRef what,
+                                        bool &good) {
   if (item.is<int64_t>())
     return item.as<int64_t>();
   if (item.is<Item::None>())
     return std::nullopt;
   if (!item.isPoison())
-    diagnostics.error(expr->loc) << what << " is " << describe(item) << "; expected an integer";
+    diagnostics.error(loc) << what << " is " << describe(item) << "; expected an integer";
   good = false;
   return std::nullopt;
 }

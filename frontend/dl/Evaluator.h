@@ -74,6 +74,7 @@ protected:
   Item indexList(const Item &list, const SubscriptExpr &expr);
   /// A bound of a slice: nothing where it is absent or None; `good` becomes false after an error.
   std::optional<int64_t> bound(const ExprPtr &expr, llvm::StringRef what, bool &good);
+  std::optional<int64_t> bound(const Item &item, llvm::SMLoc loc, llvm::StringRef what, bool &good);
   Item poison(llvm::SMLoc loc) { return {Item::Poison(), loc}; }
 
   Diagnostics &diagnostics;

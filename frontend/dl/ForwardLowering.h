@@ -1,7 +1,7 @@
 //===- ForwardLowering.h - The evaluator of forward ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, BlockCalls.cpp and Subscripts.cpp.
+// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp and Subscripts.cpp.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_FORWARDLOWERING_H
 #define DLC_FRONTEND_DL_FORWARDLOWERING_H
@@ -95,12 +95,22 @@ private:
   Item attributeOf(const Item &item, llvm::StringRef name, llvm::StringRef spelled,
                    llvm::SMLoc loc);
   Item unknownName(const NameExpr &expr);
+  std::optional<Item> valueWithAttributes(llvm::StringRef name, llvm::SMLoc loc);
   void mentionValue(llvm::StringRef name, const Binding &binding);
 
   //===- Calls ------------------------------------------------------------------------------------===//
   Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   Item callFunction(llvm::StringRef name, const CallExpr &expr,
                     llvm::ArrayRef<PassedArgument> arguments, bool good);
+  /// `name` of a tensor, to be called: `x.name(...)`.
+  struct Method {
+    llvm::StringRef name;
+    Item receiver;
+  };
+  /// The method that `callee` is; nothing where it names a function or a layer.
+  std::optional<Method> methodOf(const Expr &callee);
+  Item callMethod(const Method &method, const CallExpr &expr,
+                  llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callSize(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   Item callLayer(const LayerRef &ref, const CallExpr &expr,
                  llvm::ArrayRef<PassedArgument> arguments, bool good);
@@ -124,6 +134,8 @@ private:
   //===- Subscripts -------------------------------------------------------------------------------===//
   Item indexTensor(const Item &base, const SubscriptExpr &expr);
   mlir::Value slice(mlir::Value x, int64_t dim, const Index &index);
+  mlir::Value sliceToDim(mlir::Value x, int64_t dim, int64_t start, const Item &stop,
+                         const Index &index);
   mlir::Value select(mlir::Value x, int64_t dim, int64_t position, llvm::SMLoc loc);
 
   Model &model;
@@ -139,6 +151,9 @@ private:
   llvm::MapVector<const char *, Usage> usages;
   bool isTooLarge = false;
 };
+
+/// True of `clone`, `detach` and `contiguous`, which give what they take.
+bool keepsItsTensor(llvm::StringRef function);
 
 /// The annotations of a layer or statement, taken apart.
 struct Annotations {

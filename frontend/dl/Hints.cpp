@@ -3,8 +3,13 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Hints.h"
 
+#include "frontend/dl/Spelling.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ConvertUTF.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Unicode.h"
 
 using llvm::StringRef;
 
@@ -67,7 +72,65 @@ std::string hintForValue(StringRef name) {
                             .Case("FALSE", "false")
                             .Cases({"none", "null", "nil", "NULL"}, "None")
                             .Default(nullptr);
-  return literal ? std::string("; write ") + literal : std::string();
+  if (literal)
+    return std::string("; write ") + literal;
+  // A short name such as 'half' may be a value's that is misspelt.
+  bool isDtype = !withoutModule(name).empty() || llvm::isDigit(name.back());
+  return isDtype ? hintForDtype(name) : std::string();
+}
+
+/// The characters of ASCII that `character` looks like, or that word processors
+/// turn into it; empty where it looks like none.
+static std::string lookAlike(llvm::UTF32 character) {
+  if (character >= 0xFF01 && character <= 0xFF5E) // full-width forms
+    return std::string(1, static_cast<char>(character - 0xFEE0));
+  static constexpr struct {
+    llvm::UTF32 character;
+    const char *meant;
+  } kLookAlikes[] = {
+      {0x00D7, "*"},  {0x00F7, "/"},   {0x2010, "-"},  {0x2011, "-"},  {0x2012, "-"},
+      {0x2013, "-"},  {0x2014, "-"},   {0x2018, "'"},  {0x2019, "'"},  {0x201C, "\""},
+      {0x201D, "\""}, {0x2026, "..."}, {0x2190, "="},  {0x2192, "->"}, {0x2212, "-"},
+      {0x2217, "*"},  {0x2260, "!="},  {0x2264, "<="}, {0x2265, ">="}, {0x22C5, "*"},
+      {0x0391, "A"},  {0x0392, "B"},   {0x0395, "E"},  {0x039A, "K"},  {0x039C, "M"},
+      {0x039D, "N"},  {0x03A4, "T"},   {0x03A7, "X"},  {0x03BD, "v"},  {0x03BF, "o"},
+      {0x0410, "A"},  {0x0412, "B"},   {0x0415, "E"},  {0x041A, "K"},  {0x041C, "M"},
+      {0x041D, "H"},  {0x041E, "O"},   {0x0420, "P"},  {0x0421, "C"},  {0x0422, "T"},
+      {0x0425, "X"},  {0x0430, "a"},   {0x0435, "e"},  {0x043E, "o"},  {0x0440, "p"},
+      {0x0441, "c"},  {0x0443, "y"},   {0x0445, "x"},  {0x0456, "i"},  {0x0458, "j"}};
+  for (const auto &entry : kLookAlikes)
+    if (entry.character == character)
+      return entry.meant;
+  return {};
+}
+
+std::string describeStray(StringRef text) {
+  const auto *bytes = reinterpret_cast<const llvm::UTF8 *>(text.begin());
+  std::string numbers;
+  llvm::UTF32 first = 0;
+  unsigned count = 0;
+  for (const auto *end = bytes + text.size(); bytes != end; ++count) {
+    llvm::UTF32 character = 0;
+    if (llvm::convertUTF8Sequence(&bytes, end, &character, llvm::strictConversion) !=
+        llvm::conversionOK)
+      return "these bytes are not valid UTF-8; save the file as UTF-8";
+    if (count == 0)
+      first = character;
+    if (count < 4)
+      numbers += llvm::formatv("{0}U+{1:X-4}", count ? ", " : "", character).str();
+    else if (count == 4)
+      numbers += ", ...";
+  }
+  bool isInvisible = llvm::sys::unicode::isFormatting(first) || first == 0xA0 ||
+                     (first >= 0x2000 && first <= 0x200F) || first == 0x202F || first == 0x3000;
+  if (isInvisible && count == 1)
+    return "an invisible character, " + numbers + ", has no meaning here; " +
+           (first == 0xA0 || first == 0x3000 ? "write a space" : "remove it");
+  if (isInvisible)
+    return "invisible characters, " + numbers + ", have no meaning here; remove them";
+  std::string meant = count == 1 ? lookAlike(first) : std::string();
+  return quote(text) + " (" + numbers + ") has no meaning here; " +
+         (meant.empty() ? "remove it" : "write " + meant);
 }
 
 std::string hintForDtype(StringRef name) {
@@ -112,6 +175,8 @@ std::string hintForStart(StringRef word) {
           .Cases({"import", "from"},
                  "nothing is imported but other models' blocks: include \"blocks.dl\"")
           .Cases({"/", "//", "/*"}, "a comment begins with '#'")
+          .Case("const",
+                "constants are declared above 'forward'; in it a name is enough, as in 'size = 3'")
           .Case("super", "layers are declared without a constructor")
           .Case("print", "'dlc inspect' shows the shapes of all layers")
           .Case("with",

@@ -26,6 +26,10 @@ std::string hintForValue(llvm::StringRef name);
 /// For a dtype: "float32", "torch.half", "int".
 std::string hintForDtype(llvm::StringRef name);
 
+/// A whole message about characters that are not ASCII and stand outside of strings and comments: their code points, and what
+/// to write where they look like something else. `text` is UTF-8, or is said not to be.
+std::string describeStray(llvm::StringRef text);
+
 /// For the word or sign with which a declaration, member or statement begins: "def", "class", "import", "//", "self.fc".
 std::string hintForStart(llvm::StringRef word);
 

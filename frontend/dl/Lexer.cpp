@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/Lexer.h"
 
+#include "frontend/dl/Hints.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ConvertUTF.h"
@@ -226,6 +228,8 @@ Token Lexer::lexStray() {
   auto error = diagnostics.error(SMLoc::getFromPointer(tokenStart));
   if (text.contains('\0'))
     error << "a NUL byte cannot stand in a model; is this a text file?";
+  else if (static_cast<unsigned char>(text.front()) >= 0x80)
+    error << describeStray(text);
   else
     error << quote(text) << " has no meaning here; remove it";
   return make(Token::error);

@@ -39,12 +39,26 @@ Item ForwardLowering::evaluateName(const NameExpr &expr) {
   return unknownName(expr);
 }
 
+/// A value, a weight, or an attribute of one: `x`, `fc.weight`, `x.T`. Nothing where the name is of none.
+std::optional<Item> ForwardLowering::valueWithAttributes(StringRef name, llvm::SMLoc loc) {
+  if (const Binding *binding = useValue(name))
+    return binding->item.is<LayerRef>() ? std::nullopt : std::optional(binding->item);
+  NameExpr expr(loc);
+  expr.name = name;
+  if (auto path = pathOf(expr))
+    if (auto weight = weightAt(*path, loc))
+      return weight;
+  auto [base, attribute] = name.rsplit('.');
+  auto item = attribute.empty() ? std::nullopt : valueWithAttributes(base, loc);
+  return item ? std::optional(attributeOf(*item, attribute, name, loc)) : std::nullopt;
+}
+
 Item ForwardLowering::unknownName(const NameExpr &expr) {
   // `x.shape`, where x is a value.
   auto [base, attribute] = expr.name.rsplit('.');
   if (!attribute.empty())
-    if (const Binding *binding = useValue(base))
-      return attributeOf(binding->item, attribute, expr.name, expr.loc);
+    if (auto item = valueWithAttributes(base, expr.loc))
+      return attributeOf(*item, attribute, expr.name, expr.loc);
   SmallVector<StringRef> known;
   for (const auto &entry : frame->values)
     known.push_back(entry.first);
@@ -192,15 +206,18 @@ Item ForwardLowering::attributeOf(const Item &item, StringRef name, StringRef sp
     return {item.tensorType().getRank(), loc};
   if (item.isTensor() && name == "dtype")
     return {item.tensorType().getElementType(), loc};
+  int64_t rank = item.isTensor() ? item.tensorType().getRank() : 0;
+  if ((name == "T" && rank == 2) || (name == "mT" && rank >= 2))
+    return call("transpose", loc,
+                {{{}, loc, item}, {{}, loc, {int64_t(-2), loc}}, {{}, loc, {int64_t(-1), loc}}});
   auto error = diagnostics.error(loc);
   error << quote(spelled) << " has no meaning: " << describe(item);
-  if (item.isTensor() && (name == "T" || name == "mT"))
-    error << " is transposed by transpose(" << spelled.rsplit('.').first << ", -2, -1)";
+  if (item.isTensor() && name == "T" && rank > 2)
+    error << " is no matrix; its last two dims are exchanged by .mT";
   else
-    error << " has shape, ndim and dtype"
-          << (signaturesOf(name).empty()
-                  ? std::string()
-                  : ("; functions stand in front, as in " + name + "(x)").str());
+    error << " has shape, ndim, dtype, T and mT"
+          << (signaturesOf(name).empty() ? ""
+                                         : "; a method is called, as in x." + name.str() + "()");
   return poison(loc);
 }
 

@@ -71,20 +71,30 @@ ExprPtr Parser::parseCall(ExprPtr callee, SMLoc loc) {
 }
 
 ExprPtr Parser::parseAttribute(ExprPtr base) {
-  auto attribute = std::make_unique<AttributeExpr>(token.getLoc());
+  SMLoc loc = token.getLoc();
+  Identifier names;
   if (at(Token::floating)) { // `[i].0`
-    attribute->name = {token.getSpelling().drop_front(), token.getLoc()};
+    names = {token.getSpelling().drop_front(), loc};
     advance();
   } else {
     advance();
     auto name = expectName("a name after '.'");
     if (!name)
       return nullptr;
-    attribute->name = *name;
+    names = *name;
   }
-  attribute->base = std::move(base);
-  const Expr *child = attribute->base.get();
-  return withDepth(std::move(attribute), {child});
+  // `.weight.t` is one word of the lexer, and an attribute of an attribute.
+  StringRef rest = names.name;
+  while (base && !rest.empty()) {
+    auto attribute = std::make_unique<AttributeExpr>(loc);
+    StringRef first = rest.split('.').first;
+    attribute->name = {first, SMLoc::getFromPointer(first.begin())};
+    rest = rest.split('.').second;
+    attribute->base = std::move(base);
+    const Expr *child = attribute->base.get();
+    base = withDepth(std::move(attribute), {child});
+  }
+  return base;
 }
 
 ExprPtr Parser::parsePrimary() {

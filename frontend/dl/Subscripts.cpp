@@ -9,13 +9,45 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
+/// `x[2:T]`, where the end is a dim: one that counts from the end of x, where it is negative.
+Value ForwardLowering::sliceToDim(Value x, int64_t dim, int64_t start, const Item &stop,
+                                  const Index &index) {
+  AffineExpr end = stop.as<AffineExpr>(),
+             size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
+  auto range = dl::rangeOf(end, dl::symbolRanges(module));
+  bool isFromEnd = range && range->max < 0;
+  if (start < 0 || !range || (range->min < 0 && !isFromEnd)) {
+    auto error = diagnostics.error(index.stop->loc);
+    error << "a slice ends at the dim " << dl::text(end);
+    if (start < 0)
+      error << " and begins at " << start << ", counted from the end; expected a start from 0 on";
+    else
+      error << ", which may be negative or not; expected one of both over its whole range";
+    return {};
+  }
+  Item length = Item::dim(dl::normalize((isFromEnd ? size + end : end) - start), index.loc);
+  Item item = call("narrow", index.loc,
+                   {{{}, index.loc, {x, index.loc}},
+                    {"dim", index.loc, {dim, index.loc}},
+                    {"start", index.loc, {start, index.loc}},
+                    {"length", index.loc, length}});
+  return item.isTensor() ? item.as<Value>() : Value();
+}
+
 Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
   bool good = true;
-  auto start = bound(index.start, "the start of a slice", good),
-       stop = bound(index.stop, "the end of a slice", good),
-       step = bound(index.step, "the step of a slice", good);
+  auto start = bound(index.start, "the start of a slice", good);
+  Item end = index.stop ? evaluate(*index.stop) : Item{Item::None(), index.loc};
+  std::optional<int64_t> stop;
+  if (!end.is<AffineExpr>())
+    stop = bound(end, index.stop ? index.stop->loc : index.loc, "the end of a slice", good);
+  auto step = bound(index.step, "the step of a slice", good);
+  if (good && end.is<AffineExpr>() && step.value_or(1) != 1)
+    stop = bound(end, index.stop->loc, "the end of a slice with a step", good);
   if (!good)
     return {};
+  if (end.is<AffineExpr>())
+    return sliceToDim(x, dim, start.value_or(0), end, index);
   if (!start && !stop && step.value_or(1) == 1)
     return x;
   AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];

@@ -304,11 +304,14 @@ void Binder::noteExtras() {
   for (StringRef path : spare) {
     const Candidate &candidate = candidates.find(path.str())->second;
     StringRef name = candidate.tensor->name;
+    std::string hint = question(nearestOf(path, owned));
+    if (hint.empty())
+      hint = "; allow_extra \"" + name.str() + "\" in the weights clause leaves it out";
     problems.push_back({Problem::extra, candidate.clause->loc,
                         quote(candidate.file->path()) + " holds " + quote(name) + " " +
                             describe(candidate.tensor->type, candidate.tensor->shape) +
                             (path == name ? "" : ", in the model " + quote(path)) +
-                            ", which no layer owns" + question(nearestOf(path, owned))});
+                            ", which no layer owns" + hint});
   }
 }
 

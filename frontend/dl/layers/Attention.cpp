@@ -157,40 +157,110 @@ static Item multiheadAttention(LayerCall &call) {
   return {Item::List{result, weights}, call.loc};
 }
 
-/// PyTorch's, whose feed-forward network has one hidden layer.
-static Item encoderLayer(LayerCall &call) {
-  const LayerArguments &a = call.arguments;
-  int64_t features = a.size("d_model");
-  Attention attention(call, "self_attn.", features, a.size("nhead"), a.flag("batch_first"));
-  auto norm = [&](const Item &x, const std::string &name) {
-    return call.function("layer_norm", x,
-                         {Named{"normalized_shape", Item{features, call.loc}},
-                          Named{"weight", call.weight(name + ".weight")},
-                          Named{"bias", call.weight(name + ".bias")},
-                          Named{"eps", a.get("layer_norm_eps")}});
-  };
-  auto linear = [&](const Item &x, const std::string &name) {
+namespace {
+
+/// The parts that PyTorch's encoder and decoder layers are made of: attention, and a feed-forward network of one hidden
+/// layer, each with a norm before it or after it, added to what it reads.
+class TransformerLayer {
+public:
+  explicit TransformerLayer(LayerCall &call)
+      : call(call), features(call.arguments.size("d_model")) {}
+
+  using Part = llvm::function_ref<Item(const Item &)>;
+  /// `part` of x, added to x; with the norm `name`.
+  Item added(const Item &x, const std::string &name, Part part);
+  /// Attention of x to `memory`, or to itself where that is null. The masks are inputs of the call by these names.
+  Item attend(StringRef prefix, const Item &x, const Item *memory, StringRef keyPadding,
+              StringRef mask);
+  Item feed(const Item &x);
+
+private:
+  Item norm(const Item &x, const std::string &name);
+  Item linear(const Item &x, const std::string &name) {
     return call.function("linear", {x, call.weight(name + ".weight"), call.weight(name + ".bias")});
-  };
-  auto attend = [&](const Item &x) {
-    if (!x.isTensor())
-      return x;
-    return attention.run(x, x, x, {call.input("src_key_padding_mask"), call.input("src_mask")})
-        .first;
-  };
-  auto feed = [&](const Item &x) {
-    return linear(call.function(a.get("activation").as<std::string>(), linear(x, "linear1"), {}),
-                  "linear2");
-  };
-  auto add = [&](const Item &x, const Item &other) { return call.function("add", {x, other}); };
-  Item x = call.first();
-  if (a.flag("norm_first")) {
-    x = add(x, attend(norm(x, "norm1")));
-    return add(x, feed(norm(x, "norm2")));
   }
-  x = norm(add(x, attend(x)), "norm1");
-  return norm(add(x, feed(x)), "norm2");
+
+  LayerCall &call;
+  int64_t features;
+};
+
+} // namespace
+
+Item TransformerLayer::norm(const Item &x, const std::string &name) {
+  return call.function("layer_norm", x,
+                       {Named{"normalized_shape", Item{features, call.loc}},
+                        Named{"weight", call.weight(name + ".weight")},
+                        Named{"bias", call.weight(name + ".bias")},
+                        Named{"eps", call.arguments.get("layer_norm_eps")}});
 }
+
+Item TransformerLayer::added(const Item &x, const std::string &name, Part part) {
+  bool isBefore = call.arguments.flag("norm_first");
+  Item sum = call.function("add", {x, part(isBefore ? norm(x, name) : x)});
+  return isBefore ? sum : norm(sum, name);
+}
+
+Item TransformerLayer::attend(StringRef prefix, const Item &x, const Item *memory,
+                              StringRef keyPadding, StringRef mask) {
+  const Item &keys = memory ? *memory : x;
+  if (!x.isTensor() || !keys.isTensor())
+    return {Item::Poison(), call.loc};
+  Attention attention(call, prefix, features, call.arguments.size("nhead"),
+                      call.arguments.flag("batch_first"));
+  return attention.run(x, keys, keys, {call.input(keyPadding), call.input(mask)}).first;
+}
+
+Item TransformerLayer::feed(const Item &x) {
+  std::string activation = call.arguments.get("activation").as<std::string>();
+  return linear(call.function(activation, linear(x, "linear1"), {}), "linear2");
+}
+
+static Item encoderLayer(LayerCall &call) {
+  TransformerLayer layer(call);
+  Item x = layer.added(call.first(), "norm1", [&](const Item &x) {
+    return layer.attend("self_attn.", x, nullptr, "src_key_padding_mask", "src_mask");
+  });
+  return layer.added(x, "norm2", [&](const Item &x) { return layer.feed(x); });
+}
+
+static Item decoderLayer(LayerCall &call) {
+  TransformerLayer layer(call);
+  Item memory = call.input("memory");
+  Item x = layer.added(call.first(), "norm1", [&](const Item &x) {
+    return layer.attend("self_attn.", x, nullptr, "tgt_key_padding_mask", "tgt_mask");
+  });
+  x = layer.added(x, "norm2", [&](const Item &x) {
+    return layer.attend("multihead_attn.", x, &memory, "memory_key_padding_mask", "memory_mask");
+  });
+  return layer.added(x, "norm3", [&](const Item &x) { return layer.feed(x); });
+}
+
+/// The weights of an encoder layer, in the order of PyTorch's; of a decoder layer where `attentions` are two.
+static void transformerWeights(const LayerArguments &a, LayerWeights &weights,
+                               ArrayRef<StringRef> attentions) {
+  int64_t features = a.size("d_model"), hidden = a.size("dim_feedforward");
+  std::string activation = a.get("activation").as<std::string>();
+  if (activation != "relu" && activation != "gelu")
+    a.refuse("activation", "activation is " + quote(activation) + "; expected 'relu' or 'gelu'");
+  a.quotient("d_model", "nhead");
+  bool bias = a.flag("bias");
+  auto add = [&](const std::string &name, SmallVector<int64_t> shape) {
+    int64_t size = shape.front();
+    weights.add(name + ".weight", std::move(shape));
+    if (bias)
+      weights.add(name + ".bias", {size});
+  };
+  for (StringRef prefix : attentions)
+    attentionWeights(a, weights, prefix, features, features, features, bias);
+  add("linear1", {hidden, features});
+  add("linear2", {features, hidden});
+  for (size_t i = 0; i <= attentions.size(); ++i)
+    add("norm" + std::to_string(i + 1), {features});
+}
+
+static constexpr StringRef kTransformerSchema =
+    "(int d_model, int nhead, int dim_feedforward=2048, float dropout=0.1, str activation='relu', "
+    "float layer_norm_eps=1e-05, bool batch_first=False, bool norm_first=False, bool bias=True)";
 
 std::vector<LayerKind> attentionLayers() {
   return {
@@ -217,33 +287,23 @@ std::vector<LayerKind> attentionLayers() {
        .build = multiheadAttention},
       {.name = "TransformerEncoderLayer",
        .function = "layer_norm",
-       .schema = "(int d_model, int nhead, int dim_feedforward=2048, float dropout=0.1, str "
-                 "activation='relu', float layer_norm_eps=1e-05, bool batch_first=False, bool "
-                 "norm_first=False, bool bias=True)",
-       .weights =
-           [](const LayerArguments &a, LayerWeights &weights) {
-             int64_t features = a.size("d_model"), hidden = a.size("dim_feedforward");
-             std::string activation = a.get("activation").as<std::string>();
-             if (activation != "relu" && activation != "gelu")
-               a.refuse("activation",
-                        "activation is " + quote(activation) + "; expected 'relu' or 'gelu'");
-             a.quotient("d_model", "nhead");
-             bool bias = a.flag("bias");
-             auto add = [&](StringRef name, SmallVector<int64_t> shape) {
-               int64_t size = shape.front();
-               weights.add((name + ".weight").str(), std::move(shape));
-               if (bias)
-                 weights.add((name + ".bias").str(), {size});
-             };
-             attentionWeights(a, weights, "self_attn.", features, features, features, bias);
-             add("linear1", {hidden, features});
-             add("linear2", {features, hidden});
-             add("norm1", {features});
-             add("norm2", {features});
-           },
+       .schema = kTransformerSchema,
+       .weights = [](const LayerArguments &a,
+                     LayerWeights &weights) { transformerWeights(a, weights, {"self_attn."}); },
        .call = "(Tensor src, Tensor? src_mask=None, Tensor? src_key_padding_mask=None)",
        .ranks = {3},
        .build = encoderLayer},
+      {.name = "TransformerDecoderLayer",
+       .function = "layer_norm",
+       .schema = kTransformerSchema,
+       .weights =
+           [](const LayerArguments &a, LayerWeights &weights) {
+             transformerWeights(a, weights, {"self_attn.", "multihead_attn."});
+           },
+       .call = "(Tensor tgt, Tensor memory, Tensor? tgt_mask=None, Tensor? memory_mask=None, "
+               "Tensor? tgt_key_padding_mask=None, Tensor? memory_key_padding_mask=None)",
+       .ranks = {3},
+       .build = decoderLayer},
   };
 }
 

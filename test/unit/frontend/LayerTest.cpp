@@ -67,7 +67,7 @@ TEST_F(Frontend, layerErrors) {
             "5:5: error: 'l' is a list of 2 layers; call one of them, as in l[0](x)\n");
   EXPECT_EQ(check("a: ReLU()", "b.7(x)"),
             "5:5: error: unknown function or layer 'b.7'; expected a layer declared above "
-            "'forward', or a function of PyTorch\n");
+            "'forward', or a function that 'dlc list ops' shows\n");
   EXPECT_EQ(check("a: LSTM(8, 4, proj_size=4)"),
             "3:25: error: proj_size is 4; expected 0, or a size below hidden_size, which is 4\n");
   EXPECT_EQ(check("a: LSTM(8, 4, proj_size=-1)"),

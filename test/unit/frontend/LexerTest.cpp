@@ -74,7 +74,27 @@ TEST(Lexer, strings) {
 TEST(Lexer, strayCharacters) {
   EXPECT_EQ(lex("a $ b"), "|a <error> b\n1:3: error: '$' has no meaning here; remove it\n");
   EXPECT_EQ(lex("a \xC3\x97 b"),
-            "|a <error> b\n1:3: error: '\xC3\x97' has no meaning here; remove it\n");
+            "|a <error> b\n1:3: error: '\xC3\x97' (U+00D7) has no meaning here; write *\n");
+  EXPECT_EQ(lex("a \xE2\x88\x92 b"),
+            "|a <error> b\n1:3: error: '\xE2\x88\x92' (U+2212) has no meaning here; write -\n");
+  EXPECT_EQ(lex("rel\xD1\x83"),
+            "|rel <error>\n1:4: error: '\xD1\x83' (U+0443) has no meaning here; write y\n");
+  EXPECT_EQ(lex("\xEF\xBC\x88"),
+            "|<error>\n1:1: error: '\xEF\xBC\x88' (U+FF08) has no meaning here; write (\n");
+  EXPECT_EQ(lex("\xF0\x9F\x98\x80\xC3\xA9"),
+            "|<error>\n1:1: error: '\xF0\x9F\x98\x80\xC3\xA9' (U+1F600, U+00E9) has no meaning "
+            "here; remove it\n");
+  EXPECT_EQ(lex("\xF0\x9F\x98\x80"),
+            "|<error>\n1:1: error: '\xF0\x9F\x98\x80' (U+1F600) has no meaning here; remove it\n");
+  EXPECT_EQ(lex("a\xE2\x80\x8B b"), "|a <error> b\n1:2: error: an invisible character, U+200B, has "
+                                    "no meaning here; remove it\n");
+  EXPECT_EQ(lex("a\xC2\xA0= b"),
+            "|a <error> = b\n1:2: error: an invisible character, U+00A0, has no "
+            "meaning here; write a space\n");
+  EXPECT_EQ(lex("\xE2\x80\x8B\xE2\x80\x8D"), "|<error>\n1:1: error: invisible characters, U+200B, "
+                                             "U+200D, have no meaning here; remove them\n");
+  EXPECT_EQ(lex("\xFF"),
+            "|<error>\n1:1: error: these bytes are not valid UTF-8; save the file as UTF-8\n");
   EXPECT_EQ(lex("\x01\x02"), "|<error>\n1:1: error: '\\x01\\x02' has no meaning here; remove it\n");
   EXPECT_EQ(lex(StringRef("a\0b", 3)),
             "|a <error> b\n1:2: error: a NUL byte cannot stand in a model; is this a text file?\n");

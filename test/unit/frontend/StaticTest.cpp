@@ -154,15 +154,11 @@ TEST_F(Static, operatorsOfTensors) {
       "dl.reshape ");
   EXPECT_EQ(body("y = _h + x.ndim * size(_i, 0)", "f16[4]").substr(0, 24),
             "dl.full 1.600000e+01 : f");
-  EXPECT_EQ(body("y = x.view(2)", "f32[N]"),
-            "5:5: error: 'x.view' is written as a method; functions "
-            "stand in front: view(x, ...)\n");
   EXPECT_EQ(body("y = x.relu", "f32[N]"),
-            "5:5: error: 'x.relu' has no meaning: a tensor f32[N,3,8,8] has shape, ndim and dtype; "
-            "functions stand in front, as in relu(x)\n");
-  EXPECT_EQ(
-      body("y = x.data", "f32[N]"),
-      "5:5: error: 'x.data' has no meaning: a tensor f32[N,3,8,8] has shape, ndim and dtype\n");
+            "5:5: error: 'x.relu' has no meaning: a tensor f32[N,3,8,8] has shape, ndim, dtype, T "
+            "and mT; a method is called, as in x.relu()\n");
+  EXPECT_EQ(body("y = x.data", "f32[N]"), "5:5: error: 'x.data' has no meaning: a tensor "
+                                          "f32[N,3,8,8] has shape, ndim, dtype, T and mT\n");
   EXPECT_EQ(body("y = size(x, 4)", "f32[N]"),
             "5:13: error: 'dim' of 'size' is the integer 4; expected -4 to 3 for f32[N,3,8,8]\n");
   EXPECT_EQ(body("for i in range(3) { y = x }", "f32[N]"),

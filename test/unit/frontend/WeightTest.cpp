@@ -34,7 +34,8 @@ TEST_F(Frontend, reportsEveryWrongWeight) {
       "3:1: error: weight 'fc.bias' [2] is not in 'w.safetensors'; did you mean 'fc.bais'?\n"
       "8:1: error: 'w.safetensors' holds 'fc.bais' f32[2], which no layer owns; did you mean "
       "'fc.bias'?\n"
-      "8:1: error: 'w.safetensors' holds 'head.weight' f32[1], which no layer owns\n");
+      "8:1: error: 'w.safetensors' holds 'head.weight' f32[1], which no layer owns; "
+      "allow_extra \"head.weight\" in the weights clause leaves it out\n");
   writeWeights("w.safetensors", {{"fc.bias", {2}}, {"fc.weight", {2, 4}}}, "I32");
   EXPECT_EQ(import(kLinear), "3:1: error: weight 'fc.weight' has the dtype i32 in 'w.safetensors'; "
                              "expected f64, f32, f16 or bf16\n"
