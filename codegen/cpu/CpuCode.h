@@ -17,13 +17,14 @@
 
 namespace dlc::codegen {
 
-/// Instruction sets, each with all that those before it have. Every package has code for the first two, and for the
-/// third one where a kernel multiplies bytes, four at a time (vpdpbusd), or short integers.
-enum class IsaVariant { avx2, avx512, avx512Vnni };
+/// Instruction sets, each with all that those before it have. Every package has code for the first two. It has code for
+/// the third one where a kernel multiplies bytes, four at a time (vpdpbusd), or short integers, and for the fourth one where
+/// a kernel multiplies pairs of bf16 (vdpbf16ps).
+enum class IsaVariant { avx2, avx512, avx512Vnni, avx512Bf16 };
 inline constexpr IsaVariant kIsaVariants[] = {IsaVariant::avx2, IsaVariant::avx512,
-                                              IsaVariant::avx512Vnni};
+                                              IsaVariant::avx512Vnni, IsaVariant::avx512Bf16};
 
-/// "avx2", "avx512", "avx512_vnni": the name of the nested module and of the image.
+/// "avx2", "avx512", "avx512_vnni", "avx512_bf16": the name of the nested module and of the image.
 llvm::StringRef isaName(IsaVariant isa);
 /// What the code may use, by LLVM's names; the loader asks the processor for each.
 std::vector<std::string> isaFeatures(IsaVariant isa);

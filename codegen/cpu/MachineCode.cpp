@@ -33,6 +33,7 @@ static const IsaRow &rowOf(IsaVariant isa) {
       {"avx2", "x86-64-v3", {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "popcnt"}},
       {"avx512", "x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
       {"avx512_vnni", "x86-64-v4", {"avx512vnni"}},
+      {"avx512_bf16", "x86-64-v4", {"avx512bf16"}},
   }};
   return rows[static_cast<size_t>(isa)];
 }

@@ -82,7 +82,8 @@ Status CommandRunner::reserve(const rt::Plan &plan) {
 
 Status CommandRunner::run(const rt::Plan &plan, const std::vector<int64_t> &values,
                           const Addresses &addresses, std::vector<dlc_profile_entry> *profile,
-                          std::chrono::milliseconds timeout) {
+                          std::chrono::milliseconds timeout,
+                          const std::function<void(size_t)> &done) {
   using Clock = std::chrono::steady_clock;
   using Microseconds = std::chrono::duration<double, std::micro>;
   bool timed = profile || timeout.count() > 0;
@@ -98,6 +99,8 @@ Status CommandRunner::run(const rt::Plan &plan, const std::vector<int64_t> &valu
       std::memmove(addresses.of[command.target], addresses.of[command.source],
                    plan.buffers[command.source].bytes);
     }
+    if (done)
+      done(&command - plan.commands.data());
     if (!profile)
       continue;
     dlc_profile_entry entry{"copy", "copy", 0, command.flops, command.bytes, 0};

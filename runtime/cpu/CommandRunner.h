@@ -11,6 +11,7 @@
 #include "runtime/schema/KernelAbi.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,10 +39,12 @@ public:
 
   /// Runs all commands. `values` are the expressions' (for messages). `profile`, where not null, gets
   /// one entry for each command. In checked mode a bad access ends the run with DLC_INTERNAL. A run that
-  /// has commands left after `timeout` (0: none) ends with DLC_DEVICE before the next of them.
+  /// has commands left after `timeout` (0: none) ends with DLC_DEVICE before the next of them. `done`, where it is set, is
+  /// called with the number of each command that has run.
   rt::Status run(const rt::Plan &plan, const std::vector<int64_t> &values,
                  const Addresses &addresses, std::vector<dlc_profile_entry> *profile,
-                 std::chrono::milliseconds timeout = {});
+                 std::chrono::milliseconds timeout = {},
+                 const std::function<void(size_t)> &done = {});
 
 private:
   struct Launch;

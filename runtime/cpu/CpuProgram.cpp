@@ -59,23 +59,47 @@ Status CpuProgram::prepare(std::shared_ptr<ThreadPool> pool) {
     return plan.status().within("init program: ");
 
   for (const rt::PlannedBuffer &buffer : plan->buffers)
-    if (buffer.storage == Storage::weight && buffer.root == &buffer - plan->buffers.data())
+    if (buffer.storage == Storage::weight && buffer.root == &buffer - plan->buffers.data() &&
+        !buffer.isTemporary)
       bytesOfWeights += buffer.bytes;
   DLC_TRY(checked ? guardBuffers(*plan)
                   : persistent.reserve(plan->persistentBytes, "the prepared weights"));
-  if (plan->commands.empty())
-    return {};
+  return plan->commands.empty() ? Status() : runInit(*plan, values, std::move(pool));
+}
 
+Status CpuProgram::runInit(const rt::Plan &plan, const std::vector<int64_t> &values,
+                           std::shared_ptr<ThreadPool> pool) {
+  if (!checked)
+    DLC_TRY(temporaries.reserve(plan.temporaryBytes, "the weights while they are prepared"));
   Addresses addresses;
-  addresses.of.resize(plan->buffers.size());
-  addresses.guards.resize(checked ? plan->buffers.size() : 0);
-  resolve(*plan, addresses);
+  addresses.of.resize(plan.buffers.size());
+  addresses.guards.resize(checked ? plan.buffers.size() : 0);
+  resolve(plan, addresses);
   CommandRunner runner(module, table, entries, std::move(pool), checked);
-  DLC_TRY(runner.reserve(*plan));
-  DLC_TRY(runner.run(*plan, values, addresses, nullptr).within("init program: "));
-  for (size_t i = 0; i < guarded.size(); ++i)
-    if (plan->buffers[i].root == i && plan->buffers[i].storage == Storage::persistent)
+  DLC_TRY(runner.reserve(plan));
+  // A weight that is packed leaves memory before the next one is read.
+  std::vector<std::vector<const schema::Segment *>> read(plan.commands.size());
+  for (size_t i = 0; i < plan.buffers.size(); ++i)
+    if (const rt::PlannedBuffer &buffer = plan.buffers[i];
+        buffer.root == i && buffer.storage == Storage::weight && buffer.isTemporary)
+      read[buffer.lastUse].push_back(&dataOf(buffer));
+  auto release = [&](size_t command) {
+    for (const schema::Segment *segment : read[command])
+      module.releasePages(*segment);
+  };
+  DLC_TRY(runner.run(plan, values, addresses, nullptr, {}, release).within("init program: "));
+  temporaries = HostBlock();
+  // Once more: reading one weight may have brought pages of its neighbours back.
+  for (size_t command = 0; command < read.size(); ++command)
+    release(command);
+  for (size_t i = 0; i < guarded.size(); ++i) {
+    if (plan.buffers[i].root != i)
+      continue;
+    if (plan.buffers[i].isTemporary)
+      guarded[i] = GuardedBuffer();
+    else if (plan.buffers[i].storage == Storage::persistent)
       guarded[i].setWritable(false);
+  }
   return {};
 }
 
@@ -94,8 +118,7 @@ Status CpuProgram::guardBuffers(const rt::Plan &plan) {
       guarded[i].poison();
       continue;
     }
-    const schema::Weight &weight = *module.table().weights()->Get(buffer.index);
-    std::memcpy(guarded[i].data(), module.bytes(*weight.data()), buffer.bytes);
+    std::memcpy(guarded[i].data(), module.bytes(dataOf(buffer)), buffer.bytes);
     guarded[i].setWritable(false);
   }
   return {};
@@ -110,11 +133,10 @@ void CpuProgram::resolve(const rt::Plan &plan, Addresses &addresses) const {
       addresses.of[i] = guarded[buffer.root].data();
       addresses.guards[i] = &guarded[buffer.root];
     } else if (buffer.storage == Storage::persistent) {
-      addresses.of[i] = persistent.data() + buffer.offset;
+      addresses.of[i] = (buffer.isTemporary ? temporaries : persistent).data() + buffer.offset;
     } else {
       // Mapped from the file and read-only; kernels take one pointer type for all buffers.
-      const schema::Weight &weight = *module.table().weights()->Get(buffer.index);
-      addresses.of[i] = const_cast<uint8_t *>(module.bytes(*weight.data()));
+      addresses.of[i] = const_cast<uint8_t *>(module.bytes(dataOf(buffer)));
     }
   }
 }

@@ -28,6 +28,7 @@ public:
   const std::vector<abi::CpuKernel> &kernels() const { return entries; }
   const std::string &isa() const { return isaName; }
   bool isChecked() const { return checked; }
+  /// Of the weights that the main program reads as they are in the file.
   int64_t weightBytes() const { return bytesOfWeights; }
 
   /// Sets the addresses of weights and persistent buffers and of their views.
@@ -38,6 +39,11 @@ private:
       : module(module), table(table), image(std::move(image)), checked(checked) {}
   rt::Status prepare(std::shared_ptr<ThreadPool> pool);
   rt::Status guardBuffers(const rt::Plan &plan);
+  rt::Status runInit(const rt::Plan &plan, const std::vector<int64_t> &values,
+                     std::shared_ptr<ThreadPool> pool);
+  const schema::Segment &dataOf(const rt::PlannedBuffer &weight) const {
+    return *module.table().weights()->Get(weight.index)->data();
+  }
 
   const rt::Module &module; ///< owns this
   const schema::Program &table;
@@ -46,6 +52,7 @@ private:
   std::string isaName;
   std::vector<abi::CpuKernel> entries;
   HostBlock persistent;
+  HostBlock temporaries;              ///< what the init program alone uses, while it runs
   std::vector<GuardedBuffer> guarded; ///< checked mode: weights and persistent buffers, by buffer
   int64_t bytesOfWeights = 0;
 };

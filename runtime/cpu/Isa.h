@@ -18,7 +18,8 @@ namespace dlc::cpu {
 bool hasFeature(std::string_view name);
 
 /// The index of the best image whose features are all there. DLC_INCOMPATIBLE with the features that
-/// lack where none fits. The environment variable DLC_CPU_ISA ("avx2") names the one to take, for tests.
+/// lack where none fits. An image whose instructions are slow on this vendor's processors comes last.
+/// The environment variable DLC_CPU_ISA ("avx2") names the one to take, for tests.
 rt::Expected<uint32_t> chooseImage(const schema::Program &program);
 
 } // namespace dlc::cpu

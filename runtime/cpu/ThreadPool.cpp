@@ -62,6 +62,11 @@ std::shared_ptr<ThreadPool> ThreadPool::shared(int threads) {
 }
 
 ThreadPool::~ThreadPool() {
+  if (!workers.empty() && getpid() != process) {
+    // They are in the parent alone, and can be neither joined nor destroyed: what stays of them here is left to the process's end.
+    (void)new std::vector<std::thread>(std::move(workers));
+    return;
+  }
   stopping.store(true);
   wakeups.fetch_add(1);
   wakeups.notify_all();
@@ -70,6 +75,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::start() {
+  process = getpid();
   // A system that gives fewer threads slows the job and does not stop it.
   try {
     while (workers.size() + 1 < static_cast<size_t>(threads))

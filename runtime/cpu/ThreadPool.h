@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace dlc::cpu {
@@ -51,6 +52,7 @@ private:
   const int threads;
   std::mutex busy; ///< held by the caller whose job it is
   std::vector<std::thread> workers;
+  pid_t process = 0; ///< that started them: a child that was forked from it has none
 
   alignas(64) std::atomic<uint64_t> job{0};
   alignas(64) std::atomic<int64_t> next{0};

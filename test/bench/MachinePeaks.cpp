@@ -80,12 +80,34 @@ __attribute__((target("avx2,fma"))) double multiplyAdds256() {
   return 2.0 * 8 * kChains * kSteps;
 }
 
+__attribute__((target("avx512f,avx512bf16"))) double multiplyAddsOfPairs512() {
+  __m512 acc[kChains];
+  __m512bh factor = _mm512_cvtne2ps_pbh(_mm512_set1_ps(0.5f), _mm512_set1_ps(0.5f));
+  for (__m512 &one : acc)
+    one = _mm512_set1_ps(1.0f);
+  for (int64_t step = 0; step < kSteps; ++step)
+    for (__m512 &one : acc) {
+      one = _mm512_dpbf16_ps(one, factor, factor);
+      asm volatile("" : "+v"(one));
+    }
+  return 2.0 * 32 * kChains * kSteps;
+}
+
 } // namespace
 
 /// Arithmetic of f32 a second, a multiply-add as two, by the widest vectors that the processor has.
 extern "C" double dlc_bench_peak_flops(int threads) {
   bool wide = __builtin_cpu_supports("avx512f");
   auto work = [&](int) { return wide ? multiplyAdds512() : multiplyAdds256(); };
+  double flops = work(0);
+  return threads * flops / leastSeconds(threads, 20, work);
+}
+
+/// The same of bf16 with sums in f32 (vdpbf16ps); 0 where the processor has no instruction for it.
+extern "C" double dlc_bench_peak_brain_flops(int threads) {
+  if (!__builtin_cpu_supports("avx512bf16"))
+    return 0;
+  auto work = [&](int) { return multiplyAddsOfPairs512(); };
   double flops = work(0);
   return threads * flops / leastSeconds(threads, 20, work);
 }

@@ -6,6 +6,7 @@
 #include "codegen/Passes.h"
 #include "codegen/cpu/CpuCode.h"
 #include "codegen/package/Package.h"
+#include "tools/driver/ModelRun.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/Session.h"
 #include "tools/driver/WeightReader.h"
@@ -81,34 +82,7 @@ int CpuProgram::open(const std::string &package) {
 int CpuProgram::run(const std::vector<dlc_tensor> &inputs) {
   // Each batch is a stream of its own.
   dlc_context_reset_states(context);
-  if (dlc_status status = dlc_context_bind(context, inputs.data(), inputs.size()))
-    return failRuntime(status);
-  auto setDims = [&](size_t index) {
-    int rank = 0;
-    int64_t dims[DLC_MAX_RANK];
-    dlc_status status = dlc_context_output_dims(context, index, &rank, dims);
-    if (status == DLC_OK)
-      outputs[index].dims.assign(dims, dims + rank);
-    return status;
-  };
-  std::vector<dlc_tensor> views;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (dlc_status status = setDims(i))
-      return failRuntime(status);
-    if (!outputs[i].allocate())
-      return failMemory("output", outputNames[i], outputs[i]);
-    views.push_back(outputs[i].view());
-  }
-  if (dlc_status status =
-          dlc_context_run(context, inputs.data(), inputs.size(), views.data(), views.size()))
-    return failRuntime(status);
-  for (size_t i = 0; i < outputs.size(); ++i) { // the data may say how large it is
-    if (dlc_status status = setDims(i))
-      return failRuntime(status);
-    outputs[i].data.resize(static_cast<size_t>(outputs[i].size()) *
-                           dlc_dtype_size(outputs[i].dtype));
-  }
-  return kOk;
+  return runOnce(context, inputs, outputNames, outputs);
 }
 
 } // namespace dlc

@@ -4,13 +4,11 @@
 // One instruction multiplies neighbours along the innermost loop of a sum and adds the products to it, in all lanes:
 //   vpdpbusd   four of u8 with four of i8, sums in i32 (avx512_vnni)
 //   vpdpwssd   two of i16, sums in i32 (avx512_vnni); before that vpmaddwd and an addition
-// They are exact, and wrap as i32 does. The neighbours of the first operand are 32 bits, which one load gives to all lanes. u8 less
-// a zero point is multiplied as it is stored where there is vpdpbusd: the sums then start from minus the zero point times
-// the sum of the column's weights, which is computed once for all rows of a tile. Else a block's rows become i16 in scratch
-// memory first.
-//
-// vdpbf16ps has no place here: on the one machine where it was measured, an Intel Xeon with AMX, it takes four times as long as an fma
-// of f32, and so twice as long for each product.
+//   vdpbf16ps  two of bf16, sums in f32 (avx512_bf16)
+// Those of integers are exact, and wrap as i32 does. vdpbf16ps rounds each sum to nearest even and takes numbers below 2^-126 for
+// 0. The neighbours of the first operand are 32 bits, which one load gives to all lanes. u8 less a zero point is multiplied as it
+// is stored where there is vpdpbusd: the sums then start from minus the zero point times the sum of the column's weights,
+// which is computed once for all rows of a tile. Else a block's rows become i16 in scratch memory first (WideRows.cpp).
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cpu/ContractionSchedule.h"
 
@@ -24,9 +22,6 @@
 using namespace mlir;
 
 namespace dlc::codegen {
-
-/// Steps of a row that lie in scratch memory as i16 at a time: a block of them stays in the first cache.
-static constexpr int64_t kWideRowSteps = 512;
 
 //===- Sums -----------------------------------------------------------------------------------------===//
 
@@ -49,20 +44,23 @@ SmallVector<Value> ContractionSchedule::reduceNeighbours(unsigned dim, SmallVect
   };
   Value whole = steps ? k.index(*steps / neighbours * neighbours)
                       : k.mul(k.divide(k.value(extent), k.index(neighbours)), k.index(neighbours));
-  bool isOneBlock = steps && *steps <= kWideRowSteps;
+  int64_t blockSteps = wideRows ? wideRowSteps() : 0;
+  bool isOneBlock = steps && *steps <= blockSteps;
   if (!widensRows()) {
     accs = run(k.index(0), whole, accs);
   } else if (isOneBlock) {
     widenRows(dim, k.index(0), whole);
     accs = run(k.index(0), whole, accs);
   } else {
-    accs = k.fold(k.index(0), whole, kWideRowSteps, accs, [&](Value from, ValueRange carried) {
-      Value to = k.smaller(k.add(from, k.index(kWideRowSteps)), whole);
+    accs = k.fold(k.index(0), whole, blockSteps, accs, [&](Value from, ValueRange carried) {
+      Value to = k.smaller(k.add(from, k.index(blockSteps)), whole);
       widenRows(dim, from, to);
       return run(from, to, carried);
     });
   }
   wideRowsFrom = {};
+  if (neighbours == 1)
+    return accs;
   if (steps) {
     int64_t rest = *steps % neighbours;
     reductionAt[dim] = k.math.constant(*steps - rest);
@@ -76,7 +74,9 @@ SmallVector<Value> ContractionSchedule::reduceNeighbours(unsigned dim, SmallVect
 }
 
 SmallVector<Value> ContractionSchedule::neighbourStep(ArrayRef<Value> accs, int64_t count) {
-  SmallVector<Value> b = readNeighboursOfB(count), next;
+  if (neighbours == 1)
+    return reduceStep(accs);
+  SmallVector<Value> b = readStepsOfB(count), next;
   Type pack = VectorType::get({lanes * neighbours}, neighbourType());
   for (int64_t row = 0, numRows = rows.size(); row < numRows; ++row) {
     Value a = k.splat(readNeighboursOfA(row, count), lanes);
@@ -97,6 +97,13 @@ Value ContractionSchedule::multiplyNeighbours(Value a, Value b, Value acc) {
                                          k.builder.getStringAttr(name), operands)
         .getResult(0);
   };
+  if (parts.brainFloats) {
+    // Kernel IR has bf16 as the integers that lowerBFloat16ToIntegers makes of it.
+    Type pairs = VectorType::get({2 * lanes}, k.builder.getBF16Type());
+    return call("llvm.x86.avx512bf16.dpbf16ps.512",
+                {acc, LLVM::BitcastOp::create(k.builder, k.loc, pairs, a),
+                 LLVM::BitcastOp::create(k.builder, k.loc, pairs, b)});
+  }
   if (neighbours == 4)
     return call("llvm.x86.avx512.vpdpbusd.512", {acc, a, b});
   if (k.isa >= IsaVariant::avx512Vnni)
@@ -126,11 +133,8 @@ Value ContractionSchedule::readNeighboursOfA(int64_t row, int64_t count) {
   };
   if (readsZeroPoint)
     return number(static_cast<int32_t>(0x01010101u * static_cast<uint32_t>(parts.zeroPoint)));
-  if (wideRowsFrom) {
-    Value at = builder.createOrFold<arith::SubIOp>(k.loc, k.value(reductionAt[dim]), wideRowsFrom);
-    at = k.add(k.index(row * kWideRowSteps), at);
-    return loadAsOne(wideRows, at);
-  }
+  if (wideRowsFrom)
+    return loadAsOne(wideRows, placeInWideRows(row));
   const Row &from = rows[row];
   bool isAsStored = storedBitsOfA() * neighbours == 32;
   if (isAsStored && count == neighbours && parts.areNeighbours && (from.source || !from.inside)) {
@@ -141,7 +145,10 @@ Value ContractionSchedule::readNeighboursOfA(int64_t row, int64_t count) {
   Value packed;
   for (int64_t step = 0; step < count; ++step) {
     reductionAt[dim] = first + step;
-    Value bits = arith::ExtUIOp::create(builder, k.loc, i32, readBitsOfA(from));
+    Value bits = readBitsOfA(from);
+    if (parts.brainFloats)
+      bits = arith::BitcastOp::create(builder, k.loc, builder.getI16Type(), bits);
+    bits = arith::ExtUIOp::create(builder, k.loc, i32, bits);
     if (!isAsStored) {
       bits = arith::SubIOp::create(builder, k.loc, bits, number(parts.zeroPoint));
       bits = arith::AndIOp::create(builder, k.loc, bits, number(0xffff));
@@ -167,7 +174,7 @@ std::pair<Value, Value> ContractionSchedule::placeOfA(const Row &row) {
   return {k.input(cast<BlockArgument>(aTensor).getArgNumber()), k.value(offset)};
 }
 
-/// The element of a row at hand as it is stored, in an integer of as many bits.
+/// The element of a row at hand as it is stored.
 Value ContractionSchedule::readBitsOfA(const Row &row) {
   Value bits;
   if (row.source || !row.inside) {
@@ -190,56 +197,6 @@ TypedAttr ContractionSchedule::storedZeroOfA() const {
   Type type = storageType(getElementTypeOrSelf(aTensor.getType()));
   return parts.zeroPoint ? k.builder.getIntegerAttr(type, parts.zeroPoint)
                          : k.builder.getZeroAttr(type);
-}
-
-//===- Rows in scratch memory -----------------------------------------------------------------------===//
-
-/// Whether the block at hand reads the first operand from scratch memory, in which it is i16.
-bool ContractionSchedule::widensRows() const {
-  return wideRows && !readsZeroPoint && (rows.front().source || !rows.front().inside);
-}
-
-void ContractionSchedule::planWideRows() {
-  if (neighbours != 2 || storedBitsOfA() != 8 || !parts.areNeighbours)
-    return;
-  int64_t begin = llvm::alignTo(scratchBytes, 64), elements = kMostBlockRows * kWideRowSteps;
-  wideRows = k.scratchView(k.builder.getI16Type(), elements, begin);
-  scratchBytes = begin + elements * 2;
-}
-
-/// Steps `from` to `to` of the innermost loop, at most kWideRowSteps of them.
-void ContractionSchedule::widenRows(unsigned dim, Value from, Value to) {
-  wideRowsFrom = from;
-  k.math.bindLoop(reduction[dim], from);
-  reductionAt[dim] = reduction[dim];
-  Type i16 = k.builder.getI16Type();
-  int64_t width = 2 * lanes;
-  Value count = k.builder.createOrFold<arith::SubIOp>(k.loc, to, from);
-  Value whole = k.mul(k.divide(count, k.index(width)), k.index(width));
-  auto wide = [&](Value stored, Type type) -> Value {
-    Value value = arith::ExtUIOp::create(k.builder, k.loc, type, stored);
-    if (parts.zeroPoint == 0)
-      return value;
-    Value zeroPoint =
-        arith::ConstantOp::create(k.builder, k.loc, k.builder.getI16IntegerAttr(parts.zeroPoint));
-    if (auto vector = dyn_cast<VectorType>(type))
-      zeroPoint = k.splat(zeroPoint, vector.getNumElements());
-    return arith::SubIOp::create(k.builder, k.loc, value, zeroPoint);
-  };
-  for (auto [i, row] : llvm::enumerate(rows)) {
-    auto [buffer, first] = placeOfA(row);
-    Value target = k.index(i * kWideRowSteps);
-    auto bytes = VectorType::get({width}, k.builder.getI8Type());
-    k.forEach(k.index(0), whole, width, [&, buffer = buffer, first = first](Value at) {
-      Value stored = vector::LoadOp::create(k.builder, k.loc, bytes, buffer, k.add(first, at));
-      vector::StoreOp::create(k.builder, k.loc, wide(stored, VectorType::get({width}, i16)),
-                              wideRows, k.add(target, at));
-    });
-    k.forEach(whole, count, 1, [&, buffer = buffer, first = first](Value at) {
-      Value stored = memref::LoadOp::create(k.builder, k.loc, buffer, k.add(first, at));
-      memref::StoreOp::create(k.builder, k.loc, wide(stored, i16), wideRows, k.add(target, at));
-    });
-  }
 }
 
 //===- The zero point -------------------------------------------------------------------------------===//

@@ -158,7 +158,7 @@ SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value
   }
   auto extent = dl::asConstant(nest.reduction[dim]);
   SmallVector<Value> result;
-  if (innermost && neighbours > 1) {
+  if (innermost && (neighbours > 1 || wideRows)) {
     result = reduceNeighbours(dim, std::move(accs));
   } else if (innermost && parts.halves) {
     result = reduceHalves(dim, std::move(accs));
@@ -201,11 +201,9 @@ SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value
 }
 
 SmallVector<Value> ContractionSchedule::reduceStep(ArrayRef<Value> accs) {
-  SmallVector<Value> b, next;
-  for (int64_t j = 0; j < numVectors; ++j)
-    b.push_back(parts.b ? computeB(j) : readB(j));
-  for (auto [i, row] : llvm::enumerate(rows)) {
-    Value a = k.splat(readA(row), lanes);
+  SmallVector<Value> b = readStepsOfB(1), next;
+  for (int64_t i = 0, numRows = rows.size(); i < numRows; ++i) {
+    Value a = k.splat(readA(i), lanes);
     for (int64_t j = 0; j < numVectors; ++j)
       next.push_back(multiplyAdd(a, b[j], accs[i * numVectors + j]));
   }
@@ -220,9 +218,11 @@ Value ContractionSchedule::multiplyAdd(Value a, Value b, Value acc) {
 }
 
 /// An element of the first operand in the type of the sums.
-Value ContractionSchedule::readA(const Row &row) {
+Value ContractionSchedule::readA(int64_t row) {
+  if (wideRowsFrom)
+    return memref::LoadOp::create(k.builder, k.loc, wideRows, placeInWideRows(row));
   ScalarKind kind = scalarKind(getElementTypeOrSelf(aTensor.getType()));
-  return Scalar(k.builder, k.loc, readStoredA(row), kind).convertTo(accType, accKind).value();
+  return Scalar(k.builder, k.loc, readStoredA(rows[row]), kind).convertTo(accType, accKind).value();
 }
 
 /// The same in the compute type of the elements that are stored.
@@ -243,7 +243,7 @@ Value ContractionSchedule::readStoredA(const Row &row) {
   return arith::SelectOp::create(k.builder, k.loc, row.inside, value, fill);
 }
 
-Value ContractionSchedule::readB(int64_t vector) {
+Value ContractionSchedule::convertB(int64_t vector) {
   Type element = bType.getElementType();
   Value value = fromStorage(k.builder, k.loc, loadB(vector * lanes, lanes), element);
   return Scalar(k.builder, k.loc, value, scalarKind(element)).convertTo(accType, accKind).value();

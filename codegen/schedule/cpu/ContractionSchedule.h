@@ -5,8 +5,9 @@
 // broadcast for each row. The operand b lies in panels [N/16][K][16] (PanelContraction::layout), a and the result as the
 // model has them; a convolution reads its input in place, tap by tap. Taps outside of it read a row of zeros in scratch
 // memory, or, where maps stand before the contraction, offset 0, and the value is replaced. The epilogue runs on the
-// accumulators. Integers of 8 and 16 bits are multiplied by two or four neighbours along k (ContractionNeighbours.cpp). Weights in
-// few bits are unpacked as they are read (ContractionUnpack.cpp).
+// accumulators. Integers of 8 and 16 bits and bf16 are multiplied by two or four neighbours along k (ContractionNeighbours.cpp).
+// Elements that are stored narrower than they are multiplied become wide in scratch memory first, once for many products
+// (NeighbourPanels.cpp, WideRows.cpp). Weights in few bits are unpacked as they are read (ContractionUnpack.cpp).
 //
 // A tile of the launch is kChunkRows rows by a group of panels, equal for all instruction sets; registers decide how it
 // is cut into blocks. The last block of a chunk repeats its last row rather than having code of its own.
@@ -54,9 +55,9 @@ private:
   void makeZeroRow();
   bool readsZeroRow() const { return zeroRow != nullptr; }
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value acc);
-  mlir::Value readA(const Row &row);
+  mlir::Value readA(int64_t row);
   mlir::Value readStoredA(const Row &row);
-  mlir::Value readB(int64_t vector);
+  mlir::Value convertB(int64_t vector);
   mlir::Value loadB(int64_t firstColumn, int64_t count);
 
   /// The same where b is computed from inputs in panels.
@@ -64,33 +65,44 @@ private:
   /// Steps of both halves of the innermost loop `dim` in turn: they read the same bytes.
   llvm::SmallVector<mlir::Value> reduceHalves(unsigned dim, llvm::SmallVector<mlir::Value> accs);
 
-  /// The innermost loop `dim`, several steps of it at once.
+  /// The innermost loop `dim`, where several steps of it are multiplied at once or rows are widened.
   llvm::SmallVector<mlir::Value> reduceNeighbours(unsigned dim,
                                                   llvm::SmallVector<mlir::Value> accs);
   /// `count` steps, from reductionAt on.
   llvm::SmallVector<mlir::Value> neighbourStep(llvm::ArrayRef<mlir::Value> accs, int64_t count);
   mlir::Value multiplyNeighbours(mlir::Value a, mlir::Value b, mlir::Value acc);
+  /// multiplyNeighbours takes integers of this type, or the bits of bf16.
   mlir::Type neighbourType() const;
   mlir::Value readNeighboursOfA(int64_t row, int64_t count);
   mlir::Value readBitsOfA(const Row &row);
   std::pair<mlir::Value, mlir::Value> placeOfA(const Row &row);
   int64_t storedBitsOfA() const;
   mlir::TypedAttr storedZeroOfA() const;
-  llvm::SmallVector<mlir::Value> readNeighboursOfB(int64_t count);
+  /// For each vector of a row of results the next `count` steps of its columns, side by side, as they are multiplied.
+  llvm::SmallVector<mlir::Value> readStepsOfB(int64_t count);
+  llvm::SmallVector<mlir::Value> makeStepsOfB(int64_t count);
   llvm::SmallVector<mlir::Value> makePairsOfB(int64_t count);
+  llvm::SmallVector<mlir::Value> makeBrainPairsOfB(int64_t count);
   llvm::SmallVector<mlir::Value> makeQuadsOfB(int64_t count);
   void bindPanels(mlir::Value firstPanel, int64_t panels);
-  /// Makes room for rows of u8 as i16 where the instruction set multiplies these.
+  /// The type that numbers in scratch memory have: i16 (or the bits of bf16) where pairs are multiplied, else that of the sums.
+  mlir::Type wideType() const;
+  bool isNarrowFloat(mlir::Type elementType) const;
+  /// Makes room for rows of u8 as i16 and of f16 and bf16 as f32, where the instruction set multiplies these.
   void planWideRows();
+  /// Whether the block at hand reads the first operand from there.
   bool widensRows() const;
+  int64_t wideRowSteps() const;
   void widenRows(unsigned dim, mlir::Value from, mlir::Value to);
+  /// Where the step of reductionAt lies there.
+  mlir::Value placeInWideRows(int64_t row);
   /// Makes room for what the sums of the panels at hand start from where bytes are multiplied without regard to their zero point.
   void planZeroPointSums();
   void sumZeroPoint(mlir::Value firstPanel, int64_t panels);
   /// Whether panels are widened in scratch memory before the blocks of a chunk read them; makes room for that.
   void planWidePanels();
   void widenPanels(mlir::Value firstPanel, int64_t panels);
-  /// Where the pairs of column `column` of the panels at hand lie there, at the step that reductionAt says.
+  /// Where the steps of column `column` of the panels at hand lie there, from the step on that reductionAt says.
   mlir::AffineExpr wideOffset(int64_t column) const;
   void emitRow(const Row &row, llvm::ArrayRef<mlir::Value> accs);
 
@@ -133,9 +145,11 @@ private:
   mlir::AffineExpr inBlock;
   mlir::Value rowEnd;  // of the tile
   mlir::Value zeroRow; // what taps outside of the operand read
-  /// Pairs of i16 of the panels at hand, [panel][K][16], in scratch memory; null where blocks widen for themselves.
+  /// The panels at hand, [panel][K / neighbours][16][neighbours] of wideType(), in scratch memory; null where blocks widen for
+  /// themselves.
   mlir::Value widePanels;
-  /// i16 of the rows at hand, [row][kWideRowSteps] from step wideRowsFrom on, in scratch memory; null where none is needed.
+  /// The rows at hand, [row][wideRowSteps()] of wideType() from step wideRowsFrom on, in scratch memory; null where the rows
+  /// are multiplied as they are stored.
   mlir::Value wideRows, wideRowsFrom;
   mlir::Value zeroPointSums;   // [panel][16] of the panels at hand, in scratch memory
   bool readsZeroPoint = false; // in place of the first operand

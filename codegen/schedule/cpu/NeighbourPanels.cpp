@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Panels [N/16][K][16] hold the columns of one step after another. What multiplies neighbours along K wants them side by
-// side, for each column: the steps of a panel are interleaved when they are read. Bytes that become i16 are also widened then;
-// where a chunk has several blocks of rows, once for all of them, into scratch memory.
+// side, for each column: the steps of a panel are interleaved when they are read. Bytes that become i16, and f16 and bf16 that
+// become f32, are also widened then; where a chunk has several blocks of rows, once for all of them, into scratch memory.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cpu/ContractionSchedule.h"
 
@@ -21,15 +21,49 @@ static constexpr int64_t kBlocksOfWidePanel = 3;
 /// Steps of a sum whose widened panel still lies in the caches near the processor.
 static constexpr int64_t kMostWideSteps = 8192;
 
-/// For each vector of a row of results the `count` neighbours of its columns, and 0 after them.
-SmallVector<Value> ContractionSchedule::readNeighboursOfB(int64_t count) {
+/// Where `count` is less than the neighbours that are multiplied at once, the others are 0.
+SmallVector<Value> ContractionSchedule::readStepsOfB(int64_t count) {
   if (!widePanels)
-    return neighbours == 4 ? makeQuadsOfB(count) : makePairsOfB(count);
+    return makeStepsOfB(count);
   SmallVector<Value> vectors;
-  auto pairs = VectorType::get({2 * lanes}, k.builder.getI16Type());
+  auto type = VectorType::get({neighbours * lanes}, wideType());
   for (int64_t j = 0; j < numVectors; ++j)
-    vectors.push_back(vector::LoadOp::create(k.builder, k.loc, pairs, widePanels,
-                                             k.value(wideOffset(j * lanes))));
+    vectors.push_back(
+        vector::LoadOp::create(k.builder, k.loc, type, widePanels, k.value(wideOffset(j * lanes))));
+  return vectors;
+}
+
+SmallVector<Value> ContractionSchedule::makeStepsOfB(int64_t count) {
+  if (neighbours == 4)
+    return makeQuadsOfB(count);
+  if (neighbours == 2)
+    return parts.brainFloats ? makeBrainPairsOfB(count) : makePairsOfB(count);
+  SmallVector<Value> vectors;
+  for (int64_t j = 0; j < numVectors; ++j)
+    vectors.push_back(parts.b ? computeB(j) : convertB(j));
+  return vectors;
+}
+
+/// Pairs of bf16, by their bits; two steps of a panel are one vector.
+SmallVector<Value> ContractionSchedule::makeBrainPairsOfB(int64_t count) {
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < kPanel; ++lane)
+    order.append({lane, kPanel + lane});
+  SmallVector<Value> vectors;
+  for (int64_t j = 0; j < numVectors; ++j) {
+    Value pairs;
+    if (count == 2) {
+      Value steps = loadB(j * kPanel, 2 * kPanel);
+      pairs = vector::ShuffleOp::create(k.builder, k.loc, steps, steps, order);
+    } else {
+      Value step = loadB(j * kPanel, kPanel);
+      Value zero =
+          arith::ConstantOp::create(k.builder, k.loc, k.builder.getZeroAttr(step.getType()));
+      pairs = vector::ShuffleOp::create(k.builder, k.loc, step, zero, order);
+    }
+    auto bits = VectorType::get({2 * kPanel}, k.builder.getI16Type());
+    vectors.push_back(arith::BitcastOp::create(k.builder, k.loc, bits, pairs));
+  }
   return vectors;
 }
 
@@ -118,19 +152,20 @@ void ContractionSchedule::bindPanels(Value firstPanel, int64_t panels) {
 }
 
 void ContractionSchedule::planWidePanels() {
-  int64_t steps = 1; // of a panel, each row of pairs whole
+  if (neighbours != 2 && (neighbours != 1 || parts.b || !isNarrowFloat(bType.getElementType())))
+    return;
+  int64_t steps = 1; // of a panel, the neighbours of each column whole
   for (unsigned dim : parts.reduction) {
     auto extent = dl::asConstant(nest.reduction[dim]);
-    if (neighbours != 2 || !extent || *extent > kMostWideSteps)
+    if (!extent || *extent > kMostWideSteps)
       return;
-    steps *= dim == parts.reduction.back() ? llvm::alignTo(*extent, 2) : *extent;
+    steps *= dim == parts.reduction.back() ? llvm::alignTo(*extent, neighbours) : *extent;
   }
   if (steps > kMostWideSteps || chunkRows < kBlocksOfWidePanel * rowsFor(1))
     return;
-  Type i16 = k.builder.getI16Type();
   int64_t begin = llvm::alignTo(scratchBytes, 64), elements = mostPanelsAtOnce() * steps * kPanel;
-  widePanels = k.scratchView(i16, elements, begin);
-  scratchBytes = begin + elements * 2;
+  widePanels = k.scratchView(wideType(), elements, begin);
+  scratchBytes = begin + elements * wideType().getIntOrFloatBitWidth() / 8;
 }
 
 AffineExpr ContractionSchedule::wideOffset(int64_t column) const {
@@ -139,28 +174,29 @@ AffineExpr ContractionSchedule::wideOffset(int64_t column) const {
   for (unsigned dim : parts.reduction) {
     int64_t extent = *dl::asConstant(nest.reduction[dim]);
     if (dim == parts.reduction.back())
-      extent = llvm::alignTo(extent, 2);
+      extent = llvm::alignTo(extent, neighbours);
     step = step * extent + reductionAt[dim];
     steps *= extent;
   }
-  return k.math.simplify((step + column / kPanel * steps) * kPanel + column % kPanel * 2);
+  return k.math.simplify((step + column / kPanel * steps) * kPanel + column % kPanel * neighbours);
 }
 
 void ContractionSchedule::widenPanels(Value firstPanel, int64_t panels) {
   bindPanels(firstPanel, panels);
   unsigned innermost = parts.reduction.back();
   auto store = [&](int64_t count) {
-    for (auto [j, pairs] : llvm::enumerate(makePairsOfB(count)))
-      vector::StoreOp::create(k.builder, k.loc, pairs, widePanels, k.value(wideOffset(j * lanes)));
+    for (auto [j, columns] : llvm::enumerate(makeStepsOfB(count)))
+      vector::StoreOp::create(k.builder, k.loc, columns, widePanels,
+                              k.value(wideOffset(j * lanes)));
   };
   auto walk = [&](auto &&self, unsigned depth) -> void {
     unsigned dim = parts.reduction[depth];
     int64_t extent = *dl::asConstant(nest.reduction[dim]);
-    int64_t step = dim == innermost ? 2 : 1;
+    int64_t step = dim == innermost ? neighbours : 1;
     k.forEach(k.index(0), k.index(extent / step * step), step, [&](Value at) {
       k.math.bindLoop(reduction[dim], at);
       if (dim == innermost)
-        store(2);
+        store(neighbours);
       else
         self(self, depth + 1);
     });

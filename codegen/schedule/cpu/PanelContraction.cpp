@@ -82,13 +82,21 @@ static bool multipliesIntegers(BodyEmitter &emitter, const OffsetIntegers &a, Va
   return (isShort || isByte) && numbers && numbers->isWithin(*pairs);
 }
 
+/// Sums in f32 of products of bf16 that are read as they are stored.
+static bool multipliesBrainFloats(BodyEmitter &emitter, Value a, Value b) {
+  return emitter.accumulatorType(0).isF32() && isa<BlockArgument>(a) &&
+         getElementTypeOrSelf(a.getType()).isBF16() && getElementTypeOrSelf(b.getType()).isBF16();
+}
+
 int64_t PanelContraction::neighboursAtOnce(IsaVariant isa) const {
   if (bytes && isa >= IsaVariant::avx512Vnni)
     return 4;
-  return integers ? 2 : 1;
+  return integers || (brainFloats && isa >= IsaVariant::avx512Bf16) ? 2 : 1;
 }
 
 IsaVariant PanelContraction::bestIsa() const {
+  if (brainFloats)
+    return IsaVariant::avx512Bf16;
   return integers ? IsaVariant::avx512Vnni : IsaVariant::avx512;
 }
 
@@ -205,6 +213,8 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   if (isOneStep)
     found.a = storedWithoutOffset(emitter.getRoot()->getOperand(a.operand));
   found.integers = multipliesShorts && !isOneStep;
+  found.brainFloats = !isOneStep && (!a.checked || a.fill == 0) &&
+                      multipliesBrainFloats(emitter, aTensor, argument);
   found.zeroPoint = found.integers ? integers.zeroPoint : 0;
   found.bytes = found.integers && getElementTypeOrSelf(aTensor.getType()).isUnsignedInteger(8) &&
                 getElementTypeOrSelf(argument.getType()).isSignlessInteger(8);

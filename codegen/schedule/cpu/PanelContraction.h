@@ -36,6 +36,8 @@ struct PanelContraction {
   /// One instruction multiplies several neighbours along the innermost reduction loop (ContractionNeighbours.cpp) and adds them in
   /// i32: u8 less its zero point, or i16, with i8, u8 or i16. `bytes` where it is u8 with i8.
   bool integers = false, bytes = false;
+  /// The same of bf16 with bf16, added in f32.
+  bool brainFloats = false;
   bool areNeighbours = false; // in a's memory, too
   unsigned bInput = 0;        // the kernel's input that is b, or that b is cast from
   /// b where it is computed from several inputs as it is read (UnpackedWeights.h); else null.

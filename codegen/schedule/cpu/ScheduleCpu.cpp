@@ -33,6 +33,13 @@ static CpuLaunch scheduleKernel(CpuKernel &kernel) {
   return scheduleReduction(kernel);
 }
 
+/// One that emits nothing, and answers as the one of CpuKernel, which tests lanes, will.
+static BodyEmitter emitterToAsk(dlx::KernelOp kernel, IndexMath &math) {
+  BodyEmitter emitter(kernel, math, nullptr);
+  emitter.laneTests.emplace();
+  return emitter;
+}
+
 static void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   if (isLines(kernel))
     return;
@@ -42,7 +49,7 @@ static void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
     return;
   }
   IndexMath math(kernel.getContext(), symbols);
-  BodyEmitter questions(kernel, math, nullptr);
+  BodyEmitter questions = emitterToAsk(kernel, math);
   for (const PackedOperand &operand : operandsToPack(questions, math))
     packOperand(kernel, operand);
 }
@@ -51,7 +58,7 @@ static IsaVariant bestIsaOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   if (isLines(kernel) || isRecurrent(kernel))
     return IsaVariant::avx512;
   IndexMath math(kernel.getContext(), symbols);
-  BodyEmitter questions(kernel, math, nullptr);
+  BodyEmitter questions = emitterToAsk(kernel, math);
   return bestIsaOfContraction(questions, math);
 }
 

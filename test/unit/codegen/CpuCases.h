@@ -69,6 +69,19 @@ inline std::vector<float> numbers(int64_t count, unsigned seed) {
   return values;
 }
 
+/// A convolution of an image [n, c, h, w] with weights [k, c / groups, r, s].
+struct Conv {
+  int64_t n, c, h, w, k, r, s, stride, pad, dilation, groups;
+  int64_t outH() const { return (h + 2 * pad - dilation * (r - 1) - 1) / stride + 1; }
+  int64_t outW() const { return (w + 2 * pad - dilation * (s - 1) - 1) / stride + 1; }
+};
+
+/// Reads and writes by logical index, whatever the layout.
+inline int64_t at(bool channelsLast, int64_t n, int64_t c, int64_t h, int64_t w, int64_t C,
+                  int64_t H, int64_t W) {
+  return channelsLast ? ((n * H + h) * W + w) * C + c : ((n * C + c) * H + h) * W + w;
+}
+
 /// Runs on every instruction set that this processor has, in one part and in three, and compares f32 outputs; the parts
 /// must agree to the bit.
 inline void expectOnAll(CpuRunner &runner, const std::vector<Bytes> &inputs,

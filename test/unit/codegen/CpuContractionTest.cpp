@@ -79,19 +79,37 @@ TEST(CpuContraction, MatmulOfTwoActivationsPacksAtRunTime) {
   }
 }
 
-//===- conv2d ---------------------------------------------------------------------------------------===//
-
-struct Conv {
-  int64_t n, c, h, w, k, r, s, stride, pad, dilation, groups;
-  int64_t outH() const { return (h + 2 * pad - dilation * (r - 1) - 1) / stride + 1; }
-  int64_t outW() const { return (w + 2 * pad - dilation * (s - 1) - 1) / stride + 1; }
-};
-
-/// Reads and writes by logical index, whatever the layout.
-int64_t at(bool channelsLast, int64_t n, int64_t c, int64_t h, int64_t w, int64_t C, int64_t H,
-           int64_t W) {
-  return channelsLast ? ((n * H + h) * W + w) * C + c : ((n * C + c) * H + h) * W + w;
+/// What is added has fewer columns, with zeros on both sides of them: its lanes are tested.
+TEST(CpuContraction, ResidualPaddedAlongTheColumns) {
+  for (auto [m, k, n, left, right] : {std::array<int64_t, 5>{9, 20, 32, 8, 8},
+                                      {50, 7, 33, 3, 20},
+                                      {3, 16, 16, 0, 5},
+                                      {1, 3, 40, 17, 0}}) {
+    int64_t columns = n - left - right;
+    std::string x = tensor({m, k}), w = tensor({n, k}), r = tensor({m, columns}),
+                y = tensor({m, n});
+    CpuRunner runner(program("contraction", {{"x", x, false}, {"r", r, false}, {"w", w, true}}, y,
+                             "%0 = dl.linear %x, %w : (" + x + ", " + w + ") -> " + y +
+                                 "\n%1 = dl.pad %r {pad = array<i64: " + std::to_string(left) +
+                                 ", " + std::to_string(right) + ">} : (" + r + ") -> " + y +
+                                 "\n%2 = dl.add %0, %1 : (" + y + ", " + y + ") -> " + y +
+                                 "\ndl.yield %2 : " + y));
+    ASSERT_TRUE(runner.isValid());
+    auto a = numbers(m * k, 1), b = numbers(n * k, 2), rest = numbers(m * columns, 3);
+    std::vector<double> expected(m * n);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        bool isInside = j >= left && j < n - right;
+        expected[i * n + j] = isInside ? rest[i * columns + j - left] : 0;
+        for (int64_t q = 0; q < k; ++q)
+          expected[i * n + j] += double(a[i * k + q]) * b[j * k + q];
+      }
+    expectOnAll(runner, {toBytes(a), toBytes(rest)}, {{"w", toBytes(b)}}, {}, expected, 0,
+                "n=" + std::to_string(n));
+  }
 }
+
+//===- conv2d ---------------------------------------------------------------------------------------===//
 
 void checkConv(const Conv &v, bool channelsLast, bool preRelu = false) {
   std::string order = channelsLast ? "0, 2, 3, 1" : "";
@@ -382,35 +400,6 @@ TEST(CpuContraction, ConvolutionOfBytes) {
                            std::to_string(zeroPoint) +
                            (channelsLast ? " channels-last" : " row-major"));
       }
-}
-
-/// Multiples of 1/8 below 2 are bf16, and their sums exact.
-TEST(CpuContraction, BrainFloatsAccumulateInSingle) {
-  for (auto [m, k, n] : {std::array<int64_t, 3>{1, 2, 16}, {7, 9, 21}, {9, 40, 33}, {50, 65, 48}}) {
-    std::string x = tensor({m, k}, "bf16"), w = tensor({n, k}, "bf16"), y = tensor({m, n});
-    CpuRunner runner(program("contraction", {{"x", x, false}, {"w", w, true}}, y,
-                             "%0 = dl.linear %x, %w : (" + x + ", " + w + ") -> " +
-                                 tensor({m, n}, "bf16") + "\n%1 = dl.cast %0 {dtype = f32} : (" +
-                                 tensor({m, n}, "bf16") + ") -> " + y + "\ndl.yield %1 : " + y));
-    ASSERT_TRUE(runner.isValid());
-    auto upper = [](const std::vector<float> &values) {
-      std::vector<uint16_t> halves;
-      for (float value : values)
-        halves.push_back(uint16_t(std::bit_cast<uint32_t>(value) >> 16));
-      return halves;
-    };
-    auto p = numbers(m * k, 1), q = numbers(n * k, 2);
-    std::vector<double> expected(m * n);
-    for (int64_t i = 0; i < m; ++i)
-      for (int64_t j = 0; j < n; ++j) {
-        float sum = 0;
-        for (int64_t z = 0; z < k; ++z)
-          sum += p[i * k + z] * q[j * k + z];
-        expected[i * n + j] = sum; // stored in f32, and so not rounded
-      }
-    expectOnAll(runner, {toBytes(upper(p))}, {{"w", toBytes(upper(q))}}, {}, expected, 0,
-                "k=" + std::to_string(k));
-  }
 }
 
 TEST(CpuContraction, HalfPrecisionAccumulatesInSingle) {

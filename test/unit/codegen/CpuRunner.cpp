@@ -92,6 +92,9 @@ bool CpuRunner::canRun(codegen::IsaVariant isa) const {
   bool has = llvm::any_of(
       compiled, [&](const codegen::CpuCode &code) { return code.isa == codegen::isaName(isa); });
   switch (isa) {
+  case codegen::IsaVariant::avx512Bf16:
+    has &= bool(__builtin_cpu_supports("avx512bf16"));
+    [[fallthrough]];
   case codegen::IsaVariant::avx512Vnni:
     has &= bool(__builtin_cpu_supports("avx512vnni"));
     [[fallthrough]];

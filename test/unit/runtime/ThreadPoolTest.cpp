@@ -140,17 +140,18 @@ TEST(ThreadPool, AForkedChildStillComputes) {
 #if defined(DLC_THREAD_SANITIZER)
   GTEST_SKIP() << "ThreadSanitizer follows no fork of a threaded process";
 #endif
-  ThreadPool pool(2);
+  auto pool = std::make_unique<ThreadPool>(2);
   Tally first(100, 2);
-  pool.run(100, true, Tally::body, &first);
+  pool->run(100, true, Tally::body, &first);
   pid_t child = fork();
   if (child == 0) {
     // The workers are gone: the caller does their share.
     Tally tally(100, 2);
-    pool.run(100, true, Tally::body, &tally);
+    pool->run(100, true, Tally::body, &tally);
     bool right = true;
     for (auto &count : tally.tiles)
       right &= count == 1;
+    pool.reset(); // waits for nobody
     _exit(right ? 0 : 1);
   }
   int status = 0;
