@@ -13,11 +13,11 @@
 
 namespace dlc {
 
-/// A slab that feeds mma.
-template <class T, int ROWS, int DEPTH, bool ALONG_K>
-struct mma_slab : slab<T, ROWS, DEPTH, ALONG_K> {
+/// A slab that feeds mma. OUTSIDE as of slab.
+template <class T, int ROWS, int DEPTH, bool ALONG_K, int OUTSIDE = 0>
+struct mma_slab : slab<T, ROWS, DEPTH, ALONG_K, true, OUTSIDE> {
   static_assert(ALONG_K || sizeof(T) == 2, "ldmatrix transposes elements of 16 bits");
-  using slab<T, ROWS, DEPTH, ALONG_K>::place;
+  using slab<T, ROWS, DEPTH, ALONG_K, true, OUTSIDE>::place;
 
   /// Floats become tf32 as late as possible: the copies moved them as they are.
   static DLC_DEV void round(u32 (&r)[4]) {
@@ -48,12 +48,86 @@ struct mma_slab : slab<T, ROWS, DEPTH, ALONG_K> {
   }
 };
 
+/// Totals of a product are floats, or integers that wrap.
+DLC_DEV float add_totals(float a, float b) { return a + b; }
+DLC_DEV i32 add_totals(i32 a, i32 b) { return add_wrap(a, b); }
+
+/// What a warp adds up in MI x NJ tiles of mma: floats.
+template <class Config, int MI, int NJ, bool BYTES = sizeof(typename Config::type) == 1>
+struct mma_sums {
+  using Total = float;
+  enum { kZeroA = 0, kZeroB = 0 }; // no variable, of which PTX would tell
+};
+
+/// Bytes in i32. One operand may have a zero point, which is what its elements mean 0 by: the
+/// sum of (a - zero_a) * b is that of a * b less zero_a times the sum of b, and the bytes of b are
+/// in the lanes' registers anyway. The other operand is 0 beyond the end of k.
+template <class Config, int MI, int NJ> struct mma_sums<Config, MI, NJ, true> {
+  using Total = i32;
+  static constexpr int kZeroA = Config::zero_a, kZeroB = Config::zero_b;
+  static constexpr bool kSignedA = Config::signed_a != 0, kSignedB = Config::signed_b != 0;
+  static_assert(kZeroA == 0 || kZeroB == 0, "one operand alone has a zero point");
+
+  i32 of_rows[kZeroB != 0 ? MI : 1][2] = {}, of_columns[kZeroA != 0 ? NJ : 1] = {};
+
+  DLC_DEV void add(i32 (&acc)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
+    mma_tile_bytes<kSignedA, kSignedB, MI, NJ>(acc, a, b);
+    if constexpr (kZeroB != 0)
+#pragma unroll
+      for (int i = 0; i < MI; ++i)
+#pragma unroll
+        for (int r = 0; r < 4; ++r) // of rows lane / 4 and 8 more, in turn
+          of_rows[i][r & 1] = add_bytes<kSignedA>(a[i][r], of_rows[i][r & 1]);
+    if constexpr (kZeroA != 0)
+#pragma unroll
+      for (int j = 0; j < NJ; ++j)
+#pragma unroll
+        for (int r = 0; r < 2; ++r) // of column lane / 4
+          of_columns[j] = add_bytes<kSignedB>(b[j >> 1][(j & 1) * 2 + r], of_columns[j]);
+  }
+  DLC_DEV void take_off_zeros(i32 (&acc)[MI][NJ][4]) {
+    auto of_four = [](i32 sum) { // the lanes of a row, or of a column, share its steps of k
+      sum = add_wrap(sum, shfl_xor(sum, 1));
+      return add_wrap(sum, shfl_xor(sum, 2));
+    };
+    if constexpr (kZeroB != 0)
+#pragma unroll
+      for (int i = 0; i < MI; ++i)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          i32 less = mul_wrap(of_four(of_rows[i][half]), kZeroB);
+#pragma unroll
+          for (int j = 0; j < NJ; ++j)
+#pragma unroll
+            for (int e = 0; e < 2; ++e)
+              acc[i][j][half * 2 + e] = sub_wrap(acc[i][j][half * 2 + e], less);
+        }
+    if constexpr (kZeroA != 0)
+#pragma unroll
+      for (int j = 0; j < NJ; ++j) {
+        i32 sum = of_four(of_columns[j]);
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          // A lane has columns 2 (lane % 4) and the next one, whose sums other lanes have.
+          i32 less = mul_wrap(shfl(sum, (((int)threadIdx.x & 3) * 2 + e) * 4), kZeroA);
+#pragma unroll
+          for (int i = 0; i < MI; ++i)
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+              acc[i][j][half * 2 + e] = sub_wrap(acc[i][j][half * 2 + e], less);
+        }
+      }
+  }
+};
+
 /// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
-/// n < columns. Config: type (f16, bf16, or float rounded to tf32), index (int or i64), the tile of a block (tile_m, tile_n, tile_k
-/// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k), stages, the loops that k
-/// counts (slab_k), and for each operand X its width (see slab), whether it lies along k in shared memory, and the taps of
-/// its window (slab_feed; for that operand `place` follows). The grid's x and y count tiles. With WINDOW the rows are
-/// those of windows one after the other, a tile has as many whole ones as it holds, and `finish` takes the number of a
+/// n < columns. Config: type (f16, bf16, float rounded to tf32, or i8 with signed_X and zero_X of
+/// each operand: see mma_sums), index (int or i64), the tile of a block (tile_m, tile_n, tile_k
+/// elements), its warps (warps_m x warps_n, and warps_k of each that share a slab's steps of k),
+/// stages, the loops that k counts (slab_k), and for each operand X its width (see slab), whether
+/// it lies along k in shared memory, and the taps of its window (slab_feed; for that operand
+/// `place` follows). The grid's x and y count tiles. With WINDOW the rows are those of windows one
+/// after the other, a tile has as many whole ones as it holds, and `finish` takes the number of a
 /// window and the totals of its rows. Share: whole_depth, or split_depth (dlc_split.cuh).
 template <class Config, int WINDOW, class Share, class FA, class FB, class FE, class... FP>
 DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
@@ -71,8 +145,10 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
   static_assert(kSteps % kGroups == 0, "each group of warps multiplies as many steps of a slab");
   constexpr int kPitch = kTileN + 8; // neighbouring rows of totals in different banks
   constexpr int kWindows = kTileM / WINDOW;
-  using SlabA = mma_slab<T, kTileM, kTileK, Config::along_k_a != 0>;
-  using SlabB = mma_slab<T, kTileN, kTileK, Config::along_k_b != 0>;
+  using Sums = mma_sums<Config, kWarpM / 16, kWarpN / 8>;
+  using Total = typename Sums::Total;
+  using SlabA = mma_slab<T, kTileM, kTileK, Config::along_k_a != 0, Sums::kZeroA>;
+  using SlabB = mma_slab<T, kTileN, kTileK, Config::along_k_b != 0, Sums::kZeroB>;
 
   DLC_DYN_SMEM(smem);
   T *stages_a = reinterpret_cast<T *>(smem), *stages_b = stages_a + kStages * SlabA::kElements;
@@ -95,7 +171,8 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
     feed_b.fill(stages_b + stage * SlabB::kElements, b, element_b, n0, columns, depth, place...);
   };
 
-  float acc[kWarpM / 16][kWarpN / 8][4] = {};
+  Sums sums;
+  Total acc[kWarpM / 16][kWarpN / 8][4] = {};
   through_ring<kStages>(steps, fill, [&](int stage) {
     const T *stage_a = stages_a + stage * SlabA::kElements;
     const T *stage_b = stages_b + stage * SlabB::kElements;
@@ -109,9 +186,14 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
 #pragma unroll
       for (int j = 0; j < kWarpN / 16; ++j)
         SlabB::load_b(fb[j], stage_b, warp_n + j * 16, kk);
-      mma_tile<T, kWarpM / 16, kWarpN / 8>(acc, fa, fb);
+      if constexpr (sizeof(T) == 1)
+        sums.add(acc, fa, fb);
+      else
+        mma_tile<T, kWarpM / 16, kWarpN / 8>(acc, fa, fb);
     }
   });
+  if constexpr (sizeof(T) == 1)
+    sums.take_off_zeros(acc);
 
   if constexpr (Share::kParts > 1)
     if (!share.template sum<kThreads, kWarpM / 16 * (kWarpN / 8) * 4>([&](int i) -> float & {
@@ -120,7 +202,7 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
       return;
 
   // The stages' room for the totals.
-  float *totals = reinterpret_cast<float *>(smem);
+  Total *totals = reinterpret_cast<Total *>(smem);
 #pragma unroll 1
   for (int turn = 0; turn < kGroups; ++turn) { // always in this order
     if (group == turn)
@@ -130,13 +212,13 @@ DLC_DEV void contract_mma_share(const Share &share, typename Config::index rows,
         for (int j = 0; j < kWarpN / 8; ++j)
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            float *at = totals + (warp_m + i * 16 + half * 8 + (lane >> 2)) * kPitch + warp_n +
+            Total *at = totals + (warp_m + i * 16 + half * 8 + (lane >> 2)) * kPitch + warp_n +
                         j * 8 + (lane & 3) * 2;
-            vec<float, 2> pair = {{acc[i][j][half * 2], acc[i][j][half * 2 + 1]}};
+            vec<Total, 2> pair = {{acc[i][j][half * 2], acc[i][j][half * 2 + 1]}};
             if (turn > 0) {
-              vec<float, 2> before = load<2>(at);
-              pair[0] = before[0] + pair[0];
-              pair[1] = before[1] + pair[1];
+              vec<Total, 2> before = load<2>(at);
+              pair[0] = add_totals(before[0], pair[0]);
+              pair[1] = add_totals(before[1], pair[1]);
             }
             store(at, pair);
           }

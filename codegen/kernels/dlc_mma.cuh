@@ -1,8 +1,9 @@
 //===- dlc_mma.cuh - tensor cores -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mma.sync for sm_80 and later in f16, bf16 and tf32, with float accumulators; what orders the wgmma of dlc_wgmma.cuh. A
-// call covers a warp's whole tile: in the emulator each call is one meeting of the warp.
+// mma.sync for sm_80 and later in f16, bf16 and tf32, with float accumulators, and of bytes, with
+// i32 ones; what orders the wgmma of dlc_wgmma.cuh. A call covers a warp's whole tile: in the
+// emulator each call is one meeting of the warp.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_async.cuh"
@@ -70,6 +71,47 @@ DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&
         mma_m16n8k8(d[i][j], a[i], b[j >> 1][(j & 1) * 2], b[j >> 1][(j & 1) * 2 + 1]);
       else
         mma_m16n8k16<T>(d[i][j], a[i], b[j >> 1][(j & 1) * 2], b[j >> 1][(j & 1) * 2 + 1]);
+}
+
+#define DLC_MMA_M16N8K32(a_type, b_type)                                                           \
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." a_type "." b_type ".s32 "                  \
+               "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"                                \
+               : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                    \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+
+/// d += a * b on 16x8x32 of bytes, each operand's with a sign or without. Exact; sums wrap. A
+/// lane's registers hold four neighbours along k where those of mma_m16n8k16 hold two.
+template <bool SIGNED_A, bool SIGNED_B>
+DLC_DEV void mma_m16n8k32(i32 (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  if constexpr (SIGNED_A && SIGNED_B)
+    DLC_MMA_M16N8K32("s8", "s8");
+  else if constexpr (SIGNED_A)
+    DLC_MMA_M16N8K32("s8", "u8");
+  else if constexpr (SIGNED_B)
+    DLC_MMA_M16N8K32("u8", "s8");
+  else
+    DLC_MMA_M16N8K32("u8", "u8");
+}
+#undef DLC_MMA_M16N8K32
+
+/// MI x NJ of them; b[j] holds the operands of tiles 2j and 2j+1.
+template <bool SIGNED_A, bool SIGNED_B, int MI, int NJ>
+DLC_DEV void mma_tile_bytes(i32 (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
+#pragma unroll
+  for (int i = 0; i < MI; ++i)
+#pragma unroll
+    for (int j = 0; j < NJ; ++j)
+      mma_m16n8k32<SIGNED_A, SIGNED_B>(d[i][j], a[i], b[j >> 1][(j & 1) * 2],
+                                       b[j >> 1][(j & 1) * 2 + 1]);
+}
+
+/// `total` and the four bytes of `four`.
+template <bool SIGNED> DLC_DEV i32 add_bytes(u32 four, i32 total) {
+  if constexpr (SIGNED)
+    asm("dp4a.s32.s32 %0,%1,%2,%0;" : "+r"(total) : "r"(four), "r"(0x01010101u));
+  else
+    asm("dp4a.u32.u32 %0,%1,%2,%0;" : "+r"(total) : "r"(four), "r"(0x01010101u));
+  return total;
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

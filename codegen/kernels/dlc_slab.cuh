@@ -76,8 +76,10 @@ template <class Config> struct slab_k<Config, true> {
   }
 };
 
-/// An operand's slab in shared memory. ALONG_K: ROWS rows of DEPTH elements; else the other way round.
-template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> struct slab {
+/// An operand's slab in shared memory. ALONG_K: ROWS rows of DEPTH elements; else the other way
+/// round. OUTSIDE: what elements are that have no place in memory.
+template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true, int OUTSIDE = 0>
+struct slab {
   static constexpr int kPerChunk = 16 / (int)sizeof(T), kLines = ALONG_K ? ROWS : DEPTH,
                        kChunks = (ALONG_K ? DEPTH : ROWS) / kPerChunk, kElements = ROWS * DEPTH,
                        kDepth = DEPTH;
@@ -88,14 +90,15 @@ template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> stru
   }
 
   /// Brings rows from `first` on and steps of k from `k0` on. `operand(row, k)` is the offset from `base` of WIDTH
-  /// elements that lie together, or -1 where they are zeros; with WIDTH 0 it is the element itself. ACROSS: neighbours in
-  /// memory are neighbours of different lines.
+  /// elements that lie together, or -1 where they are OUTSIDE; with WIDTH 0 it is the element
+  /// itself. ACROSS: neighbours in memory are neighbours of different lines.
   template <int WIDTH, int THREADS, bool ACROSS = WIDTH == 1, class Index, class Operand>
   static DLC_DEV void fill(T *stage, const T *base, const Operand &operand, Index first, Index rows,
                            Index k0, Index depth) {
     fill_at<WIDTH, THREADS, ACROSS>(stage, base, operand, first, rows, flat_k<Index>{k0}, depth);
   }
-  /// Copies a slab of which this thread's piece of each round lies at place(round, row, step of k), -1 where it is zeros.
+  /// Copies a slab of which this thread's piece of each round lies at place(round, row, step of k),
+  /// -1 where it is OUTSIDE.
   template <int WIDTH, int THREADS, bool ACROSS, class Place>
   static DLC_DEV void copy(T *stage, const T *base, const Place &place) {
     constexpr int kPerLine = kChunks * kPerChunk / WIDTH, kPieces = kLines * kPerLine,
@@ -110,8 +113,17 @@ template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> stru
       int line = ACROSS ? piece % kLines : piece / kPerLine,
           at = (ACROSS ? piece / kLines : piece % kPerLine) * WIDTH;
       auto offset = place(round, ALONG_K ? line : at, ALONG_K ? at : line);
-      cp_async<WIDTH *(int)sizeof(T)>(stage + slab::place(line, at / kPerChunk) + at % kPerChunk,
-                                      base + (offset < 0 ? 0 : offset), offset >= 0);
+      T *to = stage + slab::place(line, at / kPerChunk) + at % kPerChunk;
+      if constexpr (OUTSIDE != 0)
+        if (offset < 0) { // a copy brings zeros alone
+          vec<T, WIDTH> outside;
+#pragma unroll
+          for (int e = 0; e < WIDTH; ++e)
+            outside[e] = (T)OUTSIDE;
+          store(to, outside);
+          continue;
+        }
+      cp_async<WIDTH *(int)sizeof(T)>(to, base + (offset < 0 ? 0 : offset), offset >= 0);
     }
   }
   template <int WIDTH, int THREADS> static DLC_DEV constexpr int rounds() {
@@ -154,7 +166,7 @@ template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> stru
         for (int e = 0; e < kPerChunk; ++e) {
           Index row = first + (ALONG_K ? line : chunk * kPerChunk + e);
           auto step = ALONG_K ? own.plus(e) : own;
-          values[e] = row < rows && step.k < depth ? (T)step(operand, row) : T{};
+          values[e] = row < rows && step.k < depth ? (T)step(operand, row) : outside();
         }
         store(stage + place(line, chunk), values);
       }
@@ -175,6 +187,12 @@ template <class T, int ROWS, int DEPTH, bool ALONG_K, bool SWIZZLED = true> stru
   }
 
 private:
+  static DLC_DEV constexpr T outside() {
+    if constexpr (OUTSIDE != 0)
+      return (T)OUTSIDE;
+    else
+      return T{};
+  }
   template <class I> struct flat_config {
     using index = I;
     enum { k_loops = 1 };
@@ -279,14 +297,14 @@ DLC_DEV void through_ring(Index steps, const Fill &fill, const Multiply &multipl
 }
 
 /// COUNT neighbouring totals.
-template <int COUNT> DLC_DEV vec<float, COUNT> load_totals(const float *at) {
-  vec<float, COUNT> totals;
+template <int COUNT, class Total> DLC_DEV vec<Total, COUNT> load_totals(const Total *at) {
+  vec<Total, COUNT> totals;
 #pragma unroll
   for (int e = 0; e < COUNT; e += COUNT < 4 ? 1 : 4)
     if constexpr (COUNT < 4) {
       totals[e] = at[e];
     } else {
-      vec<float, 4> part = load<4>(at + e);
+      vec<Total, 4> part = load<4>(at + e);
       totals[e] = part[0];
       totals[e + 1] = part[1];
       totals[e + 2] = part[2];
@@ -295,15 +313,15 @@ template <int COUNT> DLC_DEV vec<float, COUNT> load_totals(const float *at) {
   return totals;
 }
 
-/// The same of WINDOW neighbouring rows, one after the other; room up to a multiple of four floats.
-template <int WINDOW, int COUNT> DLC_DEV auto load_window(const float *at, int pitch) {
+/// The same of WINDOW neighbouring rows, one after the other; room up to a multiple of four totals.
+template <int WINDOW, int COUNT, class Total> DLC_DEV auto load_window(const Total *at, int pitch) {
   if constexpr (WINDOW == 1) {
     return load_totals<COUNT>(at);
   } else {
-    vec<float, (WINDOW * COUNT + 3) / 4 * 4> totals;
+    vec<Total, (WINDOW * COUNT + 3) / 4 * 4> totals;
 #pragma unroll
     for (int row = 0; row < WINDOW; ++row) {
-      vec<float, COUNT> part = load_totals<COUNT>(at + row * pitch);
+      vec<Total, COUNT> part = load_totals<COUNT>(at + row * pitch);
 #pragma unroll
       for (int e = 0; e < COUNT; ++e)
         totals[row * COUNT + e] = part[e];

@@ -461,6 +461,17 @@ static std::vector<WordCase> makeCases() {
                             {factors(format, 256, 13, isWhole), factors(format, 128, 14, isWhole)},
                             {4 * 32 * 4 * 4})});
   }
+  // Any bits are bytes.
+  for (const char *types : {"u8u8", "u8i8", "i8u8", "i8i8"})
+    cases.push_back(
+        {rt::text("tiles_", types),
+         "words.cu",
+         rt::text("tiles_", types),
+         {"mma_tile_bytes", "mma_m16n8k32", "add_bytes"},
+         Sameness::bits,
+         false,
+         launch<uint32_t>({{1}, {32}}, {integers<uint32_t>(256, 17), integers<uint32_t>(128, 18)},
+                          {4 * 32 * 4 * 4})});
   cases.push_back({"phases",
                    "words90.cu",
                    "phases",

@@ -49,8 +49,8 @@ private:
   llvm::SmallVector<mlir::AffineExpr> variables, reductionVariables; // one for each dim
 };
 
-/// True where tensor cores can compute the product: both operands in f16, or bf16, or with `allowsTf32` in f32, and the
-/// grid is not too large.
+/// True where tensor cores can compute the product: both operands in f16, or bf16, or bytes
+/// (ContractionBytes.h), or with `allowsTf32` in f32, and the grid is not too large.
 bool suitsTensorCores(const Contraction &c, bool allowsTf32);
 /// True where both operands are in f32, and the grid is not too large.
 bool suitsFloatUnits(const Contraction &c);
@@ -61,6 +61,10 @@ bool hasFewRows(const Contraction &c);
 void recordProduct(const Contraction &c, bool allowsTf32);
 /// Few rows times a matrix that is read once.
 void scheduleRows(Contraction &c);
+/// The layout in which the elements of term `term`, a matrix made at load in `argument`, lie
+/// together along k; nullopt where the sums do not walk it plainly, or it is not made at load.
+std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned term,
+                                              mlir::BlockArgument argument);
 /// Where hasFewRows: the matrix, if it is made at load and its rows had better lie along k, and in
 /// which layout.
 std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c);

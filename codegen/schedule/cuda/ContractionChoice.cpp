@@ -12,9 +12,6 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-const GpuModel kAmpere = {108, 160 << 10, 2048, 1024.0, 64.0, 40.0, 600.0};
-const GpuModel kHopper = {132, 227 << 10, 2048, 1280.0, 128.0, 60.0, 650.0};
-
 /// Multiply-adds of 16-bit elements that wgmma does in a clock.
 static constexpr double kWgmmaProducts = 2048;
 /// Wide tiles read less; the widest has room for fewer columns of totals.

@@ -7,24 +7,11 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
 
+#include "ir/machine/GpuModel.h"
+
 #include <cstdint>
 
 namespace dlc::codegen {
-
-/// What the estimate knows of a GPU; rates are for one multiprocessor and clock.
-struct GpuModel {
-  int64_t multiprocessors;
-  int64_t sharedBytes;    // of a multiprocessor
-  int64_t threads;        // that it holds
-  double halfProducts;    // multiply-adds of 16-bit elements on tensor cores
-  double floatProducts;   // multiply-adds of floats
-  double bytesFromL2;     // that arrive, all of them busy
-  double clocksOfLatency; // from a copy's issue to its data
-};
-
-/// An A100: sm_80; an H100: sm_90, whose mma.sync is slower than its wgmma. As all after sm_80 it multiplies floats twice as
-/// fast, which makes shared memory twice as dear.
-extern const GpuModel kAmpere, kHopper;
 
 /// batch products of m x k by k x n, of elements of `elementBytes`. Tiles hold whole groups of `window` rows: a pool's.
 struct ProductShape {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/Combine.h"
 #include "codegen/schedule/cuda/Contraction.h"
+#include "codegen/schedule/cuda/ContractionBytes.h"
 #include "codegen/schedule/cuda/Schedules.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -159,7 +160,7 @@ void TiledContraction::tile() {
 int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always) {
   Contraction c(k);
   if (k.body.getPool() || !c.findSides() || (hasFewRows(c) && !always) ||
-      !suitsTensorCores(c, allowsTf32))
+      !suitsTensorCores(c, allowsTf32) || bytesOf(k.body.getRoot(), c.nest))
     return 0;
   return scheduleWgmma(c, always);
 }
@@ -174,6 +175,9 @@ void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
   }
   if (k.body.getPool())
     return suitsTensorCores(c, allowsTf32) ? scheduleOnTensorCores(c) : scheduleOnFloatUnits(c);
+  // Few rows too: what reads a matrix for these alone takes bytes one at a time.
+  if (bytesOf(k.body.getRoot(), c.nest) && suitsTensorCores(c, allowsTf32))
+    return scheduleOnTensorCores(c);
   if (hasFewRows(c))
     return scheduleRows(c);
   if (auto most = k.largest(c.m.extent); most && *most <= kFewRows)

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Few rows times a matrix of [K, N], as ONNX has it of every linear layer, is fastest where the
-// matrix lies as [N, K].
+// matrix lies as [N, K]; and bytes of any product go to tensor cores along k alone.
 //
 // An implicit GEMM walks its reduction along the image's memory, channels innermost where these
 // are: filters as PyTorch stores them have the places innermost and would be read one by one. Of
 // groups the filters lie innermost instead.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/schedule/cuda/Contraction.h"
+#include "codegen/schedule/cuda/ContractionBytes.h"
 #include "codegen/schedule/cuda/Schedules.h"
 
 using namespace mlir;
@@ -26,16 +27,53 @@ static SmallVector<int64_t> memoryOrder(RankedTensorType type) {
   return order;
 }
 
-/// The matrix of a product of few rows. What the schedule will decide is asked of a function that
-/// is thrown away.
-static SmallVector<PackedOperand> matrixToPack(dlx::KernelOp kernel, gpu::GPUModuleOp module,
-                                               ArrayRef<dl::Range> symbols) {
+std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned term,
+                                              BlockArgument argument) {
+  const Access &access = c.nest.terms[term];
+  auto type = cast<RankedTensorType>(argument.getType());
+  if (access.isComputed() || access.checked || !type.hasStaticShape() ||
+      dl::getLayout(type).isTiled() ||
+      !readsPersistent(c.k.body.getKernel(), argument.getArgNumber()))
+    return std::nullopt;
+  SmallVector<int64_t> dimOfLoop(c.nest.numLoops(), -1);
+  for (auto [dim, expr] : llvm::enumerate(access.map.getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop || dimOfLoop[loop.getPosition()] >= 0)
+      return std::nullopt;
+    dimOfLoop[loop.getPosition()] = dim;
+  }
+  dl::Layout packed = {{}, -1, 1};
+  auto add = [&](unsigned loop) {
+    if (dimOfLoop[loop] >= 0)
+      packed.order.push_back(dimOfLoop[loop]);
+  };
+  for (const Side *side : {&c.batch, term == 0 ? &c.m : &c.n})
+    llvm::for_each(side->order, add);
+  for (unsigned loop : c.depth.order)
+    add(c.nest.parallel.size() + loop);
+  if (int64_t(packed.order.size()) != type.getRank())
+    return std::nullopt;
+  return PackedOperand{argument.getArgNumber(), packed};
+}
+
+/// The matrices of a product other than a convolution. The schedule is built once in a function
+/// that is thrown away, to learn what it will decide.
+static SmallVector<PackedOperand> matricesToPack(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                                                 ArrayRef<dl::Range> symbols) {
   KernelBuilder k(kernel, module, symbols);
   Contraction c(k);
   SmallVector<PackedOperand> packed;
-  if (!k.body.getPool() && c.findSides() && hasFewRows(c))
+  bool isProduct = !k.body.getPool() && c.findSides();
+  if (auto bytes = isProduct ? bytesOf(k.body.getRoot(), c.nest) : std::nullopt) {
+    for (auto [term, operand] : llvm::enumerate(bytes->operands))
+      if (auto argument = dyn_cast<BlockArgument>(operand.stored);
+          argument && !c.liesAlongReduction(term))
+        if (auto matrix = packedAlongDepth(c, term, argument))
+          packed.push_back(*matrix);
+  } else if (isProduct && hasFewRows(c)) {
     if (auto matrix = matrixOfRowsToPack(c))
       packed.push_back(*matrix);
+  }
   k.abandon();
   return packed;
 }
@@ -53,12 +91,15 @@ SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel
   if (!root || !nest.isProduct || nest.terms.size() != 2)
     return {};
   if (!nest.isWindow())
-    return matrixToPack(kernel, module, symbols);
+    return matricesToPack(kernel, module, symbols);
   Value image = root->getOperand(nest.terms[0].operand),
         filter = root->getOperand(nest.terms[1].operand);
+  auto bytes = bytesOf(root, nest);
+  if (bytes)
+    filter = bytes->operands[1].stored;
   auto argument = dyn_cast<BlockArgument>(filter);
   Type element = typeOf(filter).getElementType();
-  bool suits = element.isF16() || element.isBF16() || element.isF32();
+  bool suits = bytes || element.isF16() || element.isBF16() || element.isF32();
   if (!suits || !argument || !dl::getLayout(typeOf(filter)).isRowMajor() ||
       !readsPersistent(kernel, argument.getArgNumber()))
     return {};
@@ -70,6 +111,9 @@ SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel
   };
   bool isGrouped =
       llvm::any_of(llvm::seq(numParallel), ofGroup) && memoryOrder(typeOf(image)).back() == 1;
+
+  if (isGrouped && bytes)
+    return {}; // groups of integers are computed one by one
 
   // The image's memory order gives the loops of the reduction theirs.
   SmallVector<unsigned> loops;

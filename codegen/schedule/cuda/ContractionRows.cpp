@@ -47,35 +47,14 @@ RowsSchedule::Operand RowsSchedule::matrix() const {
 
 std::optional<PackedOperand> RowsSchedule::matrixToPack() const {
   Operand b = matrix();
-  const Access &access = c.nest.terms[b.term];
-  auto argument = dyn_cast<BlockArgument>(k.body.getRoot()->getOperand(access.operand));
-  if (b.alongK || !argument || access.isComputed() || access.checked ||
-      !readsPersistent(k.body.getKernel(), argument.getArgNumber()))
+  auto argument =
+      dyn_cast<BlockArgument>(k.body.getRoot()->getOperand(c.nest.terms[b.term].operand));
+  if (b.alongK || !argument)
     return std::nullopt;
-  auto type = cast<RankedTensorType>(argument.getType());
-  SmallVector<int64_t> dimOfLoop(c.nest.numLoops(), -1);
-  for (auto [dim, expr] : llvm::enumerate(access.map.getResults())) {
-    auto loop = dyn_cast<AffineDimExpr>(expr);
-    if (!loop || dimOfLoop[loop.getPosition()] >= 0)
-      return std::nullopt;
-    dimOfLoop[loop.getPosition()] = dim;
-  }
-  dl::Layout packed = {{}, -1, 1};
-  int64_t depth = 1;
-  auto add = [&](unsigned loop) {
-    if (dimOfLoop[loop] >= 0)
-      packed.order.push_back(dimOfLoop[loop]);
-    return dimOfLoop[loop] >= 0 ? type.getDimSize(dimOfLoop[loop]) : 1;
-  };
-  for (const Side *side : {static_cast<const Side *>(&c.batch), &columns})
-    for (unsigned loop : side->order)
-      add(loop);
-  for (unsigned loop : c.depth.order)
-    depth *= add(c.nest.parallel.size() + loop);
-  bool isStatic = type.hasStaticShape() && !dl::getLayout(type).isTiled();
-  if (!isStatic || int64_t(packed.order.size()) != type.getRank() || depth % b.width != 0)
+  auto depth = dl::asConstant(c.depth.extent);
+  if (!depth || *depth % b.width != 0)
     return std::nullopt;
-  return PackedOperand{argument.getArgNumber(), packed};
+  return packedAlongDepth(c, b.term, argument);
 }
 
 RowsTile RowsSchedule::choose(const Operand &matrix) const {

@@ -18,7 +18,10 @@ class SlabSchedule : ContractionTemplate {
 public:
   /// The columns are the dims whose results are neighbours in memory.
   SlabSchedule(Contraction &c, ProductUnit unit)
-      : ContractionTemplate(c, c.storesAlongM()), unit(unit) {
+      : ContractionTemplate(c, c.storesAlongM(),
+                            unit == ProductUnit::tensorCores ? bytesOf(c.k.body.getRoot(), c.nest)
+                                                             : std::nullopt),
+        unit(unit) {
     tellsLoops = true;
   }
   void run();
@@ -48,6 +51,8 @@ SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) con
   // What is not transposed on the way out of shared memory is transposed on the way in. A copy is of 4 bytes at least.
   if (elementBytes == 4)
     return {term, side, true, std::max<int64_t>(along, 1)};
+  if (elementBytes == 1)
+    return {term, side, true, along < 4 ? 0 : along};
   int64_t across = widthAlong(term, side);
   bool alongK = along || across ? along >= across : c.liesAlongReduction(term);
   return {term, side, alongK, std::max(along, across)};
@@ -55,9 +60,10 @@ SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) con
 
 ProductTile SlabSchedule::choose() const {
   const GpuModel &gpu = unit == ProductUnit::floats ? kHopper : kAmpere;
-  // What runs at load has no memory for it. Where wgmma pays, tiles are many.
+  // Kernels that run at load have no memory for it, and that memory takes floats. Where wgmma
+  // pays, tiles are many.
   dlx::KernelOp kernel = k.body.getKernel();
-  bool maySplit = !k.body.getPool() && !kernel->hasAttr(kHopperKernel);
+  bool maySplit = !bytes && !k.body.getPool() && !kernel->hasAttr(kHopperKernel);
   kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
     maySplit &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
   });
@@ -102,6 +108,12 @@ void SlabSchedule::run() {
     place(call, 3, tapsA > 0 ? a : b);
   if (!tellsLoops)
     numbers.push_back({"k_loops", 1});
+  if (bytes)
+    for (auto [isSigned, zero, term] :
+         {std::tuple("signed_a", "zero_a", a.term), std::tuple("signed_b", "zero_b", b.term)}) {
+      numbers.push_back({isSigned, bytes->isSigned(term)});
+      numbers.push_back({zero, bytes->operands[term].zeroPoint});
+    }
   numbers.push_back({"taps_a", tapsA});
   numbers.push_back({"taps_b", tapsB});
   if (tile.parts > 1)
@@ -126,8 +138,10 @@ bool suitsTensorCores(const Contraction &c, bool allowsTf32) {
   };
   Type type = elementOf(0);
   const Side &columns = c.storesAlongM() ? c.m : c.n;
-  return (type.isF16() || type.isBF16() || (allowsTf32 && type.isF32())) && elementOf(1) == type &&
-         c.k.body.accumulatorType(0).isF32() && c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
+  bool areFloats = (type.isF16() || type.isBF16() || (allowsTf32 && type.isF32())) &&
+                   elementOf(1) == type && c.k.body.accumulatorType(0).isF32();
+  return (areFloats || bytesOf(c.k.body.getRoot(), c.nest)) &&
+         c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
 }
 
 bool suitsFloatUnits(const Contraction &c) {

@@ -25,12 +25,29 @@ static constexpr int64_t kMostTotals = 36;
 
 //===- The call -------------------------------------------------------------------------------------===//
 
-ContractionTemplate::ContractionTemplate(Contraction &c, bool swapped)
-    : c(c), k(c.k), swapped(swapped), rows(swapped ? c.n : c.m), columns(swapped ? c.m : c.n),
+ContractionTemplate::ContractionTemplate(Contraction &c, bool swapped,
+                                         std::optional<ByteProduct> bytes)
+    : c(c), k(c.k), swapped(swapped), bytes(std::move(bytes)), rows(swapped ? c.n : c.m),
+      columns(swapped ? c.m : c.n),
       elementBytes(storageType(elementType()).getIntOrFloatBitWidth() / 8) {}
 
 Type ContractionTemplate::elementType() const {
-  return getElementTypeOrSelf(k.body.getRoot()->getOperand(c.nest.terms.front().operand).getType());
+  return bytes ? k.b.getI8Type() : getElementTypeOrSelf(storedTensor(0).getType());
+}
+
+Value ContractionTemplate::storedTensor(unsigned term) const {
+  return bytes ? bytes->operands[term].stored
+               : k.body.getRoot()->getOperand(c.nest.terms[term].operand);
+}
+
+Value ContractionTemplate::storedByte(Value value, int64_t zeroPoint) {
+  if (memref::LoadOp load = byteLoadOf(value, zeroPoint))
+    return load.getResult();
+  if (zeroPoint != 0)
+    value = arith::AddIOp::create(
+        k.b, k.loc, value,
+        arith::ConstantOp::create(k.b, k.loc, k.b.getIntegerAttr(value.getType(), zeroPoint)));
+  return arith::TruncIOp::create(k.b, k.loc, k.b.getI8Type(), value);
 }
 
 bool ContractionTemplate::liesAcross(unsigned term, const Side &side) const {
@@ -129,7 +146,7 @@ void ContractionTemplate::bindOperand(Block &block, const Side &side) {
 int64_t ContractionTemplate::tapsOf(const Operand &operand) const {
   const Access &access = c.nest.terms[operand.term];
   if (operand.width == 0 || loopsOfK() == 1 || !access.checked ||
-      !isa<BlockArgument>(k.body.getRoot()->getOperand(access.operand)))
+      !isa<BlockArgument>(storedTensor(operand.term)))
     return 0;
   int64_t taps = 1;
   for (const DimGroup &group : ArrayRef(c.depth.groups).drop_back())
@@ -168,11 +185,17 @@ void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand
   SmallVector<Type> types(loops > 1 ? 2 + loops : 2, k.b.getIndexType());
   bindOperand(dlk::beginBody(k.b, call, body, types), operand.side);
   Value value = k.body.emitTermRead(k.b, operand.term, c.loops());
-  if (operand.width && isPlace(value)) {
-    value = placeOf(value);
+  int64_t zeroPoint = bytes ? bytes->operands[operand.term].zeroPoint : 0;
+  auto find = [&](Value element) {
+    return bytes ? byteLoadOf(element, zeroPoint) : loadOf(element);
+  };
+  if (operand.width && isPlace(value, find)) {
+    value = placeOf(value, find);
   } else {
     operand.width = 0;
-    if (memref::LoadOp load = rounded ? loadOf(value) : nullptr)
+    if (bytes)
+      value = storedByte(value, zeroPoint);
+    else if (memref::LoadOp load = rounded ? loadOf(value) : nullptr)
       value = load.getResult();
     else if (rounded)
       value = toStorage(k.b, k.loc, value, elementType());

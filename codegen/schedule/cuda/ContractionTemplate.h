@@ -10,6 +10,7 @@
 
 #include "codegen/kernels/KernelTemplate.h"
 #include "codegen/schedule/cuda/Contraction.h"
+#include "codegen/schedule/cuda/ContractionBytes.h"
 #include "codegen/schedule/cuda/ContractionChoice.h"
 
 namespace dlc::codegen {
@@ -23,8 +24,9 @@ protected:
     int64_t width; // elements that lie together, at most; 0: computed
   };
 
-  /// `swapped`: the template's rows are the dims n, its columns the dims m: the product of the transposed operands.
-  ContractionTemplate(Contraction &c, bool swapped);
+  /// `swapped`: the template's rows are the dims n, its columns the dims m: the product of the
+  /// transposed operands. With `bytes` the template multiplies these.
+  ContractionTemplate(Contraction &c, bool swapped, std::optional<ByteProduct> bytes = {});
 
   /// How many elements of term `term` lie together along the innermost dim of `side`, at addresses that are multiples of
   /// that: a power of two up to 16 bytes, or 0 where they do not.
@@ -57,11 +59,13 @@ protected:
   /// Adds the operands' buffers to the call's values, and gives it its numbers.
   void complete(dlk::CallOp call, const Operand &a, const Operand &b,
                 llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
+  /// The type of the elements that the template multiplies.
   mlir::Type elementType() const;
 
   Contraction &c;
   KernelBuilder &k;
   bool swapped;
+  std::optional<ByteProduct> bytes;
   bool tellsLoops = false; // the template's operands get the indices of k's loops
   bool tellsBatch = false; // the template's epilogue gets the number of the product
   const Side &rows, &columns;
@@ -71,6 +75,10 @@ private:
   /// Binds the indices of an operand's body: a row of `side`, and where k stands.
   void bindOperand(mlir::Block &block, const Side &side);
   mlir::Value source(const Operand &operand) const;
+  /// The tensor whose elements the term multiplies: its operand, or the bytes of that.
+  mlir::Value storedTensor(unsigned term) const;
+  /// The byte whose widened number, less the zero point, is `value`.
+  mlir::Value storedByte(mlir::Value value, int64_t zeroPoint);
 };
 
 } // namespace dlc::codegen

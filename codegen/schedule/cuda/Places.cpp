@@ -21,23 +21,24 @@ static Value yielded(Block *block) {
   return cast<scf::YieldOp>(block->getTerminator()).getResults().front();
 }
 
-bool isPlace(Value value) {
-  if (loadOf(value))
+bool isPlace(Value value, FindLoad find) {
+  if (find(value))
     return true;
   auto branch = value.getDefiningOp<scf::IfOp>();
-  return branch && branch.getNumResults() == 1 && isPlace(yielded(branch.thenBlock())) &&
-         matchPattern(yielded(branch.elseBlock()), m_PosZeroFloat());
+  return branch && branch.getNumResults() == 1 && isPlace(yielded(branch.thenBlock()), find) &&
+         (matchPattern(yielded(branch.elseBlock()), m_PosZeroFloat()) ||
+          matchPattern(yielded(branch.elseBlock()), m_Zero()));
 }
 
-Value placeOf(Value value) {
-  if (memref::LoadOp load = loadOf(value))
+Value placeOf(Value value, FindLoad find) {
+  if (memref::LoadOp load = find(value))
     return load.getIndices().front();
   auto branch = value.getDefiningOp<scf::IfOp>();
-  Value place = placeOf(yielded(branch.thenBlock()));
+  Value place = placeOf(yielded(branch.thenBlock()), find);
   Value element = yielded(branch.thenBlock());
   branch.thenBlock()->getTerminator()->setOperand(0, place);
   while (Operation *unused = element.use_empty() ? element.getDefiningOp() : nullptr) {
-    element = unused->getOperand(0); // the conversion, then the load
+    element = unused->getOperand(0); // what is taken off, the conversion, then the load
     unused->erase();
   }
   OpBuilder builder(branch.elseBlock()->getTerminator());

@@ -12,10 +12,12 @@ namespace dlc::codegen {
 
 /// The load whose value, converted without loss, `value` is; null where it is more than that.
 mlir::memref::LoadOp loadOf(mlir::Value value);
+/// How the load of an element is found from its value; null where there is none.
+using FindLoad = llvm::function_ref<mlir::memref::LoadOp(mlir::Value)>;
 /// True where `value` is an element of a buffer, or 0 behind bounds checks.
-bool isPlace(mlir::Value value);
+bool isPlace(mlir::Value value, FindLoad find = loadOf);
 /// The offset of the element that `value` is, -1 where it is 0: the code that reads it becomes code that finds it.
-mlir::Value placeOf(mlir::Value value);
+mlir::Value placeOf(mlir::Value value, FindLoad find = loadOf);
 
 } // namespace dlc::codegen
 

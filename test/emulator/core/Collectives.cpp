@@ -26,6 +26,8 @@ static const char *nameOf(int op) {
     return "ldmatrix (transposed)";
   case DlcEmuMma:
     return "mma_tile";
+  case DlcEmuMmaBytes:
+    return "mma_tile_bytes";
   }
   return "?";
 }

@@ -14,14 +14,31 @@ namespace dlc::emu {
 
 namespace {
 
-constexpr int kMaxRows = 64, kMaxColumns = 256, kDepth = 16;
+constexpr int kMaxRows = 64, kMaxColumns = 256, kDepth = 16, kByteDepth = 32;
 
 /// Operands of a warp's product, gathered from its lanes. B is kept by k, so that the inner loop
-/// runs along columns.
-struct TileOperands {
-  float a[kMaxRows][kDepth];
-  float b[kDepth][kMaxColumns];
-  float c[kMaxRows][kMaxColumns];
+/// runs along columns. Integers are kept without a sign: so they wrap.
+template <class Number, int Depth> struct TileOperands {
+  Number a[kMaxRows][Depth];
+  Number b[Depth][kMaxColumns];
+  Number c[kMaxRows][kMaxColumns];
+
+  /// This thread's own, on the heap: this library's thread-local storage must stay small.
+  static TileOperands &scratch() {
+    static thread_local std::unique_ptr<TileOperands> tile;
+    if (!tile)
+      tile = std::make_unique<TileOperands>();
+    return *tile;
+  }
+  /// c += a * b.
+  void multiply(int rows, int columns, int depth) {
+    for (int row = 0; row < rows; ++row)
+      for (int k = 0; k < depth; ++k) {
+        const Number left = a[row][k];
+        for (int column = 0; column < columns; ++column)
+          c[row][column] += left * b[k][column];
+      }
+  }
 };
 
 void requireFullWarp(const Warp &warp, int slot, const char *what) {
@@ -44,18 +61,20 @@ template <bool Transposed> void loadMatrices(Block &, Warp &warp, int slot) {
     }
 }
 
-/// What mma_tile's lanes bring along.
-struct TileCall {
-  float *d;
+/// What the lanes of mma_tile (Total float) and of mma_tile_bytes (int) bring along. `format`: a
+/// DlcEmuMmaType, or DlcEmuSigns.
+template <class Total> struct TileCall {
+  Total *d;
   const uint32_t *a, *b;
-  int mi, nj, type;
+  int mi, nj;
+  unsigned format;
 };
 
 /// Calls visit(row, k, value) for the elements of a 16-row tile of A that lane `lane` holds in register `word`.
 template <class Visit>
-void visitWord(const TileCall &call, int lane, int word, uint32_t bits, Visit visit) {
+void visitWord(const TileCall<float> &call, bool, int lane, int word, uint32_t bits, Visit visit) {
   int row = lane / 4 + (word & 1) * 8;
-  if (call.type == DlcEmuTf32) {
+  if (call.format == DlcEmuTf32) {
     uint32_t kept = bits & 0xffffe000u;
     float value;
     std::memcpy(&value, &kept, sizeof value);
@@ -63,14 +82,29 @@ void visitWord(const TileCall &call, int lane, int word, uint32_t bits, Visit vi
     return;
   }
   int k = lane % 4 * 2 + (word >> 1) * 8;
-  visit(row, k, widen(uint16_t(bits), call.type == DlcEmuBf16));
-  visit(row, k + 1, widen(uint16_t(bits >> 16), call.type == DlcEmuBf16));
+  visit(row, k, widen(uint16_t(bits), call.format == DlcEmuBf16));
+  visit(row, k + 1, widen(uint16_t(bits >> 16), call.format == DlcEmuBf16));
+}
+/// The same of bytes, of A or of B.
+template <class Visit>
+void visitWord(const TileCall<int> &call, bool isA, int lane, int word, uint32_t bits,
+               Visit visit) {
+  int row = lane / 4 + (word & 1) * 8, k = lane % 4 * 4 + (word >> 1) * 16;
+  bool isSigned = call.format & (isA ? DlcEmuSignedA : DlcEmuSignedB);
+  for (int e = 0; e < 4; ++e) {
+    uint8_t byte = uint8_t(bits >> e * 8);
+    visit(row, k + e, isSigned ? uint32_t(int32_t(int8_t(byte))) : uint32_t(byte));
+  }
+}
+
+template <class Total> const TileCall<Total> &callOf(const Warp &warp, int slot, int lane) {
+  return *static_cast<const TileCall<Total> *>(warp.operand[slot][lane][0]);
 }
 
 /// Calls visit(lane, its accumulator, row, column) for each pair of neighbours in C.
-template <class Visit> void forEachPair(Warp &warp, int slot, Visit visit) {
+template <class Total, class Visit> void forEachPair(Warp &warp, int slot, Visit visit) {
   for (int lane = 0; lane < 32; ++lane) {
-    const TileCall &call = *static_cast<const TileCall *>(warp.operand[slot][lane][0]);
+    const auto &call = callOf<Total>(warp, slot, lane);
     for (int i = 0; i < call.mi; ++i)
       for (int j = 0; j < call.nj; ++j)
         for (int half = 0; half < 2; ++half)
@@ -79,41 +113,55 @@ template <class Visit> void forEachPair(Warp &warp, int slot, Visit visit) {
   }
 }
 
-void multiplyTiles(Block &, Warp &warp, int slot) {
-  requireFullWarp(warp, slot, "mma_tile");
-  // On the heap: this library's thread-local storage must stay small.
-  static thread_local std::unique_ptr<TileOperands> scratch;
-  if (!scratch)
-    scratch = std::make_unique<TileOperands>();
-  TileOperands &tile = *scratch;
-  const TileCall &first = *static_cast<const TileCall *>(warp.operand[slot][0][0]);
+template <class Total, class Tile> void multiplyAs(Warp &warp, int slot, int depth, Tile &tile) {
+  const auto &first = callOf<Total>(warp, slot, 0);
   for (int lane = 0; lane < 32; ++lane) {
-    const TileCall &call = *static_cast<const TileCall *>(warp.operand[slot][lane][0]);
+    const auto &call = callOf<Total>(warp, slot, lane);
     for (int i = 0; i < call.mi; ++i)
       for (int r = 0; r < 4; ++r)
-        visitWord(call, lane, r, call.a[i * 4 + r],
-                  [&](int row, int k, float value) { tile.a[i * 16 + row][k] = value; });
+        visitWord(call, true, lane, r, call.a[i * 4 + r],
+                  [&](int row, int k, auto value) { tile.a[i * 16 + row][k] = value; });
     // A column of B lies in the lanes as a row of A does; its second register holds the further half of k.
     for (int j = 0; j < call.nj; ++j)
       for (int r = 0; r < 2; ++r)
-        visitWord(call, lane, r * 2, call.b[(j >> 1) * 4 + (j & 1) * 2 + r],
-                  [&](int column, int k, float value) { tile.b[k][j * 8 + column] = value; });
+        visitWord(call, false, lane, r * 2, call.b[(j >> 1) * 4 + (j & 1) * 2 + r],
+                  [&](int column, int k, auto value) { tile.b[k][j * 8 + column] = value; });
   }
-  forEachPair(warp, slot, [&](float *d, int row, int column) {
-    std::memcpy(&tile.c[row][column], d, 2 * sizeof(float));
+  forEachPair<Total>(warp, slot, [&](Total *d, int row, int column) {
+    std::memcpy(&tile.c[row][column], d, 2 * sizeof(Total));
   });
-  int rows = first.mi * 16, columns = first.nj * 8, depth = first.type == DlcEmuTf32 ? 8 : kDepth;
-  for (int row = 0; row < rows; ++row)
-    for (int k = 0; k < depth; ++k) {
-      float a = tile.a[row][k];
-      float *c = tile.c[row];
-      const float *b = tile.b[k];
-      for (int column = 0; column < columns; ++column)
-        c[column] += a * b[column];
-    }
-  forEachPair(warp, slot, [&](float *d, int row, int column) {
-    std::memcpy(d, &tile.c[row][column], 2 * sizeof(float));
+  tile.multiply(first.mi * 16, first.nj * 8, depth);
+  forEachPair<Total>(warp, slot, [&](Total *d, int row, int column) {
+    std::memcpy(d, &tile.c[row][column], 2 * sizeof(Total));
   });
+}
+
+void multiplyTiles(Block &, Warp &warp, int slot) {
+  requireFullWarp(warp, slot, "mma_tile");
+  int depth = callOf<float>(warp, slot, 0).format == DlcEmuTf32 ? 8 : kDepth;
+  multiplyAs<float>(warp, slot, depth, TileOperands<float, kDepth>::scratch());
+}
+
+void multiplyByteTiles(Block &, Warp &warp, int slot) {
+  requireFullWarp(warp, slot, "mma_tile_bytes");
+  unsigned signs = callOf<int>(warp, slot, 0).format;
+  for (int lane = 1; lane < 32; ++lane)
+    if (callOf<int>(warp, slot, lane).format != signs)
+      failThread(
+          Fault::LaunchFailed,
+          "divergent warp: the lanes of mma_tile_bytes disagree about which operands have a sign");
+  multiplyAs<int>(warp, slot, kByteDepth, TileOperands<uint32_t, kByteDepth>::scratch());
+}
+
+/// Lets a warp meet for a product; the last lane to come computes it.
+template <class Total>
+void meet(TileCall<Total> call, int op, const char *name, void (*multiply)(Block &, Warp &, int)) {
+  if (call.mi * 16 > kMaxRows || call.nj * 8 > kMaxColumns)
+    failThread(Fault::LaunchFailed, "%s of %dx%d: the emulator takes up to %dx%d", name,
+               call.mi * 16, call.nj * 8, kMaxRows, kMaxColumns);
+  Thread &thread = self();
+  thread.home().warps[thread.warp].operand[warpSlot()][thread.lane][0] = &call;
+  joinWarp(op, multiply);
 }
 
 } // namespace
@@ -137,13 +185,12 @@ void dlcEmuLdmatrixX4(unsigned *regs, const void *row, bool transposed) {
 }
 
 void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, int type) {
-  if (mi * 16 > kMaxRows || nj * 8 > kMaxColumns)
-    failThread(Fault::LaunchFailed, "mma_tile of %dx%d: the emulator takes up to %dx%d", mi * 16,
-               nj * 8, kMaxRows, kMaxColumns);
-  Thread &thread = self();
-  TileCall call{d, a, b, mi, nj, type};
-  thread.home().warps[thread.warp].operand[warpSlot()][thread.lane][0] = &call;
-  joinWarp(DlcEmuMma, multiplyTiles);
+  meet<float>({d, a, b, mi, nj, unsigned(type)}, DlcEmuMma, "mma_tile", multiplyTiles);
+}
+
+void dlcEmuMmaTileBytes(int *d, const unsigned *a, const unsigned *b, int mi, int nj,
+                        unsigned signs) {
+  meet<int>({d, a, b, mi, nj, signs}, DlcEmuMmaBytes, "mma_tile_bytes", multiplyByteTiles);
 }
 
 } // extern "C"

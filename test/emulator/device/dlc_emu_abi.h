@@ -8,7 +8,7 @@
 #pragma once
 
 /// Part of the cache key and of each image: a kernel compiled against another number is refused.
-#define DLC_EMU_ABI_VERSION 5
+#define DLC_EMU_ABI_VERSION 6
 
 struct DlcEmuDim {
   unsigned x, y, z;
@@ -41,6 +41,9 @@ enum DlcEmuAccessFlags : unsigned {
 /// Operands of mma: 16 steps of k in the 16-bit types, 8 in tf32, whose lower 13 bits the hardware ignores.
 enum DlcEmuMmaType : int { DlcEmuF16, DlcEmuBf16, DlcEmuTf32 };
 
+/// Operands of mma of bytes that have a sign.
+enum DlcEmuSigns : unsigned { DlcEmuSignedA = 1, DlcEmuSignedB = 2 };
+
 /// Operands of wgmma whose elements lie together along m or n, not along k.
 enum DlcEmuMajors : unsigned { DlcEmuAlongM = 1, DlcEmuAlongN = 2 };
 
@@ -55,6 +58,7 @@ enum DlcEmuCollective : int {
   DlcEmuLdmatrix,
   DlcEmuLdmatrixTrans,
   DlcEmuMma,
+  DlcEmuMmaBytes,
 };
 
 #pragma GCC visibility push(default)
@@ -98,6 +102,9 @@ void dlcEmuTmaLoad2d(void *shared, const void *map, unsigned long long *bar, int
 void dlcEmuLdmatrixX4(unsigned *regs, const void *row, bool transposed);
 /// mi x nj products of 16x8x16 (tf32: 16x8x8): d[mi][nj][4] += a[mi][4] * b[nj/2][4].
 void dlcEmuMmaTile(float *d, const unsigned *a, const unsigned *b, int mi, int nj, int type);
+/// The same of 16x8x32, four bytes a word; `signs` are DlcEmuSigns.
+void dlcEmuMmaTileBytes(int *d, const unsigned *a, const unsigned *b, int mi, int nj,
+                        unsigned signs);
 void dlcEmuWgmmaFence();
 /// d[n/2] (+)= A(64x16) * B(16xn) (tf32: 64x8, 8xn), both in shared memory, named by descriptors; `majors` are
 /// DlcEmuMajors.

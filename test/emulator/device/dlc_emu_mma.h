@@ -24,6 +24,16 @@ template <class T, int MI, int NJ>
 DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
   dlcEmuMmaTile(&d[0][0][0], &a[0][0], &b[0][0], MI, NJ, mma_type<T>::value);
 }
+template <bool SIGNED_A, bool SIGNED_B, int MI, int NJ>
+DLC_DEV void mma_tile_bytes(i32 (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
+  dlcEmuMmaTileBytes(&d[0][0][0], &a[0][0], &b[0][0], MI, NJ,
+                     (SIGNED_A ? DlcEmuSignedA : 0u) | (SIGNED_B ? DlcEmuSignedB : 0u));
+}
+template <bool SIGNED> DLC_DEV i32 add_bytes(u32 four, i32 total) {
+  for (int i = 0; i < 32; i += 8)
+    total = (i32)((u32)total + (SIGNED ? (u32)(i32)(i8)(four >> i) : four >> i & 255u));
+  return total;
+}
 DLC_DEV u32 tf32_bits(u32 v) {
   if ((v & 0x7f800000u) == 0x7f800000u)
     return v & 0x007fffffu ? 0x7fffffffu : v;

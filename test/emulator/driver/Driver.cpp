@@ -112,6 +112,7 @@ Result Driver::submit(Stream handle, Work work) {
     if (work.kernel)
       node->params = work.kernel->params;
     node->work = std::move(work);
+    stream->capture->newest = node.get();
     stream->capture->graph->nodes.push_back(std::move(node));
     return Result::Success;
   }

@@ -108,6 +108,8 @@ struct Capture {
   StreamCaptureMode mode;
   std::thread::id thread;
   bool isInvalid = false;
+  /// The newest node, for who asks what the next one will come after.
+  CUgraphNode_st *newest = nullptr;
 };
 
 struct CUgraphExec_st {

@@ -35,6 +35,32 @@ Result cuStreamEndCapture(Stream stream, Graph *graph) {
   return Result::Success;
 }
 
+Result cuStreamGetCaptureInfo_v3(Stream stream, StreamCaptureStatus *status, uint64_t *id,
+                                 Graph *graph, const GraphNode **dependencies, const void **edges,
+                                 size_t *count) {
+  DLC_EMU_ENTER();
+  CUstream_st *found = driver.find(stream);
+  if (!found)
+    return Result::InvalidHandle;
+  Capture *capture = found->capture.get();
+  *status = !capture             ? StreamCaptureStatus::None
+            : capture->isInvalid ? StreamCaptureStatus::Invalidated
+                                 : StreamCaptureStatus::Active;
+  if (*status != StreamCaptureStatus::Active)
+    return Result::Success;
+  if (id)
+    *id = found->number;
+  if (graph)
+    *graph = capture->graph.get();
+  if (dependencies)
+    *dependencies = &capture->newest;
+  if (edges)
+    *edges = nullptr;
+  if (count)
+    *count = capture->newest != nullptr;
+  return Result::Success;
+}
+
 Result cuGraphInstantiateWithFlags(GraphExec *exec, Graph graph, unsigned long long) {
   DLC_EMU_ENTER();
   auto made = std::make_unique<CUgraphExec_st>();

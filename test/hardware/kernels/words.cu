@@ -76,6 +76,35 @@ template <class T> static DLC_DEV void tiles(const u32 *a, const u32 *b, float *
       for (int k = 0; k < 4; ++k)
         d[((i * 2 + j) * 32 + lane) * 4 + k] = acc[i][j][k];
 }
+template <bool SIGNED_A, bool SIGNED_B>
+static DLC_DEV void tiles_of_bytes(const u32 *a, const u32 *b, i32 *d) {
+  int lane = (int)threadIdx.x;
+  u32 fa[2][4], fb[1][4];
+  i32 acc[2][2][4] = {};
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 4; ++j)
+      fa[i][j] = a[(i * 32 + lane) * 4 + j];
+  for (int j = 0; j < 4; ++j)
+    fb[0][j] = b[lane * 4 + j];
+  dlc::mma_tile_bytes<SIGNED_A, SIGNED_B, 2, 2>(acc, fa, fb);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j)
+      for (int k = 0; k < 4; ++k)
+        d[((i * 2 + j) * 32 + lane) * 4 + k] =
+            dlc::add_bytes<SIGNED_A>(fa[i][k], dlc::add_bytes<SIGNED_B>(fb[0][k], acc[i][j][k]));
+}
+DLC_KERNEL(32) tiles_u8u8(const u32 *a, const u32 *b, i32 *d) {
+  tiles_of_bytes<false, false>(a, b, d);
+}
+DLC_KERNEL(32) tiles_u8i8(const u32 *a, const u32 *b, i32 *d) {
+  tiles_of_bytes<false, true>(a, b, d);
+}
+DLC_KERNEL(32) tiles_i8u8(const u32 *a, const u32 *b, i32 *d) {
+  tiles_of_bytes<true, false>(a, b, d);
+}
+DLC_KERNEL(32) tiles_i8i8(const u32 *a, const u32 *b, i32 *d) {
+  tiles_of_bytes<true, true>(a, b, d);
+}
 DLC_KERNEL(32) tiles_f16(const u32 *a, const u32 *b, float *d) { tiles<dlc::f16>(a, b, d); }
 DLC_KERNEL(32) tiles_bf16(const u32 *a, const u32 *b, float *d) { tiles<dlc::bf16>(a, b, d); }
 DLC_KERNEL(32) tiles_tf32(const u32 *a, const u32 *b, float *d) { tiles<float>(a, b, d); }

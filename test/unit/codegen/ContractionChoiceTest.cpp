@@ -39,6 +39,21 @@ TEST(ContractionChoiceTest, Table) {
   }
 }
 
+// Bytes are multiplied twice as fast as halves, and half as many of them are copied: about half the
+// time.
+TEST(ContractionChoiceTest, BytesTakeHalfTheTime) {
+  for (ProductShape halves :
+       {ProductShape{4096, 4096, 4096, 1, 2}, ProductShape{3136, 256, 2304, 1, 2}}) {
+    ProductShape bytes = halves;
+    bytes.elementBytes = 1;
+    ProductTile of16 = chooseTile(ProductUnit::tensorCores, halves, kAmpere),
+                of8 = chooseTile(ProductUnit::tensorCores, bytes, kAmpere);
+    double ratio = estimatedClocks(of8, bytes, kAmpere) / estimatedClocks(of16, halves, kAmpere);
+    EXPECT_GT(ratio, 0.45);
+    EXPECT_LT(ratio, 0.7);
+  }
+}
+
 constexpr Case kFloatCases[] = {
     {"a large square", {4096, 4096, 4096, 1, 4}, 128, 128},
     {"less than a tile", {9, 7, 5, 1, 4}, 32, 16},
@@ -70,7 +85,7 @@ TEST(ContractionChoiceTest, FloatsFitTemplateAndGpu) {
 
 // What contract_mma requires of a tile, and the GPU of a block, for any shape.
 TEST(ContractionChoiceTest, FitsTemplateAndGpu) {
-  for (int64_t bytes : {2, 4})
+  for (int64_t bytes : {1, 2, 4})
     for (int64_t m : {1, 15, 16, 17, 63, 128, 1000, 5000})
       for (int64_t n : {1, 16, 33, 256, 4097})
         for (int64_t depth : {0, 1, 31, 64, 5000})

@@ -122,6 +122,22 @@ TEST_P(FaultTest, CorrectKernelsPass) {
   EXPECT_EQ(download<float>(y, 1)[0], 192.0f);
 }
 
+TEST_P(FaultTest, DivergentSigns) {
+  expectFault("divergent_signs", Result::LaunchFailed,
+              "divergent warp: the lanes of mma_tile_bytes disagree about which operands have a "
+              "sign");
+}
+
+TEST_P(FaultTest, HalfAWarpMultiplies) {
+  expectFault("half_a_warp_multiplies", Result::LaunchFailed,
+              "mma_tile_bytes: only the lanes 0x0000ffff of the warp take part");
+}
+
+TEST_P(FaultTest, BytesMeetHalves) {
+  expectFault("bytes_meet_halves", Result::LaunchFailed,
+              "divergent warp: this lane calls mma_tile");
+}
+
 TEST_P(FaultTest, MissingBarrierInSoftmax) {
   Function kernel = compileFile("softmax.cu", "softmax", {"-DPLANT_MISSING_BARRIER"});
   std::vector<float> row(512, 1.0f);

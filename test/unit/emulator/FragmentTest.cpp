@@ -1,8 +1,9 @@
 //===- FragmentTest.cpp - which lane holds which element --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Golden tables of the PTX ISA's figures for mma.m16n8k16 (f16, bf16), mma.m16n8k8 (tf32) and ldmatrix, and what the
-// swizzle promises. A table's entry is lane * elements of a lane + number of the element.
+// Golden tables of the PTX ISA's figures for mma.m16n8k16 (f16, bf16), mma.m16n8k8 (tf32) and
+// ldmatrix, its formulas for mma.m16n8k32 (bytes), and what the swizzle promises. A table's entry
+// is lane * elements of a lane + number of the element.
 //===----------------------------------------------------------------------===//
 #include "test/unit/emulator/EmuDevice.h"
 #include <array>
@@ -154,6 +155,73 @@ uint32_t f16Bits(float v) {
 TEST_F(FragmentTest, MmaF16) { expectTables<16, 16, 8>("mma_f16", kHalfA, kHalfB, f16Bits); }
 TEST_F(FragmentTest, MmaBf16) { expectTables<16, 16, 8>("mma_bf16", kHalfA, kHalfB, bf16Bits); }
 TEST_F(FragmentTest, MmaTf32) { expectTables<32, 8, 8>("mma_tf32", kTf32A, kTf32B, f32Bits); }
+
+// As the PTX ISA says of .u8 and .s8: byte i of A in a lane is of row lane / 4, for i in 4..7 and
+// 12..15 of row lane / 4 + 8, and of column lane % 4 * 4 + i % 4, from i = 8 on 16 more; byte i of
+// B of column lane / 4 and row lane % 4 * 4 + i % 4, from i = 4 on 16 more.
+int byteOfA(int m, int k) {
+  return (m % 8 * 4 + k % 16 / 4) * 16 + (k >= 16 ? 8 : 0) + (m >= 8 ? 4 : 0) + k % 4;
+}
+int byteOfB(int k, int n) { return (n * 4 + k % 16 / 4) * 8 + (k >= 16 ? 4 : 0) + k % 4; }
+
+TEST_F(FragmentTest, MmaBytes) {
+  auto valueOf = [](int byte, bool isSigned) { return isSigned ? int(int8_t(byte)) : byte; };
+  for (bool signedA : {false, true})
+    for (bool signedB : {false, true}) {
+      std::string kernel = std::string("mma_") + (signedA ? "i8" : "u8") + (signedB ? "i8" : "u8");
+      Function function = compileFile("fragments.cu", kernel.c_str());
+      std::vector<int> numbersB(32 * 8);
+      std::vector<uint32_t> registersB(64);
+      for (int k = 0; k < 32; ++k)
+        for (int n = 0; n < 8; ++n) {
+          int byte = (k * 8 + n) * 7 % 256; // all bytes
+          numbersB[k * 8 + n] = valueOf(byte, signedB);
+          put<8>(registersB, byteOfB(k, n), byte);
+        }
+      DevicePtr inB = upload(registersB);
+      // One column of A at a time, another number in each row.
+      for (int k = 0; k < 32; ++k) {
+        std::vector<uint32_t> registersA(128);
+        auto byte = [](int m) { return (m * 17 + 128) % 256; };
+        for (int m = 0; m < 16; ++m)
+          put<8>(registersA, byteOfA(m, k), byte(m));
+        DevicePtr inA = upload(registersA), out = upload(std::vector<int32_t>(128));
+        ASSERT_EQ(launch(function, {1}, {32}, 0, inA, inB, out), Result::Success) << report();
+        auto d = download<int32_t>(out, 128);
+        for (int m = 0; m < 16; ++m)
+          for (int n = 0; n < 8; ++n)
+            ASSERT_EQ(d[kTotals[m][n]], valueOf(byte(m), signedA) * numbersB[k * 8 + n])
+                << kernel << ": A(" << m << "," << k << ") at D(" << m << "," << n << ")";
+        api.memFree(inA);
+        api.memFree(out);
+      }
+    }
+}
+
+// Without .satfinite sums of integers wrap.
+TEST_F(FragmentTest, MmaBytesWrap) {
+  Function function = compileFile("fragments.cu", "mma_u8u8");
+  DevicePtr out = upload(std::vector<int32_t>(128, INT32_MAX - 31));
+  ASSERT_EQ(launch(function, {1}, {32}, 0, upload(std::vector<uint32_t>(128, 0x01010101)),
+                   upload(std::vector<uint32_t>(64, 0x01010101)), out),
+            Result::Success)
+      << report();
+  for (int32_t total : download<int32_t>(out, 128))
+    EXPECT_EQ(total, INT32_MIN); // 32 more
+}
+
+TEST_F(FragmentTest, SumsOfBytes) {
+  const std::vector<uint32_t> in = {0, 0x01020304, 0xff000000, 0x80808080, 0x7f7f7f7f, 0xffffffff};
+  const std::vector<int32_t> totals = {5, -3, 0, 1000, INT32_MIN, 0};
+  const std::vector<int32_t> expected = {5, 7, 255, 1512, INT32_MIN + 508, 1020,
+                                         5, 7, -1,  488,  INT32_MIN + 508, -4};
+  Function function = compileFile("fragments.cu", "sums_of_bytes");
+  DevicePtr out = allocate(expected.size() * 4);
+  ASSERT_EQ(launch(function, {1}, {32}, 0, upload(in), upload(totals), out, int(in.size())),
+            Result::Success)
+      << report();
+  EXPECT_EQ(download<int32_t>(out, expected.size()), expected);
+}
 
 // mma.tf32 does not see the lower 13 bits.
 TEST_F(FragmentTest, MmaTf32IgnoresLowBits) {

@@ -3,7 +3,7 @@
 //
 // All take x and y of 64 floats and run with 64 threads.
 //===----------------------------------------------------------------------===//
-#include "dlc_async.cuh"
+#include "dlc_mma.cuh"
 
 DLC_KERNEL(64) out_of_bounds(const float *x, float *y) { y[threadIdx.x + 1] = x[threadIdx.x]; }
 
@@ -129,4 +129,39 @@ DLC_KERNEL(64) many_ordered_readers(const float *x, float *y) {
   dlc::barrier();
   if (threadIdx.x == 2)
     word[0] = 1.0f;
+}
+
+// The lanes of a warp disagree about the type of the bytes that they multiply together.
+DLC_KERNEL(64) divergent_signs(const float *x, float *y) {
+  u32 a[1][4] = {}, b[1][4] = {};
+  i32 d[1][2][4] = {};
+  if (threadIdx.x & 1)
+    dlc::mma_tile_bytes<true, true, 1, 2>(d, a, b);
+  else
+    dlc::mma_tile_bytes<false, true, 1, 2>(d, a, b);
+  y[threadIdx.x] = x[threadIdx.x] + (float)d[0][0][0];
+}
+
+// A part of the warp multiplies.
+DLC_KERNEL(64) half_a_warp_multiplies(const float *x, float *y) {
+  u32 a[1][4] = {}, b[1][4] = {};
+  i32 d[1][2][4] = {};
+  y[threadIdx.x] = x[threadIdx.x];
+  if ((threadIdx.x & 31) >= 16)
+    return;
+  dlc::mma_tile_bytes<false, true, 1, 2>(d, a, b);
+  y[threadIdx.x] = (float)d[0][0][0];
+}
+
+// The two lanes' halves of one product are products of bytes and of f16.
+DLC_KERNEL(64) bytes_meet_halves(const float *x, float *y) {
+  u32 a[1][4] = {}, b[1][4] = {};
+  if (threadIdx.x & 1) {
+    i32 d[1][2][4] = {};
+    dlc::mma_tile_bytes<false, true, 1, 2>(d, a, b);
+  } else {
+    float d[1][2][4] = {};
+    dlc::mma_tile<dlc::f16, 1, 2>(d, a, b);
+  }
+  y[threadIdx.x] = x[threadIdx.x];
 }

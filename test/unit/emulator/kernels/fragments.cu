@@ -19,6 +19,40 @@ DLC_KERNEL(32) mma_f16(const u32 *a, const u32 *b, float *d) { multiply<dlc::f16
 DLC_KERNEL(32) mma_bf16(const u32 *a, const u32 *b, float *d) { multiply<dlc::bf16>(a, b, d); }
 DLC_KERNEL(32) mma_tf32(const u32 *a, const u32 *b, float *d) { multiply<float>(a, b, d); }
 
+/// d += a * b of bytes.
+template <bool SIGNED_A, bool SIGNED_B>
+DLC_DEV void multiply_bytes(const u32 *a, const u32 *b, i32 *d) {
+  int lane = (int)threadIdx.x;
+  u32 fa[1][4], fb[1][4];
+  i32 acc[1][2][4] = {};
+  for (int i = 0; i < 4; ++i) {
+    fa[0][i] = a[lane * 4 + i];
+    fb[0][i] = i < 2 ? b[lane * 2 + i] : 0;
+    acc[0][0][i] = d[lane * 4 + i];
+  }
+  dlc::mma_tile_bytes<SIGNED_A, SIGNED_B, 1, 2>(acc, fa, fb);
+  for (int i = 0; i < 4; ++i)
+    d[lane * 4 + i] = acc[0][0][i];
+}
+DLC_KERNEL(32) mma_u8u8(const u32 *a, const u32 *b, i32 *d) {
+  multiply_bytes<false, false>(a, b, d);
+}
+DLC_KERNEL(32) mma_u8i8(const u32 *a, const u32 *b, i32 *d) {
+  multiply_bytes<false, true>(a, b, d);
+}
+DLC_KERNEL(32) mma_i8u8(const u32 *a, const u32 *b, i32 *d) {
+  multiply_bytes<true, false>(a, b, d);
+}
+DLC_KERNEL(32) mma_i8i8(const u32 *a, const u32 *b, i32 *d) { multiply_bytes<true, true>(a, b, d); }
+
+/// Each word's bytes added to `totals`: without a sign, then with.
+DLC_KERNEL(32) sums_of_bytes(const u32 *in, const i32 *totals, i32 *out, i32 n) {
+  for (int i = (int)threadIdx.x; i < n; i += 32) {
+    out[i] = dlc::add_bytes<false>(in[i], totals[i]);
+    out[n + i] = dlc::add_bytes<true>(in[i], totals[i]);
+  }
+}
+
 /// The four 8x8 matrices of `in` as lanes get them.
 DLC_KERNEL(32) ldmatrix(const u32 *in, u32 *plain, u32 *transposed) {
   DLC_SHARED(u32, tile, [128]);

@@ -1,0 +1,21 @@
+//===- CpuModel.cpp - What estimates of kernels know of a CPU --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/machine/CpuModel.h"
+
+namespace dlc {
+
+const CpuModel kAvx512Vnni = {.floatProducts = 56,
+                              .fewChannels = 28,
+                              .byteProducts = 220,
+                              .looseFloats = 20,
+                              .looseIntegers = 12,
+                              .memoryBytes = 29,
+                              .cacheBytes = 1 << 20,
+                              .roundedNumbers = 9,
+                              .scaledSums = 3,
+                              .unpackedBytes = 1000,
+                              .unpackedHalves = 28,
+                              .rowsAtOnce = 16};
+
+} // namespace dlc
