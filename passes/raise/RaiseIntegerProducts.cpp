@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/IntegerRange.h"
 #include "passes/Passes.h"
-#include "passes/compress/IntegerProduct.h"
+#include "passes/compress/ScaledProduct.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -114,7 +114,7 @@ bool RaiseIntegerProducts::raise(const QuantizableProduct &product) {
   }
   scale = builder.make<dl::MulOp>(
       scale, builder.broadcast(builder.reshape(xScale, {}), dl::dimsOf(scale)));
-  replaceByIntegerProduct(product, integers, weight->integers, scale, builder);
+  replaceByScaledProduct(product, integers, weight->integers, scale, builder);
   return true;
 }
 
