@@ -97,6 +97,33 @@ def RaiseActivations : Pass<"raise-activations", "::mlir::func::FuncOp"> {
 }
 def : MovesResults<"raise-activations", "1e-5", "numbers such as sqrt(2) were written with six digits or more">;
 
+def RaiseAttention : Pass<"raise-attention", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of an attention that is written as products and a softmax";
+  let description = [{
+    softmax(scale * q k^T + mask) v becomes dl.scaled_dot_product_attention, in whatever order its products have their dims, batch and
+    heads joined in one dim or apart. The scale is read from a factor or divisor of the scores, the queries or the keys, or of several of
+    these. A mask is a tensor of floats that is added, a bool that puts -inf (where, masked_fill), or causal: tril or triu of
+    numbers, a comparison of two ranges, and arithmetic on these; such a mask may put -1e4 or less in place of -inf, since each
+    row has a key to attend to. Keys and values that are repeated for groups of heads, by expand and reshape or by repeat_interleave, are read as
+    they were before.
+
+    Fires where nothing else reads scores and weights. It does not where the op would compute something else: where a mask puts a number, for a row without
+    keys is uniform then and not NaN; with two masks; where something else is done to the scores, such as a tanh. Example: test/passes/raise-attention.mlir.
+    ```mlir
+    %0 = dl.matmul %q, %t : (tensor<2x8x4xf32>, tensor<2x4x9xf32>) -> tensor<2x8x9xf32>      // t: keys, permuted
+    %1 = dl.mul %0, %half : (tensor<2x8x9xf32>, tensor<2x8x9xf32>) -> tensor<2x8x9xf32>
+    %2 = dl.softmax %1 {dim = 2 : i64} : (tensor<2x8x9xf32>) -> tensor<2x8x9xf32>
+    %y = dl.matmul %2, %v : (tensor<2x8x9xf32>, tensor<2x9x4xf32>) -> tensor<2x8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %y = dl.scaled_dot_product_attention %q, %k, %v {scale = 0.5 : f64} : (tensor<2x8x4xf32>, tensor<2x9x4xf32>, tensor<2x9x4xf32>) -> tensor<2x8x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+def : MovesResults<"raise-attention", "1e-5", "the scale is multiplied once, with the scores, where it was a rounded root of it with queries and keys">;
+
 def RaiseNorms : Pass<"raise-norms", "::mlir::func::FuncOp"> {
   let summary = "Make one op of a norm that is written as arithmetic";
   let description = [{
@@ -122,6 +149,26 @@ def RaiseNorms : Pass<"raise-norms", "::mlir::func::FuncOp"> {
 }
 def : MovesResults<"raise-norms", "1e-5", "weights are multiplied in another order, and 1/n was rounded before">;
 
+def RaiseRotary : Pass<"raise-rotary", "::mlir::func::FuncOp"> {
+  let summary = "Read the two halves of a rotary embedding at one index";
+  let description = [{
+    x * cos + cat(-x2, x1) * sin, where x1 and x2 are the halves of the last dim of x, is computed with these as a dim of their own: cat is
+    a flip of that dim, times -1 and 1. So no half is stored, and the map reads x where it was computed. Every bit stays. Fires where
+    nothing else reads cat and the products. Example: test/passes/raise-rotary.mlir.
+    ```mlir
+    %1 = dl.slice %x {dim = 1 : i64, start = 4 : i64} : (tensor<2x8xf32>) -> tensor<2x4xf32>
+    %2 = dl.neg %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %3 = dl.slice %x {dim = 1 : i64, end = 4 : i64} : (tensor<2x8xf32>) -> tensor<2x4xf32>
+    %4 = dl.cat %2, %3 {dim = 1 : i64} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+    // x * cos + %4 * sin becomes
+    %5 = dl.flip %halves {dims = array<i64: 1>} : (tensor<2x2x4xf32>) -> tensor<2x2x4xf32>
+    %6 = dl.mul %5, %signs : (tensor<2x2x4xf32>, tensor<2x2x4xf32>) -> tensor<2x2x4xf32>
+    // halves * cos + %6 * sin, of halves
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+
 def SimplifyAlgebra : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   let summary = "Drop arithmetic that changes no bit";
   let description = [{
@@ -146,6 +193,27 @@ def : MovesResults<"raise-integer-products", "1e-4", "sums are exact and scaled 
 
 //===- compress -----------------------------------------------------------------------------------===//
 
+def KeepSlower : Pass<"keep-slower", "::mlir::func::FuncOp"> {
+  let summary = "Mark the products that quantization is estimated to make slower";
+  let description = [{
+    A product that quantize-products would run on integers (`scheme=int8`), or whose weight quantize-weights would store in few bits
+    (`w8`, `w4`), gets the attribute `dl.kept_by_cost` where the estimate of passes/compress/QuantizationGain.h says that this takes more
+    time on the targets of the file: then these passes leave it as it is. One module serves all targets up to phase `outline`, so their
+    gains are multiplied: a gain on one makes up for a loss on another. The attribute holds the reason, which the driver prints. Without
+    targets nothing is marked. Example: test/passes/keep-slower.mlir.
+    ```mlir
+    %y = dl.linear %x, %w : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
+    // becomes, where conversions take more time than integers save
+    %y = dl.linear %x, %w {dl.kept_by_cost = "int8 0.80x on cpu (convert 41 us)"} : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
+    ```
+  }];
+  let options = [Option<"scheme", "scheme", "std::string", "\"int8\"", "int8, w8 or w4">,
+                 ListOption<"targets", "targets", "std::string", "Targets of the file: cpu, cuda">,
+                 Option<"precision", "precision", "std::string", "\"f32\"", "What stays runs in f32, tf32, f16 or bf16">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numKept", "kept", "Products that stay as they are">];
+}
+
 def TapActivations : Pass<"tap-activations", "::mlir::func::FuncOp"> {
   let summary = "Make the activations that products read results of the model, to be measured";
   let description = [{
@@ -160,16 +228,21 @@ def TapActivations : Pass<"tap-activations", "::mlir::func::FuncOp"> {
 }
 
 def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
-  let summary = "Multiply integers of 8 bits where a product reads weights and the range of its input is known";
+  let summary = "Multiply integers of 8 bits where a product reads weights";
   let description = [{
     An activation x of the range that the attribute `dl.activation_range` of its product gives becomes u8, q = round(x / scale) +
     zero point, where the range takes in 0 and the zero point stands for it exactly. The weights become i8, with a
     scale of their own for each channel of the result, which is computed from them at load. The product adds in i32 and is
     exact; its result is scaled back to f32, and the bias is added to that. A value that several products read is quantized once.
     A value that pooling or an op that moves elements has made is quantized before it, so that these work on bytes.
-    Products without the attribute stay as they are. Example: test/passes/quantize-products.mlir.
+    Products without the attribute stay as they are.
+    With `scheme=dynamic` matrix products need no attribute: the range of each row of x, of all that one sum reads, is found when the
+    model runs, and makes scale and zero point of the row by the formula of ONNX's DynamicQuantizeLinear. The zero point is taken off the
+    sums. Convolutions stay. With `scheme=fp8` x / s and w / t are rounded to e4m3, where s takes the largest magnitude of the range to 448,
+    and t that of a channel's weights; they are multiplied and added in f32. Example: test/passes/quantize-products.mlir.
   }];
-  let options = [ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
+  let options = [Option<"scheme", "scheme", "std::string", /*default=*/"\"int8\"", "int8, dynamic or fp8">,
+                 ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numQuantized", "quantized", "Products of integers of 8 bits">,
                     Statistic<"numKept", "kept", "Products of weights that stay in f32">];

@@ -43,7 +43,7 @@ double boundOfAll(const PipelineOptions &options) {
     StringRef flag = bound.flag;
     bool runs = flag == "convert-precision"   ? options.runsNarrow()
                 : flag == "convert-signature" ? !options.io.empty()
-                : flag == "quantize-products" ? options.quantize == "int8"
+                : flag == "quantize-products" ? options.quantizesProducts()
                 : flag == "quantize-weights"  ? options.quantizesWeights()
                                               : true;
     sum += runs ? fractionOf(bound) : 0;
@@ -76,6 +76,13 @@ static void addSimplify(OpPassManager &module) {
   manager.addPass(createRaiseNorms());
   manager.addPass(createRaiseActivations());
   manager.addPass(createRaiseIntegerProducts());
+  manager.addPass(createRaiseRotary());
+  // After the softmaxes are ops, and products of integers no products of floats any more.
+  manager.addPass(createRaiseAttention());
+  // However it was written, attention becomes the same ops; these read through the views that were made.
+  manager.addPass(createDecomposeOps());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
 }
 
 static void addCompress(OpPassManager &module, const PipelineOptions &options) {
@@ -90,6 +97,7 @@ static void addCompress(OpPassManager &module, const PipelineOptions &options) {
     manager.addPass(createQuantizeWeights(quantize));
   } else {
     QuantizeProductsOptions quantize;
+    quantize.scheme = options.quantize;
     quantize.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
     manager.addPass(createQuantizeProducts(quantize));
   }

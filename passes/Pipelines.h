@@ -38,12 +38,16 @@ struct PipelineOptions {
   // f16 or bf16: what convert-precision makes of f32; tf32: allow-tf32 runs.
   std::string precision = "f32";
   std::vector<std::string> keepF32;
-  /// none; int8: quantize-products, on ranges that the driver has written to the products; w8, w4: quantize-weights.
+  /// none; int8: quantize-products, on ranges that the driver has written to the products; dynamic: the same on ranges of rows
+  /// that are found at run time; fp8: the same in floats of 8 bits on such ranges; w8, w4: quantize-weights.
   std::string quantize = "none";
   int64_t group = 32; // of w4
   std::string io;     // what convert-signature makes of inputs and outputs; empty: they stay
 
   bool quantizesWeights() const { return quantize == "w8" || quantize == "w4"; }
+  bool quantizesProducts() const {
+    return quantize == "int8" || quantize == "dynamic" || quantize == "fp8";
+  }
   /// convert-precision runs.
   bool runsNarrow() const { return precision == "f16" || precision == "bf16"; }
 };

@@ -40,28 +40,33 @@ static std::string printable(StringRef name) {
   return text;
 }
 
+/// Adds the places that `whole` names.
+static void addPlaces(Location whole, Uniquer &lines, Uniquer &layers) {
+  whole->walk([&](Location loc) {
+    if (auto file = dyn_cast<FileLineColLoc>(loc)) {
+      lines.add(printable(llvm::sys::path::filename(file.getFilename().getValue())) + ":" +
+                std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn()));
+      return WalkResult::advance();
+    }
+    auto named = dyn_cast<NameLoc>(loc);
+    if (!named)
+      return WalkResult::advance();
+    if (named.getChildLoc()->findInstanceOf<FileLineColLoc>()) {
+      layers.add(printable(named.getName()));
+      return WalkResult::advance();
+    }
+    auto node = dyn_cast<NameLoc>(named.getChildLoc());
+    lines.add(printable((node ? node : named).getName()));
+    return WalkResult::skip();
+  });
+}
+
 static SourcePlaces placesOf(ArrayRef<Operation *> operations) {
   SourcePlaces places;
   Uniquer ops(places.ops), lines(places.lines), layers(places.layers);
   for (Operation *op : operations) {
     ops.add(op->getName().stripDialect().str());
-    op->getLoc()->walk([&](Location loc) {
-      if (auto file = dyn_cast<FileLineColLoc>(loc)) {
-        lines.add(printable(llvm::sys::path::filename(file.getFilename().getValue())) + ":" +
-                  std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn()));
-        return WalkResult::advance();
-      }
-      auto named = dyn_cast<NameLoc>(loc);
-      if (!named)
-        return WalkResult::advance();
-      if (named.getChildLoc()->findInstanceOf<FileLineColLoc>()) {
-        layers.add(printable(named.getName()));
-        return WalkResult::advance();
-      }
-      auto node = dyn_cast<NameLoc>(named.getChildLoc());
-      lines.add(printable((node ? node : named).getName()));
-      return WalkResult::skip();
-    });
+    addPlaces(op->getLoc(), lines, layers);
   }
   return places;
 }
@@ -74,6 +79,13 @@ SourcePlaces sourcePlacesOf(Block &body) {
 }
 
 SourcePlaces sourcePlacesOf(Operation &op) { return placesOf(&op); }
+
+SourcePlaces sourcePlacesOf(Location loc) {
+  SourcePlaces places;
+  Uniquer lines(places.lines), layers(places.layers);
+  addPlaces(loc, lines, layers);
+  return places;
+}
 
 std::string shownNameOf(Operation &op) {
   SourcePlaces places = sourcePlacesOf(op);

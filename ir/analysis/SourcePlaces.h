@@ -30,6 +30,8 @@ struct SourcePlaces {
 /// Reads the ops of a kernel's body, the terminator excepted.
 SourcePlaces sourcePlacesOf(mlir::Block &body);
 SourcePlaces sourcePlacesOf(mlir::Operation &op);
+/// Those of a location alone, such as that of a fusion: `ops` is empty.
+SourcePlaces sourcePlacesOf(mlir::Location loc);
 /// The name by which a table shows `op`: its layer, else its ONNX node or place; empty where its
 /// location says none.
 std::string shownNameOf(mlir::Operation &op);

@@ -14,6 +14,10 @@ inline constexpr llvm::StringLiteral kStoredPrecision = "dl.stored_precision";
 /// A UnitAttr on a product of f32: a GPU may round its factors to 11 bits, for tensor cores.
 inline constexpr llvm::StringLiteral kTf32 = "dl.tf32";
 
+/// A StringAttr on a product that stays in f32, as quantization would make it slower: why, a part
+/// of a sentence.
+inline constexpr llvm::StringLiteral kKeptByCost = "dl.kept_by_cost";
+
 } // namespace dlc::dl
 
 #endif // DLC_IR_DL_PRECISIONMARKS_H

@@ -6,6 +6,7 @@
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/DLBuilder.h"
 #include "ir/dl/DLContraction.h"
+#include "ir/dl/PrecisionMarks.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -57,6 +58,8 @@ bool WeightReaders::addProduct(OpOperand &use, bool isTurned) {
   found.products.push_back(&use);
   if (kept.matches(op))
     keep("--keep-f32 names it");
+  if (auto slower = op->getAttrOfType<StringAttr>(dl::kKeptByCost))
+    keep(slower.getValue());
   return true;
 }
 
@@ -82,6 +85,12 @@ void WeightReaders::follow(Value value, bool isTurned) {
     else if (!addProduct(use, isTurned) && !addTable(use, isTurned))
       keep("also read by " + op->getName().stripDialect());
   }
+}
+
+WeightFormat PackableWeight::formatOf(WeightFormat all) const {
+  auto weight = op;
+  auto bits = weight->getAttrOfType<IntegerAttr>(kStoredBits);
+  return bits && bits.getInt() == 8 ? WeightFormat{8, 0} : all;
 }
 
 std::vector<PackableWeight> findPackableWeights(func::FuncOp function, const LayerPatterns &kept) {

@@ -22,6 +22,9 @@ inline constexpr llvm::StringLiteral kPackedFile = "weights in few bits";
 inline constexpr llvm::StringLiteral kCodesSuffix = ".codes", kScaleSuffix = ".scale",
                                      kZeroSuffix = ".zero";
 
+/// An attribute of a dl.weight that quantize-weights stores in 8 bits where the others get 4: i64, 8.
+inline constexpr llvm::StringLiteral kStoredBits = "dl.stored_bits";
+
 /// A matrix of weights that products multiply by.
 struct PackableWeight {
   dl::WeightOp op;
@@ -32,6 +35,8 @@ struct PackableWeight {
   /// Why it stays as it is, a part of a sentence; empty where it does not.
   std::string whyKept;
 
+  /// How it is stored where the others are stored as `all`.
+  WeightFormat formatOf(WeightFormat all) const;
   int64_t rows() const { return dimAt(isTransposed ? 1 : 0); }    // N
   int64_t columns() const { return dimAt(isTransposed ? 0 : 1); } // K
   /// The activation that product number `product` multiplies it by, summed over along the last dim.

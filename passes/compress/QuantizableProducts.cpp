@@ -6,6 +6,7 @@
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/DLBuilder.h"
 #include "ir/dl/DLContraction.h"
+#include "ir/dl/PrecisionMarks.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -18,6 +19,24 @@ namespace dlc {
 /// into the i32 that they are added in.
 static constexpr int64_t kFewestTerms = 16, kMostTerms = 66'000;
 
+std::optional<ProductScheme> productSchemeNamed(StringRef name) {
+  if (name == "int8")
+    return ProductScheme::int8;
+  if (name == "dynamic")
+    return ProductScheme::dynamic;
+  if (name == "fp8")
+    return ProductScheme::fp8;
+  return std::nullopt;
+}
+
+SmallVector<int64_t> summedDims(ArrayRef<int64_t> resultDims) {
+  SmallVector<int64_t> summed;
+  for (auto [dim, at] : llvm::enumerate(resultDims))
+    if (at < 0)
+      summed.push_back(dim);
+  return summed;
+}
+
 /// The number of terms of a sum. Weights have static dims.
 static int64_t termsOf(const QuantizableProduct &product) {
   int64_t terms = 1;
@@ -27,8 +46,20 @@ static int64_t termsOf(const QuantizableProduct &product) {
   return terms;
 }
 
+/// Results that each element of the activation is multiplied for. Below this number, to find the
+/// range of a row and to quantize it takes more time than integers save.
+static constexpr int64_t kFewestReads = 16;
+
+static int64_t readsOf(const QuantizableProduct &product) {
+  int64_t reads = 1;
+  for (auto [dim, at] : llvm::zip(dl::dimsOf(product.getWeight()), product.weightDims))
+    if (at >= 0)
+      reads *= *dl::asConstant(dim);
+  return reads;
+}
+
 static std::string whyKept(const QuantizableProduct &product, const LayerPatterns &kept,
-                           const llvm::SmallBitVector &counted) {
+                           const llvm::SmallBitVector &counted, ProductScheme scheme) {
   if (kept.matches(product.op))
     return "--keep-f32 names it";
   if (dl::mentions(dl::dimsOf(product.getActivation()), counted))
@@ -36,13 +67,22 @@ static std::string whyKept(const QuantizableProduct &product, const LayerPattern
   int64_t terms = termsOf(product);
   if (terms < kFewestTerms)
     return "a sum has " + std::to_string(terms) + " terms, too few to pay for conversions";
-  if (terms > kMostTerms)
+  if (terms > kMostTerms && scheme != ProductScheme::fp8)
     return "a sum of " + std::to_string(terms) + " terms does not fit into i32";
+  if (auto slower = product.op->getAttrOfType<StringAttr>(dl::kKeptByCost))
+    return slower.str();
+  if (scheme != ProductScheme::dynamic)
+    return "";
+  if (!dl::resultDimsOf(product.op, 1 - product.weight))
+    return "a convolution's windows have no range of their own; --quantize int8 is for these";
+  if (int64_t reads = readsOf(product); reads < kFewestReads)
+    return "its input is read for " + std::to_string(reads) +
+           " results, too few to pay for finding its range";
   return "";
 }
 
-std::vector<QuantizableProduct> findQuantizableProducts(func::FuncOp function,
-                                                        const LayerPatterns &kept) {
+std::vector<QuantizableProduct>
+findQuantizableProducts(func::FuncOp function, const LayerPatterns &kept, ProductScheme scheme) {
   std::vector<QuantizableProduct> products;
   WeightDependence weights;
   llvm::SmallBitVector counted = dl::countedSymbols(function->getParentOfType<ModuleOp>());
@@ -59,7 +99,7 @@ std::vector<QuantizableProduct> findQuantizableProducts(func::FuncOp function,
       product.weight = 0;
       product.weightDims = *second;
     }
-    product.whyKept = whyKept(product, kept, counted);
+    product.whyKept = whyKept(product, kept, counted, scheme);
     products.push_back(std::move(product));
   }
   return products;

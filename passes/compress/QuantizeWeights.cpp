@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLBuilder.h"
+#include "ir/dl/PrecisionMarks.h"
 #include "passes/Passes.h"
 #include "passes/compress/PackableWeights.h"
 
@@ -44,11 +45,11 @@ static Value storedPart(dl::WeightOp weight, StringRef suffix, ArrayRef<int64_t>
 /// The numbers that the few bits stand for, f32[N, K].
 Value QuantizeWeights::unpacked(const PackableWeight &weight, dl::Builder &builder) const {
   int64_t rows = weight.rows(), columns = weight.columns();
-  WeightFormat format{bits, group};
+  WeightFormat format = weight.formatOf({bits, group});
   int64_t groups = format.groupsOf(columns);
   Type f32 = builder.getF32Type(), i8 = builder.getI8Type(),
        u8 = builder.getIntegerType(8, /*isSigned=*/false);
-  if (bits == 8) {
+  if (format.bits == 8) {
     Value codes = storedPart(weight.op, kCodesSuffix, {rows, columns}, i8),
           scale = storedPart(weight.op, kScaleSuffix, {rows, 1}, f32);
     Value numbers = builder.cast(codes, f32);
@@ -118,6 +119,8 @@ void QuantizeWeights::runOnOperation() {
   if (function.isExternal())
     return;
   for (const PackableWeight &weight : findPackableWeights(function, *kept)) {
+    for (OpOperand *use : weight.products)
+      use->getOwner()->removeAttr(dl::kKeptByCost);
     if (!weight.whyKept.empty())
       ++numKept;
     else

@@ -109,3 +109,20 @@ func.func @kept(%x: tensor<32x32xf32>, %few: tensor<2x15xf32>, %h: tensor<2x32xf
   %8 = dl.linear %g, %g : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x8xf32>
   return %0, %1, %3, %4, %5, %6, %7, %8 : tensor<32x32xf32>, tensor<2x8xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<2x8xf16>, tensor<3x32xf32>, tensor<8x8xf32>
 }
+
+// -----
+
+// A weight that the driver has marked has 8 bits where the others have 4.
+// CHECK-LABEL: @wide
+// W4: dl.weight "v.codes"{{.*}} : tensor<4x16xui8>
+// W4: dl.weight "w.codes"{{.*}} : tensor<8x32xi8>
+// W4: dl.weight "w.scale"{{.*}} : tensor<8x1xf32>
+// CHECK-NOT: "w.zero"
+// CHECK: return
+func.func @wide(%x: tensor<2x32xf32>) -> (tensor<2x4xf32>, tensor<2x8xf32>) {
+  %v = dl.weight "v" : tensor<4x32xf32>
+  %w = dl.weight "w" {dl.stored_bits = 8 : i64} : tensor<8x32xf32>
+  %0 = dl.linear %x, %v : (tensor<2x32xf32>, tensor<4x32xf32>) -> tensor<2x4xf32>
+  %1 = dl.linear %x, %w : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
+  return %0, %1 : tensor<2x4xf32>, tensor<2x8xf32>
+}
