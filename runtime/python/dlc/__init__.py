@@ -1,0 +1,20 @@
+"""dlc compiles trained neural networks and runs them.
+
+    model = dlc.compile(net, example)      # a torch.nn.Module, a .dl or .onnx file, an onnx.ModelProto
+    model = dlc.load("model.bin")          # what dlc compile wrote
+    y = model(x)                           # arrays of NumPy, PyTorch, JAX or anything with DLPack
+
+docs/python.md has it all."""
+from ._runtime import version as __version__
+from .errors import Code, CompileError, CompileWarning, CopyWarning, Error
+from .model import KernelTime, Model, Value, load
+
+__all__ = ["Code", "CompileError", "CompileWarning", "CopyWarning", "Error", "KernelTime", "Model", "Value", "compile", "load"]
+
+
+def __getattr__(name):
+    # The compiler's side is read when it is wanted: a program that runs models does not pay for it.
+    if name == "compile":
+        from .compiler import compile
+        return compile
+    raise AttributeError(f"module 'dlc' has no attribute '{name}'")

@@ -1,0 +1,71 @@
+"""What a call from Python takes beyond the C API for a model of two layers on the CPU: at most LIMIT microseconds, and what PyTorch needs
+to allocate the result."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from models import BUILD, Failure, compiled, run
+
+LIMIT = 3.0
+MLP = """dl 1
+model Mlp {
+  fc1: Linear(16, 16)
+  fc2: Linear(16, 4)
+  forward(x: f32[1,16]) -> (y: f32[1,4]) { y = fc2(relu(fc1(x))) }
+}
+"""
+
+
+def mlp(**options):
+    random = np.random.default_rng(1)
+    weights = {name: random.standard_normal(dims, np.float32)
+               for name, dims in (("fc1.weight", (16, 16)), ("fc1.bias", (16,)), ("fc2.weight", (4, 16)), ("fc2.bias", (4,)))}
+    return compiled(MLP, weights=weights, **options)
+
+
+def microseconds(call, calls=200, rounds=300):
+    """The best of some rounds: other work of the machine only adds to it."""
+    best = float("inf")
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        for _ in range(calls):
+            call()
+        best = min(best, (time.perf_counter() - begin) / calls)
+    return best * 1e6
+
+
+def of_c_api(package):
+    """The fastest run that `dlc bench` sees: its own loop calls the C API."""
+    done = subprocess.run([os.path.join(BUILD, "bin", "dlc"), "bench", package, "--device", "cpu", "--threads", "1", "--duration", "1", "--json"],
+                          capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["latency_ms"]["min"] * 1e3
+
+
+def measure(make, allocation=0.0):
+    """`allocation`: microseconds that the framework takes for the result."""
+    with tempfile.TemporaryDirectory() as folder:
+        package = os.path.join(folder, "mlp.bin")
+        model, x = mlp(output=package), make()
+        own, python = of_c_api(package), microseconds(lambda: model(x))
+        print(f"{type(x).__name__}: {python:.2f} us, of which the C API {own:.2f} us and the allocation of the result {allocation:.2f} us")
+        if python - own - allocation > LIMIT:
+            raise Failure(f"a call takes {python - own - allocation:.2f} us beyond the C API; the limit is {LIMIT}")
+
+
+def test_numpy():
+    measure(lambda: np.ones((1, 16), np.float32))
+
+
+def test_torch():
+    import torch
+    device = torch.ones(1).device
+    measure(lambda: torch.ones(1, 16), microseconds(lambda: torch.empty((1, 4), dtype=torch.float32, device=device)))
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.modules[__name__]))
