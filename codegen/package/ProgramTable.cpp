@@ -48,6 +48,7 @@ public:
 
 private:
   uint32_t addBuffer(Value value, schema::Storage storage, uint32_t index);
+  uint32_t addAllocated(dlx::AllocOp alloc, schema::Storage storage, uint32_t index);
   LogicalResult addLaunch(dlx::LaunchOp op, SymbolTable &symbols);
   std::unique_ptr<schema::ProductT> productTable(dlx::KernelOp kernel, dlx::LaunchOp op);
   /// The launch `op` of `kernel`: the op's own or the one that takes its place on sm_90a.
@@ -127,6 +128,18 @@ uint32_t ProgramBuilder::addBuffer(Value value, schema::Storage storage, uint32_
   uint32_t position = program.buffers.size();
   buffers[value] = position;
   program.buffers.push_back(std::make_unique<schema::BufferT>(std::move(buffer)));
+  return position;
+}
+
+uint32_t ProgramBuilder::addAllocated(dlx::AllocOp alloc, schema::Storage storage, uint32_t index) {
+  uint32_t position = addBuffer(alloc, storage, index);
+  if (storage != schema::Storage::arena && storage != schema::Storage::output)
+    return position;
+  schema::BufferT &buffer = *program.buffers[position];
+  SourcePlaces places = sourcePlacesOf(alloc.getLoc());
+  buffer.layers = std::move(places.layers);
+  if (!places.lines.empty())
+    buffer.line = places.lines.back();
   return position;
 }
 
@@ -235,13 +248,13 @@ LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
             .Case([&](dlx::AllocOp alloc) {
               auto output = outputs.find(alloc.getBuffer());
               if (output != outputs.end()) {
-                addBuffer(alloc, schema::Storage::output, output->second);
+                addAllocated(alloc, schema::Storage::output, output->second);
               } else {
-                uint32_t index = addBuffer(alloc,
-                                           alloc.getPersistent()    ? schema::Storage::persistent
-                                           : dlx::isExchange(alloc) ? schema::Storage::exchange
-                                                                    : schema::Storage::arena,
-                                           0);
+                uint32_t index = addAllocated(alloc,
+                                              alloc.getPersistent()    ? schema::Storage::persistent
+                                              : dlx::isExchange(alloc) ? schema::Storage::exchange
+                                                                       : schema::Storage::arena,
+                                              0);
                 program.buffers[index]->first_use = UINT32_MAX;
               }
               return success();

@@ -22,6 +22,9 @@ struct dlc_module {
 struct dlc_context {
   std::unique_ptr<Context> context;
 };
+struct dlc_run {
+  std::shared_ptr<EnqueuedRun> run;
+};
 
 static thread_local std::string lastError;
 
@@ -223,7 +226,7 @@ dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *opt
 void dlc_context_free(dlc_context *context) { delete context; }
 
 const char *dlc_context_device(const dlc_context *context) {
-  return context ? context->context->executor().device().c_str() : "";
+  return context ? context->context->deviceName().c_str() : "";
 }
 
 const char *dlc_context_remarks(const dlc_context *context) {
@@ -316,6 +319,75 @@ dlc_status dlc_context_reset_states(dlc_context *context) {
     return {};
   });
 }
+
+dlc_status dlc_context_prepare(dlc_context *context, const dlc_tensor *inputs, size_t num_inputs) {
+  return guarded([&]() -> Status {
+    if (!context)
+      return usage("the context is null");
+    std::vector<CallerArray> in;
+    DLC_TRY(readArrays(inputs, num_inputs, "input", in));
+    return context->context->prepare(in);
+  });
+}
+
+dlc_status dlc_context_enqueue(dlc_context *context, const dlc_tensor *inputs, size_t num_inputs,
+                               dlc_tensor *outputs, size_t num_outputs,
+                               const dlc_enqueue_options *options, dlc_run **run) {
+  return guarded([&]() -> Status {
+    if (run)
+      *run = nullptr;
+    if (!context)
+      return usage("the context is null");
+    if (options && options->struct_size == 0)
+      return usage(kNoSize);
+    void *stream =
+        options && DLC_HAS_FIELD(options, dlc_enqueue_options, stream) ? options->stream : nullptr;
+    std::vector<CallerArray> in, out;
+    DLC_TRY(readArrays(inputs, num_inputs, "input", in));
+    DLC_TRY(readArrays(outputs, num_outputs, "output", out));
+    // Before the run is in line: afterwards nothing may fail.
+    std::unique_ptr<dlc_run> handle(run ? new dlc_run : nullptr);
+    Expected<std::shared_ptr<EnqueuedRun>> made =
+        context->context->enqueue(std::move(in), std::move(out), stream, run != nullptr);
+    if (made.failed())
+      return made.status();
+    if (run) {
+      handle->run = made.take();
+      *run = handle.release();
+    }
+    return {};
+  });
+}
+
+dlc_status dlc_context_synchronize(dlc_context *context) {
+  return guarded(
+      [&] { return context ? context->context->synchronize() : usage("the context is null"); });
+}
+
+dlc_status dlc_run_wait(dlc_run *run, int timeout_ms) {
+  return guarded([&] {
+    EnqueuedRun::Limit limit;
+    if (timeout_ms >= 0)
+      limit = std::chrono::milliseconds(timeout_ms);
+    return run ? run->run->wait(limit) : usage("the run is null");
+  });
+}
+
+dlc_status dlc_run_output_dims(dlc_run *run, size_t index, int *rank, int64_t dims[DLC_MAX_RANK]) {
+  return guarded([&]() -> Status {
+    if (!run || !rank || !dims)
+      return usage("a pointer is null");
+    DLC_TRY(run->run->wait(std::chrono::milliseconds(0)));
+    const std::vector<Dims> &outputs = run->run->outputDims();
+    if (index >= outputs.size())
+      return usage(text("there is no output ", index, "; the module has ", outputs.size()));
+    *rank = static_cast<int>(outputs[index].size());
+    std::copy(outputs[index].begin(), outputs[index].end(), dims);
+    return {};
+  });
+}
+
+void dlc_run_free(dlc_run *run) { delete run; }
 
 dlc_status dlc_context_profile(const dlc_context *context, const dlc_profile_entry **entries,
                                size_t *count) {

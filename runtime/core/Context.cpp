@@ -2,21 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/core/Context.h"
-#include "runtime/core/Checked.h"
-#include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
 #include "runtime/cpu/CpuExecutor.h"
 #include "runtime/cuda/CudaExecutor.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <string_view>
 
 using namespace dlc;
 using namespace dlc::rt;
-
-template <class List> static size_t sizeOf(const List *list) { return list ? list->size() : 0; }
 
 /// The ordinal in "cuda" or "cuda:1"; -1 where `device` is neither.
 static int cudaOrdinal(std::string_view device) {
@@ -80,29 +75,6 @@ const std::string &Context::remarks() const {
   return remarked;
 }
 
-Status Context::checkArray(const schema::Value &value, const char *kind,
-                           const CallerArray &array) const {
-  std::string name = text(kind, " ", quoted(value.name()->string_view()));
-  if (array.dtype != toC(value.dtype()))
-    return {DLC_USAGE, text(name, ": expected ", nameOf(value.dtype()), ", got ",
-                            dlc_dtype_name(array.dtype))};
-  int64_t needed = bytesOf(value.dtype());
-  for (int64_t extent : array.dims) {
-    assert(extent >= 0 && "dims are those of a binding");
-    if (!checkedMul(needed, extent, needed))
-      return {DLC_USAGE, text(name, ": its size overflows 64 bits")};
-  }
-  if (array.bytes < static_cast<uint64_t>(needed))
-    return {DLC_USAGE,
-            text(name, ": its dims need ", needed, " bytes, the array has ", array.bytes)};
-  if (!array.data && needed > 0)
-    return {DLC_USAGE, text(name, ": its data pointer is null")};
-  if (array.onDevice && !device->takesDeviceMemory())
-    return {DLC_USAGE,
-            text(name, ": its data is in GPU memory, and the context runs on ", device->device())};
-  return {};
-}
-
 static std::vector<Dims> dimsOf(const std::vector<CallerArray> &arrays) {
   std::vector<Dims> dims;
   for (const CallerArray &array : arrays)
@@ -130,180 +102,168 @@ Status Context::checkStates(const Binding &binding) const {
 }
 
 void Context::resetStates() {
+  queue.drain();
   device->resetStates();
   heldStates.clear();
   isHalfWritten = false;
 }
 
-Status Context::bind(const std::vector<CallerArray> &inputs) {
-  size_t count = sizeOf(owner->table().inputs());
-  for (size_t i = 0; i < std::min(count, inputs.size()); ++i) {
-    const schema::Value &value = *owner->table().inputs()->Get(i);
-    if (inputs[i].dtype != toC(value.dtype()))
-      return {DLC_USAGE, text("input ", quoted(value.name()->string_view()), ": expected ",
-                              owner->describe(value), ", got ", dlc_dtype_name(inputs[i].dtype))};
-  }
-  counted.clear();
+Expected<Context::ShapesPtr> Context::shapesOf(const std::vector<CallerArray> &inputs) const {
   std::vector<Dims> dims = dimsOf(inputs);
-  if (isBound && dims == boundInputs)
-    return {};
-  isBound = false;
   Expected<Binding> binding = bindShapes(*owner, dims);
   if (binding.failed())
     return binding.status();
   DLC_TRY(checkStates(*binding));
-  DLC_TRY(device->bind(*binding));
-  bound = binding.take();
-  boundInputs = std::move(dims);
-  isBound = true;
-  return {};
+  return std::make_shared<const Shapes>(Shapes{std::move(dims), binding.take()});
 }
 
-/// A bool is 0 or 1: kernels take other bytes for nothing sensible.
-static Status checkBools(const schema::Value &value, const CallerArray &array) {
-  if (value.dtype() != schema::DType::boolean || array.onDevice)
+static bool haveDims(const std::vector<CallerArray> &arrays, const std::vector<Dims> &dims) {
+  return std::equal(
+      arrays.begin(), arrays.end(), dims.begin(), dims.end(),
+      [](const CallerArray &array, const Dims &other) { return array.dims == other; });
+}
+
+Status Context::bind(const std::vector<CallerArray> &inputs) {
+  queue.drain();
+  DLC_TRY(checkTypes(*owner, inputs));
+  counted.clear();
+  if (bound && bound == placed && haveDims(inputs, bound->inputs))
     return {};
-  size_t count = 1;
-  for (int64_t extent : array.dims)
-    count *= static_cast<size_t>(extent);
-  auto *bytes = static_cast<const uint8_t *>(array.data);
-  // A block at a time, all bits together: a loop that leaves at an element is done one by one.
-  static constexpr size_t kBlock = 4096;
-  for (size_t begin = 0; begin < count; begin += kBlock) {
-    size_t end = std::min(begin + kBlock, count);
-    uint8_t bits = 0;
-    for (size_t i = begin; i < end; ++i)
-      bits |= bytes[i];
-    if (bits <= 1)
-      continue;
-    for (size_t i = begin; i < end; ++i)
-      if (bytes[i] > 1)
-        return {DLC_USAGE, text("input ", quoted(value.name()->string_view()), ": element ", i,
-                                " is ", bytes[i], "; a bool is 0 or 1")};
-  }
+  bound = placed = nullptr;
+  Expected<ShapesPtr> shapes = shapesOf(inputs);
+  if (shapes.failed())
+    return shapes.status();
+  DLC_TRY(device->bind((*shapes)->binding));
+  bound = placed = shapes.take();
   return {};
 }
 
-Status Context::checkInputs(const std::vector<CallerArray> &inputs) const {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const schema::Value &value = *owner->table().inputs()->Get(i);
-    DLC_TRY(checkArray(value, "input", inputs[i]));
-    DLC_TRY(checkBools(value, inputs[i]));
-  }
+Status Context::prepare(const std::vector<CallerArray> &inputs) {
+  DLC_TRY(bind(inputs));
+  DLC_TRY(device->prepare());
+  if (std::none_of(prepared.begin(), prepared.end(),
+                   [&](const ShapesPtr &shapes) { return shapes->inputs == bound->inputs; }))
+    prepared.push_back(bound);
   return {};
 }
 
-/// What a count may cut off an output of `dims` lies behind all that remains.
-static bool isCutAtEnd(const Module &module, const schema::Value &value, const Dims &dims) {
-  int64_t before = 1;
-  for (size_t dim = 0; dim < dims.size(); ++dim) {
-    std::vector<uint32_t> symbols = module.expressions().symbolsOf(value.dims()->Get(dim));
-    for (uint32_t symbol : symbols)
-      if (module.table().symbols()->Get(symbol)->counted() && before > 1)
-        return false;
-    before *= dims[dim];
-  }
-  return true;
+static std::vector<Argument> argumentsOf(const std::vector<CallerArray> &arrays) {
+  std::vector<Argument> arguments;
+  for (const CallerArray &array : arrays)
+    arguments.push_back({array.data, array.onDevice});
+  return arguments;
 }
 
-Status Context::checkOutputs(const std::vector<CallerArray> &outputs) const {
-  size_t count = owner->numOutputs();
-  if (outputs.size() != count)
-    return {DLC_USAGE, text("expected ", count, count == 1 ? " output" : " outputs", ", got ",
-                            outputs.size())};
-  for (size_t i = 0; i < count; ++i) {
-    const schema::Value &value = *owner->table().outputs()->Get(i);
-    std::string name = text("output ", quoted(value.name()->string_view()));
-    if (outputs[i].dims.size() != bound.outputs[i].size())
-      return {DLC_USAGE, text(name, ": expected ", bound.outputs[i].size(), " dims, got ",
-                              outputs[i].dims.size())};
-    for (size_t dim = 0; dim < outputs[i].dims.size(); ++dim)
-      if (outputs[i].dims[dim] != bound.outputs[i][dim])
-        return {DLC_USAGE, text(name, ", dim ", dim, ": expected ", bound.outputs[i][dim], ", got ",
-                                outputs[i].dims[dim])};
-    DLC_TRY(checkArray(value, "output", outputs[i]));
-    if (outputs[i].onDevice && !isCutAtEnd(*owner, value, outputs[i].dims))
-      return {DLC_UNSUPPORTED,
-              text(name, ": the data say how large a dim is that is not its first: dlc moves its "
-                         "elements together in memory of the CPU alone; give it such memory")};
-  }
-  return {};
+static Status halfWritten() {
+  return {DLC_USAGE, "the run before failed and may have left states half written; reset them "
+                     "first (dlc_context_reset_states)"};
 }
 
-/// Elements of `data` under `from` that lie within `to`, moved together.
-static void moveTogether(uint8_t *data, size_t width, const Dims &from, const Dims &to) {
-  if (from == to)
-    return;
-  // Runs of elements that lie together in both; each goes to where one lay before it.
-  size_t dim = from.size();
-  size_t run = width;
-  while (dim > 0 && from[dim - 1] == to[dim - 1])
-    run *= static_cast<size_t>(from[--dim]);
-  --dim; // the last one that is cut
-  run *= static_cast<size_t>(to[dim]);
-  size_t count = 1;
-  for (size_t i = 0; i < dim; ++i)
-    count *= static_cast<size_t>(to[i]);
-  if (run == 0)
-    return;
-  std::vector<int64_t> index(dim);
-  size_t step = run / static_cast<size_t>(to[dim]) * static_cast<size_t>(from[dim]);
-  for (size_t number = 0; number < count; ++number) {
-    size_t place = 0;
-    for (size_t i = 0; i < dim; ++i)
-      place = place * static_cast<size_t>(from[i]) + static_cast<size_t>(index[i]);
-    std::memmove(data + number * run, data + place * step, run);
-    for (size_t i = dim; i-- > 0 && ++index[i] == to[i];)
-      index[i] = 0;
-  }
-}
-
-Status Context::cutOutputs(const std::vector<int64_t> &counts,
-                           const std::vector<CallerArray> &outputs) {
-  std::vector<int64_t> symbols = bound.symbols, values;
-  size_t next = 0;
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    const schema::Symbol &symbol = *owner->table().symbols()->Get(i);
-    if (!symbol.counted())
-      continue;
-    int64_t count = counts[next++];
-    if (count < 0 || count > symbols[i])
-      return {DLC_INTERNAL, text("the model counted ", count, " of ", symbols[i], " for ",
-                                 quoted(symbol.name()->string_view()))};
-    symbols[i] = count;
-  }
-  owner->expressions().evaluate(symbols, owner->expressions().size(), values);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const schema::Value &value = *owner->table().outputs()->Get(i);
-    Dims &dims = counted.emplace_back();
-    for (size_t dim = 0; dim < sizeOf(value.dims()); ++dim)
-      dims.push_back(values[value.dims()->Get(dim)]);
-    if (!outputs[i].onDevice)
-      moveTogether(static_cast<uint8_t *>(outputs[i].data),
-                   static_cast<size_t>(bytesOf(value.dtype())), bound.outputs[i], dims);
-  }
-  return {};
+/// Runs on arrays that have been checked; `dims` becomes those of the outputs where the data say how large they are.
+Status Context::perform(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
+                        const std::vector<CallerArray> &outputs, std::vector<Dims> &dims) {
+  const Binding &binding = shapes->binding;
+  std::vector<Argument> in = argumentsOf(inputs), out = argumentsOf(outputs);
+  std::vector<int64_t> counts(binding.outputs.size() - outputs.size());
+  for (int64_t &count : counts)
+    out.push_back({&count, false});
+  isHalfWritten =
+      !binding.states.empty(); // also where memory runs out, which leaves by an exception
+  Status status = device->run(in, out);
+  isHalfWritten &= status.failed();
+  return status.failed() || counts.empty() ? status
+                                           : cutOutputs(*owner, binding, counts, outputs, dims);
 }
 
 Status Context::run(const std::vector<CallerArray> &inputs,
                     const std::vector<CallerArray> &outputs) {
   DLC_TRY(bind(inputs));
-  DLC_TRY(checkInputs(inputs));
+  DLC_TRY(checkInputs(*owner, *device, inputs));
+  DLC_TRY(checkBools(*owner, inputs));
   if (isHalfWritten)
-    return {DLC_USAGE, "the run before failed and may have left states half written; reset them "
-                       "first (dlc_context_reset_states)"};
-  DLC_TRY(checkOutputs(outputs));
-  std::vector<Argument> in, out;
-  for (const CallerArray &array : inputs)
-    in.push_back({array.data, array.onDevice});
-  for (const CallerArray &array : outputs)
-    out.push_back({array.data, array.onDevice});
-  std::vector<int64_t> counts(bound.outputs.size() - outputs.size());
-  for (int64_t &count : counts)
-    out.push_back({&count, false});
-  Status status = device->run(in, out);
-  isHalfWritten = status.failed() && !bound.states.empty();
-  if (!bound.states.empty())
-    heldStates = bound.states;
-  return status.failed() || counts.empty() ? status : cutOutputs(counts, outputs);
+    return halfWritten();
+  DLC_TRY(checkOutputs(*owner, *device, bound->binding, outputs));
+  Status status = perform(bound, inputs, outputs, counted);
+  if (!bound->binding.states.empty())
+    heldStates = bound->binding.states;
+  return status;
+}
+
+/// The shapes of a run that may be put in line: all that can be checked without the data.
+Expected<Context::ShapesPtr> Context::lineUp(const std::vector<CallerArray> &inputs,
+                                             const std::vector<CallerArray> &outputs) const {
+  DLC_TRY(checkTypes(*owner, inputs));
+  ShapesPtr shapes = bound && haveDims(inputs, bound->inputs) ? bound : nullptr;
+  for (size_t i = 0; !shapes && i < prepared.size(); ++i)
+    if (haveDims(inputs, prepared[i]->inputs)) {
+      shapes = prepared[i];
+      DLC_TRY(checkStates(shapes->binding));
+    }
+  if (!shapes) {
+    Expected<ShapesPtr> made = shapesOf(inputs);
+    if (made.failed())
+      return made.status();
+    shapes = made.take();
+  }
+  DLC_TRY(checkInputs(*owner, *device, inputs));
+  DLC_TRY(checkOutputs(*owner, *device, shapes->binding, outputs));
+  return shapes;
+}
+
+Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray> inputs,
+                                                        std::vector<CallerArray> outputs,
+                                                        void *stream, bool wanted) {
+  Expected<ShapesPtr> found = lineUp(inputs, outputs);
+  if (found.failed())
+    return found.status();
+  ShapesPtr shapes = found.take();
+  std::shared_ptr<EnqueuedRun> handle;
+  std::vector<Dims> states = shapes->binding.states;
+  if (!device->keepsLine()) {
+    if (stream)
+      return Status(DLC_USAGE, text("a stream is for runs on a GPU, and the context runs on ",
+                                    device->device()));
+    std::vector<Dims> largest(shapes->binding.outputs.begin(),
+                              shapes->binding.outputs.begin() +
+                                  static_cast<ptrdiff_t>(outputs.size()));
+    auto run = std::make_shared<QueuedRun>(
+        std::move(largest),
+        [this, shapes, inputs = std::move(inputs),
+         outputs = std::move(outputs)](std::vector<Dims> &dims) -> Status {
+          if (placed != shapes) {
+            placed = nullptr;
+            DLC_TRY(device->bind(shapes->binding));
+            placed = shapes;
+          }
+          DLC_TRY(checkBools(*owner, inputs));
+          return isHalfWritten ? halfWritten() : perform(shapes, inputs, outputs, dims);
+        });
+    DLC_TRY(queue.push(run));
+    handle = std::move(run);
+  } else {
+    if (shapes->binding.outputs.size() != outputs.size())
+      return Status(DLC_UNSUPPORTED, "the data say how large an output is, which a GPU tells only "
+                                     "after the run: use dlc_context_run");
+    if (isHalfWritten)
+      return halfWritten();
+    placed = nullptr;
+    auto made =
+        device->enqueue(shapes->binding, argumentsOf(inputs), argumentsOf(outputs), stream, wanted);
+    if (made.failed()) {
+      dlc_status code = made.status().code();
+      isHalfWritten = code != DLC_NOT_PREPARED && code != DLC_USAGE && !states.empty();
+      return made.status();
+    }
+    handle = made.take();
+    placed = shapes;
+  }
+  counted.clear();
+  bound = std::move(shapes);
+  if (!states.empty())
+    heldStates = std::move(states);
+  return handle;
+}
+
+Status Context::synchronize() {
+  return device->keepsLine() ? device->synchronize() : queue.takeFailure();
 }

@@ -4,8 +4,10 @@
 #ifndef DLC_RUNTIME_CORE_CONTEXT_H
 #define DLC_RUNTIME_CORE_CONTEXT_H
 
+#include "runtime/core/CallerArrays.h"
 #include "runtime/core/Executor.h"
 #include "runtime/core/Module.h"
+#include "runtime/core/RunQueue.h"
 #include "runtime/core/ShapeBinder.h"
 
 #include <memory>
@@ -13,15 +15,6 @@
 #include <vector>
 
 namespace dlc::rt {
-
-/// An array as the caller describes it.
-struct CallerArray {
-  dlc_dtype dtype;
-  Dims dims;
-  void *data;
-  size_t bytes;
-  bool onDevice; ///< `data` points to GPU memory
-};
 
 class Context {
 public:
@@ -33,17 +26,31 @@ public:
   Status bind(const std::vector<CallerArray> &inputs);
   Status run(const std::vector<CallerArray> &inputs, const std::vector<CallerArray> &outputs);
 
+  /// Binds, and makes the shapes ready for enqueue().
+  Status prepare(const std::vector<CallerArray> &inputs);
+  /// Puts a run in line after those before it. `wanted`: the handle is not null. After a failure nothing of the run is in flight.
+  Expected<std::shared_ptr<EnqueuedRun>> enqueue(std::vector<CallerArray> inputs,
+                                                 std::vector<CallerArray> outputs, void *stream,
+                                                 bool wanted);
+  /// Waits for the runs in line; the first failure since the last call.
+  Status synchronize();
+
   /// All states are zero again, also after a run that failed; they may then have other dims.
   void resetStates();
 
   /// Null before the first successful bind.
-  const Binding *binding() const { return isBound ? &bound : nullptr; }
+  const Binding *binding() const { return bound ? &bound->binding : nullptr; }
   /// Dims of an output that callers see: after a bind the largest, after a run those that the run counted.
   const Dims &outputDims(size_t index) const {
-    return counted.empty() ? bound.outputs[index] : counted[index];
+    return counted.empty() ? bound->binding.outputs[index] : counted[index];
   }
   const Module &module() const { return *owner; }
-  const Executor &executor() const { return *device; }
+  const std::string &deviceName() const { return device->device(); }
+  /// Of the runs that have ended: the queue's are waited for.
+  const Executor &executor() {
+    queue.drain();
+    return *device;
+  }
   bool isProfiled() const { return profiled; }
   /// Sentences, a line each, about how the context came to be and what it met. Valid until the next call.
   const std::string &remarks() const;
@@ -53,23 +60,32 @@ private:
           std::string notes)
       : owner(std::move(module)), device(std::move(executor)), profiled(profiled),
         notes(std::move(notes)) {}
+  /// Dims of inputs, and what follows from them.
+  struct Shapes {
+    std::vector<Dims> inputs;
+    Binding binding;
+  };
+  using ShapesPtr = std::shared_ptr<const Shapes>;
+  Expected<ShapesPtr> shapesOf(const std::vector<CallerArray> &inputs) const;
+  Expected<ShapesPtr> lineUp(const std::vector<CallerArray> &inputs,
+                             const std::vector<CallerArray> &outputs) const;
+  Status perform(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
+                 const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
   Status checkStates(const Binding &binding) const;
-  Status checkArray(const schema::Value &value, const char *kind, const CallerArray &array) const;
-  Status checkInputs(const std::vector<CallerArray> &inputs) const;
-  Status checkOutputs(const std::vector<CallerArray> &outputs) const;
-  Status cutOutputs(const std::vector<int64_t> &counts, const std::vector<CallerArray> &outputs);
 
   std::shared_ptr<Module> owner; // outlives the executor, which refers to it
   std::unique_ptr<Executor> device;
   bool profiled;
   std::string notes;            // of the choice of the device
   mutable std::string remarked; // what remarks() returned
-  bool isBound = false;
-  std::vector<Dims> boundInputs;
-  Binding bound;
+  ShapesPtr bound;              ///< of the last bind or run, those in line included
+  std::vector<ShapesPtr> prepared;
   std::vector<Dims> heldStates; ///< dims of what the states hold; empty where that is zero alone
-  bool isHalfWritten = false;   ///< a run failed that may have written some of the states
   std::vector<Dims> counted;    ///< of the outputs in the last run; empty where nothing was counted
+  // The thread of the queue changes these while runs are in line there.
+  ShapesPtr placed;           ///< what the device has bound
+  bool isHalfWritten = false; ///< a run failed that may have written some of the states
+  RunQueue queue; ///< of a device that keeps no line itself. Its runs use all of the above
 };
 
 } // namespace dlc::rt

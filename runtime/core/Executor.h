@@ -4,10 +4,12 @@
 #ifndef DLC_RUNTIME_CORE_EXECUTOR_H
 #define DLC_RUNTIME_CORE_EXECUTOR_H
 
+#include "runtime/core/EnqueuedRun.h"
 #include "runtime/core/ShapeBinder.h"
 #include "runtime/core/Status.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,22 @@ public:
   /// The states are zero again when the next run begins, as before the first. Until then bind may not change their sizes.
   virtual void resetStates() = 0;
   virtual bool takesDeviceMemory() const { return false; }
+
+  /// Makes the bound shapes ready for enqueue().
+  virtual Status prepare() { return {}; }
+  /// Whether the device itself keeps runs in line: enqueue() and synchronize() are for these alone. Other devices compute one run at
+  /// a time, on the thread that calls run().
+  virtual bool keepsLine() const { return false; }
+  /// Binds prepared shapes and puts a run in line after those before it, in `stream` (null: the context's). `wanted`: the handle is
+  /// not null. DLC_NOT_PREPARED and DLC_USAGE before anything has been enqueued; after another failure nothing is in flight.
+  virtual Expected<std::shared_ptr<EnqueuedRun>> enqueue(const Binding & /*binding*/,
+                                                         const std::vector<Argument> & /*inputs*/,
+                                                         const std::vector<Argument> & /*outputs*/,
+                                                         void * /*stream*/, bool /*wanted*/) {
+    return std::shared_ptr<EnqueuedRun>();
+  }
+  /// Waits for the runs in line.
+  virtual Status synchronize() { return {}; }
 
   virtual const std::string &device() const = 0;
   virtual dlc_memory_info memory() const = 0;

@@ -37,7 +37,7 @@ Expected<FileBytes> FileBytes::map(const char *path) {
   close(file);
   if (status.failed())
     return status;
-  return FileBytes(static_cast<const uint8_t *>(base), info.st_size);
+  return FileBytes(static_cast<const uint8_t *>(base), info.st_size, /*isMapped=*/true);
 }
 
 Expected<FileBytes> FileBytes::copy(const void *data, size_t bytes) {
@@ -49,16 +49,25 @@ Expected<FileBytes> FileBytes::copy(const void *data, size_t bytes) {
                   text("cannot allocate ", byteCount(bytes), " for a copy of the module"));
   std::memcpy(base, data, bytes);
   mprotect(base, bytes, PROT_READ);
-  return FileBytes(static_cast<const uint8_t *>(base), bytes);
+  return FileBytes(static_cast<const uint8_t *>(base), bytes, /*isMapped=*/false);
 }
 
 FileBytes::FileBytes(FileBytes &&other) noexcept
-    : base(std::exchange(other.base, nullptr)), count(std::exchange(other.count, 0)) {}
+    : base(std::exchange(other.base, nullptr)), count(std::exchange(other.count, 0)),
+      isMapped(other.isMapped) {}
 
 FileBytes &FileBytes::operator=(FileBytes &&other) noexcept {
   std::swap(base, other.base);
   std::swap(count, other.count);
+  std::swap(isMapped, other.isMapped);
   return *this;
+}
+
+void FileBytes::releasePages(size_t offset, size_t bytes) const {
+  static const size_t page = size_t(sysconf(_SC_PAGESIZE));
+  size_t begin = (offset + page - 1) / page * page, end = (offset + bytes) / page * page;
+  if (isMapped && begin < end) // memory that cannot be given back stays: no failure
+    madvise(const_cast<uint8_t *>(base) + begin, end - begin, MADV_DONTNEED);
 }
 
 FileBytes::~FileBytes() {

@@ -24,12 +24,17 @@ public:
 
   const uint8_t *data() const { return base; }
   size_t size() const { return count; }
+  /// Gives the memory of whole pages in this range of a mapped file back; who reads them again has the same bytes, read
+  /// anew. A copy in memory stays.
+  void releasePages(size_t offset, size_t bytes) const;
 
 private:
-  FileBytes(const uint8_t *base, size_t count) : base(base), count(count) {}
+  FileBytes(const uint8_t *base, size_t count, bool isMapped)
+      : base(base), count(count), isMapped(isMapped) {}
 
   const uint8_t *base = nullptr;
   size_t count = 0;
+  bool isMapped = false;
 };
 
 } // namespace dlc::rt

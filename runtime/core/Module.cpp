@@ -105,7 +105,9 @@ Status Module::checkHashes(bool verifyAll) const {
         Hash128{segment->hash_low(), segment->hash_high()})
       return {DLC_INCOMPATIBLE,
               text(what, " is damaged (its hash does not match): copy the file again")};
+    releasePages(*segment); // not all of the file at once
   }
+  file.releasePages(0, file.size()); // and what came along with them
   return {};
 }
 

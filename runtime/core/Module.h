@@ -42,6 +42,11 @@ public:
   const uint8_t *bytes(const schema::Segment &segment) const {
     return file.data() + segment.offset();
   }
+  /// Gives the memory of a segment back that nobody is about to read: of a mapped file alone, and who reads it again has
+  /// the same bytes.
+  void releasePages(const schema::Segment &segment) const {
+    file.releasePages(segment.offset(), segment.bytes());
+  }
   size_t fileBytes() const { return file.size(); }
   /// Outputs that callers see: the counts behind them (schema::Symbol) are not among these.
   size_t numOutputs() const { return outputCount; }

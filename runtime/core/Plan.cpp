@@ -9,6 +9,7 @@
 #include "runtime/schema/KernelAbi.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace dlc;
 using namespace dlc::rt;
@@ -28,6 +29,7 @@ public:
   Expected<Plan> run() {
     for (uint32_t i = 0; i < sizeOf(program.buffers()); ++i)
       DLC_TRY(addBuffer(i));
+    findTemporaries();
     DLC_TRY(place());
     auto *commands = phase == Phase::init ? program.init() : program.main();
     for (size_t i = 0; i < sizeOf(commands); ++i)
@@ -83,6 +85,52 @@ private:
     return phase == Phase::main || storage == Storage::weight || storage == Storage::persistent;
   }
 
+  using Commands = flatbuffers::Vector<flatbuffers::Offset<schema::CommandEntry>>;
+
+  /// Calls `use` with each command's number and the root of each buffer that it names.
+  template <class Use> void visitUses(const Commands *commands, Use use) const {
+    auto visit = [&](uint32_t at, const schema::Launch *launch) {
+      for (size_t i = 0; launch && i < sizeOf(launch->args()); ++i)
+        if (const schema::Arg &arg = *launch->args()->Get(i); arg.kind() == schema::ArgKind::buffer)
+          use(at, plan.buffers[arg.index()].root);
+    };
+    for (uint32_t at = 0; at < sizeOf(commands); ++at) {
+      const schema::CommandEntry &entry = *commands->Get(at);
+      if (const schema::Launch *launch = entry.command_as_Launch()) {
+        visit(at, launch);
+        visit(at, launch->sm_90a());
+      } else {
+        use(at, plan.buffers[entry.command_as_Copy()->source()].root);
+        use(at, plan.buffers[entry.command_as_Copy()->target()].root);
+      }
+    }
+  }
+
+  void findTemporaries() {
+    // Several buffers may be one weight: these stay or go together.
+    std::map<uint32_t, uint32_t> firstOfWeight;
+    std::vector<uint32_t> owner(plan.buffers.size());
+    for (uint32_t i = 0; i < plan.buffers.size(); ++i) {
+      const PlannedBuffer &root = plan.buffers[plan.buffers[i].root];
+      owner[i] = root.storage == Storage::weight
+                     ? firstOfWeight.emplace(root.index, root.root).first->second
+                     : root.root;
+    }
+    std::vector<bool> isKept(plan.buffers.size());
+    visitUses(program.main(), [&](uint32_t, uint32_t root) { isKept[owner[root]] = true; });
+    firstUses.assign(plan.buffers.size(), UINT32_MAX);
+    visitUses(program.init(), [&](uint32_t at, uint32_t root) {
+      PlannedBuffer &it = plan.buffers[owner[root]];
+      firstUses[owner[root]] = std::min(firstUses[owner[root]], at);
+      it.lastUse = at;
+      it.isTemporary = !isKept[owner[root]];
+    });
+    for (uint32_t i = 0; i < plan.buffers.size(); ++i) {
+      plan.buffers[i].isTemporary = plan.buffers[owner[i]].isTemporary;
+      plan.buffers[i].lastUse = plan.buffers[owner[i]].lastUse;
+    }
+  }
+
   Status place() {
     std::vector<uint32_t> placed;
     std::vector<Lifetime> requests;
@@ -94,7 +142,12 @@ private:
       if (planned.root != i)
         continue;
       bool isInterface = planned.storage == Storage::input || planned.storage == Storage::output;
-      if (planned.storage == Storage::persistent) {
+      if (planned.storage == Storage::persistent && planned.isTemporary) {
+        if (phase == Phase::main)
+          continue; // it is no more
+        placed.push_back(i);
+        requests.push_back({planned.bytes, firstUses[i], planned.lastUse});
+      } else if (planned.storage == Storage::persistent) {
         planned.offset = plan.persistentBytes;
         if (!checkedAdd(plan.persistentBytes, planned.bytes, plan.persistentBytes) ||
             !checkedAlign(plan.persistentBytes, abi::kBufferAlignment, plan.persistentBytes))
@@ -115,6 +168,8 @@ private:
       }
     }
     std::optional<Placement> placement = placeBuffers(requests, abi::kBufferAlignment);
+    if (!placement && phase == Phase::init)
+      return malformed("the size of the persistent buffers overflows 64 bits");
     if (!placement)
       return tooLarge("the size of the buffers overflows 64 bits");
     if (!isSound(requests, *placement, abi::kBufferAlignment))
@@ -124,7 +179,7 @@ private:
       plan.buffers[placed[i]].offset = placement->offsets[i];
     for (PlannedBuffer &planned : plan.buffers)
       planned.offset = plan.buffers[planned.root].offset;
-    plan.arenaBytes = placement->bytes;
+    (phase == Phase::init ? plan.temporaryBytes : plan.arenaBytes) = placement->bytes;
     return {};
   }
 
@@ -262,6 +317,7 @@ private:
   int gpu;
   bool always;
   Plan plan;
+  std::vector<uint32_t> firstUses; ///< by buffer: the first init command that uses a temporary
 };
 
 } // namespace

@@ -23,6 +23,10 @@ struct PlannedBuffer {
   int64_t bytes;
   int64_t offset =
       0; ///< of the root in the arena (arena), the persistent block (persistent) or that of states (state)
+  /// A weight or persistent buffer that commands of the init program use and those of the main program do not: it may
+  /// go once the former have run. The offset of a persistent one is in the block of temporaries.
+  bool isTemporary = false;
+  uint32_t lastUse = 0; ///< of a temporary: the last init command that uses it
 };
 
 struct PlannedArg {
@@ -68,8 +72,9 @@ struct Plan {
   std::vector<PlannedBuffer> buffers;
   std::vector<PlannedCommand> commands;
   int64_t arenaBytes = 0, persistentBytes = 0, scratchBytes = 0;
-  int64_t stateBytes = 0;    ///< of all states, one behind another
-  int64_t exchangeBytes = 0; ///< of the launch that exchanges most
+  int64_t stateBytes = 0;     ///< of all states, one behind another
+  int64_t exchangeBytes = 0;  ///< of the launch that exchanges most
+  int64_t temporaryBytes = 0; ///< init: of the block of temporaries
 };
 
 enum class Phase { init, main };

@@ -67,6 +67,11 @@ private:
       std::string where = text(name, ", buffer ", i);
       DLC_TRY(checkShape(buffer, where));
       DLC_TRY(checkStorage(buffer, where, i));
+      bool isClean = !buffer.line() || isCleanUtf8(buffer.line()->string_view());
+      for (size_t at = 0; at < sizeOf(buffer.layers()); ++at)
+        isClean &= isCleanUtf8(buffer.layers()->Get(at)->string_view());
+      if (!isClean)
+        return refuseModule(where, "its source line or a layer is no clean text");
       roots.push_back(buffer.storage() == Storage::view ? roots[buffer.index()] : i);
     }
     for (size_t i = 0; i < seenOutputs.size(); ++i)

@@ -4,6 +4,7 @@
 #include "runtime/cuda/BoundShapes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 using namespace dlc;
@@ -31,16 +32,13 @@ BoundShape &BoundShapes::add(std::vector<int64_t> symbols, rt::Plan plan) {
   shape.withoutGraph = std::count_if(commands.begin(), commands.end(), [](const auto &command) {
                          return !command.skip;
                        }) < kFewestCommands;
-  if (shapes.size() > kLimit) {
-    forgetGraph(shapes.back());
-    shapes.pop_back();
+  auto mayGo = [](const BoundShape &other) { return !other.isPrepared; };
+  if (static_cast<size_t>(std::count_if(shapes.begin(), shapes.end(), mayGo)) > kLimit) {
+    auto oldest = std::prev(std::find_if(shapes.rbegin(), shapes.rend(), mayGo).base());
+    forgetGraph(*oldest);
+    shapes.erase(oldest);
   }
   return shape;
-}
-
-void BoundShapes::removeNewest() {
-  forgetGraph(shapes.front());
-  shapes.pop_front();
 }
 
 void BoundShapes::clear() {
@@ -52,12 +50,35 @@ void BoundShapes::clear() {
 void BoundShapes::forgetGraph(BoundShape &shape) const {
   if (shape.graph && !device.isHung())
     device.driver().graphExecDestroy(shape.graph);
+  forgetNodes(shape);
   shape.graph = nullptr;
   shape.runs = 0;
 }
 
+void BoundShapes::forgetNodes(BoundShape &shape) const {
+  if (shape.recorded && !device.isHung())
+    device.driver().graphDestroy(shape.recorded);
+  shape.recorded = nullptr;
+  shape.movable.clear();
+}
+
+GraphNode BoundShapes::newestNode(Stream stream) const {
+  const Driver &driver = device.driver();
+  StreamCaptureStatus status = StreamCaptureStatus::None;
+  const GraphNode *nodes = nullptr;
+  // The driver refuses to tell of early launches where there is no place for their kind.
+  const void *edges = nullptr;
+  size_t count = 0;
+  if (!driver.streamGetCaptureInfo || !driver.graphExecKernelNodeSetParams ||
+      driver.streamGetCaptureInfo(stream, &status, nullptr, nullptr, &nodes, &edges, &count) !=
+          Result::Success)
+    return nullptr;
+  return status == StreamCaptureStatus::Active && count == 1 ? nodes[0] : nullptr;
+}
+
 Status BoundShapes::capture(BoundShape &shape, Stream stream,
-                            const std::function<Status()> &enqueue) const {
+                            const std::function<Status()> &enqueue,
+                            const std::function<Status()> &finish) const {
   const Driver &driver = device.driver();
   shape.withoutGraph = true; // until all of it has worked
   if (!driver.streamBeginCapture || !driver.streamEndCapture || !driver.graphInstantiate ||
@@ -68,6 +89,7 @@ Status BoundShapes::capture(BoundShape &shape, Stream stream,
       device.check(driver.streamBeginCapture(stream, StreamCaptureMode::ThreadLocal), "capture");
   if (begun.failed())
     return device.usable();
+  forgetNodes(shape);
   Status recorded = enqueue();
   Graph graph = nullptr;
   Status ended = device.check(driver.streamEndCapture(stream, &graph), "end a capture");
@@ -86,13 +108,24 @@ Status BoundShapes::capture(BoundShape &shape, Stream stream,
     exec = std::exchange(shape.graph, nullptr);
   else if (!made.failed())
     made = device.check(driver.graphInstantiate(&exec, graph, 0), "make a graph");
-  if (graph)
+  // The nodes of a graph that was taken over are not those that the executable one was made of.
+  if (isUpdated || made.failed())
+    shape.movable.clear();
+  if (!shape.movable.empty())
+    shape.recorded = graph;
+  else if (graph)
     driver.graphDestroy(graph);
-  if (shape.graph)
+  if (shape.graph) {
+    if (Status idle = finish(); !made.failed())
+      made = idle;
     driver.graphExecDestroy(shape.graph);
+  }
   shape.graph = nullptr;
-  if (made.failed())
+  if (made.failed()) {
+    if (exec)
+      driver.graphExecDestroy(exec);
     return device.usable();
+  }
   shape.graph = exec;
   shape.isStale = false;
   shape.withoutGraph = false;

@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One block of GPU memory holds the activations, and those inputs and outputs that the caller has in host memory.
-// Everything runs on one stream, the caller's or the context's own; run() returns when the outputs are in
-// the caller's memory.
+// Runs come one after another, in one stream, the caller's or the context's own, or in those that enqueue() is given; run() returns
+// when the outputs are in the caller's memory.
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/core/Text.h"
 #include "runtime/cuda/BoundShapes.h"
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/cuda/RunArguments.h"
+#include "runtime/cuda/StreamOrder.h"
 #include "runtime/schema/KernelAbi.h"
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 
 using namespace dlc;
@@ -32,19 +34,19 @@ public:
         overlaps(!options.noOverlap && !options.profile), // a kernel's time is its own
         timeout(options.timeoutMs),
         name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")),
-        stream(static_cast<Stream>(options.stream)), library(gpu, useOf(options.cublas)),
-        arguments(gpu, module), shapes(gpu) {}
+        stream(static_cast<Stream>(options.stream)), order(gpu),
+        library(gpu, useOf(options.cublas)), arguments(gpu, module), shapes(gpu) {}
 
   ~CudaExecutor() override {
     if (gpu.isHung())
       return;
     ContextScope scope(gpu);
-    // What a failed run left in the stream must not outlive the memory that it works on.
-    if (isPending)
-      driver.streamSynchronize(stream);
+    // What is in flight must not outlive the memory that it works on.
+    (void)order.finish();
     shapes.clear();
     library.close();
     arguments.release();
+    order.release();
     for (const auto *made : {&events, &marks})
       for (Event event : *made)
         driver.eventDestroy(event);
@@ -60,10 +62,11 @@ public:
     ContextScope scope(gpu);
     DLC_TRY(scope.status());
     if (stream)
-      DLC_TRY(checkCallersStream());
+      DLC_TRY(order.check(stream));
     DLC_TRY(gpu.check(driver.streamCreate(&own, kStreamNonBlocking), "create a stream"));
     if (!stream)
       stream = own;
+    order.setHome(stream);
     return {};
   }
 
@@ -85,6 +88,8 @@ public:
     DLC_TRY(gpu.usable());
     ContextScope scope(gpu);
     DLC_TRY(scope.status());
+    // What is in flight uses the buffers that may move now.
+    DLC_TRY(order.finish());
     bound = shapes.find(binding.symbols);
     if (!bound) {
       rt::Expected<rt::Plan> planned =
@@ -95,6 +100,8 @@ public:
       bound = &shapes.add(binding.symbols, planned.take());
     }
     Status status = place();
+    if (!status.failed())
+      status = refresh();
     if (status.failed()) {
       bound = nullptr;
       shapes.clear(); // their addresses are of an arena that is gone
@@ -104,6 +111,75 @@ public:
 
   void resetStates() override { areStatesZero = false; }
   bool takesDeviceMemory() const override { return true; }
+
+  Status prepare() override {
+    DLC_TRY(gpu.usable());
+    ContextScope scope(gpu);
+    DLC_TRY(scope.status());
+    bound->isPrepared = true;
+    return capture();
+  }
+
+  bool keepsLine() const override { return true; }
+
+  rt::Expected<std::shared_ptr<rt::EnqueuedRun>>
+  enqueue(const rt::Binding &binding, const std::vector<rt::Argument> &inputs,
+          const std::vector<rt::Argument> &outputs, void *callersStream, bool wanted) override {
+    DLC_TRY(gpu.usable());
+    if (profiled || timed || timeout.count() > 0)
+      return Status(DLC_USAGE, "a context with the option 'profile', 'time_device' or 'timeout_ms' "
+                               "waits for each run: use "
+                               "dlc_context_run, or a context without them");
+    ContextScope scope(gpu);
+    DLC_TRY(scope.status());
+    BoundShape *shape = shapes.find(binding.symbols);
+    if (!shape || !shape->isPrepared)
+      return Status(
+          DLC_NOT_PREPARED,
+          "the shapes of this run are not prepared: call dlc_context_prepare with them first");
+    auto into = callersStream ? static_cast<Stream>(callersStream) : stream;
+    if (into != own)
+      DLC_TRY(order.check(into));
+    bound = shape;
+    bool moved = false;
+    DLC_TRY(arguments.place(bound->plan, bound->arena, inputs, outputs, bound->addresses, moved));
+    bound->isStale |= moved;
+    DLC_TRY(arguments.checkPinned());
+    std::shared_ptr<EventRun> run;
+    if (wanted) {
+      auto made = EventRun::create(program->sharedDevice(), binding.outputs);
+      if (made.failed())
+        return made.status();
+      run = made.take();
+    }
+    DLC_TRY(order.begin(into));
+    Status status;
+    try {
+      status = enqueueRun(into, /*staged=*/false);
+    } catch (const std::bad_alloc &) { // what has been enqueued must be waited for
+      status = {DLC_DEVICE, "out of memory"};
+    }
+    Status ended = order.end(into);
+    if (!status.failed())
+      status = ended;
+    if (!status.failed() && run)
+      status = run->record(into);
+    if (status.failed()) {
+      // The arrays are the caller's again. Blocks that were not all run have left their counters anywhere.
+      (void)gpu.check(driver.streamSynchronize(into), "finish the run");
+      isExchangeClear = false;
+      return status;
+    }
+    ++bound->runs;
+    return std::shared_ptr<rt::EnqueuedRun>(std::move(run));
+  }
+
+  Status synchronize() override {
+    DLC_TRY(gpu.usable());
+    ContextScope scope(gpu);
+    DLC_TRY(scope.status());
+    return order.finish();
+  }
 
   Status run(const std::vector<rt::Argument> &inputs,
              const std::vector<rt::Argument> &outputs) override {
@@ -115,13 +191,13 @@ public:
     bool moved = false;
     DLC_TRY(arguments.place(bound->plan, bound->arena, inputs, outputs, bound->addresses, moved));
     bound->isStale |= moved;
-    isPending = true;
-    Status status = enqueue();
+    DLC_TRY(order.begin(stream));
+    Status status = enqueueRun(stream, /*staged=*/bound->graph != nullptr);
+    (void)order.end(stream); // which cannot fail for the context's stream
     if (gpu.isHung())
       return status;
     // Also after a failure: copies from and to the caller's memory must not outlive this call.
-    Status finished = gpu.check(driver.streamSynchronize(stream), "finish the run");
-    isPending = finished.failed();
+    Status finished = order.finish();
     // Blocks that were not all run have left their counters anywhere.
     isExchangeClear &= !status.failed() && !finished.failed();
     DLC_TRY(status);
@@ -136,27 +212,6 @@ private:
     return cublas == DLC_CUBLAS_NEVER    ? LibraryUse::never
            : cublas == DLC_CUBLAS_ALWAYS ? LibraryUse::always
                                          : LibraryUse::estimated;
-  }
-
-  /// The stream must be of the context that the kernels are loaded into, and not be capturing: a run ends
-  /// with waiting for it.
-  Status checkCallersStream() {
-    Context context = nullptr;
-    if (driver.streamGetCtx) {
-      DLC_TRY(gpu.check(driver.streamGetCtx(stream, &context), "use the caller's stream"));
-      if (context != gpu.context())
-        return {DLC_USAGE, rt::text("the stream belongs to another context than the primary one of "
-                                    "GPU ",
-                                    gpu.ordinal())};
-    }
-    StreamCaptureStatus status = StreamCaptureStatus::None;
-    if (driver.streamIsCapturing)
-      DLC_TRY(gpu.check(driver.streamIsCapturing(stream, &status), "use the caller's stream"));
-    return status == StreamCaptureStatus::None
-               ? Status()
-               : Status(DLC_USAGE,
-                        "the stream captures a graph; a run waits for its results, which "
-                        "a capture cannot");
   }
 
   /// Makes room for the bound shape and resolves its addresses.
@@ -176,9 +231,7 @@ private:
       if (product)
         workspaceBytes = std::max(workspaceBytes, product->workspaceBytes());
     DLC_TRY(workspace.reserve(gpu, static_cast<int64_t>(workspaceBytes), "cuBLASLt's products"));
-    if (bound->addresses.empty() || bound->arena != arena.address() ||
-        bound->exchange != exchange.address() || bound->states != states.address() ||
-        bound->workspace != workspace.address()) {
+    if (!isPlaced()) {
       shapes.forgetGraph(*bound);
       bound->arena = arena.address();
       bound->exchange = exchange.address();
@@ -210,52 +263,124 @@ private:
     return {};
   }
 
-  Status enqueue() {
-    DLC_TRY(arguments.copyIn(bound->addresses, stream, /*replayed=*/bound->graph != nullptr));
+  /// Places the prepared shapes anew where a block has moved, and records their graphs for that place.
+  Status refresh() {
+    BoundShape *wanted = bound;
+    Status status;
+    for (BoundShape &shape : shapes) {
+      bound = &shape;
+      if (shape.isPrepared && !status.failed() && !isPlaced()) {
+        status = place();
+        if (!status.failed())
+          status = capture();
+      }
+    }
+    bound = wanted;
+    return status;
+  }
+
+  /// The addresses are those of the blocks.
+  bool isPlaced() const {
+    return !bound->addresses.empty() && bound->arena == arena.address() &&
+           bound->exchange == exchange.address() && bound->states == states.address() &&
+           bound->workspace == workspace.address();
+  }
+
+  /// Records the commands as the bound shape's graph, where that pays and can be done.
+  Status capture() {
+    if (profiled || noGraph || bound->withoutGraph || (bound->graph && !bound->isStale))
+      return {};
+    if (bound->graph && moveInterface())
+      return {};
+    DLC_TRY(gpu.usable());
+    return shapes.capture(
+        *bound, own, [&] { return enqueueEach(own, /*marked=*/false, /*isRecorded=*/true); },
+        [&] { return order.finish(); });
+  }
+
+  /// Gives the graph's launches the inputs and outputs of this run; false where that cannot be done.
+  bool moveInterface() {
+    for (auto [command, node] : bound->movable)
+      if (program->move(bound->graph, node, bound->plan.commands[command], bound->addresses)
+              .failed())
+        return false;
+    bound->isStale = bound->movable.empty();
+    return !bound->isStale;
+  }
+
+  bool isInterface(uint32_t buffer) const {
+    Storage storage = bound->plan.buffers[buffer].storage;
+    return storage == Storage::input || storage == Storage::output;
+  }
+  bool usesInterface(const rt::PlannedCommand &command) const {
+    if (!command.launch)
+      return isInterface(command.source) || isInterface(command.target);
+    return std::any_of(command.args.begin(), command.args.end(), [&](const rt::PlannedArg &arg) {
+      return arg.isBuffer && isInterface(static_cast<uint32_t>(arg.value));
+    });
+  }
+
+  /// Notes the newest node of the capture as the command's, where it uses inputs or outputs.
+  void noteNode(size_t command, bool &areAllKnown) {
+    const rt::PlannedCommand &planned = bound->plan.commands[command];
+    if (planned.skip || !areAllKnown || !usesInterface(planned))
+      return;
+    bool isLaunch = planned.launch && !bound->products[command];
+    GraphNode node = isLaunch ? shapes.newestNode(own) : nullptr;
+    areAllKnown = node != nullptr;
+    if (node)
+      bound->movable.emplace_back(command, node);
+    else
+      bound->movable.clear();
+  }
+
+  /// `staged`: copies of small arrays in host memory go through memory that is pinned, until deliver().
+  Status enqueueRun(Stream into, bool staged) {
+    DLC_TRY(arguments.copyIn(bound->addresses, into, staged));
     if (bound->plan.exchangeBytes > 0 && !isExchangeClear) {
       DLC_TRY(
-          gpu.check(driver.memsetD8Async(exchange.address(), 0, abi::kExchangeCounterBytes, stream),
+          gpu.check(driver.memsetD8Async(exchange.address(), 0, abi::kExchangeCounterBytes, into),
                     "clear what blocks exchange"));
       isExchangeClear = true;
     }
     if (bound->plan.stateBytes > 0 && !areStatesZero) {
       DLC_TRY(gpu.check(driver.memsetD8Async(states.address(), 0,
-                                             static_cast<size_t>(bound->plan.stateBytes), stream),
+                                             static_cast<size_t>(bound->plan.stateBytes), into),
                         "clear the states"));
       areStatesZero = true;
     }
     if (profiled || timed)
       DLC_TRY(record(0));
-    DLC_TRY(enqueueCommands());
+    DLC_TRY(enqueueCommands(into));
     if (timed && !profiled)
       DLC_TRY(record(1));
     // Before copies to ordinary memory, which wait in the driver.
     if (timeout.count() > 0)
       DLC_TRY(await());
-    return arguments.copyOut(bound->addresses, stream);
+    return arguments.copyOut(bound->addresses, into);
   }
 
-  /// The commands one by one, or as a graph: not for a shape's first run, which may be its last, and not
+  /// The commands one by one, or as a graph: not for the first run of a shape that is not prepared, which may be its last, and not
   /// where each command is timed.
-  Status enqueueCommands() {
+  Status enqueueCommands(Stream into) {
     isReplayed = false;
-    if (!profiled && !noGraph && !bound->withoutGraph && bound->runs > 0) {
-      if (!bound->graph || bound->isStale)
-        DLC_TRY(shapes.capture(*bound, own, [&] { return enqueueEach(own, /*marked=*/false); }));
-      if (bound->graph && !bound->withoutGraph) {
-        Status launched = gpu.check(driver.graphLaunch(bound->graph, stream), "launch a graph");
-        isReplayed = !launched.failed();
-        if (isReplayed)
-          return {};
-        DLC_TRY(gpu.usable());
-        shapes.forgetGraph(*bound);
-        bound->withoutGraph = true;
-      }
+    if (bound->runs > 0 || bound->isPrepared)
+      DLC_TRY(capture());
+    if (bound->graph && !bound->withoutGraph) {
+      Status launched = gpu.check(driver.graphLaunch(bound->graph, into), "launch a graph");
+      isReplayed = !launched.failed();
+      if (isReplayed)
+        return {};
+      DLC_TRY(gpu.usable());
+      DLC_TRY(order.finish()); // a run in flight may be of this graph
+      shapes.forgetGraph(*bound);
+      bound->withoutGraph = true;
     }
-    return enqueueEach(stream, /*marked=*/timeout.count() > 0);
+    return enqueueEach(into, /*marked=*/timeout.count() > 0);
   }
 
-  Status enqueueEach(Stream into, bool marked) {
+  Status enqueueEach(Stream into, bool marked, bool isRecorded = false) {
+    bool areAllKnown = isRecorded;
     for (size_t i = 0; i < bound->plan.commands.size(); ++i) {
       std::unique_ptr<LibraryProduct> &product = bound->products[i];
       if (product && !library.enqueue(*product, bound->addresses, bound->workspace, into))
@@ -263,6 +388,7 @@ private:
       if (!product)
         DLC_TRY(program->enqueue(bound->plan, bound->plan.commands[i], bound->addresses, into,
                                  overlaps));
+      noteNode(i, areAllKnown);
       if (profiled)
         DLC_TRY(record(i + 1));
       if (marked)
@@ -349,6 +475,7 @@ private:
   std::string name;
   Stream stream;        ///< the caller's or `own`
   Stream own = nullptr; ///< also for capturing: the caller's may be one that cannot
+  StreamOrder order;
   std::vector<Event>
       events; ///< before the first command, then after each (profiled) or the last (timed)
   std::vector<Event> marks; ///< with a timeout: after each command, and after all
@@ -360,7 +487,6 @@ private:
   RunArguments arguments;
   BoundShapes shapes;
   BoundShape *bound = nullptr; ///< one of `shapes`
-  bool isPending = false;
   double deviceTime = -1;
 };
 

@@ -39,7 +39,8 @@ rt::Expected<std::shared_ptr<CudaProgram>> CudaProgram::get(rt::Module &module, 
 CudaProgram::~CudaProgram() {
   ContextScope scope(*gpu);
   kernels.reset();
-  block.release();
+  weights.block.release();
+  temporaries.block.release();
 }
 
 Status CudaProgram::prepare(const KernelOptions &options) {
@@ -59,7 +60,9 @@ Status CudaProgram::prepare(const KernelOptions &options) {
   Stream stream = nullptr;
   DLC_TRY(gpu->check(gpu->driver().streamCreate(&stream, kStreamNonBlocking), "create a stream"));
   // The copies go on while kernels are compiled; and where memory lacks, that is known first.
-  Status status = upload(*plan, stream);
+  Status status = upload(*plan, /*isTemporary=*/false, stream);
+  if (!status.failed())
+    status = upload(*plan, /*isTemporary=*/true, stream);
   if (!status.failed())
     status = kernels->build(*gpu, module, table, options);
   if (!status.failed())
@@ -67,30 +70,40 @@ Status CudaProgram::prepare(const KernelOptions &options) {
   // Also after a failure: the copies must have left the mapped file before it may go.
   Status finished = gpu->check(gpu->driver().streamSynchronize(stream), "run the init program");
   gpu->driver().streamDestroy(stream);
+  temporaries.block.release();
+  releasePages();
   return status.failed() ? status : finished;
 }
 
-Status CudaProgram::upload(const rt::Plan &plan, Stream stream) {
+Status CudaProgram::upload(const rt::Plan &plan, bool isTemporary, Stream stream) {
+  Weights &it = isTemporary ? temporaries : weights;
   for (const rt::PlannedBuffer &buffer : plan.buffers)
-    if (buffer.storage == Storage::weight &&
-        weightOffsets.emplace(buffer.index, bytesOfWeights).second) {
+    if (buffer.storage == Storage::weight && buffer.isTemporary == isTemporary &&
+        it.offsets.emplace(buffer.index, it.bytes).second) {
       [[maybe_unused]] bool fits =
-          rt::checkedAdd(bytesOfWeights, plan.buffers[buffer.root].bytes, bytesOfWeights) &&
-          rt::checkedAlign(bytesOfWeights, kWeightAlignment, bytesOfWeights);
+          rt::checkedAdd(it.bytes, plan.buffers[buffer.root].bytes, it.bytes) &&
+          rt::checkedAlign(it.bytes, kWeightAlignment, it.bytes);
       assert(fits && "each weight lies in the file");
     }
   int64_t total;
-  if (!rt::checkedAdd(bytesOfWeights, plan.persistentBytes, total))
+  if (!rt::checkedAdd(it.bytes, isTemporary ? plan.temporaryBytes : plan.persistentBytes, total))
     return rt::malformed("the size of the weights overflows 64 bits");
-  DLC_TRY(block.reserve(*gpu, total, "the weights"));
-  for (auto [index, offset] : weightOffsets) {
+  DLC_TRY(it.block.reserve(*gpu, total, "the weights"));
+  for (auto [index, offset] : it.offsets) {
     const schema::Segment &data = *module.table().weights()->Get(index)->data();
     if (data.bytes())
-      DLC_TRY(gpu->check(gpu->driver().memcpyHtoDAsync(block.address() + offset, module.bytes(data),
-                                                       data.bytes(), stream),
+      DLC_TRY(gpu->check(gpu->driver().memcpyHtoDAsync(it.block.address() + offset,
+                                                       module.bytes(data), data.bytes(), stream),
                          "upload the weights"));
   }
   return {};
+}
+
+/// The GPU has the weights: the memory of this machine need not hold them as well.
+void CudaProgram::releasePages() const {
+  for (const Weights *those : {&weights, &temporaries})
+    for (auto [index, offset] : those->offsets)
+      module.releasePages(*module.table().weights()->Get(index)->data());
 }
 
 Status CudaProgram::runInit(const rt::Plan &plan, Stream stream) const {
@@ -104,10 +117,11 @@ Status CudaProgram::runInit(const rt::Plan &plan, Stream stream) const {
 void CudaProgram::resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresses) const {
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const rt::PlannedBuffer &buffer = plan.buffers[i];
+    const Weights &those = buffer.isTemporary ? temporaries : weights;
     if (buffer.storage == Storage::weight)
-      addresses[i] = block.address() + weightOffsets.at(buffer.index);
+      addresses[i] = those.block.address() + those.offsets.at(buffer.index);
     else if (buffer.storage == Storage::persistent)
-      addresses[i] = block.address() + bytesOfWeights + buffer.offset;
+      addresses[i] = those.block.address() + those.bytes + buffer.offset;
   }
 }
 
@@ -134,6 +148,33 @@ bool CudaProgram::mayBeginEarly(const schema::Kernel &kernel) const {
          kernels->haveWaits() && driver.launchKernelEx && driver.version >= kOldestEarlyDriver;
 }
 
+Status CudaProgram::describe(const rt::PlannedCommand &command,
+                             const std::vector<DevicePtr> &addresses, Launch &launch) const {
+  const schema::Kernel &kernel = *table.kernels()->Get(command.launch->kernel());
+  for (const rt::PlannedArg &arg : command.args)
+    launch.values.push_back(arg.isBuffer ? addresses[arg.value] : static_cast<uint64_t>(arg.value));
+  launch.maps.resize(command.maps.size());
+  for (size_t i = 0; i < launch.maps.size(); ++i)
+    if (Result made = encode(launch.maps[i], command.maps[i], addresses[command.maps[i].buffer]);
+        made != Result::Success)
+      return gpu->check(made, text("launch ", rt::describeKernel(kernel)));
+  for (uint64_t &value : launch.values)
+    launch.parameters.push_back(&value);
+  for (TensorMap &map : launch.maps)
+    launch.parameters.push_back(&map);
+  abi::Spread spread = {command.grid[0], command.scratchBytes};
+  // One block a multiprocessor: it takes tile after tile, or more columns.
+  if (command.launch->persistent())
+    spread = spreadOf(*gpu, *command.launch, command.grid[0], command.scratchBytes);
+  for (uint32_t axis = 0; axis < 3; ++axis) {
+    launch.grid[axis] = static_cast<unsigned>(axis == 0 ? spread.blocks : command.grid[axis]);
+    launch.block[axis] = axis < kernel.block()->size() ? kernel.block()->Get(axis) : 1;
+  }
+  launch.sharedBytes = static_cast<unsigned>(spread.sharedBytes);
+  launch.function = (*kernels)[command.launch->kernel()];
+  return {};
+}
+
 Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &command,
                             const std::vector<DevicePtr> &addresses, Stream stream,
                             bool early) const {
@@ -144,43 +185,22 @@ Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &comm
     return gpu->check(driver.memcpyDtoDAsync(addresses[command.target], addresses[command.source],
                                              plan.buffers[command.source].bytes, stream),
                       "copy a buffer");
-  std::vector<uint64_t> values; // a pointer and a dim have eight bytes each
-  for (const rt::PlannedArg &arg : command.args)
-    values.push_back(arg.isBuffer ? addresses[arg.value] : static_cast<uint64_t>(arg.value));
-  std::vector<TensorMap> maps(command.maps.size());
-  std::vector<void *> parameters;
-  for (uint64_t &value : values)
-    parameters.push_back(&value);
-  for (TensorMap &map : maps)
-    parameters.push_back(&map);
+  Launch launch;
+  DLC_TRY(describe(command, addresses, launch));
+  const auto &[x, y, z] = launch.grid;
+  const auto &[width, height, depth] = launch.block;
   const schema::Kernel &kernel = *table.kernels()->Get(command.launch->kernel());
-  for (size_t i = 0; i < maps.size(); ++i)
-    if (Result made = encode(maps[i], command.maps[i], addresses[command.maps[i].buffer]);
-        made != Result::Success)
-      return gpu->check(made, text("launch ", rt::describeKernel(kernel)));
-  auto block = [&](uint32_t axis) {
-    return axis < kernel.block()->size() ? kernel.block()->Get(axis) : 1;
-  };
-  abi::Spread spread = {command.grid[0], command.scratchBytes};
-  // One block a multiprocessor: it takes tile after tile, or more columns.
-  if (command.launch->persistent())
-    spread = spreadOf(*gpu, *command.launch, command.grid[0], command.scratchBytes);
-  auto grid = [&](int axis) {
-    return static_cast<unsigned>(axis == 0 ? spread.blocks : command.grid[axis]);
-  };
-  Function function = (*kernels)[command.launch->kernel()];
-  auto dynamicShared = static_cast<unsigned>(spread.sharedBytes);
   LaunchAttribute attribute;
-  LaunchConfig config = {grid(0),  grid(1),       grid(2), block(0),   block(1),
-                         block(2), dynamicShared, stream,  &attribute, 1};
+  LaunchConfig config = {x, y, z, width, height, depth, launch.sharedBytes, stream, &attribute, 1};
+  void **parameters = launch.parameters.data();
   Result result =
       kernel.cooperative()
-          ? driver.launchCooperativeKernel(function, grid(0), grid(1), grid(2), block(0), block(1),
-                                           block(2), dynamicShared, stream, parameters.data())
+          ? driver.launchCooperativeKernel(launch.function, x, y, z, width, height, depth,
+                                           launch.sharedBytes, stream, parameters)
       : early && mayBeginEarly(kernel)
-          ? driver.launchKernelEx(&config, function, parameters.data(), nullptr)
-          : driver.launchKernel(function, grid(0), grid(1), grid(2), block(0), block(1), block(2),
-                                dynamicShared, stream, parameters.data(), nullptr);
+          ? driver.launchKernelEx(&config, launch.function, parameters, nullptr)
+          : driver.launchKernel(launch.function, x, y, z, width, height, depth, launch.sharedBytes,
+                                stream, parameters, nullptr);
   if (result == Result::CooperativeLaunchTooLarge)
     return {DLC_UNSUPPORTED,
             text(rt::describeKernel(kernel), " has ", command.grid[0],
@@ -190,4 +210,22 @@ Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &comm
   return result == Result::Success
              ? Status()
              : gpu->check(result, text("launch ", rt::describeKernel(kernel)));
+}
+
+Status CudaProgram::move(GraphExec graph, GraphNode node, const rt::PlannedCommand &command,
+                         const std::vector<DevicePtr> &addresses) const {
+  Launch launch;
+  DLC_TRY(describe(command, addresses, launch));
+  KernelNodeParams parameters = {};
+  parameters.function = launch.function;
+  parameters.gridX = launch.grid[0];
+  parameters.gridY = launch.grid[1];
+  parameters.gridZ = launch.grid[2];
+  parameters.blockX = launch.block[0];
+  parameters.blockY = launch.block[1];
+  parameters.blockZ = launch.block[2];
+  parameters.sharedBytes = launch.sharedBytes;
+  parameters.parameters = launch.parameters.data();
+  return gpu->check(gpu->driver().graphExecKernelNodeSetParams(graph, node, &parameters),
+                    "change a graph");
 }

@@ -15,8 +15,8 @@
 
 namespace dlc::cuda {
 
-/// What all contexts of a module share on one GPU: kernels, and one block with the weights and what the
-/// init program made of them.
+/// What all contexts of a module share on one GPU: kernels, and one block with the weights that the main program reads
+/// and what the init program made of the others.
 class CudaProgram : public rt::PreparedProgram {
 public:
   /// The options are those of the first context on the device; the others share what it made.
@@ -25,10 +25,12 @@ public:
   ~CudaProgram() override;
 
   GpuDevice &device() const { return *gpu; }
+  const std::shared_ptr<GpuDevice> &sharedDevice() const { return gpu; }
   const schema::Program &program() const { return table; }
   /// What planProgram takes of the GPU.
   int specialGpu() const { return kernels->specialGpu(); }
-  int64_t weightBytes() const { return bytesOfWeights; }
+  /// Of the weights that the main program reads as they are in the file.
+  int64_t weightBytes() const { return weights.bytes; }
   const std::string &remarks() const { return kernels->remarks(); }
 
   /// Sets the addresses of weights and persistent buffers and of their views.
@@ -38,14 +40,34 @@ public:
   /// GPU, driver and its code allow that.
   rt::Status enqueue(const rt::Plan &plan, const rt::PlannedCommand &command,
                      const std::vector<DevicePtr> &addresses, Stream stream, bool early) const;
+  /// Gives a launch in a graph other addresses, for the graph's launches from now on.
+  rt::Status move(GraphExec graph, GraphNode node, const rt::PlannedCommand &command,
+                  const std::vector<DevicePtr> &addresses) const;
 
 private:
   CudaProgram(const rt::Module &module, const schema::Program &table,
               std::shared_ptr<GpuDevice> gpu)
       : module(module), table(table), gpu(std::move(gpu)) {}
+  /// A kernel's launch as the driver takes it. It stays where it is made: parameters point to values and maps.
+  struct Launch {
+    std::vector<uint64_t> values; ///< a pointer and a dim have eight bytes each
+    std::vector<TensorMap> maps;
+    std::vector<void *> parameters;
+    Function function;
+    unsigned grid[3], block[3], sharedBytes;
+  };
+  rt::Status describe(const rt::PlannedCommand &command, const std::vector<DevicePtr> &addresses,
+                      Launch &launch) const;
   rt::Status prepare(const KernelOptions &options);
-  rt::Status upload(const rt::Plan &plan, Stream stream);
+  /// A block of weights, then persistent buffers.
+  struct Weights {
+    DeviceBlock block;
+    std::map<uint32_t, int64_t> offsets; ///< by weight
+    int64_t bytes = 0;                   ///< of the weights
+  };
+  rt::Status upload(const rt::Plan &plan, bool isTemporary, Stream stream);
   rt::Status runInit(const rt::Plan &plan, Stream stream) const;
+  void releasePages() const;
   bool mayBeginEarly(const schema::Kernel &kernel) const;
   Result encode(TensorMap &map, const rt::PlannedMap &planned, DevicePtr address) const;
 
@@ -53,9 +75,8 @@ private:
   const schema::Program &table;
   std::shared_ptr<GpuDevice> gpu;
   std::unique_ptr<Kernels> kernels;
-  std::map<uint32_t, int64_t> weightOffsets; ///< by weight
-  DeviceBlock block;                         ///< weights, then persistent buffers
-  int64_t bytesOfWeights = 0;
+  Weights weights;
+  Weights temporaries; ///< what the init program alone uses, while it runs
 };
 
 } // namespace dlc::cuda

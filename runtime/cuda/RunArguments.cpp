@@ -119,6 +119,28 @@ Status RunArguments::place(const rt::Plan &bound, DevicePtr arena,
   return {};
 }
 
+Status RunArguments::checkPinned() {
+  for (const Place &place : places) {
+    DevicePtr pointer = pointerOf(place.argument);
+    if (auto known = knownPinned.find(place.buffer);
+        place.argument.onDevice || (known != knownPinned.end() && known->second == pointer))
+      continue;
+    int type = 0;
+    Result result =
+        device.driver().pointerGetAttribute(&type, PointerAttribute::MemoryType, pointer);
+    if (result == Result::InvalidValue ||
+        (result == Result::Success && type != static_cast<int>(MemoryType::Host)))
+      return refuse(
+          place,
+          "an enqueued run takes GPU memory (dlc_tensor.memory is DLC_MEMORY_DEVICE) or pinned "
+          "memory of the host "
+          "(cuMemHostAlloc, cudaMallocHost), which nobody waits for; dlc_context_run takes any");
+    DLC_TRY(device.check(result, "ask about a pointer"));
+    knownPinned[place.buffer] = pointer;
+  }
+  return {};
+}
+
 /// Gives the arrays in host memory places in pinned memory, where they are small and there is some.
 Status RunArguments::stage() {
   int64_t bytes = 0;

@@ -30,6 +30,9 @@ public:
                    const std::vector<rt::Argument> &outputs, std::vector<DevicePtr> &addresses,
                    bool &moved);
 
+  /// Whether nobody need wait for the copies of this run's arrays: those in host memory are pinned. DLC_USAGE for another.
+  rt::Status checkPinned();
+
   /// Enqueues the copies of what is not used in place; `replayed`: as often as may be, and soon again.
   rt::Status copyIn(const std::vector<DevicePtr> &addresses, Stream stream, bool replayed);
   rt::Status copyOut(const std::vector<DevicePtr> &addresses, Stream stream);
@@ -57,7 +60,8 @@ private:
   const rt::Module &module;
   std::vector<Place> places; ///< of the current run
   std::map<uint32_t, std::pair<DevicePtr, int64_t>>
-      checked; ///< the last pointer and size, by buffer
+      checked;                               ///< the last pointer and size, by buffer
+  std::map<uint32_t, DevicePtr> knownPinned; ///< the last pointer to pinned memory, by buffer
   const rt::Plan *plan = nullptr;
   char *pinned = nullptr;
   int64_t pinnedBytes = 0;

@@ -1,7 +1,8 @@
 /*===- runtime.h - The C API of the dlc runtime ---------------------------------------------------===
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Load a model.bin, run it. One module may be shared by many threads; each thread uses a context of its own.
+ * Load a model.bin, run it. One module may be shared by many threads; each thread uses a context of its own. dlc.hpp beside this
+ * file has the same for C++17, with exceptions and destructors.
  * Structs begin with their size (`struct_size = sizeof(...)`) so that later versions can grow them.
  * Functions return DLC_OK or a code; dlc_last_error() then gives this thread's sentence about it.
  *
@@ -33,6 +34,8 @@ typedef enum dlc_status {
   DLC_UNSUPPORTED = 3,  /* this runtime or device cannot do it */
   DLC_DEVICE = 5,       /* device, driver, memory or I/O failed */
   DLC_INCOMPATIBLE = 6, /* damaged file, not ours, newer, or for another processor */
+  DLC_NOT_PREPARED = 7, /* dlc_context_enqueue on a GPU: these shapes are not prepared */
+  DLC_PENDING = 8,      /* dlc_run_wait: the run has not ended yet */
   DLC_INTERNAL = 70     /* an error of dlc's own */
 } dlc_status;
 
@@ -68,6 +71,7 @@ typedef enum dlc_dtype {
 
 typedef struct dlc_module dlc_module;
 typedef struct dlc_context dlc_context;
+typedef struct dlc_run dlc_run;
 
 /* The sentence about this thread's last failed call; empty if there was none. Valid until the next call. */
 DLC_API const char *dlc_last_error(void);
@@ -153,6 +157,7 @@ typedef struct dlc_context_options {
  * are made. */
 DLC_API dlc_status dlc_context_create(dlc_module *module, const dlc_context_options *options,
                                       dlc_context **out);
+/* Waits until the context's enqueued runs have ended. Freeing null is allowed. */
 DLC_API void dlc_context_free(dlc_context *context);
 /* "cpu (avx512, 2 threads)" or the GPU's name. */
 DLC_API const char *dlc_context_device(const dlc_context *context);
@@ -181,7 +186,7 @@ typedef struct dlc_tensor {
 } dlc_tensor;
 
 /* Fixes the symbols from the inputs' dims and places the buffers; `data` is not read. run does it as well;
- * call it first to learn the outputs' dims. */
+ * call it first to learn the outputs' dims. It waits for enqueued runs where it must, as all functions of a context do. */
 DLC_API dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inputs,
                                     size_t num_inputs);
 /* Dims of an output under the last bind. Where the data say how large a dim is (nonzero: as many rows as it finds), the bind
@@ -197,6 +202,53 @@ DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *input
                                    size_t num_inputs, dlc_tensor *outputs, size_t num_outputs);
 /* All states are zero in the next run, as in the first. */
 DLC_API dlc_status dlc_context_reset_states(dlc_context *context);
+
+/* Binds the shapes as dlc_context_bind does, and does ahead whatever their runs need beside the data: buffers are placed, and on a
+ * GPU cuBLASLt's algorithms are chosen and the commands are captured as a CUDA graph. Call it for each set of shapes that
+ * dlc_context_enqueue is to take on a GPU; prepared shapes are kept as long as the context. On the CPU it is never needed, and saves
+ * the first run the time to allocate. Waits for the runs in flight. States that runs have filled must keep their dims. */
+DLC_API dlc_status dlc_context_prepare(dlc_context *context, const dlc_tensor *inputs,
+                                       size_t num_inputs);
+
+typedef struct dlc_enqueue_options {
+  size_t struct_size;
+  /* CUDA: the CUstream (cudaStream_t) of the GPU's primary context to put this run into; it must live until the run has
+   * ended. Null: the context's stream. (CUDA's default stream has the name CU_STREAM_LEGACY here.) */
+  void *stream;
+} dlc_enqueue_options;
+
+/* Like dlc_context_run, but returns when the run is in line. All runs of a context, these and those of dlc_context_run, compute one
+ * after another in the order of the calls, in whichever streams: a run may read what the one before it writes, and states pass from
+ * each to the next. Two contexts run side by side. The arrays (not the dlc_tensor structs) belong to the run until it has ended:
+ * until then the caller neither frees them nor writes to them nor reads outputs. `options` and `run` may be null. `run` is set to a
+ * handle that the caller frees, also after the context; null where the call fails.
+ *
+ * On the CPU a thread of the context's own computes the runs; it starts with the first one and sleeps where there are none. Values
+ * of bools are looked at when the run begins.
+ *
+ * On a GPU the shapes must be prepared: DLC_NOT_PREPARED otherwise, and nothing is launched. Nothing is compiled, allocated or waited
+ * for: arrays lie in GPU memory or in pinned memory of the host (cuMemHostAlloc, cudaMallocHost), and DLC_UNSUPPORTED is the answer
+ * where the data say how large an output is, which takes a look at the data after the run. A context with the option `profile`,
+ * `time_device` or `timeout_ms` takes no such runs on a GPU.
+ *
+ * A call that fails has enqueued nothing, or has waited for what it had begun: the arrays are the caller's again. What fails later
+ * is told by dlc_run_wait and dlc_context_synchronize. On the CPU the runs after a run that failed go on, but for those of a module
+ * with states, which fail as dlc_context_run does until dlc_context_reset_states. On a GPU such a failure is one after which the GPU
+ * is lost for the process. */
+DLC_API dlc_status dlc_context_enqueue(dlc_context *context, const dlc_tensor *inputs,
+                                       size_t num_inputs, dlc_tensor *outputs, size_t num_outputs,
+                                       const dlc_enqueue_options *options, dlc_run **run);
+/* Waits until all runs of the context have ended; the status is of the first one that failed since the last call. */
+DLC_API dlc_status dlc_context_synchronize(dlc_context *context);
+
+/* Waits for the run's end, at most `timeout_ms` (negative: as long as it takes; 0 asks only). The status is the run's own, or
+ * DLC_PENDING where it has not ended. A handle may be used by many threads at once. */
+DLC_API dlc_status dlc_run_wait(dlc_run *run, int timeout_ms);
+/* Dims of an output of a run that has ended well, as dlc_context_output_dims gives them after a run. */
+DLC_API dlc_status dlc_run_output_dims(dlc_run *run, size_t index, int *rank,
+                                       int64_t dims[DLC_MAX_RANK]);
+/* Does not wait: the run goes on. Freeing null is allowed. */
+DLC_API void dlc_run_free(dlc_run *run);
 
 typedef struct dlc_profile_entry {
   const char *kernel; /* name of the kernel, or "copy" */
@@ -214,6 +266,8 @@ DLC_API dlc_status dlc_context_profile(const dlc_context *context,
  * Needs the option `time_device` or `profile`; DLC_UNSUPPORTED on the CPU. */
 DLC_API dlc_status dlc_context_device_time(const dlc_context *context, double *microseconds);
 
+/* weight_bytes are those of the weights that runs read as they are in the file; persistent_bytes are what was made of the
+ * others when the context was created, after which these are in memory no more. */
 typedef struct dlc_memory_info {
   size_t struct_size;
   int64_t weight_bytes, persistent_bytes, arena_bytes, scratch_bytes;

@@ -67,3 +67,37 @@ TEST(Allocation, EachMayFail) {
   }
   EXPECT_GT(failures, 20);
 }
+
+TEST(Allocation, EachOfAnEnqueueMayFail) {
+  ModulePtr module = load(affinePackage().file());
+  std::vector<float> x = {1, 2, 3, 4}, y(4), z(4);
+  dlc_tensor in = tensor(DLC_F32, {1, 4}, x), out = tensor(DLC_F32, {1, 4}, y);
+  int failures = 0;
+  for (bool areAllReached = false; !areAllReached;) {
+    areAllReached = true;
+    ContextPtr context = open(module.get(), options("cpu"));
+    // The first one, which starts the thread, and one after it.
+    for (int run = 0; run < 2; ++run) {
+      dlc_run *made = nullptr;
+      allocationsLeft = failures;
+      dlc_status status = dlc_context_enqueue(context.get(), &in, 1, &out, 1, nullptr, &made);
+      bool isReached = allocationsLeft >= 0;
+      areAllReached &= isReached;
+      allocationsLeft = -1;
+      ASSERT_EQ(status, isReached ? DLC_OK : DLC_DEVICE) << failures;
+      ASSERT_EQ(made != nullptr, status == DLC_OK);
+      if (!made)
+        ASSERT_STREQ(dlc_last_error(), "out of memory");
+      dlc_run_free(made);
+      // What came to nothing is not in line, and the next one is.
+      dlc_tensor next = tensor(DLC_F32, {1, 4}, z);
+      ASSERT_EQ(dlc_context_enqueue(context.get(), &in, 1, &next, 1, nullptr, nullptr), DLC_OK);
+      ASSERT_EQ(dlc_context_synchronize(context.get()), DLC_OK) << dlc_last_error();
+      ASSERT_EQ(z, std::vector<float>({3, 6, 9, 12}));
+      ASSERT_EQ(y, isReached ? z : std::vector<float>(4));
+      y.assign(4, 0);
+    }
+    ++failures;
+  }
+  EXPECT_GT(failures, 10); // of which the last did not happen
+}

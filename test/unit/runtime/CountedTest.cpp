@@ -104,6 +104,30 @@ TEST(Counted, ACountOfMoreThanThereIsIsRefused) {
   EXPECT_STREQ(dlc_last_error(), "the model counted -1 of 5 for 'K'");
 }
 
+TEST(Counted, EachEnqueuedRunHasItsOwnCounts) {
+  ModulePtr module = load(Counted(Target::cpu).file());
+  ContextPtr context = open(module.get(), options("cpu"));
+  std::vector<float> x[] = {{3, 0, 0, 0, 0}, {6, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, {5, 0, 0, 0, 0}};
+  std::vector<float> y[4];
+  RunPtr runs[4];
+  for (int i = 0; i < 4; ++i) {
+    y[i].resize(10);
+    runs[i] = enqueue(context.get(), tensor(DLC_F32, {5}, x[i]), tensor(DLC_F32, {2, 5}, y[i]));
+  }
+  EXPECT_EQ(dlc_context_synchronize(context.get()), DLC_INTERNAL);
+  EXPECT_STREQ(dlc_last_error(), "the model counted 6 of 5 for 'K'");
+  for (int i : {0, 2, 3}) {
+    int rank = 0;
+    int64_t dims[DLC_MAX_RANK];
+    ASSERT_EQ(dlc_run_output_dims(runs[i].get(), 0, &rank, dims), DLC_OK) << dlc_last_error();
+    EXPECT_EQ(rank, 2);
+    EXPECT_EQ(dims[0], 2);
+    EXPECT_EQ(dims[1], int64_t(x[i][0]));
+  }
+  EXPECT_EQ(y[0], std::vector<float>({0, 1, 2, 10, 11, 12, 11, 12, 13, 14}));
+  EXPECT_EQ(dimsOf(context.get()), std::vector<int64_t>({2, 5})) << "those that were bound";
+}
+
 #if defined(DLC_EMU_DRIVER_PATH)
 class CountedCuda : public Cuda {};
 
@@ -126,5 +150,17 @@ TEST_F(CountedCuda, InGpuMemoryOnlyTheFirstDimIsCut) {
   EXPECT_STREQ(dlc_last_error(),
                "output 'y': the data say how large a dim is that is not its first: dlc moves its "
                "elements together in memory of the CPU alone; give it such memory");
+}
+
+TEST_F(CountedCuda, AreNotEnqueued) {
+  std::vector<float> x = {3, 0, 0, 0, 0}, y(10);
+  ModulePtr module = load(Counted(Target::cuda).file());
+  ContextPtr context = open(module.get(), options("cuda"));
+  dlc_tensor in = tensor(DLC_F32, {5}, x), out = tensor(DLC_F32, {2, 5}, y);
+  ASSERT_EQ(dlc_context_prepare(context.get(), &in, 1), DLC_OK) << dlc_last_error();
+  enqueue(context.get(), in, out, DLC_UNSUPPORTED);
+  EXPECT_STREQ(dlc_last_error(),
+               "the data say how large an output is, which a GPU tells only after "
+               "the run: use dlc_context_run");
 }
 #endif

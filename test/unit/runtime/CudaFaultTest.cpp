@@ -1,7 +1,9 @@
 //===- CudaFaultTest.cpp - Every call of the driver failing in turn ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
+#include "runtime/cuda/Library.h"
 #include "test/unit/runtime/CudaRunner.h"
+#include "test/unit/runtime/Instead.h"
 
 #include <dlfcn.h>
 
@@ -43,6 +45,8 @@ class CudaFault : public Cuda {
 protected:
   /// Loads the package, runs it on two shapes, one of them until its graph is replayed, and frees all.
   Outcome use(const std::vector<uint8_t> &file) {
+    if (isInLine)
+      return useInLine(file);
     Outcome outcome;
     ModulePtr module = load(file);
     dlc_context *context = nullptr;
@@ -57,6 +61,40 @@ protected:
           EXPECT_EQ(y[i], float(i) * float(i % 4 + 2));
       }
     outcome.message = outcome.status == DLC_OK ? "" : dlc_last_error();
+    dlc_context_free(context);
+    return outcome;
+  }
+
+  /// The same with runs that are enqueued, in two streams.
+  Outcome useInLine(const std::vector<uint8_t> &file) {
+    Outcome outcome;
+    ModulePtr module = load(file);
+    dlc_context *context = nullptr;
+    dlc_context_options chosen = options("cuda");
+    auto note = [&](dlc_status status) {
+      outcome = {status, status == DLC_OK ? "" : dlc_last_error()};
+      return status == DLC_OK;
+    };
+    std::vector<float> x(64, 1), y(64, -1);
+    std::vector<RunPtr> runs;
+    note(dlc_context_create(module.get(), &chosen, &context));
+    for (int i = 0; i < 3 && outcome.status == DLC_OK; ++i) {
+      dlc_tensor in = tensor(DLC_F32, {i == 1 ? 16 : 3, 4}, x), out = in;
+      out.data = y.data();
+      // CUDA's default stream, by a name of it that is not null.
+      dlc_enqueue_options into = {sizeof(into), reinterpret_cast<void *>(i == 1)};
+      dlc_run *run = nullptr;
+      if (note(dlc_context_prepare(context, &in, 1)))
+        note(dlc_context_enqueue(context, &in, 1, &out, 1, &into, &run));
+      runs.emplace_back(run);
+    }
+    for (RunPtr &run : runs)
+      if (outcome.status == DLC_OK)
+        note(dlc_run_wait(run.get(), -1));
+    if (outcome.status == DLC_OK)
+      note(dlc_context_synchronize(context));
+    for (size_t i = 0; outcome.status == DLC_OK && i < 64; ++i)
+      EXPECT_EQ(y[i], float(i % 4 + 2));
     dlc_context_free(context);
     return outcome;
   }
@@ -106,6 +144,7 @@ protected:
   }
 
   Emulator emulator;
+  bool isInLine = false; ///< use() enqueues its runs
 };
 
 } // namespace
@@ -114,10 +153,25 @@ TEST_F(CudaFault, OutOfMemoryAnywhere) { failEach(Result::OutOfMemory, false); }
 TEST_F(CudaFault, ALostGpuAnywhere) { failEach(Result::IllegalAddress, true); }
 TEST_F(CudaFault, AnUnknownErrorAnywhere) { failEach(static_cast<Result>(12345), false); }
 
+TEST_F(CudaFault, AnywhereInRunsThatAreEnqueued) {
+  // The arrays of the test count as pinned: what pins them would count among the calls.
+  Instead pinned(
+      *dlc::cuda::Driver::open(), &dlc::cuda::Driver::pointerGetAttribute,
+      +[](void *value, dlc::cuda::PointerAttribute, dlc::cuda::DevicePtr) {
+        *static_cast<int *>(value) = static_cast<int>(dlc::cuda::MemoryType::Host);
+        return Result::Success;
+      });
+  isInLine = true;
+  failEach(Result::OutOfMemory, false);
+  failEach(Result::IllegalAddress, true);
+}
+
 TEST_F(CudaFault, OutOfMemorySaysHowMuch) {
-  // The first allocation is of the weights, the second of the activations.
-  for (auto [nth, what] :
-       {std::pair(0, "the weights need 320 bytes; "), {1, "the activations need 192 bytes; "}}) {
+  // The first allocation is of the prepared weights, the second of those that the init program alone reads, the third of the
+  // activations.
+  for (auto [nth, what] : {std::pair(0, "the weights need 64 bytes; "),
+                           {1, "the weights need 256 bytes; "},
+                           {2, "the activations need 192 bytes; "}}) {
     const std::vector<uint8_t> file = cudaPackage().file();
     Outcome outcome;
     for (long call = 0, found = 0;; ++call) {

@@ -149,10 +149,10 @@ TEST_F(CudaMessage, ARunThatDoesNotEnd) {
 
 TEST_F(CudaMessage, MemoryOfTheGpu) {
   EXPECT_EQ(without<Result::InvalidValue>(&Driver::memAlloc),
-            "CUDA device 0: cannot allocate 320 bytes for the weights: CUDA_ERROR_INVALID_VALUE "
+            "CUDA device 0: cannot allocate 64 bytes for the weights: CUDA_ERROR_INVALID_VALUE "
             "(invalid argument)");
   EXPECT_EQ(without<kMemory>(&Driver::memAlloc),
-            "not enough GPU memory: the weights need 320 bytes; 8.0 GiB of 8.0 GiB are free on dlc "
+            "not enough GPU memory: the weights need 64 bytes; 8.0 GiB of 8.0 GiB are free on dlc "
             "CUDA emulator (sm_90a)");
 }
 
@@ -305,6 +305,7 @@ TEST_F(CudaMessage, ModulesAndOptionsThatDoNotServe) {
             "checked mode is for the CPU; the emulator checks CUDA kernels");
   // A persistent buffer that leaves no room for the weights, in numbers.
   PackageBuilder huge = cudaPackage();
+  huge.launch(1, {PackageBuilder::buffer(1)}, {huge.constant(1)}, huge.constant(0)); // reads w
   huge.buffer(Storage::persistent, DType::f32, {huge.constant((int64_t(1) << 61) - 64)});
   EXPECT_EQ(use(huge), "malformed module (compile the model again): the size of the weights "
                        "overflows 64 bits");

@@ -168,6 +168,10 @@ DriverCalls dlc::test::driverCalls() {
     ++calls.captures;
     return original.streamBeginCapture(stream, mode);
   };
+  driver->streamWaitEvent = [](Stream stream, Event event, unsigned flags) {
+    ++calls.eventWaits;
+    return original.streamWaitEvent(stream, event, flags);
+  };
   driver->memAlloc = [](DevicePtr *pointer, size_t bytes) {
     ++calls.allocations;
     return original.memAlloc(pointer, bytes);

@@ -57,7 +57,7 @@ void expectRight(dlc_context *context, int64_t n);
 struct DriverCalls {
   int launches = 0, earlyLaunches = 0, graphLaunches = 0, graphsMade = 0, graphsDestroyed = 0,
       captures = 0;
-  int graphsUpdated = 0, allocations = 0, uploads = 0, pinned = 0;
+  int graphsUpdated = 0, allocations = 0, uploads = 0, pinned = 0, eventWaits = 0;
   cuda::Stream lastStream = nullptr; ///< of a launch or a graph's launch
 };
 DriverCalls driverCalls();

@@ -7,6 +7,7 @@
 #include "runtime/cuda/KernelCache.h"
 #include "runtime/cuda/Library.h"
 #include "test/unit/runtime/CudaRunner.h"
+#include "test/unit/runtime/Instead.h"
 #include "test/unit/runtime/RefusedCall.h"
 
 #include <cerrno>
@@ -27,21 +28,6 @@ TEST(GpuFault, OnTheEmulator) { GTEST_SKIP() << "the emulator is not part of thi
 #else
 
 namespace {
-
-/// Another function in the place of one of a library's, while it lives.
-template <class Table, class Function> class Instead {
-public:
-  Instead(const Table *table, Function *Table::*member, Function *other)
-      : place(const_cast<Table *>(table)->*member), original(place) {
-    place = other;
-  }
-  ~Instead() { place = original; }
-  Instead(const Instead &) = delete;
-
-private:
-  Function *&place;
-  Function *original;
-};
 
 class GpuFault : public Cuda {
 protected:

@@ -105,6 +105,48 @@ TEST(Plan, SizesThatOverflow) {
                "the size of the buffers overflows 64 bits: give the model smaller inputs");
 }
 
+TEST(Plan, TemporariesShareMemory) {
+  Planned program(Target::cpu);
+  dlc::test::Expr sixteen = program.constant(16);
+  program.weight("w", std::vector<float>(16), {16});
+  uint32_t w = program.buffer(Storage::weight, DType::f32, {sixteen});
+  uint32_t again = program.buffer(Storage::weight, DType::f32, {sixteen}); // the same weight
+  std::vector<uint32_t> made;
+  for (int i = 0; i < 5; ++i)
+    made.push_back(program.buffer(Storage::persistent, DType::f32, {sixteen}));
+  uint32_t from = w;
+  for (uint32_t to : made) { // each from the one before
+    program.launch(0, {Planned::buffer(from), Planned::buffer(to)}, {sixteen}, {0}, true);
+    from = to;
+  }
+  program.launch(0, {Planned::buffer(made.back()), Planned::buffer(program.x)}, {sixteen});
+  std::vector<uint8_t> file = program.file();
+  auto planned = [&](rt::Phase phase) {
+    auto module = rt::Module::loadMemory(file.data(), file.size(), true).take();
+    std::vector<int64_t> values;
+    module->expressions().evaluate({1}, module->expressions().size(), values);
+    return rt::planProgram(*module->table().programs()->Get(0), values, phase,
+                           rt::Interface::callerMemory)
+        .take();
+  };
+  rt::Plan init = planned(rt::Phase::init), main = planned(rt::Phase::main);
+  EXPECT_EQ(init.persistentBytes, 64);
+  EXPECT_EQ(main.persistentBytes, 64);
+  EXPECT_EQ(init.temporaryBytes, 128); // a command reads one and writes the next
+  EXPECT_EQ(main.temporaryBytes, 0);
+  for (const rt::Plan *plan : {&init, &main})
+    for (uint32_t i = 0; i < plan->buffers.size(); ++i)
+      EXPECT_EQ(plan->buffers[i].isTemporary, i == w || i == again || (i >= made[0] && i < made[4]))
+          << i;
+  EXPECT_EQ(init.buffers[w].lastUse, 0u);
+  EXPECT_EQ(init.buffers[made[0]].lastUse, 1u);
+  EXPECT_EQ(init.buffers[made[4]].offset, main.buffers[made[4]].offset);
+  // A main command that reads the weight by its other name keeps it.
+  program.launch(0, {Planned::buffer(again)}, {sixteen});
+  file = program.file();
+  EXPECT_FALSE(planned(rt::Phase::init).buffers[w].isTemporary);
+}
+
 TEST(Plan, Grids) {
   Planned cpu(Target::cpu);
   cpu.launch(0, {}, {cpu.few});

@@ -9,6 +9,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -61,6 +65,94 @@ static PackageBuilder initPackage() {
   package.launch(init, {B::buffer(w), B::buffer(p)}, {n}, {0}, true);
   package.launch(scale, {B::buffer(x), B::buffer(p), B::buffer(y)}, {n});
   return package;
+}
+
+/// y = x * p * scale, p = (w + 1) + (v + 1) + scale: the init program alone uses w, v and the sums before p.
+static PackageBuilder temporaryPackage(int64_t elements) {
+  PackageBuilder package;
+  Expr n = package.constant(elements);
+  package.input("x", DType::f32, {n});
+  package.output("y", DType::f32, {n});
+  const auto size = static_cast<size_t>(elements);
+  package.weight("w", std::vector<float>(size, 2), {size});
+  package.weight("v", std::vector<float>(size, 3), {size});
+  package.weight("scale", std::vector<float>(size, 1), {size});
+  package.program(Target::cpu);
+  auto make = [&](Storage storage, uint32_t index) {
+    return package.buffer(storage, DType::f32, {n}, index);
+  };
+  uint32_t w = make(Storage::weight, 0), v = make(Storage::weight, 1),
+           scale = make(Storage::weight, 2), a = make(Storage::persistent, 0),
+           b = make(Storage::persistent, 0), c = make(Storage::persistent, 0),
+           p = make(Storage::persistent, 0), x = make(Storage::input, 0),
+           y = make(Storage::output, 0);
+  uint32_t addOne =
+      package.kernel("add_one", [](const CpuArgs *args, int64_t begin, int64_t end, void *) {
+        for (int64_t i = begin; i < end; ++i)
+          floats(args, 1)[i] = floats(args, 0)[i] + 1;
+      });
+  uint32_t add = package.kernel("add", [](const CpuArgs *args, int64_t begin, int64_t end, void *) {
+    for (int64_t i = begin; i < end; ++i)
+      floats(args, 2)[i] = floats(args, 0)[i] + floats(args, 1)[i];
+  });
+  uint32_t multiply =
+      package.kernel("multiply", [](const CpuArgs *args, int64_t begin, int64_t end, void *) {
+        for (int64_t i = begin; i < end; ++i)
+          floats(args, 3)[i] = floats(args, 0)[i] * floats(args, 1)[i] * floats(args, 2)[i];
+      });
+  package.launch(addOne, {B::buffer(w), B::buffer(a)}, {n}, {0}, true);
+  package.launch(addOne, {B::buffer(v), B::buffer(b)}, {n}, {0}, true);
+  package.launch(add, {B::buffer(a), B::buffer(b), B::buffer(c)}, {n}, {0}, true);
+  package.launch(add, {B::buffer(c), B::buffer(scale), B::buffer(p)}, {n}, {0}, true);
+  package.launch(multiply, {B::buffer(x), B::buffer(p), B::buffer(scale), B::buffer(y)}, {n});
+  return package;
+}
+
+/// Bytes of the file `path` that are in the memory of this process.
+static int64_t residentBytes(const std::string &path) {
+  std::ifstream maps("/proc/self/smaps");
+  bool isOurs = false;
+  int64_t total = 0;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::string first;
+    int64_t number;
+    words >> first;
+    if (!first.ends_with(':'))
+      isOurs = line.ends_with(path);
+    else if (isOurs && first == "Rss:" && words >> number)
+      total += number * 1024;
+  }
+  return total;
+}
+
+TEST(Program, WhatTheInitProgramAloneUsesGoes) {
+  // A system may bring 2 MiB of a file to memory at once.
+  constexpr int64_t kElements = 1 << 20, kBytes = 4 * kElements, kMost = 3 << 20;
+  const std::vector<uint8_t> bytes = temporaryPackage(kElements).file();
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("dlc-test-" + std::to_string(getpid()) + ".bin");
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()), std::streamsize(bytes.size()));
+  dlc_module *opened = nullptr;
+  ASSERT_EQ(dlc_module_load(path.c_str(), nullptr, &opened), DLC_OK) << dlc_last_error();
+  ModulePtr module(opened);
+  std::filesystem::remove(path);
+  EXPECT_LT(residentBytes(path + " (deleted)"), kMost); // the hashes are checked
+  for (bool checked : {false, true}) {
+    dlc_context_options chosen = options();
+    chosen.checked = checked;
+    ContextPtr context = open(module.get(), chosen);
+    EXPECT_EQ(runOnce(context.get(), std::vector<float>(kElements, 2), {kElements}, kElements,
+                      {kElements}),
+              std::vector<float>(kElements, 2 * 8));
+    dlc_memory_info memory = {};
+    memory.struct_size = sizeof(memory);
+    ASSERT_EQ(dlc_context_memory(context.get(), &memory), DLC_OK);
+    EXPECT_EQ(memory.weight_bytes, kBytes);
+    EXPECT_EQ(memory.persistent_bytes, kBytes);
+    EXPECT_LT(residentBytes(path + " (deleted)"), kBytes + kMost);
+  }
 }
 
 TEST(Program, TheInitProgramRunsOnceForAllContexts) {
@@ -295,22 +387,24 @@ TEST(Isa, AModuleWithoutCpuProgram) {
                "the module has no program for the CPU: compile it with '--target cpu'");
 }
 
+/// The code of `package`'s first image once more, under another name.
+static void addImage(PackageBuilder &package, const char *isa, std::vector<std::string> features) {
+  dlc::schema::ProgramT &program = *package.module.programs[0];
+  auto image = std::make_unique<dlc::schema::CpuImageT>();
+  image->isa = isa;
+  image->features = std::move(features);
+  image->code = std::make_unique<dlc::schema::Segment>();
+  package.imageBytes.push_back(package.imageBytes[0]);
+  for (auto &kernel : program.kernels)
+    kernel->cpu.push_back(
+        dlc::schema::CpuEntry(uint32_t(program.cpu_images.size()), kernel->cpu[0].entry()));
+  program.cpu_images.push_back(std::move(image));
+}
+
 TEST(Isa, TheBestFittingImageIsTaken) {
   PackageBuilder package = affinePackage();
-  dlc::schema::ProgramT &program = *package.module.programs[0];
-  auto addImage = [&](const char *isa, std::vector<std::string> features) {
-    auto image = std::make_unique<dlc::schema::CpuImageT>();
-    image->isa = isa;
-    image->features = std::move(features);
-    image->code = std::make_unique<dlc::schema::Segment>();
-    package.imageBytes.push_back(package.imageBytes[0]);
-    for (auto &kernel : program.kernels)
-      kernel->cpu.push_back(
-          dlc::schema::CpuEntry(uint32_t(program.cpu_images.size()), kernel->cpu[0].entry()));
-    program.cpu_images.push_back(std::move(image));
-  };
-  addImage("avx2", {"avx2", "fma"});
-  addImage("avx9000", {"avx9000f"});
+  addImage(package, "avx2", {"avx2", "fma"});
+  addImage(package, "avx9000", {"avx9000f"});
   ModulePtr module = load(package.file());
   bool avx2 =
       dlc::cpu::hasFeature("avx2") && dlc::cpu::hasFeature("fma") && dlc::cpu::hasFeature("f16c");
@@ -327,6 +421,27 @@ TEST(Isa, TheBestFittingImageIsTaken) {
   unsetenv("DLC_CPU_ISA");
   EXPECT_EQ(runOnce(best.get(), {1, 1, 1, 1}, {1, 4}, 4, {1, 4}),
             runOnce(forced.get(), {1, 1, 1, 1}, {1, 4}, 4, {1, 4}));
+}
+
+/// vdpbf16ps is slow on other vendors' processors: there its image is taken by name alone.
+TEST(Isa, PairsOfBrainFloatsAreMultipliedWhereThatIsFast) {
+  PackageBuilder package = affinePackage();
+  addImage(package, "avx512_bf16", {"avx512bf16"});
+  ModulePtr module = load(package.file());
+  bool has = dlc::cpu::hasFeature("avx512bf16") && dlc::cpu::hasFeature("avx512vnni") &&
+             dlc::cpu::hasFeature("avx512bw");
+  std::ifstream info("/proc/cpuinfo");
+  std::string processors(std::istreambuf_iterator<char>(info), {});
+  bool isFast = processors.find("AuthenticAMD") != std::string::npos;
+  ContextPtr best = open(module.get(), options("cpu", 1));
+  EXPECT_EQ(std::string(dlc_context_device(best.get())),
+            has && isFast ? "cpu (avx512_bf16, 1 thread)" : "cpu (sse2, 1 thread)");
+  if (!has)
+    return;
+  setenv("DLC_CPU_ISA", "avx512_bf16", 1);
+  ContextPtr named = open(module.get(), options("cpu", 1));
+  EXPECT_EQ(std::string(dlc_context_device(named.get())), "cpu (avx512_bf16, 1 thread)");
+  unsetenv("DLC_CPU_ISA");
 }
 
 TEST(Isa, AgreesWithTheCompilersView) {

@@ -21,8 +21,12 @@ struct FreeModule {
 struct FreeContext {
   void operator()(dlc_context *context) const { dlc_context_free(context); }
 };
+struct FreeRun {
+  void operator()(dlc_run *run) const { dlc_run_free(run); }
+};
 using ModulePtr = std::unique_ptr<dlc_module, FreeModule>;
 using ContextPtr = std::unique_ptr<dlc_context, FreeContext>;
+using RunPtr = std::unique_ptr<dlc_run, FreeRun>;
 
 inline ModulePtr load(const std::vector<uint8_t> &file, dlc_status expected = DLC_OK) {
   dlc_module *module = nullptr;
@@ -58,6 +62,17 @@ dlc_tensor tensor(dlc_dtype dtype, const std::vector<int64_t> &dims, std::vector
   out.data = values.data();
   out.bytes = values.size() * sizeof(T);
   return out;
+}
+
+/// Enqueues a run of one input and one output; the handle, null where the call fails.
+inline RunPtr enqueue(dlc_context *context, dlc_tensor in, dlc_tensor out,
+                      dlc_status expected = DLC_OK, void *stream = nullptr) {
+  dlc_enqueue_options options = {sizeof(dlc_enqueue_options), stream};
+  auto *run = reinterpret_cast<dlc_run *>(1); // not null: the call sets it either way
+  EXPECT_EQ(dlc_context_enqueue(context, &in, 1, &out, 1, &options, &run), expected)
+      << dlc_last_error();
+  EXPECT_EQ(run != nullptr, expected == DLC_OK);
+  return RunPtr(run);
 }
 
 /// Whether the last error says `piece`.

@@ -44,7 +44,8 @@ void run(const std::vector<uint8_t> &file, bool checked, size_t misalignment = 0
 
 Refusal noMapping(uint32_t bytes) { return {SYS_mmap, 1, bytes, ENOMEM}; }
 
-/// A copy of x[4,4] to y; beside it a persistent buffer of 3136 bytes and a launch with 1000 bytes of scratch.
+/// A copy of x[4,4] to y; beside it a persistent buffer of 3136 bytes, another one of 3072 that the init program alone uses,
+/// and a launch with 1000 bytes of scratch.
 PackageBuilder roomyPackage() {
   PackageBuilder package;
   Expr four = package.constant(4), rows = package.constant(49), one = package.constant(1);
@@ -54,10 +55,12 @@ PackageBuilder roomyPackage() {
   uint32_t x = package.buffer(Storage::input, DType::f32, {four, four});
   uint32_t y = package.buffer(Storage::output, DType::f32, {four, four});
   uint32_t p = package.buffer(Storage::persistent, DType::f32, {rows, package.constant(16)});
+  uint32_t t =
+      package.buffer(Storage::persistent, DType::f32, {package.constant(48), package.constant(16)});
   auto none = [](const CpuArgs *, int64_t, int64_t, void *) {};
   uint32_t kernel = package.kernel("none", none);
-  package.launch(kernel, {PackageBuilder::buffer(p)}, {one}, {0}, true);
-  package.launch(kernel, {}, {one}, package.constant(1000));
+  package.launch(kernel, {PackageBuilder::buffer(t), PackageBuilder::buffer(p)}, {one}, {0}, true);
+  package.launch(kernel, {PackageBuilder::buffer(p)}, {one}, package.constant(1000));
   package.copy(x, y);
   return package;
 }
@@ -96,6 +99,8 @@ TEST(SystemFailure, EachMemoryIsNamed) {
             "not enough memory: the activations need 64 bytes");
   EXPECT_EQ(errorUnder(noMapping(3136), [&] { run(roomy, false); }),
             "not enough memory: the prepared weights need 3.1 KiB");
+  EXPECT_EQ(errorUnder(noMapping(3072), [&] { run(roomy, false); }),
+            "not enough memory: the weights while they are prepared need 3.0 KiB");
   EXPECT_EQ(errorUnder(noMapping(1024), [&] { run(roomy, false); }),
             "not enough memory: the kernels' scratch buffers need 1.0 KiB");
   // An input that is not aligned is copied.
