@@ -97,4 +97,6 @@ CASES = {
                            ("8, 2, kdim=6, vdim=4", [(5, 2, 8), (3, 2, 6), (3, 2, 4)])],
     "TransformerEncoderLayer": [("8, 2, dim_feedforward=12, batch_first=true", [(2, 5, 8)]),
                                 ("8, 4, 12, activation='gelu', norm_first=true, layer_norm_eps=0.001", [(5, 2, 8)])],
+    "TransformerDecoderLayer": [("8, 2, dim_feedforward=12, batch_first=true", [(2, 5, 8), (2, 3, 8)]),
+                                ("8, 4, 12, activation='gelu', norm_first=true", [(5, 2, 8), (7, 2, 8)])],
 }

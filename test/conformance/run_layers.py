@@ -20,6 +20,8 @@ sys.path.insert(0, os.path.join(ROOT, "examples"))
 import safetensors  # noqa: E402
 
 OUT = os.path.join(BUILD, "test-logs", "layers")
+TRANSFORMER = ["d_model", "nhead", "dim_feedforward=2048", "dropout=0.1", "activation='relu'", "layer_norm_eps=1e-05", "batch_first=False",
+               "norm_first=False", "bias=True"]
 RECURRENT = ["input_size", "hidden_size", "num_layers=1", "bias=True", "batch_first=False", "dropout=0.0", "bidirectional=False"]
 # What this PyTorch does not say by its signature, or says differently from PyTorch 2.
 KNOWN = {
@@ -29,8 +31,7 @@ KNOWN = {
     "RMSNorm": ["normalized_shape", "eps=None", "elementwise_affine=True"],
     "Softplus": ["beta=1.0", "threshold=20.0"],
     "Hardtanh": ["min_val=-1.0", "max_val=1.0", "inplace=False"],
-    "TransformerEncoderLayer": ["d_model", "nhead", "dim_feedforward=2048", "dropout=0.1", "activation='relu'", "layer_norm_eps=1e-05",
-                                "batch_first=False", "norm_first=False", "bias=True"],
+    "TransformerEncoderLayer": TRANSFORMER, "TransformerDecoderLayer": TRANSFORMER,
 }
 # Softmax without its dim is refused here: PyTorch guesses it, with a warning.
 NEEDED = {("Softmax", "dim"), ("LogSoftmax", "dim"), ("Softmin", "dim")}

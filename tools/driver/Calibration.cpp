@@ -4,13 +4,16 @@
 #include "tools/driver/Calibration.h"
 
 #include "ir/analysis/SourcePlaces.h"
+#include "ir/dl/PrecisionMarks.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
-#include "passes/compress/QuantizableProducts.h"
+#include "tools/driver/BiasCorrection.h"
 #include "tools/driver/CpuProgram.h"
 #include "tools/driver/Json.h"
 #include "tools/driver/Output.h"
+#include "tools/driver/QuantizationChoice.h"
 #include "tools/driver/SampleFeed.h"
+#include "tools/driver/Smoothing.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -53,22 +56,44 @@ int Calibration::run(ModuleOp module) {
   auto kept = LayerPatterns::create(options.keepF32);
   if (!kept)
     return fail(kUsage, "--keep-f32: " + llvm::toString(kept.takeError()));
-  std::vector<QuantizableProduct> products = findQuantizableProducts(function, *kept);
-  SmallVector<Value> activations = activationsOf(products);
+  if (options.smooth)
+    if (int code = smoothActivations(module, options, progress, numSmoothed))
+      return code;
+  const bool hasGains = showsGains();
+  if (hasGains)
+    if (int code = keepSlowerLayers(module, options))
+      return code;
+  std::vector<QuantizableProduct> products =
+      findQuantizableProducts(function, *kept, *productSchemeNamed(options.quantize));
   for (const QuantizableProduct &product : products)
-    layers.push_back({shownNameOf(*product.op),
-                      product.op->getName().stripDialect().str(),
-                      product.whyKept,
-                      {},
-                      {}});
-  if (activations.empty())
+    layers.push_back(
+        {shownNameOf(*product.op),
+         product.op->getName().stripDialect().str(),
+         product.whyKept,
+         {},
+         {},
+         0,
+         hasGains ? gainsOfIntegers(product, gainTargets(options)) : std::vector<TargetGain>()});
+  bool isKeptByCost = llvm::any_of(products, [](const QuantizableProduct &product) {
+    return product.op->hasAttr(dl::kKeptByCost);
+  });
+  if (activationsOf(products).empty())
     return fail(kModelError,
-                layers.empty()
-                    ? "--quantize int8: no product of the model multiplies f32 by weights"
-                    : "--quantize int8: every product of weights stays in f32; the first, '" +
-                          layers.front().name + "', because " + layers.front().whyKept);
+                "--quantize " + options.quantize +
+                    (layers.empty() ? ": no product of the model multiplies f32 by weights"
+                                    : ": every product of weights stays in f32; the first, '" +
+                                          layers.front().name + "', because " +
+                                          layers.front().whyKept + (isKeptByCost ? kTakeAll : "")));
+  if (isDynamic())
+    return kOk;
+  if (int code = findRanges(module, products))
+    return code;
+  return options.biasCorrection ? correctBiases(module, options, products, progress) : int(kOk);
+}
 
+int Calibration::findRanges(ModuleOp module, ArrayRef<QuantizableProduct> products) {
   progress("calibration");
+  SmallVector<Value> activations = activationsOf(products);
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(module.getContext());
   TapActivationsOptions tap;
@@ -81,8 +106,8 @@ int Calibration::run(ModuleOp module) {
   auto package = compileCpuProgram(*copy);
   if (failed(package))
     return kUnsupported;
-  std::vector<RangeEstimator> estimators(
-      activations.size(), RangeEstimator(*rangeMethodNamed(options.calibration.method)));
+  std::vector<RangeEstimator> estimators(activations.size(),
+                                         RangeEstimator(*rangeMethodNamed(methodName())));
   if (int code = measure(*package, estimators))
     return code;
 
@@ -98,12 +123,34 @@ int Calibration::run(ModuleOp module) {
                                              layer.name, seen.numNotFinite())
                                    .str());
     layer.seen = seen.extent();
-    layer.range = seen.range();
-    layer.signalToNoise = seen.signalToNoise(layer.range);
+    layer.range = isFloat8() ? seen.extent() : seen.range();
+    layer.signalToNoise =
+        isFloat8() ? seen.signalToNoiseOfFloat8() : seen.signalToNoise(layer.range);
     product.op->setAttr(kActivationRange,
                         builder.getDenseF64ArrayAttr({layer.range.low, layer.range.high}));
   }
   return kOk;
+}
+
+std::string Calibration::commandText() const {
+  if (numSmoothed == 0 && !options.biasCorrection && !options.noRefit)
+    return "";
+  std::string text = "dlc compile MODEL --quantize " + options.quantize;
+  if (options.noRefit)
+    text += " --no-refit";
+  if (numSmoothed > 0)
+    text += llvm::formatv(" --smooth {0}", *options.smooth);
+  if (options.biasCorrection)
+    text += " --bias-correction";
+  return text + " --calib DATA.npz --weights NEW.safetensors";
+}
+
+/// The last two columns of a row.
+static std::string gainAfter(const std::string &signalToNoise, ArrayRef<TargetGain> gains) {
+  return gains.empty()
+             ? signalToNoise
+             : llvm::formatv("{0}{1}", llvm::left_justify(signalToNoise, 11), gainText(gains))
+                   .str();
 }
 
 std::string Calibration::asText() const {
@@ -112,8 +159,9 @@ std::string Calibration::asText() const {
   size_t width = 5, quantized = 0;
   for (const QuantizedLayer &layer : layers)
     width = std::max(width, layer.name.size());
-  os << llvm::left_justify("Layer", width)
-     << "  Op       Range seen           Range kept           SNR\n";
+  os << llvm::left_justify("Layer", width) << "  Op       "
+     << (isDynamic() ? "Type" : "Range seen           Range kept           SNR")
+     << (showsGains() && !options.targets.empty() ? "        Gain\n" : "\n");
   for (const QuantizedLayer &layer : layers) {
     os << llvm::left_justify(layer.name, width) << "  " << llvm::left_justify(layer.op, 7) << "  ";
     if (!layer.whyKept.empty()) {
@@ -121,35 +169,52 @@ std::string Calibration::asText() const {
       continue;
     }
     ++quantized;
+    if (isDynamic()) {
+      os << "int8, with the range of each row\n";
+      continue;
+    }
     auto range = [](const Range &shown) {
       return llvm::left_justify(llvm::formatv("{0:F3} .. {1:F3}", shown.low, shown.high).str(), 19);
     };
     os << range(layer.seen) << "  " << range(layer.range) << "  "
-       << llvm::formatv("{0:F1} dB\n", layer.signalToNoise);
+       << gainAfter(llvm::formatv("{0:F1} dB", layer.signalToNoise).str(), layer.gains) << '\n';
   }
-  os << llvm::formatv("int8: {0} of {1} products, calibrated on {2} samples by {3}\n", quantized,
-                      layers.size(), samples, options.calibration.method);
+  os << llvm::formatv("{0}: {1} of {2} products", options.quantize, quantized, layers.size());
+  if (!isDynamic())
+    os << llvm::formatv(", calibrated on {0} samples by {1}", samples, methodName());
+  if (options.smooth)
+    os << llvm::formatv("; {0} activations smoothed with exponent {1}", numSmoothed,
+                        *options.smooth);
+  if (options.biasCorrection)
+    os << "; means corrected";
+  os << '\n';
   return text;
 }
 
 std::string Calibration::asJson() const {
   Json json;
-  json.beginObject()
-      .string("scheme", options.quantize)
-      .string("method", options.calibration.method)
-      .integer("samples", samples)
-      .beginArray("layers");
+  json.beginObject().string("scheme", options.quantize);
+  if (!isDynamic())
+    json.string("method", methodName()).integer("samples", samples);
+  if (options.smooth)
+    json.real("smooth", *options.smooth).integer("smoothed", static_cast<int64_t>(numSmoothed));
+  if (options.biasCorrection)
+    json.string("bias_correction", "measured");
+  json.beginArray("layers");
   for (const QuantizedLayer &layer : layers) {
     json.beginObject().string("layer", layer.name).string("op", layer.op);
     if (!layer.whyKept.empty())
       json.string("type", "f32").string("why", layer.whyKept);
+    else if (isDynamic())
+      json.string("type", "int8");
     else
-      json.string("type", "int8")
+      json.string("type", options.quantize)
           .real("seen_low", layer.seen.low)
           .real("seen_high", layer.seen.high)
           .real("low", layer.range.low)
           .real("high", layer.range.high)
           .real("snr_db", layer.signalToNoise);
+    writeGains(json, layer.gains);
     json.endObject();
   }
   json.endArray().endObject();

@@ -28,6 +28,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc bisect model.dl --calib d.npz --max-error 1e-3   which layers need f32
   dlc inspect model.bin --source conv2d_relu    the CUDA C++ of a kernel
   dlc refit model.bin --weights new.safetensors new weights, without compiling
+  dlc list ops 'conv*'                          the functions of the language
 
 'dlc COMMAND --help' explains each. Exit codes: 0 ok, 1 error in the model, 2 usage, 3 unsupported, 4 accuracy check
 failed, 5 device, runtime or I/O, 6 damaged or incompatible file, 70 internal error.)";
@@ -61,6 +62,13 @@ std::string dlc::checkPositive(const std::string &text) {
   double value = std::strtod(text.c_str(), &end);
   return *end || value > 0 ? std::string() // what is no number is told when it is converted
                            : "expected a number above 0, got '" + text + "'";
+}
+
+std::string dlc::checkUnit(const std::string &text) {
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  return *end || (value >= 0 && value <= 1) ? std::string()
+                                            : "expected a number from 0 to 1, got '" + text + "'";
 }
 
 std::string dlc::checkNotNegative(const std::string &text) {
@@ -116,6 +124,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addPruneCommand(app, action, compiler);
   addQuantizeCommand(app, action, compiler);
   addBisectCommand(app, action, compiler);
+  addListCommand(app, action, compiler);
   addRunCommand(app, action);
   addBenchCommand(app, action);
   addCompareCommand(app, action);

@@ -24,6 +24,7 @@ using Action = std::function<int()>;
 /// Checks of the numbers that options take: a sentence on what is wrong, empty where nothing is.
 std::string checkPositive(const std::string &text);
 std::string checkNotNegative(const std::string &text);
+std::string checkUnit(const std::string &text); // 0 to 1
 
 /// Declares the options of subcommands that read ONNX files.
 void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
@@ -38,6 +39,7 @@ void addImportCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addPruneCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addQuantizeCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addBisectCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addListCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addFormatCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler,
                        std::vector<std::string> commandLine);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/CommandLine.h"
-#include "tools/driver/Comparison.h"
+#include "tools/driver/LayerComparison.h"
 
 #include <CLI/CLI.hpp>
 
@@ -26,9 +26,12 @@ Examples:
   dlc compare f32.bin f16.bin --data images.npz
   dlc compare f32.bin f16.bin --data images.npz --labels labels.npy --metric top1 --max-error 0.003
   dlc compare f32.bin f16.bin --data images.npz --max-error 1e-2
-  dlc compare a.bin b.bin --device cpu --device-b cuda --json)";
+  dlc compare a.bin b.bin --device cpu --device-b cuda --json
+  dlc compare f32.bin f16.bin --data images.npz --layers)";
 
 static int compare(const CompareOptions &options) {
+  if (int code = dlc::LayerComparison::checkOptions(options.comparison))
+    return code;
   dlc::ModelRun before, after;
   if (int code = before.open(options.before, options.device))
     return code;
@@ -42,10 +45,16 @@ static int compare(const CompareOptions &options) {
   dlc::Comparison comparison(options.comparison, "a", "b");
   if (int code = comparison.openData({before.getModule(), after.getModule()}))
     return code;
+  const std::vector<std::string> sources = {"a: " + before.describe(), "b: " + after.describe()};
+  auto bound = [&](dlc_dtype) { return options.comparison.maxError; };
+  if (options.comparison.layers) {
+    dlc::LayerComparison layers(options.comparison);
+    int code = layers.run(comparison.getFeed(), before, after, before, options.device);
+    return code ? code : layers.report(sources, bound);
+  }
   if (int code = comparison.run(after, before))
     return code;
-  return comparison.report({"a: " + before.describe(), "b: " + after.describe()},
-                           [&](dlc_dtype) { return options.comparison.maxError; });
+  return comparison.report(sources, bound);
 }
 
 void dlc::addCompareCommand(CLI::App &app, Action &action) {

@@ -4,14 +4,13 @@
 #include "tools/driver/Comparison.h"
 
 #include "tools/driver/CommandLine.h"
+#include "tools/driver/DifferenceReport.h"
 #include "tools/driver/ErrorMetric.h"
 #include "tools/driver/Output.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <unistd.h>
 
 namespace dlc {
 
@@ -41,6 +40,10 @@ void ComparisonOptions::declare(CLI::App &command) {
   command.add_option("--batch", batch, "Samples in one run, as far as the models' ranges allow it")
       ->check(checkPositive, "POSITIVE")
       ->capture_default_str();
+  command.add_flag("--layers", layers,
+                   "Judge each kernel instead of the outputs: the reference's kernel computes the "
+                   "same from what the model's kernel has read, so that an error shows where it is "
+                   "made");
   command.add_flag("--json", json, "Print JSON, in which all of it stands");
 }
 
@@ -153,22 +156,6 @@ int Comparison::add(const ModelRun &after, const OutputSource &before, SampleRan
   return kOk;
 }
 
-/// A line on a terminal, where it takes longer; none where `done` is all.
-static void showProgress(int64_t done, int64_t total) {
-  using Clock = std::chrono::steady_clock;
-  static Clock::time_point shown = Clock::now();
-  static bool isShown = false;
-  if (!isatty(STDERR_FILENO) || (done < total && Clock::now() - shown < std::chrono::seconds(1)))
-    return;
-  std::string line = "\r\033[K";
-  if (done < total)
-    line += "dlc: sample " + std::to_string(done) + "/" + std::to_string(total) + " ...";
-  if (done < total || isShown)
-    (void)!write(STDERR_FILENO, line.data(), line.size());
-  isShown = done < total;
-  shown = Clock::now();
-}
-
 int Comparison::run(ModelRun &after, OutputSource &before) {
   if (int code = chooseOutputs(after, before))
     return code;
@@ -183,7 +170,7 @@ int Comparison::run(ModelRun &after, OutputSource &before) {
     if (code == kOk)
       code = add(after, before, range);
     samples += range.rows;
-    showProgress(code == kOk ? samples : total, total);
+    showSamples(code == kOk ? samples : total, total);
   }
   return code;
 }

@@ -23,6 +23,7 @@ struct ComparisonOptions {
   std::optional<double> maxError;
   int64_t batch = SampleFeed::kDefaultBatch;
   bool json = false;
+  bool layers = false; // judge the values between kernels: LayerComparison
   /// Declares the options on a subcommand.
   void declare(CLI::App &command);
 };
@@ -38,7 +39,7 @@ public:
 
   /// Opens the data, or makes random inputs with a warning, for models that have the same inputs.
   int openData(const std::vector<dlc_module *> &modules);
-  const SampleFeed &getFeed() const { return feed; }
+  SampleFeed &getFeed() { return feed; }
   /// Runs both sources on all samples; `after` is the model whose outputs are judged. An ExitCode, reported.
   int run(ModelRun &after, OutputSource &before);
   /// Prints the report with a line for each of `sources`, and judges the outputs: kAccuracy where one is further off than its

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/Comparison.h"
+#include "tools/driver/DifferenceReport.h"
 #include "tools/driver/ErrorMetric.h"
 #include "tools/driver/Json.h"
 #include "tools/driver/KernelProfile.h"
@@ -14,15 +15,6 @@ namespace dlc {
 
 static long long wide(int64_t number) { return static_cast<long long>(number); }
 
-/// A sentence on numbers that no figure holds.
-static std::string describeNotFinite(const std::string &name, const OutputDifference &difference) {
-  return format("output '%s': %lld of its %lld numbers are NaN and %lld infinite on one side only, "
-                "the first at ",
-                name.c_str(), wide(difference.numNaN()), wide(difference.numElements()),
-                wide(difference.numUnlikeInfinities())) +
-         difference.worst();
-}
-
 void Comparison::warn() const {
   if (int64_t left = feed.numLeftOut())
     complain("warning: the last " + std::to_string(left) +
@@ -30,7 +22,7 @@ void Comparison::warn() const {
              std::to_string(feed.smallestBatch()));
   for (const Output &output : chosen)
     if (!output.difference.isFinite())
-      complain("warning: " + describeNotFinite(output.name, output.difference));
+      complain("warning: output '" + output.name + "': " + describeNotFinite(output.difference));
 }
 
 /// A line for `held` where the output holds its bound; an error otherwise.
@@ -39,19 +31,12 @@ std::string Comparison::judge(const Output &output, double most, std::string &he
   const char *what = errorName(options.metric, !labels.empty());
   const OutputDifference &difference = output.difference;
   if (!difference.isFinite())
-    return describeNotFinite(output.name, difference);
+    return "output '" + output.name + "': " + describeNotFinite(difference);
   if (error <= most) {
     held += format("%s: the %s, %.3g, is within %.3g\n", output.name.c_str(), what, error, most);
     return {};
   }
-  std::string times = most > 0 ? format(", %.3g times", error / most) : std::string(", above");
-  return "output '" + output.name + "': the " + what + format(" is %.3g", error) + times +
-         format(" the bound of %.3g", most) +
-         (difference.worst().empty() ? "" : "; furthest off at ") + difference.worst();
-}
-
-static std::string decibels(double value) {
-  return std::isinf(value) && value > 0 ? "exact" : format("%.1f", value);
+  return "output '" + output.name + "': " + describeExcess(error, most, what, difference);
 }
 
 std::string Comparison::asText(const std::vector<std::string> &sources) const {
@@ -67,16 +52,7 @@ std::string Comparison::asText(const std::vector<std::string> &sources) const {
                     decibels(d.signalToNoise()), format("%.9f", d.cosine()),
                     output.isAnswer ? format("%.2f %%", 100 * output.answers.agreement()) : "-"});
   }
-  for (const auto &row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      size_t width = 0;
-      for (const auto &other : rows)
-        width = std::max(width, other[i].size());
-      line += row[i] + std::string(i + 1 < row.size() ? width + 2 - row[i].size() : 0, ' ');
-    }
-    text += line + "\n";
-  }
+  text += asTable(rows);
   if (const Output *output = labelled()) {
     const AnswerTally &a = output->answers;
     for (auto [name, part, right] : {std::tuple(&beforeName, a.accuracyBefore(), a.rightBefore),
@@ -98,12 +74,8 @@ std::string Comparison::asJson(const std::vector<std::string> &sources, const Bo
   json.integer("left_out", feed.numLeftOut()).string("metric", options.metric);
   json.beginArray("outputs");
   for (const Output &output : chosen) {
-    const OutputDifference &d = output.difference;
-    json.beginObject().string("name", output.name).integer("elements", d.numElements());
-    json.real("max_abs", d.maxAbsolute()).real("max_rel", d.maxRelative());
-    json.real("sqnr_db", d.signalToNoise()).real("cosine", d.cosine());
-    json.integer("nan", d.numNaN()).integer("unlike_infinities", d.numUnlikeInfinities());
-    json.string("worst", d.worst());
+    json.beginObject().string("name", output.name);
+    writeFigures(json, output.difference);
     if (output.isAnswer)
       json.real("same_top1", output.answers.agreement());
     if (&output == labelled()) {

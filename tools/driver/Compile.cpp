@@ -15,11 +15,13 @@
 #include "tools/driver/Check.h"
 #include "tools/driver/CompileUsage.h"
 #include "tools/driver/Compiler.h"
+#include "tools/driver/CpuProgram.h"
 #include "tools/driver/CudaBinaries.h"
 #include "tools/driver/Format.h"
 #include "tools/driver/Import.h"
 #include "tools/driver/ImportAsText.h"
 #include "tools/driver/InspectSource.h"
+#include "tools/driver/List.h"
 #include "tools/driver/Output.h"
 #include "tools/driver/PassTrace.h"
 #include "tools/driver/Plan.h"
@@ -27,6 +29,7 @@
 #include "tools/driver/Prune.h"
 #include "tools/driver/Quantize.h"
 #include "tools/driver/SourceLines.h"
+#include "tools/driver/StoredWeights.h"
 #include "tools/driver/ValidatePasses.h"
 #include "tools/driver/WeightFit.h"
 #include "tools/driver/WeightReader.h"
@@ -68,10 +71,15 @@ private:
   LogicalResult specializeShapes();
   /// Does what --quantize needs to know of the data and of the weights.
   int prepareQuantization();
-  /// Writes the ranges of activations on --calib to their products.
+  /// Says which products run on integers, and writes the ranges of their activations on --calib to them.
   int calibrate();
   /// Fits the few bits that weights are to be stored in.
   int fitWeights();
+  /// Whether the integers that the phase `compress` makes of weights take their place in the file.
+  bool storesIntegers() const { return options.noRefit && options.quantize == "int8"; }
+  /// Compiles what --precision mixed is held against where --quantize changes the model before it.
+  int compileReference();
+  int writeReport(const std::string &json);
   /// Marks the ops that --precision mixed keeps in f32.
   int searchPrecision();
   LogicalResult runPhase(Phase phase, bool isRepeated = false);
@@ -93,6 +101,8 @@ private:
   PassValidator validator;
   ImportedModel model;
   OwningOpRef<ModuleOp> imported; // a copy of what the first phase gets
+  std::string reference;          // a CPU program of the model in f32, before --quantize
+  std::string report;             // what --quantize did, for --report
   codegen::GeneratedCode code;
   Phase first = Phase::import, last = Phase::package;
   Clock::time_point begin = Clock::now();
@@ -174,7 +184,7 @@ LogicalResult Compilation::specializeShapes() {
 int Compilation::prepareQuantization() {
   if (options.quantize == "none")
     return kOk;
-  return options.quantize == "int8" ? calibrate() : fitWeights();
+  return pipelineOptions().quantizesWeights() ? fitWeights() : calibrate();
 }
 
 int Compilation::fitWeights() {
@@ -189,7 +199,7 @@ int Compilation::fitWeights() {
                                         StringAttr::get(model.context.get(), fit.commandText()));
   if (!options.quiet)
     complain(fit.asText());
-  return options.report.empty() ? int(kOk) : writeFile(options.report, fit.asJson());
+  return writeReport(fit.asJson());
 }
 
 int Compilation::calibrate() {
@@ -200,14 +210,38 @@ int Compilation::calibrate() {
   trace.addStep("calibration", started);
   if (code != kOk)
     return code;
-  if (!options.quiet) {
+  if (std::string command = calibration.commandText(); !command.empty())
+    model.module->getOperation()->setAttr("dl.fitted_by",
+                                          StringAttr::get(model.context.get(), command));
+  if (!options.quiet)
     complain(calibration.asText());
-    if (llvm::any_of(options.targets, [](StringRef target) { return target != "cpu"; }))
-      complain(
-          "warning: on cuda, products of integers run on plain cores and are slower than those "
-          "of f16; --target cpu leaves cuda out");
+  return writeReport(calibration.asJson());
+}
+
+int Compilation::compileReference() {
+  if (!isMixed(options.precision) || options.quantize == "none")
+    return kOk;
+  OwningOpRef<ModuleOp> copy = model.module->clone();
+  auto package = compileCpuProgram(*copy);
+  if (failed(package))
+    return kUnsupported;
+  reference = std::move(*package);
+  return kOk;
+}
+
+/// Writes the report at once where one step has something to tell, and as an object with a member for each where two have.
+int Compilation::writeReport(const std::string &json) {
+  if (options.report.empty())
+    return kOk;
+  bool isMixedToo = isMixed(options.precision) && options.quantize != "none";
+  if (!isMixedToo)
+    return writeFile(options.report, json);
+  if (report.empty()) {
+    report = json;
+    return kOk;
   }
-  return options.report.empty() ? int(kOk) : writeFile(options.report, calibration.asJson());
+  return writeFile(options.report,
+                   "{\n\"quantize\": " + report + ",\n\"precision\": " + json + "}\n");
 }
 
 int Compilation::searchPrecision() {
@@ -221,6 +255,7 @@ int Compilation::searchPrecision() {
   goal.data = options.calibration.data;
   goal.batch = options.calibration.batch;
   goal.keepF32 = options.keepF32;
+  goal.reference = std::move(reference);
   PrecisionSearch search(std::move(goal), "--precision " + options.precision,
                          [this](const std::string &what) { showProgress(what); });
   int code = search.run(*model.module);
@@ -230,7 +265,7 @@ int Compilation::searchPrecision() {
     return code;
   if (!options.quiet)
     complain(search.asText());
-  return options.report.empty() ? int(kOk) : writeFile(options.report, search.asJson());
+  return writeReport(search.asJson());
 }
 
 /// Runs the schedule that codegen has for the target.
@@ -266,7 +301,14 @@ LogicalResult Compilation::runPhase(Phase phase, bool isRepeated) {
   if (!isRepeated && options.validatePasses && phase < Phase::outline)
     manager.addInstrumentation(validator.makeInstrumentation());
   addPhase(manager, phase, pipelineOptions());
-  return manager.run(module);
+  if (failed(manager.run(module)))
+    return failure();
+  if (phase != Phase::compress || !storesIntegers())
+    return success();
+  Clock::time_point started = Clock::now();
+  int code = storeQuantizedWeights(*module.getOps<func::FuncOp>().begin());
+  trace.addStep("store-integers", started);
+  return success(code == kOk);
 }
 
 LogicalResult Compilation::generate() {
@@ -435,6 +477,8 @@ int Compilation::run() {
     if (phase == Phase::compress) {
       if (int code = checkKeptLayers())
         return finishDump(code);
+      if (int code = compileReference())
+        return finishDump(code);
       if (int code = prepareQuantization())
         return finishDump(code);
     }
@@ -461,7 +505,8 @@ int Compilation::run() {
 
 static int compileModel(const CompileOptions &options) { return Compilation(options).run(); }
 
-const Compiler kLinkedCompiler = {compileModel, checkModel, formatFiles,   inspectSource,
-                                  importAsText, pruneModel, quantizeModel, bisectModel};
+const Compiler kLinkedCompiler = {compileModel,  checkModel,   formatFiles,
+                                  inspectSource, importAsText, pruneModel,
+                                  quantizeModel, bisectModel,  listLanguage};
 
 } // namespace dlc

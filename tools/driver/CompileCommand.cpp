@@ -28,6 +28,8 @@ Examples:
   dlc compile model.dl --precision f16 --keep-f32 'head.*' -o model.bin   in f16, but for these layers
   dlc compile model.dl --precision mixed --max-error 1e-3 --calib samples.npz -o model.bin   f16 where these outputs allow it
   dlc compile model.dl --quantize int8 --calib samples.npz --target cpu -o model.bin   in 8 bits, ranges from these samples
+  dlc compile model.dl --quantize dynamic --target cpu -o model.bin   matrix products in 8 bits, ranges as they come
+  dlc compile model.dl --quantize int8 --calib samples.npz --smooth 0.5 --target cpu -o model.bin   for activations with few large channels
   dlc compile model.dl --quantize w4 --calib samples.npz -o model.bin   weights in 4 bits, fitted to these samples
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
@@ -96,17 +98,47 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command
       ->add_option("--quantize", options->quantize,
                    "int8: products and convolutions with weights multiply integers of 8 bits; "
-                   "ranges of what they read come from --calib. w8, w4: the weights of matrix "
+                   "ranges of what they read come from --calib. dynamic: matrix products do so "
+                   "with the range that each row turns out to have, and need no data. fp8: they "
+                   "multiply floats of 8 bits (e4m3), with ranges of --calib. w8, w4: "
+                   "the weights of matrix "
                    "products are stored in 8 or 4 bits, in the file and in memory, and all is "
                    "computed as before; with --calib their rounding makes up for its errors on "
                    "these data. What that does to each layer is printed")
-      ->check(CLI::IsMember({"none", "int8", "w8", "w4"}))
+      ->check(CLI::IsMember({"none", "int8", "dynamic", "fp8", "w8", "w4"}))
       ->capture_default_str();
+  command
+      ->add_option("--quantize-where", options->quantizeWhere,
+                   "faster: a layer of --quantize that the cost model says would be slower on the "
+                   "targets of the file stays as it is; possible: every layer that can be "
+                   "quantized is (default: faster for int8, possible for w8 and w4, which save "
+                   "memory in any case)")
+      ->check(CLI::IsMember({"faster", "possible"}));
   command
       ->add_option("--group", options->group,
                    "Neighbouring weights of --quantize w4 that share a scale and a zero point")
       ->check(CLI::IsMember({32, 64, 128}))
       ->capture_default_str();
+  command->add_flag("--no-refit", options->noRefit,
+                    "With --quantize int8: the file holds the integers alone, a quarter of the "
+                    "bytes, and not the weights that 'dlc refit' makes them from (files of w8 and "
+                    "w4 never do)");
+  command
+      ->add_option(
+          "--smooth", options->smooth,
+          "For --quantize int8 and dynamic: moves scales of the channels of activations into "
+          "the weights of matrix products, as SmoothQuant does with this exponent, from 0 "
+          "to 1 (0.5 is usual), on the largest magnitudes that --calib shows")
+      ->check(checkUnit, "0..1");
+  command->add_flag("--bias-correction", options->biasCorrection,
+                    "For --quantize int8: adds to each channel of a product's result what 8 "
+                    "bits take off its mean on --calib");
+  command
+      ->add_option(
+          "--keep-w8", options->keepW8,
+          "Layers whose weights --quantize w4 stores in 8 bits, globs as for --keep-f32: that "
+          "of the logits is the first to try; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--calib", options->calibration.data,
                       "Data for --quantize and --precision mixed: an .npz with an array by the "
                       "name of each input, one row a sample; a few hundred that are like those to "

@@ -51,9 +51,6 @@ static int checkPrecision(const CompileOptions &options, Phase first) {
   if (!options.maxError)
     return fail(kUsage, "--precision " + options.precision +
                             " needs a bound to hold; add --max-error, such as 1e-3");
-  if (options.quantize != "none")
-    return fail(kUsage, "--precision " + options.precision +
-                            " and --quantize both choose what runs in f32; expected one of them");
   return kOk;
 }
 
@@ -68,7 +65,30 @@ static int checkSignature(const CompileOptions &options, Phase first) {
 static constexpr const char *kGroupAlone =
     "--group is how many weights of 4 bits share a scale; expected --quantize w4 with it";
 
+/// What goes with products of integers, and that --quantize dynamic needs data for --smooth alone.
+static int checkProducts(const CompileOptions &options) {
+  const bool isDynamic = options.quantize == "dynamic";
+  if (options.smooth && !isDynamic && options.quantize != "int8")
+    return fail(kUsage, "--smooth makes activations fit for 8 bits; expected --quantize int8 or "
+                        "dynamic with it");
+  if (options.smooth && options.calibration.data.empty())
+    return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
+                        "--calib FILE.npz");
+  if (options.biasCorrection && options.quantize != "int8")
+    return fail(kUsage, "--bias-correction takes back what 8 bits do to means; expected --quantize "
+                        "int8 with it");
+  if (isDynamic && !options.smooth && !options.calibration.data.empty())
+    return fail(kUsage, "--quantize dynamic finds ranges when the model runs and reads no data; "
+                        "expected --calib with --smooth alone");
+  return kOk;
+}
+
 static int checkQuantization(const CompileOptions &options, Phase first) {
+  if (!options.keepW8.empty() && options.quantize != "w4")
+    return fail(kUsage, "--keep-w8 names layers that have 8 bits where others have 4; expected "
+                        "--quantize w4 with it");
+  if (int code = checkProducts(options))
+    return code;
   if (options.quantize == "none") {
     if (!options.calibration.data.empty() && !isMixed(options.precision))
       return fail(kUsage,
@@ -78,13 +98,28 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
                           "of these");
     if (options.group != 32)
       return fail(kUsage, kGroupAlone);
+    if (options.noRefit)
+      return fail(kUsage, "--no-refit leaves out the weights that --quantize int8 makes integers "
+                          "from; expected that with it");
+    if (!options.quantizeWhere.empty())
+      return fail(kUsage,
+                  "--quantize-where says which layers --quantize takes; expected that with it");
     return kOk;
   }
   if (options.quantize != "w4" && options.group != 32)
     return fail(kUsage, kGroupAlone);
-  if (options.quantize == "int8" && options.calibration.data.empty())
-    return fail(kUsage, "--quantize int8 needs to see what the model reads; add --calib FILE.npz, "
-                        "an array by the name of each input, one row a sample, some hundred rows");
+  if (!options.quantizeWhere.empty() &&
+      (options.quantize == "dynamic" || options.quantize == "fp8"))
+    return fail(kUsage, "--quantize-where has estimates for int8, w8 and w4 alone; expected one of "
+                        "these with it");
+  if ((options.quantize == "int8" || options.quantize == "fp8") && options.calibration.data.empty())
+    return fail(kUsage, "--quantize " + options.quantize +
+                            " needs to see what the model reads; add --calib FILE.npz, an array by "
+                            "the name of each input, one row a sample, some hundred rows");
+  if (options.quantize == "fp8" && options.calibration.method != "mse" &&
+      options.calibration.method != "minmax")
+    return fail(kUsage, "--calib-method chooses the range of 256 even steps; floats of 8 bits take "
+                        "in all that was seen: expected none with --quantize fp8");
   if (first >= Phase::compress)
     return fail(kUsage, "--quantize acts in phase 'compress', which lies before the rest of "
                         "--compile-from=" +

@@ -42,8 +42,15 @@ struct CompileOptions {
   std::optional<double> maxError;  // for mixed
   std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
   std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
-  std::string quantize = "none"; // none, int8, w8, w4
-  int64_t group = 32;            // weights of w4 that share a scale
+  std::string quantize = "none";   // none, int8, dynamic, fp8, w8, w4
+  int64_t group = 32;              // weights of w4 that share a scale
+  std::vector<std::string> keepW8; // globs: layers whose weights w4 stores in 8 bits
+  std::optional<double> smooth;    // of int8 and dynamic: the exponent of SmoothQuant, 0 to 1
+  bool biasCorrection = false;     // of int8
+  bool noRefit = false; // int8: the file holds bytes, and not the weights that they come from
+  // faster: what the cost model says is not slower on `targets`; possible: all that can be; empty:
+  // faster for int8, possible for w8 and w4, which save memory in any case.
+  std::string quantizeWhere;
   CalibrationOptions calibration;
   std::vector<std::string> keepF32; // globs: layers that --precision and --quantize leave alone
   std::string report;               // file for what became of each layer; empty: none
@@ -133,8 +140,11 @@ struct QuantizeOptions {
   std::string input;                    // .dl or .onnx
   std::string output;                   // .dl; the weights go beside it
   std::string model;                    // empty: the only one of the file
-  std::string scheme;                   // w8, w4, int8
+  std::string scheme;                   // w8, w4, int8, dynamic, fp8
   int64_t group = 32;                   // weights of w4 that share a scale
+  std::vector<std::string> keepW8;      // globs: layers whose weights w4 stores in 8 bits
+  std::optional<double> smooth;         // of int8 and dynamic: the exponent of SmoothQuant, 0 to 1
+  bool biasCorrection = false;          // of int8
   CalibrationOptions calibration;       // no data: weights are rounded to nearest
   std::vector<std::string> keepF32;     // globs: layers that stay as they are
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
@@ -142,6 +152,11 @@ struct QuantizeOptions {
   std::string report;                   // .json; empty: none
   bool force = false;                   // replace files that exist
   bool quiet = false;                   // no table
+};
+
+struct ListOptions {
+  std::string what;               // ops or layers
+  std::vector<std::string> names; // globs; empty: all
 };
 
 /// Each returns an ExitCode.
@@ -154,6 +169,7 @@ struct Compiler {
   int (*prune)(const PruneOptions &);
   int (*quantize)(const QuantizeOptions &);
   int (*bisect)(const BisectOptions &);
+  int (*list)(const ListOptions &);
 };
 
 /// The compiler in this process.

@@ -11,6 +11,38 @@
 
 namespace dlc {
 
+int runOnce(dlc_context *context, const std::vector<dlc_tensor> &inputs,
+            const std::vector<std::string> &names, std::vector<HostTensor> &outputs) {
+  if (dlc_status status = dlc_context_bind(context, inputs.data(), inputs.size()))
+    return failRuntime(status);
+  auto setDims = [&](size_t index) {
+    int rank = 0;
+    int64_t dims[DLC_MAX_RANK];
+    dlc_status status = dlc_context_output_dims(context, index, &rank, dims);
+    if (status == DLC_OK)
+      outputs[index].dims.assign(dims, dims + rank);
+    return status;
+  };
+  std::vector<dlc_tensor> views;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (dlc_status status = setDims(i))
+      return failRuntime(status);
+    if (!outputs[i].allocate())
+      return failMemory("output", names[i], outputs[i]);
+    views.push_back(outputs[i].view());
+  }
+  if (dlc_status status =
+          dlc_context_run(context, inputs.data(), inputs.size(), views.data(), views.size()))
+    return failRuntime(status);
+  for (size_t i = 0; i < outputs.size(); ++i) { // the data may say how large it is
+    if (dlc_status status = setDims(i))
+      return failRuntime(status);
+    outputs[i].data.resize(static_cast<size_t>(outputs[i].size()) *
+                           dlc_dtype_size(outputs[i].dtype));
+  }
+  return kOk;
+}
+
 int ModelRun::open(const std::string &file, const DeviceOptions &options) {
   path = file;
   if (int code = session.open(path, options))
@@ -35,8 +67,13 @@ int ModelRun::open(const std::string &file, const DeviceOptions &options) {
   return kOk;
 }
 
-std::string ModelRun::describe() const {
-  return path + " on " + dlc_context_device(session.getContext());
+std::string ModelRun::describe() const { return path + " on " + getDevice(); }
+
+std::vector<std::string> ModelRun::inputNames() const {
+  std::vector<std::string> inputs;
+  for (const dlc_value_info &info : inputInfos)
+    inputs.emplace_back(info.name);
+  return inputs;
 }
 
 int ModelRun::failOther(const ModelRun &first, const char *what, const Infos &mine,
@@ -82,40 +119,14 @@ int ModelRun::follow(const ModelRun &first) {
 int ModelRun::advance(const std::vector<dlc_tensor> &feed, SampleRange,
                       const std::vector<HostTensor> *) {
   dlc_context *context = session.getContext();
-  std::vector<dlc_tensor> inputs, outputs;
+  std::vector<dlc_tensor> inputs;
   for (size_t index : order)
     inputs.push_back(feed[index]);
-  if (dlc_status status = dlc_context_bind(context, inputs.data(), inputs.size()))
-    return failRuntime(status);
-  auto setDims = [&](size_t index) {
-    int rank = 0;
-    int64_t dims[DLC_MAX_RANK];
-    dlc_status status = dlc_context_output_dims(context, index, &rank, dims);
-    if (status == DLC_OK)
-      results[index].dims.assign(dims, dims + rank);
-    return status;
-  };
-  for (size_t i = 0; i < results.size(); ++i) {
+  for (size_t i = 0; i < results.size(); ++i)
     results[i].dtype = outputInfos[i].dtype;
-    if (dlc_status status = setDims(i))
-      return failRuntime(status);
-    if (!results[i].allocate())
-      return fail(kDevice, "output '" + names[i] + "', " + results[i].describe() +
-                               ", does not fit into the memory of this machine");
-    outputs.push_back(results[i].view());
-  }
   if (dlc_module_num_states(getModule()))
     dlc_context_reset_states(context);
-  if (dlc_status status =
-          dlc_context_run(context, inputs.data(), inputs.size(), outputs.data(), outputs.size()))
-    return failRuntime(status);
-  for (size_t i = 0; i < results.size(); ++i) { // the data may say how large it is
-    if (dlc_status status = setDims(i))
-      return failRuntime(status);
-    results[i].data.resize(static_cast<size_t>(results[i].size()) *
-                           dlc_dtype_size(results[i].dtype));
-  }
-  return kOk;
+  return runOnce(context, inputs, names, results);
 }
 
 //===- Outputs in a file --------------------------------------------------------------------------===//

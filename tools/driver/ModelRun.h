@@ -11,6 +11,11 @@
 
 namespace dlc {
 
+/// Binds the shapes of the inputs, makes room for `outputs`, whose dtypes are set, and runs once; then each output has its own
+/// dims and numbers. `names` are those of the outputs. An ExitCode, reported.
+int runOnce(dlc_context *context, const std::vector<dlc_tensor> &inputs,
+            const std::vector<std::string> &names, std::vector<HostTensor> &outputs);
+
 /// Where the outputs for a batch come from: a model, or a file.
 class OutputSource {
 public:
@@ -33,6 +38,9 @@ public:
   int open(const std::string &path, const DeviceOptions &options);
   dlc_module *getModule() const { return session.getModule(); }
   const std::string &getPath() const { return path; }
+  /// What dlc_context_device says.
+  std::string getDevice() const { return dlc_context_device(session.getContext()); }
+  std::vector<std::string> inputNames() const;
   /// As Session has it.
   int findOutput(const std::string &name) const { return session.findOutput(name); }
   /// "m.bin on cpu (avx512, 2 threads)".

@@ -37,6 +37,9 @@ int PrecisionProbe::open(ModuleOp module, const NarrowingPlan &made) {
     return kUnsupported;
   if (int code = program.open(*package))
     return code;
+  if (!goal.reference.empty())
+    if (int code = original.open(goal.reference))
+      return code;
   feed.setBatch(goal.batch);
   if (!goal.data.empty())
     return feed.open(goal.data, program.getModule());
@@ -91,6 +94,11 @@ int PrecisionProbe::forEachBatch(
       noteRanges();
       auto begin = program.outputs.begin() + static_cast<ptrdiff_t>(numOwnOutputs());
       computed.assign(begin, program.outputs.end());
+      if (!goal.reference.empty()) {
+        if (int code = original.run(inputs))
+          return code;
+        computed = original.outputs;
+      }
       if (int code = checkReference(computed))
         return code;
       size_t bytes = 0;

@@ -29,6 +29,9 @@ struct PrecisionGoal {
   int64_t batch = 16; // samples that are run at once, at most
   std::vector<std::string> keepF32; // globs: layers that stay in f32 in any case
   bool byName = false;              // what is found shall hold where keepF32 names the layers, too
+  /// A package of the model for the CPU whose outputs the error is measured against; empty: the searched module with all
+  /// layers in f32.
+  std::string reference;
 };
 
 /// Problems are reported as they occur; the ExitCode says which kind.
@@ -66,7 +69,7 @@ private:
   const PrecisionGoal &goal;
   std::function<void(const std::string &)> progress;
   const NarrowingPlan *plan = nullptr;
-  CpuProgram program;
+  CpuProgram program, original; // the latter of the goal's reference
   SampleFeed feed{/*ownInputs=*/1};
   std::vector<Range> seen;
   /// In f32, of the first batches, as far as they are small enough to be kept.

@@ -36,6 +36,23 @@ int PrecisionSearch::measureAlone() {
   return kOk;
 }
 
+/// What another reference is off already with all layers in f32 must be within the bound.
+int PrecisionSearch::checkReference() {
+  std::vector<double> errors;
+  if (goal.reference.empty())
+    return kOk;
+  if (int code = probe.measure(Choice(layers.size()), errors, "layers in f32"))
+    return code;
+  if (errors.front() <= goal.maxError)
+    return kOk;
+  return fail(kAccuracy,
+              option + ": what --quantize does to the model makes a " +
+                  errorName(goal.metric, false) +
+                  format(" of %.3g with all else in f32, %.3g times the bound of %.3g; nothing is "
+                         "written",
+                         errors.front(), errors.front() / goal.maxError, goal.maxError));
+}
+
 int PrecisionSearch::holds(const Choice &narrow, bool &result) {
   std::vector<double> errors;
   if (int code = probe.measure(narrow, errors, "search"))
@@ -162,6 +179,8 @@ int PrecisionSearch::run(ModuleOp module) {
     layers.push_back({layer.name, layer.ops.front()->getName().stripDialect().str(), {}});
   progress("precision");
   if (int code = probe.open(module, plan))
+    return code;
+  if (int code = checkReference())
     return code;
   if (int code = measureAlone())
     return code;

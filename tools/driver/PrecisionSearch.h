@@ -48,6 +48,7 @@ public:
 private:
   using Choice = PrecisionProbe::Choice;
   int measureAlone();
+  int checkReference();
   int holds(const Choice &narrow, bool &result);
   int search(Choice &narrow);
   int compileAndMeasure(mlir::ModuleOp module, const Choice &narrow);

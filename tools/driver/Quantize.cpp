@@ -6,6 +6,7 @@
 #include "frontend/weights/InputFiles.h"
 #include "ir/dl/DLBuilder.h"
 #include "passes/Passes.h"
+#include "passes/compress/QuantizableProducts.h"
 #include "tools/driver/Calibration.h"
 #include "tools/driver/ImportAsText.h"
 #include "tools/driver/Output.h"
@@ -22,9 +23,25 @@ static int checkOptions(const QuantizeOptions &options) {
   if (options.scheme != "w4" && options.group != 32)
     return fail(kUsage, "--group is how many weights of 4 bits share a scale; expected --scheme w4 "
                         "with it");
-  if (options.scheme == "int8" && options.calibration.data.empty())
-    return fail(kUsage, "--scheme int8 needs to see what the model reads; add --calib FILE.npz, an "
-                        "array by the name of each input, one row a sample, some hundred rows");
+  if ((options.scheme == "int8" || options.scheme == "fp8") && options.calibration.data.empty())
+    return fail(kUsage, "--scheme " + options.scheme +
+                            " needs to see what the model reads; add --calib FILE.npz, an array by "
+                            "the name of each input, one row a sample, some hundred rows");
+  if (!options.keepW8.empty() && options.scheme != "w4")
+    return fail(kUsage, "--keep-w8 names layers that have 8 bits where others have 4; expected "
+                        "--scheme w4 with it");
+  if (options.smooth && !productSchemeNamed(options.scheme))
+    return fail(kUsage, "--smooth makes activations fit for 8 bits; expected --scheme int8 or "
+                        "dynamic with it");
+  if (options.smooth && options.calibration.data.empty())
+    return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
+                        "--calib FILE.npz");
+  if (options.biasCorrection && options.scheme != "int8")
+    return fail(kUsage, "--bias-correction takes back what 8 bits do to means; expected --scheme "
+                        "int8 with it");
+  if (options.scheme == "dynamic" && !options.smooth && !options.calibration.data.empty())
+    return fail(kUsage, "--scheme dynamic finds ranges when the model runs and reads no data; "
+                        "expected --calib with --smooth alone");
   if (int code = checkTextName(options.output))
     return code;
   if (int code = checkStates(options.input, options.states))
@@ -59,8 +76,14 @@ static CompileOptions fitOptions(const QuantizeOptions &options) {
   fit.input = options.input;
   fit.quantize = options.scheme;
   fit.group = options.group;
+  fit.smooth = options.smooth;
+  fit.keepW8 = options.keepW8;
+  fit.biasCorrection = options.biasCorrection;
   fit.calibration = options.calibration;
   fit.keepF32 = options.keepF32;
+  // The text serves any target.
+  fit.targets = {};
+  fit.quantizeWhere = "possible";
   return fit;
 }
 
@@ -94,6 +117,7 @@ static int quantizeProducts(ImportedModel &model, const CompileOptions &options,
   report = {calibration.asText(), calibration.asJson()};
   PassManager manager(model.context.get(), ModuleOp::getOperationName());
   QuantizeProductsOptions pass;
+  pass.scheme = options.quantize;
   pass.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
   manager.addNestedPass<func::FuncOp>(createQuantizeProducts(pass));
   if (failed(manager.run(*model.module)))
@@ -118,8 +142,8 @@ int quantizeModel(const QuantizeOptions &options) {
     return fail(kUsage, "--keep-f32: " + unmatched);
   QuantizeReport report;
   const CompileOptions fit = fitOptions(options);
-  if (int code = options.scheme == "int8" ? quantizeProducts(model, fit, report)
-                                          : quantizeWeights(model, fit, report))
+  if (int code = productSchemeNamed(options.scheme) ? quantizeProducts(model, fit, report)
+                                                    : quantizeWeights(model, fit, report))
     return code;
 
   const std::string weightsPath = weightsBeside(options.output);

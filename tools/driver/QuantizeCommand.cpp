@@ -13,9 +13,11 @@ after the weight (.codes, .scale, .zero), and so do those of convolutions with i
 loops are those that names of nodes show, as dlc import writes it.
 
 Schemes:
-  w8   8 bits, a scale for each row
-  w4   4 bits, a scale and a zero point for each --group neighbours of a row
-  int8 products and convolutions of integers of 8 bits, as dlc compile --quantize int8 makes them; needs --calib
+  w8       8 bits, a scale for each row
+  w4       4 bits, a scale and a zero point for each --group neighbours of a row
+  int8     products and convolutions of integers of 8 bits, as dlc compile --quantize int8 makes them; needs --calib
+  dynamic  matrix products of integers of 8 bits, with ranges of rows that are found when the model runs
+  fp8      products and convolutions of floats of 8 bits (e4m3), as dlc compile --quantize fp8 makes them; needs --calib
 
 Examples:
   dlc quantize model.dl --scheme w4 -o q.dl                       each weight the nearest of 16 numbers; the weights go to q.safetensors
@@ -35,12 +37,28 @@ void dlc::addQuantizeCommand(CLI::App &app, Action &action, const Compiler &comp
   command->add_option("-o,--output", options->output, "The .dl file to write")->required();
   command->add_option("--scheme", options->scheme, "How weights are stored, see below")
       ->required()
-      ->check(CLI::IsMember({"w8", "w4", "int8"}));
+      ->check(CLI::IsMember({"w8", "w4", "int8", "dynamic", "fp8"}));
   command
       ->add_option("--group", options->group,
                    "Neighbouring weights of w4 that share a scale and a zero point")
       ->check(CLI::IsMember({32, 64, 128}))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--smooth", options->smooth,
+          "For --scheme int8 and dynamic: moves scales of the channels of activations into "
+          "the weights of matrix products, as SmoothQuant does with this exponent, from 0 "
+          "to 1 (0.5 is usual), on the largest magnitudes that --calib shows")
+      ->check(checkUnit, "0..1");
+  command->add_flag("--bias-correction", options->biasCorrection,
+                    "For --scheme int8: adds to each channel of a product's result what 8 "
+                    "bits take off its mean on --calib");
+  command
+      ->add_option(
+          "--keep-w8", options->keepW8,
+          "Layers whose weights --scheme w4 stores in 8 bits, globs as for --keep-f32: that "
+          "of the logits is the first to try; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--calib", options->calibration.data,
                       "Data to fit the weights to: an .npz with an array by the name of each "
                       "input, one row a sample; a few hundred that are like those to come");

@@ -165,6 +165,25 @@ Range RangeEstimator::range() const {
   return {std::min(found.low, 0.0), std::max(found.high, 0.0)};
 }
 
+/// The nearest number of e4m3 (ties to even, 448 beyond it).
+static double nearestFloat8(double value) {
+  const double size = std::min(std::fabs(value), 448.0);
+  // Numbers below 2^-6 have the steps of those above it; 8 steps take a number to twice itself.
+  const double step = std::ldexp(1.0, std::max(size > 0 ? std::ilogb(size) : -6, -6) - 3);
+  return std::copysign(std::nearbyint(size / step) * step, value);
+}
+
+double RangeEstimator::signalToNoiseOfFloat8() const {
+  const double scale = std::max(-seen.low, seen.high) / 448;
+  double power = 0, error = 0;
+  for (size_t bin = 0; bin < bins.size(); ++bin) {
+    const double value = centre(bin), off = value - nearestFloat8(value / scale) * scale;
+    power += value * value * static_cast<double>(bins[bin]);
+    error += off * off * static_cast<double>(bins[bin]);
+  }
+  return error > 0 ? 10 * std::log10(power / error) : std::numeric_limits<double>::infinity();
+}
+
 double RangeEstimator::signalToNoise(const Range &range) const {
   double power = 0;
   for (size_t bin = 0; bin < bins.size(); ++bin)

@@ -50,6 +50,8 @@ public:
   /// How far, in dB, the squares of what was seen lie above those of the errors that 256 steps over
   /// `range` make. Needs the histogram; infinite where there is no error.
   double signalToNoise(const Range &range) const;
+  /// The same of e4m3 with a scale that takes the largest magnitude of what was seen to 448.
+  double signalToNoiseOfFloat8() const;
 
 private:
   static constexpr size_t kBins = 4096;

@@ -36,4 +36,5 @@ const dlc::Compiler dlc::kSeparateCompiler = {
     [](const ImportAsTextOptions &) { return startCompiler(); },
     [](const PruneOptions &) { return startCompiler(); },
     [](const QuantizeOptions &) { return startCompiler(); },
-    [](const BisectOptions &) { return startCompiler(); }};
+    [](const BisectOptions &) { return startCompiler(); },
+    [](const ListOptions &) { return startCompiler(); }};

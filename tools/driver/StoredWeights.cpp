@@ -20,6 +20,9 @@ using namespace mlir;
 
 namespace dlc {
 
+/// The suffix of the sums of the codes that one channel multiplies by.
+static constexpr llvm::StringLiteral kSumsSuffix = ".sums";
+
 namespace {
 /// The weights that a value is computed from, and whether they are rounded or measured on the way.
 struct Origin {
@@ -37,11 +40,17 @@ struct Origin {
 };
 } // namespace
 
+static bool isFloat8(Value value) {
+  return isa<Float8E4M3FNType>(getElementTypeOrSelf(value.getType()));
+}
+
 /// The value with the fewest bytes that `value` is a wider or repeated form of.
 static Value narrowestForm(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto integers = widenedFrom(value); integers && integers->zeroPoint == 0)
       value = integers->stored;
+    else if (isa<dl::CastOp>(op) && isFloat8(op->getOperand(0)))
+      value = op->getOperand(0);
     else if (isa<dl::BroadcastOp, dl::ReshapeOp, dl::PermuteOp>(op))
       value = op->getOperand(0);
     else
@@ -115,7 +124,9 @@ int storeQuantizedWeights(func::FuncOp function) {
     Origin origin;
     origin.visit(value);
     auto type = cast<RankedTensorType>(value.getType());
-    const StringRef suffix = isa<IntegerType>(type.getElementType()) ? kCodesSuffix : kScaleSuffix;
+    const StringRef suffix = type.getElementType().isF32()                 ? kScaleSuffix
+                             : value.getDefiningOp<dl::SumOp>() != nullptr ? kSumsSuffix
+                                                                           : kCodesSuffix;
     const std::string base = (origin.weight.getName() + suffix).str();
     std::string name = base;
     // Products of one weight may have different scales.

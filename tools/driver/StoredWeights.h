@@ -9,7 +9,7 @@ namespace dlc {
 
 /// Computes, by the reference interpreter, the integers and the scales that quantize-products has made of weights, and puts
 /// weights in their place, whose bytes are held for the files that are written (WeightReader.h). They are named after the weight,
-/// `.codes` and `.scale`. An ExitCode; all but kOk are reported.
+/// `.codes`, `.scale` and, with scheme dynamic, `.sums` of the codes. An ExitCode; all but kOk are reported.
 int storeQuantizedWeights(mlir::func::FuncOp function);
 
 } // namespace dlc

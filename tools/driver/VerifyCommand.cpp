@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/CommandLine.h"
-#include "tools/driver/Comparison.h"
+#include "tools/driver/LayerComparison.h"
 #include "tools/driver/Output.h"
 
 #include <CLI/CLI.hpp>
@@ -24,12 +24,15 @@ the expected outputs by their names, a row for each sample of --data. Each outpu
 largest difference may be this part of the largest magnitude, by the dtype of the output: f64 1e-9, f32 1e-4, f16 5e-3, bf16 4e-2,
 floats of 8 and 4 bits 0.2, and integers must be equal. Where '--precision' f16, bf16 or mixed compiled one of the models, values are stored
 in 16 bits between its layers, and outputs of f32 have the bound of these. Exit code 4 where an output is further off, with the worst place.
+With --layers each kernel has that bound (integers of 8 bits, which are rounded numbers, 0.01). Its reference is then the CPU program
+of the same file, which shows what the device does wrong, or a compiled model, such as one in f32, which shows what precision costs.
 
 Examples:
   dlc verify model.bin --reference cpu --device cuda --data images.npz
   dlc verify model.bin --reference expected.npz --data images.npz
   dlc verify f16.bin --reference f32.bin --data images.npz --max-error 1e-2
-  dlc verify f16.bin --reference f32.bin --data images.npz --metric cosine --max-error 1e-5)";
+  dlc verify f16.bin --reference f32.bin --data images.npz --metric cosine --max-error 1e-5
+  dlc verify f16.bin --reference f32.bin --data images.npz --layers)";
 
 namespace dlc {
 
@@ -58,6 +61,9 @@ static double defaultBound(dlc_dtype dtype, dlc_dtype precision) {
   }
 }
 
+/// The same of numbers between kernels that are rounded to integers of 8 bits, of which one may be the next.
+static constexpr double kRoundedBytes = 0.01;
+
 static int verify(const VerifyOptions &options) {
   const ComparisonOptions &chosen = options.comparison;
   bool isStored = isArchive(options.reference) || options.reference.ends_with(".npy");
@@ -67,6 +73,12 @@ static int verify(const VerifyOptions &options) {
   if (!chosen.maxError && chosen.metric != "rel")
     return fail(kUsage,
                 "--metric " + chosen.metric + " has no bound of its own; give one by --max-error");
+  if (int code = LayerComparison::checkOptions(chosen))
+    return code;
+  if (isStored && chosen.layers)
+    return fail(kUsage, "--reference '" + options.reference +
+                            "' holds outputs, and --layers needs a model that computes what is "
+                            "between; expected cpu or a compiled model");
   ModelRun model, reference;
   if (int code = model.open(options.model, options.device))
     return code;
@@ -88,20 +100,26 @@ static int verify(const VerifyOptions &options) {
   if (isStored)
     if (int code = stored.open(options.reference, model, comparison.getFeed().numSamples()))
       return code;
+  const std::vector<std::string> sources = {
+      "reference: " + (isStored ? options.reference : reference.describe()),
+      "model: " + model.describe()};
+  auto bound = [&](dlc_dtype dtype) {
+    if (chosen.maxError)
+      return chosen.maxError;
+    double most = chosen.layers && (dtype == DLC_I8 || dtype == DLC_U8) ? kRoundedBytes : 0;
+    for (dlc_module *module : modules) // the one that rounds most
+      most = std::max(most, defaultBound(dtype, dlc_module_precision(module)));
+    return std::optional(most);
+  };
+  if (chosen.layers) {
+    LayerComparison layers(chosen);
+    int code = layers.run(comparison.getFeed(), model, model, reference, options.device);
+    return code ? code : layers.report(sources, bound);
+  }
   OutputSource &source = isStored ? static_cast<OutputSource &>(stored) : reference;
   if (int code = comparison.run(model, source))
     return code;
-  return comparison.report({"reference: " + (isStored ? options.reference : reference.describe()),
-                            "model: " + model.describe()},
-                           [&](dlc_dtype dtype) {
-                             if (chosen.maxError)
-                               return chosen.maxError;
-                             double bound = 0;
-                             for (dlc_module *module : modules) // the one that rounds most
-                               bound = std::max(bound,
-                                                defaultBound(dtype, dlc_module_precision(module)));
-                             return std::optional(bound);
-                           });
+  return comparison.report(sources, bound);
 }
 
 } // namespace dlc

@@ -5,11 +5,11 @@
 
 #include "ir/analysis/SourcePlaces.h"
 #include "ir/dl/DLBuilder.h"
+#include "ir/dl/PrecisionMarks.h"
 #include "passes/Passes.h"
-#include "passes/Pipelines.h"
-#include "tools/driver/CpuProgram.h"
 #include "tools/driver/Output.h"
-#include "tools/driver/SampleFeed.h"
+#include "tools/driver/QuantizationChoice.h"
+#include "tools/driver/TappedRun.h"
 #include "tools/driver/WeightReader.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -51,7 +51,6 @@ static std::vector<float> numbersOf(const PackableWeight &weight, ArrayRef<uint8
 
 int WeightFit::measure(ModuleOp module, ArrayRef<Value> activations,
                        std::vector<SecondMoments> &moments) {
-  progress("calibration");
   for (Value activation : activations)
     moments.emplace_back(*dl::asConstant(dl::dimsOf(activation).back()));
   OwningOpRef<ModuleOp> copy = module.clone();
@@ -60,33 +59,16 @@ int WeightFit::measure(ModuleOp module, ArrayRef<Value> activations,
   tap.packable = true;
   tap.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
   manager.addNestedPass<func::FuncOp>(createTapActivations(tap));
-  // A module that is simplified already stays as it is.
-  addPhase(manager, Phase::simplify, {});
   if (failed(manager.run(*copy)))
     return kInternal;
-  auto package = compileCpuProgram(*copy);
-  if (failed(package))
-    return kUnsupported;
-  CpuProgram program;
-  SampleFeed feed;
-  if (int code = program.open(*package))
-    return code;
-  if (int code = feed.open(options.calibration.data, program.getModule()))
-    return code;
-  feed.setBatch(options.calibration.batch);
-  std::vector<dlc_tensor> inputs;
-  for (int64_t done = 0; feed.next(inputs);) {
-    if (int code = program.run(inputs))
-      return code;
+  auto read = [&](const std::vector<HostTensor> &outputs, int64_t) -> int {
     for (auto [tap, sums] : llvm::enumerate(moments)) {
-      const HostTensor &values = program.outputs[tap];
+      const HostTensor &values = outputs[tap];
       sums.add(reinterpret_cast<const float *>(values.data.data()), values.size() / sums.length());
     }
-    done += feed.rows();
-    progress(llvm::formatv("calibration, {0} of {1}", done, feed.numSamples()).str());
-  }
-  samples = feed.numSamples() - feed.numLeftOut();
-  return kOk;
+    return kOk;
+  };
+  return runTapped(*copy, options.calibration, "calibration", progress, read, samples);
 }
 
 int WeightFit::fit(const PackableWeight &weight, const SecondMoments *moments,
@@ -100,6 +82,7 @@ int WeightFit::fit(const PackableWeight &weight, const SecondMoments *moments,
   if (failed(bytes))
     return kModelError;
   const std::vector<float> numbers = numbersOf(weight, *bytes);
+  const WeightFormat format = weight.formatOf(this->format());
   const auto notFinite =
       llvm::count_if(numbers, [](float number) { return !std::isfinite(number); });
   if (notFinite > 0)
@@ -110,8 +93,8 @@ int WeightFit::fit(const PackableWeight &weight, const SecondMoments *moments,
                                            fitted.layer)
                                  .str());
   const PackedMatrix packed =
-      moments ? roundWithFeedback(numbers, fitted.rows, fitted.columns, format(), *moments)
-              : roundToNearest(numbers, fitted.rows, fitted.columns, format());
+      moments ? roundWithFeedback(numbers, fitted.rows, fitted.columns, format, *moments)
+              : roundToNearest(numbers, fitted.rows, fitted.columns, format);
   double squares = 0, errors = 0;
   for (int64_t row = 0; row < fitted.rows; ++row)
     for (int64_t column = 0; column < fitted.columns; ++column) {
@@ -137,25 +120,50 @@ int WeightFit::fit(const PackableWeight &weight, const SecondMoments *moments,
   return kOk;
 }
 
+int WeightFit::markWide(ModuleOp module, ArrayRef<PackableWeight> found) {
+  auto wide = LayerPatterns::create(options.keepW8);
+  if (!wide)
+    return fail(kUsage, "--keep-w8: " + llvm::toString(wide.takeError()));
+  if (std::string unmatched = wide->unmatchedIn(module); !unmatched.empty())
+    return fail(kUsage, "--keep-w8: " + unmatched);
+  for (const PackableWeight &weight : found) {
+    auto op = weight.op;
+    if (llvm::any_of(weight.products,
+                     [&](OpOperand *use) { return wide->matches(use->getOwner()); }))
+      op->setAttr(kStoredBits, Builder(module.getContext()).getI64IntegerAttr(8));
+  }
+  return kOk;
+}
+
 int WeightFit::run(ModuleOp module) {
   auto function = *module.getOps<func::FuncOp>().begin();
   auto kept = LayerPatterns::create(options.keepF32);
   if (!kept)
     return fail(kUsage, "--keep-f32: " + llvm::toString(kept.takeError()));
+  if (int code = keepSlowerLayers(module, options))
+    return code;
   std::vector<PackableWeight> found = findPackableWeights(function, *kept);
+  if (int code = markWide(module, found))
+    return code;
   for (const PackableWeight &weight : found) {
     auto op = weight.op;
-    weights.push_back(
-        {layerOf(weight), op.getName().str(), weight.rows(), weight.columns(), weight.whyKept});
+    const unsigned bits = weight.formatOf(format()).bits;
+    weights.push_back({layerOf(weight), op.getName().str(), weight.rows(), weight.columns(), bits,
+                       weight.whyKept});
+    weights.back().gains = gainsOfFewBits(weight, bits, gainTargets(options));
   }
   auto isKept = [](const FittedWeight &weight) { return !weight.whyKept.empty(); };
+  bool isKeptByCost = llvm::any_of(found, [](const PackableWeight &weight) {
+    return weight.products.front()->getOwner()->hasAttr(dl::kKeptByCost);
+  });
   if (llvm::all_of(weights, isKept))
     return fail(kModelError,
                 "--quantize " + options.quantize +
                     (weights.empty()
                          ? ": no matrix product of the model multiplies by a weight of f32"
                          : ": every weight stays in f32; the first, '" + weights.front().name +
-                               "', because: " + weights.front().whyKept));
+                               "', because: " + weights.front().whyKept +
+                               (isKeptByCost ? kTakeAll : "")));
   std::vector<SecondMoments> moments;
   const SmallVector<Value> activations = activationsOf(found);
   if (isCalibrated())

@@ -4,7 +4,7 @@
 #define DLC_TOOLS_DRIVER_WEIGHTFIT_H
 
 #include "passes/compress/ErrorFeedback.h"
-#include "passes/compress/PackableWeights.h"
+#include "passes/compress/QuantizationGain.h"
 #include "tools/driver/Compiler.h"
 
 #include <functional>
@@ -18,11 +18,13 @@ namespace dlc {
 struct FittedWeight {
   std::string layer, name;
   int64_t rows, columns;
+  unsigned bits;
   std::string whyKept; // empty where it is stored in few bits
   /// In dB, how far the squares of the weights lie above those of their errors, and of what the products of the data
   /// give (nullopt without data).
   double signalToNoise = 0;
   std::optional<double> ofOutputs = {};
+  std::vector<TargetGain> gains = {};
 };
 
 /// Finds the few bits for each weight that quantize-weights packs, and holds them for the package (WeightReader.h): the
@@ -45,7 +47,10 @@ public:
 private:
   bool isCalibrated() const { return !options.calibration.data.empty(); }
   std::string bitsText() const;
+  std::string wideText() const;
   WeightFormat format() const { return {options.quantize == "w8" ? 8U : 4U, options.group}; }
+  /// Marks the weights that --keep-w8 names.
+  int markWide(mlir::ModuleOp module, llvm::ArrayRef<PackableWeight> found);
   /// Sums of what each value was on the data, in the order of `activations`.
   int measure(mlir::ModuleOp module, llvm::ArrayRef<mlir::Value> activations,
               std::vector<SecondMoments> &moments);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/Json.h"
+#include "tools/driver/QuantizationChoice.h"
 #include "tools/driver/WeightFit.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -15,10 +16,18 @@ std::string WeightFit::bitsText() const {
   return options.quantize == "w8" ? "8 bits" : "4 bits, groups of " + std::to_string(options.group);
 }
 
+/// The layers in 8 bits, as they were named.
+std::string WeightFit::wideText() const {
+  std::string text;
+  for (const std::string &pattern : options.keepW8)
+    text += " --keep-w8 '" + pattern + "'";
+  return text;
+}
+
 std::string WeightFit::commandText() const {
   return "dlc compile MODEL --quantize " + options.quantize +
          (options.quantize == "w4" ? " --group " + std::to_string(options.group) : "") +
-         (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
+         wideText() + (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
 }
 
 static std::string inDecibels(double value) {
@@ -28,7 +37,7 @@ static std::string inDecibels(double value) {
 std::string WeightFit::asText() const {
   std::string text;
   llvm::raw_string_ostream os(text);
-  size_t nameWidth = 6, layerWidth = 5, packed = 0;
+  size_t nameWidth = 6, layerWidth = 5, packed = 0, wide = 0;
   for (const FittedWeight &weight : weights) {
     nameWidth = std::max(nameWidth, weight.name.size());
     layerWidth = std::max(layerWidth, weight.layer.size());
@@ -37,23 +46,34 @@ std::string WeightFit::asText() const {
     os << llvm::left_justify(layer, layerWidth) << "  " << llvm::left_justify(name, nameWidth)
        << "  " << llvm::left_justify(dims, 12) << "  ";
   };
+  auto padded = [&](const std::string &errors) {
+    return llvm::formatv("{0}", llvm::left_justify(errors, isCalibrated() ? 27 : 11)).str();
+  };
   columns("Layer", "Weight", "Dims");
-  os << (isCalibrated() ? "SNR        SNR of outputs\n" : "SNR\n");
+  std::string header = isCalibrated() ? "SNR        SNR of outputs" : "SNR";
+  os << (options.targets.empty() ? header : padded(header) + "Gain") << '\n';
   for (const FittedWeight &weight : weights) {
     columns(weight.layer, weight.name,
             std::to_string(weight.rows) + "x" + std::to_string(weight.columns));
     packed += weight.whyKept.empty();
+    const bool isWide = weight.whyKept.empty() && weight.bits == 8 && options.quantize == "w4";
+    wide += isWide;
     if (!weight.whyKept.empty())
       os << "kept in f32: " << weight.whyKept;
-    else if (weight.ofOutputs)
-      os << llvm::left_justify(inDecibels(weight.signalToNoise), 11)
-         << inDecibels(*weight.ofOutputs);
-    else
-      os << inDecibels(weight.signalToNoise);
-    os << '\n';
+    else {
+      std::string errors = inDecibels(weight.signalToNoise);
+      if (weight.ofOutputs)
+        errors =
+            llvm::formatv("{0}{1}", llvm::left_justify(errors, 11), inDecibels(*weight.ofOutputs))
+                .str();
+      os << (weight.gains.empty() ? errors : padded(errors) + gainText(weight.gains));
+    }
+    os << (isWide ? "  in 8 bits\n" : "\n");
   }
   os << llvm::formatv("{0}: {1} of {2} weights in {3}, ", options.quantize, packed, weights.size(),
                       bitsText());
+  if (wide > 0)
+    os << llvm::formatv("{0} of them in 8 bits, ", wide);
   if (isCalibrated())
     os << llvm::formatv("fitted to {0} samples", samples);
   else
@@ -82,9 +102,10 @@ std::string WeightFit::asJson() const {
     if (!weight.whyKept.empty())
       json.string("type", "f32").string("why", weight.whyKept);
     else
-      json.string("type", options.quantize).real("snr_db", weight.signalToNoise);
+      json.string("type", weight.bits == 8 ? "w8" : "w4").real("snr_db", weight.signalToNoise);
     if (weight.ofOutputs)
       json.real("snr_of_outputs_db", *weight.ofOutputs);
+    writeGains(json, weight.gains);
     json.endObject();
   }
   json.endArray().endObject();

@@ -12,6 +12,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Endian.h"
 
 using namespace mlir;
 
@@ -24,6 +25,27 @@ static llvm::StringMap<std::vector<uint8_t>> &packedWeights() {
 
 void holdPackedWeight(StringRef name, std::vector<uint8_t> bytes) {
   packedWeights()[name] = std::move(bytes);
+}
+
+Value holdVector(OpBuilder &builder, Location location, StringRef name, ArrayRef<float> numbers) {
+  std::vector<uint8_t> bytes(numbers.size() * sizeof(float));
+  for (auto [i, number] : llvm::enumerate(numbers))
+    llvm::support::endian::write32le(bytes.data() + i * sizeof(float),
+                                     llvm::bit_cast<uint32_t>(number));
+  holdPackedWeight(name, std::move(bytes));
+  auto type = RankedTensorType::get(static_cast<int64_t>(numbers.size()), builder.getF32Type());
+  return dl::WeightOp::create(builder, location, type, builder.getStringAttr(name),
+                              builder.getStringAttr(kPackedFile), builder.getI64IntegerAttr(-1),
+                              builder.getStringAttr(""), StringAttr())
+      ->getResult(0);
+}
+
+std::string weightNameOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (!isa<dl::WeightOp>(op) && op->getNumOperands() > 0)
+    op = op->getOperand(0).getDefiningOp();
+  auto weight = dyn_cast<dl::WeightOp>(op);
+  return weight ? weight.getName().str() : "number";
 }
 
 FailureOr<std::vector<uint8_t>> readPackedWeight(Operation *weight, StringRef file,

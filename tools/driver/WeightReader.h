@@ -20,6 +20,13 @@ mlir::FailureOr<std::vector<uint8_t>> readWeightBytes(dl::WeightOp weight);
 /// Holds the bytes of the weight `name` of kPackedFile until the process ends.
 void holdPackedWeight(llvm::StringRef name, std::vector<uint8_t> bytes);
 
+/// A weight of f32[numbers.size()] whose numbers are held so, at the place of `builder`.
+mlir::Value holdVector(mlir::OpBuilder &builder, mlir::Location location, llvm::StringRef name,
+                       llvm::ArrayRef<float> numbers);
+
+/// The name of the first weight that `value`, which depends on weights alone, is computed from; "number" where there is none.
+std::string weightNameOf(mlir::Value value);
+
 } // namespace dlc
 
 #endif // DLC_TOOLS_DRIVER_WEIGHTREADER_H

@@ -13,7 +13,6 @@ import argparse
 import collections
 import importlib
 import importlib.util
-import inspect
 import os
 import shutil
 import subprocess
@@ -21,11 +20,18 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-OPSET = 17  # the newest that PyTorch 1.13 to 2.x write alike
 
 
-class ExportError(Exception):
-    """What the user can do something about."""
+def neighbour(*path):
+    """A Python file of this checkout as a module."""
+    spec = importlib.util.spec_from_file_location(path[-1][:-len(".py")], os.path.join(ROOT, *path))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+torch_export = neighbour("tools", "python", "dlc", "torch_export.py")
+ExportError, export_onnx = torch_export.ExportError, torch_export.export_onnx
 
 
 def find_dlc():
@@ -35,32 +41,6 @@ def find_dlc():
     if not found:
         raise ExportError(f"there is no dlc in {os.path.dirname(built)} nor in PATH; build it, or name it in DLC_TOOL")
     return found
-
-
-def export_onnx(module, inputs, folder, outputs=None, dynamic=None):
-    """The path of an ONNX file that PyTorch's exporter writes into `folder`, named after the module's class."""
-    import torch
-    axes = {name: dict(dims) for name, dims in (dynamic or {}).items()}
-    unknown = sorted(set(axes) - set(inputs) - set(outputs or ()))
-    if unknown:
-        raise ExportError(f"dynamic names {', '.join(unknown)}; the inputs are {', '.join(inputs)}")
-    options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
-    path = os.path.join(folder, type(module).__name__ + ".onnx")
-    was_training = module.training
-    module.eval()
-    fused = getattr(torch.backends, "mha", None)  # of PyTorch 2
-    was_fused = fused and fused.get_fastpath_enabled()
-    try:
-        # Fused kernels for attention, which the exporter does not know: PyTorch 1.13 takes them under no_grad.
-        if fused:
-            fused.set_fastpath_enabled(False)
-        torch.onnx.export(module, tuple(inputs.values()), path, input_names=list(inputs), output_names=outputs,
-                          dynamic_axes=axes, opset_version=OPSET, **options)
-    finally:
-        module.train(was_training)
-        if fused:
-            fused.set_fastpath_enabled(was_fused)
-    return path
 
 
 def export(module, inputs, output, outputs=None, dynamic=None, weights=None, force=False):

@@ -98,6 +98,17 @@ def constant_matrix(dtype, zero, other, depth, sizes=(0, 1, 2, 7, 49)):
         sizes=sizes, result_dtype="i32", body=body, note=f"quantized, zero point {zero}, constant {other} [{depth}, 33]")
 
 
+def constant_rows(dtype, zero, other, depth, filters, sizes=(0, 1, 2, 7, 49)):
+    """y = (x - zero) @ w.T, w [filters, depth]: tensor cores of a GPU take both operands as they lie."""
+    def body(names, types, y):
+        ops = Ops()
+        x, w = ops.centered((names[0], types[0]), zero), ops.centered(ops.constant((filters, depth), other), 0)
+        return ops.result(ops.add("linear", [x, w], y))
+
+    row("linear", (dtype,), [("N", depth)], ("N", filters), lambda x: whole(F.linear, x.int() - zero, numbers_of((filters, depth), other)),
+        sizes=sizes, result_dtype="i32", body=body, note=f"quantized, zero point {zero}, constant {other} [{filters}, {depth}]")
+
+
 def convolution(dtype, zero, channels, kernel, weight_zero=0, filters=20):
     """What pads an image is 0 after the zero point is taken off. A result of u8, as a convolution of ONNX gives it."""
     shape = (filters, channels, kernel, kernel)
@@ -127,7 +138,12 @@ for depth in (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33):
     constant_matrix("ui8", 128, "i8", depth)
 constant_matrix("i8", -128, "ui8", 33)
 constant_matrix("ui8", 255, "ui8", 40, sizes=(1, 6, 12, 18, 50))
-for channels in (1, 2, 3, 5, 8, 16, 17):
+for depth in (4, 8, 16, 48, 64, 65, 144):
+    constant_rows("ui8", 128, "i8", depth, 40)
+constant_rows("ui8", 255, "ui8", 80, 24)
+constant_rows("i8", 3, "i8", 96, 33)
+constant_rows("ui8", 7, "i8", 2112, 16, sizes=(1, 8, 33))
+for channels in (1, 2, 3, 5, 8, 16, 17, 32):
     convolution("ui8", 100, channels, 3)
 convolution("i8", -128, 9, 3, weight_zero=-5)
 convolution("ui8", 0, 16, 1)

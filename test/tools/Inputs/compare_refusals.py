@@ -97,6 +97,16 @@ build("above", ROWS.format("1..64", "i64[?,2]", "nonzero(x > 0)"))
 refused("as many rows as the data say", 4, "output 'y' is i64[5,2] from sample 0 on, expected i64[6,2]",
         "compare", "where.bin", "above.bin", "--data", "three.npz")
 
+# Layers.
+refused("layers whose sizes the data say", 3, "--layers: the data say how large values of 'where.bin' are; it needs a model in which the "
+        "shapes of inputs do", "compare", "where.bin", "where.bin", "--data", "three.npz", "--layers")
+for option in ("--labels", "labels10.npz"), ("--output", "probs"), ("--metric", "top1"):
+    refused("layers with " + option[0], 2, "--layers is about the values between kernels, and --labels, --output and --metric top1 about "
+            "outputs; expected one or the other", *compare("--data", "ten.npz", "--layers", *option))
+np.savez("r.npz", probs=np.zeros((10, 10)))
+refused("layers of stored outputs", 2, "--reference 'r.npz' holds outputs, and --layers needs a model that computes what is between; "
+        "expected cpu or a compiled model", "verify", "f32.bin", "--data", "ten.npz", "--reference", "r.npz", "--layers")
+
 # References in files.
 refused("no data for a reference", 2, "--reference 'r.npz' holds outputs of given samples; give these by --data",
         "verify", "f32.bin", "--reference", "r.npz")

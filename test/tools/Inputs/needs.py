@@ -32,6 +32,17 @@ CASES = {
     "Min": (["2x0"], ["2x1"], "min_dim needs 1 or more along dim 1 of f32[2,N]; it would be 0"),
     "AdaptiveMax": (["1x1x0x4"], ["1x1x1x4"], "adaptive_max_pool2d needs 1 or more along dim 2 of f32[1,1,N,4]; it would be 0"),
     "Slice": (["5"], ["4"], "slice gives f32[T*-1 + 4], where T*-1 + 4 must be 0 or more; it would be -1"),
+    "Deform": (["1x1x4x9"], ["1x1x5x9"], "deform_conv2d gives f32[1,1,T - 4,5], where T - 4 must be 1 or more; it would be 0"),
+    "Upfirdn": (["1x1x4x9"], ["1x1x5x9"], "upfirdn2d gives f32[1,1,T - 4,5], where T - 4 must be 1 or more; it would be 0"),
+    "Positions1": (["1x1x2"], ["1x1x3"],
+                   "max_pool1d_with_indices gives f32[1,1,T/3], where T/3 must be 1 or more; it would be 0"),
+    "Positions2": (["1x1x9x2"], ["1x1x9x3"],
+                   "max_pool2d_with_indices gives f32[1,1,3,T/3], where T/3 must be 1 or more; it would be 0"),
+    "AvgPool2": (["1x1x9x2"], ["1x1x9x3"], "avg_pool2d gives f32[1,1,3,T/3], where T/3 must be 1 or more; it would be 0"),
+    "AvgPool3": (["1x1x9x9x2"], ["1x1x9x9x3"],
+                 "avg_pool3d gives f32[1,1,3,3,T/3], where T/3 must be 1 or more; it would be 0"),
+    # One patch of three by three has one place in a side of 3, and (T - 2)^2 says the same of a side of 1.
+    "Fold": (["1x1x1x1"], ["1x1x3x3"], "fold gives f32[1,1,T,T], where T must be 3 or more; it would be 1"),
 }
 inputs = {name: re.findall(r"(\w+): f32\[", ports) for name, ports in re.findall(r"model (\w+) \{ forward\((.*?)\) ->", open(text).read())}
 assert inputs.keys() == CASES.keys(), inputs.keys() ^ CASES.keys()

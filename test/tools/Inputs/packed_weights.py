@@ -3,10 +3,10 @@ that dlc quantize writes: results on the CPU and on emulated CUDA, bytes in the 
 import json
 import os
 import re
-import struct
 import sys
 
 import numpy as np
+from packed_arrays import load
 from weight_cases import ROOT, Suite, dlc, numbers, save
 
 sys.path.insert(0, os.path.join(ROOT, "test", "frontend", "onnx", "Inputs"))
@@ -14,20 +14,7 @@ from onnx_writer import model, node, tensor, value  # noqa: E402
 
 suite = Suite(sys.argv[1])
 expect = suite.expect
-TYPES = {"F32": np.float32, "I8": np.int8, "U8": np.uint8}
 VOCABULARY, WIDTH, HIDDEN = 40, 64, 45
-
-
-def load(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    size, = struct.unpack("<Q", data[:8])
-    found = {}
-    for name, entry in json.loads(data[8:8 + size]).items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            found[name] = np.frombuffer(data[8 + size + begin:8 + size + end], TYPES[entry["dtype"]]).reshape(entry["shape"])
-    return found
 
 
 def unpacked(arrays, name, columns, group):
@@ -99,7 +86,7 @@ whole = os.path.getsize("tied.safetensors")
 exact = tied(*(ARRAYS[name].astype(np.float64) for name in ("table.weight", "up.weight", "up.bias", "down.weight")))
 errors = {}
 for name, flags, group in (("w8", ["w8"], 0), ("w4", ["w4"], 32), ("w4-64", ["w4", "--group", "64"], 64),
-                           ("w8-fitted", ["w8", "--calib", "samples.npz"], 0), ("w4-fitted", ["w4", "--calib", "samples.npz"], 32)):
+                           ("w4-wide", ["w4", "--keep-w8", "down"], 32), ("w8-fitted", ["w8", "--calib", "samples.npz"], 0), ("w4-fitted", ["w4", "--calib", "samples.npz"], 32)):
     quiet(f"quantize {name}", "quantize", "tied.dl", "--scheme", *flags, "-q", "-o", f"{name}.dl")
     quiet(f"compile {name}", "compile", "tied.dl", "--quantize", *flags, "-q", "-o", f"{name}.bin")
     quiet(f"compile {name}.dl", "compile", f"{name}.dl", "-q", "-o", f"{name}-text.bin")
@@ -111,13 +98,15 @@ for name, flags, group in (("w8", ["w8"], 0), ("w4", ["w4"], 32), ("w4-64", ["w4
         for device in ("cpu", "cuda-emu"):
             close(f"{package} on {device}", run(package, device), expected)
     part = os.path.getsize(f"{name}.safetensors") / whole
-    expect(f"bytes of {name}: {part:.3f}", bool(part < (0.36 if "8" in name[:2] else 0.27)), True)
+    expect(f"bytes of {name}: {part:.3f}", bool(part < (0.36 if "8" in name[:2] or "wide" in name else 0.27)), True)
+    expect(f"8 bits in {name}", sorted(one for one, array in arrays.items() if array.dtype == np.int8),
+           ["down.weight.codes"] if "wide" in name else sorted(f"{one}.weight.codes" for one in ("table", "up", "down")) if "8" in name[:2] else [])
     # Both programs keep what the file has, in panels; nobody keeps f32.
     inspected = json.loads(dlc("inspect", f"{name}.bin", "--json").stdout)
     for program in inspected["programs"]:
         made = int(re.search(r"\d+", program["persistent"]).group())
         expect(f"{name} on {program['target']}: {made} bytes made at load", made < 4 * (VOCABULARY + 2 * HIDDEN) * WIDTH * 0.45, True)
-expect(f"errors {errors}", errors["w8"] < 0.2 * errors["w4"] and errors["w4-fitted"] < errors["w4"], True)
+expect(f"errors {errors}", errors["w8"] < 0.2 * errors["w4"] and errors["w4-fitted"] < errors["w4"] and errors["w4-wide"] < errors["w4"], True)
 
 # The same data give the same file, however many samples run at once; f16 reads the same few bits.
 quiet("batches", "compile", "tied.dl", "--quantize", "w4", "--calib", "samples.npz", "--calib-batch", "5", "-q", "-o", "again.bin")
@@ -183,6 +172,15 @@ refused("group alone", 2, "--group is how many weights of 4 bits share a scale; 
         "--group", "64", "-o", "no.bin")
 refused("group of w8", 2, "--group is how many weights of 4 bits share a scale; expected --scheme w4 with it", "quantize", "tied.dl",
         "--scheme", "w8", "--group", "64", "-o", "no.dl")
+for scheme in ("w8", "int8"):
+    refused(f"8 bits of {scheme}", 2, "--keep-w8 names layers that have 8 bits where others have 4; expected --quantize w4 with it", "compile",
+            "tied.dl", "--quantize", scheme, "--calib", "samples.npz", "--keep-w8", "down", "-o", "no.bin")
+    refused(f"8 bits of {scheme}", 2, "--keep-w8 names layers that have 8 bits where others have 4; expected --scheme w4 with it", "quantize",
+            "tied.dl", "--scheme", scheme, "--calib", "samples.npz", "--keep-w8", "down", "-o", "no.dl")
+refused("refit of 8 bits", 3, f"'w4-wide.bin' {REFIT}w4 --group 32 --keep-w8 'down' --weights NEW.safetensors", "refit", "w4-wide.bin", "--weights",
+        "tied.safetensors")
+refusal("unknown wide layer", 2, "--keep-w8: 'nobody' matches no layer", "tied.dl", "w4", "--keep-w8", "nobody")
+refusal("bad wide glob", 2, "--keep-w8: '[a' is no pattern", "tied.dl", "w4", "--keep-w8", "[a")
 refused("int8 without data", 2, "--scheme int8 needs to see what the model reads; add --calib FILE.npz, an array by the name of each input, one row a "
         "sample, some hundred rows", "quantize", "tied.dl", "--scheme", "int8", "-o", "no.dl")
 refusal("unknown layer", 2, "--keep-f32: 'nobody' matches no layer", "tied.dl", "w4", "--keep-f32", "nobody")
@@ -264,6 +262,11 @@ refused("go on", 1, "the few bits of 'table.weight.codes' were held by the compi
 expect("nothing was written", [path for path in ("no.bin", "no.dl", "no.safetensors") if os.path.exists(path)], [])
 
 # The tables.
+lines = dlc("compile", "tied.dl", "--quantize", "w4", "--keep-w8", "down", "--report", "report.json", "-o", "wide.bin").stderr.splitlines()
+expect("table of 8 bits", (lines[-2].endswith("  in 8 bits"), lines[-1].split(";")[0]),
+       (True, "w4: 3 of 3 weights in 4 bits, groups of 32, 1 of them in 8 bits, rounded to nearest"))
+with open("report.json", encoding="utf-8") as file:
+    expect("report of 8 bits", [one["type"] for one in json.load(file)["weights"]], ["w4", "w4", "w8"])
 table = dlc("quantize", "tied.dl", "--scheme", "w4", "--keep-f32", "down", "--report", "report.json", "-o", "kept.dl")
 lines = table.stdout.splitlines()
 expect("table", [re.sub(r"[0-9.]+ dB", "N dB", " ".join(line.split())) for line in lines], [
@@ -277,7 +280,7 @@ expect("report", (report["scheme"], report["group"], report["method"], report["b
                   report["weights"][2]["why"]),
        ("w4", 32, "nearest", (VOCABULARY + HIDDEN) * (WIDTH // 2 + 10), ["w4", "w4", "f32"], "--keep-f32 names it"))
 fitted = dlc("compile", "tied.dl", "--quantize", "w4", "--calib", "samples.npz", "--report", "report.json", "-o", "fitted.bin")
-expect("fitted", ("SNR        SNR of outputs\n" in fitted.stderr, "fitted to 24 samples" in fitted.stderr), (True, True))
+expect("fitted", ("SNR        SNR of outputs  Gain\n" in fitted.stderr, "fitted to 24 samples" in fitted.stderr), (True, True))
 with open("report.json", encoding="utf-8") as file:
     report = json.load(file)
 expect("report of a fit", (report["method"], report["samples"], all("snr_of_outputs_db" in one for one in report["weights"])),

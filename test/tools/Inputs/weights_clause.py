@@ -58,7 +58,7 @@ check("everything at once", LINEAR + 'weights "w.safetensors"\n',
           "m.dl:3:3: error: weight 'enc.fc.bias' has the dtype i32 in 'w.safetensors'; expected f64, f32, f16 or bf16",
           "m.dl:4:3: error: weight 'head.bias' [2] is not in 'w.safetensors'; did you mean 'haed.bias'?",
           "m.dl:9:1: error: 'w.safetensors' holds 'haed.bias' f32[2], which no layer owns; did you mean 'head.bias'?",
-          "m.dl:9:1: error: 'w.safetensors' holds 'zzz' f32[1], which no layer owns"])
+          "m.dl:9:1: error: 'w.safetensors' holds 'zzz' f32[1], which no layer owns; allow_extra \"zzz\" in the weights clause leaves it out"])
 check("a prefix is guessed", LINEAR + 'weights "w.safetensors"\n', BERT, [
     "m.dl:3:3: error: weight 'enc.fc.weight' [4,3] is not in 'w.safetensors'; did you mean 'bert.enc.fc.weight'?",
     "m.dl:9:1: note: all of the file's unused names begin with 'bert.': add 'prefix \"bert.\"' to the weights clause",
@@ -114,7 +114,7 @@ check("a missing prefix is guessed", LONG.replace("l.", "q.l."), many(lambda nam
 prefixed = listed(nested, "names in the file begin with 'a.': add 'prefix \"a.\"' to the weights clause")
 prefixed[prefixed.index("m.dl:31:1: error: 24 tensors are left over:")] = "m.dl:31:1: error: 25 tensors are left over:"
 check("a prefix of most is guessed", LONG, {"w.safetensors": {**many(nested)["w.safetensors"], "zz": numbers(1)}},
-      [*prefixed, "  'w.safetensors' holds 'zz' f32[1], which no layer owns"])
+      [*prefixed, "  'w.safetensors' holds 'zz' f32[1], which no layer owns; allow_extra \"zz\" in the weights clause leaves it out"])
 check("many that do not fit", LONG, {"w.safetensors": {name: numbers(*shape, 1) for name, shape in LAYERS}}, [
     "m.dl:31:1: error: 24 weights do not fit their layers:",
     *(f"  weight '{name}' is f32{text((*shape, 1))} in 'w.safetensors'; the layer needs {text(shape)}" for name, shape in LAYERS)])
@@ -144,7 +144,7 @@ check("a Parameter without dtype has the file's", PARAMETER, declared(np.float16
 check("names of the file in errors", clause('prefix "bert."'),
       {"w.safetensors": tensors(lambda name: "bert." + name, bert__head__bias=numbers(3), bert__zzz=numbers(1))}, [
           "m.dl:4:3: error: weight 'head.bias' is f32[3] in 'w.safetensors' (its 'bert.head.bias'); the layer needs [2]",
-          "m.dl:9:1: error: 'w.safetensors' holds 'bert.zzz' f32[1], in the model 'zzz', which no layer owns"])
+          "m.dl:9:1: error: 'w.safetensors' holds 'bert.zzz' f32[1], in the model 'zzz', which no layer owns; allow_extra \"bert.zzz\" in the weights clause leaves it out"])
 check("held twice", clause("", '"w.safetensors", "v.safetensors"'), {**W, "v.safetensors": {"head.bias": numbers(2)}}, [
     "m.dl:9:1: error: weight 'head.bias' is held twice: by 'w.safetensors' and 'v.safetensors'; expected it once in the files of a "
     "clause"])
