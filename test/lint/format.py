@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 
-SUFFIXES = (".cpp", ".h", ".c", ".cuh")
+SUFFIXES = (".cpp", ".h", ".hpp", ".c", ".cuh")
 
 
 def check(tree):

@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-CODE = (".cpp", ".h", ".td", ".cuh", ".c")
+CODE = (".cpp", ".h", ".hpp", ".td", ".cuh", ".c")
 
 
 class Tree:
