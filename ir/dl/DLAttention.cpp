@@ -25,21 +25,6 @@ static bool broadcastsTo(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
   return true;
 }
 
-/// The dims of both, aligned at their end, equal or 1; nullopt where they differ otherwise.
-static std::optional<Dims> commonDims(Dims a, Dims b) {
-  if (a.size() < b.size())
-    std::swap(a, b);
-  size_t offset = a.size() - b.size();
-  for (size_t i = 0; i < b.size(); ++i) {
-    AffineExpr &dim = a[offset + i];
-    if (isConstant(dim, 1))
-      dim = b[i];
-    else if (dim != b[i] && !isConstant(b[i], 1))
-      return std::nullopt;
-  }
-  return a;
-}
-
 /// How many heads of the query share one of key and value; nullopt where they do not divide.
 static std::optional<int64_t> headsPerGroup(Value query, Value key, Value value) {
   auto heads = [](Value x) -> std::optional<int64_t> {

@@ -145,20 +145,6 @@ SmallVector<Value> NonzeroOp::decompose(Builder &b) {
 
 //===- masked_select ------------------------------------------------------------------------------===//
 
-/// The dims to which both broadcast.
-static std::optional<Dims> commonDims(Dims a, Dims b) {
-  if (a.size() < b.size())
-    std::swap(a, b);
-  for (size_t i = 1; i <= b.size(); ++i) {
-    AffineExpr &dim = a[a.size() - i], other = b[b.size() - i];
-    if (isConstant(dim, 1))
-      dim = other;
-    else if (dim != other && !isConstant(other, 1))
-      return std::nullopt;
-  }
-  return a;
-}
-
 LogicalResult MaskedSelectOp::inferReturnTypes(MLIRContext *context,
                                                std::optional<Location> location, Adaptor adaptor,
                                                SmallVectorImpl<Type> &types) {

@@ -237,6 +237,38 @@ Value FractionsOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
       .value();
 }
 
+LogicalResult LinspaceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  int64_t steps = adaptor.getSteps();
+  if (steps < 0 || steps > std::numeric_limits<int32_t>::max())
+    return emitOptionalError(location, "'", getOperationName(), "' has steps = ", steps,
+                             "; expected 0 to ", std::numeric_limits<int32_t>::max());
+  Type dtype = orF32(adaptor.getDtype(), context);
+  if (!isa<FloatType>(dtype))
+    return emitOptionalError(location, "'", getOperationName(), "' gives floats, got dtype ",
+                             StringRef(text(makeTensor({}, dtype))).drop_back(2),
+                             "; cast the result");
+  types.push_back(makeTensor(constantDim(steps, context), dtype));
+  return success();
+}
+
+LoopNest LinspaceOp::getLoopNest() { return indexNest(*this); }
+
+Value LinspaceOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
+  OpBuilder &builder = context.builder;
+  Value index = arith::IndexCastOp::create(builder, context.loc, builder.getI64Type(),
+                                           context.parallel.front());
+  Scalar position = Scalar(builder, context.loc, index, ScalarKind::signedInt)
+                        .convertTo(builder.getF64Type(), ScalarKind::floating);
+  double start = getStart().convertToDouble(), end = getEnd().convertToDouble();
+  double last = static_cast<double>(getSteps()) - 1, step = last > 0 ? (end - start) / last : 0;
+  // From both ends, so that each is met exactly.
+  Scalar low = position * step + start, high = end - (last - position) * step;
+  return select(position * 2.0 < last + 1, low, high)
+      .convertTo(computeType(typeOf(getY()).getElementType()), ScalarKind::floating)
+      .value();
+}
+
 LogicalResult ScalarTensorOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
   types.push_back(makeTensor({}, orF32(adaptor.getDtype(), context)));

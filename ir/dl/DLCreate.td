@@ -111,6 +111,19 @@ arange(float start, float end, float step=1.0, ScalarType? dtype=None)}], ["emit
   let results = (outs DL_FloatTensor:$y);
 }
 
+def DL_LinspaceOp : DL_LoopOp<"linspace", "linspace(float start, float end, int steps, ScalarType? dtype=None)", ["emitResult"]> {
+  let summary = "So many numbers from start to end, equally far apart";
+  let description = [{
+    Both ends are among them, and the halves mirror one another; computed in double and rounded once. f32 without `dtype`, which
+    is that of floats. PyTorch: `torch.linspace`.
+    ```mlir
+    %y = dl.linspace {start = -1.0 : f64, end = 1.0 : f64, steps = 5 : i64} : () -> tensor<5xf32>
+    ```
+  }];
+  let arguments = (ins F64Attr:$start, F64Attr:$end, I64Attr:$steps, OptionalAttr<TypeAttr>:$dtype);
+  let results = (outs DL_FloatTensor:$y);
+}
+
 def DL_ScalarTensorOp : DL_LoopOp<"scalar_tensor", "scalar_tensor(SymInt s, ScalarType? dtype=None)", ["emitResult"]> {
   let summary = "A dim as a tensor without dims";
   let description = [{

@@ -171,6 +171,39 @@ def DL_SquareOp : DL_UnaryOp<"square", "square(Tensor x)", DL_NumberTensor, "x *
     ```
   }];
 }
+def DL_LogAddExpOp : DL_BinaryOp<"logaddexp", "logaddexp(Tensor x, Tensor other)", DL_FloatTensor, [{
+    select(x == other, x + 0.69314718055994530942, max(x, other) + log1p(exp(-abs(x - other)))) }], [Commutative]> {
+  let precision = "wide";
+  let summary = "Logarithm of the sum of two exponentials";
+  let description = [{
+    From the larger of the two on, so that nothing overflows. PyTorch: `torch.logaddexp`.
+    ```mlir
+    %y = dl.logaddexp %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_NanToNumOp : DL_UnaryOp<"nan_to_num", "nan_to_num(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None)",
+    DL_FloatTensor, [{
+    [&] {
+      const ::llvm::fltSemantics &format =
+          ::llvm::cast<::mlir::FloatType>(::mlir::getElementTypeOrSelf(getX())).getFloatSemantics();
+      double largest = ::llvm::APFloat::getLargest(format).convertToDouble();
+      double inf = std::numeric_limits<double>::infinity();
+      Scalar high = x.constant(getPosinf() ? getPosinf()->convertToDouble() : largest);
+      Scalar low = x.constant(getNeginf() ? getNeginf()->convertToDouble() : -largest);
+      Scalar finite = select(x == x.constant(inf), high, select(x == x.constant(-inf), low, x));
+      return select(isNan(x), x.constant(getNan().convertToDouble()), finite);
+    }() }]> {
+  let summary = "x with numbers in place of NaN and infinities";
+  let description = [{
+    Infinities become the largest numbers of the dtype where none are given. PyTorch: `torch.nan_to_num`.
+    ```mlir
+    %y = dl.nan_to_num %x {nan = 0.5 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins DL_FloatTensor:$x, DefaultValuedAttr<F64Attr, "0.0">:$nan, OptionalAttr<F64Attr>:$posinf,
+      OptionalAttr<F64Attr>:$neginf);
+}
 def DL_ClampOp : DL_NumbersOp<"clamp",
     "clamp(Tensor x, float? min=None, float? max=None)\nclip(Tensor x, float? min=None, float? max=None)", DL_NumberTensor, [{
     [&] {

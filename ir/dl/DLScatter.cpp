@@ -189,6 +189,39 @@ SmallVector<Value> ScatterAddOp::decompose(Builder &b) {
   return {b.make<ScatterReduceOp>(getX(), getDim(), getIndex(), getSrc(), "sum", true)};
 }
 
+LogicalResult IndexAddOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  StringRef name = getOperationName();
+  auto x = typeOf(adaptor.getX()), source = typeOf(adaptor.getSource());
+  auto dim = wrapDim(location, name, adaptor.getDim(), x.getRank());
+  if (!dim)
+    return failure();
+  Dims index = dimsOf(adaptor.getIndex()), slices = getDims(x);
+  if (index.size() == 1)
+    slices[*dim] = index[0];
+  if (index.size() != 1 || getDims(source) != slices ||
+      source.getElementType() != x.getElementType())
+    return emitOptionalError(location, "'", name, "' along dim ", *dim, " of ", text(x),
+                             " has index ", text(adaptor.getIndex().getType()), " and source ",
+                             text(source),
+                             "; expected a vector, and a slice of the dims of x for each element");
+  if (!isa<FloatType>(x.getElementType()) && !adaptor.getAlpha().isInteger())
+    return emitOptionalError(location, "'", name, "' of integers needs a whole number for alpha");
+  types.push_back(makeTensor(getDims(x), x.getElementType()));
+  return success();
+}
+
+SmallVector<Value> IndexAddOp::decompose(Builder &b) {
+  int64_t dim = dimOf(*this);
+  Value source = getSource();
+  if (!getAlpha().isExactlyValue(1.0))
+    source = b.make<MulOp>(source, b.fullLike(source, getAlpha().convertToDouble()));
+  Dims line(typeOf(source).getRank(), constantDim(1, getContext()));
+  line[dim] = dimsOf(getIndex())[0];
+  Value index = b.broadcast(b.reshape(getIndex(), line), dimsOf(source));
+  return {b.make<ScatterReduceOp>(getX(), static_cast<uint64_t>(dim), index, source, "sum", true)};
+}
+
 //===- scatter_reduce -----------------------------------------------------------------------------===//
 
 LogicalResult inferReduced(StringRef op, std::optional<Location> location, Value of, int64_t dim,

@@ -43,6 +43,23 @@ def DL_ScatterAddOp : DL_DecomposedOp<"scatter_add", "scatter_add(Tensor x, int 
   let results = (outs DL_NumberTensor:$y);
 }
 
+def DL_IndexAddOp : DL_DecomposedOp<"index_add",
+    "index_add(Tensor x, int dim, Tensor index, Tensor source, float alpha=1)"> {
+  let summary = "x plus the slices of source at the places along dim that index names";
+  let description = [{
+    index is a vector, source has the dims of x but along `dim`, where it has as many slices as index has elements; `alpha` is a
+    factor of them, a whole number where they are integers. Positions outside x are dropped. Becomes `dl.scatter_reduce`.
+    PyTorch: `torch.index_add`.
+    ```mlir
+    %y = dl.index_add %x, %index, %source {dim = 0 : i64} :
+        (tensor<8x4xf32>, tensor<2xi64>, tensor<2x4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$x, I64Attr:$dim, DL_IndexTensor:$index, DL_NumberTensor:$source,
+      DefaultValuedAttr<F64Attr, "1.0">:$alpha);
+  let results = (outs DL_NumberTensor:$y);
+}
+
 def DL_ScatterReduceOp : DL_DecomposedOp<"scatter_reduce",
     "scatter_reduce(Tensor x, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)"> {
   let summary = "x combined with the elements of src at the places along dim that index names";

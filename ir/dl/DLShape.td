@@ -70,10 +70,12 @@ def DL_PermuteOp : DL_MoveOp<"permute", "permute(Tensor x, int[] dims)"> {
   let hasFolder = 1;
 }
 
-def DL_TransposeOp : DL_MoveOp<"transpose", "transpose(Tensor x, int dim0, int dim1)"> {
+def DL_TransposeOp : DL_MoveOp<"transpose", [{transpose(Tensor x, int dim0, int dim1)
+swapaxes(Tensor x, int dim0, int dim1)
+swapdims(Tensor x, int dim0, int dim1)}]> {
   let summary = "Two dims exchanged";
   let description = [{
-    Becomes `dl.permute`. PyTorch: `torch.transpose`.
+    Becomes `dl.permute`. PyTorch: `torch.transpose`, `torch.swapaxes`, `torch.swapdims`.
     ```mlir
     %y = dl.transpose %x {dim0 = 0 : i64, dim1 = -1 : i64} : (tensor<4x8x2xf32>) -> tensor<2x8x4xf32>
     ```

@@ -270,4 +270,105 @@ SmallVector<Value> StackOp::decompose(Builder &b) {
   return {b.make<CatOp>(ValueRange(rows), dim)};
 }
 
+//===- hstack, vstack, dstack, column_stack -------------------------------------------------------===//
+
+namespace {
+/// The dims in which an op joins tensors, and the dim along which it does.
+struct Joint {
+  SmallVector<Dims> operands;
+  int64_t dim;
+};
+} // namespace
+
+/// `dims` with so many dims of size 1 before and after them.
+static Dims withOnes(Dims dims, int64_t before, int64_t after, MLIRContext *context) {
+  dims.insert(dims.begin(), std::max<int64_t>(before, 0), constantDim(1, context));
+  dims.append(std::max<int64_t>(after, 0), constantDim(1, context));
+  return dims;
+}
+
+/// Along dim 0 where the first tensor is a vector or a number, else along dim 1.
+static Joint jointOf(HstackOp::Adaptor op, MLIRContext *context) {
+  Joint joint{{}, typeOf(op.getTensors().front()).getRank() < 2 ? 0 : 1};
+  for (Value tensor : op.getTensors())
+    joint.operands.push_back(withOnes(dimsOf(tensor), 1 - typeOf(tensor).getRank(), 0, context));
+  return joint;
+}
+static Joint jointOf(VstackOp::Adaptor op, MLIRContext *context) {
+  Joint joint{{}, 0};
+  for (Value tensor : op.getTensors())
+    joint.operands.push_back(withOnes(dimsOf(tensor), 2 - typeOf(tensor).getRank(), 0, context));
+  return joint;
+}
+static Joint jointOf(DstackOp::Adaptor op, MLIRContext *context) {
+  Joint joint{{}, 2};
+  for (Value tensor : op.getTensors())
+    joint.operands.push_back(withOnes(dimsOf(tensor), 2 - typeOf(tensor).getRank(),
+                                      typeOf(tensor).getRank() < 3 ? 1 : 0, context));
+  return joint;
+}
+static Joint jointOf(ColumnStackOp::Adaptor op, MLIRContext *context) {
+  Joint joint{{}, 1};
+  for (Value tensor : op.getTensors())
+    joint.operands.push_back(withOnes(dimsOf(tensor), 0, 2 - typeOf(tensor).getRank(), context));
+  return joint;
+}
+
+template <typename Op>
+static LogicalResult inferJoined(std::optional<Location> location, typename Op::Adaptor op,
+                                 MLIRContext *context, SmallVectorImpl<Type> &types) {
+  StringRef name = Op::getOperationName();
+  if (op.getTensors().empty())
+    return emitOptionalError(location, "'", name, "' needs at least one tensor");
+  Joint joint = jointOf(op, context);
+  RankedTensorType first = typeOf(op.getTensors().front());
+  Dims dims = joint.operands.front();
+  for (auto [tensor, of] : llvm::drop_begin(llvm::zip(op.getTensors(), joint.operands))) {
+    bool fits =
+        of.size() == dims.size() && typeOf(tensor).getElementType() == first.getElementType();
+    for (size_t i = 0; fits && i < dims.size(); ++i)
+      fits = static_cast<int64_t>(i) == joint.dim || of[i] == dims[i];
+    if (!fits)
+      return emitOptionalError(location, "'", name, "' cannot join ", text(first), " and ",
+                               text(tensor.getType()), " along dim ", joint.dim,
+                               "; expected one dtype, and equal sizes of the other dims");
+    dims[joint.dim] = normalize(dims[joint.dim] + of[joint.dim]);
+  }
+  types.push_back(makeTensor(dims, first.getElementType()));
+  return success();
+}
+
+template <typename Op> static SmallVector<Value> decomposeJoined(Op op, Builder &b) {
+  Joint joint = jointOf(typename Op::Adaptor(op), op.getContext());
+  SmallVector<Value> parts;
+  for (auto [tensor, dims] : llvm::zip(op.getTensors(), joint.operands))
+    parts.push_back(b.reshape(tensor, dims));
+  return {b.make<CatOp>(ValueRange(parts), joint.dim)};
+}
+
+LogicalResult HstackOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferJoined<HstackOp>(location, adaptor, context, types);
+}
+SmallVector<Value> HstackOp::decompose(Builder &b) { return decomposeJoined(*this, b); }
+
+LogicalResult VstackOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferJoined<VstackOp>(location, adaptor, context, types);
+}
+SmallVector<Value> VstackOp::decompose(Builder &b) { return decomposeJoined(*this, b); }
+
+LogicalResult DstackOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferJoined<DstackOp>(location, adaptor, context, types);
+}
+SmallVector<Value> DstackOp::decompose(Builder &b) { return decomposeJoined(*this, b); }
+
+LogicalResult ColumnStackOp::inferReturnTypes(MLIRContext *context,
+                                              std::optional<Location> location, Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
+  return inferJoined<ColumnStackOp>(location, adaptor, context, types);
+}
+SmallVector<Value> ColumnStackOp::decompose(Builder &b) { return decomposeJoined(*this, b); }
+
 } // namespace dlc::dl

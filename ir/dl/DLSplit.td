@@ -96,4 +96,49 @@ def DL_StackOp : DL_DecomposedOp<"stack", "stack(Tensor[] tensors, int dim=0)"> 
   let results = (outs DL_AnyTensor:$y);
 }
 
+class DL_StackLikeOp<string mnemonic, string torchSchema> : DL_DecomposedOp<mnemonic, torchSchema> {
+  let arguments = (ins Variadic<DL_AnyTensor>:$tensors);
+  let results = (outs DL_AnyTensor:$y);
+}
+
+def DL_HstackOp : DL_StackLikeOp<"hstack", "hstack(Tensor[] tensors)"> {
+  let summary = "Tensors side by side";
+  let description = [{
+    Along dim 1, vectors and numbers along dim 0. Becomes `dl.cat`. PyTorch: `torch.hstack`.
+    ```mlir
+    %y = dl.hstack %a, %b : (tensor<4x8xf32>, tensor<4x2xf32>) -> tensor<4x10xf32>
+    ```
+  }];
+}
+
+def DL_VstackOp : DL_StackLikeOp<"vstack", "vstack(Tensor[] tensors)\nrow_stack(Tensor[] tensors)"> {
+  let summary = "Tensors one below the other";
+  let description = [{
+    Along dim 0; a vector is a row. Becomes `dl.cat`. PyTorch: `torch.vstack`.
+    ```mlir
+    %y = dl.vstack %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<5x8xf32>
+    ```
+  }];
+}
+
+def DL_DstackOp : DL_StackLikeOp<"dstack", "dstack(Tensor[] tensors)"> {
+  let summary = "Tensors one after the other in depth";
+  let description = [{
+    Along dim 2; a vector [N] is [1, N, 1], a matrix [M, N] is [M, N, 1]. Becomes `dl.cat`. PyTorch: `torch.dstack`.
+    ```mlir
+    %y = dl.dstack %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8x2xf32>
+    ```
+  }];
+}
+
+def DL_ColumnStackOp : DL_StackLikeOp<"column_stack", "column_stack(Tensor[] tensors)"> {
+  let summary = "Tensors side by side, vectors as columns";
+  let description = [{
+    Along dim 1. Becomes `dl.cat`. PyTorch: `torch.column_stack`.
+    ```mlir
+    %y = dl.column_stack %a, %b : (tensor<4xf32>, tensor<4x8xf32>) -> tensor<4x9xf32>
+    ```
+  }];
+}
+
 #endif // DLC_IR_DL_DLSPLIT_TD

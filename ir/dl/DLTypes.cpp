@@ -130,6 +130,20 @@ Dim product(ArrayRef<AffineExpr> dims, MLIRContext *context) {
   return normalize(result);
 }
 
+std::optional<Dims> commonDims(Dims a, Dims b) {
+  if (a.size() < b.size())
+    std::swap(a, b);
+  size_t offset = a.size() - b.size();
+  for (size_t i = 0; i < b.size(); ++i) {
+    AffineExpr &dim = a[offset + i];
+    if (isConstant(dim, 1))
+      dim = b[i];
+    else if (dim != b[i] && !isConstant(b[i], 1))
+      return std::nullopt;
+  }
+  return a;
+}
+
 AffineMap dimsMap(ArrayRef<AffineExpr> dims, MLIRContext *context) {
   unsigned symbols = 0;
   for (AffineExpr dim : dims)

@@ -58,6 +58,8 @@ Dim quotientUp(mlir::AffineExpr numerator, int64_t divisor);
 Dim constantDim(int64_t value, mlir::MLIRContext *context);
 std::optional<int64_t> asConstant(mlir::AffineExpr dim);
 bool isConstant(mlir::AffineExpr dim, int64_t value);
+/// The dims to which two tensors broadcast: aligned at their end, equal or 1; nullopt where they differ otherwise.
+std::optional<Dims> commonDims(Dims a, Dims b);
 /// Product of `dims`; 1 for rank 0.
 Dim product(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
 /// ()[symbols] -> (dims), with no more symbols than the dims use: how lists of dims stand in attributes.

@@ -407,3 +407,48 @@ func.func @update_too_long(%x: tensor<4x8xf32>, %i: tensor<i64>, %s: tensor<4x9x
   %y = dl.update_slice %x, %i, %s {dim = 1 : i64} : (tensor<4x8xf32>, tensor<i64>, tensor<4x9xf32>) -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
+
+// -----
+
+func.func @hstack_rows(%x: tensor<4x8xf32>, %y: tensor<3x8xf32>) {
+  // expected-error @+2 {{'dl.hstack' cannot join f32[4,8] and f32[3,8] along dim 1; expected one dtype, and equal sizes of the other dims}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %z = dl.hstack %x, %y : (tensor<4x8xf32>, tensor<3x8xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @vstack_ranks(%x: tensor<8xf32>, %y: tensor<2x3x8xf32>) {
+  // expected-error @+2 {{'dl.vstack' cannot join f32[8] and f32[2,3,8] along dim 0; expected one dtype, and equal sizes of the other dims}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %z = dl.vstack %x, %y : (tensor<8xf32>, tensor<2x3x8xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @dstack_dtypes(%x: tensor<4x8xf32>, %y: tensor<4x8xf16>) {
+  // expected-error @+2 {{'dl.dstack' cannot join f32[4,8] and f16[4,8] along dim 2; expected one dtype, and equal sizes of the other dims}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %z = dl.dstack %x, %y : (tensor<4x8xf32>, tensor<4x8xf16>) -> tensor<4x8x2xf32>
+  return
+}
+
+// -----
+
+func.func @column_stack_of_nothing() {
+  // expected-error @+2 {{'dl.column_stack' needs at least one tensor}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %z = dl.column_stack : () -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @linspace_steps() {
+  // expected-error @+2 {{'dl.linspace' has steps = -1; expected 0 to 2147483647}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %z = dl.linspace {start = 0.0 : f64, end = 1.0 : f64, steps = -1 : i64} : () -> tensor<1xf32>
+  return
+}

@@ -106,3 +106,30 @@ func.func @scatter_apply_reduce(%x: tensor<2x3xf32>, %i: tensor<2x4xi64>, %s: te
   %y = dl.scatter_apply %x, %i, %s {dim = 1 : i64, reduce = "mean"} : (tensor<2x3xf32>, tensor<2x4xi64>, tensor<2x4xf32>) -> tensor<2x3xf32>
   return
 }
+
+// -----
+
+func.func @index_add_rank(%x: tensor<8x4xf32>, %index: tensor<2x1xi64>, %source: tensor<2x4xf32>) {
+  // expected-error @+2 {{'dl.index_add' along dim 0 of f32[8,4] has index i64[2,1] and source f32[2,4]; expected a vector, and a slice of the dims of x for each element}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.index_add %x, %index, %source {dim = 0 : i64} : (tensor<8x4xf32>, tensor<2x1xi64>, tensor<2x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @index_add_source(%x: tensor<8x4xf32>, %index: tensor<2xi64>, %source: tensor<3x4xf32>) {
+  // expected-error @+2 {{'dl.index_add' along dim 0 of f32[8,4] has index i64[2] and source f32[3,4]; expected a vector}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.index_add %x, %index, %source {dim = 0 : i64} : (tensor<8x4xf32>, tensor<2xi64>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @index_add_alpha(%x: tensor<8x4xi32>, %index: tensor<2xi64>, %source: tensor<2x4xi32>) {
+  // expected-error @+2 {{'dl.index_add' of integers needs a whole number for alpha}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.index_add %x, %index, %source {dim = 0 : i64, alpha = 0.5 : f64} : (tensor<8x4xi32>, tensor<2xi64>, tensor<2x4xi32>) -> tensor<8x4xi32>
+  return
+}

@@ -5,6 +5,7 @@ from rows import compare
 from rows import contraction
 from rows import convolution
 from rows import counted
+from rows import distance
 from rows import elementwise
 from rows import recurrent
 from rows import math

@@ -30,6 +30,12 @@ TRIPLE = 3 * [(3, "N")]
 row("clamp_tensor", NUMBERS, TRIPLE, (3, "N"), lambda x, low, high: torch.minimum(torch.maximum(x, low), high), acc.equal, values="equals")
 row("clamp_tensor", FLOATS, TRIPLE, (3, "N"), torch.clamp, acc.equal, values="normal", note="PyTorch's own")
 row("lerp", FLOATS, TRIPLE, (3, "N"), torch.lerp, acc.of_terms(lambda x, end, w: (x, end, w * x, w * end)), values="normal")
+row("logaddexp", FLOATS, PAIR, (3, "N"), torch.logaddexp, acc.of_terms(lambda a, b: (a, b, torch.ones_like(a))), values="normal")
+row("logaddexp", FLOATS, PAIR, (3, "N"), torch.logaddexp, acc.of_terms(lambda a, b: (torch.maximum(a, b), torch.ones_like(a))), note="special")
+row("nan_to_num", FLOATS, [("N",)], ("N",), lambda x: torch.nan_to_num(x, 0.5, 7, -3), acc.equal,
+    attrs="{nan = 0.5 : f64, posinf = 7.0 : f64, neginf = -3.0 : f64}")
+for dtype in FLOATS:
+    row("nan_to_num", (dtype,), [("N",)], ("N",), lambda x, m=acc.LARGEST[dtype]: torch.nan_to_num(x, 0, m, -m), acc.equal, note="largest")
 row("addcmul", NUMBERS, TRIPLE, (3, "N"), lambda x, a, b: x + 2 * a * b, acc.of_terms(lambda x, a, b: (x, 2 * a * b)),
     attrs="{value = 2.0 : f64}", values="whole")
 row("addcmul", FLOATS, TRIPLE, (3, "N"), lambda x, a, b: x + 0.5 * a * b, acc.of_terms(lambda x, a, b: (x, 0.5 * a * b)),

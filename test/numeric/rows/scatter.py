@@ -57,6 +57,13 @@ row("scatter_add", FLOATS, [("N", 7), ("N", 9), ("N", 9)], ("N", 7), lambda x, i
     acc.contraction(11, AMOUNT), attrs="{dim = 1 : i64}", kinds=kinds(INSIDE), sizes=SIZES, values="normal")
 row("scatter_add", ("i8", "i32", "ui8"), [(7, "N"), (9, "N"), (9, "N")], (7, "N"), lambda x, i, s: x.scatter_add(0, i.long(), s),
     attrs="{dim = 0 : i64}", kinds=kinds(INSIDE, "i32"), sizes=SIZES, note="integers")
+for dim, alpha in ((1, 1), (0, 3), (-1, 2)):
+    shapes = [("N", 7), (9,), ("N", 9)] if dim else [(7, "N"), (9,), (9, "N")]
+    add = lambda x, i, s, dim=dim, alpha=alpha: x.index_add(dim, i.long(), s, alpha=alpha)
+    row("index_add", FLOATS, shapes, shapes[0], add, acc.contraction(13, lambda x, i, s, add=add: add(x.abs(), i, s.abs())),
+        attrs=f"{{dim = {dim} : i64, alpha = {alpha}.0 : f64}}", kinds=kinds(INSIDE), sizes=SIZES, values="normal", note=f"dim {dim}")
+    row("index_add", ("i8", "i32"), shapes, shapes[0], add, attrs=f"{{dim = {dim} : i64, alpha = {alpha}.0 : f64}}",
+        kinds=kinds(INSIDE, "i32"), sizes=SIZES, note=f"integers, dim {dim}")
 
 
 def reduced(x, i, s, reduce, include_self=True, dim=1):

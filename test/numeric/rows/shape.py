@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import BOUNDARY, NUMBERS, POSITIVE, element_of, row
+from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, element_of, row
 
 MOVED = ("f32", "f16", "i8", "i64", "i1")
 row("broadcast", MOVED, [("N", 1)], (4, "N", 3), lambda x: x.expand(4, -1, 3))
@@ -101,6 +101,11 @@ row("chunk", ("f32", "f16"), [("N", 7)], ("N", 7), reversed_pieces(lambda x: x.c
 row("unbind", ("f32", "i64"), [("N", 3)], ("N", 3), lambda x: torch.stack(list(reversed(x.unbind(1))), 1),
     body=pieces("unbind", (1, 1, 1), "{dim = 1 : i64}", drop=True))
 row("stack", ("f32", "i1"), [("N", 3), ("N", 3)], ("N", 3, 2), lambda *x: torch.stack(x, -1), attrs="{dim = -1 : i64}")
+for op, first, second, result in (("hstack", ("N", 3), ("N", 2), ("N", 5)), ("hstack", ("N",), (2,), ("N + 2",)),
+                                  ("vstack", ("N", 3), (3,), ("N + 1", 3)), ("vstack", ("N",), ("N",), (2, "N")),
+                                  ("dstack", ("N",), ("N",), (1, "N", 2)), ("dstack", ("N", 3), ("N", 3, 4), ("N", 3, 5)),
+                                  ("column_stack", ("N",), ("N", 3), ("N", 4)), ("column_stack", ("N", 2, 3), ("N", 4, 3), ("N", 6, 3))):
+    row(op, ("f32", "i1"), [first, second], result, lambda *x, op=op: getattr(torch, op)(x), note=f"rank {len(first)} and {len(second)}")
 for indexing in ("ij", "xy"):
     row("meshgrid", ("f32",), [("N",), (3,)], ("N", 3) if indexing == "ij" else (3, "N"), note=indexing,
         torch=lambda a, b, indexing=indexing: torch.sub(*torch.meshgrid(a, b, indexing=indexing)), values="whole",
@@ -162,6 +167,11 @@ for start, end, step, size in ((0.5, 2.0, 0.25, 6), (0.0, 1.0, 0.1, 10), (3.0, -
 for dtype in ("f16", "bf16", "f64"):
     row("fractions", ("f32",), [("N",)], (10,), lambda x: torch.arange(0.0, 1.0, 0.1, dtype=torch.float64), sizes=(1,), result_dtype=dtype, note=dtype,
         body=created("fractions", f"{{end = 1.0 : f64, step = 0.1 : f64, dtype = {dtype}}}"))
+for start, end, steps in ((-1.0, 1.0, 5), (0.0, 1.0, 100), (3.0, -1.5, 8), (2.0, 9.0, 1), (1.0, 2.0, 0)):
+    for dtype in FLOATS:
+        row("linspace", ("f32",), [("N",)], (steps,), lambda x, a=start, b=end, n=steps: torch.linspace(a, b, n, dtype=torch.float64), sizes=(1,),
+            bound=acc.ulps(2) if dtype == "f64" else acc.exact, result_dtype=dtype, note=f"{start} to {end}, {steps}, {dtype}",
+            body=created("linspace", f"{{start = {start} : f64, end = {end} : f64, steps = {steps} : i64, dtype = {dtype}}}"))
 for dtype in NUMBERS[:-1]:
     row("scalar_tensor", ("f32",), [("N",)], (), lambda x: torch.tensor(float(x.shape[0] // 2 + 3)), result_dtype=dtype,
         note=dtype, body=created("scalar_tensor", f"{{s = affine_map<()[s0] -> (s0 floordiv 2 + 3)>, dtype = {dtype}}}"))

@@ -79,6 +79,26 @@ TEST_F(Calls, rangesBetweenDims) {
             "5:18: error: argument 'step' of 'arange' is the number 0.5; expected an integer\n");
 }
 
+TEST_F(Calls, equallySpacedNumbers) {
+  EXPECT_EQ(body("y = linspace(-1, 1, 5)", "f32[5]"),
+            "dl.linspace  {end = 1.000000e+00 : f64, start = -1.000000e+00 : f64, steps = 5 : i64} "
+            ": () -> tensor<5xf32>\n");
+  EXPECT_EQ(body("y = linspace(0, 1, 5, dtype=i64)", "i64[5]"),
+            "5:5: error: 'linspace' gives floats, got dtype i64; cast the result\n");
+  EXPECT_EQ(body("y = linspace(0, 1, N)", "f32[N]"),
+            "5:20: error: argument 'steps' of 'linspace' is the dim N; expected an integer\n");
+}
+
+TEST_F(Calls, tensorsSideBySide) {
+  EXPECT_EQ(body("y = hstack([])", "f32[N]"),
+            "5:12: error: argument 'tensors' of 'hstack' is a list of 0; expected at least one "
+            "tensor\n");
+  EXPECT_EQ(body("y = vstack([_h, _h]).swapaxes(0, 1)", "f16[4,2]"),
+            "dl.vstack %arg3, %arg3 : (tensor<4xf16>, tensor<4xf16>) -> tensor<2x4xf16>\n"
+            "dl.transpose %0 {dim0 = 0 : i64, dim1 = 1 : i64} : (tensor<2x4xf16>) -> "
+            "tensor<4x2xf16>\n");
+}
+
 TEST_F(Calls, anArgumentTellsTheWaysApart) {
   EXPECT_EQ(body("y = div(_h, 2, rounding_mode=\"floor\")", "f16[4]"),
             "dl.full 2.000000e+00 : f32 -> tensor<4xf16>\n"
