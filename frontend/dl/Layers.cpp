@@ -15,7 +15,7 @@ static std::vector<LayerKind> buildTable() {
   std::vector<LayerKind> all;
   for (auto family :
        {linearLayers, convolutionLayers, normalizationLayers, poolingLayers, activationLayers,
-        shapeLayers, embeddingLayers, recurrentLayers, attentionLayers})
+        shapeLayers, distanceLayers, embeddingLayers, recurrentLayers, attentionLayers})
     for (LayerKind &kind : family()) {
       assert(!signaturesOf(kind.function).empty() &&
              "a layer calls a function that does not exist");

@@ -88,6 +88,8 @@ CASES = {
     "PixelShuffle": [("2", [(1, 8, 3, 4)])],
     "PixelUnshuffle": [("2", [(1, 2, 6, 4)])],
     "ChannelShuffle": [("2", [(1, 6, 3, 4)])],
+    "CosineSimilarity": [("", [(3, 5, 2), (3, 5, 2)]), ("-1, eps=0.001", [(3, 5), (3, 5)])],
+    "PairwiseDistance": [("", [(3, 5), (3, 5)]), ("p=1, keepdim=true", [(3, 5), (3, 5)])],
     "LSTM": [("3, 4", [(5, 2, 3)]), ("3, 4, num_layers=2, batch_first=true, bidirectional=true", [(2, 5, 3)]),
              ("3, 4, bias=false, proj_size=2", [(5, 2, 3)])],
     "GRU": [("3, 4", [(5, 2, 3)]), ("3, 4, 2, batch_first=true, bidirectional=true", [(2, 5, 3)])],

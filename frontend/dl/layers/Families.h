@@ -17,6 +17,7 @@ std::vector<LayerKind> normalizationLayers();
 std::vector<LayerKind> poolingLayers();
 std::vector<LayerKind> activationLayers();
 std::vector<LayerKind> shapeLayers();
+std::vector<LayerKind> distanceLayers();
 std::vector<LayerKind> embeddingLayers();
 std::vector<LayerKind> recurrentLayers();
 std::vector<LayerKind> attentionLayers();
