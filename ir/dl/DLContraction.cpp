@@ -135,6 +135,17 @@ static ProductLoops linearLoops(int64_t rank) {
   return loops;
 }
 
+/// The first of the dims whose product is `features`, for somebody who forgot to flatten them; nullopt where it is none of several.
+static std::optional<int64_t> firstToFlatten(ArrayRef<AffineExpr> dims, AffineExpr features) {
+  AffineExpr product = dims.back();
+  for (int64_t first = static_cast<int64_t>(dims.size()) - 2; first >= 1; --first) {
+    product = normalize(product * dims[first]);
+    if (product == features)
+      return first;
+  }
+  return std::nullopt;
+}
+
 LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   StringRef name = getOperationName();
@@ -145,9 +156,15 @@ LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
     return emitOptionalError(location, "'", name, "' needs x [..., K] and weight [N, K], got ",
                              text(x), " and ", text(weight));
   Dims dims = getDims(x), wDims = getDims(weight);
-  if (dims.back() != wDims[1])
+  if (dims.back() != wDims[1]) {
+    auto first = firstToFlatten(dims, wDims[1]);
     return emitOptionalError(location, "'", name, "' has ", text(wDims[1]),
-                             " input features, but the last dim of x is ", text(dims.back()));
+                             " input features, but the last dim of x is ", text(dims.back()),
+                             first ? "; the dims from " + std::to_string(*first) +
+                                         " on have as many together: flatten(x, " +
+                                         std::to_string(*first) + ")"
+                                   : "");
+  }
   if (failed(checkBias(location, name, adaptor.getBias(), wDims[0])))
     return failure();
   return inferProduct(name, location, x, weight, linearLoops(x.getRank()), types);

@@ -55,6 +55,18 @@ LogicalResult Convolution::inferSpatial(std::optional<Location> location, unsign
   return success();
 }
 
+/// For an x whose last dim has the channels that the convolution takes, as TensorFlow and image files have it: how to turn it.
+static std::string hintForChannelsLast(ArrayRef<AffineExpr> x, AffineExpr groupChannels,
+                                       int64_t groups) {
+  if (normalize(groupChannels * groups) != x.back())
+    return "";
+  std::string order = "0, " + std::to_string(x.size() - 1);
+  for (size_t dim = 1; dim + 1 < x.size(); ++dim)
+    order += ", " + std::to_string(dim);
+  return "; the last dim of x is " + text(x.back()) +
+         ": if its channels come last (NHWC), write permute(x, (" + order + "))";
+}
+
 LogicalResult Convolution::infer(std::optional<Location> location, unsigned spatial,
                                  SmallVectorImpl<Type> &types) const {
   auto xType = cast<RankedTensorType>(x.getType());
@@ -84,16 +96,17 @@ LogicalResult Convolution::infer(std::optional<Location> location, unsigned spat
   auto channels = asConstant(xDims[1]), outChannels = asConstant(wDims[0]),
        groupChannels = asConstant(wDims[1]);
   auto isStatic = [](AffineExpr dim) { return asConstant(dim).has_value(); };
+  std::string hint = hintForChannelsLast(xDims, wDims[1], groups);
   if (!channels || !llvm::all_of(wDims, isStatic))
     return emitOptionalError(location, "'", name, "' needs static channels and window, got ",
-                             text(xType), " and ", text(wType));
+                             text(xType), " and ", text(wType), hint);
   if (groups < 1 || *channels % groups || *outChannels % groups)
     return emitOptionalError(location, "'", name, "' has groups = ", groups, ", which must divide ",
-                             *channels, " input and ", *outChannels, " output channels");
+                             *channels, " input and ", *outChannels, " output channels", hint);
   if (*groupChannels * groups != *channels)
     return emitOptionalError(location, "'", name, "' has ", *channels,
                              " input channels; its weight ", text(wType), " with groups = ", groups,
-                             " takes ", *groupChannels * groups);
+                             " takes ", *groupChannels * groups, hint);
   if (failed(checkBias(location, name, bias, wDims[0])))
     return failure();
   Dims dims = {xDims[0], wDims[0]};

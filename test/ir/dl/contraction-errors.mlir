@@ -170,3 +170,30 @@ func.func @static(%x: tensor<1x?x8x8xf32, #dl.t<[1, s0, 8, 8]>>, %w: tensor<4x3x
   %y = dl.conv2d %x, %w : (tensor<1x?x8x8xf32, #dl.t<[1, s0, 8, 8]>>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
   return
 }
+
+// -----
+
+func.func @conv_channels_last(%x: tensor<2x16x12x3xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' has 16 input channels; its weight f32[4,3,3,3] with groups = 1 takes 3; the last dim of x is 3: if its channels come last (NHWC), write permute(x, (0, 3, 1, 2))}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w : (tensor<2x16x12x3xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x10x1xf32>
+  return
+}
+
+// -----
+
+func.func @conv_channels_last_of_any_height(%x: tensor<2x?x?x3xf32, #dl.t<[2, s0, s1, 3]>>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+2 {{'dl.conv2d' needs static channels and window, got f32[2,s0,s1,3] and f32[4,3,3,3]; the last dim of x is 3: if its channels come last (NHWC), write permute(x, (0, 3, 1, 2))}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.conv2d %x, %w : (tensor<2x?x?x3xf32, #dl.t<[2, s0, s1, 3]>>, tensor<4x3x3x3xf32>) -> tensor<2x4x10x1xf32>
+  return
+}
+
+// -----
+
+func.func @linear_of_an_image(%x: tensor<2x8x4x4xf32>, %w: tensor<10x128xf32>) {
+  // expected-error @+2 {{'dl.linear' has 128 input features, but the last dim of x is 4; the dims from 1 on have as many together: flatten(x, 1)}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.linear %x, %w : (tensor<2x8x4x4xf32>, tensor<10x128xf32>) -> tensor<2x10xf32>
+  return
+}
