@@ -40,10 +40,10 @@ void dlc::addBisectCommand(CLI::App &app, Action &action, const Compiler &compil
       ->add_option("--error-metric", options->errorMetric,
                    "rel (largest difference, as a part of the largest magnitude), abs (largest "
                    "difference), cosine (1 - cosine), top1 (part of the answers that differ)")
-      ->check(CLI::IsMember(kErrorMetrics))
+      ->check(checkOneOf(kErrorMetrics))
       ->capture_default_str();
   command->add_option("--precision", options->precision, "The type of 16 bits")
-      ->check(CLI::IsMember({"f16", "bf16"}))
+      ->check(checkOneOf({"f16", "bf16"}))
       ->capture_default_str();
   command
       ->add_option("--calib-batch", options->calibration.batch,

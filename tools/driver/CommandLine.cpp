@@ -77,6 +77,20 @@ std::string dlc::checkNotNegative(const std::string &text) {
   return *end || value >= 0 ? std::string() : "expected 0 or more, got '" + text + "'";
 }
 
+CLI::Validator dlc::checkOneOf(const std::vector<std::string> &values) {
+  std::string list;
+  for (const std::string &value : values)
+    list += (list.empty() ? "" : ", ") + value;
+  auto check = [values, list](std::string &text) {
+    if (std::find(values.begin(), values.end(), text) != values.end())
+      return std::string();
+    std::string hint =
+        frontend::didYouMean(text, std::vector<llvm::StringRef>(values.begin(), values.end()));
+    return frontend::quote(text) + " is none of " + list + hint;
+  };
+  return {check, "{" + list + "}"};
+}
+
 /// Says which argument nobody takes, and what was probably meant; empty where each has been taken.
 static std::string describeUnexpected(const CLI::App &app) {
   auto parsed = app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
@@ -146,10 +160,11 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   } catch (const CLI::ParseError &error) {
     if (std::string unexpected = describeUnexpected(app); !unexpected.empty())
       return fail(kUsage, unexpected);
-    std::ostringstream none, text;
-    app.exit(error, none, text);
-    complain(text.str());
-    return kUsage;
+    auto parsed = app.get_subcommands();
+    std::string call = parsed.empty() ? "dlc" : "dlc " + parsed.front()->get_name();
+    std::string_view what = error.what();
+    return fail(kUsage, std::string(what) + (what.ends_with('?') ? " '" : "; '") + call +
+                            " --help' explains it");
   }
   return action();
 }

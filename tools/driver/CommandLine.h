@@ -11,7 +11,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+} // namespace CLI
 
 namespace dlc {
 
@@ -25,6 +26,8 @@ using Action = std::function<int()>;
 std::string checkPositive(const std::string &text);
 std::string checkNotNegative(const std::string &text);
 std::string checkUnit(const std::string &text); // 0 to 1
+/// Takes one of `values`, which --help lists; of another it says which of them was probably meant.
+CLI::Validator checkOneOf(const std::vector<std::string> &values);
 
 /// Declares the options of subcommands that read ONNX files.
 void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,

@@ -33,7 +33,7 @@ void ComparisonOptions::declare(CLI::App &command) {
                   "What --max-error bounds: rel (largest difference, as a part of the largest "
                   "magnitude), abs (largest difference), cosine (1 - cosine), top1 (part of "
                   "the answers that differ; with --labels, accuracy lost, as a part of 1)")
-      ->check(CLI::IsMember(kErrorMetrics))
+      ->check(checkOneOf(kErrorMetrics))
       ->capture_default_str();
   command.add_option("--max-error", maxError, "Exit 4 where an output is further off than this")
       ->check(checkPositive, "POSITIVE");

@@ -76,7 +76,7 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
           "mixed-bf16: the same, but for layers that must stay in f32 for the outputs to hold "
           "--max-error on --calib; a table says which. tf32: on cuda, products round their "
           "operands to 11 bits, for tensor cores")
-      ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16", "mixed", "mixed-bf16"}))
+      ->check(checkOneOf({"f32", "tf32", "f16", "bf16", "mixed", "mixed-bf16"}))
       ->capture_default_str();
   command
       ->add_option("--max-error", options->maxError,
@@ -88,13 +88,13 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "What --max-error bounds: rel (largest difference, as a part of the largest "
                    "magnitude), abs (largest difference), cosine (1 - cosine), top1 (part of the "
                    "answers that differ)")
-      ->check(CLI::IsMember(kErrorMetrics))
+      ->check(checkOneOf(kErrorMetrics))
       ->capture_default_str();
   command
       ->add_option("--io", options->io,
                    "The type of all inputs and outputs that the model declares as f32, f16 or "
                    "bf16 (default: as it declares them); --calib keeps the declared types")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+      ->check(checkOneOf({"f32", "f16", "bf16"}));
   command
       ->add_option("--quantize", options->quantize,
                    "int8: products and convolutions with weights multiply integers of 8 bits; "
@@ -105,7 +105,7 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "products are stored in 8 or 4 bits, in the file and in memory, and all is "
                    "computed as before; with --calib their rounding makes up for its errors on "
                    "these data. What that does to each layer is printed")
-      ->check(CLI::IsMember({"none", "int8", "dynamic", "fp8", "w8", "w4"}))
+      ->check(checkOneOf({"none", "int8", "dynamic", "fp8", "w8", "w4"}))
       ->capture_default_str();
   command
       ->add_option("--quantize-where", options->quantizeWhere,
@@ -113,7 +113,7 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "targets of the file stays as it is; possible: every layer that can be "
                    "quantized is (default: faster for int8, possible for w8 and w4, which save "
                    "memory in any case)")
-      ->check(CLI::IsMember({"faster", "possible"}));
+      ->check(checkOneOf({"faster", "possible"}));
   command
       ->add_option("--group", options->group,
                    "Neighbouring weights of --quantize w4 that share a scale and a zero point")
@@ -149,7 +149,7 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "average: the moving average over batches; percentile: without a "
                    "hundred-thousandth at either end; entropy, mse: what loses the least "
                    "information, or has the least squared error")
-      ->check(CLI::IsMember(std::vector<std::string>(kRangeMethods.begin(), kRangeMethods.end())))
+      ->check(checkOneOf(std::vector<std::string>(kRangeMethods.begin(), kRangeMethods.end())))
       ->capture_default_str();
   command
       ->add_option("--calib-batch", options->calibration.batch,
@@ -169,11 +169,11 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                       "The shapes to be fast for, among those that will come: tiles are chosen for "
                       "them; the model takes all");
   command->add_option("--compile-to", options->compileTo, "Stop after this phase and print the IR")
-      ->check(CLI::IsMember(kPhases));
+      ->check(checkOneOf(kPhases));
   command
       ->add_option("--compile-from", options->compileFrom,
                    "The input is the IR that this phase left")
-      ->check(CLI::IsMember(kPhases));
+      ->check(checkOneOf(kPhases));
   command->add_option(
       "--dump-dir", options->dumpDir,
       "Folder for the IR after each pass, kernel texts, plan.txt, timing.json and repro.sh");

@@ -149,7 +149,7 @@ void dlc::addDoctorCommand(CLI::App &app, Action &action) {
   command
       ->add_option("--device", options->device,
                    "Device that must be usable for exit code 0: auto, cpu, cuda, cuda-emu")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda", "cuda-emu"}))
+      ->check(checkOneOf({"auto", "cpu", "cuda", "cuda-emu"}))
       ->capture_default_str();
   command->callback([&action, options] { action = [options] { return examine(*options); }; });
 }

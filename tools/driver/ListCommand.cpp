@@ -21,7 +21,7 @@ void dlc::addListCommand(CLI::App &app, Action &action, const Compiler &compiler
   command->footer(kFooter);
   command->add_option("what", options->what, "ops or layers")
       ->required()
-      ->check(CLI::IsMember({"ops", "layers"}));
+      ->check(checkOneOf({"ops", "layers"}));
   command->add_option("names", options->names,
                       "Names, or globs such as 'conv*', of those to print; without, all");
   command->callback([&action, options, &compiler] {

@@ -62,12 +62,12 @@ void dlc::addPruneCommand(CLI::App &app, Action &action, const Compiler &compile
                    "above 0 and below 1")
       ->check(checkShare);
   command->add_option("--pattern", options->pattern, "Which weights become zero, see below")
-      ->check(CLI::IsMember({"global", "layer", "2:4", "channels", "low-rank"}))
+      ->check(checkOneOf({"global", "layer", "2:4", "channels", "low-rank"}))
       ->capture_default_str();
   command
       ->add_option("--method", options->method,
                    "How weights are chosen and what becomes of the others, see below")
-      ->check(CLI::IsMember({"magnitude", "wanda", "sparsegpt", "l1", "l2", "obs", "svd"}));
+      ->check(checkOneOf({"magnitude", "wanda", "sparsegpt", "l1", "l2", "obs", "svd"}));
   command
       ->add_option("--multiple", options->channelMultiple,
                    "Channels of a layer that are left are a multiple of this, but for a rest that "

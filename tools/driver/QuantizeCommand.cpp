@@ -37,7 +37,7 @@ void dlc::addQuantizeCommand(CLI::App &app, Action &action, const Compiler &comp
   command->add_option("-o,--output", options->output, "The .dl file to write")->required();
   command->add_option("--scheme", options->scheme, "How weights are stored, see below")
       ->required()
-      ->check(CLI::IsMember({"w8", "w4", "int8", "dynamic", "fp8"}));
+      ->check(checkOneOf({"w8", "w4", "int8", "dynamic", "fp8"}));
   command
       ->add_option("--group", options->group,
                    "Neighbouring weights of w4 that share a scale and a zero point")

@@ -101,16 +101,18 @@ says("an option of no command", 2, ["error: 'dlc' has no option '--verison'; did
 says("a second model", 2, ["error: 'dlc run' takes no further argument, got 'two.bin'; 'dlc run --help' shows what there is"],
      "run", "tiny.bin", "two.bin")
 expect("dlc help", (run("help").stdout, run("help", "run").stdout), (run("--help").stdout, run("run", "--help").stdout))
-MORE = "Run with --help for more information."
-says("no iterations", 2, ["--iterations: expected a number above 0, got '0'", MORE], "bench", "tiny.bin", "--iterations", "0")
+says("no iterations", 2, ["error: --iterations: expected a number above 0, got '0'; 'dlc bench --help' explains it"], "bench", "tiny.bin", "--iterations", "0")
 for value in ("-1", "nan", "-inf"):
-    says("a duration of " + value, 2, [f"--duration: expected 0 or more, got '{value}'", MORE], "bench", "tiny.bin", "--duration", value)
-says("a tolerance below 0", 2, ["--atol: expected 0 or more, got '-0.5'", MORE], "run", "tiny.bin", "--atol", "-0.5")
-says("--iterations many", 2, ["Could not convert: --iterations = many", MORE], "bench", "tiny.bin", "--iterations", "many")
+    says("a duration of " + value, 2, [f"error: --duration: expected 0 or more, got '{value}'; 'dlc bench --help' explains it"], "bench", "tiny.bin", "--duration", value)
+says("a tolerance below 0", 2, ["error: --atol: expected 0 or more, got '-0.5'; 'dlc run --help' explains it"], "run", "tiny.bin", "--atol", "-0.5")
+says("--iterations many", 2, ["error: Could not convert: --iterations = many; 'dlc bench --help' explains it"],
+     "bench", "tiny.bin", "--iterations", "many")
+says("a precision by PyTorch's name", 2, ["error: --precision: 'fp16' is none of f32, tf32, f16, bf16, mixed, mixed-bf16; did you mean "
+                                          "'f16'? 'dlc compile --help' explains it"], "compile", TINY, "--precision", "fp16")
 says("one target twice", 2, ["error: --target names 'cpu' twice; name each target once"],
      "compile", TINY, "--target", "cpu,cpu")
-says("no device", 2, ["--device: 'tpu' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu",
-                      "Run with --help for more information."], "run", "tiny.bin", "--device", "tpu")
+says("no device", 2, ["error: --device: 'tpu' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu; 'dlc run --help' "
+                      "explains it"], "run", "tiny.bin", "--device", "tpu")
 says("validation of kernels", 1, ["outlined.mlir:1:1: error: --validate-passes needs the model as a function; start before the "
                                   "outline phase"],
      "compile", "outlined.mlir", "--compile-from=outline", "--validate-passes", "--target", "cpu", "-o", "other.bin")
