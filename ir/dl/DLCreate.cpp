@@ -199,6 +199,15 @@ Value ArangeOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
   return value.convertTo(computeType(dtype), scalarKind(dtype)).value();
 }
 
+/// The place of the element along the only dim, as an f64.
+static Scalar positionInDouble(BodyContext &context) {
+  OpBuilder &builder = context.builder;
+  Value index = arith::IndexCastOp::create(builder, context.loc, builder.getI64Type(),
+                                           context.parallel.front());
+  return Scalar(builder, context.loc, index, ScalarKind::signedInt)
+      .convertTo(builder.getF64Type(), ScalarKind::floating);
+}
+
 static std::string decimal(double value) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%g", value);
@@ -227,11 +236,7 @@ LogicalResult FractionsOp::inferReturnTypes(MLIRContext *context, std::optional<
 LoopNest FractionsOp::getLoopNest() { return indexNest(*this); }
 
 Value FractionsOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
-  OpBuilder &builder = context.builder;
-  Value index = arith::IndexCastOp::create(builder, context.loc, builder.getI64Type(),
-                                           context.parallel.front());
-  Scalar position = Scalar(builder, context.loc, index, ScalarKind::signedInt)
-                        .convertTo(builder.getF64Type(), ScalarKind::floating);
+  Scalar position = positionInDouble(context);
   return (position * getStep().convertToDouble() + getStart().convertToDouble())
       .convertTo(computeType(typeOf(getY()).getElementType()), ScalarKind::floating)
       .value();
@@ -255,11 +260,7 @@ LogicalResult LinspaceOp::inferReturnTypes(MLIRContext *context, std::optional<L
 LoopNest LinspaceOp::getLoopNest() { return indexNest(*this); }
 
 Value LinspaceOp::emitResult(BodyContext &context, ValueRange, ValueRange) {
-  OpBuilder &builder = context.builder;
-  Value index = arith::IndexCastOp::create(builder, context.loc, builder.getI64Type(),
-                                           context.parallel.front());
-  Scalar position = Scalar(builder, context.loc, index, ScalarKind::signedInt)
-                        .convertTo(builder.getF64Type(), ScalarKind::floating);
+  Scalar position = positionInDouble(context);
   double start = getStart().convertToDouble(), end = getEnd().convertToDouble();
   double last = static_cast<double>(getSteps()) - 1, step = last > 0 ? (end - start) / last : 0;
   // From both ends, so that each is met exactly.
