@@ -52,7 +52,7 @@ struct mma_slab : slab<T, ROWS, DEPTH, ALONG_K, true, OUTSIDE> {
 DLC_DEV float add_totals(float a, float b) { return a + b; }
 DLC_DEV i32 add_totals(i32 a, i32 b) { return add_wrap(a, b); }
 
-/// What a warp adds up in MI x NJ tiles of mma: floats.
+/// The sums of a warp in MI x NJ tiles of mma: floats.
 template <class Config, int MI, int NJ, bool BYTES = sizeof(typename Config::type) == 1>
 struct mma_sums {
   using Total = float;

@@ -8,7 +8,7 @@
 
 namespace dlc {
 
-/// What the softmax is taken of: scale * product, then masked.
+/// The operand of the softmax: scale * product, then masked.
 struct Scores {
   LoopNestOpInterface product;
   double scale = 1;

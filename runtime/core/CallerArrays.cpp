@@ -87,7 +87,7 @@ Status dlc::rt::checkBools(const Module &module, const std::vector<CallerArray> 
   return {};
 }
 
-/// What a count may cut off an output of `dims` lies behind all that remains.
+/// The part of an output of `dims` that a count may cut off comes after all that remains.
 static bool isCutAtEnd(const Module &module, const schema::Value &value, const Dims &dims) {
   int64_t before = 1;
   for (size_t dim = 0; dim < dims.size(); ++dim) {

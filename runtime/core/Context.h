@@ -46,7 +46,7 @@ public:
   }
   const Module &module() const { return *owner; }
   const std::string &deviceName() const { return device->device(); }
-  /// Of the runs that have ended: the queue's are waited for.
+  /// The executor after all runs: it waits for those in the queue.
   const Executor &executor() {
     queue.drain();
     return *device;

@@ -38,7 +38,7 @@ bool QueuedRun::compute() {
   return isWell;
 }
 
-/// What the thread shares with the others.
+/// The state that the queue's thread shares with its callers.
 struct RunQueue::Line {
   std::mutex lock; ///< of what follows
   std::condition_variable arrived, idle;

@@ -16,7 +16,7 @@
 
 namespace dlc::cpu {
 
-/// What all contexts of a module share: code, weights, and what the init program made of them.
+/// The state that all contexts of a module share: code, weights, and what the init program made of them.
 class CpuProgram : public rt::PreparedProgram {
 public:
   /// The module's prepared program; loads the code and runs the init program the first time. Checked
@@ -28,7 +28,7 @@ public:
   const std::vector<abi::CpuKernel> &kernels() const { return entries; }
   const std::string &isa() const { return isaName; }
   bool isChecked() const { return checked; }
-  /// Of the weights that the main program reads as they are in the file.
+  /// The bytes of the weights that the main program reads as they are in the file.
   int64_t weightBytes() const { return bytesOfWeights; }
 
   /// Sets the addresses of weights and persistent buffers and of their views.

@@ -66,7 +66,7 @@ GraphNode BoundShapes::newestNode(Stream stream) const {
   const Driver &driver = device.driver();
   StreamCaptureStatus status = StreamCaptureStatus::None;
   const GraphNode *nodes = nullptr;
-  // The driver refuses to tell of early launches where there is no place for their kind.
+  // Without room for the kinds of edges the driver returns an error for graphs with early launches.
   const void *edges = nullptr;
   size_t count = 0;
   if (!driver.streamGetCaptureInfo || !driver.graphExecKernelNodeSetParams ||

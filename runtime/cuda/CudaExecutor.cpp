@@ -41,7 +41,7 @@ public:
     if (gpu.isHung())
       return;
     ContextScope scope(gpu);
-    // What is in flight must not outlive the memory that it works on.
+    // Runs in flight must not outlive the memory that they use.
     (void)order.finish();
     shapes.clear();
     library.close();
@@ -88,7 +88,7 @@ public:
     DLC_TRY(gpu.usable());
     ContextScope scope(gpu);
     DLC_TRY(scope.status());
-    // What is in flight uses the buffers that may move now.
+    // Runs in flight use the buffers that may move now.
     DLC_TRY(order.finish());
     bound = shapes.find(binding.symbols);
     if (!bound) {

@@ -15,7 +15,7 @@
 
 namespace dlc::cuda {
 
-/// What all contexts of a module share on one GPU: kernels, and one block with the weights that the main program reads
+/// The state that all contexts of a module share on one GPU: kernels, and one block with the weights that the main program reads
 /// and what the init program made of the others.
 class CudaProgram : public rt::PreparedProgram {
 public:
@@ -29,7 +29,7 @@ public:
   const schema::Program &program() const { return table; }
   /// What planProgram takes of the GPU.
   int specialGpu() const { return kernels->specialGpu(); }
-  /// Of the weights that the main program reads as they are in the file.
+  /// The bytes of the weights that the main program reads as they are in the file.
   int64_t weightBytes() const { return weights.bytes; }
   const std::string &remarks() const { return kernels->remarks(); }
 

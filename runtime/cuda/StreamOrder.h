@@ -16,7 +16,7 @@
 
 namespace dlc::cuda {
 
-/// Of one context; used with the device's context current.
+/// Each context has one. Its methods need the device's context to be current.
 class StreamOrder {
 public:
   explicit StreamOrder(GpuDevice &device) : device(device) {}
