@@ -23,6 +23,20 @@ if(DLC_PCH)
     ${CMAKE_SOURCE_DIR}/ir/dl/DLOps.h)
   add_dependencies(dlc_pch dlc_ir_tablegen)
   target_compile_options(dlc_pch PRIVATE -Xclang -fno-pch-timestamp)
+  # A build that optimises nothing would emit the headers' inline functions once for each of its sources. They are
+  # compiled once instead, from the precompiled header, and linked into what reads it: a third less time for a source
+  # and half of the bytes of its object. (An optimised build inlines most of them, and would take minutes for the rest.)
+  if(DLC_SANITIZE)
+    target_compile_options(dlc_pch PRIVATE -fpch-codegen -fno-sanitize=null,alignment)
+    set(header ${CMAKE_BINARY_DIR}/CMakeFiles/dlc_pch.dir/cmake_pch.hxx.pch)
+    set(object ${CMAKE_BINARY_DIR}/dlc_pch_functions.o)
+    separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}")
+    add_custom_command(OUTPUT ${object} DEPENDS dlc_pch ${header} VERBATIM COMMENT "Compiling the headers' functions"
+      COMMAND ${CMAKE_CXX_COMPILER} ${flags} -fPIC ${DLC_SANITIZE_OPTIONS} -fno-sanitize=null,alignment -fpch-codegen
+        -c ${header} -o ${object})
+    add_library(dlc_pch_functions STATIC ${object})
+    set_target_properties(dlc_pch_functions PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
 endif()
 
 # The target reads the precompiled header. It must be compiled as that was: an executable as position-independent code, too.
@@ -32,6 +46,11 @@ function(dlc_use_precompiled_header name)
   endif()
   target_precompile_headers(${name} REUSE_FROM dlc_pch)
   target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
+  # AddressSanitizer reports an access through a null pointer anyway. What reads files asks for both checks again.
+  if(DLC_SANITIZE)
+    target_compile_options(${name} PRIVATE -fno-sanitize=null,alignment)
+    target_link_libraries(${name} PUBLIC dlc_pch_functions)
+  endif()
   get_target_property(type ${name} TYPE)
   if(type STREQUAL "EXECUTABLE")
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -34,6 +34,7 @@ target_compile_options(dlc_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 
 if(DLC_SANITIZE)
-  add_compile_options(-fsanitize=${DLC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  set(DLC_SANITIZE_OPTIONS -fsanitize=${DLC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_compile_options(${DLC_SANITIZE_OPTIONS})
   add_link_options(-fsanitize=${DLC_SANITIZE})
 endif()
