@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/compress/ChannelGroups.h"
 
+#include <array>
 #include <map>
 #include <numeric>
 
@@ -34,6 +35,8 @@ unsigned ChannelGroups::root(unsigned id) const {
 }
 
 void ChannelGroups::unite(unsigned a, unsigned b) {
+  ties[a].push_back({numOps, b, true});
+  ties[b].push_back({numOps, a, false});
   a = root(a);
   b = root(b);
   if (a == b)
@@ -79,8 +82,12 @@ void ChannelGroups::add(Value value) {
   for (AffineExpr dim : dl::dimsOf(value)) {
     Ids &list = lists.emplace_back(dl::asConstant(dim).value_or(0));
     std::iota(list.begin(), list.end(), parents.size());
-    for (unsigned id : list)
+    for (unsigned id : list) {
       parents.push_back(id);
+      dimOf.push_back(numDims);
+    }
+    ++numDims;
+    ties.resize(parents.size());
     frozen.resize(parents.size());
     channels.resize(parents.size());
   }
@@ -316,6 +323,7 @@ void ChannelGroups::linkLoops(Operation &op, const LoopNest &nest) {
 }
 
 void ChannelGroups::link(Operation &op) {
+  ++numOps;
   if (isa<dl::WeightOp, dl::FullOp>(op))
     return;
   if (isa<dl::ReshapeOp, dl::FlattenOp, dl::SqueezeOp, dl::UnsqueezeOp>(op))
@@ -359,6 +367,40 @@ void ChannelGroups::collect(func::FuncOp function) {
         dims.emplace_back(dl::WeightOp(slice.weight).getOperation(), slice.dim);
     sets.push_back(known.try_emplace(std::move(dims), known.size()).first->second);
   }
+}
+
+/// How the indices of a group hang together, in the order of `members`: equal for groups of which that is
+/// the same.
+std::vector<unsigned> ChannelGroups::tiesOf(ArrayRef<unsigned> members) const {
+  std::vector<unsigned> all;
+  for (unsigned id : members) {
+    SmallVector<std::array<unsigned, 3>> own;
+    for (const Tie &tie : ties[id])
+      own.push_back({tie.op,
+                     static_cast<unsigned>(llvm::lower_bound(members, tie.other) - members.begin()),
+                     tie.isFirst});
+    llvm::sort(own);
+    llvm::append_values(all, dimOf[id], static_cast<unsigned>(own.size()));
+    for (const auto &tie : own)
+      all.insert(all.end(), tie.begin(), tie.end());
+  }
+  return all;
+}
+
+std::vector<std::vector<size_t>> ChannelGroups::interchangeable() const {
+  std::vector<std::vector<unsigned>> members(slices.size()); // ids, the smallest first
+  for (unsigned id = 0; id < parents.size(); ++id)
+    if (auto group = groups.find(root(id)); group != groups.end())
+      members[group->second].push_back(id);
+  std::map<std::vector<unsigned>, std::vector<size_t>> alike;
+  for (size_t group = 0; group < members.size(); ++group)
+    alike[tiesOf(members[group])].push_back(group);
+  std::vector<std::vector<size_t>> lists;
+  for (auto &[ties, own] : alike)
+    if (own.size() > 1)
+      lists.push_back(std::move(own));
+  llvm::sort(lists); // in program order
+  return lists;
 }
 
 std::optional<size_t> ChannelGroups::groupOf(Value value, unsigned dim, int64_t index) const {

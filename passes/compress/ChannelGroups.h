@@ -44,6 +44,10 @@ public:
   /// Groups with the same number are slices of the same dims of the same weights: the channels of one
   /// layer, or those of a sum of layers.
   unsigned setOf(size_t group) const { return sets[group]; }
+  /// Groups that may change their places: every op ties their indices together in the same way, one by one. Two of them
+  /// change places when slice k of the one and slice k of the other do, for each k; the model then computes what it did,
+  /// its sums in another order. Each list has two or more.
+  std::vector<std::vector<size_t>> interchangeable() const;
 
   /// The group of an index; nothing where that stays.
   std::optional<size_t> groupOf(mlir::Value value, unsigned dim, int64_t index) const;
@@ -76,11 +80,20 @@ private:
   void linkPad(dl::PadOp op);
   void linkSlice(dl::SliceOp op);
   bool linkGroups(mlir::Operation &op, const LoopNest &nest);
+  std::vector<unsigned> tiesOf(llvm::ArrayRef<unsigned> members) const;
   void collect(mlir::func::FuncOp function);
 
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Ids, 4>> ids;
   mutable std::vector<unsigned> parents;
-  llvm::BitVector frozen, channels; // by id; of a root after all
+  std::vector<unsigned> dimOf; // by id: the number of its dim among those of all values
+  unsigned numDims = 0, numOps = 0;
+  /// What op united an id with which other one, in its own order.
+  struct Tie {
+    unsigned op, other;
+    bool isFirst;
+  };
+  std::vector<llvm::SmallVector<Tie, 4>> ties; // by id
+  llvm::BitVector frozen, channels;            // by id; of a root after all
   std::vector<Product> products;
   llvm::DenseMap<unsigned, size_t> groups; // by root
   std::vector<std::vector<Slice>> slices;

@@ -107,7 +107,7 @@ Status Module::checkHashes(bool verifyAll) const {
               text(what, " is damaged (its hash does not match): copy the file again")};
     releasePages(*segment); // not all of the file at once
   }
-  file.releasePages(0, file.size()); // and what came along with them
+  releasePages(); // and what came along with them
   return {};
 }
 

@@ -47,6 +47,8 @@ public:
   void releasePages(const schema::Segment &segment) const {
     file.releasePages(segment.offset(), segment.bytes());
   }
+  /// The same of all segments.
+  void releasePages() const { file.releasePages(0, file.size()); }
   size_t fileBytes() const { return file.size(); }
   /// Outputs that callers see: the counts behind them (schema::Symbol) are not among these.
   size_t numOutputs() const { return outputCount; }

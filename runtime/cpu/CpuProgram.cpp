@@ -5,13 +5,18 @@
 #include "runtime/core/Text.h"
 #include "runtime/cpu/FaultGuard.h"
 #include "runtime/cpu/Isa.h"
+#include "runtime/schema/ModuleHeader.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace dlc;
 using namespace dlc::cpu;
 using rt::Status;
 using schema::Storage;
+
+/// Bytes of the largest weight that is copied: below them a page of the file costs more.
+static constexpr int64_t kMostCopied = 64 * 1024;
 
 rt::Expected<std::shared_ptr<CpuProgram>>
 CpuProgram::get(rt::Module &module, std::shared_ptr<ThreadPool> pool, bool checked) {
@@ -64,7 +69,37 @@ Status CpuProgram::prepare(std::shared_ptr<ThreadPool> pool) {
       bytesOfWeights += buffer.bytes;
   DLC_TRY(checked ? guardBuffers(*plan)
                   : persistent.reserve(plan->persistentBytes, "the prepared weights"));
-  return plan->commands.empty() ? Status() : runInit(*plan, values, std::move(pool));
+  if (!plan->commands.empty())
+    DLC_TRY(runInit(*plan, values, std::move(pool)));
+  return checked ? Status() : copySmallWeights(*plan);
+}
+
+/// A read of a few bytes of a mapped file may bring the 2 MiB around them into memory, where the kernel keeps the file
+/// in such pieces. Biases lie between weights that are packed by now, which would all come back.
+Status CpuProgram::copySmallWeights(const rt::Plan &plan) {
+  const bool hasPacked =
+      std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const rt::PlannedBuffer &buffer) {
+        return buffer.storage == Storage::weight && buffer.isTemporary;
+      });
+  if (!hasPacked)
+    return {};
+  smallOffsets.assign(plan.buffers.size(), -1);
+  constexpr int64_t kAlignment{schema::kSegmentAlignment};
+  int64_t bytes = 0;
+  for (size_t i = 0; i < plan.buffers.size(); ++i)
+    if (const rt::PlannedBuffer &buffer = plan.buffers[i];
+        buffer.root == i && buffer.storage == Storage::weight && !buffer.isTemporary &&
+        buffer.bytes <= kMostCopied) {
+      smallOffsets[i] = bytes;
+      bytes += (buffer.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    }
+  DLC_TRY(small.reserve(bytes, "the prepared weights"));
+  for (size_t i = 0; i < smallOffsets.size(); ++i)
+    if (smallOffsets[i] >= 0)
+      std::memcpy(small.data() + smallOffsets[i], module.bytes(dataOf(plan.buffers[i])),
+                  plan.buffers[i].bytes);
+  module.releasePages();
+  return {};
 }
 
 Status CpuProgram::runInit(const rt::Plan &plan, const std::vector<int64_t> &values,
@@ -134,6 +169,8 @@ void CpuProgram::resolve(const rt::Plan &plan, Addresses &addresses) const {
       addresses.guards[i] = &guarded[buffer.root];
     } else if (buffer.storage == Storage::persistent) {
       addresses.of[i] = (buffer.isTemporary ? temporaries : persistent).data() + buffer.offset;
+    } else if (!smallOffsets.empty() && smallOffsets[buffer.root] >= 0) {
+      addresses.of[i] = small.data() + smallOffsets[buffer.root];
     } else {
       // Mapped from the file and read-only; kernels take one pointer type for all buffers.
       addresses.of[i] = const_cast<uint8_t *>(module.bytes(dataOf(buffer)));

@@ -39,6 +39,7 @@ private:
       : module(module), table(table), image(std::move(image)), checked(checked) {}
   rt::Status prepare(std::shared_ptr<ThreadPool> pool);
   rt::Status guardBuffers(const rt::Plan &plan);
+  rt::Status copySmallWeights(const rt::Plan &plan);
   rt::Status runInit(const rt::Plan &plan, const std::vector<int64_t> &values,
                      std::shared_ptr<ThreadPool> pool);
   const schema::Segment &dataOf(const rt::PlannedBuffer &weight) const {
@@ -53,6 +54,8 @@ private:
   std::vector<abi::CpuKernel> entries;
   HostBlock persistent;
   HostBlock temporaries;              ///< what the init program alone uses, while it runs
+  HostBlock small;                    ///< copies of the small weights that the main program reads
+  std::vector<int64_t> smallOffsets;  ///< in it, by buffer; -1: the weight is read from the file
   std::vector<GuardedBuffer> guarded; ///< checked mode: weights and persistent buffers, by buffer
   int64_t bytesOfWeights = 0;
 };

@@ -93,6 +93,18 @@ __attribute__((target("avx512f,avx512bf16"))) double multiplyAddsOfPairs512() {
   return 2.0 * 32 * kChains * kSteps;
 }
 
+__attribute__((target("avx512f,avx512vnni"))) double multiplyAddsOfBytes512() {
+  __m512i acc[kChains], factor = _mm512_set1_epi8(1);
+  for (__m512i &one : acc)
+    one = _mm512_set1_epi32(1);
+  for (int64_t step = 0; step < kSteps; ++step)
+    for (__m512i &one : acc) {
+      one = _mm512_dpbusd_epi32(one, factor, factor);
+      asm volatile("" : "+v"(one));
+    }
+  return 2.0 * 64 * kChains * kSteps;
+}
+
 } // namespace
 
 /// Arithmetic of f32 a second, a multiply-add as two, by the widest vectors that the processor has.
@@ -110,6 +122,15 @@ extern "C" double dlc_bench_peak_brain_flops(int threads) {
   auto work = [&](int) { return multiplyAddsOfPairs512(); };
   double flops = work(0);
   return threads * flops / leastSeconds(threads, 20, work);
+}
+
+/// The same of bytes with sums in i32 (vpdpbusd); 0 where the processor has no instruction for it.
+extern "C" double dlc_bench_peak_byte_ops(int threads) {
+  if (!__builtin_cpu_supports("avx512vnni"))
+    return 0;
+  auto work = [&](int) { return multiplyAddsOfBytes512(); };
+  double operations = work(0);
+  return threads * operations / leastSeconds(threads, 20, work);
 }
 
 /// Bytes read and written a second when one half of `bytes` is copied to the other again and again.

@@ -63,10 +63,11 @@ MOST_OF_BYTES = {"w8": 0.28, "w4": 0.2, FITTED: 0.2, WIDE: 0.2, HEADLESS: 0.2}  
 # Arguments of dlc prune: the curve, and what networks must keep in each run, in points of top-1.
 SPARSITIES = (0.3, 0.5, 0.7, 0.8, 0.9)
 METHODS_OF = {"global": ("magnitude", "wanda"), "layer": ("magnitude", "wanda", "sparsegpt"), "2:4": ("magnitude", "wanda", "sparsegpt"),
-              "channels": ("l2", "obs")}
+              "2:4 --permute": ("magnitude", "sparsegpt"), "channels": ("l2", "obs")}
 PRUNED = {("lenet5_mnist", "global", 0.5, "magnitude"): 1.0, ("lenet5_mnist", "2:4", 0.5, "magnitude"): 1.0,
-          ("lenet5_mnist", "2:4", 0.5, "sparsegpt"): 0.3, ("lenet5_mnist", "layer", 0.8, "sparsegpt"): 1.5,
-          ("lenet5_mnist", "channels", 0.3, "obs"): 0.5, ("lenet5_mnist", "low-rank", 0.5, "svd"): 1.0}
+          ("lenet5_mnist", "2:4", 0.5, "sparsegpt"): 0.3, ("lenet5_mnist", "2:4 --permute", 0.5, "magnitude"): 1.0,
+          ("lenet5_mnist", "layer", 0.8, "sparsegpt"): 1.5, ("lenet5_mnist", "channels", 0.3, "obs"): 0.5,
+          ("lenet5_mnist", "low-rank", 0.5, "svd"): 1.0}
 COUNT = len(CLASSIFIERS) * len(FORMS) + len(TEXT_FORMS) * len(TEXTS) + len(PRUNED)
 
 
@@ -82,9 +83,9 @@ def compiled(name, form, *flags):
 
 def pruned(name, pattern, sparsity, method):
     """The package of the pruned network, and the share of its weights that is zero, or gone."""
-    path = os.path.join(OUT, f"{name}-{pattern.replace(':', 'of')}-{sparsity}-{method}")
+    path = os.path.join(OUT, f"{name}-{pattern.replace(':', 'of').replace(' ', '')}-{sparsity}-{method}")
     data = [] if method in ("magnitude", "l1", "l2") else ["--calib", calibration_data(name, compiled(name, "f32"))]
-    dlc("prune", source(name), "--pattern", pattern, "--sparsity", sparsity, "--method", method, *data, "-o", path + ".dl", "--report",
+    dlc("prune", source(name), "--pattern", *pattern.split(), "--sparsity", sparsity, "--method", method, *data, "-o", path + ".dl", "--report",
         path + ".json", "--force", "-q")
     compile_model(path + ".dl", path + ".bin", None, "--target", "cpu", "-q")
     with open(path + ".json", encoding="utf-8") as file:
@@ -217,7 +218,7 @@ def prune_curve(names):
             for method in methods:
                 cells = []
                 for sparsity in SPARSITIES:
-                    if (pattern == "2:4" and sparsity != 0.5) or (pattern == "channels" and sparsity > 0.5):
+                    if (pattern.startswith("2:4") and sparsity != 0.5) or (pattern == "channels" and sparsity > 0.5):
                         cells.append("")
                         continue
                     package, zeros = pruned(name, pattern, sparsity, method)

@@ -32,7 +32,7 @@ class Refused(Exception):
 
 
 class Session:
-    def __init__(self, library, package, device, checked=False):
+    def __init__(self, library, package, device, checked=False, threads=1):
         self.lib = ctypes.CDLL(library)
         self.lib.dlc_last_error.restype = ctypes.c_char_p
         for name in ("dlc_module_num_inputs", "dlc_module_num_outputs"):
@@ -40,7 +40,7 @@ class Session:
             getattr(self.lib, name).argtypes = [ctypes.c_void_p]
         self.module, self.context = ctypes.c_void_p(), ctypes.c_void_p()
         self.check(self.lib.dlc_module_load(package.encode(), None, ctypes.byref(self.module)))
-        options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions), device=device.encode(), threads=1,
+        options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions), device=device.encode(), threads=threads,
                                  checked=int(checked))
         self.check(self.lib.dlc_context_create(self.module, ctypes.byref(options), ctypes.byref(self.context)))
 

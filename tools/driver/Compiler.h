@@ -125,6 +125,7 @@ struct PruneOptions {
   std::string model;                    // empty: the only one of the file
   std::string pattern = "global";       // or layer, 2:4
   std::string method;                   // empty: the pattern's own
+  bool permute = false;                 // 2:4: channels change places first
   int64_t channelMultiple = 1;          // of a layer's channels that are left
   std::optional<double> sparsity;       // above 0 and below 1; 2:4 needs none
   CalibrationOptions calibration;       // for all methods but magnitude

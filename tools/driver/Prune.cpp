@@ -12,6 +12,7 @@
 #include "tools/driver/PruneLowRank.h"
 #include "tools/driver/PruneReport.h"
 #include "tools/driver/PrunedModel.h"
+#include "tools/driver/ReorderChannels.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -96,6 +97,9 @@ int Pruning::checkOptions() const {
     return fail(kUsage,
                 "--pattern " + options.pattern +
                     " needs --sparsity, the share of the weights to make zero, such as 0.5");
+  if (options.pattern != "2:4" && options.permute)
+    return fail(kUsage, "--permute gives channels an order for two zeros of each four; expected "
+                        "--pattern 2:4 with it");
   if (options.pattern != "channels" && options.channelMultiple != 1)
     return fail(kUsage, "--multiple counts channels; expected --pattern channels");
   if (int code = checkTextName(options.output))
@@ -207,6 +211,10 @@ void Pruning::pruneByMagnitude() {
 int Pruning::prune() {
   if (int code = choose())
     return code;
+  if (options.permute)
+    if (int code =
+            reorderChannels(model, *plain, weights, chosen, options, report.reordering.emplace()))
+      return code;
   if (!isCalibrated())
     pruneByMagnitude();
   else if (int code = pruneCalibrated(model, *plain, chosen, options))

@@ -33,6 +33,7 @@ Examples:
   dlc prune model.dl --sparsity 0.5 -o half.dl                      the weights go to half.safetensors
   dlc prune model.onnx --sparsity 0.8 --pattern layer -o p.dl       as dlc import writes it
   dlc prune model.dl --pattern 2:4 --calib samples.npz -o p.dl      by sparsegpt, the default with data
+  dlc prune model.dl --pattern 2:4 --permute --calib samples.npz -o p.dl    in a better order of the channels
   dlc prune model.dl --pattern channels --sparsity 0.3 --calib samples.npz -o smaller.dl
   dlc prune model.dl --pattern 2:4 --skip conv1 --skip 'head.*' -o p.dl
   dlc compile half.dl -o half.bin
@@ -68,6 +69,9 @@ void dlc::addPruneCommand(CLI::App &app, Action &action, const Compiler &compile
       ->add_option("--method", options->method,
                    "How weights are chosen and what becomes of the others, see below")
       ->check(checkOneOf({"magnitude", "wanda", "sparsegpt", "l1", "l2", "obs", "svd"}));
+  command->add_flag("--permute", options->permute,
+                    "With 2:4: first let channels change places, in all layers that hang together "
+                    "by them, so that the two of four that go are worth less");
   command
       ->add_option("--multiple", options->channelMultiple,
                    "Channels of a layer that are left are a multiple of this, but for a rest that "

@@ -75,7 +75,14 @@ std::string tableOf(const PruneReport &report) {
   }
   const ZeroEffect total = report.total();
   add("all", std::to_string(total.numbers), total);
-  return alignedText<kNote + 1>(rows, {2, 3, 4, kError});
+  std::string text = alignedText<kNote + 1>(rows, {2, 3, 4, kError});
+  if (report.reordering)
+    text += llvm::formatv("channels that changed places: {0}; the zeros leave {1} of the weights' "
+                          "worth, {2} in their own order\n",
+                          report.reordering->channels, percent(report.reordering->keptAfter),
+                          percent(report.reordering->keptBefore))
+                .str();
+  return text;
 }
 
 static int64_t countOf(llvm::ArrayRef<int64_t> dims) {
@@ -169,6 +176,13 @@ std::string jsonOf(const PruneReport &report, const PruneOptions &options) {
   json.beginObject("all");
   addEffect(json, report.total());
   json.endObject();
+  if (report.reordering) {
+    json.beginObject("reordering");
+    json.integer("channels", report.reordering->channels);
+    json.real("kept_before", report.reordering->keptBefore);
+    json.real("kept_after", report.reordering->keptAfter);
+    json.endObject();
+  }
   json.endObject();
   return json.take();
 }

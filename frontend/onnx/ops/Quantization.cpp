@@ -8,6 +8,8 @@
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Windows.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace dlc::onnx {
@@ -16,6 +18,24 @@ static bool isKnownZero(NodeImport &node, size_t input) {
   const Known *known = node.known(input);
   auto numbers = known ? known->reals() : std::nullopt;
   return numbers && llvm::all_of(*numbers, [](double number) { return number == 0; });
+}
+
+/// Fails where the scale by which x is divided is known to be none: calibration that saw zeros alone, or NaN, leaves such.
+static void checkScale(NodeImport &node, size_t input) {
+  const Known *known = node.known(input);
+  auto numbers = known ? known->reals() : std::nullopt;
+  if (!numbers)
+    return;
+  for (double number : *numbers)
+    if (number == 0 || !std::isfinite(number)) {
+      node.fail("its scale is " +
+                llvm::Twine(std::isnan(number)   ? "NaN"
+                            : std::isinf(number) ? "infinite"
+                                                 : "0") +
+                ", by which x is divided; expected a finite number other than 0, as calibration on "
+                "data that are not all 0 gives");
+      return;
+    }
 }
 
 /// Input `input`, a scale or zero point of a tensor of dims `dims`, with dims that broadcast to them: one number, one for each
@@ -70,6 +90,7 @@ static bool buildQuantize(NodeImport &node) {
   if (node.has(2))
     dtype = node.dtype(2);
   dl::Dims dims = node.dims(0);
+  checkScale(node, 1);
   Item x = node.tensor(0), scale = aligned(node, 1, dims, axis, block);
   if (node.hasFailed())
     return false;
