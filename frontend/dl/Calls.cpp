@@ -57,6 +57,7 @@ StringRef ForwardLowering::guess(StringRef name) {
 
 Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
   auto error = diagnostics.error(expr.loc);
+  auto isFunction = [](StringRef other) { return !signaturesOf(other).empty(); };
   StringRef last = name.rsplit('.').second;
   if (dlc::frontend::findLayer(name)) {
     error << quote(name)
@@ -71,10 +72,11 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
              group != frame->instance->groups.end()) {
     error << quote(name) << " is a list of " << group->second.size()
           << " layers; call one of them, as in " << name << "[0](x)";
+  } else if (std::string lacking = describeLacking(name, isFunction); !lacking.empty()) {
+    error << lacking;
   } else {
     error << "unknown function or layer " << quote(name);
-    std::string hint =
-        hintForCall(name, [&](StringRef other) { return !signaturesOf(other).empty(); });
+    std::string hint = hintForCall(name, isFunction);
     if (name == "range")
       error << "; a range is written 0..12";
     else if (!hint.empty())

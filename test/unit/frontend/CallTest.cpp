@@ -212,5 +212,19 @@ TEST_F(Calls, factorsOfEachDim) {
       "or a list of numbers\n");
 }
 
+TEST_F(Calls, namesThatOnlyPyTorchHas) {
+  EXPECT_EQ(
+      body("y = F.ctc_loss(x)", "f32[N]"),
+      "5:5: error: 'F.ctc_loss' is a function of PyTorch that dlc lacks; 'dlc list ops' shows "
+      "those that it has\n");
+  EXPECT_EQ(
+      body("y = torch.linalg.svd(x)", "f32[N]"),
+      "5:5: error: 'torch.linalg.svd' is a function of PyTorch that dlc lacks; 'dlc list ops' "
+      "shows those that it has\n");
+  EXPECT_EQ(body("y = x.kthvalue(3)", "f32[N]"),
+            "5:5: error: 'x.kthvalue' is a method of PyTorch that dlc lacks; 'dlc list ops' shows "
+            "those that it has\n");
+}
+
 } // namespace
 } // namespace dlc::frontend
