@@ -97,13 +97,15 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
   if (keepsItsTensor(name) && arguments.size() == 1 && arguments[0].value.isTensor())
     return Item(arguments[0].value).at(expr.loc);
   bool isKnown = !signaturesOf(name).empty();
-  if (!isKnown && !isCompileTimeFunction(name) && name != "size")
+  if (!isKnown && !isCompileTimeFunction(name) && name != "size" && name != "tensor")
     return unknownCallee(expr, name);
   diagnostics.mention(Mention::Kind::function, name, {}, [&] { return name.str(); });
   if (!good)
     return poison(expr.loc);
   if (name == "size")
     return callSize(expr.loc, arguments);
+  if (name == "tensor")
+    return callTensor(expr.loc, arguments);
   if (auto result = callCompileTimeFunction(name, expr.loc, arguments, diagnostics))
     return *result;
   if (isKnown)

@@ -1,7 +1,8 @@
 //===- ForwardLowering.h - The evaluator of forward ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp and Subscripts.cpp.
+// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp, Subscripts.cpp and
+// TensorLiteral.cpp.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_FORWARDLOWERING_H
 #define DLC_FRONTEND_DL_FORWARDLOWERING_H
@@ -112,6 +113,8 @@ private:
   Item callMethod(const Method &method, const CallExpr &expr,
                   llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callSize(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  /// `tensor([[1, 2], [3, 4]])`: numbers that are written out.
+  Item callTensor(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   Item callLayer(const LayerRef &ref, const CallExpr &expr,
                  llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callBlock(Instance &instance, const CallExpr &expr,
