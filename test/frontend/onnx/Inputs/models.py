@@ -93,6 +93,13 @@ nodes += [node("Sub", "left_out, right_out", "d", name="/Sub"), node("Unsqueeze"
 tensors += [tensor("one", "i64", [1], [1]), tensor("onnx::Conv_7", "f32", [2, 1, 3], [1.0, 0.0, -1.0, 2.0, 0.0, 1.0]),
             tensor("onnx::Conv_8", "f32", [2], [0.25, -0.25])]
 write("modules.onnx", model(nodes, [value("x", dims=("out_features", 4))], tensors=tensors))
+# What PyTorch writes for expand, of a dim that is a product: its range says that it is not -1.
+write("expanded.onnx", model(
+    [node("Shape", "x", "dims"), node("Mul", "dims, four", "wide"), node("Equal", "wide, keeps", "is_kept"),
+     node("Where", "is_kept, ones, wide", "shape"), node("Expand", "half, shape", "y")],
+    [value("x", dims=("N", 3))],
+    tensors=[tensor("four", "i64", [1], [4]), tensor("keeps", "i64", [2], [-1, -1]), tensor("ones", "i64", [2], [1, 1]),
+             tensor("half", "f32", [1, 1], [0.5])]))
 # The names of BERT, among them one that Python's classes use; and an input that is called as loops call their variable.
 nodes, tensors, before = [], [], "i"
 for layer in range(3):
