@@ -137,8 +137,11 @@ private:
   //===- Subscripts -------------------------------------------------------------------------------===//
   Item indexTensor(const Item &base, const SubscriptExpr &expr);
   mlir::Value slice(mlir::Value x, int64_t dim, const Index &index);
-  mlir::Value sliceToDim(mlir::Value x, int64_t dim, int64_t start, const Item &stop,
-                         const Index &index);
+  mlir::AffineExpr placeOf(const Item &bound, mlir::AffineExpr size, llvm::StringRef what);
+  mlir::Value part(mlir::Value x, int64_t dim, mlir::AffineExpr start, mlir::AffineExpr length,
+                   llvm::SMLoc loc);
+  mlir::Value sliceByDims(mlir::Value x, int64_t dim, const Item &start, const Item &stop,
+                          llvm::SMLoc loc);
   mlir::Value select(mlir::Value x, int64_t dim, int64_t position, llvm::SMLoc loc);
 
   Model &model;

@@ -268,5 +268,15 @@ TEST_F(Calls, namesThatOnlyPyTorchHas) {
             "those that it has\n");
 }
 
+TEST_F(Calls, multiples) {
+  EXPECT_EQ(body("y = _h.add(_h, alpha=2)", "f16[4]"),
+            "dl.add_scaled %arg3, %arg3 {alpha = 2.000000e+00 : f64} : (tensor<4xf16>, "
+            "tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = sub(_h, 1, alpha=0.5)", "f16[4]"),
+            "dl.full 1.000000e+00 : f32 -> tensor<4xf16>\n"
+            "dl.sub_scaled %arg3, %0 {alpha = 5.000000e-01 : f64} : (tensor<4xf16>, "
+            "tensor<4xf16>) -> tensor<4xf16>\n");
+}
+
 } // namespace
 } // namespace dlc::frontend
