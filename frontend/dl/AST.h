@@ -184,7 +184,7 @@ struct Port {
   std::optional<Identifier> layout; // `layout NHWC`, of the input of a sequential
 };
 
-/// `@fp32`
+/// `@f32`
 struct Annotation {
   Identifier name; // without the @, where loc points
 };
@@ -229,7 +229,7 @@ struct PathPiece {
   ExprPtr index;   // of `[index]`
 };
 
-/// `conv1: Conv2d(1, 32, kernel_size=3) @fp32`, `encoder.layer[i]: BertLayer() for i in 0..12`
+/// `conv1: Conv2d(1, 32, kernel_size=3) @f32`, `encoder.layer[i]: BertLayer() for i in 0..12`
 struct LayerDecl : MemberOf<Member::Kind::layer> {
   using MemberOf::MemberOf;
   Identifier path; // up to the first index
@@ -280,7 +280,7 @@ struct Target {
   std::vector<Target> elements;
 };
 
-/// `x = expr @fp32`
+/// `x = expr @f32`
 struct AssignStatement : StatementOf<Statement::Kind::assign> {
   using StatementOf::StatementOf;
   Target target;

@@ -19,7 +19,7 @@ Annotations::Annotations(ArrayRef<Annotation> list, MLIRContext *context) {
     if (annotation.name.name == "no_fuse")
       noFuse = true;
     else
-      dtype = dtypeOf(annotation.name.name == "fp32" ? "f32" : annotation.name.name, context);
+      dtype = dtypeOf(annotation.name.name, context);
 }
 
 void ForwardLowering::OpListener::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {

@@ -57,6 +57,7 @@ StringRef ForwardLowering::guess(StringRef name) {
 
 Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
   auto error = diagnostics.error(expr.loc);
+  auto isFunction = [](StringRef other) { return !signaturesOf(other).empty(); };
   StringRef last = name.rsplit('.').second;
   if (dlc::frontend::findLayer(name)) {
     error << quote(name)
@@ -71,10 +72,11 @@ Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
              group != frame->instance->groups.end()) {
     error << quote(name) << " is a list of " << group->second.size()
           << " layers; call one of them, as in " << name << "[0](x)";
+  } else if (std::string lacking = describeLacking(name, isFunction); !lacking.empty()) {
+    error << lacking;
   } else {
     error << "unknown function or layer " << quote(name);
-    std::string hint =
-        hintForCall(name, [&](StringRef other) { return !signaturesOf(other).empty(); });
+    std::string hint = hintForCall(name, isFunction);
     if (name == "range")
       error << "; a range is written 0..12";
     else if (!hint.empty())
@@ -95,13 +97,15 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
   if (keepsItsTensor(name) && arguments.size() == 1 && arguments[0].value.isTensor())
     return Item(arguments[0].value).at(expr.loc);
   bool isKnown = !signaturesOf(name).empty();
-  if (!isKnown && !isCompileTimeFunction(name) && name != "size")
+  if (!isKnown && !isCompileTimeFunction(name) && name != "size" && name != "tensor")
     return unknownCallee(expr, name);
   diagnostics.mention(Mention::Kind::function, name, {}, [&] { return name.str(); });
   if (!good)
     return poison(expr.loc);
   if (name == "size")
     return callSize(expr.loc, arguments);
+  if (name == "tensor")
+    return callTensor(expr.loc, arguments);
   if (auto result = callCompileTimeFunction(name, expr.loc, arguments, diagnostics))
     return *result;
   if (isKnown)

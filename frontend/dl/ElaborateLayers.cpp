@@ -21,9 +21,13 @@ void Elaborator::reportUnknown(const LayerDecl &decl) {
   for (const LayerKind &other : layerKinds())
     names.push_back(other.name);
   auto error = diagnostics.error(decl.type.loc);
+  auto isKnown = [&](StringRef other) { return llvm::is_contained(names, other); };
+  if (std::string lacking = describeLacking(name, isKnown); !lacking.empty()) {
+    error << lacking;
+    return;
+  }
   error << "unknown layer " << quote(name);
-  std::string hint =
-      hintForLayer(name, [&](StringRef other) { return llvm::is_contained(names, other); });
+  std::string hint = hintForLayer(name, isKnown);
   if (!hint.empty()) {
     error << hint;
     return;

@@ -1,7 +1,8 @@
 //===- ForwardLowering.h - The evaluator of forward ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp and Subscripts.cpp.
+// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp, Subscripts.cpp and
+// TensorLiteral.cpp.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_DL_FORWARDLOWERING_H
 #define DLC_FRONTEND_DL_FORWARDLOWERING_H
@@ -112,6 +113,8 @@ private:
   Item callMethod(const Method &method, const CallExpr &expr,
                   llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callSize(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  /// `tensor([[1, 2], [3, 4]])`: numbers that are written out.
+  Item callTensor(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
   Item callLayer(const LayerRef &ref, const CallExpr &expr,
                  llvm::ArrayRef<PassedArgument> arguments, bool good);
   Item callBlock(Instance &instance, const CallExpr &expr,
@@ -134,8 +137,11 @@ private:
   //===- Subscripts -------------------------------------------------------------------------------===//
   Item indexTensor(const Item &base, const SubscriptExpr &expr);
   mlir::Value slice(mlir::Value x, int64_t dim, const Index &index);
-  mlir::Value sliceToDim(mlir::Value x, int64_t dim, int64_t start, const Item &stop,
-                         const Index &index);
+  mlir::AffineExpr placeOf(const Item &bound, mlir::AffineExpr size, llvm::StringRef what);
+  mlir::Value part(mlir::Value x, int64_t dim, mlir::AffineExpr start, mlir::AffineExpr length,
+                   llvm::SMLoc loc);
+  mlir::Value sliceByDims(mlir::Value x, int64_t dim, const Item &start, const Item &stop,
+                          llvm::SMLoc loc);
   mlir::Value select(mlir::Value x, int64_t dim, int64_t position, llvm::SMLoc loc);
 
   Model &model;

@@ -64,6 +64,17 @@ std::string hintForCall(StringRef name, Predicate isKnown) {
   return isKnown(bare) ? ("; write " + bare + "(...), without the module").str() : std::string();
 }
 
+std::string describeLacking(StringRef name, Predicate isKnown) {
+  StringRef bare = withoutModule(name);
+  if (bare.empty())
+    bare = name;
+  const char *kind = isTorchFunction(bare) ? "function" : isTorchLayer(bare) ? "layer" : nullptr;
+  if (!kind || isKnown(bare))
+    return {};
+  return quote(name) + " is a " + kind + " of PyTorch that dlc lacks; 'dlc list " +
+         (isTorchFunction(bare) ? "ops" : "layers") + "' shows those that it has";
+}
+
 std::string hintForValue(StringRef name) {
   if (StringRef bare = name; bare.consume_front("self."))
     return ("; write " + bare + ": there is no 'self'").str();

@@ -20,6 +20,16 @@ std::string hintForLayer(llvm::StringRef name, llvm::function_ref<bool(llvm::Str
 /// For what is called: "self.conv1", "F.relu", "torch.cat". `isKnown` says whether there is a function of that name.
 std::string hintForCall(llvm::StringRef name, llvm::function_ref<bool(llvm::StringRef)> isKnown);
 
+/// A whole message about a name that PyTorch has and the language lacks, with or without its module: "torch.cdist", "F.ctc_loss",
+/// "nn.LPPool2d". Empty of others. `isKnown` says whether the language has the name after all.
+std::string describeLacking(llvm::StringRef name,
+                            llvm::function_ref<bool(llvm::StringRef)> isKnown);
+
+/// Whether PyTorch has a function or method, or a kind of layer, of that name, which stands without its module; of those that the
+/// language had, too, when the list was written it is not told.
+bool isTorchFunction(llvm::StringRef name);
+bool isTorchLayer(llvm::StringRef name);
+
 /// For a name that is used as a value: "self.scale", "TRUE".
 std::string hintForValue(llvm::StringRef name);
 

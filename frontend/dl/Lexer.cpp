@@ -87,7 +87,7 @@ static bool isWordPart(char c) { return isAlnum(c) || c == '_'; }
 
 Token Lexer::lex() {
   skipSpace();
-  // Read before the token begins: `a@b` and `a @ b` are products, `f(x) @fp32` ends in an annotation.
+  // Read before the token begins: `a@b` and `a @ b` are products, `f(x) @f32` ends in an annotation.
   bool isSpaced = !tokenStart || isSpace(cursor[-1]);
   if (diagnostics.isFull()) // nobody would see what else is wrong
     cursor = end;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/dl/ForwardLowering.h"
+#include "frontend/dl/Hints.h"
 #include "frontend/dl/Parser.h"
 #include "frontend/dl/Spelling.h"
 
@@ -126,6 +127,10 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
   if (isFunction || name == "size")
     return callFunction(name, expr, all, good);
 
+  if (isTorchFunction(name)) {
+    error() << "is a method of PyTorch that dlc lacks; 'dlc list ops' shows those that it has";
+    return poison(expr.loc);
+  }
   SmallVector<StringRef> known(std::begin(kOtherMethods), std::end(kOtherMethods));
   for (const OpInfo &info : opTable())
     for (const Signature &signature : info.signatures)

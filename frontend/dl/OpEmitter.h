@@ -39,6 +39,9 @@ public:
   /// `x` in another dtype.
   mlir::Value cast(mlir::Location loc, mlir::Value x, mlir::Type dtype);
 
+  /// The common dtype of tensors and numbers.
+  mlir::Type promote(llvm::ArrayRef<const Item *> items);
+
   /// A tensor of one repeated number or dim; null, reported, where it does not fit in the dtype.
   mlir::Value full(mlir::Location loc, const Item &number, mlir::RankedTensorType type);
 
@@ -56,8 +59,6 @@ private:
   /// Whether the op can be made of these operands.
   bool accepts(mlir::Location loc, llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands,
                llvm::ArrayRef<mlir::NamedAttribute> attributes);
-  /// The common dtype of tensors and numbers.
-  mlir::Type promote(llvm::ArrayRef<const Item *> items);
   /// What a call gives: a tensor, or several; Poison where there is no op. A batch of one is taken off.
   Item resultOf(mlir::Location loc, const Signature &signature, mlir::Operation *op,
                 bool isBatchOfOne);

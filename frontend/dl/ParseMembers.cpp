@@ -192,15 +192,16 @@ bool Parser::parseLoopHead(LoopHead &head) {
 }
 
 bool Parser::parseAnnotations(std::vector<Annotation> &annotations) {
-  static constexpr StringRef kKnown[] = {"fp32", "f16", "bf16", "no_fuse"};
+  static constexpr StringRef kKnown[] = {"f32", "f16", "bf16", "no_fuse"};
   while (atOperator(Token::annotation)) {
     Identifier name{token.getSpelling().drop_front(), token.getLoc()};
     advance();
     if (!is_contained(kKnown, name.name)) {
       diagnostics.error(name.loc)
-          << "unknown annotation '@" << name.name
-          << "'; expected @fp32, @f16, @bf16 or @no_fuse. A matrix product has a space behind "
-             "its @";
+          << "unknown annotation '@" << name.name << "'"
+          << (name.name == "fp32" ? "; write @f32"
+                                  : "; expected @f32, @f16, @bf16 or @no_fuse. A matrix product "
+                                    "has a space behind its @");
       return false;
     }
     for (const Annotation &other : annotations)

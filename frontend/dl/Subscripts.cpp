@@ -9,45 +9,74 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// `x[2:T]`, where the end is a dim: one that counts from the end of x, where it is negative.
-Value ForwardLowering::sliceToDim(Value x, int64_t dim, int64_t start, const Item &stop,
-                                  const Index &index) {
-  AffineExpr end = stop.as<AffineExpr>(),
-             size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
-  auto range = dl::rangeOf(end, dl::symbolRanges(module));
-  bool isFromEnd = range && range->max < 0;
-  if (start < 0 || !range || (range->min < 0 && !isFromEnd)) {
-    auto error = diagnostics.error(index.stop->loc);
-    error << "a slice ends at the dim " << dl::text(end);
-    if (start < 0)
-      error << " and begins at " << start << ", counted from the end; expected a start from 0 on";
-    else
-      error << ", which may be negative or not; expected one of both over its whole range";
+/// Where in a dim of `size` a bound of a slice lies: a number or a dim, which counts from the end where it is negative. Null,
+/// reported, where the range of a dim does not tell whether it does.
+AffineExpr ForwardLowering::placeOf(const Item &bound, AffineExpr size, StringRef what) {
+  AffineExpr place = bound.asDim(context);
+  auto range = dl::rangeOf(place, dl::symbolRanges(module));
+  if (range && (range->min >= 0 || range->max < 0))
+    return range->min >= 0 ? place : dl::normalize(size + place);
+  diagnostics.error(bound.loc) << what << " at the dim " << dl::text(place)
+                               << ", which may be negative or not; expected one of both over its "
+                                  "whole range";
+  return {};
+}
+
+/// The indices of a dim from `start` on, `length` of them.
+Value ForwardLowering::part(Value x, int64_t dim, AffineExpr start, AffineExpr length,
+                            llvm::SMLoc loc) {
+  Item item = call("narrow", loc,
+                   {{{}, loc, {x, loc}},
+                    {"dim", loc, {dim, loc}},
+                    {"start", loc, Item::dim(dl::normalize(start), loc)},
+                    {"length", loc, Item::dim(dl::normalize(length), loc)}});
+  return item.isTensor() ? item.as<Value>() : Value();
+}
+
+/// `x[2:T]` or `x[P:P + T]`, where a bound is a dim.
+Value ForwardLowering::sliceByDims(Value x, int64_t dim, const Item &start, const Item &stop,
+                                   llvm::SMLoc loc) {
+  AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
+  AffineExpr first =
+      start.is<Item::None>() ? dl::constantDim(0, context) : placeOf(start, size, "a slice begins");
+  AffineExpr last = stop.is<Item::None>() ? size : placeOf(stop, size, "a slice ends");
+  if (!first || !last)
+    return {};
+  // Python would clamp, by a different amount for each size.
+  AffineExpr length = dl::normalize(last - first);
+  auto range = dl::rangeOf(length, dl::symbolRanges(module));
+  if (!range || range->min < 0) {
+    auto error = diagnostics.error(loc);
+    error << "a slice from " << dl::text(dl::normalize(first)) << " to "
+          << dl::text(dl::normalize(last)) << " may have "
+          << (range ? std::to_string(range->min) : std::string("-1"))
+          << " elements; expected 0 or more";
+    dl::adviseRange(error, {length, 0, {}}, module);
     return {};
   }
-  Item length = Item::dim(dl::normalize((isFromEnd ? size + end : end) - start), index.loc);
-  Item item = call("narrow", index.loc,
-                   {{{}, index.loc, {x, index.loc}},
-                    {"dim", index.loc, {dim, index.loc}},
-                    {"start", index.loc, {start, index.loc}},
-                    {"length", index.loc, length}});
-  return item.isTensor() ? item.as<Value>() : Value();
+  return part(x, dim, first, length, loc);
 }
 
 Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
   bool good = true;
-  auto start = bound(index.start, "the start of a slice", good);
-  Item end = index.stop ? evaluate(*index.stop) : Item{Item::None(), index.loc};
-  std::optional<int64_t> stop;
-  if (!end.is<AffineExpr>())
-    stop = bound(end, index.stop ? index.stop->loc : index.loc, "the end of a slice", good);
+  auto evaluated = [&](const ExprPtr &expr) {
+    return expr ? evaluate(*expr) : Item{Item::None(), index.loc};
+  };
+  Item begin = evaluated(index.start), end = evaluated(index.stop);
   auto step = bound(index.step, "the step of a slice", good);
-  if (good && end.is<AffineExpr>() && step.value_or(1) != 1)
-    stop = bound(end, index.stop->loc, "the end of a slice with a step", good);
+  const bool isByDims = begin.is<AffineExpr>() || end.is<AffineExpr>(),
+             takesDims = step.value_or(1) == 1;
+  auto number = [&](const Item &item, StringRef what) -> std::optional<int64_t> {
+    if (item.is<AffineExpr>() && takesDims)
+      return std::nullopt;
+    return bound(item, item.loc, (what + (isByDims && !takesDims ? " with a step" : "")).str(),
+                 good);
+  };
+  auto start = number(begin, "the start of a slice"), stop = number(end, "the end of a slice");
   if (!good)
     return {};
-  if (end.is<AffineExpr>())
-    return sliceToDim(x, dim, start.value_or(0), end, index);
+  if (isByDims)
+    return sliceByDims(x, dim, begin, end, index.loc);
   if (!start && !stop && step.value_or(1) == 1)
     return x;
   AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
@@ -148,6 +177,14 @@ Item ForwardLowering::indexTensor(const Item &base, const SubscriptExpr &expr) {
       x = emitter.reshape(diagnostics.translate(index.loc), x, dims);
     } else if (value.is<int64_t>()) {
       x = select(x, dim, value.as<int64_t>(), index.loc);
+    } else if (value.is<AffineExpr>()) {
+      dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
+      AffineExpr place = placeOf(value, dims[dim], "an index stands");
+      x = place ? part(x, dim, place, dl::constantDim(1, context), index.loc) : Value();
+      if (x) {
+        dims.erase(dims.begin() + dim);
+        x = emitter.reshape(diagnostics.translate(index.loc), x, dims);
+      }
     } else if (value.isTensor() && expr.indices.size() == 1) {
       return call("index", index.loc, {{{}, index.loc, base}, {{}, index.loc, value}});
     } else if (value.isTensor()) {

@@ -109,8 +109,30 @@ bool foldCast(NodeImport &node, const Known &x) {
   return true;
 }
 
-std::optional<Number> combine(MLIRContext *context, StringRef op, const Number &a, const Number &b,
+/// What the ranges of dims say of a comparison, where they leave one answer.
+static std::optional<bool> compareDims(NodeImport &node, StringRef op, AffineExpr a, AffineExpr b) {
+  auto module = node.builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto apart = module ? dl::rangeOf(dl::normalize(a - b), dl::symbolRanges(module)) : std::nullopt;
+  if (!apart)
+    return std::nullopt;
+  auto isBelow = [&](int64_t limit) -> std::optional<bool> { // a - b < limit
+    return apart->max < limit    ? std::optional(true)
+           : apart->min >= limit ? std::optional(false)
+                                 : std::nullopt;
+  };
+  auto inverted = [](std::optional<bool> truth) { return truth ? std::optional(!*truth) : truth; };
+  if (op == "Equal")
+    return apart->min > 0 || apart->max < 0 ? std::optional(false) : std::nullopt;
+  return op == "Less"             ? isBelow(0)
+         : op == "LessOrEqual"    ? isBelow(1)
+         : op == "Greater"        ? inverted(isBelow(1))
+         : op == "GreaterOrEqual" ? inverted(isBelow(0))
+                                  : std::nullopt;
+}
+
+std::optional<Number> combine(NodeImport &node, StringRef op, const Number &a, const Number &b,
                               Type dtype, bool &isTruth) {
+  MLIRContext *context = node.context;
   auto truth = [&](bool value) {
     isTruth = true;
     return integer(context, value);
@@ -148,7 +170,8 @@ std::optional<Number> combine(MLIRContext *context, StringRef op, const Number &
     // A dim is 1 at least: it never equals what is smaller.
     if (op == "Equal" && (x ? *x <= 0 : y && *y <= 0) && isa<AffineSymbolExpr>(x ? b.dim : a.dim))
       return truth(false);
-    return std::nullopt;
+    auto answer = compareDims(node, op, a.dim, b.dim);
+    return answer ? std::optional(truth(*answer)) : std::nullopt;
   }
   auto dim = [&](AffineExpr expr) {
     Number number{dl::normalize(expr)};
@@ -230,10 +253,10 @@ bool foldElementwise(NodeImport &node) {
                  &b = y->numbers[y->numbers.size() == 1 ? 0 : i];
     std::optional<Number> number;
     if (!isUnary)
-      number = combine(context, op, a, b, x->dtype, isTruth);
+      number = combine(node, op, a, b, x->dtype, isTruth);
     else if (op == "Neg")
       number = isReal ? Number{{}, -a.real}
-                      : combine(context, "Sub", integer(context, 0), a, x->dtype, isTruth);
+                      : combine(node, "Sub", integer(context, 0), a, x->dtype, isTruth);
     else if (op == "Not" && x->dtype.isInteger(1) && dl::asConstant(a.dim))
       number = integer(context, *dl::asConstant(a.dim) == 0);
     else if (isReal && op != "Not")

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/SiblingFile.h"
+#include "frontend/weights/ShardedWeights.h"
 #include "frontend/weights/WeightBinding.h"
 
 using namespace mlir;
@@ -16,10 +17,11 @@ public:
   void open(OpenedClause &clause, llvm::Expected<std::string> path, llvm::SMLoc loc) {
     if (!path)
       return fail(loc, path.takeError());
-    auto file = WeightFile::open(*path);
-    if (!file)
-      return fail(loc, file.takeError());
-    clause.files.push_back(std::move(*file));
+    auto files = openWeights(*path);
+    if (!files)
+      return fail(loc, files.takeError());
+    for (WeightFile &file : *files)
+      clause.files.push_back(std::move(file));
   }
 
   bool isGood = true;

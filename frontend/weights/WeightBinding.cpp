@@ -304,7 +304,8 @@ void Binder::noteExtras() {
   for (StringRef path : spare) {
     const Candidate &candidate = candidates.find(path.str())->second;
     StringRef name = candidate.tensor->name;
-    std::string hint = question(nearestOf(path, owned));
+    // A name near one that is there is no slip.
+    std::string hint = question(nearestOf(path, missing));
     if (hint.empty())
       hint = "; allow_extra \"" + name.str() + "\" in the weights clause leaves it out";
     problems.push_back({Problem::extra, candidate.clause->loc,

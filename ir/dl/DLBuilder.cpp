@@ -51,8 +51,8 @@ Value Builder::pad(Value x, int64_t dim, int64_t low, int64_t high) {
   SmallVector<int64_t> widths(2 * (typeOf(x).getRank() - dim));
   widths[widths.size() - 2] = low;
   widths[widths.size() - 1] = high;
-  return make<PadOp>(x, getDenseI64ArrayAttr(widths), getStringAttr("constant"),
-                     getF64FloatAttr(0.0));
+  return make<PadOp>(x, AffineMapAttr::get(constantMap(widths, getContext())),
+                     getStringAttr("constant"), getF64FloatAttr(0.0));
 }
 
 Value Builder::select(Value x, int64_t dim, int64_t position) {

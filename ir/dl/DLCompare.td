@@ -5,8 +5,11 @@
 
 include "ir/dl/DLElementwiseBase.td"
 
-class DL_CompareOp<string mnemonic, code body>
-    : DL_BinaryOp<mnemonic, mnemonic # "(Tensor x, Tensor other)", DL_Tensor, body, [], "inferPredicate"> {
+/// `longName` is how PyTorch calls it, too; empty where it does not.
+class DL_CompareOp<string mnemonic, code body, string longName = "">
+    : DL_BinaryOp<mnemonic, mnemonic # "(Tensor x, Tensor other)"
+                      # !if(!empty(longName), "", "\n" # longName # "(Tensor x, Tensor other)"),
+                  DL_Tensor, body, [], "inferPredicate"> {
   let results = (outs DL_BoolTensor:$y);
 }
 class DL_PredicateOp<string mnemonic, Type type, code body>
@@ -24,7 +27,7 @@ def DL_EqOp : DL_CompareOp<"eq", "x == other"> {
     ```
   }];
 }
-def DL_NeOp : DL_CompareOp<"ne", "x != other"> {
+def DL_NeOp : DL_CompareOp<"ne", "x != other", "not_equal"> {
   let summary = "Inequality, x != other";
   let description = [{
     A bool. NaN differs from everything. PyTorch: `torch.ne`.
@@ -33,7 +36,7 @@ def DL_NeOp : DL_CompareOp<"ne", "x != other"> {
     ```
   }];
 }
-def DL_LtOp : DL_CompareOp<"lt", "x < other"> {
+def DL_LtOp : DL_CompareOp<"lt", "x < other", "less"> {
   let summary = "Less than, x < other";
   let onnx = "Less(x, other)";
   let description = [{
@@ -43,7 +46,7 @@ def DL_LtOp : DL_CompareOp<"lt", "x < other"> {
     ```
   }];
 }
-def DL_LeOp : DL_CompareOp<"le", "x <= other"> {
+def DL_LeOp : DL_CompareOp<"le", "x <= other", "less_equal"> {
   let summary = "Less than or equal, x <= other";
   let onnx = "LessOrEqual(x, other)";
   let description = [{
@@ -53,7 +56,7 @@ def DL_LeOp : DL_CompareOp<"le", "x <= other"> {
     ```
   }];
 }
-def DL_GtOp : DL_CompareOp<"gt", "x > other"> {
+def DL_GtOp : DL_CompareOp<"gt", "x > other", "greater"> {
   let summary = "Greater than, x > other";
   let onnx = "Greater(x, other)";
   let description = [{
@@ -63,7 +66,7 @@ def DL_GtOp : DL_CompareOp<"gt", "x > other"> {
     ```
   }];
 }
-def DL_GeOp : DL_CompareOp<"ge", "x >= other"> {
+def DL_GeOp : DL_CompareOp<"ge", "x >= other", "greater_equal"> {
   let summary = "Greater than or equal, x >= other";
   let onnx = "GreaterOrEqual(x, other)";
   let description = [{

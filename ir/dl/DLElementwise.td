@@ -17,7 +17,7 @@ def DL_AddOp : DL_BinaryOp<"add", "add(Tensor x, Tensor other)", DL_Tensor, "x +
     ```
   }];
 }
-def DL_SubOp : DL_BinaryOp<"sub", "sub(Tensor x, Tensor other)", DL_NumberTensor, "x - other"> {
+def DL_SubOp : DL_BinaryOp<"sub", "sub(Tensor x, Tensor other)\nsubtract(Tensor x, Tensor other)", DL_NumberTensor, "x - other"> {
   let summary = "Difference";
   let onnx = "Sub(x, other)";
   let description = [{
@@ -27,7 +27,38 @@ def DL_SubOp : DL_BinaryOp<"sub", "sub(Tensor x, Tensor other)", DL_NumberTensor
     ```
   }];
 }
-def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)", DL_Tensor, "x * other", [Commutative]> {
+/// x and a multiple of other: `operation` joins them.
+class DL_ScaledOp<string mnemonic, string torchSchema, string operation>
+    : DL_BinaryOp<mnemonic, torchSchema, DL_NumberTensor, "x " # operation # " other * getAlpha().convertToDouble()"> {
+  let arguments = (ins DL_NumberTensor:$x, DL_NumberTensor:$other, F64Attr:$alpha);
+  let inferDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, Adaptor adaptor,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return ::dlc::dl::inferWithNumbers(getOperationName(), location, adaptor.getOperands().getTypes(),
+                                         {adaptor.getAlpha()}, types);
+    }
+  }];
+}
+def DL_AddScaledOp : DL_ScaledOp<"add_scaled", "add(Tensor x, Tensor other, float alpha)", "+"> {
+  let summary = "x + alpha * other";
+  let description = [{
+    Integers wrap, and need a whole alpha. PyTorch: `torch.add` with alpha.
+    ```mlir
+    %y = dl.add_scaled %a, %b {alpha = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_SubScaledOp : DL_ScaledOp<"sub_scaled", "sub(Tensor x, Tensor other, float alpha)", "-"> {
+  let summary = "x - alpha * other";
+  let description = [{
+    Integers wrap, and need a whole alpha. PyTorch: `torch.sub` with alpha.
+    ```mlir
+    %y = dl.sub_scaled %a, %b {alpha = 0.5 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)\nmultiply(Tensor x, Tensor other)", DL_Tensor, "x * other", [Commutative]> {
   let summary = "Product";
   let onnx = "Mul(x, other)";
   let description = [{
@@ -37,7 +68,7 @@ def DL_MulOp : DL_BinaryOp<"mul", "mul(Tensor x, Tensor other)", DL_Tensor, "x *
     ```
   }];
 }
-def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other, None rounding_mode=None)", DL_FloatTensor, "x / other"> {
+def DL_DivOp : DL_BinaryOp<"div", "div(Tensor x, Tensor other, None rounding_mode=None)\ndivide(Tensor x, Tensor other)\ntrue_divide(Tensor x, Tensor other)", DL_FloatTensor, "x / other"> {
   let precision = "wide";
   let summary = "True quotient";
   let description = [{
@@ -67,7 +98,7 @@ def DL_MinimumOp : DL_BinaryOp<"minimum", "minimum(Tensor x, Tensor other)\nmin(
     ```
   }];
 }
-def DL_NegOp : DL_UnaryOp<"neg", "neg(Tensor x)", DL_NumberTensor, "-x"> {
+def DL_NegOp : DL_UnaryOp<"neg", "neg(Tensor x)\nnegative(Tensor x)", DL_NumberTensor, "-x"> {
   let summary = "Negation";
   let onnx = "Neg(x)";
   let description = [{
@@ -77,7 +108,7 @@ def DL_NegOp : DL_UnaryOp<"neg", "neg(Tensor x)", DL_NumberTensor, "-x"> {
     ```
   }];
 }
-def DL_AbsOp : DL_UnaryOp<"abs", "abs(Tensor x)", DL_NumberTensor, "abs(x)"> {
+def DL_AbsOp : DL_UnaryOp<"abs", "abs(Tensor x)\nabsolute(Tensor x)", DL_NumberTensor, "abs(x)"> {
   let summary = "Absolute value";
   let onnx = "Abs(x)";
   let description = [{

@@ -35,8 +35,8 @@ SmallVector<Value> CumprodOp::decompose(Builder &b) {
     SmallVector<int64_t> widths(2 * (rank - dim));
     widths[widths.size() - 2] = apart;
     widths[widths.size() - 1] = -apart;
-    Value before = b.make<PadOp>(y, b.getDenseI64ArrayAttr(widths), b.getStringAttr("constant"),
-                                 b.getF64FloatAttr(1.0));
+    Value before = b.make<PadOp>(y, AffineMapAttr::get(constantMap(widths, b.getContext())),
+                                 b.getStringAttr("constant"), b.getF64FloatAttr(1.0));
     y = b.make<MulOp>(y, before);
   }
   return {b.cast(y, dtype)};

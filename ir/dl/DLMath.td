@@ -163,7 +163,7 @@ def DL_AtanOp : DL_UnaryOp<"atan", "atan(Tensor x)\narctan(Tensor x)", DL_FloatT
     ```
   }];
 }
-def DL_Atan2Op : DL_BinaryOp<"atan2", "atan2(Tensor x, Tensor other)", DL_FloatTensor, "atan2(x, other)"> {
+def DL_Atan2Op : DL_BinaryOp<"atan2", "atan2(Tensor x, Tensor other)\narctan2(Tensor x, Tensor other)", DL_FloatTensor, "atan2(x, other)"> {
   let precision = "wide";
   let summary = "Angle of the point (other, x)";
   let description = [{
@@ -215,7 +215,7 @@ def DL_TanhOp : DL_UnaryOp<"tanh", "tanh(Tensor x)", DL_FloatTensor, "tanh(x)"> 
     ```
   }];
 }
-def DL_AsinhOp : DL_UnaryOp<"asinh", "asinh(Tensor x)", DL_FloatTensor, [{
+def DL_AsinhOp : DL_UnaryOp<"asinh", "asinh(Tensor x)\narcsinh(Tensor x)", DL_FloatTensor, [{
     [&] {
       // From 1e15 on it is log(2 |x|).
       Scalar a = abs(x), isLarge = a > 1e15, square = a * a;
@@ -233,7 +233,7 @@ def DL_AsinhOp : DL_UnaryOp<"asinh", "asinh(Tensor x)", DL_FloatTensor, [{
     ```
   }];
 }
-def DL_AcoshOp : DL_UnaryOp<"acosh", "acosh(Tensor x)", DL_FloatTensor, [{
+def DL_AcoshOp : DL_UnaryOp<"acosh", "acosh(Tensor x)\narccosh(Tensor x)", DL_FloatTensor, [{
     [&] {
       Scalar t = x - 1.0, isLarge = x > 1e15;
       Scalar y = log1p(select(isLarge, x, t + sqrt(t * (t + 2.0))));
@@ -250,7 +250,7 @@ def DL_AcoshOp : DL_UnaryOp<"acosh", "acosh(Tensor x)", DL_FloatTensor, [{
     ```
   }];
 }
-def DL_AtanhOp : DL_UnaryOp<"atanh", "atanh(Tensor x)", DL_FloatTensor, [{
+def DL_AtanhOp : DL_UnaryOp<"atanh", "atanh(Tensor x)\narctanh(Tensor x)", DL_FloatTensor, [{
     [&] {
       Scalar a = abs(x), twice = a + a;
       Scalar y = 0.5 * log1p(select(a < 0.5, twice + twice * a / (1.0 - a), twice / (1.0 - a)));

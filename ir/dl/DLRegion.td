@@ -46,6 +46,26 @@ def DL_RoiPoolOp : DL_LoopOp<"roi_pool",
   let results = (outs DL_FloatTensor:$y);
 }
 
+//===- Grids --------------------------------------------------------------------------------------===//
+
+def DL_GridSampleOp : DL_LoopOp<"grid_sample",
+    "grid_sample(Tensor x, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None)",
+    ["emitResult", "emitCoordinate"]> {
+  let summary = "Images read at the places that a grid holds";
+  let description = [{
+    x is [N, C, H, W], grid [N, ..., 2], the result [N, C, ...]: a row of the grid is a place as x and y from -1 to 1, which are the
+    borders of the outermost elements or, with `align_corners`, their middles. Likewise of sequences [N, C, L] and volumes
+    [N, C, D, H, W]. `mode` is bilinear, nearest or bicubic. Beyond the image lies 0 (`padding_mode` zeros), the nearest element
+    (border), or the image mirrored (reflection). NaN in a grid is -1. PyTorch: `torch.nn.functional.grid_sample`.
+    ```mlir
+    %y = dl.grid_sample %x, %grid {padding_mode = "border"} : (tensor<2x8x16x16xf32>, tensor<2x5x7x2xf32>) -> tensor<2x8x5x7xf32>
+    ```
+  }];
+  let arguments = (ins DL_Tensor:$x, DL_FloatTensor:$grid, DefaultValuedStrAttr<StrAttr, "bilinear">:$mode,
+      DefaultValuedStrAttr<StrAttr, "zeros">:$padding_mode, OptionalAttr<BoolAttr>:$align_corners);
+  let results = (outs DL_Tensor:$y);
+}
+
 //===- Deformable convolution ---------------------------------------------------------------------===//
 
 def DL_DeformPatchesOp : DL_LoopOp<"deform_patches", "", ["emitResult", "emitCoordinate"]> {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Element i of a resized dim stands at a position of the source dim: nearest takes the element there, linear weighs the
-// two around it. The position is a float, and nearest's choice depends on how it is rounded; so it is computed step by
+// two around it, cubic the four. The position is a float, and nearest's choice depends on how it is rounded; so it is computed step by
 // step in one format, each step rounded, in the interpreter too (which keeps floats in double otherwise).
 //===----------------------------------------------------------------------------------------------===//
+#include "ir/dl/CubicWeights.h"
 #include "ir/dl/DLBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,9 +16,12 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-static bool isLinear(InterpolateOp op) {
-  return op.getMode() == "linear" || op.getMode() == "bilinear";
+static bool isLinear(StringRef mode) {
+  return mode == "linear" || mode == "bilinear" || mode == "trilinear";
 }
+static bool isCubic(StringRef mode) { return mode == "bicubic"; }
+/// Elements that are read along each resized dim.
+static unsigned tapsOf(StringRef mode) { return isCubic(mode) ? 4 : isLinear(mode) ? 2 : 1; }
 
 /// The factor of dim `dim`; nothing where sizes are given.
 template <typename Op> static std::optional<double> factorOf(Op op, unsigned dim) {
@@ -55,23 +59,25 @@ LogicalResult InterpolateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = typeOf(adaptor.getX());
   StringRef name = getOperationName(), mode = adaptor.getMode();
-  bool linear = mode == "linear" || mode == "bilinear";
-  if (!linear && mode != "nearest" && mode != "nearest-exact")
+  bool weighs = tapsOf(mode) > 1;
+  if (!weighs && mode != "nearest" && mode != "nearest-exact")
     return emitOptionalError(location, "'", name, "' has mode = '", mode,
-                             "'; expected 'nearest', 'nearest-exact', 'linear' or 'bilinear'");
-  int64_t rank = mode == "linear" ? 3 : 4;
-  if (linear ? x.getRank() != rank : x.getRank() < 3)
+                             "'; expected 'nearest', 'nearest-exact', 'linear', 'bilinear', "
+                             "'bicubic' or 'trilinear'");
+  int64_t rank = mode == "linear" ? 3 : mode == "trilinear" ? 5 : 4;
+  if (weighs ? x.getRank() != rank : x.getRank() < 3)
     return emitOptionalError(location, "'", name, "' in mode '", mode, "' needs x ",
-                             mode == "linear"     ? "[N, C, L]"
-                             : mode == "bilinear" ? "[N, C, H, W]"
-                                                  : "[N, C, ...]",
+                             mode == "linear"      ? "[N, C, L]"
+                             : mode == "trilinear" ? "[N, C, D, H, W]"
+                             : weighs              ? "[N, C, H, W]"
+                                                   : "[N, C, ...]",
                              ", got ", text(x));
-  if (linear && !isa<FloatType>(x.getElementType()))
+  if (weighs && !isa<FloatType>(x.getElementType()))
     return emitOptionalError(location, "'", name, "' in mode '", mode, "' needs floats, got ",
                              text(x));
-  if (!linear && adaptor.getAlignCorners())
-    return emitOptionalError(location, "'", name,
-                             "' has align_corners, which modes 'linear' and 'bilinear' alone have");
+  if (!weighs && adaptor.getAlignCorners())
+    return emitOptionalError(location, "'", name, "' has align_corners, which the mode '", mode,
+                             "' has not; the linear and cubic ones have it");
   std::optional<AffineMap> size = adaptor.getSize();
   std::optional<ArrayRef<double>> factors = adaptor.getScaleFactor();
   if (size.has_value() == factors.has_value())
@@ -162,18 +168,36 @@ struct Position {
   }
   Scalar source() const {
     Scalar index = real(context.parallel[dim]);
-    if (isLinear(op) && !op.getAlignCorners().value_or(false))
-      return max(rounded(rounded(scale() * rounded(index + 0.5)) - 0.5), 0.0);
+    if (tapsOf(op.getMode()) > 1 && !op.getAlignCorners().value_or(false)) {
+      Scalar at = rounded(rounded(scale() * rounded(index + 0.5)) - 0.5);
+      return isCubic(op.getMode()) ? at : max(at, 0.0); // a cubic repeats the border
+    }
     if (op.getMode() == "nearest-exact")
       return rounded(rounded(index + 0.5) * scale());
     return rounded(index * scale());
   }
-  Scalar index(Scalar position) const {
-    Scalar integer = floor(position).convertTo(context.builder.getI64Type(), ScalarKind::signedInt);
-    Value last =
+  Scalar last() const {
+    Value value =
         arith::IndexCastOp::create(context.builder, context.loc, context.builder.getI64Type(),
                                    context.extent(normalize(before() - 1)));
-    return min(integer, Scalar(context.builder, context.loc, last, ScalarKind::signedInt));
+    return {context.builder, context.loc, value, ScalarKind::signedInt};
+  }
+  /// Of the element `apart` from the one at or below the position, or the outermost one.
+  Scalar index(Scalar position, int64_t apart) const {
+    Scalar integer = floor(position).convertTo(context.builder.getI64Type(), ScalarKind::signedInt);
+    integer = min(integer, last());
+    if (apart != 0)
+      integer = min(integer + static_cast<double>(apart), last());
+    return isCubic(op.getMode()) ? max(integer, 0.0) : integer;
+  }
+  /// What each of the elements that are read along the dim counts; none where it is one.
+  SmallVector<Scalar, 4> weights() const {
+    Scalar at = source();
+    if (isCubic(op.getMode()))
+      return cubicWeights(rounded(at - floor(at)));
+    Scalar below = index(at, 0).convertTo(format(), ScalarKind::floating);
+    Scalar upper = min(max(rounded(at - below), 0.0), 1.0);
+    return {rounded(1.0 - upper), upper};
   }
 };
 } // namespace
@@ -229,7 +253,7 @@ LoopNest InterpolateOp::getLoopNest() {
   SmallVector<AffineExpr> map = loopsOf(getContext(), 0, rank);
   llvm::SmallBitVector computed(rank);
   for (unsigned dim = 2; dim < rank; ++dim) {
-    AffineExpr affine = isLinear(*this) ? AffineExpr() : affineIndex(*this, dim);
+    AffineExpr affine = tapsOf(getMode()) > 1 ? AffineExpr() : affineIndex(*this, dim);
     map[dim] = affine ? affine : constantDim(0, getContext());
     computed[dim] = !affine;
   }
@@ -237,9 +261,11 @@ LoopNest InterpolateOp::getLoopNest() {
   // Nothing can be read of a symbolic dim that turns out to be empty.
   bool isChecked = llvm::any_of(computed.set_bits(),
                                 [&](unsigned dim) { return !asConstant(dimsOf(getX())[dim]); });
-  // Linear reads both neighbours in each dim: bit i of the access number tells which one in dim 2 + i.
-  unsigned corners = isLinear(*this) ? 1U << spatial : 1;
-  for (unsigned corner = 0; corner < corners; ++corner)
+  // The digits of the access number, to the base of the taps, tell which neighbour is read in dim 2, 3 and so on.
+  unsigned neighbours = 1;
+  for (unsigned i = 0; i < spatial; ++i)
+    neighbours *= tapsOf(getMode());
+  for (unsigned neighbour = 0; neighbour < neighbours; ++neighbour)
     nest.results.push_back(
         {0, AffineMap::get(rank, kMaxSymbols, map, getContext()), isChecked, 0.0, computed});
   return nest;
@@ -248,19 +274,18 @@ LoopNest InterpolateOp::getLoopNest() {
 Value InterpolateOp::emitCoordinate(BodyContext &context, bool, unsigned access, unsigned dim,
                                     ValueRange) {
   Position position{*this, dim, context};
-  Scalar index = position.index(position.source());
-  if (access >> (dim - 2) & 1) {
-    Value last =
-        arith::IndexCastOp::create(context.builder, context.loc, context.builder.getI64Type(),
-                                   context.extent(normalize(position.before() - 1)));
-    index = min(index + 1.0, Scalar(context.builder, context.loc, last, ScalarKind::signedInt));
-  }
+  const unsigned taps = tapsOf(getMode());
+  for (unsigned i = 2; i < dim; ++i)
+    access /= taps;
+  const int64_t apart = static_cast<int64_t>(access % taps) - (isCubic(getMode()) ? 1 : 0);
+  Scalar index = position.index(position.source(), apart);
   return arith::IndexCastOp::create(context.builder, context.loc, context.builder.getIndexType(),
                                     index.value());
 }
 
 Value InterpolateOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
-  if (!isLinear(*this))
+  const unsigned taps = tapsOf(getMode());
+  if (taps == 1)
     return args.front();
   auto value = [&](Value number) {
     return Scalar(context.builder, context.loc, number, ScalarKind::floating);
@@ -269,22 +294,21 @@ Value InterpolateOp::emitResult(BodyContext &context, ValueRange args, ValueRang
   SmallVector<Scalar> values;
   for (Value arg : args)
     values.push_back(value(arg));
-  // The last dim first: neighbours in it are the upper half of the access numbers.
+  // The last dim first: each of its neighbours is an equal part of the access numbers.
   for (unsigned dim = typeOf(getX()).getRank() - 1; dim >= 2; --dim) {
-    Position position{*this, dim, context};
-    Scalar source = position.source();
-    Scalar below = position.index(source).convertTo(position.format(), ScalarKind::floating);
-    Scalar upper = min(max(position.rounded(source - below), 0.0), 1.0);
-    Scalar lower = position.rounded(1.0 - upper);
-    auto spread = [&](Scalar weight) {
+    SmallVector<Scalar, 4> weights;
+    for (Scalar weight : Position{*this, dim, context}.weights()) {
       Value number = weight.convertTo(values.front().elementType(), ScalarKind::floating).value();
-      return value(shape ? context.splat(number, shape) : number);
-    };
-    unsigned half = values.size() / 2;
-    Scalar low = spread(lower), high = spread(upper);
-    for (unsigned i = 0; i < half; ++i)
-      values[i] = values[i] * low + values[half + i] * high;
-    values.resize(half, low);
+      weights.push_back(value(shape ? context.splat(number, shape) : number));
+    }
+    unsigned part = values.size() / taps;
+    for (unsigned i = 0; i < part; ++i) {
+      Scalar sum = values[i] * weights[0];
+      for (unsigned tap = 1; tap < taps; ++tap)
+        sum = sum + values[tap * part + i] * weights[tap];
+      values[i] = sum;
+    }
+    values.resize(part, weights[0]);
   }
   return values.front().value();
 }

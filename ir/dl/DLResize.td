@@ -12,7 +12,7 @@ upsample(Tensor x, SymInt[]? size=None, float[]? scale_factor=None, str mode='ne
   let summary = "The dims after [N, C] brought to another size";
   let description = [{
     Either `size`, or `scale_factor` is given: one number for all of these dims, or one for each. `mode` is nearest,
-    nearest-exact, linear (x [N, C, L]) or bilinear (x [N, C, H, W]). Source positions are computed in f32 (f64 of f64), as
+    nearest-exact, linear (x [N, C, L]), bilinear or bicubic (x [N, C, H, W]) or trilinear (x [N, C, D, H, W]). Source positions are computed in f32 (f64 of f64), as
     PyTorch does, so that nearest picks the same elements. PyTorch: `torch.nn.functional.interpolate`.
     ```mlir
     %y = dl.interpolate %x {scale_factor = array<f64: 2.0>, mode = "bilinear"} : (tensor<1x8x3x5xf32>) -> tensor<1x8x6x10xf32>

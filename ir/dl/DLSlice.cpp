@@ -113,10 +113,11 @@ LogicalResult PartOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
   RankedTensorType x = typeOf(adaptor.getX());
   auto dim = static_cast<int64_t>(adaptor.getDim());
-  if (dim < 0 || dim >= x.getRank() || static_cast<int64_t>(adaptor.getStart()) < 0)
+  AffineExpr start = adaptor.getStart().getResult(0);
+  if (dim < 0 || dim >= x.getRank() || asConstant(start).value_or(0) < 0)
     return emitOptionalError(location, "'", getOperationName(), "' has dim ", dim, " and start ",
-                             static_cast<int64_t>(adaptor.getStart()), "; expected a dim of ",
-                             text(x), " and a start of 0 or more");
+                             text(start), "; expected a dim of ", text(x),
+                             " and a start of 0 or more");
   Dims dims = getDims(x);
   dims[dim] = normalize(adaptor.getLength().getResult(0));
   types.push_back(makeTensor(dims, x.getElementType()));
@@ -125,36 +126,49 @@ LogicalResult PartOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
 LogicalResult PartOp::verify() {
   if (getDim() >= static_cast<uint64_t>(typeOf(getX()).getRank()))
     return success(); // said where the type is inferred
-  AffineExpr first = constantDim(getStart(), getContext());
+  AffineExpr first = getStart().getResult(0);
   return verifyWithin(*this, getX(), getDim(), first, first + getLength().getResult(0));
 }
 LoopNest PartOp::getLoopNest() {
   SmallVector<AffineExpr> map;
   for (int64_t i = 0; i < typeOf(getX()).getRank(); ++i)
     map.push_back(getAffineDimExpr(i, getContext()));
-  map[getDim()] = map[getDim()] + static_cast<int64_t>(getStart());
+  map[getDim()] = map[getDim()] + getStart().getResult(0);
   return moveNest(*this, map);
 }
 
 //===- pad ----------------------------------------------------------------------------------------===//
 
+/// The widths of one dim.
+static std::pair<AffineExpr, AffineExpr> widthsOf(AffineMap pad, unsigned pair) {
+  return {pad.getResult(2 * pair), pad.getResult(2 * pair + 1)};
+}
+
 LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                       Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = typeOf(adaptor.getX());
-  ArrayRef<int64_t> pad = adaptor.getPad();
+  AffineMap pad = adaptor.getPad();
+  unsigned count = pad.getNumResults();
   StringRef name = getOperationName(), mode = adaptor.getMode();
   if (mode != "constant" && mode != "reflect" && mode != "replicate" && mode != "circular")
     return emitOptionalError(location, "'", name, "' has mode = '", mode,
                              "'; expected 'constant', 'reflect', 'replicate' or 'circular'");
-  if (pad.size() % 2 || static_cast<int64_t>(pad.size()) > 2 * x.getRank())
-    return emitOptionalError(location, "'", name, "' has ", pad.size(),
+  if (count % 2 || static_cast<int64_t>(count) > 2 * x.getRank())
+    return emitOptionalError(location, "'", name, "' has ", count,
                              " widths; expected two for each dim from the last, at most ",
                              2 * x.getRank());
   Dims dims = getDims(x);
-  for (unsigned i = 0; i < pad.size() / 2; ++i) {
-    int64_t position = dims.size() - 1 - i, widest = std::max(pad[2 * i], pad[2 * i + 1]);
+  for (unsigned i = 0; i < count / 2; ++i) {
+    int64_t position = dims.size() - 1 - i;
     AffineExpr &dim = dims[position];
-    if (mode != "constant" && std::min(pad[2 * i], pad[2 * i + 1]) < 0)
+    auto [before, behind] = widthsOf(pad, i);
+    auto low = asConstant(before), high = asConstant(behind);
+    if (mode != "constant" && (!low || !high))
+      return emitOptionalError(location, "'", name, "' in mode '", mode, "' has the width ",
+                               text(low ? behind : before),
+                               "; expected numbers, for dims go with mode 'constant' alone");
+    int64_t widest = std::max(low.value_or(0), high.value_or(0));
+    if (mode != "constant" && std::min(*low, *high) < 0)
       return emitOptionalError(location, "'", name, "' in mode '", mode,
                                "' has a negative width; expected 0 or more");
     // What stands in the border must exist.
@@ -163,7 +177,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
       return emitOptionalError(location, "'", name, "' in mode '", mode, "' has width ", widest,
                                " beside dim ", position, " of ", text(x), "; expected a dim of ",
                                most, " or more");
-    dim = normalize(dim + (pad[2 * i] + pad[2 * i + 1]));
+    dim = normalize(dim + before + behind);
     if (asConstant(dim).value_or(0) < 0)
       return emitOptionalError(location, "'", name, "' crops more than dim ", position, " of ",
                                text(x), " has");
@@ -178,15 +192,16 @@ LoopNest PadOp::getLoopNest() {
   bool isConstant = getMode() == "constant", isChecked = isConstant;
   SmallVector<AffineExpr> map = loopsOf(getContext(), 0, rank);
   llvm::SmallBitVector computed(rank);
-  for (unsigned i = 0; i < getPad().size() / 2; ++i) {
-    int64_t dim = rank - 1 - i, low = getPad()[2 * i], high = getPad()[2 * i + 1];
-    if (low == 0 && high == 0)
+  for (unsigned i = 0; i < getPad().getNumResults() / 2; ++i) {
+    int64_t dim = rank - 1 - i;
+    auto [low, high] = widthsOf(getPad(), i);
+    if (dl::isConstant(low, 0) && dl::isConstant(high, 0))
       continue;
     auto size = asConstant(dims[dim]);
     if (isConstant) {
       map[dim] = map[dim] - low;
     } else if (getMode() == "circular" && size) {
-      map[dim] = (map[dim] + (*size - low)) % *size;
+      map[dim] = (map[dim] + (*size - *asConstant(low))) % *size;
     } else {
       // A symbolic dim may be too small for its border, which then is NaN or 0: in the interpreter,
       // that is, since a runtime refuses such sizes (needsOf).
@@ -208,7 +223,7 @@ Value PadOp::emitResult(BodyContext &, ValueRange args, ValueRange) { return arg
 
 Value PadOp::emitCoordinate(BodyContext &context, bool, unsigned, unsigned dim, ValueRange) {
   Dims dims = getDims(typeOf(getX()));
-  int64_t low = getPad()[2 * (dims.size() - 1 - dim)];
+  int64_t low = *asConstant(widthsOf(getPad(), dims.size() - 1 - dim).first);
   Scalar place(context.builder, context.loc, context.parallel[dim], ScalarKind::signedInt);
   Scalar size(context.builder, context.loc, context.extent(dims[dim]), ScalarKind::signedInt);
   Scalar index = place - static_cast<double>(low), last = size - 1.0;

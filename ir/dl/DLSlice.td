@@ -23,32 +23,32 @@ def DL_SliceOp : DL_MoveOp<"slice", "slice(Tensor x, int dim=0, int? start=None,
 def DL_PartOp : DL_MoveOp<"part", ""> {
   let summary = "Indices of a dim from start on, as many as another dim says";
   let description = [{
-    What `dl.narrow` becomes where its length does not end at a known distance from the end of the dim.
+    What `dl.narrow` becomes where its start is a dim, or its length does not end at a known distance from the end of the dim.
     ```mlir
-    %y = dl.part %x {dim = 0 : i64, start = 2 : i64, length = affine_map<() -> (3)>} : (tensor<8x4xf32>) -> tensor<3x4xf32>
+    %y = dl.part %x {dim = 0 : i64, start = affine_map<() -> (2)>, length = affine_map<() -> (3)>} : (tensor<8x4xf32>) -> tensor<3x4xf32>
     ```
   }];
-  let arguments = (ins DL_Tensor:$x, I64Attr:$dim, I64Attr:$start, AffineMapAttr:$length);
+  let arguments = (ins DL_Tensor:$x, I64Attr:$dim, AffineMapAttr:$start, AffineMapAttr:$length);
   let hasVerifier = 1;
 }
 
-def DL_PadOp : DL_LoopOp<"pad", "pad(Tensor x, int[] pad, str mode='constant', float value=0.0)", ["emitResult", "emitCoordinate"]> {
+def DL_PadOp : DL_LoopOp<"pad", "pad(Tensor x, SymInt[] pad, str mode='constant', float value=0.0)", ["emitResult", "emitCoordinate"]> {
   let precision = "follow";
   let summary = "A border of elements";
   let description = [{
     `pad` holds low and high width of the last dim, then of the one before, and so on. `mode` says what stands there:
-    constant: `value`, and negative widths crop; reflect: the elements mirrored at the outermost one, which is not repeated;
+    constant: `value`, negative widths crop, and a width may be a dim; reflect: the elements mirrored at the outermost one, which is not repeated;
     replicate: the outermost one; circular: those of the other end. PyTorch: `torch.nn.functional.pad`.
     ```mlir
-    %y = dl.pad %x {pad = array<i64: 2, 1>} : (tensor<4x8xf32>) -> tensor<4x11xf32>
+    %y = dl.pad %x {pad = affine_map<() -> (2, 1)>} : (tensor<4x8xf32>) -> tensor<4x11xf32>
     ```
   }];
-  let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$pad, DefaultValuedStrAttr<StrAttr, "constant">:$mode,
+  let arguments = (ins DL_AnyTensor:$x, AffineMapAttr:$pad, DefaultValuedStrAttr<StrAttr, "constant">:$mode,
       DefaultValuedAttr<F64Attr, "0.0">:$value);
   let results = (outs DL_AnyTensor:$y);
 }
 
-def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor[] tensors, int dim=0)", ["emitResult"]> {
+def DL_CatOp : DL_LoopOp<"cat", "cat(Tensor[] tensors, int dim=0)\nconcat(Tensor[] tensors, int dim=0)\nconcatenate(Tensor[] tensors, int dim=0)", ["emitResult"]> {
   let precision = "follow";
   let summary = "Tensors one after another along a dim";
   let onnx = "Concat@4(tensors*, dim=axis)";

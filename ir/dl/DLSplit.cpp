@@ -43,31 +43,36 @@ LogicalResult NarrowOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   if (!dim)
     return failure();
   Dims dims = getDims(x);
-  AffineExpr length = adaptor.getLength().getResult(0);
-  int64_t start = adaptor.getStart();
-  AffineExpr last = start < 0 ? constantDim(0, x.getContext()) : dims[*dim];
+  AffineExpr length = adaptor.getLength().getResult(0), start = adaptor.getStart().getResult(0);
+  bool isFromEnd = asConstant(start).value_or(0) < 0;
+  AffineExpr last = isFromEnd ? constantDim(0, x.getContext()) : dims[*dim];
   auto rest = asConstant(normalize(last - start - length)), size = asConstant(length);
   bool isBeyond = rest.value_or(0) < 0 || size.value_or(0) < 0;
-  bool isBefore = start < 0 && asConstant(normalize(dims[*dim] + start)).value_or(0) < 0;
-  // Whether a symbolic length ends within the dim, its range says.
-  if (isBeyond || isBefore || (!size && start < 0))
+  bool isBefore = isFromEnd && asConstant(normalize(dims[*dim] + start)).value_or(0) < 0;
+  // Whether a symbolic part lies within the dim, its range says.
+  if (isBeyond || isBefore || (!size && isFromEnd))
     return emitOptionalError(location, "'", getOperationName(), "' takes ", text(length), " from ",
-                             start, " on; dim ", *dim, " of ", text(x), " has ", text(dims[*dim]));
+                             text(start), " on; dim ", *dim, " of ", text(x), " has ",
+                             text(dims[*dim]));
   dims[*dim] = normalize(length);
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
 LogicalResult NarrowOp::verify() {
   int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getX()).getRank());
-  AffineExpr first = constantDim(getStart(), getContext());
-  if (static_cast<int64_t>(getStart()) < 0)
+  AffineExpr first = getStart().getResult(0);
+  if (asConstant(first).value_or(0) < 0)
     first = first + dimsOf(getX())[dim];
   return verifyWithin(*this, getX(), dim, first, first + getLength().getResult(0));
 }
 SmallVector<Value> NarrowOp::decompose(Builder &b) {
   auto x = typeOf(getX());
-  int64_t dim = *wrapDim(std::nullopt, "", getDim(), x.getRank()), start = getStart();
+  int64_t dim = *wrapDim(std::nullopt, "", getDim(), x.getRank());
   AffineExpr length = getLength().getResult(0);
+  auto number = asConstant(getStart().getResult(0));
+  if (!number)
+    return {b.make<PartOp>(getX(), static_cast<uint64_t>(dim), getStart(), getLength())};
+  int64_t start = *number;
   if (auto size = asConstant(length)) {
     std::optional<int64_t> end;
     if (start >= 0 || start + *size != 0) // from the end to the end
@@ -76,8 +81,7 @@ SmallVector<Value> NarrowOp::decompose(Builder &b) {
   }
   auto rest = asConstant(normalize(dimsOf(getX())[dim] - start - length));
   if (!rest)
-    return {b.make<PartOp>(getX(), static_cast<uint64_t>(dim), static_cast<uint64_t>(start),
-                           getLength())};
+    return {b.make<PartOp>(getX(), static_cast<uint64_t>(dim), getStart(), getLength())};
   // Up to a distance from the end.
   return {b.slice(getX(), dim, start, *rest == 0 ? std::nullopt : std::optional(-*rest))};
 }

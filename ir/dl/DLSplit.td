@@ -20,15 +20,15 @@ def DL_SelectOp : DL_DecomposedOp<"select", "select(Tensor x, int dim, int index
   let hasVerifier = 1;
 }
 
-def DL_NarrowOp : DL_DecomposedOp<"narrow", "narrow(Tensor x, int dim, int start, SymInt length)"> {
+def DL_NarrowOp : DL_DecomposedOp<"narrow", "narrow(Tensor x, int dim, SymInt start, SymInt length)"> {
   let summary = "Indices of a dim from start on, length of them";
   let description = [{
-    A negative start counts from the end. PyTorch: `torch.narrow`.
+    A negative start, which is a number, counts from the end. PyTorch: `torch.narrow`.
     ```mlir
-    %y = dl.narrow %x {dim = 1 : i64, start = 2 : i64, length = affine_map<() -> (3)>} : (tensor<4x8xf32>) -> tensor<4x3xf32>
+    %y = dl.narrow %x {dim = 1 : i64, start = affine_map<() -> (2)>, length = affine_map<() -> (3)>} : (tensor<4x8xf32>) -> tensor<4x3xf32>
     ```
   }];
-  let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim, I64Attr:$start, AffineMapAttr:$length);
+  let arguments = (ins DL_AnyTensor:$x, I64Attr:$dim, AffineMapAttr:$start, AffineMapAttr:$length);
   let results = (outs DL_AnyTensor:$y);
   let hasVerifier = 1;
 }

@@ -153,6 +153,13 @@ AffineMap dimsMap(ArrayRef<AffineExpr> dims, MLIRContext *context) {
   return AffineMap::get(0, symbols, dims, context);
 }
 
+AffineMap constantMap(ArrayRef<int64_t> numbers, MLIRContext *context) {
+  SmallVector<AffineExpr> dims;
+  for (int64_t number : numbers)
+    dims.push_back(constantDim(number, context));
+  return dimsMap(dims, context);
+}
+
 Dim storedElements(RankedTensorType type) {
   Dims dims = getDims(type);
   Layout layout = getLayout(type);

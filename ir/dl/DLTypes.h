@@ -64,6 +64,8 @@ std::optional<Dims> commonDims(Dims a, Dims b);
 Dim product(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
 /// ()[symbols] -> (dims), with no more symbols than the dims use: how lists of dims stand in attributes.
 mlir::AffineMap dimsMap(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
+/// The same of numbers.
+mlir::AffineMap constantMap(llvm::ArrayRef<int64_t> numbers, mlir::MLIRContext *context);
 /// Number of elements stored, the zero tail of a tile included.
 Dim storedElements(mlir::RankedTensorType type);
 

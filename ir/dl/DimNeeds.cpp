@@ -57,10 +57,12 @@ static ArrayRef<int64_t> listOf(const std::optional<uint64_t> &dim, int64_t &sto
 static void addBorders(Collector &collect, PadOp op) {
   if (op.getMode() == "constant")
     return;
-  ArrayRef<int64_t> pad = op.getPad();
+  AffineMap pad = op.getPad(); // numbers in these modes
   unsigned rank = dimsOf(op.getX()).size();
-  for (unsigned i = 0; i < pad.size() / 2; ++i)
-    if (int64_t widest = std::max(pad[2 * i], pad[2 * i + 1]); widest > 0)
+  for (unsigned i = 0; i < pad.getNumResults() / 2; ++i)
+    if (int64_t widest =
+            std::max(*asConstant(pad.getResult(2 * i)), *asConstant(pad.getResult(2 * i + 1)));
+        widest > 0)
       collect.add(op.getX(), rank - 1 - i,
                   op.getMode() == "reflect"    ? widest + 1
                   : op.getMode() == "circular" ? widest

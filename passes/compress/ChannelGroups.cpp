@@ -178,21 +178,22 @@ void ChannelGroups::linkCat(dl::CatOp op) {
 }
 
 void ChannelGroups::linkPad(dl::PadOp op) {
-  ArrayRef<int64_t> widths = op.getPad();
+  ArrayRef<AffineExpr> widths = op.getPad().getResults();
   const int64_t rank = dl::typeOf(op.getY()).getRank();
   for (int64_t dim = 0; dim < rank; ++dim) {
     const size_t at = 2 * (rank - 1 - dim);
-    const int64_t low = at < widths.size() ? widths[at] : 0,
-                  high = at < widths.size() ? widths[at + 1] : 0;
+    const auto low = at < widths.size() ? dl::asConstant(widths[at]) : 0,
+               high = at < widths.size() ? dl::asConstant(widths[at + 1]) : 0;
     const Ids &from = ids[op.getX()][dim], &to = ids[op.getY()][dim];
     if (low == 0 && high == 0) {
       unite(from, to);
-    } else if (low < 0 || high < 0 || op.getMode() != "constant" || from.empty()) {
+    } else if (!low || !high || *low < 0 || *high < 0 || op.getMode() != "constant" ||
+               from.empty()) {
       freeze(from);
       freeze(to);
     } else {
       for (size_t index = 0; index < from.size(); ++index)
-        unite(from[index], to[low + index]);
+        unite(from[index], to[*low + index]);
     }
   }
 }

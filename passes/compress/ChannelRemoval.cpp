@@ -13,22 +13,22 @@ static int64_t keptBefore(ArrayRef<int64_t> kept, int64_t end) {
 }
 
 static void changePad(dl::PadOp op, const ChannelGroups &groups, const llvm::BitVector &removed) {
-  SmallVector<int64_t> widths(op.getPad());
+  SmallVector<AffineExpr> widths(op.getPad().getResults());
   const int64_t rank = dl::typeOf(op.getY()).getRank();
   for (size_t at = 0; at < widths.size(); at += 2) {
     const auto dim = static_cast<unsigned>(rank - 1 - static_cast<int64_t>(at) / 2);
-    if (groups.isSymbolic(op.getY(), dim) || (widths[at] == 0 && widths[at + 1] == 0))
+    auto low = dl::asConstant(widths[at]), high = dl::asConstant(widths[at + 1]);
+    if (groups.isSymbolic(op.getY(), dim) || !low || !high || (*low == 0 && *high == 0))
       continue;
     SmallVector<int64_t> kept = groups.keptIndices(op.getY(), dim, removed);
     auto whole = *dl::asConstant(dl::dimsOf(op.getY())[dim]);
     if (static_cast<int64_t>(kept.size()) == whole)
       continue;
-    const int64_t behind =
-        static_cast<int64_t>(kept.size()) - keptBefore(kept, whole - widths[at + 1]);
-    widths[at] = keptBefore(kept, widths[at]);
-    widths[at + 1] = behind;
+    const int64_t behind = static_cast<int64_t>(kept.size()) - keptBefore(kept, whole - *high);
+    widths[at] = dl::constantDim(keptBefore(kept, *low), op.getContext());
+    widths[at + 1] = dl::constantDim(behind, op.getContext());
   }
-  op.setPad(widths);
+  op.setPad(dl::dimsMap(widths, op.getContext()));
 }
 
 static void changeSlice(dl::SliceOp op, const ChannelGroups &groups,

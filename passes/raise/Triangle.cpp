@@ -195,7 +195,8 @@ static std::optional<Triangle> triangleOf(Value value, unsigned depth) {
                         slice.getStartAttr() ? slice.getStartAttr().getInt() : 0, depth - 1)
                : std::nullopt;
   if (auto part = dyn_cast<dl::PartOp>(op))
-    return partOf(part.getX(), part.getDimAttr().getInt(), part.getStartAttr().getInt(), depth - 1);
+    if (auto start = dl::asConstant(part.getStart().getResult(0)))
+      return partOf(part.getX(), part.getDimAttr().getInt(), *start, depth - 1);
   if (auto comparison = comparisonOf(op, depth - 1))
     return comparison;
   return op->hasTrait<OpTrait::Elementwise>() ? computedOf(cast<LoopNestOpInterface>(op), depth - 1)

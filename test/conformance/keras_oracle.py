@@ -185,9 +185,15 @@ def bidirectional(x, w, kind, name, *arguments, **named):
     return torch.cat((forward, backward.flip(1) if named.get("return_sequences") else backward), -1)
 
 
+def time_distributed(x, w, kind, name, *arguments, **named):
+    """The layer of each step by itself."""
+    y = LAYERS[kind](x.reshape(-1, *x.shape[2:]), {leaf[len(name) + 1:]: value for leaf, value in w.items()}, *arguments, **named)
+    return y.reshape(*x.shape[:2], *y.shape[1:])
+
+
 LAYERS = {
     **{kind: (lambda x, w, *a, step=step, **k: recurrent(step, x, w, *a, **k)) for kind, step in STEPS.items()},
-    "Bidirectional": bidirectional,
+    "Bidirectional": bidirectional, "TimeDistributed": time_distributed,
     "Conv1D": lambda x, w, *a, **k: conv(x, w, 1, *a, **k), "Conv2D": lambda x, w, *a, **k: conv(x, w, 2, *a, **k),
     "Conv2DTranspose": conv_transpose, "DepthwiseConv2D": depthwise_conv, "SeparableConv2D": separable_conv,
     "MaxPooling1D": lambda x, w, *a, **k: max_pool(x, w, 1, *a, **k),

@@ -78,6 +78,13 @@ CASES = {
         ("Bidirectional", "GRU(2)",
          {f"{way}_gru.{leaf}": shape for way in ("forward", "backward")
           for leaf, shape in (("kernel", (8, 6)), ("recurrent_kernel", (2, 6)), ("bias", (2, 6)))})]),
+    "time distributed": ((2, 3, 5), [("TimeDistributed", "Dense(4, activation='relu')", {"dense.kernel": (5, 4), "dense.bias": (4,)}),
+                                     ("TimeDistributed", "Dense(2, use_bias=False)", {"dense.kernel": (4, 2)}),
+                                     ("LSTM", "3", {"kernel": (2, 12), "recurrent_kernel": (3, 12), "bias": (12,)})]),
+    "time distributed images": ((2, 3, 6, 7, 2), [
+        ("TimeDistributed", "Conv2D(3, 3, padding='same')", {"conv2d.kernel": (3, 3, 2, 3), "conv2d.bias": (3,)}),
+        ("TimeDistributed", "MaxPooling2D()", {}), ("TimeDistributed", "Flatten()", {}),
+        ("Dense", "4", {"kernel": (27, 4), "bias": (4,)})]),
     "zero padding": (IMAGE, [("ZeroPadding2D", "", {}), ("ZeroPadding2D", "(2, 1)", {}), ("ZeroPadding2D", "((0, 1), (2, 0))", {})]),
     "up sampling": ((2, 3, 4, 2), [("UpSampling2D", "(2, 3)", {})]),
     "up sampling, bilinear": ((2, 3, 4, 2), [("UpSampling2D", "size=2, interpolation='bilinear'", {})]),
@@ -90,8 +97,10 @@ CASES = {
 }
 
 
-# What stands in Bidirectional(...): the kind, its automatic name, and the arguments.
-WRAPPED = {kind: (lambda *a, kind=kind, name=name, **k: ((kind, name, *a), k)) for kind, name in (("LSTM", "lstm"), ("GRU", "gru"))}
+# What stands in Bidirectional(...) and TimeDistributed(...): the kind, its automatic name, and the arguments.
+WRAPPED = {kind: (lambda *a, kind=kind, name=name, **k: ((kind, name, *a), k))
+           for kind, name in (("LSTM", "lstm"), ("GRU", "gru"), ("Dense", "dense"), ("Conv2D", "conv2d"), ("MaxPooling2D", "max_pooling2d"),
+                              ("Flatten", "flatten"))}
 
 
 def automatic_name(kind, counts):
@@ -112,7 +121,7 @@ def one(title, shape, layers):
     for kind, arguments, leaves in layers:
         name = automatic_name(kind, counts)
         positional, named = eval(f"(lambda *a, **k: (a, k))({arguments})", WRAPPED)
-        if kind == "Bidirectional":
+        if kind in ("Bidirectional", "TimeDistributed"):
             (positional, named), = positional
         network.append((kind, name, positional, named))
         text = arguments.replace("True", "true").replace("False", "false").replace("'", '"')
@@ -120,7 +129,7 @@ def one(title, shape, layers):
         for leaf, sizes in leaves.items():
             low, high = (0.5, 1.5) if leaf == "moving_variance" else (-0.5, 0.5)
             weights[f"{name}.{leaf}"] = random.uniform(low, high, sizes).astype(np.float32)
-    layout = " layout NHWC" if x.ndim == 4 else ""
+    layout = {4: " layout NHWC", 5: " layout NDHWC"}.get(x.ndim, "")
     dtype = "i64" if x.dtype == np.int64 else "f32"
     path = os.path.join(OUT, re.sub(r"\W+", "_", title))
     with open(path + ".dl", "w", encoding="utf-8") as out:

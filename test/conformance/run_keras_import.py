@@ -122,6 +122,19 @@ def sentiment(cases, keras):
             raise Failure(run.stdout + run.stderr)
 
 
+def steps(cases, keras):
+    layers = keras.layers
+    keras.utils.set_random_seed(8)
+    model = keras.Sequential([
+        layers.Input((4, 6)), layers.TimeDistributed(layers.Dense(5, activation="relu")),
+        layers.TimeDistributed(layers.Dense(3, use_bias=False), name="each"), layers.LSTM(2)])
+    text = os.path.join(OUT, "steps.dl")
+    with open(text, "w", encoding="utf-8") as out:
+        out.write("dl 1\ndim N = 1..8\nsequential Steps(x: f32[N,4,6]) -> (y: f32[N,2]) {\n  TimeDistributed(Dense(5, activation=relu))\n"
+                  "  each: TimeDistributed(Dense(3, use_bias=false))\n  LSTM(2)\n}\n")
+    formats(cases, "steps", model, np.random.default_rng(9).standard_normal((5, 4, 6)).astype(np.float32), text, "y", [("cpu", 5), ("cuda-emu", 2)])
+
+
 def refusals(cases, keras):
     layers = keras.layers
     x = layers.Input((4, 8))
@@ -154,6 +167,7 @@ def main():
     else:
         cases.leave_out(4, "no corpus of MNIST images: set DLC_CORPUS")
     sentiment(cases, keras)
+    steps(cases, keras)
     refusals(cases, keras)
     sys.exit(cases.finish())
 

@@ -23,7 +23,6 @@ OUT = os.path.join(BUILD, "test-logs", "zoo")
 LIBRARY = os.path.join(BUILD, "lib", "libdlc_runtime.so")
 BOUND = 2e-3  # of the largest element: deep networks of random weights, in f32
 REFUSED = {
-    "deberta_v2": "its shape is computed by the model",  # Expand to the sizes of a tensor whose size an If decides
     "mixtral": "would mix in the padding of a dim whose size the data say",  # experts gather the tokens that chose them
     "gptj": "does not import 'SplitToSequence'",
     "fasterrcnn_mobilenet_v3_large_320_fpn": "branches give i64[0] and i64[non_max_suppression_count]",

@@ -86,7 +86,7 @@ func.func @outside(%x: tensor<4x8xf32>) -> tensor<4x10xf32> {
   // expected-note @+1 {{'exp' is here}}
   %0 = dl.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-remark @+1 {{'pad' is not fused with 'exp': it is read at indices that may lie outside it, so that it is formed first}}
-  %1 = dl.pad %0 {pad = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<4x10xf32>
+  %1 = dl.pad %0 {pad = affine_map<() -> (1, 1)>} : (tensor<4x8xf32>) -> tensor<4x10xf32>
   return %1 : tensor<4x10xf32>
 }
 

@@ -39,7 +39,7 @@ func.func @stays(%x: tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>, tensor<4xf
   %a = dl.full 2.0 : f32 -> tensor<2xf32>
   %b = dl.full 3.0 : f32 -> tensor<4xf32>
   %0 = dl.exp %a : (tensor<2xf32>) -> tensor<2xf32>
-  %1 = dl.pad %a {pad = array<i64: 1, 1>} : (tensor<2xf32>) -> tensor<4xf32>
+  %1 = dl.pad %a {pad = affine_map<() -> (1, 1)>} : (tensor<2xf32>) -> tensor<4xf32>
   %2 = dl.mul %x, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0, %1, %2 : tensor<2xf32>, tensor<4xf32>, tensor<4xf32>
 }

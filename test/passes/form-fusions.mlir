@@ -136,7 +136,7 @@ func.func @stored_first(%a: tensor<4x8xf32>, %b: tensor<8x2xf16>, %c: tensor<4xf
   %1 = dl.cast %b {dtype = f32} : (tensor<8x2xf16>) -> tensor<8x2xf32>
   %2 = dl.matmul %0, %1 : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
   %3 = dl.neg %c : (tensor<4xf32>) -> tensor<4xf32>
-  %4 = dl.pad %3 {pad = array<i64: 1, 1>} : (tensor<4xf32>) -> tensor<6xf32>
+  %4 = dl.pad %3 {pad = affine_map<() -> (1, 1)>} : (tensor<4xf32>) -> tensor<6xf32>
   %5 = dl.exp %d : (tensor<1x8xf32>) -> tensor<1x8xf32>
   %6 = dl.broadcast %5 : (tensor<1x8xf32>) -> tensor<4x8xf32>
   %7 = dl.add %6, %a : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>

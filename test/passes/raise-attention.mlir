@@ -174,7 +174,7 @@ func.func @causal_parts(%q: !q, %k: !q, %v: !q) -> !q {
   %is = dl.cast %after {dtype = f32} : (tensor<9x10xi1>) -> tensor<9x10xf32>
   %mask = dl.mul %upper, %is : (tensor<9x10xf32>, tensor<9x10xf32>) -> tensor<9x10xf32>
   %cut = dl.slice %mask {dim = 1 : i64, start = 1 : i64, end = -1 : i64} : (tensor<9x10xf32>) -> tensor<9x8xf32>
-  %part = dl.part %cut {dim = 0 : i64, start = 1 : i64, length = affine_map<() -> (8)>} : (tensor<9x8xf32>) -> !s
+  %part = dl.part %cut {dim = 0 : i64, start = affine_map<() -> (1)>, length = affine_map<() -> (8)>} : (tensor<9x8xf32>) -> !s
   %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (!q, !q) -> !s
   %1 = dl.add %0, %part : (!s, !s) -> !s
   %3 = dl.softmax %1 {dim = 1 : i64} : (!s) -> !s

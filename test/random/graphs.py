@@ -36,7 +36,7 @@ GROWS = {"mul", "square", "outer", "contract", "linear", "matmul", "conv1d", "co
 JUMPS = {"floor", "ceil", "round", "trunc", "frac", "sign", "fmod", "remainder", "floor_divide", "trunc_divide", "hardshrink",
          "threshold", "heaviside", "argmax", "argmin", "argsort", "sort", "topk", "rank", "places", "order", "max_positions1d", "max_positions2d",
          "unique", "masked_select", "non_max_suppression", "nms", "suppress",
-         "cast", "interpolate", "upsample", "isfinite", "isnan", "isinf"}
+         "cast", "interpolate", "upsample", "grid_sample", "isfinite", "isnan", "isinf"}
 # Where the functions are defined and rise no more than a few times as fast as their arguments: what the graph feeds them is cut to that.
 DOMAINS = {"asin": (-0.9, 0.9), "acos": (-0.9, 0.9), "atanh": (-0.9, 0.9), "tan": (-1.25, 1.25), "digamma": (0.25, 8), "lgamma": (0.25, 8),
            "atan2": (0.25, 8)}

@@ -117,7 +117,7 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command
       ->add_option("--group", options->group,
                    "Neighbouring weights of --quantize w4 that share a scale and a zero point")
-      ->check(CLI::IsMember({32, 64, 128}))
+      ->check(checkOneOf({"32", "64", "128"}))
       ->capture_default_str();
   command->add_flag("--no-refit", options->noRefit,
                     "With --quantize int8: the file holds the integers alone, a quarter of the "

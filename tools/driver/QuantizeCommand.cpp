@@ -41,7 +41,7 @@ void dlc::addQuantizeCommand(CLI::App &app, Action &action, const Compiler &comp
   command
       ->add_option("--group", options->group,
                    "Neighbouring weights of w4 that share a scale and a zero point")
-      ->check(CLI::IsMember({32, 64, 128}))
+      ->check(checkOneOf({"32", "64", "128"}))
       ->capture_default_str();
   command
       ->add_option(

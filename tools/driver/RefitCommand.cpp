@@ -6,7 +6,7 @@
 // compile with the new weights would have written.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/weights/InputFiles.h"
-#include "frontend/weights/WeightFile.h"
+#include "frontend/weights/ShardedWeights.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/Hash.h"
 #include "runtime/core/Text.h"
@@ -90,13 +90,14 @@ static std::string describe(const schema::Weight &weight) {
 
 int Refit::openFiles() {
   for (const std::string &path : options.weights) {
-    auto file = WeightFile::open(path);
-    if (!file) {
-      std::string why = llvm::toString(file.takeError());
+    auto opened = openWeights(path);
+    if (!opened) {
+      std::string why = llvm::toString(opened.takeError());
       return fail(why.starts_with("cannot read") ? kDevice : kModelError, why);
     }
     fileNames += (fileNames.empty() ? "" : ", ") + rt::quoted(path);
-    files.push_back(std::move(*file));
+    for (WeightFile &file : *opened)
+      files.push_back(std::move(file));
   }
   for (const WeightFile &file : files)
     for (const StoredTensor &tensor : file.tensors())

@@ -105,6 +105,12 @@ def add(tensors, name, group, kind, settings):
                 inner_kind = {1: "SimpleRNN", 3: "GRU", 4: "LSTM"}[gates]
             add(tensors, f"{name}.{side}_{snake_case(inner_kind)}", cell, inner_kind, inner["config"] if inner else None)
         return
+    if kind == "TimeDistributed":
+        if not settings:
+            raise ImportFailure("what TimeDistributed wraps, the weights alone do not say; --config model.json tells it (Keras: model.to_json())")
+        inner = settings["layer"]
+        add(tensors, f"{name}.{snake_case(inner['class_name'])}", group["layer"], inner["class_name"], inner["config"])
+        return
     arrays = variables(group["cell"] if "cell" in group else group)
     if arrays:
         for leaf, array in zip(leaves_of(kind, settings, len(arrays)), arrays):
@@ -119,7 +125,7 @@ def read_keras3(file, config):
         raise ImportFailure("there is no group 'layers' in it; expected what Keras 3's save or save_weights writes")
     groups, tensors, counts = file["layers"], {}, collections.Counter()
     if config is None:
-        kinds = {snake_case(kind): kind for kind in [*VARIABLES, "Bidirectional"]}
+        kinds = {snake_case(kind): kind for kind in [*VARIABLES, "Bidirectional", "TimeDistributed"]}
         for key in sorted(groups):
             stem = re.sub(r"_\d+$", "", key)
             has_weights = []
@@ -149,17 +155,18 @@ def read_legacy(file, config):
         config = json.loads(file.attrs["model_config"])
     text = lambda name: name.decode() if isinstance(name, bytes) else name
     names = [text(name) for name in root.attrs["layer_names"]]
-    renamed = dict(zip(names, names))
+    renamed, wrapped = dict(zip(names, names)), {}
     if config:
         given = [layer for layer in layers_of(config) if layer.kind != "InputLayer"]
         old = [entry["config"].get("name") for entry in config["config"]["layers"] if entry["class_name"] != "InputLayer"]
         renamed.update(dict(zip(old, (layer.name for layer in given))))
+        wrapped = {name: [snake_case(layer.config["layer"]["class_name"])] for name, layer in zip(old, given) if layer.kind == "TimeDistributed"}
     tensors = {}
     for name in names:
         for path in map(text, root[name].attrs["weight_names"]):
             pieces = path.split(":")[0].split("/")
             side = [piece for piece in pieces[:-1] if re.match(r"(forward|backward)_", piece)]
-            inner = [re.sub(r"_\d+$", "", side[0])] if side else []
+            inner = [re.sub(r"_\d+$", "", side[0])] if side else wrapped.get(name, [])
             tensors[".".join([renamed[name], *inner, pieces[-1]])] = root[name][path][()]
     return tensors
 

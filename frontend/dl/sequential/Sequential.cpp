@@ -72,11 +72,16 @@ private:
 
   bool setLayout(RankedTensorType input);
   StringRef nameOf(const Entry &entry);
-  const CallExpr *wrappedBy(const Entry &entry);
+  /// A layer within another one: Bidirectional(LSTM(64)), TimeDistributed(Dense(10)).
+  enum class Wrapper { none, bidirectional, timeDistributed };
+  const CallExpr *wrappedBy(const Entry &entry, Wrapper wrapper);
   const KerasKind *kindOf(const Identifier &type);
   void addLayer(const Entry &entry);
-  void buildLayer(const Entry &entry, const CallExpr *wrapped, const KerasKind &kind,
-                  StringRef name);
+  void buildLayer(const Entry &entry, const CallExpr *wrapped, Wrapper wrapper,
+                  const KerasKind &kind, StringRef name);
+  Item logical();
+  dl::Dims joinSteps();
+  void separateSteps(const dl::Dims &before);
   Layer *declare(const Entry &entry, StringRef name);
   Value weight(Layer &layer, StringRef leaf, KerasCall::Shape shape);
   Item cast(const Item &item, Type dtype);
@@ -111,16 +116,20 @@ StringRef SequentialLowering::nameOf(const Entry &entry) {
   return model.save(count ? name + "_" + std::to_string(count) : name);
 }
 
-/// The layer in Bidirectional(LSTM(64)); null, reported, where it holds none.
-const CallExpr *SequentialLowering::wrappedBy(const Entry &entry) {
+/// The layer that is wrapped; null, reported, where there is none.
+const CallExpr *SequentialLowering::wrappedBy(const Entry &entry, Wrapper wrapper) {
   const CallExpr *call = entry.arguments.size() == 1 && !entry.arguments[0].keyword
                              ? llvm::dyn_cast<CallExpr>(entry.arguments[0].value.get())
                              : nullptr;
   const NameExpr *name = call ? llvm::dyn_cast<NameExpr>(call->callee.get()) : nullptr;
-  if (name && (name->name == "LSTM" || name->name == "GRU" || name->name == "SimpleRNN"))
+  bool takesAny = wrapper == Wrapper::timeDistributed;
+  if (name &&
+      (takesAny || name->name == "LSTM" || name->name == "GRU" || name->name == "SimpleRNN"))
     return call;
   diagnostics.error(entry.type.loc)
-      << "'Bidirectional' takes an LSTM, GRU or SimpleRNN, as in 'Bidirectional(LSTM(64))'";
+      << (takesAny ? "'TimeDistributed' takes a layer, as in 'TimeDistributed(Dense(10))'"
+                   : "'Bidirectional' takes an LSTM, GRU or SimpleRNN, as in "
+                     "'Bidirectional(LSTM(64))'");
   return nullptr;
 }
 
@@ -204,7 +213,45 @@ static Item flattened(const Item &item) {
   return {std::move(list), item.loc};
 }
 
-void SequentialLowering::buildLayer(const Entry &entry, const CallExpr *wrapped,
+/// The tensor with its dims as Keras orders them.
+Item SequentialLowering::logical() {
+  if (!flow.isTurned || !flow.tensor.isTensor())
+    return flow.tensor;
+  llvm::SMLoc loc = flow.tensor.loc;
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, flow.tensor.tensorType().getRank()));
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  Item::List dims;
+  for (int64_t dim : order)
+    dims.push_back({dim, loc});
+  flow.isTurned = false;
+  return functions.call("permute", loc, flow.tensor,
+                        FunctionCalls::Named{"dims", {std::move(dims), loc}});
+}
+
+/// [N, T, ...] becomes [N T, ...]: a batch of steps, each of which a layer takes by itself. Gives the dims of before.
+dl::Dims SequentialLowering::joinSteps() {
+  flow.tensor = logical();
+  dl::Dims dims = dl::getDims(flow.tensor.tensorType()), joined(dims.begin() + 1, dims.end());
+  joined[0] = dl::normalize(dims[0] * dims[1]);
+  Value x =
+      emitter.reshape(diagnostics.translate(flow.tensor.loc), flow.tensor.as<Value>(), joined);
+  flow.tensor.value = x;
+  return dims;
+}
+
+/// The other way: the first dim becomes those two that it was made of.
+void SequentialLowering::separateSteps(const dl::Dims &before) {
+  flow.tensor = logical();
+  if (!flow.tensor.isTensor())
+    return;
+  dl::Dims dims = dl::getDims(flow.tensor.tensorType());
+  dims[0] = before[1];
+  dims.insert(dims.begin(), before[0]);
+  flow.tensor.value =
+      emitter.reshape(diagnostics.translate(flow.tensor.loc), flow.tensor.as<Value>(), dims);
+}
+
+void SequentialLowering::buildLayer(const Entry &entry, const CallExpr *wrapped, Wrapper wrapper,
                                     const KerasKind &kind, StringRef name) {
   ArgumentEvaluator evaluator(diagnostics, context, *model.scope, model.budget);
   SmallVector<PassedArgument> passed;
@@ -227,12 +274,14 @@ void SequentialLowering::buildLayer(const Entry &entry, const CallExpr *wrapped,
     flow.tensor = {Item::Poison(), entry.type.loc};
     return;
   }
+  std::string prefix =
+      wrapper == Wrapper::timeDistributed ? automaticName(kind.name) + "." : std::string();
   auto makeWeight = [&](StringRef leaf, KerasCall::Shape shape) {
-    return weight(*layer, leaf, std::move(shape));
+    return weight(*layer, (prefix + leaf).str(), std::move(shape));
   };
   KerasCall call(kind.name, entry.type.loc, params, std::get<BoundArguments>(bound), flow,
                  functions, makeWeight);
-  call.isBidirectional = wrapped;
+  call.isBidirectional = wrapper == Wrapper::bidirectional;
   kind.build(call);
   if (call.arguments.problem && !flow.tensor.is<Item::Poison>()) {
     const BindError &problem = *call.arguments.problem;
@@ -245,9 +294,12 @@ void SequentialLowering::addLayer(const Entry &entry) {
   lastName = nameOf(entry);
   const CallExpr *wrapped = nullptr;
   const KerasKind *kind = nullptr;
-  if (entry.type.name != "Bidirectional")
+  Wrapper wrapper = entry.type.name == "Bidirectional"     ? Wrapper::bidirectional
+                    : entry.type.name == "TimeDistributed" ? Wrapper::timeDistributed
+                                                           : Wrapper::none;
+  if (wrapper == Wrapper::none)
     kind = kindOf(entry.type);
-  else if ((wrapped = wrappedBy(entry)))
+  else if ((wrapped = wrappedBy(entry, wrapper)))
     kind = kindOf({llvm::cast<NameExpr>(*wrapped->callee).name, wrapped->loc});
   if (!kind || flow.tensor.is<Item::Poison>()) {
     flow.tensor = {Item::Poison(), entry.type.loc};
@@ -258,7 +310,18 @@ void SequentialLowering::addLayer(const Entry &entry) {
   flow.tensor = cast(flow.tensor, annotations.dtype);
   Operation *last =
       builder.getInsertionBlock()->empty() ? nullptr : &builder.getInsertionBlock()->back();
-  buildLayer(entry, wrapped, *kind, lastName);
+  bool isDistributed = wrapper == Wrapper::timeDistributed && flow.tensor.isTensor();
+  if (isDistributed && flow.tensor.tensorType().getRank() < 3) {
+    diagnostics.error(entry.type.loc) << "'TimeDistributed' takes a tensor of 3 dims or more, "
+                                         "[N, T, ...], got "
+                                      << dl::text(logical().tensorType());
+    flow.tensor = {Item::Poison(), entry.type.loc};
+    return;
+  }
+  dl::Dims apart = isDistributed ? joinSteps() : dl::Dims();
+  buildLayer(entry, wrapped, wrapper, *kind, lastName);
+  if (isDistributed)
+    separateSteps(apart);
   if (annotations.dtype && before)
     flow.tensor = cast(flow.tensor, before);
   if (annotations.noFuse)
@@ -359,16 +422,7 @@ void SequentialLowering::run() {
       return;
     addLayer(layer);
   }
-  if (flow.isTurned && flow.tensor.isTensor()) {
-    // Keras's order of dims, for whoever reads the output.
-    auto order = llvm::to_vector(llvm::seq<int64_t>(0, flow.tensor.tensorType().getRank()));
-    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-    Item::List dims;
-    for (int64_t dim : order)
-      dims.push_back({dim, flow.tensor.loc});
-    flow.tensor = functions.call("permute", flow.tensor.loc, flow.tensor,
-                                 FunctionCalls::Named{"dims", {std::move(dims), flow.tensor.loc}});
-  }
+  flow.tensor = logical(); // for whoever reads the output
   finish(function);
 }
 

@@ -200,7 +200,8 @@ bool ResizeImport::isInterpolation(std::string &torchMode, size_t first) {
   bool isNearest = mode == "nearest", aligns = position == "align_corners";
   bool isFloor = isNearest && position == "asymmetric" && nearest == "floor";
   bool isExact = isNearest && position == "half_pixel" && nearest == "round_prefer_ceil";
-  bool isLinear = mode == "linear" && isa<FloatType>(node.dtype(0)) &&
+  bool isCubic = mode == "cubic" && cubicFactor == -0.75 && !excludesOutside;
+  bool isLinear = (mode == "linear" || isCubic) && isa<FloatType>(node.dtype(0)) &&
                   (position == "half_pixel" || aligns || position == "pytorch_half_pixel");
   // Whole factors copy each element: positions of all kinds agree but for ties.
   bool isWhole = isNearest && (((position == "half_pixel" || position == "pytorch_half_pixel") &&
@@ -215,11 +216,15 @@ bool ResizeImport::isInterpolation(std::string &torchMode, size_t first) {
     isWhole &= scales[i] >= 1 && scales[i] == std::floor(scales[i]);
   }
   size_t spatial = dims.size() < 3 ? 0 : dims.size() - 2;
-  torchMode = isLinear              ? (spatial == 1 ? "linear" : "bilinear")
+  isLinear &= !isCubic || spatial == 2;
+  torchMode = isLinear              ? (isCubic        ? "bicubic"
+                                       : spatial == 1 ? "linear"
+                                       : spatial == 2 ? "bilinear"
+                                                      : "trilinear")
               : isExact && !isWhole ? "nearest-exact"
                                     : "nearest";
   return (isFloor || isExact || isLinear || isWhole) && policy == "stretch" && !antialiases &&
-         first >= 2 && spatial >= 1 && spatial <= 2;
+         first >= 2 && spatial >= 1 && spatial <= (mode == "linear" ? 3 : 2);
 }
 
 bool ResizeImport::interpolate(Item x) {
@@ -239,7 +244,7 @@ bool ResizeImport::interpolate(Item x) {
     named.push_back({"size", dimItems(ArrayRef<AffineExpr>(sizes).drop_front(2))});
   else
     named.push_back({"scale_factor", itemList(ArrayRef<double>(scales).drop_front(2))});
-  if (mode == "linear")
+  if (mode != "nearest")
     named.push_back({"align_corners", item(aligns)});
   node.set(0, node.call("interpolate", {x}, named));
   return true;

@@ -221,9 +221,10 @@ void Body::loop(ArrayRef<Statement> statements, unsigned carried) {
     arguments +=
         (position ? ", " : "") + (position == carried ? name : operand(input, 0, depth, room));
   }
-  text += "    for i in " + std::to_string(begin) + ".." +
+  const std::string &index = program.loopVariable;
+  text += "    for " + index + " in " + std::to_string(begin) + ".." +
           std::to_string(begin + int64_t(statements.size())) + " {\n      " + name + " = " +
-          list.str() + "[i](" + arguments + ")\n    }\n";
+          list.str() + "[" + index + "](" + arguments + ")\n    }\n";
   names[last.outputs[0]] = name;
 }
 

@@ -70,6 +70,7 @@ struct Program {
   llvm::MapVector<mlir::Value, unsigned> weightMembers;
   std::vector<NamedWeight> weights;
   std::vector<Pieces> outputs;
+  std::string loopVariable = "i"; // no name of the model's
 };
 
 /// The lines of the module's function.

@@ -17,7 +17,6 @@ static bool isNumber(StringRef text) { return !text.empty() && llvm::all_of(text
 static bool isWord(StringRef name) {
   static const llvm::StringSet<> kWords = {
       "_",
-      "self",
 #define TOKEN(kind)
 #define LITERAL(kind, spelling) spelling,
 #include "frontend/dl/Tokens.def"
@@ -74,8 +73,9 @@ SmallVector<std::string, 0> scopeOf(Operation &op) {
       scope.push_back(pieceOf(piece));
     outer = part;
   }
-  if (!scope.empty() && llvm::isDigit(scope.front().front()))
-    scope.front() = "m_" + scope.front(); // a name of the language begins with a letter
+  // A name of the language begins with a letter, and 'self' is what people write out of habit.
+  if (!scope.empty() && (llvm::isDigit(scope.front().front()) || scope.front() == "self"))
+    scope.front() = "m_" + scope.front();
   return scope;
 }
 

@@ -110,8 +110,9 @@ static std::string declarationsOf(const Program &program, ArrayRef<Statement> st
       declareWeights(next.instance->inputs);
     }
     if (count > 1)
-      text += "  " + first->first.str() + "[i]: " + made + " for i in " +
-              std::to_string(first->second) + ".." + std::to_string(first->second + count) + "\n";
+      text += "  " + first->first.str() + "[" + program.loopVariable + "]: " + made + " for " +
+              program.loopVariable + " in " + std::to_string(first->second) + ".." +
+              std::to_string(first->second + count) + "\n";
     else
       text += "  " + statement.instance->path + ": " + made + "\n";
     i += count - 1;
@@ -132,6 +133,28 @@ static std::string typeText(Type type, const llvm::SmallBitVector &counted) {
   return text + "]";
 }
 
+/// "i", or where the model has that name itself the first of some others that it has not.
+static std::string loopVariable(ModuleOp module, const Program &program) {
+  auto function = *module.getOps<func::FuncOp>().begin();
+  llvm::StringSet<> taken;
+  auto addNames = [&](ArrayAttr list) {
+    for (Attribute attributes : list ? list.getValue() : ArrayRef<Attribute>())
+      if (auto name = cast<DictionaryAttr>(attributes).getAs<StringAttr>("dl.name"))
+        taken.insert(name.getValue());
+  };
+  addNames(function.getAllArgAttrs());
+  addNames(function.getAllResultAttrs());
+  for (const Member &member : program.members)
+    taken.insert(StringRef(member.path).split('.').first);
+  if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
+    for (auto symbol : symbols.getAsRange<dl::SymbolAttr>())
+      taken.insert(symbol.getName());
+  std::string name = "i";
+  for (unsigned number = 2; taken.contains(name); ++number)
+    name = "i_" + std::to_string(number);
+  return name;
+}
+
 std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWeight> &weights) {
   auto function = *module.getOps<func::FuncOp>().begin();
   Program program = readProgram(module);
@@ -139,7 +162,8 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   std::string dims, inputs, outputs, states, assignments;
   std::vector<std::string> stateNames;
   llvm::StringSet<> reserved;
-  reserved.insert("i"); // of loops
+  program.loopVariable = loopVariable(module, program);
+  reserved.insert(program.loopVariable);
   for (StringRef dtype : frontend::dtypeNames())
     reserved.insert(dtype);
   if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))

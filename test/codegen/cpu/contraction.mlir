@@ -61,7 +61,7 @@ dlx.program @Model attributes {input_names = ["x"], output_names = ["y"]} {
 dlx.kernel @padded attributes {kind = "contraction"} {
 ^bb0(%x: tensor<4x8xf32>, %w: tensor<32x8xf32>, %r: tensor<4x16xf32>):
   %0 = dl.linear %x, %w : (tensor<4x8xf32>, tensor<32x8xf32>) -> tensor<4x32xf32>
-  %1 = dl.pad %r {pad = array<i64: 8, 8>} : (tensor<4x16xf32>) -> tensor<4x32xf32>
+  %1 = dl.pad %r {pad = affine_map<() -> (8, 8)>} : (tensor<4x16xf32>) -> tensor<4x32xf32>
   %2 = dl.add %0, %1 : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
   dl.yield %2 : tensor<4x32xf32>
 }

@@ -49,9 +49,9 @@ dlx.kernel @mirrored attributes {kind = "map"} {
 dlx.kernel @guarded attributes {kind = "map"} {
 ^bb0(%x: tensor<100xf32>, %z: tensor<101xf32>):
   %0 = dl.exp %x : (tensor<100xf32>) -> tensor<100xf32>
-  %1 = dl.pad %0 {pad = array<i64: 0, 1>} : (tensor<100xf32>) -> tensor<101xf32>
+  %1 = dl.pad %0 {pad = affine_map<() -> (0, 1)>} : (tensor<100xf32>) -> tensor<101xf32>
   %2 = dl.neg %0 : (tensor<100xf32>) -> tensor<100xf32>
-  %3 = dl.pad %2 {pad = array<i64: 0, 1>} : (tensor<100xf32>) -> tensor<101xf32>
+  %3 = dl.pad %2 {pad = affine_map<() -> (0, 1)>} : (tensor<100xf32>) -> tensor<101xf32>
   %4 = dl.add %1, %3 : (tensor<101xf32>, tensor<101xf32>) -> tensor<101xf32>
   %5 = dl.flip %z {dims = array<i64: 0>} : (tensor<101xf32>) -> tensor<101xf32>
   %6 = dl.add %4, %5 : (tensor<101xf32>, tensor<101xf32>) -> tensor<101xf32>

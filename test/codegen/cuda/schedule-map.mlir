@@ -132,7 +132,7 @@ module @cuda {
 // CHECK-NEXT: }
   dlx.kernel @pad attributes {kind = "map"} {
   ^bb0(%x: tensor<?x6xf32, #dl.t<[s0, 6]>>):
-    %0 = dl.pad %x {pad = array<i64: 1, 1>, value = 5.0 : f64} : (tensor<?x6xf32, #dl.t<[s0, 6]>>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
+    %0 = dl.pad %x {pad = affine_map<() -> (1, 1)>, value = 5.0 : f64} : (tensor<?x6xf32, #dl.t<[s0, 6]>>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
     dl.yield %0 : tensor<?x8xf32, #dl.t<[s0, 8]>>
   }
 }

@@ -4,7 +4,7 @@
 func.func @pad_reflect(%x: tensor<2x3xf32>) {
   // expected-error @+2 {{'dl.pad' in mode 'reflect' has width 3 beside dim 1 of f32[2,3]; expected a dim of 4 or more}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.pad %x {pad = array<i64: 0, 3>, mode = "reflect"} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  %y = dl.pad %x {pad = affine_map<() -> (0, 3)>, mode = "reflect"} : (tensor<2x3xf32>) -> tensor<2x6xf32>
   return
 }
 
@@ -13,7 +13,7 @@ func.func @pad_reflect(%x: tensor<2x3xf32>) {
 func.func @pad_negative(%x: tensor<2x3xf32>) {
   // expected-error @+2 {{'dl.pad' in mode 'circular' has a negative width; expected 0 or more}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.pad %x {pad = array<i64: -1, 1>, mode = "circular"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %y = dl.pad %x {pad = affine_map<() -> (-1, 1)>, mode = "circular"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
 
@@ -76,7 +76,7 @@ func.func @select(%x: tensor<2x3xf32>) {
 func.func @narrow(%x: tensor<2x3xf32>) {
   // expected-error @+2 {{'dl.narrow' takes 3 from 1 on; dim 1 of f32[2,3] has 3}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.narrow %x {dim = 1 : i64, start = 1 : i64, length = affine_map<() -> (3)>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %y = dl.narrow %x {dim = 1 : i64, start = affine_map<() -> (1)>, length = affine_map<() -> (3)>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
 
@@ -347,7 +347,7 @@ func.func @select_symbolic(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>) {
 module attributes {dl.symbols = [#dl.symbol<"T", 1, 9>]} {
 func.func @part_symbolic(%x: tensor<8x3xf32>, %t: tensor<?xf32, #dl.t<[s0]>>) {
   // expected-error @+1 {{takes indices 0 to s0 - 1 of dim 0 of f32[8,3], which it may not have: s0 is 9 or less; lower the largest value of s0 to 8: dim s0 = 1..8}}
-  %y = dl.part %x {dim = 0 : i64, start = 0 : i64, length = affine_map<()[s0] -> (s0)>} : (tensor<8x3xf32>) -> tensor<?x3xf32, #dl.t<[s0, 3]>>
+  %y = dl.part %x {dim = 0 : i64, start = affine_map<() -> (0)>, length = affine_map<()[s0] -> (s0)>} : (tensor<8x3xf32>) -> tensor<?x3xf32, #dl.t<[s0, 3]>>
   return
 }
 }
@@ -358,7 +358,7 @@ func.func @part_symbolic(%x: tensor<8x3xf32>, %t: tensor<?xf32, #dl.t<[s0]>>) {
 module attributes {dl.symbols = [#dl.symbol<"T", 1, 4>, #dl.symbol<"S", 5, 9>]} {
 func.func @part_beyond(%x: tensor<?xf32, #dl.t<[s0]>>, %s: tensor<?xf32, #dl.t<[s1]>>) {
   // expected-error @+1 {{takes indices 0 to s1 - 1 of dim 0 of f32[s0], which it may not have: s0 is 1 or more; change the ranges of its dims so that s0 + s1*-1 is 0 or more}}
-  %y = dl.part %x {dim = 0 : i64, start = 0 : i64, length = affine_map<()[s0, s1] -> (s1)>} : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xf32, #dl.t<[s1]>>
+  %y = dl.part %x {dim = 0 : i64, start = affine_map<() -> (0)>, length = affine_map<()[s0, s1] -> (s1)>} : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xf32, #dl.t<[s1]>>
   return
 }
 }
@@ -368,7 +368,7 @@ func.func @part_beyond(%x: tensor<?xf32, #dl.t<[s0]>>, %s: tensor<?xf32, #dl.t<[
 func.func @part_dim(%x: tensor<8x3xf32>) {
   // expected-error @+2 {{'dl.part' has dim 2 and start 0; expected a dim of f32[8,3] and a start of 0 or more}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.part %x {dim = 2 : i64, start = 0 : i64, length = affine_map<() -> (3)>} : (tensor<8x3xf32>) -> tensor<8x3xf32>
+  %y = dl.part %x {dim = 2 : i64, start = affine_map<() -> (0)>, length = affine_map<() -> (3)>} : (tensor<8x3xf32>) -> tensor<8x3xf32>
   return
 }
 
@@ -450,5 +450,14 @@ func.func @linspace_steps() {
   // expected-error @+2 {{'dl.linspace' has steps = -1; expected 0 to 2147483647}}
   // expected-error @+1 {{failed to infer returned types}}
   %z = dl.linspace {start = 0.0 : f64, end = 1.0 : f64, steps = -1 : i64} : () -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @pad_by_a_dim(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{'dl.pad' in mode 'reflect' has the width s0; expected numbers, for dims go with mode 'constant' alone}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.pad %x {pad = affine_map<()[s0] -> (0, s0)>, mode = "reflect"} : (tensor<2x3xf32>) -> tensor<2x?xf32, #dl.t<[2, s0 + 3]>>
   return
 }

@@ -56,9 +56,9 @@ func.func @one_hot(%i: tensor<4xi64>) {
 // -----
 
 func.func @mode(%x: tensor<1x2x4x4xf32>) {
-  // expected-error @+2 {{'dl.interpolate' has mode = 'bicubic'; expected 'nearest', 'nearest-exact', 'linear' or 'bilinear'}}
+  // expected-error @+2 {{'dl.interpolate' has mode = 'area'; expected 'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic' or 'trilinear'}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.interpolate %x {scale_factor = array<f64: 2.0>, mode = "bicubic"} : (tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32>
+  %y = dl.interpolate %x {scale_factor = array<f64: 2.0>, mode = "area"} : (tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32>
   return
 }
 
@@ -83,7 +83,7 @@ func.func @integers(%x: tensor<1x2x4x4xi32>) {
 // -----
 
 func.func @corners(%x: tensor<1x2x4x4xf32>) {
-  // expected-error @+2 {{'dl.interpolate' has align_corners, which modes 'linear' and 'bilinear' alone have}}
+  // expected-error @+2 {{'dl.interpolate' has align_corners, which the mode 'nearest' has not; the linear and cubic ones have it}}
   // expected-error @+1 {{failed to infer returned types}}
   %y = dl.interpolate %x {scale_factor = array<f64: 2.0>, align_corners = true} : (tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32>
   return

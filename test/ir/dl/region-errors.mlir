@@ -80,3 +80,48 @@ func.func @square(%x: tensor<4x3x2xf32>) {
   %y = dl.det %x : (tensor<4x3x2xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @grid_mode(%x: tensor<1x4x8x8xf32>, %g: tensor<1x5x7x2xf32>) {
+  // expected-error @+2 {{'dl.grid_sample' has mode = 'linear'; expected 'bilinear', 'nearest' or 'bicubic'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.grid_sample %x, %g {mode = "linear"} : (tensor<1x4x8x8xf32>, tensor<1x5x7x2xf32>) -> tensor<1x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @grid_padding(%x: tensor<1x4x8x8xf32>, %g: tensor<1x5x7x2xf32>) {
+  // expected-error @+2 {{'dl.grid_sample' has padding_mode = 'reflect'; expected 'zeros', 'border' or 'reflection'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.grid_sample %x, %g {padding_mode = "reflect"} : (tensor<1x4x8x8xf32>, tensor<1x5x7x2xf32>) -> tensor<1x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @grid_dims(%x: tensor<1x4x8x8xf32>, %g: tensor<1x5x7x3xf32>) {
+  // expected-error @+2 {{'dl.grid_sample' needs x [N, C, H, W] and a grid [N, ..., 2] of the same N, or [N, C, L] and [N, ..., 1], or [N, C, D, H, W] and [N, ..., 3], got f32[1,4,8,8] and f32[1,5,7,3]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.grid_sample %x, %g : (tensor<1x4x8x8xf32>, tensor<1x5x7x3xf32>) -> tensor<1x4x5x7xf32>
+  return
+}
+
+// -----
+
+func.func @grid_dtype(%x: tensor<1x4x8x8xi32>, %g: tensor<1x5x7x2xf32>) {
+  // expected-error @+2 {{'dl.grid_sample' in mode 'bilinear' needs floats, got i32[1,4,8,8]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.grid_sample %x, %g : (tensor<1x4x8x8xi32>, tensor<1x5x7x2xf32>) -> tensor<1x4x5x7xi32>
+  return
+}
+
+// -----
+
+func.func @grid_empty(%x: tensor<1x4x0x8xf32>, %g: tensor<1x5x7x2xf32>) {
+  // expected-error @+2 {{'dl.grid_sample' of f32[1,4,0,8], which is empty}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.grid_sample %x, %g : (tensor<1x4x0x8xf32>, tensor<1x5x7x2xf32>) -> tensor<1x4x5x7xf32>
+  return
+}

@@ -76,7 +76,7 @@ func.func @slice(%x: tensor<2x3xf32>) {
 func.func @pad_mode(%x: tensor<2x3xf32>) {
   // expected-error @+2 {{'dl.pad' has mode = 'mirror'; expected 'constant', 'reflect', 'replicate' or 'circular'}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.pad %x {pad = array<i64: 1, 1>, mode = "mirror"} : (tensor<2x3xf32>) -> tensor<2x5xf32>
+  %y = dl.pad %x {pad = affine_map<() -> (1, 1)>, mode = "mirror"} : (tensor<2x3xf32>) -> tensor<2x5xf32>
   return
 }
 
@@ -85,7 +85,7 @@ func.func @pad_mode(%x: tensor<2x3xf32>) {
 func.func @pad_widths(%x: tensor<2x3xf32>) {
   // expected-error @+2 {{'dl.pad' has 3 widths; expected two for each dim from the last, at most 4}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.pad %x {pad = array<i64: 1, 1, 1>} : (tensor<2x3xf32>) -> tensor<2x5xf32>
+  %y = dl.pad %x {pad = affine_map<() -> (1, 1, 1)>} : (tensor<2x3xf32>) -> tensor<2x5xf32>
   return
 }
 
@@ -94,7 +94,7 @@ func.func @pad_widths(%x: tensor<2x3xf32>) {
 func.func @pad_crop(%x: tensor<2x3xf32>) {
   // expected-error @+2 {{'dl.pad' crops more than dim 1 of f32[2,3] has}}
   // expected-error @+1 {{failed to infer returned types}}
-  %y = dl.pad %x {pad = array<i64: -2, -2>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %y = dl.pad %x {pad = affine_map<() -> (-2, -2)>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
 

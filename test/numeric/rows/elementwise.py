@@ -8,6 +8,11 @@ from rows.row import ALL, FLOATS, INTS, NUMBERS, row
 PAIR = [(3, "N"), (3, "N")]
 for op, function in (("add", torch.add), ("sub", torch.sub), ("mul", torch.mul)):
     row(op, NUMBERS if op == "sub" else ALL, PAIR, (3, "N"), function)
+for op, sign in (("add_scaled", 1), ("sub_scaled", -1)):
+    row(op, NUMBERS, PAIR, (3, "N"), lambda x, z, s=sign: x + 3 * s * z, acc.of_terms(lambda x, z: (x, 3 * z)), attrs="{alpha = 3.0 : f64}",
+        values="whole")
+    row(op, FLOATS, PAIR, (3, "N"), lambda x, z, s=sign: x + s * -0.375 * z, acc.of_terms(lambda x, z: (x, 0.375 * z)),
+        attrs="{alpha = -0.375 : f64}", values="normal", note="a fraction")
 row("div", FLOATS, PAIR, (3, "N"), torch.div)
 row("maximum", ALL, PAIR, (3, "N"), torch.maximum, acc.equal, values="equals")
 row("minimum", ALL, PAIR, (3, "N"), torch.minimum, acc.equal, values="equals")

@@ -164,6 +164,48 @@ for channels, size, scale in ((16, (8, 9), 4.0), (21, (8, 9), 9.0), (17, (1, 1),
         note=f"{channels} channels of {size}", attrs=f"{{output_size = array<i64: 3, 2>, spatial_scale = {scale:e} : f64}}",
         kinds={1: ("f32", [0.0, 1.0, 1.25, -0.75])})
 
+#===- grid_sample ===#
+
+# Places inside, in the outermost half of an element, and beyond; none is a tie.
+PLACES = [-0.93, -0.37, 0.11, 0.58, 0.97, 1.3, -1.7, 3.1]
+
+
+def sampled(mode, padding, aligns):
+    def function(x, grid):
+        if x.dim() == 3:  # PyTorch has it of two dims and of three
+            points = torch.stack((grid[..., 0], torch.zeros_like(grid[..., 0])), -1)
+            return sampled(mode, padding, aligns)(x[:, :, None], points[:, None])[:, :, 0]
+        return F.grid_sample(x.double(), grid.double(), mode, padding, aligns).to(torch.float64 if x.is_floating_point() else x.dtype)
+    return function
+
+
+def sampled_bound(mode):
+    """As of roi_align; a cubic rises faster, and sums more."""
+    return lambda y, inputs, dtype: (0.0 if mode == "nearest" else 16 if mode == "bicubic" else 2) * weighed(8)(y, inputs, dtype)
+
+
+for mode in ("bilinear", "nearest", "bicubic"):
+    for padding in ("zeros", "border", "reflection"):
+        for aligns in (False, True):
+            attrs = f'{{mode = "{mode}", padding_mode = "{padding}", align_corners = {str(aligns).lower()}}}'
+            function, note = sampled(mode, padding, aligns), f"{mode}, {padding}{', corners aligned' * aligns}"
+            shapes = [("N", 3, 6, 7), ("N", 4, 5, 2)], ("N", 3, 4, 5)
+            for dtype in ("f32", "f16", "f64") if padding == "border" else ("f32",):
+                row("grid_sample", (dtype,), *shapes, function, sampled_bound(mode), attrs=attrs, kinds={1: (dtype, PLACES)}, values="normal", sizes=FEW,
+                    note=note)
+            # Sizes that come with the inputs, a pixel of them, and channels in vectors.
+            row("grid_sample", ("f32",), [(2, 3, "N", 7), (2, "N", 5, 2)], (2, 3, "N", 5), function, sampled_bound(mode), attrs=attrs,
+                kinds={1: ("f32", PLACES)}, values="normal", sizes=POSITIVE[:8], note=f"{note}, of N")
+            row("grid_sample", ("f32",), [(2, 21, 6, 7), (2, "N", 3, 2)], (2, 21, "N", 3), function, sampled_bound(mode), attrs=attrs,
+                kinds={1: ("f32", PLACES)}, values="normal", sizes=BOUNDARY[:10:3], note=f"{note}, 21 channels")
+            row("grid_sample", ("f32",), [("N", 3, 9), ("N", 4, 1)], ("N", 3, 4), function, sampled_bound(mode), attrs=attrs,
+                kinds={1: ("f32", PLACES)}, values="normal", sizes=FEW[:3], note=f"{note}, a line")
+            if mode != "bicubic":
+                row("grid_sample", ("f32",), [("N", 3, 4, 6, 7), ("N", 2, 3, 2, 3)], ("N", 3, 2, 3, 2), function, sampled_bound(mode), attrs=attrs,
+                    kinds={1: ("f32", PLACES)}, values="normal", sizes=FEW[:3], note=f"{note}, a volume")
+row("grid_sample", ("i32",), [("N", 3, 6, 7), ("N", 4, 5, 2)], ("N", 3, 4, 5), sampled("nearest", "border", False), attrs='{mode = "nearest", padding_mode = "border"}',
+    kinds={1: ("f32", PLACES)}, values="whole", sizes=FEW[:3], note="integers")
+
 #===- deform_conv2d ===#
 
 

@@ -50,6 +50,18 @@ for align in (False, True):
             row("interpolate", (dtype,), [("N", 3, 3, 5)], ("N", 3, *result), resized("bilinear", dtype, align_corners=align, **args),
                 weighed, attrs=attrs("bilinear", align_corners=align, **args), sizes=BATCH,
                 values="normal", note=f"bilinear, {note}{', corners aligned' * align}")
+    for result, args in (((6, 10), {"scale_factor": 2.0}), ((7, 4), {"size": (7, 4)}), ((1, 9), {"size": (1, 9)}), ((4, 7), {"scale_factor": 1.4})):
+        note = ", ".join(f"{name} {value}" for name, value in args.items())
+        for dtype in ("f32", "f16", "f64") if result == (6, 10) else ("f32",):
+            row("interpolate", (dtype,), [("N", 3, 3, 5)], ("N", 3, *result), resized("bicubic", dtype, align_corners=align, **args),
+                lambda y, inputs, dtype: 16 * weighed(y, inputs, dtype), attrs=attrs("bicubic", align_corners=align, **args), sizes=BATCH,
+                values="normal", note=f"bicubic, {note}{', corners aligned' * align}")
+    row("interpolate", ("f32",), [(2, 3, "N", 2)], (2, 3, "2*N", 4), resized("bicubic", scale_factor=2.0, align_corners=align),
+        lambda y, inputs, dtype: 16 * weighed(y, inputs, dtype), attrs=attrs("bicubic", 2.0, align_corners=align), sizes=BOUNDARY[1:],
+        values="normal", note=f"bicubic, of N{', corners aligned' * align}")
+    row("interpolate", ("f32",), [("N", 2, 3, 2, 4)], ("N", 2, 6, 4, 8), resized("trilinear", scale_factor=2.0, align_corners=align),
+        lambda y, inputs, dtype: 2 * weighed(y, inputs, dtype), attrs=attrs("trilinear", 2.0, align_corners=align), sizes=BATCH[:3],
+        values="normal", note=f"trilinear{', corners aligned' * align}")
     row("interpolate", ("f32",), [(2, 3, "N")], (2, 3, "2*N"), resized("linear", scale_factor=2.0, align_corners=align),
         weighed, attrs=attrs("linear", 2.0, align_corners=align), sizes=BOUNDARY[1:], values="normal",
         note=f"linear, of N{', corners aligned' * align}")

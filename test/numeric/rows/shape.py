@@ -21,8 +21,11 @@ row("slice", MOVED, [("N", 9)], ("N", 4), lambda x: x[:, 1:8:2],
 row("slice", ("f32",), [(2, "N")], (2, "N - 2"), lambda x: x[:, 1:-1], attrs="{dim = 1 : i64, start = 1 : i64, end = -1 : i64}",
     sizes=(2,) + BOUNDARY[3:], note="of N")
 row("pad", MOVED[:-1], [("N", 5)], ("N + 1", 8), lambda x: F.pad(x, [2, 1, 0, 1], value=3),
-    attrs="{pad = array<i64: 2, 1, 0, 1>, value = 3.0 : f64}")
-row("pad", ("f32",), [("N", 5)], ("N", 4), lambda x: F.pad(x, [-2, 1]), attrs="{pad = array<i64: -2, 1>}", note="cropping")
+    attrs="{pad = affine_map<() -> (2, 1, 0, 1)>, value = 3.0 : f64}")
+row("pad", ("f32",), [("N", 5)], ("N", 4), lambda x: F.pad(x, [-2, 1]), attrs="{pad = affine_map<() -> (-2, 1)>}", note="cropping")
+row("pad", ("f32", "i8"), [("N", 5)], ("N", "N + 5"), lambda x: F.pad(x, [len(x) // 2, len(x) - len(x) // 2], value=3.0), note="by dims",
+    body=lambda names, types, result: f"%y = dl.pad {names[0]} {{pad = affine_map<()[s0] -> (s0 floordiv 2, s0 - s0 floordiv 2)>, "
+                                      f"value = 3.0 : f64}} : ({types[0]}) -> {result}")
 row("cat", MOVED, [("N", 3), ("N", 1), ("N", 4)], ("N", 8), lambda *x: torch.cat(x, 1), attrs="{dim = 1 : i64}")
 row("cat", ("f32",), [("N", 2), (3, 2), ("2*N", 2)], ("3*N + 3", 2), lambda *x: torch.cat(x, 0), attrs="{dim = 0 : i64}",
     note="along N")
@@ -63,15 +66,21 @@ row("t", ("f32",), [("N",)], ("N",), lambda x: x.t(), note="one dim")
 row("select", MOVED, [("N", 5)], ("N",), lambda x: x.select(1, 3), attrs="{dim = 1 : i64, index = 3 : i64}")
 row("select", ("f32",), [("N", 5)], (5,), lambda x: x[-1], attrs="{dim = 0 : i64, index = -1 : i64}", sizes=POSITIVE, note="last")
 row("narrow", ("f32", "i8"), [("N", 9)], ("N", 4), lambda x: x.narrow(1, 2, 4),
-    attrs="{dim = 1 : i64, start = 2 : i64, length = affine_map<() -> (4)>}")
+    attrs="{dim = 1 : i64, start = affine_map<() -> (2)>, length = affine_map<() -> (4)>}")
 row("narrow", ("f32",), [(2, "N")], (2, 3), lambda x: x.narrow(1, -3, 3), sizes=BOUNDARY[3:], note="from the end",
-    attrs="{dim = 1 : i64, start = -3 : i64, length = affine_map<() -> (3)>}")
+    attrs="{dim = 1 : i64, start = affine_map<() -> (-3)>, length = affine_map<() -> (3)>}")
 row("narrow", ("f32",), [(2, "N")], (2, "N - 2"), lambda x: x.narrow(1, 1, x.shape[1] - 2), sizes=BOUNDARY[3:], note="of N",
-    attrs="{dim = 1 : i64, start = 1 : i64, length = affine_map<()[s0] -> (s0 - 2)>}")
+    attrs="{dim = 1 : i64, start = affine_map<() -> (1)>, length = affine_map<()[s0] -> (s0 - 2)>}")
 for op in ("narrow", "part"):  # as many as another tensor has
     row(op, ("f32", "i8") if op == "part" else ("f32",), [("N",), (131, 3)], ("N", 3), lambda a, x: x[1:1 + len(a)], note="of a table",
-        body=lambda names, types, result, op=op: f"%y = dl.{op} {names[1]} {{dim = 0 : i64, start = 1 : i64, "
+        body=lambda names, types, result, op=op: f"%y = dl.{op} {names[1]} {{dim = 0 : i64, start = affine_map<() -> (1)>, "
                                                  f"length = affine_map<()[s0] -> (s0)>}} : ({types[1]}) -> {result}")
+    for length, rows in ((2, 2), ("s0 + 1", "N + 1")):  # from as many on as another tensor has
+        row(op, ("f32",), [("N",), (259, 3)], (rows, 3), lambda a, x, rows=rows: x[len(a):len(a) + (rows if rows == 2 else len(a) + 1)],
+            note=f"from N on, {rows}",
+            body=lambda names, types, result, op=op, length=length: (
+                f"%y = dl.{op} {names[1]} {{dim = 0 : i64, start = affine_map<()[s0] -> (s0)>, "
+                f"length = affine_map<()[s0] -> ({length})>}} : ({types[1]}) -> {result}"))
 
 
 def pieces(op, sizes, attrs, drop=False):
@@ -196,7 +205,7 @@ row("eye", ("i8",), [("N",)], (3, "N"), lambda x: torch.eye(3, x.shape[0]).char(
 
 # Borders. Reflection needs more elements than it mirrors; a dim of N that has too few is refused (test/tools/needs.test).
 for mode in ("reflect", "replicate", "circular"):
-    row("pad", ("f32", "i8", "f16"), [("N", 2, 5)], ("N", 2, 10), attrs=f'{{pad = array<i64: 2, 3>, mode = "{mode}"}}', note=mode,
+    row("pad", ("f32", "i8", "f16"), [("N", 2, 5)], ("N", 2, 10), attrs=f'{{pad = affine_map<() -> (2, 3)>, mode = "{mode}"}}', note=mode,
         torch=lambda x, mode=mode: F.pad(x.double(), [2, 3], mode).to(x.dtype) if len(x) else x.new_zeros(0, 2, 10))
-    row("pad", ("f32",), [(2, 3, 4, "N")], (2, 3, 7, "N + 3"), attrs=f'{{pad = array<i64: 1, 2, 3, 0>, mode = "{mode}"}}',
+    row("pad", ("f32",), [(2, 3, 4, "N")], (2, 3, 7, "N + 3"), attrs=f'{{pad = affine_map<() -> (1, 2, 3, 0)>, mode = "{mode}"}}',
         torch=lambda x, mode=mode: F.pad(x, [1, 2, 3, 0], mode), sizes=(3,) + BOUNDARY[4:], note=f"{mode}, of N")

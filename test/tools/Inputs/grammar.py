@@ -91,7 +91,7 @@ for word in words["PUNCTUATION"]:
     expect(f"  y = a {word} b", word, "keyword.operator", "punctuation")
 for word in dtypes:
     expect(f"  forward(x: {word}[N,4])", word, "support.type.dtype")
-for word in ("fp32", "f16", "bf16", "no_fuse"):
+for word in ("f32", "f16", "bf16", "no_fuse"):
     expect(f"  fc: Linear(4, 4) @{word}", "@", "storage.modifier.annotation")
 for word in ("prefix", "rename", "transpose", "tie", "allow_extra"):
     expect(f'  {word} "a"', word, "keyword.other.weights")

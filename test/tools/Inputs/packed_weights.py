@@ -165,7 +165,7 @@ refused("refit", 3, f"'w8-fitted.bin' {REFIT}w8 --calib DATA.npz --weights NEW.s
         "tied.safetensors")
 quiet("refit of a file of codes", "refit", "w4-text.bin", "--weights", "w4.safetensors", "-q")
 refusal("scheme", 2, "SCHEME: 'w5' is none of ", "tied.dl", "w5")
-refusal("group", 2, "--group: 48 not in {32,64,128}", "tied.dl", "w4", "--group", "48")
+refusal("group", 2, "error: --group: '48' is none of 32, 64, 128; 'dlc ", "tied.dl", "w4", "--group", "48")
 refused("group of w8", 2, "--group is how many weights of 4 bits share a scale; expected --quantize w4 with it", "compile", "tied.dl",
         "--quantize", "w8", "--group", "64", "-o", "no.bin")
 refused("group alone", 2, "--group is how many weights of 4 bits share a scale; expected --quantize w4 with it", "compile", "tied.dl",

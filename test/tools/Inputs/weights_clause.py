@@ -1,4 +1,5 @@
 """The weights clause: what binds, and what is said where it does not."""
+import json
 import sys
 
 import numpy as np
@@ -42,6 +43,40 @@ check("--weights keeps the rules", clause('prefix "bert."', '"missing.safetensor
 check("--weights twice", LINEAR, {"w.safetensors": tensors(head__weight=None, head__bias=None),
                                   "v.npz": {"head.weight": numbers(2, 4), "head.bias": numbers(2)}},
       [], 0, "--weights", "w.safetensors", "--weights", "v.npz")
+
+# A sharded checkpoint in the manner of Hugging Face: one clause names its index.
+PARTS = {"part-1.safetensors": tensors(head__weight=None, head__bias=None),
+         "part-2.safetensors": {"head.weight": numbers(2, 4), "head.bias": numbers(2)}}
+INDEX = {"metadata": {"total_size": 104}, "weight_map": {name: path for path, held in PARTS.items() for name in held}}
+SHARDED = clause("", '"model.safetensors.index.json"')
+
+
+def index(what, held, findings=(), model=SHARDED, status=1, *arguments):
+    with open("model.safetensors.index.json", "w", encoding="utf-8") as out:
+        out.write(held if isinstance(held, str) else json.dumps(held))
+    check(what, model, PARTS, list(findings), status, *arguments)
+
+
+def moved(name, path):
+    return {**INDEX, "weight_map": {**INDEX["weight_map"], name: path}}
+
+
+ITS = "; expected the index of a sharded checkpoint, as in {\"weight_map\": {\"fc.weight\": \"model-00001-of-00002.safetensors\"}}"
+FOLDER = "names a file in the folder of this one, got"
+index("shards", INDEX, status=0)
+index("shards by --weights", INDEX, (), LINEAR, 0, "--weights", "model.safetensors.index.json")
+index("a shard that is missing", moved("head.bias", "part-3.safetensors"), [
+    "m.dl:9:9: error: cannot read 'part-3.safetensors': No such file or directory"])
+index("a shard without the tensor", moved("head.bias", "part-1.safetensors"), [
+    "m.dl:9:9: error: 'model.safetensors.index.json' says that 'part-1.safetensors' holds 'head.bias', which it does not; the two are not of "
+    "one checkpoint"])
+for path in ("../part-1.safetensors", "/etc/passwd", "a/../../b.safetensors"):
+    index("a shard outside: " + path, moved("head.bias", path), [
+        f"m.dl:9:9: error: 'model.safetensors.index.json' {FOLDER} '{path}'; put the files of a checkpoint into one folder"])
+for what, held, problem in (("no JSON", "{", "is no JSON: [1:1, byte=1]: Expected object key"), ("no map", {"metadata": {}}, "has no weight_map"),
+                            ("a map of numbers", {"weight_map": {"head.bias": 3}}, "names no file for 'head.bias'"),
+                            ("a nest", "[" * 100000, "is larger or nests deeper than any index"), ("a list", "[1]", "has no weight_map")):
+    index(what, held, [f"m.dl:9:9: error: 'model.safetensors.index.json' {problem}{ITS}"])
 
 TIED = LINEAR.replace("head: Linear(4, 2)", "head: Linear(4, 2)\n  tail: Linear(4, 2)").replace(
     "y = head(relu(enc.fc(x)))", "h = relu(enc.fc(x))\n    y = head(h) + tail(h)")

@@ -90,10 +90,10 @@ TEST(CpuContraction, ResidualPaddedAlongTheColumns) {
                 y = tensor({m, n});
     CpuRunner runner(program("contraction", {{"x", x, false}, {"r", r, false}, {"w", w, true}}, y,
                              "%0 = dl.linear %x, %w : (" + x + ", " + w + ") -> " + y +
-                                 "\n%1 = dl.pad %r {pad = array<i64: " + std::to_string(left) +
-                                 ", " + std::to_string(right) + ">} : (" + r + ") -> " + y +
-                                 "\n%2 = dl.add %0, %1 : (" + y + ", " + y + ") -> " + y +
-                                 "\ndl.yield %2 : " + y));
+                                 "\n%1 = dl.pad %r {pad = affine_map<() -> (" +
+                                 std::to_string(left) + ", " + std::to_string(right) + ")>} : (" +
+                                 r + ") -> " + y + "\n%2 = dl.add %0, %1 : (" + y + ", " + y +
+                                 ") -> " + y + "\ndl.yield %2 : " + y));
     ASSERT_TRUE(runner.isValid());
     auto a = numbers(m * k, 1), b = numbers(n * k, 2), rest = numbers(m * columns, 3);
     std::vector<double> expected(m * n);

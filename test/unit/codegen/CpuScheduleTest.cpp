@@ -72,13 +72,13 @@ TEST(CpuMap, BroadcastAlongTheRow) {
 TEST(CpuMap, TransposeSlicePadAndCat) {
   std::string x = tensor({4, 21}), p = tensor({21, 4}), s = tensor({21, 3}), q = tensor({21, 6}),
               c = tensor({21, 10});
-  CpuRunner runner(program("map", {{"x", x, false}}, c,
-                           "%0 = dl.permute %x {dims = array<i64: 1, 0>} : (" + x + ") -> " + p +
-                               "\n" + "%1 = dl.slice %0 {dim = 1 : i64, start = 1 : i64} : (" + p +
-                               ") -> " + s + "\n" +
-                               "%2 = dl.pad %1 {pad = array<i64: 1, 2>, value = 7.0 : f64} : (" +
-                               s + ") -> " + q + "\n" + "%3 = dl.cat %0, %2 {dim = 1 : i64} : (" +
-                               p + ", " + q + ") -> " + c + "\ndl.yield %3 : " + c));
+  CpuRunner runner(
+      program("map", {{"x", x, false}}, c,
+              "%0 = dl.permute %x {dims = array<i64: 1, 0>} : (" + x + ") -> " + p + "\n" +
+                  "%1 = dl.slice %0 {dim = 1 : i64, start = 1 : i64} : (" + p + ") -> " + s + "\n" +
+                  "%2 = dl.pad %1 {pad = affine_map<() -> (1, 2)>, value = 7.0 : f64} : (" + s +
+                  ") -> " + q + "\n" + "%3 = dl.cat %0, %2 {dim = 1 : i64} : (" + p + ", " + q +
+                  ") -> " + c + "\ndl.yield %3 : " + c));
   ASSERT_TRUE(runner.isValid());
   auto v = numbers(84, 1);
   std::vector<double> expected;

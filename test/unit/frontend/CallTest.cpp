@@ -212,5 +212,71 @@ TEST_F(Calls, factorsOfEachDim) {
       "or a list of numbers\n");
 }
 
+TEST_F(Calls, tensorsOfNumbers) {
+  EXPECT_EQ(body("y = tensor(2.5)", "f32[]"), "dl.full 2.500000e+00 : f32 -> tensor<f32>\n");
+  EXPECT_EQ(body("y = tensor([3, true])", "i64[2]"),
+            "dl.full 3 : i64 -> tensor<i64>\n"
+            "dl.full 1 : i64 -> tensor<i64>\n"
+            "dl.stack %0, %1 : (tensor<i64>, tensor<i64>) -> tensor<2xi64>\n");
+  EXPECT_EQ(body("y = tensor([[1], [2.5]], dtype=f16)", "f16[2,1]"),
+            "dl.full 1.000000e+00 : f32 -> tensor<f16>\n"
+            "dl.full 2.500000e+00 : f32 -> tensor<f16>\n"
+            "dl.stack %0, %1 : (tensor<f16>, tensor<f16>) -> tensor<2xf16>\n"
+            "dl.reshape %2 {shape = affine_map<() -> (2, 1)>} : (tensor<2xf16>) -> "
+            "tensor<2x1xf16>\n");
+  EXPECT_EQ(body("y = tensor([N, 8])", "i64[2]").find("error"), std::string::npos);
+  EXPECT_EQ(body("y = tensor([[1, 2], [3]])", "i64[2,2]"),
+            "5:12: error: 'tensor' holds a list of 1 beside a list of 2; expected lists of one "
+            "depth and length\n");
+  EXPECT_EQ(body("y = tensor([[1, 2], 3])", "i64[2,2]"),
+            "5:12: error: 'tensor' holds the integer 3 beside a list; expected lists of one depth "
+            "and length\n");
+  EXPECT_EQ(body("y = tensor([1, [2]])", "i64[2]"),
+            "5:12: error: 'tensor' holds a list of 1 beside a number; expected lists of one depth "
+            "and length\n");
+  EXPECT_EQ(body("y = tensor([1, x])", "i64[2]"),
+            "5:12: error: 'tensor' holds a tensor f32[N,3,8,8]; expected numbers, or lists of them "
+            "of one length\n");
+  EXPECT_EQ(body("y = tensor([])", "f32[0]"),
+            "5:12: error: 'tensor' holds an empty list; expected at least one number, or "
+            "zeros(0)\n");
+  EXPECT_EQ(body("y = tensor([1], dtype=3)", "f32[1]"),
+            "5:5: error: 'tensor' takes numbers in lists and a dtype, as in tensor([1.0, 2.0], "
+            "dtype=f32), got the integer 3\n");
+  EXPECT_EQ(body("y = tensor([300], dtype=i8)", "i8[1]"),
+            "5:5: error: the number 300 does not fit in the dtype of i8[]; cast the tensor to a "
+            "wider one\n");
+  std::string many = "y = tensor([0";
+  for (int i = 0; i < 256; ++i)
+    many += ", 0";
+  EXPECT_EQ(body(many + "])", "i64[257]"),
+            "5:12: error: 'tensor' has more than 256 numbers; declare a Buffer, whose numbers the "
+            "file of the weights holds\n");
+}
+
+TEST_F(Calls, namesThatOnlyPyTorchHas) {
+  EXPECT_EQ(
+      body("y = F.ctc_loss(x)", "f32[N]"),
+      "5:5: error: 'F.ctc_loss' is a function of PyTorch that dlc lacks; 'dlc list ops' shows "
+      "those that it has\n");
+  EXPECT_EQ(
+      body("y = torch.linalg.svd(x)", "f32[N]"),
+      "5:5: error: 'torch.linalg.svd' is a function of PyTorch that dlc lacks; 'dlc list ops' "
+      "shows those that it has\n");
+  EXPECT_EQ(body("y = x.kthvalue(3)", "f32[N]"),
+            "5:5: error: 'x.kthvalue' is a method of PyTorch that dlc lacks; 'dlc list ops' shows "
+            "those that it has\n");
+}
+
+TEST_F(Calls, multiples) {
+  EXPECT_EQ(body("y = _h.add(_h, alpha=2)", "f16[4]"),
+            "dl.add_scaled %arg3, %arg3 {alpha = 2.000000e+00 : f64} : (tensor<4xf16>, "
+            "tensor<4xf16>) -> tensor<4xf16>\n");
+  EXPECT_EQ(body("y = sub(_h, 1, alpha=0.5)", "f16[4]"),
+            "dl.full 1.000000e+00 : f32 -> tensor<4xf16>\n"
+            "dl.sub_scaled %arg3, %0 {alpha = 5.000000e-01 : f64} : (tensor<4xf16>, "
+            "tensor<4xf16>) -> tensor<4xf16>\n");
+}
+
 } // namespace
 } // namespace dlc::frontend

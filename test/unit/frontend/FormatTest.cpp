@@ -66,13 +66,13 @@ TEST(Format, spacesCallsIndicesAndTuples) {
 TEST(Format, declarations) {
   EXPECT_EQ(format("dl   1\ndim N=1 .. 64\nconst  W = 4*32\ninclude   'a.dl'"),
             "dl 1\ndim N = 1..64\nconst W = 4 * 32\ninclude 'a.dl'\n");
-  EXPECT_EQ(format("dl 1\nblock B( w,heads = 12 ){a :Linear( w,w )   @fp32\n"
+  EXPECT_EQ(format("dl 1\nblock B( w,heads = 12 ){a :Linear( w,w )   @f32\n"
                    "e.layer[ i ]:B ( w ) for i in 0 .. 12\n"
                    "forward( x:f32[ N,2 * w , (T+1)*2 ] )->( y:f32[] ){y=x}}\nmodel M{\n}\n"),
             "dl 1\n"
             "\n"
             "block B(w, heads=12) {\n"
-            "  a: Linear(w, w) @fp32\n"
+            "  a: Linear(w, w) @f32\n"
             "  e.layer[i]: B(w) for i in 0..12\n"
             "  forward(x: f32[N,2*w,(T+1)*2]) -> (y: f32[]) {\n"
             "    y = x\n"
@@ -214,7 +214,7 @@ TEST(Format, tokensInAnyOrder) {
       "2.5",  "\"s\"", "(",       ")",       "[",
       "]",    "{",     "}",       ",",       ":",
       "=",    "->",    "...",     "+",       "-",
-      "*",    "**",    "@fp32",   "not",     "and",
+      "*",    "**",    "@f32",    "not",     "and",
       "\n",   "\n",    "\n\n",    "# c\n",   "a_name_that_is_rather_long_so_that_lines_are_broken"};
   uint64_t state = 1;
   for (int round = 0; round < 1000; ++round) {

@@ -291,7 +291,7 @@ TEST(Parser, blocksLoopsAndSequentials) {
 include "blocks.dl"
 block B(n, m=2) {
   if n > 1 { a: ReLU() } else if m { } else { const C = 1 }
-  for i in 0..n { x.y[i].z: Linear(n, m) @fp32 @no_fuse }
+  for i in 0..n { x.y[i].z: Linear(n, m) @f32 @no_fuse }
   p[i][j]: B(1) for i in 0..2 for j in (1, 2)
   forward(x, mask: bool[N]=None) -> (y, z) {
     for l in p { x = l(x) @bf16 }
@@ -414,7 +414,7 @@ TEST(Parser, saysWhatItExpectsInMembers) {
             "4:1: error: expected a layer ('conv1: Conv2d(...)'), 'const', 'state', 'for', 'if' or "
             "'forward', got 'else'\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\na: ReLU() @fast\n}"),
-            "3:11: error: unknown annotation '@fast'; expected @fp32, @f16, @bf16 or @no_fuse. A "
+            "3:11: error: unknown annotation '@fast'; expected @f32, @f16, @bf16 or @no_fuse. A "
             "matrix product has a space behind its @\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\na: ReLU() @f16 @bf16\n}"),
             "3:16: error: '@bf16' stands beside '@f16'; expected one dtype, and @no_fuse once\n");

@@ -105,7 +105,7 @@ TEST_F(Sequential, layerErrors) {
             "3:20: error: argument 'scale' of 'BatchNormalization' is the string 'N'; expected "
             "true or false\n");
   EXPECT_EQ(check("Dense(4) @fp8"),
-            "3:10: error: unknown annotation '@fp8'; expected @fp32, @f16, @bf16 or @no_fuse. A "
+            "3:10: error: unknown annotation '@fp8'; expected @f32, @f16, @bf16 or @no_fuse. A "
             "matrix product has a space behind its @\n");
   EXPECT_EQ(check("Bidirectional(LSTM)"), "3:1: error: 'Bidirectional' takes an LSTM, GRU or "
                                           "SimpleRNN, as in 'Bidirectional(LSTM(64))'\n");

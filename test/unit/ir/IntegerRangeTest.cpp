@@ -118,7 +118,8 @@ TEST_F(IntegerRangeTest, MovesGiveWhatTheyMoveAndWhatTheyFill) {
              "%y = dl.cat %a, %b {dim = 0 : i64} : (tensor<2x3xi32>, tensor<2x3xi32>) -> "
              "tensor<4x3xi32>",
          "tensor<4x3xi32>", IntegerRange{-128, 255});
-  expect(u + "%y = dl.pad %a {pad = array<i64: 1, 0>, value = -3.0 : f64} : (tensor<2x3xi32>) -> "
+  expect(u + "%y = dl.pad %a {pad = affine_map<() -> (1, 0)>, value = -3.0 : f64} : "
+             "(tensor<2x3xi32>) -> "
              "tensor<2x4xi32>",
          "tensor<2x4xi32>", IntegerRange{-3, 255});
   // A result of another kind of op has the numbers of its type.

@@ -93,6 +93,25 @@ nodes += [node("Sub", "left_out, right_out", "d", name="/Sub"), node("Unsqueeze"
 tensors += [tensor("one", "i64", [1], [1]), tensor("onnx::Conv_7", "f32", [2, 1, 3], [1.0, 0.0, -1.0, 2.0, 0.0, 1.0]),
             tensor("onnx::Conv_8", "f32", [2], [0.25, -0.25])]
 write("modules.onnx", model(nodes, [value("x", dims=("out_features", 4))], tensors=tensors))
+# What PyTorch writes for expand, of a dim that is a product: its range says that it is not -1.
+write("expanded.onnx", model(
+    [node("Shape", "x", "dims"), node("Mul", "dims, four", "wide"), node("Equal", "wide, keeps", "is_kept"),
+     node("Where", "is_kept, ones, wide", "shape"), node("Expand", "half, shape", "y")],
+    [value("x", dims=("N", 3))],
+    tensors=[tensor("four", "i64", [1], [4]), tensor("keeps", "i64", [2], [-1, -1]), tensor("ones", "i64", [2], [1, 1]),
+             tensor("half", "f32", [1, 1], [0.5])]))
+# The names of BERT, among them one that Python's classes use; and an input that is called as loops call their variable.
+nodes, tensors, before = [], [], "i"
+for layer in range(3):
+    for part, out in (("attention.self.query", 4), ("output.dense", 4)):
+        scope = f"/encoder/layer.{layer}/" + part.replace(".", "/")
+        name = f"encoder.layer.{layer}.{part}"
+        tensors += [tensor(f"{name}.weight", "f32", [4, 4], [float((j * 5 + layer) % 7 - 3) for j in range(16)]),
+                    tensor(f"{name}.bias", "f32", [4], [float(layer - 1)] * 4)]
+        nodes.append(node("Gemm", f"{before}, {name}.weight, {name}.bias", f"{scope}/out", name=f"{scope}/Gemm", transB=1))
+        before = f"{scope}/out"
+nodes.append(node("Relu", before, "y", name="/act/Relu"))
+write("bert_names.onnx", model(nodes, [value("i", dims=("N", 4))], tensors=tensors))
 # Elements of 4 bits, two in a byte, as dlc keeps them: 1, -2, 3; and of 8 bits: 1, 448, NaN.
 write("small.onnx", model(
     [node("Cast", "w", "a", to=1), node("Cast", "f", "b", to=1), node("Add", "a, x", "c"), node("Add", "c, b", "y")],

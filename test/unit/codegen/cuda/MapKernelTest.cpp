@@ -101,7 +101,7 @@ TEST_P(MapKernelTest, MovesElements) {
     dl.yield %0 : tensor<?x8xf32, #dl.t<[s0, 8]>>)");
   checkBoundaries(kExact);
   load("map", R"(^bb0(%x: tensor<?x6xf32, #dl.t<[s0, 6]>>):
-    %0 = dl.pad %x {pad = array<i64: 1, 2>, value = 5.0 : f64} : (tensor<?x6xf32, #dl.t<[s0, 6]>>) -> tensor<?x9xf32, #dl.t<[s0, 9]>>
+    %0 = dl.pad %x {pad = affine_map<() -> (1, 2)>, value = 5.0 : f64} : (tensor<?x6xf32, #dl.t<[s0, 6]>>) -> tensor<?x9xf32, #dl.t<[s0, 9]>>
     dl.yield %0 : tensor<?x9xf32, #dl.t<[s0, 9]>>)");
   checkBoundaries(kExact);
   load("map", R"(^bb0(%x: tensor<?x9xf32, #dl.t<[s0, 9]>>):
