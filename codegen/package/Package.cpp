@@ -258,8 +258,7 @@ LogicalResult PackageWriter::build() {
     }
   if (auto cache = module->getAttrOfType<DictionaryAttr>("dl.cache")) {
     table.cache = std::make_unique<schema::CacheT>();
-    table.cache->capacity =
-        static_cast<uint32_t>(cache.getAs<IntegerAttr>("capacity").getInt());
+    table.cache->capacity = static_cast<uint32_t>(cache.getAs<IntegerAttr>("capacity").getInt());
     table.cache->step = expressions.add(cache.getAs<AffineMapAttr>("step").getValue().getResult(0));
   }
   if (auto command = module->getAttrOfType<StringAttr>("dl.fitted_by"))

@@ -109,8 +109,9 @@ bool foldCast(NodeImport &node, const Known &x) {
   return true;
 }
 
-std::optional<Number> combine(MLIRContext *context, StringRef op, const Number &a, const Number &b,
-                              Type dtype, bool &isTruth) {
+std::optional<Number> combine(const NodeImport &node, StringRef op, const Number &a,
+                              const Number &b, Type dtype, bool &isTruth) {
+  MLIRContext *context = node.context;
   auto truth = [&](bool value) {
     isTruth = true;
     return integer(context, value);
@@ -145,9 +146,19 @@ std::optional<Number> combine(MLIRContext *context, StringRef op, const Number &
                    : op == "GreaterOrEqual" ? *x >= *y
                    : op == "And"            ? *x && *y
                                             : *x || *y);
-    // A dim is 1 at least: it never equals what is smaller.
-    if (op == "Equal" && (x ? *x <= 0 : y && *y <= 0) && isa<AffineSymbolExpr>(x ? b.dim : a.dim))
+    // What the ranges of the symbols decide, as that no dim is -1.
+    auto difference = mayJoin(a.dim, b.dim, false, INT32_MAX)
+                          ? node.rangeOf(dl::normalize(a.dim - b.dim))
+                          : std::nullopt;
+    if (!difference)
+      return std::nullopt;
+    bool isBelow = difference->max < 0, isAbove = difference->min > 0;
+    if (op == "Equal" && (isBelow || isAbove))
       return truth(false);
+    if ((op == "Less" || op == "GreaterOrEqual") && (isBelow || difference->min >= 0))
+      return truth(isBelow == (op == "Less"));
+    if ((op == "Greater" || op == "LessOrEqual") && (isAbove || difference->max <= 0))
+      return truth(isAbove == (op == "Greater"));
     return std::nullopt;
   }
   auto dim = [&](AffineExpr expr) {
@@ -230,10 +241,10 @@ bool foldElementwise(NodeImport &node) {
                  &b = y->numbers[y->numbers.size() == 1 ? 0 : i];
     std::optional<Number> number;
     if (!isUnary)
-      number = combine(context, op, a, b, x->dtype, isTruth);
+      number = combine(node, op, a, b, x->dtype, isTruth);
     else if (op == "Neg")
       number = isReal ? Number{{}, -a.real}
-                      : combine(context, "Sub", integer(context, 0), a, x->dtype, isTruth);
+                      : combine(node, "Sub", integer(context, 0), a, x->dtype, isTruth);
     else if (op == "Not" && x->dtype.isInteger(1) && dl::asConstant(a.dim))
       number = integer(context, *dl::asConstant(a.dim) == 0);
     else if (isReal && op != "Not")

@@ -268,7 +268,7 @@ bool Folding::reduce(const Known &x, StringRef combiner) {
     return false;
   bool isTruth;
   for (const Number &number : x.numbers) {
-    auto next = combine(context, combiner, result, number, x.dtype, isTruth);
+    auto next = combine(node, combiner, result, number, x.dtype, isTruth);
     if (!next)
       return false;
     result = *next;

@@ -88,7 +88,7 @@ private:
   std::vector<Dims> heldStates; ///< dims of what the states hold; empty where that is zero alone
   std::vector<Dims> counted;    ///< of the outputs in the last run; empty where nothing was counted
   // The thread of the queue changes these while runs are in line there.
-  ShapesPtr placed;           ///< what the device has bound
+  ShapesPtr placed;  ///< what the device has bound
   int64_t taken = 0; ///< positions of the caches (schema::Cache), of the runs in line included
   bool isHalfWritten = false; ///< a run failed that may have written some of the states
   RunQueue queue; ///< of a device that keeps no line itself. Its runs use all of the above
