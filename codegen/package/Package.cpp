@@ -256,6 +256,11 @@ LogicalResult PackageWriter::build() {
       table.needs.back()->least = need.getAs<IntegerAttr>("least").getInt();
       table.needs.back()->why = need.getAs<StringAttr>("why").str();
     }
+  if (auto cache = module->getAttrOfType<DictionaryAttr>("dl.cache")) {
+    table.cache = std::make_unique<schema::CacheT>();
+    table.cache->capacity = static_cast<uint32_t>(cache.getAs<IntegerAttr>("capacity").getInt());
+    table.cache->step = expressions.add(cache.getAs<AffineMapAttr>("step").getValue().getResult(0));
+  }
   if (auto command = module->getAttrOfType<StringAttr>("dl.fitted_by"))
     table.fitted_by = command.str();
   table.expressions = expressions.getNodes();

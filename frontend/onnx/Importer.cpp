@@ -126,6 +126,10 @@ RankedTensorType Importer::typeOf(const ValueInfo &info, const std::string &what
   auto given = shapes.find(info.name);
   for (auto [position, declared] : llvm::enumerate(info.dims)) {
     Dim dim = declared;
+    if (AffineExpr sum = dim.value ? AffineExpr() : sumNamed(dim.symbol)) {
+      dims.push_back(sum);
+      continue;
+    }
     if (auto known = symbolValues.find(dim.symbol); !dim.value && known != symbolValues.end())
       dim.value = known->second;
     else if (!dim.value && given != shapes.end() && given->second.size() == info.dims.size() &&
@@ -200,8 +204,17 @@ bool Importer::declareInputs(func::FuncOp function) {
   }
   function.setFunctionType(builder.getFunctionType(types, {}));
   function.setAllArgAttrs(attributes);
-  for (const std::string &name : symbolNames)
-    symbols.push_back({name, {}, frontend::kDefaultDimMin, frontend::kDefaultDimMax});
+  SmallVector<AffineExpr> mayBeEmpty;
+  for (const auto &name : joinedSymbols())
+    if (!name.getKey().empty() && !symbolValues.contains(name.getKey()))
+      mayBeEmpty.push_back(symbolNamed(name.getKey(), {}));
+  for (auto [position, name] : llvm::enumerate(symbolNames))
+    symbols.push_back({name,
+                       {},
+                       llvm::is_contained(mayBeEmpty, getAffineSymbolExpr(position, context))
+                           ? 0
+                           : frontend::kDefaultDimMin,
+                       frontend::kDefaultDimMax});
   declareSymbols();
   declareStates(function);
   if (errors == 0 && !applyGivenShapes(function))
@@ -415,6 +428,7 @@ LogicalResult Importer::run() {
   if (isGood)
     narrowForNeeds(function);
   isGood = (isGood || errors == 0) && finish(function) && isGood;
+  isGood = isGood && makeCaches(function);
   report();
   if (!isGood)
     return failure();

@@ -55,16 +55,29 @@ public:
 private:
   friend class NodeImport;
 
+  struct State;
+
   bool checkHeader();
   bool readConstInputs();
   bool readStates();
-  bool addState(llvm::StringRef input, llvm::StringRef output);
+  bool addState(llvm::StringRef input, llvm::StringRef output, std::optional<int64_t> capacity);
   void declareStates(mlir::func::FuncOp function);
+  void checkSizeOf(const State &state, llvm::ArrayRef<mlir::Type> inputs);
   /// Appends the next values of the states to the results.
   void finishStates(mlir::func::FuncOp function, llvm::SmallVectorImpl<mlir::Value> &results);
-  bool isNextOfState(llvm::StringRef output) const {
-    return llvm::any_of(states, [&](const State &state) { return state.output == output; });
-  }
+  /// A state's next value has its dims, but for one, the symbol `past`, to which `step` is added.
+  struct Growth {
+    unsigned past;
+    int64_t dim;
+    mlir::AffineExpr step;
+  };
+  std::optional<Growth> growthOf(const State &state, mlir::RankedTensorType next) const;
+  /// Positions that the caches shall hold: what the user says, or else what the model takes. Nothing, reported, where neither says it.
+  std::optional<int64_t> capacityOf(mlir::func::FuncOp function, mlir::AffineExpr past,
+                                    mlir::AffineExpr whole);
+  /// States that grow become caches of a fixed size (Caches.cpp). False after an error.
+  bool makeCaches(mlir::func::FuncOp function);
+  bool isNextOfState(llvm::StringRef output) const;
   mlir::DictionaryAttr named(llvm::StringRef name);
   bool declareInputs(mlir::func::FuncOp function);
   mlir::RankedTensorType typeOf(const ValueInfo &info, const std::string &what);
@@ -79,6 +92,10 @@ private:
   bool narrow(mlir::AffineExpr size, int64_t least, const std::string &why);
   void noteRanges();
   mlir::AffineExpr symbolNamed(llvm::StringRef name, const std::string &fallback);
+  /// A dim that is called "past + new" of dims that inputs have by themselves; null where it is called otherwise.
+  mlir::AffineExpr sumNamed(llvm::StringRef name);
+  /// Symbols that are the sizes of inputs along dims in which a Concat joins others to them: they may be 0.
+  llvm::StringSet<> joinedSymbols() const;
   void declareInitializers(const Graph &graph, Frame &frame);
   bool importNodes(llvm::ArrayRef<Node> nodes, Frame &frame);
   void importNode(const Node &node, Frame &frame);
@@ -117,12 +134,14 @@ private:
   /// An input that stays in the model.
   struct State {
     llvm::StringRef input, output;
-    mlir::RankedTensorType type; // null until it is declared
+    mlir::RankedTensorType type;          // null until it is declared
+    std::optional<int64_t> capacity = {}; // that the user gave it, of a cache
   };
 
   ModelFile &file;
   const ImportOptions &options;
   llvm::SmallVector<State> states;
+  llvm::SmallVector<std::pair<size_t, Growth>> growing; // by their places among the states
   mlir::ModuleOp module;
   mlir::MLIRContext *context;
   mlir::OpBuilder builder;
@@ -190,6 +209,11 @@ public:
   /// `expr` becomes `most` or less: a model that takes a part of a dim of so many elements makes no
   /// sense beyond. False where that cannot be.
   bool limit(mlir::AffineExpr expr, int64_t most);
+  /// The same for a part of a dim, whose end is checked when shapes are bound: of a sum of several symbols each gets the range that
+  /// it needs for itself.
+  bool limitPart(mlir::AffineExpr end, int64_t most);
+  /// What `expr` may be by the symbols' ranges; nothing where it is unbounded.
+  std::optional<dl::Range> rangeOf(mlir::AffineExpr expr) const;
   /// Whether the product of `dims` is one to work with; false, reported, where sums among them would multiply to too many terms.
   bool mayMultiply(llvm::ArrayRef<mlir::AffineExpr> dims);
 

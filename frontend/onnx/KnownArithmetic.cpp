@@ -109,29 +109,8 @@ bool foldCast(NodeImport &node, const Known &x) {
   return true;
 }
 
-/// What the ranges of dims say of a comparison, where they leave one answer.
-static std::optional<bool> compareDims(NodeImport &node, StringRef op, AffineExpr a, AffineExpr b) {
-  auto module = node.builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  auto apart = module ? dl::rangeOf(dl::normalize(a - b), dl::symbolRanges(module)) : std::nullopt;
-  if (!apart)
-    return std::nullopt;
-  auto isBelow = [&](int64_t limit) -> std::optional<bool> { // a - b < limit
-    return apart->max < limit    ? std::optional(true)
-           : apart->min >= limit ? std::optional(false)
-                                 : std::nullopt;
-  };
-  auto inverted = [](std::optional<bool> truth) { return truth ? std::optional(!*truth) : truth; };
-  if (op == "Equal")
-    return apart->min > 0 || apart->max < 0 ? std::optional(false) : std::nullopt;
-  return op == "Less"             ? isBelow(0)
-         : op == "LessOrEqual"    ? isBelow(1)
-         : op == "Greater"        ? inverted(isBelow(1))
-         : op == "GreaterOrEqual" ? inverted(isBelow(0))
-                                  : std::nullopt;
-}
-
-std::optional<Number> combine(NodeImport &node, StringRef op, const Number &a, const Number &b,
-                              Type dtype, bool &isTruth) {
+std::optional<Number> combine(const NodeImport &node, StringRef op, const Number &a,
+                              const Number &b, Type dtype, bool &isTruth) {
   MLIRContext *context = node.context;
   auto truth = [&](bool value) {
     isTruth = true;
@@ -167,11 +146,20 @@ std::optional<Number> combine(NodeImport &node, StringRef op, const Number &a, c
                    : op == "GreaterOrEqual" ? *x >= *y
                    : op == "And"            ? *x && *y
                                             : *x || *y);
-    // A dim is 1 at least: it never equals what is smaller.
-    if (op == "Equal" && (x ? *x <= 0 : y && *y <= 0) && isa<AffineSymbolExpr>(x ? b.dim : a.dim))
+    // What the ranges of the symbols decide, as that no dim is -1.
+    auto difference = mayJoin(a.dim, b.dim, false, INT32_MAX)
+                          ? node.rangeOf(dl::normalize(a.dim - b.dim))
+                          : std::nullopt;
+    if (!difference)
+      return std::nullopt;
+    bool isBelow = difference->max < 0, isAbove = difference->min > 0;
+    if (op == "Equal" && (isBelow || isAbove))
       return truth(false);
-    auto answer = compareDims(node, op, a.dim, b.dim);
-    return answer ? std::optional(truth(*answer)) : std::nullopt;
+    if ((op == "Less" || op == "GreaterOrEqual") && (isBelow || difference->min >= 0))
+      return truth(isBelow == (op == "Less"));
+    if ((op == "Greater" || op == "LessOrEqual") && (isAbove || difference->max <= 0))
+      return truth(isAbove == (op == "Greater"));
+    return std::nullopt;
   }
   auto dim = [&](AffineExpr expr) {
     Number number{dl::normalize(expr)};

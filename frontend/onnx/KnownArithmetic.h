@@ -14,8 +14,8 @@ inline constexpr size_t kMaxReals = 16;
 int64_t elementsOf(llvm::ArrayRef<int64_t> shape);
 
 /// Add, Sub, Mul, Div, Mod, Min, Max, And, Or or a comparison of two numbers of `dtype`; nothing where it is not known. `isTruth` is
-/// set where the result is a truth value. `node` is the one that is folded: its model says which sizes dims may have.
-std::optional<Number> combine(NodeImport &node, llvm::StringRef op, const Number &a,
+/// set where the result is a truth value.
+std::optional<Number> combine(const NodeImport &node, llvm::StringRef op, const Number &a,
                               const Number &b, mlir::Type dtype, bool &isTruth);
 
 // Each folds a node over known numbers; false, and nothing said, where the model has to compute it.

@@ -9,6 +9,7 @@
 #include "frontend/onnx/NodeOrder.h"
 #include "frontend/onnx/write/Scope.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/DimNeeds.h"
 
 using namespace mlir;
 
@@ -215,6 +216,33 @@ bool NodeImport::limit(AffineExpr expr, int64_t most) {
          importer.narrow(room, /*least=*/0,
                          describe(node) + " takes " + dl::text(expr) + " of a dim of " +
                              std::to_string(most));
+}
+
+bool NodeImport::limitPart(AffineExpr end, int64_t most) {
+  AffineExpr room = dl::normalize(dl::constantDim(most, context) - end);
+  auto values = dl::rangeOf(room, dl::symbolRanges(importer.module));
+  if (!dl::isCheckedWhenBound(dl::constantDim(most, context), end))
+    return limit(end, most);
+  if (!values || values->max < 0)
+    return false;
+  // Each symbol, while the others are as small as they may be.
+  SmallVector<dl::Range> ranges = dl::symbolRanges(importer.module);
+  for (unsigned symbol = 0; symbol < ranges.size(); ++symbol) {
+    if (!room.isFunctionOfSymbol(symbol))
+      continue;
+    SmallVector<AffineExpr> alone;
+    for (auto [other, range] : llvm::enumerate(ranges))
+      alone.push_back(other == symbol ? getAffineSymbolExpr(symbol, context)
+                                      : dl::constantDim(range.min, context));
+    importer.narrow(dl::normalize(room.replaceSymbols(alone)), /*least=*/0,
+                    describe(node) + " takes " + dl::text(end) + " of a dim of " +
+                        std::to_string(most));
+  }
+  return true;
+}
+
+std::optional<dl::Range> NodeImport::rangeOf(AffineExpr expr) const {
+  return dl::rangeOf(expr, dl::symbolRanges(importer.module));
 }
 
 bool NodeImport::mayMultiply(ArrayRef<AffineExpr> dims) {

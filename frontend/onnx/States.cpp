@@ -20,7 +20,7 @@ static std::string isNone(StringRef name, StringRef what, ArrayRef<StringRef> na
          llvm::join(names, "', '") + "'" + frontend::didYouMean(name, names);
 }
 
-bool Importer::addState(StringRef input, StringRef output) {
+bool Importer::addState(StringRef input, StringRef output, std::optional<int64_t> capacity) {
   SmallVector<StringRef> outputs;
   for (const ValueInfo &info : file.model().graph.outputs)
     outputs.push_back(info.name);
@@ -36,7 +36,7 @@ bool Importer::addState(StringRef input, StringRef output) {
                                      quote(other.output) + "; expected each once");
       return false;
     }
-  states.push_back({input, *own, {}});
+  states.push_back({input, *own, {}, capacity});
   return true;
 }
 
@@ -48,12 +48,25 @@ bool Importer::readStates() {
       inputs.push_back(info.name);
   for (const std::string &text : options.states) {
     auto [input, output] = StringRef(text).split('=');
+    std::optional<int64_t> capacity;
+    if (auto [name, size] = output.rsplit('['); size.consume_back("]")) {
+      int64_t number = 0;
+      if (size.getAsInteger(10, number) || number < 1 || number > INT32_MAX) {
+        error(ImportFault::ofCall, "--state " + quote(text) + ": the cache has " + quote(size) +
+                                       " positions; expected a number from 1 to 2^31 - 1, as in "
+                                       "past.*=present.*[1024]");
+        continue;
+      }
+      capacity = number;
+      output = name;
+    }
     size_t stars = input.count('*');
     if (input.empty() || output.empty() || stars > 1 || output.count('*') != stars) {
       error(ImportFault::ofCall, "--state " + quote(text) +
                                      ": expected INPUT=OUTPUT, as in h0=hn, or in "
                                      "past.*=present.*, where both stars stand "
-                                     "for the same text");
+                                     "for the same text, and a cache may say its size: "
+                                     "past.*=present.*[1024]");
       continue;
     }
     auto [front, back] = input.split('*');
@@ -67,13 +80,17 @@ bool Importer::readStates() {
         continue;
       fits = true;
       StringRef middle = stars ? name.drop_front(front.size()).drop_back(back.size()) : StringRef();
-      if (!addState(name, (newFront + middle + newBack).str()))
+      if (!addState(name, (newFront + middle + newBack).str(), capacity))
         break;
     }
     if (!fits)
       error(ImportFault::ofCall, isNone(input, "input", inputs));
   }
   return errors == 0;
+}
+
+bool Importer::isNextOfState(StringRef output) const {
+  return llvm::any_of(states, [&](const State &state) { return state.output == output; });
 }
 
 void Importer::declareStates(func::FuncOp function) {
@@ -83,16 +100,6 @@ void Importer::declareStates(func::FuncOp function) {
   for (State &state : states) {
     if (!state.type) // reported
       continue;
-    for (auto [position, name] : llvm::enumerate(symbolNames)) {
-      auto hasSymbol = [&, position = position](Type type) {
-        return llvm::any_of(dl::getDims(llvm::cast<RankedTensorType>(type)),
-                            [&](AffineExpr dim) { return dim.isFunctionOfSymbol(position); });
-      };
-      if (hasSymbol(state.type) && llvm::none_of(ArrayRef(types).take_front(first), hasSymbol))
-        error("state " + quote(state.input) + " is " + dl::text(state.type) +
-              ", and no input tells " + quote(name) + "; give it a number: --shapes " +
-              state.input + ":...");
-    }
     outermost.values[state.input].tensor = entry.addArgument(state.type, function.getLoc());
     types.push_back(state.type);
   }
@@ -110,16 +117,44 @@ void Importer::declareStates(func::FuncOp function) {
   function.setAllArgAttrs(attributes);
 }
 
+/// The size of a state that does not grow is that of inputs.
+void Importer::checkSizeOf(const State &state, ArrayRef<Type> inputs) {
+  for (auto [position, name] : llvm::enumerate(symbolNames)) {
+    auto hasSymbol = [&, position = position](Type type) {
+      return llvm::any_of(dl::getDims(llvm::cast<RankedTensorType>(type)),
+                          [&](AffineExpr dim) { return dim.isFunctionOfSymbol(position); });
+    };
+    if (hasSymbol(state.type) && llvm::none_of(inputs, hasSymbol))
+      error("state " + quote(state.input) + " is " + dl::text(state.type) +
+            ", and no input tells " + quote(name) + "; give it a number: --shapes " + state.input +
+            ":...");
+  }
+}
+
 void Importer::finishStates(func::FuncOp function, SmallVectorImpl<mlir::Value> &results) {
-  for (const State &state : states) {
+  SmallVector<Type> inputs(function.getArgumentTypes());
+  inputs.pop_back_n(llvm::count_if(states, [](const State &state) { return state.type; }));
+  for (auto [number, state] : llvm::enumerate(states)) {
     mlir::Value tensor = outputNamed(state.output, function.getLoc());
     if (!tensor || !state.type)
       continue;
-    if (tensor.getType() != state.type)
+    results.push_back(tensor);
+    if (auto growth = growthOf(state, llvm::cast<RankedTensorType>(tensor.getType()))) {
+      growing.push_back({number, *growth});
+      continue;
+    }
+    if (state.capacity)
+      error(ImportFault::ofCall, "--state gives " + quote(state.input) + " a size of " +
+                                     llvm::Twine(*state.capacity) +
+                                     ", and it does not grow: it is " + dl::text(state.type) +
+                                     ", and its next value " + dl::text(tensor.getType()));
+    else if (tensor.getType() != state.type)
       error("state " + quote(state.input) + " is " + dl::text(state.type) +
             ", and its next value " + quote(state.output) + " " + dl::text(tensor.getType()) +
-            "; a state keeps its type: a cache that grows must be exported with a fixed size");
-    results.push_back(tensor);
+            "; a state keeps its type, or is a cache, whose next value is larger by other dims "
+            "along one dim that has a name");
+    else
+      checkSizeOf(state, inputs);
   }
 }
 

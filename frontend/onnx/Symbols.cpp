@@ -31,6 +31,54 @@ AffineExpr Importer::symbolNamed(StringRef name, const std::string &fallback) {
   return getAffineSymbolExpr(found - symbolNames.begin(), context);
 }
 
+AffineExpr Importer::sumNamed(StringRef name) {
+  SmallVector<StringRef> terms;
+  name.split(terms, '+');
+  auto isAlone = [&](StringRef term) {
+    return llvm::any_of(file.model().graph.inputs, [&](const ValueInfo &info) {
+      return llvm::any_of(info.dims, [&](const Dim &dim) { return dim.symbol == term; });
+    });
+  };
+  AffineExpr sum = dl::constantDim(0, context);
+  for (StringRef &term : terms) {
+    term = term.trim();
+    int64_t number;
+    AffineExpr expr;
+    if (auto known = symbolValues.find(term); known != symbolValues.end())
+      expr = dl::constantDim(known->second, context);
+    else if (!term.getAsInteger(10, number) && number >= 0)
+      expr = dl::constantDim(number, context);
+    else if (!term.empty() && isAlone(term))
+      expr = symbolNamed(term, {});
+    if (!expr || terms.size() == 1)
+      return {};
+    sum = sum + expr;
+  }
+  return dl::normalize(sum);
+}
+
+llvm::StringSet<> Importer::joinedSymbols() const {
+  llvm::StringMap<const ValueInfo *> inputs;
+  for (const ValueInfo &info : file.model().graph.inputs)
+    inputs[info.name] = &info;
+  llvm::StringSet<> joined;
+  for (const Node &node : file.model().graph.nodes) {
+    if (node.op != "Concat" || !node.domain.empty())
+      continue;
+    int64_t axis = 0;
+    for (const Attribute &attribute : node.attributes)
+      if (attribute.name == "axis")
+        axis = attribute.integer.value_or(0);
+    for (StringRef name : node.inputs)
+      if (const ValueInfo *info = inputs.lookup(name)) {
+        axis += axis < 0 ? static_cast<int64_t>(info->dims.size()) : 0;
+        if (axis >= 0 && axis < static_cast<int64_t>(info->dims.size()))
+          joined.insert(info->dims[axis].symbol);
+      }
+  }
+  return joined;
+}
+
 void Importer::declareSymbols() {
   std::vector<frontend::Symbol> declared = symbols;
   for (frontend::Symbol &symbol : declared)
@@ -133,7 +181,7 @@ void Importer::narrowForNeeds(func::FuncOp function) {
   function.walk([&](Operation *op) {
     for (const dl::DimNeed &need : dl::needsOf(op)) {
       auto values = dl::rangeOf(need.size, dl::symbolRanges(module));
-      if (!values || values->min >= need.least)
+      if (!values || values->min >= need.least || need.end)
         continue;
       auto node = llvm::dyn_cast<NameLoc>(op->getLoc());
       narrow(need.size, std::max<int64_t>(need.least, 1),

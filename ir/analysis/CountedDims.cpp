@@ -180,6 +180,13 @@ std::optional<Problem> problemOf(Operation *op, const Symbols &counted) {
 
 } // namespace
 
+bool mixesPadding(Operation *op, const Symbols &padded) {
+  // The bodies of ops build these.
+  op->getContext()->getOrLoadDialect<arith::ArithDialect>();
+  op->getContext()->getOrLoadDialect<math::MathDialect>();
+  return problemOf(op, padded).has_value();
+}
+
 void findMixedPadding(func::FuncOp function,
                       llvm::function_ref<void(Operation *op, const std::string &sentence)> report) {
   Symbols counted = dl::countedSymbols(function->getParentOfType<ModuleOp>());

@@ -14,6 +14,10 @@
 
 namespace dlc {
 
+/// Whether `op` would mix elements of dims that mention `padded` symbols and lie beyond the real ones, however many these are, into
+/// elements that are real, or computes with such a size as with a number.
+bool mixesPadding(mlir::Operation *op, const llvm::SmallBitVector &padded);
+
 /// Tells `report` of each op of `function`, in order, that would mix padding into what is real, with a sentence for the user.
 void findMixedPadding(
     mlir::func::FuncOp function,

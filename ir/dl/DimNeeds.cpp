@@ -69,6 +69,13 @@ static void addBorders(Collector &collect, PadOp op) {
                                                : 1);
 }
 
+bool isCheckedWhenBound(Dim size, Dim end) {
+  unsigned count = 0;
+  for (unsigned symbol = 0; symbol < kMaxSymbols; ++symbol)
+    count += end.isFunctionOfSymbol(symbol);
+  return asConstant(size) && count > 1;
+}
+
 SmallVector<DimNeed> needsOf(Operation *op) {
   SmallVector<DimNeed> needs;
   Collector collect{needs};
@@ -78,6 +85,15 @@ SmallVector<DimNeed> needsOf(Operation *op) {
         collect.add(topk.getX(),
                     *wrapDim(std::nullopt, "", topk.getDim(), dimsOf(topk.getX()).size()),
                     topk.getK());
+      })
+      .Case<NarrowOp, PartOp>([&](auto part) {
+        auto first = static_cast<int64_t>(part.getStart());
+        int64_t position = *wrapDim(std::nullopt, "", part.getDim(), dimsOf(part.getX()).size());
+        Dim size = dimsOf(part.getX())[position],
+            end = normalize(part.getLength().getResult(0) + first);
+        if (first >= 0 && isCheckedWhenBound(size, end))
+          needs.push_back(
+              {normalize(size - end), 0, part.getX(), static_cast<unsigned>(position), end});
       })
       .Case([&](PadOp pad) { addBorders(collect, pad); })
       .Case<AmaxOp, AminOp>(
@@ -116,6 +132,10 @@ std::string describe(Operation *op, const DimNeed &need) {
   if (need.tensor.getDefiningOp() == op)
     return name + " gives " + type + ", where " + text(need.size) + " must be " +
            std::to_string(need.least) + " or more";
+  if (need.end)
+    return name + " takes " + text(need.end) + " of dim " + std::to_string(need.position) + " of " +
+           type + ", where " + text(need.size) + " must be " + std::to_string(need.least) +
+           " or more";
   return name + " needs " + std::to_string(need.least) + " or more along dim " +
          std::to_string(need.position) + " of " + type;
 }

@@ -22,7 +22,12 @@ struct DimNeed {
   int64_t least;
   mlir::Value tensor;
   unsigned position;
+  Dim end = {}; ///< of a part whose end is checked when shapes are bound: that end; else null
 };
+
+/// Whether it is checked when shapes are bound, and by no range, that a part of a dim of `size` may end at `end`: in a table of a
+/// fixed size at a sum of symbols, such as the past and the new tokens of a text, of which each may be large while the other is small.
+bool isCheckedWhenBound(Dim size, Dim end);
 
 /// The needs of `op` along symbolic dims: that it gives no negative dims, and what its own meaning
 /// asks for. What its verifier checks over the whole range is not among them.

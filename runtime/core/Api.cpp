@@ -113,6 +113,11 @@ dlc_dtype dlc_module_precision(const dlc_module *module) {
   return module ? toC(module->module->table().precision()) : DLC_F32;
 }
 
+int64_t dlc_module_cache_capacity(const dlc_module *module) {
+  const schema::Cache *cache = module ? module->module->table().cache() : nullptr;
+  return cache ? cache->capacity() : 0;
+}
+
 size_t dlc_module_num_states(const dlc_module *module) {
   const Values *states = module ? module->module->table().states() : nullptr;
   return states ? states->size() : 0;
@@ -309,6 +314,10 @@ dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *inputs, size_
     DLC_TRY(readArrays(outputs, num_outputs, "output", out));
     return context->context->run(in, out);
   });
+}
+
+int64_t dlc_context_cache_length(const dlc_context *context) {
+  return context ? context->context->cacheLength() : 0;
 }
 
 dlc_status dlc_context_reset_states(dlc_context *context) {

@@ -101,10 +101,29 @@ Status Context::checkStates(const Binding &binding) const {
   return {};
 }
 
+int64_t Context::cacheStep(const Binding &binding) const {
+  const schema::Cache *cache = owner->table().cache();
+  return cache ? binding.values[cache->step()] : 0;
+}
+
+/// A cache that is full would be written over at its end, and the results would be wrong.
+Status Context::checkCache(const Binding &binding) const {
+  const schema::Cache *cache = owner->table().cache();
+  if (int64_t step = cacheStep(binding); cache && step > cache->capacity() - taken)
+    return {
+        DLC_USAGE,
+        text("the model's cache holds ", cache->capacity(), " positions, of which ", taken,
+             " are taken, and this run brings ", step,
+             "; reset the states first (--reset-state, dlc_context_reset_states), or compile the "
+             "model with a larger cache")};
+  return {};
+}
+
 void Context::resetStates() {
   queue.drain();
   device->resetStates();
   heldStates.clear();
+  taken = 0;
   isHalfWritten = false;
 }
 
@@ -182,10 +201,12 @@ Status Context::run(const std::vector<CallerArray> &inputs,
   DLC_TRY(checkBools(*owner, inputs));
   if (isHalfWritten)
     return halfWritten();
+  DLC_TRY(checkCache(bound->binding));
   DLC_TRY(checkOutputs(*owner, *device, bound->binding, outputs));
   Status status = perform(bound, inputs, outputs, counted);
   if (!bound->binding.states.empty())
     heldStates = bound->binding.states;
+  taken += cacheStep(bound->binding);
   return status;
 }
 
@@ -205,6 +226,7 @@ Expected<Context::ShapesPtr> Context::lineUp(const std::vector<CallerArray> &inp
       return made.status();
     shapes = made.take();
   }
+  DLC_TRY(checkCache(shapes->binding));
   DLC_TRY(checkInputs(*owner, *device, inputs));
   DLC_TRY(checkOutputs(*owner, *device, shapes->binding, outputs));
   return shapes;
@@ -261,6 +283,7 @@ Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray>
   bound = std::move(shapes);
   if (!states.empty())
     heldStates = std::move(states);
+  taken += cacheStep(bound->binding);
   return handle;
 }
 

@@ -45,6 +45,8 @@ public:
     return counted.empty() ? bound->binding.outputs[index] : counted[index];
   }
   const Module &module() const { return *owner; }
+  /// Positions of the caches that runs have taken since the last reset.
+  int64_t cacheLength() const { return taken; }
   const std::string &deviceName() const { return device->device(); }
   /// The executor after all runs: it waits for those in the queue.
   const Executor &executor() {
@@ -72,6 +74,9 @@ private:
   Status perform(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
                  const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
   Status checkStates(const Binding &binding) const;
+  /// Positions of the caches that a run takes; 0 of a model without.
+  int64_t cacheStep(const Binding &binding) const;
+  Status checkCache(const Binding &binding) const;
 
   std::shared_ptr<Module> owner; // outlives the executor, which refers to it
   std::unique_ptr<Executor> device;
@@ -83,7 +88,8 @@ private:
   std::vector<Dims> heldStates; ///< dims of what the states hold; empty where that is zero alone
   std::vector<Dims> counted;    ///< of the outputs in the last run; empty where nothing was counted
   // The thread of the queue changes these while runs are in line there.
-  ShapesPtr placed;           ///< what the device has bound
+  ShapesPtr placed;  ///< what the device has bound
+  int64_t taken = 0; ///< positions of the caches (schema::Cache), of the runs in line included
   bool isHalfWritten = false; ///< a run failed that may have written some of the states
   RunQueue queue; ///< of a device that keeps no line itself. Its runs use all of the above
 };

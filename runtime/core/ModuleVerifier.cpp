@@ -83,6 +83,14 @@ static Status checkNeeds(const schema::Module &module, const Expressions &expres
   return {};
 }
 
+static Status checkCache(const schema::Module &module, const Expressions &expressions) {
+  if (!module.cache())
+    return {};
+  if (uint32_t index = module.cache()->step(); !expressions.has(index))
+    return refuseModule("cache", "it names expression ", index, "; there are ", expressions.size());
+  return {};
+}
+
 /// Counted symbols are bound by others and counted by the last outputs; no input tells them.
 static Status checkCounted(const schema::Module &module, const Expressions &expressions) {
   size_t count = 0, outputs = sizeOf(module.outputs());
@@ -240,6 +248,7 @@ Expected<Expressions> dlc::rt::verifyModule(const schema::Module &module, uint64
   DLC_TRY(checkValues("output", *expressions, module.outputs()));
   DLC_TRY(checkValues("state", *expressions, module.states()));
   DLC_TRY(checkNeeds(module, *expressions));
+  DLC_TRY(checkCache(module, *expressions));
   DLC_TRY(checkCounted(module, *expressions));
   DLC_TRY(checkWeights(module));
   DLC_TRY(checkSegments(module, segmentsBegin, fileBytes));

@@ -40,6 +40,10 @@ static const char *precision(const Package &package) {
   return dlc_dtype_name(dlc_module_precision(package.module()));
 }
 
+static int64_t cacheCapacity(const Package &package) {
+  return dlc_module_cache_capacity(package.module());
+}
+
 static void construct(Session *session, std::shared_ptr<Package> package, const std::string &device,
                       int threads, bool checked, bool profile, bool noJit,
                       const std::optional<std::string> &cacheDir, nb::object progress, bool noGraph,
@@ -73,7 +77,8 @@ NB_MODULE(_runtime, module) { // NOLINT(performance-unnecessary-value-param): th
       .def_prop_ro("inputs", &inputs)
       .def_prop_ro("outputs", &outputs)
       .def_prop_ro("states", &states)
-      .def_prop_ro("precision", &precision);
+      .def_prop_ro("precision", &precision)
+      .def_prop_ro("cache_capacity", &cacheCapacity);
 
   nb::class_<Session>(module, "Session")
       .def("__init__", &construct, "package"_a, nb::kw_only(), "device"_a, "threads"_a, "checked"_a,
@@ -83,6 +88,7 @@ NB_MODULE(_runtime, module) { // NOLINT(performance-unnecessary-value-param): th
       .def("run", &Session::run, "inputs"_a, "outputs"_a.none())
       .def("prepare", &Session::prepare, "shapes"_a)
       .def("reset", &Session::reset)
+      .def("cache_length", &Session::cacheLength)
       .def("close", &Session::close)
       .def("device", &Session::device)
       .def("remarks", &Session::remarks)

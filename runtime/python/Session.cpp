@@ -282,6 +282,11 @@ void Session::reset() {
   isBound = false; // states may now have other dims
 }
 
+int64_t Session::cacheLength() {
+  Turn guard(*this);
+  return dlc_context_cache_length(context);
+}
+
 void Session::close() {
   dlc_context *old;
   {

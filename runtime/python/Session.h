@@ -30,6 +30,8 @@ public:
   /// Binds the shapes of all inputs, in their order; the shapes of the outputs.
   nanobind::list prepare(const nanobind::list &shapes);
   void reset();
+  /// Positions of the model's caches that runs have taken since the last reset.
+  int64_t cacheLength();
   void close();
 
   std::string device();

@@ -22,6 +22,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc prune model.dl --sparsity 0.5 -o small.dl the half of the weights that is smallest becomes zero
   dlc quantize model.dl --scheme w4 -o small.dl the weights of matrix products in 4 bits
   dlc run model.bin --input x=@x.npy --output y=@y.npy
+  dlc generate model.bin --prompt 1,403,407     the tokens that follow, one after another
   dlc bench model.bin                           latency, throughput, time of each kernel
   dlc compare f32.bin f16.bin --data d.npz      what a smaller model costs, on the same data
   dlc verify model.bin --reference cpu --device cuda
@@ -44,7 +45,8 @@ void dlc::addOnnxOptions(CLI::App &command, std::vector<std::string> &constInput
       .add_option("--state", states,
                   "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
                   "state, and the output that is its next value, as in h0=hn or "
-                  "'past.*=present.*'; may be repeated")
+                  "'past.*=present.*'; one that grows by what a run adds becomes a cache, whose "
+                  "size may be told: 'past.*=present.*[1024]'; may be repeated")
       ->allow_extra_args(false);
 }
 
@@ -140,6 +142,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addBisectCommand(app, action, compiler);
   addListCommand(app, action, compiler);
   addRunCommand(app, action);
+  addGenerateCommand(app, action);
   addBenchCommand(app, action);
   addCompareCommand(app, action);
   addVerifyCommand(app, action);

@@ -47,6 +47,7 @@ void addFormatCommand(CLI::App &app, Action &action, const Compiler &compiler);
 void addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler,
                        std::vector<std::string> commandLine);
 void addRunCommand(CLI::App &app, Action &action);
+void addGenerateCommand(CLI::App &app, Action &action);
 void addBenchCommand(CLI::App &app, Action &action);
 void addCompareCommand(CLI::App &app, Action &action);
 void addVerifyCommand(CLI::App &app, Action &action);

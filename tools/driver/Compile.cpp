@@ -6,6 +6,7 @@
 #include "codegen/cuda/CudaText.h"
 #include "codegen/package/Package.h"
 #include "frontend/weights/InputFiles.h"
+#include "ir/analysis/CacheCapacity.h"
 #include "ir/dl/DimNeeds.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
@@ -464,8 +465,10 @@ int Compilation::run() {
                                                                             : kModelError);
   if (failed(specializeShapes()))
     return finishDump(kUsage);
-  if (first == Phase::import && last > Phase::import)
+  if (first == Phase::import && last > Phase::import) {
     dl::recordNeeds(*model.module);
+    recordCache(*model.module);
+  }
   if (options.validatePasses && failed(validator.begin(*model.module)))
     return finishDump(kModelError);
 

@@ -262,6 +262,24 @@ static bool buildSpaceToDepth(NodeImport &node) {
 
 //===- Parts --------------------------------------------------------------------------------------===//
 
+/// One dim from a symbolic start on; nothing where it may begin before the dim, or end after it.
+static Item sliceFrom(NodeImport &node, Item x, int64_t dim, AffineExpr start, AffineExpr end) {
+  AffineExpr size = dl::getDims(x.tensorType())[dim];
+  auto count = dl::asConstant(size), last = dl::asConstant(end);
+  if (last && *last >= count.value_or(INT32_MAX))
+    end = size;
+  auto begins = node.rangeOf(start);
+  if (!begins || begins->min < 0)
+    return {};
+  if (end != size) {
+    if (!count || !node.limitPart(end, *count))
+      return {};
+    x = node.call("narrow", {x, item(dim), item(int64_t(0)), Item::dim(end, {})});
+  }
+  Item places = node.call("arange", {Item::dim(start, {}), Item::dim(end, {})});
+  return node.call("index_select", {x, item(dim), places});
+}
+
 /// One dim from start to before end; both as ONNX has them, beyond the dim or negative.
 static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, AffineExpr end,
                      int64_t step) {
@@ -281,9 +299,12 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
     if (!first || (!last && !isWhole)) {
       // A part whose length follows from symbols, from its begin.
       AffineExpr length = dl::normalize(end - start);
-      bool isWithin = !count || node.limit(end, *count);
+      bool isWithin = !count || node.limitPart(end, *count);
       if (step == 1 && first && *first >= 0 && isWithin)
         return node.call("narrow", {x, item(dim), item(*first), Item::dim(length, {})});
+      if (Item part = step == 1 ? sliceFrom(node, x, dim, start, end) : Item();
+          part.isTensor() || node.hasFailed())
+        return part;
       node.unsupported("it slices a dim of " + dl::text(size) + " from " + dl::text(start) +
                            " to " + dl::text(end),
                        "; dlc takes bounds that are numbers, or an end that is a dim");

@@ -171,6 +171,8 @@ public:
   std::vector<ValueInfo> states() const {
     return describe(dlc_module_num_states(get()), dlc_module_state);
   }
+  /// Positions that the caches among the states hold; 0 where there are none.
+  int64_t cacheCapacity() const { return dlc_module_cache_capacity(get()); }
   dlc_dtype precision() const { return dlc_module_precision(get()); }
 
   dlc_module *get() const noexcept { return handle.get(); }
@@ -271,6 +273,8 @@ public:
     check(dlc_context_run(get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
   }
   void resetStates() { check(dlc_context_reset_states(get())); }
+  /// Positions of the caches that runs have taken since the last reset.
+  int64_t cacheLength() const { return dlc_context_cache_length(get()); }
 
   void prepare(const std::vector<Tensor> &inputs) {
     check(dlc_context_prepare(get(), inputs.data(), inputs.size()));

@@ -111,6 +111,9 @@ DLC_API size_t dlc_module_num_inputs(const dlc_module *module);
 DLC_API size_t dlc_module_num_outputs(const dlc_module *module);
 /* Tensors that a context keeps from run to run ('state' in a model): a KV cache, what a stream has seen. */
 DLC_API size_t dlc_module_num_states(const dlc_module *module);
+/* Positions that the model's caches hold, where it has states to which each run adds its own positions and counts them; else 0. A
+ * run that has no room for its positions is refused. */
+DLC_API int64_t dlc_module_cache_capacity(const dlc_module *module);
 /* DLC_F16 or DLC_BF16 where values of f32 may be stored in it between the model's layers (dlc compile --precision), so that
  * outputs of f32 have an error of that type; DLC_F32 otherwise. */
 DLC_API dlc_dtype dlc_module_precision(const dlc_module *module);
@@ -202,6 +205,8 @@ DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *input
                                    size_t num_inputs, dlc_tensor *outputs, size_t num_outputs);
 /* All states are zero in the next run, as in the first. */
 DLC_API dlc_status dlc_context_reset_states(dlc_context *context);
+/* Positions of the model's caches that runs have taken since the states were reset, those in line included. */
+DLC_API int64_t dlc_context_cache_length(const dlc_context *context);
 
 /* Binds the shapes as dlc_context_bind does, and does ahead whatever their runs need beside the data: buffers are placed, and on a
  * GPU cuBLASLt's algorithms are chosen and the commands are captured as a CUDA graph. Call it for each set of shapes that

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ._runtime import Package, Session
@@ -83,6 +83,49 @@ class Model:
     def reset(self) -> None:
         """All states are zero in the next run, as in the first."""
         self._session.reset()
+
+    @property
+    def cache_capacity(self) -> int:
+        """Positions that the caches among the states hold; 0 of a model whose runs add no positions to one."""
+        return self._package.cache_capacity
+
+    @property
+    def cache_length(self) -> int:
+        """Positions of the caches that runs have taken since the last reset. A run that has no room is refused."""
+        return self._session.cache_length()
+
+    def stream(
+        self,
+        prompt: Any,
+        *,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        stop: Iterable[int] | int = (),
+        tokenizer: Any = None,
+    ) -> Iterator[Any]:
+        """The tokens that follow a prompt, one after another as they are made; pieces of text where there is a tokenizer.
+
+        prompt       the numbers of its tokens, or a text
+        max_tokens   so many at most; None: as many as the model's cache holds
+        temperature  0: always the likeliest token; larger: drawn, flatter for larger numbers
+        top_k        draw among so many of the likeliest tokens; 0: all
+        top_p        draw among the fewest of the likeliest that have this probability together
+        seed         equal seeds draw equal tokens
+        stop         a token, or several, that end the text; they are not given
+        tokenizer    the path of a tokenizer.json, which the package tokenizers reads, or an object that encodes and decodes
+
+        The states are reset first. The model needs a cache that counts its positions (cache_capacity)."""
+        from .generation import stream
+        return stream(self, prompt, max_tokens, temperature, top_k, top_p, seed, stop, tokenizer)
+
+    def generate(self, prompt: Any, **options: Any) -> Any:
+        """All tokens that follow a prompt, a list of their numbers, or a text where there is a tokenizer. The options are those of
+        `stream`."""
+        made = list(self.stream(prompt, **options))
+        return made if options.get("tokenizer") is None else "".join(made)
 
     def clone(self) -> Model:
         """The same model with states and memory of its own, and with the same weights: for another thread."""

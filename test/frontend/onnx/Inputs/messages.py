@@ -95,6 +95,27 @@ case("state_grows", model([node("Concat", "past, x", "present", axis=0), node("R
 case("state_open", model([node("Relu", "h0", "hn"), node("Relu")], [value("x"), value("h0", dims=("P", 3))], ("y", "hn")),
      "--state", "h0=hn")
 case("state_alone", model([node("Add", "x, h0", "hn")], [value("x"), value("h0")], ("hn",)), "--state", "h0=hn")
+
+# States that grow.
+grown, past, new = node("Concat", "past, x", "present", axis=0), value("past", dims=("P", 3)), value("x", dims=("T", 3))
+cache = model([grown, node("Relu")], [new, past], ("y", "present"))
+case("cache_text", cache, "--state", "past=present[no]")
+case("cache_size", cache, "--state", "past=present")
+case("cache_fixed", kept, "--state", "h0=hn[4]")
+other = [node("Concat", "q, x", "r", axis=0), value("q", dims=("Q", 3))]
+case("cache_alike", model([grown, other[0], node("Relu")], [new, past, other[1]], ("y", "present", "r")), "--state",
+     "past=present[4]", "--state", "q=r[4]")
+case("cache_sizes", model([grown, other[0], node("Relu")], [new, past, value("q", dims=("P", 3))], ("y", "present", "r")), "--state",
+     "past=present[4]", "--state", "q=r[5]")
+case("cache_front", model([node("Concat", "x, past", "present", axis=0), node("Relu")], [new, past], ("y", "present")),
+     "--state", "past=present[4]")
+ends = [tensor("zero", "i64", [1], [0]), tensor("one", "i64", [1], [1]), tensor("table", "f32", [4, 3], [1.0] * 12)]
+case("cache_table", model([grown, node("Shape", "present", "s"), node("Slice", "s, zero, one", "n"),
+                           node("Slice", "table, zero, n, zero", "y")], [new, past], ("y", "present"), ends),
+     "--state", "past=present[5]")
+case("cache_parts", model([grown, node("Relu", "past", "a"), node("ReduceMax", "present", "b", axes=[0], keepdims=0),
+                           node("Relu", "present", "c")], [new, past, value("m", dims=("P", 3))], ("a", "b", "c", "present")),
+     "--state", "past=present[5]")
 case("weights_option", good, "--weights", "w.safetensors")
 case("model_option", good, "--model", "m")
 
