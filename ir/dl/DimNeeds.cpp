@@ -87,11 +87,11 @@ SmallVector<DimNeed> needsOf(Operation *op) {
                     topk.getK());
       })
       .Case<NarrowOp, PartOp>([&](auto part) {
-        auto first = static_cast<int64_t>(part.getStart());
+        Dim first = part.getStart().getResult(0);
         int64_t position = *wrapDim(std::nullopt, "", part.getDim(), dimsOf(part.getX()).size());
         Dim size = dimsOf(part.getX())[position],
-            end = normalize(part.getLength().getResult(0) + first);
-        if (first >= 0 && isCheckedWhenBound(size, end))
+            end = normalize(first + part.getLength().getResult(0));
+        if (asConstant(first).value_or(0) >= 0 && isCheckedWhenBound(size, end))
           needs.push_back(
               {normalize(size - end), 0, part.getX(), static_cast<unsigned>(position), end});
       })

@@ -259,7 +259,7 @@ def refusals(cases, path):
     package = path + "-cached.bin"
     for arguments, message in (
             (["--prompt", "1,2", "--max-tokens", "80"],
-             "error: --max-tokens 80 behind a prompt of 2 tokens need a cache of 81 positions, and the model's holds 64; at most 63 "
+             "error: --max-tokens 80 after a prompt of 2 tokens need a cache of 81 positions, and the model's holds 64; at most 63 "
              "fit"),
             (["--prompt", ",".join(["1"] * 65)], "error: the prompt has 65 tokens, and the model's cache holds 64"),
             (["--prompt", "1,100"], "error: --prompt: token 100 is none of the model's 100 tokens, 0 to 99"),

@@ -100,6 +100,28 @@ def onnxModel(folder, **_):
                                       [value("x", dims=("N", 3, 224, 224))], tensors=[weight]))
 
 
+def decoder(folder, **_):
+    """One layer of attention over its own inputs, with the past of keys and values that exporters give."""
+    table = np.random.default_rng(1).standard_normal((4000, 8), np.float32)
+    tensors = [tensor("table", "f32", (4000, 8), raw=table.tobytes()), tensor("turned", "f32", (8, 4000), raw=table.T.tobytes()),
+               tensor("heads", "i64", (1,), [1])]
+    past = [f"past_key_values.0.{kind}" for kind in ("key", "value")]
+    present = [f"present.0.{kind}" for kind in ("key", "value")]
+    nodes = [node("Gather", "table, input_ids", "h"), node("Unsqueeze", "h, heads", "q"),
+             *(node("Concat", f"{old}, q", new, axis=2) for old, new in zip(past, present)),
+             node("Transpose", present[0], "k", perm=[0, 1, 3, 2]), node("MatMul", "q, k", "scores"),
+             node("Softmax", "scores", "weights", axis=-1), node("MatMul", f"weights, {present[1]}", "read"),
+             node("Squeeze", "read, heads", "y"), node("MatMul", "y, turned", "logits")]
+    write(folder, "gpt2.onnx", model(nodes, [value("input_ids", "i64", ("N", "T")), *(value(name, dims=("N", 1, "P", 8)) for name in past)],
+                                     ("logits", *present), tensors))
+
+
+def gpt2(folder, **_):
+    decoder(folder)
+    subprocess.run([DLC, "compile", "gpt2.onnx", "-q", "--state", "past_key_values.*=present.*[1024]", "-o", "gpt2.bin"], cwd=folder,
+                   check=True)
+
+
 def kerasModel(folder, **_):
     own = os.path.join(BUILD, "python-keras", "bin", "python")
     text = ("import keras; m = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name='fc')]); m.save('model.keras')")
@@ -120,6 +142,8 @@ FILES = {
     "model.safetensors": plainModel,
     "model.onnx": onnxModel,
     "model.keras": kerasModel,
+    "gpt2.onnx": decoder,
+    "gpt2.bin": gpt2,
     "stream.dl": lambda folder, **_: write(folder, "stream.dl", STREAM),
     "stream.bin": compiled("stream.dl", "stream.bin"),
     "x.npy": lambda folder, **_: np.save(os.path.join(folder, "x.npy"), np.ones((1, 3, 224, 224), np.float32)),

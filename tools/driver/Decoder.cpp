@@ -80,9 +80,9 @@ int Decoder::assignRoles() {
     bool isMask = input.role == Role::mask && input.info.rank == 2;
     if (!isRow || !(isInteger(input.info.dtype) || isMask))
       return fail(kUsage,
-                  "input '" + describeValue(input.info) +
-                      "' is neither tokens nor an attention_mask or position_ids of a batch "
-                      "of 1: expected i64[1,T]");
+                  "input '" + name + "' is " + describeValue(input.info) +
+                      ", neither tokens nor an attention_mask or position_ids of a batch of 1; "
+                      "expected i64[1,T]");
     if (input.role == Role::tokens) {
       ++tokens;
       least = input.info.min_dims[input.info.rank - 1];
@@ -185,7 +185,7 @@ int Decoder::read(const std::vector<int64_t> &tokens, std::vector<double> &logit
   logits.resize(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i)
     if (std::isnan(logits[static_cast<size_t>(i)] = result.at(first + i)))
-      return fail(kAccuracy, "the model's logits hold NaN behind token " + std::to_string(length) +
+      return fail(kAccuracy, "the model's logits hold NaN after token " + std::to_string(length) +
                                  "; dlc compare and dlc verify help to find out why");
   return kOk;
 }

@@ -33,7 +33,7 @@ public:
   int64_t capacity() const;
   /// How many tokens there are, where the model says it.
   std::optional<int64_t> vocabulary() const { return tokenCount; }
-  /// Reads `tokens` behind those that were read before, in as many runs as needed; `logits` are those that follow the last one. An
+  /// Reads `tokens` after those that were read before, in as many runs as needed; `logits` are those that follow the last one. An
   /// ExitCode.
   int read(const std::vector<int64_t> &tokens, std::vector<double> &logits);
 

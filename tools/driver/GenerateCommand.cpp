@@ -94,7 +94,7 @@ static int checkRequest(const Decoder &decoder, const GenerateOptions &options,
                             "; shorten it, or compile the model with a larger cache");
   if (options.maxTokens > room)
     return fail(kUsage,
-                "--max-tokens " + std::to_string(options.maxTokens) + " behind a prompt of " +
+                "--max-tokens " + std::to_string(options.maxTokens) + " after a prompt of " +
                     std::to_string(size) + (size == 1 ? " token" : " tokens") +
                     " need a cache of " + std::to_string(size + options.maxTokens - 1) +
                     " positions, and the model's holds " + std::to_string(decoder.capacity()) +

@@ -396,9 +396,10 @@ bool ResizeImport::run() {
     return node.unsupported(
         "it resizes " + dl::text(node.type(0)) + " by " + mode + ", " + position +
             (mode == "nearest" ? ", " + nearest : ""),
-        "; of symbolic dims dlc takes nearest (asymmetric with floor, half_pixel "
-        "with round_prefer_ceil, whole factors) and linear (half_pixel, "
-        "align_corners), and those of [N, C, L] and [N, C, H, W]");
+        "; of symbolic dims dlc takes nearest (asymmetric with floor, half_pixel with "
+        "round_prefer_ceil, whole factors) and linear (half_pixel, align_corners) of [N, C, L], "
+        "[N, C, H, W] and, if linear, [N, C, D, H, W], and cubic (half_pixel, align_corners, "
+        "cubic_coeff_a -0.75) of [N, C, H, W]");
   constexpr double kMostTaps = 1024;
   double taps = 0;
   for (size_t i = 0; i < dims.size(); ++i)

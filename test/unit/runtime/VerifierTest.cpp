@@ -131,6 +131,12 @@ const Fault kFaults[] = {
        p.module.needs.back()->dim = 1000;
      },
      "need 0: it names expression 1000; there are 14"},
+    {"CacheStep",
+     [](PackageBuilder &p) {
+       p.module.cache = std::make_unique<CacheT>();
+       p.module.cache->step = 1000;
+     },
+     "cache: it names expression 1000; there are 14"},
     {"WeightName", [](PackageBuilder &p) { p.module.weights[0]->name = ""; },
      "weight 0: expected a name of 1 to 4096 bytes"},
     {"WeightType", [](PackageBuilder &p) { p.module.weights[0]->dtype = static_cast<DType>(77); },

@@ -116,6 +116,11 @@ case("cache_table", model([grown, node("Shape", "present", "s"), node("Slice", "
 case("cache_parts", model([grown, node("Relu", "past", "a"), node("ReduceMax", "present", "b", axes=[0], keepdims=0),
                            node("Relu", "present", "c")], [new, past, value("m", dims=("P", 3))], ("a", "b", "c", "present")),
      "--state", "past=present[5]")
+case("cache_square", model([grown, node("Shape", "past", "s"), node("Mul", "s, s", "q"), node("Cast", "q", "f", to=1),
+                            node("Slice", "f, zero, one", "n"), node("Add", "x, n", "y")], [new, past], ("y", "present"), ends),
+     "--state", "past=present[5]")
+case("cache_twice", model([grown, node("Concat", "present, past", "twice", axis=0), node("ReduceMax", "twice", "y", axes=[0], keepdims=0)],
+                          [new, past], ("y", "present")), "--state", "past=present[5]")
 case("weights_option", good, "--weights", "w.safetensors")
 case("model_option", good, "--model", "m")
 
@@ -250,6 +255,8 @@ one("cast_complex", "Cast", to=14)
 one("shift_direction", "BitShift", "x, x", direction="UP")
 one("shift_floats", "BitShift", "x, x", direction="LEFT")
 one("quantize_dtype", "QuantizeLinear", "x, s", tensors=[tensor("s", "f32", [], [2.0])], opset=21, output_dtype=8)
+one("resize_form", "Resize", "x, , s", wide, tensors=[tensor("s", "f32", [4], [1.0, 1.0, 2.0, 2.0])], mode="cubic",
+    coordinate_transformation_mode="asymmetric")
 one("quantize_scale_zero", "QuantizeLinear", "x, s", tensors=[tensor("s", "f32", [], [0.0])], opset=21)
 one("quantize_scale_nan", "QuantizeLinear", "x, s", tensors=[tensor("s", "f32", [3], [0.5, float("nan"), 0.0])], opset=21, axis=1)
 one("dropout_training", "Dropout", "x, r, t", tensors=[tensor("r", "f32", [], [0.5]), tensor("t", "bool", [], [1])])
