@@ -159,7 +159,7 @@ std::string writeDecoder(const std::string &folder) {
   p.program(schema::Target::cpu);
   uint32_t ids = p.buffer(Storage::input, DType::i64, {one, t}),
            logits = p.buffer(Storage::output, DType::f32, {one, t, three});
-  uint32_t next = p.kernel("next", [](const abi::CpuArgs *args, int64_t, int64_t, void *) {
+  uint32_t next = p.kernel("next", [](const dlc::abi::CpuArgs *args, int64_t, int64_t, void *) {
     auto *in = static_cast<const int64_t *>(args->buffers[0]);
     auto *out = static_cast<float *>(args->buffers[1]);
     for (int64_t i = 0; i < args->dims[0]; ++i)
