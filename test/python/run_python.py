@@ -15,7 +15,7 @@ BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
 LIB = os.path.join(BUILD, "lib")
 EMULATOR = {f"DLC_LIB{name.upper()}": os.path.join(LIB, f"libdlc_{file}_emu.so")
             for name, file in (("cuda", "cuda"), ("nvrtc", "nvrtc"), ("cublaslt", "cublaslt"))}
-OWN = {name: os.path.join(BUILD, f"python-{name}", "bin", "python") for name in ("dlc", "keras")}
+OWN = {name: os.path.join(BUILD, f"python-{name}", "bin", "python") for name in ("dlc", "keras", "torch")}
 PYTHON = os.environ.get("DLC_PYTHON", sys.executable)
 TIMEOUT = 300
 # File: the Python that runs it, what it must be able to import, what is set for it.
@@ -25,6 +25,7 @@ FILES = {
     "compiling": (PYTHON, "torch", {}),
     "gpu_arrays": (PYTHON, "numpy", EMULATOR),
     "jax_arrays": (OWN["keras"], "jax", {"JAX_PLATFORMS": "cpu"}),
+    "generation": (OWN["torch"], "numpy", {}),  # beside transformers are tokenizers
     "onnx_runner": (OWN["dlc"], "onnx", {}),
     "torch_compile": (PYTHON, "torch", {}),
     "speed": (PYTHON, "torch", {}),
