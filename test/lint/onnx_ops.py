@@ -23,6 +23,8 @@ become ([operators](operators.md)). "Composed" is made of several. A form of an 
 its node, all of a model's in one run, with exit code 3. Random numbers are those of their node's `seed`, the same in each run and on each
 device; without one the node is refused. `--state h0=hn` makes of an input and the output that is its next value a
 [state](language.md#states), which stays in the model and is 0 at first: both have one type. `--state 'past.*=present.*'` names many.
+Where each next value is the state with new positions after it, as in a decoder, the states become [caches](generation.md) of a fixed size:
+`--state 'past_key_values.*=present.*[1024]'`.
 
 A dim without a number is a symbol of the range 1..65536, which `--shapes`, `--min-shapes` and `--max-shapes` narrow. Where a node needs more
 of a dim, the range follows from it, and a remark says so: "sequence: 4..65536: node 'select' (Gather) takes index 3 of dim 1 of
