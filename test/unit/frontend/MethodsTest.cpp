@@ -78,7 +78,7 @@ TEST_F(Methods, aDimEndsASlice) {
       "5:19: error: a slice ends at the dim N - 4, which may be negative or not; expected one "
       "of both over its whole range\n");
   EXPECT_EQ(body("y = cat([x, x])[N - 4:]", "f32[N,3,8,8]"),
-            "5:17: error: a slice begins at the dim N - 4, which may be negative or not; expected "
+            "5:19: error: a slice begins at the dim N - 4, which may be negative or not; expected "
             "one of both over its whole range\n");
   std::string negative = body("y = cat([x, x])[-1:N]", "f32[N,3,8,8]");
   EXPECT_NE(negative.find("a slice from N*2 - 1 to N may have -15 "), std::string::npos)
