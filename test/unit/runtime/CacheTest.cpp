@@ -3,6 +3,7 @@
 //===--------------------------------------------------------------------------------------===//
 #include "test/unit/runtime/CudaRunner.h"
 
+#include <cstring>
 #include <numeric>
 
 using namespace dlc::test;
@@ -224,6 +225,25 @@ TEST(Cache, AModelWithoutOneTakesAnyNumberOfRuns) {
   EXPECT_EQ(dlc_context_cache_length(context.get()), 0);
   EXPECT_EQ(dlc_module_cache_capacity(nullptr), 0);
   EXPECT_EQ(dlc_context_cache_length(nullptr), 0);
+}
+
+TEST(Cache, AFlippedTableWithRightHashesDoesNotCrash) {
+  const std::vector<uint8_t> file = Cached(Target::cpu).file();
+  dlc::schema::ModuleHeader header;
+  std::memcpy(&header, file.data(), sizeof(header));
+  size_t refused = 0;
+  for (size_t byte = 0; byte < header.tableBytes; ++byte)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::vector<uint8_t> damaged = file;
+      damaged[dlc::schema::kTableOffset + byte] ^= uint8_t(1 << bit);
+      rehash(damaged);
+      dlc_module *module = nullptr;
+      refused += dlc_module_load_memory(damaged.data(), damaged.size(), nullptr, &module) != DLC_OK;
+      // What passes may be another model. It is not run, as its code may start anywhere in the image.
+      EXPECT_GE(dlc_module_cache_capacity(module), 0);
+      dlc_module_free(module);
+    }
+  EXPECT_GT(refused, 0U);
 }
 
 #if defined(DLC_EMU_DRIVER_PATH)

@@ -378,6 +378,33 @@ TEST_F(CudaEnqueue, StatesPassFromRunToRun) {
     EXPECT_EQ(download(y[i])[0], float(expected)) << i;
 }
 
+TEST_F(CudaEnqueue, ACacheIsCountedWhenRunsAreEnqueued) {
+  PackageBuilder package = delayPackage(Target::cuda);
+  package.module.cache = std::make_unique<dlc::schema::CacheT>();
+  package.module.cache->capacity = 2 * kRows + 1;
+  package.module.cache->step = package.module.inputs[0]->dims[0]; // N
+  start(package);
+  DevicePtr x = allocateFull(1), y = allocateFull(7), untouched = allocateFull(7);
+  put(x, y, DLC_NOT_PREPARED);
+  EXPECT_EQ(dlc_context_cache_length(context.get()), 0) << "what was not launched takes nothing";
+  prepare();
+  put(x, y);
+  put(x, y);
+  EXPECT_EQ(dlc_context_cache_length(context.get()), 6);
+  put(x, untouched, DLC_USAGE);
+  EXPECT_TRUE(
+      lastErrorHas("the model's cache holds 7 positions, of which 6 are taken, and this run "
+                   "brings 3; reset the states first"));
+  ASSERT_EQ(dlc_context_synchronize(context.get()), DLC_OK);
+  EXPECT_EQ(download(y)[0], 1);
+  EXPECT_EQ(download(untouched)[0], 7);
+  ASSERT_EQ(dlc_context_reset_states(context.get()), DLC_OK);
+  EXPECT_EQ(dlc_context_cache_length(context.get()), 0);
+  put(x, y);
+  ASSERT_EQ(dlc_context_synchronize(context.get()), DLC_OK);
+  EXPECT_EQ(download(y)[0], 0);
+}
+
 TEST_F(CudaEnqueue, HostMemoryIsPinned) {
   prepare();
   void *pinned = nullptr;
