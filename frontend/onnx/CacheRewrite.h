@@ -1,7 +1,7 @@
 //===- CacheRewrite.h - A function whose past has a fixed size ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A decoder's graph takes the past of each layer, P positions, and gives it back with those of the T new tokens behind. As a state it
+// A decoder's graph takes the past of each layer, P positions, and gives it back with those of the T new tokens after it. As a state it
 // has one size: C positions, of which the first ones are taken. The function was imported as the graph says it; here its P becomes
 //
 //   in the types        C - T, so that P + T, the dim of past and new together, is C. No type is inferred again.

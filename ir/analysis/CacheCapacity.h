@@ -1,7 +1,7 @@
 //===- CacheCapacity.h - How much the caches among a model's states hold ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A cache is a state into which each run writes its own positions, behind those of the runs before, by dl.update_slice at a place
+// A cache is a state into which each run writes its own positions, after those of the runs before, by dl.update_slice at a place
 // that another state counts. A run beyond its end would overwrite what is there: the runtime counts along and refuses it.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_CACHECAPACITY_H

@@ -23,7 +23,7 @@ from runtime_session import Refused, Session
 OUT = os.path.join(BUILD, "test-logs", "decoders")
 LIBRARY = os.path.join(BUILD, "lib", "libdlc_runtime.so")
 POSITIONS, VOCABULARY = 64, 100
-# New tokens behind a past of so many: a prompt, one token, several at once, and up to the end of the table.
+# New tokens after a past of so many: a prompt, one token, several at once, and up to the end of the table.
 SIZES = [(0, 5), (5, 1), (6, 3), (POSITIONS - 2, 2)]
 STATE = ("--state", "past_key_values.*=present.*")
 

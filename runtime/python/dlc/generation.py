@@ -71,7 +71,7 @@ class _Decoder:
         return self.np.array(numbers, types[value.dtype]).reshape((1,) * (len(value.shape) - 1) + (len(numbers),))
 
     def read(self, tokens: Sequence[int]) -> Any:
-        """The scores of the token that follows `tokens`, which are read behind those before."""
+        """The scores of the token that follows `tokens`, which are read after those before."""
         most = self.tokens.max_shape[-1]
         scores = None
         for start in range(0, len(tokens), most):
@@ -155,7 +155,7 @@ def stream(model: Model, prompt: Any, max_tokens: int | None, temperature: float
         raise Error(f"the prompt has {len(ids)} tokens, and the model's cache holds {model.cache_capacity}; shorten it, or compile "
                     "the model with a larger cache", Code.USAGE)
     if max_tokens is not None and max_tokens > room:
-        raise Error(f"max_tokens={max_tokens} behind a prompt of {len(ids)} tokens need a cache of {len(ids) + max_tokens - 1} "
+        raise Error(f"max_tokens={max_tokens} after a prompt of {len(ids)} tokens need a cache of {len(ids) + max_tokens - 1} "
                     f"positions, and the model's holds {model.cache_capacity}; at most {room} fit, or compile the model with a larger "
                     "cache", Code.USAGE)
     stops = {stop} if isinstance(stop, int) else set(stop)
