@@ -86,8 +86,14 @@ static Status checkNeeds(const schema::Module &module, const Expressions &expres
 static Status checkCache(const schema::Module &module, const Expressions &expressions) {
   if (!module.cache())
     return {};
-  if (uint32_t index = module.cache()->step(); !expressions.has(index))
-    return refuseModule("cache", "it names expression ", index, "; there are ", expressions.size());
+  uint32_t step = module.cache()->step();
+  if (!expressions.has(step))
+    return refuseModule("cache", "it names expression ", step, "; there are ", expressions.size());
+  if (expressions.range(step).max < 0)
+    return refuseModule("cache", "what a run adds to it is always negative");
+  if (module.cache()->capacity() < 1)
+    return refuseModule("cache", "it holds ", module.cache()->capacity(),
+                        " positions; expected 1 or more");
   return {};
 }
 

@@ -137,6 +137,19 @@ const Fault kFaults[] = {
        p.module.cache->step = 1000;
      },
      "cache: it names expression 1000; there are 14"},
+    {"NegativeCacheStep",
+     [](PackageBuilder &p) {
+       p.module.cache = std::make_unique<CacheT>();
+       p.module.cache->capacity = 8;
+       p.module.cache->step = p.constant(-5).row;
+     },
+     "cache: what a run adds to it is always negative"},
+    {"CacheCapacity",
+     [](PackageBuilder &p) {
+       p.module.cache = std::make_unique<CacheT>();
+       p.module.cache->step = p.constant(1).row;
+     },
+     "cache: it holds 0 positions; expected 1 or more"},
     {"WeightName", [](PackageBuilder &p) { p.module.weights[0]->name = ""; },
      "weight 0: expected a name of 1 to 4096 bytes"},
     {"WeightType", [](PackageBuilder &p) { p.module.weights[0]->dtype = static_cast<DType>(77); },
