@@ -233,6 +233,8 @@ public:
   /// of the model make too many.
   bool countDerived(size_t ops, size_t callsBefore);
   size_t callCount() const { return importer.callCount; }
+  /// Whether a Gradient stands in the node's graph or around it: it goes through ops that have a rule (gradient/).
+  bool isDerived() const;
 
   /// The one result of a graph that is an attribute, for one input.
   Item graph(llvm::StringRef attribute, Item input);

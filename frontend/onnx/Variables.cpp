@@ -102,4 +102,11 @@ bool NodeImport::countDerived(size_t ops, size_t callsBefore) {
   return false;
 }
 
+bool NodeImport::isDerived() const {
+  for (const Frame *at = &frame; at; at = at->parent)
+    if (!at->variables.empty())
+      return true;
+  return false;
+}
+
 } // namespace dlc::onnx

@@ -152,8 +152,14 @@ int64_t Derivation::integer(StringRef name, int64_t otherwise) const {
 }
 
 SmallVector<int64_t> Derivation::integers(StringRef name) const {
-  auto attribute = op->getAttrOfType<DenseI64ArrayAttr>(name);
-  return attribute ? SmallVector<int64_t>(attribute.asArrayRef()) : SmallVector<int64_t>();
+  SmallVector<int64_t> numbers;
+  if (auto attribute = op->getAttrOfType<DenseI64ArrayAttr>(name))
+    numbers.assign(attribute.asArrayRef().begin(), attribute.asArrayRef().end());
+  else if (auto dims = op->getAttrOfType<AffineMapAttr>(name))
+    for (AffineExpr dim : dims.getValue().getResults())
+      if (auto number = dl::asConstant(dim))
+        numbers.push_back(*number);
+  return numbers;
 }
 
 double Derivation::real(StringRef name, double otherwise) const {

@@ -93,8 +93,10 @@ static void deriveSlice(Derivation &d) {
 }
 
 static void deriveNarrow(Derivation &d) {
-  int64_t axis = d.axis(), start = d.integer("start", 0);
-  d.add(0, placed(d, d.dy(), axis, start < 0 ? d.dims()[axis] + start : d.dim(start)));
+  int64_t axis = d.axis();
+  AffineExpr start = d.op->getAttrOfType<AffineMapAttr>("start").getValue().getResult(0);
+  bool isFromEnd = dl::asConstant(start).value_or(0) < 0;
+  d.add(0, placed(d, d.dy(), axis, isFromEnd ? d.dims()[axis] + start : start));
 }
 
 static void deriveSelect(Derivation &d) {
@@ -111,6 +113,8 @@ static void derivePad(Derivation &d) {
   if (mode && mode.getValue() != "constant")
     return d.refuse("'pad' of mode " + mode.getValue(), "; dlc knows that of mode constant");
   SmallVector<int64_t> widths = d.integers("pad");
+  assert(widths.size() == d.op->getAttrOfType<AffineMapAttr>("pad").getValue().getNumResults() &&
+         "ONNX's Pad has numbers for widths");
   for (int64_t &width : widths)
     width = -width;
   d.add(0, d.dy().call("pad", {itemList(widths)}));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/ops/SampleSteps.h"
 
 using namespace mlir;
 
@@ -105,6 +106,8 @@ static bool buildGridSample(NodeImport &node) {
   std::string mode = node.string("mode", "linear"), padding = node.string("padding_mode", "zeros");
   if (node.hasFailed())
     return false;
+  if (node.isDerived())
+    return buildSampleSteps(node, x, grid);
   if (node.rank(0) > kMostDims)
     return node.unsupported("it reads between elements of " + dl::text(node.type(0)),
                             "; dlc takes up to three dims behind the channels");

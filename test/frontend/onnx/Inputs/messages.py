@@ -528,6 +528,9 @@ derived("left_out", [square, node("Gradient", "x, ", domain=TRAINING, xs=["x", "
 derived("results", [square, gradient("x", "y, z", xs=["x"], y="s")])
 derived("x_unknown", [square, gradient(xs=["q"], y="s")])
 derived("z_unknown", [square, gradient("x, x", xs=["x"], zs=["q"], y="s")])
+sampled = [node("GridSample", "x, g", "s", name="sample"), gradient(xs=["x"], y="s")]
+derived("grid_symbols", sampled, [value("x", dims=(1, 1, "H", 2)), value("g", dims=(1, 2, 2, 2))], opset=20)
+derived("grid_rank", sampled, image + [value("g", dims=(1, 2, 2, 3))], opset=20)
 derived("y_unknown", [square, gradient(xs=["x"], y="q")])
 derived("y_own", [square, gradient(xs=["x"], y="y")])
 derived("x_integer", [node("Cast", "x", "s", to=1), gradient(xs=["x"], y="s")], [value("x", "i64")])
