@@ -97,7 +97,7 @@ std::string CacheRewrite::planOp(Operation *op) {
     zeros.insert(op->getResult(0));
     return {};
   }
-  // What follows the past begins where it ends.
+  // The new part begins where the past ends.
   if (auto joined = dyn_cast<dl::CatOp>(op)) {
     int64_t dim = *dl::wrapDim(std::nullopt, "", joined.getDim(), rankOf());
     auto grows = [&](mlir::Value x) { return mentionsPast(dl::dimsOf(x)[dim]); };
@@ -285,7 +285,7 @@ void CacheRewrite::change(Operation *op, Change how, BlockArgument state) {
     SmallVector<mlir::Value> parts(op->getOperands().drop_front());
     mlir::Value part =
         parts.size() == 1 ? parts.front() : b.make<dl::CatOp>(ValueRange(parts), joined.getDim());
-    // Of other tensors than states, the join has the size; what is not taken yet is written over.
+    // A join of other tensors keeps its size; places that are not taken yet are written over.
     mlir::Value all = state ? mlir::Value(state)
                             : b.make<dl::CatOp>(ValueRange(op->getOperands()), joined.getDim());
     made = b.make<dl::UpdateSliceOp>(

@@ -212,7 +212,7 @@ public:
   /// The same for a part of a dim, whose end is checked when shapes are bound: of a sum of several symbols each gets the range that
   /// it needs for itself.
   bool limitPart(mlir::AffineExpr end, int64_t most);
-  /// What `expr` may be by the symbols' ranges; nothing where it is unbounded.
+  /// The range of `expr` by the symbols' ranges; nothing where it is unbounded.
   std::optional<dl::Range> rangeOf(mlir::AffineExpr expr) const;
   /// Whether the product of `dims` is one to work with; false, reported, where sums among them would multiply to too many terms.
   bool mayMultiply(llvm::ArrayRef<mlir::AffineExpr> dims);

@@ -146,7 +146,7 @@ std::optional<Number> combine(const NodeImport &node, StringRef op, const Number
                    : op == "GreaterOrEqual" ? *x >= *y
                    : op == "And"            ? *x && *y
                                             : *x || *y);
-    // What the ranges of the symbols decide, as that no dim is -1.
+    // The ranges of the symbols may decide it, such as that no dim is -1.
     auto difference = mayJoin(a.dim, b.dim, false, INT32_MAX)
                           ? node.rangeOf(dl::normalize(a.dim - b.dim))
                           : std::nullopt;

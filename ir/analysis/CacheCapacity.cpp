@@ -20,7 +20,7 @@ static AffineExpr numberOf(Value value) {
   return number ? dl::constantDim(number.getInt(), value.getContext()) : AffineExpr();
 }
 
-/// What `next` adds to `counter`; null where it is computed otherwise.
+/// The dim that `next` adds to `counter`; null where it is computed otherwise.
 static AffineExpr stepOf(Value counter, Value next) {
   auto sum = next.getDefiningOp<dl::AddOp>();
   if (!sum)

@@ -99,7 +99,7 @@ struct GridPlace {
     Scalar mirrored = select(isOdd, span - rest, rest) + low;
     return select(span <= 0.0, 0.0, mirrored);
   }
-  /// What the padding makes of a place; within an element or two of the image where that is zeros.
+  /// The place after padding; with zeros, at most an element or two outside of the image.
   Scalar bounded(Scalar at) const {
     if (op.getPaddingMode() == "zeros")
       return min(max(at, -3.0), size() + 1.0);
@@ -112,7 +112,7 @@ struct GridPlace {
     const unsigned taps = tapsOf(op.getMode());
     if (taps == 1)
       return round(bounded(place()));
-    // Of a cubic each neighbour is bounded by itself.
+    // Each neighbour of a cubic is bounded by itself.
     return taps == 2 ? bounded(place()) : min(max(place(), -kFar), kFar);
   }
   /// The index of neighbour `tap`.

@@ -190,7 +190,7 @@ struct Position {
       integer = min(integer + static_cast<double>(apart), last());
     return isCubic(op.getMode()) ? max(integer, 0.0) : integer;
   }
-  /// What each of the elements that are read along the dim counts; none where it is one.
+  /// The weights of the elements that are read along the dim; none where one element is read.
   SmallVector<Scalar, 4> weights() const {
     Scalar at = source();
     if (isCubic(op.getMode()))
