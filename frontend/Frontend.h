@@ -6,7 +6,7 @@
 #ifndef DLC_FRONTEND_FRONTEND_H
 #define DLC_FRONTEND_FRONTEND_H
 
-#include "frontend/dl/SourceIndex.h"
+#include "frontend/dl/syntax/SourceIndex.h"
 #include "ir/analysis/GivenShapes.h"
 
 #include "mlir/IR/BuiltinOps.h"

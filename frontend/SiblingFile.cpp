@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/SiblingFile.h"
 
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

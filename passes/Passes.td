@@ -31,7 +31,7 @@ def SpecializeShapes : Pass<"specialize-shapes", "::mlir::ModuleOp"> {
     value is replaced by it. `opt-shapes`, which lie between, become the `usual` sizes of the symbols that they give: schedules
     choose tiles for these, and what they make holds for the whole range. A dim such as 2*N + 1 gives N where that is the only
     unknown. Runs before the phases, on IR that --compile-from=import brings: the frontends narrow the symbols of models
-    themselves, before any op is made. Example: test/passes/specialize-shapes.mlir.
+    themselves, before any op is made. Example: test/passes/simplify/specialize-shapes.mlir.
   }];
   let options = [Option<"shapes", "shapes", "std::string", "", "The only shapes that will come">,
                  Option<"minShapes", "min-shapes", "std::string", "", "The smallest ones">,
@@ -46,7 +46,7 @@ def DecomposeOps : Pass<"decompose-ops", "::mlir::func::FuncOp"> {
   let summary = "Replace each op that other ops define by those";
   let description = [{
     Runs until no op with DecomposableOpInterface is left: a scaled_dot_product_attention becomes two matrix products and a
-    softmax. Annotations (discardable attributes) are handed on. Example: test/passes/decompose-ops.mlir.
+    softmax. Annotations (discardable attributes) are handed on. Example: test/passes/simplify/decompose-ops.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numDecomposed", "decomposed", "Ops replaced by others">];
@@ -58,7 +58,7 @@ def FoldBatchNorm : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
     With s = weight / sqrt(running_var + eps), a batch norm of conv2d(x, w, b) is conv2d(x, w*s, (b - running_mean)*s + bias).
     The new weights are computed by dl ops on the old ones, once at load. Fires where the contraction has this one user
     and all the parameters depend on weights alone. The sums are taken in another order of operations: see the bound.
-    Example: test/passes/fold-batch-norm.mlir.
+    Example: test/passes/simplify/fold-batch-norm.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numFolded", "folded", "Batch norms folded into weights">];
@@ -70,7 +70,7 @@ def FoldConstants : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let description = [{
     `exp(1) + x` has nothing to fold but `2*3 + x` does: an op that reads nothing but dl.full, computes every element alike
     and whose body folds in exactly rounded arithmetic becomes a dl.full. Ops whose value would depend on the compiling
-    machine's libm (exp, log, tanh, erf) stay. Example: test/passes/fold-constants.mlir.
+    machine's libm (exp, log, tanh, erf) stay. Example: test/passes/simplify/fold-constants.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let statistics = [Statistic<"numFolded", "folded", "Ops that became a number">];
@@ -83,7 +83,7 @@ def RaiseActivations : Pass<"raise-activations", "::mlir::func::FuncOp"> {
     and the argument of the gate is written; softmax and log_softmax as exponentials of x less its largest element, over their sum.
     Where that lies in f32 between two casts of 16 bits, the op takes the narrow tensor, for it computes in f32 and rounds once. Fires where nothing
     else reads what the one op replaces. A softmax written without the largest element stays: it overflows where the
-    op would not. Example: test/passes/raise-activations.mlir.
+    op would not. Example: test/passes/raise/raise-activations.mlir.
     ```mlir
     %0 = dl.sigmoid %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %y = dl.mul %x, %0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -108,7 +108,7 @@ def RaiseAttention : Pass<"raise-attention", "::mlir::func::FuncOp"> {
     they were before.
 
     Fires where nothing else reads scores and weights. It does not where the op would compute something else: where a mask puts a number, for a row without
-    keys is uniform then and not NaN; with two masks; where something else is done to the scores, such as a tanh. Example: test/passes/raise-attention.mlir.
+    keys is uniform then and not NaN; with two masks; where something else is done to the scores, such as a tanh. Example: test/passes/raise/raise-attention.mlir.
     ```mlir
     %0 = dl.matmul %q, %t : (tensor<2x8x4xf32>, tensor<2x4x9xf32>) -> tensor<2x8x9xf32>      // t: keys, permuted
     %1 = dl.mul %0, %half : (tensor<2x8x9xf32>, tensor<2x8x9xf32>) -> tensor<2x8x9xf32>
@@ -131,7 +131,7 @@ def RaiseNorms : Pass<"raise-norms", "::mlir::func::FuncOp"> {
     x / sqrt(mean(x^2) + eps) over the last dims dl.rms_norm; then factors and summands of the right dims become its weight and bias.
     Squares, roots and quotients may be powers or products, a mean a sum over the number of elements. A norm in f32 between two casts of 16 bits takes
     the narrow tensor: it computes in f32 and rounds once. Fires where nothing else reads what the one op
-    replaces and eps is a number. Example: test/passes/raise-norms.mlir.
+    replaces and eps is a number. Example: test/passes/raise/raise-norms.mlir.
     ```mlir
     %0 = dl.square %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %1 = dl.mean %0 {dim = array<i64: 1>, keepdim = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
@@ -154,7 +154,7 @@ def RaiseRotary : Pass<"raise-rotary", "::mlir::func::FuncOp"> {
   let description = [{
     x * cos + cat(-x2, x1) * sin, where x1 and x2 are the halves of the last dim of x, is computed with these as a dim of their own: cat is
     a flip of that dim, times -1 and 1. So no half is stored, and the map reads x where it was computed. Every bit stays. Fires where
-    nothing else reads cat and the products. Example: test/passes/raise-rotary.mlir.
+    nothing else reads cat and the products. Example: test/passes/raise/raise-rotary.mlir.
     ```mlir
     %1 = dl.slice %x {dim = 1 : i64, start = 4 : i64} : (tensor<2x8xf32>) -> tensor<2x4xf32>
     %2 = dl.neg %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -173,7 +173,7 @@ def SimplifyAlgebra : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   let summary = "Drop arithmetic that changes no bit";
   let description = [{
     x*1, x/1, x - 0, x + (-0), 0 + x of integers, neg(neg(x)), relu(relu(x)), maximum(x, x), nested broadcasts. x + 0 of
-    floats stays: it turns -0 into +0. Example: test/passes/simplify-algebra.mlir.
+    floats stays: it turns -0 into +0. Example: test/passes/simplify/simplify-algebra.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
@@ -184,7 +184,7 @@ def RaiseIntegerProducts : Pass<"raise-integer-products", "::mlir::func::FuncOp"
     A model that was quantized by another tool holds (q - zero point) * scale before each product of f32: QuantizeLinear and
     DequantizeLinear of ONNX. Where the scale of the activation is one number, and that of the weight one for each channel of the
     result, the product of the integers in i32 is exact, and is scaled afterwards. A reshape or permute between the two is done to
-    the integers. Sums that might not fit into i32, and those of fewer than 16 terms, stay. Example: test/passes/raise-integer-products.mlir.
+    the integers. Sums that might not fit into i32, and those of fewer than 16 terms, stay. Example: test/passes/raise/raise-integer-products.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numRaised", "raised", "Products of integers in place of products of f32">];
@@ -197,10 +197,10 @@ def KeepSlower : Pass<"keep-slower", "::mlir::func::FuncOp"> {
   let summary = "Mark the products that quantization is estimated to make slower";
   let description = [{
     A product that quantize-products would run on integers (`scheme=int8`), or whose weight quantize-weights would store in few bits
-    (`w8`, `w4`), gets the attribute `dl.kept_by_cost` where the estimate of passes/compress/QuantizationGain.h says that this takes more
+    (`w8`, `w4`), gets the attribute `dl.kept_by_cost` where the estimate of passes/compress/quantize/QuantizationGain.h says that this takes more
     time on the targets of the file: then these passes leave it as it is. One module serves all targets up to phase `outline`, so their
     gains are multiplied: a gain on one makes up for a loss on another. The attribute holds the reason, which the driver prints. Without
-    targets nothing is marked. Example: test/passes/keep-slower.mlir.
+    targets nothing is marked. Example: test/passes/compress/quantize/keep-slower.mlir.
     ```mlir
     %y = dl.linear %x, %w : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
     // becomes, where conversions take more time than integers save
@@ -220,7 +220,7 @@ def TapActivations : Pass<"tap-activations", "::mlir::func::FuncOp"> {
     What quantize-products would quantize is put before the results of the function, each value once and in program order, named
     `tap.0`, `tap.1` and so on. `dlc compile --quantize` runs such a copy of the model on the user's data to find the range of
     each. With `packable` what products read that quantize-weights would give weights in few bits. `keep-f32` as in
-    quantize-products. Example: test/passes/tap-activations.mlir.
+    quantize-products. Example: test/passes/compress/quantize/tap-activations.mlir.
   }];
   let options = [Option<"packable", "packable", "bool", "false", "Of products whose weights quantize-weights packs">,
                  ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
@@ -239,7 +239,7 @@ def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
     With `scheme=dynamic` matrix products need no attribute: the range of each row of x, of all that one sum reads, is found when the
     model runs, and makes scale and zero point of the row by the formula of ONNX's DynamicQuantizeLinear. The zero point is taken off the
     sums. Convolutions stay. With `scheme=fp8` x / s and w / t are rounded to e4m3, where s takes the largest magnitude of the range to 448,
-    and t that of a channel's weights; they are multiplied and added in f32. Example: test/passes/quantize-products.mlir.
+    and t that of a channel's weights; they are multiplied and added in f32. Example: test/passes/compress/quantize/quantize-products.mlir.
   }];
   let options = [Option<"scheme", "scheme", "std::string", /*default=*/"\"int8\"", "int8, dynamic or fp8">,
                  ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
@@ -256,9 +256,9 @@ def QuantizeWeights : Pass<"quantize-weights", "::mlir::func::FuncOp"> {
     for are plain arithmetic: with 8 bits i8 times a scale for each row of [N, K], where the sums run along K; with 4 bits
     (code - zero point) * scale, the two of each `group` codes along K. The codes of byte i of a row of 4 bits are those of
     column i (low bits) and of column K / 2 + i, rounded up. A table of which rows are looked up takes part where products read it, too.
-    The new weights are named after the old one (`.codes`, `.scale`, `.zero`); the driver fits them (tools/driver/WeightFit.h).
+    The new weights are named after the old one (`.codes`, `.scale`, `.zero`); the driver fits them (tools/driver/compress/WeightFit.h).
     form-fusions makes the arithmetic a part of its readers' kernels. Weights that something else reads stay, and those that
-    `keep-f32` names. Example: test/passes/quantize-weights.mlir.
+    `keep-f32` names. Example: test/passes/compress/quantize/quantize-weights.mlir.
     ```mlir
     %y = dl.linear %x, %w : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
     // becomes, with bits=8
@@ -284,13 +284,13 @@ def : MovesResults<"quantize-weights", "inf", "the nearest of 16 numbers may lie
 def ConvertPrecision : Pass<"convert-precision", "::mlir::func::FuncOp"> {
   let summary = "Run a model of f32 in f16 or bf16, where that is safe";
   let description = [{
-    Each record of an op has a rule (`precision` in ir/dl/DLBase.td). Products and recurrences read operands of `dtype` and add in f32.
+    Each record of an op has a rule (`precision` in ir/dl/base/DLBase.td). Products and recurrences read operands of `dtype` and add in f32.
     Ops that neither grow nor shrink numbers run in `dtype` where all their operands come so, weights and numbers that fit
     counted in. All others stay in f32: exponentials, logarithms, quotients, sums, places. A cast stands where one
     meets the other. Arguments, results, states, f64 and casts of the user's own stay as they are, and so does what
     `keep-f32` names: globs over paths of layers, names of ONNX nodes and names of ops. Weights are cast once at load. Between
     kernels values are stored in `dtype`; inside a kernel all is computed in f32. An op with the attribute `dl.keep_f32`, which
-    `dlc compile --precision mixed` writes, stays in f32, too. Example: test/passes/convert-precision.mlir.
+    `dlc compile --precision mixed` writes, stays in f32, too. Example: test/passes/precision/convert-precision.mlir.
     ```mlir
     %y = dl.linear %x, %w : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
     ```
@@ -315,7 +315,7 @@ def AllowTf32 : Pass<"allow-tf32", "::mlir::func::FuncOp"> {
   let description = [{
     Products and convolutions whose result is f32 get the attribute `dl.tf32`, but for those that `keep-f32` names. CUDA's schedules
     compute such products on tensor cores; a kernel of several products does so where all have it. The CPU and the interpreter compute as
-    ever. Example: test/passes/allow-tf32.mlir.
+    ever. Example: test/passes/precision/allow-tf32.mlir.
   }];
   let options = [ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
@@ -327,7 +327,7 @@ def ConvertSignature : Pass<"convert-signature", "::mlir::func::FuncOp"> {
   let summary = "Give the inputs and outputs that are f32, f16 or bf16 another of these types";
   let description = [{
     An input is cast to the type that the model declares, and an output from it; states stay as they are. Before convert-precision,
-    which takes an input of 16 bits as it is. Example: test/passes/convert-signature.mlir.
+    which takes an input of 16 bits as it is. Example: test/passes/precision/convert-signature.mlir.
   }];
   let options = [Option<"dtype", "dtype", "std::string", /*default=*/"\"f32\"", "f16, bf16 or f32">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
@@ -345,7 +345,7 @@ def SimulatePrecision : Pass<"simulate-precision", "::mlir::func::FuncOp"> {
     since kernels compute in f32. So one program measures what each layer costs. The
     smallest and the largest number that each layer reads or gives are put before the outputs, as `low.0`, `high.0`, `low.1` and so on.
     `dlc compile --precision mixed` and `dlc bisect` run such a copy of the model on the user's data. `keep-f32` as in
-    convert-precision. Example: test/passes/simulate-precision.mlir.
+    convert-precision. Example: test/passes/precision/simulate-precision.mlir.
   }];
   let options = [Option<"dtype", "dtype", "std::string", /*default=*/"\"f16\"", "f16 or bf16">,
                  ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
@@ -361,7 +361,7 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
     through (elementwise, batch norm, cat, pad, slice, softmax). A tensor whose bytes would be the same either way (one
     channel, or 1x1 pixels) stays row-major. dl.convert_layout stands where a window op would read more than 4 row-major
     channels, or a convolution of i32 more than 1 (CPUs multiply pairs of neighbours), and before a reshape, a matrix product or a result of the function, which are row-major; any other op
-    reads either layout. Weights stay as stored: a target packs them as it likes. Example: test/passes/assign-layouts.mlir.
+    reads either layout. Weights stay as stored: a target packs them as it likes. Example: test/passes/layout/assign-layouts.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numConverts", "converts", "Converts inserted">];
@@ -376,7 +376,7 @@ def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
     (ir/analysis/IntegerRange.h), each is cast to a narrower type and back: the first one to u8 with a zero point where 256 numbers are
     enough, the second one to i8, or to u8 where it depends on weights alone, and either to i16 else: the types that CPUs
     multiply. Fusion lets the operand's producer store that, and the product's kernel widen it. A product of the same numbers is the
-    same. Example: test/passes/narrow-products.mlir.
+    same. Example: test/passes/outline/narrow-products.mlir.
     ```mlir
     %y = dl.matmul %x, %w : (tensor<4x8xi32>, tensor<8x2xi32>) -> tensor<4x2xi32>     // x of -128 to 127
     // becomes
@@ -395,7 +395,7 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
   let description = [{
     In program order, each op joins the fusions of its producers where ir/analysis/FusionLegality.h finds no reason
     against it. A number (dl.full) and a repetition (dl.broadcast) are copied to each of their users. What remains outside
-    fusions is dl.weight and those dl.reshape that are views. Example: test/passes/form-fusions.mlir.
+    fusions is dl.weight and those dl.reshape that are views. Example: test/passes/fuse/form-fusions.mlir.
   }];
   let options = [Option<"separate", "separate", "bool", "false",
                         "Give each op a fusion of its own, to compare with">];
@@ -410,7 +410,7 @@ def OutlineKernels : Pass<"outline-kernels", "::mlir::ModuleOp"> {
   let description = [{
     A dl.fusion becomes a dlx.kernel, shared by all fusions that compute the same; the function becomes a dlx.program. What
     depends on weights alone is launched at load into persistent buffers. The module ends as one module for each target.
-    Kernels are named after their ops, never after the model's own names. Example: test/passes/outline-kernels.mlir.
+    Kernels are named after their ops, never after the model's own names. Example: test/passes/outline/outline-kernels.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
@@ -424,7 +424,7 @@ def FuseAttention : Pass<"fuse-attention", "::mlir::ModuleOp"> {
   let description = [{
     On @cuda, three launches whose buffers between them nothing else reads become one, where ir/analysis/Attention.h finds
     an attention in them: then the scores are never stored. A causal mask becomes part of the kernel. Scores and weights
-    are rounded to their dtype no more. Example: test/passes/fuse-attention.mlir.
+    are rounded to their dtype no more. Example: test/passes/fuse/fuse-attention.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
@@ -438,7 +438,7 @@ def FusePooling : Pass<"fuse-pooling", "::mlir::ModuleOp"> {
     the like) becomes part of the convolution's kernel, where ir/analysis/PooledProduct.h finds the two in them: the rows of the
     matrix product are walked window by window, so that a block has all totals of a window, and stores one result for them.
     That is never more work: what no window reads is not computed, and nothing is computed twice. Between the two, values are
-    rounded to their dtype no more. Example: test/passes/fuse-pooling.mlir.
+    rounded to their dtype no more. Example: test/passes/fuse/fuse-pooling.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
@@ -450,7 +450,7 @@ def UpdateInPlace : Pass<"update-in-place", "::mlir::ModuleOp"> {
   let description = [{
     Where a state's next value is a `dl.update_slice` of the state that nothing else reads, a kernel that stores src alone, into the
     state's own buffer, takes the place of one that copies all of it. Runs on the module of one target, before launches are merged. Example:
-    test/passes/update-in-place.mlir.
+    test/passes/buffers/update-in-place.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect"];
   let statistics = [Statistic<"numUpdated", "updated", "States that are updated in place">];
@@ -463,7 +463,7 @@ def FuseReaders : Pass<"fuse-readers", "::mlir::ModuleOp"> {
     at its own index, becomes part of that one's kernel: the value is stored only if others read it too, beside the map's
     result, and never loaded again. Both have the same dims and, where both are stored, the same layout. The kernel stands
     where either of the two stood: before all readers and behind what it reads. Between the two, values are rounded to their
-    dtype no more. Example: test/passes/fuse-readers.mlir.
+    dtype no more. Example: test/passes/fuse/fuse-readers.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
@@ -475,7 +475,7 @@ def ExplainFusions : Pass<"explain-fusions", "::mlir::ModuleOp"> {
   let description = [{
     Runs on the whole module after the last pass that joins launches, and changes nothing. A remark is made for each op that
     reads what another kernel writes, with the reason of ir/analysis/FusionLegality.h. It names the targets that the remark is
-    true for, unless it is true for all of them. Example: test/passes/explain-fusions.mlir.
+    true for, unless it is true for all of them. Example: test/passes/fuse/explain-fusions.mlir.
   }];
 }
 
@@ -487,7 +487,7 @@ def PlanBuffers : Pass<"plan-buffers", "::mlir::ModuleOp"> {
     Runs on the programs of all targets. Where an output is an input, a weight, a view or an output already, a copy is made.
     Each dlx.alloc that is not persistent gets `first_use` and `last_use`: the first and last of the program's main commands
     (launches that are not `init`, and copies, counted from 0) that touch it; an output lives to the last command. The
-    runtime places buffers by them, so that two whose lifetimes meet never overlap. Example: test/passes/plan-buffers.mlir.
+    runtime places buffers by them, so that two whose lifetimes meet never overlap. Example: test/passes/buffers/plan-buffers.mlir.
   }];
   let dependentDialects = ["::dlc::dlx::DLXDialect"];
   let statistics = [Statistic<"numCopies", "copies", "Copies inserted for outputs">];

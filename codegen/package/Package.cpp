@@ -9,7 +9,7 @@
 #include "codegen/package/ProgramTable.h"
 #include "ir/analysis/CostModel.h"
 #include "ir/dl/DLOps.h"
-#include "ir/dl/PrecisionMarks.h"
+#include "ir/dl/base/PrecisionMarks.h"
 #include "runtime/schema/ModuleHeader.h"
 
 #include "llvm/ADT/StringExtras.h"

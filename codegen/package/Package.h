@@ -3,7 +3,7 @@
 #ifndef DLC_CODEGEN_PACKAGE_PACKAGE_H
 #define DLC_CODEGEN_PACKAGE_PACKAGE_H
 
-#include "codegen/cpu/CpuCode.h"
+#include "codegen/cpu/image/CpuCode.h"
 #include "runtime/schema/module_generated.h"
 
 #include "mlir/IR/BuiltinOps.h"

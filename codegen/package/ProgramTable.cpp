@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/package/ProgramTable.h"
 
-#include "codegen/cuda/CudaText.h"
-#include "codegen/kernels/HopperKernel.h"
+#include "codegen/cuda/HopperKernel.h"
+#include "codegen/cuda/print/CudaText.h"
 #include "ir/analysis/CostModel.h"
 #include "ir/analysis/SourcePlaces.h"
 #include "ir/dl/DLOps.h"
@@ -31,7 +31,7 @@ schema::DType dtypeOf(Type type) {
   for (schema::DType dtype : schema::EnumValuesDType())
     if (name == schema::EnumNameDType(dtype))
       return dtype;
-  llvm_unreachable("each dtype of ir/dl/DTypes.def is one of the package");
+  llvm_unreachable("each dtype of ir/dl/base/DTypes.def is one of the package");
 }
 
 namespace {

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/CacheRewrite.h"
 
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "ir/analysis/CountedDims.h"
 
 #include <limits>

@@ -15,7 +15,7 @@
 #ifndef DLC_FRONTEND_ONNX_CACHEREWRITE_H
 #define DLC_FRONTEND_ONNX_CACHEREWRITE_H
 
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"

@@ -3,10 +3,10 @@
 //
 // Which they are, and how many positions they shall hold. CacheRewrite makes caches of them.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/CacheRewrite.h"
 #include "frontend/onnx/Importer.h"
-#include "ir/dl/DimNeeds.h"
+#include "ir/dl/base/DimNeeds.h"
 
 using namespace mlir;
 

@@ -5,9 +5,9 @@
 // condition selects among their results, which is what a kernel would do. A Loop or Scan of a known number of steps is imported
 // once for each.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
-#include "frontend/onnx/NodeOrder.h"
+#include "frontend/onnx/read/NodeOrder.h"
 
 using namespace mlir;
 

@@ -5,7 +5,7 @@
 // rows that indices[offsets[i] : offsets[i + 1]] name and adds them up. Written out it would be as long as the batch, and a batch
 // of a symbolic size has no steps to write out: it becomes the op again.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
 #include "ir/dl/DLOps.h"
 

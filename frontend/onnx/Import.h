@@ -4,7 +4,7 @@
 #define DLC_FRONTEND_ONNX_IMPORT_H
 
 #include "frontend/Frontend.h"
-#include "frontend/onnx/ModelFile.h"
+#include "frontend/onnx/read/ModelFile.h"
 
 namespace dlc::onnx {
 

@@ -3,12 +3,12 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Importer.h"
 
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
+#include "frontend/arrays/NpyFile.h"
+#include "frontend/arrays/SafetensorsFile.h"
 #include "frontend/onnx/Import.h"
-#include "frontend/onnx/NodeOrder.h"
 #include "frontend/onnx/OpRules.h"
-#include "frontend/weights/NpyFile.h"
-#include "frontend/weights/SafetensorsFile.h"
+#include "frontend/onnx/read/NodeOrder.h"
 #include "ir/analysis/CountedDims.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dl/DLOps.h"

@@ -8,9 +8,9 @@
 #define DLC_FRONTEND_ONNX_IMPORTER_H
 
 #include "frontend/Frontend.h"
-#include "frontend/dl/OpEmitter.h"
-#include "frontend/onnx/ModelFile.h"
+#include "frontend/dl/lower/OpEmitter.h"
 #include "frontend/onnx/Value.h"
+#include "frontend/onnx/read/ModelFile.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"

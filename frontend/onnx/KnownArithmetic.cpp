@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/KnownArithmetic.h"
 
-#include "frontend/dl/Arithmetic.h"
+#include "frontend/dl/evaluate/Arithmetic.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,15 +1,15 @@
 //===- NodeImport.cpp - One node on its way into the function ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Arithmetic.h"
-#include "frontend/dl/OpDiagnostics.h"
-#include "frontend/dl/Sema.h"
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
+#include "frontend/dl/evaluate/Arithmetic.h"
+#include "frontend/dl/evaluate/Sema.h"
+#include "frontend/dl/lower/OpDiagnostics.h"
+#include "frontend/dl/write/Scope.h"
 #include "frontend/onnx/Importer.h"
-#include "frontend/onnx/NodeOrder.h"
-#include "frontend/onnx/write/Scope.h"
+#include "frontend/onnx/read/NodeOrder.h"
 #include "ir/dl/DLOps.h"
-#include "ir/dl/DimNeeds.h"
+#include "ir/dl/base/DimNeeds.h"
 
 using namespace mlir;
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"

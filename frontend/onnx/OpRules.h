@@ -1,7 +1,7 @@
 //===- OpRules.h - Which dl ops compute which ONNX ops ----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An ONNX op that one dl op computes as it stands is a line of that op's record (`onnx`, ir/dl/DLBase.td). Any other is a
+// An ONNX op that one dl op computes as it stands is a line of that op's record (`onnx`, ir/dl/base/DLBase.td). Any other is a
 // function of ops/, named in the table of its family.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_FRONTEND_ONNX_OPRULES_H

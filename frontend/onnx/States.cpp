@@ -3,7 +3,7 @@
 //
 // ONNX has no states: what a model keeps goes out of it and in again. A pair of one type becomes a state.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -4,7 +4,7 @@
 #include "frontend/onnx/Importer.h"
 
 #include "ir/dl/DLDialect.h"
-#include "ir/dl/DimNeeds.h"
+#include "ir/dl/base/DimNeeds.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"

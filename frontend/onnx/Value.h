@@ -3,8 +3,8 @@
 #ifndef DLC_FRONTEND_ONNX_VALUE_H
 #define DLC_FRONTEND_ONNX_VALUE_H
 
-#include "frontend/onnx/Model.h"
-#include "ir/dl/DLTypes.h"
+#include "frontend/onnx/read/Model.h"
+#include "ir/dl/base/DLTypes.h"
 
 #include "mlir/IR/Value.h"
 

@@ -1,7 +1,7 @@
 //===- Values.cpp - Values of ONNX graphs as tensors and as numbers ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/Importer.h"
 #include "frontend/weights/WeightBinding.h"
 #include "ir/dl/DLOps.h"

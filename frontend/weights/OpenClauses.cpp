@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/SiblingFile.h"
-#include "frontend/weights/ShardedWeights.h"
+#include "frontend/arrays/ShardedWeights.h"
 #include "frontend/weights/WeightBinding.h"
 
 using namespace mlir;

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/weights/WeightBinding.h"
 
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/weights/WeightRules.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -3,8 +3,8 @@
 #ifndef DLC_FRONTEND_WEIGHTS_WEIGHTBINDING_H
 #define DLC_FRONTEND_WEIGHTS_WEIGHTBINDING_H
 
-#include "frontend/dl/Lower.h"
-#include "frontend/weights/WeightFile.h"
+#include "frontend/arrays/WeightFile.h"
+#include "frontend/dl/lower/Lower.h"
 
 namespace dlc::frontend {
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/weights/WeightRules.h"
 
-#include "frontend/dl/Diagnostics.h"
+#include "frontend/dl/syntax/Diagnostics.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

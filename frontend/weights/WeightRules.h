@@ -3,7 +3,7 @@
 #ifndef DLC_FRONTEND_WEIGHTS_WEIGHTRULES_H
 #define DLC_FRONTEND_WEIGHTS_WEIGHTRULES_H
 
-#include "frontend/dl/WeightsClause.h"
+#include "frontend/dl/syntax/WeightsClause.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

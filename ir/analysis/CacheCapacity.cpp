@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/CacheCapacity.h"
 
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -6,7 +6,7 @@
 #ifndef DLC_IR_ANALYSIS_COSTMODEL_H
 #define DLC_IR_ANALYSIS_COSTMODEL_H
 
-#include "ir/dl/DLTypes.h"
+#include "ir/dl/base/DLTypes.h"
 #include "ir/interfaces/Lines.h"
 #include "ir/interfaces/LoopNest.h"
 #include "ir/interfaces/Recurrent.h"

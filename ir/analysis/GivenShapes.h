@@ -4,7 +4,7 @@
 #ifndef DLC_IR_ANALYSIS_GIVENSHAPES_H
 #define DLC_IR_ANALYSIS_GIVENSHAPES_H
 
-#include "ir/dl/DLTypes.h"
+#include "ir/dl/base/DLTypes.h"
 
 #include "mlir/IR/Location.h"
 

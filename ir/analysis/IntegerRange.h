@@ -7,7 +7,7 @@
 #ifndef DLC_IR_ANALYSIS_INTEGERRANGE_H
 #define DLC_IR_ANALYSIS_INTEGERRANGE_H
 
-#include "ir/dl/DLTypes.h"
+#include "ir/dl/base/DLTypes.h"
 
 #include "llvm/ADT/DenseMap.h"
 

@@ -4,7 +4,7 @@
 #include "ir/dl/DLDialect.h"
 
 #include "ir/dl/DLOps.h"
-#include "ir/dl/DLTypes.h"
+#include "ir/dl/base/DLTypes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

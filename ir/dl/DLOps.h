@@ -4,8 +4,8 @@
 #define DLC_IR_DL_DLOPS_H
 
 #include "ir/dl/DLDialect.h"
-#include "ir/dl/DLRecurrent.h"
-#include "ir/dl/DLTypes.h"
+#include "ir/dl/base/DLTypes.h"
+#include "ir/dl/recurrent/DLRecurrent.h"
 #include "ir/dlx/DLXOps.h" // dl.yield also ends a dlx.kernel
 #include "ir/interfaces/Decomposable.h"
 #include "ir/interfaces/Lines.h"

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/interfaces/Decomposable.h"
 
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 
 using namespace mlir;
 

@@ -14,7 +14,7 @@
 #ifndef DLC_IR_INTERFACES_LOOPNEST_H
 #define DLC_IR_INTERFACES_LOOPNEST_H
 
-#include "ir/dl/DLTypes.h"
+#include "ir/dl/base/DLTypes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"

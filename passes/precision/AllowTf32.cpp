@@ -1,7 +1,7 @@
 //===- AllowTf32.cpp - Products of f32 on tensor cores ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/PrecisionMarks.h"
+#include "ir/dl/base/PrecisionMarks.h"
 #include "ir/interfaces/LoopNest.h"
 #include "passes/Passes.h"
 #include "passes/precision/LayerPatterns.h"

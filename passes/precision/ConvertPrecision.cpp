@@ -6,8 +6,8 @@
 // alone. Inside a kernel all is f32 anyway: what is chosen here is how products read their operands
 // and how values are stored between kernels.
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLBuilder.h"
-#include "ir/dl/PrecisionMarks.h"
+#include "ir/dl/base/DLBuilder.h"
+#include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
 #include "passes/precision/LayerPatterns.h"
 #include "passes/precision/NarrowingRules.h"

@@ -1,7 +1,7 @@
 //===- ConvertSignature.cpp - Inputs and outputs in another type -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
-#include "passes/PrependResults.h"
+#include "passes/buffers/PrependResults.h"
 #include "passes/precision/NarrowingPlan.h"
 #include "passes/precision/NarrowingRules.h"
 

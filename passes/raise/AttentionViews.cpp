@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/raise/AttentionViews.h"
 
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 
 using namespace mlir;
 

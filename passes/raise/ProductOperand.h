@@ -4,7 +4,7 @@
 #ifndef DLC_PASSES_RAISE_PRODUCTOPERAND_H
 #define DLC_PASSES_RAISE_PRODUCTOPERAND_H
 
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 
 namespace dlc {
 

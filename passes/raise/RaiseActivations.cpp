@@ -5,7 +5,7 @@
 // is read as what it says of its argument, which is then compared with x; so a new activation is one
 // more gate. Softmax and its logarithm are read from their last op on.
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/raise/WrittenArithmetic.h"
 

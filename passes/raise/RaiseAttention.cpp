@@ -6,7 +6,7 @@
 // queries and keys, and both products' operands through whatever permutes, scales or repeats them,
 // so that the op reads tensors as they were computed.
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/raise/AttentionViews.h"
 #include "passes/raise/ProductOperand.h"

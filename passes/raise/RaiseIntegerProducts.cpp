@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/IntegerRange.h"
 #include "passes/Passes.h"
-#include "passes/compress/ScaledProduct.h"
+#include "passes/compress/quantize/ScaledProduct.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"

@@ -5,7 +5,7 @@
 // Where z is x less its mean that is a standardize, else an rms_norm. Weight and bias join in patterns
 // of their own, wherever in the product they were written.
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/raise/WrittenArithmetic.h"
 

@@ -5,7 +5,7 @@
 // Where the halves are a dim of their own, cat is a flip of that dim: the whole is one map over
 // what computes x, and its vectors go along a half.
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

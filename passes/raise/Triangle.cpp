@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/raise/Triangle.h"
 
-#include "ir/dl/DLBuilder.h"
-#include "passes/FoldedElement.h"
+#include "ir/dl/base/DLBuilder.h"
+#include "passes/simplify/FoldedElement.h"
 
 #include <cmath>
 #include <limits>

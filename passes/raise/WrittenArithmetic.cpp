@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "passes/raise/WrittenArithmetic.h"
 
-#include "ir/dl/DLBuilder.h"
+#include "ir/dl/base/DLBuilder.h"
 
 #include "llvm/ADT/SetVector.h"
 

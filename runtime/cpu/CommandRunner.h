@@ -4,7 +4,7 @@
 #ifndef DLC_RUNTIME_CPU_COMMANDRUNNER_H
 #define DLC_RUNTIME_CPU_COMMANDRUNNER_H
 
-#include "runtime/core/Plan.h"
+#include "runtime/core/package/Plan.h"
 #include "runtime/cpu/GuardedBuffer.h"
 #include "runtime/cpu/HostBlock.h"
 #include "runtime/cpu/ThreadPool.h"

@@ -4,7 +4,7 @@
 #ifndef DLC_RUNTIME_CPU_CPUEXECUTOR_H
 #define DLC_RUNTIME_CPU_CPUEXECUTOR_H
 
-#include "runtime/core/Executor.h"
+#include "runtime/core/api/Executor.h"
 
 #include <memory>
 

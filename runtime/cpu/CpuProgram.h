@@ -4,7 +4,7 @@
 #ifndef DLC_RUNTIME_CPU_CPUPROGRAM_H
 #define DLC_RUNTIME_CPU_CPUPROGRAM_H
 
-#include "runtime/core/Module.h"
+#include "runtime/core/package/Module.h"
 #include "runtime/cpu/CodeImage.h"
 #include "runtime/cpu/CommandRunner.h"
 #include "runtime/cpu/GuardedBuffer.h"

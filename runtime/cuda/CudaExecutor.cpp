@@ -7,10 +7,10 @@
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/core/Text.h"
-#include "runtime/cuda/BoundShapes.h"
 #include "runtime/cuda/CudaProgram.h"
-#include "runtime/cuda/RunArguments.h"
-#include "runtime/cuda/StreamOrder.h"
+#include "runtime/cuda/driver/StreamOrder.h"
+#include "runtime/cuda/graphs/BoundShapes.h"
+#include "runtime/cuda/graphs/RunArguments.h"
 #include "runtime/schema/KernelAbi.h"
 
 #include <algorithm>

@@ -4,10 +4,10 @@
 #ifndef DLC_RUNTIME_CUDA_CUDAPROGRAM_H
 #define DLC_RUNTIME_CUDA_CUDAPROGRAM_H
 
-#include "runtime/core/Module.h"
-#include "runtime/core/Plan.h"
-#include "runtime/cuda/Device.h"
-#include "runtime/cuda/Kernels.h"
+#include "runtime/core/package/Module.h"
+#include "runtime/core/package/Plan.h"
+#include "runtime/cuda/driver/Device.h"
+#include "runtime/cuda/kernels/Kernels.h"
 
 #include <map>
 #include <memory>

@@ -5,7 +5,7 @@
 // sixteen in line. Symbolic dims are the smallest; arrays for a GPU lie in its memory, two sets of them in turn.
 //===--------------------------------------------------------------------------------------===//
 #include "dlc/dlc.hpp"
-#include "runtime/cuda/Device.h"
+#include "runtime/cuda/driver/Device.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -2,7 +2,7 @@
 """Every layer of the language against the torch.nn module of its name: arguments (names, order, defaults), parameters
 (names and shapes of its state_dict) and results on the CPU.
 
-PyTorch says what a layer is; the table of layers in frontend/dl/layers is what dlc makes of it."""
+PyTorch says what a layer is; the table of layers in frontend/dl/declare/layers is what dlc makes of it."""
 import inspect
 import os
 import re

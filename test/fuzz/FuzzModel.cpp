@@ -4,10 +4,10 @@
 // Hashes find damage, and would hide everything behind them from a fuzzer: so they are set right first. What is then
 // accepted is bound to shapes and planned, but never run: its code may be anything.
 //===----------------------------------------------------------------------------------------------===//
-#include "runtime/core/Hash.h"
-#include "runtime/core/ModuleVerifier.h"
-#include "runtime/core/Plan.h"
-#include "runtime/core/ShapeBinder.h"
+#include "runtime/core/bind/ShapeBinder.h"
+#include "runtime/core/package/Hash.h"
+#include "runtime/core/package/ModuleVerifier.h"
+#include "runtime/core/package/Plan.h"
 #include "runtime/schema/ModuleHeader.h"
 #include "test/fuzz/Demand.h"
 

@@ -1,7 +1,7 @@
 //===- FuzzNpy.cpp - Any bytes as an npy or npz file -----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/weights/NpzFile.h"
+#include "frontend/arrays/NpzFile.h"
 #include "test/fuzz/Demand.h"
 
 #include "llvm/Support/raw_ostream.h"

@@ -1,7 +1,7 @@
 //===- FuzzSafetensors.cpp - Any bytes as a safetensors file ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/weights/SafetensorsFile.h"
+#include "frontend/arrays/SafetensorsFile.h"
 #include "test/fuzz/Demand.h"
 
 using namespace dlc;

@@ -7,7 +7,7 @@
 #ifndef DLC_TEST_FUZZ_MUTATEMESSAGE_H
 #define DLC_TEST_FUZZ_MUTATEMESSAGE_H
 
-#include "frontend/onnx/Wire.h"
+#include "frontend/onnx/read/Wire.h"
 
 #include <random>
 #include <vector>

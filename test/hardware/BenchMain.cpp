@@ -12,8 +12,8 @@
 // least and most of the rounds), kernels of a run, copies of the model. --small: few replays, for
 // the emulator, whose times say nothing.
 //===----------------------------------------------------------------------===//
-#include "runtime/core/Plan.h"
-#include "runtime/core/ShapeBinder.h"
+#include "runtime/core/bind/ShapeBinder.h"
+#include "runtime/core/package/Plan.h"
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/schema/KernelAbi.h"
 #include "test/hardware/CasePlan.h"

@@ -4,8 +4,8 @@
 #ifndef DLC_TEST_HARDWARE_CPURECORDS_H
 #define DLC_TEST_HARDWARE_CPURECORDS_H
 
-#include "runtime/core/Plan.h"
-#include "runtime/core/ShapeBinder.h"
+#include "runtime/core/bind/ShapeBinder.h"
+#include "runtime/core/package/Plan.h"
 #include "runtime/cpu/CpuProgram.h"
 #include "test/hardware/CasePlan.h"
 

@@ -4,7 +4,7 @@
 #include "test/hardware/Gpu.h"
 
 #include "runtime/core/Text.h"
-#include "runtime/cuda/KernelCompiler.h"
+#include "runtime/cuda/kernels/KernelCompiler.h"
 
 #include <dlfcn.h>
 

@@ -8,8 +8,8 @@
 #define DLC_TEST_HARDWARE_GPU_H
 
 #include "runtime/core/Status.h"
-#include "runtime/cuda/Device.h"
-#include "runtime/cuda/KernelText.h"
+#include "runtime/cuda/driver/Device.h"
+#include "runtime/cuda/kernels/KernelText.h"
 
 #include <map>
 #include <memory>

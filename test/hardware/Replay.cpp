@@ -4,9 +4,9 @@
 #include "test/hardware/Replay.h"
 
 #include "runtime/core/DType.h"
-#include "runtime/core/Plan.h"
-#include "runtime/core/ShapeBinder.h"
 #include "runtime/core/Text.h"
+#include "runtime/core/bind/ShapeBinder.h"
+#include "runtime/core/package/Plan.h"
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/schema/KernelAbi.h"
 #include "test/hardware/CpuRecords.h"

@@ -18,7 +18,7 @@
 #ifndef DLC_TEST_HARDWARE_REPLAY_H
 #define DLC_TEST_HARDWARE_REPLAY_H
 
-#include "runtime/core/Module.h"
+#include "runtime/core/package/Module.h"
 #include "test/hardware/CasePlan.h"
 
 #include <set>

@@ -12,32 +12,32 @@ SILENT = {"assert", "static_assert", "llvm_unreachable", "report_fatal_error", "
           "add_subcommand", "footer", "description", "LLVM_DEBUG", "registerPassPipeline"}
 # File -> piece of a message -> why no test can provoke it. Not a place for what is merely hard to reach.
 UNREACHED = {
-    "codegen/cpu/LowerKernels.cpp": {
+    "codegen/cpu/lower/LowerKernels.cpp": {
         "expansion of math functions did not end": "the expansions are fixed, and each leaves what none of them matches",
     },
-    "codegen/cpu/MachineCode.cpp": {
+    "codegen/cpu/image/MachineCode.cpp": {
         "LLVM has no code generator for": "the LLVM that dlc is built with has x86-64",
         "LLVM cannot write x86-64 objects": "the LLVM that dlc is built with has x86-64",
     },
-    "frontend/dl/Format.cpp": {
+    "frontend/dl/format/Format.cpp": {
         "this file cannot be formatted without changing it, which is a bug of dlc; please report it":
             "our own bug, looked for in release builds too, since it would cost somebody a model",
     },
-    "frontend/weights/NpzFile.cpp": {
+    "frontend/arrays/NpzFile.cpp": {
         "zlib cannot start: out of memory": "it asks for a few KiB, where all before it got its memory",
     },
-    "runtime/core/Api.cpp": {
+    "runtime/core/api/Api.cpp": {
         "internal error": "an exception of the standard library that is no bad_alloc: none is known",
     },
-    "runtime/core/Plan.cpp": {
+    "runtime/core/package/Plan.cpp": {
         "the placement of the buffers failed its check; please report this with the model":
             "our own bug, looked for in release builds too, since a wrong placement corrupts results",
     },
-    "tools/driver/DoctorCommand.cpp": {
+    "tools/driver/cli/DoctorCommand.cpp": {
         "unknown processor": "the machines of the tests have names",
         "unusable: dlc needs AVX2 and FMA": "the other tests need a processor with these",
     },
-    "tools/driver/Session.cpp": {
+    "tools/driver/run/Session.cpp": {
         "' has changed while it was read": "another process would have to write between two reads of a file",
     },
 }
@@ -122,5 +122,5 @@ PLANTED = [
     ({"passes/B.cpp": 'void b() {\n  error() << formatv("a wide {0} of b", x);\n}\n'}, "no test expects 'a wide'"),
     ({"passes/B.cpp": 'void b() { line("%lld wide lines", x); }\n'}, "no test expects 'wide lines'"),
     ({"test/unit/A.cpp": 'EXPECT_EQ(message, "the pad of 3");\n'}, "no test expects 'is wider than the tensor'"),
-    ({"runtime/core/Api.cpp": 'void c() { error() << "the module is null"; }\n'}, "no message says 'internal error'"),
+    ({"runtime/core/api/Api.cpp": 'void c() { error() << "the module is null"; }\n'}, "no message says 'internal error'"),
 ]

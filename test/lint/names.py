@@ -24,8 +24,9 @@ def check(tree):
             empty = EMPTY_NAMES.intersection(words(stem))
             if empty:
                 problems.append(f"{path}: '{empty.pop()}' says nothing; name the concept that lives there")
-            if words(stem)[-1:] == ["base"] and not part.endswith("Base.td"):
-                problems.append(f"{path}: only TableGen files are named *Base.td")
+        part = path.split("/")[-1]
+        if words(part.split(".")[0])[-1:] == ["base"] and not part.endswith("Base.td"):
+            problems.append(f"{path}: only TableGen files are named *Base.td")
     sources = {os.path.splitext(os.path.basename(p))[0]: p for p in tree.paths
                if p.endswith(".cpp") and p.startswith(("passes/", "codegen/"))}
     tests = {os.path.basename(p) for p in tree.paths if p.startswith("test/") and p.endswith(".mlir")}
@@ -54,9 +55,9 @@ def one_pass(tree, td, record, flag, sources, tests):
 
 CLEAN = {
     "passes/Passes.td": 'def FormFusions : Pass<"dl-form-fusions", "ModuleOp"> {\n}\n',
-    "passes/FormFusions.cpp": '#define DEBUG_TYPE "dl-form-fusions"\n',
-    "test/passes/form-fusions.mlir": "// RUN: true\n",
-    "ir/dl/DLBase.td": "",
+    "passes/fuse/FormFusions.cpp": '#define DEBUG_TYPE "dl-form-fusions"\n',
+    "test/passes/fuse/form-fusions.mlir": "// RUN: true\n",
+    "ir/dl/base/DLBase.td": "",
     "tools/driver/DLXCommand.cpp": "",
 }
 PLANTED = [
@@ -66,6 +67,6 @@ PLANTED = [
     ({"passes/Passes.td": 'def FormFusions : Pass<"fuse-things"> {\n}\n'}, "expected 'form-fusions'"),
     ({"passes/Passes.td": 'def PlanMemory : Pass<"plan-memory"> {\n}\n'}, "needs its own file PlanMemory.cpp"),
     ({"passes/Passes.td": 'def PlanMemory : Pass<"plan-memory"> {\n}\n'}, "needs a lit test plan-memory.mlir"),
-    ({"passes/FormFusions.cpp": '#define DEBUG_TYPE "fusions"\n'}, "DEBUG_TYPE is 'fusions'"),
-    ({"passes/FormFusions.cpp": "\n"}, "DEBUG_TYPE is none"),
+    ({"passes/fuse/FormFusions.cpp": '#define DEBUG_TYPE "fusions"\n'}, "DEBUG_TYPE is 'fusions'"),
+    ({"passes/fuse/FormFusions.cpp": "\n"}, "DEBUG_TYPE is none"),
 ]

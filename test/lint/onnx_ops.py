@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from refused_cases import parse  # noqa: E402
 
 PAGE = "docs/onnx.md"
-HELP = "tools/driver/CompileCommand.cpp"
+HELP = "tools/driver/cli/CompileCommand.cpp"
 REFUSED = "test/conformance/onnx_refused.txt"
 INTRO = """# ONNX operators
 

@@ -4,6 +4,7 @@ import re
 from docs import records
 
 PAGE = "docs/operators.md"
+OPS = "ir/dl/DLOps.td"  # the page has the families in its order
 INTRO = """# Operators of `dl 1`
 
 Printed by `tools/scripts/operators` from the records in `ir/dl`; do not edit.
@@ -37,7 +38,8 @@ def render(tree):
         cell = record['summary'].strip().replace('|', '\\|')
         families.setdefault(path, []).append(f"| {calls} | {dtypes(record)} | {cell} | {named} |")
     lines = [INTRO]
-    for path in sorted(families):
+    included = re.findall(r'^include "([^"]+)"', tree.text(OPS) if OPS in tree.paths else "", re.M)
+    for path in sorted(families, key=lambda path: (included.index(path) if path in included else len(included), path)):
         title = re.match(r"//===- \S+ - (.*?)[ -]*===//", tree.text(path))
         lines.append(f"\n## {title.group(1) if title else path}\n\n| call | dtypes | what it is | PyTorch |\n|---|---|---|---|")
         lines += families[path]

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/nvrtc/Corpus.h"
 
-#include "runtime/cuda/Kernels.h"
+#include "runtime/cuda/kernels/Kernels.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -4,8 +4,8 @@
 #ifndef DLC_TEST_NVRTC_CORPUS_H
 #define DLC_TEST_NVRTC_CORPUS_H
 
-#include "runtime/core/Module.h"
-#include "runtime/cuda/KernelText.h"
+#include "runtime/core/package/Module.h"
+#include "runtime/cuda/kernels/KernelText.h"
 #include "test/nvrtc/Limits.h"
 
 #include <map>

@@ -14,7 +14,7 @@
 // The last line is "N cases, N failures, N left out". Where NVRTC is not installed all are left out, and the exit status
 // is 77. The library is $DLC_REAL_NVRTC, else the one that the runtime finds.
 //===----------------------------------------------------------------------===//
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/driver/Library.h"
 #include "test/nvrtc/Corpus.h"
 #include "test/nvrtc/Limits.h"
 #include "test/nvrtc/Ptxas.h"

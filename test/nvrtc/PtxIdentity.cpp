@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "test/nvrtc/PtxIdentity.h"
 
-#include "runtime/core/Sha256.h"
 #include "runtime/core/Text.h"
+#include "runtime/core/package/Sha256.h"
 
 #include <cstring>
 #include <map>

@@ -4,8 +4,8 @@
 #ifndef DLC_TEST_NVRTC_PTXIDENTITY_H
 #define DLC_TEST_NVRTC_PTXIDENTITY_H
 
-#include "runtime/cuda/KernelText.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/driver/Library.h"
+#include "runtime/cuda/kernels/KernelText.h"
 
 #include <string>
 #include <string_view>

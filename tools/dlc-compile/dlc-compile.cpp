@@ -3,6 +3,6 @@
 //
 // `dlc compile` and `dlc check` start it; linked without shared libraries it is dlc-static, all of dlc in one file.
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/CommandLine.h"
+#include "tools/driver/cli/CommandLine.h"
 
 int main(int argc, char **argv) { return dlc::runCommandLine(argc, argv, dlc::kLinkedCompiler); }

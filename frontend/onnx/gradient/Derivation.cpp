@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/gradient/Derivation.h"
 
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 
 using namespace mlir;
 

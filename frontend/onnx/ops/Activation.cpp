@@ -1,7 +1,7 @@
 //===- Activation.cpp - Activations of ONNX --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 // scaled_dot_product_attention where it says all, so that one kernel computes it; else its parts, of which each is a result
 // of the node or has an option of its own.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 #include <cmath>

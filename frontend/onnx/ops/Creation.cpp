@@ -1,7 +1,7 @@
 //===- Creation.cpp - Tensors that ONNX makes of numbers -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 #include <cmath>

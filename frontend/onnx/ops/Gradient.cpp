@@ -5,7 +5,7 @@
 // independent, whatever the graph computes them from; where the value that is given for one is another than the graph's, y is
 // computed anew from it. The graph is walked back from y, as far as the ops of gradient/ have rules.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/gradient/Derivation.h"
 

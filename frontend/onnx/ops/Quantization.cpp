@@ -4,7 +4,7 @@
 // A quantized tensor stands for (x - zero point) * scale. Each op is said in plain arithmetic, which fuses as any other does:
 // products of integers are exact in i32, and what scales them is f32.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 #include "frontend/onnx/ops/Windows.h"
 

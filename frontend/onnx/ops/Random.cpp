@@ -5,7 +5,7 @@
 // each device and for any batch, and a model of several dlc ops computes it. A node without a seed asks for other numbers in each
 // run, and is refused.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 #include <numbers>

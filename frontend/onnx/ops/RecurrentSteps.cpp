@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/ops/RecurrentSteps.h"
 
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -5,7 +5,7 @@
 // result a coordinate in x, in double, from it the nearest elements and what each of them counts; all of that depends on
 // sizes alone and is computed at load. Then as many reads of x as there are taps, multiplied and added.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 #include <cmath>

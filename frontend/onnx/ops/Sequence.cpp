@@ -3,7 +3,7 @@
 //
 // What they mean is what their function bodies in the standard say.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 #include <cmath>

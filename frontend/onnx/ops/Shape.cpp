@@ -1,7 +1,7 @@
 //===- Shape.cpp - Ops of ONNX that move elements --------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -3,7 +3,7 @@
 //
 // A transform of n points is a product with the matrix of cosines and sines, whose angles are reduced as integers: k j mod n.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Spelling.h"
+#include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
 
 #include <cmath>

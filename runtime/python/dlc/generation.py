@@ -1,4 +1,4 @@
-"""Tokens that follow a prompt: what Model.generate does. `dlc generate` chooses alike (tools/driver/Decoder.cpp)."""
+"""Tokens that follow a prompt: what Model.generate does. `dlc generate` chooses alike (tools/driver/run/Decoder.cpp)."""
 from __future__ import annotations
 
 import math

@@ -1,8 +1,8 @@
 //===- Descriptors.h - what clients of cuBLASLt describe --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "runtime/cuda/CublasLtAbi.h"
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/driver/CublasLtAbi.h"
+#include "runtime/cuda/driver/DriverAbi.h"
 
 namespace dlc::cuda {
 

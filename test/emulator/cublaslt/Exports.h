@@ -4,14 +4,14 @@
 // As the driver's: each function of the runtime's own table.
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "runtime/cuda/CublasLtAbi.h"
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/driver/CublasLtAbi.h"
+#include "runtime/cuda/driver/DriverAbi.h"
 
 namespace dlc::cuda {
 #pragma GCC visibility push(default)
 extern "C" {
 #define DLC_CUBLASLT(member, symbol, result, parameters) result symbol parameters;
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
 
 /// How many handles and descriptors have been made and not given back.
 long dlcEmuBlasAlive();

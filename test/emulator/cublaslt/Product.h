@@ -1,7 +1,7 @@
 //===- Product.h - matrix products on the host ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "runtime/cuda/CublasLtAbi.h"
+#include "runtime/cuda/driver/CublasLtAbi.h"
 
 namespace dlc::cuda {
 

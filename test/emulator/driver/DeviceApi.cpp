@@ -293,7 +293,7 @@ Result cuGetProcAddress_v2(const char *symbol, void **function, int, unsigned lo
 #define DLC_DRIVER(member, symbol, parameters) {#symbol, reinterpret_cast<void *>(&symbol)},
 #define DLC_DRIVER_OPTIONAL(member, symbol, parameters)                                            \
   {#symbol, reinterpret_cast<void *>(&symbol)},
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
 #define DLC_DRIVER(member, symbol, parameters) {#symbol, reinterpret_cast<void *>(&symbol)},
 #include "test/emulator/driver/Extras.def"
   };

@@ -8,7 +8,7 @@
 // carries along what it comes after (core/LaunchOrder.h).
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/driver/DriverAbi.h"
 #include "test/emulator/core/Launch.h"
 #include "test/emulator/core/LaunchOrder.h"
 #include "test/emulator/driver/FaultPlan.h"

@@ -5,14 +5,14 @@
 // not compile and a missing one does not link.
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/driver/DriverAbi.h"
 
 namespace dlc::cuda {
 #pragma GCC visibility push(default)
 extern "C" {
 #define DLC_DRIVER(member, symbol, parameters) Result symbol parameters;
 #define DLC_DRIVER_OPTIONAL(member, symbol, parameters) Result symbol parameters;
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
 #define DLC_DRIVER(member, symbol, parameters) Result symbol parameters;
 #include "test/emulator/driver/Extras.def"
 

@@ -6,7 +6,7 @@
 // error, are not.
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/driver/DriverAbi.h"
 #include <string>
 
 namespace dlc::cuda {

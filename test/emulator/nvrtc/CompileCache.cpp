@@ -1,7 +1,7 @@
 //===- CompileCache.cpp - compiled kernels on disk --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/emulator/nvrtc/CompileCache.h"
-#include "runtime/core/Sha256.h"
+#include "runtime/core/package/Sha256.h"
 #include "test/emulator/device/dlc_emu_abi.h"
 #include "test/emulator/nvrtc/Image.h"
 #include <cstdlib>

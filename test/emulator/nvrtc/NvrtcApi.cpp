@@ -4,8 +4,8 @@
 // Compiles the text that NVRTC would get with the host compiler, against the emulator's side of the
 // vocabulary. The "cubin" is an image for the fake driver, and so is the "PTX".
 //===----------------------------------------------------------------------===//
-#include "runtime/core/Sha256.h"
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/core/package/Sha256.h"
+#include "runtime/cuda/driver/DriverAbi.h"
 #include "test/emulator/device/dlc_emu_abi.h"
 #include "test/emulator/nvrtc/CompileCache.h"
 #include "test/emulator/nvrtc/HostCompiler.h"
@@ -39,7 +39,7 @@ struct _nvrtcProgram {
 extern "C" {
 #define DLC_NVRTC(member, symbol, result, parameters) result symbol parameters;
 #define DLC_NVRTC_OPTIONAL(member, symbol, result, parameters) result symbol parameters;
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
 }
 #pragma GCC visibility pop
 

@@ -1,4 +1,4 @@
-"""All numeric rows, by the family of their op (ir/dl/DL*.td)."""
+"""All numeric rows, by the family of their op (ir/dl/*/DL*.td)."""
 from rows import activation
 from rows import attention
 from rows import compare

@@ -63,9 +63,9 @@ def scope_of(line, part):
     return scopes(line)[at]
 
 
-tokens = open(os.path.join(ROOT, "frontend/dl/Tokens.def"), encoding="utf-8").read()
+tokens = open(os.path.join(ROOT, "frontend/dl/syntax/Tokens.def"), encoding="utf-8").read()
 words = {kind: re.findall(rf'^{kind}\(\w+, "([^"]+)"\)', tokens, re.M) for kind in ("KEYWORD", "LITERAL", "PUNCTUATION")}
-dtypes = re.findall(r"^DTYPE\((\w+)", open(os.path.join(ROOT, "ir/dl/DTypes.def"), encoding="utf-8").read(), re.M)
+dtypes = re.findall(r"^DTYPE\((\w+)", open(os.path.join(ROOT, "ir/dl/base/DTypes.def"), encoding="utf-8").read(), re.M)
 # A line for each word that has its meaning in one place alone.
 SAMPLES = {"dl": "dl 1", "dim": "dim N = 1..64", "const": "const H = 3", "include": 'include "b.dl"', "block": "block B(n) {",
            "model": "model M {", "sequential": "sequential S(x: f32[4,4,4,1] layout NHWC) {", "layout": "(x: f32[4,4,4,1] layout NHWC)",

@@ -1,7 +1,7 @@
 //===- AttentionChoiceTest.cpp - Which tile an attention gets --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/schedule/cuda/AttentionChoice.h"
+#include "codegen/cuda/schedule/attention/AttentionChoice.h"
 
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 //===- ContractionChoiceTest.cpp - Which tile a matrix product gets --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/schedule/cuda/ContractionChoice.h"
+#include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 
 #include <gtest/gtest.h>
 

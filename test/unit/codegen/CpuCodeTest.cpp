@@ -1,8 +1,8 @@
 //===- CpuCodeTest.cpp - What becomes a flat code image, and what is refused -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cpu/CpuCode.h"
-#include "codegen/cpu/FlatImage.h"
+#include "codegen/cpu/image/CpuCode.h"
+#include "codegen/cpu/image/FlatImage.h"
 #include "test/unit/codegen/CpuRunner.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

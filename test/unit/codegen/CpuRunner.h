@@ -7,7 +7,7 @@
 #ifndef DLC_TEST_UNIT_CODEGEN_CPURUNNER_H
 #define DLC_TEST_UNIT_CODEGEN_CPURUNNER_H
 
-#include "codegen/cpu/CpuCode.h"
+#include "codegen/cpu/image/CpuCode.h"
 #include "runtime/schema/KernelAbi.h"
 
 #include "mlir/IR/MLIRContext.h"

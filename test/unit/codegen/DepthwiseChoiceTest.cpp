@@ -1,7 +1,7 @@
 //===- DepthwiseChoiceTest.cpp - Which strip a thread of a depthwise convolution gets ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/schedule/cuda/DepthwiseChoice.h"
+#include "codegen/cuda/schedule/contraction/DepthwiseChoice.h"
 
 #include <gtest/gtest.h>
 

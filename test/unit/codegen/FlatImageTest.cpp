@@ -3,9 +3,9 @@
 //
 // LLVM IR by hand, compiled to an object: what dlc's own lowering must never make.
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cpu/FlatImage.h"
+#include "codegen/cpu/image/FlatImage.h"
 
-#include "codegen/cpu/MachineCode.h"
+#include "codegen/cpu/image/MachineCode.h"
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/BinaryFormat/ELF.h"

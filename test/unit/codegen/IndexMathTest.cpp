@@ -1,7 +1,7 @@
 //===- IndexMathTest.cpp - What schedules may conclude about addresses -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/schedule/IndexMath.h"
+#include "codegen/plan/IndexMath.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"

@@ -1,7 +1,7 @@
 //===- RecurrentChoiceTest.cpp - Which blocks a recurrence gets ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/schedule/cuda/RecurrentChoice.h"
+#include "codegen/cuda/schedule/recurrent/RecurrentChoice.h"
 
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 //===- RowsChoiceTest.cpp - How few rows times a matrix share a GPU --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/schedule/cuda/RowsChoice.h"
+#include "codegen/cuda/schedule/contraction/RowsChoice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- CublasLtTest.cpp - the emulated cuBLASLt -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/cuda/CublasLtAbi.h"
+#include "runtime/cuda/driver/CublasLtAbi.h"
 #include "test/unit/emulator/EmuDevice.h"
 #include <dlfcn.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 struct BlasApi {
 #define DLC_CUBLASLT(member, symbol, result, parameters) result(*member) parameters = nullptr;
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
   long (*alive)() = nullptr;
 
   BlasApi() {
@@ -20,7 +20,7 @@ struct BlasApi {
           reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
     };
 #define DLC_CUBLASLT(member, symbol, result, parameters) bind(member, #symbol);
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
     bind(alive, "dlcEmuBlasAlive");
   }
 };

@@ -43,7 +43,7 @@ EmuApi openApi() {
 #define DLC_DRIVER(member, symbol, parameters) bind(driver, #symbol, api.member);
 #define DLC_DRIVER_OPTIONAL(member, symbol, parameters) bind(driver, #symbol, api.member);
 #define DLC_NVRTC(member, symbol, result, parameters) bind(nvrtc, #symbol, api.nvrtc.member);
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
 #define DLC_DRIVER(member, symbol, parameters) bind(driver, #symbol, api.member);
 #include "test/emulator/driver/Extras.def"
   bind(driver, "dlcEmuLastReport", api.lastReport);

@@ -5,7 +5,7 @@
 // does; nothing of the emulator is linked.
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/driver/DriverAbi.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <string>
@@ -19,12 +19,12 @@ using namespace dlc::cuda;
 struct EmuApi {
 #define DLC_DRIVER(member, symbol, parameters) Result(*member) parameters = nullptr;
 #define DLC_DRIVER_OPTIONAL(member, symbol, parameters) Result(*member) parameters = nullptr;
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
 #define DLC_DRIVER(member, symbol, parameters) Result(*member) parameters = nullptr;
 #include "test/emulator/driver/Extras.def"
   struct {
 #define DLC_NVRTC(member, symbol, result, parameters) result(*member) parameters = nullptr;
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
   } nvrtc;
   const char *(*lastReport)() = nullptr;
   void (*failAt)(long call, int result) = nullptr;

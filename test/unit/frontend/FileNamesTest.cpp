@@ -1,7 +1,7 @@
 //===- FileNamesTest.cpp - The files that a text names, found and renamed --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/FileNames.h"
+#include "frontend/dl/syntax/FileNames.h"
 
 #include "mlir/IR/Diagnostics.h"
 

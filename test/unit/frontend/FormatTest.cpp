@@ -4,7 +4,7 @@
 // Words to lines, without the parser: the layout of a construct is fixed here whatever else the language demands of it. What
 // holds for whole models is tested by test/tools/format.test.
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/FormatWords.h"
+#include "frontend/dl/format/FormatWords.h"
 
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 //===- HintsTest.cpp - What PyTorch's and Keras's ways of writing are called here -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Hints.h"
+#include "frontend/dl/syntax/Hints.h"
 
 #include "llvm/ADT/StringSet.h"
 

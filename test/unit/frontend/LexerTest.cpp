@@ -1,7 +1,7 @@
 //===- LexerTest.cpp - Tokens, and what the lexer refuses ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Lexer.h"
+#include "frontend/dl/syntax/Lexer.h"
 #include "test/unit/frontend/Listener.h"
 
 #include "gtest/gtest.h"

@@ -3,7 +3,7 @@
 #ifndef DLC_TEST_UNIT_FRONTEND_LISTENER_H
 #define DLC_TEST_UNIT_FRONTEND_LISTENER_H
 
-#include "frontend/dl/Diagnostics.h"
+#include "frontend/dl/syntax/Diagnostics.h"
 
 #include "mlir/IR/Location.h"
 #include "llvm/Support/raw_ostream.h"

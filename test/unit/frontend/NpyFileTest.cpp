@@ -1,8 +1,8 @@
 //===- NpyFileTest.cpp - npy and npz, good and bad -------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/weights/NpyFile.h"
-#include "frontend/weights/NpzFile.h"
+#include "frontend/arrays/NpyFile.h"
+#include "frontend/arrays/NpzFile.h"
 
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/raw_ostream.h"

@@ -4,7 +4,7 @@
 // The rest of the importer's messages is in test/frontend/onnx: by its own limits this one takes seconds to reach.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/Import.h"
-#include "frontend/onnx/ModelFile.h"
+#include "frontend/onnx/read/ModelFile.h"
 #include "test/unit/frontend/Listener.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,7 +1,7 @@
 //===- ParserTest.cpp - Syntax, each of its errors, and recovery -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/dl/Parser.h"
+#include "frontend/dl/syntax/Parser.h"
 #include "test/unit/frontend/Listener.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -1,7 +1,7 @@
 //===- SafetensorsFileTest.cpp - Headers, good and bad ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "frontend/weights/SafetensorsFile.h"
+#include "frontend/arrays/SafetensorsFile.h"
 
 #include "llvm/Support/Endian.h"
 

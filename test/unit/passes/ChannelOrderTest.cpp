@@ -1,7 +1,7 @@
 //===- ChannelOrderTest.cpp - An order of channels in which zeros cost least -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/ChannelOrder.h"
+#include "passes/compress/prune/ChannelOrder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- ErrorFeedbackTest.cpp - Rounding that makes up for its own errors ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/ErrorFeedback.h"
+#include "passes/compress/quantize/ErrorFeedback.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- LowRankTest.cpp - Two narrow factors against what can be reached at best -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/LowRank.h"
+#include "passes/compress/prune/LowRank.h"
 
 #include <gtest/gtest.h>
 

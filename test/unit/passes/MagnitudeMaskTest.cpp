@@ -1,7 +1,7 @@
 //===- MagnitudeMaskTest.cpp - Which numbers become zero -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/MagnitudeMask.h"
+#include "passes/compress/prune/MagnitudeMask.h"
 
 #include "llvm/ADT/bit.h"
 

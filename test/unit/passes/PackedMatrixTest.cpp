@@ -1,7 +1,7 @@
 //===- PackedMatrixTest.cpp - Weights in few bits --------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/PackedMatrix.h"
+#include "passes/compress/quantize/PackedMatrix.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- SparseGptTest.cpp - Updates of weights against plain solutions ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/SparseGpt.h"
+#include "passes/compress/prune/SparseGpt.h"
 
 #include "passes/compress/Cholesky.h"
 #include "passes/compress/ColumnFit.h"

@@ -1,7 +1,7 @@
 //===- ArenaTest.cpp - Placements are sound, tight and repeatable -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/core/Arena.h"
+#include "runtime/core/bind/Arena.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- BinderTest.cpp - Symbols from dims, and the sentences where they do not fit ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/core/ShapeBinder.h"
+#include "runtime/core/bind/ShapeBinder.h"
 #include "test/unit/runtime/PackageBuilder.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 //
 // DLC_BROKEN_NVRTC names the function that fails. For tests of how NVRTC is opened.
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/driver/DriverAbi.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -27,5 +27,5 @@ NvrtcResult nvrtcGetNumSupportedArchs(int *count) {
 #define nvrtcGetNumSupportedArchs unusedNumSupportedArchs
 #define DLC_NVRTC(member, symbol, result, parameters)                                              \
   result symbol parameters { return answer<result>(#symbol); }
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
 }

@@ -1,8 +1,8 @@
 //===- CubinTest.cpp - Kernels compiled ahead of time -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Architecture.h"
-#include "runtime/cuda/KernelCompiler.h"
+#include "runtime/cuda/driver/Architecture.h"
+#include "runtime/cuda/kernels/KernelCompiler.h"
 #include "test/unit/runtime/CudaRunner.h"
 
 using namespace dlc::test;

@@ -1,7 +1,7 @@
 //===- CublasTest.cpp - Matrix products by cuBLASLt, on the emulated one ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/driver/Library.h"
 #include "test/unit/runtime/CudaRunner.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 //
 // What the emulator is asked for runs as late as its order allows, so that a wait that is missing shows in the data.
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Device.h"
+#include "runtime/cuda/driver/Device.h"
 #include "test/unit/runtime/CudaRunner.h"
 #include "test/unit/runtime/Instead.h"
 

@@ -1,7 +1,7 @@
 //===- CudaFaultTest.cpp - Every call of the driver failing in turn ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/driver/Library.h"
 #include "test/unit/runtime/CudaRunner.h"
 #include "test/unit/runtime/Instead.h"
 

@@ -1,8 +1,8 @@
 //===- CudaMessageTest.cpp - What is said where a call of the driver or of NVRTC fails ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Device.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/driver/Device.h"
+#include "runtime/cuda/driver/Library.h"
 #include "test/unit/runtime/CudaRunner.h"
 #include "test/unit/runtime/RefusedCall.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "test/unit/runtime/CudaRunner.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/driver/Library.h"
 
 #include <atomic>
 

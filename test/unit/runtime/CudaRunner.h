@@ -4,7 +4,7 @@
 #ifndef DLC_TEST_UNIT_RUNTIME_CUDARUNNER_H
 #define DLC_TEST_UNIT_RUNTIME_CUDARUNNER_H
 
-#include "runtime/cuda/DriverAbi.h"
+#include "runtime/cuda/driver/DriverAbi.h"
 #include "test/unit/runtime/PackageBuilder.h"
 #include "test/unit/runtime/Runner.h"
 

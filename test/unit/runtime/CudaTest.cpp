@@ -1,8 +1,8 @@
 //===- CudaTest.cpp - The CUDA path on the emulator, and why CUDA may be unusable -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Device.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/driver/Device.h"
+#include "runtime/cuda/driver/Library.h"
 #include "test/unit/runtime/CudaRunner.h"
 
 #include <cstdlib>
@@ -97,7 +97,7 @@ public:
     auto *driver = const_cast<Driver *>(*opened);
     original() = *driver;
 #define DLC_DRIVER(member, symbol, parameters) wrap<&Driver::member>(driver, #symbol);
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
   }
   void failAt(int call, Result with) {
     calls = 0;

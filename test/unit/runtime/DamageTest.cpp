@@ -1,7 +1,7 @@
 //===- DamageTest.cpp - Packages cut off, flipped, or something else altogether ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/core/Hash.h"
+#include "runtime/core/package/Hash.h"
 #include "test/unit/runtime/PackageBuilder.h"
 #include "test/unit/runtime/Runner.h"
 

@@ -1,7 +1,7 @@
 //===- DeviceMemoryTest.cpp - Inputs and outputs in GPU memory, and pinned copies -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Device.h"
+#include "runtime/cuda/driver/Device.h"
 #include "test/unit/runtime/CudaRunner.h"
 
 #include <cstddef>

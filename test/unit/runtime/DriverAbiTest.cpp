@@ -3,8 +3,8 @@
 //
 // Compiled against cuda.h and nvrtc.h where they are installed; a wrong value is a compile error.
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/DriverAbi.h"
-#include "runtime/cuda/CublasLtAbi.h"
+#include "runtime/cuda/driver/DriverAbi.h"
+#include "runtime/cuda/driver/CublasLtAbi.h"
 
 #include <gtest/gtest.h>
 
@@ -175,7 +175,7 @@ using Device = dlc::cuda::Device;
   static_assert(SameSignature<Result parameters, decltype(symbol)>::value, #symbol);
 #define DLC_NVRTC(member, symbol, result, parameters)                                              \
   static_assert(SameSignature<result parameters, decltype(symbol)>::value, #symbol);
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
 } // namespace
 
 #if defined(DLC_CUBLASLT_HEADER)
@@ -208,7 +208,7 @@ static_assert(sizeof(cuda::BlasHeuristic) == sizeof(cublasLtMatmulHeuristicResul
 namespace {
 #define DLC_CUBLASLT(member, symbol, result, parameters)                                           \
   static_assert(SameSignature<result parameters, decltype(symbol)>::value, #symbol);
-#include "runtime/cuda/Symbols.def"
+#include "runtime/cuda/driver/Symbols.def"
 } // namespace
 #endif
 

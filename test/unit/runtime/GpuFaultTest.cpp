@@ -3,9 +3,9 @@
 //
 // test/emulator/FAULTS.md lists all of them, and where each is tested.
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Device.h"
-#include "runtime/cuda/KernelCache.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/driver/Device.h"
+#include "runtime/cuda/driver/Library.h"
+#include "runtime/cuda/kernels/KernelCache.h"
 #include "test/unit/runtime/CudaRunner.h"
 #include "test/unit/runtime/Instead.h"
 #include "test/unit/runtime/RefusedCall.h"

@@ -1,7 +1,7 @@
 //===- GraphTest.cpp - CUDA graphs, the caller's stream, the GPU's time -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Device.h"
+#include "runtime/cuda/driver/Device.h"
 #include "test/unit/runtime/CudaRunner.h"
 
 using namespace dlc::test;

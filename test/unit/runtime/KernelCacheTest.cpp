@@ -1,8 +1,8 @@
 //===- KernelCacheTest.cpp - Compiled kernels on disk, and what they are found by -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/KernelCache.h"
-#include "runtime/cuda/KernelText.h"
+#include "runtime/cuda/kernels/KernelCache.h"
+#include "runtime/cuda/kernels/KernelText.h"
 #include "test/unit/runtime/CudaRunner.h"
 #include "test/unit/runtime/RefusedCall.h"
 

@@ -3,7 +3,7 @@
 //===--------------------------------------------------------------------------------------===//
 #include "test/unit/runtime/PackageBuilder.h"
 #include "runtime/core/DType.h"
-#include "runtime/core/Hash.h"
+#include "runtime/core/package/Hash.h"
 
 #include <cstddef>
 #include <cstring>

@@ -1,7 +1,7 @@
 //===- PlanTest.cpp - Programs that contradict themselves under bound shapes ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/core/Plan.h"
+#include "runtime/core/package/Plan.h"
 #include "test/unit/runtime/PackageBuilder.h"
 
 #include <gtest/gtest.h>

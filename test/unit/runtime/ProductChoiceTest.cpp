@@ -1,7 +1,7 @@
 //===- ProductChoiceTest.cpp - Which matrix products cuBLASLt gets ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
-#include "runtime/cuda/ProductChoice.h"
+#include "runtime/cuda/kernels/ProductChoice.h"
 
 #include <gtest/gtest.h>
 

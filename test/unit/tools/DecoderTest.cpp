@@ -1,9 +1,9 @@
 //===- DecoderTest.cpp - Which token follows the scores of all ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/Decoder.h"
+#include "tools/driver/run/Decoder.h"
 #include "test/unit/runtime/CudaRunner.h"
-#include "tools/driver/ExitCode.h"
+#include "tools/driver/cli/ExitCode.h"
 
 #include <gtest/gtest.h>
 

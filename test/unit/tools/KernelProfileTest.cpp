@@ -1,11 +1,11 @@
 //===- KernelProfileTest.cpp - What dlc bench tells of a GPU of known speed --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/driver/Library.h"
 #include "test/unit/runtime/CudaRunner.h"
-#include "tools/driver/CommandLine.h"
-#include "tools/driver/Compiler.h"
-#include "tools/driver/ExitCode.h"
+#include "tools/driver/cli/CommandLine.h"
+#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/cli/ExitCode.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- LongLinesTest.cpp - What is shown of lines that nobody reads to their end --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/LongLines.h"
+#include "tools/driver/inspect/LongLines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 //===- ProductStatisticsTest.cpp - Moments of what products read, against plain loops -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/ProductStatistics.h"
+#include "tools/driver/calibrate/ProductStatistics.h"
 
-#include "frontend/weights/NpzFile.h"
+#include "frontend/arrays/NpzFile.h"
 #include "ir/dl/DLOps.h"
-#include "passes/compress/SecondMoment.h"
-#include "tools/driver/Dialects.h"
-#include "tools/driver/ExitCode.h"
-#include "tools/driver/WeightReader.h"
+#include "passes/compress/prune/SecondMoment.h"
+#include "tools/driver/cli/ExitCode.h"
+#include "tools/driver/compiler/Dialects.h"
+#include "tools/driver/compress/WeightReader.h"
 
 #include "mlir/Parser/Parser.h"
 

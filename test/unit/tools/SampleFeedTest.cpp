@@ -1,11 +1,11 @@
 //===- SampleFeedTest.cpp - Data sets against what models take ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/SampleFeed.h"
-#include "frontend/weights/NpzFile.h"
+#include "tools/driver/run/SampleFeed.h"
+#include "frontend/arrays/NpzFile.h"
 #include "test/unit/runtime/PackageBuilder.h"
 #include "test/unit/runtime/Runner.h"
-#include "tools/driver/ExitCode.h"
+#include "tools/driver/cli/ExitCode.h"
 
 #include "llvm/Support/raw_ostream.h"
 

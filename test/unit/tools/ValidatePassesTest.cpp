@@ -1,11 +1,11 @@
 //===- ValidatePassesTest.cpp - --validate-passes finds planted faults by name ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/ValidatePasses.h"
+#include "tools/driver/compiler/ValidatePasses.h"
 
 #include "ir/dl/DLOps.h"
 #include "passes/Pipelines.h"
-#include "tools/driver/Dialects.h"
+#include "tools/driver/compiler/Dialects.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/lsp/Completion.h"
 
-#include "frontend/dl/Item.h"
-#include "frontend/dl/Layers.h"
+#include "frontend/dl/declare/Layers.h"
+#include "frontend/dl/evaluate/Item.h"
 #include "tools/driver/lsp/Documentation.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_LSP_COMPLETION_H
 #define DLC_TOOLS_DRIVER_LSP_COMPLETION_H
 
-#include "frontend/dl/SourceIndex.h"
+#include "frontend/dl/syntax/SourceIndex.h"
 
 #include "llvm/Support/LSP/Protocol.h"
 

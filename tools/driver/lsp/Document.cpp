@@ -4,8 +4,8 @@
 #include "tools/driver/lsp/Document.h"
 
 #include "frontend/Frontend.h"
-#include "frontend/dl/Format.h"
-#include "tools/driver/Import.h"
+#include "frontend/dl/format/Format.h"
+#include "tools/driver/compiler/Import.h"
 #include "tools/driver/lsp/Documentation.h"
 #include "tools/driver/lsp/TextPositions.h"
 

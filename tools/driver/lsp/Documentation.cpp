@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/lsp/Documentation.h"
 
-#include "frontend/dl/Layers.h"
-#include "tools/driver/ModelSummary.h"
+#include "frontend/dl/declare/Layers.h"
+#include "tools/driver/inspect/ModelSummary.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

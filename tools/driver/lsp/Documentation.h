@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_LSP_DOCUMENTATION_H
 #define DLC_TOOLS_DRIVER_LSP_DOCUMENTATION_H
 
-#include "frontend/dl/SourceIndex.h"
+#include "frontend/dl/syntax/SourceIndex.h"
 #include "ir/OpTable.h"
 
 namespace dlc {

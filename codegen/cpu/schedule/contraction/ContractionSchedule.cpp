@@ -1,0 +1,247 @@
+//===- ContractionSchedule.cpp - Tiles, blocks and epilogues of contractions -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
+
+#include "codegen/plan/Combine.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// Rows of a tile where the number of rows is large or unknown: whole blocks of 8, 6 and 12 rows.
+static constexpr int64_t kChunkRows = 48;
+/// Of a chunk whose rows are a symbol, however few of them are usual.
+static constexpr int64_t kLeastSymbolicRows = 8;
+ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction found)
+    : k(kernel), parts(std::move(found)), nest(kernel.emitter.getNest()) {
+  MLIRContext *context = k.builder.getContext();
+  aTensor = parts.a;
+  if (!parts.b)
+    bType = cast<RankedTensorType>(
+        k.emitter.getKernel().getBodyBlock().getArgument(parts.bInput).getType());
+  accType = k.emitter.accumulatorType(0);
+  accKind = k.emitter.accumulatorKind(0);
+  lanes = k.lanes();
+  neighbours = parts.neighboursAtOnce(k.isa);
+  // 32 registers hold 24 accumulators, three vectors of b and what the epilogue needs; 16 hold 12. Wider elements take two.
+  maxVectors = k.isa >= IsaVariant::avx512 ? 24 : 12;
+  if (accType.getIntOrFloatBitWidth() > 32)
+    maxVectors /= 2;
+
+  auto extents = [&](ArrayRef<unsigned> dims) {
+    SmallVector<AffineExpr> list;
+    for (unsigned dim : dims)
+      list.push_back(nest.parallel[dim]);
+    return dl::product(list, context);
+  };
+  numRows = extents(parts.rows);
+  numBatches = extents(parts.batch);
+  numColumns = nest.parallel[parts.column];
+  for (unsigned dim : parts.batch)
+    batch.push_back(k.math.addLoop(nest.parallel[dim]));
+  for (AffineExpr dim : nest.reduction)
+    reduction.push_back(k.math.addLoop(dim));
+  panel = k.math.addLoop(numColumns.ceilDiv(kPanel));
+  column = k.math.addLoop(numColumns);
+  lane = k.math.addLoop(k.math.constant(lanes), k.index(0));
+
+  usualRows = k.math.usual(numRows);
+  chunkRows = kChunkRows;
+  if (usualRows && *usualRows > 0 && *usualRows < 4 * kChunkRows)
+    chunkRows =
+        std::max<int64_t>(1, llvm::divideCeil(*usualRows, llvm::divideCeil(*usualRows, 64)));
+  if (usualRows == 0)
+    chunkRows = 1;
+  // Other sizes than the usual one will come: a chunk of a row would read all of w for each of theirs.
+  if (!dl::asConstant(numRows))
+    chunkRows = std::max(chunkRows, kLeastSymbolicRows);
+  if (auto columns = dl::asConstant(numColumns))
+    panelCount = llvm::divideCeil(*columns, kPanel);
+  // Few rows keep few accumulators busy: more panels hide the latency.
+  groupPanels = !panelCount ? 1 : usualRows && *usualRows <= 2 ? 4 : 2;
+  while (parts.columnsOfGroup && parts.columnsOfGroup / kPanel % groupPanels != 0)
+    --groupPanels;
+}
+
+int64_t ContractionSchedule::rowsFor(int64_t panels) const {
+  int64_t most = std::min<int64_t>(maxVectors / (panels * vectorsPerPanel()),
+                                   panels * vectorsPerPanel() == 1 ? kMostBlockRows : 8);
+  int64_t blocks = llvm::divideCeil(chunkRows, most);
+  return llvm::divideCeil(chunkRows, blocks);
+}
+
+bool ContractionSchedule::rowsAreWhole(int64_t blockRows) const {
+  auto count = dl::asConstant(numRows);
+  return count && *count % chunkRows == 0 && chunkRows % blockRows == 0;
+}
+
+//===- Tiles ----------------------------------------------------------------------------------------===//
+
+CpuLaunch ContractionSchedule::run() {
+  AffineExpr groups =
+      !panelCount
+          ? numColumns.ceilDiv(kPanel)
+          : k.math.constant(*panelCount == 0 ? 0 : std::max<int64_t>(1, *panelCount / groupPanels));
+  AffineExpr chunks = numRows.ceilDiv(chunkRows);
+  makeZeroRow();
+  planWidePanels();
+  planWideRows();
+  planZeroPointSums();
+  AffineExpr group = k.math.addLoop(groups), chunk = k.math.addLoop(chunks),
+             batchAt = k.math.addLoop(numBatches);
+  k.forEach(k.begin, k.end, 1, [&](Value tile) {
+    // Panels change fastest: the rows of a chunk stay in the cache.
+    k.delinearize(tile, {batchAt, chunk, group}, {numBatches, chunks, groups});
+    emitTile(k.value(group), k.value(batchAt), k.value(chunk));
+  });
+  return {dl::normalize(numBatches * chunks * groups), scratchBytes};
+}
+
+void ContractionSchedule::emitTile(Value group, Value batchAt, Value chunk) {
+  SmallVector<AffineExpr> extents;
+  for (unsigned dim : parts.batch)
+    extents.push_back(nest.parallel[dim]);
+  if (!batch.empty())
+    k.delinearize(batchAt, batch, extents);
+  Value firstRow = k.mul(chunk, k.index(chunkRows));
+  rowEnd = k.smaller(k.add(firstRow, k.index(chunkRows)), k.value(numRows));
+  Value first = k.mul(group, k.index(groupPanels));
+  if (!panelCount || *panelCount <= groupPanels) {
+    emitPanels(first, panelCount.value_or(1), firstRow);
+    return;
+  }
+  int64_t groups = *panelCount / groupPanels, inLast = *panelCount - (groups - 1) * groupPanels;
+  if (inLast == groupPanels || groups == 1) {
+    emitPanels(first, inLast, firstRow);
+    return;
+  }
+  Value isLast =
+      arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::eq, group, k.index(groups - 1));
+  k.when(isLast, [&] { emitPanels(first, inLast, firstRow); });
+  Value isOther =
+      arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ne, group, k.index(groups - 1));
+  k.when(isOther, [&] { emitPanels(first, groupPanels, firstRow); });
+}
+
+/// As many of `panels` as leave a block of about 6 rows (or all rows there are) in registers.
+int64_t ContractionSchedule::panelsAtOnce(int64_t panels) const {
+  int64_t wanted = std::min<int64_t>(chunkRows, 6);
+  return std::max<int64_t>(1, std::min(panels, maxVectors / (wanted * vectorsPerPanel())));
+}
+
+/// The most panels that are ever at hand: the last group has those that fill no whole one, too.
+int64_t ContractionSchedule::mostPanelsAtOnce() const {
+  return panelsAtOnce(std::min(panelCount.value_or(1), 2 * groupPanels - 1));
+}
+
+void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow) {
+  int64_t atOnce = panelsAtOnce(panels);
+  auto blocks = [&](Value firstPanel, int64_t count) {
+    int64_t blockRows = rowsFor(count);
+    if (widePanels)
+      widenPanels(firstPanel, count);
+    if (zeroPointSums)
+      sumZeroPoint(firstPanel, count);
+    k.forEach(firstRow, rowEnd, blockRows,
+              [&](Value row) { emitBlock(row, firstPanel, count, blockRows); });
+  };
+  int64_t whole = panels / atOnce * atOnce;
+  if (whole == atOnce)
+    blocks(first, atOnce);
+  else
+    k.forEach(first, k.add(first, k.index(whole)), atOnce, [&](Value at) { blocks(at, atOnce); });
+  if (whole < panels)
+    blocks(k.add(first, k.index(whole)), panels - whole);
+}
+
+//===- A block of rows ------------------------------------------------------------------------------===//
+
+void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t panels,
+                                    int64_t blockRows) {
+  numVectors = panels * vectorsPerPanel();
+  k.math.bindLoop(panel, firstPanel);
+  bool whole = rowsAreWhole(blockRows);
+  Value last = whole ? Value() : k.builder.createOrFold<arith::SubIOp>(k.loc, rowEnd, k.index(1));
+  SmallVector<AffineExpr> rowExtents;
+  for (unsigned dim : parts.rows)
+    rowExtents.push_back(nest.parallel[dim]);
+  rows.clear();
+  for (int64_t i = 0; i < blockRows; ++i) {
+    Row row;
+    row.parallel.resize(nest.parallel.size());
+    SmallVector<AffineExpr> variables;
+    for (unsigned dim : parts.rows) {
+      variables.push_back(k.math.addLoop(nest.parallel[dim]));
+      row.parallel[dim] = variables.back();
+    }
+    for (auto [dim, variable] : llvm::zip(parts.batch, batch))
+      row.parallel[dim] = variable;
+    row.parallel[parts.column] = column;
+    Value at = k.add(firstRow, k.index(i));
+    if (!whole)
+      at = k.smaller(at, last);
+    k.delinearize(at, variables, rowExtents);
+    rows.push_back(std::move(row));
+  }
+
+  Value zero = neutral(k.builder, k.loc, Combiner::add, VectorType::get({lanes}, accType), accKind);
+  SmallVector<Value> accs(blockRows * numVectors, zero);
+  for (int64_t j = 0; zeroPointSums && j < numVectors; ++j) {
+    Value sums = vector::LoadOp::create(k.builder, k.loc, VectorType::get({lanes}, accType),
+                                        zeroPointSums, k.index(j * lanes));
+    for (int64_t i = 0; i < blockRows; ++i)
+      accs[i * numVectors + j] = sums;
+  }
+  reductionAt = reduction;
+  accs = nest.terms[0].checked ? reduceChecked(accs) : reduce(0, accs, /*guarded=*/false);
+
+  for (int64_t i = 0; i < blockRows; ++i) {
+    auto emit = [&] { emitRow(rows[i], ArrayRef(accs).slice(i * numVectors, numVectors)); };
+    if (whole)
+      emit();
+    else
+      k.when(k.less(k.add(firstRow, k.index(i)), rowEnd), emit);
+  }
+}
+
+/// Epilogue and stores of one row.
+void ContractionSchedule::emitRow(const Row &row, ArrayRef<Value> accs) {
+  AffineExpr offset = k.emitter.offset(k.emitter.getResultType(), row.parallel);
+  auto columns = dl::asConstant(numColumns);
+  bool masked = !columns || *columns % kPanel != 0;
+  Value firstColumn = k.mul(k.value(panel), k.index(kPanel));
+  for (auto [j, acc] : llvm::enumerate(accs)) {
+    auto emit = [&, acc = acc](Value at) {
+      Value mask;
+      if (masked)
+        mask = k.laneMask(k.builder.createOrFold<arith::SubIOp>(k.loc, k.value(numColumns), at),
+                          lanes);
+      k.math.bindLoop(column, at);
+      k.vector = VectorLoop{column, lanes, mask};
+      Value vector = acc;
+      k.store(k.emitter.emitResult(k.builder, row.parallel, vector), offset);
+      k.vector.reset();
+    };
+    Value at = k.add(firstColumn, k.index(j * lanes));
+    // A vector with no column in use may lie wholly outside the result: nothing of it may be read.
+    bool mayBeUnused =
+        masked && (!columns || (*columns % kPanel != 0 && *columns % kPanel <= kPanel - lanes));
+    if (mayBeUnused)
+      k.when(k.less(at, k.value(numColumns)), [&] { emit(at); });
+    else
+      emit(at);
+  }
+}
+
+CpuLaunch scheduleContraction(CpuKernel &kernel) {
+  auto parts = PanelContraction::match(kernel.emitter, kernel.math);
+  assert(parts && "asked for only where isPanelContraction holds");
+  return ContractionSchedule(kernel, std::move(*parts)).run();
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,167 @@
+//===- KernelBuilder.h - The gpu.func under construction -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the schedules of all kinds of kernels share: the function with its arguments, the words for arithmetic on index
+// values, loads and stores, and the attributes that record a launch.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
+
+#include "codegen/cuda/schedule/DimGroups.h"
+#include "codegen/plan/BodyEmitter.h"
+#include "codegen/plan/IndexMath.h"
+#include "runtime/schema/Residence.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace dlc::codegen {
+
+class KernelBuilder {
+public:
+  /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and of the results, then the
+  /// symbols that the kernel uses, as i64.
+  KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module,
+                llvm::ArrayRef<dl::Range> symbols);
+
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  IndexMath math;
+  BodyEmitter body;
+
+  //===- Values -----------------------------------------------------------------------------------===//
+  mlir::Value index(int64_t value);
+  mlir::Value index(mlir::AffineExpr expr) { return math.materialize(b, loc, expr); }
+  mlir::Value add(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, int64_t rhs) { return mul(lhs, index(rhs)); }
+  /// Quotient and remainder of values known not to be negative.
+  mlir::Value div(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mod(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value less(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value both(mlir::Value lhs, mlir::Value rhs); // either may be null: no condition
+  /// The dims, of those with `variables`, that no merging may touch: all of them where some access is checked against
+  /// bounds (an index past its own dim would fail the test), else those whose index a body reads.
+  llvm::SmallBitVector pinnedDims(llvm::ArrayRef<mlir::AffineExpr> variables,
+                                  llvm::ArrayRef<mlir::AffineExpr> parallel,
+                                  llvm::ArrayRef<mlir::AffineExpr> reduction);
+  /// Gives `value` an identifier in the text.
+  mlir::Value named(mlir::Value value, llvm::StringRef role);
+  mlir::Value thread() {
+    return named(mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x), "thread");
+  }
+  mlir::Value block(mlir::gpu::Dimension dimension, llvm::StringRef role) {
+    return named(mlir::gpu::BlockIdOp::create(b, loc, dimension), role);
+  }
+  /// Cuts `flat` up into the indices of `groups`, the last one moving fastest, and binds their variables. Where an address
+  /// turns out to be even in the flat index, it is said that way.
+  void bindFlat(mlir::Value flat, llvm::ArrayRef<DimGroup> groups);
+  /// The same where the indices are known: `flat` counts them.
+  void bindFlat(mlir::Value flat, mlir::ValueRange indices, llvm::ArrayRef<DimGroup> groups);
+  /// `expr` over one flat index of all `groups`, and that index; no expression where quotients would be left.
+  std::pair<mlir::AffineExpr, mlir::AffineExpr> overFlat(mlir::AffineExpr expr,
+                                                         llvm::ArrayRef<DimGroup> groups);
+  /// Says that `variable` equals what `other` was bound to by bindFlat.
+  void sameAs(mlir::AffineExpr variable, mlir::AffineExpr other);
+  /// `offset` as an index value, in its shortest form.
+  mlir::Value address(mlir::OpBuilder &builder, mlir::AffineExpr offset);
+
+  //===- Control ----------------------------------------------------------------------------------===//
+  using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value variable,
+                                                                 mlir::ValueRange carried)>;
+  /// How often a loop is unrolled: as the device compiler likes, never, by eight, or fully.
+  enum class Unroll { automatic, never, byEight, full };
+  /// for (role = from; role < to; role += step); `names` are of the carried values.
+  mlir::ValueRange loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step,
+                        mlir::ValueRange inits, llvm::ArrayRef<llvm::StringRef> names,
+                        Unroll unroll, Body body);
+  mlir::ValueRange loop(llvm::StringRef role, mlir::Value from, mlir::Value to, mlir::Value step,
+                        mlir::ValueRange inits, llvm::ArrayRef<llvm::StringRef> names,
+                        Unroll unroll, Body body);
+  /// The same without carried values.
+  void loop(llvm::StringRef role, mlir::Value from, mlir::Value to, int64_t step, Unroll unroll,
+            llvm::function_ref<void(mlir::Value)> body);
+  /// Runs `then` under `condition`, or always where it is null.
+  void when(mlir::Value condition, llvm::function_ref<void()> then,
+            llvm::function_ref<void()> otherwise = {});
+  /// condition ? value() : fallback; value() alone where the condition is null.
+  mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> value,
+                     mlir::Value fallback);
+  /// The same of several values, and no condition means all of them.
+  llvm::SmallVector<mlir::Value>
+  chooseAll(mlir::Value condition, llvm::function_ref<llvm::SmallVector<mlir::Value>()> values,
+            mlir::ValueRange fallback);
+  void barrier() { mlir::gpu::BarrierOp::create(b, loc); }
+
+  //===- Memory -----------------------------------------------------------------------------------===//
+  mlir::Value shared(llvm::ArrayRef<int64_t> shape, mlir::Type element, llvm::StringRef role);
+  mlir::Value local(llvm::ArrayRef<int64_t> shape, mlir::Type element, llvm::StringRef role);
+  mlir::Value read(mlir::Value memref, llvm::ArrayRef<mlir::Value> at);
+  void write(mlir::Value memref, llvm::ArrayRef<mlir::Value> at, mlir::Value value);
+  /// The buffer of an input, of the result.
+  mlir::Value input(unsigned position) { return function.getArgument(position); }
+  std::string inputRole(unsigned position) {
+    return llvm::cast<mlir::StringAttr>(function.getArgAttr(position, "dlc.role")).str();
+  }
+  mlir::Value output(unsigned result = 0) {
+    return function.getArgument(kernel.getBodyBlock().getNumArguments() + result);
+  }
+  /// Gives the kernel one more input, of `type` in memory: what its blocks exchange (Storage::exchange of module.fbs). Its
+  /// launches get an allocation each, the function a parameter behind the other inputs'.
+  mlir::Value exchange(mlir::RankedTensorType type);
+  /// A parameter that describes an operand to TMA, behind all others.
+  mlir::Value tensorMap(llvm::StringRef role);
+  /// Stores the selected result's value of compute type at `offset` elements.
+  void store(mlir::AffineExpr offset, mlir::Value value);
+  /// Runs `store` with each of the results selected; then the first one is again.
+  void forEachResult(llvm::function_ref<void()> store);
+  /// Bits of an element of the widest result.
+  unsigned resultBits() const;
+  /// Replaces the plain load of one element while it is set.
+  BodyEmitter::Load customLoad;
+
+  //===- The launch -------------------------------------------------------------------------------===//
+  /// The address of the result at logical `indices`, behind which those of a window may stand.
+  mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const {
+    mlir::RankedTensorType type = body.getResultType();
+    return body.resultOffset(indices.take_front(type.getRank()));
+  }
+  mlir::AffineExpr ceilDiv(mlir::AffineExpr extent, int64_t by) const {
+    return dl::normalize(extent.ceilDiv(by));
+  }
+  llvm::ArrayRef<dl::Range> ranges() const { return symbols; }
+  std::optional<dl::Range> range(mlir::AffineExpr expr) const { return dl::rangeOf(expr, symbols); }
+  /// Largest value of `expr` over the symbols' ranges; nullopt where unbounded.
+  std::optional<int64_t> largest(mlir::AffineExpr expr) const;
+  std::optional<int64_t> smallest(mlir::AffineExpr expr) const;
+  /// The value of `expr` to choose tiles for, at most `guess`: at the usual sizes of its symbols, else the largest.
+  int64_t usual(mlir::AffineExpr expr, int64_t guess) const;
+  /// Text for sm_90a alone, launched with as many blocks as the GPU has multiprocessors where the grid has more. `maps`
+  /// describes the tensor maps to the runtime (HopperKernel.h).
+  void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);
+  /// Any smaller grid does the same: launched with as many blocks as the GPU has multiprocessors where there are more.
+  void makePersistent();
+  /// The same, and the blocks keep columns of weights in shared memory beside what finish() asks
+  /// for.
+  void makePersistent(llvm::ArrayRef<abi::KeptColumns> kept);
+  /// Takes the function away again: the kernel gets no code.
+  void abandon() { function.erase(); }
+  /// Ends the function and records how it is launched, with bytes of dynamic shared memory.
+  void finish(int64_t threads, llvm::ArrayRef<mlir::AffineExpr> grid, int64_t dynamicShared = 0);
+
+private:
+  mlir::gpu::GPUFuncOp begin(mlir::gpu::GPUModuleOp module);
+  void bindSymbols();
+  /// 32 where every offset into every buffer, and the slack of a launch beyond it, stays below 2^31.
+  unsigned indexBits() const;
+
+  dlx::KernelOp kernel;
+  llvm::SmallVector<dl::Range> symbols;
+  llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr>
+      cut; // group variables as quotients and remainders of flat indices
+  mlir::gpu::GPUFuncOp function;
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H

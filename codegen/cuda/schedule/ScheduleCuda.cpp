@@ -1,0 +1,181 @@
+//===- ScheduleCuda.cpp - Kernel IR of every kernel of module @cuda --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/Passes.h"
+#include "codegen/cuda/HopperKernel.h"
+#include "codegen/cuda/KernelTemplate.h"
+#include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/plan/SortKey.h"
+#include "ir/dl/base/PrecisionMarks.h"
+#include "ir/interfaces/LoopNest.h"
+#include "ir/scalar/SmallFloats.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
+
+#define DEBUG_TYPE "dl-schedule-cuda"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+#define GEN_PASS_DEF_SCHEDULECUDAPASS
+#include "codegen/Passes.h.inc"
+
+namespace {
+struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
+  using ScheduleCudaPassBase::ScheduleCudaPassBase;
+
+  void runOnOperation() override {
+    if (hopper != "auto" && hopper != "always" && hopper != "never") {
+      getOperation().emitError("hopper is auto, always or never, got '") << hopper << "'";
+      return signalPassFailure();
+    }
+    // The pass may be given @cuda itself or the module around it.
+    ModuleOp target = getOperation();
+    if (target.getName() != "cuda")
+      target = getOperation().lookupSymbol<ModuleOp>("cuda");
+    if (target && failed(scheduleAll(target)))
+      signalPassFailure();
+  }
+
+  /// Whether all products of the kernel let their factors be rounded.
+  static bool allowsTf32(dlx::KernelOp kernel) {
+    bool some = false, all = true;
+    kernel.walk([&](LoopNestOpInterface op) {
+      if (!op.getLoopNest().isProduct)
+        return;
+      some = true;
+      all &= op->hasAttr(dl::kTf32);
+    });
+    return some && all;
+  }
+
+  static bool isOrder(dlx::KernelOp kernel) {
+    return kernel.getKind() == "lines" &&
+           lineOpOf(kernel).getLineWork().kind == LineWork::Kind::order;
+  }
+
+  LogicalResult scheduleAll(ModuleOp target) {
+    // The ranges stand on the module that has them: @cuda may lie in the model's.
+    ModuleOp model = target;
+    while (!model->hasAttr("dl.symbols") && model->getParentOfType<ModuleOp>())
+      model = model->getParentOfType<ModuleOp>();
+    SmallVector<dl::Range> symbols = dl::symbolRanges(model);
+    if (target.getOps<dlx::KernelOp>().empty())
+      return success();
+    OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
+    auto module = gpu::GPUModuleOp::create(builder, target.getLoc(), "kernels");
+    for (auto kernel : llvm::make_early_inc_range(target.getOps<dlx::KernelOp>())) {
+      if (kernel.getEntry())
+        continue;
+      SmallVector<PackedOperand> operands;
+      if (kernel.getKind() == "recurrent" && sharesUnits(kernel, symbols))
+        addRecurrentWorkspace(kernel);
+      else if (kernel.getKind() == "reduce" && splitsRows(kernel, symbols))
+        addReduceWorkspace(kernel, symbols);
+      else if (isOrder(kernel))
+        addOrderWorkspace(kernel, symbols);
+      else if (kernel.getKind() == "recurrent")
+        operands = recurrentOperandsToPackForCuda(kernel);
+      if (kernel.getKind() == "contraction")
+        operands = contractionOperandsToPackForCuda(kernel, module, symbols);
+      for (const PackedOperand &operand : operands)
+        packOperand(kernel, operand);
+    }
+    auto kernels = llvm::to_vector(target.getOps<dlx::KernelOp>());
+    for (dlx::KernelOp kernel : kernels) {
+      if (kernel.getEntry())
+        continue;
+      scheduleForHopper(kernel, module, symbols);
+      if (failed(schedule(kernel, module, symbols)))
+        return failure();
+    }
+    expandSmallFloats(module);
+    // The same address is asked for many times over.
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance;
+    module.walk([&](gpu::GPUFuncOp function) {
+      eliminateCommonSubExpressions(rewriter, dominance, function);
+      // A row is kept for each stage that may read it; the stages' terms, simplified, may not.
+      memref::eraseDeadAllocAndStores(rewriter, function);
+    });
+    return success();
+  }
+
+  /// Adds a kernel that computes the same with instructions of sm_90a, if there is one and it pays.
+  void scheduleForHopper(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                         ArrayRef<dl::Range> symbols) {
+    if (hopper == "never" || kernel.getKind() != "contraction")
+      return;
+    OpBuilder builder(kernel->getContext());
+    builder.setInsertionPointAfter(kernel);
+    auto other = cast<dlx::KernelOp>(builder.clone(*kernel));
+    other.setSymName((kernel.getSymName() + "_sm_90a").str());
+    KernelBuilder k(other, module, symbols);
+    int64_t least = scheduleHopperContraction(k, allowsTf32(kernel), hopper == "always");
+    if (least == 0) {
+      k.abandon();
+      return other.erase();
+    }
+    kernel->setAttr(kHopperKernel, FlatSymbolRefAttr::get(other.getSymNameAttr()));
+    kernel->setAttr(kHopperLeast, builder.getI64IntegerAttr(least));
+  }
+
+  static void scheduleLines(KernelBuilder &k) {
+    switch (lineOpOf(k.body.getKernel()).getLineWork().kind) {
+    case LineWork::Kind::order:
+      return scheduleOrder(k);
+    case LineWork::Kind::sum:
+      return scheduleSum(k);
+    case LineWork::Kind::scatter:
+      return scheduleScatter(k);
+    case LineWork::Kind::suppress:
+      return scheduleSuppress(k);
+    }
+    llvm_unreachable("all kinds of line work have a schedule");
+  }
+
+  LogicalResult schedule(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                         ArrayRef<dl::Range> symbols) {
+    auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
+    if (dl::getLayout(result).isTiled())
+      return kernel.emitOpError("writes ")
+             << dl::text(result) << " in tiles; cuda kernels write plain layouts and read any";
+    KernelBuilder k(kernel, module, symbols);
+    llvm::StringRef kind = kernel.getKind();
+    if (kind == "map")
+      scheduleMap(k);
+    else if (kind == "reduce" && splitsRows(kernel, symbols))
+      scheduleSplitReduce(k, symbols);
+    else if (kind == "reduce")
+      scheduleReduce(k);
+    else if (kind == "window")
+      scheduleDirect(k);
+    else if (kind == "contraction")
+      scheduleContraction(k, allowsTf32(kernel));
+    else if (kind == "attention")
+      return scheduleAttention(k, allowsTf32(kernel));
+    else if (kind == "recurrent" && sharesUnits(kernel, symbols))
+      scheduleSharedRecurrent(k, symbols);
+    else if (kind == "recurrent")
+      return scheduleRecurrent(k);
+    else if (kind == "lines")
+      scheduleLines(k);
+    else
+      return kernel.emitOpError("is of kind '") << kind << "', which has no schedule for cuda";
+    return success();
+  }
+};
+} // namespace
+
+} // namespace dlc::codegen

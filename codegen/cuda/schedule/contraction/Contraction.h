@@ -1,0 +1,80 @@
+//===- Contraction.h - The roles of the dims in a matrix product -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// GEMM, batched GEMM and convolution are one loop nest: the result's dims that only the first operand knows are the rows
+// m, those that only the second knows are the columns n, those of both are the batch, and the reduction is k.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
+
+#include "codegen/cuda/schedule/KernelBuilder.h"
+#include "codegen/plan/PackOperand.h"
+
+namespace dlc::codegen {
+
+/// Blocks in the grid's y and z.
+inline constexpr int64_t kMaxGridYZ = 65535;
+
+/// One of m, n, k and batch: dims of the nest walked as one.
+struct Side {
+  /// Positions among the parallel (for k: reduction) dims, outermost first.
+  llvm::SmallVector<unsigned> order;
+  llvm::SmallVector<DimGroup> groups;
+  mlir::AffineExpr extent;
+};
+
+class Contraction {
+public:
+  explicit Contraction(KernelBuilder &k) : k(k), nest(k.body.getNest()) {}
+
+  /// Finds the sides and makes loop variables of their groups. False where the loops are no product of matrices.
+  bool findSides();
+  /// Calls `visitor` with each address that reading term access `term` makes, at the given indices of all loops.
+  void visitTerm(unsigned term, llvm::ArrayRef<mlir::AffineExpr> loops,
+                 llvm::function_ref<void(mlir::AffineExpr)> visitor) const;
+  /// The operand's elements lie together along k.
+  bool liesAlongReduction(unsigned term) const;
+  /// The result's elements lie together along m.
+  bool storesAlongM() const;
+  bool fitsGrid(mlir::AffineExpr tilesInY) const;
+  /// All loops, over the groups' variables.
+  llvm::SmallVector<mlir::AffineExpr> loops() const;
+
+  KernelBuilder &k;
+  const LoopNest &nest;
+  Side m, n, depth, batch;
+  llvm::SmallVector<mlir::AffineExpr> parallel, reduction; // over the groups' variables
+
+private:
+  llvm::SmallVector<mlir::AffineExpr> variables, reductionVariables; // one for each dim
+};
+
+/// True where tensor cores can compute the product: both operands in f16, or bf16, or bytes
+/// (ContractionBytes.h), or with `allowsTf32` in f32, and the grid is not too large.
+bool suitsTensorCores(const Contraction &c, bool allowsTf32);
+/// True where both operands are in f32, and the grid is not too large.
+bool suitsFloatUnits(const Contraction &c);
+/// True where rows or columns are so few that tiles would be mostly empty.
+bool hasFewRows(const Contraction &c);
+/// Where the kernel is nothing but a product of two stored matrices, writes on it what a call of a matrix library needs: the
+/// runtime may make that instead of the launch.
+void recordProduct(const Contraction &c, bool allowsTf32);
+/// Few rows times a matrix that is read once.
+void scheduleRows(Contraction &c);
+/// The layout in which the elements of term `term`, a matrix made at load in `argument`, lie
+/// together along k; nullopt where the sums do not walk it plainly, or it is not made at load.
+std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned term,
+                                              mlir::BlockArgument argument);
+/// Where hasFewRows: the matrix, if it is made at load and its rows had better lie along k, and in
+/// which layout.
+std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c);
+/// Tiles through a ring of stages in shared memory, multiplied by tensor cores, or by the units of floats.
+void scheduleOnTensorCores(Contraction &c);
+void scheduleOnFloatUnits(Contraction &c);
+/// The same by what Hopper alone has, TMA and wgmma. Gives the number of blocks from which on that is faster (`always`: 1);
+/// 0 where it never is, or cannot be: then nothing has been scheduled.
+int64_t scheduleWgmma(Contraction &c, bool always);
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H

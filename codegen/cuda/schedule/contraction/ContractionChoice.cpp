@@ -1,0 +1,175 @@
+//===- ContractionChoice.cpp - Which tile a matrix product gets ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/contraction/ContractionChoice.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <span>
+
+using llvm::divideCeilSigned;
+
+namespace dlc::codegen {
+
+/// Multiply-adds of 16-bit elements that wgmma does in a clock.
+static constexpr double kWgmmaProducts = 2048;
+/// Wide tiles read less; the widest has room for fewer columns of totals.
+static constexpr WgmmaTile kWgmmaTiles[] = {{256, 4, 32}, {128, 4, 64}, {64, 6, 64}};
+
+/// Tiles of tensor cores from large to small. `k` is in 16-bit elements: 64 to 256 bytes of a row. Small grids are slow because
+/// each turn of the ring waits for memory: their tiles take long slabs, which several warps share.
+static constexpr ProductTile kTensorCoreTiles[] = {
+    {128, 128, 32, 2, 4, 1, 4}, {128, 64, 32, 4, 2, 1, 4}, {64, 128, 32, 2, 4, 1, 4},
+    {64, 64, 64, 2, 2, 1, 3},   {64, 64, 128, 2, 2, 2, 3}, {128, 32, 64, 4, 1, 1, 3},
+    {32, 128, 64, 1, 4, 1, 3},  {64, 32, 64, 2, 2, 1, 3},  {32, 64, 64, 2, 2, 1, 3},
+    {64, 32, 128, 2, 1, 2, 3},  {32, 64, 128, 1, 2, 2, 3}, {128, 16, 64, 4, 1, 1, 3},
+    {16, 128, 64, 1, 4, 1, 3},  {32, 32, 64, 2, 2, 1, 3},  {32, 32, 128, 1, 2, 4, 3},
+    {64, 16, 128, 4, 1, 2, 3},  {16, 64, 128, 1, 4, 2, 3}, {16, 32, 128, 1, 1, 4, 3},
+    {32, 16, 128, 1, 1, 4, 3},  {16, 16, 64, 1, 1, 1, 4},  {16, 16, 128, 1, 1, 4, 4}};
+
+/// The same for floats, `k` in floats. A lane's 8 x 8 totals read shared memory half as often as 4 x 8.
+static constexpr ProductTile kFloatTiles[] = {
+    {128, 128, 16, 2, 4, 1, 3}, {128, 64, 16, 2, 2, 1, 4}, {64, 128, 16, 1, 4, 1, 4},
+    {64, 64, 16, 2, 2, 1, 4},   {64, 64, 32, 2, 2, 2, 3},  {128, 32, 16, 4, 1, 1, 4},
+    {32, 128, 16, 1, 4, 1, 4},  {64, 32, 32, 2, 1, 2, 3},  {32, 64, 32, 1, 2, 2, 3},
+    {128, 16, 32, 4, 1, 1, 3},  {64, 16, 32, 2, 1, 2, 3},  {32, 32, 32, 1, 2, 1, 3},
+    {32, 32, 64, 1, 1, 4, 3},   {32, 16, 32, 1, 1, 2, 4},  {32, 16, 64, 1, 1, 4, 3}};
+
+/// Clocks of a block before its first product and after its last, and of the way of a total to its result.
+static constexpr double kClocksOfEnds = 1500, kClocksOfTotal = 0.03;
+
+int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
+  int64_t totals = unit == ProductUnit::floats ? warpsM * 32 * (n + 4) * 4 : m * (n + 8) * 4;
+  return std::max(stages * (m + n) * k * elementBytes, totals);
+}
+
+/// Steps of a ring that a part of k has at least, and parts of a tile at most: one block adds them all.
+static constexpr int64_t kFewestSteps = 4, kMostParts = 16;
+/// What the time of a product in parts may be of the other's: the parts take memory, and the estimate is rough.
+static constexpr double kWorthSplitting = 0.8;
+
+/// Clocks that sharing a tile takes: a block's totals go to memory (L2, in truth), its arrival is counted, and the last
+/// block reads the parts of all one after the other, two of them on the way at a time.
+static double clocksOfExchange(const ProductTile &tile, const GpuModel &gpu) {
+  if (tile.parts == 1)
+    return 0;
+  double part = double(tile.partFloats() * 4) / gpu.bytesFromL2;
+  return part + 3 * gpu.clocksOfLatency +
+         double(tile.parts) * std::max(part, gpu.clocksOfLatency / 2);
+}
+
+/// Clocks of a multiprocessor that reads a slab from shared memory into lanes' registers, where that is not hidden by the
+/// instruction itself: a warp's read of 16 bytes a lane takes four, and two where half of the lanes ask for the same.
+static double clocksOfReads(const ProductTile &tile) {
+  if (tile.unit == ProductUnit::tensorCores)
+    return 0;
+  int64_t rows = tile.m / tile.warpsM, columns = tile.n / tile.warpsN; // of a warp
+  double quads = double(rows) / 32 + double(columns) / 16;
+  return quads * 3 * double(tile.k * tile.warpsM * tile.warpsN);
+}
+
+double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu) {
+  int64_t blocks = divideCeilSigned(shape.m, tile.usedRows(shape.window)) *
+                   divideCeilSigned(shape.n, tile.n) * shape.batch * tile.parts;
+  int64_t fit = std::min(gpu.sharedBytes / tile.sharedBytes(shape.elementBytes),
+                         gpu.threads / tile.threads());
+  // Blocks that share a multiprocessor also share its rates.
+  int64_t together = std::clamp<int64_t>(divideCeilSigned(blocks, gpu.multiprocessors), 1, fit);
+  int64_t steps =
+      std::max<int64_t>(1, divideCeilSigned(divideCeilSigned(shape.k, tile.k), tile.parts));
+  double rate = tile.unit == ProductUnit::floats
+                    ? gpu.floatProducts
+                    : gpu.halfProducts * 2 / double(shape.elementBytes);
+  double products = double(tile.m * tile.n * tile.k) / rate;
+  double copies = double((tile.m + tile.n) * tile.k * shape.elementBytes) / gpu.bytesFromL2;
+  // All blocks of a multiprocessor wait at once: at least a copy's latency for each turn of the ring.
+  double step =
+      std::max({products * together, copies * together, clocksOfReads(tile) * double(together),
+                gpu.clocksOfLatency / double(tile.stages - 1)});
+  return double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
+         (step * double(steps) + kClocksOfEnds + clocksOfExchange(tile, gpu) +
+          kClocksOfTotal * double(tile.m * tile.n * together));
+}
+
+double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape) {
+  int64_t tiles =
+      divideCeilSigned(shape.m, WgmmaTile::m) * divideCeilSigned(shape.n, tile.n) * shape.batch;
+  int64_t depth = 128 / shape.elementBytes;
+  double products =
+      double(WgmmaTile::m * tile.n * depth) / (kWgmmaProducts * 2 / shape.elementBytes);
+  double copies = double((WgmmaTile::m + tile.n) * 128) / kHopper.bytesFromL2;
+  double step = std::max({products, copies, kHopper.clocksOfLatency / double(tile.stages)});
+  // Blocks stay: the ring is filled once, but nothing is multiplied while totals leave.
+  return kClocksOfEnds + double(divideCeilSigned(tiles, kHopper.multiprocessors)) *
+                             (step * double(divideCeilSigned(shape.k, depth)) +
+                              kClocksOfTotal * double(WgmmaTile::m * tile.n));
+}
+
+WgmmaTile chooseWgmmaTile(const ProductShape &shape) {
+  WgmmaTile best = kWgmmaTiles[0];
+  for (const WgmmaTile &tile : kWgmmaTiles)
+    if (estimatedClocks(tile, shape) < estimatedClocks(best, shape))
+      best = tile;
+  return best;
+}
+
+/// The same tile in as many parts as the estimate likes best, none of which waits for a multiprocessor.
+///
+/// What it says of the last stage of ResNet-50 at batch 1 (m 49, n 512, k 4608), in clocks: in f32 on an H100 29,200 whole (64
+/// blocks, 32 x 16 each) and 15,400 in four parts (128 blocks, 32 x 32); in f16 on an A100 12,600 whole (16 x 32) and 9,100 in six
+/// parts (96 blocks, 64 x 32). The parts are 2 MB and 0.8 MB that are written and read once, and stay in L2.
+static ProductTile splitTile(ProductTile tile, const ProductShape &shape, const GpuModel &gpu) {
+  ProductTile best = tile;
+  int64_t blocks =
+              divideCeilSigned(shape.m, tile.m) * divideCeilSigned(shape.n, tile.n) * shape.batch,
+          steps = divideCeilSigned(shape.k, tile.k), stages = tile.stages;
+  int64_t most = std::min(
+      {kMostParts, gpu.multiprocessors / std::max<int64_t>(1, blocks), steps / kFewestSteps});
+  double least = estimatedClocks(tile, shape, gpu) * kWorthSplitting;
+  for (tile.parts = 2; tile.parts <= most; ++tile.parts) {
+    tile.stages = std::min(stages, divideCeilSigned(steps, tile.parts) + 1);
+    double clocks = estimatedClocks(tile, shape, gpu);
+    if (clocks < least) {
+      best = tile;
+      least = clocks;
+    }
+  }
+  return best;
+}
+
+ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu,
+                       bool maySplit) {
+  ProductTile best = {}, bestSplit = {};
+  double least = 0, leastSplit = 0;
+  auto tiles = unit == ProductUnit::floats ? std::span<const ProductTile>(kFloatTiles)
+                                           : std::span<const ProductTile>(kTensorCoreTiles);
+  for (ProductTile tile : tiles) {
+    tile.unit = unit;
+    // The units of floats finish 32 rows of each warp at a time.
+    bool holdsWindows = unit == ProductUnit::floats && 32 % shape.window != 0
+                            ? tile.m / tile.warpsM == 32
+                            : tile.m >= shape.window;
+    if (!holdsWindows)
+      continue;
+    if (unit == ProductUnit::tensorCores)
+      tile.k = tile.k * 2 / shape.elementBytes;
+    // A ring longer than the sum would stay empty.
+    int64_t steps = std::max<int64_t>(1, divideCeilSigned(shape.k, tile.k));
+    tile.stages = std::clamp<int64_t>(steps + 1, 2, tile.stages);
+    double clocks = estimatedClocks(tile, shape, gpu);
+    if (best.m == 0 || clocks < least) {
+      best = tile;
+      least = clocks;
+    }
+    ProductTile split = maySplit ? splitTile(tile, shape, gpu) : tile;
+    clocks = split.parts > 1 ? estimatedClocks(split, shape, gpu) : 0;
+    if (split.parts > 1 && (bestSplit.m == 0 || clocks < leastSplit)) {
+      bestSplit = split;
+      leastSplit = clocks;
+    }
+  }
+  return bestSplit.m > 0 && leastSplit < least * kWorthSplitting ? bestSplit : best;
+}
+
+} // namespace dlc::codegen

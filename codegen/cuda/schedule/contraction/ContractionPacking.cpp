@@ -1,0 +1,146 @@
+//===- ContractionPacking.cpp - Operands in the order in which products read them -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Few rows times a matrix of [K, N], as ONNX has it of every linear layer, is fastest where the
+// matrix lies as [N, K]; and bytes of any product go to tensor cores along k alone.
+//
+// An implicit GEMM walks its reduction along the image's memory, channels innermost where these
+// are: filters as PyTorch stores them have the places innermost and would be read one by one. Of
+// groups the filters lie innermost instead.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/contraction/Contraction.h"
+#include "codegen/cuda/schedule/contraction/ContractionBytes.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
+/// The dims of `type` from outermost to innermost in memory.
+static SmallVector<int64_t> memoryOrder(RankedTensorType type) {
+  dl::Layout layout = dl::getLayout(type);
+  SmallVector<int64_t> order;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    order.push_back(layout.order.empty() ? dim : int64_t(layout.order[dim]));
+  return order;
+}
+
+std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned term,
+                                              BlockArgument argument) {
+  const Access &access = c.nest.terms[term];
+  auto type = cast<RankedTensorType>(argument.getType());
+  if (access.isComputed() || access.checked || !type.hasStaticShape() ||
+      dl::getLayout(type).isTiled() ||
+      !readsPersistent(c.k.body.getKernel(), argument.getArgNumber()))
+    return std::nullopt;
+  SmallVector<int64_t> dimOfLoop(c.nest.numLoops(), -1);
+  for (auto [dim, expr] : llvm::enumerate(access.map.getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop || dimOfLoop[loop.getPosition()] >= 0)
+      return std::nullopt;
+    dimOfLoop[loop.getPosition()] = dim;
+  }
+  dl::Layout packed = {{}, -1, 1};
+  auto add = [&](unsigned loop) {
+    if (dimOfLoop[loop] >= 0)
+      packed.order.push_back(dimOfLoop[loop]);
+  };
+  for (const Side *side : {&c.batch, term == 0 ? &c.m : &c.n})
+    llvm::for_each(side->order, add);
+  for (unsigned loop : c.depth.order)
+    add(c.nest.parallel.size() + loop);
+  if (int64_t(packed.order.size()) != type.getRank())
+    return std::nullopt;
+  return PackedOperand{argument.getArgNumber(), packed};
+}
+
+/// The matrices of a product other than a convolution. The schedule is built once in a function
+/// that is thrown away, to learn what it will decide.
+static SmallVector<PackedOperand> matricesToPack(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                                                 ArrayRef<dl::Range> symbols) {
+  KernelBuilder k(kernel, module, symbols);
+  Contraction c(k);
+  SmallVector<PackedOperand> packed;
+  bool isProduct = !k.body.getPool() && c.findSides();
+  if (auto bytes = isProduct ? bytesOf(k.body.getRoot(), c.nest) : std::nullopt) {
+    for (auto [term, operand] : llvm::enumerate(bytes->operands))
+      if (auto argument = dyn_cast<BlockArgument>(operand.stored);
+          argument && !c.liesAlongReduction(term))
+        if (auto matrix = packedAlongDepth(c, term, argument))
+          packed.push_back(*matrix);
+  } else if (isProduct && hasFewRows(c)) {
+    if (auto matrix = matrixOfRowsToPack(c))
+      packed.push_back(*matrix);
+  }
+  k.abandon();
+  return packed;
+}
+
+SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel,
+                                                            gpu::GPUModuleOp module,
+                                                            ArrayRef<dl::Range> symbols) {
+  LoopNestOpInterface root;
+  LoopNest nest;
+  for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>())
+    if (LoopNest loops = op.getLoopNest(); !root && !loops.isMap()) { // a pool may follow
+      root = op;
+      nest = std::move(loops);
+    }
+  if (!root || !nest.isProduct || nest.terms.size() != 2)
+    return {};
+  if (!nest.isWindow())
+    return matricesToPack(kernel, module, symbols);
+  Value image = root->getOperand(nest.terms[0].operand),
+        filter = root->getOperand(nest.terms[1].operand);
+  auto bytes = bytesOf(root, nest);
+  if (bytes)
+    filter = bytes->operands[1].stored;
+  auto argument = dyn_cast<BlockArgument>(filter);
+  Type element = typeOf(filter).getElementType();
+  bool suits = bytes || element.isF16() || element.isBF16() || element.isF32();
+  if (!suits || !argument || !dl::getLayout(typeOf(filter)).isRowMajor() ||
+      !readsPersistent(kernel, argument.getArgNumber()))
+    return {};
+
+  // Channels of groups, innermost in the image: a thread that computes some of them takes their filters together.
+  unsigned numParallel = nest.parallel.size();
+  auto ofGroup = [&](unsigned dim) {
+    return nest.terms[0].map.isFunctionOfDim(dim) && nest.terms[1].map.isFunctionOfDim(dim);
+  };
+  bool isGrouped =
+      llvm::any_of(llvm::seq(numParallel), ofGroup) && memoryOrder(typeOf(image)).back() == 1;
+
+  if (isGrouped && bytes)
+    return {}; // groups of integers are computed one by one
+
+  // The image's memory order gives the loops of the reduction theirs.
+  SmallVector<unsigned> loops;
+  for (int64_t dim : memoryOrder(typeOf(image)))
+    for (unsigned loop = numParallel; loop < nest.numLoops(); ++loop)
+      if (nest.terms[0].map.getResult(dim).isFunctionOfDim(loop))
+        loops.push_back(loop);
+  // Of the filters, first the dims that choose one, then those of the reduction in that order.
+  dl::Layout packed = {{}, -1, 1};
+  SmallVector<int64_t> dimOfLoop(nest.numLoops(), -1);
+  for (auto [dim, expr] : llvm::enumerate(nest.terms[1].map.getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop || dimOfLoop[loop.getPosition()] >= 0)
+      return {}; // groups, transposed convolutions: no plain walk
+    dimOfLoop[loop.getPosition()] = dim;
+    if (loop.getPosition() < numParallel && !isGrouped)
+      packed.order.push_back(dim);
+  }
+  for (unsigned loop : loops)
+    if (dimOfLoop[loop] >= 0)
+      packed.order.push_back(dimOfLoop[loop]);
+  for (unsigned loop = 0; loop < numParallel && isGrouped; ++loop)
+    if (dimOfLoop[loop] >= 0)
+      packed.order.push_back(dimOfLoop[loop]);
+  if (int64_t(packed.order.size()) != typeOf(filter).getRank() || llvm::is_sorted(packed.order))
+    return {};
+  return {{argument.getArgNumber(), packed}};
+}
+
+} // namespace dlc::codegen

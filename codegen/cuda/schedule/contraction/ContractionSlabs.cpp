@@ -1,0 +1,161 @@
+//===- ContractionSlabs.cpp - Matrix products out of slabs in shared memory ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls contract_mma (dlc_contract.cuh) or contract_simt (dlc_simt.cuh); where tiles are few and the sum is long, with
+// several blocks for each tile (dlc_split.cuh).
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/HopperKernel.h"
+#include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
+#include "ir/dl/base/DLBuilder.h"
+#include "runtime/schema/KernelAbi.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+namespace {
+class SlabSchedule : ContractionTemplate {
+public:
+  /// The columns are the dims whose results are neighbours in memory.
+  SlabSchedule(Contraction &c, ProductUnit unit)
+      : ContractionTemplate(c, c.storesAlongM(),
+                            unit == ProductUnit::tensorCores ? bytesOf(c.k.body.getRoot(), c.nest)
+                                                             : std::nullopt),
+        unit(unit) {
+    tellsLoops = true;
+  }
+  void run();
+
+private:
+  Operand operand(unsigned term, const Side &side) const;
+  /// Blocks of the grid with this tile, before they share any.
+  AffineExpr tiles(const ProductTile &tile) const {
+    return dl::normalize(k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) *
+                         k.ceilDiv(columns.extent, tile.n) * c.batch.extent);
+  }
+  ProductTile choose() const;
+
+  ProductUnit unit;
+};
+} // namespace
+
+SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) const {
+  int64_t along = widthAlong(term, c.depth);
+  if (unit == ProductUnit::floats) {
+    // Nothing is transposed on the way. Single elements that lie together both ways (an image: the places of a row, the
+    // places of a filter) are taken across: there the neighbours go on for longer.
+    int64_t across = widthAlong(term, side);
+    bool alongK = along || across ? along >= across : !liesAcross(term, side);
+    return {term, side, alongK, std::max<int64_t>({1, along, across})};
+  }
+  // What is not transposed on the way out of shared memory is transposed on the way in. A copy is of 4 bytes at least.
+  if (elementBytes == 4)
+    return {term, side, true, std::max<int64_t>(along, 1)};
+  if (elementBytes == 1)
+    return {term, side, true, along < 4 ? 0 : along};
+  int64_t across = widthAlong(term, side);
+  bool alongK = along || across ? along >= across : c.liesAlongReduction(term);
+  return {term, side, alongK, std::max(along, across)};
+}
+
+ProductTile SlabSchedule::choose() const {
+  const GpuModel &gpu = unit == ProductUnit::floats ? kHopper : kAmpere;
+  // Kernels that run at load have no memory for it, and that memory takes floats. Where wgmma
+  // pays, tiles are many.
+  dlx::KernelOp kernel = k.body.getKernel();
+  bool maySplit = !bytes && !k.body.getPool() && !kernel->hasAttr(kHopperKernel);
+  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
+    maySplit &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
+  });
+  ProductTile tile = chooseTile(unit, shape(), gpu, maySplit);
+  // Over the whole range of its shapes the product is as small as that.
+  if (tile.parts > 1 &&
+      k.largest(tiles(tile)).value_or(INT64_MAX) > gpu.multiprocessors / tile.parts)
+    tile = chooseTile(unit, shape(), gpu);
+  return tile;
+}
+
+void SlabSchedule::run() {
+  if (!c.batch.groups.empty())
+    k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
+  Operand a = operand(swapped ? 1 : 0, rows), b = operand(swapped ? 0 : 1, columns);
+  int64_t width = lanes();
+  ProductTile tile = choose();
+  bool isPooled = bool(k.body.getPool());
+  std::string callee = unit == ProductUnit::floats ? "contract_simt" : "contract_mma";
+  int64_t tapsA = tapsOf(a), tapsB = tapsA > 0 ? 0 : tapsOf(b);
+  // Where each element's place is found anew, a walk that adds takes more registers than divisions by constants.
+  tellsLoops = tapsA + tapsB > 0;
+  dlk::CallOp call = createCall(callee + (isPooled         ? "_pooled"
+                                          : tile.parts > 1 ? "_split"
+                                                           : ""),
+                                unit == ProductUnit::floats ? "dlc_simt.cuh" : "dlc_contract.cuh",
+                                /*hasPlace=*/tapsA + tapsB > 0);
+  read(call, 0, a, /*rounded=*/true);
+  read(call, 1, b, /*rounded=*/true);
+  SmallVector<std::pair<StringRef, int64_t>> numbers = {
+      {"tile_m", tile.m},       {"tile_n", tile.n},       {"tile_k", tile.k},
+      {"warps_m", tile.warpsM}, {"warps_n", tile.warpsN}, {"warps_k", tile.warpsK},
+      {"stages", tile.stages},  {"width_a", a.width},     {"width_b", b.width},
+      {"along_k_a", a.alongK},  {"along_k_b", b.alongK},  {"vector", width}};
+  if (isPooled) {
+    finishPooled(call, 2, width);
+    numbers.push_back({"window", k.body.getWindow()});
+  } else {
+    finish(call, 2, width);
+  }
+  if (tapsA + tapsB > 0)
+    place(call, 3, tapsA > 0 ? a : b);
+  if (!tellsLoops)
+    numbers.push_back({"k_loops", 1});
+  if (bytes)
+    for (auto [isSigned, zero, term] :
+         {std::tuple("signed_a", "zero_a", a.term), std::tuple("signed_b", "zero_b", b.term)}) {
+      numbers.push_back({isSigned, bytes->isSigned(term)});
+      numbers.push_back({zero, bytes->operands[term].zeroPoint});
+    }
+  numbers.push_back({"taps_a", tapsA});
+  numbers.push_back({"taps_b", tapsB});
+  if (tile.parts > 1)
+    numbers.push_back({"parts", tile.parts});
+  complete(call, a, b, numbers);
+  if (tile.parts > 1) {
+    AffineExpr floats = dl::normalize(tiles(tile) * (tile.parts * tile.partFloats()) +
+                                      k.math.constant(abi::kExchangeCounterBytes / 4));
+    call.getExchangeMutable().assign(
+        k.exchange(dl::makeTensor({floats}, Float32Type::get(k.b.getContext()))));
+  }
+  k.finish(tile.threads(),
+           {dl::normalize(k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) * tile.parts),
+            k.ceilDiv(columns.extent, tile.n), c.batch.extent},
+           tile.sharedBytes(elementBytes));
+}
+
+bool suitsTensorCores(const Contraction &c, bool allowsTf32) {
+  auto elementOf = [&](unsigned term) {
+    return getElementTypeOrSelf(
+        c.k.body.getRoot()->getOperand(c.nest.terms[term].operand).getType());
+  };
+  Type type = elementOf(0);
+  const Side &columns = c.storesAlongM() ? c.m : c.n;
+  bool areFloats = (type.isF16() || type.isBF16() || (allowsTf32 && type.isF32())) &&
+                   elementOf(1) == type && c.k.body.accumulatorType(0).isF32();
+  return (areFloats || bytesOf(c.k.body.getRoot(), c.nest)) &&
+         c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
+}
+
+bool suitsFloatUnits(const Contraction &c) {
+  auto isFloat = [&](unsigned term) {
+    return getElementTypeOrSelf(
+               c.k.body.getRoot()->getOperand(c.nest.terms[term].operand).getType())
+        .isF32();
+  };
+  const Side &columns = c.storesAlongM() ? c.m : c.n;
+  return isFloat(0) && isFloat(1) && c.k.body.accumulatorType(0).isF32() &&
+         c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
+}
+
+void scheduleOnTensorCores(Contraction &c) { SlabSchedule(c, ProductUnit::tensorCores).run(); }
+void scheduleOnFloatUnits(Contraction &c) { SlabSchedule(c, ProductUnit::floats).run(); }
+
+} // namespace dlc::codegen

@@ -1,0 +1,86 @@
+//===- ContractionTemplate.h - A matrix product as a call of a template ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The main loop is a template of the device headers. What stays here are its addresses, prologues and epilogue: an operand
+// whose elements lie in memory as they are multiplied is named by its place, as many elements at once as strides allow;
+// any other is computed element by element.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H
+
+#include "codegen/cuda/KernelTemplate.h"
+#include "codegen/cuda/schedule/contraction/Contraction.h"
+#include "codegen/cuda/schedule/contraction/ContractionBytes.h"
+#include "codegen/cuda/schedule/contraction/ContractionChoice.h"
+
+namespace dlc::codegen {
+
+class ContractionTemplate {
+protected:
+  struct Operand {
+    unsigned term;
+    const Side &side;
+    bool alongK;
+    int64_t width; // elements that lie together, at most; 0: computed
+  };
+
+  /// `swapped`: the template's rows are the dims n, its columns the dims m: the product of the
+  /// transposed operands. With `bytes` the template multiplies these.
+  ContractionTemplate(Contraction &c, bool swapped, std::optional<ByteProduct> bytes = {});
+
+  /// How many elements of term `term` lie together along the innermost dim of `side`, at addresses that are multiples of
+  /// that: a power of two up to 16 bytes, or 0 where they do not.
+  int64_t widthAlong(unsigned term, const Side &side) const;
+  /// Elements of term `term` lie together along the innermost dim of `side`.
+  bool liesAcross(unsigned term, const Side &side) const;
+  /// The input whose elements term `term` multiplies as they are, at any index; nullopt where they are computed, or
+  /// tested against bounds.
+  std::optional<unsigned> plainInput(unsigned term, const Side &side) const;
+  /// How many loops k counts whose indices the template is to tell the operands: 1 where it need not.
+  unsigned loopsOfK() const;
+  /// The call with its values and, still empty, its bodies: of a's elements, b's elements and the totals, and with
+  /// `hasPlace` of places without tests.
+  dlk::CallOp createCall(llvm::StringRef callee, llvm::StringRef header, bool hasPlace = false);
+  /// Fills body `body`, which finds or computes an element. The operand's width becomes 0 where it must be computed; the
+  /// value is then `rounded` to the operand's type, as if it had been stored, or of its compute type.
+  void read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded);
+  /// Taps of the window under which the operand is read, if its rows are to be kept (slab_feed); else 0.
+  int64_t tapsOf(const Operand &operand) const;
+  /// Fills body `body` with the offset of the operand's element, wherever that lies.
+  void place(dlk::CallOp call, unsigned body, const Operand &operand);
+  /// Columns that one call of the epilogue finishes: as many as one store takes.
+  int64_t lanes() const;
+  /// Fills body `body`, which takes `width` neighbouring totals, or one where it is 0, to the result.
+  void finish(dlk::CallOp call, unsigned body, int64_t width);
+  /// The same of a pooled product: the body takes the number of a window and, row by row, its totals.
+  void finishPooled(dlk::CallOp call, unsigned body, int64_t width);
+  /// What tiles are chosen for: the usual sizes of symbols that have some, else the largest, or the latter for all.
+  ProductShape shape(bool largest = false) const;
+  /// Adds the operands' buffers to the call's values, and gives it its numbers.
+  void complete(dlk::CallOp call, const Operand &a, const Operand &b,
+                llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
+  /// The type of the elements that the template multiplies.
+  mlir::Type elementType() const;
+
+  Contraction &c;
+  KernelBuilder &k;
+  bool swapped;
+  std::optional<ByteProduct> bytes;
+  bool tellsLoops = false; // the template's operands get the indices of k's loops
+  bool tellsBatch = false; // the template's epilogue gets the number of the product
+  const Side &rows, &columns;
+  int64_t elementBytes;
+
+private:
+  /// Binds the indices of an operand's body: a row of `side`, and where k stands.
+  void bindOperand(mlir::Block &block, const Side &side);
+  mlir::Value source(const Operand &operand) const;
+  /// The tensor whose elements the term multiplies: its operand, or the bytes of that.
+  mlir::Value storedTensor(unsigned term) const;
+  /// The byte whose widened number, less the zero point, is `value`.
+  mlir::Value storedByte(mlir::Value value, int64_t zeroPoint);
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONTEMPLATE_H

@@ -1,0 +1,194 @@
+//===- ContractionWgmma.cpp - Matrix products on Hopper's tensor cores -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls contract_wgmma, or for a batch of products contract_wgmma_batched (dlc_contract90.cuh). TMA reads the operands where
+// they lie, so nothing may be computed on their way in, and each is one matrix with rows at multiples of 16 bytes; those of
+// a batch lie one below the other.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// What a launch and a map can count.
+static constexpr int64_t kMostBlocks = INT32_MAX, kLongestSide = INT32_MAX - 4096;
+
+namespace {
+class WgmmaSchedule : ContractionTemplate {
+public:
+  explicit WgmmaSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {}
+
+  /// Fills the kernel; 0 and nothing done where it cannot, else from how many blocks on it pays.
+  int64_t run(bool always);
+
+private:
+  /// An operand as it lies in memory.
+  struct Matrix {
+    unsigned input;
+    bool alongRows;
+    AffineExpr step; // elements from one line (a row, alongRows: a step of k) to the next
+    AffineExpr line; // of the batch, where the product's own begin
+  };
+  std::optional<Matrix> matrixOf(unsigned term, const Side &side) const;
+  /// Offsets of the result need no less than one row and column.
+  bool hasSides() const;
+  Attribute mapOf(const Matrix &matrix, const Side &side, int64_t boxRows) const;
+  int64_t leastBlocks(const WgmmaTile &tile) const;
+  /// Fills body `body` with the line where the matrix of a product begins.
+  void giveLine(dlk::CallOp call, unsigned body, const Matrix &matrix);
+};
+} // namespace
+
+std::optional<WgmmaSchedule::Matrix> WgmmaSchedule::matrixOf(unsigned term,
+                                                             const Side &side) const {
+  auto input = plainInput(term, side);
+  if (!input)
+    return std::nullopt;
+  SmallVector<AffineExpr> offsets;
+  c.visitTerm(term, c.loops(), [&](AffineExpr offset) { offsets.push_back(offset); });
+  if (offsets.size() != 1)
+    return std::nullopt;
+  AffineExpr row = side.groups.front().variable, depth = c.depth.groups.front().variable;
+  AffineExpr zero = k.math.constant(0), one = k.math.constant(1);
+  llvm::DenseMap<AffineExpr, AffineExpr> atZero = {{row, zero}, {depth, zero}};
+  AffineExpr origin = k.math.simplify(offsets.front().replace(atZero));
+  auto stepAlong = [&](AffineExpr variable) {
+    llvm::DenseMap<AffineExpr, AffineExpr> unit = atZero;
+    unit[variable] = one;
+    return k.math.simplify(offsets.front().replace(unit) - origin);
+  };
+  AffineExpr alongRow = stepAlong(row), alongDepth = stepAlong(depth);
+  if (!alongRow.isSymbolicOrConstant() || !alongDepth.isSymbolicOrConstant() ||
+      k.math.simplify(row * alongRow + depth * alongDepth + origin - offsets.front()) != zero)
+    return std::nullopt;
+  // TMA walks lines that begin at multiples of 16 bytes.
+  auto isLine = [&](AffineExpr step) {
+    return step.isMultipleOf(16 / elementBytes) && k.smallest(step).value_or(0) > 0;
+  };
+  auto lineOf = [&](AffineExpr step) -> AffineExpr {
+    if (origin == zero)
+      return zero;
+    auto size = dl::asConstant(step);
+    return size && origin.isMultipleOf(*size) ? k.math.simplify(origin.floorDiv(*size))
+                                              : AffineExpr();
+  };
+  if (AffineExpr line = lineOf(alongRow); alongDepth == one && isLine(alongRow) && line)
+    return Matrix{*input, false, alongRow, line};
+  // Steps of k behind the last are those of the next product, and no zeros.
+  bool endsWithSlabs = origin == zero || c.depth.extent.isMultipleOf(128 / elementBytes);
+  if (AffineExpr line = lineOf(alongDepth);
+      alongRow == one && isLine(alongDepth) && elementBytes == 2 && line && endsWithSlabs)
+    return Matrix{*input, true, alongDepth, line};
+  return std::nullopt;
+}
+
+void WgmmaSchedule::giveLine(dlk::CallOp call, unsigned body, const Matrix &matrix) {
+  OpBuilder::InsertionGuard guard(k.b);
+  Block &block = dlk::beginBody(k.b, call, body, {k.b.getIndexType()});
+  k.bindFlat(block.getArgument(0), c.batch.groups);
+  dlk::GiveOp::create(k.b, k.loc, k.address(k.b, matrix.line));
+}
+
+bool WgmmaSchedule::hasSides() const {
+  auto isSide = [&](const Side &side) {
+    auto most = k.largest(side.extent);
+    return side.groups.size() == 1 && most && *most <= kLongestSide;
+  };
+  return isSide(rows) && isSide(columns) && isSide(c.depth) &&
+         k.smallest(c.depth.extent).value_or(0) > 0;
+}
+
+Attribute WgmmaSchedule::mapOf(const Matrix &matrix, const Side &side, int64_t boxRows) const {
+  int64_t line =
+      128 / elementBytes; // elements of a line of shared memory: also the steps of k in a slab
+  AffineExpr across = side.extent, along = c.depth.extent;
+  if (matrix.alongRows)
+    std::swap(across, along);
+  // Down to the end of the last product.
+  llvm::DenseMap<AffineExpr, AffineExpr> atLast;
+  for (const DimGroup &group : c.batch.groups)
+    atLast[group.variable] = group.extent - 1;
+  across = dl::normalize(matrix.line.replace(atLast) + across);
+  auto shape = AffineMapAttr::get(dl::dimsMap({along, across, matrix.step}, k.b.getContext()));
+  return k.b.getDictionaryAttr(
+      {k.b.getNamedAttr("input", k.b.getI64IntegerAttr(matrix.input)),
+       k.b.getNamedAttr("shape", shape),
+       k.b.getNamedAttr("box",
+                        k.b.getDenseI64ArrayAttr({line, matrix.alongRows ? line : boxRows}))});
+}
+
+/// From how many tiles on this is estimated to be faster than mma.sync on the same GPU, rows growing (of a batch: its
+/// products); 0: never.
+int64_t WgmmaSchedule::leastBlocks(const WgmmaTile &tile) const {
+  ProductShape all = shape(/*largest=*/true);
+  bool isBatch = !c.batch.groups.empty();
+  auto ceilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  auto isFaster = [&](int64_t count) {
+    ProductShape part = all;
+    (isBatch ? part.batch : part.m) = isBatch ? count : std::min(all.m, count * WgmmaTile::m);
+    return estimatedClocks(tile, part) <
+           estimatedClocks(chooseTile(ProductUnit::tensorCores, part, kHopper, /*maySplit=*/true),
+                           part, kHopper);
+  };
+  int64_t rowTiles = ceilDiv(all.m, WgmmaTile::m), columnTiles = ceilDiv(all.n, tile.n);
+  int64_t smallest = k.smallest(isBatch ? c.batch.extent : rows.extent).value_or(0);
+  int64_t fewest = std::max<int64_t>(1, isBatch ? smallest : ceilDiv(smallest, WgmmaTile::m));
+  int64_t least = 0;
+  for (int64_t count = isBatch ? all.batch : rowTiles; count >= fewest && isFaster(count); --count)
+    least = count;
+  return least * columnTiles * (isBatch ? rowTiles : 1);
+}
+
+int64_t WgmmaSchedule::run(bool always) {
+  if (!hasSides())
+    return 0;
+  auto a = matrixOf(swapped ? 1 : 0, rows), b = matrixOf(swapped ? 0 : 1, columns);
+  if (!a || !b)
+    return 0;
+  WgmmaTile tile = chooseWgmmaTile(shape());
+  int64_t least = always ? 1 : leastBlocks(tile), width = lanes();
+  bool isBatch = !c.batch.groups.empty();
+  AffineExpr grid = dl::normalize(k.ceilDiv(rows.extent, WgmmaTile::m) *
+                                  k.ceilDiv(columns.extent, tile.n) * c.batch.extent);
+  if (least == 0 || k.largest(grid).value_or(INT64_MAX) > kMostBlocks)
+    return 0;
+
+  Value maps[] = {k.tensorMap("a_map"), k.tensorMap("b_map")};
+  SmallVector<Value> values = {k.index(rows.extent), k.index(columns.extent),
+                               k.index(c.depth.extent)};
+  if (isBatch)
+    values.push_back(k.index(c.batch.extent));
+  values.append({maps[0], maps[1]});
+  auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
+  SmallVector<Attribute> allRoles = {roles({"m", "n", "total"})};
+  if (isBatch)
+    allRoles = {roles({"batch", "m", "n", "total"}), roles({"batch"}), roles({"batch"})};
+  SmallVector<NamedAttribute> config;
+  for (auto [name, value] :
+       std::initializer_list<std::pair<StringRef, int64_t>>{{"tile_n", tile.n},
+                                                            {"stages", tile.stages},
+                                                            {"chunk", tile.chunk},
+                                                            {"along_m", a->alongRows},
+                                                            {"along_n", b->alongRows},
+                                                            {"vector", width}})
+    config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(value)));
+  auto call = dlk::CallOp::create(k.b, k.loc, isBatch ? "contract_wgmma_batched" : "contract_wgmma",
+                                  "dlc_contract90.cuh", storageType(elementType()),
+                                  k.b.getDictionaryAttr(config), k.b.getArrayAttr(allRoles), values,
+                                  /*exchange=*/Value(),
+                                  /*bodiesCount=*/allRoles.size());
+  tellsBatch = isBatch;
+  if (isBatch) {
+    giveLine(call, 1, *a);
+    giveLine(call, 2, *b);
+  }
+  finish(call, 0, width);
+  k.makePersistentForHopper({mapOf(*a, rows, WgmmaTile::m), mapOf(*b, columns, tile.n)});
+  k.finish(WgmmaTile::threads, {grid}, tile.sharedBytes());
+  return least;
+}
+
+int64_t scheduleWgmma(Contraction &c, bool always) { return WgmmaSchedule(c).run(always); }
+
+} // namespace dlc::codegen

@@ -1,0 +1,93 @@
+//===- DepthwiseChoice.cpp - Which strip a thread of a depthwise convolution gets -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/contraction/DepthwiseChoice.h"
+
+#include "codegen/cuda/schedule/contraction/ContractionChoice.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using llvm::divideCeilSigned;
+
+namespace dlc::codegen {
+
+/// Beyond these a block of 128 threads shares a multiprocessor with too few others to hide its loads.
+static constexpr int64_t kMostRegisters = 128, kRegistersOfGpu = 65536;
+/// What addresses and bounds take.
+static constexpr int64_t kPlainRegisters = 28;
+/// Instructions of an access with its address and tests, of the way to the first, and of a result's way to memory.
+static constexpr double kOfLoad = 6, kOfStart = 60, kOfResult = 3;
+/// Longer strips are unrolled into more text than is worth it.
+static constexpr int64_t kMostProducts = 1024;
+
+/// Inputs that `count` neighbouring results read along one dim.
+static int64_t inputsOf(const WindowShape &window, int64_t count) {
+  int64_t all = 0;
+  for (int64_t i = 0; i <= (count - 1) * window.stride + (window.taps - 1) * window.dilation; ++i)
+    for (int64_t t = 0; t < count; ++t)
+      if (int64_t at = i - t * window.stride;
+          at >= 0 && at % window.dilation == 0 && at / window.dilation < window.taps) {
+        ++all;
+        break;
+      }
+  return all;
+}
+
+int64_t loadsOf(const Strip &strip, const DepthwiseShape &shape) {
+  int64_t image = inputsOf(shape.rows, strip.rows) * inputsOf(shape.columns, strip.columns);
+  return shape.depth * (image + shape.rows.taps * shape.columns.taps);
+}
+
+int64_t registersOf(const Strip &strip, const DepthwiseShape &shape) {
+  int64_t taps = strip.rows > 1 ? shape.rows.taps * shape.columns.taps : 1;
+  return strip.results() + strip.lanes * (inputsOf(shape.columns, strip.columns) + taps) +
+         kPlainRegisters;
+}
+
+double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t images) {
+  double threads = double(divideCeilSigned(shape.rows.extent, strip.rows)) *
+                   double(divideCeilSigned(shape.columns.extent, strip.columns)) *
+                   double(divideCeilSigned(shape.channels, strip.lanes)) * double(images);
+  double warps = std::max(1.0, threads / 32);
+  double loads = double(loadsOf(strip, shape));
+  double products = double(strip.results() * shape.rows.taps * shape.columns.taps * shape.depth);
+  double instructions = kOfStart + products + loads * kOfLoad + kOfResult * double(strip.results());
+  // Neighbouring threads begin a strip's width apart where columns are innermost; 128 bytes leave L1 in a clock.
+  int64_t apart = shape.isChannelsLast ? strip.lanes : strip.columns * shape.columns.stride;
+  double lines = std::clamp(double(32 * apart * shape.elementBytes) / 128, 1.0, 32.0);
+  double clocks = std::max(instructions / 4, loads * lines);
+  // A warp alone waits for what it loads, row by row of the image, and issues every second clock.
+  double alone = kAmpere.clocksOfLatency * 2 + instructions * 2;
+  double resident = double(kRegistersOfGpu / (32 * registersOf(strip, shape)));
+  double each = std::max(1.0, warps / double(kAmpere.multiprocessors));
+  return std::max(each * clocks, std::max(1.0, each / resident) * alone);
+}
+
+Strip chooseStrip(const DepthwiseShape &shape) {
+  Strip best = {1, 1, 1};
+  double least = 0;
+  for (int64_t lanes : {8, 4, 2, 1})
+    for (int64_t columns : {8, 4, 2, 1})
+      for (int64_t rows : {8, 4, 2, 1}) {
+        Strip strip = {rows, columns, lanes};
+        int64_t products =
+            strip.results() * shape.rows.taps * shape.columns.taps * (rows > 1 ? 1 : 0);
+        bool isOne = strip.results() == 1;
+        if (lanes > shape.lanes || (rows > 1 && rows > shape.rows.extent) ||
+            (columns > 1 && columns > shape.columns.extent) || products > kMostProducts ||
+            (!isOne && registersOf(strip, shape) > kMostRegisters))
+          continue;
+        // One text serves few images and many: neither may pay for the other.
+        double clocks =
+            estimatedClocks(strip, shape, shape.fewest) * estimatedClocks(strip, shape, shape.most);
+        if (least == 0 || clocks < least) {
+          least = clocks;
+          best = strip;
+        }
+      }
+  return best;
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,105 @@
+//===- RecurrentChoice.cpp - Which blocks a recurrence gets ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/recurrent/RecurrentChoice.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <limits>
+
+using llvm::alignTo;
+using llvm::divideCeilSigned;
+
+namespace dlc::codegen {
+
+/// Blocks that each have a row, and run at a time.
+static constexpr int64_t kRowBlocks = 108;
+/// What a multiprocessor reads in a clock, and how many multiply-adds it starts with their operands in shared memory.
+static constexpr double kBytesFromL2 = 64, kProducts = 32;
+/// From the last store of one block to the first load of another after a barrier of the grid, and
+/// what each block's arrival adds.
+static constexpr double kClocksOfMeeting = 1500, kClocksOfArrival = 8;
+/// Rows at most that a warp multiplies at once, and that are staged at a time.
+static constexpr int64_t kRowsAtOnce = 4, kRowsStaged = 16;
+
+std::vector<abi::KeptColumns> StepShape::columns() const {
+  auto bytes = [&](int64_t lines, int64_t length) {
+    return static_cast<int64_t>(alignTo(lines * length * elementBytes, 16));
+  };
+  std::vector<abi::KeptColumns> lists = {{units, bytes(gates, outputs)}};
+  if (hasProjection)
+    lists.push_back({outputs, bytes(1, units)});
+  return lists;
+}
+
+StagedRows chooseStagedRows(const StepShape &shape) {
+  int64_t most = std::max<int64_t>(1, shape.mostRows.value_or(std::numeric_limits<int32_t>::max()));
+  auto fits = [&](const StagedRows &staged, int64_t bytes) { return staged.bytes(shape) <= bytes; };
+  int64_t atOnce = std::min(most, kRowsAtOnce);
+  if (most <= kRowsStaged)
+    if (StagedRows all = {int64_t(alignTo(most, atOnce)), atOnce, 1}; fits(all, kStagedBytes))
+      return all;
+  for (int64_t rows = kRowsStaged; rows >= kRowsAtOnce; rows /= 2)
+    if (StagedRows pair = {rows, kRowsAtOnce, 2}; fits(pair, kStagedBytes))
+      return pair;
+  for (int64_t rows = kRowsAtOnce; rows > 1; rows /= 2)
+    if (StagedRows one = {rows, rows, 1}; fits(one, kStagedBytes))
+      return one;
+  StagedRows last = {1, 1, 1};
+  return fits(last, kMostStagedBytes) ? last : StagedRows();
+}
+
+double clocksOfRowStep(const StepShape &shape) {
+  return double(shape.weightBytes()) / kBytesFromL2 *
+         double(divideCeilSigned(shape.rows, kRowBlocks));
+}
+
+double clocksOfSharedStep(const StepShape &shape, const UnitShare &share) {
+  StagedRows staged = chooseStagedRows(shape);
+  int64_t blocks = share.blocks(shape), room = kReferenceSharedBytes - staged.bytes(shape);
+  double products = 0, streamed = 0;
+  for (const abi::KeptColumns &list : shape.columns()) {
+    int64_t own = abi::columnsOfBlock(list.count, blocks);
+    int64_t resident = abi::residentColumns(own, list.bytes, room);
+    room -= resident * list.bytes;
+    products += double(own * list.bytes) / double(shape.elementBytes);
+    streamed += double((own - resident) * list.bytes);
+  }
+  double perRow = products / kProducts + double(shape.outputs) * 4 / kBytesFromL2;
+  double meeting = kClocksOfMeeting + kClocksOfArrival * double(blocks);
+  double passes = double(divideCeilSigned(shape.rows, std::max<int64_t>(1, staged.atOnce)));
+  return meeting * (shape.hasProjection ? 2 : 1) + perRow * double(shape.rows) +
+         streamed / kBytesFromL2 * passes;
+}
+
+/// Bytes of weights that one of the blocks needs in every step.
+static int64_t bytesOfShare(const StepShape &shape, const UnitShare &share) {
+  int64_t bytes = 0;
+  for (const abi::KeptColumns &list : shape.columns())
+    bytes += abi::columnsOfBlock(list.count, share.blocks(shape)) * list.bytes;
+  return bytes;
+}
+
+UnitShare chooseUnitShare(const StepShape &shape) {
+  UnitShare best, fewest = {divideCeilSigned(shape.units, kMostBlocks)};
+  if (chooseStagedRows(shape).rows == 0)
+    return best;
+  bool mayBeRows = shape.weightBytes() <= kRowBytes,
+       isSmall = bytesOfShare(shape, fewest) <= kSmallShare;
+  double least = mayBeRows ? clocksOfRowStep(shape) : std::numeric_limits<double>::infinity();
+  auto consider = [&](UnitShare share) {
+    if (share.blocks(shape) > kMostBlocks || (isSmall && bytesOfShare(shape, share) > kSmallShare))
+      return;
+    if (double clocks = clocksOfSharedStep(shape, share); clocks < least) {
+      best = share;
+      least = clocks;
+    }
+  };
+  for (int64_t units = 1; units < shape.units; units *= 2)
+    consider({units});
+  consider(fewest);
+  return best;
+}
+
+} // namespace dlc::codegen

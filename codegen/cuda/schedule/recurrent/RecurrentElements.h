@@ -1,0 +1,45 @@
+//===- RecurrentElements.h - Elements of a recurrence's buffers ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What both schedules of recurrences, a block for each row and blocks that share the units, read and write alike.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
+
+#include "codegen/cuda/schedule/KernelBuilder.h"
+#include "ir/interfaces/Recurrent.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace dlc::codegen {
+
+class RecurrentElements {
+protected:
+  RecurrentElements(KernelBuilder &k, RecurrentOpInterface op)
+      : k(k), op(op), r(op.getRecurrence()), type(computeType(r.elementType)) {}
+
+  /// The buffer of an operand of the op.
+  mlir::Value input(unsigned operand) {
+    return k.input(llvm::cast<mlir::BlockArgument>(op->getOperand(operand)).getArgNumber());
+  }
+  /// An element as it is computed with, and stored.
+  mlir::Value load(mlir::Value buffer, mlir::Value at) {
+    return fromStorage(k.b, k.loc, k.read(buffer, {at}), r.elementType);
+  }
+  void store(mlir::Value buffer, mlir::Value at, mlir::Value value) {
+    k.write(buffer, {at}, toStorage(k.b, k.loc, value, r.elementType));
+  }
+  mlir::Value zero() { return mlir::arith::ConstantOp::create(k.b, k.loc, k.b.getZeroAttr(type)); }
+  mlir::Value subtract(mlir::Value a, mlir::Value b) {
+    return k.b.createOrFold<mlir::arith::SubIOp>(k.loc, a, b);
+  }
+
+  KernelBuilder &k;
+  RecurrentOpInterface op;
+  Recurrence r;
+  mlir::Type type; // that values have while they are computed
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H

@@ -1,0 +1,51 @@
+//===- ReduceChoice.cpp - Into how many parts the rows of a reduction are cut ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Estimates: a block of 256 threads reads about 7 bytes in a clock (four loads in flight a thread, 600 clocks each), one
+// thread reads a term in 150. A cooperative launch with its workspace cleared takes some 8000 clocks more than a plain one.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/reduce/ReduceChoice.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using llvm::divideCeilSigned;
+
+namespace dlc::codegen {
+
+/// An A100's; later GPUs have more.
+static constexpr int64_t kMultiprocessors = 108;
+/// Blocks that wait for each other, at most one for each multiprocessor of a large GPU.
+static constexpr int64_t kMostBlocks = 128;
+/// Terms from which on a row is cut, and of a part at least.
+static constexpr int64_t kLongRow = 32768, kFewestTerms = 4096;
+/// The same across memory: terms of a row, elements of all rows, terms of a thread at least.
+static constexpr int64_t kTallColumn = 128, kManyElements = 65536, kFewestOfThread = 16;
+/// With fewer parts the gain is small.
+static constexpr int64_t kFewestParts = 4;
+
+RowShare chooseRowShare(const ReduceShape &shape) {
+  RowShare share;
+  if (shape.rows < 1)
+    return share;
+  if (shape.isAcross) {
+    if (shape.terms < kTallColumn || shape.terms < kManyElements / shape.rows)
+      return share;
+    // Both factors are bounded: the first by the blocks that may wait, so that the product is.
+    int64_t wanted = std::min(
+        kMostBlocks, shape.rows > kMostBlocks * kPartThreads
+                         ? kMostBlocks
+                         : divideCeilSigned(std::min(shape.terms, int64_t(1) << 31) * shape.rows,
+                                            kFewestOfThread * kPartThreads));
+    share = {wanted * kPartThreads / shape.rows, wanted};
+  } else {
+    if (shape.terms < kLongRow || shape.rows > kMultiprocessors / 2)
+      return share;
+    share.parts = std::min(kMostBlocks / shape.rows, divideCeilSigned(shape.terms, kFewestTerms));
+    share.blocks = share.parts * shape.rows;
+  }
+  return share.parts < (shape.isAcross ? kFewestParts : 2) ? RowShare() : share;
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,272 @@
+//===- ReduceKernel.cpp - One warp or one block for each row ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order in which a row's terms are combined depends on its length alone: thread t takes terms t, t + T, ..., then
+// lanes and warps are combined in a fixed tree. So the same input gives the same bits.
+//
+// Where several stages read a row (softmax, norms) and it is short enough, each thread keeps its terms in registers: what
+// comes before the root is computed once, and memory is read once. Its loops have few rounds and are unrolled fully.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/Schedules.h"
+
+#include "codegen/cuda/schedule/reduce/Accumulators.h"
+#include "codegen/cuda/schedule/reduce/ReduceLoops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// Rows up to this length go to a warp each, longer ones to a block.
+static constexpr int64_t kWarpRow = 512;
+static constexpr int64_t kWarpsPerBlock = 4; // where each has a row of its own
+
+/// Columns up to this length, and any where there are so many, go to a thread each.
+static constexpr int64_t kShortColumn = 64, kManyRows = 108 * 32;
+
+/// Terms that a thread keeps of an access. More would spill, and take the device compiler long.
+static constexpr int64_t kKeptTerms = 8;
+/// Accesses that are kept.
+static constexpr size_t kKeptAccesses = 2;
+
+/// The longest row that is kept: larger blocks would have too few registers for it.
+static constexpr int64_t kKeptRow = 4096;
+
+/// Threads for a row of `length` terms that keep it.
+static int64_t threadsToKeep(int64_t length) {
+  return length <= 256 ? 32 : length <= 512 ? 128 : length <= 2048 ? 256 : 512;
+}
+static_assert(kKeptRow <= kKeptTerms * 512);
+
+namespace {
+/// The terms that a thread has of its row: what one access reads.
+struct KeptAccess {
+  Value tensor;
+  SmallVector<AffineExpr> asTerm,
+      asInner; // its index in the loop over terms, in that over the row's own dims
+  Value array;
+  Value current; // at the position of the loop at hand
+};
+
+class ReduceSchedule : ReduceLoops {
+public:
+  explicit ReduceSchedule(KernelBuilder &k) : ReduceLoops(k), k(k) {}
+  /// `isAcross`: a thread for each row.
+  void run(bool isAcross);
+
+private:
+  /// Decides whether the row is kept, and by how many threads it is worked on.
+  void chooseThreads(bool isAcross);
+  bool isReadAgain() const;
+  bool mayKeep() const;
+  void keepAccesses();
+  SmallVector<Value> keptStage(Accumulator &accumulator, unsigned stage);
+  void row();
+  /// Calls body(slot, position) for each term that a thread keeps; the position may lie past the end.
+  ValueRange overSlots(ValueRange inits, ArrayRef<StringRef> names,
+                       llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)> body);
+
+  KernelBuilder &k;
+  int64_t threadsPerRow = 0;
+  int64_t slots = 0;            // terms that a thread keeps; 0: none
+  Value end;                    // of the positions, where slots may lie past it
+  SmallVector<KeptAccess> kept; // with `slots`
+  SmallVector<Value> finished;  // of the stages so far
+  Value thread;                 // within the row
+};
+} // namespace
+
+/// What the terms read is read once more: by another stage, or with the row's own dims by the results.
+bool ReduceSchedule::isReadAgain() const {
+  if (nest.stages.size() > 1)
+    return true;
+  if (inner.none() || dl::isConstant(totalExtent(k.math, inners), 1))
+    return false;
+  llvm::SmallDenseSet<unsigned> inputs;
+  k.body.visitTermReads(parallel, reduction, [&](unsigned input, AffineExpr, bool) {
+    inputs.insert(input);
+    return true;
+  });
+  bool found = false;
+  k.body.visitResultReads(parallel, [&](unsigned input, AffineExpr, bool) {
+    found |= inputs.contains(input);
+    return true;
+  });
+  return found;
+}
+
+bool ReduceSchedule::mayKeep() const {
+  return isReadAgain() && nest.terms.size() <= kKeptAccesses &&
+         llvm::none_of(nest.terms,
+                       [](const Access &access) { return access.checked || access.isComputed(); });
+}
+
+void ReduceSchedule::chooseThreads(bool isAcross) {
+  AffineExpr extent = totalExtent(k.math, reductions);
+  auto length = k.largest(extent);
+  threadsPerRow = isAcross ? 1 : length && *length <= kWarpRow ? 32 : kThreads;
+  if (!mayKeep() || !length || *length < 1)
+    return;
+  // Lengths that vary may be far below the largest: threads for that one would be idle.
+  bool isFixed = k.smallest(extent) == length;
+  if (*length > (isAcross ? kKeptTerms : isFixed ? kKeptRow : kKeptTerms * 32))
+    return;
+  if (!isAcross)
+    threadsPerRow = threadsToKeep(*length);
+  slots = llvm::divideCeil(*length, threadsPerRow);
+  if (!isFixed || *length % threadsPerRow != 0)
+    end = k.index(extent);
+}
+
+/// Makes room for what the terms read. The row's own dims take the place of the reduction's where they have their extents.
+void ReduceSchedule::keepAccesses() {
+  SmallVector<AffineExpr> loops(parallel);
+  loops.append(reduction.begin(), reduction.end());
+  SmallVector<AffineExpr> innerLoops(parallel);
+  bool isSameRow = innerOrder.size() == nest.reduction.size();
+  for (unsigned i = 0; isSameRow && i < innerOrder.size(); ++i) {
+    isSameRow = nest.parallel[innerOrder[i]] == nest.reduction[i];
+    innerLoops.push_back(parallel[innerOrder[i]]);
+  }
+  for (unsigned access = 0; access < nest.terms.size(); ++access) {
+    KeptAccess one;
+    std::tie(one.tensor, one.asTerm) = k.body.termAt(access, loops);
+    if (isSameRow)
+      one.asInner = k.body.termAt(access, innerLoops).second;
+    Type element = computeType(cast<RankedTensorType>(one.tensor.getType()).getElementType());
+    one.array = k.local({slots}, element, "kept");
+    kept.push_back(std::move(one));
+  }
+  k.body.held = [this](Value tensor, ArrayRef<AffineExpr> indices) {
+    for (const KeptAccess &one : kept)
+      if (one.current && one.tensor == tensor &&
+          (indices == ArrayRef(one.asTerm) || indices == ArrayRef(one.asInner)))
+        return one.current;
+    return Value();
+  };
+}
+
+ValueRange
+ReduceSchedule::overSlots(ValueRange inits, ArrayRef<StringRef> names,
+                          llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
+  return k.loop("j", k.index(0), k.index(slots), 1, inits, names, KernelBuilder::Unroll::full,
+                [&](Value slot, ValueRange carried) {
+                  Value position = k.named(k.add(k.mul(slot, threadsPerRow), thread), "r");
+                  Value isTerm = end ? k.less(position, end) : Value();
+                  return k.chooseAll(
+                      isTerm, [&] { return body(slot, position, carried); }, carried);
+                });
+}
+
+SmallVector<Value> ReduceSchedule::keptStage(Accumulator &accumulator, unsigned stage) {
+  return overSlots(accumulator.initial(), accumulator.roles(),
+                   [&](Value slot, Value position, ValueRange carried) {
+                     k.bindFlat(position, reductions);
+                     for (KeptAccess &one : kept) {
+                       one.current = {};
+                       if (stage == 0) {
+                         one.current = k.body.emit(k.b, one.tensor, one.asTerm);
+                         k.write(one.array, {slot}, one.current);
+                       } else {
+                         one.current = k.read(one.array, {slot});
+                       }
+                     }
+                     return accumulator.step(carried, position, parallel, reduction, finished);
+                   });
+}
+
+void ReduceSchedule::row() {
+  Value terms = k.index(totalExtent(k.math, reductions));
+  if (slots)
+    keepAccesses();
+  for (unsigned stage = 0; stage < nest.stages.size(); ++stage) {
+    Accumulator accumulator(k, stage);
+    SmallVector<Value> partial =
+        slots ? keptStage(accumulator, stage)
+              : SmallVector<Value>(k.loop(
+                    "r", thread, terms, threadsPerRow, accumulator.initial(), accumulator.roles(),
+                    KernelBuilder::Unroll::automatic, [&](Value position, ValueRange carried) {
+                      k.bindFlat(position, reductions);
+                      return accumulator.step(carried, position, parallel, reduction, finished);
+                    }));
+    SmallVector<Value> total = threadsPerRow > 32
+                                   ? accumulator.acrossWarps(partial, threadsPerRow / 32, thread)
+                                   : accumulator.acrossLanes(partial, threadsPerRow);
+    finished.push_back(accumulator.finish(total));
+  }
+  auto result = [&] {
+    k.store(k.resultOffset(parallel), k.body.emitResult(k.b, parallel, finished));
+  };
+  if (inner.none()) {
+    Value isFirst = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::eq, thread, k.index(0));
+    k.when(isFirst, result);
+  } else if (slots && !kept.front().asInner.empty()) {
+    overSlots({}, {}, [&](Value slot, Value position, ValueRange) -> SmallVector<Value> {
+      k.bindFlat(position, inners);
+      for (KeptAccess &one : kept)
+        one.current = k.read(one.array, {slot});
+      result();
+      return {};
+    });
+  } else {
+    for (KeptAccess &one : kept)
+      one.current = {};
+    k.loop("c", thread, k.index(totalExtent(k.math, inners)), threadsPerRow,
+           KernelBuilder::Unroll::automatic, [&](Value position) {
+             k.bindFlat(position, inners);
+             result();
+           });
+  }
+  k.body.held = {};
+}
+
+void ReduceSchedule::run(bool isAcross) {
+  AffineExpr count = totalExtent(k.math, rows);
+  // Threads alone read whole lines; warps and blocks are more threads. These win where rows are few and long.
+  auto usualRows = usualOrMiddle(count, k.ranges()),
+       usualTerms = usualOrMiddle(totalExtent(k.math, reductions), k.ranges());
+  if (isAcross && usualTerms && *usualTerms > kShortColumn &&
+      (!usualRows || *usualRows < kManyRows))
+    isAcross = false;
+  chooseThreads(isAcross);
+  Value own = k.thread();
+  if (isAcross) {
+    thread = k.index(0);
+    Value first = k.mul(k.block(gpu::Dimension::x, "block"), kThreads);
+    Value position = k.named(k.add(first, own), "row");
+    k.when(k.less(position, k.index(count)), [&] {
+      k.bindFlat(position, rows);
+      row();
+    });
+    return k.finish(kThreads, {k.ceilDiv(count, kThreads)});
+  }
+  if (threadsPerRow > 32) {
+    thread = own;
+    k.bindFlat(k.block(gpu::Dimension::x, "row"), rows);
+    row();
+    return k.finish(threadsPerRow, {count});
+  }
+  thread = k.named(k.mod(own, k.index(32)), "lane");
+  Value first = k.mul(k.block(gpu::Dimension::x, "block"), kWarpsPerBlock);
+  Value position = k.named(k.add(first, k.div(own, k.index(32))), "row");
+  // The whole warp takes the same way, so its shuffles find every lane.
+  k.when(k.less(position, k.index(count)), [&] {
+    k.bindFlat(position, rows);
+    row();
+  });
+  k.finish(32 * kWarpsPerBlock, {k.ceilDiv(count, kWarpsPerBlock)});
+}
+
+void scheduleReduce(KernelBuilder &k) {
+  // A thread by itself leaves out what is neutral; where others would wait for it, nothing is gained.
+  if (k.body.getNest().spanned.any())
+    return scheduleDirect(k);
+  bool isAcross = standsAcross(k.body, k.math);
+  // Without dims of its own a row is one element: the schedule for those serves.
+  if (isAcross && k.body.getNest().innerDims().none())
+    return scheduleDirect(k);
+  ReduceSchedule(k).run(isAcross);
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,72 @@
+//===- ReduceLoops.cpp - The loops of a reduction, as its schedules take them ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/reduce/ReduceLoops.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+ReduceLoops::ReduceLoops(KernelBuilder &k) : nest(k.body.getNest()), inner(nest.innerDims()) {
+  dl::Layout layout = dl::getLayout(k.body.getResultType());
+  SmallVector<AffineExpr> variables, reductionVariables;
+  for (unsigned position = 0; position < nest.parallel.size(); ++position) {
+    unsigned dim = layout.order.empty() ? position : layout.order[position];
+    (inner.test(dim) ? innerOrder : rowOrder).push_back(dim);
+  }
+  for (AffineExpr extent : nest.parallel)
+    variables.push_back(k.math.addLoop(extent));
+  for (unsigned dim = 0; dim < nest.reduction.size(); ++dim) {
+    // Row-major, so that a flat position is what argmax counts.
+    reductionOrder.push_back(dim);
+    reductionVariables.push_back(k.math.addLoop(nest.reduction[dim]));
+  }
+  SmallVector<AffineExpr> terms, results = {k.resultOffset(variables)};
+  k.body.visitTermReads(variables, reductionVariables, [&](unsigned, AffineExpr offset, bool) {
+    terms.push_back(offset);
+    return true;
+  });
+  k.body.visitResultReads(variables, [&](unsigned, AffineExpr offset, bool) {
+    results.push_back(offset);
+    return true;
+  });
+  llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, reductionVariables);
+  llvm::SmallBitVector pinnedReduction =
+      k.pinnedDims(reductionVariables, variables, reductionVariables);
+  SmallVector<std::string> roles = resultRoles(nest.parallel.size());
+  reductions = mergeDims(k.math, reductionOrder, reductionVariables, nest.reduction, terms,
+                         pinnedReduction, reductionRoles(nest.reduction.size()));
+  inners = mergeDims(k.math, innerOrder, variables, nest.parallel, results, pinned, roles);
+  SmallVector<AffineExpr> all(terms);
+  all.append(results);
+  rows = mergeDims(k.math, rowOrder, variables, nest.parallel, all, pinned, roles);
+  parallel.resize(nest.parallel.size());
+  reduction.resize(nest.reduction.size());
+  bindGroups(k.math, rows, rowOrder, parallel);
+  bindGroups(k.math, inners, innerOrder, parallel);
+  bindGroups(k.math, reductions, reductionOrder, reduction);
+}
+
+bool standsAcross(const BodyEmitter &body, IndexMath &math) {
+  const LoopNest &nest = body.getNest();
+  if (nest.reduction.empty())
+    return false;
+  SmallVector<AffineExpr> parallel, reduction;
+  for (AffineExpr extent : nest.parallel)
+    parallel.push_back(math.addLoop(extent));
+  for (AffineExpr extent : nest.reduction)
+    reduction.push_back(math.addLoop(extent));
+  bool isUnitInRow = false, isUnitAcross = false;
+  body.visitTermReads(parallel, reduction, [&](unsigned, AffineExpr offset, bool) {
+    for (auto [variable, extent] : llvm::zip(reduction, nest.reduction))
+      isUnitInRow |=
+          !dl::isConstant(extent, 1) && math.strideAlong(offset, variable) == Stride::unit;
+    for (auto [variable, extent] : llvm::zip(parallel, nest.parallel))
+      isUnitAcross |=
+          !dl::isConstant(extent, 1) && math.strideAlong(offset, variable) == Stride::unit;
+    return true;
+  });
+  return isUnitAcross && !isUnitInRow;
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,28 @@
+//===- ReduceLoops.h - The loops of a reduction, as its schedules take them ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_REDUCELOOPS_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_REDUCELOOPS_H
+
+#include "codegen/cuda/schedule/KernelBuilder.h"
+
+namespace dlc::codegen {
+
+/// Rows (parallel dims that the terms depend on), the row's own dims (those that they do not: of a softmax) and terms,
+/// grouped where they are neighbours in memory; and the indices of all loops over the groups' variables.
+struct ReduceLoops {
+  explicit ReduceLoops(KernelBuilder &k);
+
+  const LoopNest &nest;
+  llvm::SmallBitVector inner;
+  llvm::SmallVector<unsigned> rowOrder, innerOrder, reductionOrder;
+  llvm::SmallVector<DimGroup> rows, inners, reductions;
+  llvm::SmallVector<mlir::AffineExpr> parallel, reduction;
+};
+
+/// True where the terms of one row lie apart and those of neighbouring rows side by side: then one thread a row reads
+/// whole lines, a warp a row would read one element of each.
+bool standsAcross(const BodyEmitter &body, IndexMath &math);
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_REDUCELOOPS_H

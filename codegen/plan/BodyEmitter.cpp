@@ -1,0 +1,597 @@
+//===- BodyEmitter.cpp - Emits what a kernel computes at an index ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/plan/BodyEmitter.h"
+
+#include "ir/scalar/Scalar.h"
+#include "ir/scalar/SmallFloats.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+Type storageType(Type elementType) {
+  if (isSmallFloat(elementType))
+    return IntegerType::get(elementType.getContext(), 8);
+  if (auto integer = dyn_cast<IntegerType>(elementType))
+    return IntegerType::get(elementType.getContext(), std::max(8u, integer.getWidth()));
+  return elementType;
+}
+
+Value fromStorage(OpBuilder &builder, Location loc, Value value, Type elementType) {
+  // A stored bool is any byte that is not 0; narrow floats compute in f32.
+  if (isSmallFloat(elementType))
+    return wideSmallFloat(builder, loc, value, cast<FloatType>(elementType));
+  ScalarKind kind = scalarKind(elementType);
+  ScalarKind stored = kind == ScalarKind::boolean ? ScalarKind::unsignedInt : kind;
+  return Scalar(builder, loc, value, stored).convertTo(computeType(elementType), kind).value();
+}
+
+Value toStorage(OpBuilder &builder, Location loc, Value value, Type elementType) {
+  if (isSmallFloat(elementType))
+    return bitsOfSmallFloat(builder, loc, value, cast<FloatType>(elementType));
+  ScalarKind kind = scalarKind(elementType);
+  ScalarKind stored = kind == ScalarKind::boolean ? ScalarKind::unsignedInt : kind;
+  return Scalar(builder, loc, value, kind).convertTo(storageType(elementType), stored).value();
+}
+
+static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
+/// Scalars among vectors become vectors of equal lanes.
+static void alignShapes(OpBuilder &builder, Location loc, SmallVectorImpl<Value> &values) {
+  VectorType shape;
+  for (Value value : values)
+    if (auto vector = dyn_cast<VectorType>(value.getType()))
+      shape = vector;
+  if (!shape)
+    return;
+  for (Value &value : values)
+    if (!isa<VectorType>(value.getType()))
+      value = vector::BroadcastOp::create(builder, loc, shape.clone(value.getType()), value);
+}
+
+BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
+    : kernel(kernel), math(math), load(std::move(load)) {
+  result = kernel.getResultTensors().front();
+  if (kernel.getKind() == "recurrent")
+    results = {result};
+  else
+    results = llvm::to_vector<2>(kernel.getResultTensors());
+  if (kernel.getInPlace()) {
+    update = result.getDefiningOp<dl::UpdateSliceOp>();
+    start = math.addComputed(dl::getDims(typeOf(update.getX()))[placedDim()]);
+    result = update.getSrc();
+    results = {result};
+  }
+  if (kernel.getKind() == "contraction")
+    pooled = findPooledProduct(kernel.getBodyBlock());
+  if (pooled) {
+    root = pooled->product;
+    nest = pooled->nest;
+    poolNest = pooled->pool.getLoopNest();
+    return;
+  }
+  for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>()) {
+    LoopNest loops = op.getLoopNest();
+    if (loops.isMap())
+      continue;
+    root = op;
+    nest = std::move(loops);
+  }
+  if (!root) {
+    nest.parallel = dl::getDims(getResultType());
+    nest.indexDims.resize(nest.parallel.size());
+  }
+}
+
+SmallVector<unsigned> BodyEmitter::usedSymbols() const {
+  std::set<unsigned> used;
+  auto scan = [&](ArrayRef<AffineExpr> dims) {
+    for (AffineExpr dim : dims)
+      for (unsigned symbol = 0; symbol < dl::kMaxSymbols; ++symbol)
+        if (dim.isFunctionOfSymbol(symbol))
+          used.insert(symbol);
+  };
+  Block &block = dlx::KernelOp(kernel).getBodyBlock();
+  for (Value argument : block.getArguments())
+    scan(dl::getDims(typeOf(argument)));
+  for (Operation &op : block) {
+    for (Value value : op.getResults())
+      scan(dl::getDims(typeOf(value)));
+    // Dims that an op computes with, while no tensor has them.
+    for (NamedAttribute attribute : op.getAttrDictionary())
+      if (auto map = dyn_cast<AffineMapAttr>(attribute.getValue()))
+        scan(map.getValue().getResults());
+  }
+  return SmallVector<unsigned>(used.begin(), used.end());
+}
+
+AffineExpr BodyEmitter::offset(RankedTensorType type, ArrayRef<AffineExpr> indices) const {
+  return math.simplify(dl::physicalOffset(type, indices));
+}
+
+//===- In place -----------------------------------------------------------------------------------===//
+
+unsigned BodyEmitter::placedDim() const {
+  auto op = update;
+  int64_t dim = op.getDim(), rank = typeOf(op.getX()).getRank();
+  return dim < 0 ? dim + rank : dim;
+}
+
+ArrayRef<AffineExpr> BodyEmitter::startIndices(ArrayRef<AffineExpr> indices) const {
+  auto op = update;
+  return indices.take_front(typeOf(op.getStart()).getRank());
+}
+
+AffineExpr BodyEmitter::resultOffset(ArrayRef<AffineExpr> indices) const {
+  if (!update)
+    return offset(getResultType(), indices);
+  auto op = update;
+  SmallVector<AffineExpr> moved(indices);
+  moved[placedDim()] = moved[placedDim()] + start;
+  return offset(typeOf(op.getX()), moved);
+}
+
+void BodyEmitter::bindPlace(OpBuilder &builder, ArrayRef<AffineExpr> indices) {
+  if (!update)
+    return;
+  Location loc = update.getLoc();
+  Value at = emit(builder, update.getStart(), startIndices(indices));
+  if (isa<VectorType>(at.getType())) // its lanes are equal
+    at = vector::ExtractOp::create(builder, loc, at, 0);
+  auto extent = [&](AffineExpr dim) { return math.materialize(builder, loc, dim); };
+  BodyContext context{builder, loc, {}, extent};
+  math.bindLoop(start, dl::clampedStart(context, at, update.getStart(),
+                                        dl::getDims(typeOf(update.getX()))[placedDim()],
+                                        dl::getDims(typeOf(update.getSrc()))[placedDim()]));
+}
+
+//===- Reads --------------------------------------------------------------------------------------===//
+
+AffineExpr BodyEmitter::coordinate(const Reads &reads, unsigned access, unsigned dim) const {
+  AffineExpr &variable = coordinates[{reads.op, 2 * access + reads.isTerm, dim}];
+  if (!variable)
+    variable = math.addComputed(dl::getDims(typeOf(reads.tensor(access)))[dim]);
+  return variable;
+}
+
+SmallVector<AffineExpr> BodyEmitter::indicesOf(const Reads &reads, unsigned access) const {
+  const Access &made = reads.accesses()[access];
+  SmallVector<AffineExpr> indices;
+  for (AffineExpr expr : made.map.getResults())
+    indices.push_back(math.simplify(expr.replaceDims(reads.loops)));
+  for (unsigned dim : made.computed.set_bits())
+    indices[dim] = coordinate(reads, access, dim);
+  return indices;
+}
+
+SmallVector<BodyEmitter::BoundsTest> BodyEmitter::boundsTests(const Reads &reads, unsigned access,
+                                                              ArrayRef<AffineExpr> indices) const {
+  SmallVector<BoundsTest> tests;
+  const Access &made = reads.accesses()[access];
+  if (!made.checked)
+    return tests;
+  for (auto [dim, extent] : llvm::enumerate(dl::getDims(typeOf(reads.tensor(access))))) {
+    // Of a computed index nothing is known; its variable has the range that the tests ensure.
+    bool isComputed = made.isComputed() && made.computed.test(dim);
+    bool low = isComputed || !math.isNonNegative(indices[dim]),
+         high = isComputed || !math.isBelow(indices[dim], extent);
+    if (low || high)
+      tests.push_back({indices[dim], extent, low, high});
+  }
+  return tests;
+}
+
+Value BodyEmitter::read(OpBuilder &builder, const Reads &reads, unsigned access) {
+  Value tensor = reads.tensor(access);
+  SmallVector<AffineExpr> indices = indicesOf(reads, access);
+  SmallVector<BoundsTest> tests = boundsTests(reads, access, indices);
+  if (tests.empty())
+    return valueAt(builder, tensor, indices);
+
+  // Values emitted from here on serve some indices or lanes alone.
+  size_t before = emitted.size();
+  llvm::scope_exit leave([&] { emitted.shrink(before); });
+  Location loc = LoopNestOpInterface(reads.op).getLoc();
+  Value inside, lanes;
+  auto both = [&](Value a, Value b) {
+    return a ? arith::AndIOp::create(builder, loc, a, b).getResult() : b;
+  };
+  auto require = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
+    inside = both(inside, arith::CmpIOp::create(builder, loc, predicate, lhs, rhs));
+  };
+  for (const BoundsTest &test : tests) {
+    if (Value some = laneTests ? laneTests->inside(builder, test.index, test.extent) : Value()) {
+      lanes = both(lanes, some);
+      continue;
+    }
+    Value index = math.materialize(builder, loc, test.index);
+    if (test.low)
+      require(arith::CmpIPredicate::sge, index, arith::ConstantIndexOp::create(builder, loc, 0));
+    if (test.high)
+      require(arith::CmpIPredicate::slt, index, math.materialize(builder, loc, test.extent));
+  }
+  ScalarKind kind = scalarKind(typeOf(tensor).getElementType());
+  auto fillOf = [&](OpBuilder &at, Type type) {
+    Value zero = arith::ConstantOp::create(at, loc, at.getZeroAttr(type));
+    return Scalar(at, loc, zero, kind).constant(reads.accesses()[access].fill).value();
+  };
+  auto readInside = [&](OpBuilder &at) {
+    if (!lanes)
+      return valueAt(at, tensor, indices);
+    Value value = laneTests->within(at, lanes, [&] { return valueAt(at, tensor, indices); });
+    if (!isa<VectorType>(value.getType())) {
+      auto shape = cast<VectorType>(lanes.getType()).clone(value.getType());
+      value = vector::BroadcastOp::create(at, loc, shape, value);
+    }
+    Value fill = fillOf(at, value.getType());
+    return arith::SelectOp::create(at, loc, lanes, value, fill).getResult();
+  };
+  if (!inside)
+    return readInside(builder);
+  // A branch, not a select: the address may not exist. The type of the value is known once the inner read is built.
+  auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), inside, /*addThen=*/true,
+                                  /*addElse=*/true);
+  OpBuilder thenBuilder = OpBuilder::atBlockEnd(branch.thenBlock());
+  Value value = readInside(thenBuilder);
+  scf::YieldOp::create(thenBuilder, loc, value);
+  OpBuilder elseBuilder = OpBuilder::atBlockEnd(branch.elseBlock());
+  scf::YieldOp::create(elseBuilder, loc, fillOf(elseBuilder, value.getType()));
+  branch.getResult(0).setType(value.getType());
+  return branch.getResult(0);
+}
+
+/// Binds the variables of the computed indices of `access` to the values that the op computes here.
+void BodyEmitter::bindCoordinates(BodyContext &context, const Reads &reads, unsigned access,
+                                  ArrayRef<Value> earlier) {
+  const Access &made = reads.accesses()[access];
+  if (!made.isComputed())
+    return;
+  // Where a vector moves, its lanes read one index (needsScalarAlong): any of them has it.
+  SmallVector<Value> scalars;
+  for (Value value : earlier)
+    scalars.push_back(context.lane(value));
+  for (unsigned dim : made.computed.set_bits()) {
+    AffineExpr variable = coordinate(reads, access, dim);
+    math.bindLoop(variable, LoopNestOpInterface(reads.op).emitCoordinate(context, reads.isTerm,
+                                                                         access, dim, scalars));
+    emitted.forget(variable);
+  }
+}
+
+Value BodyEmitter::emitBody(OpBuilder &builder, const Reads &reads, ValueRange accs, Body emit) {
+  Location loc = LoopNestOpInterface(reads.op).getLoc();
+  SmallVector<Value> positions(reads.loops.size());
+  auto bindPositions = [&] {
+    for (unsigned loop : reads.nest.indexDims.set_bits())
+      if (loop < positions.size())
+        positions[loop] = math.materialize(builder, kernel.getLoc(), reads.loops[loop]);
+  };
+  // Before the reads only where these depend on them.
+  bool isComputed =
+      llvm::any_of(reads.accesses(), [](const Access &access) { return access.isComputed(); });
+  if (isComputed)
+    bindPositions();
+  auto extent = [&](AffineExpr dim) { return math.materialize(builder, loc, dim); };
+  unsigned numParallel = reads.nest.parallel.size();
+  BodyContext context{builder, loc, ArrayRef(positions).take_front(numParallel), extent,
+                      ArrayRef(positions).drop_front(numParallel)};
+  SmallVector<Value> values;
+  for (unsigned access = 0; access < reads.accesses().size(); ++access) {
+    bindCoordinates(context, reads, access, values);
+    values.push_back(read(builder, reads, access));
+  }
+  if (!isComputed)
+    bindPositions();
+  unsigned numReads = values.size();
+  values.append(accs.begin(), accs.end());
+  alignShapes(builder, loc, values);
+  ArrayRef<Value> all(values);
+  return emit(context, all.take_front(numReads), all.drop_front(numReads));
+}
+
+//===- Values -------------------------------------------------------------------------------------===//
+
+Value BodyEmitter::emit(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> indices) {
+  llvm::SaveAndRestore alone(emitted, {});
+  return valueAt(builder, tensor, indices);
+}
+
+Value BodyEmitter::valueAt(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr> indices) {
+  if (held)
+    if (Value value = held(tensor, indices))
+      return value;
+  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    Value loaded =
+        load(builder, kernel.getLoc(), argument.getArgNumber(), offset(typeOf(tensor), indices));
+    return fromStorage(builder, kernel.getLoc(), loaded, typeOf(tensor).getElementType());
+  }
+  auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
+  if (op == root) {
+    assert(rootValue && "the root's value is known only while the result is formed");
+    return rootValue;
+  }
+  if (isStaged(op)) {
+    assert(poolValue && "the pool's value is known only while the result is formed");
+    return poolValue;
+  }
+  if (tensor.hasOneUse())
+    return valueOfMap(builder, op, indices);
+  if (const Value *value = emitted.find(tensor, indices))
+    return *value;
+  Value value = valueOfMap(builder, op, indices);
+  emitted.insert(tensor, indices, value);
+  return value;
+}
+
+Value BodyEmitter::valueOfMap(OpBuilder &builder, LoopNestOpInterface op,
+                              ArrayRef<AffineExpr> indices) {
+  LoopNest loops = op.getLoopNest();
+  return emitBody(builder, {op, loops, /*isTerm=*/false, indices}, {},
+                  [&](BodyContext &context, ValueRange args, ValueRange) {
+                    return op.emitResult(context, args, {});
+                  });
+}
+
+static SmallVector<AffineExpr> joined(ArrayRef<AffineExpr> parallel,
+                                      ArrayRef<AffineExpr> reduction) {
+  SmallVector<AffineExpr> loops(parallel);
+  loops.append(reduction.begin(), reduction.end());
+  return loops;
+}
+
+Value BodyEmitter::emitTermRead(OpBuilder &builder, unsigned access, ArrayRef<AffineExpr> loops) {
+  assert(!nest.terms[access].isComputed() && "read alone, an access has no earlier values");
+  llvm::SaveAndRestore alone(emitted, {});
+  return read(builder, {root, nest, /*isTerm=*/true, loops}, access);
+}
+
+std::pair<Value, SmallVector<AffineExpr>> BodyEmitter::termAt(unsigned access,
+                                                              ArrayRef<AffineExpr> loops) const {
+  Reads reads = {root, nest, /*isTerm=*/true, loops};
+  return {reads.tensor(access), indicesOf(reads, access)};
+}
+
+Value BodyEmitter::emitTerm(OpBuilder &builder, unsigned stage, ArrayRef<AffineExpr> parallel,
+                            ArrayRef<AffineExpr> reduction, ValueRange accs) {
+  llvm::SaveAndRestore alone(emitted, {});
+  return emitBody(builder, {root, nest, /*isTerm=*/true, joined(parallel, reduction)}, accs,
+                  [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                    return root.emitTerm(context, stage, args, accs);
+                  });
+}
+
+bool BodyEmitter::sharesSpans(AffineExpr variable, ArrayRef<AffineExpr> parallel) const {
+  LoopNest spans = spanNest();
+  Reads reads = {root, spans, /*isTerm=*/false, parallel};
+  auto isUniform = [&](unsigned, AffineExpr offset, bool) {
+    return math.strideAlong(offset, variable) == Stride::uniform;
+  };
+  Asked asked;
+  return !needsScalar(reads, variable, asked) && visitReads(reads, isUniform);
+}
+
+Span BodyEmitter::emitSpan(OpBuilder &builder, unsigned loop, ArrayRef<AffineExpr> parallel) {
+  llvm::SaveAndRestore alone(emitted, {});
+  LoopNest spans = spanNest();
+  Span span;
+  emitBody(builder, {root, spans, /*isTerm=*/false, parallel}, {},
+           [&](BodyContext &context, ValueRange args, ValueRange) {
+             SmallVector<Value> scalars;
+             for (Value value : args)
+               scalars.push_back(context.lane(value));
+             span = root.emitSpan(context, loop, scalars);
+             return span.end;
+           });
+  return span;
+}
+
+Value BodyEmitter::emitResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel, ValueRange accs) {
+  llvm::SaveAndRestore alone(emitted, {});
+  rootValue = emitBody(builder, {root, nest, /*isTerm=*/false, parallel}, accs,
+                       [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                         return root.emitResult(context, args, accs);
+                       });
+  Value value = valueAt(builder, result, parallel);
+  rootValue = {};
+  return value;
+}
+
+Value BodyEmitter::emitPoolTerm(OpBuilder &builder, ArrayRef<AffineExpr> parallel, Value total) {
+  llvm::SaveAndRestore alone(emitted, {});
+  rootValue = emitBody(builder, {root, nest, /*isTerm=*/false, parallel}, total,
+                       [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                         return root.emitResult(context, args, accs);
+                       });
+  Value term = emitBody(builder, {pooled->pool, poolNest, /*isTerm=*/true, parallel}, {},
+                        [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                          return pooled->pool.emitTerm(context, /*stage=*/0, args, accs);
+                        });
+  rootValue = {};
+  return term;
+}
+
+Value BodyEmitter::emitPoolResult(OpBuilder &builder, ArrayRef<AffineExpr> parallel,
+                                  Value combined) {
+  llvm::SaveAndRestore alone(emitted, {});
+  ArrayRef<AffineExpr> indices = resultIndices(parallel);
+  poolValue = emitBody(builder, {pooled->pool, poolNest, /*isTerm=*/false, indices}, combined,
+                       [&](BodyContext &context, ValueRange args, ValueRange accs) {
+                         return pooled->pool.emitResult(context, args, accs);
+                       });
+  Value value = valueAt(builder, result, indices);
+  poolValue = {};
+  return value;
+}
+
+Type BodyEmitter::poolType() const {
+  return computeType(getElementTypeOrSelf(pooled->pool->getResult(0).getType()));
+}
+
+ScalarKind BodyEmitter::poolKind() const {
+  return scalarKind(getElementTypeOrSelf(pooled->pool->getResult(0).getType()));
+}
+
+/// Integer sums and argmax accumulate in the result's type or the operand's; floats in their compute type.
+Type BodyEmitter::accumulatorType(unsigned stage) const {
+  Type operand = getElementTypeOrSelf(root->getOperand(nest.terms.front().operand).getType());
+  if (givesPosition(nest.stages[stage]))
+    return computeType(operand);
+  return computeType(getElementTypeOrSelf(root->getResult(0).getType()));
+}
+
+ScalarKind BodyEmitter::accumulatorKind(unsigned stage) const {
+  if (givesPosition(nest.stages[stage]))
+    return scalarKind(getElementTypeOrSelf(root->getOperand(nest.terms.front().operand).getType()));
+  return scalarKind(getElementTypeOrSelf(root->getResult(0).getType()));
+}
+
+//===- Questions about reads ----------------------------------------------------------------------===//
+
+bool BodyEmitter::visitReads(const Reads &reads, Visit visit, bool checked,
+                             Visited &visited) const {
+  for (unsigned access = 0; access < reads.accesses().size(); ++access) {
+    SmallVector<AffineExpr> at = indicesOf(reads, access);
+    bool tested = checked || !boundsTests(reads, access, at).empty();
+    if (!visitReads(reads.tensor(access), at, visit, tested, visited))
+      return false;
+  }
+  return true;
+}
+
+bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit, bool checked,
+                             Visited &visited) const {
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return visit(argument.getArgNumber(), offset(typeOf(tensor), indices), checked);
+  auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
+  if (isStaged(op))
+    return true;
+  if (!tensor.hasOneUse()) {
+    KnownAt<bool> &been = checked ? visited.checked : visited.plain;
+    if (been.find(tensor, indices))
+      return true;
+    been.insert(tensor, indices, true);
+  }
+  LoopNest loops = op.getLoopNest();
+  return visitReads({op, loops, /*isTerm=*/false, indices}, visit, checked, visited);
+}
+
+bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit) const {
+  Visited visited;
+  return visitReads(tensor, indices, visit, /*checked=*/false, visited);
+}
+
+bool BodyEmitter::visitTermReads(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
+                                 Visit visit) const {
+  return visitReads({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, visit);
+}
+
+void BodyEmitter::visitTermTests(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
+                                 llvm::function_ref<void(AffineExpr, AffineExpr)> visit) const {
+  SmallVector<AffineExpr> loops = joined(parallel, reduction);
+  Reads reads = {root, nest, /*isTerm=*/true, loops};
+  for (unsigned access = 0; access < nest.terms.size(); ++access)
+    for (const BoundsTest &test : boundsTests(reads, access, indicesOf(reads, access)))
+      visit(test.index, test.extent);
+}
+
+bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) const {
+  ArrayRef<AffineExpr> indices = resultIndices(parallel);
+  Visited visited;
+  auto visitAll = [&](const Reads &reads) {
+    return visitReads(reads, visit, /*checked=*/false, visited);
+  };
+  auto visitValue = [&](Value tensor, ArrayRef<AffineExpr> at) {
+    return visitReads(tensor, at, visit, /*checked=*/false, visited);
+  };
+  if (pooled && (!visitAll({pooled->pool, poolNest, /*isTerm=*/true, parallel}) ||
+                 !visitAll({pooled->pool, poolNest, /*isTerm=*/false, indices})))
+    return false;
+  if (root && !visitAll({root, nest, /*isTerm=*/false, parallel}))
+    return false;
+  auto placed = update;
+  if (placed && !visitValue(placed.getStart(), startIndices(indices)))
+    return false;
+  return llvm::all_of(results, [&](Value one) { return visitValue(one, indices); });
+}
+
+bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable, Asked &asked) const {
+  unsigned position = cast<AffineDimExpr>(variable).getPosition();
+  auto moves = [&](AffineExpr index) { return index.isFunctionOfDim(position); };
+  for (unsigned loop : reads.nest.indexDims.set_bits())
+    if (loop < reads.loops.size() && moves(reads.loops[loop]))
+      return true;
+  bool earlierMove = false; // a computed index depends on what was read before
+  for (auto [number, access] : llvm::enumerate(reads.accesses())) {
+    if (access.isComputed() && earlierMove)
+      return true;
+    if (needsScalar(reads, number, variable, asked))
+      return true;
+    if (!access.isComputed())
+      earlierMove |= llvm::any_of(indicesOf(reads, number), moves);
+  }
+  return false;
+}
+
+bool BodyEmitter::needsScalar(const Reads &reads, unsigned access, AffineExpr variable,
+                              Asked &asked) const {
+  unsigned position = cast<AffineDimExpr>(variable).getPosition();
+  SmallVector<AffineExpr> at = indicesOf(reads, access);
+  for (const BoundsTest &test : boundsTests(reads, access, at))
+    if (test.index.isFunctionOfDim(position) &&
+        !(laneTests && math.stepAlong(test.index, variable)))
+      return true;
+  return needsScalar(reads.tensor(access), at, variable, asked);
+}
+
+bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices, AffineExpr variable,
+                              Asked &asked) const {
+  auto op = tensor.getDefiningOp<LoopNestOpInterface>();
+  if (!op || isStaged(op))
+    return false;
+  if (!tensor.hasOneUse()) {
+    // Where the answer was true, nothing is asked any more.
+    if (asked.find(tensor, indices))
+      return false;
+    asked.insert(tensor, indices, true);
+  }
+  LoopNest loops = op.getLoopNest();
+  return needsScalar({op, loops, /*isTerm=*/false, indices}, variable, asked);
+}
+
+bool BodyEmitter::termNeedsScalarAlong(AffineExpr variable, unsigned access,
+                                       ArrayRef<AffineExpr> loops) const {
+  Asked asked;
+  return needsScalar({root, nest, /*isTerm=*/true, loops}, access, variable, asked);
+}
+
+bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel,
+                                   ArrayRef<AffineExpr> reduction) const {
+  ArrayRef<AffineExpr> indices = resultIndices(parallel);
+  Asked asked;
+  if (llvm::any_of(results, [&](Value one) { return needsScalar(one, indices, variable, asked); }))
+    return true;
+  unsigned position = cast<AffineDimExpr>(variable).getPosition();
+  if (update && llvm::any_of(startIndices(indices),
+                             [&](AffineExpr index) { return index.isFunctionOfDim(position); }))
+    return true;
+  if (!root)
+    return false;
+  if (pooled &&
+      (needsScalar({pooled->pool, poolNest, /*isTerm=*/true, parallel}, variable, asked) ||
+       needsScalar({pooled->pool, poolNest, /*isTerm=*/false, indices}, variable, asked)))
+    return true;
+  return needsScalar({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, variable, asked) ||
+         needsScalar({root, nest, /*isTerm=*/false, parallel}, variable, asked);
+}
+
+} // namespace dlc::codegen

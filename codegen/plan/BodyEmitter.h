@@ -1,0 +1,252 @@
+//===- BodyEmitter.h - Emits what a kernel computes at an index ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A schedule makes loops and places; this class fills them: it emits the value of any tensor of a kernel's body at
+// given logical indices, with the maps before and after inlined. How an element comes from memory is the target's: it
+// gives a Load. The same calls serve scalars and vectors: what Load returns decides.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_BODYEMITTER_H
+#define DLC_CODEGEN_SCHEDULE_BODYEMITTER_H
+
+#include "codegen/plan/IndexMath.h"
+#include "codegen/plan/KnownAt.h"
+#include "ir/analysis/PooledProduct.h"
+#include "ir/dl/DLOps.h"
+#include "ir/dlx/DLXOps.h"
+#include "ir/interfaces/LoopNest.h"
+#include "ir/scalar/Scalar.h"
+
+#include <functional>
+
+namespace dlc::codegen {
+
+/// The type in memory of elements of a tensor: signless integers, bools as bytes.
+mlir::Type storageType(mlir::Type elementType);
+/// From storage to compute type and back, on scalars or vectors. Going back rounds once to nearest even.
+mlir::Value fromStorage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                        mlir::Type elementType);
+mlir::Value toStorage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                      mlir::Type elementType);
+
+class BodyEmitter {
+public:
+  /// Reads kernel input `input` at `offset` (elements from the start of its buffer, over loop variables and symbols) in
+  /// storage type: one element, or a vector along the loop variable that the target vectorises.
+  using Load = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned input,
+                                         mlir::AffineExpr offset)>;
+
+  BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load);
+  /// Of a kernel with several ops with stages: the part that ends in `result`, which maps make of the result of `root`.
+  BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load, LoopNestOpInterface root,
+              mlir::Value result)
+      : kernel(kernel), math(math), load(std::move(load)), root(root), nest(root.getLoopNest()),
+        results({result}), result(result) {}
+
+  dlx::KernelOp getKernel() const { return kernel; }
+  /// The op with stages, null for a map kernel, and its loops (of the result where there is none). Of a pooled product
+  /// (ir/analysis/PooledProduct.h) the product, whose parallel loops are then those of the pool and its window.
+  LoopNestOpInterface getRoot() const { return root; }
+  const LoopNest &getNest() const { return nest; }
+  /// The pool of a pooled product, and the elements of its window; null and 1 for all other kernels.
+  LoopNestOpInterface getPool() const { return pooled ? pooled->pool : LoopNestOpInterface(); }
+  int64_t getWindow() const { return pooled ? pooled->window : 1; }
+  /// The tensors that the kernel writes: one, or several of equal dims and layout. Of a recurrence the first, which this class
+  /// emits nothing for.
+  llvm::ArrayRef<mlir::Value> getResults() const { return results; }
+  /// The one of them that is stored now, by its number: what emitResult and emitMap give.
+  void select(unsigned number) {
+    selected = number;
+    result = results[number];
+  }
+  unsigned selectedResult() const { return selected; }
+  mlir::Value getResult() const { return result; }
+  mlir::RankedTensorType getResultType() const {
+    return llvm::cast<mlir::RankedTensorType>(result.getType());
+  }
+  /// Positions of the module symbols that the kernel's tensors name, ascending: what must be passed to it.
+  llvm::SmallVector<unsigned> usedSymbols() const;
+
+  /// Where the result at `indices` is stored, in elements from the start of its buffer.
+  mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const;
+  /// The kernel updates its result in place: getResult is what it writes, which moves with a position that must be known
+  /// (bindPlace) where resultOffset is built.
+  bool isInPlace() const { return static_cast<bool>(update); }
+  void bindPlace(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> indices);
+
+  /// The value, in compute type, of `tensor` at logical `indices`. Within one call of this and of
+  /// those below, what several ops of the body read at one index is emitted once.
+  mlir::Value emit(mlir::OpBuilder &builder, mlir::Value tensor,
+                   llvm::ArrayRef<mlir::AffineExpr> indices);
+  /// What the root's term access `access` reads at the loop indices (`parallel`, then `reduction`); no computed ones.
+  mlir::Value emitTermRead(mlir::OpBuilder &builder, unsigned access,
+                           llvm::ArrayRef<mlir::AffineExpr> loops);
+  /// The root's term of `stage`; `accs` are the finished accumulators of the stages before.
+  mlir::Value emitTerm(mlir::OpBuilder &builder, unsigned stage,
+                       llvm::ArrayRef<mlir::AffineExpr> parallel,
+                       llvm::ArrayRef<mlir::AffineExpr> reduction, mlir::ValueRange accs);
+  /// Vectors along `variable` have one span of each of LoopNest::spanned.
+  bool sharesSpans(mlir::AffineExpr variable, llvm::ArrayRef<mlir::AffineExpr> parallel) const;
+  /// That of reduction loop `loop`, one of these, at `parallel`.
+  Span emitSpan(mlir::OpBuilder &builder, unsigned loop, llvm::ArrayRef<mlir::AffineExpr> parallel);
+  /// The root's result from finished accumulators, then everything after the root: the kernel's result in compute type.
+  mlir::Value emitResult(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
+                         mlir::ValueRange accs);
+  /// Of a pooled product: the pool's term from a finished total of the root, at the indices `parallel` of the nest ...
+  mlir::Value emitPoolTerm(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
+                           mlir::Value total);
+  /// ... and the kernel's result from the terms of a window, combined.
+  mlir::Value emitPoolResult(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> parallel,
+                             mlir::Value combined);
+  /// How the terms of a window are combined, in which type and kind.
+  Combiner poolCombiner() const { return poolNest.stages.front(); }
+  mlir::Type poolType() const;
+  ScalarKind poolKind() const;
+  /// The kernel's result at `indices` for a map kernel.
+  mlir::Value emitMap(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> indices) {
+    return emit(builder, result, indices);
+  }
+
+  /// How a target whose values are vectors reads where some of their lanes may lie outside. Without, such lanes are done one by one.
+  struct LaneTests {
+    /// Which lanes have 0 <= index < extent; null where all have the same index.
+    std::function<mlir::Value(mlir::OpBuilder &, mlir::AffineExpr index, mlir::AffineExpr extent)>
+        inside;
+    /// Calls `read` with these lanes alone in use.
+    std::function<mlir::Value(mlir::OpBuilder &, mlir::Value lanes,
+                              llvm::function_ref<mlir::Value()> read)>
+        within;
+  };
+  std::optional<LaneTests> laneTests;
+
+  /// While it is set: the value of `tensor` at `indices` where the schedule has it already, null where it has not.
+  using Held = std::function<mlir::Value(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr>)>;
+  Held held;
+  /// What `held` is asked for at term access `access` and these loop indices. Not for accesses behind a test.
+  std::pair<mlir::Value, llvm::SmallVector<mlir::AffineExpr>>
+  termAt(unsigned access, llvm::ArrayRef<mlir::AffineExpr> loops) const;
+
+  /// Type and kind of the accumulator of `stage`.
+  mlir::Type accumulatorType(unsigned stage) const;
+  ScalarKind accumulatorKind(unsigned stage) const;
+
+  /// Offset in elements of `type`'s element at logical `indices`, simplified.
+  mlir::AffineExpr offset(mlir::RankedTensorType type,
+                          llvm::ArrayRef<mlir::AffineExpr> indices) const;
+
+  /// Calls `visit(input, offset, checked)` for each read of memory that emit(tensor, indices) would
+  /// make; `checked` where it stands behind a test. Stops and returns false when `visit` does. What
+  /// several ops read at one index is visited once.
+  using Visit = llvm::function_ref<bool(unsigned input, mlir::AffineExpr offset, bool checked)>;
+  bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit) const;
+  /// The same for emitTerm and for emitResult or emitMap of all results (everything after the root included).
+  bool visitTermReads(llvm::ArrayRef<mlir::AffineExpr> parallel,
+                      llvm::ArrayRef<mlir::AffineExpr> reduction, Visit visit) const;
+  bool visitResultReads(llvm::ArrayRef<mlir::AffineExpr> parallel, Visit visit) const;
+  /// Calls `visit(index, extent)` for each test of the root's own terms that they are inside: 0 <= index < extent.
+  void visitTermTests(llvm::ArrayRef<mlir::AffineExpr> parallel,
+                      llvm::ArrayRef<mlir::AffineExpr> reduction,
+                      llvm::function_ref<void(mlir::AffineExpr, mlir::AffineExpr)> visit) const;
+  /// True where some body reads the index of a result dim that moves along `variable`, or where a bounds check depends on
+  /// it that no LaneTests can make: then neighbours along it need different control and it cannot be a vector.
+  bool needsScalarAlong(mlir::AffineExpr variable, llvm::ArrayRef<mlir::AffineExpr> parallel,
+                        llvm::ArrayRef<mlir::AffineExpr> reduction) const;
+  /// The same of what term access `access` of the root reads alone, at the given indices of all loops.
+  bool termNeedsScalarAlong(mlir::AffineExpr variable, unsigned access,
+                            llvm::ArrayRef<mlir::AffineExpr> loops) const;
+
+private:
+  /// A list of accesses of an op, and the loop indices at which they are made.
+  struct Reads {
+    LoopNestOpInterface op;
+    const LoopNest &nest;
+    bool isTerm;
+    llvm::ArrayRef<mlir::AffineExpr> loops;
+
+    llvm::ArrayRef<Access> accesses() const { return isTerm ? nest.terms : nest.results; }
+    mlir::Value tensor(unsigned access) const {
+      return llvm::cast<LoopNestOpInterface>(op)->getOperand(accesses()[access].operand);
+    }
+  };
+  /// Where access number `access` reads. Computed indices are variables, one for each access and dim.
+  llvm::SmallVector<mlir::AffineExpr> indicesOf(const Reads &reads, unsigned access) const;
+  mlir::AffineExpr coordinate(const Reads &reads, unsigned access, unsigned dim) const;
+  /// The tests without which reading at `indices` could leave `type`: (expression, bound) meaning 0 <= expression < bound.
+  struct BoundsTest {
+    mlir::AffineExpr index, extent;
+    bool low, high; // which side needs the test
+  };
+  llvm::SmallVector<BoundsTest> boundsTests(const Reads &reads, unsigned access,
+                                            llvm::ArrayRef<mlir::AffineExpr> indices) const;
+  /// The values of all accesses, then `accs`, of one shape; `emit` builds a body on them.
+  using Body =
+      llvm::function_ref<mlir::Value(BodyContext &, mlir::ValueRange args, mlir::ValueRange accs)>;
+  mlir::Value emitBody(mlir::OpBuilder &builder, const Reads &reads, mlir::ValueRange accs,
+                       Body emit);
+  mlir::Value read(mlir::OpBuilder &builder, const Reads &reads, unsigned access);
+  /// emit, as a part of a call.
+  mlir::Value valueAt(mlir::OpBuilder &builder, mlir::Value tensor,
+                      llvm::ArrayRef<mlir::AffineExpr> indices);
+  mlir::Value valueOfMap(mlir::OpBuilder &builder, LoopNestOpInterface op,
+                         llvm::ArrayRef<mlir::AffineExpr> indices);
+  void bindCoordinates(BodyContext &context, const Reads &reads, unsigned access,
+                       llvm::ArrayRef<mlir::Value> earlier);
+  unsigned placedDim() const;
+  /// Indices of update's start for the element `indices` of its src.
+  llvm::ArrayRef<mlir::AffineExpr> startIndices(llvm::ArrayRef<mlir::AffineExpr> indices) const;
+  /// The places that a walk has visited, `checked` or not.
+  struct Visited {
+    KnownAt<bool> plain, checked;
+  };
+  bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit,
+                  bool checked, Visited &visited) const;
+  bool visitReads(const Reads &reads, Visit visit, bool checked, Visited &visited) const;
+  bool visitReads(const Reads &reads, Visit visit) const {
+    Visited visited;
+    return visitReads(reads, visit, /*checked=*/false, visited);
+  }
+  using Asked = KnownAt<bool>;
+  bool needsScalar(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices,
+                   mlir::AffineExpr variable, Asked &asked) const;
+  bool needsScalar(const Reads &reads, mlir::AffineExpr variable, Asked &asked) const;
+  bool needsScalar(const Reads &reads, unsigned access, mlir::AffineExpr variable,
+                   Asked &asked) const;
+
+  /// The root's nest with the reads of spans in place of those of the result.
+  LoopNest spanNest() const {
+    LoopNest spans = nest;
+    spans.results = nest.spanReads;
+    return spans;
+  }
+  /// The op's value is not emitted where it is read, but known.
+  bool isStaged(mlir::Operation *op) const { return op == root || (pooled && op == pooled->pool); }
+  /// The indices of the result, without those of the window.
+  llvm::ArrayRef<mlir::AffineExpr> resultIndices(llvm::ArrayRef<mlir::AffineExpr> parallel) const {
+    return parallel.take_front(getResultType().getRank());
+  }
+
+  dlx::KernelOp kernel;
+  IndexMath &math;
+  Load load;
+  LoopNestOpInterface root;
+  LoopNest nest;
+  llvm::SmallVector<mlir::Value, 2> results;
+  mlir::Value result;
+  /// In place: the op at the end of the kernel, and the position from which it writes.
+  dl::UpdateSliceOp update;
+  mlir::AffineExpr start;
+  unsigned selected = 0;
+  mlir::Value rootValue; // of the root at the current index, while the ops after it are emitted
+  std::optional<PooledProduct> pooled;
+  LoopNest poolNest;
+  mlir::Value poolValue; // as rootValue, of the pool
+  /// In the call at hand: values that can be used where the builder is, of tensors with several
+  /// uses.
+  KnownAt<mlir::Value> emitted;
+  /// Variables of computed indices, by op, access (terms are odd) and dim.
+  mutable llvm::DenseMap<std::tuple<mlir::Operation *, unsigned, unsigned>, mlir::AffineExpr>
+      coordinates;
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_BODYEMITTER_H

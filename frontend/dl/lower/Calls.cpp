@@ -1,0 +1,187 @@
+//===- Calls.cpp - Calls of functions and layers, and operators on tensors -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/Spelling.h"
+#include "frontend/dl/declare/Elaborate.h"
+#include "frontend/dl/evaluate/Arithmetic.h"
+#include "frontend/dl/lower/ForwardLowering.h"
+#include "frontend/dl/syntax/Hints.h"
+#include "frontend/dl/syntax/Parser.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace dlc::frontend {
+
+//===- Callees ------------------------------------------------------------------------------------===//
+
+Item ForwardLowering::evaluateCall(const CallExpr &expr) {
+  const Expr &callee = *expr.callee;
+  std::optional<LayerRef> layer;
+  if (auto path = pathOf(callee, /*isCallee=*/true))
+    layer = findLayer(*path->instance, path->text);
+  // The tensor of a method comes before its arguments, as in Python.
+  std::optional<Method> method = layer ? std::nullopt : methodOf(callee);
+  SmallVector<PassedArgument> arguments;
+  bool good = evaluateArguments(expr, arguments);
+  if (layer)
+    return callLayer(*layer, expr, arguments, good);
+  if (method)
+    return callMethod(*method, expr, arguments, good);
+  if (auto *name = llvm::dyn_cast<NameExpr>(&callee))
+    return callFunction(name->name, expr, arguments, good);
+  // `layer[-1](x)`, or a layer of a list.
+  if (auto *subscript = llvm::dyn_cast<SubscriptExpr>(&callee)) {
+    Item item = evaluate(*subscript);
+    if (item.isPoison())
+      return poison(expr.loc);
+    if (item.is<LayerRef>())
+      return callLayer(item.as<LayerRef>(), expr, arguments, good);
+    diagnostics.error(expr.loc) << "only functions and layers can be called, got "
+                                << describe(item);
+    return poison(expr.loc);
+  }
+  return unknownCallee(expr, textOf(callee));
+}
+
+StringRef ForwardLowering::guess(StringRef name) {
+  SmallVector<StringRef> known;
+  for (const auto &entry : frame->instance->children)
+    known.push_back(entry.first);
+  for (const OpInfo &info : opTable())
+    for (const Signature &signature : info.signatures)
+      known.push_back(signature.name);
+  return nearest(name, known).value_or(StringRef());
+}
+
+Item ForwardLowering::unknownCallee(const CallExpr &expr, StringRef name) {
+  auto error = diagnostics.error(expr.loc);
+  auto isFunction = [](StringRef other) { return !signaturesOf(other).empty(); };
+  StringRef last = name.rsplit('.').second;
+  if (dlc::frontend::findLayer(name)) {
+    error << quote(name)
+          << " is a kind of layer; declare one above 'forward', as in 'name: " << name
+          << "(...)', and call it by its name";
+  } else if (auto group = frame->instance->groups.find(name.rsplit('.').first);
+             group != frame->instance->groups.end() && !last.empty() &&
+             llvm::all_of(last, llvm::isDigit)) {
+    error << "there is no layer " << quote(name) << "; " << quote(group->first) << " has "
+          << quote(group->second.front().path) << " to " << quote(group->second.back().path);
+  } else if (auto group = frame->instance->groups.find(name);
+             group != frame->instance->groups.end()) {
+    error << quote(name) << " is a list of " << group->second.size()
+          << " layers; call one of them, as in " << name << "[0](x)";
+  } else if (std::string lacking = describeLacking(name, isFunction); !lacking.empty()) {
+    error << lacking;
+  } else {
+    error << "unknown function or layer " << quote(name);
+    std::string hint = hintForCall(name, isFunction);
+    if (name == "range")
+      error << "; a range is written 0..12";
+    else if (!hint.empty())
+      error << hint;
+    else if (StringRef near = guess(name); !near.empty())
+      error << "; did you mean " << quote(near) << "?";
+    else
+      error
+          << "; expected a layer declared above 'forward', or a function that 'dlc list ops' shows";
+  }
+  return poison(expr.loc);
+}
+
+//===- Functions ----------------------------------------------------------------------------------===//
+
+Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
+                                   ArrayRef<PassedArgument> arguments, bool good) {
+  if (keepsItsTensor(name) && arguments.size() == 1 && arguments[0].value.isTensor())
+    return Item(arguments[0].value).at(expr.loc);
+  bool isKnown = !signaturesOf(name).empty();
+  if (!isKnown && !isCompileTimeFunction(name) && name != "size" && name != "tensor")
+    return unknownCallee(expr, name);
+  diagnostics.mention(Mention::Kind::function, name, {}, [&] { return name.str(); });
+  if (!good)
+    return poison(expr.loc);
+  if (name == "size")
+    return callSize(expr.loc, arguments);
+  if (name == "tensor")
+    return callTensor(expr.loc, arguments);
+  if (auto result = callCompileTimeFunction(name, expr.loc, arguments, diagnostics))
+    return *result;
+  if (isKnown)
+    return call(name, expr.loc, arguments);
+  diagnostics.error(expr.loc) << misuseOf(name, arguments);
+  return poison(expr.loc);
+}
+
+Item ForwardLowering::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
+  return FunctionCalls(emitter, diagnostics).call(callee, loc, arguments);
+}
+
+/// `size(x, dim)`: a dim, as an integer where it is constant; `size(x)`: all of them.
+Item ForwardLowering::callSize(llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
+  auto result = bindByName("size", {"x", "dim"}, arguments);
+  if (auto *problem = std::get_if<BindError>(&result)) {
+    diagnostics.error(problem->loc) << problem->message;
+    return poison(loc);
+  }
+  auto bound = std::get<0>(result);
+  if (!bound[0] || !bound[0]->value.isTensor()) {
+    diagnostics.error(loc)
+        << "'size' takes a tensor and the number of a dim, as in size(x, 1), got "
+        << (bound[0] ? describe(bound[0]->value) : std::string("no tensor"));
+    return poison(loc);
+  }
+  Item shape = attributeOf(bound[0]->value, "shape", "x.shape", loc);
+  if (!bound[1])
+    return shape;
+  const Item &dim = bound[1]->value;
+  auto rank = static_cast<int64_t>(shape.as<Item::List>().size());
+  int64_t position = dim.is<int64_t>() ? dim.as<int64_t>() : rank;
+  if (position < -rank || position >= rank) {
+    diagnostics.error(bound[1]->loc)
+        << "'dim' of 'size' is " << describe(dim) << "; expected " << -rank << " to " << rank - 1
+        << " for " << dl::text(bound[0]->value.tensorType());
+    return poison(loc);
+  }
+  return shape.as<Item::List>()[position < 0 ? position + rank : position];
+}
+
+//===- Operators ----------------------------------------------------------------------------------===//
+
+Item ForwardLowering::callOperator(StringRef function, llvm::SMLoc loc,
+                                   ArrayRef<PassedArgument> operands) {
+  // On truth values & | ^ ~ are the logical functions.
+  std::string logical;
+  bool areBool = llvm::all_of(operands, [](const PassedArgument &operand) {
+    return operand.value.is<bool>() ||
+           (operand.value.isTensor() && operand.value.tensorType().getElementType().isInteger(1));
+  });
+  if (function.consume_front("bitwise_")) {
+    logical = ("logical_" + function).str();
+    if (areBool && !signaturesOf(logical).empty())
+      return call(logical, loc, operands);
+    logical = ("bitwise_" + function).str();
+    function = logical;
+  }
+  assert(!signaturesOf(function).empty() && "each operator on tensors has its function");
+  return call(function, loc, operands);
+}
+
+Item ForwardLowering::applyToTensor(UnaryOp op, const Item &operand, llvm::SMLoc loc) {
+  return callOperator(functionOf(op), loc, PassedArgument{{}, loc, operand});
+}
+
+Item ForwardLowering::combineTensors(BinaryOp op, const Item &lhs, const Item &rhs,
+                                     llvm::SMLoc loc) {
+  for (const Item *item : {&lhs, &rhs})
+    if (!item->isTensor() && !item->isNumber() && !item->isDim()) {
+      diagnostics.error(loc) << "operator " << quote(spellingOf(op))
+                             << " takes tensors and numbers, got " << describe(*item);
+      return poison(loc);
+    }
+  return callOperator(functionOf(op), loc,
+                      {PassedArgument{{}, loc, lhs}, PassedArgument{{}, loc, rhs}});
+}
+
+} // namespace dlc::frontend

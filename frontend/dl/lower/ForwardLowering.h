@@ -1,0 +1,188 @@
+//===- ForwardLowering.h - The evaluator of forward ------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to Lower.cpp (the function, statements), Names.cpp, Calls.cpp, Methods.cpp, BlockCalls.cpp, Subscripts.cpp and
+// TensorLiteral.cpp.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_FRONTEND_DL_FORWARDLOWERING_H
+#define DLC_FRONTEND_DL_FORWARDLOWERING_H
+
+#include "frontend/dl/lower/LayerCalls.h"
+
+namespace dlc::frontend {
+
+/// Ops in one model: small files can ask for many.
+inline constexpr size_t kMaxOps = 32768;
+
+/// Evaluates the statements of `forward`, building ops as it goes. A call of a block evaluates the block's own forward.
+class ForwardLowering : public Evaluator {
+public:
+  ForwardLowering(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,
+                  mlir::ModuleOp module)
+      : Evaluator(diagnostics, module.getContext(), model.root().scope, model.budget), model(model),
+        builder(module.getContext(), &listener), emitter(builder, model.symbols, module),
+        layers(builder, emitter, weights, diagnostics), module(module) {}
+
+  void run();
+
+protected:
+  Item evaluateName(const NameExpr &expr) override;
+  Item evaluateCall(const CallExpr &expr) override;
+  Item evaluateSubscript(const SubscriptExpr &expr) override;
+  Item evaluateAttribute(const AttributeExpr &expr) override;
+  Item applyToTensor(UnaryOp op, const Item &operand, llvm::SMLoc loc) override;
+  Item combineTensors(BinaryOp op, const Item &lhs, const Item &rhs, llvm::SMLoc loc) override;
+  bool hasTensors() const override { return true; }
+
+private:
+  struct Binding {
+    Item item;
+    llvm::SMLoc loc;
+  };
+  /// One evaluation of a forward.
+  struct Frame {
+    Instance *instance;
+    llvm::MapVector<llvm::StringRef, Binding> values;
+  };
+  /// A value by the place that assigns to it, however often it does.
+  struct Usage {
+    llvm::StringRef name;
+    llvm::SMLoc loc;
+    bool isUsed = false;
+  };
+  /// A name with dots and indices below an instance.
+  struct LayerPath {
+    Instance *instance;
+    std::string text;
+  };
+  /// Counts ops, marks those that shall not be fused, and adds to locations the layer that is
+  /// called.
+  struct OpListener : mlir::OpBuilder::Listener {
+    size_t count = 0;
+    std::string layer;    // its path; empty outside of layers
+    unsigned unfused = 0; // statements and layers with @no_fuse around
+    void notifyOperationInserted(mlir::Operation *op,
+                                 mlir::OpBuilder::InsertPoint previous) override;
+  };
+  /// What annotations ask for, while it lives.
+  class Annotated;
+
+  //===- Statements -------------------------------------------------------------------------------===//
+  void runStatements(llvm::ArrayRef<StatementPtr> body);
+  void runAssign(const AssignStatement &statement);
+  void runLoop(const LoopStatement &loop);
+  void runBranch(const BranchStatement &branch);
+  void assign(const Target &target, Item item);
+  void assign(const Identifier &name, Item item);
+  /// Makes the states of the frame's instance values of it.
+  void bindStates();
+  /// A state has a new value from here on.
+  void setState(State &state, const Item &item, llvm::SMLoc loc);
+  Item outputOf(const Port &port, mlir::RankedTensorType declared, bool isTyped);
+  void checkStates();
+  bool isOver();
+  void warnUnused();
+  void warnUncalled();
+  void warnUnusedParameters();
+
+  //===- Names ------------------------------------------------------------------------------------===//
+  /// A local value, which counts as used; null where there is none.
+  const Binding *useValue(llvm::StringRef name);
+  std::optional<LayerPath> pathOf(const Expr &expr, bool isCallee = false);
+  std::optional<LayerRef> findLayer(Instance &instance, llvm::StringRef path);
+  /// A weight, or a list of layers. Nothing where the name is of neither.
+  std::optional<Item> evaluatePath(const Expr &expr);
+  std::optional<Item> weightAt(const LayerPath &path, llvm::SMLoc loc);
+  Item attributeOf(const Item &item, llvm::StringRef name, llvm::StringRef spelled,
+                   llvm::SMLoc loc);
+  Item unknownName(const NameExpr &expr);
+  std::optional<Item> valueWithAttributes(llvm::StringRef name, llvm::SMLoc loc);
+  void mentionValue(llvm::StringRef name, const Binding &binding);
+
+  //===- Calls ------------------------------------------------------------------------------------===//
+  Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  Item callFunction(llvm::StringRef name, const CallExpr &expr,
+                    llvm::ArrayRef<PassedArgument> arguments, bool good);
+  /// `name` of a tensor, to be called: `x.name(...)`.
+  struct Method {
+    llvm::StringRef name;
+    Item receiver;
+  };
+  /// The method that `callee` is; nothing where it names a function or a layer.
+  std::optional<Method> methodOf(const Expr &callee);
+  Item callMethod(const Method &method, const CallExpr &expr,
+                  llvm::ArrayRef<PassedArgument> arguments, bool good);
+  Item callSize(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  /// `tensor([[1, 2], [3, 4]])`: numbers that are written out.
+  Item callTensor(llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  Item callLayer(const LayerRef &ref, const CallExpr &expr,
+                 llvm::ArrayRef<PassedArgument> arguments, bool good);
+  Item callBlock(Instance &instance, const CallExpr &expr,
+                 llvm::ArrayRef<PassedArgument> arguments);
+  /// Finds what the call passes for each input of the block; null where the default holds.
+  bool bindInputs(const Instance &instance, const CallExpr &expr,
+                  llvm::ArrayRef<PassedArgument> arguments,
+                  llvm::SmallVectorImpl<const PassedArgument *> &bound);
+  /// Gives the inputs their values, in the frame of the block.
+  bool assignInputs(const Instance &instance, llvm::ArrayRef<const PassedArgument *> bound);
+  bool checkInput(const Port &port, const Item &item, const Instance &instance);
+  Item unknownCallee(const CallExpr &expr, llvm::StringRef name);
+  void noteCall(const CallExpr &expr, Layer &layer, const Item &result);
+  /// The tensors of floats in `item`, cast to `dtype`.
+  Item castFloats(const Item &item, mlir::Type dtype);
+  Item callOperator(llvm::StringRef function, llvm::SMLoc loc,
+                    llvm::ArrayRef<PassedArgument> operands);
+  llvm::StringRef guess(llvm::StringRef name);
+
+  //===- Subscripts -------------------------------------------------------------------------------===//
+  Item indexTensor(const Item &base, const SubscriptExpr &expr);
+  mlir::Value slice(mlir::Value x, int64_t dim, const Index &index);
+  mlir::AffineExpr placeOf(const Item &bound, mlir::AffineExpr size, llvm::StringRef what);
+  mlir::Value part(mlir::Value x, int64_t dim, mlir::AffineExpr start, mlir::AffineExpr length,
+                   llvm::SMLoc loc);
+  mlir::Value sliceByDims(mlir::Value x, int64_t dim, const Item &start, const Item &stop,
+                          llvm::SMLoc loc);
+  mlir::Value select(mlir::Value x, int64_t dim, int64_t position, llvm::SMLoc loc);
+
+  Model &model;
+  OpListener listener;
+  mlir::OpBuilder builder;
+  OpEmitter emitter;
+  LayerCalls layers;
+  mlir::ModuleOp module;
+  Frame *frame = nullptr;
+  unsigned blockDepth = 0;
+  /// The dtype that the statement at work computes in, and that of the first floats that it read; null without.
+  mlir::Type precision, firstFloat;
+  llvm::MapVector<const char *, Usage> usages;
+  bool isTooLarge = false;
+};
+
+/// True of `clone`, `detach` and `contiguous`, which give what they take.
+bool keepsItsTensor(llvm::StringRef function);
+
+/// The annotations of a layer or statement, taken apart.
+struct Annotations {
+  mlir::Type dtype; // null: as it comes
+  bool noFuse = false;
+  Annotations(llvm::ArrayRef<Annotation> list, mlir::MLIRContext *context);
+};
+
+class ForwardLowering::Annotated {
+public:
+  Annotated(ForwardLowering &lowering, const Annotations &annotations)
+      : lowering(lowering), noFuse(annotations.noFuse) {
+    lowering.listener.unfused += noFuse;
+  }
+  ~Annotated() { lowering.listener.unfused -= noFuse; }
+  Annotated(const Annotated &) = delete;
+  Annotated &operator=(const Annotated &) = delete;
+
+private:
+  ForwardLowering &lowering;
+  bool noFuse;
+};
+
+} // namespace dlc::frontend
+
+#endif // DLC_FRONTEND_DL_FORWARDLOWERING_H

@@ -1,0 +1,30 @@
+//===- FunctionCalls.h - Calls of functions --------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_FRONTEND_DL_FUNCTIONCALLS_H
+#define DLC_FRONTEND_DL_FUNCTIONCALLS_H
+
+#include "frontend/dl/lower/OpEmitter.h"
+
+namespace dlc::frontend {
+
+/// Builds the ops of calls by name. All of them give poison after an error, which has been reported.
+class FunctionCalls {
+public:
+  using Named = std::pair<llvm::StringRef, Item>;
+
+  FunctionCalls(OpEmitter &emitter, Diagnostics &diagnostics)
+      : emitter(emitter), diagnostics(diagnostics) {}
+
+  /// Calls the function by the first of its signatures that the arguments fit.
+  Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<PassedArgument> arguments);
+  /// The same from C++: positional arguments, then named ones. Poison among them gives poison, without an error.
+  Item call(llvm::StringRef callee, llvm::SMLoc loc, llvm::ArrayRef<Item> positional,
+            llvm::ArrayRef<Named> named);
+
+  OpEmitter &emitter;
+  Diagnostics &diagnostics;
+};
+
+} // namespace dlc::frontend
+
+#endif // DLC_FRONTEND_DL_FUNCTIONCALLS_H

@@ -1,0 +1,205 @@
+//===- Subscripts.cpp - x[:, 0, None] in forward ----------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/dl/lower/ForwardLowering.h"
+#include "ir/dl/DLDialect.h"
+#include "ir/dl/base/DimNeeds.h"
+
+using namespace mlir;
+
+namespace dlc::frontend {
+
+/// Where in a dim of `size` a bound of a slice lies: a number or a dim, which counts from the end where it is negative. Null,
+/// reported, where the range of a dim does not tell whether it does.
+AffineExpr ForwardLowering::placeOf(const Item &bound, AffineExpr size, StringRef what) {
+  AffineExpr place = bound.asDim(context);
+  auto range = dl::rangeOf(place, dl::symbolRanges(module));
+  if (range && (range->min >= 0 || range->max < 0))
+    return range->min >= 0 ? place : dl::normalize(size + place);
+  diagnostics.error(bound.loc) << what << " at the dim " << dl::text(place)
+                               << ", which may be negative or not; expected one of both over its "
+                                  "whole range";
+  return {};
+}
+
+/// The indices of a dim from `start` on, `length` of them.
+Value ForwardLowering::part(Value x, int64_t dim, AffineExpr start, AffineExpr length,
+                            llvm::SMLoc loc) {
+  Item item = call("narrow", loc,
+                   {{{}, loc, {x, loc}},
+                    {"dim", loc, {dim, loc}},
+                    {"start", loc, Item::dim(dl::normalize(start), loc)},
+                    {"length", loc, Item::dim(dl::normalize(length), loc)}});
+  return item.isTensor() ? item.as<Value>() : Value();
+}
+
+/// `x[2:T]` or `x[P:P + T]`, where a bound is a dim.
+Value ForwardLowering::sliceByDims(Value x, int64_t dim, const Item &start, const Item &stop,
+                                   llvm::SMLoc loc) {
+  AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
+  AffineExpr first =
+      start.is<Item::None>() ? dl::constantDim(0, context) : placeOf(start, size, "a slice begins");
+  AffineExpr last = stop.is<Item::None>() ? size : placeOf(stop, size, "a slice ends");
+  if (!first || !last)
+    return {};
+  // Python would clamp, by a different amount for each size.
+  AffineExpr length = dl::normalize(last - first);
+  auto range = dl::rangeOf(length, dl::symbolRanges(module));
+  if (!range || range->min < 0) {
+    auto error = diagnostics.error(loc);
+    error << "a slice from " << dl::text(dl::normalize(first)) << " to "
+          << dl::text(dl::normalize(last)) << " may have "
+          << (range ? std::to_string(range->min) : std::string("-1"))
+          << " elements; expected 0 or more";
+    dl::adviseRange(error, {length, 0, {}}, module);
+    return {};
+  }
+  return part(x, dim, first, length, loc);
+}
+
+Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
+  bool good = true;
+  auto evaluated = [&](const ExprPtr &expr) {
+    return expr ? evaluate(*expr) : Item{Item::None(), index.loc};
+  };
+  Item begin = evaluated(index.start), end = evaluated(index.stop);
+  auto step = bound(index.step, "the step of a slice", good);
+  const bool isByDims = begin.is<AffineExpr>() || end.is<AffineExpr>(),
+             takesDims = step.value_or(1) == 1;
+  auto number = [&](const Item &item, StringRef what) -> std::optional<int64_t> {
+    if (item.is<AffineExpr>() && takesDims)
+      return std::nullopt;
+    return bound(item, item.loc, (what + (isByDims && !takesDims ? " with a step" : "")).str(),
+                 good);
+  };
+  auto start = number(begin, "the start of a slice"), stop = number(end, "the end of a slice");
+  if (!good)
+    return {};
+  if (isByDims)
+    return sliceByDims(x, dim, begin, end, index.loc);
+  if (!start && !stop && step.value_or(1) == 1)
+    return x;
+  AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
+  if (!dl::asConstant(size)) {
+    // Python would clamp, by a different amount for each size.
+    auto range = dl::rangeOf(size, dl::symbolRanges(module));
+    for (auto [limit, expr] :
+         {std::pair(start, index.start.get()), std::pair(stop, index.stop.get())})
+      if (limit && (!range || (*limit < 0 ? *limit < -range->min : range->min < *limit))) {
+        auto error = diagnostics.error(expr->loc);
+        error << "the bound " << *limit << " may lie beyond a dim " << dl::text(size)
+              << (range ? " of " + std::to_string(range->min) : std::string());
+        dl::adviseRange(error, {size, *limit < 0 ? -*limit : *limit, {}}, module);
+        return {};
+      }
+  }
+  SmallVector<PassedArgument> arguments = {{{}, index.loc, {x, index.loc}},
+                                           {"dim", index.loc, {dim, index.loc}}};
+  for (auto [name, value] :
+       {std::pair("start", start), std::pair("end", stop), std::pair("step", step)})
+    if (value)
+      arguments.push_back({name, index.loc, {*value, index.loc}});
+  Item item = call("slice", index.loc, arguments);
+  return item.isTensor() ? item.as<Value>() : Value();
+}
+
+Value ForwardLowering::select(Value x, int64_t dim, int64_t position, llvm::SMLoc loc) {
+  dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
+  auto range = dl::rangeOf(dims[dim], dl::symbolRanges(module));
+  if (!range || (position < 0 ? position < -range->min : range->min <= position)) {
+    auto error = diagnostics.error(loc);
+    error << "index " << position << " lies outside a dim of " << dl::text(dims[dim]);
+    if (range && range->min != range->max) {
+      error << ", which may be " << range->min;
+      dl::adviseRange(error, {dims[dim], position < 0 ? -position : position + 1, {}}, module);
+    }
+    return {};
+  }
+  SmallVector<PassedArgument> arguments = {
+      {{}, loc, {x, loc}}, {"dim", loc, {dim, loc}}, {"start", loc, {position, loc}}};
+  if (position != -1)
+    arguments.push_back({"end", loc, {position + 1, loc}});
+  Item item = call("slice", loc, arguments);
+  if (!item.isTensor())
+    return {};
+  dims.erase(dims.begin() + dim);
+  return emitter.reshape(diagnostics.translate(loc), item.as<Value>(), dims);
+}
+
+Item ForwardLowering::evaluateSubscript(const SubscriptExpr &expr) {
+  // `encoder.layer[0].weight`, or a layer of a list.
+  if (auto item = evaluatePath(expr))
+    return *item;
+  Item base = evaluate(*expr.base);
+  if (base.isPoison())
+    return base;
+  if (base.is<Item::List>())
+    return indexList(base, expr);
+  if (base.isTensor())
+    return indexTensor(base, expr);
+  diagnostics.error(expr.loc) << "only tensors and lists can be indexed, got " << describe(base);
+  return poison(expr.loc);
+}
+
+Item ForwardLowering::indexTensor(const Item &base, const SubscriptExpr &expr) {
+  Value x = base.as<Value>();
+  int64_t rank = base.tensorType().getRank(), dim = 0, read = 0;
+  bool hasEllipsis = false;
+  for (auto [position, index] : llvm::enumerate(expr.indices)) {
+    if (index.isEllipsis) {
+      if (std::exchange(hasEllipsis, true)) {
+        diagnostics.error(index.loc) << "a second '...'; expected at most one";
+        return poison(expr.loc);
+      }
+      // As many dims as the indices behind it leave.
+      int64_t left = rank - read;
+      for (const Index &other : ArrayRef(expr.indices).drop_front(position + 1))
+        left -= !other.value || !llvm::isa<NoneExpr>(*other.value);
+      left = std::max<int64_t>(left, 0);
+      dim += left;
+      read += left;
+      continue;
+    }
+    Item value = index.isSlice ? Item{Item::None(), index.loc} : evaluate(*index.value);
+    if (value.is<Item::Poison>())
+      return value;
+    bool isNew = !index.isSlice && value.is<Item::None>();
+    if (!isNew && read++ == rank) {
+      diagnostics.error(index.loc) << "too many indices for " << dl::text(base.tensorType())
+                                   << "; expected at most " << rank;
+      return poison(expr.loc);
+    }
+    if (index.isSlice) {
+      x = slice(x, dim++, index);
+    } else if (isNew) {
+      dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
+      dims.insert(dims.begin() + dim++, dl::constantDim(1, context));
+      x = emitter.reshape(diagnostics.translate(index.loc), x, dims);
+    } else if (value.is<int64_t>()) {
+      x = select(x, dim, value.as<int64_t>(), index.loc);
+    } else if (value.is<AffineExpr>()) {
+      dl::Dims dims = dl::getDims(cast<RankedTensorType>(x.getType()));
+      AffineExpr place = placeOf(value, dims[dim], "an index stands");
+      x = place ? part(x, dim, place, dl::constantDim(1, context), index.loc) : Value();
+      if (x) {
+        dims.erase(dims.begin() + dim);
+        x = emitter.reshape(diagnostics.translate(index.loc), x, dims);
+      }
+    } else if (value.isTensor() && expr.indices.size() == 1) {
+      return call("index", index.loc, {{{}, index.loc, base}, {{}, index.loc, value}});
+    } else if (value.isTensor()) {
+      diagnostics.error(index.loc) << "a tensor stands alone in an index, as in x[index]; of other "
+                                      "dims, index_select takes elements";
+      return poison(expr.loc);
+    } else {
+      diagnostics.error(index.loc)
+          << "an index is " << describe(value) << "; expected an integer, a slice or None";
+      return poison(expr.loc);
+    }
+    if (!x)
+      return poison(expr.loc);
+  }
+  return {x, expr.loc};
+}
+
+} // namespace dlc::frontend

@@ -1,0 +1,26 @@
+//===- Statements.h - Ops as lines of the language ----------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H
+#define DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H
+
+#include "frontend/dl/write/Program.h"
+
+#include "ir/OpTable.h"
+
+namespace dlc::onnx {
+
+void append(Pieces &pieces, const Pieces &more);
+void append(Pieces &pieces, const llvm::Twine &text);
+
+/// "f32"
+std::string dtypeText(mlir::Type type);
+
+/// The attribute of a parameter as an argument.
+Pieces attributeText(const Param &param, mlir::Attribute value);
+/// The same of an argument behind others whose value is its default, which stays unwritten: one number that another instance of a
+/// block may have otherwise, or nothing.
+Pieces defaultText(const Param &param, mlir::Attribute value);
+
+} // namespace dlc::onnx
+
+#endif // DLC_FRONTEND_ONNX_WRITE_STATEMENTS_H

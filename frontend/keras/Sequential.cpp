@@ -1,0 +1,453 @@
+//===- Sequential.cpp - Models that are a list of Keras's layers -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "frontend/keras/Sequential.h"
+
+#include "frontend/Spelling.h"
+#include "frontend/dl/declare/Elaborate.h"
+#include "frontend/dl/lower/ForwardLowering.h"
+#include "frontend/keras/KerasCall.h"
+#include "ir/dl/DLOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace dlc::frontend {
+
+ArrayRef<KerasKind> kerasKinds() {
+  static const std::vector<KerasKind> kinds = [] {
+    std::vector<KerasKind> all;
+    for (auto family : {kerasCoreLayers, kerasConvolutions, kerasPoolings, kerasRecurrentLayers})
+      llvm::append_range(all, family());
+    return all;
+  }();
+  return kinds;
+}
+
+/// Keras's name for the first layer of a kind: "Conv2DTranspose" to "conv2d_transpose", "ReLU" to "re_lu".
+static std::string automaticName(StringRef kind) {
+  std::string name;
+  for (size_t i = 0; i < kind.size(); ++i) {
+    bool isUpper = llvm::isUpper(kind[i]);
+    bool beginsWord = isUpper && i + 1 < kind.size() && !llvm::isUpper(kind[i + 1]);
+    bool endsLower = isUpper && i > 0 && llvm::isLower(kind[i - 1]);
+    if (i > 0 && (beginsWord || endsLower))
+      name += '_';
+    name += llvm::toLower(kind[i]);
+  }
+  return name;
+}
+
+namespace {
+
+/// Reads names that nobody declared as words: `activation=relu`.
+class ArgumentEvaluator : public Evaluator {
+public:
+  using Evaluator::Evaluator;
+
+protected:
+  Item evaluateName(const NameExpr &expr) override {
+    if (scope->find(expr.name) || dtypeOf(expr.name, context))
+      return Evaluator::evaluateName(expr);
+    return {expr.name.str(), expr.loc};
+  }
+};
+
+class SequentialLowering {
+public:
+  /// Without weights, it finds those that the model needs.
+  SequentialLowering(Model &model, const BoundWeights *weights, Diagnostics &diagnostics,
+                     ModuleOp module)
+      : model(model), decl(*model.sequential), isPlan(!weights), diagnostics(diagnostics),
+        context(module.getContext()), module(module), builder(context),
+        emitter(builder, model.symbols, module), functions(emitter, diagnostics),
+        layers(builder, emitter, weights ? *weights : none, diagnostics) {}
+
+  void run();
+
+private:
+  using Entry = SequentialDecl::Entry;
+
+  bool setLayout(RankedTensorType input);
+  StringRef nameOf(const Entry &entry);
+  /// A layer within another one: Bidirectional(LSTM(64)), TimeDistributed(Dense(10)).
+  enum class Wrapper { none, bidirectional, timeDistributed };
+  const CallExpr *wrappedBy(const Entry &entry, Wrapper wrapper);
+  const KerasKind *kindOf(const Identifier &type);
+  void addLayer(const Entry &entry);
+  void buildLayer(const Entry &entry, const CallExpr *wrapped, Wrapper wrapper,
+                  const KerasKind &kind, StringRef name);
+  Item logical();
+  dl::Dims joinSteps();
+  void separateSteps(const dl::Dims &before);
+  Layer *declare(const Entry &entry, StringRef name);
+  Value weight(Layer &layer, StringRef leaf, KerasCall::Shape shape);
+  Item cast(const Item &item, Type dtype);
+  void note(const Entry &entry);
+  void finish(func::FuncOp function);
+
+  Model &model;
+  const SequentialDecl &decl;
+  const bool isPlan;
+  const BoundWeights none;
+  Diagnostics &diagnostics;
+  MLIRContext *context;
+  ModuleOp module;
+  OpBuilder builder;
+  OpEmitter emitter;
+  FunctionCalls functions;
+  LayerCalls layers;
+  KerasFlow flow;
+  llvm::StringMap<unsigned> counts; // of automatic names
+  StringRef lastName;
+};
+
+} // namespace
+
+//===- Layers -------------------------------------------------------------------------------------===//
+
+StringRef SequentialLowering::nameOf(const Entry &entry) {
+  if (entry.name)
+    return entry.name->name;
+  std::string name = automaticName(entry.type.name);
+  unsigned count = counts[name]++;
+  return model.save(count ? name + "_" + std::to_string(count) : name);
+}
+
+/// The layer that is wrapped; null, reported, where there is none.
+const CallExpr *SequentialLowering::wrappedBy(const Entry &entry, Wrapper wrapper) {
+  const CallExpr *call = entry.arguments.size() == 1 && !entry.arguments[0].keyword
+                             ? llvm::dyn_cast<CallExpr>(entry.arguments[0].value.get())
+                             : nullptr;
+  const NameExpr *name = call ? llvm::dyn_cast<NameExpr>(call->callee.get()) : nullptr;
+  bool takesAny = wrapper == Wrapper::timeDistributed;
+  if (name &&
+      (takesAny || name->name == "LSTM" || name->name == "GRU" || name->name == "SimpleRNN"))
+    return call;
+  diagnostics.error(entry.type.loc)
+      << (takesAny ? "'TimeDistributed' takes a layer, as in 'TimeDistributed(Dense(10))'"
+                   : "'Bidirectional' takes an LSTM, GRU or SimpleRNN, as in "
+                     "'Bidirectional(LSTM(64))'");
+  return nullptr;
+}
+
+const KerasKind *SequentialLowering::kindOf(const Identifier &type) {
+  StringRef name = type.name;
+  SmallVector<StringRef> names;
+  for (const KerasKind &kind : kerasKinds()) {
+    if (kind.name == name)
+      return &kind;
+    names.push_back(kind.name);
+  }
+  auto error = diagnostics.error(type.loc);
+  if (findLayer(name) && !nearest(name, names))
+    error << quote(name)
+          << " is a layer of PyTorch; a sequential model takes Keras's, such as Dense";
+  else
+    error << "unknown layer " << quote(name) << didYouMean(name, names)
+          << (nearest(name, names) ? "" : "; expected one of Keras, such as Dense");
+  return nullptr;
+}
+
+/// The layer of the model; null, reported, where two have one name.
+Layer *SequentialLowering::declare(const Entry &entry, StringRef name) {
+  if (!isPlan)
+    return &model.layers.find(name)->second;
+  llvm::SMLoc loc = entry.name ? entry.name->loc : entry.type.loc;
+  if (model.layers.size() == kMaxLayers) {
+    diagnostics.error(loc) << "the model has more than " << kMaxLayers
+                           << " layers; make it shorter";
+    return nullptr;
+  }
+  auto [known, isNew] = model.layers.insert({name, Layer()});
+  if (!isNew) {
+    diagnostics.error(loc)
+            .append("layer ", quote(name), " has been declared before; choose another name")
+            .attachNote(diagnostics.translate(known->second.decl->path.loc))
+        << "the first declaration";
+    return nullptr;
+  }
+  auto layer = std::make_unique<LayerDecl>(loc);
+  layer->path = {name, loc};
+  layer->type = entry.type;
+  known->second.path = name;
+  known->second.decl = layer.get();
+  known->second.isCalled = true;
+  model.sequentialLayers.push_back(std::move(layer));
+  return &known->second;
+}
+
+Value SequentialLowering::weight(Layer &layer, StringRef leaf, KerasCall::Shape shape) {
+  std::string path = (layer.path + "." + leaf).str();
+  if (isPlan) {
+    checkSize(RankedTensorType::get(shape, builder.getF32Type()), model.symbols,
+              diagnostics.translate(layer.decl->path.loc));
+    layer.weights.push_back(
+        {.path = path, .leaf = leaf.str(), .shape = shape, .loc = layer.decl->path.loc});
+  }
+  auto known =
+      llvm::find_if(layer.weights, [&](const Parameter &weight) { return weight.path == path; });
+  return layers.weightOf(*known);
+}
+
+Item SequentialLowering::cast(const Item &item, Type dtype) {
+  if (!item.isTensor() || !dtype || !isa<FloatType>(item.tensorType().getElementType()))
+    return item;
+  return {emitter.cast(diagnostics.translate(item.loc), item.as<Value>(), dtype), item.loc};
+}
+
+/// Lists in lists become one: ((1, 2), (3, 4)) of a padding.
+static Item flattened(const Item &item) {
+  if (!item.is<Item::List>())
+    return item;
+  Item::List list;
+  for (const Item &element : item.as<Item::List>()) {
+    Item inner = flattened(element);
+    if (inner.is<Item::List>())
+      llvm::append_range(list, inner.as<Item::List>());
+    else
+      list.push_back(inner);
+  }
+  return {std::move(list), item.loc};
+}
+
+/// The tensor with its dims as Keras orders them.
+Item SequentialLowering::logical() {
+  if (!flow.isTurned || !flow.tensor.isTensor())
+    return flow.tensor;
+  llvm::SMLoc loc = flow.tensor.loc;
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, flow.tensor.tensorType().getRank()));
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  Item::List dims;
+  for (int64_t dim : order)
+    dims.push_back({dim, loc});
+  flow.isTurned = false;
+  return functions.call("permute", loc, flow.tensor,
+                        FunctionCalls::Named{"dims", {std::move(dims), loc}});
+}
+
+/// [N, T, ...] becomes [N T, ...]: a batch of steps, each of which a layer takes by itself. Gives the dims of before.
+dl::Dims SequentialLowering::joinSteps() {
+  flow.tensor = logical();
+  dl::Dims dims = dl::getDims(flow.tensor.tensorType()), joined(dims.begin() + 1, dims.end());
+  joined[0] = dl::normalize(dims[0] * dims[1]);
+  Value x =
+      emitter.reshape(diagnostics.translate(flow.tensor.loc), flow.tensor.as<Value>(), joined);
+  flow.tensor.value = x;
+  return dims;
+}
+
+/// The other way: the first dim becomes those two that it was made of.
+void SequentialLowering::separateSteps(const dl::Dims &before) {
+  flow.tensor = logical();
+  if (!flow.tensor.isTensor())
+    return;
+  dl::Dims dims = dl::getDims(flow.tensor.tensorType());
+  dims[0] = before[1];
+  dims.insert(dims.begin(), before[0]);
+  flow.tensor.value =
+      emitter.reshape(diagnostics.translate(flow.tensor.loc), flow.tensor.as<Value>(), dims);
+}
+
+void SequentialLowering::buildLayer(const Entry &entry, const CallExpr *wrapped, Wrapper wrapper,
+                                    const KerasKind &kind, StringRef name) {
+  ArgumentEvaluator evaluator(diagnostics, context, *model.scope, model.budget);
+  SmallVector<PassedArgument> passed;
+  for (const Argument &argument : wrapped ? wrapped->arguments : entry.arguments) {
+    passed.push_back({argument.keyword ? argument.keyword->name : StringRef(),
+                      argument.keyword ? argument.keyword->loc : argument.value->loc,
+                      flattened(evaluator.evaluate(*argument.value))});
+    if (passed.back().value.is<Item::Poison>())
+      flow.tensor = passed.back().value;
+  }
+  Layer *layer = declare(entry, name);
+  if (!layer || flow.tensor.is<Item::Poison>()) {
+    flow.tensor = {Item::Poison(), entry.type.loc};
+    return;
+  }
+  auto params = parseSignature("", kind.schema).params;
+  auto bound = bindArguments(kind.name, entry.type.loc, params, passed);
+  if (auto *problem = std::get_if<BindError>(&bound)) {
+    diagnostics.error(problem->loc) << problem->message;
+    flow.tensor = {Item::Poison(), entry.type.loc};
+    return;
+  }
+  std::string prefix =
+      wrapper == Wrapper::timeDistributed ? automaticName(kind.name) + "." : std::string();
+  auto makeWeight = [&](StringRef leaf, KerasCall::Shape shape) {
+    return weight(*layer, (prefix + leaf).str(), std::move(shape));
+  };
+  KerasCall call(kind.name, entry.type.loc, params, std::get<BoundArguments>(bound), flow,
+                 functions, makeWeight);
+  call.isBidirectional = wrapper == Wrapper::bidirectional;
+  kind.build(call);
+  if (call.arguments.problem && !flow.tensor.is<Item::Poison>()) {
+    const BindError &problem = *call.arguments.problem;
+    diagnostics.error(problem.loc.isValid() ? problem.loc : entry.type.loc) << problem.message;
+    flow.tensor = {Item::Poison(), entry.type.loc};
+  }
+}
+
+void SequentialLowering::addLayer(const Entry &entry) {
+  lastName = nameOf(entry);
+  const CallExpr *wrapped = nullptr;
+  const KerasKind *kind = nullptr;
+  Wrapper wrapper = entry.type.name == "Bidirectional"     ? Wrapper::bidirectional
+                    : entry.type.name == "TimeDistributed" ? Wrapper::timeDistributed
+                                                           : Wrapper::none;
+  if (wrapper == Wrapper::none)
+    kind = kindOf(entry.type);
+  else if ((wrapped = wrappedBy(entry, wrapper)))
+    kind = kindOf({llvm::cast<NameExpr>(*wrapped->callee).name, wrapped->loc});
+  if (!kind || flow.tensor.is<Item::Poison>()) {
+    flow.tensor = {Item::Poison(), entry.type.loc};
+    return;
+  }
+  Annotations annotations(entry.annotations, context);
+  Type before = floatDtype(flow.tensor);
+  flow.tensor = cast(flow.tensor, annotations.dtype);
+  Operation *last =
+      builder.getInsertionBlock()->empty() ? nullptr : &builder.getInsertionBlock()->back();
+  bool isDistributed = wrapper == Wrapper::timeDistributed && flow.tensor.isTensor();
+  if (isDistributed && flow.tensor.tensorType().getRank() < 3) {
+    diagnostics.error(entry.type.loc) << "'TimeDistributed' takes a tensor of 3 dims or more, "
+                                         "[N, T, ...], got "
+                                      << dl::text(logical().tensorType());
+    flow.tensor = {Item::Poison(), entry.type.loc};
+    return;
+  }
+  dl::Dims apart = isDistributed ? joinSteps() : dl::Dims();
+  buildLayer(entry, wrapped, wrapper, *kind, lastName);
+  if (isDistributed)
+    separateSteps(apart);
+  if (annotations.dtype && before)
+    flow.tensor = cast(flow.tensor, before);
+  if (annotations.noFuse)
+    for (Operation *op = last ? last->getNextNode() : &builder.getInsertionBlock()->front(); op;
+         op = op->getNextNode())
+      if (op->getNumOperands() > 0)
+        op->setAttr("dl.no_fuse", builder.getUnitAttr());
+  note(entry);
+}
+
+/// Notes the layer, its weights and what it gives, in Keras's order of dims, for whoever asked.
+void SequentialLowering::note(const Entry &entry) {
+  if (!isPlan || !diagnostics.index)
+    return;
+  const Identifier &spelled = entry.name ? *entry.name : entry.type;
+  diagnostics.mention(Mention::Kind::layer, spelled.name, spelled.loc,
+                      [&] { return (lastName + ": " + entry.type.name).str(); });
+  LayerFacts facts{lastName.str(), entry.type.name.str(), diagnostics.placeOf(spelled.loc), {}, {}};
+  if (auto layer = model.layers.find(lastName); layer != model.layers.end())
+    for (const Parameter &weight : layer->second.weights)
+      facts.weights.push_back(
+          {weight.path, {weight.shape.begin(), weight.shape.end()}, isStatistic(weight.leaf)});
+  if (flow.tensor.isTensor()) {
+    RankedTensorType type = flow.tensor.tensorType();
+    dl::Dims dims = dl::getDims(type);
+    if (flow.isTurned)
+      std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+    facts.outputs.push_back(dl::text(dl::makeTensor(dims, type.getElementType())));
+  }
+  diagnostics.index->addLayer(std::move(facts));
+}
+
+//===- The model ----------------------------------------------------------------------------------===//
+
+bool SequentialLowering::setLayout(RankedTensorType input) {
+  int64_t rank = input.getRank();
+  if (!decl.input.layout) {
+    if (rank < 4)
+      return true;
+    diagnostics.error(decl.input.name.loc)
+        << "input " << quote(decl.input.name.name) << " has " << rank
+        << " dims; say where its channels are, as in 'layout NHWC' (Keras's default) or 'layout "
+           "NCHW'";
+    return false;
+  }
+  StringRef layout = decl.input.layout->name;
+  static constexpr StringRef kLast[] = {"NWC", "NHWC", "NDHWC"},
+                             kFirst[] = {"NCW", "NCHW", "NCDHW"};
+  flow.hasChannelsLast = llvm::is_contained(kLast, layout);
+  if (!flow.hasChannelsLast && !llvm::is_contained(kFirst, layout)) {
+    diagnostics.error(decl.input.layout->loc)
+        << "unknown layout " << quote(layout) << "; expected NHWC or NCHW (NWC or NCW of 3 dims)";
+    return false;
+  }
+  if (static_cast<int64_t>(layout.size()) == rank)
+    return true;
+  diagnostics.error(decl.input.layout->loc)
+      << "layout " << layout << " is for " << layout.size() << " dims; input "
+      << quote(decl.input.name.name) << " has " << rank;
+  return false;
+}
+
+void SequentialLowering::finish(func::FuncOp function) {
+  Item result = flow.tensor;
+  if (result.is<Item::Poison>())
+    return;
+  RankedTensorType declared = model.outputs.empty() ? RankedTensorType() : model.outputs.front();
+  if (declared && !dl::sameShapeAndElement(result.tensorType(), declared)) {
+    diagnostics.error(decl.output->name.loc)
+        << "output " << quote(decl.output->name.name) << " is " << dl::text(result.tensorType())
+        << ", declared as " << dl::text(declared) << "; change one of them";
+    return;
+  }
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), result.as<Value>().getType()));
+  StringRef name = decl.output ? decl.output->name.name : lastName;
+  function.setResultAttr(0, "dl.name", builder.getStringAttr(name));
+  func::ReturnOp::create(builder, diagnostics.translate(decl.name.loc), result.as<Value>());
+  if (isPlan && !declared)
+    model.outputs = {result.tensorType()};
+}
+
+void SequentialLowering::run() {
+  RankedTensorType type = model.inputs.front();
+  if (!setLayout(type))
+    return;
+  declareSymbols(module, model.symbols);
+  builder.setInsertionPointToEnd(module.getBody());
+  Location loc = diagnostics.translate(decl.name.loc);
+  auto function =
+      func::FuncOp::create(builder, loc, "forward", builder.getFunctionType({type}, {type}));
+  Block *entry = builder.createBlock(&function.getBody());
+  Value input = entry->addArgument(type, diagnostics.translate(decl.input.name.loc));
+  function.setArgAttr(0, "dl.name", builder.getStringAttr(decl.input.name.name));
+  flow.tensor = {input, decl.input.name.loc};
+  for (const Entry &layer : decl.layers) {
+    if (diagnostics.isFull())
+      return;
+    addLayer(layer);
+  }
+  flow.tensor = logical(); // for whoever reads the output
+  finish(function);
+}
+
+void planSequential(Model &model, Diagnostics &diagnostics, MLIRContext *context) {
+  const SequentialDecl &decl = *model.sequential;
+  Evaluator evaluator(diagnostics, context, *model.scope, model.budget);
+  RankedTensorType input = portType(decl.input, evaluator, model.symbols, diagnostics, context);
+  if (!input)
+    return;
+  model.inputs = {input};
+  if (decl.output)
+    model.outputs = {portType(*decl.output, evaluator, model.symbols, diagnostics, context)};
+  if (decl.layers.empty()) {
+    diagnostics.error(decl.name.loc)
+        << "sequential " << quote(decl.name.name) << " has no layers; add one, as in 'Dense(10)'";
+    return;
+  }
+  OwningOpRef<ModuleOp> module = ModuleOp::create(diagnostics.translate(decl.name.loc));
+  SequentialLowering(model, nullptr, diagnostics, *module).run();
+}
+
+void lowerSequential(Model &model, const BoundWeights &weights, Diagnostics &diagnostics,
+                     ModuleOp module) {
+  if (!diagnostics.hasErrors())
+    SequentialLowering(model, &weights, diagnostics, module).run();
+}
+
+} // namespace dlc::frontend

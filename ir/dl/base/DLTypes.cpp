@@ -1,0 +1,372 @@
+//===- DLTypes.cpp - Symbolic dims and physical layouts of tensors ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/dl/base/DLTypes.h"
+
+#include "ir/dl/DLDialect.h"
+#include "ir/dl/base/Polynomial.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <charconv>
+
+using namespace mlir;
+
+namespace dlc::dl {
+
+//===- Layout -------------------------------------------------------------------------------------===//
+
+bool Layout::isRowMajor() const {
+  if (isTiled())
+    return false;
+  for (auto [position, dim] : llvm::enumerate(order))
+    if (static_cast<int64_t>(position) != dim)
+      return false;
+  return true;
+}
+
+int64_t Layout::innermost(int64_t rank) const {
+  if (isTiled())
+    return tileDim;
+  return order.empty() ? rank - 1 : order.back();
+}
+
+Layout Layout::channelsLast(int64_t rank) {
+  Layout layout;
+  layout.order.push_back(0);
+  for (int64_t dim = 2; dim < rank; ++dim)
+    layout.order.push_back(dim);
+  layout.order.push_back(1);
+  return layout;
+}
+
+//===- Tensor types -------------------------------------------------------------------------------===//
+
+Dims getDims(RankedTensorType type) {
+  if (auto encoding = dyn_cast_or_null<TensorAttr>(type.getEncoding()))
+    return Dims(encoding.getDims());
+  Dims dims;
+  for (int64_t size : type.getShape())
+    dims.push_back(constantDim(size, type.getContext()));
+  return dims;
+}
+
+Layout getLayout(RankedTensorType type) {
+  Layout layout;
+  if (auto encoding = dyn_cast_or_null<TensorAttr>(type.getEncoding())) {
+    layout.order.assign(encoding.getOrder().begin(), encoding.getOrder().end());
+    layout.tileDim = encoding.getTileDim();
+    layout.tile = encoding.getTile();
+  }
+  return layout;
+}
+
+RankedTensorType makeTensor(ArrayRef<AffineExpr> dims, Type elementType, const Layout &layout) {
+  MLIRContext *context = elementType.getContext();
+  Dims normal;
+  SmallVector<int64_t> shape;
+  bool isStatic = true;
+  for (AffineExpr dim : dims) {
+    normal.push_back(normalize(dim));
+    auto size = asConstant(normal.back());
+    isStatic &= size.has_value();
+    shape.push_back(size.value_or(ShapedType::kDynamic));
+  }
+  if (isStatic && layout.isRowMajor())
+    return RankedTensorType::get(shape, elementType);
+  ArrayRef<int64_t> order = layout.order;
+  if (layout.isRowMajor())
+    order = {};
+  return RankedTensorType::get(
+      shape, elementType, TensorAttr::get(context, normal, order, layout.tileDim, layout.tile));
+}
+
+RankedTensorType withLayout(RankedTensorType type, const Layout &layout) {
+  return makeTensor(getDims(type), type.getElementType(), layout);
+}
+
+RankedTensorType withElementType(RankedTensorType type, Type elementType) {
+  return makeTensor(getDims(type), elementType, getLayout(type));
+}
+
+bool sameShapeAndElement(Type lhs, Type rhs) {
+  auto a = dyn_cast<RankedTensorType>(lhs), b = dyn_cast<RankedTensorType>(rhs);
+  return a && b && a.getElementType() == b.getElementType() && getDims(a) == getDims(b);
+}
+
+//===- Dims ---------------------------------------------------------------------------------------===//
+
+Dim normalize(AffineExpr dim) {
+  AffineExpr simple = isNonlinear(dim) ? dim : simplifyAffineExpr(dim, 0, kMaxSymbols);
+  if (!isNonlinear(simple))
+    return simple;
+  auto polynomial = Polynomial::of(simple);
+  return polynomial ? polynomial->toExpr(dim.getContext()) : simple;
+}
+
+Dim quotientUp(AffineExpr numerator, int64_t divisor) {
+  return normalize((normalize(numerator) + divisor - 1).floorDiv(divisor));
+}
+
+Dim constantDim(int64_t value, MLIRContext *context) {
+  return getAffineConstantExpr(value, context);
+}
+
+std::optional<int64_t> asConstant(AffineExpr dim) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(dim))
+    return constant.getValue();
+  return std::nullopt;
+}
+
+bool isConstant(AffineExpr dim, int64_t value) { return asConstant(dim) == value; }
+
+Dim product(ArrayRef<AffineExpr> dims, MLIRContext *context) {
+  AffineExpr result = constantDim(1, context);
+  for (AffineExpr dim : dims)
+    result = result * dim;
+  return normalize(result);
+}
+
+std::optional<Dims> commonDims(Dims a, Dims b) {
+  if (a.size() < b.size())
+    std::swap(a, b);
+  size_t offset = a.size() - b.size();
+  for (size_t i = 0; i < b.size(); ++i) {
+    AffineExpr &dim = a[offset + i];
+    if (isConstant(dim, 1))
+      dim = b[i];
+    else if (dim != b[i] && !isConstant(b[i], 1))
+      return std::nullopt;
+  }
+  return a;
+}
+
+AffineMap dimsMap(ArrayRef<AffineExpr> dims, MLIRContext *context) {
+  unsigned symbols = 0;
+  for (AffineExpr dim : dims)
+    for (unsigned symbol = symbols; symbol < kMaxSymbols; ++symbol)
+      if (dim.isFunctionOfSymbol(symbol))
+        symbols = symbol + 1;
+  return AffineMap::get(0, symbols, dims, context);
+}
+
+AffineMap constantMap(ArrayRef<int64_t> numbers, MLIRContext *context) {
+  SmallVector<AffineExpr> dims;
+  for (int64_t number : numbers)
+    dims.push_back(constantDim(number, context));
+  return dimsMap(dims, context);
+}
+
+Dim storedElements(RankedTensorType type) {
+  Dims dims = getDims(type);
+  Layout layout = getLayout(type);
+  if (layout.isTiled())
+    dims[layout.tileDim] = dims[layout.tileDim].ceilDiv(layout.tile) * layout.tile;
+  return product(dims, type.getContext());
+}
+
+AffineExpr physicalOffset(RankedTensorType type, ArrayRef<AffineExpr> indices) {
+  MLIRContext *context = type.getContext();
+  Dims dims = getDims(type);
+  Layout layout = getLayout(type);
+  AffineExpr offset = constantDim(0, context);
+  for (int64_t position = 0, rank = type.getRank(); position < rank; ++position) {
+    int64_t dim = layout.order.empty() ? position : layout.order[position];
+    AffineExpr extent = dims[dim], index = indices[dim];
+    if (dim == layout.tileDim) {
+      extent = extent.ceilDiv(layout.tile);
+      index = index.floorDiv(layout.tile);
+    }
+    offset = offset * extent + index;
+  }
+  if (layout.isTiled())
+    offset = offset * layout.tile + indices[layout.tileDim] % layout.tile;
+  return offset;
+}
+
+//===- Element types ------------------------------------------------------------------------------===//
+
+ArrayRef<StringRef> dtypeNames() {
+  static const StringRef names[] = {
+#define DTYPE(name, type) #name,
+#include "ir/dl/base/DTypes.def"
+  };
+  return names;
+}
+
+Type dtypeNamed(StringRef wanted, [[maybe_unused]] MLIRContext *context) {
+#define DTYPE(name, type)                                                                          \
+  if (wanted == #name)                                                                             \
+    return type;
+#include "ir/dl/base/DTypes.def"
+  return {};
+}
+
+StringRef dtypeName(Type elementType) {
+  MLIRContext *context = elementType.getContext();
+#define DTYPE(name, type)                                                                          \
+  if (elementType == type)                                                                         \
+    return #name;
+#include "ir/dl/base/DTypes.def"
+  return {};
+}
+
+//===- Ranges and text ----------------------------------------------------------------------------===//
+
+std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(dim))
+    return Range{constant.getValue(), constant.getValue()};
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
+    if (symbol.getPosition() >= symbols.size())
+      return std::nullopt;
+    return Range{symbols[symbol.getPosition()].min, symbols[symbol.getPosition()].max};
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
+  if (!binary)
+    return std::nullopt;
+  auto lhs = rangeOf(binary.getLHS(), symbols), rhs = rangeOf(binary.getRHS(), symbols);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  // Every operator is monotonic in each operand over the ranges that dims have (divisors positive), so that the
+  // bounds lie at the corners.
+  int64_t corners[4];
+  const int64_t as[2] = {lhs->min, lhs->max}, bs[2] = {rhs->min, rhs->max};
+  for (int i = 0; i < 4; ++i) {
+    int64_t a = as[i / 2], b = bs[i % 2];
+    switch (binary.getKind()) {
+    case AffineExprKind::Add:
+      if (llvm::AddOverflow(a, b, corners[i]))
+        return std::nullopt;
+      break;
+    case AffineExprKind::Mul:
+      if (llvm::MulOverflow(a, b, corners[i]))
+        return std::nullopt;
+      break;
+    case AffineExprKind::FloorDiv:
+      if (b <= 0)
+        return std::nullopt;
+      corners[i] = llvm::divideFloorSigned(a, b);
+      break;
+    case AffineExprKind::CeilDiv:
+      if (b <= 0)
+        return std::nullopt;
+      corners[i] = llvm::divideCeilSigned(a, b);
+      break;
+    case AffineExprKind::Mod:
+      if (b <= 0)
+        return std::nullopt;
+      return Range{0, bs[1] - 1};
+    default:
+      return std::nullopt;
+    }
+  }
+  return Range{*llvm::min_element(corners), *llvm::max_element(corners)};
+}
+
+std::optional<int64_t> usualOf(AffineExpr dim, ArrayRef<Range> symbols) {
+  SmallVector<AffineExpr> sizes;
+  for (auto [position, symbol] : llvm::enumerate(symbols)) {
+    if (symbol.usual == 0 && dim.isFunctionOfSymbol(position))
+      return std::nullopt;
+    sizes.push_back(getAffineConstantExpr(symbol.usual, dim.getContext()));
+  }
+  return asConstant(normalize(dim.replaceSymbols(sizes)));
+}
+
+SmallVector<Range> symbolRanges(ModuleOp module) {
+  SmallVector<Range> ranges;
+  if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
+    for (auto symbol : symbols.getAsRange<SymbolAttr>()) {
+      int64_t usual = symbol.getUsual();
+      if (symbol.isCounted())
+        usual = usualOf(symbol.getMost().getResult(0), ranges).value_or(0);
+      ranges.push_back({symbol.getMin(), symbol.getMax(), usual});
+    }
+  return ranges;
+}
+
+llvm::SmallBitVector countedSymbols(ModuleOp module) {
+  llvm::SmallBitVector counted;
+  if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
+    for (auto symbol : symbols.getAsRange<SymbolAttr>())
+      counted.push_back(symbol.isCounted());
+  return counted;
+}
+
+bool mentions(AffineExpr dim, const llvm::SmallBitVector &symbols) {
+  return llvm::any_of(symbols.set_bits(),
+                      [&](unsigned symbol) { return dim.isFunctionOfSymbol(symbol); });
+}
+
+bool mentions(ArrayRef<AffineExpr> dims, const llvm::SmallBitVector &symbols) {
+  return llvm::any_of(dims, [&](AffineExpr dim) { return mentions(dim, symbols); });
+}
+
+/// Prints with the precedence of the language: sums without, products with parentheses round sums.
+static void printDim(llvm::raw_ostream &os, AffineExpr dim, bool inProduct) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(dim)) {
+    os << constant.getValue();
+    return;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
+    os << dim.getContext()->getOrLoadDialect<DLDialect>()->symbolName(symbol.getPosition());
+    return;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(dim);
+  bool isSum = binary.getKind() == AffineExprKind::Add;
+  if (binary.getKind() == AffineExprKind::CeilDiv) {
+    os << "ceil(";
+    printDim(os, binary.getLHS(), true);
+    os << " / ";
+    printDim(os, binary.getRHS(), true);
+    os << ')';
+    return;
+  }
+  if (isSum && inProduct)
+    os << '(';
+  printDim(os, binary.getLHS(), !isSum);
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (isSum && constant && constant.getValue() < 0) {
+    os << " - " << -constant.getValue();
+  } else {
+    os << (isSum                                          ? " + "
+           : binary.getKind() == AffineExprKind::Mul      ? "*"
+           : binary.getKind() == AffineExprKind::FloorDiv ? "/"
+                                                          : "%");
+    printDim(os, binary.getRHS(), !isSum);
+  }
+  if (isSum && inProduct)
+    os << ')';
+}
+
+std::string text(AffineExpr dim) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  printDim(os, dim, false);
+  return result;
+}
+
+std::string text(const APFloat &number) {
+  char digits[32];
+  auto [end, error] = std::to_chars(digits, std::end(digits), number.convertToDouble());
+  return std::string(digits, end);
+}
+
+std::string text(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  if (StringRef name = dtypeName(tensor.getElementType()); !name.empty())
+    os << name;
+  else
+    os << tensor.getElementType();
+  os << '[';
+  llvm::interleave(getDims(tensor), os, [&](AffineExpr dim) { printDim(os, dim, false); }, ",");
+  os << ']';
+  return result;
+}
+
+} // namespace dlc::dl

@@ -1,0 +1,42 @@
+//===- DLAttention.td - Attention ----------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_IR_DL_DLATTENTION_TD
+#define DLC_IR_DL_DLATTENTION_TD
+
+include "ir/dl/base/DLBase.td"
+
+def DL_ScaledDotProductAttentionOp : DL_DecomposedOp<"scaled_dot_product_attention", "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, float? scale=None, bool enable_gqa=False)"> {
+  let summary = "softmax(query key^T scale + mask) value";
+  let description = [{
+    query is [..., L, E], key [..., S, E], value [..., S, Ev]; leading dims broadcast; the result is [..., L, Ev]. `scale`
+    defaults to 1/sqrt(E). `attn_mask` broadcasts to [..., L, S]: where a bool one is false, and above the diagonal
+    from the top left with `is_causal`, nothing is attended to; a float one is added. A row that attends to nothing is NaN.
+    With `enable_gqa` the heads of query (dim -3) share those of key and value, in consecutive groups. dropout_p must be 0.
+    PyTorch: `torch.nn.functional.scaled_dot_product_attention`.
+    ```mlir
+    %y = dl.scaled_dot_product_attention %q, %k, %v {is_causal = true} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>,
+        tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+    ```
+  }];
+  let arguments = (ins DL_FloatTensor:$query, DL_FloatTensor:$key, DL_FloatTensor:$value,
+      Optional<DL_Tensor>:$attn_mask, DefaultValuedAttr<F64Attr, "0.0">:$dropout_p,
+      DefaultValuedAttr<BoolAttr, "false">:$is_causal, OptionalAttr<F64Attr>:$scale,
+      DefaultValuedAttr<BoolAttr, "false">:$enable_gqa);
+  let results = (outs DL_FloatTensor:$y);
+}
+
+def DL_CausalMaskOp : DL_Op<"causal_mask", "", [Pure, DeclareOpInterfaceMethods<LoopNestOpInterface, ["emitResult"]>]> {
+  let summary = "0 up to the diagonal from the top left, -inf above it";
+  let description = [{
+    What the causal attention adds to its scores [L, S]: row i attends to columns 0 to i. Where the dims are static it is
+    computed at load. PyTorch: `torch.full([L, S], -inf).triu(1)`.
+    ```mlir
+    %y = dl.causal_mask : () -> tensor<8x9xf32>
+    ```
+  }];
+  let arguments = (ins);
+  let results = (outs DL_FloatTensor:$y);
+  let hasVerifier = 1;
+}
+
+#endif // DLC_IR_DL_DLATTENTION_TD

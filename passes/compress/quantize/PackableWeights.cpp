@@ -1,0 +1,125 @@
+//===- PackableWeights.cpp - Weights that can be stored in few bits --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "passes/compress/quantize/PackableWeights.h"
+
+#include "ir/analysis/FusionLegality.h"
+#include "ir/dl/base/DLBuilder.h"
+#include "ir/dl/base/PrecisionMarks.h"
+#include "ir/dl/contraction/DLContraction.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+/// Sums of fewer terms have few weights, and a scale for these takes as much again.
+static constexpr int64_t kFewestTerms = 16;
+
+namespace {
+/// Follows a weight to all that reads it.
+class WeightReaders {
+public:
+  WeightReaders(PackableWeight &found, const LayerPatterns &kept, WeightDependence &weights)
+      : found(found), kept(kept), weights(weights) {}
+
+  /// `value` is the weight, or with `isTurned` its transpose.
+  void follow(Value value, bool isTurned);
+
+private:
+  bool addProduct(OpOperand &use, bool isTurned);
+  bool addTable(OpOperand &use, bool isTurned);
+  void keep(const Twine &why) {
+    if (found.whyKept.empty())
+      found.whyKept = why.str();
+  }
+
+  PackableWeight &found;
+  const LayerPatterns &kept;
+  WeightDependence &weights;
+};
+} // namespace
+
+bool WeightReaders::addProduct(OpOperand &use, bool isTurned) {
+  Operation *op = use.getOwner();
+  // The first factor of a product is read as it is.
+  if (use.getOperandNumber() != 1 || !isa<dl::LinearOp, dl::MatmulOp, dl::ContractOp>(op) ||
+      weights.dependsOnWeightsAlone(op->getOperand(0)))
+    return false;
+  auto loops = dl::resultDimsOf(op, 1), ofX = dl::resultDimsOf(op, 0);
+  if (!loops || loops->size() != 2 || ((*loops)[0] < 0) == ((*loops)[1] < 0) || !ofX ||
+      ofX->empty() || ofX->back() >= 0)
+    return false;
+  bool isTransposed = ((*loops)[0] < 0) != isTurned;
+  if (!found.products.empty() && isTransposed != found.isTransposed)
+    keep("products sum along both of its dims");
+  found.isTransposed = isTransposed;
+  found.products.push_back(&use);
+  if (kept.matches(op))
+    keep("--keep-f32 names it");
+  if (auto slower = op->getAttrOfType<StringAttr>(dl::kKeptByCost))
+    keep(slower.getValue());
+  return true;
+}
+
+bool WeightReaders::addTable(OpOperand &use, bool isTurned) {
+  Operation *op = use.getOwner();
+  if (isTurned)
+    return false;
+  auto select = dyn_cast<dl::IndexSelectOp>(op);
+  bool isTable = (isa<dl::EmbeddingOp>(op) && use.getOperandNumber() == 1) ||
+                 (isa<dl::IndexOp>(op) && use.getOperandNumber() == 0) ||
+                 (select && select.getDim() == 0 && use.getOperandNumber() == 0);
+  if (isTable)
+    found.tables.push_back(&use);
+  return isTable;
+}
+
+void WeightReaders::follow(Value value, bool isTurned) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner();
+    if (auto permute = dyn_cast<dl::PermuteOp>(op);
+        permute && permute.getDims() == ArrayRef<int64_t>{1, 0})
+      follow(permute, !isTurned);
+    else if (!addProduct(use, isTurned) && !addTable(use, isTurned))
+      keep("also read by " + op->getName().stripDialect());
+  }
+}
+
+WeightFormat PackableWeight::formatOf(WeightFormat all) const {
+  auto weight = op;
+  auto bits = weight->getAttrOfType<IntegerAttr>(kStoredBits);
+  return bits && bits.getInt() == 8 ? WeightFormat{8, 0} : all;
+}
+
+std::vector<PackableWeight> findPackableWeights(func::FuncOp function, const LayerPatterns &kept) {
+  std::vector<PackableWeight> all;
+  WeightDependence weights;
+  for (auto op : function.front().getOps<dl::WeightOp>()) {
+    auto type = cast<RankedTensorType>(op.getY().getType());
+    if (type.getRank() != 2 || !type.getElementType().isF32())
+      continue;
+    PackableWeight found{op, false, {}, {}, {}};
+    WeightReaders(found, kept, weights).follow(op.getY(), /*isTurned=*/false);
+    if (found.products.empty())
+      continue;
+    if (found.isTransposed && !found.tables.empty() && found.whyKept.empty())
+      found.whyKept = "products sum along its dim 0, and look-ups take rows of it";
+    if (found.columns() < kFewestTerms && found.whyKept.empty())
+      found.whyKept =
+          "a sum has " + std::to_string(found.columns()) + " terms, too few to pay for a scale";
+    all.push_back(std::move(found));
+  }
+  return all;
+}
+
+SmallVector<Value> activationsOf(ArrayRef<PackableWeight> weights) {
+  llvm::SetVector<Value> activations;
+  for (const PackableWeight &weight : weights)
+    for (size_t product = 0; weight.whyKept.empty() && product < weight.products.size(); ++product)
+      activations.insert(weight.getActivation(product));
+  return activations.takeVector();
+}
+
+} // namespace dlc

@@ -1,0 +1,282 @@
+//===- QuantizationGain.cpp - What integers and weights in few bits are estimated to gain -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "passes/compress/quantize/QuantizationGain.h"
+
+#include "ir/machine/CpuModel.h"
+#include "ir/machine/GpuModel.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace dlc {
+
+/// Columns that a panel of the CPU holds, and neighbours that it multiplies at once.
+static constexpr int64_t kPanel = 16, kNeighbours = 4;
+/// An image of at most so many channels is not laid channels last (AssignLayouts).
+static constexpr int64_t kFewChannels = 4;
+/// Rows and columns of a tile on a GPU, and steps of a sum that a block takes at least.
+static constexpr double kGpuTile = 64, kGpuPart = 256;
+/// Microseconds of a launch on a GPU, whatever it computes.
+static constexpr double kLaunch = 2;
+/// Elements of weights in few bits that a multiprocessor computes in a clock, one instruction after
+/// the other.
+static constexpr double kGpuUnpacked = 12;
+
+namespace {
+/// A product as the estimate sees it: numbers of elements and of multiply-adds.
+struct Work {
+  double products = 1, results = 1, activations = 1, weights = 1;
+  double rows = 1, columns = 1, depth = 1; // of one matrix product; a batch has `batch` of them
+  double batch = 1;
+  int64_t neighbours = 1;  // steps of the sum that lie together in the activation
+  bool hasColumns = false; // results of one activation by many weights: a matrix product
+  bool isGrouped = false;  // in groups
+};
+} // namespace
+
+/// A weight of 4 bits has a share in the scale and the zero point of its group.
+static double bytesOfWeight(unsigned bits) { return bits == 8 ? 1 : 5.25 / 8; }
+
+/// The symbols' usual sizes, or their smallest.
+static SmallVector<dl::Range> sizesOf(Operation *op) {
+  SmallVector<dl::Range> symbols = dl::symbolRanges(op->getParentOfType<ModuleOp>());
+  for (dl::Range &symbol : symbols)
+    if (symbol.usual == 0)
+      symbol.usual = std::max<int64_t>(1, symbol.min);
+  return symbols;
+}
+
+static std::optional<Work> workOf(Operation *op, unsigned weightOperand) {
+  auto loops = dyn_cast<LoopNestOpInterface>(op);
+  if (!loops)
+    return std::nullopt;
+  LoopNest nest = loops.getLoopNest();
+  if (!nest.isProduct || nest.terms.size() != 2)
+    return std::nullopt;
+  ModuleOp module = op->getParentOfType<ModuleOp>();
+  if (dl::mentions(dl::getDims(cast<RankedTensorType>(op->getResult(0).getType())),
+                   dl::countedSymbols(module)))
+    return std::nullopt;
+  SmallVector<dl::Range> symbols = sizesOf(op);
+  bool isKnown = true;
+  auto sizeOf = [&](AffineExpr dim) -> int64_t {
+    auto size = dl::usualOf(dim, symbols);
+    isKnown &= size.has_value();
+    return size.value_or(1);
+  };
+  auto sizeOfTensor = [&](Value tensor) {
+    double size = 1;
+    for (AffineExpr dim : dl::getDims(cast<RankedTensorType>(tensor.getType())))
+      size *= static_cast<double>(sizeOf(dim));
+    return size;
+  };
+  const Access &activation = nest.terms[1 - weightOperand], &weight = nest.terms[weightOperand];
+  Work work;
+  work.activations = sizeOfTensor(op->getOperand(activation.operand));
+  work.weights = sizeOfTensor(op->getOperand(weight.operand));
+  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim) {
+    auto size = static_cast<double>(sizeOf(nest.parallel[dim]));
+    work.results *= size;
+    bool inActivation = activation.map.isFunctionOfDim(dim),
+         inWeight = weight.map.isFunctionOfDim(dim);
+    bool isPlain =
+        llvm::is_contained(activation.map.getResults(), getAffineDimExpr(dim, op->getContext()));
+    if (inWeight && !inActivation) {
+      work.columns *= size;
+      work.hasColumns = true;
+    } else if (inWeight) {
+      // Groups of channels, or of one channel each.
+      work.batch *= size;
+      work.isGrouped |= !isPlain || nest.isWindow();
+    } else {
+      work.rows *= size;
+    }
+  }
+  for (auto [loop, extent] : llvm::enumerate(nest.reduction)) {
+    int64_t size = sizeOf(extent);
+    work.depth *= static_cast<double>(size);
+    // Channels of an image lie together; a matrix has one loop.
+    unsigned dim = nest.parallel.size() + loop;
+    if (!nest.isWindow() || activation.map.getResult(1).isFunctionOfDim(dim))
+      work.neighbours = std::max(work.neighbours, size);
+  }
+  work.products = work.results * work.depth;
+  return isKnown ? std::optional(work) : std::nullopt;
+}
+
+//===- The CPU --------------------------------------------------------------------------------------===//
+
+/// Nanoseconds that reading `bytes` of weights takes beside arithmetic of `compute`.
+static double withWeights(const CpuModel &cpu, double compute, double bytes) {
+  double memory = bytes > cpu.cacheBytes ? bytes / cpu.memoryBytes : 0;
+  // About half of the shorter one is not hidden.
+  return std::max(compute, memory) + std::min(compute, memory) / 2;
+}
+
+/// Multiply-adds with panels filled up.
+static double filledProducts(const Work &work) {
+  auto columns = static_cast<int64_t>(work.columns);
+  return work.products * static_cast<double>(llvm::alignTo(columns, kPanel)) / work.columns;
+}
+
+static double floatsOnCpu(const CpuModel &cpu, const Work &work) {
+  if (!work.hasColumns || work.isGrouped)
+    return work.products / cpu.looseFloats;
+  double rate = work.neighbours <= kFewChannels ? cpu.fewChannels : cpu.floatProducts;
+  return withWeights(cpu, filledProducts(work) / rate, work.weights * 4);
+}
+
+static TargetGain integersOnCpu(const Work &work, double readers) {
+  const CpuModel &cpu = kAvx512Vnni;
+  double convert = work.activations / readers / cpu.roundedNumbers + work.results / cpu.scaledSums;
+  double products = work.products / cpu.looseIntegers;
+  if (work.hasColumns && !work.isGrouped && work.neighbours > 1) {
+    double filled = filledProducts(work) *
+                    static_cast<double>(llvm::alignTo(work.neighbours, kNeighbours)) /
+                    static_cast<double>(work.neighbours);
+    products = withWeights(cpu, filled / cpu.byteProducts, work.weights);
+  }
+  return {"cpu", floatsOnCpu(cpu, work) / 1e3, (products + convert) / 1e3, convert / 1e3, false};
+}
+
+static TargetGain fewBitsOnCpu(const Work &work, unsigned bits) {
+  const CpuModel &cpu = kAvx512Vnni;
+  double passes = std::ceil(work.rows / cpu.rowsAtOnce);
+  double convert = passes * work.weights / (bits == 8 ? cpu.unpackedBytes : cpu.unpackedHalves);
+  double products = filledProducts(work) / cpu.floatProducts;
+  double after = withWeights(cpu, products + convert, work.weights * bytesOfWeight(bits));
+  return {"cpu", floatsOnCpu(cpu, work) / 1e3, after / 1e3, convert / 1e3, false};
+}
+
+//===- CUDA -----------------------------------------------------------------------------------------===//
+
+/// Microseconds of a product at `rate` multiply-adds a multiprocessor and clock, and of `bytes`.
+static double onGpu(const GpuModel &gpu, const Work &work, double rate, double bytes) {
+  double blocks = std::ceil(work.rows / kGpuTile) * std::ceil(work.columns / kGpuTile) *
+                  work.batch * std::ceil(work.depth / kGpuPart);
+  auto all = static_cast<double>(gpu.multiprocessors);
+  double products = work.products / (rate * gpu.gigahertz * std::min(all, blocks));
+  return kLaunch + std::max(products, bytes / gpu.memoryBytes) / 1e3;
+}
+
+/// Bytes that a product reads and writes, activations and weights of so many each.
+static double bytesOf(const Work &work, double ofActivation, double ofWeight) {
+  return work.activations * ofActivation + work.weights * ofWeight + work.results * 4;
+}
+
+static double asItIsOnGpu(const GpuModel &gpu, const Work &work, StringRef precision) {
+  bool isNarrow = precision == "f16" || precision == "bf16", isGrouped = work.isGrouped;
+  double rate = isGrouped             ? gpu.floatProducts
+                : isNarrow            ? gpu.halfProducts
+                : precision == "tf32" ? gpu.halfProducts / 2
+                                      : gpu.floatProducts,
+         bytes = isNarrow ? 2 : 4;
+  return onGpu(gpu, work, rate, bytesOf(work, bytes, bytes));
+}
+
+static TargetGain integersOnGpu(const Work &work, double readers, StringRef precision) {
+  const GpuModel &gpu = kHopper;
+  double convert = work.activations * (4 + 1) / readers / gpu.memoryBytes / 1e3;
+  double rate = work.isGrouped ? gpu.floatProducts / 2 : gpu.halfProducts * 2;
+  return {"cuda", asItIsOnGpu(gpu, work, precision),
+          onGpu(gpu, work, rate, bytesOf(work, 1, 1)) + convert, convert, true};
+}
+
+static TargetGain fewBitsOnGpu(const Work &work, unsigned bits, StringRef precision) {
+  const GpuModel &gpu = kHopper;
+  double blocks = std::ceil(work.rows / kGpuTile) * std::ceil(work.columns / kGpuTile);
+  double convert =
+      std::ceil(work.rows / kGpuTile) * work.weights /
+      (kGpuUnpacked * gpu.gigahertz * std::min(static_cast<double>(gpu.multiprocessors), blocks)) /
+      1e3;
+  return {"cuda", asItIsOnGpu(gpu, work, precision),
+          onGpu(gpu, work, gpu.floatProducts, bytesOf(work, 4, bytesOfWeight(bits))) + convert,
+          convert, true};
+}
+
+//===- All targets ----------------------------------------------------------------------------------===//
+
+/// Products of weights that read `activation`: they read one tensor of bytes.
+static double readersOf(Value activation) {
+  int64_t readers = 0;
+  for (OpOperand &use : activation.getUses())
+    if (auto loops = dyn_cast<LoopNestOpInterface>(use.getOwner()))
+      readers += loops.getLoopNest().isProduct;
+  return static_cast<double>(std::max<int64_t>(1, readers));
+}
+
+std::vector<TargetGain> gainsOfIntegers(const QuantizableProduct &product, const GainTargets &of) {
+  std::vector<TargetGain> gains;
+  auto work = workOf(product.op, product.weight);
+  if (!work)
+    return gains;
+  double readers = readersOf(product.getActivation());
+  for (const std::string &target : of.targets)
+    gains.push_back(target == "cpu" ? integersOnCpu(*work, readers)
+                                    : integersOnGpu(*work, readers, of.precision));
+  return gains;
+}
+
+std::vector<TargetGain> gainsOfFewBits(const PackableWeight &weight, unsigned bits,
+                                       const GainTargets &of) {
+  std::vector<TargetGain> gains;
+  for (const std::string &target : of.targets) {
+    TargetGain all = {target, 0, 0, 0, false};
+    for (OpOperand *use : weight.products) {
+      auto work = workOf(use->getOwner(), use->getOperandNumber());
+      if (!work)
+        return {};
+      TargetGain gain =
+          target == "cpu" ? fewBitsOnCpu(*work, bits) : fewBitsOnGpu(*work, bits, of.precision);
+      all.before += gain.before;
+      all.after += gain.after;
+      all.convert += gain.convert;
+      all.isModelled |= gain.isModelled;
+    }
+    gains.push_back(std::move(all));
+  }
+  return gains;
+}
+
+bool isSlower(ArrayRef<TargetGain> gains) {
+  double product = 1;
+  for (const TargetGain &gain : gains)
+    product *= gain.gain();
+  return product < 1;
+}
+
+std::string gainText(ArrayRef<TargetGain> gains) {
+  std::string text;
+  for (const TargetGain &gain : gains) {
+    text += text.empty() ? "" : ", ";
+    text += llvm::formatv("{0:F1}x", gain.gain()).str();
+    if (gains.size() > 1)
+      text += " " + gain.target;
+    if (gain.isModelled)
+      text += " (modelled)";
+  }
+  return text;
+}
+
+/// Microseconds in two digits or three.
+static std::string timeText(double time) {
+  return llvm::formatv(time < 10 ? "{0:F1} us" : "{0:F0} us", time).str();
+}
+
+std::string lossText(StringRef scheme, ArrayRef<TargetGain> gains) {
+  std::string text = scheme.str();
+  for (const TargetGain &gain : gains) {
+    bool isFirst = &gain == &gains.front();
+    text += llvm::formatv("{0} {1:F2}x on {2} (convert {3}{4})", isFirst ? "" : ",", gain.gain(),
+                          gain.target, timeText(gain.convert), gain.isModelled ? ", modelled" : "")
+                .str();
+  }
+  return text;
+}
+
+} // namespace dlc

@@ -1,0 +1,52 @@
+//===- QuantizationGain.h - What integers and weights in few bits are estimated to gain -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An estimate for each product alone, from its loops and from the rates of ir/machine: the time of
+// its arithmetic or of its bytes, whichever is longer, and that of conversions. Symbols have their
+// usual sizes, else their smallest: batch 1.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_COMPRESS_QUANTIZATIONGAIN_H
+#define DLC_PASSES_COMPRESS_QUANTIZATIONGAIN_H
+
+#include "passes/compress/quantize/PackableWeights.h"
+#include "passes/compress/quantize/QuantizableProducts.h"
+
+namespace dlc {
+
+/// The time of a product, or of all products of one weight, on one target, in microseconds.
+struct TargetGain {
+  std::string target; // "cpu" or "cuda"
+  double before;      // as it is
+  double after;       // quantized
+  double
+      convert; // of `after`, what conversions take: of activations to bytes, of sums to f32, of weights from few bits
+  bool isModelled; // such a machine has never been measured
+
+  double gain() const { return before / after; }
+};
+
+/// Says for what is estimated: the targets of the file, and the type in which products run that
+/// stay as they are (f32, tf32, f16 or bf16).
+struct GainTargets {
+  llvm::ArrayRef<std::string> targets;
+  llvm::StringRef precision = "f32";
+};
+
+/// Gains of the product on integers, one for each target; none where the data say how large it is.
+/// All products that read an activation share the time of turning it into bytes.
+std::vector<TargetGain> gainsOfIntegers(const QuantizableProduct &product, const GainTargets &of);
+/// Gains of a weight in `bits` bits (4 or 8).
+std::vector<TargetGain> gainsOfFewBits(const PackableWeight &weight, unsigned bits,
+                                       const GainTargets &of);
+
+/// True where a file for these targets would be slower: a gain on one of them makes up for a loss
+/// on another.
+bool isSlower(llvm::ArrayRef<TargetGain> gains);
+/// "2.1x", or of several targets "2.1x cpu, 1.3x cuda (modelled)".
+std::string gainText(llvm::ArrayRef<TargetGain> gains);
+/// Why a product stays as it is: "int8 0.8x on cpu (convert 41 us)".
+std::string lossText(llvm::StringRef scheme, llvm::ArrayRef<TargetGain> gains);
+
+} // namespace dlc
+
+#endif // DLC_PASSES_COMPRESS_QUANTIZATIONGAIN_H

@@ -1,0 +1,134 @@
+//===- QuantizeWeights.cpp - Weights in few bits, unpacked by what reads them ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/dl/base/DLBuilder.h"
+#include "ir/dl/base/PrecisionMarks.h"
+#include "passes/Passes.h"
+#include "passes/compress/quantize/PackableWeights.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define DEBUG_TYPE "quantize-weights"
+
+using namespace mlir;
+
+namespace dlc {
+#define GEN_PASS_DEF_QUANTIZEWEIGHTS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+class QuantizeWeights : public impl::QuantizeWeightsBase<QuantizeWeights> {
+public:
+  using QuantizeWeightsBase::QuantizeWeightsBase;
+
+private:
+  void runOnOperation() override;
+  void pack(const PackableWeight &weight);
+  Value unpacked(const PackableWeight &weight, dl::Builder &builder) const;
+};
+
+} // namespace
+
+/// One of the tensors that `weight` becomes, before it.
+static Value storedPart(dl::WeightOp weight, StringRef suffix, ArrayRef<int64_t> shape,
+                        Type element) {
+  OpBuilder builder(weight);
+  StringAttr file = weight.getFile() ? builder.getStringAttr(kPackedFile) : StringAttr();
+  return dl::WeightOp::create(builder, weight.getLoc(), RankedTensorType::get(shape, element),
+                              builder.getStringAttr(weight.getName() + suffix), file,
+                              builder.getI64IntegerAttr(file ? -1 : 0), builder.getStringAttr(""),
+                              StringAttr())
+      ->getResult(0);
+}
+
+/// The numbers that the few bits stand for, f32[N, K].
+Value QuantizeWeights::unpacked(const PackableWeight &weight, dl::Builder &builder) const {
+  int64_t rows = weight.rows(), columns = weight.columns();
+  WeightFormat format = weight.formatOf({bits, group});
+  int64_t groups = format.groupsOf(columns);
+  Type f32 = builder.getF32Type(), i8 = builder.getI8Type(),
+       u8 = builder.getIntegerType(8, /*isSigned=*/false);
+  if (format.bits == 8) {
+    Value codes = storedPart(weight.op, kCodesSuffix, {rows, columns}, i8),
+          scale = storedPart(weight.op, kScaleSuffix, {rows, 1}, f32);
+    Value numbers = builder.cast(codes, f32);
+    return builder.make<dl::MulOp>(numbers, builder.broadcast(scale, dl::dimsOf(numbers)));
+  }
+  Value bytes = storedPart(weight.op, kCodesSuffix, {rows, (columns + 1) / 2}, u8),
+        scale = storedPart(weight.op, kScaleSuffix, {rows, groups}, f32),
+        zero = storedPart(weight.op, kZeroSuffix, {rows, groups}, u8);
+  Value low = builder.make<dl::BitwiseAndOp>(bytes, builder.fullLike(bytes, 15)),
+        high = builder.make<dl::FloorDivideOp>(bytes, builder.fullLike(bytes, 16));
+  auto whole = [&](Value x) { return builder.slice(x, 1, 0, columns); };
+  Value codes = whole(builder.make<dl::CatOp>(ValueRange{low, high}, uint64_t(1)));
+  auto ofGroups = [&](Value x) {
+    return whole(builder.make<dl::RepeatInterleaveOp>(x, uint64_t(group), uint64_t(1)));
+  };
+  Value steps =
+      builder.make<dl::SubOp>(builder.cast(codes, f32), builder.cast(ofGroups(zero), f32));
+  return builder.make<dl::MulOp>(steps, ofGroups(scale));
+}
+
+void QuantizeWeights::pack(const PackableWeight &weight) {
+  // Where the first of them is read, and as a part of that layer.
+  Operation *first = weight.products.front()->getOwner();
+  dl::Builder builder(first->getLoc(), &getContext());
+  for (OpOperand *use : llvm::concat<OpOperand *const>(weight.products, weight.tables))
+    if (use->getOwner()->isBeforeInBlock(first))
+      first = use->getOwner();
+  builder.setInsertionPoint(first);
+  Value numbers = unpacked(weight, builder);
+  for (OpOperand *table : weight.tables)
+    table->set(numbers);
+  for (OpOperand *use : weight.products) {
+    Operation *op = use->getOwner();
+    // The product reads [N, K]: a matmul, [K, N], becomes a linear.
+    bool isTurned = isa<dl::MatmulOp>(op);
+    if (auto contract = dyn_cast<dl::ContractOp>(op)) {
+      SmallVector<int64_t> loops(contract.getOtherLoops());
+      if (loops[0] >= static_cast<int64_t>(contract.getRank()))
+        std::swap(loops[0], loops[1]);
+      contract.setOtherLoops(loops);
+    }
+    if (!isTurned) {
+      use->set(numbers);
+      continue;
+    }
+    dl::Builder before(op);
+    op->getResult(0).replaceAllUsesWith(
+        before.make<dl::LinearOp>(op->getOperand(0), numbers, Value()));
+    op->erase();
+  }
+  ++numPacked;
+}
+
+void QuantizeWeights::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (bits != 4 && bits != 8) {
+    function.emitError("bits is 4 or 8, got ") << bits.getValue();
+    return signalPassFailure();
+  }
+  if (group < 1) {
+    function.emitError("group is 1 or more, got ") << group.getValue();
+    return signalPassFailure();
+  }
+  auto kept = LayerPatterns::keptByPass(function, *keepF32);
+  if (failed(kept))
+    return signalPassFailure();
+  if (function.isExternal())
+    return;
+  for (const PackableWeight &weight : findPackableWeights(function, *kept)) {
+    for (OpOperand *use : weight.products)
+      use->getOwner()->removeAttr(dl::kKeptByCost);
+    if (!weight.whyKept.empty())
+      ++numKept;
+    else
+      pack(weight);
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+} // namespace dlc

@@ -1,0 +1,34 @@
+//===- ScaledProduct.h - A product of f32 as one of integers --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// With x = q * s and w = r * t, where t has one number for each channel of the result,
+//   sum of x * w = s * t * (sum of q * r),
+// and where q and r are integers, so is the sum on the right: exact, and the same on every target. All
+// is said in plain arithmetic, which fuses as any other does.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_COMPRESS_SCALEDPRODUCT_H
+#define DLC_PASSES_COMPRESS_SCALEDPRODUCT_H
+
+#include "ir/dl/base/DLBuilder.h"
+#include "passes/compress/quantize/QuantizableProducts.h"
+
+namespace dlc {
+
+/// The grids of an activation of which each row, all that one sum reads, has its own:
+/// x = (q - zeroPoint) * scale, in the dims of the activation with 1 for each that is summed over.
+struct RowGrids {
+  mlir::Value scale, zeroPoint; // f32, and an integer type
+};
+
+/// Replaces the product by one of `activation` and `weight`, tensors of i32, or of f32, in the dims of its
+/// operands, times `scale`: f32, s * t above, in the dims of the weight with 1 for each that is
+/// summed over. The bias is added to that. With `rows`, `activation` is q, and scale times that of the
+/// row is s * t: the zero point is taken off the sums, as that many times the sum of the weights,
+/// which is the same in integers. `builder` stands before the product, which is erased.
+void replaceByScaledProduct(const QuantizableProduct &product, mlir::Value activation,
+                            mlir::Value weight, mlir::Value scale, dl::Builder &builder,
+                            std::optional<RowGrids> rows = std::nullopt);
+
+} // namespace dlc
+
+#endif // DLC_PASSES_COMPRESS_SCALEDPRODUCT_H

@@ -1,0 +1,56 @@
+//===- KernelTable.cpp - Kernels by what they compute ----------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "passes/outline/KernelTable.h"
+
+#include "mlir/IR/OperationSupport.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+/// Equal for bodies that are equivalent, whatever their locations.
+static uint64_t hashOf(Region &body) {
+  Block &block = body.front();
+  llvm::DenseMap<Value, unsigned> numbers;
+  llvm::hash_code hash = llvm::hash_value(block.getNumArguments());
+  for (BlockArgument argument : block.getArguments()) {
+    numbers.try_emplace(argument, numbers.size());
+    hash = llvm::hash_combine(hash, argument.getType());
+  }
+  for (Operation &op : block) {
+    auto number = [&](Value value) { return llvm::hash_value(numbers.lookup(value)); };
+    hash = llvm::hash_combine(
+        hash, OperationEquivalence::computeHash(&op, number, OperationEquivalence::ignoreHashValue,
+                                                OperationEquivalence::IgnoreLocations));
+    for (Value result : op.getResults())
+      numbers.try_emplace(result, numbers.size());
+  }
+  // DenseMap keeps two values for itself.
+  return static_cast<size_t>(hash) >> 1;
+}
+
+/// `places` and `more` as one, unless there are enough.
+static Location joined(Location places, Location more) {
+  auto fused = dyn_cast<FusedLoc>(places);
+  if (fused && fused.getLocations().size() >= KernelTable::kMostPlaces)
+    return places;
+  return FusedLoc::get(places.getContext(), {places, more});
+}
+
+dlx::KernelOp KernelTable::find(Region &body, Location loc) {
+  for (dlx::KernelOp kernel : kernels[hashOf(body)]) {
+    if (!OperationEquivalence::isRegionEquivalentTo(&kernel.getBody(), &body,
+                                                    OperationEquivalence::IgnoreLocations))
+      continue;
+    for (auto [ours, theirs] : llvm::zip(kernel.getBodyBlock(), body.front()))
+      ours.setLoc(joined(ours.getLoc(), theirs.getLoc()));
+    kernel->setLoc(joined(kernel.getLoc(), loc));
+    return kernel;
+  }
+  return {};
+}
+
+void KernelTable::add(dlx::KernelOp kernel) { kernels[hashOf(kernel.getBody())].push_back(kernel); }
+
+} // namespace dlc

@@ -1,0 +1,237 @@
+//===- OutlineKernels.cpp - From a function of fusions to programs of launches ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/FusionLegality.h"
+#include "ir/dl/DLOps.h"
+#include "ir/dl/base/PrecisionMarks.h"
+#include "ir/dlx/DLXOps.h"
+#include "passes/Passes.h"
+#include "passes/outline/KernelTable.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+
+#define DEBUG_TYPE "outline-kernels"
+
+using namespace mlir;
+
+namespace dlc {
+#define GEN_PASS_DEF_OUTLINEKERNELS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+class OutlineKernels : public impl::OutlineKernelsBase<OutlineKernels> {
+public:
+  using OutlineKernelsBase::OutlineKernelsBase;
+
+private:
+  void runOnOperation() override;
+
+  LogicalResult outline(func::FuncOp function);
+  dlx::KernelOp kernelFor(dl::FusionOp fusion);
+  void cloneFor(StringRef target);
+
+  std::optional<SymbolTable> symbols;
+  KernelTable kernels;
+  WeightDependence weights;
+};
+
+} // namespace
+
+static dlx::BufferType bufferOf(Value tensor) {
+  return dlx::BufferType::get(tensor.getContext(), cast<RankedTensorType>(tensor.getType()));
+}
+
+/// map, reduce, window, contraction, recurrent or lines: which family of schedules a kernel needs.
+static StringRef kindOf(dl::FusionOp fusion) {
+  if (!fusion.getBodyBlock().getOps<RecurrentOpInterface>().empty())
+    return "recurrent";
+  if (!fusion.getBodyBlock().getOps<LineOpInterface>().empty())
+    return "lines";
+  LoopNestOpInterface root = fusion.getRoot();
+  if (!root)
+    return "map";
+  LoopNest nest = root.getLoopNest();
+  return nest.isProduct ? "contraction" : nest.isWindow() ? "window" : "reduce";
+}
+
+/// The ops that compute the second operand of a product from codes (ir/analysis/UnpackedWeights.h), where they are more
+/// than casts.
+static llvm::SmallPtrSet<Operation *, 16> unpackingOf(dl::FusionOp fusion) {
+  LoopNestOpInterface root = fusion.getRoot();
+  llvm::SmallPtrSet<Operation *, 16> ops;
+  if (!root || !root.getLoopNest().isProduct || root->getNumOperands() < 2)
+    return ops;
+  SmallVector<Value> open = {root->getOperand(1)};
+  bool isPlain = true;
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || !ops.insert(op).second)
+      continue;
+    isPlain &= isa<dl::CastOp, dl::ConvertLayoutOp>(op);
+    llvm::append_range(open, op->getOperands());
+  }
+  if (isPlain)
+    ops.clear();
+  return ops;
+}
+
+/// `conv2d_add_relu`: what a kernel does, in dlc's words. Numbers, repetitions and layouts say little about it.
+static std::string nameOf(dl::FusionOp fusion) {
+  static constexpr size_t kMaxParts = 5;
+  SmallVector<StringRef> parts;
+  llvm::SmallPtrSet<Operation *, 16> unpacking = unpackingOf(fusion);
+  if (!unpacking.empty())
+    parts.push_back("unpack");
+  for (Operation &op : fusion.getBodyBlock().without_terminator())
+    if (!isRepetition(&op) && !isa<dl::ConvertLayoutOp>(op) && !unpacking.contains(&op))
+      parts.push_back(op.getName().stripDialect());
+  if (parts.empty())
+    return fusion.getInputs().empty() ? "fill" : "rearrange";
+  size_t left = parts.size() > kMaxParts ? parts.size() - kMaxParts : 0;
+  std::string name = llvm::join(ArrayRef(parts).drop_back(left), "_");
+  return left ? name + "_and_" + std::to_string(left) + "_more" : name;
+}
+
+/// The kernel of `fusion`: an earlier one that computes the same, whose ops then carry both places of the model.
+dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
+  if (dlx::KernelOp kernel = kernels.find(fusion.getBody(), fusion.getLoc())) {
+    ++numShared;
+    return kernel;
+  }
+  OpBuilder builder(&getContext());
+  auto kernel = dlx::KernelOp::create(
+      builder, fusion.getLoc(), nameOf(fusion), kindOf(fusion), StringAttr(), AffineMapAttr(),
+      AffineMapAttr(), DenseI64ArrayAttr(), AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr());
+  IRMapping mapping;
+  fusion.getBody().cloneInto(&kernel.getBody(), mapping);
+  symbols->insert(kernel);
+  kernels.add(kernel);
+  ++numKernels;
+  return kernel;
+}
+
+/// Arguments of the function that hold states; they stand behind the inputs, and as many results behind the outputs.
+static unsigned numStates(func::FuncOp function) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    count += function.getArgAttr(i, "dl.state") != nullptr;
+  return count;
+}
+
+/// The names of the model's inputs or outputs: `dl.name` of arguments and results from `begin` to before `end`.
+template <typename GetAttr>
+static ArrayAttr namesOf(MLIRContext *context, unsigned begin, unsigned end, StringRef prefix,
+                         GetAttr get) {
+  SmallVector<Attribute> names;
+  unsigned count = end - begin;
+  for (unsigned i = begin; i < end; ++i) {
+    auto name = dyn_cast_or_null<StringAttr>(get(i));
+    names.push_back(name ? name
+                         : StringAttr::get(context, prefix + (count > 1 ? std::to_string(i) : "")));
+  }
+  return ArrayAttr::get(context, names);
+}
+
+LogicalResult OutlineKernels::outline(func::FuncOp function) {
+  MLIRContext *context = &getContext();
+  Location loc = function.getLoc();
+  OpBuilder builder(function);
+  unsigned states = numStates(function), inputs = function.getNumArguments() - states;
+  auto argName = [&](unsigned i) { return function.getArgAttr(i, "dl.name"); };
+  auto resultName = [&](unsigned i) { return function.getResultAttr(i, "dl.name"); };
+  auto program = dlx::ProgramOp::create(
+      builder, loc, function.getName(), namesOf(context, 0, inputs, "input", argName),
+      namesOf(context, 0, function.getNumResults() - states, "output", resultName),
+      states ? namesOf(context, inputs, inputs + states, "state", argName) : ArrayAttr());
+  if (Attribute precision = function->getAttr(dl::kStoredPrecision))
+    program->setAttr(dl::kStoredPrecision, precision);
+  Block &block = program.getBody().emplaceBlock();
+  builder.setInsertionPointToEnd(&block);
+  IRMapping mapping;
+  for (BlockArgument argument : function.getArguments())
+    mapping.map(argument, block.addArgument(bufferOf(argument), argument.getLoc()));
+
+  auto mapped = [&](ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value value) { return mapping.lookup(value); });
+  };
+  for (Operation &op : function.front()) {
+    if (auto weight = dyn_cast<dl::WeightOp>(op)) {
+      mapping.map(weight.getY(),
+                  dlx::WeightOp::create(builder, op.getLoc(), bufferOf(weight.getY()),
+                                        weight.getNameAttr(), weight.getFileAttr(),
+                                        weight.getOffsetAttr(), weight.getHashAttr(),
+                                        weight.getSourceAttr()));
+    } else if (isView(&op)) {
+      mapping.map(op.getResult(0),
+                  dlx::ViewOp::create(builder, op.getLoc(), bufferOf(op.getResult(0)),
+                                      mapping.lookup(op.getOperand(0))));
+    } else if (auto fusion = dyn_cast<dl::FusionOp>(op)) {
+      bool init = llvm::all_of(fusion.getOutputs(),
+                               [&](Value value) { return weights.dependsOnWeightsAlone(value); });
+      SmallVector<Value> outputs;
+      for (Value output : fusion.getOutputs())
+        outputs.push_back(dlx::AllocOp::create(builder, op.getLoc(), bufferOf(output), init));
+      dlx::LaunchOp::create(builder, op.getLoc(), kernelFor(fusion).getSymName(),
+                            mapped(fusion.getInputs()), outputs, init);
+      mapping.map(fusion.getOutputs(), outputs);
+    } else if (isa<func::ReturnOp>(op)) {
+      dlx::ReturnOp::create(builder, op.getLoc(), mapped(op.getOperands()));
+    } else {
+      return op.emitOpError(
+          "stands outside a fusion; expected the form that the fuse phase leaves (form-fusions)");
+    }
+  }
+  symbols->erase(function);
+  return success();
+}
+
+/// A copy of the whole program in `module @target`, for that target's schedule to work on.
+void OutlineKernels::cloneFor(StringRef target) {
+  ModuleOp module = getOperation();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto copy = ModuleOp::create(builder, module.getLoc(), target);
+  if (Attribute dims = module->getAttr("dl.symbols"))
+    copy->setAttr("dl.symbols", dims);
+  builder.setInsertionPointToEnd(copy.getBody());
+  for (auto program : module.getOps<dlx::ProgramOp>())
+    builder.clone(*program);
+  for (auto kernel : module.getOps<dlx::KernelOp>())
+    builder.clone(*kernel);
+}
+
+void OutlineKernels::runOnOperation() {
+  ModuleOp module = getOperation();
+  symbols.emplace(module);
+  kernels = {};
+  weights = {};
+  SmallVector<std::string> wanted(targets.begin(), targets.end());
+  if (wanted.empty())
+    wanted = {"cpu", "cuda"};
+  for (auto [position, target] : llvm::enumerate(wanted)) {
+    if (target != "cpu" && target != "cuda") {
+      module.emitError("unknown target '") << target << "'; expected cpu or cuda";
+      return signalPassFailure();
+    }
+    if (llvm::is_contained(ArrayRef(wanted).take_front(position), target)) {
+      module.emitError("target '") << target << "' is named twice";
+      return signalPassFailure();
+    }
+  }
+  for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (failed(outline(function)))
+      return signalPassFailure();
+  SmallVector<Operation *> originals;
+  for (Operation &op : *module.getBody())
+    originals.push_back(&op);
+  for (const std::string &target : wanted)
+    cloneFor(target);
+  for (Operation *original : originals)
+    original->erase();
+}
+
+} // namespace dlc

@@ -1,0 +1,114 @@
+//===- SpecializeShapes.cpp - Symbolic dims by the shapes that will come ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "ir/analysis/GivenShapes.h"
+#include "ir/dl/DLDialect.h"
+#include "ir/dl/base/DLTypes.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+
+#define DEBUG_TYPE "specialize-shapes"
+
+namespace dlc {
+#define GEN_PASS_DEF_SPECIALIZESHAPES
+#include "passes/Passes.h.inc"
+} // namespace dlc
+
+using namespace mlir;
+
+namespace dlc {
+namespace {
+
+struct SpecializeShapes : impl::SpecializeShapesBase<SpecializeShapes> {
+  using SpecializeShapesBase::SpecializeShapesBase;
+  void runOnOperation() override;
+};
+
+} // namespace
+
+/// Puts `by` in the place of the module's symbols, in all types and in all lists of dims.
+static void replaceSymbols(ModuleOp module, ArrayRef<AffineExpr> by) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
+    dl::Dims dims = dl::getDims(type);
+    for (AffineExpr &dim : dims)
+      dim = dl::normalize(dim.replaceSymbols(by));
+    return std::make_pair(Type(dl::makeTensor(dims, type.getElementType(), dl::getLayout(type))),
+                          WalkResult::skip());
+  });
+  replacer.addReplacement(
+      [&](AffineMapAttr attr) -> std::optional<std::pair<Attribute, WalkResult>> {
+        AffineMap map = attr.getValue();
+        if (map.getNumDims() != 0)
+          return std::nullopt;
+        dl::Dims dims;
+        for (AffineExpr dim : map.getResults())
+          dims.push_back(dl::normalize(dim.replaceSymbols(by)));
+        return std::make_pair(Attribute(AffineMapAttr::get(dl::dimsMap(dims, attr.getContext()))),
+                              WalkResult::skip());
+      });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
+void SpecializeShapes::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto functions = module.getOps<func::FuncOp>();
+  if (functions.empty())
+    return;
+  func::FuncOp function = *functions.begin();
+  SmallVector<dl::SymbolAttr> symbols;
+  SmallVector<SymbolSizes> sizes;
+  if (auto list = module->getAttrOfType<ArrayAttr>("dl.symbols"))
+    llvm::append_range(symbols, list.getAsRange<dl::SymbolAttr>());
+  for (dl::SymbolAttr symbol : symbols)
+    sizes.push_back({symbol.getName().str(), symbol.getMin(), symbol.getMax(), symbol.getMin(),
+                     symbol.getMax(), symbol.getUsual(), symbol.isCounted()});
+  SmallVector<ShapedInput> inputs;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto name = function.getArgAttrOfType<StringAttr>(number, "dl.name");
+    if (!function.getArgAttr(number, "dl.state"))
+      inputs.push_back({name ? name.str() : std::string(),
+                        cast<RankedTensorType>(argument.getType()), argument.getLoc()});
+  }
+  if (failed(
+          applyShapes({shapes, minShapes, maxShapes, optShapes}, inputs, sizes, function.getLoc())))
+    return signalPassFailure();
+
+  MLIRContext *context = module.getContext();
+  SmallVector<AffineExpr> by;
+  SmallVector<Attribute> left;
+  std::vector<std::string> names;
+  SmallVector<dl::Range> ranges; // of those that are left
+  for (auto [symbol, size] : llvm::zip(symbols, sizes)) {
+    if (!symbol.isCounted() && size.min == size.max && (size.isMinGiven || size.isMaxGiven)) {
+      by.push_back(getAffineConstantExpr(size.min, context));
+      continue;
+    }
+    by.push_back(getAffineSymbolExpr(left.size(), context));
+    names.push_back(size.name);
+    if (!symbol.isCounted()) {
+      ranges.push_back({size.min, size.max});
+      left.push_back(dl::SymbolAttr::get(context, size.name, size.min, size.max, size.usual));
+      continue;
+    }
+    // By the data, whatever the shapes; its range follows from its most.
+    AffineExpr largest = dl::normalize(symbol.getMost().getResult(0).replaceSymbols(by));
+    int64_t max = size.max;
+    if (auto range = dl::rangeOf(largest, ranges))
+      max = range->max;
+    ranges.push_back({0, max});
+    left.push_back(dl::SymbolAttr::get(context, size.name, 0, max, dl::dimsMap(largest, context)));
+  }
+  replaceSymbols(module, by);
+  if (left.empty())
+    module->removeAttr("dl.symbols");
+  else
+    module->setAttr("dl.symbols", ArrayAttr::get(context, left));
+  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
+}
+
+} // namespace dlc

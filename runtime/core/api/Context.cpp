@@ -1,0 +1,292 @@
+//===- Context.cpp - A module on a device, for one thread at a time --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/core/api/Context.h"
+#include "runtime/core/Text.h"
+#include "runtime/cpu/CpuExecutor.h"
+#include "runtime/cuda/CudaExecutor.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+using namespace dlc;
+using namespace dlc::rt;
+
+/// The ordinal in "cuda" or "cuda:1"; -1 where `device` is neither.
+static int cudaOrdinal(std::string_view device) {
+  if (device == "cuda")
+    return 0;
+  if (!device.starts_with("cuda:"))
+    return -1;
+  device.remove_prefix(5);
+  int ordinal = -1;
+  auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), ordinal);
+  return error == std::errc() && end == device.data() + device.size() ? ordinal : -1;
+}
+
+/// `whyNot` is set where "auto" passes CUDA over.
+static Expected<std::unique_ptr<Executor>> openDevice(Module &module, const std::string &device,
+                                                      const ExecutorOptions &options,
+                                                      std::string &whyNot) {
+  if (device == "cpu")
+    return cpu::createExecutor(module, options);
+  if (int ordinal = cudaOrdinal(device); ordinal >= 0)
+    return cuda::createExecutor(module, ordinal, options);
+  if (device != "auto")
+    return Status(DLC_USAGE,
+                  text("unknown device ", quoted(device), "; expected cpu, cuda, cuda:N or auto"));
+
+  whyNot = "the module has no CUDA program";
+  if (module.program(schema::Target::cuda)) {
+    Expected<std::unique_ptr<Executor>> made = cuda::createExecutor(module, 0, options);
+    // Where CUDA is there and fails, its error matters more than a slow answer from the CPU.
+    if (!made.failed() || made.status().code() != DLC_UNSUPPORTED ||
+        !module.program(schema::Target::cpu)) {
+      whyNot.clear();
+      return made;
+    }
+    whyNot = made.status().message();
+  }
+  Expected<std::unique_ptr<Executor>> made = cpu::createExecutor(module, options);
+  if (made.failed())
+    return Status(made.status().code(), text("no device can run the module. cuda: ", whyNot,
+                                             ". cpu: ", made.status().message()));
+  return made;
+}
+
+Expected<std::unique_ptr<Context>> Context::create(std::shared_ptr<Module> module,
+                                                   const std::string &device,
+                                                   const ExecutorOptions &options) {
+  std::string whyNot;
+  Expected<std::unique_ptr<Executor>> executor = openDevice(*module, device, options, whyNot);
+  if (executor.failed())
+    return executor.status();
+  std::string notes = whyNot.empty() ? "" : "not on a GPU: " + whyNot;
+  std::unique_ptr<Context> context(
+      new Context(std::move(module), executor.take(), options.profile, std::move(notes)));
+  return context;
+}
+
+const std::string &Context::remarks() const {
+  remarked = notes;
+  if (std::string told = device->remarks(); !told.empty())
+    remarked += (remarked.empty() ? "" : "\n") + told;
+  return remarked;
+}
+
+static std::vector<Dims> dimsOf(const std::vector<CallerArray> &arrays) {
+  std::vector<Dims> dims;
+  for (const CallerArray &array : arrays)
+    dims.push_back(array.dims);
+  return dims;
+}
+
+static std::string textOf(const Dims &dims) {
+  std::string out = "[";
+  for (size_t i = 0; i < dims.size(); ++i)
+    out += text(i ? "," : "", dims[i]);
+  return out + "]";
+}
+
+/// What a state holds is not thrown away because an input has another batch.
+Status Context::checkStates(const Binding &binding) const {
+  for (size_t i = 0; i < heldStates.size(); ++i)
+    if (heldStates[i] != binding.states[i])
+      return {DLC_USAGE,
+              text("state ", quoted(owner->table().states()->Get(i)->name()->string_view()),
+                   " holds ", textOf(heldStates[i]),
+                   " from the runs before, and these inputs make it ", textOf(binding.states[i]),
+                   "; reset the states first (--reset-state, dlc_context_reset_states)")};
+  return {};
+}
+
+int64_t Context::cacheStep(const Binding &binding) const {
+  const schema::Cache *cache = owner->table().cache();
+  return cache ? binding.values[cache->step()] : 0;
+}
+
+/// A cache that is full would be written over at its end, and the results would be wrong.
+Status Context::checkCache(const Binding &binding) const {
+  const schema::Cache *cache = owner->table().cache();
+  if (int64_t step = cacheStep(binding); cache && step > cache->capacity() - taken)
+    return {
+        DLC_USAGE,
+        text("the model's cache holds ", cache->capacity(), " positions, of which ", taken,
+             " are taken, and this run brings ", step,
+             "; reset the states first (--reset-state, dlc_context_reset_states), or compile the "
+             "model with a larger cache")};
+  return {};
+}
+
+void Context::resetStates() {
+  queue.drain();
+  device->resetStates();
+  heldStates.clear();
+  taken = 0;
+  isHalfWritten = false;
+}
+
+Expected<Context::ShapesPtr> Context::shapesOf(const std::vector<CallerArray> &inputs) const {
+  std::vector<Dims> dims = dimsOf(inputs);
+  Expected<Binding> binding = bindShapes(*owner, dims);
+  if (binding.failed())
+    return binding.status();
+  DLC_TRY(checkStates(*binding));
+  return std::make_shared<const Shapes>(Shapes{std::move(dims), binding.take()});
+}
+
+static bool haveDims(const std::vector<CallerArray> &arrays, const std::vector<Dims> &dims) {
+  return std::equal(
+      arrays.begin(), arrays.end(), dims.begin(), dims.end(),
+      [](const CallerArray &array, const Dims &other) { return array.dims == other; });
+}
+
+Status Context::bind(const std::vector<CallerArray> &inputs) {
+  queue.drain();
+  DLC_TRY(checkTypes(*owner, inputs));
+  counted.clear();
+  if (bound && bound == placed && haveDims(inputs, bound->inputs))
+    return {};
+  bound = placed = nullptr;
+  Expected<ShapesPtr> shapes = shapesOf(inputs);
+  if (shapes.failed())
+    return shapes.status();
+  DLC_TRY(device->bind((*shapes)->binding));
+  bound = placed = shapes.take();
+  return {};
+}
+
+Status Context::prepare(const std::vector<CallerArray> &inputs) {
+  DLC_TRY(bind(inputs));
+  DLC_TRY(device->prepare());
+  if (std::none_of(prepared.begin(), prepared.end(),
+                   [&](const ShapesPtr &shapes) { return shapes->inputs == bound->inputs; }))
+    prepared.push_back(bound);
+  return {};
+}
+
+static std::vector<Argument> argumentsOf(const std::vector<CallerArray> &arrays) {
+  std::vector<Argument> arguments;
+  for (const CallerArray &array : arrays)
+    arguments.push_back({array.data, array.onDevice});
+  return arguments;
+}
+
+static Status halfWritten() {
+  return {DLC_USAGE, "the run before failed and may have left states half written; reset them "
+                     "first (dlc_context_reset_states)"};
+}
+
+/// Runs on arrays that have been checked; `dims` becomes those of the outputs where the data say how large they are.
+Status Context::perform(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
+                        const std::vector<CallerArray> &outputs, std::vector<Dims> &dims) {
+  const Binding &binding = shapes->binding;
+  std::vector<Argument> in = argumentsOf(inputs), out = argumentsOf(outputs);
+  std::vector<int64_t> counts(binding.outputs.size() - outputs.size());
+  for (int64_t &count : counts)
+    out.push_back({&count, false});
+  isHalfWritten =
+      !binding.states.empty(); // also where memory runs out, which leaves by an exception
+  Status status = device->run(in, out);
+  isHalfWritten &= status.failed();
+  return status.failed() || counts.empty() ? status
+                                           : cutOutputs(*owner, binding, counts, outputs, dims);
+}
+
+Status Context::run(const std::vector<CallerArray> &inputs,
+                    const std::vector<CallerArray> &outputs) {
+  DLC_TRY(bind(inputs));
+  DLC_TRY(checkInputs(*owner, *device, inputs));
+  DLC_TRY(checkBools(*owner, inputs));
+  if (isHalfWritten)
+    return halfWritten();
+  DLC_TRY(checkCache(bound->binding));
+  DLC_TRY(checkOutputs(*owner, *device, bound->binding, outputs));
+  Status status = perform(bound, inputs, outputs, counted);
+  if (!bound->binding.states.empty())
+    heldStates = bound->binding.states;
+  taken += cacheStep(bound->binding);
+  return status;
+}
+
+/// The shapes of a run that may be put in line: all that can be checked without the data.
+Expected<Context::ShapesPtr> Context::lineUp(const std::vector<CallerArray> &inputs,
+                                             const std::vector<CallerArray> &outputs) const {
+  DLC_TRY(checkTypes(*owner, inputs));
+  ShapesPtr shapes = bound && haveDims(inputs, bound->inputs) ? bound : nullptr;
+  for (size_t i = 0; !shapes && i < prepared.size(); ++i)
+    if (haveDims(inputs, prepared[i]->inputs)) {
+      shapes = prepared[i];
+      DLC_TRY(checkStates(shapes->binding));
+    }
+  if (!shapes) {
+    Expected<ShapesPtr> made = shapesOf(inputs);
+    if (made.failed())
+      return made.status();
+    shapes = made.take();
+  }
+  DLC_TRY(checkCache(shapes->binding));
+  DLC_TRY(checkInputs(*owner, *device, inputs));
+  DLC_TRY(checkOutputs(*owner, *device, shapes->binding, outputs));
+  return shapes;
+}
+
+Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray> inputs,
+                                                        std::vector<CallerArray> outputs,
+                                                        void *stream, bool wanted) {
+  Expected<ShapesPtr> found = lineUp(inputs, outputs);
+  if (found.failed())
+    return found.status();
+  ShapesPtr shapes = found.take();
+  std::shared_ptr<EnqueuedRun> handle;
+  std::vector<Dims> states = shapes->binding.states;
+  if (!device->keepsLine()) {
+    if (stream)
+      return Status(DLC_USAGE, text("a stream is for runs on a GPU, and the context runs on ",
+                                    device->device()));
+    std::vector<Dims> largest(shapes->binding.outputs.begin(),
+                              shapes->binding.outputs.begin() +
+                                  static_cast<ptrdiff_t>(outputs.size()));
+    auto run = std::make_shared<QueuedRun>(
+        std::move(largest),
+        [this, shapes, inputs = std::move(inputs),
+         outputs = std::move(outputs)](std::vector<Dims> &dims) -> Status {
+          if (placed != shapes) {
+            placed = nullptr;
+            DLC_TRY(device->bind(shapes->binding));
+            placed = shapes;
+          }
+          DLC_TRY(checkBools(*owner, inputs));
+          return isHalfWritten ? halfWritten() : perform(shapes, inputs, outputs, dims);
+        });
+    DLC_TRY(queue.push(run));
+    handle = std::move(run);
+  } else {
+    if (shapes->binding.outputs.size() != outputs.size())
+      return Status(DLC_UNSUPPORTED, "the data say how large an output is, which a GPU tells only "
+                                     "after the run: use dlc_context_run");
+    if (isHalfWritten)
+      return halfWritten();
+    placed = nullptr;
+    auto made =
+        device->enqueue(shapes->binding, argumentsOf(inputs), argumentsOf(outputs), stream, wanted);
+    if (made.failed()) {
+      dlc_status code = made.status().code();
+      isHalfWritten = code != DLC_NOT_PREPARED && code != DLC_USAGE && !states.empty();
+      return made.status();
+    }
+    handle = made.take();
+    placed = shapes;
+  }
+  counted.clear();
+  bound = std::move(shapes);
+  if (!states.empty())
+    heldStates = std::move(states);
+  taken += cacheStep(bound->binding);
+  return handle;
+}
+
+Status Context::synchronize() {
+  return device->keepsLine() ? device->synchronize() : queue.takeFailure();
+}

@@ -1,0 +1,99 @@
+//===- Context.h - A module on a device, for one thread at a time ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#ifndef DLC_RUNTIME_CORE_CONTEXT_H
+#define DLC_RUNTIME_CORE_CONTEXT_H
+
+#include "runtime/core/api/CallerArrays.h"
+#include "runtime/core/api/Executor.h"
+#include "runtime/core/api/RunQueue.h"
+#include "runtime/core/bind/ShapeBinder.h"
+#include "runtime/core/package/Module.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlc::rt {
+
+class Context {
+public:
+  /// `device`: "cpu", "cuda", "cuda:1" or "auto".
+  static Expected<std::unique_ptr<Context>>
+  create(std::shared_ptr<Module> module, const std::string &device, const ExecutorOptions &options);
+
+  /// Data pointers are not looked at.
+  Status bind(const std::vector<CallerArray> &inputs);
+  Status run(const std::vector<CallerArray> &inputs, const std::vector<CallerArray> &outputs);
+
+  /// Binds, and makes the shapes ready for enqueue().
+  Status prepare(const std::vector<CallerArray> &inputs);
+  /// Puts a run in line after those before it. `wanted`: the handle is not null. After a failure nothing of the run is in flight.
+  Expected<std::shared_ptr<EnqueuedRun>> enqueue(std::vector<CallerArray> inputs,
+                                                 std::vector<CallerArray> outputs, void *stream,
+                                                 bool wanted);
+  /// Waits for the runs in line; the first failure since the last call.
+  Status synchronize();
+
+  /// All states are zero again, also after a run that failed; they may then have other dims.
+  void resetStates();
+
+  /// Null before the first successful bind.
+  const Binding *binding() const { return bound ? &bound->binding : nullptr; }
+  /// Dims of an output that callers see: after a bind the largest, after a run those that the run counted.
+  const Dims &outputDims(size_t index) const {
+    return counted.empty() ? bound->binding.outputs[index] : counted[index];
+  }
+  const Module &module() const { return *owner; }
+  /// Positions of the caches that runs have taken since the last reset.
+  int64_t cacheLength() const { return taken; }
+  const std::string &deviceName() const { return device->device(); }
+  /// The executor after all runs: it waits for those in the queue.
+  const Executor &executor() {
+    queue.drain();
+    return *device;
+  }
+  bool isProfiled() const { return profiled; }
+  /// Sentences, a line each, about how the context came to be and what it met. Valid until the next call.
+  const std::string &remarks() const;
+
+private:
+  Context(std::shared_ptr<Module> module, std::unique_ptr<Executor> executor, bool profiled,
+          std::string notes)
+      : owner(std::move(module)), device(std::move(executor)), profiled(profiled),
+        notes(std::move(notes)) {}
+  /// Dims of inputs, and what follows from them.
+  struct Shapes {
+    std::vector<Dims> inputs;
+    Binding binding;
+  };
+  using ShapesPtr = std::shared_ptr<const Shapes>;
+  Expected<ShapesPtr> shapesOf(const std::vector<CallerArray> &inputs) const;
+  Expected<ShapesPtr> lineUp(const std::vector<CallerArray> &inputs,
+                             const std::vector<CallerArray> &outputs) const;
+  Status perform(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
+                 const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
+  Status checkStates(const Binding &binding) const;
+  /// Positions of the caches that a run takes; 0 of a model without.
+  int64_t cacheStep(const Binding &binding) const;
+  Status checkCache(const Binding &binding) const;
+
+  std::shared_ptr<Module> owner; // outlives the executor, which refers to it
+  std::unique_ptr<Executor> device;
+  bool profiled;
+  std::string notes;            // of the choice of the device
+  mutable std::string remarked; // what remarks() returned
+  ShapesPtr bound;              ///< of the last bind or run, those in line included
+  std::vector<ShapesPtr> prepared;
+  std::vector<Dims> heldStates; ///< dims of what the states hold; empty where that is zero alone
+  std::vector<Dims> counted;    ///< of the outputs in the last run; empty where nothing was counted
+  // The thread of the queue changes these while runs are in line there.
+  ShapesPtr placed;  ///< what the device has bound
+  int64_t taken = 0; ///< positions of the caches (schema::Cache), of the runs in line included
+  bool isHalfWritten = false; ///< a run failed that may have written some of the states
+  RunQueue queue; ///< of a device that keeps no line itself. Its runs use all of the above
+};
+
+} // namespace dlc::rt
+
+#endif // DLC_RUNTIME_CORE_CONTEXT_H

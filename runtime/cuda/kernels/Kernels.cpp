@@ -1,0 +1,275 @@
+//===- Kernels.cpp - From the package's CUDA text to functions on a device -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/cuda/kernels/Kernels.h"
+#include "runtime/core/Text.h"
+#include "runtime/core/package/Plan.h"
+
+#include <algorithm>
+
+using namespace dlc;
+using namespace dlc::cuda;
+using rt::quoted;
+using rt::Status;
+using rt::text;
+
+/// What a kernel gets without asking for more.
+static constexpr int64_t kDefaultShared = 48 << 10;
+
+template <class List> static size_t sizeOf(const List *list) { return list ? list->size() : 0; }
+
+std::vector<KernelText> dlc::cuda::kernelTexts(const schema::Module &module,
+                                               const schema::Program &program) {
+  std::vector<KernelText> texts(sizeOf(program.cuda_sources()));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const schema::CudaSource &source = *program.cuda_sources()->Get(i);
+    texts[i].source = source.text()->c_str();
+    texts[i].name = text("source", i);
+    for (size_t k = 0; k < sizeOf(source.headers()); ++k) {
+      const schema::CudaHeader &header = *module.cuda_headers()->Get(source.headers()->Get(k));
+      texts[i].headers.push_back(header.text()->c_str());
+      texts[i].headerNames.push_back(header.name()->c_str());
+    }
+  }
+  for (size_t i = 0; i < sizeOf(program.kernels()); ++i) {
+    const schema::Kernel &kernel = *program.kernels()->Get(i);
+    texts[kernel.cuda_source()].name = kernel.name()->str();
+  }
+  return texts;
+}
+
+static Architecture architectureOf(const schema::Cubin &cubin) {
+  return {static_cast<int>(cubin.arch()), cubin.variant()};
+}
+
+/// The cubin of `source` that serves the device best; null where none runs on it.
+static const schema::Cubin *findCubin(const schema::CudaSource &source, int device) {
+  const schema::Cubin *best = nullptr;
+  for (size_t i = 0; i < sizeOf(source.cubins()); ++i) {
+    const schema::Cubin *cubin = source.cubins()->Get(i);
+    if (architectureOf(*cubin).runsOn(device) &&
+        (!best || servesBetter(architectureOf(*cubin), architectureOf(*best))))
+      best = cubin;
+  }
+  return best;
+}
+
+static std::string cubinsOf(const schema::CudaSource &source) {
+  std::string names;
+  for (size_t i = 0; i < sizeOf(source.cubins()); ++i)
+    names += (names.empty() ? "" : ", ") + architectureOf(*source.cubins()->Get(i)).name();
+  return names;
+}
+
+/// Whether the driver says that it is not made for such code: other code may do.
+static bool isRefusal(Result result) {
+  return result == Result::UnsupportedPtxVersion || result == Result::NoBinaryForGpu ||
+         result == Result::InvalidImage || result == Result::InvalidPtx;
+}
+
+static std::string driverName(const GpuDevice &device) {
+  return text("the driver (CUDA ", device.driver().version / 1000, ".",
+              device.driver().version % 1000 / 10, ")");
+}
+
+/// Loads `image` as the code of the source. Where the driver refuses it, `result` says how, and that is no
+/// failure yet.
+Status Kernels::load(GpuDevice &device, const std::string &name, const void *image, size_t source,
+                     Result &result) {
+  char log[2048] = {};
+  JitOption options[] = {JitOption::ErrorLogBuffer, JitOption::ErrorLogBufferSizeBytes};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
+  Module loaded = nullptr;
+  result = device.driver().moduleLoadDataEx(&loaded, image, 2, options, values);
+  if (isRefusal(result))
+    return {};
+  DLC_TRY(device.check(result, text("load the kernel ", quoted(name), log[0] ? ": " : "", log)));
+  modules[source] = loaded;
+  return {};
+}
+
+Status Kernels::loadPackaged(GpuDevice &device, const rt::Module &module,
+                             const std::vector<KernelText> &texts, const KernelOptions &options,
+                             const schema::Program &program, const std::vector<bool> &wanted,
+                             std::vector<size_t> &missing) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (!wanted[i])
+      continue;
+    const schema::CudaSource &source = *program.cuda_sources()->Get(i);
+    const schema::Cubin *cubin = findCubin(source, device.architecture());
+    Result result = Result::Success;
+    if (cubin)
+      DLC_TRY(load(device, texts[i].name, module.bytes(*cubin->data()), i, result));
+    if (cubin && result == Result::Success)
+      continue;
+    std::string has = cubinsOf(source);
+    std::string why =
+        cubin         ? text(driverName(device), " does not take the package's code for ",
+                             architectureOf(*cubin).name(), " (",
+                             cubin->producer() ? cubin->producer()->c_str() : "unknown compiler",
+                             "): ", device.driver().explain(result))
+        : has.empty() ? text("the package has no compiled code")
+                      : text("the package has compiled code for ", has, " only");
+    if (options.noJit)
+      return {DLC_UNSUPPORTED,
+              text("kernel ", quoted(texts[i].name), " would have to be compiled for ",
+                   device.name(), " (sm_", device.architecture(), "), which is turned off: ", why,
+                   "; compile the model with '--target ",
+                   Architecture::ofDevice(device.architecture()).name(), "'")};
+    // Of interest where somebody compiled ahead of time and it does not serve.
+    if (missing.empty() && !has.empty())
+      notes = text("kernels are compiled for sm_", device.architecture(), ": ", why);
+    missing.push_back(i);
+  }
+  return {};
+}
+
+Status Kernels::compile(GpuDevice &device, const std::vector<KernelText> &texts,
+                        const std::vector<size_t> &missing, const KernelOptions &options) {
+  KernelCompiler compiler(device.driver().version, options.cacheFolder);
+  if (const std::string &problem = compiler.kernelCache().problem(); !problem.empty())
+    notes += (notes.empty() ? "" : "\n") + problem;
+  rt::Expected<CompileTarget> target = compiler.targetFor(device.architecture(), device.name());
+  if (target.failed())
+    return target.status();
+  isForOlder = target->arch.number < 90;
+  std::vector<KernelText> wanted;
+  for (size_t i : missing)
+    wanted.push_back(texts[i]);
+  std::vector<std::string> images;
+  Status compiled = compiler.compile(wanted, *target, images, options.progress);
+  if (compiled.code() == DLC_INTERNAL)
+    return {DLC_INTERNAL, text(compiled.message(),
+                               "\n'dlc inspect MODEL --source KERNEL' prints the text; '--device "
+                               "cpu' runs a model that has a program for the CPU")};
+  DLC_TRY(compiled);
+  for (size_t k = 0; k < missing.size(); ++k) {
+    Result result;
+    DLC_TRY(load(device, wanted[k].name, images[k].c_str(), missing[k], result));
+    const NvrtcFacts &made = compiler.compilerFacts();
+    if (result != Result::Success)
+      return {DLC_DEVICE, text(driverName(device), " does not take what NVRTC ", made.major, ".",
+                               made.minor, " made: ", device.driver().explain(result),
+                               ": update the driver, or use an NVRTC of its version "
+                               "(DLC_LIBNVRTC)")};
+  }
+  return {};
+}
+
+/// Calls visit(launch) for each launch of the program.
+template <class Visit> static void forEachLaunch(const schema::Program &program, Visit visit) {
+  for (auto *commands : {program.init(), program.main()})
+    for (size_t i = 0; i < sizeOf(commands); ++i)
+      if (const schema::Launch *launch = commands->Get(i)->command_as_Launch())
+        visit(*launch);
+}
+
+std::vector<bool> Kernels::chooseKernels(const GpuDevice &device, const schema::Program &program,
+                                         const KernelOptions &options) {
+  special = device.architecture() == 90 && device.driver().tensorMapEncodeTiled ? 90 : 0;
+  // Without a compiler they serve where the package has code for them.
+  forEachLaunch(program, [&](const schema::Launch &launch) {
+    if (const schema::Launch *other = launch.sm_90a(); other && options.noJit) {
+      const schema::Kernel &kernel = *program.kernels()->Get(other->kernel());
+      if (!findCubin(*program.cuda_sources()->Get(kernel.cuda_source()), 90))
+        special = 0;
+    }
+  });
+  std::vector<bool> used(program.kernels()->size());
+  forEachLaunch(program, [&](const schema::Launch &launch) {
+    const schema::Launch *other = special ? launch.sm_90a() : nullptr;
+    if (other)
+      used[other->kernel()] = true;
+    if (!other || launch.sm_90a_least() > 1 || options.all)
+      used[launch.kernel()] = true;
+  });
+  return used;
+}
+
+Status Kernels::build(GpuDevice &device, const rt::Module &module, const schema::Program &program,
+                      const KernelOptions &options) {
+  owner = &device;
+  if (sizeOf(program.kernels()) == 0)
+    return {};
+  std::vector<KernelText> texts = kernelTexts(module.table(), program);
+  modules.resize(texts.size());
+  const std::vector<bool> used = chooseKernels(device, program, options);
+  std::vector<bool> wanted(texts.size());
+  for (uint32_t i = 0; i < used.size(); ++i)
+    if (used[i])
+      wanted[program.kernels()->Get(i)->cuda_source()] = true;
+  std::vector<size_t> missing;
+  DLC_TRY(loadPackaged(device, module, texts, options, program, wanted, missing));
+  if (!missing.empty())
+    DLC_TRY(compile(device, texts, missing, options));
+
+  // The largest dynamic shared memory that any launch of a kernel asks for.
+  std::vector<int64_t> dynamicShared(program.kernels()->size());
+  auto ask = [&](const schema::Launch &launch) {
+    int64_t bytes = *module.expressions().constant(launch.scratch_bytes());
+    if (launch.kept())
+      bytes = spreadOf(device, launch, *module.expressions().constant(launch.grid()->Get(0)), bytes)
+                  .sharedBytes;
+    dynamicShared[launch.kernel()] = std::max(dynamicShared[launch.kernel()], bytes);
+  };
+  forEachLaunch(program, [&](const schema::Launch &launch) {
+    ask(launch);
+    if (launch.sm_90a())
+      ask(*launch.sm_90a());
+  });
+  functions.resize(program.kernels()->size());
+  for (uint32_t i = 0; i < functions.size(); ++i)
+    if (used[i])
+      DLC_TRY(find(device, program, i, dynamicShared[i]));
+  return {};
+}
+
+abi::Spread dlc::cuda::spreadOf(const GpuDevice &device, const schema::Launch &launch,
+                                int64_t blocks, int64_t scratchBytes) {
+  std::vector<abi::KeptColumns> kept;
+  for (size_t i = 0; i < sizeOf(launch.kept()); ++i)
+    kept.push_back({launch.kept()->Get(i)->count(), launch.kept()->Get(i)->bytes()});
+  return abi::spreadColumns(blocks, device.multiprocessors(), scratchBytes, device.sharedLimit(),
+                            kept.data(), kept.size());
+}
+
+Status Kernels::find(GpuDevice &device, const schema::Program &program, uint32_t index,
+                     int64_t dynamicShared) {
+  const schema::Kernel &kernel = *program.kernels()->Get(index);
+  const Driver &driver = device.driver();
+  std::string name = rt::describeKernel(kernel);
+  Function &function = functions[index];
+  DLC_TRY(device.check(
+      driver.moduleGetFunction(&function, modules[kernel.cuda_source()], kernel.name()->c_str()),
+      text("find ", name, " in its compiled source")));
+  int maxThreads = 0, staticShared = 0, registers = 0;
+  auto read = [&](int &value, FunctionAttribute attribute) {
+    return device.check(driver.funcGetAttribute(&value, attribute, function),
+                        text("read attributes of ", name));
+  };
+  DLC_TRY(read(maxThreads, FunctionAttribute::MaxThreadsPerBlock));
+  DLC_TRY(read(staticShared, FunctionAttribute::SharedSizeBytes));
+  DLC_TRY(read(registers, FunctionAttribute::NumRegs));
+  int64_t threads = 1;
+  for (uint32_t extent : *kernel.block())
+    threads *= extent;
+  if (threads > maxThreads)
+    return {DLC_INTERNAL, text(name, " is launched with ", threads, " threads a block; with its ",
+                               registers, " registers the device allows ", maxThreads)};
+  if (staticShared + dynamicShared > device.sharedLimit())
+    return {DLC_UNSUPPORTED,
+            text(name, " needs ", staticShared + dynamicShared, " bytes of shared memory a block, ",
+                 device.name(), " has ", device.sharedLimit())};
+  if (staticShared + dynamicShared > kDefaultShared)
+    DLC_TRY(
+        device.check(driver.funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes,
+                                             static_cast<int>(dynamicShared)),
+                     text("give ", name, " its shared memory")));
+  return {};
+}
+
+Kernels::~Kernels() {
+  for (Module module : modules)
+    if (module && !owner->isHung())
+      owner->driver().moduleUnload(module);
+}

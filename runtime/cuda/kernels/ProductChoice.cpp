@@ -1,0 +1,59 @@
+//===- ProductChoice.cpp - Is a matrix product one for cuBLASLt? ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===--------------------------------------------------------------------------------------===//
+#include "runtime/cuda/kernels/ProductChoice.h"
+#include "runtime/core/DType.h"
+
+#include <algorithm>
+
+using namespace dlc;
+using namespace dlc::cuda;
+
+/// The library's fast kernels multiply tiles of this many rows and columns; thinner products leave them partly empty.
+static constexpr int64_t kFullTile = 128;
+/// 20 microseconds at 1.5 GHz.
+static constexpr double kClocks = 30000;
+/// Where copies of 16 bytes can begin.
+static constexpr int64_t kCopyBytes = 16;
+
+/// Multiply-adds of a multiprocessor in a clock, by NVIDIA's descriptions of its architectures. Later ones are taken for
+/// the last that is known.
+static double productsPerClock(schema::DType dtype, bool tf32, int architecture) {
+  bool isCompute = architecture % 10 == 0; // data centre: 80, 90, 100
+  if (dtype == schema::DType::f32 && !tf32)
+    return architecture == 80 ? 64 : 128;
+  double halves = 512; // 86, 89, 120
+  if (isCompute && architecture < 120)
+    halves = architecture >= 100 ? 4096 : architecture >= 90 ? 2048 : 1024;
+  return tf32 ? halves / 2 : halves;
+}
+
+/// The step between neighbouring rows or columns of a matrix that lies along the other; 0 where it lies along none.
+static int64_t leadingStep(const rt::PlannedMatrix &matrix, int64_t rows, int64_t columns) {
+  if (matrix.column == 1 && matrix.row >= columns)
+    return matrix.row;
+  return matrix.row == 1 && matrix.column >= rows ? matrix.column : 0;
+}
+
+bool dlc::cuda::isLibraryProduct(const rt::PlannedProduct &product) {
+  int64_t elements = kCopyBytes / rt::bytesOf(product.dtype);
+  auto suits = [&](const rt::PlannedMatrix &matrix, int64_t rows, int64_t columns) {
+    int64_t step = leadingStep(matrix, rows, columns);
+    return step > 0 && step <= INT32_MAX && step % elements == 0 && matrix.batch % elements == 0;
+  };
+  auto isExtent = [](int64_t extent) { return extent > 0 && extent <= INT32_MAX; };
+  return isExtent(product.rows) && isExtent(product.columns) && isExtent(product.depth) &&
+         isExtent(product.batch) && suits(product.a, product.rows, product.depth) &&
+         suits(product.b, product.depth, product.columns) && product.target.column == 1 &&
+         suits(product.target, product.rows, product.columns);
+}
+
+bool dlc::cuda::paysAsLibraryProduct(const rt::PlannedProduct &product,
+                                     const ProductDevice &device) {
+  if (!isLibraryProduct(product) || std::min(product.rows, product.columns) < kFullTile)
+    return false;
+  double products = double(product.rows) * double(product.columns) * double(product.depth) *
+                    double(product.batch);
+  return products >= kClocks * device.multiprocessors *
+                         productsPerClock(product.dtype, product.tf32, device.architecture);
+}

@@ -1,0 +1,224 @@
+//===- Calibration.cpp - The ranges of activations on a user's data --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/calibrate/Calibration.h"
+
+#include "ir/analysis/SourcePlaces.h"
+#include "ir/dl/base/PrecisionMarks.h"
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
+#include "tools/driver/calibrate/BiasCorrection.h"
+#include "tools/driver/calibrate/CpuProgram.h"
+#include "tools/driver/calibrate/Smoothing.h"
+#include "tools/driver/cli/Json.h"
+#include "tools/driver/cli/Output.h"
+#include "tools/driver/compress/QuantizationChoice.h"
+#include "tools/driver/run/SampleFeed.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+int Calibration::measure(const std::string &package, std::vector<RangeEstimator> &estimators) {
+  CpuProgram program;
+  SampleFeed feed;
+  if (int code = program.open(package))
+    return code;
+  if (int code = feed.open(options.calibration.data, program.getModule()))
+    return code;
+  feed.setBatch(options.calibration.batch);
+  for (bool counts : {false, true}) {
+    feed.rewind();
+    std::vector<dlc_tensor> inputs;
+    for (int64_t done = 0; feed.next(inputs);) {
+      if (int code = program.run(inputs))
+        return code;
+      for (size_t tap = 0; tap < estimators.size(); ++tap) {
+        const HostTensor &values = program.outputs[tap];
+        auto numbers = reinterpret_cast<const float *>(values.data.data());
+        size_t count = values.data.size() / sizeof(float);
+        counts ? estimators[tap].count(numbers, count) : estimators[tap].observe(numbers, count);
+      }
+      done += inputs.front().dims[0];
+      progress(llvm::formatv("calibration, {0} of {1}", done, feed.numSamples()).str());
+    }
+  }
+  samples = feed.numSamples() - feed.numLeftOut();
+  return kOk;
+}
+
+int Calibration::run(ModuleOp module) {
+  auto function = *module.getOps<func::FuncOp>().begin();
+  auto kept = LayerPatterns::create(options.keepF32);
+  if (!kept)
+    return fail(kUsage, "--keep-f32: " + llvm::toString(kept.takeError()));
+  if (options.smooth)
+    if (int code = smoothActivations(module, options, progress, numSmoothed))
+      return code;
+  const bool hasGains = showsGains();
+  if (hasGains)
+    if (int code = keepSlowerLayers(module, options))
+      return code;
+  std::vector<QuantizableProduct> products =
+      findQuantizableProducts(function, *kept, *productSchemeNamed(options.quantize));
+  for (const QuantizableProduct &product : products)
+    layers.push_back(
+        {shownNameOf(*product.op),
+         product.op->getName().stripDialect().str(),
+         product.whyKept,
+         {},
+         {},
+         0,
+         hasGains ? gainsOfIntegers(product, gainTargets(options)) : std::vector<TargetGain>()});
+  bool isKeptByCost = llvm::any_of(products, [](const QuantizableProduct &product) {
+    return product.op->hasAttr(dl::kKeptByCost);
+  });
+  if (activationsOf(products).empty())
+    return fail(kModelError,
+                "--quantize " + options.quantize +
+                    (layers.empty() ? ": no product of the model multiplies f32 by weights"
+                                    : ": every product of weights stays in f32; the first, '" +
+                                          layers.front().name + "', because " +
+                                          layers.front().whyKept + (isKeptByCost ? kTakeAll : "")));
+  if (isDynamic())
+    return kOk;
+  if (int code = findRanges(module, products))
+    return code;
+  return options.biasCorrection ? correctBiases(module, options, products, progress) : int(kOk);
+}
+
+int Calibration::findRanges(ModuleOp module, ArrayRef<QuantizableProduct> products) {
+  progress("calibration");
+  SmallVector<Value> activations = activationsOf(products);
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager manager(module.getContext());
+  TapActivationsOptions tap;
+  tap.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+  manager.addNestedPass<func::FuncOp>(createTapActivations(tap));
+  // A module that is simplified already stays as it is.
+  addPhase(manager, Phase::simplify, {});
+  if (failed(manager.run(*copy)))
+    return kInternal;
+  auto package = compileCpuProgram(*copy);
+  if (failed(package))
+    return kUnsupported;
+  std::vector<RangeEstimator> estimators(activations.size(),
+                                         RangeEstimator(*rangeMethodNamed(methodName())));
+  if (int code = measure(*package, estimators))
+    return code;
+
+  Builder builder(module.getContext());
+  for (auto [product, layer] : llvm::zip_equal(products, layers)) {
+    if (!product.whyKept.empty())
+      continue;
+    const RangeEstimator &seen =
+        estimators[llvm::find(activations, product.getActivation()) - activations.begin()];
+    if (seen.numNotFinite() > 0)
+      return fail(kModelError, llvm::formatv("--calib: on this data '{0}' reads {1} numbers that "
+                                             "are NaN or infinite; expected finite numbers alone",
+                                             layer.name, seen.numNotFinite())
+                                   .str());
+    layer.seen = seen.extent();
+    layer.range = isFloat8() ? seen.extent() : seen.range();
+    layer.signalToNoise =
+        isFloat8() ? seen.signalToNoiseOfFloat8() : seen.signalToNoise(layer.range);
+    product.op->setAttr(kActivationRange,
+                        builder.getDenseF64ArrayAttr({layer.range.low, layer.range.high}));
+  }
+  return kOk;
+}
+
+std::string Calibration::commandText() const {
+  if (numSmoothed == 0 && !options.biasCorrection && !options.noRefit)
+    return "";
+  std::string text = "dlc compile MODEL --quantize " + options.quantize;
+  if (options.noRefit)
+    text += " --no-refit";
+  if (numSmoothed > 0)
+    text += llvm::formatv(" --smooth {0}", *options.smooth);
+  if (options.biasCorrection)
+    text += " --bias-correction";
+  return text + " --calib DATA.npz --weights NEW.safetensors";
+}
+
+/// The last two columns of a row.
+static std::string gainAfter(const std::string &signalToNoise, ArrayRef<TargetGain> gains) {
+  return gains.empty()
+             ? signalToNoise
+             : llvm::formatv("{0}{1}", llvm::left_justify(signalToNoise, 11), gainText(gains))
+                   .str();
+}
+
+std::string Calibration::asText() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  size_t width = 5, quantized = 0;
+  for (const QuantizedLayer &layer : layers)
+    width = std::max(width, layer.name.size());
+  os << llvm::left_justify("Layer", width) << "  Op       "
+     << (isDynamic() ? "Type" : "Range seen           Range kept           SNR")
+     << (showsGains() && !options.targets.empty() ? "        Gain\n" : "\n");
+  for (const QuantizedLayer &layer : layers) {
+    os << llvm::left_justify(layer.name, width) << "  " << llvm::left_justify(layer.op, 7) << "  ";
+    if (!layer.whyKept.empty()) {
+      os << "kept in f32: " << layer.whyKept << '\n';
+      continue;
+    }
+    ++quantized;
+    if (isDynamic()) {
+      os << "int8, with the range of each row\n";
+      continue;
+    }
+    auto range = [](const Range &shown) {
+      return llvm::left_justify(llvm::formatv("{0:F3} .. {1:F3}", shown.low, shown.high).str(), 19);
+    };
+    os << range(layer.seen) << "  " << range(layer.range) << "  "
+       << gainAfter(llvm::formatv("{0:F1} dB", layer.signalToNoise).str(), layer.gains) << '\n';
+  }
+  os << llvm::formatv("{0}: {1} of {2} products", options.quantize, quantized, layers.size());
+  if (!isDynamic())
+    os << llvm::formatv(", calibrated on {0} samples by {1}", samples, methodName());
+  if (options.smooth)
+    os << llvm::formatv("; {0} activations smoothed with exponent {1}", numSmoothed,
+                        *options.smooth);
+  if (options.biasCorrection)
+    os << "; means corrected";
+  os << '\n';
+  return text;
+}
+
+std::string Calibration::asJson() const {
+  Json json;
+  json.beginObject().string("scheme", options.quantize);
+  if (!isDynamic())
+    json.string("method", methodName()).integer("samples", samples);
+  if (options.smooth)
+    json.real("smooth", *options.smooth).integer("smoothed", static_cast<int64_t>(numSmoothed));
+  if (options.biasCorrection)
+    json.string("bias_correction", "measured");
+  json.beginArray("layers");
+  for (const QuantizedLayer &layer : layers) {
+    json.beginObject().string("layer", layer.name).string("op", layer.op);
+    if (!layer.whyKept.empty())
+      json.string("type", "f32").string("why", layer.whyKept);
+    else if (isDynamic())
+      json.string("type", "int8");
+    else
+      json.string("type", options.quantize)
+          .real("seen_low", layer.seen.low)
+          .real("seen_high", layer.seen.high)
+          .real("low", layer.range.low)
+          .real("high", layer.range.high)
+          .real("snr_db", layer.signalToNoise);
+    writeGains(json, layer.gains);
+    json.endObject();
+  }
+  json.endArray().endObject();
+  return json.take();
+}
+
+} // namespace dlc

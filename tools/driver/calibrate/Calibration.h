@@ -1,0 +1,66 @@
+//===- Calibration.h - The ranges of activations on a user's data ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_TOOLS_DRIVER_CALIBRATION_H
+#define DLC_TOOLS_DRIVER_CALIBRATION_H
+
+#include "passes/compress/quantize/QuantizableProducts.h"
+#include "passes/compress/quantize/QuantizationGain.h"
+#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/measure/RangeEstimator.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+/// How one product is computed, and what that does to the numbers that it reads.
+struct QuantizedLayer {
+  std::string name;         // its layer, ONNX node or place
+  std::string op;           // "conv2d"
+  std::string whyKept;      // empty where it runs on integers of 8 bits
+  Range seen, range;        // of its activation: on the data, and what 8 bits hold
+  double signalToNoise = 0; // of its activation in 8 bits, in dB
+  std::vector<TargetGain> gains = {};
+};
+
+/// Finds the products that quantize-products lets run on integers. For --quantize int8 it runs a copy of
+/// the model on `--calib` and writes the range of each activation that a product reads to the product,
+/// where the pass finds it.
+class Calibration {
+public:
+  /// `progress` is told what goes on, now and then.
+  Calibration(const CompileOptions &options, std::function<void(const std::string &)> progress)
+      : options(options), progress(std::move(progress)) {}
+
+  /// `module` is what the import or phase `simplify` left. An ExitCode; all but kOk are reported.
+  int run(mlir::ModuleOp module);
+
+  /// The kind of command that makes these weights, where data have changed them: what `dlc refit`
+  /// names where it refuses. Empty where new weights may take their place.
+  std::string commandText() const;
+  /// A table of all products of weights, and how many run on integers.
+  std::string asText() const;
+  std::string asJson() const;
+
+private:
+  int measure(const std::string &package, std::vector<RangeEstimator> &estimators);
+  int findRanges(mlir::ModuleOp module, llvm::ArrayRef<QuantizableProduct> products);
+  bool isDynamic() const { return options.quantize == "dynamic"; }
+  bool isFloat8() const { return options.quantize == "fp8"; }
+  /// The cost model knows products of integers whose ranges are known.
+  bool showsGains() const { return options.quantize == "int8"; }
+  /// Floats have the same precision over many ranges: there is no gain in a smaller one.
+  std::string methodName() const { return isFloat8() ? "minmax" : options.calibration.method; }
+
+  const CompileOptions &options;
+  std::function<void(const std::string &)> progress;
+  std::vector<QuantizedLayer> layers;
+  int64_t samples = 0;
+  size_t numSmoothed = 0; // activations
+};
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_CALIBRATION_H

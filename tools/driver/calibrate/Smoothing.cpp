@@ -1,0 +1,224 @@
+//===- Smoothing.cpp - Large channels of activations, made smaller for 8 bits ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/calibrate/Smoothing.h"
+
+#include "ir/analysis/SourcePlaces.h"
+#include "ir/dl/base/DLBuilder.h"
+#include "ir/dl/contraction/DLContraction.h"
+#include "passes/buffers/PrependResults.h"
+#include "passes/compress/quantize/QuantizableProducts.h"
+#include "tools/driver/cli/Output.h"
+#include "tools/driver/compress/WeightReader.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace dlc {
+
+/// No channel is made larger than this many times.
+static constexpr double kLeastScale = 1e-5;
+
+namespace {
+
+/// An activation with its channels along one dim, and the products that sum over these.
+struct ChannelReads {
+  Value activation;
+  int64_t dim;
+  std::vector<QuantizableProduct> products;
+};
+
+class Smoothing {
+public:
+  Smoothing(ModuleOp module, const CompileOptions &options, const Progress &progress)
+      : module(module), function(*module.getOps<func::FuncOp>().begin()), options(options),
+        progress(progress) {}
+  int run();
+  size_t numSmoothed() const { return reads.size(); }
+
+private:
+  void findReads(const LayerPatterns &kept);
+  int measure(std::vector<std::vector<double>> &largest);
+  Value storedInverse(const ChannelReads &read, ArrayRef<double> largest);
+  void divide(const ChannelReads &read, Value inverse);
+
+  ModuleOp module;
+  func::FuncOp function;
+  const CompileOptions &options;
+  const Progress &progress;
+  std::vector<ChannelReads> reads;
+  llvm::StringSet<> names;
+};
+
+} // namespace
+
+/// The dim of a product's weight that its sums run over; nullopt where these are several.
+static std::optional<int64_t> summedDimOf(ArrayRef<int64_t> resultDims) {
+  SmallVector<int64_t> summed = summedDims(resultDims);
+  return summed.size() == 1 ? std::optional(summed.front()) : std::nullopt;
+}
+
+void Smoothing::findReads(const LayerPatterns &kept) {
+  llvm::MapVector<std::pair<Value, int64_t>, std::vector<QuantizableProduct>> found;
+  for (QuantizableProduct &product :
+       findQuantizableProducts(function, kept, *productSchemeNamed(options.quantize))) {
+    auto ofX = dl::resultDimsOf(product.op, 1 - product.weight);
+    if (!product.whyKept.empty() || !ofX || !summedDimOf(product.weightDims))
+      continue;
+    if (auto dim = summedDimOf(*ofX))
+      found[{product.getActivation(), *dim}].push_back(std::move(product));
+  }
+  for (auto &[place, products] : found)
+    reads.push_back({place.first, place.second, std::move(products)});
+}
+
+/// The largest magnitude along each index of `dim`, [size of dim].
+static Value largestAlong(Value x, int64_t dim, dl::Builder &builder) {
+  Value sizes = builder.make<dl::AbsOp>(x);
+  SmallVector<int64_t> others;
+  for (int64_t other = 0; other < dl::typeOf(x).getRank(); ++other)
+    if (other != dim)
+      others.push_back(other);
+  if (others.empty()) // an empty list is all dims
+    return sizes;
+  return builder.make<dl::AmaxOp>(sizes, builder.getDenseI64ArrayAttr(others),
+                                  builder.getBoolAttr(false));
+}
+
+/// For each of `reads` the largest magnitudes of the activation's channels on the data, then those of
+/// the weights'.
+int Smoothing::measure(std::vector<std::vector<double>> &largest) {
+  IRMapping mapping;
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone(mapping));
+  auto tapped = *copy->getOps<func::FuncOp>().begin();
+  dl::Builder builder(tapped.front().getTerminator());
+  SmallVector<Value> taps;
+  std::vector<std::string> tapNames;
+  for (const ChannelReads &read : reads) {
+    Value ofWeights;
+    for (const QuantizableProduct &product : read.products) {
+      Value own = largestAlong(mapping.lookup(product.getWeight()),
+                               *summedDimOf(product.weightDims), builder);
+      ofWeights = ofWeights ? builder.make<dl::MaximumOp>(ofWeights, own) : own;
+    }
+    Value both[] = {largestAlong(mapping.lookup(read.activation), read.dim, builder), ofWeights};
+    taps.push_back(builder.make<dl::CatOp>(ValueRange(both), uint64_t(0)));
+    tapNames.push_back("largest." + std::to_string(taps.size()));
+  }
+  prependResults(tapped, taps, tapNames);
+  largest.resize(reads.size());
+  auto read = [&](const std::vector<HostTensor> &outputs, int64_t) -> int {
+    for (auto [tap, numbers] : llvm::enumerate(largest)) {
+      const HostTensor &values = outputs[tap];
+      numbers.resize(values.size());
+      for (int64_t i = 0; i < values.size(); ++i) {
+        if (!std::isfinite(values.at(i)))
+          return fail(kModelError,
+                      llvm::formatv("--calib: on this data '{0}' reads numbers that are NaN or "
+                                    "infinite; expected finite numbers alone",
+                                    shownNameOf(*reads[tap].products.front().op))
+                          .str());
+        numbers[i] = std::max(numbers[i], values.at(i));
+      }
+    }
+    return kOk;
+  };
+  int64_t samples = 0;
+  return runTapped(*copy, options.calibration, "smoothing", progress, read, samples);
+}
+
+/// 1 / s of the channels, f32, as a weight that is held for the package.
+Value Smoothing::storedInverse(const ChannelReads &read, ArrayRef<double> largest) {
+  const size_t size = largest.size() / 2;
+  std::vector<float> inverse;
+  for (size_t i = 0; i < size; ++i) {
+    const double ofX = largest[i], ofWeights = largest[size + i];
+    const double scale = ofX > 0 && ofWeights > 0 ? std::pow(ofX, *options.smooth) /
+                                                        std::pow(ofWeights, 1 - *options.smooth)
+                                                  : 1;
+    inverse.push_back(static_cast<float>(1 / std::max(scale, kLeastScale)));
+  }
+  const QuantizableProduct &first = read.products.front();
+  std::string name = weightNameOf(first.getWeight()) + ".smooth";
+  const size_t length = name.size();
+  for (unsigned number = 2; !names.insert(name).second; ++number)
+    name = name.substr(0, length) + std::to_string(number);
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+  return holdVector(builder, first.op->getLoc(), name, inverse);
+}
+
+/// `channels` repeated over the dims of `x` but for `dim`.
+static Value repeated(Value channels, Value x, int64_t dim, dl::Builder &builder) {
+  dl::Dims whole = dl::dimsOf(x), along(whole.size(), dl::constantDim(1, builder.getContext()));
+  along[dim] = whole[dim];
+  return builder.broadcast(builder.reshape(channels, along), whole);
+}
+
+/// Whether a norm gives `read.activation` to its products alone, and has a weight for each channel.
+static bool isOfNorm(const ChannelReads &read) {
+  Operation *norm = read.activation.getDefiningOp();
+  auto standardize = dyn_cast_or_null<dl::StandardizeOp>(norm);
+  if (norm == nullptr || !isa<dl::StandardizeOp, dl::RmsNormOp>(norm) ||
+      norm->getNumOperands() < 2 || dl::typeOf(norm->getOperand(1)).getRank() != 1)
+    return false;
+  const int64_t ofNorm =
+      standardize ? standardize.getAffineDims().front() : dl::typeOf(read.activation).getRank() - 1;
+  return ofNorm == read.dim && llvm::all_of(read.activation.getUsers(), [&](Operation *user) {
+           return llvm::any_of(read.products, [&](auto &product) { return product.op == user; });
+         });
+}
+
+void Smoothing::divide(const ChannelReads &read, Value inverse) {
+  Value x = read.activation;
+  dl::Builder builder(x.getLoc(), x.getContext());
+  if (isOfNorm(read)) {
+    Operation *norm = x.getDefiningOp();
+    builder.setInsertionPoint(norm);
+    for (OpOperand &affine : norm->getOpOperands().drop_front())
+      affine.set(builder.make<dl::MulOp>(affine.get(), inverse));
+  } else {
+    builder.setInsertionPointAfterValue(x);
+    if (!inverse.getDefiningOp()->isBeforeInBlock(&*builder.getInsertionPoint()))
+      builder.setInsertionPointAfterValue(inverse);
+    x = builder.make<dl::MulOp>(x, repeated(inverse, x, read.dim, builder));
+  }
+  for (const QuantizableProduct &product : read.products) {
+    builder.setInsertionPoint(product.op);
+    Value weight = product.getWeight();
+    weight = builder.make<dl::DivOp>(
+        weight, repeated(inverse, weight, *summedDimOf(product.weightDims), builder));
+    product.op->setOperand(1 - product.weight, x);
+    product.op->setOperand(product.weight, weight);
+  }
+}
+
+int Smoothing::run() {
+  auto kept = LayerPatterns::create(options.keepF32);
+  if (!kept)
+    return fail(kUsage, "--keep-f32: " + llvm::toString(kept.takeError()));
+  findReads(*kept);
+  if (reads.empty())
+    return kOk;
+  std::vector<std::vector<double>> largest;
+  if (int code = measure(largest))
+    return code;
+  for (auto [read, numbers] : llvm::zip_equal(reads, largest))
+    divide(read, storedInverse(read, numbers));
+  return kOk;
+}
+
+int smoothActivations(ModuleOp module, const CompileOptions &options, const Progress &progress,
+                      size_t &numSmoothed) {
+  Smoothing smoothing(module, options, progress);
+  int code = smoothing.run();
+  numSmoothed = smoothing.numSmoothed();
+  return code;
+}
+
+} // namespace dlc

@@ -1,0 +1,173 @@
+//===- CommandLine.cpp - dlc's subcommands ---------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/cli/CommandLine.h"
+
+#include "frontend/Spelling.h"
+#include "runtime/include/dlc/runtime.h"
+#include "tools/driver/cli/ExitCode.h"
+#include "tools/driver/cli/Output.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+static constexpr const char *kFooter = R"(Examples:
+  dlc check model.dl                            all errors of a model, without compiling it
+  dlc fmt model.dl                              the model's text in its canonical layout
+  dlc compile model.dl -o model.bin             one file for the CPU and for any NVIDIA GPU
+  dlc import model.onnx -o model.dl             an ONNX model as text, with its weights beside it
+  dlc prune model.dl --sparsity 0.5 -o small.dl the half of the weights that is smallest becomes zero
+  dlc quantize model.dl --scheme w4 -o small.dl the weights of matrix products in 4 bits
+  dlc run model.bin --input x=@x.npy --output y=@y.npy
+  dlc generate model.bin --prompt 1,403,407     the tokens that follow, one after another
+  dlc bench model.bin                           latency, throughput, time of each kernel
+  dlc compare f32.bin f16.bin --data d.npz      what a smaller model costs, on the same data
+  dlc verify model.bin --reference cpu --device cuda
+  dlc bisect model.dl --calib d.npz --max-error 1e-3   which layers need f32
+  dlc inspect model.bin --source conv2d_relu    the CUDA C++ of a kernel
+  dlc refit model.bin --weights new.safetensors new weights, without compiling
+  dlc list ops 'conv*'                          the functions of the language
+
+'dlc COMMAND --help' explains each. Exit codes: 0 ok, 1 error in the model, 2 usage, 3 unsupported, 4 accuracy check
+failed, 5 device, runtime or I/O, 6 damaged or incompatible file, 70 internal error.)";
+
+void dlc::addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
+                         std::vector<std::string> &states) {
+  command
+      .add_option("--const-input", constInputs,
+                  "NAME=@FILE.npy: an input of an ONNX model, such as a shape, that these numbers "
+                  "take the place of; may be repeated")
+      ->allow_extra_args(false);
+  command
+      .add_option("--state", states,
+                  "INPUT=OUTPUT: an input of an ONNX model that stays in it from run to run as a "
+                  "state, and the output that is its next value, as in h0=hn or "
+                  "'past.*=present.*'; one that grows by what a run adds becomes a cache, whose "
+                  "size may be told: 'past.*=present.*[1024]'; may be repeated")
+      ->allow_extra_args(false);
+}
+
+void dlc::addShapeOptions(CLI::App &command, ShapeOptions &shapes) {
+  command.add_option("--shapes", shapes.shapes,
+                     "Shapes of inputs, such as x:8x3x224x224,mask:8x64: the symbolic dims that "
+                     "they give become numbers");
+  command.add_option("--min-shapes", shapes.minShapes,
+                     "The smallest shapes that will come, written alike: they narrow the ranges");
+  command.add_option("--max-shapes", shapes.maxShapes, "The largest shapes that will come");
+}
+
+std::string dlc::checkPositive(const std::string &text) {
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  return *end || value > 0 ? std::string() // what is no number is told when it is converted
+                           : "expected a number above 0, got '" + text + "'";
+}
+
+std::string dlc::checkUnit(const std::string &text) {
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  return *end || (value >= 0 && value <= 1) ? std::string()
+                                            : "expected a number from 0 to 1, got '" + text + "'";
+}
+
+std::string dlc::checkNotNegative(const std::string &text) {
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  return *end || value >= 0 ? std::string() : "expected 0 or more, got '" + text + "'";
+}
+
+CLI::Validator dlc::checkOneOf(const std::vector<std::string> &values) {
+  std::string list;
+  for (const std::string &value : values)
+    list += (list.empty() ? "" : ", ") + value;
+  auto check = [values, list](std::string &text) {
+    if (std::find(values.begin(), values.end(), text) != values.end())
+      return std::string();
+    std::string hint =
+        frontend::didYouMean(text, std::vector<llvm::StringRef>(values.begin(), values.end()));
+    return frontend::quote(text) + " is none of " + list + hint;
+  };
+  return {check, "{" + list + "}"};
+}
+
+/// Says which argument nobody takes, and what was probably meant; empty where each has been taken.
+static std::string describeUnexpected(const CLI::App &app) {
+  auto parsed = app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
+  bool isOfCommand = !parsed.empty() && app.remaining().empty();
+  const CLI::App &command = isOfCommand ? *parsed.front() : app;
+  std::vector<std::string> words = command.remaining();
+  if (words.empty())
+    return {};
+  auto isOption = [](const std::string &word) { return word.starts_with("-"); };
+  // A misspelt option leaves its value over, too; a misspelt command all that follows it.
+  auto found = isOfCommand ? std::find_if(words.begin(), words.end(), isOption) : words.begin();
+  std::string word = found == words.end() ? words.front() : found->substr(0, found->find('='));
+  std::string call = isOfCommand ? "dlc " + command.get_name() : "dlc";
+  std::string what = "has no option ";
+  std::vector<std::string> known;
+  if (isOption(word)) {
+    for (const CLI::Option *option : command.get_options())
+      for (const std::string &name : option->get_lnames())
+        known.push_back("--" + name);
+  } else if (isOfCommand) {
+    what = "takes no further argument, got ";
+  } else {
+    what = "has no command ";
+    for (const CLI::App *one : app.get_subcommands([](const CLI::App *) { return true; }))
+      known.push_back(one->get_name());
+  }
+  std::string hint =
+      dlc::frontend::didYouMean(word, std::vector<llvm::StringRef>(known.begin(), known.end()));
+  return "'" + call + "' " + what + dlc::frontend::quote(word) + (hint.empty() ? ";" : hint) +
+         " '" + call + " --help' shows what there is";
+}
+
+int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
+  reserveStandardFiles();
+  CLI::App app("dlc: compiles neural networks to fast code, and runs it", "dlc");
+  app.set_version_flag("--version", std::string("dlc ") + dlc_version());
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  Action action;
+  addCheckCommand(app, action, compiler);
+  addFormatCommand(app, action, compiler);
+  addCompileCommand(app, action, compiler, {argv, argv + argc});
+  addImportCommand(app, action, compiler);
+  addPruneCommand(app, action, compiler);
+  addQuantizeCommand(app, action, compiler);
+  addBisectCommand(app, action, compiler);
+  addListCommand(app, action, compiler);
+  addRunCommand(app, action);
+  addGenerateCommand(app, action);
+  addBenchCommand(app, action);
+  addCompareCommand(app, action);
+  addVerifyCommand(app, action);
+  addInspectCommand(app, action, compiler);
+  addRefitCommand(app, action);
+  addDoctorCommand(app, action);
+  std::vector<const char *> words(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") { // dlc help COMMAND
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
+  try {
+    app.parse(static_cast<int>(words.size()), words.data());
+  } catch (const CLI::Success &asked) { // --help, --version
+    std::ostringstream text, none;
+    app.exit(asked, text, none);
+    return finishOutput(text.str());
+  } catch (const CLI::ParseError &error) {
+    if (std::string unexpected = describeUnexpected(app); !unexpected.empty())
+      return fail(kUsage, unexpected);
+    auto parsed = app.get_subcommands();
+    std::string call = parsed.empty() ? "dlc" : "dlc " + parsed.front()->get_name();
+    std::string_view what = error.what();
+    return fail(kUsage, std::string(what) + (what.ends_with('?') ? " '" : "; '") + call +
+                            " --help' explains it");
+  }
+  return action();
+}

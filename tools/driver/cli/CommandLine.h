@@ -1,0 +1,60 @@
+//===- CommandLine.h - dlc's subcommands -----------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_COMMANDLINE_H
+#define DLC_TOOLS_DRIVER_COMMANDLINE_H
+
+#include "tools/driver/cli/Compiler.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Validator;
+} // namespace CLI
+
+namespace dlc {
+
+/// Parses the arguments, runs the subcommand that they name and returns what the process exits with.
+int runCommandLine(int argc, char **argv, const Compiler &compiler);
+
+/// What a subcommand has been parsed to: runs it, returns an ExitCode.
+using Action = std::function<int()>;
+
+/// Checks of the numbers that options take: a sentence on what is wrong, empty where nothing is.
+std::string checkPositive(const std::string &text);
+std::string checkNotNegative(const std::string &text);
+std::string checkUnit(const std::string &text); // 0 to 1
+/// Takes one of `values`, which --help lists; of another it says which of them was probably meant.
+CLI::Validator checkOneOf(const std::vector<std::string> &values);
+
+/// Declares the options of subcommands that read ONNX files.
+void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
+                    std::vector<std::string> &states);
+
+/// Declares the options of subcommands that narrow symbolic dims by shapes of inputs.
+void addShapeOptions(CLI::App &command, ShapeOptions &shapes);
+
+// Each declares its subcommand on `app`; once that is parsed, `action` runs it.
+void addCheckCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addImportCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addPruneCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addQuantizeCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addBisectCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addListCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addFormatCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addCompileCommand(CLI::App &app, Action &action, const Compiler &compiler,
+                       std::vector<std::string> commandLine);
+void addRunCommand(CLI::App &app, Action &action);
+void addGenerateCommand(CLI::App &app, Action &action);
+void addBenchCommand(CLI::App &app, Action &action);
+void addCompareCommand(CLI::App &app, Action &action);
+void addVerifyCommand(CLI::App &app, Action &action);
+void addInspectCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addRefitCommand(CLI::App &app, Action &action);
+void addDoctorCommand(CLI::App &app, Action &action);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_COMMANDLINE_H

@@ -1,0 +1,192 @@
+//===- GenerateCommand.cpp - dlc generate: tokens that follow a prompt -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/cli/CommandLine.h"
+#include "tools/driver/cli/Output.h"
+#include "tools/driver/run/Decoder.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+namespace {
+struct GenerateOptions {
+  std::string model, prompt, stop;
+  int64_t maxTokens = 0; // 0: as many as the cache holds
+  dlc::Sampling sampling;
+  dlc::DeviceOptions device;
+};
+} // namespace
+
+static constexpr const char *kFooter =
+    R"(The model is a decoder whose states hold what it has read, a cache: of ONNX one that was compiled with --state for its past, or a
+.dl model that writes to states by update_slice. The prompt is read in one run where the model takes it so, and then a token a run. Tokens
+are numbers; model.generate in Python takes and gives texts, with a tokenizer.json. The ids go to standard output as they come, without
+the prompt and the token that stops; how many were made in a second goes to standard error.
+
+Examples:
+  dlc generate model.bin --prompt 1,403,407 --max-tokens 50
+  dlc generate model.bin --prompt @prompt.npy --stop 2
+  dlc generate model.bin --prompt 1 --temperature 0.8 --top-k 40 --top-p 0.95 --seed 7)";
+
+namespace dlc {
+
+/// Numbers with commas or spaces between; false where there is anything else.
+static bool parseIds(const std::string &text, std::vector<int64_t> &ids) {
+  const char *at = text.data(), *end = at + text.size();
+  while (at != end) {
+    int64_t number = 0;
+    auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || number < 0)
+      return false;
+    ids.push_back(number);
+    at = next;
+    bool isBetween = false;
+    while (at != end && (*at == ',' || *at == ' '))
+      isBetween = true, ++at;
+    if (at != end && !isBetween)
+      return false;
+  }
+  return !ids.empty();
+}
+
+static int readPrompt(const std::string &text, std::vector<int64_t> &ids) {
+  if (!text.starts_with("@"))
+    return parseIds(text, ids)
+               ? kOk
+               : fail(kUsage, "--prompt '" + text +
+                                  "': expected the numbers of tokens, as in 1,403,407, or "
+                                  "@FILE.npy; texts are for model.generate in Python");
+  HostTensor array;
+  std::string problem;
+  if (int code = readTensor(text.substr(1), "", array, problem))
+    return fail(code, problem);
+  bool isRow = array.dims.size() == 1 || (array.dims.size() == 2 && array.dims[0] == 1);
+  if (!isRow || array.size() == 0 || (array.dtype != DLC_I64 && array.dtype != DLC_I32))
+    return fail(kUsage, "--prompt '" + text + "' is " + array.describe() +
+                            "; expected one or more tokens: i64[T] or i64[1,T]");
+  for (int64_t i = 0; i < array.size(); ++i)
+    ids.push_back(static_cast<int64_t>(array.at(i)));
+  return kOk;
+}
+
+/// An ExitCode, reported unless it is kOk: the prompt, and what shall follow it, fit into the model.
+static int checkRequest(const Decoder &decoder, const GenerateOptions &options,
+                        const std::vector<int64_t> &prompt, int64_t &count) {
+  if (auto vocabulary = decoder.vocabulary())
+    for (int64_t id : prompt)
+      if (id < 0 || id >= *vocabulary)
+        return fail(kUsage, "--prompt: token " + std::to_string(id) + " is none of the model's " +
+                                std::to_string(*vocabulary) + " tokens, 0 to " +
+                                std::to_string(*vocabulary - 1));
+  // The last token is not read any more.
+  auto size = static_cast<int64_t>(prompt.size());
+  int64_t room = decoder.capacity() - size + 1;
+  if (room < 1)
+    return fail(kUsage, "the prompt has " + std::to_string(size) +
+                            " tokens, and the model's cache holds " +
+                            std::to_string(decoder.capacity()) +
+                            "; shorten it, or compile the model with a larger cache");
+  if (options.maxTokens > room)
+    return fail(kUsage,
+                "--max-tokens " + std::to_string(options.maxTokens) + " after a prompt of " +
+                    std::to_string(size) + (size == 1 ? " token" : " tokens") +
+                    " need a cache of " + std::to_string(size + options.maxTokens - 1) +
+                    " positions, and the model's holds " + std::to_string(decoder.capacity()) +
+                    "; at most " + std::to_string(room) +
+                    " fit, or compile the model with a larger cache");
+  count = options.maxTokens ? options.maxTokens : room;
+  return kOk;
+}
+
+static int generate(const GenerateOptions &options) {
+  std::vector<int64_t> prompt, stops;
+  if (int code = readPrompt(options.prompt, prompt))
+    return code;
+  if (!options.stop.empty() && !parseIds(options.stop, stops))
+    return fail(kUsage,
+                "--stop '" + options.stop + "': expected the numbers of tokens, as in 2 or 2,3");
+  Decoder decoder;
+  if (int code = decoder.open(options.model, options.device))
+    return code;
+  int64_t count = 0;
+  if (int code = checkRequest(decoder, options, prompt, count))
+    return code;
+
+  using Clock = std::chrono::steady_clock;
+  auto secondsSince = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  std::vector<double> logits;
+  auto begin = Clock::now();
+  if (int code = decoder.read(prompt, logits))
+    return code;
+  double promptSeconds = secondsSince(begin);
+  begin = Clock::now();
+  int64_t made = 0, runs = 0;
+  for (; made < count; ++made) {
+    int64_t token = chooseToken(logits, options.sampling, static_cast<uint64_t>(made));
+    if (std::find(stops.begin(), stops.end(), token) != stops.end())
+      break;
+    if (int code = finishOutput((made ? " " : "") + std::to_string(token)))
+      return code;
+    if (made + 1 == count)
+      continue;
+    if (int code = decoder.read({token}, logits))
+      return code;
+    ++runs;
+  }
+  double seconds = secondsSince(begin);
+  if (int code = finishOutput("\n"))
+    return code;
+  char text[200];
+  std::snprintf(
+      text, sizeof(text),
+      "prompt: %zu tokens in %.3g ms (%.4g tokens/s); generated: %lld in %.3g ms (%.4g tokens/s)",
+      prompt.size(), 1e3 * promptSeconds, static_cast<double>(prompt.size()) / promptSeconds,
+      static_cast<long long>(made), 1e3 * seconds,
+      seconds > 0 ? static_cast<double>(runs) / seconds : 0.0);
+  complain(text);
+  return kOk;
+}
+
+} // namespace dlc
+
+void dlc::addGenerateCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<GenerateOptions>();
+  CLI::App *command = app.add_subcommand("generate", "Continue a prompt, token by token");
+  command->footer(kFooter);
+  command->add_option("model", options->model, "The compiled decoder, model.bin")->required();
+  command
+      ->add_option("--prompt", options->prompt, "The tokens to continue: 1,403,407, or @FILE.npy")
+      ->required();
+  command
+      ->add_option("--max-tokens", options->maxTokens,
+                   "Tokens to generate at most; otherwise as many as the cache holds")
+      ->check(checkPositive, "POSITIVE");
+  command->add_option("--stop", options->stop, "Tokens that end the text: 2, or 2,3");
+  auto *temperature =
+      command
+          ->add_option("--temperature", options->sampling.temperature,
+                       "Draw the next token, flatter for larger numbers; 0 takes the likeliest")
+          ->check(checkNotNegative, "NONNEGATIVE")
+          ->capture_default_str();
+  command->add_option("--top-k", options->sampling.topK, "Draw among the K likeliest tokens")
+      ->check(checkPositive, "POSITIVE")
+      ->needs(temperature);
+  command
+      ->add_option("--top-p", options->sampling.topP,
+                   "Draw among the fewest of the likeliest that have this probability together")
+      ->check(checkUnit, "0..1")
+      ->needs(temperature);
+  command->add_option("--seed", options->sampling.seed, "Equal seeds draw equal tokens")
+      ->needs(temperature)
+      ->capture_default_str();
+  options->device.declare(*command);
+  command->callback([&action, options] { action = [options] { return generate(*options); }; });
+}

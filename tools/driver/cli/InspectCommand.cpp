@@ -1,0 +1,357 @@
+//===- InspectCommand.cpp - dlc inspect: what is in a compiled model -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "runtime/core/DType.h"
+#include "runtime/core/Text.h"
+#include "runtime/cuda/driver/Architecture.h"
+#include "runtime/cuda/kernels/Kernels.h"
+#include "tools/driver/cli/CommandLine.h"
+#include "tools/driver/cli/Json.h"
+#include "tools/driver/cli/Output.h"
+#include "tools/driver/run/InspectWeights.h"
+#include "tools/driver/run/Package.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace {
+struct InspectOptions {
+  std::string model, source, choice;
+  int64_t batch = 1;
+  bool json = false;
+};
+} // namespace
+
+static constexpr const char *kFooter = R"(Examples:
+  dlc inspect model.bin                          inputs, outputs, kernels with their lines of the model, memory
+  dlc inspect model.bin --source conv2d_relu     the CUDA C++ of that kernel; also by op, layer or ONNX node in it
+  dlc inspect model.bin --json
+  dlc inspect model.dl                           layers with what they give, parameters, arithmetic of a run
+  dlc inspect model.dl --batch 32 --json
+  dlc inspect model.safetensors                  names, dtypes, shapes and sizes of weights; also .npz)";
+
+namespace dlc {
+namespace {
+
+/// How many launches of a program use each kernel, at load and in each run.
+struct LaunchCount {
+  int64_t init = 0, main = 0;
+  std::string product;      // "N*4096 x 512 by 512 x 2048", where cuBLASLt may compute it
+  std::string insteadOf;    // for sm_90a alone: the kernel that other GPUs and fewer blocks take
+  uint64_t leastBlocks = 0; // ... of the grid, for this kernel
+};
+
+struct ProgramFacts {
+  std::map<uint32_t, LaunchCount> launches;
+  int64_t copies = 0, codeBytes = 0;
+  std::map<std::string, int64_t> cubinBytes; // by architecture
+};
+
+} // namespace
+
+static const char *nameOf(schema::Target target) {
+  return target == schema::Target::cpu ? "cpu" : "cuda";
+}
+
+/// "4096 x 512 by 512 x 2048, 12 times", with symbols where shapes are open.
+static std::string describeProduct(const rt::Module &module, const schema::Product &product) {
+  auto print = [&](uint32_t expression) { return module.expressions().print(expression); };
+  std::string depth = print(product.depth()), batch = print(product.batch());
+  return print(product.rows()) + " x " + depth + " by " + depth + " x " + print(product.columns()) +
+         (batch == "1" ? "" : ", " + batch + " times");
+}
+
+static ProgramFacts factsOf(const rt::Module &module, const schema::Program &program) {
+  ProgramFacts facts;
+  auto count = [&](const auto *commands, bool init) {
+    if (!commands)
+      return;
+    for (const auto *entry : *commands) {
+      if (const auto *launch = entry->command_as_Launch()) {
+        LaunchCount &count = facts.launches[launch->kernel()];
+        ++(init ? count.init : count.main);
+        if (launch->product())
+          count.product = describeProduct(module, *launch->product());
+        if (const schema::Launch *hopper = launch->sm_90a()) {
+          LaunchCount &second = facts.launches[hopper->kernel()];
+          second.insteadOf = program.kernels()->Get(launch->kernel())->name()->str();
+          second.leastBlocks = launch->sm_90a_least();
+        }
+      } else {
+        ++facts.copies;
+      }
+    }
+  };
+  count(program.init(), true);
+  count(program.main(), false);
+  if (program.cpu_images())
+    for (const auto *image : *program.cpu_images())
+      facts.codeBytes += static_cast<int64_t>(image->code()->bytes());
+  if (program.cuda_sources())
+    for (const auto *source : *program.cuda_sources())
+      if (source->cubins())
+        for (const auto *cubin : *source->cubins()) {
+          cuda::Architecture arch = {static_cast<int>(cubin->arch()), cubin->variant()};
+          facts.cubinBytes[arch.name()] += static_cast<int64_t>(cubin->data()->bytes());
+        }
+  return facts;
+}
+
+static int64_t weightBytes(const rt::Module &module) {
+  int64_t bytes = 0;
+  if (module.table().weights())
+    for (const auto *weight : *module.table().weights())
+      bytes += static_cast<int64_t>(weight->data()->bytes());
+  return bytes;
+}
+
+/// Sum of the sizes of the program's buffers of one storage: a number, or where shapes are open "N*4096 + 40".
+static std::string sizeOf(const rt::Module &module, const schema::Program &program,
+                          schema::Storage storage) {
+  int64_t constant = 0;
+  std::string open;
+  if (program.buffers())
+    for (const auto *buffer : *program.buffers()) {
+      if (buffer->storage() != storage)
+        continue;
+      if (auto bytes = module.expressions().constant(buffer->bytes()))
+        constant += *bytes;
+      else
+        open += (open.empty() ? "" : " + ") + module.expressions().print(buffer->bytes());
+    }
+  if (open.empty())
+    return rt::byteCount(static_cast<uint64_t>(constant));
+  return open + (constant ? " + " + std::to_string(constant) : "") + " bytes, before reuse";
+}
+
+static void describeProgram(const rt::Module &module, const schema::Program &program,
+                            std::string &out) {
+  ProgramFacts facts = factsOf(module, program);
+  out += std::string("\nProgram for ") + nameOf(program.target()) + "\n";
+  if (program.cpu_images())
+    for (const auto *image : *program.cpu_images())
+      out +=
+          "  code for " + image->isa()->str() + ": " + rt::byteCount(image->code()->bytes()) + "\n";
+  for (const auto &[arch, bytes] : facts.cubinBytes)
+    out += "  code for " + arch + ": " + rt::byteCount(static_cast<uint64_t>(bytes)) + "\n";
+  out += "  memory: weights " + rt::byteCount(static_cast<uint64_t>(weightBytes(module))) +
+         ", made at load " + sizeOf(module, program, schema::Storage::persistent) +
+         ", intermediate " + sizeOf(module, program, schema::Storage::arena) + "\n";
+  out += "  kernels (launches in a run + at load)\n";
+  uint32_t index = 0;
+  if (program.kernels())
+    for (const auto *kernel : *program.kernels()) {
+      LaunchCount count = facts.launches[index++];
+      char line[160];
+      snprintf(line, sizeof(line), "    %-32s %-12s %2lld + %-2lld  ",
+               rt::quoted(kernel->name()->str()).c_str(), kernel->kind()->c_str(),
+               static_cast<long long>(count.main), static_cast<long long>(count.init));
+      out += line + linesOf(*kernel) + "\n";
+      if (!count.product.empty())
+        out += "      cuBLASLt may compute it: " + count.product + "\n";
+      if (!count.insteadOf.empty())
+        out += "      on sm_90a in place of " + rt::quoted(count.insteadOf) + ", from " +
+               std::to_string(count.leastBlocks) + " blocks on\n";
+    }
+  if (facts.copies)
+    out += "    copies: " + std::to_string(facts.copies) + "\n";
+}
+
+static std::string describe(const rt::Module &module) {
+  const schema::Module &table = module.table();
+  std::string out = "Model " + rt::quoted(table.model()->str()) + ", " +
+                    rt::byteCount(module.fileBytes()) + ", by " + table.producer()->str() + "\n";
+  if (table.precision() != schema::DType::f32)
+    out += std::string("Precision: values of f32 may be stored in ") +
+           rt::nameOf(table.precision()) + "\n";
+  auto values = [&](const char *title, const auto *list, size_t count) {
+    out += title;
+    for (uint32_t i = 0; i < count; ++i)
+      out += "  " + list->Get(i)->name()->str() + ": " + module.describe(*list->Get(i)) + "\n";
+  };
+  values("Inputs\n", table.inputs(), table.inputs() ? table.inputs()->size() : 0);
+  values("Outputs\n", table.outputs(), module.numOutputs());
+  if (table.states() && table.states()->size())
+    values("States\n", table.states(), table.states()->size());
+  if (table.symbols() && table.symbols()->size()) {
+    out += "Symbolic dims\n";
+    for (const auto *symbol : *table.symbols())
+      out += "  " + symbol->name()->str() + " = " + std::to_string(symbol->min()) + ".." +
+             std::to_string(symbol->max()) +
+             (symbol->counted()
+                  ? ", counted by the run: at most " + module.expressions().print(symbol->most())
+                  : "") +
+             "\n";
+  }
+  for (const auto *program : *table.programs())
+    describeProgram(module, *program, out);
+  return out;
+}
+
+/// Of each CUDA source, what the cache of compiled kernels and the ledger of verified ones know it by.
+static std::vector<std::string> identitiesOf(const rt::Module &module,
+                                             const schema::Program &program) {
+  std::vector<std::string> identities;
+  if (program.target() != schema::Target::cuda)
+    return identities;
+  cuda::KernelDigest digest;
+  for (const cuda::KernelText &text : cuda::kernelTexts(module.table(), program))
+    identities.push_back(digest.of(text));
+  return identities;
+}
+
+static std::string describeJson(const rt::Module &module) {
+  const schema::Module &table = module.table();
+  Json json;
+  json.beginObject()
+      .string("model", table.model()->str())
+      .string("producer", table.producer()->str())
+      .string("precision", rt::nameOf(table.precision()));
+  json.integer("file_bytes", static_cast<int64_t>(module.fileBytes()))
+      .integer("weight_bytes", weightBytes(module));
+  auto values = [&](const char *key, const auto *list, size_t count) {
+    json.beginArray(key);
+    for (uint32_t i = 0; i < count; ++i)
+      json.beginObject()
+          .string("name", list->Get(i)->name()->str())
+          .string("type", module.describe(*list->Get(i)))
+          .endObject();
+    json.endArray();
+  };
+  values("inputs", table.inputs(), table.inputs() ? table.inputs()->size() : 0);
+  values("outputs", table.outputs(), module.numOutputs());
+  values("states", table.states(), table.states() ? table.states()->size() : 0);
+  json.beginArray("symbols");
+  if (table.symbols())
+    for (const auto *symbol : *table.symbols()) {
+      json.beginObject()
+          .string("name", symbol->name()->str())
+          .integer("min", symbol->min())
+          .integer("max", symbol->max());
+      if (symbol->counted())
+        json.string("counted_up_to", module.expressions().print(symbol->most()));
+      json.endObject();
+    }
+  json.endArray().beginArray("programs");
+  for (const auto *program : *table.programs()) {
+    ProgramFacts facts = factsOf(module, *program);
+    json.beginObject()
+        .string("target", nameOf(program->target()))
+        .integer("code_bytes", facts.codeBytes);
+    json.beginArray("architectures");
+    for (const auto &[arch, bytes] : facts.cubinBytes)
+      json.string(arch);
+    json.endArray();
+    json.string("persistent", sizeOf(module, *program, schema::Storage::persistent));
+    json.string("arena", sizeOf(module, *program, schema::Storage::arena));
+    json.beginArray("kernels");
+    uint32_t index = 0;
+    std::vector<std::string> identities = identitiesOf(module, *program);
+    if (program->kernels())
+      for (const auto *kernel : *program->kernels()) {
+        LaunchCount count = facts.launches[index++];
+        json.beginObject()
+            .string("name", kernel->name()->str())
+            .string("kind", kernel->kind()->str());
+        if (!identities.empty())
+          json.string("text_sha256", identities[kernel->cuda_source()]);
+        if (!count.product.empty())
+          json.string("cublaslt", count.product);
+        if (!count.insteadOf.empty())
+          json.string("sm_90a_in_place_of", count.insteadOf)
+              .integer("sm_90a_least_blocks", static_cast<int64_t>(count.leastBlocks));
+        json.integer("launches", count.main)
+            .integer("launches_at_load", count.init)
+            .beginArray("lines");
+        auto strings = [&](const auto *list) {
+          for (uint32_t i = 0; list && i < list->size(); ++i)
+            json.string(list->Get(i)->str());
+          json.endArray();
+        };
+        strings(kernel->lines());
+        json.beginArray("layers");
+        strings(kernel->layers());
+        json.beginArray("ops");
+        strings(kernel->ops());
+        json.endObject();
+      }
+    json.endArray().endObject();
+  }
+  json.endArray().endObject();
+  return json.take();
+}
+
+/// The CUDA text of a kernel, by its name or by that of something that it computes; an ExitCode.
+static int printSource(const rt::Module &module, const std::string &name) {
+  const schema::Program *program = programOf(module, schema::Target::cuda);
+  if (!program)
+    return fail(kUsage, "the package has no CUDA program; compile with --target cuda or cpu,cuda");
+  std::vector<const schema::Kernel *> found = findKernels(*program, name);
+  if (found.size() == 1)
+    return finishOutput(program->cuda_sources()->Get(found.front()->cuda_source())->text()->str());
+  std::string names;
+  auto add = [&](const schema::Kernel *kernel) {
+    names += (names.empty() ? "" : ", ") + kernel->name()->str();
+  };
+  if (!found.empty()) {
+    std::for_each(found.begin(), found.end(), add);
+    return fail(kUsage, std::to_string(found.size()) + " kernels compute " + rt::quoted(name) +
+                            "; name one of them: " + names);
+  }
+  if (program->kernels())
+    std::for_each(program->kernels()->begin(), program->kernels()->end(), add);
+  return fail(kUsage, "the package has no kernel, op, layer or node " + rt::quoted(name) +
+                          "; its kernels are: " + names);
+}
+
+static int inspect(const InspectOptions &options) {
+  int code = kOk;
+  auto module = openPackage(options.model, code);
+  if (!module)
+    return code;
+  if (!options.source.empty())
+    return printSource(*module, options.source);
+  return finishOutput(options.json ? describeJson(*module) : describe(*module));
+}
+
+} // namespace dlc
+
+void dlc::addInspectCommand(CLI::App &app, Action &action, const Compiler &compiler) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App *command = app.add_subcommand("inspect", "Show what is in a model, compiled or not");
+  command->footer(kFooter);
+  command
+      ->add_option("model", options->model,
+                   "A compiled model, model.bin, a .dl file, or weights (.safetensors, .npz)")
+      ->required();
+  auto *source =
+      command->add_option("--source", options->source,
+                          "Print the CUDA C++ of this kernel, or of the one that computes this op, "
+                          "layer or ONNX node");
+  command->add_flag("--json", options->json, "Print JSON")->excludes(source);
+  command
+      ->add_option("--batch", options->batch,
+                   "Of a .dl file: count operations with symbolic dims of this size")
+      ->check(checkPositive, "POSITIVE")
+      ->excludes(source)
+      ->capture_default_str();
+  command->add_option("--model", options->choice, "Of a .dl file with several models: which")
+      ->excludes(source);
+  command->callback([&action, options, &compiler] {
+    action = [options, &compiler] {
+      bool isText = options->model.ends_with(".dl");
+      if (!options->source.empty() && (isText || isWeightFile(options->model)))
+        return fail(kUsage, "--source prints a kernel of a compiled model; '" + options->model +
+                                "' holds " + (isText ? "a model's text" : "weights") +
+                                ", expected a model.bin of 'dlc compile'");
+      if (isText)
+        return compiler.inspect({options->model, options->choice, options->batch, options->json});
+      if (isWeightFile(options->model))
+        return inspectWeights(options->model, options->json);
+      return inspect(*options);
+    };
+  });
+}

@@ -1,0 +1,515 @@
+//===- Compile.cpp - The whole pipeline, from a model to model.bin ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/Passes.h"
+#include "codegen/cpu/image/CpuCode.h"
+#include "codegen/cuda/print/CudaText.h"
+#include "codegen/package/Package.h"
+#include "frontend/arrays/InputFiles.h"
+#include "ir/analysis/CacheCapacity.h"
+#include "ir/dl/base/DimNeeds.h"
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
+#include "passes/precision/LayerPatterns.h"
+#include "tools/driver/calibrate/Calibration.h"
+#include "tools/driver/calibrate/CpuProgram.h"
+#include "tools/driver/cli/Compiler.h"
+#include "tools/driver/cli/Output.h"
+#include "tools/driver/compiler/Check.h"
+#include "tools/driver/compiler/CompileUsage.h"
+#include "tools/driver/compiler/CudaBinaries.h"
+#include "tools/driver/compiler/Format.h"
+#include "tools/driver/compiler/Import.h"
+#include "tools/driver/compiler/ImportAsText.h"
+#include "tools/driver/compiler/ValidatePasses.h"
+#include "tools/driver/compress/Prune.h"
+#include "tools/driver/compress/Quantize.h"
+#include "tools/driver/compress/StoredWeights.h"
+#include "tools/driver/compress/WeightFit.h"
+#include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/inspect/InspectSource.h"
+#include "tools/driver/inspect/List.h"
+#include "tools/driver/inspect/PassTrace.h"
+#include "tools/driver/inspect/Plan.h"
+#include "tools/driver/inspect/SourceLines.h"
+#include "tools/driver/precision/Bisect.h"
+#include "tools/driver/precision/PrecisionSearch.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+#include <set>
+#include <unistd.h>
+
+using namespace mlir;
+using Clock = std::chrono::steady_clock;
+
+namespace dlc {
+namespace {
+
+/// One compile: what it has been asked for, and where it stands.
+class Compilation {
+public:
+  explicit Compilation(const CompileOptions &options) : options(options), trace(options.dumpDir) {}
+  int run();
+
+private:
+  int prepare();
+  int checkOutputs() const;
+  PipelineOptions pipelineOptions() const {
+    return {options.targets, options.explain,  narrowTypeOf(options.precision),
+            options.keepF32, options.quantize, options.group,
+            options.io};
+  }
+  /// --keep-f32 names what there is.
+  int checkKeptLayers() const;
+  bool hasShapes() const { return !givenShapes(options.shapes).empty(); }
+  /// Narrows the symbolic dims of IR by --shapes and its like; the frontends do so themselves.
+  LogicalResult specializeShapes();
+  /// Does what --quantize needs to know of the data and of the weights.
+  int prepareQuantization();
+  /// Says which products run on integers, and writes the ranges of their activations on --calib to them.
+  int calibrate();
+  /// Fits the few bits that weights are to be stored in.
+  int fitWeights();
+  /// Whether the integers that the phase `compress` makes of weights take their place in the file.
+  bool storesIntegers() const { return options.noRefit && options.quantize == "int8"; }
+  /// Compiles what --precision mixed is held against where --quantize changes the model before it.
+  int compileReference();
+  int writeReport(const std::string &json);
+  /// Marks the ops that --precision mixed keeps in f32.
+  int searchPrecision();
+  LogicalResult runPhase(Phase phase, bool isRepeated = false);
+  LogicalResult schedule(ModuleOp target, bool isRepeated);
+  LogicalResult generate();
+  int compileBinaries();
+  int printModule();
+  int writeModel();
+  int finishDump(int code);
+  /// Saves what the phase got, and says how to see the failure again.
+  int phaseFailed(Phase phase);
+  std::string textBefore(Phase phase);
+  void showProgress(StringRef what);
+  std::string outputPath() const;
+
+  CompileOptions options;
+  CudaBinaries binaries;
+  PassTrace trace;
+  PassValidator validator;
+  ImportedModel model;
+  OwningOpRef<ModuleOp> imported; // a copy of what the first phase gets
+  std::string reference;          // a CPU program of the model in f32, before --quantize
+  std::string report;             // what --quantize did, for --report
+  codegen::GeneratedCode code;
+  Phase first = Phase::import, last = Phase::package;
+  Clock::time_point begin = Clock::now();
+};
+
+} // namespace
+
+void Compilation::showProgress(StringRef what) {
+  if (options.quiet || !isatty(STDERR_FILENO))
+    return;
+  std::string line = what.empty() ? "\r\033[K" : ("\r\033[Kdlc: " + what + " ...").str();
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::string Compilation::outputPath() const {
+  if (!options.output.empty())
+    return options.output == "/dev/stdout" ? "-" : options.output;
+  return last == Phase::package ? "model.bin" : "-";
+}
+
+int Compilation::prepare() {
+  last = *phaseNamed(options.compileTo);
+  if (!options.compileFrom.empty())
+    first = *phaseNamed(options.compileFrom);
+  if (int code = checkUsage(options))
+    return code;
+  if (int code = binaries.choose(options.targets))
+    return code;
+  frontend::noteInputFile(options.input);
+  if (int code = checkOutputs())
+    return code;
+  if (!options.dumpDir.empty())
+    if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDir))
+      return fail(kDevice, "cannot make the folder '" + options.dumpDir + "': " + error.message());
+  return kOk;
+}
+
+int Compilation::checkKeptLayers() const {
+  auto patterns = LayerPatterns::create(options.keepF32);
+  std::string problem =
+      patterns ? patterns->unmatchedIn(*model.module) : llvm::toString(patterns.takeError());
+  return problem.empty() ? int(kOk) : fail(kUsage, "--keep-f32: " + problem);
+}
+
+/// Whether --dump-dir may write a file of this name.
+static bool isNameOfDump(StringRef name) {
+  return (name.ends_with(".mlir") && llvm::isDigit(name[0])) ||
+         (name.ends_with(".cu") && name.starts_with("kernel-")) || name == "plan.txt" ||
+         name == "timing.json" || name == "repro.sh";
+}
+
+/// Whether -o and --dump-dir may be written, as far as the inputs are known.
+int Compilation::checkOutputs() const {
+  for (const std::string &path : {outputPath(), options.report})
+    if (int code = path.empty() ? 0 : checkOutput(path))
+      return code;
+  std::error_code error; // a folder that is not there yet holds no input
+  for (llvm::sys::fs::directory_iterator entry(options.dumpDir, error), end;
+       !options.dumpDir.empty() && !error && entry != end; entry.increment(error))
+    if (isNameOfDump(llvm::sys::path::filename(entry->path())))
+      if (int code = checkOutput(entry->path()))
+        return code;
+  return kOk;
+}
+
+LogicalResult Compilation::specializeShapes() {
+  if (!hasShapes() || options.compileFrom.empty())
+    return success();
+  PassManager manager(model.context.get(), ModuleOp::getOperationName());
+  manager.enableVerifier(options.validatePasses);
+  manager.addInstrumentation(trace.makeInstrumentation());
+  const ShapeOptions &shapes = options.shapes;
+  manager.addPass(createSpecializeShapes(
+      {shapes.shapes, shapes.minShapes, shapes.maxShapes, shapes.optShapes}));
+  addPhaseVerifier(manager, Phase::import);
+  return manager.run(*model.module);
+}
+
+int Compilation::prepareQuantization() {
+  if (options.quantize == "none")
+    return kOk;
+  return pipelineOptions().quantizesWeights() ? fitWeights() : calibrate();
+}
+
+int Compilation::fitWeights() {
+  Clock::time_point started = Clock::now();
+  WeightFit fit(options, [this](const std::string &what) { showProgress(what); });
+  int code = fit.run(*model.module);
+  showProgress("");
+  trace.addStep("fit-weights", started);
+  if (code != kOk)
+    return code;
+  model.module->getOperation()->setAttr("dl.fitted_by",
+                                        StringAttr::get(model.context.get(), fit.commandText()));
+  if (!options.quiet)
+    complain(fit.asText());
+  return writeReport(fit.asJson());
+}
+
+int Compilation::calibrate() {
+  Clock::time_point started = Clock::now();
+  Calibration calibration(options, [this](const std::string &what) { showProgress(what); });
+  int code = calibration.run(*model.module);
+  showProgress("");
+  trace.addStep("calibration", started);
+  if (code != kOk)
+    return code;
+  if (std::string command = calibration.commandText(); !command.empty())
+    model.module->getOperation()->setAttr("dl.fitted_by",
+                                          StringAttr::get(model.context.get(), command));
+  if (!options.quiet)
+    complain(calibration.asText());
+  return writeReport(calibration.asJson());
+}
+
+int Compilation::compileReference() {
+  if (!isMixed(options.precision) || options.quantize == "none")
+    return kOk;
+  OwningOpRef<ModuleOp> copy = model.module->clone();
+  auto package = compileCpuProgram(*copy);
+  if (failed(package))
+    return kUnsupported;
+  reference = std::move(*package);
+  return kOk;
+}
+
+/// Writes the report at once where one step has something to tell, and as an object with a member for each where two have.
+int Compilation::writeReport(const std::string &json) {
+  if (options.report.empty())
+    return kOk;
+  bool isMixedToo = isMixed(options.precision) && options.quantize != "none";
+  if (!isMixedToo)
+    return writeFile(options.report, json);
+  if (report.empty()) {
+    report = json;
+    return kOk;
+  }
+  return writeFile(options.report,
+                   "{\n\"quantize\": " + report + ",\n\"precision\": " + json + "}\n");
+}
+
+int Compilation::searchPrecision() {
+  if (!isMixed(options.precision))
+    return kOk;
+  Clock::time_point started = Clock::now();
+  PrecisionGoal goal;
+  goal.dtype = narrowTypeOf(options.precision);
+  goal.metric = options.errorMetric;
+  goal.maxError = *options.maxError;
+  goal.data = options.calibration.data;
+  goal.batch = options.calibration.batch;
+  goal.keepF32 = options.keepF32;
+  goal.reference = std::move(reference);
+  PrecisionSearch search(std::move(goal), "--precision " + options.precision,
+                         [this](const std::string &what) { showProgress(what); });
+  int code = search.run(*model.module);
+  showProgress("");
+  trace.addStep("precision-search", started);
+  if (code != kOk)
+    return code;
+  if (!options.quiet)
+    complain(search.asText());
+  return writeReport(search.asJson());
+}
+
+/// Runs the schedule that codegen has for the target.
+LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
+  std::string flag = ("dl-schedule-" + *target.getName()).str();
+  const PassInfo *info = PassInfo::lookup(flag);
+  assert(info && "the outline phase's verifier knows the targets");
+  PassManager manager(target->getContext(), ModuleOp::getOperationName());
+  manager.enableVerifier(options.validatePasses);
+  if (!isRepeated)
+    manager.addInstrumentation(trace.makeInstrumentation());
+  if (failed(info->addToPipeline(
+          manager, "", [&](const Twine &text) { return target.emitError(text), failure(); })))
+    return failure();
+  return manager.run(target);
+}
+
+/// A repeated phase leaves no trace of itself but the module. The module is verified at the end of
+/// the phase; with --validate-passes, which looks for the pass that is wrong, after each of them
+/// too.
+LogicalResult Compilation::runPhase(Phase phase, bool isRepeated) {
+  ModuleOp module = *model.module;
+  if (phase == Phase::schedule)
+    for (auto target : module.getOps<ModuleOp>())
+      if (failed(schedule(target, isRepeated)))
+        return failure();
+  if (phase == Phase::package)
+    return generate();
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  manager.enableVerifier(options.validatePasses);
+  if (!isRepeated)
+    manager.addInstrumentation(trace.makeInstrumentation());
+  if (!isRepeated && options.validatePasses && phase < Phase::outline)
+    manager.addInstrumentation(validator.makeInstrumentation());
+  addPhase(manager, phase, pipelineOptions());
+  if (failed(manager.run(module)))
+    return failure();
+  if (phase != Phase::compress || !storesIntegers())
+    return success();
+  Clock::time_point started = Clock::now();
+  int code = storeQuantizedWeights(*module.getOps<func::FuncOp>().begin());
+  trace.addStep("store-integers", started);
+  return success(code == kOk);
+}
+
+LogicalResult Compilation::generate() {
+  for (auto target : model.module->getOps<ModuleOp>()) {
+    Clock::time_point started = Clock::now();
+    if (target.getName() == "cpu") {
+      auto variants = codegen::compileCpuVariants(target);
+      if (failed(variants))
+        return failure();
+      code.cpu = std::move(*variants);
+      trace.addStep("cpu-code", started);
+      continue;
+    }
+    quoteSourceLines(target);
+    code.cudaHeaders = codegen::cudaHeaders();
+    WalkResult printed = target.walk([&](gpu::GPUFuncOp kernel) -> WalkResult {
+      auto text = codegen::printKernel(kernel);
+      if (failed(text))
+        return failure();
+      code.cuda[kernel.getName().str()] = std::move(*text);
+      return success();
+    });
+    if (printed.wasInterrupted())
+      return failure();
+    std::set<std::string> included;
+    for (const auto &[name, text] : code.cuda)
+      included.insert(text.headers.begin(), text.headers.end());
+    std::erase_if(code.cudaHeaders,
+                  [&](const auto &header) { return !included.contains(header.first); });
+    trace.addStep("cuda-text", started);
+  }
+  return success();
+}
+
+/// Machine code for the architectures that --target names.
+int Compilation::compileBinaries() {
+  Clock::time_point started = Clock::now();
+  int status = binaries.compile(code, [this](size_t done, size_t total) {
+    showProgress(done == total ? "" : llvm::formatv("kernels, {0} of {1}", done, total).str());
+  });
+  trace.addStep("cuda-binaries", started);
+  return status;
+}
+
+/// The module that `phase` got, empty where that was the import. The phases before it are repeated:
+/// they do the same each time, and to keep each module would cost every compile what only one that
+/// fails needs.
+std::string Compilation::textBefore(Phase phase) {
+  if (!imported)
+    return "";
+  ScopedDiagnosticHandler quiet(model.context.get(), [](Diagnostic &) { return success(); });
+  model.module = std::move(imported);
+  for (int index = static_cast<int>(first) + 1; index < static_cast<int>(phase); ++index)
+    if (failed(runPhase(static_cast<Phase>(index), /*isRepeated=*/true)))
+      return "";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  model.module->getOperation()->print(os, OpPrintingFlags().enableDebugInfo());
+  return text;
+}
+
+int Compilation::phaseFailed(Phase phase) {
+  // The schedules and the code generators say above what they cannot do yet; no other phase may refuse a checked model.
+  bool isLimit = phase == Phase::schedule || phase == Phase::package;
+  int status = isLimit ? kUnsupported : kInternal;
+  std::string what = isLimit
+                         ? std::string("phase '") + nameOf(phase) + "' cannot compile this model"
+                         : std::string("internal error in phase '") + nameOf(phase) +
+                               "'; this is a bug of dlc: please report it";
+  int file = -1;
+  SmallString<128> path;
+  std::string text =
+      "// " + std::string("dlc compile --compile-from=") +
+      nameOf(phase == Phase::import ? phase : static_cast<Phase>(static_cast<int>(phase) - 1)) +
+      " --compile-to=" + nameOf(phase) + " THIS_FILE\n" + textBefore(phase);
+  if (llvm::sys::fs::createTemporaryFile("dlc-reproducer", "mlir", file, path))
+    return fail(status, what + "; no reproducer could be written");
+  close(file);
+  bool isKept = writeFile(path.str().str(), text) == kOk;
+  return fail(status, what + (isKept ? "; what it worked on is in " + path.str().str()
+                                     : "; no reproducer could be written"));
+}
+
+int Compilation::printModule() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(options.locations);
+  model.module->getOperation()->print(os, flags);
+  os << '\n';
+  return writeFile(outputPath(), text);
+}
+
+int Compilation::writeModel() {
+  Clock::time_point started = Clock::now();
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  if (failed(codegen::writePackage(*model.module, code, readPackedWeight, os)))
+    return kModelError; // a weight that is not bound or has changed: reported at its line
+  int status = writeFile(outputPath(), bytes);
+  trace.addStep("write", started);
+  if (status == kOk && outputPath() != "-" && !options.quiet && isatty(STDERR_FILENO))
+    complain(llvm::formatv("{0}: {1:N} bytes, {2:F2} s", outputPath(), bytes.size(),
+                           std::chrono::duration<double>(Clock::now() - begin).count())
+                 .str());
+  return status;
+}
+
+/// Writes what --dump-dir promises beside the IR. A failure there never hides the result of the compile.
+int Compilation::finishDump(int status) {
+  if (options.dumpDir.empty())
+    return status;
+  int dumped = trace.getStatus();
+  auto put = [&](const std::string &name, const std::string &text) {
+    if (dumped == kOk)
+      dumped = writeFile(options.dumpDir + "/" + name, text);
+  };
+  for (const auto &[name, kernel] : code.cuda)
+    put("kernel-" + name + ".cu", kernel.text);
+  if (model.module && last >= Phase::buffers && status == kOk)
+    put("plan.txt", describePlan(*model.module));
+  put("timing.json", trace.timesAsJson());
+  put("repro.sh", reproduction(options.commandLine));
+  return status == kOk ? dumped : status;
+}
+
+int Compilation::run() {
+  if (int code = prepare())
+    return code;
+  codegen::registerDLCCodegenPasses();
+  showProgress("import");
+  trace.beginPhase("import");
+  Clock::time_point started = Clock::now();
+  if (int code = importModel({options.input, options.weights, false, !options.compileFrom.empty(),
+                              options.model, options.constInputs, options.states, options.shapes},
+                             model)) {
+    showProgress("");
+    return finishDump(code);
+  }
+  trace.addStep("import", started);
+  if (int code = checkOutputs()) { // the import knows what the model names
+    showProgress("");
+    return code;
+  }
+  trace.dump(*model.module, "import");
+
+  // The contract of the phase that made the input is the user's to keep: a hand-written file may break it.
+  PassManager verifier(model.context.get(), ModuleOp::getOperationName());
+  verifier.enableVerifier(false);
+  addPhaseVerifier(verifier, first);
+  if (failed(verifier.run(*model.module)))
+    return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first)
+                                                                            : kModelError);
+  if (failed(specializeShapes()))
+    return finishDump(kUsage);
+  if (first == Phase::import && last > Phase::import) {
+    dl::recordNeeds(*model.module);
+    recordCache(*model.module);
+  }
+  if (options.validatePasses && failed(validator.begin(*model.module)))
+    return finishDump(kModelError);
+
+  imported = model.module->clone();
+  for (int index = static_cast<int>(first) + 1; index <= static_cast<int>(last); ++index) {
+    Phase phase = static_cast<Phase>(index);
+    showProgress(nameOf(phase));
+    trace.beginPhase(nameOf(phase));
+    if (phase == Phase::compress) {
+      if (int code = checkKeptLayers())
+        return finishDump(code);
+      if (int code = compileReference())
+        return finishDump(code);
+      if (int code = prepareQuantization())
+        return finishDump(code);
+    }
+    if (phase == Phase::precision)
+      if (int code = searchPrecision())
+        return finishDump(code);
+    if (failed(runPhase(phase))) {
+      showProgress("");
+      return finishDump(phaseFailed(phase));
+    }
+    if (options.validatePasses && phase == Phase::fuse && !validator.runsEachPass())
+      (void)validator.compare(*model.module, "simplify ... fuse", boundOfAll(pipelineOptions()));
+    if (!validator.getFinding().empty()) {
+      showProgress("");
+      return finishDump(fail(kAccuracy, validator.getFinding()));
+    }
+  }
+  showProgress("");
+  if (last != Phase::package)
+    return finishDump(printModule());
+  int status = compileBinaries();
+  return finishDump(status == kOk ? writeModel() : status);
+}
+
+static int compileModel(const CompileOptions &options) { return Compilation(options).run(); }
+
+const Compiler kLinkedCompiler = {compileModel,  checkModel,   formatFiles,
+                                  inspectSource, importAsText, pruneModel,
+                                  quantizeModel, bisectModel,  listLanguage};
+
+} // namespace dlc

@@ -1,0 +1,149 @@
+//===- CompileUsage.cpp - Whether the options of a compile go together -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/compiler/CompileUsage.h"
+
+#include "passes/Pipelines.h"
+#include "tools/driver/cli/Output.h"
+#include "tools/driver/compiler/Import.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace dlc {
+
+/// The options of a compile that starts from IR.
+static int checkCompileFrom(const CompileOptions &options, Phase first, Phase last) {
+  if (first >= last)
+    return fail(kUsage,
+                llvm::formatv(
+                    "--compile-from={0} --compile-to={1}: nothing is left to do; expected a later "
+                    "phase to stop at",
+                    options.compileFrom, options.compileTo)
+                    .str());
+  if (first != Phase::import && !givenShapes(options.shapes).empty())
+    return fail(kUsage, "--shapes, --min-shapes, --max-shapes and --opt-shapes belong before "
+                        "phase 'simplify'");
+  if (!options.weights.empty())
+    return fail(kUsage, "--weights belongs to a .dl model; the IR given to --compile-from names "
+                        "its weights itself");
+  return kOk;
+}
+
+static int checkPrecision(const CompileOptions &options, Phase first) {
+  bool isChosen = options.precision != "f32";
+  if (!options.keepF32.empty() && !isChosen && options.quantize == "none")
+    return fail(kUsage, "--keep-f32 names what --precision other than f32 and --quantize leave "
+                        "alone; expected one of these");
+  if (first >= Phase::precision && isChosen)
+    return fail(kUsage, "--precision " + options.precision +
+                            " acts in phase 'precision', which lies before the rest of "
+                            "--compile-from=" +
+                            options.compileFrom);
+  if (!isMixed(options.precision)) {
+    if (options.maxError)
+      return fail(kUsage, "--max-error is a bound for --precision mixed; expected that");
+    if (options.errorMetric != "rel")
+      return fail(kUsage, "--error-metric says what the bound of --precision mixed is about; "
+                          "expected that");
+    return kOk;
+  }
+  if (!options.maxError)
+    return fail(kUsage, "--precision " + options.precision +
+                            " needs a bound to hold; add --max-error, such as 1e-3");
+  return kOk;
+}
+
+static int checkSignature(const CompileOptions &options, Phase first) {
+  if (!options.io.empty() && first >= Phase::precision)
+    return fail(kUsage, "--io acts in phase 'precision', which lies before the rest of "
+                        "--compile-from=" +
+                            options.compileFrom);
+  return kOk;
+}
+
+static constexpr const char *kGroupAlone =
+    "--group is how many weights of 4 bits share a scale; expected --quantize w4 with it";
+
+/// What goes with products of integers, and that --quantize dynamic needs data for --smooth alone.
+static int checkProducts(const CompileOptions &options) {
+  const bool isDynamic = options.quantize == "dynamic";
+  if (options.smooth && !isDynamic && options.quantize != "int8")
+    return fail(kUsage, "--smooth makes activations fit for 8 bits; expected --quantize int8 or "
+                        "dynamic with it");
+  if (options.smooth && options.calibration.data.empty())
+    return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
+                        "--calib FILE.npz");
+  if (options.biasCorrection && options.quantize != "int8")
+    return fail(kUsage, "--bias-correction takes back what 8 bits do to means; expected --quantize "
+                        "int8 with it");
+  if (isDynamic && !options.smooth && !options.calibration.data.empty())
+    return fail(kUsage, "--quantize dynamic finds ranges when the model runs and reads no data; "
+                        "expected --calib with --smooth alone");
+  return kOk;
+}
+
+static int checkQuantization(const CompileOptions &options, Phase first) {
+  if (!options.keepW8.empty() && options.quantize != "w4")
+    return fail(kUsage, "--keep-w8 names layers that have 8 bits where others have 4; expected "
+                        "--quantize w4 with it");
+  if (int code = checkProducts(options))
+    return code;
+  if (options.quantize == "none") {
+    if (!options.calibration.data.empty() && !isMixed(options.precision))
+      return fail(kUsage,
+                  "--calib is data for --quantize and --precision mixed; expected one of these");
+    if (!options.report.empty() && !isMixed(options.precision))
+      return fail(kUsage, "--report says what --quantize and --precision mixed did; expected one "
+                          "of these");
+    if (options.group != 32)
+      return fail(kUsage, kGroupAlone);
+    if (options.noRefit)
+      return fail(kUsage, "--no-refit leaves out the weights that --quantize int8 makes integers "
+                          "from; expected that with it");
+    if (!options.quantizeWhere.empty())
+      return fail(kUsage,
+                  "--quantize-where says which layers --quantize takes; expected that with it");
+    return kOk;
+  }
+  if (options.quantize != "w4" && options.group != 32)
+    return fail(kUsage, kGroupAlone);
+  if (!options.quantizeWhere.empty() &&
+      (options.quantize == "dynamic" || options.quantize == "fp8"))
+    return fail(kUsage, "--quantize-where has estimates for int8, w8 and w4 alone; expected one of "
+                        "these with it");
+  if ((options.quantize == "int8" || options.quantize == "fp8") && options.calibration.data.empty())
+    return fail(kUsage, "--quantize " + options.quantize +
+                            " needs to see what the model reads; add --calib FILE.npz, an array by "
+                            "the name of each input, one row a sample, some hundred rows");
+  if (options.quantize == "fp8" && options.calibration.method != "mse" &&
+      options.calibration.method != "minmax")
+    return fail(kUsage, "--calib-method chooses the range of 256 even steps; floats of 8 bits take "
+                        "in all that was seen: expected none with --quantize fp8");
+  if (first >= Phase::compress)
+    return fail(kUsage, "--quantize acts in phase 'compress', which lies before the rest of "
+                        "--compile-from=" +
+                            options.compileFrom);
+  return kOk;
+}
+
+int checkUsage(const CompileOptions &options) {
+  for (const std::string &target : options.targets)
+    if (llvm::count(options.targets, target) > 1)
+      return fail(kUsage, "--target names '" + target + "' twice; name each target once");
+  Phase first = options.compileFrom.empty() ? Phase::import : *phaseNamed(options.compileFrom);
+  Phase last = *phaseNamed(options.compileTo);
+  if (!options.compileFrom.empty())
+    if (int code = checkCompileFrom(options, first, last))
+      return code;
+  if (options.explain && (first >= Phase::outline || last < Phase::outline))
+    return fail(kUsage, "--explain is about the kernels that the phase 'outline' forms; it needs a "
+                        "--compile-from before it and a --compile-to that is not");
+  if (int code = checkPrecision(options, first))
+    return code;
+  if (int code = checkSignature(options, first))
+    return code;
+  return checkQuantization(options, first);
+}
+
+} // namespace dlc

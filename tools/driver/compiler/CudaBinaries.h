@@ -1,0 +1,32 @@
+//===- CudaBinaries.h - Kernels compiled for named GPUs, ahead of time -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_CUDABINARIES_H
+#define DLC_TOOLS_DRIVER_CUDABINARIES_H
+
+#include "codegen/package/Package.h"
+#include "runtime/cuda/kernels/KernelCompiler.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+/// What `dlc compile --target cpu,sm_80,sm_90a` names beside cpu and cuda. No GPU and no driver is needed: NVRTC compiles for
+/// any architecture that it knows.
+class CudaBinaries {
+public:
+  /// Takes the architectures out of `targets`, where they leave "cuda". Reports one that there is not, or that the
+  /// installed NVRTC does not know; an ExitCode.
+  int choose(std::vector<std::string> &targets);
+  /// Adds the machine code of each kernel for each architecture to it. An ExitCode.
+  int compile(codegen::GeneratedCode &code, const cuda::CompileProgress &progress);
+
+private:
+  std::vector<cuda::Architecture> architectures;
+  std::unique_ptr<cuda::KernelCompiler> compiler;
+};
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_CUDABINARIES_H

@@ -1,0 +1,165 @@
+//===- Quantize.cpp - dlc quantize: a model with weights in few bits -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/compress/Quantize.h"
+
+#include "frontend/arrays/InputFiles.h"
+#include "ir/dl/base/DLBuilder.h"
+#include "passes/Passes.h"
+#include "passes/compress/quantize/QuantizableProducts.h"
+#include "tools/driver/calibrate/Calibration.h"
+#include "tools/driver/cli/Output.h"
+#include "tools/driver/compiler/ImportAsText.h"
+#include "tools/driver/compress/StoredWeights.h"
+#include "tools/driver/compress/WeightFit.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+static int checkOptions(const QuantizeOptions &options) {
+  if (options.scheme != "w4" && options.group != 32)
+    return fail(kUsage, "--group is how many weights of 4 bits share a scale; expected --scheme w4 "
+                        "with it");
+  if ((options.scheme == "int8" || options.scheme == "fp8") && options.calibration.data.empty())
+    return fail(kUsage, "--scheme " + options.scheme +
+                            " needs to see what the model reads; add --calib FILE.npz, an array by "
+                            "the name of each input, one row a sample, some hundred rows");
+  if (!options.keepW8.empty() && options.scheme != "w4")
+    return fail(kUsage, "--keep-w8 names layers that have 8 bits where others have 4; expected "
+                        "--scheme w4 with it");
+  if (options.smooth && !productSchemeNamed(options.scheme))
+    return fail(kUsage, "--smooth makes activations fit for 8 bits; expected --scheme int8 or "
+                        "dynamic with it");
+  if (options.smooth && options.calibration.data.empty())
+    return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
+                        "--calib FILE.npz");
+  if (options.biasCorrection && options.scheme != "int8")
+    return fail(kUsage, "--bias-correction takes back what 8 bits do to means; expected --scheme "
+                        "int8 with it");
+  if (options.scheme == "dynamic" && !options.smooth && !options.calibration.data.empty())
+    return fail(kUsage, "--scheme dynamic finds ranges when the model runs and reads no data; "
+                        "expected --calib with --smooth alone");
+  if (int code = checkTextName(options.output))
+    return code;
+  if (int code = checkStates(options.input, options.states))
+    return code;
+  if (!options.constInputs.empty() && !isOnnx(options.input))
+    return fail(kUsage, "--const-input belongs to an ONNX model; '" + options.input + "' is none");
+  frontend::noteInputFile(options.input);
+  for (const std::string &path : {options.output, weightsBeside(options.output)})
+    if (int code = checkNew(path, options.force))
+      return code;
+  if (options.report.empty())
+    return kOk;
+  for (const std::string &path : {options.output, weightsBeside(options.output)})
+    if (namesSameFile(options.report, path))
+      return fail(kUsage, "--report names '" + options.report +
+                              "', where the model goes; name another file for the report");
+  return checkOutput(options.report);
+}
+
+/// ONNX's Gemm is an op that others compute: its product is what reads the weights.
+static void decomposeSums(ModuleOp module) {
+  module.walk([](dl::AddmmOp op) {
+    dl::Builder builder(op);
+    op->replaceAllUsesWith(op.decompose(builder));
+    op->erase();
+  });
+}
+
+/// What the same fit takes of dlc compile.
+static CompileOptions fitOptions(const QuantizeOptions &options) {
+  CompileOptions fit;
+  fit.input = options.input;
+  fit.quantize = options.scheme;
+  fit.group = options.group;
+  fit.smooth = options.smooth;
+  fit.keepW8 = options.keepW8;
+  fit.biasCorrection = options.biasCorrection;
+  fit.calibration = options.calibration;
+  fit.keepF32 = options.keepF32;
+  // The text serves any target.
+  fit.targets = {};
+  fit.quantizeWhere = "possible";
+  return fit;
+}
+
+/// What became of each layer, as text and as JSON.
+struct QuantizeReport {
+  std::string text, json;
+};
+
+/// Weights in few bits.
+static int quantizeWeights(ImportedModel &model, const CompileOptions &options,
+                           QuantizeReport &report) {
+  WeightFit fit(options, [](const std::string &) {});
+  if (int code = fit.run(*model.module))
+    return code;
+  report = {fit.asText(), fit.asJson()};
+  PassManager manager(model.context.get(), ModuleOp::getOperationName());
+  QuantizeWeightsOptions pass;
+  pass.bits = options.quantize == "w8" ? 8 : 4;
+  pass.group = options.group;
+  pass.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+  manager.addNestedPass<func::FuncOp>(createQuantizeWeights(pass));
+  return failed(manager.run(*model.module)) ? static_cast<int>(kInternal) : kOk;
+}
+
+/// Products of integers.
+static int quantizeProducts(ImportedModel &model, const CompileOptions &options,
+                            QuantizeReport &report) {
+  Calibration calibration(options, [](const std::string &) {});
+  if (int code = calibration.run(*model.module))
+    return code;
+  report = {calibration.asText(), calibration.asJson()};
+  PassManager manager(model.context.get(), ModuleOp::getOperationName());
+  QuantizeProductsOptions pass;
+  pass.scheme = options.quantize;
+  pass.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+  manager.addNestedPass<func::FuncOp>(createQuantizeProducts(pass));
+  if (failed(manager.run(*model.module)))
+    return kInternal;
+  return storeQuantizedWeights(*model.module->getOps<func::FuncOp>().begin());
+}
+
+int quantizeModel(const QuantizeOptions &options) {
+  if (int code = checkOptions(options))
+    return code;
+  ImportedModel model;
+  ImportRequest request{options.input, {}, false, false, options.model};
+  request.constInputs = options.constInputs;
+  request.states = options.states;
+  if (int code = importModel(request, model))
+    return code;
+  decomposeSums(*model.module);
+  auto kept = LayerPatterns::create(options.keepF32);
+  if (!kept)
+    return fail(kUsage, "--keep-f32: " + llvm::toString(kept.takeError()));
+  if (std::string unmatched = kept->unmatchedIn(*model.module); !unmatched.empty())
+    return fail(kUsage, "--keep-f32: " + unmatched);
+  QuantizeReport report;
+  const CompileOptions fit = fitOptions(options);
+  if (int code = productSchemeNamed(options.scheme) ? quantizeProducts(model, fit, report)
+                                                    : quantizeWeights(model, fit, report))
+    return code;
+
+  const std::string weightsPath = weightsBeside(options.output);
+  ImportedText written;
+  if (int code = textOf(model, options.output, weightsPath, written))
+    return code;
+  if (!options.report.empty())
+    if (int code = checkOutput(options.report)) // all inputs are known now
+      return code;
+  if (int code = writeNewFiles({{weightsPath, written.weightsFile}, {options.output, written.text}},
+                               options.force))
+    return code;
+  if (!options.report.empty())
+    if (int code = writeFile(options.report, report.json))
+      return code;
+  return options.quiet ? static_cast<int>(kOk) : finishOutput(report.text);
+}
+
+} // namespace dlc

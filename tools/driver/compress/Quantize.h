@@ -1,0 +1,15 @@
+//===- Quantize.h - dlc quantize: a model with weights in few bits ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_QUANTIZE_H
+#define DLC_TOOLS_DRIVER_QUANTIZE_H
+
+#include "tools/driver/cli/Compiler.h"
+
+namespace dlc {
+
+/// `dlc quantize`: an ExitCode; everything is reported.
+int quantizeModel(const QuantizeOptions &options);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_QUANTIZE_H

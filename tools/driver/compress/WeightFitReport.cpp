@@ -1,0 +1,115 @@
+//===- WeightFitReport.cpp - What became of the weights of a model ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/cli/Json.h"
+#include "tools/driver/compress/QuantizationChoice.h"
+#include "tools/driver/compress/WeightFit.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+namespace dlc {
+
+std::string WeightFit::bitsText() const {
+  return options.quantize == "w8" ? "8 bits" : "4 bits, groups of " + std::to_string(options.group);
+}
+
+/// The layers in 8 bits, as they were named.
+std::string WeightFit::wideText() const {
+  std::string text;
+  for (const std::string &pattern : options.keepW8)
+    text += " --keep-w8 '" + pattern + "'";
+  return text;
+}
+
+std::string WeightFit::commandText() const {
+  return "dlc compile MODEL --quantize " + options.quantize +
+         (options.quantize == "w4" ? " --group " + std::to_string(options.group) : "") +
+         wideText() + (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
+}
+
+static std::string inDecibels(double value) {
+  return std::isinf(value) ? "exact" : llvm::formatv("{0:F1} dB", value).str();
+}
+
+std::string WeightFit::asText() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  size_t nameWidth = 6, layerWidth = 5, packed = 0, wide = 0;
+  for (const FittedWeight &weight : weights) {
+    nameWidth = std::max(nameWidth, weight.name.size());
+    layerWidth = std::max(layerWidth, weight.layer.size());
+  }
+  auto columns = [&](llvm::StringRef layer, llvm::StringRef name, llvm::StringRef dims) {
+    os << llvm::left_justify(layer, layerWidth) << "  " << llvm::left_justify(name, nameWidth)
+       << "  " << llvm::left_justify(dims, 12) << "  ";
+  };
+  auto padded = [&](const std::string &errors) {
+    return llvm::formatv("{0}", llvm::left_justify(errors, isCalibrated() ? 27 : 11)).str();
+  };
+  columns("Layer", "Weight", "Dims");
+  std::string header = isCalibrated() ? "SNR        SNR of outputs" : "SNR";
+  os << (options.targets.empty() ? header : padded(header) + "Gain") << '\n';
+  for (const FittedWeight &weight : weights) {
+    columns(weight.layer, weight.name,
+            std::to_string(weight.rows) + "x" + std::to_string(weight.columns));
+    packed += weight.whyKept.empty();
+    const bool isWide = weight.whyKept.empty() && weight.bits == 8 && options.quantize == "w4";
+    wide += isWide;
+    if (!weight.whyKept.empty())
+      os << "kept in f32: " << weight.whyKept;
+    else {
+      std::string errors = inDecibels(weight.signalToNoise);
+      if (weight.ofOutputs)
+        errors =
+            llvm::formatv("{0}{1}", llvm::left_justify(errors, 11), inDecibels(*weight.ofOutputs))
+                .str();
+      os << (weight.gains.empty() ? errors : padded(errors) + gainText(weight.gains));
+    }
+    os << (isWide ? "  in 8 bits\n" : "\n");
+  }
+  os << llvm::formatv("{0}: {1} of {2} weights in {3}, ", options.quantize, packed, weights.size(),
+                      bitsText());
+  if (wide > 0)
+    os << llvm::formatv("{0} of them in 8 bits, ", wide);
+  if (isCalibrated())
+    os << llvm::formatv("fitted to {0} samples", samples);
+  else
+    os << "rounded to nearest";
+  os << llvm::formatv("; {0:N} bytes became {1:N}\n", bytesBefore, bytesAfter);
+  return text;
+}
+
+std::string WeightFit::asJson() const {
+  Json json;
+  json.beginObject().string("scheme", options.quantize);
+  if (options.quantize == "w4")
+    json.integer("group", options.group);
+  json.string("method", isCalibrated() ? "gptq" : "nearest");
+  if (isCalibrated())
+    json.integer("samples", samples);
+  json.integer("bytes_before", static_cast<int64_t>(bytesBefore))
+      .integer("bytes_after", static_cast<int64_t>(bytesAfter))
+      .beginArray("weights");
+  for (const FittedWeight &weight : weights) {
+    json.beginObject()
+        .string("layer", weight.layer)
+        .string("weight", weight.name)
+        .integer("rows", weight.rows)
+        .integer("columns", weight.columns);
+    if (!weight.whyKept.empty())
+      json.string("type", "f32").string("why", weight.whyKept);
+    else
+      json.string("type", weight.bits == 8 ? "w8" : "w4").real("snr_db", weight.signalToNoise);
+    if (weight.ofOutputs)
+      json.real("snr_of_outputs_db", *weight.ofOutputs);
+    writeGains(json, weight.gains);
+    json.endObject();
+  }
+  json.endArray().endObject();
+  return json.take();
+}
+
+} // namespace dlc

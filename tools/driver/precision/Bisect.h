@@ -1,0 +1,16 @@
+//===- Bisect.h - What keeps a model in 16 bits from holding a bound -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_TOOLS_DRIVER_BISECT_H
+#define DLC_TOOLS_DRIVER_BISECT_H
+
+#include "tools/driver/cli/Compiler.h"
+
+namespace dlc {
+
+/// Names the pass, or the layers, with which the outputs leave the bound. An ExitCode: kAccuracy
+/// where a pass does, or where no layer may run in 16 bits.
+int bisectModel(const BisectOptions &options);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_BISECT_H

@@ -1,0 +1,34 @@
+//===- Package.h - What a model.bin says about itself ----------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API shows inputs and outputs; kernels, their lines of the model and their text stand in the package's table.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_TOOLS_DRIVER_PACKAGE_H
+#define DLC_TOOLS_DRIVER_PACKAGE_H
+
+#include "runtime/core/package/Module.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlc {
+
+/// Loads and verifies `path`; null, after an error, where that fails, and the ExitCode in `code`.
+std::shared_ptr<rt::Module> openPackage(const std::string &path, int &code);
+/// The program for the target; null where the package has none.
+const schema::Program *programOf(const rt::Module &module, schema::Target target);
+/// "model.dl:14:9, model.dl:15:9", of an ONNX model "/l/GRU"; of many the first ones and how many
+/// there are more.
+std::string linesOf(const schema::Kernel &kernel);
+/// Lines of the kernel `name` of `program`; empty where it has none.
+std::string linesOf(const schema::Program &program, const std::string &name);
+/// The kernel of that name; else those that compute what is called so: an op ("max_pool2d"), a
+/// layer or block of the model
+/// ("conv2"), a node of an ONNX model ("/l/GRU"). Of these, kernels of runs hide those of the load.
+std::vector<const schema::Kernel *> findKernels(const schema::Program &program,
+                                                const std::string &name);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_PACKAGE_H

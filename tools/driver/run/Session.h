@@ -1,0 +1,101 @@
+//===- Session.h - A model on a device, with its inputs and outputs --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared by `run`, `bench`, `compare` and `verify`, on the C API alone. Problems are reported as they occur; the ExitCode says which kind.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_TOOLS_DRIVER_SESSION_H
+#define DLC_TOOLS_DRIVER_SESSION_H
+
+#include "tools/driver/run/Tensors.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace dlc {
+
+struct DeviceOptions {
+  std::string device = "auto";
+  int threads = 0;
+  bool checked = false, verifyAll = false, noJit = false, noCache = false, noGraph = false,
+       noOverlap = false;
+  bool noCublas = false, cublas = false;
+  double timeout = 0;      // seconds; 0: none
+  bool timeDevice = false; // not an option of its own
+  std::string cacheFolder; // empty: as the environment has it
+  /// Declares the options on a subcommand.
+  void declare(CLI::App &command);
+};
+
+class Session {
+public:
+  ~Session();
+  /// Loads the file and prepares it for the device.
+  int open(const std::string &path, const DeviceOptions &options, bool profile = false);
+  /// Takes the dtypes and dims of all inputs from the `--input` texts and the files that they name. An input that none names
+  /// is an error, or random where `fillMissing`, its symbolic dims at their smallest.
+  int setInputs(const std::vector<std::string> &texts, bool fillMissing);
+  /// The first dim of each input is the steps of a stream, one run for each; that of the outputs will be, too. What has neither
+  /// file nor dims of its own is the same for all. To be called behind setInputs.
+  int setSteps();
+  /// States are zero in each step, and not in the first alone.
+  void resetInEachStep() { resetsStates = true; }
+  /// Binds the shapes and makes room for the outputs.
+  int bind();
+  /// Reads or makes the data of the inputs, whose shapes fit: bind() has said so.
+  int fillInputs();
+  int run();
+  /// After the last run: gives outputs whose sizes the data say their real dims.
+  int cutOutputs();
+
+  dlc_module *getModule() const { return module; }
+  dlc_context *getContext() const { return context; }
+  const std::vector<std::string> &outputNames() const { return outputs.names; }
+  HostTensor &output(size_t index) { return outputs.tensors[index]; }
+  /// Position of the output `name`; of the only one where the name is empty. -1, after an error, where there is none.
+  int findOutput(const std::string &name) const;
+
+private:
+  struct Values {
+    std::vector<std::string> names;
+    std::vector<dlc_value_info> infos;
+    std::vector<HostTensor> tensors;
+    std::vector<dlc_tensor> views;
+  };
+  static int find(const Values &values, const std::string &name, const char *what);
+  int setInput(const std::string &text, std::vector<bool> &given);
+  void tellDevice(const DeviceOptions &options);
+  void tellRemarks();
+
+  dlc_module *module = nullptr;
+  dlc_context *context = nullptr;
+  Values inputs, outputs;
+  /// The tensor itself, or its part for a step.
+  dlc_tensor viewOf(HostTensor &tensor, int64_t step) const;
+
+  std::vector<TensorSpec> specs; // of the inputs
+  int64_t steps = 1;
+  bool isStepped = false, resetsStates = false;
+  bool tells = false; // remarks are for this user
+  std::string told;   // remarks so far
+};
+
+/// A sentence on why `name` does not name a device; empty where it does.
+std::string checkDevice(const std::string &name);
+/// Reports the runtime's last error; its status as an ExitCode.
+int failRuntime(dlc_status status);
+/// Reports that there is no room for the input or output (`what`) `name`; kDevice.
+int failMemory(const char *what, const std::string &name, const HostTensor &tensor);
+/// "f32[N,1,28,28] (N = 1..1024)".
+std::string describeValue(const dlc_value_info &info);
+/// Points the runtime at the emulated CUDA beside this executable; false where it is not built, with a sentence in
+/// `problem`.
+bool useEmulator(std::string &problem);
+
+} // namespace dlc
+
+#endif // DLC_TOOLS_DRIVER_SESSION_H
