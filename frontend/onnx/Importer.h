@@ -126,6 +126,8 @@ private:
   mlir::Value constant(const Known &known, mlir::Location loc, const std::string &what);
   /// The numbers of a value, if it is small and known.
   const Known *known(Value &value);
+  /// True where all of a value's numbers are known to be 0; of initializers of any size.
+  bool isZero(Value &value);
   void error(const llvm::Twine &message);
   /// The same, for an error that is not the model's: the first of them tells ImportOptions::fault.
   void error(ImportFault fault, const llvm::Twine &message);
@@ -189,6 +191,8 @@ public:
   int64_t rank(size_t input) { return static_cast<int64_t>(type(input).getRank()); }
   /// The numbers of an input; null where only the running model knows them.
   const Known *known(size_t input);
+  /// True where all numbers of an input are known to be 0, however many they are.
+  bool isZero(size_t input) { return has(input) && importer.isZero(*inputs[input]); }
   /// The integers of an input that must be known; nothing, reported, where they are not. `what`: "the axes".
   std::optional<llvm::SmallVector<int64_t>> integers(size_t input, llvm::StringRef what);
 

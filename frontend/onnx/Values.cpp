@@ -115,6 +115,21 @@ const Known *Importer::known(Value &value) {
   return value.known ? &*value.known : nullptr;
 }
 
+bool Importer::isZero(Value &value) {
+  if (const Known *small = known(value)) {
+    auto numbers = small->reals();
+    return numbers && llvm::all_of(*numbers, [](double number) { return number == 0; });
+  }
+  if (!value.stored)
+    return false;
+  auto elements = file.elements(*value.stored);
+  if (!elements) {
+    llvm::consumeError(elements.takeError()); // said when it is used as a tensor
+    return false;
+  }
+  return llvm::all_of(elements->bytes, [](uint8_t byte) { return byte == 0; });
+}
+
 /// A weight's name is kept, and made another where two functions use the same.
 mlir::Value Importer::weight(Value &value, const std::string &what) {
   const Tensor &tensor = *value.stored;

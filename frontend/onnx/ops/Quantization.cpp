@@ -14,12 +14,6 @@ using namespace mlir;
 
 namespace dlc::onnx {
 
-static bool isKnownZero(NodeImport &node, size_t input) {
-  const Known *known = node.known(input);
-  auto numbers = known ? known->reals() : std::nullopt;
-  return numbers && llvm::all_of(*numbers, [](double number) { return number == 0; });
-}
-
 /// Fails where the scale by which x is divided is known to be none: calibration that saw zeros alone, or NaN, leaves such.
 static void checkScale(NodeImport &node, size_t input) {
   const Known *known = node.known(input);
@@ -99,7 +93,7 @@ static bool buildQuantize(NodeImport &node) {
   auto operand = [&](Item value) { return node.cast(node.cast(value, precision), compute); };
   x = operand(node.call("div", {operand(x), operand(scale)}));
   std::optional<Item> zeroPoint;
-  if (node.has(2) && !isKnownZero(node, 2))
+  if (node.has(2) && !node.isZero(2))
     zeroPoint = aligned(node, 2, dims, axis, block);
   if (isa<FloatType>(dtype)) {
     if (zeroPoint)
@@ -116,7 +110,7 @@ static Item centered(NodeImport &node, size_t input, size_t zeroPointInput,
                      llvm::function_ref<Item()> zeroPoint) {
   Type i32 = node.builder.getI32Type();
   Item x = node.cast(node.tensor(input), i32);
-  if (node.hasFailed() || !node.has(zeroPointInput) || isKnownZero(node, zeroPointInput))
+  if (node.hasFailed() || !node.has(zeroPointInput) || node.isZero(zeroPointInput))
     return x;
   return node.call("sub", {x, node.cast(zeroPoint(), i32)});
 }
@@ -132,7 +126,7 @@ static bool buildDequantize(NodeImport &node) {
     x = node.cast(centered(node, 0, 2, zeroPoint), f32);
   } else {
     x = node.cast(node.tensor(0), f32);
-    if (node.has(2) && !isKnownZero(node, 2))
+    if (node.has(2) && !node.isZero(2))
       x = node.call("sub", {x, node.cast(zeroPoint(), f32)});
   }
   if (node.hasFailed())
@@ -191,7 +185,7 @@ static Item requantized(NodeImport &node, Item sums, Item a, Item b, size_t y) {
   scale = node.call("div", {scale, node.cast(node.tensor(y), f32)});
   Item x = node.call("mul", {node.cast(sums, f32), scale});
   std::optional<Item> zeroPoint;
-  if (!isKnownZero(node, y + 1))
+  if (!node.isZero(y + 1))
     zeroPoint = node.tensor(y + 1);
   return quantized(node, x, zeroPoint, node.dtype(y + 1));
 }
