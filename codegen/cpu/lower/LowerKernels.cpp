@@ -40,6 +40,7 @@ LogicalResult lowerKernels(ModuleOp module) {
   populateMathExpansionPatterns(expansions);
   populateFloatConversionPatterns(expansions);
   populateIntegerDivisionPatterns(expansions);
+  populateSaturationPatterns(expansions);
   arith::populateCeilFloorDivExpandOpsPatterns(expansions);
   if (failed(applyPatternsGreedily(module, std::move(expansions))))
     return module.emitError("expansion of math functions did not end");

@@ -23,6 +23,9 @@ void populateFloatConversionPatterns(mlir::RewritePatternSet &patterns);
 /// Quotients and remainders of vectors of integers of up to 32 bits by those of floats.
 void populateIntegerDivisionPatterns(mlir::RewritePatternSet &patterns);
 
+/// Floats that are converted to integers of at most 16 bits, and quotients by a constant that are rounded before that.
+void populateSaturationPatterns(mlir::RewritePatternSet &patterns);
+
 /// Makes the conversion to LLVM hold bf16 as i16: no arithmetic on it is left by then, and x86 would move masked vectors
 /// of it by way of a library.
 void lowerBFloat16ToIntegers(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
