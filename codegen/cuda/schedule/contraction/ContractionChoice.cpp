@@ -6,14 +6,11 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <span>
 
 using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-/// Multiply-adds of 16-bit elements that wgmma does in a clock.
-static constexpr double kWgmmaProducts = 2048;
 /// Wide tiles read less; the widest has room for fewer columns of totals.
 static constexpr WgmmaTile kWgmmaTiles[] = {{256, 4, 32}, {128, 4, 64}, {64, 6, 64}};
 
@@ -36,8 +33,7 @@ static constexpr ProductTile kFloatTiles[] = {
     {128, 16, 32, 4, 1, 1, 3},  {64, 16, 32, 2, 1, 2, 3},  {32, 32, 32, 1, 2, 1, 3},
     {32, 32, 64, 1, 1, 4, 3},   {32, 16, 32, 1, 1, 2, 4},  {32, 16, 64, 1, 1, 4, 3}};
 
-/// Clocks of a block before its first product and after its last, and of the way of a total to its result.
-static constexpr double kClocksOfEnds = 1500, kClocksOfTotal = 0.03;
+std::span<const ProductTile> tensorCoreTiles() { return kTensorCoreTiles; }
 
 int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
   int64_t totals = unit == ProductUnit::floats ? warpsM * 32 * (n + 4) * 4 : m * (n + 8) * 4;
@@ -49,14 +45,23 @@ static constexpr int64_t kFewestSteps = 4, kMostParts = 16;
 /// What the time of a product in parts may be of the other's: the parts take memory, and the estimate is rough.
 static constexpr double kWorthSplitting = 0.8;
 
+static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {
+  return tile.unit == ProductUnit::floats ? gpu.floats : gpu.mma;
+}
+
+/// Clocks of a kernel that moves all of the product's bytes once.
+static double clocksOfBytes(const ProductShape &shape, const GpuModel &gpu) {
+  int64_t numbers = shape.m * shape.k + shape.n * shape.k + shape.m * shape.n;
+  return double(numbers * shape.batch * shape.elementBytes) / gpu.bytesOnce;
+}
+
 /// Clocks that sharing a tile takes: a block's totals go to memory (L2, in truth), its arrival is counted, and the last
-/// block reads the parts of all one after the other, two of them on the way at a time.
-static double clocksOfExchange(const ProductTile &tile, const GpuModel &gpu) {
+/// block reads the parts of all one after the other.
+static double clocksOfExchange(const ProductTile &tile, const RingRates &rates) {
   if (tile.parts == 1)
     return 0;
-  double part = double(tile.partFloats() * 4) / gpu.bytesFromL2;
-  return part + 3 * gpu.clocksOfLatency +
-         double(tile.parts) * std::max(part, gpu.clocksOfLatency / 2);
+  double part = double(tile.partFloats() * 4) / rates.exchange;
+  return part + rates.meeting + double(tile.parts) * std::max(part, rates.leastPart);
 }
 
 /// Clocks of a multiprocessor that reads a slab from shared memory into lanes' registers, where that is not hidden by the
@@ -70,6 +75,7 @@ static double clocksOfReads(const ProductTile &tile) {
 }
 
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu) {
+  const RingRates &rates = ratesOf(tile, gpu);
   int64_t blocks = divideCeilSigned(shape.m, tile.usedRows(shape.window)) *
                    divideCeilSigned(shape.n, tile.n) * shape.batch * tile.parts;
   int64_t fit = std::min(gpu.sharedBytes / tile.sharedBytes(shape.elementBytes),
@@ -78,32 +84,34 @@ double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const
   int64_t together = std::clamp<int64_t>(divideCeilSigned(blocks, gpu.multiprocessors), 1, fit);
   int64_t steps =
       std::max<int64_t>(1, divideCeilSigned(divideCeilSigned(shape.k, tile.k), tile.parts));
-  double rate = tile.unit == ProductUnit::floats
-                    ? gpu.floatProducts
-                    : gpu.halfProducts * 2 / double(shape.elementBytes);
+  double rate = tile.unit == ProductUnit::floats ? rates.products
+                                                 : rates.products * 2 / double(shape.elementBytes);
   double products = double(tile.m * tile.n * tile.k) / rate;
-  double copies = double((tile.m + tile.n) * tile.k * shape.elementBytes) / gpu.bytesFromL2;
+  double copies = double((tile.m + tile.n) * tile.k * shape.elementBytes) / rates.bytes;
   // All blocks of a multiprocessor wait at once: at least a copy's latency for each turn of the ring.
   double step =
-      std::max({products * together, copies * together, clocksOfReads(tile) * double(together),
-                gpu.clocksOfLatency / double(tile.stages - 1)});
-  return double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
-         (step * double(steps) + kClocksOfEnds + clocksOfExchange(tile, gpu) +
-          kClocksOfTotal * double(tile.m * tile.n * together));
+      std::max({products * double(together), copies * double(together),
+                clocksOfReads(tile) * double(together), rates.latency / double(tile.stages - 1)});
+  double clocks = double(divideCeilSigned(blocks, gpu.multiprocessors * together)) *
+                  (step * double(steps) + rates.ends + clocksOfExchange(tile, rates) +
+                   rates.total * double(tile.m * tile.n * together));
+  return std::max(clocks, clocksOfBytes(shape, gpu));
 }
 
-double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape) {
+double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const GpuModel &gpu) {
+  const RingRates &rates = gpu.wgmma;
   int64_t tiles =
       divideCeilSigned(shape.m, WgmmaTile::m) * divideCeilSigned(shape.n, tile.n) * shape.batch;
   int64_t depth = 128 / shape.elementBytes;
   double products =
-      double(WgmmaTile::m * tile.n * depth) / (kWgmmaProducts * 2 / shape.elementBytes);
-  double copies = double((WgmmaTile::m + tile.n) * 128) / kHopper.bytesFromL2;
-  double step = std::max({products, copies, kHopper.clocksOfLatency / double(tile.stages)});
+      double(WgmmaTile::m * tile.n * depth) / (rates.products * 2 / double(shape.elementBytes));
+  double copies = double((WgmmaTile::m + tile.n) * 128) / rates.bytes;
+  double step = std::max({products, copies, rates.latency / double(tile.stages)});
   // Blocks stay: the ring is filled once, but nothing is multiplied while totals leave.
-  return kClocksOfEnds + double(divideCeilSigned(tiles, kHopper.multiprocessors)) *
-                             (step * double(divideCeilSigned(shape.k, depth)) +
-                              kClocksOfTotal * double(WgmmaTile::m * tile.n));
+  double clocks = rates.ends + double(divideCeilSigned(tiles, gpu.multiprocessors)) *
+                                   (step * double(divideCeilSigned(shape.k, depth)) +
+                                    rates.total * double(WgmmaTile::m * tile.n));
+  return std::max(clocks, clocksOfBytes(shape, gpu));
 }
 
 WgmmaTile chooseWgmmaTile(const ProductShape &shape) {
@@ -117,8 +125,8 @@ WgmmaTile chooseWgmmaTile(const ProductShape &shape) {
 /// The same tile in as many parts as the estimate likes best, none of which waits for a multiprocessor.
 ///
 /// What it says of the last stage of ResNet-50 at batch 1 (m 49, n 512, k 4608), in clocks: in f32 on an H100 29,200 whole (64
-/// blocks, 32 x 16 each) and 15,400 in four parts (128 blocks, 32 x 32); in f16 on an A100 12,600 whole (16 x 32) and 9,100 in six
-/// parts (96 blocks, 64 x 32). The parts are 2 MB and 0.8 MB that are written and read once, and stay in L2.
+/// blocks, 32 x 16 each) and 15,400 in four parts (128 blocks, 32 x 32); in f16 four parts, too. The parts are 2 MB and 0.5 MB that
+/// are written and read once, and stay in L2. An H100 measured four parts as the fastest for 49 x 512 x 2048 in f16 (8.7 us).
 static ProductTile splitTile(ProductTile tile, const ProductShape &shape, const GpuModel &gpu) {
   ProductTile best = tile;
   int64_t blocks =

@@ -1,8 +1,8 @@
 //===- ContractionChoice.h - Which tile a matrix product gets --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An estimate, not a search: nothing is compiled or run. A kernel's text serves every GPU, so the estimate is for one of
-// the oldest generation that has the instructions.
+// An estimate, not a search: nothing is compiled or run. A kernel's text serves every GPU, so the estimate is for the one
+// whose rates were measured (ir/machine).
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTIONCHOICE_H
@@ -10,6 +10,7 @@
 #include "ir/machine/GpuModel.h"
 
 #include <cstdint>
+#include <span>
 
 namespace dlc::codegen {
 
@@ -47,12 +48,15 @@ struct WgmmaTile {
   }
 };
 
-/// Clocks that it takes an H100, and the tile with the smallest estimate.
-double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape);
+/// Clocks that the product is estimated to take with wgmma, and the tile with the smallest estimate on an H100.
+double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape,
+                       const GpuModel &gpu = kHopper);
 WgmmaTile chooseWgmmaTile(const ProductShape &shape);
 
 /// Clocks that the product is estimated to take.
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu);
+/// The tiles of tensor cores that are tried, from large to small; `k` in 16-bit elements.
+std::span<const ProductTile> tensorCoreTiles();
 /// The tile for `unit` with the smallest estimate; of equals the one with fewer blocks. `maySplit`: several blocks may share
 /// a tile, where that is estimated to save a good part of the time and all of them are busy at once.
 ProductTile chooseTile(ProductUnit unit, const ProductShape &shape, const GpuModel &gpu,
