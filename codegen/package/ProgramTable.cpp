@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/package/ProgramTable.h"
 
-#include "codegen/cuda/HopperKernel.h"
 #include "codegen/cuda/print/CudaText.h"
 #include "ir/analysis/CostModel.h"
 #include "ir/analysis/SourcePlaces.h"
@@ -73,7 +72,7 @@ LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
   std::string entry = op.getEntry()->str();
   schema::KernelT kernel;
   kernel.name = op.getSymName().str();
-  kernel.kind = op.getKind().str();
+  kernel.kind = stringifyEnum(op.getKind()).str();
   SourcePlaces places = sourcePlacesOf(op.getBodyBlock());
   kernel.lines = std::move(places.lines);
   kernel.layers = std::move(places.layers);
@@ -105,8 +104,8 @@ LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
     kernel.cuda_source = source->second;
     for (int64_t threads : op.getBlock().value_or(ArrayRef<int64_t>{}))
       kernel.block.push_back(threads);
-    kernel.cooperative = op->hasAttr("dlc.cooperative"); // set by the schedule
-    kernel.waits = StringRef(found->second.text).contains(kBeginGrid);
+    kernel.cooperative = op.getCooperative();
+    kernel.waits = true; // each printed kernel begins with dlc::begin_grid()
   }
   kernels[op.getSymName()] = program.kernels.size();
   program.kernels.push_back(std::make_unique<schema::KernelT>(std::move(kernel)));
@@ -184,16 +183,16 @@ schema::LaunchT ProgramBuilder::launchTable(dlx::KernelOp kernel, dlx::LaunchOp 
   AffineExpr scratch =
       kernel.getScratch() ? kernel.getScratch()->getResult(0) : dl::constantDim(0, op.getContext());
   launch.scratch_bytes = expressions.add(scratch);
-  launch.persistent = kernel->hasAttr(kPersistent);
-  if (auto kept = kernel->getAttrOfType<DenseI64ArrayAttr>(kKeptColumns))
-    for (size_t i = 0; i < static_cast<size_t>(kept.size()); i += 2)
-      launch.kept.emplace_back(kept[i], kept[i + 1]);
-  if (auto maps = kernel->getAttrOfType<ArrayAttr>(kTensorMaps))
-    for (auto described : maps.getAsRange<DictionaryAttr>()) {
-      auto shape = described.getAs<AffineMapAttr>("shape").getValue().getResults();
-      auto box = described.getAs<DenseI64ArrayAttr>("box").asArrayRef();
+  launch.persistent = kernel.getPersistent();
+  ArrayRef<int64_t> kept = kernel.getKeptColumns().value_or(ArrayRef<int64_t>{});
+  for (size_t i = 0; i < kept.size(); i += 2)
+    launch.kept.emplace_back(kept[i], kept[i + 1]);
+  if (std::optional<ArrayAttr> maps = kernel.getTensorMaps())
+    for (auto described : maps->getAsRange<dlx::TensorMapAttr>()) {
+      ArrayRef<AffineExpr> shape = described.getShape().getValue().getResults();
+      ArrayRef<int64_t> box = described.getBox().asArrayRef();
       auto map = std::make_unique<schema::TensorMapT>();
-      map->arg = described.getAs<IntegerAttr>("input").getInt();
+      map->arg = described.getInput();
       map->columns = expressions.add(shape[0]);
       map->rows = expressions.add(shape[1]);
       map->step = expressions.add(shape[2]);
@@ -211,11 +210,10 @@ LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) 
   for (Value operand : op->getOperands())
     use(operand, op.getInit());
   schema::LaunchT launch = launchTable(kernel, op);
-  if (auto other = kernel->getAttrOfType<FlatSymbolRefAttr>(kHopperKernel);
-      other && !op.getInit()) {
+  if (kernel.getSm_90a() && !op.getInit()) {
     launch.sm_90a = std::make_unique<schema::LaunchT>(
-        launchTable(symbols.lookup<dlx::KernelOp>(other.getAttr()), op));
-    launch.sm_90a_least = kernel->getAttrOfType<IntegerAttr>(kHopperLeast).getInt();
+        launchTable(symbols.lookup<dlx::KernelOp>(*kernel.getSm_90a()), op));
+    launch.sm_90a_least = kernel.getSm_90aLeast().value_or(1);
   }
   auto entry = std::make_unique<schema::CommandEntryT>();
   entry->command.Set(std::move(launch));

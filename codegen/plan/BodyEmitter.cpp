@@ -62,7 +62,7 @@ static void alignShapes(OpBuilder &builder, Location loc, SmallVectorImpl<Value>
 BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
     : kernel(kernel), math(math), load(std::move(load)) {
   result = kernel.getResultTensors().front();
-  if (kernel.getKind() == "recurrent")
+  if (kernel.getKind() == dlx::KernelKind::recurrent)
     results = {result};
   else
     results = llvm::to_vector<2>(kernel.getResultTensors());
@@ -72,7 +72,7 @@ BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
     result = update.getSrc();
     results = {result};
   }
-  if (kernel.getKind() == "contraction")
+  if (kernel.getKind() == dlx::KernelKind::contraction)
     pooled = findPooledProduct(kernel.getBodyBlock());
   if (pooled) {
     root = pooled->product;

@@ -17,9 +17,7 @@ static dlx::KernelOp createPackKernel(dlx::KernelOp kernel, RankedTensorType fro
   std::string base = (kernel.getSymName() + "_pack").str(), name = base;
   for (int number = 2; SymbolTable::lookupSymbolIn(kernel->getParentOp(), name); ++number)
     name = base + std::to_string(number); // a kernel may want several operands packed
-  auto pack = dlx::KernelOp::create(builder, loc, name, "map", StringAttr{}, AffineMapAttr{},
-                                    AffineMapAttr{}, DenseI64ArrayAttr{}, AffineMapAttr{},
-                                    AffineMapAttr{}, DenseI64ArrayAttr{});
+  auto pack = dlx::KernelOp::create(builder, loc, name, dlx::KernelKind::map);
   Block &body = pack.getBody().emplaceBlock();
   Value source = body.addArgument(from, loc);
   builder.setInsertionPointToStart(&body);

@@ -27,6 +27,9 @@ static void printLaunchTypes(OpAsmPrinter &printer, Operation *, TypeRange input
 }
 
 #include "ir/dlx/DLXDialect.cpp.inc"
+#include "ir/dlx/DLXEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/dlx/DLXAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ir/dlx/DLXTypes.cpp.inc"
 #define GET_OP_CLASSES
@@ -35,6 +38,10 @@ static void printLaunchTypes(OpAsmPrinter &printer, Operation *, TypeRange input
 namespace dlc::dlx {
 
 void DLXDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/dlx/DLXAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "ir/dlx/DLXTypes.cpp.inc"

@@ -13,6 +13,11 @@
 
 #include "ir/dlx/DLXDialect.h.inc"
 
+#include "ir/dlx/DLXEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/dlx/DLXAttrs.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "ir/dlx/DLXTypes.h.inc"
 

@@ -6,6 +6,7 @@
 #define DLC_IR_DLX_DLXOPS_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -28,33 +29,70 @@ def DLX_Buffer : TypeDef<DLX_Dialect, "Buffer"> {
   let assemblyFormat = "`<` $tensor `>`";
 }
 
+def DLX_KernelKind : I32EnumAttr<"KernelKind", "Which family of schedules a kernel needs", [
+    I32EnumAttrCase<"map", 0>, I32EnumAttrCase<"reduce", 1>, I32EnumAttrCase<"window", 2>,
+    I32EnumAttrCase<"contraction", 3>, I32EnumAttrCase<"attention", 4>, I32EnumAttrCase<"recurrent", 5>,
+    I32EnumAttrCase<"lines", 6>]> {
+  let cppNamespace = "::dlc::dlx";
+  let genSpecializedAttr = 0;
+}
+def DLX_KernelKindAttr : EnumAttr<DLX_Dialect, DLX_KernelKind, "kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def DLX_TensorMapAttr : AttrDef<DLX_Dialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "A matrix that a kernel copies by tensor maps";
+  let description = [{
+    `input` is the kernel's input that the map describes. `shape` is its columns, rows and elements from row to row, an
+    affine map over the module's symbols. `box` is the columns and rows of what one copy brings, in rows of 128 bytes.
+  }];
+  let parameters = (ins "int64_t":$input, "::mlir::AffineMapAttr":$shape, "::mlir::DenseI64ArrayAttr":$box);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def DLX_TensorMaps : TypedArrayAttrBase<DLX_TensorMapAttr, "tensor maps">;
+
 class DLX_Op<string mnemonic, list<Trait> traits = []> : Op<DLX_Dialect, mnemonic, traits>;
 
 def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "One kernel: what it computes and, once scheduled, how it is launched";
   let description = [{
     The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
-    map, reduce, window or contraction, after the op with stages, or recurrent or attention. The schedule adds the rest:
+    map, reduce, window or contraction, after the op with stages, or recurrent, lines or attention. The schedule adds the rest:
     `entry`, the function with the kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
     `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda). Where the kernel is a
     plain matrix product, which a library can compute as well, `product` has its extents and steps in the order of the table
     Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them. With `in_place` the
     result is a `dl.update_slice` of an input that lies where the result lies: the kernel writes what src reaches, and does not
     read that input.
+
+    A schedule for cuda also says what the launch needs. The blocks of a `cooperative` kernel wait for each other. Those of a
+    `persistent` one take tile after tile, so that the grid may be smaller than it says, and keep `kept_columns` in shared
+    memory as far as the GPU takes them: the number of columns of weights and the bytes of one, in turn
+    (runtime/schema/Residence.h). `tensor_maps` are arguments after the dims. `sm_90a` names the kernel that takes this
+    one's place on such a GPU where the other's grid has `sm_90a_least` blocks or more.
     ```mlir
-    dlx.kernel @relu attributes {kind = "map"} {
+    dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
     ^bb0(%x: tensor<4x8xf32>):
       %y = dl.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
       dl.yield %y : tensor<4x8xf32>
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, OptionalAttr<StrAttr>:$entry,
+  let arguments = (ins SymbolNameAttr:$sym_name, DLX_KernelKindAttr:$kind, OptionalAttr<StrAttr>:$entry,
       OptionalAttr<AffineMapAttr>:$dims, OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<DenseI64ArrayAttr>:$block,
       OptionalAttr<AffineMapAttr>:$scratch, OptionalAttr<AffineMapAttr>:$product,
-      OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32, UnitAttr:$in_place);
+      OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32, UnitAttr:$in_place,
+      UnitAttr:$cooperative, UnitAttr:$persistent, OptionalAttr<DenseI64ArrayAttr>:$kept_columns,
+      OptionalAttr<DLX_TensorMaps>:$tensor_maps, OptionalAttr<FlatSymbolRefAttr>:$sm_90a,
+      OptionalAttr<I64Attr>:$sm_90a_least);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "KernelKind":$kind), [{
+    $_state.addAttribute(getSymNameAttrName($_state.name), $_builder.getStringAttr(name));
+    $_state.addAttribute(getKindAttrName($_state.name), KernelKindAttr::get($_builder.getContext(), kind));
+    $_state.addRegion();
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBodyBlock() { return getBody().front(); }

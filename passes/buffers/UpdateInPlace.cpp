@@ -38,7 +38,7 @@ bool UpdateInPlace::isUpdate(dlx::LaunchOp launch, Value state) {
     return dl::getLayout(cast<RankedTensorType>(tensor.getType()));
   };
   return x && x.hasOneUse() && launch.getInputs()[x.getArgNumber()] == state &&
-         kernel.getKind() == "map" && layoutOf(update.getSrc()).isRowMajor() &&
+         kernel.getKind() == dlx::KernelKind::map && layoutOf(update.getSrc()).isRowMajor() &&
          layoutOf(update.getY()).isRowMajor();
 }
 

@@ -40,7 +40,7 @@ template <typename Op> static Op onlyOp(dlx::KernelOp kernel) {
 }
 
 bool FuseAttention::fuse(dlx::LaunchOp sum) {
-  if (sum.getInit() || merger->kernelOf(sum).getKind() != "contraction")
+  if (sum.getInit() || merger->kernelOf(sum).getKind() != dlx::KernelKind::contraction)
     return false;
   // A causal mask that some other kernel makes is made here: it is cheaper to compute than to load, and the schedule sees what
   // it hides.
@@ -52,15 +52,16 @@ bool FuseAttention::fuse(dlx::LaunchOp sum) {
   };
   for (Value weights : sum.getInputs()) {
     dlx::LaunchOp softmax = LaunchMerger::onlyFor(weights, sum);
-    if (!softmax || merger->kernelOf(softmax).getKind() != "reduce")
+    if (!softmax || merger->kernelOf(softmax).getKind() != dlx::KernelKind::reduce)
       continue;
     for (Value scores : softmax.getInputs()) {
       dlx::LaunchOp product = LaunchMerger::onlyFor(scores, softmax);
-      if (!product || merger->kernelOf(product).getKind() != "contraction")
+      if (!product || merger->kernelOf(product).getKind() != dlx::KernelKind::contraction)
         continue;
       SmallVector<Value> inputs;
       dlx::LaunchOp launches[] = {product, softmax, sum};
-      dlx::KernelOp kernel = merger->merged(launches, "attention", "attention", inputs, remake);
+      dlx::KernelOp kernel =
+          merger->merged(launches, "attention", dlx::KernelKind::attention, inputs, remake);
       if (!findAttention(kernel.getBodyBlock())) {
         kernel.erase();
         continue;

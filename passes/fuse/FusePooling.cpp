@@ -29,18 +29,19 @@ class FusePooling : public impl::FusePoolingBase<FusePooling> {
 
 bool FusePooling::fuse(LaunchMerger &merger, dlx::LaunchOp pool) {
   dlx::KernelOp pooling = merger.kernelOf(pool);
-  if (pool.getInit() || (pooling.getKind() != "window" && pooling.getKind() != "reduce"))
+  if (pool.getInit() || (pooling.getKind() != dlx::KernelKind::window &&
+                         pooling.getKind() != dlx::KernelKind::reduce))
     return false;
   for (Value input : pool.getInputs()) {
     dlx::LaunchOp product = LaunchMerger::onlyFor(input, pool);
-    if (!product || merger.kernelOf(product).getKind() != "contraction")
+    if (!product || merger.kernelOf(product).getKind() != dlx::KernelKind::contraction)
       continue;
     SmallVector<Value> inputs;
     dlx::LaunchOp launches[] = {product, pool};
     std::string name = (LaunchMerger::withoutNumber(product.getKernel()) + "_" +
                         LaunchMerger::withoutNumber(pool.getKernel()))
                            .str();
-    dlx::KernelOp kernel = merger.merged(launches, name, "contraction", inputs, {});
+    dlx::KernelOp kernel = merger.merged(launches, name, dlx::KernelKind::contraction, inputs, {});
     if (!findPooledProduct(kernel.getBodyBlock())) {
       kernel.erase();
       continue;

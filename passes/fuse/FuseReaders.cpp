@@ -119,7 +119,7 @@ static dlx::LaunchOp placeFor(dlx::LaunchOp writer, dlx::LaunchOp reader, Value 
 
 bool FuseReaders::fuse(LaunchMerger &merger, dlx::LaunchOp reader) {
   dlx::KernelOp map = merger.kernelOf(reader);
-  if (reader.getInit() || map.getKind() != "map" || isKeptOut(map.getBodyBlock()))
+  if (reader.getInit() || map.getKind() != dlx::KernelKind::map || isKeptOut(map.getBodyBlock()))
     return false;
   RankedTensorType after = tensorOf(reader.getOutputs().front());
   for (Value value : llvm::SetVector<Value>(reader.getInputs().begin(), reader.getInputs().end())) {
@@ -128,8 +128,9 @@ bool FuseReaders::fuse(LaunchMerger &merger, dlx::LaunchOp reader) {
       continue;
     dlx::KernelOp kernel = merger.kernelOf(writer);
     Block &body = kernel.getBodyBlock();
-    if ((kernel.getKind() != "map" && kernel.getKind() != "contraction") || isKeptOut(body) ||
-        !mayStoreSeveral(body))
+    if ((kernel.getKind() != dlx::KernelKind::map &&
+         kernel.getKind() != dlx::KernelKind::contraction) ||
+        isKeptOut(body) || !mayStoreSeveral(body))
       continue;
     SmallVector<Value> inputs, kept;
     if (llvm::any_of(value.getUsers(),

@@ -64,17 +64,15 @@ static void sortBody(Block &block, SmallVectorImpl<Value> &inputs) {
   block.eraseArguments(0, count);
 }
 
-dlx::KernelOp LaunchMerger::merged(ArrayRef<dlx::LaunchOp> launches, StringRef name, StringRef kind,
-                                   SmallVectorImpl<Value> &inputs, Remake remake,
-                                   ArrayRef<Value> kept) {
+dlx::KernelOp LaunchMerger::merged(ArrayRef<dlx::LaunchOp> launches, StringRef name,
+                                   dlx::KernelKind kind, SmallVectorImpl<Value> &inputs,
+                                   Remake remake, ArrayRef<Value> kept) {
   MLIRContext *context = target.getContext();
   OpBuilder builder(context);
   SmallVector<Location> lines;
   for (dlx::LaunchOp launch : launches)
     lines.push_back(kernelOf(launch).getLoc());
-  auto kernel = dlx::KernelOp::create(
-      builder, FusedLoc::get(context, lines), name, kind, StringAttr(), AffineMapAttr(),
-      AffineMapAttr(), DenseI64ArrayAttr(), AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr());
+  auto kernel = dlx::KernelOp::create(builder, FusedLoc::get(context, lines), name, kind);
   Block &block = kernel.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&block);
   llvm::DenseMap<Value, Value> known; // buffers as values of the body

@@ -47,16 +47,18 @@ static dlx::BufferType bufferOf(Value tensor) {
 }
 
 /// map, reduce, window, contraction, recurrent or lines: which family of schedules a kernel needs.
-static StringRef kindOf(dl::FusionOp fusion) {
+static dlx::KernelKind kindOf(dl::FusionOp fusion) {
   if (!fusion.getBodyBlock().getOps<RecurrentOpInterface>().empty())
-    return "recurrent";
+    return dlx::KernelKind::recurrent;
   if (!fusion.getBodyBlock().getOps<LineOpInterface>().empty())
-    return "lines";
+    return dlx::KernelKind::lines;
   LoopNestOpInterface root = fusion.getRoot();
   if (!root)
-    return "map";
+    return dlx::KernelKind::map;
   LoopNest nest = root.getLoopNest();
-  return nest.isProduct ? "contraction" : nest.isWindow() ? "window" : "reduce";
+  if (nest.isProduct)
+    return dlx::KernelKind::contraction;
+  return nest.isWindow() ? dlx::KernelKind::window : dlx::KernelKind::reduce;
 }
 
 /// The ops that compute the second operand of a product from codes (ir/analysis/UnpackedWeights.h), where they are more
@@ -104,9 +106,7 @@ dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
     return kernel;
   }
   OpBuilder builder(&getContext());
-  auto kernel = dlx::KernelOp::create(
-      builder, fusion.getLoc(), nameOf(fusion), kindOf(fusion), StringAttr(), AffineMapAttr(),
-      AffineMapAttr(), DenseI64ArrayAttr(), AffineMapAttr(), AffineMapAttr(), DenseI64ArrayAttr());
+  auto kernel = dlx::KernelOp::create(builder, fusion.getLoc(), nameOf(fusion), kindOf(fusion));
   IRMapping mapping;
   fusion.getBody().cloneInto(&kernel.getBody(), mapping);
   symbols->insert(kernel);

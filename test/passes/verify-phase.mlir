@@ -186,7 +186,7 @@ module @cuda {
     dlx.return %x : !dlx.buffer<tensor<4xf32>>
   }
   // expected-error @+1 {{is launched by nothing}}
-  dlx.kernel @relu attributes {kind = "map"} {
+  dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<4xf32>):
     dl.yield %x : tensor<4xf32>
   }
@@ -202,7 +202,7 @@ module @cpu {
     dlx.return %y : !dlx.buffer<tensor<4xf32>>
   }
   // expected-error @+1 {{has no code after the schedule phase}}
-  dlx.kernel @relu attributes {kind = "map"} {
+  dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<4xf32>):
     %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
     dl.yield %y : tensor<4xf32>
@@ -221,7 +221,7 @@ module @cuda {
     dlx.return %y : !dlx.buffer<tensor<4xf32>>
   }
   // expected-error @+1 {{has no block size after the schedule phase}}
-  dlx.kernel @relu attributes {kind = "map", entry = "relu", dims = affine_map<() -> ()>, grid = affine_map<() -> (1, 1, 1)>} {
+  dlx.kernel @relu attributes {kind = #dlx.kind<map>, entry = "relu", dims = affine_map<() -> ()>, grid = affine_map<() -> (1, 1, 1)>} {
   ^bb0(%x: tensor<4xf32>):
     %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
     dl.yield %y : tensor<4xf32>

@@ -161,8 +161,10 @@ CpuLaunch scheduleLines(CpuKernel &kernel);
 
 /// The inputs of `emitter`'s kernel that should be packed for its fast schedule, and how.
 llvm::SmallVector<PackedOperand> operandsToPack(BodyEmitter &emitter, IndexMath &math);
-inline bool isLines(dlx::KernelOp kernel) { return kernel.getKind() == "lines"; }
-inline bool isRecurrent(dlx::KernelOp kernel) { return kernel.getKind() == "recurrent"; }
+inline bool isLines(dlx::KernelOp kernel) { return kernel.getKind() == dlx::KernelKind::lines; }
+inline bool isRecurrent(dlx::KernelOp kernel) {
+  return kernel.getKind() == dlx::KernelKind::recurrent;
+}
 /// The weights of a recurrence; scheduleRecurrent reads them in these layouts alone.
 llvm::SmallVector<PackedOperand> recurrentOperandsToPack(dlx::KernelOp kernel);
 /// True where the kernel is a sum of products whose second operand lies in panels of kPanel columns.

@@ -15,9 +15,6 @@
 
 namespace dlc::codegen {
 
-/// The first statement of each kernel.
-inline constexpr llvm::StringLiteral kBeginGrid = "dlc::begin_grid();";
-
 /// Prints `kernel`, a gpu.func marked `kernel` with a known block size. Fails with a diagnostic
 /// that names the op and the kernel where the text cannot say what the IR does.
 ///

@@ -96,7 +96,7 @@ LogicalResult KernelPrinter::printKernel(gpu::GPUFuncOp kernel) {
     os << ");\n";
   }
   // Before anything is read or written: the runtime may launch the kernel before the one before it has ended.
-  os << "  " << kBeginGrid << "\n";
+  os << "  dlc::begin_grid();\n";
   if (!failed)
     block(kernel.getBody().front(), {});
   os << "}\n";

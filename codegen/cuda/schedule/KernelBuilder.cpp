@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/KernelBuilder.h"
 
-#include "codegen/cuda/HopperKernel.h"
 #include "codegen/cuda/KernelTemplate.h"
 #include "ir/OpTable.h"
 #include "ir/analysis/SourcePlaces.h"
@@ -75,8 +74,8 @@ static SmallVector<Attribute> headComment(dlx::KernelOp kernel, OpBuilder &build
   for (Type type : kernel.getBodyBlock().getArgumentTypes())
     operands += (operands.empty() ? "" : ", ") + dl::text(type);
   SmallVector<Attribute> comment = {
-      builder.getStringAttr(kernel.getKind() + ": " + ops + " (" + operands + ") -> " +
-                            dl::text(kernel.getResultTensors().front().getType()))};
+      builder.getStringAttr(stringifyEnum(kernel.getKind()) + ": " + ops + " (" + operands +
+                            ") -> " + dl::text(kernel.getResultTensors().front().getType()))};
   if (std::vector<std::string> lines = sourcePlacesOf(kernel.getBodyBlock()).lines; !lines.empty())
     comment.push_back(builder.getStringAttr("from " + llvm::join(lines, ", ")));
   return comment;
@@ -111,8 +110,9 @@ gpu::GPUFuncOp KernelBuilder::begin(gpu::GPUModuleOp module) {
   unsigned position = kernel.getBodyBlock().getNumArguments();
   role(position, "y");
   for (unsigned result = 1; result < kernel.getResultTensors().size(); ++result)
-    role(++position,
-         kernel.getKind() == "recurrent" ? "last" + std::to_string(result - 1) : "also");
+    role(++position, kernel.getKind() == dlx::KernelKind::recurrent
+                         ? "last" + std::to_string(result - 1)
+                         : "also");
   // No output overlaps an input (dlx.launch).
   for (unsigned i = 0; i <= position; ++i)
     func.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
@@ -180,18 +180,18 @@ Value KernelBuilder::tensorMap(StringRef role) {
 
 void KernelBuilder::makePersistentForHopper(ArrayRef<Attribute> maps) {
   function->setAttr("dlc.sm_90a", b.getUnitAttr());
-  kernel->setAttr(kTensorMaps, b.getArrayAttr(maps));
+  kernel.setTensorMapsAttr(b.getArrayAttr(maps));
   makePersistent();
 }
 
-void KernelBuilder::makePersistent() { kernel->setAttr(kPersistent, b.getUnitAttr()); }
+void KernelBuilder::makePersistent() { kernel.setPersistent(true); }
 
 void KernelBuilder::makePersistent(ArrayRef<abi::KeptColumns> kept) {
   makePersistent();
   SmallVector<int64_t> numbers;
   for (const abi::KeptColumns &list : kept)
     numbers.append({list.count, list.bytes});
-  kernel->setAttr(kKeptColumns, b.getDenseI64ArrayAttr(numbers));
+  kernel.setKeptColumns(numbers);
 }
 
 unsigned KernelBuilder::indexBits() const {

@@ -137,7 +137,7 @@ public:
   /// The value of `expr` to choose tiles for, at most `guess`: at the usual sizes of its symbols, else the largest.
   int64_t usual(mlir::AffineExpr expr, int64_t guess) const;
   /// Text for sm_90a alone, launched with as many blocks as the GPU has multiprocessors where the grid has more. `maps`
-  /// describes the tensor maps to the runtime (HopperKernel.h).
+  /// describes the tensor maps to the runtime (`tensor_maps` of dlx.kernel).
   void makePersistentForHopper(llvm::ArrayRef<mlir::Attribute> maps);
   /// Any smaller grid does the same: launched with as many blocks as the GPU has multiprocessors where there are more.
   void makePersistent();

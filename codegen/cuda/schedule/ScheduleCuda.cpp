@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
-#include "codegen/cuda/HopperKernel.h"
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/plan/SortKey.h"
@@ -61,7 +60,7 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
   }
 
   static bool isOrder(dlx::KernelOp kernel) {
-    return kernel.getKind() == "lines" &&
+    return kernel.getKind() == dlx::KernelKind::lines &&
            lineOpOf(kernel).getLineWork().kind == LineWork::Kind::order;
   }
 
@@ -79,15 +78,15 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       if (kernel.getEntry())
         continue;
       SmallVector<PackedOperand> operands;
-      if (kernel.getKind() == "recurrent" && sharesUnits(kernel, symbols))
+      if (kernel.getKind() == dlx::KernelKind::recurrent && sharesUnits(kernel, symbols))
         addRecurrentWorkspace(kernel);
-      else if (kernel.getKind() == "reduce" && splitsRows(kernel, symbols))
+      else if (kernel.getKind() == dlx::KernelKind::reduce && splitsRows(kernel, symbols))
         addReduceWorkspace(kernel, symbols);
       else if (isOrder(kernel))
         addOrderWorkspace(kernel, symbols);
-      else if (kernel.getKind() == "recurrent")
+      else if (kernel.getKind() == dlx::KernelKind::recurrent)
         operands = recurrentOperandsToPackForCuda(kernel);
-      if (kernel.getKind() == "contraction")
+      if (kernel.getKind() == dlx::KernelKind::contraction)
         operands = contractionOperandsToPackForCuda(kernel, module, symbols);
       for (const PackedOperand &operand : operands)
         packOperand(kernel, operand);
@@ -115,7 +114,7 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
   /// Adds a kernel that computes the same with instructions of sm_90a, if there is one and it pays.
   void scheduleForHopper(dlx::KernelOp kernel, gpu::GPUModuleOp module,
                          ArrayRef<dl::Range> symbols) {
-    if (hopper == "never" || kernel.getKind() != "contraction")
+    if (hopper == "never" || kernel.getKind() != dlx::KernelKind::contraction)
       return;
     OpBuilder builder(kernel->getContext());
     builder.setInsertionPointAfter(kernel);
@@ -127,8 +126,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       k.abandon();
       return other.erase();
     }
-    kernel->setAttr(kHopperKernel, FlatSymbolRefAttr::get(other.getSymNameAttr()));
-    kernel->setAttr(kHopperLeast, builder.getI64IntegerAttr(least));
+    kernel.setSm_90a(other.getSymName());
+    kernel.setSm_90aLeast(least);
   }
 
   static void scheduleLines(KernelBuilder &k) {
@@ -152,27 +151,33 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       return kernel.emitOpError("writes ")
              << dl::text(result) << " in tiles; cuda kernels write plain layouts and read any";
     KernelBuilder k(kernel, module, symbols);
-    llvm::StringRef kind = kernel.getKind();
-    if (kind == "map")
+    switch (kernel.getKind()) {
+    case dlx::KernelKind::map:
       scheduleMap(k);
-    else if (kind == "reduce" && splitsRows(kernel, symbols))
-      scheduleSplitReduce(k, symbols);
-    else if (kind == "reduce")
-      scheduleReduce(k);
-    else if (kind == "window")
+      break;
+    case dlx::KernelKind::reduce:
+      if (splitsRows(kernel, symbols))
+        scheduleSplitReduce(k, symbols);
+      else
+        scheduleReduce(k);
+      break;
+    case dlx::KernelKind::window:
       scheduleDirect(k);
-    else if (kind == "contraction")
+      break;
+    case dlx::KernelKind::contraction:
       scheduleContraction(k, allowsTf32(kernel));
-    else if (kind == "attention")
+      break;
+    case dlx::KernelKind::attention:
       return scheduleAttention(k, allowsTf32(kernel));
-    else if (kind == "recurrent" && sharesUnits(kernel, symbols))
+    case dlx::KernelKind::recurrent:
+      if (!sharesUnits(kernel, symbols))
+        return scheduleRecurrent(k);
       scheduleSharedRecurrent(k, symbols);
-    else if (kind == "recurrent")
-      return scheduleRecurrent(k);
-    else if (kind == "lines")
+      break;
+    case dlx::KernelKind::lines:
       scheduleLines(k);
-    else
-      return kernel.emitOpError("is of kind '") << kind << "', which has no schedule for cuda";
+      break;
+    }
     return success();
   }
 };

@@ -52,8 +52,6 @@ contractionOperandsToPackForCuda(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp mo
                                  llvm::ArrayRef<dl::Range> symbols);
 /// A block for each row of the batch, from its first step to its last. Fails where the states of a row do not fit a block.
 llvm::LogicalResult scheduleRecurrent(KernelBuilder &k);
-/// On a kernel whose blocks wait for each other: it is launched cooperatively.
-inline constexpr llvm::StringLiteral kCooperativeAttr = "dlc.cooperative";
 /// True where blocks that share the hidden units of a recurrence beat a block for each row: see RecurrentChoice.h.
 bool sharesUnits(dlx::KernelOp kernel, llvm::ArrayRef<dl::Range> symbols);
 void addRecurrentWorkspace(dlx::KernelOp kernel);

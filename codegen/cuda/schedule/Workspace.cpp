@@ -29,9 +29,7 @@ static dlx::KernelOp createClearKernel(dlx::KernelOp kernel, RankedTensorType ty
   std::string base = (kernel.getSymName() + "_clear").str(), name = base;
   for (int number = 2; SymbolTable::lookupSymbolIn(kernel->getParentOp(), name); ++number)
     name = base + std::to_string(number);
-  auto clear = dlx::KernelOp::create(builder, kernel.getLoc(), name, "map", StringAttr{},
-                                     AffineMapAttr{}, AffineMapAttr{}, DenseI64ArrayAttr{},
-                                     AffineMapAttr{}, AffineMapAttr{}, DenseI64ArrayAttr{});
+  auto clear = dlx::KernelOp::create(builder, kernel.getLoc(), name, dlx::KernelKind::map);
   Block &body = clear.getBody().emplaceBlock();
   dl::Builder b(kernel.getLoc(), builder.getContext());
   b.setInsertionPointToStart(&body);

@@ -3,13 +3,13 @@
 // The weight of a linear layer is packed once at load into panels of 16 columns; bias and activation run on the
 // accumulators.
 
-// CHECK: dlx.kernel @fc_pack {{.*}}kind = "map"
+// CHECK: dlx.kernel @fc_pack {{.*}}kind = #dlx.kind<map>
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<40x8xf32>):
 // CHECK-NEXT: dl.convert_layout {{.*}} -> tensor<40x8xf32, #dl.t<[40, 8], order = [0, 1], tile = 16 of 0>>
 
 // CHECK: dlx.kernel @fc attributes
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<4x8xf32>, %{{.*}}: tensor<40x8xf32, #dl.t<[40, 8], order = [0, 1], tile = 16 of 0>>, %{{.*}}: tensor<40xf32>):
-dlx.kernel @fc attributes {kind = "contraction"} {
+dlx.kernel @fc attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<4x8xf32>, %w: tensor<40x8xf32>, %b: tensor<40xf32>):
   %0 = dl.linear %x, %w, %b : (tensor<4x8xf32>, tensor<40x8xf32>, tensor<40xf32>) -> tensor<4x40xf32>
   %1 = dl.relu %0 : (tensor<4x40xf32>) -> tensor<4x40xf32>
@@ -58,7 +58,7 @@ dlx.program @Model attributes {input_names = ["x"], output_names = ["y"]} {
 // CHECK: math.fma
 // CHECK: arith.cmpi ult
 // CHECK: vector.maskedload %{{.+}} : memref<?xf32>, vector<16xi1>, vector<16xf32> into vector<16xf32>
-dlx.kernel @padded attributes {kind = "contraction"} {
+dlx.kernel @padded attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<4x8xf32>, %w: tensor<32x8xf32>, %r: tensor<4x16xf32>):
   %0 = dl.linear %x, %w : (tensor<4x8xf32>, tensor<32x8xf32>) -> tensor<4x32xf32>
   %1 = dl.pad %r {pad = affine_map<() -> (8, 8)>} : (tensor<4x16xf32>) -> tensor<4x32xf32>

@@ -9,7 +9,7 @@
 // CHECK-DAG: [[SCRATCH:#.+]] = affine_map<() -> (512)>
 // CHECK: dlx.kernel @conv {{.*}}scratch = [[SCRATCH]]
 // CHECK: ^bb0(%{{.*}}, %{{.*}}: tensor<32x128x3x3xf32, #dl.t<[32, 128, 3, 3], order = [0, 2, 3, 1], tile = 16 of 0>>)
-dlx.kernel @conv attributes {kind = "contraction"} {
+dlx.kernel @conv attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: !x, %w: tensor<32x128x3x3xf32>):
   %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (!x, tensor<32x128x3x3xf32>) -> !y
   dl.yield %0 : !y

@@ -149,37 +149,37 @@
 // CHECK: memref.store %c-1_i64
 
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 9001>]} {
-dlx.kernel @first attributes {kind = "lines"} {
+dlx.kernel @first attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<2x?xf32, #dl.t<[2, s0]>>):
   %0 = dl.order %x {dim = 1 : i64, descending = true, count = affine_map<() -> (5)>} : (tensor<2x?xf32, #dl.t<[2, s0]>>) -> tensor<2x5xi64>
   dl.yield %0 : tensor<2x5xi64>
 }
-dlx.kernel @pairs attributes {kind = "lines"} {
+dlx.kernel @pairs attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<6x20xi64>):
   %0 = dl.order %x {dim = 1 : i64, descending = false, count = affine_map<() -> (20)>} : (tensor<6x20xi64>) -> tensor<6x20xi64>
   dl.yield %0 : tensor<6x20xi64>
 }
-dlx.kernel @sums attributes {kind = "lines"} {
+dlx.kernel @sums attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<3x100x40xf32>):
   %0 = dl.running_sum %x {dim = 1 : i64} : (tensor<3x100x40xf32>) -> tensor<3x100x40xf32>
   dl.yield %0 : tensor<3x100x40xf32>
 }
-dlx.kernel @counts attributes {kind = "lines"} {
+dlx.kernel @counts attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<?xi32, #dl.t<[s0]>>):
   %0 = dl.running_sum %x {dim = 0 : i64} : (tensor<?xi32, #dl.t<[s0]>>) -> tensor<?xi32, #dl.t<[s0]>>
   dl.yield %0 : tensor<?xi32, #dl.t<[s0]>>
 }
-dlx.kernel @rows attributes {kind = "lines"} {
+dlx.kernel @rows attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<600x40xf32>, %i: tensor<9x1xi64>, %s: tensor<9x40xf32>):
   %0 = dl.scatter_apply %x, %i, %s {dim = 0 : i64, reduce = "sum"} : (tensor<600x40xf32>, tensor<9x1xi64>, tensor<9x40xf32>) -> tensor<600x40xf32>
   dl.yield %0 : tensor<600x40xf32>
 }
-dlx.kernel @elements attributes {kind = "lines"} {
+dlx.kernel @elements attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<600x32xf32>, %i: tensor<9x32xi64>, %s: tensor<9x32xf32>):
   %0 = dl.scatter_apply %x, %i, %s {dim = 0 : i64} : (tensor<600x32xf32>, tensor<9x32xi64>, tensor<9x32xf32>) -> tensor<600x32xf32>
   dl.yield %0 : tensor<600x32xf32>
 }
-dlx.kernel @boxes attributes {kind = "lines"} {
+dlx.kernel @boxes attributes {kind = #dlx.kind<lines>} {
 ^bb0(%o: tensor<3x?xi64, #dl.t<[3, s0]>>, %a: tensor<1x?xf32, #dl.t<[1, s0]>>, %b: tensor<1x?xf32, #dl.t<[1, s0]>>,
      %c: tensor<1x?xf32, #dl.t<[1, s0]>>, %d: tensor<1x?xf32, #dl.t<[1, s0]>>, %t: tensor<1xf32>,
      %m: tensor<3x?xi1, #dl.t<[3, s0]>>):

@@ -23,7 +23,7 @@
 // CHECK: arith.extui %{{.+}} : i16 to i32
 // CHECK: module @avx512
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
-dlx.kernel @product attributes {kind = "contraction"} {
+dlx.kernel @product attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<2x9xi16>, %w: tensor<9x16xi8>):
   %0 = dl.cast %x {dtype = i32} : (tensor<2x9xi16>) -> tensor<2x9xi32>
   %1 = dl.cast %w {dtype = i32} : (tensor<9x16xi8>) -> tensor<9x16xi32>
@@ -54,7 +54,7 @@ dlx.program @Model attributes {input_names = ["x"], output_names = ["y"]} {
 // CHECK-NOT: arith.extui %{{.+}} : vector
 // CHECK: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
 // CHECK: arith.select %{{.+}}, %[[X]], %[[ZEROS]]
-dlx.kernel @convolution attributes {kind = "contraction"} {
+dlx.kernel @convolution attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<1x32x14x14xi16, #dl.t<[1, 32, 14, 14], order = [0, 2, 3, 1]>>, %w: tensor<16x32x3x3xui8>):
   %0 = dl.cast %x {dtype = i32} : (tensor<1x32x14x14xi16, #dl.t<[1, 32, 14, 14], order = [0, 2, 3, 1]>>) -> tensor<1x32x14x14xi32, #dl.t<[1, 32, 14, 14], order = [0, 2, 3, 1]>>
   %1 = dl.cast %w {dtype = i32} : (tensor<16x32x3x3xui8>) -> tensor<16x32x3x3xi32>
@@ -70,7 +70,7 @@ dlx.kernel @convolution attributes {kind = "contraction"} {
 // CHECK: module @avx2
 // CHECK-NOT: call_intrinsic
 // CHECK: arith.muli
-dlx.kernel @wide attributes {kind = "contraction"} {
+dlx.kernel @wide attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<2x9xi32>, %w: tensor<9x16xi8>):
   %0 = dl.cast %w {dtype = i32} : (tensor<9x16xi8>) -> tensor<9x16xi32>
   %1 = dl.matmul %x, %0 : (tensor<2x9xi32>, tensor<9x16xi32>) -> tensor<2x16xi32>

@@ -6,14 +6,14 @@
 // CHECK-DAG: [[NONE:#.+]] = affine_map<() -> (0)>
 
 // A map whose operands lie as the result does is one long row: vectors, then a part of one.
-// CHECK: dlx.kernel @relu attributes {dims = [[SYMBOL]], entry = "relu", grid = [[FLAT]], kind = "map", scratch = [[NONE]]}
-dlx.kernel @relu attributes {kind = "map"} {
+// CHECK: dlx.kernel @relu attributes {dims = [[SYMBOL]], entry = "relu", grid = [[FLAT]], kind = #dlx.kind<map>, scratch = [[NONE]]}
+dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>):
   %0 = dl.relu %x : (tensor<?x3xf32, #dl.t<[s0, 3]>>) -> tensor<?x3xf32, #dl.t<[s0, 3]>>
   dl.yield %0 : tensor<?x3xf32, #dl.t<[s0, 3]>>
 }
 // CHECK: dlx.kernel @softmax attributes {{.*}}grid = [[ROWS]]
-dlx.kernel @softmax attributes {kind = "reduce"} {
+dlx.kernel @softmax attributes {kind = #dlx.kind<reduce>} {
 ^bb0(%x: tensor<40x100xf32>):
   %0 = dl.softmax %x {dim = 1 : i64} : (tensor<40x100xf32>) -> tensor<40x100xf32>
   dl.yield %0 : tensor<40x100xf32>

@@ -12,7 +12,7 @@
 // CHECK: math.exp
 // CHECK-NOT: math.exp
 // CHECK: vector.maskedstore
-dlx.kernel @ladder attributes {kind = "map"} {
+dlx.kernel @ladder attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<100xf32>):
   %0 = dl.exp %x : (tensor<100xf32>) -> tensor<100xf32>
   %1 = dl.add %0, %0 : (tensor<100xf32>, tensor<100xf32>) -> tensor<100xf32>
@@ -30,7 +30,7 @@ dlx.kernel @ladder attributes {kind = "map"} {
 // CHECK: math.exp
 // CHECK-NOT: math.exp
 // CHECK: memref.store
-dlx.kernel @mirrored attributes {kind = "map"} {
+dlx.kernel @mirrored attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<101xf32>):
   %0 = dl.exp %x : (tensor<101xf32>) -> tensor<101xf32>
   %1 = dl.flip %0 {dims = array<i64: 0>} : (tensor<101xf32>) -> tensor<101xf32>
@@ -46,7 +46,7 @@ dlx.kernel @mirrored attributes {kind = "map"} {
 // CHECK: scf.if
 // CHECK: math.exp
 // CHECK: arith.addf
-dlx.kernel @guarded attributes {kind = "map"} {
+dlx.kernel @guarded attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<100xf32>, %z: tensor<101xf32>):
   %0 = dl.exp %x : (tensor<100xf32>) -> tensor<100xf32>
   %1 = dl.pad %0 {pad = affine_map<() -> (0, 1)>} : (tensor<100xf32>) -> tensor<101xf32>
@@ -66,7 +66,7 @@ dlx.kernel @guarded attributes {kind = "map"} {
 // CHECK: memref.load %arg1
 // CHECK: math.exp
 // CHECK: arith.subf
-dlx.kernel @computed attributes {kind = "map"} {
+dlx.kernel @computed attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<50xf32>, %place: tensor<101xi64>):
   %0 = dl.exp %x : (tensor<50xf32>) -> tensor<50xf32>
   %1 = dl.add %0, %0 : (tensor<50xf32>, tensor<50xf32>) -> tensor<50xf32>

@@ -20,7 +20,7 @@
 // CHECK-NOT: arith.extf
 // CHECK: math.fma
 // CHECK-NOT: module @avx512_bf16
-dlx.kernel @half attributes {kind = "contraction"} {
+dlx.kernel @half attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<48x64xf16>, %w: tensor<16x64xf16>):
   %0 = dl.linear %x, %w : (tensor<48x64xf16>, tensor<16x64xf16>) -> tensor<48x16xf16>
   dl.yield %0 : tensor<48x16xf16>
@@ -51,7 +51,7 @@ dlx.program @Model attributes {input_names = ["x"], output_names = ["y"]} {
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"({{.*}} : (vector<16xf32>, vector<32xbf16>, vector<32xbf16>) -> vector<16xf32>
 // CHECK: scf.yield
 // CHECK: arith.extui %{{.+}} : i16 to i32
-dlx.kernel @pairs attributes {kind = "contraction"} {
+dlx.kernel @pairs attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<2x9xbf16>, %w: tensor<16x9xbf16>):
   %0 = dl.linear %x, %w : (tensor<2x9xbf16>, tensor<16x9xbf16>) -> tensor<2x16xbf16>
   dl.yield %0 : tensor<2x16xbf16>
@@ -71,7 +71,7 @@ dlx.program @Model attributes {input_names = ["x"], output_names = ["y"]} {
 // CHECK-LABEL: dlx.kernel @computed attributes
 // CHECK: module @avx512 {
 // CHECK-NOT: module @avx512_bf16
-dlx.kernel @computed attributes {kind = "contraction"} {
+dlx.kernel @computed attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<2x9xbf16>, %w: tensor<16x9xbf16>):
   %0 = dl.sigmoid %x : (tensor<2x9xbf16>) -> tensor<2x9xbf16>
   %1 = dl.linear %0, %w : (tensor<2x9xbf16>, tensor<16x9xbf16>) -> tensor<2x16xbf16>

@@ -5,25 +5,25 @@
 !x = tensor<1x32x8x8xf32, #dl.t<[1, 32, 8, 8], order = [0, 2, 3, 1]>>
 !y = tensor<4x32x2x2xf32, #dl.t<[4, 32, 2, 2], order = [0, 2, 3, 1]>>
 
-dlx.kernel @pool attributes {kind = "reduce"} {
+dlx.kernel @pool attributes {kind = #dlx.kind<reduce>} {
 ^bb0(%x: !x, %b: tensor<4x5xf32>):
   %0 = dl.roi_pool %x, %b {output_size = array<i64: 2, 2>} : (!x, tensor<4x5xf32>) -> !y
   dl.yield %0 : !y
 }
 // Row-major, one by one.
-dlx.kernel @row_major attributes {kind = "reduce"} {
+dlx.kernel @row_major attributes {kind = #dlx.kind<reduce>} {
 ^bb0(%x: tensor<1x32x8x8xf32>, %b: tensor<4x5xf32>):
   %0 = dl.roi_pool %x, %b {output_size = array<i64: 2, 2>} : (tensor<1x32x8x8xf32>, tensor<4x5xf32>) -> tensor<4x32x2x2xf32>
   dl.yield %0 : tensor<4x32x2x2xf32>
 }
 // A given number of points has no spans: they are written out.
-dlx.kernel @given attributes {kind = "reduce"} {
+dlx.kernel @given attributes {kind = #dlx.kind<reduce>} {
 ^bb0(%x: !x, %b: tensor<4x5xf32>):
   %0 = dl.roi_align %x, %b {output_size = array<i64: 2, 2>, sampling_ratio = 2 : i64} : (!x, tensor<4x5xf32>) -> !y
   dl.yield %0 : !y
 }
 // As many as fit: no more than count, a number that the box gives.
-dlx.kernel @adaptive attributes {kind = "reduce"} {
+dlx.kernel @adaptive attributes {kind = #dlx.kind<reduce>} {
 ^bb0(%x: !x, %b: tensor<4x5xf32>):
   %0 = dl.roi_align %x, %b {output_size = array<i64: 2, 2>} : (!x, tensor<4x5xf32>) -> !y
   dl.yield %0 : !y

@@ -4,14 +4,14 @@
 // by one where a block is smaller than that. The result is written in vectors from there. What lies as the result does is read where it is.
 
 // CHECK: dlx.kernel @turned attributes {{.*}}scratch = [[SCRATCH:#.+]]}
-dlx.kernel @turned attributes {kind = "map"} {
+dlx.kernel @turned attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<64x48xf32>, %z: tensor<48x64xf32>):
   %0 = dl.transpose %x {dim0 = 0 : i64, dim1 = 1 : i64} : (tensor<64x48xf32>) -> tensor<48x64xf32>
   %1 = dl.add %0, %z : (tensor<48x64xf32>, tensor<48x64xf32>) -> tensor<48x64xf32>
   dl.yield %1 : tensor<48x64xf32>
 }
 // AVX2 cannot mask elements of 16 bits: the last ones are done one by one.
-dlx.kernel @half attributes {kind = "map"} {
+dlx.kernel @half attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<100xf16>):
   %0 = dl.relu %x : (tensor<100xf16>) -> tensor<100xf16>
   dl.yield %0 : tensor<100xf16>

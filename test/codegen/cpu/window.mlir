@@ -6,7 +6,7 @@
 !x = tensor<1x64x8x8xf32, #dl.t<[1, 64, 8, 8], order = [0, 2, 3, 1]>>
 !y = tensor<1x64x4x4xf32, #dl.t<[1, 64, 4, 4], order = [0, 2, 3, 1]>>
 
-dlx.kernel @pool attributes {kind = "window"} {
+dlx.kernel @pool attributes {kind = #dlx.kind<window>} {
 ^bb0(%x: !x):
   %0 = dl.max_pool2d %x {kernel_size = array<i64: 2, 2>} : (!x) -> !y
   dl.yield %0 : !y
@@ -22,7 +22,7 @@ dlx.kernel @pool attributes {kind = "window"} {
 
 // Neighbours in a row, windows a step of two apart that reach over its ends: the columns between are vectors of every second element,
 // without tests along the row, those at the ends single elements.
-dlx.kernel @borders attributes {kind = "window"} {
+dlx.kernel @borders attributes {kind = #dlx.kind<window>} {
 ^bb0(%x: tensor<2x64x64xf32>):
   %0 = dl.max_pool1d %x {kernel_size = array<i64: 3>, padding = array<i64: 1>, stride = array<i64: 2>} : (tensor<2x64x64xf32>) -> tensor<2x64x32xf32>
   dl.yield %0 : tensor<2x64x32xf32>
@@ -36,7 +36,7 @@ dlx.kernel @borders attributes {kind = "window"} {
 // CHECK: memref.store
 
 // Channels lie together in the operand and apart in the result: they are vectors, stored into a block that then is turned.
-dlx.kernel @apart attributes {kind = "window"} {
+dlx.kernel @apart attributes {kind = #dlx.kind<window>} {
 ^bb0(%x: tensor<1x64x8x8xf32, #dl.t<[1, 64, 8, 8], order = [0, 2, 3, 1]>>):
   %0 = dl.max_pool2d %x {kernel_size = array<i64: 2, 2>} : (tensor<1x64x8x8xf32, #dl.t<[1, 64, 8, 8], order = [0, 2, 3, 1]>>) -> tensor<1x64x4x4xf32, #dl.t<[1, 64, 4, 4], order = [0, 2, 3, 1]>>
   %1 = dl.convert_layout %0 : (tensor<1x64x4x4xf32, #dl.t<[1, 64, 4, 4], order = [0, 2, 3, 1]>>) -> tensor<1x64x4x4xf32>

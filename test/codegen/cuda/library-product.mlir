@@ -11,7 +11,7 @@ module @cuda {
   // CHECK-LABEL: dlx.kernel @plain attributes
   // CHECK-SAME: product = #[[MAP0]]{{[,}]}}
   // CHECK-SAME: product_inputs = array<i64: 0, 1>, product_tf32
-  dlx.kernel @plain attributes {kind = "contraction"} {
+  dlx.kernel @plain attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<?x64xf32, #dl.t<[s0, 64]>>, %b: tensor<64x96xf32>):
     %0 = dl.matmul %a, %b {dl.tf32} : (tensor<?x64xf32, #dl.t<[s0, 64]>>, tensor<64x96xf32>) -> tensor<?x96xf32, #dl.t<[s0, 96]>>
     dl.yield %0 : tensor<?x96xf32, #dl.t<[s0, 96]>>
@@ -21,13 +21,13 @@ module @cuda {
   // CHECK-SAME: product = #[[MAP1]]{{[,}]}}
   // CHECK-NOT: product_tf32
   // CHECK-LABEL: dlx.kernel @stack
-  dlx.kernel @linear attributes {kind = "contraction"} {
+  dlx.kernel @linear attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<?x?xf16, #dl.t<[s0, s1]>>, %b: tensor<96x?xf16, #dl.t<[96, s1]>>):
     %0 = dl.linear %a, %b : (tensor<?x?xf16, #dl.t<[s0, s1]>>, tensor<96x?xf16, #dl.t<[96, s1]>>) -> tensor<?x96xf16, #dl.t<[s0, 96]>>
     dl.yield %0 : tensor<?x96xf16, #dl.t<[s0, 96]>>
   }
   // CHECK-SAME: product = #[[MAP2]]{{[,}]}}
-  dlx.kernel @stack attributes {kind = "contraction"} {
+  dlx.kernel @stack attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<3x4x?x64xbf16, #dl.t<[3, 4, s0, 64]>>, %b: tensor<3x4x64x96xbf16>):
     %0 = dl.matmul %a, %b : (tensor<3x4x?x64xbf16, #dl.t<[3, 4, s0, 64]>>, tensor<3x4x64x96xbf16>) -> tensor<3x4x?x96xbf16, #dl.t<[3, 4, s0, 96]>>
     dl.yield %0 : tensor<3x4x?x96xbf16, #dl.t<[3, 4, s0, 96]>>
@@ -35,7 +35,7 @@ module @cuda {
   // One matrix for the whole batch: its rows are the rows of one product.
   // CHECK-LABEL: dlx.kernel @shared
   // CHECK-SAME: product = #[[MAP3]]{{[,}]}}
-  dlx.kernel @shared attributes {kind = "contraction"} {
+  dlx.kernel @shared attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<3x?x64xf32, #dl.t<[3, s0, 64]>>, %b: tensor<64x96xf32>):
     %0 = dl.matmul %a, %b : (tensor<3x?x64xf32, #dl.t<[3, s0, 64]>>, tensor<64x96xf32>) -> tensor<3x?x96xf32, #dl.t<[3, s0, 96]>>
     dl.yield %0 : tensor<3x?x96xf32, #dl.t<[3, s0, 96]>>
@@ -44,41 +44,41 @@ module @cuda {
   // CHECK-LABEL: dlx.kernel @turned
   // CHECK-SAME: product = #[[MAP4]]{{[,}]}}
   // CHECK-SAME: product_inputs = array<i64: 1, 0>
-  dlx.kernel @turned attributes {kind = "contraction"} {
+  dlx.kernel @turned attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<?x64xf32, #dl.t<[s0, 64]>>, %b: tensor<64x96xf32>):
     %0 = dl.contract %a, %b {x_loops = array<i64: 1, 2>, other_loops = array<i64: 2, 0>, rank = 2 : i64} : (tensor<?x64xf32, #dl.t<[s0, 64]>>, tensor<64x96xf32>) -> tensor<96x?xf32, #dl.t<[96, s0]>>
     dl.yield %0 : tensor<96x?xf32, #dl.t<[96, s0]>>
   }
   // Not those with anything around them, nor integers, nor what slides, nor what is computed.
   // CHECK-NOT: product =
-  dlx.kernel @bias attributes {kind = "contraction"} {
+  dlx.kernel @bias attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<64x64xf32>, %b: tensor<96x64xf32>, %c: tensor<96xf32>):
     %0 = dl.linear %a, %b, %c : (tensor<64x64xf32>, tensor<96x64xf32>, tensor<96xf32>) -> tensor<64x96xf32>
     dl.yield %0 : tensor<64x96xf32>
   }
-  dlx.kernel @epilogue attributes {kind = "contraction"} {
+  dlx.kernel @epilogue attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<64x64xf32>, %b: tensor<64x96xf32>):
     %0 = dl.matmul %a, %b : (tensor<64x64xf32>, tensor<64x96xf32>) -> tensor<64x96xf32>
     %1 = dl.relu %0 : (tensor<64x96xf32>) -> tensor<64x96xf32>
     dl.yield %1 : tensor<64x96xf32>
   }
-  dlx.kernel @prologue attributes {kind = "contraction"} {
+  dlx.kernel @prologue attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<64x64xf32>, %b: tensor<64x96xf32>):
     %0 = dl.relu %a : (tensor<64x64xf32>) -> tensor<64x64xf32>
     %1 = dl.matmul %0, %b : (tensor<64x64xf32>, tensor<64x96xf32>) -> tensor<64x96xf32>
     dl.yield %1 : tensor<64x96xf32>
   }
-  dlx.kernel @integers attributes {kind = "contraction"} {
+  dlx.kernel @integers attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<64x64xi32>, %b: tensor<64x96xi32>):
     %0 = dl.matmul %a, %b : (tensor<64x64xi32>, tensor<64x96xi32>) -> tensor<64x96xi32>
     dl.yield %0 : tensor<64x96xi32>
   }
-  dlx.kernel @conv attributes {kind = "contraction"} {
+  dlx.kernel @conv attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<8x16x8x8xf32>, %w: tensor<32x16x3x3xf32>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<8x16x8x8xf32>, tensor<32x16x3x3xf32>) -> tensor<8x32x8x8xf32>
     dl.yield %0 : tensor<8x32x8x8xf32>
   }
-  dlx.kernel @few_rows attributes {kind = "contraction"} {
+  dlx.kernel @few_rows attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<4x64xf32>, %b: tensor<64x96xf32>):
     %0 = dl.matmul %a, %b : (tensor<4x64xf32>, tensor<64x96xf32>) -> tensor<4x96xf32>
     dl.yield %0 : tensor<4x96xf32>

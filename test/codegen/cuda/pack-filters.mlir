@@ -18,22 +18,22 @@ module @cuda {
 // LAUNCH: dlx.launch @computed(%{{.*}}, %arg1)
 // LAUNCH: dlx.launch @grouped_pack(%{{.*}}) -> (%[[G:.*]]) {init}
 // LAUNCH: dlx.launch @grouped(%{{.*}}, %[[G]])
-  dlx.kernel @half attributes {kind = "contraction"} {
+  dlx.kernel @half attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x16x8x8xf16, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>, %w: tensor<32x16x3x3xf16>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<1x16x8x8xf16, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>, tensor<32x16x3x3xf16>) -> tensor<1x32x8x8xf16, #dl.t<[1, 32, 8, 8], order = [0, 2, 3, 1]>>
     dl.yield %0 : tensor<1x32x8x8xf16, #dl.t<[1, 32, 8, 8], order = [0, 2, 3, 1]>>
   }
-  dlx.kernel @computed attributes {kind = "contraction"} {
+  dlx.kernel @computed attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x16x8x8xf16, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>, %w: tensor<32x16x3x3xf16>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<1x16x8x8xf16, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>, tensor<32x16x3x3xf16>) -> tensor<1x32x8x8xf16, #dl.t<[1, 32, 8, 8], order = [0, 2, 3, 1]>>
     dl.yield %0 : tensor<1x32x8x8xf16, #dl.t<[1, 32, 8, 8], order = [0, 2, 3, 1]>>
   }
-  dlx.kernel @single attributes {kind = "contraction"} {
+  dlx.kernel @single attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x16x8x8xf64, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>, %w: tensor<32x16x3x3xf64>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<1x16x8x8xf64, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>, tensor<32x16x3x3xf64>) -> tensor<1x32x8x8xf64, #dl.t<[1, 32, 8, 8], order = [0, 2, 3, 1]>>
     dl.yield %0 : tensor<1x32x8x8xf64, #dl.t<[1, 32, 8, 8], order = [0, 2, 3, 1]>>
   }
-  dlx.kernel @grouped attributes {kind = "contraction"} {
+  dlx.kernel @grouped attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x16x8x8xf16, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>, %w: tensor<16x1x3x3xf16>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x16x8x8xf16, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>, tensor<16x1x3x3xf16>) -> tensor<1x16x8x8xf16, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>
     dl.yield %0 : tensor<1x16x8x8xf16, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>

@@ -7,7 +7,7 @@ module attributes {dl.symbols = [#dl.symbol<"N", 1, 512>]} {
 module @cuda {
 // CHECK: dlx.kernel @late attributes
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<1x64xf16>, %{{.*}}: tensor<64x96xf16, #dl.t<[64, 96], order = [1, 0]>>):
-  dlx.kernel @late attributes {kind = "contraction"} {
+  dlx.kernel @late attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x64xf16>, %w: tensor<64x96xf16>):
     %0 = dl.matmul %x, %w : (tensor<1x64xf16>, tensor<64x96xf16>) -> tensor<1x96xf16>
     dl.yield %0 : tensor<1x96xf16>
@@ -15,7 +15,7 @@ module @cuda {
 // CHECK-NOT: @early_pack
 // CHECK: dlx.kernel @early attributes
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<8x64xf16>, %{{.*}}: tensor<64x96xf16, #dl.t<[64, 96], order = [1, 0]>>):
-  dlx.kernel @early attributes {kind = "contraction"} {
+  dlx.kernel @early attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<8x64xf16>, %w: tensor<64x96xf16>):
     %0 = dl.matmul %x, %w : (tensor<8x64xf16>, tensor<64x96xf16>) -> tensor<8x96xf16>
     %1 = dl.relu %0 : (tensor<8x96xf16>) -> tensor<8x96xf16>
@@ -23,21 +23,21 @@ module @cuda {
   }
 // CHECK: dlx.kernel @transposed attributes
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<1x96xf16>, %{{.*}}: tensor<64x96xf16>):
-  dlx.kernel @transposed attributes {kind = "contraction"} {
+  dlx.kernel @transposed attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x96xf16>, %w: tensor<64x96xf16>):
     %0 = dl.linear %x, %w : (tensor<1x96xf16>, tensor<64x96xf16>) -> tensor<1x64xf16>
     dl.yield %0 : tensor<1x64xf16>
   }
 // CHECK: dlx.kernel @many attributes
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<?x64xf16, #dl.t<[s0, 64]>>, %{{.*}}: tensor<64x96xf16>):
-  dlx.kernel @many attributes {kind = "contraction"} {
+  dlx.kernel @many attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<?x64xf16, #dl.t<[s0, 64]>>, %w: tensor<64x96xf16>):
     %0 = dl.matmul %x, %w : (tensor<?x64xf16, #dl.t<[s0, 64]>>, tensor<64x96xf16>) -> tensor<?x96xf16, #dl.t<[s0, 96]>>
     dl.yield %0 : tensor<?x96xf16, #dl.t<[s0, 96]>>
   }
 // CHECK: dlx.kernel @given attributes
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<1x64xf16>, %{{.*}}: tensor<64x96xf16>):
-  dlx.kernel @given attributes {kind = "contraction"} {
+  dlx.kernel @given attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x64xf16>, %w: tensor<64x96xf16>):
     %0 = dl.matmul %x, %w : (tensor<1x64xf16>, tensor<64x96xf16>) -> tensor<1x96xf16>
     %1 = dl.tanh %0 : (tensor<1x96xf16>) -> tensor<1x96xf16>
@@ -45,14 +45,14 @@ module @cuda {
   }
 // CHECK: dlx.kernel @odd attributes
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<1x63xf16>, %{{.*}}: tensor<63x96xf16>):
-  dlx.kernel @odd attributes {kind = "contraction"} {
+  dlx.kernel @odd attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x63xf16>, %w: tensor<63x96xf16>):
     %0 = dl.matmul %x, %w : (tensor<1x63xf16>, tensor<63x96xf16>) -> tensor<1x96xf16>
     dl.yield %0 : tensor<1x96xf16>
   }
 // CHECK: dlx.kernel @batch attributes
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<3x1x64xf32>, %{{.*}}: tensor<3x64x96xf32, #dl.t<[3, 64, 96], order = [0, 2, 1]>>):
-  dlx.kernel @batch attributes {kind = "contraction"} {
+  dlx.kernel @batch attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<3x1x64xf32>, %w: tensor<3x64x96xf32>):
     %0 = dl.matmul %x, %w : (tensor<3x1x64xf32>, tensor<3x64x96xf32>) -> tensor<3x1x96xf32>
     dl.yield %0 : tensor<3x1x96xf32>
@@ -60,7 +60,7 @@ module @cuda {
 // The few may be the columns: then the first factor is the matrix.
 // CHECK: dlx.kernel @columns attributes
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<64x96xf16, #dl.t<[64, 96], order = [1, 0]>>, %{{.*}}: tensor<2x64xf16>):
-  dlx.kernel @columns attributes {kind = "contraction"} {
+  dlx.kernel @columns attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%w: tensor<64x96xf16>, %x: tensor<2x64xf16>):
     %0 = dl.contract %w, %x {x_loops = array<i64: 2, 0>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<64x96xf16>, tensor<2x64xf16>) -> tensor<96x2xf16>
     dl.yield %0 : tensor<96x2xf16>

@@ -18,7 +18,7 @@ module @cuda {
   // CHECK-NEXT:        });
   // CHECK-NEXT:    dlc::grid_barrier(reinterpret_cast<u32 *>(workspace));
   //      CHECK:  const int stride = (int)gridDim.x * 256;
-  dlx.kernel @gru attributes {kind = "recurrent"} {
+  dlx.kernel @gru attributes {kind = #dlx.kind<recurrent>} {
   ^bb0(%gates: tensor<5x1x768xf32>, %weight: tensor<3x256x256xf32>):
     %y, %hn = dl.gru_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x1x768xf32>, tensor<3x256x256xf32>) -> (tensor<5x1x256xf32>, tensor<1x256xf32>)
     dl.yield %y, %hn : tensor<5x1x256xf32>, tensor<1x256xf32>

@@ -45,7 +45,7 @@ module @cuda {
 // CHECK-NEXT:         dlc::store(y + m * 40 + n, y4);
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @linear_bytes attributes {kind = "contraction"} {
+  dlx.kernel @linear_bytes attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<?x64xui8, #dl.t<[s0, 64]>>, %w: tensor<40x64xi8>):
     %0 = dl.cast %x {dtype = i32} : (tensor<?x64xui8, #dl.t<[s0, 64]>>) -> tensor<?x64xi32, #dl.t<[s0, 64]>>
     %z = dl.full 128 : i32 -> tensor<?x64xi32, #dl.t<[s0, 64]>>
@@ -82,7 +82,7 @@ module @cuda {
 // CHECK-NEXT:         return i;
 // CHECK-NEXT:       },
 // CHECK-NEXT:       [&](const int m, const int n,
-  dlx.kernel @conv_bytes attributes {kind = "contraction"} {
+  dlx.kernel @conv_bytes attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x16x8x8xui8, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>, %w: tensor<32x16x3x3xi8, #dl.t<[32, 16, 3, 3], order = [0, 2, 3, 1]>>):
     %0 = dl.cast %x {dtype = i32} : (tensor<1x16x8x8xui8, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>) -> tensor<1x16x8x8xi32, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>
     %z = dl.full 7 : i32 -> tensor<1x16x8x8xi32, #dl.t<[1, 16, 8, 8], order = [0, 2, 3, 1]>>
@@ -98,14 +98,14 @@ module @cuda {
 // CHECK-NEXT:     i64 s0_arg) {
 // CHECK-NEXT:   DLC_SHARED(i32, a_tile, [16][65]);
 // CHECK-NEXT:   DLC_SHARED(i32, b_tile, [16][65]);
-  dlx.kernel @pair_sums attributes {kind = "contraction"} {
+  dlx.kernel @pair_sums attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<?x64xui8, #dl.t<[s0, 64]>>, %w: tensor<40x64xi16>):
     %0 = dl.cast %x {dtype = i32} : (tensor<?x64xui8, #dl.t<[s0, 64]>>) -> tensor<?x64xi32, #dl.t<[s0, 64]>>
     %2 = dl.cast %w {dtype = i32} : (tensor<40x64xi16>) -> tensor<40x64xi32>
     %3 = dl.linear %0, %2 : (tensor<?x64xi32, #dl.t<[s0, 64]>>, tensor<40x64xi32>) -> tensor<?x40xi32, #dl.t<[s0, 40]>>
     dl.yield %3 : tensor<?x40xi32, #dl.t<[s0, 40]>>
   }
-  dlx.kernel @across attributes {kind = "contraction"} {
+  dlx.kernel @across attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<8x64xui8>, %w: tensor<64x40xi8>):
     %0 = dl.cast %x {dtype = i32} : (tensor<8x64xui8>) -> tensor<8x64xi32>
     %z = dl.full 5 : i32 -> tensor<8x64xi32>

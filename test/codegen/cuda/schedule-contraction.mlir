@@ -48,7 +48,7 @@ module @cuda {
 // CHECK-NEXT:         return n * 16384 + h * 512 + w * 16 + rh * 512 + rw * 16 + rc - 528;
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @conv_bias_relu attributes {kind = "contraction"} {
+  dlx.kernel @conv_bias_relu attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<?x16x32x32xf32, #dl.t<[s0, 16, 32, 32], order = [0, 2, 3, 1]>>, %w: tensor<32x16x3x3xf32>, %b: tensor<32xf32>):
     %0 = dl.conv2d %x, %w, %b {padding = array<i64: 1, 1>} : (tensor<?x16x32x32xf32, #dl.t<[s0, 16, 32, 32], order = [0, 2, 3, 1]>>, tensor<32x16x3x3xf32>, tensor<32xf32>) -> tensor<?x32x32x32xf32, #dl.t<[s0, 32, 32, 32], order = [0, 2, 3, 1]>>
     %1 = dl.relu %0 : (tensor<?x32x32x32xf32, #dl.t<[s0, 32, 32, 32], order = [0, 2, 3, 1]>>) -> tensor<?x32x32x32xf32, #dl.t<[s0, 32, 32, 32], order = [0, 2, 3, 1]>>
@@ -131,7 +131,7 @@ module @cuda {
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @linear attributes {kind = "contraction"} {
+  dlx.kernel @linear attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<?x50xf64, #dl.t<[s0, 50]>>, %w: tensor<70x50xf64>):
     %0 = dl.linear %x, %w : (tensor<?x50xf64, #dl.t<[s0, 50]>>, tensor<70x50xf64>) -> tensor<?x70xf64, #dl.t<[s0, 70]>>
     dl.yield %0 : tensor<?x70xf64, #dl.t<[s0, 70]>>
@@ -158,7 +158,7 @@ module @cuda {
 // CHECK-NEXT:         y[n] = total;
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @one_row attributes {kind = "contraction"} {
+  dlx.kernel @one_row attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x50xf32>, %w: tensor<70x50xf32>):
     %0 = dl.linear %x, %w : (tensor<1x50xf32>, tensor<70x50xf32>) -> tensor<1x70xf32>
     dl.yield %0 : tensor<1x70xf32>
@@ -215,7 +215,7 @@ module @cuda {
 // CHECK-NEXT:         });
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @depthwise attributes {kind = "contraction"} {
+  dlx.kernel @depthwise attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<?x32x56x54xf32, #dl.t<[s0, 32, 56, 54], order = [0, 2, 3, 1]>>, %w: tensor<32x1x3x3xf32>, %b: tensor<32xf32>):
     %0 = dl.conv2d %x, %w, %b {padding = array<i64: 1, 1>, groups = 32 : i64} : (tensor<?x32x56x54xf32, #dl.t<[s0, 32, 56, 54], order = [0, 2, 3, 1]>>, tensor<32x1x3x3xf32>, tensor<32xf32>) -> tensor<?x32x56x54xf32, #dl.t<[s0, 32, 56, 54], order = [0, 2, 3, 1]>>
     dl.yield %0 : tensor<?x32x56x54xf32, #dl.t<[s0, 32, 56, 54], order = [0, 2, 3, 1]>>

@@ -8,8 +8,8 @@ module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 // Another target's kernels stay.
 // CHECK-LABEL: module @cpu
 module @cpu {
-  // CHECK: dlx.kernel @relu attributes {kind = "map"}
-  dlx.kernel @relu attributes {kind = "map"} {
+  // CHECK: dlx.kernel @relu attributes {kind = #dlx.kind<map>}
+  dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<8xf32>):
     %0 = dl.relu %x : (tensor<8xf32>) -> tensor<8xf32>
     dl.yield %0 : tensor<8xf32>
@@ -17,15 +17,15 @@ module @cpu {
 }
 // CHECK-LABEL: module @cuda
 module @cuda {
-  // CHECK: dlx.kernel @relu attributes {block = array<i64: 256, 1, 1>, dims = #[[DIMS]], entry = "dlc_relu", grid = #[[GRID]], kind = "map", scratch = #[[ZERO]]}
-  dlx.kernel @relu attributes {kind = "map"} {
+  // CHECK: dlx.kernel @relu attributes {block = array<i64: 256, 1, 1>, dims = #[[DIMS]], entry = "dlc_relu", grid = #[[GRID]], kind = #dlx.kind<map>, scratch = #[[ZERO]]}
+  dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<?x30xf32, #dl.t<[s0, 30]>>):
     %0 = dl.relu %x : (tensor<?x30xf32, #dl.t<[s0, 30]>>) -> tensor<?x30xf32, #dl.t<[s0, 30]>>
     dl.yield %0 : tensor<?x30xf32, #dl.t<[s0, 30]>>
   }
   // A kernel that has code keeps it.
   // CHECK: dlx.kernel @done attributes {{.*}}entry = "other"
-  dlx.kernel @done attributes {kind = "map", entry = "other", dims = affine_map<() -> ()>, grid = affine_map<() -> (1, 1, 1)>} {
+  dlx.kernel @done attributes {kind = #dlx.kind<map>, entry = "other", dims = affine_map<() -> ()>, grid = affine_map<() -> (1, 1, 1)>} {
   ^bb0(%x: tensor<8xf32>):
     %0 = dl.relu %x : (tensor<8xf32>) -> tensor<8xf32>
     dl.yield %0 : tensor<8xf32>
@@ -41,19 +41,8 @@ module @cuda {
 // -----
 
 module @cuda {
-  // expected-error @below {{is of kind 'sort', which has no schedule for cuda}}
-  dlx.kernel @k attributes {kind = "sort"} {
-  ^bb0(%x: tensor<8xf32>):
-    %0 = dl.relu %x : (tensor<8xf32>) -> tensor<8xf32>
-    dl.yield %0 : tensor<8xf32>
-  }
-}
-
-// -----
-
-module @cuda {
   // expected-error @below {{is of kind 'attention', and its body is not two products with a softmax between them}}
-  dlx.kernel @k attributes {kind = "attention"} {
+  dlx.kernel @k attributes {kind = #dlx.kind<attention>} {
   ^bb0(%x: tensor<8xf32>):
     %0 = dl.softmax %x {dim = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>
     dl.yield %0 : tensor<8xf32>
@@ -64,7 +53,7 @@ module @cuda {
 
 module @cuda {
   // expected-error @below {{in tiles; cuda kernels write plain layouts and read any}}
-  dlx.kernel @k attributes {kind = "map"} {
+  dlx.kernel @k attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<20x8xf32>):
     %0 = dl.convert_layout %x : (tensor<20x8xf32>) -> tensor<20x8xf32, #dl.t<[20, 8], order = [0, 1], tile = 16 of 0>>
     dl.yield %0 : tensor<20x8xf32, #dl.t<[20, 8], order = [0, 1], tile = 16 of 0>>

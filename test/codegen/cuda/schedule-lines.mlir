@@ -27,7 +27,7 @@ module @cuda {
 // CHECK-NEXT:           if (high < 100) {
 // CHECK:             const bool test_1 = (u64)low_key > (u64)high_key || (low_key == high_key && low_place > high_place);
 // CHECK:   for (int rank = thread; rank < 100; rank += 64) {
-dlx.kernel @short attributes {kind = "lines"} {
+dlx.kernel @short attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<3x100xi64>):
   %0 = dl.order %x {dim = 1 : i64, descending = false, count = affine_map<() -> (100)>} : (tensor<3x100xi64>) -> tensor<3x100xi64>
   dl.yield %0 : tensor<3x100xi64>
@@ -40,7 +40,7 @@ dlx.kernel @short attributes {kind = "lines"} {
 // CHECK:   for (int rank = thread; rank < dlc::min(s0, 40); rank += 512) {
 // CHECK:   for (int rank = s0 + thread; rank < 40; rank += 512) {
 // CHECK-NEXT:     y[rank] = 0;
-dlx.kernel @few attributes {kind = "lines"} {
+dlx.kernel @few attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<?xf32, #dl.t<[s0]>>):
   %0 = dl.order %x {dim = 0 : i64, descending = true, count = affine_map<() -> (40)>} : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<40xi64>
   dl.yield %0 : tensor<40xi64>
@@ -53,7 +53,7 @@ dlx.kernel @few attributes {kind = "lines"} {
 // CHECK:   int half = 4096;
 // CHECK:   for (int level = 0; level < 3; ++level) {
 // CHECK-NEXT:     if (half < s0) {
-dlx.kernel @all attributes {kind = "lines"} {
+dlx.kernel @all attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<?xf32, #dl.t<[s0]>>):
   %0 = dl.order %x {dim = 0 : i64, descending = true, count = affine_map<()[s0] -> (s0)>} : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xi64, #dl.t<[s0]>>
   dl.yield %0 : tensor<?xi64, #dl.t<[s0]>>
@@ -69,7 +69,7 @@ dlx.program @main attributes {input_names = ["x"], output_names = ["y"]} {
 // CHECK:   for (int first = 0; first < s0; first += 256) {
 // CHECK:     for (int step = 0; step < 8; ++step) {
 // CHECK:     before = before + all;
-dlx.kernel @sums attributes {kind = "lines"} {
+dlx.kernel @sums attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<?xf32, #dl.t<[s0]>>):
   %0 = dl.running_sum %x {dim = 0 : i64} : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xf32, #dl.t<[s0]>>
   dl.yield %0 : tensor<?xf32, #dl.t<[s0]>>
@@ -78,7 +78,7 @@ dlx.kernel @sums attributes {kind = "lines"} {
 // CHECK-NOT: DLC_SHARED
 // CHECK:   for (int i_2 = 0; i_2 < 100; ++i_2) {
 // CHECK:     sum =
-dlx.kernel @side_by_side attributes {kind = "lines"} {
+dlx.kernel @side_by_side attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<3x100x40xf32>):
   %0 = dl.running_sum %x {dim = 1 : i64} : (tensor<3x100x40xf32>) -> tensor<3x100x40xf32>
   dl.yield %0 : tensor<3x100x40xf32>
@@ -104,7 +104,7 @@ dlx.kernel @side_by_side attributes {kind = "lines"} {
 // CHECK-NEXT:       }
 // CHECK-NEXT:     }
 // CHECK-NEXT:     dlc::barrier();
-dlx.kernel @updates attributes {kind = "lines"} {
+dlx.kernel @updates attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<50xf32>, %i: tensor<?xi64, #dl.t<[s0]>>, %s: tensor<?xf32, #dl.t<[s0]>>):
   %0 = dl.scatter_apply %x, %i, %s {dim = 0 : i64, reduce = "sum"} : (tensor<50xf32>, tensor<?xi64, #dl.t<[s0]>>, tensor<?xf32, #dl.t<[s0]>>) -> tensor<50xf32>
   dl.yield %0 : tensor<50xf32>
@@ -119,7 +119,7 @@ dlx.kernel @updates attributes {kind = "lines"} {
 // CHECK:       if (place >= first && place < end) {
 // CHECK-NEXT:         const float update = in2[line + i * 40];
 // CHECK-NEXT:         y[place * 40 + line] = update;
-dlx.kernel @neighbours attributes {kind = "lines"} {
+dlx.kernel @neighbours attributes {kind = #dlx.kind<lines>} {
 ^bb0(%x: tensor<600x40xf32>, %i: tensor<9x1xi32>, %s: tensor<9x40xf32>):
   %0 = dl.scatter_apply %x, %i, %s {dim = 0 : i64} : (tensor<600x40xf32>, tensor<9x1xi32>, tensor<9x40xf32>) -> tensor<600x40xf32>
   dl.yield %0 : tensor<600x40xf32>
@@ -149,7 +149,7 @@ dlx.kernel @neighbours attributes {kind = "lines"} {
 // CHECK:         dlc::barrier();
 // CHECK:   for (int rank = taken + thread; rank < 5; rank += 256) {
 // CHECK-NEXT:     y[rank + line * 5] = (i64)-1;
-dlx.kernel @boxes attributes {kind = "lines"} {
+dlx.kernel @boxes attributes {kind = #dlx.kind<lines>} {
 ^bb0(%o: tensor<3x?xi64, #dl.t<[3, s0]>>, %a: tensor<1x?xf32, #dl.t<[1, s0]>>, %b: tensor<1x?xf32, #dl.t<[1, s0]>>,
      %c: tensor<1x?xf32, #dl.t<[1, s0]>>, %d: tensor<1x?xf32, #dl.t<[1, s0]>>, %t: tensor<1xf32>,
      %m: tensor<3x?xi1, #dl.t<[3, s0]>>):

@@ -17,7 +17,7 @@ module @cuda {
 // CHECK-NEXT:     y[i] = dlc::max(x[i] + other[col], 0.0f);
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @rows attributes {kind = "map"} {
+  dlx.kernel @rows attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<?x30xf32, #dl.t<[s0, 30]>>, %b: tensor<30xf32>):
     %0 = dl.broadcast %b : (tensor<30xf32>) -> tensor<?x30xf32, #dl.t<[s0, 30]>>
     %1 = dl.add %x, %0 : (tensor<?x30xf32, #dl.t<[s0, 30]>>, tensor<?x30xf32, #dl.t<[s0, 30]>>) -> tensor<?x30xf32, #dl.t<[s0, 30]>>
@@ -46,7 +46,7 @@ module @cuda {
 // CHECK-NEXT:     dlc::store(y + first, y4);
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @vectors attributes {kind = "map"} {
+  dlx.kernel @vectors attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<?x32xf32, #dl.t<[s0, 32]>>, %b: tensor<32xf32>):
     %0 = dl.broadcast %b : (tensor<32xf32>) -> tensor<?x32xf32, #dl.t<[s0, 32]>>
     %1 = dl.mul %x, %0 : (tensor<?x32xf32, #dl.t<[s0, 32]>>, tensor<?x32xf32, #dl.t<[s0, 32]>>) -> tensor<?x32xf32, #dl.t<[s0, 32]>>
@@ -76,7 +76,7 @@ module @cuda {
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @tail attributes {kind = "map"} {
+  dlx.kernel @tail attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<?xf16, #dl.t<[s0]>>):
     %0 = dl.neg %x : (tensor<?xf16, #dl.t<[s0]>>) -> tensor<?xf16, #dl.t<[s0]>>
     dl.yield %0 : tensor<?xf16, #dl.t<[s0]>>
@@ -103,7 +103,7 @@ module @cuda {
 // CHECK-NEXT:     dlc::store(y + first, y4);
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @channels_last attributes {kind = "map"} {
+  dlx.kernel @channels_last attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<?x8x5x5xf32, #dl.t<[s0, 8, 5, 5]>>):
     %0 = dl.convert_layout %x : (tensor<?x8x5x5xf32, #dl.t<[s0, 8, 5, 5]>>) -> tensor<?x8x5x5xf32, #dl.t<[s0, 8, 5, 5], order = [0, 2, 3, 1]>>
     dl.yield %0 : tensor<?x8x5x5xf32, #dl.t<[s0, 8, 5, 5], order = [0, 2, 3, 1]>>
@@ -130,7 +130,7 @@ module @cuda {
 // CHECK-NEXT:     dlc::store(y + first, y4);
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @pad attributes {kind = "map"} {
+  dlx.kernel @pad attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<?x6xf32, #dl.t<[s0, 6]>>):
     %0 = dl.pad %x {pad = affine_map<() -> (1, 1)>, value = 5.0 : f64} : (tensor<?x6xf32, #dl.t<[s0, 6]>>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
     dl.yield %0 : tensor<?x8xf32, #dl.t<[s0, 8]>>

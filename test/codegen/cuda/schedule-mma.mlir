@@ -50,7 +50,7 @@ module @cuda {
 // CHECK-NEXT:         return n * 1024 + h * 128 + w * 16 + rh * 128 + rw * 16 + rc - 144;
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @conv_residual attributes {kind = "contraction"} {
+  dlx.kernel @conv_residual attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<?x16x8x8xf16, #dl.t<[s0, 16, 8, 8], order = [0, 2, 3, 1]>>, %w: tensor<32x16x3x3xf16>, %z: tensor<?x32x8x8xf16, #dl.t<[s0, 32, 8, 8], order = [0, 2, 3, 1]>>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<?x16x8x8xf16, #dl.t<[s0, 16, 8, 8], order = [0, 2, 3, 1]>>, tensor<32x16x3x3xf16>) -> tensor<?x32x8x8xf16, #dl.t<[s0, 32, 8, 8], order = [0, 2, 3, 1]>>
     %1 = dl.add %0, %z : (tensor<?x32x8x8xf16, #dl.t<[s0, 32, 8, 8], order = [0, 2, 3, 1]>>, tensor<?x32x8x8xf16, #dl.t<[s0, 32, 8, 8], order = [0, 2, 3, 1]>>) -> tensor<?x32x8x8xf16, #dl.t<[s0, 32, 8, 8], order = [0, 2, 3, 1]>>
@@ -85,7 +85,7 @@ module @cuda {
 // CHECK-NEXT:         dlc::store(y + m * 72 + n, y4);
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @linear_tf32 attributes {kind = "contraction"} {
+  dlx.kernel @linear_tf32 attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<?x48xf32, #dl.t<[s0, 48]>>, %w: tensor<72x48xf32>):
     %0 = dl.linear %x, %w {dl.tf32} : (tensor<?x48xf32, #dl.t<[s0, 48]>>, tensor<72x48xf32>) -> tensor<?x72xf32, #dl.t<[s0, 72]>>
     dl.yield %0 : tensor<?x72xf32, #dl.t<[s0, 72]>>

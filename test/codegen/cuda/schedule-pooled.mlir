@@ -60,7 +60,7 @@ module @cuda {
 // CHECK-NEXT:         return i_3 - 208;
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @largest attributes {kind = "contraction"} {
+  dlx.kernel @largest attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<4x16x12x12xf16, #dl.t<[4, 16, 12, 12], order = [0, 2, 3, 1]>>, %w: tensor<32x16x3x3xf16>, %b: tensor<32xf16>):
     %c = dl.conv2d %x, %w, %b {padding = array<i64: 1, 1>} : (tensor<4x16x12x12xf16, #dl.t<[4, 16, 12, 12], order = [0, 2, 3, 1]>>, tensor<32x16x3x3xf16>, tensor<32xf16>) -> tensor<4x32x12x12xf16, #dl.t<[4, 32, 12, 12], order = [0, 2, 3, 1]>>
     %r = dl.relu %c : (tensor<4x32x12x12xf16, #dl.t<[4, 32, 12, 12], order = [0, 2, 3, 1]>>) -> tensor<4x32x12x12xf16, #dl.t<[4, 32, 12, 12], order = [0, 2, 3, 1]>>
@@ -103,7 +103,7 @@ module @cuda {
 // CHECK-NEXT:         y[d0 * 180 + d2 + n * 9] = -(sum / 4.0f);
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @mean attributes {kind = "contraction"} {
+  dlx.kernel @mean attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<2x4x40xf32>, %w: tensor<20x4x5xf32>):
     %c = dl.conv1d %x, %w : (tensor<2x4x40xf32>, tensor<20x4x5xf32>) -> tensor<2x20x36xf32>
     %p = dl.avg_pool1d %c {kernel_size = array<i64: 4>} : (tensor<2x20x36xf32>) -> tensor<2x20x9xf32>

@@ -5,10 +5,10 @@
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
 module @cuda {
   // CHECK: dlx.kernel @large attributes {
-  // CHECK-SAME: dlc.cooperative
-  // CHECK-SAME: dlc.kept_columns = array<i64: 1024, 8192>
-  // CHECK-SAME: dlc.persistent
+  // CHECK-SAME: cooperative
   // CHECK-SAME: grid = #[[GRID:map[0-9]*]]
+  // CHECK-SAME: kept_columns = array<i64: 1024, 8192>
+  // CHECK-SAME: persistent
   // CHECK-SAME: scratch = #[[STAGED:map[0-9]*]]
   // CHECK: dlk.call "keep_columns" in "dlc_recurrent.cuh"
   // CHECK-SAME: before_bytes = 0
@@ -21,7 +21,7 @@ module @cuda {
   // CHECK: scf.for
   // CHECK: dlk.call "multiply_columns" in "dlc_recurrent.cuh"
   // CHECK: gpu.barrier {dlc.grid_counter = 2 : i32}
-  dlx.kernel @large attributes {kind = "recurrent"} {
+  dlx.kernel @large attributes {kind = #dlx.kind<recurrent>} {
   ^bb0(%gates: tensor<5x?x4096xf16, #dl.t<[5, s0, 4096]>>, %weight: tensor<4x1024x1024xf16>):
     %y, %hn, %cn = dl.lstm_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x?x4096xf16, #dl.t<[5, s0, 4096]>>, tensor<4x1024x1024xf16>) -> (tensor<5x?x1024xf16, #dl.t<[5, s0, 1024]>>, tensor<?x1024xf16, #dl.t<[s0, 1024]>>, tensor<?x1024xf16, #dl.t<[s0, 1024]>>)
     dl.yield %y, %hn, %cn : tensor<5x?x1024xf16, #dl.t<[5, s0, 1024]>>, tensor<?x1024xf16, #dl.t<[s0, 1024]>>, tensor<?x1024xf16, #dl.t<[s0, 1024]>>
@@ -31,7 +31,7 @@ module @cuda {
   // CHECK: gpu.func @dlc_small(
   // CHECK-SAME: workgroup(%{{.*}} : memref<32xf32
   // CHECK-NOT: dlk.call
-  dlx.kernel @small attributes {kind = "recurrent"} {
+  dlx.kernel @small attributes {kind = #dlx.kind<recurrent>} {
   ^bb0(%gates: tensor<5x2x64xf32>, %weight: tensor<4x16x16xf32>):
     %y, %hn, %cn = dl.lstm_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x64xf32>, tensor<4x16x16xf32>) -> (tensor<5x2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>)
     dl.yield %y, %hn, %cn : tensor<5x2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>
@@ -44,13 +44,13 @@ module @cuda {
 // A projection: its columns lie after those of the units, and are kept too.
 module @cuda {
   // CHECK: dlx.kernel @projected attributes {
-  // CHECK-SAME: dlc.kept_columns = array<i64: 1024, 4096, 512, 2048>
+  // CHECK-SAME: kept_columns = array<i64: 1024, 4096, 512, 2048>
   // CHECK: dlk.call "keep_columns"
   // CHECK-SAME: before_columns = 0
   // CHECK: dlk.call "keep_columns"
   // CHECK-SAME: before_bytes = 4096
   // CHECK-SAME: before_columns = 1024
-  dlx.kernel @projected attributes {kind = "recurrent"} {
+  dlx.kernel @projected attributes {kind = #dlx.kind<recurrent>} {
   ^bb0(%gates: tensor<5x1x4096xf16>, %weight: tensor<4x1024x512xf16>, %projection: tensor<512x1024xf16>):
     %y, %hn, %cn = dl.lstm_steps %gates, %weight, %projection {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>} : (tensor<5x1x4096xf16>, tensor<4x1024x512xf16>, tensor<512x1024xf16>) -> (tensor<5x1x512xf16>, tensor<1x512xf16>, tensor<1x1024xf16>)
     dl.yield %y, %hn, %cn : tensor<5x1x512xf16>, tensor<1x512xf16>, tensor<1x1024xf16>
@@ -62,7 +62,7 @@ module @cuda {
 // A block keeps the states of its row in shared memory: in f64, and where not even one row of the shared plan fits.
 module @cuda {
   // expected-error @+1 {{keeps 196608 bytes of states for each row; a block has 49152 bytes of shared memory}}
-  dlx.kernel @wide attributes {kind = "recurrent"} {
+  dlx.kernel @wide attributes {kind = #dlx.kind<recurrent>} {
   ^bb0(%gates: tensor<5x2x32768xf64>, %weight: tensor<4x8192x8192xf64>):
     %y, %hn, %cn = dl.lstm_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x32768xf64>, tensor<4x8192x8192xf64>) -> (tensor<5x2x8192xf64>, tensor<2x8192xf64>, tensor<2x8192xf64>)
     dl.yield %y, %hn, %cn : tensor<5x2x8192xf64>, tensor<2x8192xf64>, tensor<2x8192xf64>
@@ -73,7 +73,7 @@ module @cuda {
 
 module @cuda {
   // expected-error @+1 {{keeps 196616 bytes of states for each row; a block has 49152 bytes of shared memory}}
-  dlx.kernel @widest attributes {kind = "recurrent"} {
+  dlx.kernel @widest attributes {kind = #dlx.kind<recurrent>} {
   ^bb0(%gates: tensor<5x2x24577xf32>, %weight: tensor<1x24577x24577xf32>):
     %y, %hn = dl.rnn_tanh_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x24577xf32>, tensor<1x24577x24577xf32>) -> (tensor<5x2x24577xf32>, tensor<2x24577xf32>)
     dl.yield %y, %hn : tensor<5x2x24577xf32>, tensor<2x24577xf32>

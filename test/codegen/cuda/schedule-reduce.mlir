@@ -80,7 +80,7 @@ module @cuda {
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @softmax attributes {kind = "reduce"} {
+  dlx.kernel @softmax attributes {kind = #dlx.kind<reduce>} {
   ^bb0(%x: tensor<?x1000xf32, #dl.t<[s0, 1000]>>):
     %0 = dl.softmax %x {dim = -1 : i64} : (tensor<?x1000xf32, #dl.t<[s0, 1000]>>) -> tensor<?x1000xf32, #dl.t<[s0, 1000]>>
     dl.yield %0 : tensor<?x1000xf32, #dl.t<[s0, 1000]>>
@@ -123,7 +123,7 @@ module @cuda {
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @argmax attributes {kind = "reduce"} {
+  dlx.kernel @argmax attributes {kind = #dlx.kind<reduce>} {
   ^bb0(%x: tensor<?x10xf32, #dl.t<[s0, 10]>>):
     %0 = dl.argmax %x {dim = 1 : i64} : (tensor<?x10xf32, #dl.t<[s0, 10]>>) -> tensor<?xi64, #dl.t<[s0]>>
     dl.yield %0 : tensor<?xi64, #dl.t<[s0]>>
@@ -153,7 +153,7 @@ module @cuda {
 // CHECK-NEXT:     y[i] = sum / 49.0f;
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @mean attributes {kind = "reduce"} {
+  dlx.kernel @mean attributes {kind = #dlx.kind<reduce>} {
   ^bb0(%x: tensor<?x8x7x7xf32, #dl.t<[s0, 8, 7, 7], order = [0, 2, 3, 1]>>):
     %0 = dl.mean %x {dim = array<i64: 2, 3>} : (tensor<?x8x7x7xf32, #dl.t<[s0, 8, 7, 7], order = [0, 2, 3, 1]>>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
     dl.yield %0 : tensor<?x8xf32, #dl.t<[s0, 8]>>

@@ -23,7 +23,7 @@ module @cuda {
 // CHECK-NEXT:         dlc::store(also + i, also8);
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @both attributes {kind = "contraction"} {
+  dlx.kernel @both attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<64x32xf16>, %w: tensor<48x32xf16>, %b: tensor<48xf16>):
     %h = dl.linear %x, %w, %b : (tensor<64x32xf16>, tensor<48x32xf16>, tensor<48xf16>) -> tensor<64x48xf16>
     %r = dl.relu %h : (tensor<64x48xf16>) -> tensor<64x48xf16>
@@ -52,7 +52,7 @@ module @cuda {
 // CHECK-NEXT:     dlc::store(also + first, also4);
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @dtypes attributes {kind = "map"} {
+  dlx.kernel @dtypes attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<8x16xf32>):
     %e = dl.neg %x : (tensor<8x16xf32>) -> tensor<8x16xf32>
     %c = dl.cast %e {dtype = f16} : (tensor<8x16xf32>) -> tensor<8x16xf16>

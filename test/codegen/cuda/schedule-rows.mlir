@@ -34,7 +34,7 @@ module @cuda {
 // CHECK-NEXT:         y[m * 4096 + n] = dlc::from_f<dlc::f16>(total);
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @along attributes {kind = "contraction"} {
+  dlx.kernel @along attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<8x4096xf16>, %w: tensor<4096x4096xf16>):
     %0 = dl.linear %x, %w : (tensor<8x4096xf16>, tensor<4096x4096xf16>) -> tensor<8x4096xf16>
     dl.yield %0 : tensor<8x4096xf16>
@@ -64,7 +64,7 @@ module @cuda {
 // CHECK-NEXT:         y[m * 4096 + n] = dlc::from_f<dlc::f16>(total);
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @across attributes {kind = "contraction"} {
+  dlx.kernel @across attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<2x4096xf16>, %w: tensor<4096x4096xf16>):
     %0 = dl.matmul %x, %w : (tensor<2x4096xf16>, tensor<4096x4096xf16>) -> tensor<2x4096xf16>
     dl.yield %0 : tensor<2x4096xf16>
@@ -91,7 +91,7 @@ module @cuda {
 // CHECK-NEXT:         y[n] = total;
 // CHECK-NEXT:       });
 // CHECK-NEXT: }
-  dlx.kernel @double attributes {kind = "contraction"} {
+  dlx.kernel @double attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<1x4096xf64>, %w: tensor<4096x2048xf64>):
     %0 = dl.matmul %x, %w : (tensor<1x4096xf64>, tensor<4096x2048xf64>) -> tensor<1x2048xf64>
     dl.yield %0 : tensor<1x2048xf64>

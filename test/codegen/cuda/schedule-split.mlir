@@ -28,13 +28,13 @@ module @cuda {
 // CHECK-NEXT:   dlc::contract_simt_split<config>(
 // CHECK-NEXT:       s0, 768, 3072, x, weight, exchange,
 // CHECK-NEXT:       [&](const int m, const int k) -> int {
-  dlx.kernel @late attributes {kind = "contraction"} {
+  dlx.kernel @late attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<?x3072xf32, #dl.t<[s0, 3072]>>, %w: tensor<768x3072xf32>):
     %0 = dl.linear %x, %w : (tensor<?x3072xf32, #dl.t<[s0, 3072]>>, tensor<768x3072xf32>) -> tensor<?x768xf32, #dl.t<[s0, 768]>>
     dl.yield %0 : tensor<?x768xf32, #dl.t<[s0, 768]>>
   }
   // What runs at load has no memory for it.
-  dlx.kernel @at_load attributes {kind = "contraction"} {
+  dlx.kernel @at_load attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%x: tensor<24x3072xf32>, %w: tensor<768x3072xf32>):
     %0 = dl.linear %x, %w : (tensor<24x3072xf32>, tensor<768x3072xf32>) -> tensor<24x768xf32>
     dl.yield %0 : tensor<24x768xf32>

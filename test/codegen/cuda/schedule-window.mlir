@@ -32,7 +32,7 @@ module @cuda {
 // CHECK-NEXT:     y[i] = largest;
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-  dlx.kernel @max_pool attributes {kind = "window"} {
+  dlx.kernel @max_pool attributes {kind = #dlx.kind<window>} {
   ^bb0(%x: tensor<?x8x14x14xf32, #dl.t<[s0, 8, 14, 14], order = [0, 2, 3, 1]>>):
     %0 = dl.max_pool2d %x {kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<?x8x14x14xf32, #dl.t<[s0, 8, 14, 14], order = [0, 2, 3, 1]>>) -> tensor<?x8x7x7xf32, #dl.t<[s0, 8, 7, 7], order = [0, 2, 3, 1]>>
     dl.yield %0 : tensor<?x8x7x7xf32, #dl.t<[s0, 8, 7, 7], order = [0, 2, 3, 1]>>

@@ -1,7 +1,7 @@
 // RUN: dlc-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{is a product of two inputs with 12 extents and steps, or none}}
-dlx.kernel @k attributes {kind = "contraction", product = affine_map<() -> (1, 2, 3)>, product_inputs = array<i64: 0, 1>} {
+dlx.kernel @k attributes {kind = #dlx.kind<contraction>, product = affine_map<() -> (1, 2, 3)>, product_inputs = array<i64: 0, 1>} {
 ^bb0(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>):
   %0 = dl.matmul %x, %w : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
   dl.yield %0 : tensor<4x4xf32>
@@ -10,7 +10,7 @@ dlx.kernel @k attributes {kind = "contraction", product = affine_map<() -> (1, 2
 // -----
 
 // expected-error @+1 {{is scheduled but lacks grid or dims}}
-dlx.kernel @scheduled attributes {kind = "map", entry = "f"} {
+dlx.kernel @scheduled attributes {kind = #dlx.kind<map>, entry = "f"} {
 ^bb0(%x: tensor<4xf32>):
   dl.yield %x : tensor<4xf32>
 }
@@ -26,7 +26,7 @@ dlx.program @names attributes {input_names = [], output_names = ["y"]} {
 // -----
 
 // expected-error @+1 {{is in place, which a kernel that gives one dl.update_slice of an input may be, where nothing else reads the input}}
-dlx.kernel @f attributes {in_place, kind = "map"} {
+dlx.kernel @f attributes {in_place, kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<4xf32>):
   %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   dl.yield %y : tensor<4xf32>
@@ -52,7 +52,7 @@ dlx.program @unknown attributes {input_names = ["x"], output_names = ["y"]} {
 
 // -----
 
-dlx.kernel @f attributes {kind = "map"} {
+dlx.kernel @f attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<4xf32>):
   dl.yield %x : tensor<4xf32>
 }
@@ -66,7 +66,7 @@ dlx.program @types attributes {input_names = ["x"], output_names = ["y"]} {
 
 // -----
 
-dlx.kernel @f attributes {kind = "map"} {
+dlx.kernel @f attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<4xf32>):
   dl.yield %x : tensor<4xf32>
 }
@@ -80,7 +80,7 @@ dlx.program @init attributes {input_names = ["x"], output_names = ["y"]} {
 
 // -----
 
-dlx.kernel @f attributes {kind = "map"} {
+dlx.kernel @f attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<4xf32>):
   dl.yield %x : tensor<4xf32>
 }
@@ -113,7 +113,7 @@ dlx.program @layout attributes {input_names = ["x"], output_names = ["y"]} {
 // -----
 
 // expected-error @+1 {{takes tensors, got 'f32'}}
-dlx.kernel @scalars attributes {kind = "map"} {
+dlx.kernel @scalars attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: f32):
   dl.yield
 }
@@ -121,7 +121,7 @@ dlx.kernel @scalars attributes {kind = "map"} {
 // -----
 
 // expected-error @+1 {{needs a body that ends in dl.yield}}
-"dlx.kernel"() <{sym_name = "returns", kind = "map"}> ({
+"dlx.kernel"() <{sym_name = "returns", kind = #dlx.kind<map>}> ({
 ^bb0(%x: tensor<4xf32>):
   "dlx.return"() : () -> ()
 }) : () -> ()
@@ -132,3 +132,12 @@ dlx.kernel @scalars attributes {kind = "map"} {
 "dlx.program"() <{sym_name = "yields", input_names = [], output_names = []}> ({
   "dl.yield"() : () -> ()
 }) : () -> ()
+
+// -----
+
+// expected-error @+2 {{expected ::dlc::dlx::KernelKind to be one of: map, reduce, window, contraction, attention, recurrent, lines}}
+// expected-error @+1 {{failed to parse DLX_KernelKindAttr parameter 'value'}}
+dlx.kernel @unknown attributes {kind = #dlx.kind<sort>} {
+^bb0(%x: tensor<8xf32>):
+  dl.yield %x : tensor<8xf32>
+}

@@ -1,13 +1,13 @@
 // RUN: dlc-opt %s | dlc-opt | FileCheck %s
 
 // CHECK: dlx.kernel @relu
-dlx.kernel @relu attributes {kind = "map"} {
+dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<4x8xf32>):
   %y = dl.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   dl.yield %y : tensor<4x8xf32>
 }
 
-dlx.kernel @zeros attributes {kind = "map"} {
+dlx.kernel @zeros attributes {kind = #dlx.kind<map>} {
   %y = dl.zeros {size = affine_map<() -> (4, 8)>} : () -> tensor<4x8xf32>
   dl.yield %y : tensor<4x8xf32>
 }

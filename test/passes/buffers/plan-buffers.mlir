@@ -1,6 +1,6 @@
 // RUN: dlc-opt %s -plan-buffers -split-input-file -verify-diagnostics | FileCheck %s
 
-dlx.kernel @relu attributes {kind = "map"} {
+dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<4xf32>):
   %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   dl.yield %y : tensor<4xf32>
@@ -80,7 +80,7 @@ dlx.program @Outputs attributes {input_names = ["x"], output_names = ["a", "b", 
 
 // -----
 
-dlx.kernel @relu attributes {kind = "map"} {
+dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<4xf32>):
   %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   dl.yield %y : tensor<4xf32>
@@ -95,7 +95,7 @@ dlx.program @Unwritten attributes {input_names = [], output_names = ["y"]} {
 
 // -----
 
-dlx.kernel @relu attributes {kind = "map"} {
+dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<4xf32>):
   %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   dl.yield %y : tensor<4xf32>
@@ -111,7 +111,7 @@ dlx.program @InPlace attributes {input_names = ["x"], output_names = ["y"]} {
 
 // -----
 
-dlx.kernel @relu attributes {kind = "map"} {
+dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<4xf32>):
   %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   dl.yield %y : tensor<4xf32>

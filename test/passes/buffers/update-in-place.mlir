@@ -2,12 +2,12 @@
 
 module {
 module @cpu {
-dlx.kernel @update_slice attributes {kind = "map"} {
+dlx.kernel @update_slice attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<2x8xf32>, %start: tensor<i64>, %src: tensor<2x3xf32>):
   %y = dl.update_slice %x, %start, %src {dim = 1 : i64} : (tensor<2x8xf32>, tensor<i64>, tensor<2x3xf32>) -> tensor<2x8xf32>
   dl.yield %y : tensor<2x8xf32>
 }
-dlx.kernel @relu attributes {kind = "map"} {
+dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<2x8xf32>):
   %y = dl.relu %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
   dl.yield %y : tensor<2x8xf32>
@@ -15,8 +15,8 @@ dlx.kernel @relu attributes {kind = "map"} {
 
 // The kernel writes to the state, and what reads the new value reads it there. Of %t the old value is read, too, and %u gets another
 // state's: these are copied.
-// CHECK: dlx.kernel @update_slice attributes {kind = "map"}
-// CHECK: dlx.kernel @update_slice_in_place attributes {in_place, kind = "map"}
+// CHECK: dlx.kernel @update_slice attributes {kind = #dlx.kind<map>}
+// CHECK: dlx.kernel @update_slice_in_place attributes {in_place, kind = #dlx.kind<map>}
 // CHECK: dlx.program @States
 // CHECK: ^bb0(%[[X:.*]]: !dlx.buffer<tensor<2x3xf32>>, %[[AT:.*]]: !dlx.buffer<tensor<i64>>, %[[S:.*]]: !dlx.buffer<tensor<2x8xf32>>, %[[T:.*]]: !dlx.buffer<tensor<2x8xf32>>, %[[U:.*]]: !dlx
 // CHECK-NEXT: dlx.launch @update_slice_in_place(%[[S]], %[[AT]], %[[X]]) -> (%[[S]])

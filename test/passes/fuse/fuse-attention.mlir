@@ -12,7 +12,7 @@
 // CHECK-NEXT: %[[B:.*]] = dlx.alloc : <tensor<2x8x4xf32>>
 // CHECK-NEXT: dlx.launch @attention(%[[A]], %[[K]], %[[V]]) -> (%[[B]])
 // CHECK-NEXT: dlx.return %[[B]]
-// CHECK: dlx.kernel @attention attributes {kind = "attention"} {
+// CHECK: dlx.kernel @attention attributes {kind = #dlx.kind<attention>} {
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<2x8x4xf32>, %{{.*}}: tensor<2x9x4xf32>, %{{.*}}: tensor<2x9x4xf32>):
 // CHECK-NEXT: %[[S:.*]] = dl.contract
 // CHECK-NEXT: %[[C:.*]] = dl.causal_mask

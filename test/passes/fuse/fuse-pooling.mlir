@@ -12,7 +12,7 @@
 // CHECK-NEXT: %[[Z:.*]] = dlx.alloc : <tensor<2x8x4x5xf32>>
 // CHECK-NEXT: dlx.launch @conv2d_relu_max_pool2d_neg(%[[X]], %[[W]], %[[B]]) -> (%[[Z]])
 // CHECK-NEXT: dlx.return %[[Y]], %[[Z]]
-// CHECK: dlx.kernel @conv2d_relu_max_pool2d_neg attributes {kind = "contraction"} {
+// CHECK: dlx.kernel @conv2d_relu_max_pool2d_neg attributes {kind = #dlx.kind<contraction>} {
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<2x8x9x11xf32>, %{{.*}}: tensor<8x8x3x3xf32>, %{{.*}}: tensor<8xf32>):
 // CHECK-NEXT: %[[C:.*]] = dl.conv2d
 // CHECK-NEXT: %[[R:.*]] = dl.relu %[[C]]

@@ -11,7 +11,7 @@
 // CHECK-NEXT: dlx.launch @linear_gelu(%[[X]], %[[W]]) -> (%[[R]], %[[H]])
 // CHECK-NEXT: %[[Y:.*]] = dlx.alloc
 // CHECK-NEXT: dlx.launch @linear_add(%[[R]], %[[V]], %[[H]]) -> (%[[Y]])
-// CHECK: dlx.kernel @linear_gelu attributes {kind = "contraction"} {
+// CHECK: dlx.kernel @linear_gelu attributes {kind = #dlx.kind<contraction>} {
 // CHECK: %[[L:.*]] = dl.linear
 // CHECK-NEXT: %[[G:.*]] = dl.gelu %[[L]]
 // CHECK-NEXT: dl.yield %[[G]], %[[L]]

@@ -19,8 +19,8 @@
 // CHECK-NEXT: dlx.launch @relu(%[[A]]) -> (%[[B]]) :
 // CHECK-NEXT: %[[V:.*]] = dlx.view %[[B]]
 // CHECK-NEXT: dlx.return %[[V]], %[[P]]
-// CHECK: dlx.kernel @neg attributes {kind = "map"}
-// CHECK-COUNT-1: dlx.kernel @relu attributes {kind = "map"}
+// CHECK: dlx.kernel @neg attributes {kind = #dlx.kind<map>}
+// CHECK-COUNT-1: dlx.kernel @relu attributes {kind = #dlx.kind<map>}
 // CHECK-NOT: dlx.kernel
 // BOTH: module @cpu
 // BOTH: dlx.kernel @relu
@@ -69,11 +69,11 @@ module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>]} {
 // -----
 
 // Other dims are another kernel, under a name of its own; the kind follows the op with stages.
-// CHECK: dlx.kernel @relu attributes {kind = "map"}
-// CHECK: dlx.kernel @relu_0 attributes {kind = "map"}
-// CHECK: dlx.kernel @max_pool2d attributes {kind = "window"}
-// CHECK: dlx.kernel @sum_relu attributes {kind = "reduce"}
-// CHECK: dlx.kernel @matmul attributes {kind = "contraction"}
+// CHECK: dlx.kernel @relu attributes {kind = #dlx.kind<map>}
+// CHECK: dlx.kernel @relu_0 attributes {kind = #dlx.kind<map>}
+// CHECK: dlx.kernel @max_pool2d attributes {kind = #dlx.kind<window>}
+// CHECK: dlx.kernel @sum_relu attributes {kind = #dlx.kind<reduce>}
+// CHECK: dlx.kernel @matmul attributes {kind = #dlx.kind<contraction>}
 module {
   func.func @Kinds(%x: tensor<4xf32>, %y: tensor<8xf32>, %z: tensor<1x1x4x4xf32>, %a: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<8xf32>, tensor<1x1x2x2xf32>, tensor<4xf32>, tensor<4x4xf32>) {
     %0 = dl.fusion (%x) : (tensor<4xf32>) -> tensor<4xf32> {

@@ -51,8 +51,8 @@ inline std::string program(const std::string &kind, const std::vector<Operand> &
     }
   }
   return "module attributes {dl.symbols = [#dl.symbol<\"N\", 0, 1024>]} {\n"
-         "dlx.kernel @kernel attributes {kind = \"" +
-         kind + "\"} {\n^bb0(" + arguments + "):\n" + body +
+         "dlx.kernel @kernel attributes {kind = #dlx.kind<" +
+         kind + ">} {\n^bb0(" + arguments + "):\n" + body +
          "\n}\n"
          "dlx.program @Program attributes {input_names = [" +
          names + "], output_names = [\"y\"]} {\n^bb0(" + inputs + "):\n" + weights +

@@ -34,10 +34,11 @@ std::string program(const std::string &commands, const std::string &kernels = ""
          "dlx.return %y : !dlx.buffer<tensor<4xf32>>\n} }";
 }
 
-const std::string scheduled = "dlx.kernel @relu attributes {kind = \"map\", entry = \"dlc_relu\", "
-                              "dims = affine_map<() -> ()>, "
-                              "grid = affine_map<() -> (1, 1, 1)>} {\n^bb0(%x: tensor<4xf32>):\n"
-                              "dl.yield %x : tensor<4xf32>\n}";
+const std::string scheduled =
+    "dlx.kernel @relu attributes {kind = #dlx.kind<map>, entry = \"dlc_relu\", "
+    "dims = affine_map<() -> ()>, "
+    "grid = affine_map<() -> (1, 1, 1)>} {\n^bb0(%x: tensor<4xf32>):\n"
+    "dl.yield %x : tensor<4xf32>\n}";
 
 class PackageTest : public testing::Test {
 protected:
@@ -116,8 +117,9 @@ TEST_F(PackageTest, OutputsAndCommandsAreThoseOfThePlan) {
 }
 
 TEST_F(PackageTest, KernelsHaveCode) {
-  std::string kernel = "dlx.kernel @relu attributes {kind = \"map\"} {\n^bb0(%x: tensor<4xf32>):\n"
-                       "dl.yield %x : tensor<4xf32>\n}";
+  std::string kernel =
+      "dlx.kernel @relu attributes {kind = #dlx.kind<map>} {\n^bb0(%x: tensor<4xf32>):\n"
+      "dl.yield %x : tensor<4xf32>\n}";
   EXPECT_EQ(write(program("", kernel)),
             "'dlx.kernel' op has no code: no schedule for its target has run\n");
   EXPECT_EQ(write(program("", scheduled, "cuda")),

@@ -4,7 +4,6 @@
 // Calls contract_mma (dlc_contract.cuh) or contract_simt (dlc_simt.cuh); where tiles are few and the sum is long, with
 // several blocks for each tile (dlc_split.cuh).
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cuda/HopperKernel.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "ir/dl/base/DLBuilder.h"
 #include "runtime/schema/KernelAbi.h"
@@ -59,19 +58,18 @@ SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) con
 }
 
 ProductTile SlabSchedule::choose() const {
-  const GpuModel &gpu = unit == ProductUnit::floats ? kHopper : kAmpere;
   // Kernels that run at load have no memory for it, and that memory takes floats. Where wgmma
   // pays, tiles are many.
   dlx::KernelOp kernel = k.body.getKernel();
-  bool maySplit = !bytes && !k.body.getPool() && !kernel->hasAttr(kHopperKernel);
+  bool maySplit = !bytes && !k.body.getPool() && !kernel.getSm_90a();
   kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
     maySplit &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
   });
-  ProductTile tile = chooseTile(unit, shape(), gpu, maySplit);
+  ProductTile tile = chooseTile(unit, shape(), kHopper, maySplit);
   // Over the whole range of its shapes the product is as small as that.
   if (tile.parts > 1 &&
-      k.largest(tiles(tile)).value_or(INT64_MAX) > gpu.multiprocessors / tile.parts)
-    tile = chooseTile(unit, shape(), gpu);
+      k.largest(tiles(tile)).value_or(INT64_MAX) > kHopper.multiprocessors / tile.parts)
+    tile = chooseTile(unit, shape(), kHopper);
   return tile;
 }
 

@@ -110,12 +110,10 @@ Attribute WgmmaSchedule::mapOf(const Matrix &matrix, const Side &side, int64_t b
   for (const DimGroup &group : c.batch.groups)
     atLast[group.variable] = group.extent - 1;
   across = dl::normalize(matrix.line.replace(atLast) + across);
-  auto shape = AffineMapAttr::get(dl::dimsMap({along, across, matrix.step}, k.b.getContext()));
-  return k.b.getDictionaryAttr(
-      {k.b.getNamedAttr("input", k.b.getI64IntegerAttr(matrix.input)),
-       k.b.getNamedAttr("shape", shape),
-       k.b.getNamedAttr("box",
-                        k.b.getDenseI64ArrayAttr({line, matrix.alongRows ? line : boxRows}))});
+  MLIRContext *context = k.b.getContext();
+  return dlx::TensorMapAttr::get(
+      context, matrix.input, AffineMapAttr::get(dl::dimsMap({along, across, matrix.step}, context)),
+      k.b.getDenseI64ArrayAttr({line, matrix.alongRows ? line : boxRows}));
 }
 
 /// From how many tiles on this is estimated to be faster than mma.sync on the same GPU, rows growing (of a batch: its

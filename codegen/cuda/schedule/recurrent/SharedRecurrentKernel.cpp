@@ -358,7 +358,7 @@ void SharedRecurrentSchedule::run(int64_t blocks) {
   });
   // One block a multiprocessor: the more loads its registers hold, the better.
   function->setAttr("dlc.resident_blocks", k.b.getI32IntegerAttr(1));
-  kernel->setAttr(kCooperativeAttr, k.b.getUnitAttr());
+  kernel.setCooperative(true);
   k.makePersistent(lists);
   k.finish(kSharedThreads, {k.math.constant(blocks)}, staged.bytes(shape));
 }

@@ -4,7 +4,6 @@
 #include "test/unit/codegen/cuda/CudaKernel.h"
 
 #include "codegen/Passes.h"
-#include "codegen/cuda/HopperKernel.h"
 #include "codegen/cuda/print/CudaText.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "ir/dl/base/PrecisionMarks.h"
@@ -84,8 +83,8 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
   std::string source = "module attributes {dl.symbols = [#dl.symbol<\"N\", 0, " +
                        std::to_string(largest) +
                        ">, #dl.symbol<\"B\", 1, 4>]} {\n"
-                       "module @cuda {\ndlx.kernel @k attributes {kind = \"" +
-                       kind + "\"} {\n" + body + "\n}\n}\n}\n";
+                       "module @cuda {\ndlx.kernel @k attributes {kind = #dlx.kind<" +
+                       kind + ">} {\n" + body + "\n}\n}\n}\n";
   module = parseSourceString<ModuleOp>(source, &context);
   ASSERT_TRUE(module) << source;
   PassManager passes(&context);
@@ -98,10 +97,10 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
   ASSERT_TRUE(succeeded(passes.run(*module)));
   kernel = {};
   module->walk([&](dlx::KernelOp op) {
-    if (op.getSymName() == "k" || (hopper == "always" && op->hasAttr(codegen::kTensorMaps)))
+    if (op.getSymName() == "k" || (hopper == "always" && op.getTensorMaps().has_value()))
       kernel = op;
   });
-  ASSERT_EQ(hopper == "always", kernel->hasAttr(codegen::kTensorMaps));
+  ASSERT_EQ(hopper == "always", kernel.getTensorMaps().has_value());
   FailureOr<codegen::CudaText> printed = failure();
   module->walk([&](gpu::GPUFuncOp op) {
     if (op.getName() == *kernel.getEntry())
@@ -128,34 +127,34 @@ void CudaKernelTest::replaceText(const std::string &text) {
 
 abi::Spread CudaKernelTest::spread(int64_t blocks) {
   abi::Spread plain = {blocks, evaluate(kernel.getScratch()->getResult(0), {}, {})};
-  if (!kernel->hasAttr(codegen::kPersistent))
+  if (!kernel.getPersistent())
     return plain;
   std::vector<abi::KeptColumns> kept;
-  if (auto numbers = kernel->getAttrOfType<DenseI64ArrayAttr>(codegen::kKeptColumns))
-    for (int64_t i = 0; i < numbers.size(); i += 2)
-      kept.push_back({numbers[i], numbers[i + 1]});
+  ArrayRef<int64_t> numbers = kernel.getKeptColumns().value_or(ArrayRef<int64_t>{});
+  for (size_t i = 0; i < numbers.size(); i += 2)
+    kept.push_back({numbers[i], numbers[i + 1]});
   return abi::spreadColumns(blocks, multiprocessors, plain.sharedBytes, sharedLimit, kept.data(),
                             kept.size());
 }
 
 bool CudaKernelTest::hasHopperKernel() {
   bool found = false;
-  module->walk([&](dlx::KernelOp op) { found |= op->hasAttr(codegen::kTensorMaps); });
+  module->walk([&](dlx::KernelOp op) { found |= op.getTensorMaps().has_value(); });
   return found;
 }
 
 std::vector<TensorMap> CudaKernelTest::tensorMaps(ArrayRef<int64_t> symbols,
                                                   ArrayRef<DevicePtr> buffers) {
   std::vector<TensorMap> maps;
-  auto described = kernel->getAttrOfType<ArrayAttr>(codegen::kTensorMaps);
+  std::optional<ArrayAttr> described = kernel.getTensorMaps();
   if (!described)
     return maps;
-  for (auto map : described.getAsRange<DictionaryAttr>()) {
-    unsigned input = map.getAs<IntegerAttr>("input").getInt();
+  for (auto map : described->getAsRange<dlx::TensorMapAttr>()) {
+    unsigned input = map.getInput();
     Type element =
         cast<RankedTensorType>(kernel.getBodyBlock().getArgument(input).getType()).getElementType();
-    auto shape = map.getAs<AffineMapAttr>("shape").getValue().getResults();
-    auto box = map.getAs<DenseI64ArrayAttr>("box").asArrayRef();
+    ArrayRef<AffineExpr> shape = map.getShape().getValue().getResults();
+    ArrayRef<int64_t> box = map.getBox().asArrayRef();
     unsigned long long extents[] = {(unsigned long long)evaluate(shape[0], {}, symbols),
                                     (unsigned long long)evaluate(shape[1], {}, symbols)},
                        strides[] = {(unsigned long long)evaluate(shape[2], {}, symbols) *
@@ -233,7 +232,7 @@ Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl
                            Tensor &actual) {
   Block &block = kernel.getBodyBlock();
   SmallVector<DevicePtr> buffers;
-  bool isCooperative = kernel->hasAttr(codegen::kCooperativeAttr);
+  bool isCooperative = kernel.getCooperative();
   DevicePtr exchange = 0;
   for (BlockArgument argument : block.getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
