@@ -171,7 +171,7 @@ std::pair<Value, Value> ContractionSchedule::placeOfA(const Row &row) {
     return {row.source, k.add(row.first, k.value(reductionAt[parts.reduction.back()]))};
   AffineExpr offset =
       k.emitter.offset(cast<RankedTensorType>(aTensor.getType()), aIndices(row.parallel));
-  return {k.input(cast<BlockArgument>(aTensor).getArgNumber()), k.value(offset)};
+  return {k.input(cast<BlockArgument>(aTensor).getArgNumber()), k.value(alongRows(row, offset))};
 }
 
 /// The element of a row at hand as it is stored.

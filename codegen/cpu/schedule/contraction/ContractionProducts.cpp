@@ -233,8 +233,12 @@ Value ContractionSchedule::readStoredA(const Row &row) {
     Value stored = memref::LoadOp::create(k.builder, k.loc, row.source, at);
     return fromStorage(k.builder, k.loc, stored, getElementTypeOrSelf(aTensor.getType()));
   }
-  if (!row.inside)
-    return k.emitter.emit(k.builder, aTensor, indices);
+  if (!row.inside) {
+    k.rewriteOffset = [&](AffineExpr offset) { return alongRows(row, offset); };
+    Value value = k.emitter.emit(k.builder, aTensor, indices);
+    k.rewriteOffset = nullptr;
+    return value;
+  }
   k.guard = row.inside;
   Value value = k.emitter.emit(k.builder, aTensor, indices);
   k.guard = {};

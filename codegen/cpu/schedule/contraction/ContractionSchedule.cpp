@@ -15,6 +15,7 @@ namespace dlc::codegen {
 
 /// Rows of a tile where the number of rows is large or unknown: whole blocks of 8, 6 and 12 rows.
 static constexpr int64_t kChunkRows = 48;
+static constexpr int64_t kMostByteRows = 64;
 /// Of a chunk whose rows are a symbol, however few of them are usual.
 static constexpr int64_t kLeastSymbolicRows = 8;
 ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction found)
@@ -57,6 +58,13 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
         std::max<int64_t>(1, llvm::divideCeil(*usualRows, llvm::divideCeil(*usualRows, 64)));
   if (usualRows == 0)
     chunkRows = 1;
+  // Bytes are multiplied so fast that blocks which are not whole tell: a chunk of a divisor of the rows has none.
+  if (auto count = dl::asConstant(numRows); parts.bytes && count && *count >= 4 * kChunkRows)
+    for (int64_t rows = kMostByteRows; rows > kMostByteRows / 2; --rows)
+      if (*count % rows == 0) {
+        chunkRows = rows;
+        break;
+      }
   // Other sizes than the usual one will come: a chunk of a row would read all of w for each of theirs.
   if (!dl::asConstant(numRows))
     chunkRows = std::max(chunkRows, kLeastSymbolicRows);
@@ -174,10 +182,10 @@ void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t pa
   for (int64_t i = 0; i < blockRows; ++i) {
     Row row;
     row.parallel.resize(nest.parallel.size());
-    SmallVector<AffineExpr> variables;
+    row.position = k.math.addLoop(numRows);
     for (unsigned dim : parts.rows) {
-      variables.push_back(k.math.addLoop(nest.parallel[dim]));
-      row.parallel[dim] = variables.back();
+      row.variables.push_back(k.math.addLoop(nest.parallel[dim]));
+      row.parallel[dim] = row.variables.back();
     }
     for (auto [dim, variable] : llvm::zip(parts.batch, batch))
       row.parallel[dim] = variable;
@@ -185,7 +193,8 @@ void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t pa
     Value at = k.add(firstRow, k.index(i));
     if (!whole)
       at = k.smaller(at, last);
-    k.delinearize(at, variables, rowExtents);
+    k.math.bindLoop(row.position, at);
+    k.delinearize(at, row.variables, rowExtents);
     rows.push_back(std::move(row));
   }
 
@@ -212,6 +221,7 @@ void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t pa
 /// Epilogue and stores of one row.
 void ContractionSchedule::emitRow(const Row &row, ArrayRef<Value> accs) {
   AffineExpr offset = k.emitter.offset(k.emitter.getResultType(), row.parallel);
+  k.rewriteOffset = [&](AffineExpr own) { return alongRows(row, own); };
   auto columns = dl::asConstant(numColumns);
   bool masked = !columns || *columns % kPanel != 0;
   Value firstColumn = k.mul(k.value(panel), k.index(kPanel));
@@ -236,6 +246,29 @@ void ContractionSchedule::emitRow(const Row &row, ArrayRef<Value> accs) {
     else
       emit(at);
   }
+  k.rewriteOffset = nullptr;
+}
+
+AffineExpr ContractionSchedule::alongRows(const Row &row, AffineExpr offset) const {
+  std::optional<int64_t> step; // from one row to the next
+  int64_t rowsInside = 1;      // of the dims further in; 0: unknown
+  llvm::DenseMap<AffineExpr, AffineExpr> first;
+  for (size_t i = row.variables.size(); i-- > 0;) {
+    AffineExpr variable = row.variables[i];
+    first[variable] = k.math.constant(0);
+    auto extent = dl::asConstant(nest.parallel[parts.rows[i]]);
+    if (extent == 1)
+      continue;
+    auto own = k.math.stepAlong(offset, variable);
+    if (!own || rowsInside == 0 || (step && *own != *step * rowsInside))
+      return offset;
+    if (!step)
+      step = own;
+    rowsInside *= extent.value_or(0);
+  }
+  if (!step)
+    return offset;
+  return k.math.simplify(offset.replace(first) + row.position * *step);
 }
 
 CpuLaunch scheduleContraction(CpuKernel &kernel) {

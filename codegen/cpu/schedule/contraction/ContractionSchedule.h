@@ -36,6 +36,9 @@ private:
   /// read, if from a buffer that was chosen for that.
   struct Row {
     llvm::SmallVector<mlir::AffineExpr> parallel; // with the shared column variable
+    /// The variables of the rows' dims, and the one of their position among all rows; none for what reads no row.
+    llvm::SmallVector<mlir::AffineExpr> variables;
+    mlir::AffineExpr position;
     mlir::Value inside, source, first;
   };
   /// A test that a read of the first operand needs: 0 <= index < extent.
@@ -76,6 +79,8 @@ private:
   mlir::Value readNeighboursOfA(int64_t row, int64_t count);
   mlir::Value readBitsOfA(const Row &row);
   std::pair<mlir::Value, mlir::Value> placeOfA(const Row &row);
+  /// `offset` by the row's position where it moves evenly along all rows, so that no index of theirs is divided out.
+  mlir::AffineExpr alongRows(const Row &row, mlir::AffineExpr offset) const;
   int64_t storedBitsOfA() const;
   mlir::TypedAttr storedZeroOfA() const;
   /// For each vector of a row of results the next `count` steps of its columns, side by side, as they are multiplied.
