@@ -343,14 +343,18 @@ TEST(CpuContraction, ShortIntegers) {
   checkIntegerLinear<int16_t, int16_t>("i16", 0, "i16");
 }
 
-/// Taps outside of the image are 0, which u8 stores as the zero point.
+/// Taps outside of the image are 0, which u8 stores as the zero point. The last images have rows enough to be cut into whole chunks;
+/// few channels are read four bytes at a time, but for the last ones, after which no byte may be read.
 TEST(CpuContraction, ConvolutionOfBytes) {
   for (bool channelsLast : {true, false})
     for (int64_t zeroPoint : {0, 131})
       for (Conv v :
            {Conv{1, 3, 6, 5, 18, 3, 3, 2, 1, 1, 1}, Conv{2, 16, 7, 7, 33, 3, 3, 1, 1, 1, 1},
             Conv{1, 70, 5, 6, 16, 3, 3, 1, 1, 1, 1}, Conv{1, 34, 4, 4, 32, 1, 1, 1, 0, 1, 1},
-            Conv{1, 32, 5, 5, 32, 3, 3, 1, 1, 1, 2}}) {
+            Conv{1, 32, 5, 5, 32, 3, 3, 1, 1, 1, 2}, Conv{1, 3, 28, 32, 40, 7, 7, 2, 3, 1, 1},
+            Conv{2, 3, 16, 14, 16, 3, 3, 1, 0, 1, 1}, Conv{1, 2, 16, 18, 33, 3, 3, 1, 1, 1, 1},
+            Conv{1, 1, 16, 16, 16, 2, 2, 1, 0, 1, 1}, Conv{2, 16, 14, 14, 32, 1, 1, 1, 0, 1, 1},
+            Conv{1, 8, 15, 14, 16, 3, 3, 1, 1, 1, 1}, Conv{2, 12, 28, 28, 16, 1, 1, 2, 0, 1, 1}}) {
         std::string order = channelsLast ? "0, 2, 3, 1" : "";
         int64_t channels = v.c / v.groups;
         auto image = [&](const std::string &type) {

@@ -137,7 +137,8 @@ Value ContractionSchedule::readNeighboursOfA(int64_t row, int64_t count) {
     return loadAsOne(wideRows, placeInWideRows(row));
   const Row &from = rows[row];
   bool isAsStored = storedBitsOfA() * neighbours == 32;
-  if (isAsStored && count == neighbours && parts.areNeighbours && (from.source || !from.inside)) {
+  if (isAsStored && (count == neighbours || readsOn) && parts.areNeighbours &&
+      (from.source || !from.inside)) {
     auto [buffer, at] = placeOfA(from);
     return loadAsOne(buffer, at);
   }

@@ -95,9 +95,42 @@ SmallVector<Value> ContractionSchedule::reduceChecked(ArrayRef<Value> init) {
   if (!known || (readsZeroRow() && steps && *steps > kInteriorSteps))
     return reduce(0, start, /*guarded=*/true);
   SmallVector<Type> types(init.size(), init.front().getType());
+  auto guardedOrNot = [&] {
+    return k.branch(
+        interior, types, [&] { return reduce(0, start, false); },
+        [&] { return reduce(0, start, true); });
+  };
+  Value readOn = isShort() && readsZeroRow() ? mayReadOn() : Value();
+  if (!readOn)
+    return guardedOrNot();
   return k.branch(
-      interior, types, [&] { return reduce(0, start, false); },
-      [&] { return reduce(0, start, true); });
+      readOn, types,
+      [&] {
+        readsOn = true;
+        SmallVector<Value> sums = guardedOrNot();
+        readsOn = false;
+        return sums;
+      },
+      [&] { return reduce(0, start, /*guarded=*/true); });
+}
+
+bool ContractionSchedule::isShort() const {
+  auto steps = dl::asConstant(nest.reduction[parts.reduction.back()]);
+  return neighbours == 4 && steps && *steps < neighbours;
+}
+
+Value ContractionSchedule::mayReadOn() {
+  if (storedBitsOfA() * neighbours != 32 || !parts.areNeighbours)
+    return {};
+  auto type = cast<RankedTensorType>(aTensor.getType());
+  Value size = k.value(dl::product(dl::getDims(type), type.getContext())), may;
+  for (const Row &row : rows) {
+    AffineExpr last = atEnd(k.emitter.offset(type, aIndices(row.parallel)), /*largest=*/true);
+    if (!last)
+      return {};
+    may = both(may, k.less(k.value(k.math.simplify(last + neighbours - 1)), size));
+  }
+  return may;
 }
 
 /// A row of what means 0 for taps outside, where the first operand is read as it is and along its memory.

@@ -16,8 +16,21 @@ namespace dlc::codegen {
 /// Rows of a tile where the number of rows is large or unknown: whole blocks of 8, 6 and 12 rows.
 static constexpr int64_t kChunkRows = 48;
 static constexpr int64_t kMostByteRows = 64;
+/// The same where panels are put together in scratch memory for each chunk, since few steps fill the bytes of a lane.
+static constexpr int64_t kMostShortRows = 256;
 /// Of a chunk whose rows are a symbol, however few of them are usual.
 static constexpr int64_t kLeastSymbolicRows = 8;
+/// The most rows that divide `count`, in whole blocks of 8 if there are any; kChunkRows where none do.
+static int64_t wholeChunkOf(int64_t count, AffineExpr innermostSteps) {
+  auto steps = dl::asConstant(innermostSteps);
+  int64_t most = steps && *steps < 4 ? kMostShortRows : kMostByteRows;
+  for (int64_t multiple : {8, 1})
+    for (int64_t rows = most; rows > kMostByteRows / 2; --rows)
+      if (rows % multiple == 0 && count % rows == 0)
+        return rows;
+  return kChunkRows;
+}
+
 ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction found)
     : k(kernel), parts(std::move(found)), nest(kernel.emitter.getNest()) {
   MLIRContext *context = k.builder.getContext();
@@ -60,11 +73,7 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
     chunkRows = 1;
   // Bytes are multiplied so fast that blocks which are not whole tell: a chunk of a divisor of the rows has none.
   if (auto count = dl::asConstant(numRows); parts.bytes && count && *count >= 4 * kChunkRows)
-    for (int64_t rows = kMostByteRows; rows > kMostByteRows / 2; --rows)
-      if (*count % rows == 0) {
-        chunkRows = rows;
-        break;
-      }
+    chunkRows = wholeChunkOf(*count, nest.reduction[parts.reduction.back()]);
   // Other sizes than the usual one will come: a chunk of a row would read all of w for each of theirs.
   if (!dl::asConstant(numRows))
     chunkRows = std::max(chunkRows, kLeastSymbolicRows);

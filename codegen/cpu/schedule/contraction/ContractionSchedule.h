@@ -54,6 +54,10 @@ private:
                                         bool guarded);
   llvm::SmallVector<mlir::Value> reduceStep(llvm::ArrayRef<mlir::Value> accs);
   llvm::SmallVector<mlir::Value> reduceChecked(llvm::ArrayRef<mlir::Value> init);
+  /// The innermost loop has fewer steps than are multiplied at once.
+  bool isShort() const;
+  /// Whether four bytes of the first operand may be read from wherever the rows at hand read one; null where it is not known.
+  mlir::Value mayReadOn();
   void computeGuards();
   void makeZeroRow();
   bool readsZeroRow() const { return zeroRow != nullptr; }
@@ -90,7 +94,7 @@ private:
   llvm::SmallVector<mlir::Value> makeBrainPairsOfB(int64_t count);
   llvm::SmallVector<mlir::Value> makeQuadsOfB(int64_t count);
   void bindPanels(mlir::Value firstPanel, int64_t panels);
-  /// The type that numbers in scratch memory have: i16 (or the bits of bf16) where pairs are multiplied, else that of the sums.
+  /// The type that numbers in scratch memory have: that of neighbours, where several are multiplied, else that of the sums.
   mlir::Type wideType() const;
   bool isNarrowFloat(mlir::Type elementType) const;
   /// Makes room for rows of u8 as i16 and of f16 and bf16 as f32, where the instruction set multiplies these.
@@ -158,6 +162,7 @@ private:
   mlir::Value wideRows, wideRowsFrom;
   mlir::Value zeroPointSums;   // [panel][16] of the panels at hand, in scratch memory
   bool readsZeroPoint = false; // in place of the first operand
+  bool readsOn = false;        // neighbours that are multiplied with 0 may be any bytes
   int64_t scratchBytes = 0;
   llvm::SmallVector<Row> rows;
   int64_t numVectors = 0; // of a row in the block at hand

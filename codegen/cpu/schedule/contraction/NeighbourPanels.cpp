@@ -152,7 +152,9 @@ void ContractionSchedule::bindPanels(Value firstPanel, int64_t panels) {
 }
 
 void ContractionSchedule::planWidePanels() {
-  if (neighbours != 2 && (neighbours != 1 || parts.b || !isNarrowFloat(bType.getElementType())))
+  bool isWidened = neighbours == 2 || isShort() ||
+                   (neighbours == 1 && !parts.b && isNarrowFloat(bType.getElementType()));
+  if (!isWidened)
     return;
   int64_t steps = 1; // of a panel, the neighbours of each column whole
   for (unsigned dim : parts.reduction) {
@@ -200,9 +202,9 @@ void ContractionSchedule::widenPanels(Value firstPanel, int64_t panels) {
       else
         self(self, depth + 1);
     });
-    if (extent % step != 0) {
-      reductionAt[dim] = k.math.constant(extent - 1);
-      store(1);
+    if (int64_t rest = extent % step) {
+      reductionAt[dim] = k.math.constant(extent - rest);
+      store(rest);
       reductionAt[dim] = reduction[dim];
     }
   };

@@ -20,9 +20,7 @@ namespace dlc::codegen {
 /// Bytes of a row that lie in scratch memory at a time: a block of such rows stays in the first cache.
 static constexpr int64_t kWideRowBytes = 1024;
 
-Type ContractionSchedule::wideType() const {
-  return neighbours == 1 ? accType : k.builder.getI16Type();
-}
+Type ContractionSchedule::wideType() const { return neighbours == 1 ? accType : neighbourType(); }
 
 bool ContractionSchedule::isNarrowFloat(Type elementType) const {
   return accType.isF32() && (elementType.isF16() || elementType.isBF16());
