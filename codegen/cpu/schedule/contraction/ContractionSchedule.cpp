@@ -66,9 +66,11 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
 
   usualRows = k.math.usual(numRows);
   chunkRows = kChunkRows;
-  if (usualRows && *usualRows > 0 && *usualRows < 4 * kChunkRows)
+  if (usualRows && *usualRows > 0 && *usualRows < 4 * kChunkRows) {
+    int64_t most = parts.bytes ? 2 * kMostByteRows : 64;
     chunkRows =
-        std::max<int64_t>(1, llvm::divideCeil(*usualRows, llvm::divideCeil(*usualRows, 64)));
+        std::max<int64_t>(1, llvm::divideCeil(*usualRows, llvm::divideCeil(*usualRows, most)));
+  }
   if (usualRows == 0)
     chunkRows = 1;
   // Bytes are multiplied so fast that blocks which are not whole tell: a chunk of a divisor of the rows has none.
