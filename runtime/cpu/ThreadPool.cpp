@@ -7,6 +7,7 @@
 // elements, so who computes which changes no bit.
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/core/Spin.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -18,15 +19,7 @@
 #endif
 
 using namespace dlc::cpu;
-
-/// About 50 us: longer than the gap between two launches, shorter than anyone notices on an idle machine.
-static constexpr int kSpins = 1000;
-
-static void spinPause() {
-#if defined(__x86_64__)
-  _mm_pause();
-#endif
-}
+using dlc::rt::kSpins, dlc::rt::spinPause;
 
 /// CPUs that the cgroup (version 2) grants, rounded up; 0 where there is no limit.
 static int cgroupLimit() {

@@ -1,8 +1,9 @@
 //===- EnqueueTime.cpp - What enqueueing a run costs its caller --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// enqueue-time MODEL.bin DEVICE: the time of dlc_context_enqueue on the host, of a run that finds nobody in line, and of the last of
-// sixteen in line. Symbolic dims are the smallest; arrays for a GPU lie in its memory, two sets of them in turn.
+// enqueue-time MODEL.bin DEVICE: the time of dlc_context_enqueue on the host, of a run that finds nobody in line (soon after the one
+// before it, or after a pause in which the thread of the CPU's runs has gone to sleep), and of the last of sixteen in line. Symbolic dims
+// are the smallest; arrays for a GPU lie in its memory, two sets of them in turn.
 //===--------------------------------------------------------------------------------------===//
 #include "dlc/dlc.hpp"
 #include "runtime/cuda/driver/Device.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 using Clock = std::chrono::steady_clock;
 
@@ -71,27 +73,35 @@ int main(int argc, char **argv) try {
     outputs.emplace_back(model.outputs(), context, true, gpu.get());
   }
   std::vector<std::vector<dlc::Tensor>> to = {outputs[0].tensors, outputs[1].tensors};
-  for (int line : {1, 16}) {
-    for (bool areTheSame : {true, false}) {
-      std::vector<double> times;
-      for (int round = 0; round < 300; ++round) {
-        double last = 0;
-        for (int i = 0; i < line; ++i) {
-          size_t set = areTheSame ? 0 : static_cast<size_t>(i + round) % 2;
-          const std::vector<dlc::Tensor> &in = inputs[set].tensors;
-          Clock::time_point begin = Clock::now();
-          dlc::check(dlc_context_enqueue(context.get(), in.data(), in.size(), to[set].data(),
-                                         to[set].size(), nullptr, nullptr));
-          last = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-        }
-        times.push_back(last);
-        context.synchronize();
+  struct {
+    const char *title;
+    int line;
+    bool areTheSame;
+    std::chrono::microseconds pause;
+  } cases[] = {{"nobody in line", 1, true, {}},
+               {"nobody in line, changing arrays", 1, false, {}},
+               {"nobody in line, after a pause", 1, true, std::chrono::microseconds(500)},
+               {"the last of 16 in line", 16, true, {}},
+               {"the last of 16 in line, changing arrays", 16, false, {}}};
+  for (auto [title, line, areTheSame, pause] : cases) {
+    std::vector<double> times;
+    for (int round = 0; round < 1000; ++round) {
+      std::this_thread::sleep_for(pause);
+      double last = 0;
+      for (int i = 0; i < line; ++i) {
+        size_t set = areTheSame ? 0 : static_cast<size_t>(i + round) % 2;
+        const std::vector<dlc::Tensor> &in = inputs[set].tensors;
+        Clock::time_point begin = Clock::now();
+        dlc::check(dlc_context_enqueue(context.get(), in.data(), in.size(), to[set].data(),
+                                       to[set].size(), nullptr, nullptr));
+        last = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
       }
-      std::sort(times.begin(), times.end());
-      std::printf("%2d in line, %s arrays: median = %.2f us (%.2f .. %.2f)\n", line,
-                  areTheSame ? "the same" : "changing", times[times.size() / 2],
-                  times[times.size() / 20], times[times.size() * 19 / 20]);
+      times.push_back(last);
+      context.synchronize();
     }
+    std::sort(times.begin(), times.end());
+    std::printf("%s: least = %.2f us, median = %.2f us (%.2f .. %.2f)\n", title, times.front(),
+                times[times.size() / 2], times[times.size() / 20], times[times.size() * 19 / 20]);
   }
   return 0;
 } catch (const dlc::Error &error) {

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/core/api/RunQueue.h"
+#include "runtime/core/Spin.h"
 #include "runtime/core/Text.h"
 
+#include <atomic>
 #include <deque>
 #include <new>
 #include <system_error>
@@ -45,6 +47,7 @@ struct RunQueue::Line {
   std::deque<std::shared_ptr<QueuedRun>> runs; ///< the first is the one that is computed
   bool isClosed = false;                       ///< no run comes any more
   std::shared_ptr<QueuedRun> failed;           ///< the first since takeFailure()
+  std::atomic<bool> isWanted{false}; ///< a run or the close has come; read without the lock
   std::thread thread;
 };
 
@@ -61,6 +64,7 @@ RunQueue::~RunQueue() {
   {
     std::lock_guard guard(line->lock);
     line->isClosed = true;
+    line->isWanted.store(true, std::memory_order_release);
   }
   line->arrived.notify_one();
   line->thread.join();
@@ -84,6 +88,7 @@ Status RunQueue::push(std::shared_ptr<QueuedRun> run) {
   {
     std::lock_guard guard(line->lock);
     line->runs.push_back(std::move(run));
+    line->isWanted.store(true, std::memory_order_release);
   }
   line->arrived.notify_one();
   return {};
@@ -108,6 +113,14 @@ Status RunQueue::takeFailure() {
 void RunQueue::work(Line &line) {
   std::unique_lock guard(line.lock);
   for (;;) {
+    if (line.runs.empty() && !line.isClosed) {
+      // To wake a sleeper costs the caller of push() more than all else there: a run that comes soon after another finds none.
+      line.isWanted.store(false, std::memory_order_relaxed);
+      guard.unlock();
+      for (int spin = 0; spin < kSpins && !line.isWanted.load(std::memory_order_acquire); ++spin)
+        spinPause();
+      guard.lock();
+    }
     line.arrived.wait(guard, [&] { return line.isClosed || !line.runs.empty(); });
     if (line.runs.empty())
       return;

@@ -36,8 +36,8 @@ private:
   Status status;
 };
 
-/// Computes runs one after another in the order in which they come. Its thread starts with the first of them, and sleeps where there
-/// are none. push() and the rest are called by one thread at a time.
+/// Computes runs one after another in the order in which they come. Its thread starts with the first of them; where there are none it
+/// looks for some tens of microseconds, then sleeps. push() and the rest are called by one thread at a time.
 class RunQueue {
 public:
   RunQueue();
