@@ -109,10 +109,10 @@ int64_t Context::cacheStep(const Binding &binding) const {
 /// A cache that is full would be written over at its end, and the results would be wrong.
 Status Context::checkCache(const Binding &binding) const {
   const schema::Cache *cache = owner->table().cache();
-  if (int64_t step = cacheStep(binding); cache && step > cache->capacity() - taken)
+  if (int64_t step = cacheStep(binding); cache && step > cache->capacity() - taken.load())
     return {
         DLC_USAGE,
-        text("the model's cache holds ", cache->capacity(), " positions, of which ", taken,
+        text("the model's cache holds ", cache->capacity(), " positions, of which ", taken.load(),
              " are taken, and this run brings ", step,
              "; reset the states first (--reset-state, dlc_context_reset_states), or compile the "
              "model with a larger cache")};
@@ -194,6 +194,36 @@ Status Context::perform(const ShapesPtr &shapes, const std::vector<CallerArray> 
                                            : cutOutputs(*owner, binding, counts, outputs, dims);
 }
 
+namespace {
+/// Gives back the positions that a run took, unless it has begun to write.
+struct TakenPositions {
+  std::atomic<int64_t> &taken;
+  const int64_t step;
+  bool isWriting = false;
+
+  ~TakenPositions() {
+    if (!isWriting)
+      taken -= step;
+  }
+};
+} // namespace
+
+/// The turn of a run that was put in line, on the queue's thread.
+Status Context::performInLine(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
+                              const std::vector<CallerArray> &outputs, std::vector<Dims> &dims) {
+  TakenPositions positions{taken, cacheStep(shapes->binding)};
+  if (placed != shapes) {
+    placed = nullptr;
+    DLC_TRY(device->bind(shapes->binding));
+    placed = shapes;
+  }
+  DLC_TRY(checkBools(*owner, inputs));
+  if (isHalfWritten)
+    return halfWritten();
+  positions.isWriting = true;
+  return perform(shapes, inputs, outputs, dims);
+}
+
 Status Context::run(const std::vector<CallerArray> &inputs,
                     const std::vector<CallerArray> &outputs) {
   DLC_TRY(bind(inputs));
@@ -248,19 +278,17 @@ Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray>
     std::vector<Dims> largest(shapes->binding.outputs.begin(),
                               shapes->binding.outputs.begin() +
                                   static_cast<ptrdiff_t>(outputs.size()));
-    auto run = std::make_shared<QueuedRun>(
-        std::move(largest),
-        [this, shapes, inputs = std::move(inputs),
-         outputs = std::move(outputs)](std::vector<Dims> &dims) -> Status {
-          if (placed != shapes) {
-            placed = nullptr;
-            DLC_TRY(device->bind(shapes->binding));
-            placed = shapes;
-          }
-          DLC_TRY(checkBools(*owner, inputs));
-          return isHalfWritten ? halfWritten() : perform(shapes, inputs, outputs, dims);
-        });
-    DLC_TRY(queue.push(run));
+    auto run = std::make_shared<QueuedRun>(std::move(largest),
+                                           [this, shapes, inputs = std::move(inputs),
+                                            outputs = std::move(outputs)](std::vector<Dims> &dims) {
+                                             return performInLine(shapes, inputs, outputs, dims);
+                                           });
+    int64_t step = cacheStep(shapes->binding);
+    taken += step; // the run may end before push() does
+    if (Status status = queue.push(run); status.failed()) {
+      taken -= step;
+      return status;
+    }
     handle = std::move(run);
   } else {
     if (shapes->binding.outputs.size() != outputs.size())
@@ -278,12 +306,12 @@ Expected<std::shared_ptr<EnqueuedRun>> Context::enqueue(std::vector<CallerArray>
     }
     handle = made.take();
     placed = shapes;
+    taken += cacheStep(shapes->binding);
   }
   counted.clear();
   bound = std::move(shapes);
   if (!states.empty())
     heldStates = std::move(states);
-  taken += cacheStep(bound->binding);
   return handle;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/core/bind/ShapeBinder.h"
 #include "runtime/core/package/Module.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +74,8 @@ private:
                              const std::vector<CallerArray> &outputs) const;
   Status perform(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
                  const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
+  Status performInLine(const ShapesPtr &shapes, const std::vector<CallerArray> &inputs,
+                       const std::vector<CallerArray> &outputs, std::vector<Dims> &outputDims);
   Status checkStates(const Binding &binding) const;
   /// Positions of the caches that a run takes; 0 of a model without.
   int64_t cacheStep(const Binding &binding) const;
@@ -88,8 +91,9 @@ private:
   std::vector<Dims> heldStates; ///< dims of what the states hold; empty where that is zero alone
   std::vector<Dims> counted;    ///< of the outputs in the last run; empty where nothing was counted
   // The thread of the queue changes these while runs are in line there.
-  ShapesPtr placed;  ///< what the device has bound
-  int64_t taken = 0; ///< positions of the caches (schema::Cache), of the runs in line included
+  ShapesPtr placed; ///< what the device has bound
+  /// Positions of the caches (schema::Cache), of the runs in line included: one that ends before it writes gives them back.
+  std::atomic<int64_t> taken = 0;
   bool isHalfWritten = false; ///< a run failed that may have written some of the states
   RunQueue queue; ///< of a device that keeps no line itself. Its runs use all of the above
 };

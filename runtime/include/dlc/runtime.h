@@ -194,7 +194,7 @@ DLC_API dlc_status dlc_context_bind(dlc_context *context, const dlc_tensor *inpu
                                     size_t num_inputs);
 /* Dims of an output under the last bind. Where the data say how large a dim is (nonzero: as many rows as it finds), the bind
  * gives the largest that it can be, which is what the array handed to run must have; after a run these are the real dims, and
- * the array holds the real elements densely from its begin, what lies behind them being undefined, until the next bind or run. */
+ * the array holds the real elements densely from its begin, what lies after them being undefined, until the next bind or run. */
 DLC_API dlc_status dlc_context_output_dims(const dlc_context *context, size_t index, int *rank,
                                            int64_t dims[DLC_MAX_RANK]);
 /* Runs the model; inputs and outputs in the module's order. Returns when the outputs are written. The context's states
@@ -205,7 +205,8 @@ DLC_API dlc_status dlc_context_run(dlc_context *context, const dlc_tensor *input
                                    size_t num_inputs, dlc_tensor *outputs, size_t num_outputs);
 /* All states are zero in the next run, as in the first. */
 DLC_API dlc_status dlc_context_reset_states(dlc_context *context);
-/* Positions of the model's caches that runs have taken since the states were reset, those in line included. */
+/* Positions of the model's caches that runs have taken since the states were reset, those in line included. A run in line that fails
+ * before it writes, as for a bool that is 2, gives its positions back. */
 DLC_API int64_t dlc_context_cache_length(const dlc_context *context);
 
 /* Binds the shapes as dlc_context_bind does, and does ahead whatever their runs need beside the data: buffers are placed, and on a

@@ -22,9 +22,12 @@ constexpr int64_t kCapacity = 8;
 struct Cached : PackageBuilder {
   Expr t = symbol("T", 1, kCapacity);
 
-  explicit Cached(Target target) {
-    Expr capacity = constant(kCapacity);
+  /// With `hasFlag` there is a second input, flag bool[1], which is checked and not used.
+  explicit Cached(Target target, bool hasFlag = false) {
+    Expr capacity = constant(kCapacity), one = constant(1);
     input("x", DType::f32, {t});
+    if (hasFlag)
+      input("flag", DType::boolean, {one});
     output("y", DType::f32, {t});
     state("cache", DType::f32, {capacity});
     state("length", DType::i64, {});
@@ -32,14 +35,16 @@ struct Cached : PackageBuilder {
     module.cache->capacity = kCapacity;
     module.cache->step = t.row;
     program(target);
-    uint32_t x = buffer(Storage::input, DType::f32, {t}),
-             y = buffer(Storage::output, DType::f32, {t}),
+    uint32_t x = buffer(Storage::input, DType::f32, {t});
+    if (hasFlag)
+      buffer(Storage::input, DType::boolean, {one}, 1);
+    uint32_t y = buffer(Storage::output, DType::f32, {t}),
              cache = buffer(Storage::state, DType::f32, {capacity}, 0),
              length = buffer(Storage::state, DType::i64, {}, 1);
     uint32_t append =
         target == Target::cpu ? kernel("append", fill) : cudaKernel("append", kFill, 32);
     launch(append, {B::buffer(x), B::buffer(y), B::buffer(cache), B::buffer(length), B::dim(t)},
-           {constant(1)});
+           {one});
   }
 
   using PackageBuilder::buffer;
@@ -192,6 +197,34 @@ TEST(Cache, RunsInLineAreCountedWhenTheyAreEnqueued) {
   put(2, 3, DLC_OK);
   ASSERT_EQ(dlc_context_synchronize(context.get()), DLC_OK) << dlc_last_error();
   EXPECT_EQ(y[2], std::vector<float>({1, 2, 3}));
+}
+
+TEST(Cache, ARunInLineThatFailsBeforeItWritesGivesItsPositionsBack) {
+  ModulePtr module = load(Cached(Target::cpu, /*hasFlag=*/true).file());
+  ContextPtr context = open(module.get(), options());
+  ASSERT_TRUE(context);
+  std::vector<float> x(3, 1), y[3] = {{-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}};
+  std::vector<uint8_t> right = {1}, wrong = {2};
+  auto put = [&](std::vector<uint8_t> &flag, std::vector<float> &to) {
+    dlc_tensor in[2] = {tensor(DLC_F32, {3}, x), tensor(DLC_BOOL, {1}, flag)},
+               out = tensor(DLC_F32, {3}, to);
+    dlc_run *run = nullptr;
+    EXPECT_EQ(dlc_context_enqueue(context.get(), in, 2, &out, 1, nullptr, &run), DLC_OK)
+        << dlc_last_error();
+    return RunPtr(run);
+  };
+  RunPtr first = put(right, y[0]), second = put(wrong, y[1]);
+  EXPECT_EQ(dlc_run_wait(second.get(), -1), DLC_USAGE);
+  EXPECT_TRUE(lastErrorHas("input 'flag': element 0 is 2; a bool is 0 or 1")) << dlc_last_error();
+  EXPECT_EQ(dlc_context_cache_length(context.get()), 3) << "as dlc_context_run counts";
+  EXPECT_EQ(dlc_context_synchronize(context.get()), DLC_USAGE);
+  // There is room for what the failed run would have taken.
+  put(right, y[2]);
+  EXPECT_EQ(dlc_context_synchronize(context.get()), DLC_OK) << dlc_last_error();
+  EXPECT_EQ(dlc_context_cache_length(context.get()), 6);
+  EXPECT_EQ(y[0], std::vector<float>({1, 2, 3}));
+  EXPECT_EQ(y[1], std::vector<float>({-1, -1, -1}));
+  EXPECT_EQ(y[2], std::vector<float>({4, 5, 6}));
 }
 
 TEST(Cache, PreparedShapesAreCheckedInLineAsWell) {
