@@ -19,6 +19,7 @@ def DLX_Dialect : Dialect {
     What a model does, in order, on one device. A buffer holds the value of a tensor, with its symbolic dims, dtype and
     physical layout; a kernel keeps the `dl` ops that it means until its target's schedule has made code of it.
   }];
+  let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
 }
 
