@@ -77,6 +77,7 @@ SmallVector<Value> ContractionSchedule::neighbourStep(ArrayRef<Value> accs, int6
   if (neighbours == 1)
     return reduceStep(accs);
   SmallVector<Value> b = readStepsOfB(count), next;
+  prefetchB();
   Type pack = VectorType::get({lanes * neighbours}, neighbourType());
   for (int64_t row = 0, numRows = rows.size(); row < numRows; ++row) {
     Value a = k.splat(readNeighboursOfA(row, count), lanes);

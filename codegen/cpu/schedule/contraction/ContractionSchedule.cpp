@@ -166,8 +166,12 @@ void ContractionSchedule::emitPanels(Value first, int64_t panels, Value firstRow
       widenPanels(firstPanel, count);
     if (zeroPointSums)
       sumZeroPoint(firstPanel, count);
-    k.forEach(firstRow, rowEnd, blockRows,
-              [&](Value row) { emitBlock(row, firstPanel, count, blockRows); });
+    k.forEach(firstRow, rowEnd, blockRows, [&](Value row) {
+      k.math.bindLoop(panel, firstPanel);
+      planPrefetch(firstRow, row, count, blockRows);
+      emitBlock(row, firstPanel, count, blockRows);
+      prefetchFrom = {};
+    });
   };
   int64_t whole = panels / atOnce * atOnce;
   if (whole == atOnce)

@@ -93,6 +93,9 @@ private:
   llvm::SmallVector<mlir::Value> makePairsOfB(int64_t count);
   llvm::SmallVector<mlir::Value> makeBrainPairsOfB(int64_t count);
   llvm::SmallVector<mlir::Value> makeQuadsOfB(int64_t count);
+  /// Plans which part of the panels after `panels` at hand the block of `row` asks for, so that they have come when their turn is.
+  void planPrefetch(mlir::Value firstRow, mlir::Value row, int64_t panels, int64_t blockRows);
+  void prefetchB();
   void bindPanels(mlir::Value firstPanel, int64_t panels);
   /// The type that numbers in scratch memory have: that of neighbours, where several are multiplied, else that of the sums.
   mlir::Type wideType() const;
@@ -160,6 +163,9 @@ private:
   /// The rows at hand, [row][wideRowSteps()] of wideType() from step wideRowsFrom on, in scratch memory; null where the rows
   /// are multiplied as they are stored.
   mlir::Value wideRows, wideRowsFrom;
+  /// Where in the second operand the block at hand prefetches from, and how many bytes for each step; null: nothing.
+  mlir::Value prefetchFrom;
+  int64_t prefetchStep = 0;
   mlir::Value zeroPointSums;   // [panel][16] of the panels at hand, in scratch memory
   bool readsZeroPoint = false; // in place of the first operand
   bool readsOn = false;        // neighbours that are multiplied with 0 may be any bytes

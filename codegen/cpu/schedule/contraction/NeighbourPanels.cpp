@@ -8,6 +8,7 @@
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,6 +21,11 @@ namespace dlc::codegen {
 static constexpr int64_t kBlocksOfWidePanel = 3;
 /// Steps of a sum whose widened panel still lies in the caches near the processor.
 static constexpr int64_t kMostWideSteps = 8192;
+
+/// Steps of a sum whose panels are worth asking for ahead: 8 KiB each.
+static constexpr int64_t kLeastPrefetched = 512;
+/// Blocks that share the panels at hand, among which the asking for the next ones is divided, at least.
+static constexpr int64_t kBlocksOfPrefetch = 4;
 
 /// Where `count` is less than the neighbours that are multiplied at once, the others are 0.
 SmallVector<Value> ContractionSchedule::readStepsOfB(int64_t count) {
@@ -135,6 +141,37 @@ SmallVector<Value> ContractionSchedule::makeQuadsOfB(int64_t count) {
     vectors.push_back(vector::ShuffleOp::create(k.builder, k.loc, steps, steps, columns));
   }
   return vectors;
+}
+
+void ContractionSchedule::planPrefetch(Value firstRow, Value row, int64_t panels,
+                                       int64_t blockRows) {
+  int64_t steps = 1;
+  for (unsigned dim : parts.reduction)
+    steps *= dl::asConstant(nest.reduction[dim]).value_or(0);
+  int64_t blocks = llvm::divideCeil(chunkRows, blockRows);
+  if (neighbours != 4 || widePanels || steps < kLeastPrefetched || blocks < kBlocksOfPrefetch ||
+      dl::asConstant(nest.reduction[parts.reduction.back()]) != steps)
+    return;
+  SmallVector<AffineExpr> loops(nest.numLoops(), k.math.constant(0)), indices;
+  for (auto [dim, variable] : llvm::zip(parts.batch, batch))
+    loops[dim] = variable;
+  loops[parts.column] = (panel + panels) * kPanel;
+  for (AffineExpr index : nest.terms[1].map.getResults())
+    indices.push_back(k.math.simplify(index.replaceDims(loops)));
+  prefetchStep = llvm::divideCeil(panels * kPanel, blocks);
+  Value block = k.builder.createOrFold<arith::SubIOp>(k.loc, row, firstRow);
+  block = k.divide(block, k.index(blockRows));
+  prefetchFrom = k.add(k.value(k.math.simplify(k.emitter.offset(bType, indices))),
+                       k.mul(block, k.index(prefetchStep * steps)));
+}
+
+void ContractionSchedule::prefetchB() {
+  static constexpr int kIntoSecondCache = 2;
+  if (!prefetchFrom || readsZeroPoint)
+    return;
+  Value at = k.mul(k.value(reductionAt[parts.reduction.back()]), k.index(prefetchStep));
+  memref::PrefetchOp::create(k.builder, k.loc, k.input(parts.bInput), k.add(prefetchFrom, at),
+                             /*isWrite=*/false, kIntoSecondCache, /*isDataCache=*/true);
 }
 
 //===- Panels in scratch memory ---------------------------------------------------------------------===//
