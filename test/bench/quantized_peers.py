@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""dlc beside ONNX Runtime and OpenVINO on the same files of 8 bits: quantized_peers.py [--threads N] [--rounds N] [--model NAME]...
+"""dlc beside ONNX Runtime and OpenVINO on the same files of 8 bits:
+
+    quantized_peers.py [--threads N] [--rounds N] [--cpu-time] [--model NAME]...
 
 ResNet-50 (batch 1) and BERT-base (one sentence of 128 tokens) of examples/, on seeded weights, become ONNX files, and these QDQ files by
 onnxruntime.quantization: u8 activations, i8 weights with a scale for each channel. Each peer holds the f32 file and the QDQ file in
 memory; in each round every one runs in turn, for --seconds, so that a change of the machine's mood meets all. Before that its result is
 held against what ONNX Runtime computes of the same file with all of its optimizations off. Times are medians over the rounds of the
-quickest run in each, with the least and the most beside them. openvino may be missing, which is said. Nothing here is a test.
+quickest run in each, with the least and the most beside them; with --cpu-time they are the processor's time, which the clock's exceeds
+where other processes have the processor in between. openvino may be missing, which is said. Nothing here is a test.
 
 Needs a Python with: pip install numpy onnx onnxruntime openvino (DLC_PEERS_PYTHON names it to tools/scripts/bench)."""
 import argparse
@@ -102,13 +105,13 @@ def cosine(a, b):
     return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
-def milliseconds(run, seconds):
-    """Of the quickest run of a turn: others that share the machine slow some of them."""
+def milliseconds(run, seconds, clock):
+    """Of the quickest run of a turn: others that share the machine slow some of them. `clock` gives seconds."""
     least, end = float("inf"), time.perf_counter() + seconds
     while least == float("inf") or time.perf_counter() < end:
-        begin = time.perf_counter()
+        begin = clock()
         run()
-        least = min(least, 1e3 * (time.perf_counter() - begin))
+        least = min(least, 1e3 * (clock() - begin))
     return least
 
 
@@ -130,8 +133,9 @@ def measure(model, options):
     times = {key: [] for key in runs}
     for _ in range(options.rounds):
         for key, (run, _) in runs.items():
-            times[key].append(milliseconds(run, options.seconds))
-    print(f"{model}, {options.threads} threads" if options.threads > 1 else f"{model}, one thread")
+            times[key].append(milliseconds(run, options.seconds, time.process_time if options.cpu_time else time.perf_counter))
+    threads = f"{options.threads} threads" if options.threads > 1 else "one thread"
+    print(f"{model}, {threads}, {'processor time' if options.cpu_time else 'time'}")
     for form in ("f32", "int8"):
         ours = statistics.median(times[form, "dlc"])
         for name in PEERS:
@@ -146,6 +150,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each peer and file in each round")
+    parser.add_argument("--cpu-time", action="store_true", help="the processor's time of all threads, not the clock's")
     parser.add_argument("--model", action="append", choices=list(MODELS), help="default: all")
     options = parser.parse_args()
     os.makedirs(OUT, exist_ok=True)

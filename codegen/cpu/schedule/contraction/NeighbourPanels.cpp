@@ -3,7 +3,8 @@
 //
 // Panels [N/16][K][16] hold the columns of one step after another. What multiplies neighbours along K wants them side by
 // side, for each column: the steps of a panel are interleaved when they are read. Bytes that become i16, and f16 and bf16 that
-// become f32, are also widened then; where a chunk has several blocks of rows, once for all of them, into scratch memory.
+// become f32, are also widened then; where a chunk has several blocks of rows, once for all of them, into scratch memory, and so are
+// the steps of loops that are shorter than the neighbours. Interleaving bytes each time costs less than reading them from there.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/contraction/ContractionSchedule.h"
 
