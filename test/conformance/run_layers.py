@@ -100,6 +100,17 @@ def inputs_of(shapes, seed):
             else random.uniform(-2, 2, shape).astype(np.float32) for shape in shapes]
 
 
+def masks_of(masks, seed):
+    """Masks by the names of the layer's arguments; a bool one keeps the first key of each row, so that no row is empty."""
+    random = np.random.RandomState(seed + 100)
+    made = {}
+    for name, (dtype, shape) in masks.items():
+        made[name] = random.uniform(-2, 2, shape).astype(np.float32) if dtype == "f32" else random.uniform(size=shape) < 0.4
+        if dtype == "bool":
+            made[name][..., 0] = False
+    return made
+
+
 def flat(results):
     """The tensors of nested tuples; attention's missing weights are none."""
     if isinstance(results, torch.Tensor):
@@ -122,29 +133,30 @@ def names_like(results, prefix):
 
 
 def type_text(array):
-    dtype = "i64" if array.dtype in (np.int64, torch.int64) else "f32"
+    dtype = "bool" if array.dtype == bool else "i64" if array.dtype in (np.int64, torch.int64) else "f32"
     return f"{dtype}[{', '.join(map(str, array.shape))}]"
 
 
 def run_kind(kind, calls):
     """All calls of one kind in one model."""
     ports, results, layers, body, weights, inputs, expected = [], [], [], [], {}, {}, {}
-    for index, (arguments, shapes) in enumerate(calls):
+    for index, (arguments, shapes, *more) in enumerate(calls):
         layer = module(kind, arguments)
-        arrays = inputs_of(shapes, index)
+        arrays, masks = inputs_of(shapes, index), masks_of(more[0] if more else {}, index)
+        tensor_of = lambda a: torch.from_numpy(a).double() if a.dtype == np.float32 else torch.from_numpy(a)
         with torch.no_grad():
             extra = {"need_weights": False} if kind == "MultiheadAttention" else {}
-            output = layer(*(torch.from_numpy(a).double() if a.dtype == np.float32 else torch.from_numpy(a) for a in arrays),
-                           **extra)
+            output = layer(*map(tensor_of, arrays), **{name: tensor_of(mask) for name, mask in masks.items()}, **extra)
         names = [f"x{index}_{k}" for k in range(len(arrays))]
-        inputs.update(zip(names, arrays))
-        ports += [f"{name}: {type_text(array)}" for name, array in zip(names, arrays)]
+        named = {**dict(zip(names, arrays)), **{f"m{index}_{name}": mask for name, mask in masks.items()}}
+        inputs.update(named)
+        ports += [f"{name}: {type_text(array)}" for name, array in named.items()]
         names_of = names_like(output, f"y{index}_")
         for k, tensor in enumerate(flat(output)):
             expected[f"y{index}_{k}"] = tensor.numpy()
             results.append(f"y{index}_{k}: {type_text(tensor)}")
         layers.append(f"  l{index}: {kind}({arguments})".replace("'", '"'))
-        extra = ", need_weights=false" if kind == "MultiheadAttention" else ""
+        extra = "".join(f", {name}=m{index}_{name}" for name in masks) + (", need_weights=false" if kind == "MultiheadAttention" else "")
         body.append(f"    {names_of} = l{index}({', '.join(names)}{extra})")
         for name, tensor in layer.state_dict().items():
             if not name.endswith("num_batches_tracked"):
