@@ -105,8 +105,20 @@ says("no iterations", 2, ["error: --iterations: expected a number above 0, got '
 for value in ("-1", "nan", "-inf"):
     says("a duration of " + value, 2, [f"error: --duration: expected 0 or more, got '{value}'; 'dlc bench --help' explains it"], "bench", "tiny.bin", "--duration", value)
 says("a tolerance below 0", 2, ["error: --atol: expected 0 or more, got '-0.5'; 'dlc run --help' explains it"], "run", "tiny.bin", "--atol", "-0.5")
-says("--iterations many", 2, ["error: Could not convert: --iterations = many; 'dlc bench --help' explains it"],
-     "bench", "tiny.bin", "--iterations", "many")
+for value in ("many", "1.5", "1e3", "3000000000"):
+    says("--iterations " + value, 2, ["error: --iterations: expected a whole number of at most 2147483647, got '" + value +
+                                      "'; 'dlc bench --help' explains it"], "bench", "tiny.bin", "--iterations", value)
+says("--atol small", 2, ["error: --atol: expected a number, got 'small'; 'dlc run --help' explains it"], "run", "tiny.bin", "--atol", "small")
+for value in ("-1", "x", "18446744073709551616"):
+    says("--seed " + value, 2, ["error: --seed: expected a whole number from 0 to 18446744073709551615, got '" + value +
+                                "'; 'dlc generate --help' explains it"],
+         "generate", "tiny.bin", "--prompt", "1", "--temperature", "1", "--seed", value)
+for command, flag, least, most, value in (("run", "--threads", "0", "4096", "4097"), ("bench", "--threads", "0", "4096", "-1"),
+                                          ("run", "--timeout", "0.001", "1000000", "0"), ("bench", "--timeout", "0.001", "1000000", "nan")):
+    says(f"{flag} {value}", 2, [f"error: {flag}: expected a number from {least} to {most}, got '{value}'; 'dlc {command} --help' explains it"],
+         command, "tiny.bin", flag, value)
+says("--top-p 1.5", 2, ["error: --top-p: expected a number from 0 to 1, got '1.5'; 'dlc generate --help' explains it"],
+     "generate", "tiny.bin", "--prompt", "1", "--temperature", "1", "--top-p", "1.5")
 says("a precision by PyTorch's name", 2, ["error: --precision: 'fp16' is none of f32, tf32, f16, bf16, mixed, mixed-bf16; did you mean "
                                           "'f16'? 'dlc compile --help' explains it"], "compile", TINY, "--precision", "fp16")
 says("one target twice", 2, ["error: --target names 'cpu' twice; name each target once"],

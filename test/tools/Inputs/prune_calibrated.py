@@ -280,7 +280,7 @@ write("bad.dl", LINEAR.replace("l.safetensors", "bad.safetensors"))
 run = dlc("prune", "bad.dl", *LAYER, "--calib", "l.npz")
 expect("NaN in a weight", (run.returncode, run.stderr.splitlines()[-1]),
        (1, "error: weight 'fc.weight' holds NaN or infinities; expected finite numbers, or leave it alone by --skip"))
-wrong("a batch of none", "error: --calib-batch: Value 0 not in range 1 to 1048576; 'dlc prune --help' explains it", 2, "m.dl", *LAYER, "--calib", "c.npz", "--calib-batch", "0")
+wrong("a batch of none", "error: --calib-batch: expected a number from 1 to 1048576, got '0'; 'dlc prune --help' explains it", 2, "m.dl", *LAYER, "--calib", "c.npz", "--calib-batch", "0")
 write("d.dl", "dl 1\nmodel D {\n  fc: Linear(4, 4, bias=false)\n  forward(x: f32[6,4]) -> (y: f32[?,4]) {\n"
       "    y = fc(x[nonzero(x[:, 0])[:, 0]])\n  }\n}\nweights \"d.safetensors\"\n")
 save("d.safetensors", {"fc.weight": numbers(4, 4)})

@@ -10,8 +10,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 
 static constexpr const char *kFooter = R"(Examples:
@@ -66,17 +70,26 @@ std::string dlc::checkPositive(const std::string &text) {
                            : "expected a number above 0, got '" + text + "'";
 }
 
-std::string dlc::checkUnit(const std::string &text) {
-  char *end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  return *end || (value >= 0 && value <= 1) ? std::string()
-                                            : "expected a number from 0 to 1, got '" + text + "'";
-}
-
 std::string dlc::checkNotNegative(const std::string &text) {
   char *end = nullptr;
   double value = std::strtod(text.c_str(), &end);
   return *end || value >= 0 ? std::string() : "expected 0 or more, got '" + text + "'";
+}
+
+CLI::Validator dlc::checkRange(double from, double to) {
+  auto text = [](double bound) {
+    std::string written;
+    llvm::raw_string_ostream(written) << llvm::format("%.15g", bound);
+    return written;
+  };
+  auto check = [=](std::string &given) {
+    char *end = nullptr;
+    double value = std::strtod(given.c_str(), &end);
+    return *end || (value >= from && value <= to) ? std::string()
+                                                  : "expected a number from " + text(from) +
+                                                        " to " + text(to) + ", got '" + given + "'";
+  };
+  return {check, text(from) + ".." + text(to)};
 }
 
 CLI::Validator dlc::checkOneOf(const std::vector<std::string> &values) {
@@ -91,6 +104,39 @@ CLI::Validator dlc::checkOneOf(const std::vector<std::string> &values) {
     return frontend::quote(text) + " is none of " + list + hint;
   };
   return {check, "{" + list + "}"};
+}
+
+/// Refuses what is no number, or none that fits, in our words: CLI11 tells alone that it could not convert it.
+static void checkNumbers(CLI::App &command) {
+  auto got = [](const std::string &text) { return ", got '" + text + "'"; };
+  auto isWhole = [got](const std::string &text) {
+    constexpr auto kMost = std::numeric_limits<int>::max(); // of the narrowest option
+    long long value = 0;
+    return !llvm::StringRef(text).getAsInteger(0, value) && value >= -kMost && value <= kMost
+               ? std::string()
+               : "expected a whole number of at most " + std::to_string(kMost) + got(text);
+  };
+  auto isNatural = [got](const std::string &text) {
+    unsigned long long value = 0;
+    return !llvm::StringRef(text).getAsInteger(0, value)
+               ? std::string()
+               : "expected a whole number from 0 to " +
+                     std::to_string(std::numeric_limits<unsigned long long>::max()) + got(text);
+  };
+  auto isNumber = [got](const std::string &text) {
+    char *end = nullptr;
+    std::strtod(text.c_str(), &end);
+    return !text.empty() && !*end ? std::string() : "expected a number" + got(text);
+  };
+  for (CLI::Option *option : command.get_options()) {
+    std::string type = option->get_type_name();
+    if (type.starts_with("INT"))
+      option->check(isWhole);
+    else if (type.starts_with("UINT"))
+      option->check(isNatural);
+    else if (type.starts_with("FLOAT"))
+      option->check(isNumber);
+  }
 }
 
 /// Says which argument nobody takes, and what was probably meant; empty where each has been taken.
@@ -149,6 +195,8 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addInspectCommand(app, action, compiler);
   addRefitCommand(app, action);
   addDoctorCommand(app, action);
+  for (CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+    checkNumbers(*command);
   std::vector<const char *> words(argv, argv + argc);
   if (argc > 1 && std::string_view(argv[1]) == "help") { // dlc help COMMAND
     words.erase(words.begin() + 1);

@@ -22,10 +22,11 @@ int runCommandLine(int argc, char **argv, const Compiler &compiler);
 /// What a subcommand has been parsed to: runs it, returns an ExitCode.
 using Action = std::function<int()>;
 
-/// Checks of the numbers that options take: a sentence on what is wrong, empty where nothing is.
+/// Checks of the numbers that options take: a sentence on what is wrong, empty where nothing is or the text is no number.
 std::string checkPositive(const std::string &text);
 std::string checkNotNegative(const std::string &text);
-std::string checkUnit(const std::string &text); // 0 to 1
+/// Takes a number from `from` to `to`, which --help shows.
+CLI::Validator checkRange(double from, double to);
 /// Takes one of `values`, which --help lists; of another it says which of them was probably meant.
 CLI::Validator checkOneOf(const std::vector<std::string> &values);
 

@@ -129,7 +129,7 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
           "For --quantize int8 and dynamic: moves scales of the channels of activations into "
           "the weights of matrix products, as SmoothQuant does with this exponent, from 0 "
           "to 1 (0.5 is usual), on the largest magnitudes that --calib shows")
-      ->check(checkUnit, "0..1");
+      ->check(checkRange(0, 1));
   command->add_flag("--bias-correction", options->biasCorrection,
                     "For --quantize int8: adds to each channel of a product's result what 8 "
                     "bits take off its mean on --calib");

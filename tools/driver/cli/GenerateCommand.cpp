@@ -176,13 +176,15 @@ void dlc::addGenerateCommand(CLI::App &app, Action &action) {
                        "Draw the next token, flatter for larger numbers; 0 takes the likeliest")
           ->check(checkNotNegative, "NONNEGATIVE")
           ->capture_default_str();
-  command->add_option("--top-k", options->sampling.topK, "Draw among the K likeliest tokens")
+  command
+      ->add_option("--top-k", options->sampling.topK,
+                   "Draw among the K likeliest tokens, and those as likely as the last of them")
       ->check(checkPositive, "POSITIVE")
       ->needs(temperature);
   command
       ->add_option("--top-p", options->sampling.topP,
                    "Draw among the fewest of the likeliest that have this probability together")
-      ->check(checkUnit, "0..1")
+      ->check(checkRange(0, 1))
       ->needs(temperature);
   command->add_option("--seed", options->sampling.seed, "Equal seeds draw equal tokens")
       ->needs(temperature)

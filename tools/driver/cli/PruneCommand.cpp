@@ -76,7 +76,7 @@ void dlc::addPruneCommand(CLI::App &app, Action &action, const Compiler &compile
       ->add_option("--multiple", options->channelMultiple,
                    "Channels of a layer that are left are a multiple of this, but for a rest that "
                    "was there before")
-      ->check(CLI::Range(int64_t{1}, int64_t{1024}))
+      ->check(checkRange(1, 1024))
       ->capture_default_str();
   command->add_option(
       "--calib", options->calibration.data,
@@ -85,7 +85,7 @@ void dlc::addPruneCommand(CLI::App &app, Action &action, const Compiler &compile
   command
       ->add_option("--calib-batch", options->calibration.batch,
                    "Samples of --calib that are run at once, at most")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
+      ->check(checkRange(1, 1 << 20))
       ->capture_default_str();
   command
       ->add_option(

@@ -6,6 +6,7 @@
 #include "frontend/Spelling.h"
 #include "frontend/arrays/InputFiles.h"
 #include "runtime/cuda/driver/Library.h"
+#include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"
 
 #include <CLI/CLI.hpp>
@@ -37,7 +38,7 @@ void DeviceOptions::declare(CLI::App &command) {
   command
       .add_option("--threads", threads,
                   "CPU threads (default: one for each core that the process may use)")
-      ->check(CLI::Range(0, 4096));
+      ->check(checkRange(0, 4096));
   command.add_flag("--verify", verifyAll, "Check the hash of every weight, however large");
   command.add_flag(
       "--no-jit", noJit,
@@ -55,7 +56,7 @@ void DeviceOptions::declare(CLI::App &command) {
   command
       .add_option("--timeout", timeout,
                   "Seconds after which a run that has not ended fails (default: none)")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(checkRange(0.001, 1e6));
   auto *folder = command.add_option("--cache-dir", cacheFolder,
                                     "CUDA: folder of compiled kernels (default: $DLC_CACHE_DIR, "
                                     "else dlc/kernels in $XDG_CACHE_HOME or ~/.cache)");
