@@ -1,4 +1,5 @@
 """Model.generate, Model.stream and the count of a cache's positions, on a decoder of one layer."""
+import itertools
 import math
 import os
 import sys
@@ -8,7 +9,7 @@ import warnings
 import numpy as np
 
 from models import AFFINE, STREAM, Failure, LeftOut, compiled, dlc, expect, refused, run
-from dlc.generation import _choose
+from dlc.generation import _candidates, _choose
 
 SIZE, ROOM = 11, 16
 DECODER = """dl 1
@@ -140,6 +141,38 @@ def test_the_command_draws_the_same():
     """DecoderTest.cpp expects the same numbers of `dlc generate`."""
     expect([_choose(np, SCORES, 1.5, 6, 0.95, 7, step) for step in range(24)],
            [5, 5, 0, 1, 1, 5, 1, 5, 5, 1, 5, 4, 0, 0, 0, 1, 0, 5, 1, 3, 1, 5, 5, 1])
+    expect([_choose(np, [1, 3, 2, 3, 3], 1, 2, 0.9, 5, step) for step in range(24)],
+           [3, 4, 1, 1, 1, 3, 4, 3, 3, 3, 3, 1, 4, 3, 4, 4, 4, 3, 1, 3, 1, 4, 1, 4])
+
+
+def test_the_candidates_are_those_of_transformers():
+    """Which tokens are left, and their probabilities, after transformers' processors in the order in which its generate applies them."""
+    try:
+        import torch
+        from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+    except ImportError as error:
+        raise LeftOut(f"the processors of transformers, because {error}: tools/scripts/setup --tests") from None
+    random = np.random.default_rng(3)
+    scores = {
+        "normal": random.standard_normal(50) * 3, "of one token": np.array([0.5]), "with ties": random.integers(-3, 4, 40).astype(float),
+        "all alike": np.zeros(9), "with -inf": np.where(np.arange(30) % 3, random.standard_normal(30), -np.inf),
+        "in f16": random.standard_normal(2000).astype(np.float16).astype(float), "far apart": np.array([900.0, -900, 901, 0]),
+    }
+    for (title, logits), temperature, top_k, top_p in itertools.product(
+            scores.items(), (0.25, 1.0, 3.0), (0, 1, 2, 7, 40, 5000), (0.0, 0.3, 0.9, 0.999, 1.0)):
+        left = TemperatureLogitsWarper(temperature)(None, torch.tensor(logits[None]))
+        left = TopKLogitsWarper(top_k)(None, left) if top_k else left
+        left = TopPLogitsWarper(top_p)(None, left) if top_p < 1 else left
+        expected = torch.softmax(left, -1)[0].numpy()
+        tokens, sums = _candidates(np, logits, temperature, top_k, top_p)
+        found = np.zeros(len(logits))
+        found[tokens] = np.diff(sums, prepend=0) / sums[-1]
+        kept, wanted = logits[np.sort(tokens)], logits[np.flatnonzero(left[0] > -np.inf)]
+        if top_p < 1:  # which of two that are as likely is left, transformers leaves to the sort
+            expected, found, kept, wanted = map(np.sort, (expected, found, kept, wanted))
+        kept = kept[kept > -np.inf]
+        if len(set(tokens.tolist())) != len(tokens) or not np.array_equal(kept, wanted) or not np.allclose(found, expected, rtol=0, atol=1e-14):
+            raise Failure(f"scores {title}, temperature {temperature}, top_k {top_k}, top_p {top_p}: {tokens} with {found}, transformers {expected}")
 
 
 def test_draws_have_the_probabilities_of_the_softmax():
@@ -155,9 +188,10 @@ def test_draws_have_the_probabilities_of_the_softmax():
 
 
 def test_ties():
-    for temperature, top_k in ((0, 0), (1, 1)):
-        expect(_choose(np, [1, 3, 2, 3, 3], temperature, top_k, 1, 0, 0), 1)
-    expect({_choose(np, [1, 3, 2, 3, 3], 1, 2, 1, 0, step) for step in range(100)}, {1, 3})
+    expect(_choose(np, [1, 3, 2, 3, 3], 0, 0, 1, 0, 0), 1)
+    for top_k in (1, 2, 3):
+        expect({_choose(np, [1, 3, 2, 3, 3], 1, top_k, 1, 0, step) for step in range(100)}, {1, 3, 4})
+    expect({_choose(np, [1, 3, 2, 3, 3], 1, 0, top_p, 0, step) for step in range(100) for top_p in (0, 0.1)}, {1})
 
 
 def test_nan():
@@ -166,8 +200,10 @@ def test_nan():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dlc.CompileWarning)  # of the NaNs among the weights
         model = decoder(table=table)
-    with refused("the model's logits hold NaN", dlc.Code.ACCURACY):
-        model.generate([1], max_tokens=1)
+    sentence = "the model's logits hold NaN after token {}; dlc compare and dlc verify help to find out why"  # as `dlc generate` has it
+    for prompt in ([1], [1, 2, 3, 2, 1]):
+        with refused(sentence.format(len(prompt)), dlc.Code.ACCURACY):
+            model.generate(prompt, max_tokens=1)
 
 
 def test_cache():

@@ -24,18 +24,25 @@ def _uniform(seed: int, step: int) -> float:
     return ((bits ^ (bits >> 31)) >> 11) * 2.0**-53
 
 
-def _choose(np: Any, logits: Any, temperature: float, top_k: int, top_p: float, seed: int, step: int) -> int:
-    """The token that follows the scores of all tokens; the smaller one of two that are as likely."""
+def _candidates(np: Any, logits: Any, temperature: float, top_k: int, top_p: float) -> tuple[Any, Any]:
+    """The tokens that are drawn among, from the likeliest on, and sums of their probabilities up to each, times one number. They are those
+    that the processors of transformers leave: top_k keeps what is as likely as the last of them, top_p counts among what top_k leaves."""
     logits = np.asarray(logits, np.float64)
-    if np.isnan(logits).any():
-        raise Error("the model's logits hold NaN", Code.ACCURACY)
-    if temperature == 0:
-        return int(logits.argmax())
-    order = np.argsort(-logits, kind="stable")[:top_k or None]
+    order = np.argsort(-logits, kind="stable")
+    if 0 < top_k < len(order):
+        order = order[:int(np.searchsorted(-logits[order], -logits[order[top_k - 1]], side="right"))]
     sums = np.cumsum(np.exp((logits[order] - logits[order[0]]) / temperature))
     count = min(int(np.searchsorted(sums, top_p * sums[-1])) + 1, len(sums)) if top_p < 1 else len(sums)
-    chosen = int(np.searchsorted(sums[:count], _uniform(seed, step) * sums[count - 1], side="right"))
-    return int(order[min(chosen, count - 1)])
+    return order[:count], sums[:count]
+
+
+def _choose(np: Any, logits: Any, temperature: float, top_k: int, top_p: float, seed: int, step: int) -> int:
+    """The token that follows the scores of all tokens, none of which is NaN; the smaller one of two that are the likeliest."""
+    if temperature == 0:
+        return int(np.argmax(logits))
+    tokens, sums = _candidates(np, logits, temperature, top_k, top_p)
+    chosen = int(np.searchsorted(sums, _uniform(seed, step) * sums[-1], side="right"))
+    return int(tokens[min(chosen, len(tokens) - 1)])
 
 
 class _Decoder:
@@ -83,7 +90,11 @@ class _Decoder:
                 given[value.name] = self._array(value, numbers)
             scores = self.model.run(given)[self.logits.name]
             self.length += len(part)
-        return scores.reshape(-1, scores.shape[-1])[-1]
+        last = self.np.asarray(scores.reshape(-1, scores.shape[-1])[-1], self.np.float64)
+        if self.np.isnan(last).any():
+            raise Error(f"the model's logits hold NaN after token {self.length}; dlc compare and dlc verify help to find out why",
+                        Code.ACCURACY)
+        return last
 
 
 def _tokenizer(source: Any) -> Any:

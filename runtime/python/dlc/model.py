@@ -111,7 +111,7 @@ class Model:
         prompt       the numbers of its tokens, or a text
         max_tokens   so many at most; None: as many as the model's cache holds
         temperature  0: always the likeliest token; larger: drawn, flatter for larger numbers
-        top_k        draw among so many of the likeliest tokens; 0: all
+        top_k        draw among so many of the likeliest tokens, and those as likely as the last of them; 0: all
         top_p        draw among the fewest of the likeliest that have this probability together
         seed         equal seeds draw equal tokens
         stop         a token, or several, that end the text; they are not given

@@ -75,13 +75,13 @@ TEST(Decoder, OfTwoThatAreAsLikelyItIsTheSmaller) {
   EXPECT_EQ(chooseToken({1, 3, 2, 3, 3}, {}, 0), 1);
   EXPECT_EQ(chooseToken({0.0, -0.0}, {}, 0), 0);
   // Where only one is drawn among, too.
-  for (uint64_t step = 0; step < 100; ++step) {
-    EXPECT_EQ(chooseToken({1, 3, 2, 3, 3}, sampled(1, 1), step), 1);
+  for (uint64_t step = 0; step < 100; ++step)
     EXPECT_EQ(chooseToken({1, 3, 2, 3, 3}, sampled(1, 0, 0), step), 1);
+  // The K likeliest are drawn, and those as likely as the last of them.
+  for (int64_t topK : {1, 2, 3}) {
+    std::vector<int64_t> tokens = draw({1, 3, 2, 3, 3}, sampled(1, topK), 200);
+    EXPECT_EQ(std::set<int64_t>(tokens.begin(), tokens.end()), std::set<int64_t>({1, 3, 4}));
   }
-  // Of three that are as likely, two are drawn.
-  std::vector<int64_t> tokens = draw({1, 3, 2, 3, 3}, sampled(1, 2), 200);
-  EXPECT_EQ(std::set<int64_t>(tokens.begin(), tokens.end()), std::set<int64_t>({1, 3}));
 }
 
 TEST(Decoder, DrawsHaveTheProbabilitiesOfTheSoftmax) {
@@ -142,6 +142,9 @@ TEST(Decoder, ThePythonPackageDrawsTheSame) {
   EXPECT_EQ(draw(kLogits, sampled(1.5, 6, 0.95, 7), 24),
             std::vector<int64_t>(
                 {5, 5, 0, 1, 1, 5, 1, 5, 5, 1, 5, 4, 0, 0, 0, 1, 0, 5, 1, 3, 1, 5, 5, 1}));
+  EXPECT_EQ(draw({1, 3, 2, 3, 3}, sampled(1, 2, 0.9, 5), 24),
+            std::vector<int64_t>(
+                {3, 4, 1, 1, 1, 3, 4, 3, 3, 3, 3, 1, 4, 3, 4, 4, 4, 3, 1, 3, 1, 4, 1, 4}));
 }
 
 namespace {

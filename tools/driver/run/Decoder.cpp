@@ -30,8 +30,11 @@ int64_t chooseToken(const std::vector<double> &logits, const Sampling &sampling,
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
   });
-  if (sampling.topK > 0 && static_cast<size_t>(sampling.topK) < order.size())
-    order.resize(static_cast<size_t>(sampling.topK));
+  if (sampling.topK > 0 && static_cast<size_t>(sampling.topK) < order.size()) {
+    double least = logits[order[static_cast<size_t>(sampling.topK) - 1]];
+    while (logits[order.back()] < least) // as likely as the last one is likely enough
+      order.pop_back();
+  }
   std::vector<double> sums; // of the probabilities up to each, times one number
   double sum = 0;
   for (int64_t token : order)

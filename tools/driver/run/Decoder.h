@@ -15,12 +15,12 @@ namespace dlc {
 /// How the next token follows from the logits. `model.generate` in Python chooses alike (runtime/python/dlc/generation.py).
 struct Sampling {
   double temperature = 0; // 0: the token of the largest logit
-  int64_t topK = 0;       // among the so many largest; 0: all
-  double topP = 1;        // among the fewest of the largest that have this probability together
+  int64_t topK = 0; // among the so many largest, and those that equal the last of them; 0: all
+  double topP = 1;  // among the fewest of the largest that have this probability together
   uint64_t seed = 0;
 };
 
-/// The token that follows `logits`, one for each token; the smaller one of two that are as likely. Equal for equal `seed` and `step`,
+/// The token that follows `logits`, one for each token; the smaller one of two that are the likeliest. Equal for equal `seed` and `step`,
 /// the number of tokens chosen before.
 int64_t chooseToken(const std::vector<double> &logits, const Sampling &sampling, uint64_t step);
 
