@@ -21,16 +21,29 @@ Item KerasCall::error(const Twine &message) {
 //===- The tensor ---------------------------------------------------------------------------------===//
 
 /// [N, ..., C] to [N, C, ...], or back.
-Item KerasCall::turned(bool toFirst) {
-  if (failed() || !flow.hasChannelsLast || flow.isTurned == toFirst)
-    return flow.tensor;
-  int64_t rank = flow.tensor.tensorType().getRank();
+Item KerasCall::turned(const KerasFlow &from, bool toFirst) {
+  if (failed() || !from.hasChannelsLast || from.isTurned == toFirst)
+    return from.tensor;
+  int64_t rank = from.tensor.tensorType().getRank();
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   std::rotate(order.begin() + 1, toFirst ? order.end() - 1 : order.begin() + 2, order.end());
-  return permute(flow.tensor, order);
+  return permute(from.tensor, order);
 }
 
-Item KerasCall::logical() { return turned(false); }
+Item KerasCall::logical() { return turned(flow, false); }
+
+SmallVector<Item> KerasCall::merged(bool &areTurned) {
+  areTurned = llvm::all_of(operands, [](const KerasFlow &one) { return one.isTurned; });
+  SmallVector<Item> tensors;
+  for (const KerasFlow &one : operands)
+    tensors.push_back(turned(one, areTurned));
+  return tensors;
+}
+
+void KerasCall::giveMerged(Item tensor, bool isTurned) {
+  flow.tensor = std::move(tensor);
+  flow.isTurned = isTurned;
+}
 
 Item KerasCall::channelsFirst(unsigned spatial) {
   if (failed())
@@ -38,7 +51,7 @@ Item KerasCall::channelsFirst(unsigned spatial) {
   if (flow.tensor.tensorType().getRank() != spatial + 2)
     return error(quote(kind) + " takes a tensor of " + Twine(spatial + 2) + " dims, got " +
                  dl::text(logical().tensorType()));
-  return turned(true);
+  return turned(flow, true);
 }
 
 void KerasCall::give(Item logical) {
@@ -113,6 +126,8 @@ Item KerasCall::weight(StringRef leaf, Shape shape) {
   if (failed())
     return flow.tensor;
   Value value = makeWeight(leaf, std::move(shape));
+  if (failed())
+    return flow.tensor;
   Type dtype = flow.tensor.tensorType().getElementType();
   if (isa<FloatType>(dtype) &&
       isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType()))

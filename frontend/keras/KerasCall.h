@@ -21,6 +21,8 @@ struct KerasKind {
   llvm::StringRef name;
   llvm::StringRef schema;
   void (*build)(KerasCall &);
+  /// It takes two tensors or more.
+  bool isMerge = false;
 };
 
 /// All of them.
@@ -30,6 +32,7 @@ std::vector<KerasKind> kerasCoreLayers();
 std::vector<KerasKind> kerasConvolutions();
 std::vector<KerasKind> kerasPoolings();
 std::vector<KerasKind> kerasRecurrentLayers();
+std::vector<KerasKind> kerasMerges();
 
 /// The tensor between two layers.
 struct KerasFlow {
@@ -50,12 +53,19 @@ public:
       : arguments(params, bound), kind(kind), loc(loc), flow(flow), functions(functions),
         makeWeight(makeWeight) {}
 
+  /// Of a merge: all that it takes, the first of which is the flow.
+  llvm::ArrayRef<KerasFlow> operands;
+
   const LayerArguments arguments;
   bool isBidirectional = false; // in Bidirectional(...)
 
   /// The tensor with its dims as Keras orders them.
   Item logical();
-  /// The tensor as [N, C, ...], of `spatial` dims behind; Poison, reported, where it has another number.
+  /// The tensors of a merge, all with their dims as Keras orders them, or, where each lies turned, all as they lie: what
+  /// giveMerged() then takes lies so too.
+  llvm::SmallVector<Item> merged(bool &areTurned);
+  void giveMerged(Item tensor, bool isTurned);
+  /// The tensor as [N, C, ...], of `spatial` dims after; Poison, reported, where it has another number.
   Item channelsFirst(unsigned spatial);
   void give(Item logical);
   void giveChannelsFirst(Item tensor);
@@ -94,7 +104,7 @@ public:
   const llvm::SMLoc loc;
 
 private:
-  Item turned(bool toFirst);
+  Item turned(const KerasFlow &from, bool toFirst);
 
   KerasFlow &flow;
   FunctionCalls &functions;

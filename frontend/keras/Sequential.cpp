@@ -1,4 +1,4 @@
-//===- Sequential.cpp - Models that are a list of Keras's layers -----------------------*- C++ -*-===//
+//===- Sequential.cpp - Models that are a list or a graph of Keras's layers ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/keras/Sequential.h"
@@ -19,7 +19,8 @@ namespace dlc::frontend {
 ArrayRef<KerasKind> kerasKinds() {
   static const std::vector<KerasKind> kinds = [] {
     std::vector<KerasKind> all;
-    for (auto family : {kerasCoreLayers, kerasConvolutions, kerasPoolings, kerasRecurrentLayers})
+    for (auto family :
+         {kerasCoreLayers, kerasConvolutions, kerasPoolings, kerasRecurrentLayers, kerasMerges})
       llvm::append_range(all, family());
     return all;
   }();
@@ -70,15 +71,17 @@ public:
 private:
   using Entry = SequentialDecl::Entry;
 
-  bool setLayout(RankedTensorType input);
+  bool setLayout(const Port &input, RankedTensorType type);
   StringRef nameOf(const Entry &entry);
+  std::optional<SmallVector<Identifier>> operandsOf(const Entry &entry, bool isAgain);
+  bool takeOperands(const Entry &entry, bool isAgain);
   /// A layer within another one: Bidirectional(LSTM(64)), TimeDistributed(Dense(10)).
   enum class Wrapper { none, bidirectional, timeDistributed };
   const CallExpr *wrappedBy(const Entry &entry, Wrapper wrapper);
   const KerasKind *kindOf(const Identifier &type);
   void addLayer(const Entry &entry);
-  void buildLayer(const Entry &entry, const CallExpr *wrapped, Wrapper wrapper,
-                  const KerasKind &kind, StringRef name);
+  void buildLayer(const Entry &entry, const Entry &definition, const CallExpr *wrapped,
+                  Wrapper wrapper, const KerasKind &kind);
   Item logical();
   dl::Dims joinSteps();
   void separateSteps(const dl::Dims &before);
@@ -100,8 +103,14 @@ private:
   FunctionCalls functions;
   LayerCalls layers;
   KerasFlow flow;
+  SmallVector<KerasFlow> operands; // of the layer that is added
+  /// What the inputs and the entries before hold.
+  llvm::StringMap<KerasFlow> results;
+  /// By its name, an entry that is a layer; of one that is called again, the first.
+  llvm::StringMap<std::pair<const Entry *, StringRef>> definitions;
   llvm::StringMap<unsigned> counts; // of automatic names
   StringRef lastName;
+  llvm::SMLoc lastLoc;
 };
 
 } // namespace
@@ -111,8 +120,9 @@ private:
 StringRef SequentialLowering::nameOf(const Entry &entry) {
   if (entry.name)
     return entry.name->name;
-  std::string name = automaticName(entry.type.name);
-  unsigned count = counts[name]++;
+  bool isAgain = definitions.contains(entry.type.name);
+  std::string name = isAgain ? entry.type.name.str() : automaticName(entry.type.name);
+  unsigned count = counts[name]++ + isAgain;
   return model.save(count ? name + "_" + std::to_string(count) : name);
 }
 
@@ -181,14 +191,27 @@ Layer *SequentialLowering::declare(const Entry &entry, StringRef name) {
 
 Value SequentialLowering::weight(Layer &layer, StringRef leaf, KerasCall::Shape shape) {
   std::string path = (layer.path + "." + leaf).str();
-  if (isPlan) {
+  auto known =
+      llvm::find_if(layer.weights, [&](const Parameter &weight) { return weight.path == path; });
+  if (isPlan && known != layer.weights.end() &&
+      ArrayRef<int64_t>(known->shape) != ArrayRef<int64_t>(shape)) {
+    auto sizes = [](ArrayRef<int64_t> dims) {
+      return "[" +
+             llvm::join(llvm::map_range(dims, [](int64_t d) { return std::to_string(d); }), ",") +
+             "]";
+    };
+    diagnostics.error(lastLoc) << "layer " << quote(layer.path) << " has " << leaf
+                               << sizes(known->shape) << " by its first call, and this one needs "
+                               << sizes(shape) << "; declare a layer of its own";
+    flow.tensor = {Item::Poison(), lastLoc};
+    shape.assign(known->shape.begin(), known->shape.end());
+  } else if (isPlan && known == layer.weights.end()) {
     checkSize(RankedTensorType::get(shape, builder.getF32Type()), model.symbols,
               diagnostics.translate(layer.decl->path.loc));
     layer.weights.push_back(
         {.path = path, .leaf = leaf.str(), .shape = shape, .loc = layer.decl->path.loc});
+    known = std::prev(layer.weights.end());
   }
-  auto known =
-      llvm::find_if(layer.weights, [&](const Parameter &weight) { return weight.path == path; });
   return layers.weightOf(*known);
 }
 
@@ -251,18 +274,20 @@ void SequentialLowering::separateSteps(const dl::Dims &before) {
       emitter.reshape(diagnostics.translate(flow.tensor.loc), flow.tensor.as<Value>(), dims);
 }
 
-void SequentialLowering::buildLayer(const Entry &entry, const CallExpr *wrapped, Wrapper wrapper,
-                                    const KerasKind &kind, StringRef name) {
+void SequentialLowering::buildLayer(const Entry &entry, const Entry &definition,
+                                    const CallExpr *wrapped, Wrapper wrapper,
+                                    const KerasKind &kind) {
   ArgumentEvaluator evaluator(diagnostics, context, *model.scope, model.budget);
   SmallVector<PassedArgument> passed;
-  for (const Argument &argument : wrapped ? wrapped->arguments : entry.arguments) {
+  for (const Argument &argument : wrapped ? wrapped->arguments : definition.arguments) {
     passed.push_back({argument.keyword ? argument.keyword->name : StringRef(),
                       argument.keyword ? argument.keyword->loc : argument.value->loc,
                       flattened(evaluator.evaluate(*argument.value))});
     if (passed.back().value.is<Item::Poison>())
       flow.tensor = passed.back().value;
   }
-  Layer *layer = declare(entry, name);
+  Layer *layer = &definition == &entry ? declare(entry, lastName)
+                                       : &model.layers.find(definitions[lastName].second)->second;
   if (!layer || flow.tensor.is<Item::Poison>()) {
     flow.tensor = {Item::Poison(), entry.type.loc};
     return;
@@ -282,6 +307,7 @@ void SequentialLowering::buildLayer(const Entry &entry, const CallExpr *wrapped,
   KerasCall call(kind.name, entry.type.loc, params, std::get<BoundArguments>(bound), flow,
                  functions, makeWeight);
   call.isBidirectional = wrapper == Wrapper::bidirectional;
+  call.operands = operands;
   kind.build(call);
   if (call.arguments.problem && !flow.tensor.is<Item::Poison>()) {
     const BindError &problem = *call.arguments.problem;
@@ -290,24 +316,121 @@ void SequentialLowering::buildLayer(const Entry &entry, const CallExpr *wrapped,
   }
 }
 
+/// The names of what the entry takes; none where it takes the result of the entry before.
+std::optional<SmallVector<Identifier>> SequentialLowering::operandsOf(const Entry &entry,
+                                                                      bool isAgain) {
+  SmallVector<Identifier> names;
+  if (isAgain && entry.operands) {
+    diagnostics.error(entry.type.loc)
+        << quote(entry.type.name)
+        << " is a layer of this model; expected what it takes alone, as in '" << entry.type.name
+        << "(x)'";
+    flow.tensor = {Item::Poison(), entry.type.loc};
+    return names;
+  }
+  if (!isAgain)
+    return entry.operands ? std::optional(SmallVector<Identifier>(entry.operands->begin(),
+                                                                  entry.operands->end()))
+                          : std::nullopt;
+  for (const Argument &argument : entry.arguments) {
+    const auto *name = llvm::dyn_cast<NameExpr>(argument.value.get());
+    if (!name || argument.keyword) {
+      diagnostics.error(argument.value->loc)
+          << "expected the name of an input or of a layer before, as in '" << entry.type.name
+          << "(x)'";
+      flow.tensor = {Item::Poison(), entry.type.loc};
+      return names;
+    }
+    names.push_back({name->name, name->loc});
+  }
+  return names;
+}
+
+/// Sets the flow to what the entry takes. False after an error, which is reported.
+bool SequentialLowering::takeOperands(const Entry &entry, bool isAgain) {
+  std::optional<SmallVector<Identifier>> names = operandsOf(entry, isAgain);
+  operands.clear();
+  if (!names && flow.tensor.is<Item::None>()) {
+    diagnostics.error(entry.type.loc)
+        << "the model has " << decl.inputs.size() << " inputs; say what " << quote(entry.type.name)
+        << " takes, as in '" << entry.type.name << "(...)(" << decl.inputs.front().name.name
+        << ")'";
+    flow.tensor = {Item::Poison(), entry.type.loc};
+  }
+  if (flow.tensor.is<Item::Poison>() && !names)
+    return false;
+  if (!names) {
+    operands.push_back(flow);
+    return true;
+  }
+  for (const Identifier &name : *names) {
+    auto found = results.find(name.name);
+    if (found == results.end()) {
+      SmallVector<StringRef> known(results.keys());
+      diagnostics.error(name.loc) << "there is no input and no layer " << quote(name.name)
+                                  << " before this one" << didYouMean(name.name, known);
+      flow.tensor = {Item::Poison(), entry.type.loc};
+      return false;
+    }
+    operands.push_back(found->second);
+  }
+  if (operands.empty()) {
+    if (!flow.tensor.is<Item::Poison>())
+      diagnostics.error(entry.type.loc)
+          << quote(entry.type.name)
+          << " takes nothing; expected the name of an input or of a layer before";
+    flow.tensor = {Item::Poison(), entry.type.loc};
+    return false;
+  }
+  flow = operands.front();
+  for (const KerasFlow &operand : operands)
+    if (operand.tensor.is<Item::Poison>())
+      flow.tensor = operand.tensor;
+  return !flow.tensor.is<Item::Poison>();
+}
+
 void SequentialLowering::addLayer(const Entry &entry) {
+  auto again = definitions.find(entry.type.name);
+  bool isAgain = again != definitions.end();
   lastName = nameOf(entry);
+  lastLoc = entry.type.loc;
+  bool isNew = !results.contains(lastName) || (!isAgain && model.layers.contains(lastName));
+  if (!isNew)
+    diagnostics.error(entry.name ? entry.name->loc : entry.type.loc)
+        << quote(lastName) << " is the name of an input or of a layer before; choose another name";
+  auto [definition, layerName] = isAgain ? again->second : std::pair(&entry, lastName);
+  definitions.try_emplace(lastName, definition, layerName);
   const CallExpr *wrapped = nullptr;
   const KerasKind *kind = nullptr;
-  Wrapper wrapper = entry.type.name == "Bidirectional"     ? Wrapper::bidirectional
-                    : entry.type.name == "TimeDistributed" ? Wrapper::timeDistributed
-                                                           : Wrapper::none;
+  const Identifier &type = definition->type;
+  Wrapper wrapper = type.name == "Bidirectional"     ? Wrapper::bidirectional
+                    : type.name == "TimeDistributed" ? Wrapper::timeDistributed
+                                                     : Wrapper::none;
   if (wrapper == Wrapper::none)
-    kind = kindOf(entry.type);
-  else if ((wrapped = wrappedBy(entry, wrapper)))
+    kind = kindOf(type);
+  else if ((wrapped = wrappedBy(*definition, wrapper)))
     kind = kindOf({llvm::cast<NameExpr>(*wrapped->callee).name, wrapped->loc});
-  if (!kind || flow.tensor.is<Item::Poison>()) {
+  bool isReady = takeOperands(entry, isAgain) && isNew;
+  if (isReady && kind && kind->isMerge && (operands.size() < 2 || wrapped)) {
+    diagnostics.error(entry.type.loc)
+        << quote(kind->name) << " takes two tensors or more, as in '" << kind->name << "()(a, b)'";
+    kind = nullptr;
+  } else if (isReady && kind && !kind->isMerge && operands.size() > 1) {
+    diagnostics.error(entry.type.loc)
+        << quote(entry.type.name) << " takes one tensor, got " << operands.size()
+        << "; join them first, as by 'Concatenate'";
+    kind = nullptr;
+  }
+  if (!kind || !isReady) {
     flow.tensor = {Item::Poison(), entry.type.loc};
+    results[lastName] = flow;
     return;
   }
-  Annotations annotations(entry.annotations, context);
+  Annotations annotations(definition->annotations, context);
   Type before = floatDtype(flow.tensor);
   flow.tensor = cast(flow.tensor, annotations.dtype);
+  for (KerasFlow &operand : operands)
+    operand.tensor = kind->isMerge ? cast(operand.tensor, annotations.dtype) : operand.tensor;
   Operation *last =
       builder.getInsertionBlock()->empty() ? nullptr : &builder.getInsertionBlock()->back();
   bool isDistributed = wrapper == Wrapper::timeDistributed && flow.tensor.isTensor();
@@ -316,10 +439,11 @@ void SequentialLowering::addLayer(const Entry &entry) {
                                          "[N, T, ...], got "
                                       << dl::text(logical().tensorType());
     flow.tensor = {Item::Poison(), entry.type.loc};
+    results[lastName] = flow;
     return;
   }
   dl::Dims apart = isDistributed ? joinSteps() : dl::Dims();
-  buildLayer(entry, wrapped, wrapper, *kind, lastName);
+  buildLayer(entry, *definition, wrapped, wrapper, *kind);
   if (isDistributed)
     separateSteps(apart);
   if (annotations.dtype && before)
@@ -329,6 +453,7 @@ void SequentialLowering::addLayer(const Entry &entry) {
          op = op->getNextNode())
       if (op->getNumOperands() > 0)
         op->setAttr("dl.no_fuse", builder.getUnitAttr());
+  results[lastName] = flow;
   note(entry);
 }
 
@@ -356,85 +481,125 @@ void SequentialLowering::note(const Entry &entry) {
 
 //===- The model ----------------------------------------------------------------------------------===//
 
-bool SequentialLowering::setLayout(RankedTensorType input) {
-  int64_t rank = input.getRank();
-  if (!decl.input.layout) {
+/// Reads where an input has its channels, into the flow; false, reported, where that is not clear.
+bool SequentialLowering::setLayout(const Port &input, RankedTensorType type) {
+  int64_t rank = type.getRank();
+  flow = KerasFlow();
+  if (!input.layout) {
     if (rank < 4)
       return true;
-    diagnostics.error(decl.input.name.loc)
-        << "input " << quote(decl.input.name.name) << " has " << rank
+    diagnostics.error(input.name.loc)
+        << "input " << quote(input.name.name) << " has " << rank
         << " dims; say where its channels are, as in 'layout NHWC' (Keras's default) or 'layout "
            "NCHW'";
     return false;
   }
-  StringRef layout = decl.input.layout->name;
+  StringRef layout = input.layout->name;
   static constexpr StringRef kLast[] = {"NWC", "NHWC", "NDHWC"},
                              kFirst[] = {"NCW", "NCHW", "NCDHW"};
   flow.hasChannelsLast = llvm::is_contained(kLast, layout);
   if (!flow.hasChannelsLast && !llvm::is_contained(kFirst, layout)) {
-    diagnostics.error(decl.input.layout->loc)
+    diagnostics.error(input.layout->loc)
         << "unknown layout " << quote(layout) << "; expected NHWC or NCHW (NWC or NCW of 3 dims)";
     return false;
   }
   if (static_cast<int64_t>(layout.size()) == rank)
     return true;
-  diagnostics.error(decl.input.layout->loc)
+  diagnostics.error(input.layout->loc)
       << "layout " << layout << " is for " << layout.size() << " dims; input "
-      << quote(decl.input.name.name) << " has " << rank;
+      << quote(input.name.name) << " has " << rank;
   return false;
 }
 
 void SequentialLowering::finish(func::FuncOp function) {
-  Item result = flow.tensor;
-  if (result.is<Item::Poison>())
-    return;
-  RankedTensorType declared = model.outputs.empty() ? RankedTensorType() : model.outputs.front();
-  if (declared && !dl::sameShapeAndElement(result.tensorType(), declared)) {
-    diagnostics.error(decl.output->name.loc)
-        << "output " << quote(decl.output->name.name) << " is " << dl::text(result.tensorType())
-        << ", declared as " << dl::text(declared) << "; change one of them";
-    return;
+  SmallVector<Value> values;
+  SmallVector<Type> types;
+  size_t count = std::max<size_t>(decl.outputs.size(), 1);
+  for (size_t i = 0; i < count; ++i) {
+    const Port *port = decl.outputs.empty() ? nullptr : &decl.outputs[i];
+    auto named = port ? results.find(port->name.name) : results.end();
+    if (count > 1 && named == results.end()) {
+      SmallVector<StringRef> known(results.keys());
+      diagnostics.error(port->name.loc)
+          << "output " << quote(port->name.name) << " is the name of no layer"
+          << didYouMean(port->name.name, known)
+          << "; where there are several outputs, each has the name of the layer that gives it";
+      continue;
+    }
+    if (named != results.end())
+      flow = named->second;
+    flow.tensor = logical(); // for whoever reads the output
+    if (flow.tensor.is<Item::Poison>())
+      continue;
+    RankedTensorType type = flow.tensor.tensorType(),
+                     declared = port ? model.outputs[i] : RankedTensorType();
+    if (declared && !dl::sameShapeAndElement(type, declared)) {
+      diagnostics.error(port->name.loc)
+          << "output " << quote(port->name.name) << " is " << dl::text(type) << ", declared as "
+          << dl::text(declared) << "; change one of them";
+      continue;
+    }
+    values.push_back(flow.tensor.as<Value>());
+    types.push_back(values.back().getType());
   }
-  function.setFunctionType(
-      builder.getFunctionType(function.getArgumentTypes(), result.as<Value>().getType()));
-  StringRef name = decl.output ? decl.output->name.name : lastName;
-  function.setResultAttr(0, "dl.name", builder.getStringAttr(name));
-  func::ReturnOp::create(builder, diagnostics.translate(decl.name.loc), result.as<Value>());
-  if (isPlan && !declared)
-    model.outputs = {result.tensorType()};
+  if (values.size() != count)
+    return;
+  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), types));
+  for (size_t i = 0; i < count; ++i)
+    function.setResultAttr(
+        static_cast<unsigned>(i), "dl.name",
+        builder.getStringAttr(decl.outputs.empty() ? lastName : decl.outputs[i].name.name));
+  func::ReturnOp::create(builder, diagnostics.translate(decl.name.loc), values);
+  if (!isPlan)
+    return;
+  model.outputs.clear();
+  for (Type type : types)
+    model.outputs.push_back(cast<RankedTensorType>(type));
 }
 
 void SequentialLowering::run() {
-  RankedTensorType type = model.inputs.front();
-  if (!setLayout(type))
-    return;
   declareSymbols(module, model.symbols);
   builder.setInsertionPointToEnd(module.getBody());
   Location loc = diagnostics.translate(decl.name.loc);
+  SmallVector<Type> types(model.inputs.begin(), model.inputs.end());
   auto function =
-      func::FuncOp::create(builder, loc, "forward", builder.getFunctionType({type}, {type}));
+      func::FuncOp::create(builder, loc, "forward", builder.getFunctionType(types, types.front()));
   Block *entry = builder.createBlock(&function.getBody());
-  Value input = entry->addArgument(type, diagnostics.translate(decl.input.name.loc));
-  function.setArgAttr(0, "dl.name", builder.getStringAttr(decl.input.name.name));
-  flow.tensor = {input, decl.input.name.loc};
+  for (auto [i, port] : llvm::enumerate(decl.inputs)) {
+    if (!setLayout(port, model.inputs[i]))
+      return;
+    Value input = entry->addArgument(types[i], diagnostics.translate(port.name.loc));
+    function.setArgAttr(static_cast<unsigned>(i), "dl.name", builder.getStringAttr(port.name.name));
+    flow.tensor = {input, port.name.loc};
+    if (!results.try_emplace(port.name.name, flow).second) {
+      diagnostics.error(port.name.loc)
+          << "two inputs have the name " << quote(port.name.name) << "; names must differ";
+      return;
+    }
+  }
+  if (decl.inputs.size() > 1)
+    flow.tensor = {Item::None(), decl.name.loc}; // each of the first layers says what it takes
   for (const Entry &layer : decl.layers) {
     if (diagnostics.isFull())
       return;
     addLayer(layer);
   }
-  flow.tensor = logical(); // for whoever reads the output
   finish(function);
 }
 
 void planSequential(Model &model, Diagnostics &diagnostics, MLIRContext *context) {
   const SequentialDecl &decl = *model.sequential;
   Evaluator evaluator(diagnostics, context, *model.scope, model.budget);
-  RankedTensorType input = portType(decl.input, evaluator, model.symbols, diagnostics, context);
-  if (!input)
-    return;
-  model.inputs = {input};
-  if (decl.output)
-    model.outputs = {portType(*decl.output, evaluator, model.symbols, diagnostics, context)};
+  for (const Port &port : decl.inputs) {
+    RankedTensorType type = portType(port, evaluator, model.symbols, diagnostics, context);
+    if (!type)
+      return;
+    model.inputs.push_back(type);
+  }
+  for (const Port &port : decl.outputs)
+    model.outputs.push_back(port.type.dtype.name.empty()
+                                ? RankedTensorType()
+                                : portType(port, evaluator, model.symbols, diagnostics, context));
   if (decl.layers.empty()) {
     diagnostics.error(decl.name.loc)
         << "sequential " << quote(decl.name.name) << " has no layers; add one, as in 'Dense(10)'";

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Keras models through tools/scripts/import_keras.py: a network for MNIST that is trained here, and one for text, in each of Keras's
-formats of files, give what Keras gives. Runs in a Python with Keras (tools/scripts/setup --tests)."""
+"""Keras models through tools/scripts/import_keras.py and dlc.compile: sequential ones, one of them for MNIST and trained here, and
+functional ones, in each of Keras's formats of files, give what Keras gives. Runs in a Python with Keras (tools/scripts/setup --tests)."""
 import gzip
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -135,16 +136,122 @@ def steps(cases, keras):
     formats(cases, "steps", model, np.random.default_rng(9).standard_normal((5, 4, 6)).astype(np.float32), text, "y", [("cpu", 5), ("cuda-emu", 2)])
 
 
+def shake(model):
+    """Statistics and weights that begin as zeros and ones become others, so that they count."""
+    random = np.random.default_rng(11)
+    model.set_weights([array + 0.2 * np.abs(random.standard_normal(array.shape)) for array in model.get_weights()])
+    return model
+
+
+def residual(keras):
+    """Branches over images: sums, joins along channels, channels that are weighed, two results."""
+    layers = keras.layers
+    x = layers.Input((12, 10, 3), name="image")
+    y = layers.Conv2D(8, 3, padding="same", activation="relu")(x)
+    left = layers.BatchNormalization()(layers.Conv2D(8, 3, padding="same")(y))
+    right = layers.DepthwiseConv2D(3, padding="same", use_bias=False)(y)
+    y = layers.ReLU()(layers.Add()([left, right, y]))
+    weight = layers.Dense(8, activation="sigmoid")(layers.GlobalAveragePooling2D()(y))
+    y = layers.Multiply()([y, layers.Reshape((1, 1, 8))(weight)])
+    small = layers.MaxPooling2D(2)(y)
+    joined = layers.Concatenate()([layers.UpSampling2D(2)(layers.Conv2D(4, 1)(small)), y])
+    tall = layers.Concatenate(axis=1)([small, layers.AveragePooling2D(2)(y)])
+    mask = layers.Conv2D(1, 1, activation="sigmoid", name="mask")(joined)
+    scores = layers.Dense(5, activation="softmax", name="scores")(layers.Flatten()(tall))
+    return keras.Model(x, [mask, scores], name="residual")
+
+
+def twins(keras):
+    """Two inputs through the same layers, and each way to bring two tensors together."""
+    layers = keras.layers
+    a, b, other = layers.Input((6,), name="a"), layers.Input((6,), name="b"), layers.Input((4,), name="other-one")
+    tower = [layers.Dense(4, activation="tanh"), layers.BatchNormalization(), layers.Dense(4, use_bias=False)]
+    p, q = a, b
+    for layer in tower:
+        p = layer(p)
+    for layer in tower:
+        q = layer(q)
+    parts = [kind()([p, q]) for kind in (layers.Subtract, layers.Average, layers.Maximum, layers.Minimum, layers.Multiply)]
+    total = layers.Average()([*parts, other])
+    return keras.Model([a, b, other], [layers.Dense(3, name="y")(layers.Concatenate()([total, p + q])), total], name="twins")
+
+
+def reader(keras):
+    """A text read by two recurrent layers, with numbers beside it."""
+    layers = keras.layers
+    words, numbers = layers.Input((9,), dtype="int64", name="words"), layers.Input((3,), name="numbers")
+    x = layers.Embedding(50, 8)(words)
+    x = layers.Bidirectional(layers.LSTM(6, return_sequences=True), name="both")(x)
+    each = layers.TimeDistributed(layers.Dense(5, activation="relu"))(x)
+    y = layers.Concatenate()([layers.GRU(4)(x), layers.GlobalMaxPooling1D()(each), numbers])
+    return keras.Model([words, numbers], layers.Dense(2, activation="softmax")(layers.LayerNormalization()(y)))
+
+
+def chain(keras):
+    layers = keras.layers
+    return keras.Sequential([layers.Input((8, 8, 2)), layers.Conv2D(4, 3, strides=2), layers.LeakyReLU(negative_slope=0.1), layers.Flatten(),
+                             layers.Dense(3, name="head")], name="chain")
+
+
+def functional(cases, keras):
+    """Text and weights of each format, and dlc.compile, give what Keras gives; the same file from each format."""
+    sys.path.insert(0, os.path.join(BUILD, "python"))
+    try:
+        import dlc
+    except ImportError:
+        dlc = None
+    random = np.random.default_rng(12)
+    for make in (residual, twins, reader, chain):
+        keras.utils.set_random_seed(7)
+        model, name = shake(make(keras)), make.__name__
+        inputs = {}
+        for value in model.inputs:
+            shape = (3, *value.shape[1:])
+            inputs[value.name.replace("-", "_")] = (random.integers(0, 50, shape) if "int" in value.dtype else
+                                                    random.standard_normal(shape).astype(np.float32))
+        expected = model.predict(list(inputs.values()), verbose=0)
+        expected = expected if isinstance(expected, list) else [expected]
+        text = None
+        for arguments in save_all(model, name):
+            with cases.case(f"{name}: {os.path.basename(arguments[0])} as text"):
+                path = os.path.join(OUT, name + ".dl")
+                imported(*arguments, "-o", path)
+                with open(path, encoding="utf-8") as source:
+                    written = source.read()
+                text = text or written
+                if written != text:
+                    raise Failure(f"another text than the first format's:\n{written}\n{text}")
+                outputs = re.search(r"-> \(([^)]*)\)", text)[1].split(", ")
+                named = dict(zip(re.findall(r"[(,] ?(\w+): \w+\[", text), inputs.values()))
+                compile_model(path, os.path.join(OUT, name + ".bin"), None)
+                for device, count in (("cpu", 3), ("cuda-emu", 2)):
+                    got = run_model(os.path.join(OUT, name + ".bin"), {key: array[:count] for key, array in named.items()}, outputs, "--device", device)
+                    for ours, theirs in zip(got, expected, strict=True):
+                        expect_close(ours, theirs[:count], 1e-4, 1e-5)
+        if dlc is None:
+            cases.leave_out(1, "the build has no Python package")
+            continue
+        with cases.case(f"{name}: dlc.compile"):
+            got = dlc.compile(model, device="cpu")(*inputs.values())
+            for ours, theirs in zip(got if isinstance(got, tuple) else (got,), expected, strict=True):
+                expect_close(ours, theirs, 1e-4, 1e-5)
+
+
 def refusals(cases, keras):
     layers = keras.layers
     x = layers.Input((4, 8))
-    keras.Model(x, layers.Dense(2)(x)).save(os.path.join(OUT, "functional.keras"))
+    inner = keras.Sequential([layers.Input((4, 8)), layers.Dense(2)], name="inner")
+    keras.Model(x, inner(x)).save(os.path.join(OUT, "nested.keras"))
+    keras.Model(x, x * 2.0).save(os.path.join(OUT, "number.keras"))
+    keras.Model(x, layers.LSTM(3, return_state=True)(x)[1]).save(os.path.join(OUT, "state.keras"))
+    y = layers.Dense(2)(x)
+    keras.Model(x, [y, y]).save(os.path.join(OUT, "twice.keras"))
     keras.Sequential([layers.Input((4, 8)), layers.EinsumDense("abc,cd->abd", (4, 3))]).save(os.path.join(OUT, "einsum.keras"))
     keras.Sequential([layers.Input((4, 8)), layers.Flatten()]).save(os.path.join(OUT, "empty.keras"))
     with open(os.path.join(OUT, "text.keras"), "w") as out:
         out.write("no model")
     for name, message in (
-            ("functional.keras", "error: the model is a Functional; 'sequential' describes Sequential models."),
+            ("nested.keras", "error: layer 'inner' is a Sequential model of its own; call its layers one by one"),
             ("einsum.keras", "error: EinsumDense has weights, for which 'sequential' has no layer; known are Dense, Conv1D"),
             ("empty.keras", "error: 'empty.keras' holds no weights"), ("text.keras", "error: cannot read 'text.keras': "),
             ("missing.keras", "error: cannot read 'missing.keras': ")):
@@ -154,11 +261,22 @@ def refusals(cases, keras):
                 raise Failure(f"exit status {run.returncode}: {run.stderr[-300:]}")
 
 
+def refused_texts(cases):
+    """What the weights alone do not need."""
+    for name, message, *more in (("number.keras", "error: layer '", "' takes the number 2.0 beside tensors"),
+                          ("state.keras", "error: output 1 of layer 'lstm"), ("twice.keras", "error: the model gives one tensor twice"),
+                          ("sentiment.weights.h5", "error: 'sentiment.weights.h5' holds weights alone; --config model.json tells the layers")):
+        with cases.case(f"refused as text: {name}"):
+            run = run_script(name, "-o", "no.dl")
+            if run.returncode != 1 or not run.stderr.startswith(message) or not all(part in run.stderr for part in more) or os.path.exists(os.path.join(OUT, "no.dl")):
+                raise Failure(f"exit status {run.returncode}: {run.stderr[-300:]}")
+
+
 def main():
     os.makedirs(OUT, exist_ok=True)
     cases = Cases()
     if importlib.util.find_spec("keras") is None:
-        cases.leave_out(13, "this Python has no Keras: tools/scripts/setup --tests")
+        cases.leave_out(36, "this Python has no Keras: tools/scripts/setup --tests")
         sys.exit(cases.finish())
     os.environ.setdefault("KERAS_BACKEND", "jax")
     import keras
@@ -168,7 +286,9 @@ def main():
         cases.leave_out(4, "no corpus of MNIST images: set DLC_CORPUS")
     sentiment(cases, keras)
     steps(cases, keras)
+    functional(cases, keras)
     refusals(cases, keras)
+    refused_texts(cases)
     sys.exit(cases.finish())
 
 

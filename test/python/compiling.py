@@ -119,7 +119,7 @@ def test_errors():
         expect((str(error).startswith("error: Relu network: "), "dlc-" in str(error)), (True, False))
     else:
         raise Failure("an unknown op was compiled")
-    with refused("cannot compile a int; expected the path of a .dl or .onnx file, an onnx.ModelProto or its bytes, or a torch.nn.Module"):
+    with refused("cannot compile a int; expected the path of a .dl or .onnx file, an onnx.ModelProto or its bytes, a torch.nn.Module or a keras.Model"):
         dlc.compile(3)
     with refused("shapes: expected shapes by name, as in {'x': (8, 3, 224, 224)}, got a tuple"):
         compiled(AFFINE, shapes=(3, 8))

@@ -48,8 +48,9 @@ std::optional<GivenSizes> sizesOf(const SourceFile &file, ArrayRef<const SourceF
     };
     place =
         unheard.translate(model->sequential ? model->name.loc : model->root().decl->forward->loc);
-    if (model->sequential ? !add(model->sequential->input)
-                          : !llvm::all_of(model->root().decl->forward->inputs, add))
+    if (!llvm::all_of(model->sequential ? model->sequential->inputs
+                                        : model->root().decl->forward->inputs,
+                      add))
       return none;
   }
   SmallVector<SymbolSizes> symbols;

@@ -326,13 +326,16 @@ struct BlockDecl {
 struct SequentialDecl {
   struct Entry {
     std::optional<Identifier> name;
-    Identifier type;
+    Identifier type; ///< a layer of Keras, or the name of an entry before, which is called again
     std::vector<Argument> arguments;
+    /// What the layer takes, `(a, b)` after its arguments; absent: the result of the entry before. Of one that is called again, the
+    /// arguments say it.
+    std::optional<std::vector<Identifier>> operands;
     std::vector<Annotation> annotations;
   };
   Identifier name;
-  Port input;
-  std::optional<Port> output;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs; ///< none: the result of the last entry
   std::vector<Entry> layers;
 };
 

@@ -17,35 +17,26 @@ bool Parser::parseSequential(SourceFile &file) {
   SMLoc open = token.getLoc();
   if (!expect(Token::leftParen, "and the input, as in '(x: f32[N,28,28,1] layout NHWC)'"))
     return false;
-  unsigned inputs = 0;
   if (!parseList(Token::rightParen, open, "after the input", [&] {
-        if (++inputs > 1) {
-          diagnostics.error(token.getLoc())
-              << "a sequential model has one input; use 'model' for several";
-          return false;
-        }
-        if (!parsePort(decl.input, /*isModel=*/true, /*isInput=*/true))
+        Port &input = decl.inputs.emplace_back();
+        if (!parsePort(input, /*isModel=*/true, /*isInput=*/true))
           return false;
         if (!consumeIf(Token::kwLayout))
           return true;
-        decl.input.layout = expectName("the order of the dims after 'layout', NHWC or NCHW");
-        return decl.input.layout.has_value();
+        input.layout = expectName("the order of the dims after 'layout', NHWC or NCHW");
+        return input.layout.has_value();
       }))
     return false;
-  if (inputs == 0) {
+  if (decl.inputs.empty()) {
     diagnostics.error(open) << "sequential " << quote(name->name)
                             << " has no input; expected one, as in '(x: f32[N,28,28,1])'";
     return false;
   }
-  if (consumeIf(Token::arrow)) {
-    open = token.getLoc();
-    StringRef what = "and the output, as in '-> (probs: f32[N,10])'";
-    decl.output.emplace();
-    if (!expect(Token::leftParen, what) ||
-        !parsePort(*decl.output, /*isModel=*/true, /*isInput=*/false) ||
-        !expect(Token::rightParen, "after the output"))
-      return false;
-  }
+  // A type may be left out: that of a layer follows from its input.
+  if (consumeIf(Token::arrow) &&
+      !parsePorts(decl.outputs, "and the output, as in '-> (probs: f32[N,10])'", /*isModel=*/false,
+                  /*isInput=*/false))
+    return false;
   if (!parseBraces("before the layers of " + quote(name->name),
                    "at the end of sequential " + quote(name->name), /*goesOn=*/false,
                    [&] { return parseEntry(decl) || !(hasGaps = true); }))
@@ -74,7 +65,20 @@ bool Parser::parseEntry(SequentialDecl &decl) {
     unexpected("'(' and the arguments of " + quote(type->name));
     return false;
   }
-  if (!parseArguments(entry.arguments, type->name) || !parseAnnotations(entry.annotations))
+  if (!parseArguments(entry.arguments, type->name))
+    return false;
+  if (SMLoc open = token.getLoc(); consumeIf(Token::leftParen)) {
+    entry.operands.emplace();
+    if (!parseList(Token::rightParen, open, "in what " + quote(type->name) + " takes", [&] {
+          auto operand =
+              expectName("the name of an input or of a layer before, as in 'Add()(a, b)'");
+          if (operand)
+            entry.operands->push_back(*operand);
+          return operand.has_value();
+        }))
+      return false;
+  }
+  if (!parseAnnotations(entry.annotations))
     return false;
   decl.layers.push_back(std::move(entry));
   return true;

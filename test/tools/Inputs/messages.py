@@ -58,8 +58,7 @@ says("a model of two", 0, [], "compile", "several.dl", "-q", "--target", "cpu", 
 says("a model that is none", 2, ["error: 'fused.mlir' is no .dl or .onnx file; IR needs 'dlc compile --compile-from=PHASE'"],
      "compile", "fused.mlir")
 for name, advice in (("net.pt", "tools/scripts/export_torch.py writes a .dl file and its weights from a PyTorch module"),
-                     ("net.keras", "tools/scripts/import_keras.py writes the weights of a Keras model as safetensors, for a 'sequential' in "
-                      "a .dl file"),
+                     ("net.keras", "tools/scripts/import_keras.py writes a .dl file and its weights from a Keras model"),
                      ("net.pb", "convert it to ONNX, with tf2onnx for one"),
                      ("net.safetensors", "it holds arrays alone: a .dl file names its weights by 'weights'"),
                      ("net.bin", "'dlc run' runs a compiled model and 'dlc inspect' shows it; weights of PyTorch come by "

@@ -317,8 +317,8 @@ sequential S(x: f32[N,28,28,1] layout NHWC) -> (y: f32[N,10]) {
   EXPECT_TRUE(block.forward->inputs.at(1).defaultValue);
   ASSERT_EQ(block.forward->body.size(), 2u);
   const SequentialDecl &sequential = parsed.file.sequentials.at(0);
-  EXPECT_EQ(sequential.input.layout->name, "NHWC");
-  EXPECT_EQ(sequential.output->name.name, "y");
+  EXPECT_EQ(sequential.inputs.at(0).layout->name, "NHWC");
+  EXPECT_EQ(sequential.outputs.at(0).name.name, "y");
   ASSERT_EQ(sequential.layers.size(), 3u);
   EXPECT_EQ(sequential.layers[0].name->name, "stem");
   EXPECT_EQ(sequential.layers[2].type.name, "Dense");
@@ -341,8 +341,9 @@ TEST(Parser, blockErrors) {
   EXPECT_EQ(
       errors("dl 1\nsequential S() { }"),
       "2:13: error: sequential 'S' has no input; expected one, as in '(x: f32[N,28,28,1])'\n");
-  EXPECT_EQ(errors("dl 1\nsequential S(x: f32[1], y: f32[1]) { }"),
-            "2:25: error: a sequential model has one input; use 'model' for several\n");
+  EXPECT_EQ(errors("dl 1\nsequential S(x: f32[1]) { Add()(x, 2) }"),
+            "2:36: error: expected the name of an input or of a layer before, as in 'Add()(a, b)', "
+            "got '2'\n");
   EXPECT_EQ(errors("dl 1\nsequential S(x: f32[1]) {\n3\n}"),
             "3:1: error: expected a layer, as in 'Dense(10)' or 'head: Dense(10)', got '3'\n");
   // Loops in loops, each with an error: the depth is limited all the same.
@@ -508,8 +509,9 @@ TEST(Parser, saysWhatItExpectsInSequentials) {
       "2:24: error: expected ',' or ')' after the input, got 'y'\n2:13: note: to match this (\n");
   EXPECT_EQ(errors("dl 1\nsequential S(x: f32[1]) -> y { }"),
             "2:28: error: expected '(' and the output, as in '-> (probs: f32[N,10])', got 'y'\n");
-  EXPECT_EQ(errors("dl 1\nsequential S(x: f32[1]) -> (y: f32[1], z: f32[1]) { }"),
-            "2:38: error: expected ')' after the output, got ','\n");
+  EXPECT_EQ(
+      errors("dl 1\nsequential S(x: f32[1]) -> (y: f32[1] z: f32[1]) { }"),
+      "2:39: error: expected ',' or ')' after a tensor, got 'z'\n2:28: note: to match this (\n");
   EXPECT_EQ(errors("dl 1\nsequential S(x: f32[1])\nDense(10)"),
             "2:24: error: expected '{' before the layers of 'S', got the end of the line\n");
   EXPECT_EQ(errors("dl 1\nsequential S(x: f32[1]) {\nDense(10)"),

@@ -146,6 +146,58 @@ TEST_F(Sequential, recurrentErrors) {
             "4:1: error: 'LSTM' takes a tensor of 3 dims, got f32[2,15]\n");
 }
 
+TEST_F(Sequential, layersTakeWhatIsNamed) {
+  std::string text = check("tower: Dense(3, activation=tanh)(a)\nagain: tower(b)\n"
+                           "sum: Add()(tower, again, a)\nConcatenate()(sum, again)\nhead: Dense(2)",
+                           "a: f32[2,3], b: f32[2,3]", " -> (head, sum)");
+  text = text.substr(0, text.find("return"));
+  for (StringRef part :
+       {"dl.weight \"tower.kernel\" : tensor<3x3xf32>",
+        "dl.weight \"head.kernel\" : tensor<6x2xf32>", "dl.name = \"head\"", "dl.name = \"sum\""})
+    EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
+  EXPECT_EQ(text.find("again."), std::string::npos)
+      << "a layer that is called again has no weights of its own";
+  EXPECT_EQ(StringRef(text).count("dl.weight \"tower.kernel\""), 1u);
+}
+
+TEST_F(Sequential, graphErrors) {
+  StringRef two = "a: f32[2,3], b: f32[2,4]";
+  EXPECT_EQ(check("Dense(2)", two),
+            "3:1: error: the model has 2 inputs; say what 'Dense' takes, as in 'Dense(...)(a)'\n");
+  EXPECT_EQ(check("tower: Dense(2)(a)\nDense(2)(towr)", two),
+            "4:10: error: there is no input and no layer 'towr' before this one; did you mean "
+            "'tower'?\n");
+  EXPECT_EQ(check("Dense(2)(a, b)", two),
+            "3:1: error: 'Dense' takes one tensor, got 2; join them first, as by 'Concatenate'\n");
+  EXPECT_EQ(check("Add()(a)", two),
+            "3:1: error: 'Add' takes two tensors or more, as in 'Add()(a, b)'\n");
+  EXPECT_EQ(
+      check("Dense(2)()", two),
+      "3:1: error: 'Dense' takes nothing; expected the name of an input or of a layer before\n");
+  EXPECT_EQ(check("tower: Dense(2)(a)\ntower(b)", two),
+            "4:1: error: layer 'tower' has kernel[3,2] by its first call, and this one needs "
+            "[4,2]; declare a layer of its own\n");
+  EXPECT_EQ(check("tower: Dense(2)(a)\ntower(3)", two),
+            "4:7: error: expected the name of an input or of a layer before, as in 'tower(x)'\n");
+  EXPECT_EQ(check("tower: Dense(2)(a)\ntower(2)(a)", two),
+            "4:1: error: 'tower' is a layer of this model; expected what it takes alone, as in "
+            "'tower(x)'\n");
+  EXPECT_EQ(check("a: Dense(2)(b)", two),
+            "3:1: error: 'a' is the name of an input or of a layer before; choose another name\n");
+  EXPECT_EQ(check("p: Dense(2)(a)\np: p(a)", two),
+            "4:1: error: 'p' is the name of an input or of a layer before; choose another name\n");
+  EXPECT_EQ(check("Subtract()(a, a, a)", two), "3:1: error: 'Subtract' takes two tensors, got 3\n");
+  EXPECT_EQ(check("Multiply()(a, b)", "a: f32[2,3], b: f32[2,3,1]"),
+            "3:1: error: 'Multiply' takes tensors of as many dims, got f32[2,3] and f32[2,3,1]\n");
+  EXPECT_EQ(check("Concatenate(axis=2)(a, b)", two),
+            "3:1: error: axis is 2; expected one of the 2 dims of f32[2,3]\n");
+  EXPECT_EQ(check("Flatten()(a)", "a: f32[2,3], a: f32[2,3]"),
+            "2:27: error: two inputs have the name 'a'; names must differ\n");
+  EXPECT_EQ(check("p: Dense(2)(a)", two, " -> (p, q)"),
+            "2:47: error: output 'q' is the name of no layer; where there are several outputs, "
+            "each has the name of the layer that gives it\n");
+}
+
 TEST_F(Sequential, outputErrors) {
   EXPECT_EQ(check("Flatten()", "x: f32[2,3,4]", " -> (y: f32[2,13])"),
             "2:33: error: output 'y' is f32[2,12], declared as f32[2,13]; change one of them\n");

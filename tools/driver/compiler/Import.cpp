@@ -124,8 +124,7 @@ static StringRef adviceFor(StringRef path) {
       {{".pt", ".pth", ".pt2", ".ckpt", ".pkl"},
        "tools/scripts/export_torch.py writes a .dl file and its weights from a PyTorch module"},
       {{".h5", ".hdf5", ".keras"},
-       "tools/scripts/import_keras.py writes the weights of a Keras model as safetensors, for a "
-       "'sequential' in a .dl file"},
+       "tools/scripts/import_keras.py writes a .dl file and its weights from a Keras model"},
       {{".tflite", ".pb"}, "convert it to ONNX, with tf2onnx for one"},
       {{".safetensors", ".npz", ".npy"},
        "it holds arrays alone: a .dl file names its weights by 'weights'"},

@@ -120,6 +120,23 @@ def _export_torch(source: Any, options: dict[str, Any], folder: str) -> str:
     return path
 
 
+def _is_keras_model(source: Any) -> bool:
+    keras = sys.modules.get("keras")
+    return keras is not None and isinstance(source, keras.Model)
+
+
+def _keras_text(source: Any, options: dict[str, Any], folder: str) -> str:
+    """The .dl file of a Keras model; its weights become those of the options, unless there are some."""
+    from . import keras_import
+    saved, path = os.path.join(folder, "model.keras"), os.path.join(folder, "model.dl")
+    source.save(saved)
+    weights, config = keras_import.read(saved, None)
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(keras_import.text_of(config))
+    options["weights"] = options["weights"] or weights
+    return path
+
+
 def _source_path(source: Any, options: dict[str, Any], folder: str) -> tuple[str, dict[str, str]]:
     """The file to compile, and what its path is called in messages."""
     if _is_torch_module(source):
@@ -134,13 +151,20 @@ def _source_path(source: Any, options: dict[str, Any], folder: str) -> tuple[str
             raise Error(f"{name} belongs to a torch.nn.Module; the source is a {type(source).__name__}", Code.USAGE)
     if isinstance(source, (str, os.PathLike)):
         return os.fspath(source), {}
+    if _is_keras_model(source):
+        from . import keras_import
+        try:
+            path = _keras_text(source, options, folder)
+        except keras_import.ImportFailure as error:
+            raise Error(str(error), Code.USAGE) from None
+        return path, {path: source.name}
     if hasattr(source, "SerializeToString") and hasattr(source, "graph"):
         name, data = source.graph.name or "ModelProto", source.SerializeToString()
     elif isinstance(source, bytes):
         name, data = "bytes", source
     else:
         raise Error(f"cannot compile a {type(source).__name__}; expected the path of a .dl or .onnx file, an onnx.ModelProto or its bytes, "
-                    "or a torch.nn.Module", Code.USAGE)
+                    "a torch.nn.Module or a keras.Model", Code.USAGE)
     path = os.path.join(folder, "model.onnx")
     with open(path, "wb") as out:
         out.write(data)
@@ -185,7 +209,7 @@ def compile(
 ) -> Model:
     """Compiles a model and loads it.
 
-    source       the path of a .dl or .onnx file, an onnx.ModelProto or its bytes, or a torch.nn.Module
+    source       the path of a .dl or .onnx file, an onnx.ModelProto or its bytes, a torch.nn.Module, or a keras.Model
     example      of a module's inputs: a tensor, a tuple of them, or a dict by the names of forward's parameters. Shapes and dtypes count
     output       file to keep, for dlc.load and `dlc run`; without it the model lives in this process alone
     target       "cpu", "cuda", and GPUs such as "sm_90a" whose kernels are compiled now. Default: what `device` needs
