@@ -20,8 +20,9 @@ OUT = os.path.join(BUILD, "test-logs", "wheel")
 PYTHON = os.environ.get("DLC_PYTHON", sys.executable)
 MIB = 1 << 20
 LARGEST = 40 * MIB
+OLDEST_GLIBC = (2, 28)  # of Debian 10 and Red Hat 8
 FILES = {"dlc/__init__.py", "dlc/__init__.pyi", "dlc/_runtime.pyi", "dlc/py.typed", "dlc/model.py", "dlc/errors.py", "dlc/compiler.py",
-         "dlc/command.py", "dlc/torch_export.py", "dlc/torch_backend.py", "dlc/onnx_backend.py", "dlc/bin/dlc"}
+         "dlc/command.py", "dlc/torch_export.py", "dlc/torch_backend.py", "dlc/keras_import.py", "dlc/onnx_backend.py", "dlc/bin/dlc"}
 
 
 def first_example(page):
@@ -71,6 +72,18 @@ def main():
             named = re.search(r"manylinux_(\d+)_(\d+)_x86_64\.whl$", wheel)
             if not named or tuple(map(int, named.groups())) < (major, minor):
                 raise Failure(f"{os.path.basename(wheel)} needs glibc {major}.{minor}")
+            print(f"{os.path.basename(wheel)}: its files ask for glibc {major}.{minor}")
+        if subprocess.run([maker, "-c", "import ziglang"], capture_output=True).returncode:
+            cases.leave_out(2, "no ziglang, by which the wheel is linked for an old glibc: tools/scripts/setup --tests")
+        else:
+            with cases.case("it runs on glibc 2.28"):
+                if newest_glibc(folder) > OLDEST_GLIBC or "manylinux_2_28_" not in wheel:
+                    raise Failure(f"{os.path.basename(wheel)} asks for glibc {newest_glibc(folder)}")
+            with cases.case("what it has in place of newer versions of glibc"):
+                program = os.path.join(folder, "old-glibc-test")
+                run_tool(maker, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu.2.28", "-O2", os.path.join(HERE, "OldGlibcTest.c"),
+                         os.path.join(ROOT, "tools", "python", "OldGlibc.c"), "-lpthread", "-o", program)
+                run_tool(program)
     with cases.case("it is at most 40 MiB"):
         print(f"{os.path.basename(wheel)}: {os.path.getsize(wheel) / MIB:.1f} MiB")
         if os.path.getsize(wheel) > LARGEST:
