@@ -60,9 +60,9 @@ std::optional<Phase> phaseNamed(StringRef name) {
 
 static void addSimplify(OpPassManager &module) {
   OpPassManager &manager = module.nest<func::FuncOp>();
-  // The passes behind know ops with loops alone.
+  // The later passes know ops with loops alone.
   manager.addPass(createDecomposeOps());
-  // Canonical forms first: the passes behind match fewer shapes of the same thing.
+  // Canonical forms first: the later passes match fewer shapes of the same thing.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createSimplifyAlgebra());

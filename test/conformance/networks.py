@@ -23,7 +23,7 @@ class Network(NamedTuple):
     shortened: Dict[str, int] = {}
     # Constants of a network that the emulator runs in seconds.
     reduced: Dict[str, int] = {}
-    # Where the dtype of the signature is not yet that of the layers, as behind an embedding: text and what becomes of it.
+    # Where the dtype of the signature is not yet that of the layers, as after an embedding: text and what becomes of it.
     casts: Sequence[Tuple[str, str]] = ()
 
     @property

@@ -38,7 +38,7 @@ private:
   SmallVector<mlir::Value> xs;        // by the order of the results
   llvm::DenseSet<mlir::Value> held;   // xs and zs: what they are computed from does not matter
   IRMapping given;                    // other values for some of them
-  SmallVector<Operation *> ops;       // between them and y, each behind what it uses
+  SmallVector<Operation *> ops;       // between them and y, each after what it uses
   llvm::DenseSet<mlir::Value> active; // what depends on xs
   llvm::DenseMap<mlir::Value, mlir::Value> cotangents;
 };

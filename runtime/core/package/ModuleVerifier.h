@@ -3,7 +3,7 @@
 //
 // The FlatBuffers verifier checks structure: that each offset stays inside the table. Here the meaning
 // is checked: indices, expressions, shapes, segments, lifetimes, launch limits. All of it comes before
-// anything is allocated, so that the code behind it may trust the table.
+// anything is allocated, so that the code after it may trust the table.
 //===--------------------------------------------------------------------------------------===//
 #ifndef DLC_RUNTIME_CORE_MODULEVERIFIER_H
 #define DLC_RUNTIME_CORE_MODULEVERIFIER_H

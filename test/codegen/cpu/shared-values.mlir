@@ -38,7 +38,7 @@ dlx.kernel @mirrored attributes {kind = #dlx.kind<map>} {
   dl.yield %2 : tensor<101xf32>
 }
 
-// What is computed behind a test is there no more behind the next one, though that is the same.
+// What is computed after a test is there no more after the next one, though that is the same.
 // (The flip keeps vectors away.)
 // CHECK-LABEL: func.func @guarded
 // CHECK: scf.if

@@ -148,7 +148,7 @@ size = max(os.path.getsize(path) for path in glob.glob("temporary/*") if "--comp
 edited("early.mlir", "outlined.mlir", ("@relu_mul(%arg0) ->", "@relu_mul(%0) ->"))
 early = reads.replace("bug.mlir:9", "early.mlir:6")
 before = set(glob.glob("temporary/*"))
-says("an internal error behind a phase that went well", 70, [early, bug + "; what it worked on is in " + kept], "compile", "early.mlir",
+says("an internal error after a phase that went well", 70, [early, bug + "; what it worked on is in " + kept], "compile", "early.mlir",
      "--compile-from=outline", "-o", "other.bin", "--target", "cpu")
 made = (set(glob.glob("temporary/*")) - before).pop()
 says("its reproducer", 70, [early, bug + "; what it worked on is in " + kept], "compile", made, "--compile-from=schedule",

@@ -67,7 +67,7 @@ TEST(Damage, EveryFlippedBitIsRefused) {
 }
 
 TEST(Damage, AFlippedTableWithRightHashesDoesNotCrash) {
-  // Hashes find damage, not malice: behind them stand the two verifiers. What passes may be another
+  // Hashes find damage, not malice: after them come the two verifiers. What passes may be another
   // model; it must bind or be refused. It is not run, as its code may start anywhere in the image.
   const std::vector<uint8_t> file = affinePackage().file();
   dlc::schema::ModuleHeader header;

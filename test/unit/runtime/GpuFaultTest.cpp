@@ -316,7 +316,7 @@ TEST_F(GpuFault, ARunThatDoesNotEnd) {
               auto *driver = const_cast<Driver *>(*Driver::open());
               static Event first;
               driver->eventQuery = [](Event event) {
-                // The kernel has ended, the copy behind it has not.
+                // The kernel has ended, the copy after it has not.
                 return event == first ? Result::Success : Result::NotReady;
               };
               driver->eventRecord = [](Event event, Stream) {

@@ -90,7 +90,7 @@ TEST(State, IsDescribed) {
 
 TEST(State, MayBeHalfWrittenAfterARunThatFailed) {
   PackageBuilder p = delayPackage(schema::Target::cpu);
-  // The kernel sleeps beyond the timeout; the copies behind it are not made.
+  // The kernel sleeps beyond the timeout; the copies after it are not made.
   uint32_t slow = p.kernel("slow", [](const dlc::abi::CpuArgs *, int64_t, int64_t, void *) {
     timespec pause = {0, 20'000'000};
     nanosleep(&pause, nullptr);

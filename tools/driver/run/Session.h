@@ -40,7 +40,7 @@ public:
   /// is an error, or random where `fillMissing`, its symbolic dims at their smallest.
   int setInputs(const std::vector<std::string> &texts, bool fillMissing);
   /// The first dim of each input is the steps of a stream, one run for each; that of the outputs will be, too. What has neither
-  /// file nor dims of its own is the same for all. To be called behind setInputs.
+  /// file nor dims of its own is the same for all. To be called after setInputs.
   int setSteps();
   /// States are zero in each step, and not in the first alone.
   void resetInEachStep() { resetsStates = true; }

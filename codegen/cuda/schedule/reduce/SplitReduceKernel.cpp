@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One cooperative launch. In each stage every block (across memory: every thread) reduces its part of a row into a word of
-// the workspace; behind a meeting of the grid all parts of a row are combined, in a fixed tree. The parts depend on the
+// the workspace; after a meeting of the grid all parts of a row are combined, in a fixed tree. The parts depend on the
 // shape alone, so the same input gives the same bits on every GPU, whatever blocks take them.
 //
 // Rows along memory: a part is consecutive terms of one row, and each block combines the parts of its row itself. Across memory:
