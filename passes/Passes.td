@@ -239,9 +239,12 @@ def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
     With `scheme=dynamic` matrix products need no attribute: the range of each row of x, of all that one sum reads, is found when the
     model runs, and makes scale and zero point of the row by the formula of ONNX's DynamicQuantizeLinear. The zero point is taken off the
     sums. Convolutions stay. With `scheme=fp8` x / s and w / t are rounded to e4m3, where s takes the largest magnitude of the range to 448,
-    and t that of a channel's weights; they are multiplied and added in f32. Example: test/passes/compress/quantize/quantize-products.mlir.
+    and t that of a channel's weights; they are multiplied and added in f32. With `symmetric` x becomes i8 without a zero point, the larger
+    end of the range as 127 steps. With `per-tensor` all weights of a product share a scale. Example: test/passes/compress/quantize/quantize-products.mlir.
   }];
   let options = [Option<"scheme", "scheme", "std::string", /*default=*/"\"int8\"", "int8, dynamic or fp8">,
+                 Option<"symmetric", "symmetric", "bool", "false", "Activations are i8 and have no zero point">,
+                 Option<"perTensor", "per-tensor", "bool", "false", "All weights of a product share a scale">,
                  ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numQuantized", "quantized", "Products of integers of 8 bits">,
@@ -253,9 +256,9 @@ def QuantizeWeights : Pass<"quantize-weights", "::mlir::func::FuncOp"> {
   let summary = "Store the weights of matrix products in 4 or 8 bits, and let what reads them compute their numbers";
   let description = [{
     A weight of f32 that matrix products have as second operand becomes integers and scales, and the numbers that these stand
-    for are plain arithmetic: with 8 bits i8 times a scale for each row of [N, K], where the sums run along K; with 4 bits
-    (code - zero point) * scale, the two of each `group` codes along K. The codes of byte i of a row of 4 bits are those of
-    column i (low bits) and of column K / 2 + i, rounded up. A table of which rows are looked up takes part where products read it, too.
+    for are plain arithmetic, (code - zero point) * scale, the two of each `group` codes along K of [N, K], where the sums run along
+    K; of each row with `group=0`, and of the whole weight with `per-tensor`. With `symmetric` all have the zero point 0 of i8, or 8 of 4
+    bits. The codes of byte i of a row of 4 bits are those of column i (low bits) and of column K / 2 + i, rounded up. A table of which rows are looked up takes part where products read it, too.
     The new weights are named after the old one (`.codes`, `.scale`, `.zero`); the driver fits them (tools/driver/compress/WeightFit.h).
     form-fusions makes the arithmetic a part of its readers' kernels. Weights that something else reads stay, and those that
     `keep-f32` names. Example: test/passes/compress/quantize/quantize-weights.mlir.
@@ -271,7 +274,9 @@ def QuantizeWeights : Pass<"quantize-weights", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [Option<"bits", "bits", "unsigned", "8", "4 or 8">,
-                 Option<"group", "group", "int64_t", "32", "Of 4 bits: weights that share a scale and a zero point">,
+                 Option<"group", "group", "int64_t", "0", "Neighbours of a row that share a scale; 0: all of them">,
+                 Option<"symmetric", "symmetric", "bool", "true", "All scales have one zero point">,
+                 Option<"perTensor", "per-tensor", "bool", "false", "All weights of a matrix share a scale">,
                  ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numPacked", "packed", "Weights in few bits">,

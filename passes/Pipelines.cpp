@@ -91,13 +91,17 @@ static void addCompress(OpPassManager &module, const PipelineOptions &options) {
   OpPassManager &manager = module.nest<func::FuncOp>();
   if (options.quantizesWeights()) {
     QuantizeWeightsOptions quantize;
-    quantize.bits = options.quantize == "w8" ? 8 : 4;
-    quantize.group = options.group;
+    quantize.bits = options.weightFormat.bits;
+    quantize.group = options.weightFormat.group;
+    quantize.symmetric = options.weightFormat.isSymmetric;
+    quantize.perTensor = options.weightFormat.isPerTensor;
     quantize.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
     manager.addPass(createQuantizeWeights(quantize));
   } else {
     QuantizeProductsOptions quantize;
     quantize.scheme = options.quantize;
+    quantize.symmetric = options.symmetricActivations;
+    quantize.perTensor = options.perTensorWeights;
     quantize.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
     manager.addPass(createQuantizeProducts(quantize));
   }

@@ -3,6 +3,8 @@
 #ifndef DLC_PASSES_PIPELINES_H
 #define DLC_PASSES_PIPELINES_H
 
+#include "passes/compress/quantize/PackedMatrix.h"
+
 #include "mlir/Pass/PassManager.h"
 
 #include <array>
@@ -41,8 +43,10 @@ struct PipelineOptions {
   /// none; int8: quantize-products, on ranges that the driver has written to the products; dynamic: the same on ranges of rows
   /// that are found at run time; fp8: the same in floats of 8 bits on such ranges; w8, w4: quantize-weights.
   std::string quantize = "none";
-  int64_t group = 32; // of w4
-  std::string io;     // what convert-signature makes of inputs and outputs; empty: they stay
+  WeightFormat weightFormat;         // of w8 and w4
+  bool symmetricActivations = false; // of int8 and dynamic
+  bool perTensorWeights = false;     // of int8, dynamic and fp8
+  std::string io; // what convert-signature makes of inputs and outputs; empty: they stay
 
   bool quantizesWeights() const { return quantize == "w8" || quantize == "w4"; }
   bool quantizesProducts() const {

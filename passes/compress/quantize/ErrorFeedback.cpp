@@ -83,13 +83,15 @@ PackedMatrix roundWithFeedback(llvm::ArrayRef<float> weights, int64_t rows, int6
   if (u.empty())
     return roundToNearest(weights, rows, columns, format);
 
-  const int64_t group = format.bits == 8 ? columns : format.group;
+  const int64_t group = format.group == 0 ? columns : format.group;
   PackedMatrix packed{format, rows, columns, {}, {}};
   packed.codes.resize(weights.size());
-  packed.grids.resize(rows * format.groupsOf(columns));
+  packed.grids.resize(format.isPerTensor ? 1 : rows * format.groupsOf(columns));
   vector<double> importance(columns);
   for (int64_t column = 0; column < columns; ++column)
     importance[column] = moments.at(column, column);
+  if (format.isPerTensor)
+    packed.grids.front() = fitGridOfAll(weights, rows, importance, format);
   for (int64_t first = 0; first < rows; first += kRowsTogether) {
     const int64_t count = std::min(kRowsTogether, rows - first);
     vector<double> left(weights.begin() + first * columns,
@@ -99,13 +101,13 @@ PackedMatrix roundWithFeedback(llvm::ArrayRef<float> weights, int64_t rows, int6
       for (int64_t row = 0; row < count; ++row) {
         double *numbers = left.data() + row * columns;
         WeightGrid &grid = packed.gridAt(first + row, j);
-        if (j % group == 0) {
+        if (j % group == 0 && !format.isPerTensor) {
           const int64_t size = std::min(group, columns - j);
           grid = fitGrid(llvm::ArrayRef(numbers + j, size),
-                         llvm::ArrayRef(importance.data() + j, size), format.bits);
+                         llvm::ArrayRef(importance.data() + j, size), format);
         }
-        const int code = grid.codeOf(numbers[j], format.bits);
-        packed.codes[(first + row) * columns + j] = static_cast<int8_t>(code);
+        const int code = grid.codeOf(numbers[j], format);
+        packed.codes[(first + row) * columns + j] = static_cast<int16_t>(code);
         const double error = (numbers[j] - grid.numberOf(code)) / factors[j];
         for (int64_t later = j + 1; later < columns; ++later)
           numbers[later] -= error * factors[later];

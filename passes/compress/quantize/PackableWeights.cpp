@@ -90,7 +90,7 @@ void WeightReaders::follow(Value value, bool isTurned) {
 WeightFormat PackableWeight::formatOf(WeightFormat all) const {
   auto weight = op;
   auto bits = weight->getAttrOfType<IntegerAttr>(kStoredBits);
-  return bits && bits.getInt() == 8 ? WeightFormat{8, 0} : all;
+  return bits && bits.getInt() == 8 ? WeightFormat{.bits = 8, .isSymmetric = true} : all;
 }
 
 std::vector<PackableWeight> findPackableWeights(func::FuncOp function, const LayerPatterns &kept) {

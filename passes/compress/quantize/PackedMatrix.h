@@ -14,14 +14,22 @@
 
 namespace dlc {
 
-/// How weights are written: in 8 bits, -127 to 127 with a scale for each row and no zero point, or in
-/// 4 bits, 0 to 15 with a scale and a zero point for each `group` neighbours of a row, the last of
-/// which may be fewer.
+/// How weights are written, and which of them share a grid.
 struct WeightFormat {
-  unsigned bits = 8;
-  int64_t group = 0; // of 4 bits
+  unsigned bits = 8; // 4 or 8
+  int64_t group =
+      0; // neighbours of a row that share a grid, the last ones may be fewer; 0: the whole row
+  bool isSymmetric =
+      false; // all grids have one zero point, and as many numbers below 0 as above, 4 bits one more below
+  bool isPerTensor = false; // all weights share one grid; `group` is 0 then
 
-  int64_t groupsOf(int64_t columns) const { return bits == 8 ? 1 : (columns + group - 1) / group; }
+  /// The grids of a row.
+  int64_t groupsOf(int64_t columns) const { return group == 0 ? 1 : (columns + group - 1) / group; }
+  /// The smallest and the largest code: i8 for symmetric grids of 8 bits, else u8.
+  int lowest() const { return bits == 8 && isSymmetric ? -127 : 0; }
+  int highest() const { return bits == 4 ? 15 : isSymmetric ? 127 : 255; }
+  /// The zero point of all symmetric grids.
+  int symmetricZero() const { return bits == 8 ? 0 : 8; }
 };
 
 /// The scale and the zero point of a group.
@@ -30,21 +38,26 @@ struct WeightGrid {
   int zero = 0;
 
   /// The nearest code, ties to even, and the number that it means.
-  int codeOf(double weight, unsigned bits) const;
+  int codeOf(double weight, const WeightFormat &format) const;
   double numberOf(int code) const { return static_cast<double>((code - zero)) * scale; }
 };
 
 /// The grid with the least sum of weighted squares of errors among those that take in all numbers,
 /// or less of either end, which is cut off. `importance` has one number for each weight, all at least
-/// 0; empty: all count alike. Zeros alone give scale 1 and zero point 0. Weights are finite.
+/// 0; empty: all count alike. Zeros alone give scale 1. Weights are finite.
 WeightGrid fitGrid(llvm::ArrayRef<double> weights, llvm::ArrayRef<double> importance,
-                   unsigned bits);
+                   const WeightFormat &format);
+
+/// The grid of all of `weights`, rows x columns, for a format with one; `importance` has a number for each column.
+WeightGrid fitGridOfAll(llvm::ArrayRef<float> weights, int64_t rows,
+                        llvm::ArrayRef<double> importance, const WeightFormat &format);
 
 struct PackedMatrix {
   WeightFormat format;
   int64_t rows = 0, columns = 0;
-  std::vector<int8_t> codes;     // row by row
-  std::vector<WeightGrid> grids; // row by row, the groups of a row in order
+  std::vector<int16_t> codes; // row by row
+  std::vector<WeightGrid>
+      grids; // row by row, the groups of a row in order; one of a format with one for all
 
   WeightGrid &gridAt(int64_t row, int64_t column) { return grids[gridIndex(row, column)]; }
   const WeightGrid &gridAt(int64_t row, int64_t column) const {
@@ -57,11 +70,13 @@ struct PackedMatrix {
   /// The bytes of [rows, columns] of 8 bits, or of [rows, half] with half = (columns + 1) / 2: in the
   /// low bits of byte i of a row the code of column i, in the high ones that of column half + i.
   std::vector<uint8_t> codeBytes() const;
-  /// The bytes of f32[rows, groups] and of u8[rows, groups].
+  /// The bytes of f32[rows, groups] and of u8[rows, groups], or of f32[1, 1] and u8[1, 1].
   std::vector<uint8_t> scaleBytes() const, zeroBytes() const;
 
   int64_t gridIndex(int64_t row, int64_t column) const {
-    return row * format.groupsOf(columns) + (format.bits == 8 ? 0 : column / format.group);
+    if (format.isPerTensor)
+      return 0;
+    return row * format.groupsOf(columns) + (format.group == 0 ? 0 : column / format.group);
   }
 };
 

@@ -1,8 +1,8 @@
 //===- QuantizeProducts.cpp - Products of integers of 8 bits ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// x becomes (q - z) * s with q in u8, and w becomes r * t with r in i8: see ScaledProduct.h. z and s
-// are numbers, or what each row's smallest and largest element make of them as ONNX's
+// x becomes (q - z) * s with q in u8, or q * s with q in i8, and w becomes r * t with r in i8: see ScaledProduct.h. z
+// and s are numbers, or what each row's smallest and largest element make of them as ONNX's
 // DynamicQuantizeLinear does with those of a whole tensor. A row is what one sum reads. So the result of
 // a sample does not depend on what else is in its batch, and grids are as fine as they can be.
 //
@@ -40,18 +40,21 @@ private:
 /// The largest magnitude that a channel of smaller weights is taken to have in e4m3.
 static constexpr double kLeastMagnitude = 1e-30;
 
-/// How numbers are written in u8: x = (q - zeroPoint) * scale.
+/// How numbers are written in u8: x = (q - zeroPoint) * scale; in i8 where the grid is symmetric.
 struct Grid {
   double scale;
   int64_t zeroPoint;
 
   /// The finest that takes in low, high and 0. A range of 0 alone gives a scale of 1: x is then 0.
-  static Grid over(double low, double high);
+  static Grid over(double low, double high, bool isSymmetric);
 };
 
 /// Quantizes the products of one function.
 class Quantization {
 public:
+  /// `isSymmetric`: activations are i8 and have no zero point. `isPerTensor`: all weights of a product share a scale.
+  Quantization(bool isSymmetric, bool isPerTensor)
+      : isSymmetric(isSymmetric), isPerTensor(isPerTensor) {}
   /// Quantizes a product whose activation lies between two numbers.
   void run(const QuantizableProduct &product, double low, double high);
   /// The same in floats of 8 bits.
@@ -60,17 +63,29 @@ public:
   void runByRow(const QuantizableProduct &product);
 
 private:
-  /// Rows in u8, and what that means.
+  /// Rows in bytes, and what that means.
   struct QuantizedRows {
     Value numbers;
     RowGrids grids;
   };
 
+  /// Weights in i8, as i32, and their scales, in the weight's dims with 1 for those along which one is shared.
+  struct QuantizedWeight {
+    Value numbers, scale;
+  };
+
+  QuantizedWeight weightOf(const QuantizableProduct &product, dl::Builder &builder) const;
+  Value largestOfWeights(const QuantizableProduct &product, dl::Builder &builder) const;
+  Type byteType(dl::Builder &builder) const {
+    return isSymmetric ? builder.getI8Type() : builder.getIntegerType(8, /*isSigned=*/false);
+  }
   Value quantized(Value x, const Grid &grid);
   Value centered(Value x, const Grid &grid, dl::Builder &builder);
   QuantizedRows rowsOf(Value x, ArrayRef<int64_t> summed);
+  QuantizedRows symmetricRows(Value x, DenseI64ArrayAttr summed, dl::Builder &builder) const;
 
-  /// Values that are in u8 already, by their value in f32 and their grid.
+  bool isSymmetric, isPerTensor;
+  /// Values that are in bytes already, by their value in f32 and their grid.
   llvm::DenseMap<std::tuple<Value, uint64_t, int64_t>, Value> known;
   /// The same in e4m3, by value and scale.
   llvm::DenseMap<std::pair<Value, uint64_t>, Value> knownFloat8;
@@ -80,9 +95,16 @@ private:
 
 } // namespace
 
-Grid Grid::over(double low, double high) {
+/// The steps of i8 from 0 to either end.
+static constexpr double kSymmetricSteps = 127;
+
+Grid Grid::over(double low, double high, bool isSymmetric) {
   low = std::min(low, 0.0);
   high = std::max(high, 0.0);
+  if (isSymmetric) {
+    double scale = static_cast<float>(std::max(-low, high) / kSymmetricSteps);
+    return {scale > 0 ? scale : 1, 0};
+  }
   // Through f32, in which the model computes with it.
   double scale = static_cast<float>((high - low) / 255);
   if (!(scale > 0))
@@ -96,7 +118,7 @@ static bool movesElements(Operation *op) {
   return isa<dl::MaxPool1dOp, dl::MaxPool2dOp, dl::MaxPool3dOp, dl::ReshapeOp, dl::PermuteOp>(op);
 }
 
-/// x in u8, made where x is.
+/// x in bytes, made where x is.
 Value Quantization::quantized(Value x, const Grid &grid) {
   std::tuple key(x, llvm::bit_cast<uint64_t>(grid.scale), grid.zeroPoint);
   if (Value found = known.lookup(key))
@@ -114,14 +136,14 @@ Value Quantization::quantized(Value x, const Grid &grid) {
   } else {
     dl::Builder builder(x.getLoc(), x.getContext());
     builder.setInsertionPointAfterValue(x);
-    auto u8 = builder.getIntegerType(8, /*isSigned=*/false);
     // The quotient by a number that every element shares is its product with the reciprocal, within
     // half an ulp: far less than a step of the grid.
     Value steps = builder.make<dl::MulOp>(x, builder.fullLike(x, 1 / grid.scale));
     steps = builder.make<dl::RoundOp>(steps);
     if (grid.zeroPoint)
       steps = builder.make<dl::AddOp>(steps, builder.fullLike(steps, double(grid.zeroPoint)));
-    result = builder.cast(steps, u8); // gives the nearest number to what lies outside
+    result =
+        builder.cast(steps, byteType(builder)); // gives the nearest number to what lies outside
   }
   known[key] = result;
   return result;
@@ -143,6 +165,8 @@ Quantization::QuantizedRows Quantization::rowsOf(Value x, ArrayRef<int64_t> summ
   builder.setInsertionPointAfterValue(x);
   auto u8 = builder.getIntegerType(8, /*isSigned=*/false);
   auto dims = builder.getDenseI64ArrayAttr(summed);
+  if (isSymmetric)
+    return rows = symmetricRows(x, dims, builder);
   auto keeps = builder.getBoolAttr(true);
   Value low = builder.make<dl::AminOp>(x, dims, keeps);
   low = builder.make<dl::MinimumOp>(low, builder.fullLike(low, 0));
@@ -163,24 +187,32 @@ Quantization::QuantizedRows Quantization::rowsOf(Value x, ArrayRef<int64_t> summ
   return rows;
 }
 
-namespace {
-/// Weights in i8, as i32, and the scale of each channel of the result, in the weight's dims with 1 for
-/// those that are summed over.
-struct QuantizedWeight {
-  Value numbers, scale;
-};
-} // namespace
-
-/// The largest magnitude of each channel's weights.
-static Value largestOfChannels(const QuantizableProduct &product, dl::Builder &builder) {
-  return builder.make<dl::AmaxOp>(builder.make<dl::AbsOp>(product.getWeight()),
-                                  builder.getDenseI64ArrayAttr(summedDims(product.weightDims)),
-                                  builder.getBoolAttr(true));
+/// The same without a zero point, where the largest magnitude of a row is 127 steps.
+Quantization::QuantizedRows Quantization::symmetricRows(Value x, DenseI64ArrayAttr summed,
+                                                        dl::Builder &builder) const {
+  Value largest =
+      builder.make<dl::AmaxOp>(builder.make<dl::AbsOp>(x), summed, builder.getBoolAttr(true));
+  Value scale = builder.make<dl::DivOp>(largest, builder.fullLike(largest, kSymmetricSteps));
+  // A row of zeros alone has the scale 0: 0 / 0 is NaN, which casts to 0.
+  Value steps = builder.make<dl::DivOp>(x, builder.broadcast(scale, dl::dimsOf(x)));
+  return {builder.cast(builder.make<dl::RoundOp>(steps), byteType(builder)), {scale, Value()}};
 }
 
-/// The scale of a channel takes its largest magnitude as 127 steps.
-static QuantizedWeight weightOf(const QuantizableProduct &product, dl::Builder &builder) {
-  Value weight = product.getWeight(), largest = largestOfChannels(product, builder);
+/// The largest magnitude of each channel's weights, or of all.
+Value Quantization::largestOfWeights(const QuantizableProduct &product,
+                                     dl::Builder &builder) const {
+  SmallVector<int64_t> shared = summedDims(product.weightDims);
+  if (isPerTensor)
+    shared =
+        llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(product.weightDims.size())));
+  return builder.make<dl::AmaxOp>(builder.make<dl::AbsOp>(product.getWeight()),
+                                  builder.getDenseI64ArrayAttr(shared), builder.getBoolAttr(true));
+}
+
+/// A scale takes the largest magnitude of its weights as 127 steps.
+Quantization::QuantizedWeight Quantization::weightOf(const QuantizableProduct &product,
+                                                     dl::Builder &builder) const {
+  Value weight = product.getWeight(), largest = largestOfWeights(product, builder);
   Value scale = builder.make<dl::DivOp>(largest, builder.fullLike(largest, 127));
   // A channel of zeros alone has the scale 0: 0 / 0 is NaN, which casts to 0.
   Value steps = builder.make<dl::RoundOp>(
@@ -191,7 +223,7 @@ static QuantizedWeight weightOf(const QuantizableProduct &product, dl::Builder &
 
 void Quantization::run(const QuantizableProduct &product, double low, double high) {
   dl::Builder builder(product.op);
-  Grid grid = Grid::over(low, high);
+  Grid grid = Grid::over(low, high, isSymmetric);
   Value x = centered(product.getActivation(), grid, builder);
   auto [weight, scale] = weightOf(product, builder);
   scale = builder.make<dl::MulOp>(scale, builder.fullLike(scale, grid.scale));
@@ -219,7 +251,7 @@ void Quantization::runInFloat8(const QuantizableProduct &product, double low, do
     x = product.getActivation();
     x = inFloat8(after.make<dl::MulOp>(x, after.fullLike(x, 1 / range)), after);
   }
-  Value scale = largestOfChannels(product, builder);
+  Value scale = largestOfWeights(product, builder);
   // Zeros alone need a scale, too: NaN would be one of the numbers of e4m3.
   scale = builder.make<dl::MaximumOp>(scale, builder.fullLike(scale, kLeastMagnitude));
   scale = builder.make<dl::DivOp>(scale, builder.fullLike(scale, kMostFloat8));
@@ -250,7 +282,7 @@ void QuantizeProducts::runOnOperation() {
     function.emitError("scheme is int8, dynamic or fp8, got ") << scheme.getValue();
     return signalPassFailure();
   }
-  Quantization quantization;
+  Quantization quantization(symmetric, perTensor);
   for (const QuantizableProduct &product : findQuantizableProducts(function, *kept, *chosen)) {
     if (*chosen == ProductScheme::dynamic) {
       if (product.whyKept.empty())

@@ -24,6 +24,7 @@ public:
 
 private:
   void runOnOperation() override;
+  WeightFormat format() const { return {bits, group, symmetric, perTensor}; }
   void pack(const PackableWeight &weight);
   Value unpacked(const PackableWeight &weight, dl::Builder &builder) const;
 };
@@ -45,28 +46,32 @@ static Value storedPart(dl::WeightOp weight, StringRef suffix, ArrayRef<int64_t>
 /// The numbers that the few bits stand for, f32[N, K].
 Value QuantizeWeights::unpacked(const PackableWeight &weight, dl::Builder &builder) const {
   int64_t rows = weight.rows(), columns = weight.columns();
-  WeightFormat format = weight.formatOf({bits, group});
-  int64_t groups = format.groupsOf(columns);
-  Type f32 = builder.getF32Type(), i8 = builder.getI8Type(),
-       u8 = builder.getIntegerType(8, /*isSigned=*/false);
-  if (format.bits == 8) {
-    Value codes = storedPart(weight.op, kCodesSuffix, {rows, columns}, i8),
-          scale = storedPart(weight.op, kScaleSuffix, {rows, 1}, f32);
-    Value numbers = builder.cast(codes, f32);
-    return builder.make<dl::MulOp>(numbers, builder.broadcast(scale, dl::dimsOf(numbers)));
-  }
-  Value bytes = storedPart(weight.op, kCodesSuffix, {rows, (columns + 1) / 2}, u8),
-        scale = storedPart(weight.op, kScaleSuffix, {rows, groups}, f32),
-        zero = storedPart(weight.op, kZeroSuffix, {rows, groups}, u8);
-  Value low = builder.make<dl::BitwiseAndOp>(bytes, builder.fullLike(bytes, 15)),
-        high = builder.make<dl::FloorDivideOp>(bytes, builder.fullLike(bytes, 16));
+  WeightFormat format = weight.formatOf(this->format());
+  const int64_t gridRows = format.isPerTensor ? 1 : rows, groups = format.groupsOf(columns);
+  Type f32 = builder.getF32Type(), u8 = builder.getIntegerType(8, /*isSigned=*/false);
+  Type byte = format.lowest() < 0 ? builder.getI8Type() : u8;
+  Value stored = storedPart(weight.op, kCodesSuffix,
+                            {rows, format.bits == 8 ? columns : (columns + 1) / 2}, byte);
+  Value scale = storedPart(weight.op, kScaleSuffix, {gridRows, groups}, f32), zero;
+  if (!format.isSymmetric)
+    zero = storedPart(weight.op, kZeroSuffix, {gridRows, groups}, u8);
   auto whole = [&](Value x) { return builder.slice(x, 1, 0, columns); };
-  Value codes = whole(builder.make<dl::CatOp>(ValueRange{low, high}, uint64_t(1)));
-  auto ofGroups = [&](Value x) {
-    return whole(builder.make<dl::RepeatInterleaveOp>(x, uint64_t(group), uint64_t(1)));
+  Value codes = stored;
+  if (format.bits == 4) {
+    Value low = builder.make<dl::BitwiseAndOp>(stored, builder.fullLike(stored, 15)),
+          high = builder.make<dl::FloorDivideOp>(stored, builder.fullLike(stored, 16));
+    codes = whole(builder.make<dl::CatOp>(ValueRange{low, high}, uint64_t(1)));
+  }
+  auto ofGroups = [&](Value x) -> Value {
+    if (format.group == 0)
+      return builder.broadcast(x, dl::dimsOf(codes));
+    return whole(builder.make<dl::RepeatInterleaveOp>(x, uint64_t(format.group), uint64_t(1)));
   };
-  Value steps =
-      builder.make<dl::SubOp>(builder.cast(codes, f32), builder.cast(ofGroups(zero), f32));
+  Value steps = builder.cast(codes, f32);
+  if (zero)
+    steps = builder.make<dl::SubOp>(steps, builder.cast(ofGroups(zero), f32));
+  else if (format.symmetricZero() != 0)
+    steps = builder.make<dl::SubOp>(steps, builder.fullLike(steps, format.symmetricZero()));
   return builder.make<dl::MulOp>(steps, ofGroups(scale));
 }
 
@@ -109,8 +114,8 @@ void QuantizeWeights::runOnOperation() {
     function.emitError("bits is 4 or 8, got ") << bits.getValue();
     return signalPassFailure();
   }
-  if (group < 1) {
-    function.emitError("group is 1 or more, got ") << group.getValue();
+  if (group < 0 || (perTensor && group > 0)) {
+    function.emitError("group is 0 or more, and 0 with per-tensor, got ") << group.getValue();
     return signalPassFailure();
   }
   auto kept = LayerPatterns::keptByPass(function, *keepF32);

@@ -45,13 +45,15 @@ void replaceByScaledProduct(const QuantizableProduct &product, Value activation,
   Value scales = alongResult(scale, product.weightDims, dims, builder);
   if (rows) {
     SmallVector<int64_t> ofRows = *dl::resultDimsOf(op, 1 - product.weight);
-    Type i32 = builder.getI32Type();
-    Value ofWeights = builder.make<dl::SumOp>(
-        weight, builder.getDenseI64ArrayAttr(summedDims(product.weightDims)),
-        builder.getBoolAttr(true), TypeAttr::get(i32));
-    Value zeroPoint = alongResult(builder.cast(rows->zeroPoint, i32), ofRows, dims, builder);
-    ofWeights = alongResult(builder.cast(ofWeights, i32), product.weightDims, dims, builder);
-    sums = builder.make<dl::SubOp>(sums, builder.make<dl::MulOp>(zeroPoint, ofWeights));
+    if (rows->zeroPoint) {
+      Type i32 = builder.getI32Type();
+      Value ofWeights = builder.make<dl::SumOp>(
+          weight, builder.getDenseI64ArrayAttr(summedDims(product.weightDims)),
+          builder.getBoolAttr(true), TypeAttr::get(i32));
+      Value zeroPoint = alongResult(builder.cast(rows->zeroPoint, i32), ofRows, dims, builder);
+      ofWeights = alongResult(builder.cast(ofWeights, i32), product.weightDims, dims, builder);
+      sums = builder.make<dl::SubOp>(sums, builder.make<dl::MulOp>(zeroPoint, ofWeights));
+    }
     scales = builder.make<dl::MulOp>(alongResult(rows->scale, ofRows, dims, builder), scales);
   }
   Value y = builder.make<dl::MulOp>(builder.cast(sums, builder.getF32Type()), scales);

@@ -32,14 +32,17 @@ def counted(shape):
 
 
 class Packed:
-    """The weights [rows, columns] in `bits`, as ops and as numbers."""
+    """The weights [rows, columns] in `bits`, as ops and as numbers. `group` neighbours of a row share a scale, 0: all of them do, "tensor": all
+    weights do. Asymmetric ones have zero points beside the scales."""
 
-    def __init__(self, rows, columns, bits, group=32):
-        self.rows, self.columns, self.bits, self.group = rows, columns, bits, group
-        self.half, self.groups = (columns + 1) // 2, 1 if bits == 8 else -(-columns // group)
+    def __init__(self, rows, columns, bits, group, symmetric):
+        self.rows, self.columns, self.bits, self.group, self.symmetric = rows, columns, bits, group, symmetric
+        self.half = (columns + 1) // 2
+        self.grids = (1, 1) if group == "tensor" else (rows, -(-columns // group) if group else 1)
+        self.codes = ((rows, columns), "i8" if symmetric else "ui8") if bits == 8 else ((rows, self.half), "ui8")
 
     def scale(self, ops):
-        wide = counting(ops, (self.rows, self.groups), "f32")
+        wide = counting(ops, self.grids, "f32")
         for op, number in (("add", "1.0"), ("mul", "3.90625e-03")):
             wide = ops.add(op, [wide, ops.full(number, wide[1])], wide[1])
         return wide
@@ -50,37 +53,43 @@ class Packed:
         return ops.add("slice", [x], type, f" {{dim = 1 : i64, end = {self.columns} : i64, start = 0 : i64}}") if x[1] != type else x
 
     def of_groups(self, ops, x):
-        type = f"tensor<{self.rows}x{self.groups * self.group}x{x[1].split('x')[-1]}"
+        element = x[1].split('x')[-1]
+        if self.group in (0, "tensor"):
+            return ops.add("broadcast", [x], f"tensor<{self.rows}x{self.columns}x{element}")
+        type = f"tensor<{self.rows}x{self.grids[1] * self.group}x{element}"
         return self.whole(ops, ops.add("repeat_interleave", [x], type, f" {{dim = 1 : i64, repeats = {self.group} : i64}}"))
 
     def ops(self, ops):
         wide = f"tensor<{self.rows}x{self.columns}xf32>"
-        if self.bits == 8:
-            codes = ops.cast(ops.constant((self.rows, self.columns), "i8"), "f32")
-            return ops.add("mul", [codes, ops.add("broadcast", [self.scale(ops)], wide)], wide)
-        bytes = ops.constant((self.rows, self.half), "ui8")
-        low, high = (ops.add(op, [bytes, ops.bytes(number, bytes[1])], bytes[1])
-                     for op, number in (("bitwise_and", "15"), ("floor_divide", "16")))
-        both = ops.add("cat", [low, high], f"tensor<{self.rows}x{2 * self.half}xui8>", " {dim = 1 : i64}")
-        zero = self.of_groups(ops, counting(ops, (self.rows, self.groups), "ui8"))
-        steps = ops.add("sub", [ops.cast(self.whole(ops, both), "f32"), ops.cast(zero, "f32")], wide)
+        codes = ops.constant(*self.codes)
+        if self.bits == 4:
+            low, high = (ops.add(op, [codes, ops.bytes(number, codes[1])], codes[1])
+                         for op, number in (("bitwise_and", "15"), ("floor_divide", "16")))
+            codes = self.whole(ops, ops.add("cat", [low, high], f"tensor<{self.rows}x{2 * self.half}xui8>", " {dim = 1 : i64}"))
+        steps = ops.cast(codes, "f32")
+        if not self.symmetric:
+            zero = self.of_groups(ops, counting(ops, self.grids, "ui8"))
+            steps = ops.add("sub", [steps, ops.cast(zero, "f32")], wide)
+        elif self.bits == 4:
+            steps = ops.add("sub", [steps, ops.full("8.0", wide)], wide)
         return ops.add("mul", [steps, self.of_groups(ops, self.scale(ops))], wide)
 
     def numbers(self):
-        scale = (counted((self.rows, self.groups)).double() + 1) / 256
-        if self.bits == 8:
-            return numbers_of((self.rows, self.columns), "i8").double() * scale
-
         def of_groups(x):
+            if self.group in (0, "tensor"):
+                return x.expand(self.rows, self.columns)
             return x.repeat_interleave(self.group, dim=1)[:, :self.columns]
 
-        bytes = numbers_of((self.rows, self.half), "ui8")
-        codes = torch.cat([bytes & 15, bytes >> 4], dim=1)[:, :self.columns]
-        return (codes - of_groups(counted((self.rows, self.groups)))).double() * of_groups(scale)
+        codes = numbers_of(*self.codes)
+        if self.bits == 4:
+            codes = torch.cat([codes & 15, codes >> 4], dim=1)[:, :self.columns]
+        zero = 8 * (self.bits == 4) if self.symmetric else of_groups(counted(self.grids) % 256)
+        return (codes - zero).double() * of_groups((counted(self.grids).double() + 1) / 256)
 
 
-def linear(columns, bits, rows=19, dtype="f32", batch=("N",), sizes=(0, 1, 2, 7, 49), group=32):
-    weights = Packed(rows, columns, bits, group)
+def linear(columns, bits, rows=19, dtype="f32", batch=("N",), sizes=(0, 1, 2, 7, 49), group=None, symmetric=None):
+    group = (0 if bits == 8 else 32) if group is None else group
+    weights = Packed(rows, columns, bits, group, bits == 8 if symmetric is None else symmetric)
 
     def body(names, types, y):
         ops = PackedOps()
@@ -93,7 +102,7 @@ def linear(columns, bits, rows=19, dtype="f32", batch=("N",), sizes=(0, 1, 2, 7,
     if dtype != "f32":  # to which weights are rounded, or not
         bound = acc.rounded_before(bound)
     row("linear", (dtype,), [(*batch, columns)], (*batch, rows), lambda x: F.linear(x, weights.numbers()), bound, sizes=sizes, values="normal", body=body,
-        note=f"weights of {bits} bits [{rows}, {columns}], groups of {group}")
+        note=f"weights of {bits} bits [{rows}, {columns}], groups of {group}" + ", symmetric" * weights.symmetric)
 
 
 for columns in (1, 2, 31, 32, 33, 45, 63, 64, 65, 96, 127, 128, 172, 257):
@@ -108,3 +117,13 @@ linear(64, 4, 33, batch=(3, "N"))
 linear(64, 8, 33, batch=(3, "N"))
 linear(64, 4, 33, dtype="f16")
 linear(45, 8, 33, dtype="f16")
+# Other grids than those of w8 and w4 by themselves.
+for columns in (1, 16, 33, 64, 65):
+    linear(columns, 4, symmetric=True)
+    linear(columns, 8, group=16)
+    linear(columns, 8, group=32, symmetric=False)
+for group in (0, "tensor"):
+    linear(45, 4, 33, group=group)
+    linear(64, 4, 17, group=group, symmetric=True)
+    linear(45, 8, 33, group=group, symmetric=False)
+linear(65, 8, 33, group="tensor")

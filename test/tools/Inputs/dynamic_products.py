@@ -61,9 +61,16 @@ def product(x, weight, bias):
     return sums.astype(F) * (scale * steps[:, 0]) + bias
 
 
+def symmetric(x, weight, bias):
+    """The same by rows of i8 without a zero point, and one scale for the weight."""
+    scale, step = np.abs(x).max(-1, keepdims=True) / F(127), np.abs(weight).max() / F(127)
+    q = np.nan_to_num(np.rint(x / scale), nan=0, posinf=127, neginf=-128).clip(-128, 127)
+    return (q.astype(np.int64) @ np.rint(weight / step).astype(np.int64).T).astype(F) * (scale * step) + bias
+
+
 with np.errstate(all="ignore"):
-    EXPECTED = {"a": product(x, ARRAYS["wide.weight"], ARRAYS["wide.bias"]), "b": product(x, np.ascontiguousarray(ARRAYS["turned"].T), F(0)),
-                "c": x.astype(np.float64) @ ARRAYS["few.weight"].T + ARRAYS["few.bias"]}
+    EXPECTED, SYMMETRIC = ({"a": rule(x, ARRAYS["wide.weight"], ARRAYS["wide.bias"]), "b": rule(x, np.ascontiguousarray(ARRAYS["turned"].T), F(0)),
+                            "c": x.astype(np.float64) @ ARRAYS["few.weight"].T + ARRAYS["few.bias"]} for rule in (product, symmetric))
 
 
 def run(package, device, rows):
@@ -85,11 +92,15 @@ save("rows.safetensors", ARRAYS)
 quiet("compile", "compile", "rows.dl", "--quantize", "dynamic", "-q", "-o", "rows.bin")
 quiet("quantize", "quantize", "rows.dl", "--scheme", "dynamic", "-q", "-o", "text.dl")
 quiet("compile the text", "compile", "text.dl", "-q", "-o", "text.bin")
-for package in ("rows.bin", "text.bin"):
+GRIDS = ("--activation-grid", "symmetric", "--granularity", "tensor")
+quiet("symmetric", "compile", "rows.dl", "--quantize", "dynamic", *GRIDS, "-q", "-o", "symmetric.bin")
+quiet("symmetric as text", "quantize", "rows.dl", "--scheme", "dynamic", *GRIDS, "-q", "-o", "symmetric.dl")
+quiet("compile it", "compile", "symmetric.dl", "-q", "-o", "symmetric-text.bin")
+for package, rule in (("rows.bin", EXPECTED), ("text.bin", EXPECTED), ("symmetric.bin", SYMMETRIC), ("symmetric-text.bin", SYMMETRIC)):
     for device in ("cpu", "cuda-emu"):
         for rows in (1, 5):
             got = run(package, device, rows)
-            for name, expected in EXPECTED.items():
+            for name, expected in rule.items():
                 expected = expected[:rows]
                 finite = np.isfinite(expected)
                 broken = ~np.isfinite(got[name]) if name == "c" else np.isnan(got[name])
@@ -129,7 +140,7 @@ for command, flag, output, said in (
     refused(f"{command}: data", 2, said, command, "rows.dl", flag, "dynamic", "--calib", "data.npz", "-o", output)
     refused(f"{command}: nothing left", 1, "--quantize dynamic: every product of weights stays in f32; the first, 'wide', because --keep-f32 names it",
             command, "rows.dl", flag, "dynamic", "--keep-f32", "*", "-o", output)
-refused("group", 2, "--group is how many weights of 4 bits share a scale", "compile", "rows.dl", "--quantize", "dynamic", "--group", "64", "-o",
+refused("group", 2, "--group is how many weights in few bits share a scale; expected --quantize w8 or w4 with it", "compile", "rows.dl", "--quantize", "dynamic", "--group", "64", "-o",
         "no.bin")
 with open("picture.dl", "w", encoding="utf-8") as out:
     out.write("dl 1\n\nmodel Picture {\n  conv: Conv2d(3, 16, kernel_size=3)\n  forward(x: f32[1,3,8,8]) -> (y: f32[1,16,6,6]) {\n"

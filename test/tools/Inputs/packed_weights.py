@@ -20,14 +20,19 @@ VOCABULARY, WIDTH, HIDDEN = 40, 64, 45
 def unpacked(arrays, name, columns, group):
     """The numbers that the codes of `name` stand for, in f64."""
     codes, scale = arrays[name + ".codes"], arrays[name + ".scale"].astype(np.float64)
-    if codes.dtype == np.int8:
-        expect(f"{name} in 8 bits", (codes.shape[1], scale.shape), (columns, (len(codes), 1)))
-        return codes * scale
-    groups = -(-columns // group)
-    expect(f"{name} in 4 bits", (codes.shape[1], scale.shape), ((columns + 1) // 2, (len(codes), groups)))
-    both = np.concatenate([codes & 15, codes >> 4], axis=1)[:, :columns].astype(np.int64)
-    wide = [np.repeat(part, group, axis=1)[:, :columns] for part in (arrays[name + ".zero"].astype(np.int64), scale)]
-    return (both - wide[0]) * wide[1]
+    if codes.dtype == np.int8 and group == 32:  # of --keep-w8
+        group = 0
+    shape = (1, 1) if group == "tensor" else (len(codes), -(-columns // group) if group else 1)
+    isHalved = codes.dtype == np.uint8 and codes.shape[1] != columns
+    expect(f"{name}: codes and scales", (codes.shape[1], scale.shape), ((columns + 1) // 2 if isHalved else columns, shape))
+
+    def wide(part):
+        return np.repeat(part, group, axis=1)[:, :columns] if isinstance(group, int) and group else np.broadcast_to(part, (len(codes), columns))
+
+    if isHalved:
+        codes = np.concatenate([codes & 15, codes >> 4], axis=1)[:, :columns]
+    zero = wide(arrays[name + ".zero"].astype(np.int64)) if name + ".zero" in arrays else 8 if isHalved else 0
+    return (codes.astype(np.int64) - zero) * wide(scale)
 
 
 MODEL = f"""dl 1
@@ -108,6 +113,35 @@ for name, flags, group in (("w8", ["w8"], 0), ("w4", ["w4"], 32), ("w4-64", ["w4
         expect(f"{name} on {program['target']}: {made} bytes made at load", made < 4 * (VOCABULARY + 2 * HIDDEN) * WIDTH * 0.45, True)
 expect(f"errors {errors}", errors["w8"] < 0.2 * errors["w4"] and errors["w4-fitted"] < errors["w4"] and errors["w4-wide"] < errors["w4"], True)
 
+# Other grids: the granularity, symmetric or not; each as text and in a package.
+for name, flags, group, least in (("w8-groups", ["w8", "--weight-grid", "asymmetric", "--group", "16"], 16, "w8"),
+                                  ("w8-tensor", ["w8", "--granularity", "tensor"], "tensor", None),
+                                  ("w4-symmetric", ["w4", "--weight-grid", "symmetric"], 32, None),
+                                  ("w4-row", ["w4", "--granularity", "channel"], 0, None),
+                                  ("w4-tensor", ["w4", "--granularity", "tensor", "--weight-grid", "symmetric"], "tensor", None),
+                                  ("w4-16-fitted", ["w4", "--group", "16", "--weight-grid", "symmetric", "--calib", "samples.npz"], 16, "w4")):
+    quiet(f"quantize {name}", "quantize", "tied.dl", "--scheme", *flags, "-q", "-o", f"{name}.dl")
+    quiet(f"compile {name}", "compile", "tied.dl", "--quantize", *flags, "-q", "-o", f"{name}.bin")
+    quiet(f"compile {name}.dl", "compile", f"{name}.dl", "-q", "-o", f"{name}-text.bin")
+    arrays = load(f"{name}.safetensors")
+    expect(f"zero points of {name}", any(one.endswith(".zero") for one in arrays), "symmetric" not in flags and name != "w8-tensor")
+    expected = tied(unpacked(arrays, "table.weight", WIDTH, group), unpacked(arrays, "up.weight", WIDTH, group), arrays["up.bias"],
+                    unpacked(arrays, "down.weight", HIDDEN, group))
+    errors[name] = np.sqrt(((expected - exact) ** 2).mean())
+    for package in (f"{name}.bin", f"{name}-text.bin"):
+        for device in ("cpu", "cuda-emu"):
+            close(f"{package} on {device}", run(package, device), expected)
+    expect(f"{name}: finer grids have smaller errors, {errors[name]:.2e}", least is None or bool(errors[name] < errors[least]), True)
+expect("coarser grids have larger ones", (bool(errors["w8"] < errors["w8-tensor"]), bool(errors["w4"] < errors["w4-row"]),
+                                          bool(errors["w4-row"] < errors["w4-tensor"])), (True, True, True))
+
+for flags, said in ((["w4", "--granularity", "tensor"], "w4: 3 of 3 weights in 4 bits, one scale a weight, rounded to nearest"),
+                    (["w4", "--granularity", "channel", "--weight-grid", "symmetric"], "w4: 3 of 3 weights in 4 bits, one scale a row, symmetric, rounded to nearest"),
+                    (["w8", "--weight-grid", "asymmetric"], "w8: 3 of 3 weights in 8 bits, asymmetric, rounded to nearest"),
+                    (["w8", "--group", "128"], "w8: 3 of 3 weights in 8 bits, groups of 128, rounded to nearest")):
+    done = dlc("quantize", "tied.dl", "--scheme", *flags, "-o", "told.dl", "--force")
+    expect(f"the table of {flags}", done.stdout.splitlines()[-1].split(";")[0], said)
+
 # The same data give the same file, however many samples run at once; f16 reads the same few bits.
 quiet("batches", "compile", "tied.dl", "--quantize", "w4", "--calib", "samples.npz", "--calib-batch", "5", "-q", "-o", "again.bin")
 expect("same bytes", open("again.bin", "rb").read() == open("w4-fitted.bin", "rb").read(), True)
@@ -130,6 +164,34 @@ for name in ("up.weight", "down.weight"):
     expect(f"scales of {name}", bool(ratio.max() / ratio.min() < 1 + 1e-6), True)
 part = os.path.getsize("int8.safetensors") / whole
 expect(f"bytes of int8: {part:.3f}", bool(part < 0.63), True)  # the table of the look-up stays in f32
+
+# Symmetric activations are i8 without a zero point; one scale serves a whole weight: against NumPy from the range that the report names.
+GRIDS = ("--activation-grid", "symmetric", "--granularity", "tensor", "--calib-method", "minmax")
+quiet("symmetric", "compile", "tied.dl", "--quantize", "int8", "--quantize-where", "possible", *GRIDS, "--calib", "samples.npz", "-q", "-o", "symmetric.bin",
+      "--report", "symmetric.json")
+quiet("symmetric as text", "quantize", "tied.dl", "--scheme", "int8", *GRIDS[:4], "--calib", "samples.npz", "-q", "-o", "symmetric.dl")
+quiet("compile it", "compile", "symmetric.dl", "-q", "-o", "symmetric-text.bin")
+report = json.load(open("symmetric.json", encoding="utf-8"))
+expect("the report says so", (report["activation_grid"], report["granularity"]), ("symmetric", "tensor"))
+ranges = {row["layer"]: max(-row["low"], row["high"]) for row in report["layers"]}
+expect("ranges reach as far both ways", [row["low"] for row in report["layers"]], [-row["high"] for row in report["layers"]])
+
+
+def by_integers(x, layer, weight):
+    """x @ weight.T of i8 by i8, in f32 but for the sums."""
+    scale, step = np.float32(ranges[layer] / 127), np.abs(weight).max() / np.float32(127)
+    q = np.rint(x * np.float32(1 / np.float64(scale))).clip(-128, 127).astype(np.int64)
+    return (q @ np.rint(weight / step).astype(np.int64).T).astype(np.float32) * (step * scale)
+
+
+hidden = ARRAYS["table.weight"][TOKENS]
+hidden = hidden + by_integers(np.maximum(by_integers(hidden, "up", ARRAYS["up.weight"]) + ARRAYS["up.bias"], 0), "down", ARRAYS["down.weight"])
+expected = by_integers(hidden, "tied.dl:12:9", ARRAYS["table.weight"])
+for device in ("cpu", "cuda-emu"):
+    close(f"symmetric on {device}", run("symmetric.bin", device), expected)
+arrays = load("symmetric.safetensors")
+expect("one scale a weight", (arrays["up.weight.scale"].size, arrays["up.weight.codes"].dtype), (1, np.int8))
+expect("the text runs", not isinstance(run("symmetric-text.bin", "cpu"), str), True)
 
 # A Gemm and a MatMul of ONNX, whose weights lie as [K, N].
 with open("gemm.onnx", "wb") as out:
@@ -160,24 +222,37 @@ def refusal(what, status, said, *arguments):
 
 
 REFIT = "holds weights in few bits, which were fitted when it was compiled; make it anew from the new weights: dlc compile MODEL --quantize "
-refused("refit", 3, f"'w4.bin' {REFIT}w4 --group 32 --weights NEW.safetensors", "refit", "w4.bin", "--weights", "tied.safetensors")
+refused("refit", 3, f"'w4.bin' {REFIT}w4 --weights NEW.safetensors", "refit", "w4.bin", "--weights", "tied.safetensors")
 refused("refit", 3, f"'w8-fitted.bin' {REFIT}w8 --calib DATA.npz --weights NEW.safetensors", "refit", "w8-fitted.bin", "--weights",
         "tied.safetensors")
 quiet("refit of a file of codes", "refit", "w4-text.bin", "--weights", "w4.safetensors", "-q")
 refusal("scheme", 2, "SCHEME: 'w5' is none of ", "tied.dl", "w5")
-refusal("group", 2, "error: --group: '48' is none of 32, 64, 128; 'dlc ", "tied.dl", "w4", "--group", "48")
-refused("group of w8", 2, "--group is how many weights of 4 bits share a scale; expected --quantize w4 with it", "compile", "tied.dl",
-        "--quantize", "w8", "--group", "64", "-o", "no.bin")
-refused("group alone", 2, "--group is how many weights of 4 bits share a scale; expected --quantize w4 with it", "compile", "tied.dl",
+refused("refit of other grids", 3, f"'w8-groups.bin' {REFIT}w8 --weight-grid asymmetric --group 16 --weights NEW.safetensors", "refit", "w8-groups.bin",
+        "--weights", "tied.safetensors")
+refusal("group", 2, "error: --group: '48' is none of 16, 32, 64, 128, 256; 'dlc ", "tied.dl", "w4", "--group", "48")
+refused("group alone", 2, "--group is how many weights in few bits share a scale; expected --quantize w8 or w4 with it", "compile", "tied.dl",
         "--group", "64", "-o", "no.bin")
-refused("group of w8", 2, "--group is how many weights of 4 bits share a scale; expected --scheme w4 with it", "quantize", "tied.dl",
-        "--scheme", "w8", "--group", "64", "-o", "no.dl")
+refused("granularity alone", 2, "--granularity says which weights share a scale; expected --quantize with it", "compile", "tied.dl",
+        "--granularity", "tensor", "-o", "no.bin")
+DATA = ("--calib", "samples.npz")
+refusal("group of int8", 2, "--group is how many weights in few bits share a scale; expected SCHEME w8 or w4 with it", "tied.dl", "int8", *DATA, "--group", "64")
+refusal("groups of int8", 2, "--granularity group is for weights that are made numbers before they are multiplied; expected SCHEME w8 or w4 with it, or "
+        "channel or tensor", "tied.dl", "int8", *DATA, "--granularity", "group")
+refusal("group and tensor", 2, "--group makes groups, and --granularity tensor none; leave one of them out", "tied.dl", "w4", "--group", "64",
+        "--granularity", "tensor")
+refusal("grid of activations of w4", 2, "--activation-grid says which integers activations become; expected SCHEME int8 or dynamic with it", "tied.dl",
+        "w4", "--activation-grid", "symmetric")
+refusal("grid of weights of int8", 2, "--weight-grid chooses for weights that stay in memory in few bits; expected SCHEME w8 or w4 with it (the weights of "
+        "products of integers are symmetric: a zero point of theirs would need the sum of each row of activations)", "tied.dl", "int8", *DATA,
+        "--weight-grid", "asymmetric")
+refusal("unknown grid", 2, "--weight-grid: 'even' is none of asymmetric, symmetric; 'dlc ", "tied.dl", "w4", "--weight-grid", "even")
+refusal("unknown granularity", 2, "--granularity: 'row' is none of tensor, channel, group; 'dlc ", "tied.dl", "w4", "--granularity", "row")
 for scheme in ("w8", "int8"):
     refused(f"8 bits of {scheme}", 2, "--keep-w8 names layers that have 8 bits where others have 4; expected --quantize w4 with it", "compile",
             "tied.dl", "--quantize", scheme, "--calib", "samples.npz", "--keep-w8", "down", "-o", "no.bin")
     refused(f"8 bits of {scheme}", 2, "--keep-w8 names layers that have 8 bits where others have 4; expected --scheme w4 with it", "quantize",
             "tied.dl", "--scheme", scheme, "--calib", "samples.npz", "--keep-w8", "down", "-o", "no.dl")
-refused("refit of 8 bits", 3, f"'w4-wide.bin' {REFIT}w4 --group 32 --keep-w8 'down' --weights NEW.safetensors", "refit", "w4-wide.bin", "--weights",
+refused("refit of 8 bits", 3, f"'w4-wide.bin' {REFIT}w4 --keep-w8 'down' --weights NEW.safetensors", "refit", "w4-wide.bin", "--weights",
         "tied.safetensors")
 refusal("unknown wide layer", 2, "--keep-w8: 'nobody' matches no layer", "tied.dl", "w4", "--keep-w8", "nobody")
 refusal("bad wide glob", 2, "--keep-w8: '[a' is no pattern", "tied.dl", "w4", "--keep-w8", "[a")

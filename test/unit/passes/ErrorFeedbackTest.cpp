@@ -101,7 +101,7 @@ std::vector<int> codesByDefinition(const std::vector<float> &weights, int64_t co
     const int64_t j = left.front();
     for (int64_t row = 0; row < rows; ++row) {
       const WeightGrid &grid = grids.gridAt(row, j);
-      const int code = grid.codeOf(w[row * columns + j], grids.format.bits);
+      const int code = grid.codeOf(w[row * columns + j], grids.format);
       codes[row * columns + j] = code;
       const double error = w[row * columns + j] - grid.numberOf(code);
       for (size_t b = 0; b < left.size(); ++b)
@@ -164,12 +164,17 @@ TEST(ErrorFeedback, FactorOfTheInverse) {
 }
 
 TEST(ErrorFeedback, RoundsAsTheOptimalBrainSurgeon) {
-  for (auto [bits, columns] : {std::pair{4U, int64_t(45)}, std::pair{8U, int64_t(20)}}) {
+  const WeightFormat groups{.bits = 4, .group = 32}, rowsOfBytes{.isSymmetric = true},
+      whole{.bits = 4, .isSymmetric = true, .isPerTensor = true},
+      bytesWithZero{.bits = 8, .group = 16};
+  for (auto [format, columns] :
+       {std::pair{groups, int64_t(45)}, std::pair{rowsOfBytes, int64_t(20)},
+        std::pair{whole, int64_t(33)}, std::pair{bytesWithZero, int64_t(40)}}) {
     const int64_t rows = 70; // more than are rounded together
     const std::vector<float> weights = randomWeights(rows * columns, 3),
                              vectors = vectorsOf(200, columns, 4);
     const PackedMatrix packed =
-        roundWithFeedback(weights, rows, columns, {bits, 32}, added(vectors, columns, 64), 0.01);
+        roundWithFeedback(weights, rows, columns, format, added(vectors, columns, 64), 0.01);
     const std::vector<int> expected =
         codesByDefinition(weights, columns, momentsOf(vectors, columns), packed, 0.01);
     // A number halfway between two may fall to either side.

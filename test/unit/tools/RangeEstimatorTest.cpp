@@ -11,8 +11,9 @@
 
 using namespace dlc;
 
-static RangeEstimator estimate(RangeMethod method, const std::vector<std::vector<float>> &batches) {
-  RangeEstimator estimator(method);
+static RangeEstimator estimate(RangeMethod method, const std::vector<std::vector<float>> &batches,
+                               bool isSymmetric = false) {
+  RangeEstimator estimator(method, isSymmetric);
   for (const std::vector<float> &batch : batches)
     estimator.observe(batch.data(), batch.size());
   for (const std::vector<float> &batch : batches)
@@ -44,6 +45,22 @@ TEST(RangeEstimator, MinMaxTakesAllAndZero) {
   range = estimate(RangeMethod::minmax, {{-3, -4}}).range();
   EXPECT_EQ(range.low, -4);
   EXPECT_EQ(range.high, 0);
+}
+
+TEST(RangeEstimator, SymmetricRangesReachAsFarBothWays) {
+  std::vector<float> numbers = normalWithOutlier(20'000);
+  for (float &number : numbers)
+    number = std::max(number, -0.5F);
+  for (const char *name : kRangeMethods) {
+    const RangeMethod method = *rangeMethodNamed(name);
+    const RangeEstimator symmetric = estimate(method, {numbers}, true);
+    EXPECT_EQ(symmetric.range().low, -symmetric.range().high) << name;
+    // Half of the steps are for numbers that never come.
+    EXPECT_LT(symmetric.signalToNoise(symmetric.range()),
+              estimate(method, {numbers}).signalToNoise(estimate(method, {numbers}).range()))
+        << name;
+  }
+  EXPECT_EQ(estimate(RangeMethod::mse, {{0, 0}}, true).range().high, 0);
 }
 
 TEST(RangeEstimator, AverageMovesTowardsEachBatch) {

@@ -6,6 +6,7 @@
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/buffers/PrependResults.h"
+#include "tools/driver/QuantizationGrids.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compress/WeightReader.h"
 
@@ -42,7 +43,7 @@ static Value meanAlong(Value x, int64_t dim, dl::Builder &builder) {
 }
 
 /// A copy of the model whose first results are the means of what is lost, product by product.
-static FailureOr<OwningOpRef<ModuleOp>> tappedCopy(ModuleOp module,
+static FailureOr<OwningOpRef<ModuleOp>> tappedCopy(ModuleOp module, const CompileOptions &options,
                                                    ArrayRef<QuantizableProduct> products) {
   IRMapping mapping;
   OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone(mapping));
@@ -62,7 +63,10 @@ static FailureOr<OwningOpRef<ModuleOp>> tappedCopy(ModuleOp module,
   }
   prependResults(function, taps, names);
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  manager.addNestedPass<func::FuncOp>(createQuantizeProducts());
+  // What stays in f32 has no range.
+  QuantizeProductsOptions pass = quantizeProductsOptions(options);
+  pass.keepF32.clear();
+  manager.addNestedPass<func::FuncOp>(createQuantizeProducts(pass));
   if (failed(manager.run(*copy)))
     return failure();
   return copy;
@@ -91,7 +95,7 @@ int correctBiases(ModuleOp module, const CompileOptions &options,
   for (const QuantizableProduct &product : products)
     if (product.op->hasAttr(kActivationRange) && channelDimOf(product) >= 0)
       corrected.push_back(product);
-  auto copy = tappedCopy(module, corrected);
+  auto copy = tappedCopy(module, options, corrected);
   if (failed(copy))
     return kInternal;
   std::vector<std::vector<double>> sums(corrected.size());

@@ -7,6 +7,7 @@
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
+#include "tools/driver/QuantizationGrids.h"
 #include "tools/driver/calibrate/BiasCorrection.h"
 #include "tools/driver/calibrate/CpuProgram.h"
 #include "tools/driver/calibrate/Smoothing.h"
@@ -106,8 +107,9 @@ int Calibration::findRanges(ModuleOp module, ArrayRef<QuantizableProduct> produc
   auto package = compileCpuProgram(*copy);
   if (failed(package))
     return kUnsupported;
-  std::vector<RangeEstimator> estimators(activations.size(),
-                                         RangeEstimator(*rangeMethodNamed(methodName())));
+  std::vector<RangeEstimator> estimators(
+      activations.size(),
+      RangeEstimator(*rangeMethodNamed(methodName()), hasSymmetricActivations(options.grids)));
   if (int code = measure(*package, estimators))
     return code;
 
@@ -135,7 +137,7 @@ int Calibration::findRanges(ModuleOp module, ArrayRef<QuantizableProduct> produc
 std::string Calibration::commandText() const {
   if (numSmoothed == 0 && !options.biasCorrection && !options.noRefit)
     return "";
-  std::string text = "dlc compile MODEL --quantize " + options.quantize;
+  std::string text = "dlc compile MODEL --quantize " + options.quantize + textOf(options.grids);
   if (options.noRefit)
     text += " --no-refit";
   if (numSmoothed > 0)
@@ -187,6 +189,10 @@ std::string Calibration::asText() const {
                         *options.smooth);
   if (options.biasCorrection)
     os << "; means corrected";
+  if (hasSymmetricActivations(options.grids))
+    os << "; activations symmetric";
+  if (hasPerTensorWeights(options.grids))
+    os << "; one scale a weight";
   os << '\n';
   return text;
 }
@@ -200,6 +206,10 @@ std::string Calibration::asJson() const {
     json.real("smooth", *options.smooth).integer("smoothed", static_cast<int64_t>(numSmoothed));
   if (options.biasCorrection)
     json.string("bias_correction", "measured");
+  if (!isFloat8())
+    json.string("activation_grid",
+                hasSymmetricActivations(options.grids) ? "symmetric" : "asymmetric");
+  json.string("granularity", hasPerTensorWeights(options.grids) ? "tensor" : "channel");
   json.beginArray("layers");
   for (const QuantizedLayer &layer : layers) {
     json.beginObject().string("layer", layer.name).string("op", layer.op);

@@ -54,6 +54,34 @@ void dlc::addOnnxOptions(CLI::App &command, std::vector<std::string> &constInput
       ->allow_extra_args(false);
 }
 
+void dlc::addGridOptions(CLI::App &command, GridOptions &grids, const std::string &option) {
+  command
+      .add_option("--activation-grid", grids.activation,
+                  "For " + option +
+                      " int8 and dynamic. asymmetric: activations become u8 with a zero point "
+                      "(default); symmetric: i8 without one, the larger end of the range as 127 "
+                      "steps, of which numbers of one sign use half")
+      ->check(checkOneOf({"asymmetric", "symmetric"}));
+  command
+      .add_option("--weight-grid", grids.weight,
+                  "For " + option +
+                      " w8 and w4. symmetric: scales alone, with as many numbers on either side of "
+                      "0 (default for w8); asymmetric: each scale has a zero point (default for "
+                      "w4)")
+      ->check(checkOneOf({"asymmetric", "symmetric"}));
+  command
+      .add_option("--granularity", grids.granularity,
+                  "Which weights share a scale. channel: those of one channel of the result "
+                  "(default); tensor: all of one weight; group: --group neighbours of a row, for "
+                  "w8 and w4 (default for w4)")
+      ->check(checkOneOf({"tensor", "channel", "group"}));
+  command
+      .add_option("--group", grids.group,
+                  "Neighbours of a row of w8 or w4 that share a scale: 16, 32, 64, 128 or 256 "
+                  "(default for w4: 32)")
+      ->check(checkOneOf({"16", "32", "64", "128", "256"}));
+}
+
 void dlc::addShapeOptions(CLI::App &command, ShapeOptions &shapes) {
   command.add_option("--shapes", shapes.shapes,
                      "Shapes of inputs, such as x:8x3x224x224,mask:8x64: the symbolic dims that "

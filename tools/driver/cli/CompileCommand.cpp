@@ -31,6 +31,7 @@ Examples:
   dlc compile model.dl --quantize dynamic --target cpu -o model.bin   matrix products in 8 bits, ranges as they come
   dlc compile model.dl --quantize int8 --calib samples.npz --smooth 0.5 --target cpu -o model.bin   for activations with few large channels
   dlc compile model.dl --quantize w4 --calib samples.npz -o model.bin   weights in 4 bits, fitted to these samples
+  dlc compile model.dl --quantize w4 --weight-grid symmetric --group 64 -o model.bin   without zero points, in larger groups
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
   dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
@@ -83,6 +84,9 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "How far outputs may lie off those in f32 with --precision mixed; exit 4 where "
                    "no layer can run in 16 bits so")
       ->check(checkPositive, "POSITIVE");
+  command->add_flag("--best-effort", options->bestEffort,
+                    "Where no choice of layers holds --max-error, write the one that comes nearest "
+                    "and warn, instead of exit 4");
   command
       ->add_option("--error-metric", options->errorMetric,
                    "What --max-error bounds: rel (largest difference, as a part of the largest "
@@ -114,11 +118,7 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "quantized is (default: faster for int8, possible for w8 and w4, which save "
                    "memory in any case)")
       ->check(checkOneOf({"faster", "possible"}));
-  command
-      ->add_option("--group", options->group,
-                   "Neighbouring weights of --quantize w4 that share a scale and a zero point")
-      ->check(checkOneOf({"32", "64", "128"}))
-      ->capture_default_str();
+  addGridOptions(*command, options->grids, "--quantize");
   command->add_flag("--no-refit", options->noRefit,
                     "With --quantize int8: the file holds the integers alone, a quarter of the "
                     "bytes, and not the weights that 'dlc refit' makes them from (files of w8 and "

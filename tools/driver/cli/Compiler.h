@@ -26,6 +26,14 @@ struct CalibrationOptions {
   int64_t batch = 16;         // samples that are run at once, at most
 };
 
+/// The grids of numbers in few bits; empty, or 0, where the scheme's own is wanted (QuantizationGrids.h).
+struct GridOptions {
+  std::string activation;  // of int8 and dynamic: asymmetric or symmetric
+  std::string weight;      // of w8 and w4: asymmetric or symmetric
+  std::string granularity; // which weights share a scale: tensor, channel or group
+  int64_t group = 0;       // weights of a group, of w8 and w4
+};
+
 struct CompileOptions {
   std::string input;
   std::string output; // empty: model.bin beside nothing, or standard output for --compile-to
@@ -39,11 +47,12 @@ struct CompileOptions {
   std::string dumpDir;
   // What a model of f32 runs in: f32, f16, bf16, mixed, mixed-bf16; tf32 for its products on cuda.
   std::string precision = "f32";
-  std::optional<double> maxError;  // for mixed
+  std::optional<double> maxError; // for mixed
+  bool bestEffort = false; // for mixed: where no choice holds the bound, the nearest one is written
   std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
   std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
-  std::string quantize = "none";   // none, int8, dynamic, fp8, w8, w4
-  int64_t group = 32;              // weights of w4 that share a scale
+  std::string quantize = "none"; // none, int8, dynamic, fp8, w8, w4
+  GridOptions grids;
   std::vector<std::string> keepW8; // globs: layers whose weights w4 stores in 8 bits
   std::optional<double> smooth;    // of int8 and dynamic: the exponent of SmoothQuant, 0 to 1
   bool biasCorrection = false;     // of int8
@@ -120,16 +129,18 @@ struct ImportAsTextOptions {
 };
 
 struct PruneOptions {
-  std::string input;                    // .dl or .onnx
-  std::string output;                   // .dl; the weights go beside it
-  std::string model;                    // empty: the only one of the file
-  std::string pattern = "global";       // or layer, 2:4
-  std::string method;                   // empty: the pattern's own
-  bool permute = false;                 // 2:4: channels change places first
-  int64_t channelMultiple = 1;          // of a layer's channels that are left
-  std::optional<double> sparsity;       // above 0 and below 1; 2:4 needs none
-  CalibrationOptions calibration;       // for all methods but magnitude
-  std::vector<std::string> skip;        // globs: layers that stay as they are
+  std::string input;                  // .dl or .onnx
+  std::string output;                 // .dl; the weights go beside it
+  std::string model;                  // empty: the only one of the file
+  std::string pattern = "global";     // or layer, block, 2:4, channels, low-rank
+  std::string method;                 // empty: the pattern's own
+  bool permute = false;               // 2:4: channels change places first
+  int64_t channelMultiple = 1;        // of a layer's channels that are left
+  std::string allocation = "uniform"; // of layer and block: or sensitivity
+  int64_t steps = 1;              // of sparsegpt: sparsities from the first to the one asked for
+  std::optional<double> sparsity; // above 0 and below 1; 2:4 needs none
+  CalibrationOptions calibration; // for all methods but magnitude
+  std::vector<std::string> skip;  // globs: layers that stay as they are
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy
   std::vector<std::string> states;      // of an ONNX model: INPUT=OUTPUT
   std::string report;                   // .json; empty: none
@@ -138,11 +149,11 @@ struct PruneOptions {
 };
 
 struct QuantizeOptions {
-  std::string input;                    // .dl or .onnx
-  std::string output;                   // .dl; the weights go beside it
-  std::string model;                    // empty: the only one of the file
-  std::string scheme;                   // w8, w4, int8, dynamic, fp8
-  int64_t group = 32;                   // weights of w4 that share a scale
+  std::string input;  // .dl or .onnx
+  std::string output; // .dl; the weights go beside it
+  std::string model;  // empty: the only one of the file
+  std::string scheme; // w8, w4, int8, dynamic, fp8
+  GridOptions grids;
   std::vector<std::string> keepW8;      // globs: layers whose weights w4 stores in 8 bits
   std::optional<double> smooth;         // of int8 and dynamic: the exponent of SmoothQuant, 0 to 1
   bool biasCorrection = false;          // of int8

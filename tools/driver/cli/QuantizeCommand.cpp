@@ -13,8 +13,8 @@ after the weight (.codes, .scale, .zero), and so do those of convolutions with i
 loops are those that names of nodes show, as dlc import writes it.
 
 Schemes:
-  w8       8 bits, a scale for each row
-  w4       4 bits, a scale and a zero point for each --group neighbours of a row
+  w8       8 bits, a scale for each row; --granularity and --weight-grid choose otherwise
+  w4       4 bits, a scale and a zero point for each --group neighbours of a row, or as these two choose
   int8     products and convolutions of integers of 8 bits, as dlc compile --quantize int8 makes them; needs --calib
   dynamic  matrix products of integers of 8 bits, with ranges of rows that are found when the model runs
   fp8      products and convolutions of floats of 8 bits (e4m3), as dlc compile --quantize fp8 makes them; needs --calib
@@ -23,6 +23,8 @@ Examples:
   dlc quantize model.dl --scheme w4 -o q.dl                       each weight the nearest of 16 numbers; the weights go to q.safetensors
   dlc quantize model.dl --scheme w4 --calib samples.npz -o q.dl   errors of rounding made up for on these samples (GPTQ)
   dlc quantize model.dl --scheme int8 --calib samples.npz -o q.dl
+  dlc quantize model.dl --scheme int8 --activation-grid symmetric --granularity tensor --calib samples.npz -o q.dl
+  dlc quantize model.dl --scheme w4 --weight-grid symmetric --group 64 -o q.dl
   dlc quantize model.onnx --scheme w8 --keep-f32 'head.*' -o q.dl
   dlc compile q.dl -o q.bin
 
@@ -38,11 +40,7 @@ void dlc::addQuantizeCommand(CLI::App &app, Action &action, const Compiler &comp
   command->add_option("--scheme", options->scheme, "How weights are stored, see below")
       ->required()
       ->check(checkOneOf({"w8", "w4", "int8", "dynamic", "fp8"}));
-  command
-      ->add_option("--group", options->group,
-                   "Neighbouring weights of w4 that share a scale and a zero point")
-      ->check(checkOneOf({"32", "64", "128"}))
-      ->capture_default_str();
+  addGridOptions(*command, options->grids, "--scheme");
   command
       ->add_option(
           "--smooth", options->smooth,

@@ -11,6 +11,7 @@
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/precision/LayerPatterns.h"
+#include "tools/driver/QuantizationGrids.h"
 #include "tools/driver/calibrate/Calibration.h"
 #include "tools/driver/calibrate/CpuProgram.h"
 #include "tools/driver/cli/Compiler.h"
@@ -61,8 +62,14 @@ private:
   int prepare();
   int checkOutputs() const;
   PipelineOptions pipelineOptions() const {
-    return {options.targets, options.explain,  narrowTypeOf(options.precision),
-            options.keepF32, options.quantize, options.group,
+    return {options.targets,
+            options.explain,
+            narrowTypeOf(options.precision),
+            options.keepF32,
+            options.quantize,
+            weightFormatOf(options.quantize, options.grids),
+            hasSymmetricActivations(options.grids),
+            hasPerTensorWeights(options.grids),
             options.io};
   }
   /// --keep-f32 names what there is.
@@ -257,6 +264,7 @@ int Compilation::searchPrecision() {
   goal.batch = options.calibration.batch;
   goal.keepF32 = options.keepF32;
   goal.reference = std::move(reference);
+  goal.bestEffort = options.bestEffort;
   PrecisionSearch search(std::move(goal), "--precision " + options.precision,
                          [this](const std::string &what) { showProgress(what); });
   int code = search.run(*model.module);

@@ -4,6 +4,7 @@
 #include "tools/driver/compiler/CompileUsage.h"
 
 #include "passes/Pipelines.h"
+#include "tools/driver/QuantizationGrids.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/Import.h"
 
@@ -46,6 +47,9 @@ static int checkPrecision(const CompileOptions &options, Phase first) {
     if (options.errorMetric != "rel")
       return fail(kUsage, "--error-metric says what the bound of --precision mixed is about; "
                           "expected that");
+    if (options.bestEffort)
+      return fail(kUsage, "--best-effort is for a bound of --precision mixed that does not hold; "
+                          "expected that");
     return kOk;
   }
   if (!options.maxError)
@@ -61,9 +65,6 @@ static int checkSignature(const CompileOptions &options, Phase first) {
                             options.compileFrom);
   return kOk;
 }
-
-static constexpr const char *kGroupAlone =
-    "--group is how many weights of 4 bits share a scale; expected --quantize w4 with it";
 
 /// What goes with products of integers, and that --quantize dynamic needs data for --smooth alone.
 static int checkProducts(const CompileOptions &options) {
@@ -89,6 +90,8 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
                         "--quantize w4 with it");
   if (int code = checkProducts(options))
     return code;
+  if (int code = checkGrids(options.quantize, options.grids, "--quantize"))
+    return code;
   if (options.quantize == "none") {
     if (!options.calibration.data.empty() && !isMixed(options.precision))
       return fail(kUsage,
@@ -96,8 +99,6 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
     if (!options.report.empty() && !isMixed(options.precision))
       return fail(kUsage, "--report says what --quantize and --precision mixed did; expected one "
                           "of these");
-    if (options.group != 32)
-      return fail(kUsage, kGroupAlone);
     if (options.noRefit)
       return fail(kUsage, "--no-refit leaves out the weights that --quantize int8 makes integers "
                           "from; expected that with it");
@@ -106,8 +107,6 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
                   "--quantize-where says which layers --quantize takes; expected that with it");
     return kOk;
   }
-  if (options.quantize != "w4" && options.group != 32)
-    return fail(kUsage, kGroupAlone);
   if (!options.quantizeWhere.empty() &&
       (options.quantize == "dynamic" || options.quantize == "fp8"))
     return fail(kUsage, "--quantize-where has estimates for int8, w8 and w4 alone; expected one of "

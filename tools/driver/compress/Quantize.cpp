@@ -7,6 +7,7 @@
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
+#include "tools/driver/QuantizationGrids.h"
 #include "tools/driver/calibrate/Calibration.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/ImportAsText.h"
@@ -20,9 +21,8 @@ using namespace mlir;
 namespace dlc {
 
 static int checkOptions(const QuantizeOptions &options) {
-  if (options.scheme != "w4" && options.group != 32)
-    return fail(kUsage, "--group is how many weights of 4 bits share a scale; expected --scheme w4 "
-                        "with it");
+  if (int code = checkGrids(options.scheme, options.grids, "--scheme"))
+    return code;
   if ((options.scheme == "int8" || options.scheme == "fp8") && options.calibration.data.empty())
     return fail(kUsage, "--scheme " + options.scheme +
                             " needs to see what the model reads; add --calib FILE.npz, an array by "
@@ -75,7 +75,7 @@ static CompileOptions fitOptions(const QuantizeOptions &options) {
   CompileOptions fit;
   fit.input = options.input;
   fit.quantize = options.scheme;
-  fit.group = options.group;
+  fit.grids = options.grids;
   fit.smooth = options.smooth;
   fit.keepW8 = options.keepW8;
   fit.biasCorrection = options.biasCorrection;
@@ -100,11 +100,7 @@ static int quantizeWeights(ImportedModel &model, const CompileOptions &options,
     return code;
   report = {fit.asText(), fit.asJson()};
   PassManager manager(model.context.get(), ModuleOp::getOperationName());
-  QuantizeWeightsOptions pass;
-  pass.bits = options.quantize == "w8" ? 8 : 4;
-  pass.group = options.group;
-  pass.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
-  manager.addNestedPass<func::FuncOp>(createQuantizeWeights(pass));
+  manager.addNestedPass<func::FuncOp>(createQuantizeWeights(quantizeWeightsOptions(options)));
   return failed(manager.run(*model.module)) ? static_cast<int>(kInternal) : kOk;
 }
 
@@ -116,10 +112,7 @@ static int quantizeProducts(ImportedModel &model, const CompileOptions &options,
     return code;
   report = {calibration.asText(), calibration.asJson()};
   PassManager manager(model.context.get(), ModuleOp::getOperationName());
-  QuantizeProductsOptions pass;
-  pass.scheme = options.quantize;
-  pass.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
-  manager.addNestedPass<func::FuncOp>(createQuantizeProducts(pass));
+  manager.addNestedPass<func::FuncOp>(createQuantizeProducts(quantizeProductsOptions(options)));
   if (failed(manager.run(*model.module)))
     return kInternal;
   return storeQuantizedWeights(*model.module->getOps<func::FuncOp>().begin());

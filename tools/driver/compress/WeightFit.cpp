@@ -7,6 +7,7 @@
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
+#include "tools/driver/QuantizationGrids.h"
 #include "tools/driver/calibrate/TappedRun.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compress/QuantizationChoice.h"
@@ -48,6 +49,8 @@ static std::vector<float> numbersOf(const PackableWeight &weight, ArrayRef<uint8
     }
   return numbers;
 }
+
+WeightFormat WeightFit::format() const { return weightFormatOf(options.quantize, options.grids); }
 
 int WeightFit::measure(ModuleOp module, ArrayRef<Value> activations,
                        std::vector<SecondMoments> &moments) {
@@ -115,7 +118,7 @@ int WeightFit::fit(const PackableWeight &weight, const SecondMoments *moments,
   };
   hold(kCodesSuffix, packed.codeBytes());
   hold(kScaleSuffix, packed.scaleBytes());
-  if (packed.format.bits == 4)
+  if (!packed.format.isSymmetric)
     hold(kZeroSuffix, packed.zeroBytes());
   return kOk;
 }

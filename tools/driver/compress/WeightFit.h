@@ -46,9 +46,10 @@ public:
 
 private:
   bool isCalibrated() const { return !options.calibration.data.empty(); }
-  std::string bitsText() const;
+  /// "4 bits, groups of 32"
+  std::string formatText() const;
   std::string wideText() const;
-  WeightFormat format() const { return {options.quantize == "w8" ? 8U : 4U, options.group}; }
+  WeightFormat format() const;
   /// Marks the weights that --keep-w8 names.
   int markWide(mlir::ModuleOp module, llvm::ArrayRef<PackableWeight> found);
   /// Sums of what each value was on the data, in the order of `activations`.

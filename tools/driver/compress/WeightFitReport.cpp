@@ -1,6 +1,7 @@
 //===- WeightFitReport.cpp - What became of the weights of a model ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/QuantizationGrids.h"
 #include "tools/driver/cli/Json.h"
 #include "tools/driver/compress/QuantizationChoice.h"
 #include "tools/driver/compress/WeightFit.h"
@@ -12,8 +13,18 @@
 
 namespace dlc {
 
-std::string WeightFit::bitsText() const {
-  return options.quantize == "w8" ? "8 bits" : "4 bits, groups of " + std::to_string(options.group);
+std::string WeightFit::formatText() const {
+  const WeightFormat all = format();
+  std::string text = std::to_string(all.bits) + " bits";
+  if (all.group > 0)
+    text += ", groups of " + std::to_string(all.group);
+  else if (all.isPerTensor)
+    text += ", one scale a weight";
+  else if (all.bits == 4)
+    text += ", one scale a row";
+  if (all.isSymmetric != (all.bits == 8))
+    text += all.isSymmetric ? ", symmetric" : ", asymmetric";
+  return text;
 }
 
 /// The layers in 8 bits, as they were named.
@@ -25,9 +36,8 @@ std::string WeightFit::wideText() const {
 }
 
 std::string WeightFit::commandText() const {
-  return "dlc compile MODEL --quantize " + options.quantize +
-         (options.quantize == "w4" ? " --group " + std::to_string(options.group) : "") +
-         wideText() + (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
+  return "dlc compile MODEL --quantize " + options.quantize + textOf(options.grids) + wideText() +
+         (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
 }
 
 static std::string inDecibels(double value) {
@@ -71,7 +81,7 @@ std::string WeightFit::asText() const {
     os << (isWide ? "  in 8 bits\n" : "\n");
   }
   os << llvm::formatv("{0}: {1} of {2} weights in {3}, ", options.quantize, packed, weights.size(),
-                      bitsText());
+                      formatText());
   if (wide > 0)
     os << llvm::formatv("{0} of them in 8 bits, ", wide);
   if (isCalibrated())
@@ -85,8 +95,11 @@ std::string WeightFit::asText() const {
 std::string WeightFit::asJson() const {
   Json json;
   json.beginObject().string("scheme", options.quantize);
-  if (options.quantize == "w4")
-    json.integer("group", options.group);
+  const WeightFormat all = format();
+  json.string("granularity", all.group > 0 ? "group" : all.isPerTensor ? "tensor" : "channel");
+  if (all.group > 0)
+    json.integer("group", all.group);
+  json.string("weight_grid", all.isSymmetric ? "symmetric" : "asymmetric");
   json.string("method", isCalibrated() ? "gptq" : "nearest");
   if (isCalibrated())
     json.integer("samples", samples);

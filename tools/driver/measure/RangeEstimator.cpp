@@ -9,8 +9,6 @@
 
 namespace dlc {
 
-/// The steps of u8.
-static constexpr double kSteps = 255;
 /// The share of the elements that `percentile` leaves out at either end.
 static constexpr double kTail = 1e-5;
 /// Ranges that `entropy` and `mse` try: 100 % of the extent, 99 %, ... down to 10 %.
@@ -57,17 +55,24 @@ double RangeEstimator::centre(size_t bin) const {
   return seen.low + (seen.high - seen.low) * (static_cast<double>(bin) + 0.5) / kBins;
 }
 
-/// The nearest number to `value` that 256 steps over `range` have.
-static double onGrid(double value, const Range &range) {
-  double scale = (range.high - range.low) / kSteps;
+/// The range that the grid over `range` holds.
+Range RangeEstimator::asGrid(Range range) const {
+  range = {std::min(range.low, 0.0), std::max(range.high, 0.0)};
+  const double most = std::max(-range.low, range.high);
+  return isSymmetric && most > 0 ? Range{-most, most} : range;
+}
+
+/// The nearest number to `value` that 8 bits over `range` have.
+double RangeEstimator::onGrid(double value, const Range &range) const {
+  double scale = (range.high - range.low) / steps();
   double zero = std::round(-range.low / scale);
-  return (std::clamp(std::nearbyint(value / scale) + zero, 0.0, kSteps) - zero) * scale;
+  return (std::clamp(std::nearbyint(value / scale) + zero, 0.0, steps()) - zero) * scale;
 }
 
 /// The sum over all elements; those of a bin count as evenly spread over it.
 double RangeEstimator::squaredError(const Range &range) const {
   double sum = 0;
-  double within = (seen.high - seen.low) / kBins, scale = (range.high - range.low) / kSteps;
+  double within = (seen.high - seen.low) / kBins, scale = (range.high - range.low) / steps();
   for (size_t bin = 0; bin < bins.size(); ++bin) {
     if (bins[bin] == 0)
       continue;
@@ -86,7 +91,7 @@ double RangeEstimator::divergence(const Range &range) const {
   std::vector<double> cut(kBins), step(256), filled(256);
   std::vector<size_t> stepOf(kBins);
   size_t first = kBins, last = 0;
-  double scale = (range.high - range.low) / kSteps;
+  double scale = (range.high - range.low) / steps();
   for (size_t bin = 0; bin < kBins; ++bin)
     if (double value = centre(bin); value >= range.low && value <= range.high) {
       first = std::min(first, bin);
@@ -137,11 +142,12 @@ Range RangeEstimator::percentileRange() const {
 }
 
 Range RangeEstimator::leastOf(double (RangeEstimator::*loss)(const Range &) const) const {
-  Range best = seen;
+  const Range all = asGrid(seen);
+  Range best = all;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kShrinks; ++i) {
     double part = 1 - 0.01 * i;
-    Range range = {seen.low * part, seen.high * part};
+    Range range = {all.low * part, all.high * part};
     if (double found = (this->*loss)(range); found < least) {
       least = found;
       best = range;
@@ -162,7 +168,7 @@ Range RangeEstimator::range() const {
     found = leastOf(&RangeEstimator::divergence);
   else if (method == RangeMethod::mse)
     found = leastOf(&RangeEstimator::squaredError);
-  return {std::min(found.low, 0.0), std::max(found.high, 0.0)};
+  return asGrid(found);
 }
 
 /// The nearest number of e4m3 (ties to even, 448 beyond it).

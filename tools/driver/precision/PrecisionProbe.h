@@ -28,6 +28,7 @@ struct PrecisionGoal {
   std::string data;   // .npz of arrays by input name, one row a sample; empty: random inputs
   int64_t batch = 16; // samples that are run at once, at most
   std::vector<std::string> keepF32; // globs: layers that stay in f32 in any case
+  bool bestEffort = false;          // where no choice holds the bound, the nearest one is taken
   bool byName = false;              // what is found shall hold where keepF32 names the layers, too
   /// A package of the model for the CPU whose outputs the error is measured against; empty: the searched module with all
   /// layers in f32.

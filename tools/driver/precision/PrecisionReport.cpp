@@ -38,8 +38,9 @@ std::string PrecisionSearch::asText() const {
             (layer.overflows ? ", more than " + goal.dtype + " holds" : ""));
   }
   text += format("%zu of %zu layers in %s; ", numNarrow(), layers.size(), goal.dtype.c_str()) +
-          format("%s %.3g, within %.3g, on %lld samples\n", errorName(goal.metric, false), error,
-                 goal.maxError, static_cast<long long>(probe.numSamples()));
+          format("%s %.3g, %s %.3g, on %lld samples\n", errorName(goal.metric, false), error,
+                 error <= goal.maxError ? "within" : "not within", goal.maxError,
+                 static_cast<long long>(probe.numSamples()));
   if (overflowing && goal.dtype == "f16")
     text += std::to_string(overflowing) +
             " of them reach beyond 65504, the largest number of f16, and so stay in f32; bf16 has "

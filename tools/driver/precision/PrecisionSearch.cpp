@@ -45,12 +45,21 @@ int PrecisionSearch::checkReference() {
     return code;
   if (errors.front() <= goal.maxError)
     return kOk;
-  return fail(kAccuracy,
-              option + ": what --quantize does to the model makes a " +
-                  errorName(goal.metric, false) +
-                  format(" of %.3g with all else in f32, %.3g times the bound of %.3g; nothing is "
-                         "written",
-                         errors.front(), errors.front() / goal.maxError, goal.maxError));
+  return miss(std::string("what --quantize does to the model makes a ") +
+              errorName(goal.metric, false) +
+              format(" of %.3g with all else in f32, %.3g times the bound of %.3g", errors.front(),
+                     errors.front() / goal.maxError, goal.maxError));
+}
+
+/// Where no choice holds the bound: an error, or a warning where the goal takes the nearest one.
+int PrecisionSearch::miss(const std::string &what) {
+  const std::string text = option + ": " + what;
+  if (!goal.bestEffort) // dlc bisect writes nothing anyway
+    return fail(kAccuracy, text + "; nothing is written" +
+                               (goal.byName ? "" : "; --best-effort writes what comes nearest"));
+  isMissed = true;
+  complain("warning: " + text + "; written all the same, as --best-effort asks");
+  return kOk;
 }
 
 int PrecisionSearch::holds(const Choice &narrow, bool &result) {
@@ -61,17 +70,21 @@ int PrecisionSearch::holds(const Choice &narrow, bool &result) {
   return kOk;
 }
 
-int PrecisionSearch::failUnreachable(size_t layer, double least) const {
-  return fail(kAccuracy,
-              option + ": no layer can run in " + goal.dtype +
-                  " within the bound: the one that costs least, '" + layers[layer].name +
-                  "', makes a " + errorName(goal.metric, false) +
-                  format(" of %.3g alone, %.3g times the bound of %.3g; nothing is written", least,
-                         least / goal.maxError, goal.maxError));
+/// Not even `layer`, which costs least, runs in 16 bits within the bound; it is what comes nearest.
+int PrecisionSearch::missUnreachable(ModuleOp module, size_t layer, double least, Choice &narrow) {
+  if (int code = miss("no layer can run in " + goal.dtype +
+                      " within the bound: the one that costs least, '" + layers[layer].name +
+                      "', makes a " + errorName(goal.metric, false) +
+                      format(" of %.3g alone, %.3g times the bound of %.3g", least,
+                             least / goal.maxError, goal.maxError)))
+    return code;
+  narrow.reset();
+  narrow.set(layer);
+  return compileAndMeasure(module, narrow);
 }
 
 /// Finds the layers that run in 16 bits by simulation.
-int PrecisionSearch::search(Choice &narrow) {
+int PrecisionSearch::search(ModuleOp module, Choice &narrow) {
   // The fewest of the costliest that have to be kept.
   size_t fewest = 0, most = order.size();
   auto withKept = [&](size_t number) {
@@ -88,7 +101,7 @@ int PrecisionSearch::search(Choice &narrow) {
     (isEnough ? most : fewest) = isEnough ? middle : middle + 1;
   }
   if (fewest == order.size())
-    return failUnreachable(order.front(), layers[order.front()].alone);
+    return missUnreachable(module, order.front(), layers[order.front()].alone, narrow);
   narrow = withKept(fewest);
   // Errors of different layers may cancel out, or hide each other: some may be taken back.
   for (size_t layer : ArrayRef(order).take_back(fewest)) {
@@ -159,7 +172,7 @@ int PrecisionSearch::keepMore(ModuleOp module, Choice &narrow) {
         --left;
       }
     if (narrow.none())
-      return failUnreachable(last, error);
+      return missUnreachable(module, last, error, narrow);
   }
 }
 
@@ -206,15 +219,16 @@ int PrecisionSearch::run(ModuleOp module) {
   });
   Choice narrow(layers.size());
   for (size_t layer : order)
-    narrow.set(layer);
+    if (!isMissed) // what --quantize did is too much already
+      narrow.set(layer);
   if (int code = compileAndMeasure(module, narrow))
     return code;
-  if (error > goal.maxError) {
-    if (int code = search(narrow))
+  if (error > goal.maxError && !isMissed)
+    if (int code = search(module, narrow))
       return code;
+  if (error > goal.maxError && !isMissed)
     if (int code = keepMore(module, narrow))
       return code;
-  }
   for (size_t i = 0; i < layers.size(); ++i)
     layers[i].runsNarrow = narrow.test(i);
   mark(module, narrow);

@@ -30,7 +30,8 @@ public:
         probe(this->goal, this->progress) {}
 
   /// `module` is what phase `compress` left. Ops that stay in f32 get kKeepF32. An ExitCode; all but
-  /// kOk are reported, kAccuracy where no layer may run in 16 bits.
+  /// kOk are reported, kAccuracy where no layer may run in 16 bits, unless the goal is content with less: then a
+  /// warning says how far the nearest choice is off, and kOk.
   int run(mlir::ModuleOp module);
 
   llvm::ArrayRef<LayerPrecision> getLayers() const { return layers; }
@@ -50,13 +51,14 @@ private:
   int measureAlone();
   int checkReference();
   int holds(const Choice &narrow, bool &result);
-  int search(Choice &narrow);
+  int search(mlir::ModuleOp module, Choice &narrow);
   int compileAndMeasure(mlir::ModuleOp module, const Choice &narrow);
   int keepMore(mlir::ModuleOp module, Choice &narrow);
   /// Globs that name the layers which stay in f32, but for those that the goal names.
   std::vector<std::string> patternsFor(const Choice &narrow) const;
   void mark(mlir::ModuleOp module, const Choice &narrow) const;
-  int failUnreachable(size_t layer, double least) const;
+  int missUnreachable(mlir::ModuleOp module, size_t layer, double least, Choice &narrow);
+  int miss(const std::string &what);
   size_t numNarrow() const;
 
   PrecisionGoal goal;
@@ -67,6 +69,7 @@ private:
   std::vector<LayerPrecision> layers; // of the plan
   std::vector<size_t> order; // those that do not overflow, the cheapest to have in 16 bits first
   double error = 0;
+  bool isMissed = false; // no choice holds the bound, and the goal asks for the nearest one
 };
 
 } // namespace dlc

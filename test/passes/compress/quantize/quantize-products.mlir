@@ -5,6 +5,8 @@
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-products{scheme=dynamic}))' -split-input-file | FileCheck %s --check-prefix=DYNAMIC
 // RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-products{scheme=int7}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=SCHEME
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-products{scheme=fp8}))' -split-input-file | FileCheck %s --check-prefix=FLOAT8
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-products{symmetric per-tensor}))' -split-input-file | FileCheck %s --check-prefix=SYMMETRIC
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-products{scheme=dynamic symmetric}))' -split-input-file | FileCheck %s --check-prefix=ROWS
 // SCHEME: error: scheme is int8, dynamic or fp8, got int7
 
 // The activation in u8 with a zero point, the weights in i8 with a scale for each row, sums in i32.
@@ -29,6 +31,18 @@
 // CHECK: %[[SCALED:.*]] = dl.mul %[[F]],
 // CHECK: %[[Y:.*]] = dl.add %[[SCALED]],
 // CHECK: return %[[Y]]
+// With `symmetric` the larger end of the range, 2, is 127 steps of i8, and nothing is taken off; one scale serves the whole weight.
+// SYMMETRIC-LABEL: @linear
+// SYMMETRIC: dl.cast %{{.*}} {dtype = i8} : (tensor<?x32xf32, #dl.t<[s0, 32]>>)
+// SYMMETRIC-NOT: dl.sub
+// SYMMETRIC: dl.amax %{{.*}} {dim = array<i64: 0, 1>, keepdim = true} : (tensor<8x32xf32>) -> tensor<1x1xf32>
+// SYMMETRIC: dl.linear %{{.*}} -> tensor<?x8xi32, #dl.t<[s0, 8]>>
+// ROWS-LABEL: @columns
+// ROWS: %[[ABS:.*]] = dl.abs %{{.*}} : (tensor<32x5xf32>)
+// ROWS: dl.amax %[[ABS]] {dim = array<i64: 0>, keepdim = true} : (tensor<32x5xf32>) -> tensor<1x5xf32>
+// ROWS: dl.cast %{{.*}} {dtype = i8} : (tensor<32x5xf32>)
+// ROWS-NOT: dl.sub
+// ROWS: return
 // KEPT-LABEL: @linear
 // KEPT-NOT: i32
 // KEPT: return

@@ -1,12 +1,17 @@
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=8}))' -split-input-file | FileCheck %s --check-prefixes=CHECK,W8
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=4}))' -split-input-file | FileCheck %s --check-prefixes=CHECK,W4
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=4 group=32 symmetric=false}))' -split-input-file | FileCheck %s --check-prefixes=CHECK,W4
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{keep-f32=linear}))' -split-input-file | FileCheck %s --check-prefix=KEPT
 // RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{keep-f32=[a}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=GLOB
 // GLOB: error: keep-f32: '[a' is no pattern:
 // RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=5}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=BITS
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=4 symmetric=true}))' -split-input-file | FileCheck %s --check-prefix=SYMMETRIC
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=8 symmetric=false per-tensor}))' -split-input-file | FileCheck %s --check-prefix=TENSOR
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{bits=8 group=16}))' -split-input-file | FileCheck %s --check-prefix=GROUPS
+// RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{group=16 per-tensor}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
+// CONTRADICTION: error: group is 0 or more, and 0 with per-tensor, got 16
 // BITS: error: bits is 4 or 8, got 5
-// RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{group=0}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=GROUP
-// GROUP: error: group is 1 or more, got 0
+// RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(quantize-weights{group=-1}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=GROUP
+// GROUP: error: group is 0 or more, and 0 with per-tensor, got -1
 
 // 8 bits have a scale for each row; 4 bits lie in pairs, and each group of 32 has a scale and a zero point. 45 columns are 23 bytes
 // and two groups, of which the second ends early. The batch stays symbolic.
@@ -28,6 +33,25 @@
 // W4: %[[STEPS:.*]] = dl.sub
 // W4: dl.repeat_interleave %[[S]]
 // W4: %[[W:.*]] = dl.mul %[[STEPS]],
+// Symmetric codes of 4 bits have the zero point 8; one scale a row, or a weight, is repeated; 8 bits come in groups, too.
+// SYMMETRIC-LABEL: @linear
+// SYMMETRIC: dl.weight "w.codes" {{.*}} : tensor<8x23xui8>
+// SYMMETRIC: %[[S:.*]] = dl.weight "w.scale" {{.*}} : tensor<8x1xf32>
+// SYMMETRIC-NOT: "w.zero"
+// SYMMETRIC: %[[EIGHT:.*]] = dl.full 8.000000e+00 : f32
+// SYMMETRIC: %[[STEPS:.*]] = dl.sub %{{.*}}, %[[EIGHT]]
+// SYMMETRIC: %[[B:.*]] = dl.broadcast %[[S]] : (tensor<8x1xf32>) -> tensor<8x45xf32>
+// SYMMETRIC: dl.mul %[[STEPS]], %[[B]]
+// TENSOR-LABEL: @linear
+// TENSOR: dl.weight "w.codes" {{.*}} : tensor<8x45xui8>
+// TENSOR: dl.weight "w.scale" {{.*}} : tensor<1x1xf32>
+// TENSOR: %[[Z:.*]] = dl.weight "w.zero" {{.*}} : tensor<1x1xui8>
+// TENSOR: dl.broadcast %[[Z]] : (tensor<1x1xui8>) -> tensor<8x45xui8>
+// GROUPS-LABEL: @linear
+// GROUPS: dl.weight "w.codes" {{.*}} : tensor<8x45xi8>
+// GROUPS: %[[S:.*]] = dl.weight "w.scale" {{.*}} : tensor<8x3xf32>
+// GROUPS-NOT: dl.sub
+// GROUPS: dl.repeat_interleave %[[S]] {dim = 1 : i64, repeats = 16 : i64} : (tensor<8x3xf32>) -> tensor<8x48xf32>
 // CHECK: dl.linear %[[X]], %[[W]], %{{.*}} : (tensor<?x45xf32, #dl.t<[s0, 45]>>, tensor<8x45xf32>, tensor<8xf32>) -> tensor<?x8xf32, #dl.t<[s0, 8]>>
 // KEPT-LABEL: @linear
 // KEPT-NOT: codes
