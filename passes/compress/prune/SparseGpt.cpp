@@ -14,7 +14,61 @@
 
 namespace dlc {
 
+/// Columns of a row that are worth an inverse of their own, whose time grows with their third power.
+static constexpr int64_t kMostOwnColumns = 1024;
+
 namespace {
+
+/// Numbers of a matrix that become zero together: of one column those of `rowsTogether` rows.
+class RowBlocks {
+public:
+  RowBlocks(int64_t rows, int64_t columns, int64_t rowsTogether)
+      : rows(rows), columns(columns), rowsTogether(rowsTogether) {}
+  /// Adds what zero costs at this place, row by row and each row in one order of its columns.
+  void add(int64_t row, int64_t column, double cost);
+  /// Marks the blocks that cost least in `isZero`, so many that about `count` numbers are in them; how many they are.
+  uint64_t takeCheapest(int64_t count, std::vector<bool> &isZero);
+
+private:
+  int64_t rows, columns, rowsTogether;
+  int64_t lastRow = -1, firstOfRow = 0, next = 0;
+  std::vector<std::pair<double, int64_t>> blocks; // cost, the number of its first row
+};
+
+void RowBlocks::add(int64_t row, int64_t column, double cost) {
+  if (row != lastRow) {
+    firstOfRow = row % rowsTogether == 0 ? static_cast<int64_t>(blocks.size()) : firstOfRow;
+    next = firstOfRow;
+    lastRow = row;
+  }
+  if (row % rowsTogether == 0)
+    blocks.emplace_back(cost, row * columns + column);
+  else
+    blocks[next].first += cost;
+  ++next;
+}
+
+uint64_t RowBlocks::takeCheapest(int64_t count, std::vector<bool> &isZero) {
+  int64_t taken = 0;
+  auto rowsOf = [&](int64_t place) { return std::min(rowsTogether, rows - place / columns); };
+  auto take = [&](int64_t place) {
+    for (int64_t row = 0; row < rowsOf(place); ++row)
+      isZero[place + row * columns] = true;
+    taken += rowsOf(place);
+  };
+  if (rowsTogether == 1) {
+    const auto most = std::clamp<int64_t>(count, 0, static_cast<int64_t>(blocks.size()));
+    std::nth_element(blocks.begin(), blocks.begin() + most, blocks.end());
+    for (int64_t i = 0; i < most; ++i)
+      take(blocks[i].second);
+    return taken;
+  }
+  std::sort(blocks.begin(), blocks.end());
+  for (auto [cost, place] : blocks)
+    if (taken + rowsOf(place) / 2 < count)
+      take(place);
+  return taken;
+}
 
 /// The columns of one matrix, block after block.
 class Sweep {
@@ -48,16 +102,11 @@ private:
 void Sweep::chooseShare(int64_t begin, int64_t end) {
   const auto wanted =
       static_cast<uint64_t>(std::llround(*options.share * static_cast<double>(rows * end)));
-  std::vector<std::pair<double, int64_t>> order;
-  order.reserve(rows * (end - begin));
+  RowBlocks blocks(rows, columns, options.rowsTogether);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = begin; column < end; ++column)
-      order.emplace_back(score(row, column), row * columns + column);
-  const auto count = std::min<uint64_t>(wanted - zeros, order.size());
-  std::nth_element(order.begin(), order.begin() + static_cast<int64_t>(count), order.end());
-  for (uint64_t i = 0; i < count; ++i)
-    isZero[order[i].second] = true;
-  zeros += count;
+      blocks.add(row, column, score(row, column));
+  zeros += blocks.takeCheapest(static_cast<int64_t>(wanted - zeros), isZero);
 }
 
 void Sweep::chooseTwoOfFour(int64_t row, int64_t begin) {
@@ -127,6 +176,78 @@ void sparseGpt(llvm::MutableArrayRef<double> weights, int64_t rows, llvm::ArrayR
       for (int64_t row = 0; row < rows; ++row)
         weights[row * columns + column] = 0;
   Sweep(weights, rows, std::move(factor), options).run();
+}
+
+std::vector<double> cubicSchedule(double last, int64_t steps) {
+  std::vector<double> shares;
+  for (int64_t step = 1; step <= steps; ++step) {
+    const double left = 1 - static_cast<double>(step) / static_cast<double>(steps);
+    shares.push_back(last * (1 - left * left * left));
+  }
+  return shares;
+}
+
+/// The diagonal of the inverse of the part of `moment` that `kept` names, with `added` on its diagonal.
+static std::vector<double> inverseDiagonal(llvm::ArrayRef<double> moment, int64_t columns,
+                                           llvm::ArrayRef<int64_t> kept, double added) {
+  const auto size = static_cast<int64_t>(kept.size());
+  std::vector<double> factor(size * size);
+  do {
+    for (int64_t i = 0; i < size; ++i) {
+      for (int64_t j = 0; j < size; ++j)
+        factor[i * size + j] = moment[kept[i] * columns + kept[j]];
+      factor[i * (size + 1)] += added;
+    }
+    added *= 10; // more where rounding leaves it without a factor
+  } while (!factorOfInverse(factor, size));
+  std::vector<double> diagonal(size);
+  for (int64_t i = 0; i < size; ++i)
+    for (int64_t j = i; j < size; ++j)
+      diagonal[j] += factor[i * size + j] * factor[i * size + j];
+  return diagonal;
+}
+
+void sparsifyInSteps(llvm::MutableArrayRef<double> weights, llvm::ArrayRef<double> target,
+                     int64_t rows, llvm::ArrayRef<double> moment, llvm::ArrayRef<double> shares,
+                     const SparseGptOptions &options) {
+  const int64_t columns = static_cast<int64_t>(weights.size()) / rows;
+  double sum = 0;
+  for (int64_t i = 0; i < columns; ++i)
+    sum += moment[i * (columns + 1)];
+  const double added = sum > 0 ? options.dampening * sum / static_cast<double>(columns) : 1;
+  std::vector<bool> isZero(weights.size());
+  int64_t zeros = 0;
+  // Of the rows that keep the same columns one inverse serves all; of those that keep many that of all columns does.
+  std::vector<int64_t> all(columns), kept, keptBefore;
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<double> ofAll = inverseDiagonal(moment, columns, all, added);
+  std::vector<double> ofKept;
+  for (double share : shares) {
+    RowBlocks blocks(rows, columns, options.rowsTogether);
+    keptBefore.clear();
+    for (int64_t row = 0; row < rows; ++row) {
+      kept.clear();
+      for (int64_t column = 0; column < columns; ++column)
+        if (!isZero[row * columns + column])
+          kept.push_back(column);
+      const bool isShared =
+          kept.size() == all.size() || static_cast<int64_t>(kept.size()) > kMostOwnColumns;
+      if (!isShared && kept != keptBefore) {
+        ofKept = inverseDiagonal(moment, columns, kept, added);
+        keptBefore = kept;
+      }
+      for (size_t i = 0; i < kept.size(); ++i) {
+        const double weight = weights[row * columns + kept[i]];
+        blocks.add(row, kept[i], weight * weight / (isShared ? ofAll[kept[i]] : ofKept[i]));
+      }
+    }
+    const auto wanted =
+        static_cast<int64_t>(std::llround(share * static_cast<double>(weights.size())));
+    zeros += static_cast<int64_t>(blocks.takeCheapest(wanted - zeros, isZero));
+    for (size_t i = 0; i < weights.size(); ++i)
+      weights[i] = isZero[i] ? 0 : weights[i];
+    fitWeights(weights, target, rows, moment, options.dampening);
+  }
 }
 
 void fitWeights(llvm::MutableArrayRef<double> weights, llvm::ArrayRef<double> target, int64_t rows,

@@ -22,7 +22,9 @@ struct SparseGptOptions {
   /// The share of zeros in each block of columns; nothing: two of each four columns that follow one
   /// another, whose number is then a multiple of four.
   std::optional<double> share;
-  int64_t block = 128;     // columns whose zeros are chosen together
+  int64_t block = 128; // columns whose zeros are chosen together
+  /// With `share`: rows that follow one another and are zero in the same columns; the last ones may be fewer.
+  int64_t rowsTogether = 1;
   double dampening = 0.01; // of the mean of H's diagonal, added to all of it
 };
 
@@ -31,6 +33,17 @@ struct SparseGptOptions {
 /// zero; they count as chosen.
 void sparseGpt(llvm::MutableArrayRef<double> weights, int64_t rows, llvm::ArrayRef<double> moment,
                const SparseGptOptions &options);
+
+/// The shares of zeros of `steps` steps that end at `last`, each of which takes less than the one before: the cubic
+/// schedule of Zhu and Gupta (2017), last * (1 - (1 - step / steps)^3).
+std::vector<double> cubicSchedule(double last, int64_t steps);
+
+/// Makes as many numbers of `weights` zero as the last of `shares` says, share after share: each time those whose loss
+/// costs least when all others of their row take over, which they then do by fitWeights. The first mask
+/// is so chosen on what was there, each other one on what the masks before it have made of the rows.
+void sparsifyInSteps(llvm::MutableArrayRef<double> weights, llvm::ArrayRef<double> target,
+                     int64_t rows, llvm::ArrayRef<double> moment, llvm::ArrayRef<double> shares,
+                     const SparseGptOptions &options);
 
 /// For the numbers of `weights` that are not zero now the values that give the least squares of
 /// (weights - target) x^T, by conjugate gradients from what they are; zeros stay.

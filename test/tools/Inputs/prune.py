@@ -172,6 +172,27 @@ write("w.dl", 'dl 1\nmodel M {\n  c: Conv2d(8, 4, kernel_size=[3,2], bias=False)
 prune("2:4 of channels", "w.dl", "--pattern", "2:4")
 same("2:4 of channels", load("p.safetensors"), {"c.weight": two_of_four(wide["c.weight"], 1)})
 
+# Blocks of one column of 16 rows of what products read; the last rows are fewer, and of groups of channels each has its own.
+def smallest_blocks(matrix, share, high=16):
+    """The rows of `matrix` lie along dim 0."""
+    flat = matrix.reshape(len(matrix), -1).copy()
+    blocks = [(flat[first:first + high, column].astype(np.float64) ** 2).sum() for first in range(0, len(flat), high) for column in range(flat.shape[1])]
+    taken, width = 0, flat.shape[1]
+    for block in np.argsort(blocks, kind="stable"):
+        rows = slice(block // width * high, (block // width + 1) * high)
+        size = flat[rows, block % width].size
+        if taken + size / 2 <= share * flat.size:
+            flat[rows, block % width] = 0
+            taken += size
+    return flat.reshape(matrix.shape)
+
+
+prune("block", "m.dl", "--pattern", "block", "--sparsity", "0.5")
+expected = {name: smallest_blocks(ARRAYS[name], 0.5) for name in PRODUCTS if name not in ("plain", "deep.weight")}
+expected["attend.in_proj_weight"] = smallest_blocks(ARRAYS["attend.in_proj_weight"], 0.5, 12)  # three products of 12 rows each
+expected["plain"] = smallest_blocks(ARRAYS["plain"].T, 0.5).T
+expected["deep.weight"] = smallest([ARRAYS["deep.weight"]], 0.5)[0]  # a row a group: blocks of one number
+same("block", load("p.safetensors"), {name: expected.get(name, array) for name, array in ARRAYS.items()})
 # Weights that are moved before they are multiplied with; the axis is None where the sums read no regular runs.
 MOVED = {"linear(x, reshape(w, [6, 8]))": ((6, 2, 4), "rows"), "linear(x, permute(reshape(w, [8, 6]), dims=[1, 0]))": ((2, 4, 6), "columns"),
          "transpose(matmul(w, transpose(x, 0, 1)), 0, 1)": ((6, 8), 1), "einsum('bk,kn->bn', x, w)": ((8, 6), 0),
@@ -297,7 +318,22 @@ wrong("no sparsity", "error: --pattern global needs --sparsity, the share of the
 wrong("2:4 with another share",
       "error: --pattern 2:4 makes two of each four weights zero, which is --sparsity 0.5; leave --sparsity out", 2,
       "m.dl", "--pattern", "2:4", "--sparsity", "0.7", "-o", "no.dl")
-wrong("a pattern", "error: --pattern: 'blocks' is none of global, layer, 2:4, channels, low-rank; 'dlc prune --help' explains it", 2, "m.dl", "--pattern", "blocks", "-o", "no.dl")
+wrong("an allocation of one threshold",
+      "error: --allocation divides the zeros among layers that could all have the same share; expected --pattern layer or block with it", 2,
+      "m.dl", "--sparsity", "0.5", "--allocation", "sensitivity", "-o", "no.dl")
+wrong("steps of 2:4", "error: --steps raises the share of zeros of each layer step by step; expected --pattern layer or block with it", 2,
+      "m.dl", "--pattern", "2:4", "--steps", "4", "-o", "no.dl")
+wrong("an allocation without data", "error: --allocation sensitivity measures what zeros change of a layer's output; expected --method sparsegpt with it, "
+      "which is the default with --calib FILE.npz", 2,
+      "m.dl", "--sparsity", "0.5", "--pattern", "layer", "--allocation", "sensitivity", "-o", "no.dl")
+wrong("steps without data", "error: --steps lets the weights that are left take over between two masks; expected --method sparsegpt with it, which is the "
+      "default with --calib FILE.npz", 2,
+      "m.dl", "--sparsity", "0.5", "--pattern", "block", "--steps", "2", "-o", "no.dl")
+wrong("no step", "error: --steps: Value 0 not in range 1 to 64; 'dlc prune --help' explains it", 2, "m.dl", "--sparsity", "0.5", "--pattern", "layer", "--steps", "0",
+      "-o", "no.dl")
+wrong("an unknown allocation", "error: --allocation: 'even' is none of uniform, sensitivity; 'dlc prune --help' explains it", 2,
+      "m.dl", "--sparsity", "0.5", "--allocation", "even", "-o", "no.dl")
+wrong("a pattern", "error: --pattern: 'blocks' is none of global, layer, block, 2:4, channels, low-rank; did you mean 'block'? 'dlc prune --help' explains it", 2, "m.dl", "--pattern", "blocks", "-o", "no.dl")
 wrong("an ending", "error: -o names 'no.txt'; expected a .dl file", 2, "m.dl", "--sparsity", "0.5", "-o", "no.txt")
 write("m.mlir", "")
 wrong("IR", "error: 'm.mlir' is no .dl or .onnx file; IR needs 'dlc compile --compile-from=PHASE'", 2, "m.mlir", "--sparsity", "0.5", "-o", "no.dl")

@@ -28,8 +28,34 @@ def prune(what, source, *arguments, status=0, said="", output="p.dl"):
 
 #===- The algorithms, as they are written down --------------------------------------------------===#
 
-def sparse_gpt(w, h, share=None, block=128, dampening=0.01):
-    """Zeros in w and an update of the rest, column after column; `share` of each block, else two of each four columns."""
+def least_squares(w, target, h, added):
+    """The numbers of w that are not zero so that (w - target) h (w - target)^T is least."""
+    for row in range(len(w)):
+        kept = w[row] != 0
+        left = h[np.ix_(kept, kept)] + added * np.eye(kept.sum())
+        w[row, kept] = np.linalg.solve(left, h[kept] @ target[row] + added * target[row, kept])
+    return w
+
+
+def in_steps(target, h, shares, dampening=0.01):
+    """Zeros share after share: those that cost least when all others of their row take over, which they then do."""
+    added = dampening * np.trace(h) / len(h)
+    w = target.copy()
+    for share in shares:
+        cost = np.full(w.shape, np.inf)
+        for row in range(len(w)):
+            kept = w[row] != 0
+            inverse = np.linalg.inv(h[np.ix_(kept, kept)] + added * np.eye(kept.sum()))
+            cost[row, kept] = w[row, kept] ** 2 / np.diag(inverse)
+        count = round(share * w.size) - int((w == 0).sum())
+        w.reshape(-1)[np.argsort(cost, axis=None)[:count]] = 0
+        least_squares(w, target, h, added)
+    return w
+
+
+def sparse_gpt(w, h, share=None, block=128, dampening=0.01, fits=True):
+    """Zeros in w and an update of the rest, column after column; `share` of each block, else two of each four columns. `fits`: at last the least
+    squares of what is left."""
     rows, columns = w.shape
     target, w = w, w.copy()
     damped = h + dampening * np.trace(h) / columns * np.eye(columns)
@@ -54,13 +80,7 @@ def sparse_gpt(w, h, share=None, block=128, dampening=0.01):
             error = np.where(zero[:, column], w[:, column], 0) / upper[column, column]
             w -= error[:, None] * np.where(np.arange(columns) >= column, upper[column], 0)[None]
             w[zero[:, column], column] = 0
-    # The least squares of what is left.
-    added = dampening * np.trace(h) / columns
-    for row in range(rows):
-        kept = ~zero[row]
-        left = h[np.ix_(kept, kept)] + added * np.eye(kept.sum())
-        w[row, kept] = np.linalg.solve(left, h[kept] @ target[row] + added * target[row, kept])
-    return w
+    return least_squares(w, target, h, dampening * np.trace(h) / columns) if fits else w
 
 
 def windows(x, size, stride, padding, dilation=1):
@@ -133,7 +153,8 @@ def layers(change):
     return own
 
 
-def by_sparse_gpt(share=None):
+def by_sparse_gpt(share=None, shares=None):
+    """`share`: of each layer, or a function that gives it for a weight. `shares`: in these steps."""
     def change(rows, before, weight, bias):
         flat = weight.reshape(len(weight), -1)
         columns = np.arange(flat.shape[1])
@@ -145,7 +166,11 @@ def by_sparse_gpt(share=None):
         added = 0.01 * np.trace(moment) / len(moment) * np.eye(len(moment))
         target = np.linalg.solve(moment + added, (centred.T @ others + added) @ flat.T).T
         pruned = np.empty_like(flat)
-        pruned[:, columns] = sparse_gpt(target[:, columns], moment[np.ix_(columns, columns)], share)
+        if shares:
+            pruned = in_steps(target, moment, shares)
+        else:
+            own = share(weight) if callable(share) else share
+            pruned[:, columns] = sparse_gpt(target[:, columns], moment[np.ix_(columns, columns)], own)
         return pruned.reshape(weight.shape), bias + flat @ before.mean(0) - pruned @ rows.mean(0)
     return change
 
@@ -173,6 +198,64 @@ for name in ("one.weight", "deep.weight", "last.weight"):
     array = load("p.safetensors")[name]
     fours = np.moveaxis(array, 1, -1).reshape(-1, 4)
     expect(f"two of four of {name}", sorted(set((fours == 0).sum(1))), [2])
+
+
+prune("in steps", "m.dl", "--pattern", "layer", "--sparsity", "0.7", "--steps", "3", "--calib", "c.npz", "-q", "--report", "r.json")
+same("in steps", layers(by_sparse_gpt(shares=[0.7 * (1 - left ** 3) for left in (2 / 3, 1 / 3, 0)])))
+expect("the report says so", [json.load(open("r.json", encoding="utf-8"))[key] for key in ("allocation", "steps")], ["uniform", 3])
+
+# Shares by sensitivity: the costs of zeros in each layer of the whole model, and the division whose costs are least.
+SHARES = (0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.985)
+seen = []
+
+
+def look(rows, before, weight, bias):
+    seen.append((weight, rows - rows.mean(0)))
+    return weight, bias
+
+
+def hull(points):
+    """Slopes of the lower convex hull: (cost of a share, share)."""
+    left, segments = 0, []
+    while left < len(points) - 1:
+        right = min(range(left + 1, len(points)), key=lambda i: ((points[i][1] - points[left][1]) / (points[i][0] - points[left][0]), -i))
+        segments.append(((points[right][1] - points[left][1]) / (points[right][0] - points[left][0]), points[right][0] - points[left][0]))
+        left = right
+    return segments
+
+
+layers(look)
+parts = {"one": seen[:1], "deep": seen[1:3], "last": seen[3:]}
+segments, sizes = [], {}
+for name, part in parts.items():
+    sizes[name] = sum(weight.size for weight, _ in part)
+    curve = [(0, 0)]
+    for share in SHARES:
+        squares = changed = 0
+        for weight, rows in part:
+            flat, moment = weight.reshape(len(weight), -1), rows.T @ rows
+            off = sparse_gpt(flat, moment, share, fits=False) - flat
+            squares += np.trace(flat @ moment @ flat.T)
+            changed += np.trace(off @ moment @ off.T)
+        curve.append((share, changed / squares))
+    segments += [(slope / sizes[name], name, width) for slope, width in hull(curve)]
+left, expected = 0.8 * sum(sizes.values()), dict.fromkeys(parts, 0)
+for _, name, width in sorted(segments):
+    taken = min(width, left / sizes[name])
+    expected[name] += taken
+    left -= taken * sizes[name]
+prune("by sensitivity", "m.dl", "--pattern", "layer", "--sparsity", "0.8", "--allocation", "sensitivity", "--calib", "c.npz", "-q", "--report", "r.json")
+report = json.load(open("r.json", encoding="utf-8"))
+got = {row["name"].split(".")[0]: row["zeros_after"] / row["numbers"] for row in report["weights"]}
+expect("shares by sensitivity", {name: round(share, 2) for name, share in got.items()}, {name: round(share, 2) for name, share in expected.items()})
+expect("they differ", max(expected.values()) - min(expected.values()) > 0.05, True)
+expect("all together", abs(report["all"]["zeros_after"] / report["all"]["numbers"] - 0.8) < 0.005, True)
+errors = sum(row["output_error"] ** 2 for row in report["weights"])
+prune("uniform", "m.dl", "--pattern", "layer", "--sparsity", "0.8", "--calib", "c.npz", "-q", "--report", "r.json")
+expect("their errors are less", errors < sum(row["output_error"] ** 2 for row in json.load(open("r.json", encoding="utf-8"))["weights"]), True)
+prune("blocks", "m.dl", "--pattern", "block", "--sparsity", "0.5", "--steps", "2", "--calib", "c.npz", "-q")
+columns = (load("p.safetensors")["last.weight"] == 0).mean(0)
+expect("blocks of twelve rows", (sorted(set(columns)), abs(columns.mean() - 0.5) < 0.01), ([0.0, 1.0], True))
 
 
 def by_wanda(share):

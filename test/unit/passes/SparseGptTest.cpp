@@ -137,6 +137,71 @@ TEST_F(UpdateTest, TwoOfEachFour) {
   }
 }
 
+TEST_F(UpdateTest, SharesOfTheCubicSchedule) {
+  EXPECT_EQ(cubicSchedule(0.9, 1), Numbers({0.9}));
+  const Numbers shares = cubicSchedule(0.8, 4);
+  EXPECT_EQ(shares,
+            Numbers({0.8 * (1 - 27.0 / 64), 0.8 * (1 - 8.0 / 64), 0.8 * (1 - 1.0 / 64), 0.8}));
+}
+
+/// The costs of zeros by their definition: each number is left out by itself, and all others of the row are fitted anew.
+TEST_F(UpdateTest, StepsTakeWhatCostsLeast) {
+  const int64_t rows = 4, columns = 10;
+  const Numbers h = moment(columns), before = random(rows * columns);
+  Numbers weights = before;
+  sparsifyInSteps(weights, before, rows, h, {0.025},
+                  {.share = {}, .dampening = 1e-9}); // one of forty
+  double least = INFINITY;
+  size_t cheapest = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    Numbers own = before;
+    own[i] = 0;
+    fitWeights(own, before, rows, h, 1e-9);
+    const auto row = static_cast<int64_t>(i) / columns * columns;
+    if (double cost = change(&before[row], &own[row], h, columns); cost < least) {
+      least = cost;
+      cheapest = i;
+    }
+  }
+  for (size_t i = 0; i < weights.size(); ++i)
+    EXPECT_EQ(weights[i] == 0, i == cheapest) << i;
+}
+
+TEST_F(UpdateTest, MoreStepsLoseLess) {
+  const int64_t rows = 12, columns = 40;
+  const Numbers h = moment(columns), before = random(rows * columns);
+  auto lost = [&](const Numbers &weights) {
+    double sum = 0;
+    for (int64_t row = 0; row < rows * columns; row += columns)
+      sum += change(&before[row], &weights[row], h, columns);
+    return sum;
+  };
+  Numbers once = before, steps = before, sweep = before;
+  sparsifyInSteps(once, before, rows, h, cubicSchedule(0.8, 1), {});
+  sparsifyInSteps(steps, before, rows, h, cubicSchedule(0.8, 8), {});
+  sparseGpt(sweep, rows, h, {.share = 0.8});
+  fitWeights(sweep, before, rows, h, 0.01);
+  for (const Numbers *weights : {&once, &steps, &sweep})
+    EXPECT_EQ(std::count(weights->begin(), weights->end(), 0.0), 384);
+  EXPECT_LT(lost(steps), 0.9 * lost(once));
+  EXPECT_LT(lost(steps), 0.9 * lost(sweep));
+}
+
+TEST_F(UpdateTest, RowsOfABlockAreZeroTogether) {
+  const int64_t rows = 10, columns = 24; // blocks of 4, 4 and 2 rows
+  const Numbers h = moment(columns), before = random(rows * columns);
+  Numbers once = before, steps = before;
+  sparseGpt(once, rows, h, {.share = 0.5, .block = 8, .rowsTogether = 4});
+  sparsifyInSteps(steps, before, rows, h, cubicSchedule(0.5, 3), {.share = {}, .rowsTogether = 4});
+  for (const Numbers *weights : {&once, &steps}) {
+    EXPECT_NEAR(std::count(weights->begin(), weights->end(), 0.0), 120, 4);
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      const int64_t first = i / columns / 4 * 4;
+      EXPECT_EQ((*weights)[i] == 0, (*weights)[first * columns + i % columns] == 0) << i;
+    }
+  }
+}
+
 TEST_F(UpdateTest, ColumnsOfRemovedChannels) {
   const int64_t rows = 3, columns = 9;
   const Numbers h = moment(columns), before = random(rows * columns);

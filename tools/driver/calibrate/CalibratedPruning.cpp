@@ -3,10 +3,12 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/CalibratedPruning.h"
 
+#include "passes/compress/SparsityAllocation.h"
 #include "passes/compress/prune/SparseGpt.h"
 #include "tools/driver/calibrate/LayerMatrix.h"
 #include "tools/driver/cli/Output.h"
 
+#include <array>
 #include <cmath>
 
 using namespace mlir;
@@ -24,17 +26,25 @@ public:
 
 private:
   int runStage(ArrayRef<size_t> stage);
+  int allocate(ArrayRef<const PrunableWeight *> weights);
+  SparseGptOptions sparseGptOptions(double share) const;
+  SensitivityCurve sensitivityOf(const ChosenWeight &weight, ArrayRef<LayerMatrix> matrices);
   std::vector<double> scoresOf(const ChosenWeight &weight, ArrayRef<LayerMatrix> matrices);
   void pruneByScores(ArrayRef<size_t> stage, ArrayRef<std::vector<LayerMatrix>> matrices);
-  void pruneBySparseGpt(const ChosenWeight &weight, ArrayRef<LayerMatrix> matrices);
+  void pruneBySparseGpt(size_t index, ArrayRef<LayerMatrix> matrices);
 
   PrunedModel &model;
   ModuleOp plain;
   ArrayRef<ChosenWeight> chosen;
   const PruneOptions &options;
+  std::vector<double> shares; // of zeros, of each chosen weight
 };
 
 } // namespace
+
+/// The shares of zeros at which a layer's sensitivity is measured; no layer gets more than the last one.
+static constexpr std::array kShares = {0.2,  0.4, 0.5,   0.6,  0.7,  0.75, 0.8,
+                                       0.85, 0.9, 0.925, 0.95, 0.97, 0.985};
 
 /// The columns in an order in which four neighbours of the weight's runs follow one another; empty
 /// where they do not for every row.
@@ -125,7 +135,10 @@ void CalibratedPruning::pruneByScores(ArrayRef<size_t> stage,
     masks = smallestNumbers(all, *options.sparsity);
   for (auto [i, index] : llvm::enumerate(stage)) {
     const ChosenWeight &weight = chosen[index];
-    if (options.pattern == "layer")
+    if (options.pattern == "block")
+      masks.push_back(smallestBlocks(
+          all[i], PrunedModel::blocksInFile(*weight.place, *weight.weight), *options.sparsity));
+    else if (options.pattern == "layer")
       masks.push_back(std::move(smallestNumbers(all[i], *options.sparsity).front()));
     else if (options.pattern == "2:4")
       masks.push_back(
@@ -134,16 +147,63 @@ void CalibratedPruning::pruneByScores(ArrayRef<size_t> stage,
   }
 }
 
-void CalibratedPruning::pruneBySparseGpt(const ChosenWeight &weight,
-                                         ArrayRef<LayerMatrix> matrices) {
+SparseGptOptions CalibratedPruning::sparseGptOptions(double share) const {
+  SparseGptOptions method;
+  if (options.pattern != "2:4")
+    method.share = share;
+  if (options.pattern == "block")
+    method.rowsTogether = kBlockRows;
+  return method;
+}
+
+/// What zeros in the weight cost of what its layer gives, as a part of the squares of that.
+SensitivityCurve CalibratedPruning::sensitivityOf(const ChosenWeight &weight,
+                                                  ArrayRef<LayerMatrix> matrices) {
+  const LayerShift shift = shiftOf(*weight.weight, model);
+  SensitivityCurve curve;
+  double squares = 0;
+  std::vector<double> changed(kShares.size());
+  for (const LayerMatrix &matrix : matrices)
+    for (int64_t group = 0; group < matrix.reading->groups; ++group) {
+      const std::vector<int64_t> order = inOrder(matrix.columns());
+      const std::vector<double> moment = matrix.momentOf(group, order, static_cast<bool>(shift));
+      const std::vector<double> whole = matrix.weightsOf(model, group, order);
+      curve.numbers += whole.size();
+      squares += squaresOf(whole, moment, matrix.columns());
+      for (auto [share, change] : llvm::zip_equal(kShares, changed)) {
+        std::vector<double> own = whole;
+        sparseGpt(own, matrix.rows(), moment, sparseGptOptions(share));
+        for (size_t i = 0; i < own.size(); ++i)
+          own[i] -= whole[i];
+        change += squaresOf(own, moment, matrix.columns());
+      }
+    }
+  curve.points.push_back({0, 0});
+  for (auto [share, change] : llvm::zip_equal(kShares, changed))
+    curve.points.push_back({share, squares > 0 ? change / squares : 0});
+  return curve;
+}
+
+/// Finds the share of zeros of each weight by what it costs its own layer, on what the whole model gives.
+int CalibratedPruning::allocate(ArrayRef<const PrunableWeight *> weights) {
+  std::vector<std::vector<LayerMatrix>> matrices;
+  if (int code = measureLayers(model, plain, weights, options.calibration, matrices))
+    return code;
+  std::vector<SensitivityCurve> curves;
+  for (auto [weight, own] : llvm::zip_equal(chosen, matrices))
+    curves.push_back(sensitivityOf(weight, own));
+  shares = allocateSparsity(curves, *options.sparsity);
+  return kOk;
+}
+
+void CalibratedPruning::pruneBySparseGpt(size_t index, ArrayRef<LayerMatrix> matrices) {
+  const ChosenWeight &weight = chosen[index];
   StoredNumbers numbers = model.numbersOf(*weight.place);
   const LayerShift shift = shiftOf(*weight.weight, model);
   std::vector<double> before(numbers.size());
   for (uint64_t i = 0; i < before.size(); ++i)
     before[i] = numbers.at(i);
-  SparseGptOptions method;
-  if (options.pattern == "layer")
-    method.share = options.sparsity;
+  const SparseGptOptions method = sparseGptOptions(shares[index]);
   double squares = 0, changed = 0;
   for (const LayerMatrix &matrix : matrices) {
     const std::vector<int64_t> order = method.share
@@ -155,8 +215,13 @@ void CalibratedPruning::pruneBySparseGpt(const ChosenWeight &weight,
       const std::vector<double> target =
           matrix.targetOf(model, group, order, moment, isCentred, method.dampening);
       std::vector<double> own = target;
-      sparseGpt(own, matrix.rows(), moment, method);
-      fitWeights(own, target, matrix.rows(), moment, method.dampening);
+      if (options.steps > 1) {
+        sparsifyInSteps(own, target, matrix.rows(), moment,
+                        cubicSchedule(shares[index], options.steps), method);
+      } else {
+        sparseGpt(own, matrix.rows(), moment, method);
+        fitWeights(own, target, matrix.rows(), moment, method.dampening);
+      }
       matrix.replace(model, group, order, own, shift);
       squares += squaresOf(target, moment, matrix.columns());
       for (size_t i = 0; i < own.size(); ++i)
@@ -180,7 +245,7 @@ int CalibratedPruning::runStage(ArrayRef<size_t> stage) {
     return kOk;
   }
   for (auto [i, index] : llvm::enumerate(stage))
-    pruneBySparseGpt(chosen[index], matrices[i]);
+    pruneBySparseGpt(index, matrices[i]);
   return kOk;
 }
 
@@ -194,6 +259,10 @@ int CalibratedPruning::run() {
     all.push_back(index);
   }
   model.keepBefore();
+  shares.assign(chosen.size(), options.sparsity.value_or(0.5));
+  if (options.allocation == "sensitivity")
+    if (int code = allocate(weights))
+      return code;
   if (options.pattern == "global")
     return runStage(all);
   for (auto &[level, stage] : layerStages(plain, weights))

@@ -16,12 +16,13 @@ as dlc import writes it.
 
 Patterns:
   global    the smallest numbers of all weights together: layers with small ones lose more
-  layer     the same share of each weight
+  layer     the same share of each weight, or with --allocation sensitivity more of those that need their numbers less
+  block     the same as layer, of blocks: one number of each of 16 neighbouring channels of the result, all of which read one number
   2:4       the two smallest of each four neighbours that one sum reads; of a convolution, of four input channels
   channels  whole channels, in all layers that hang together by them; --sparsity is the share of the multiplications that goes
   low-rank  each linear layer becomes two with a narrow value between them; --sparsity is the share of its multiplications that goes
 
-Methods for the first three patterns:
+Methods for the first four patterns:
   magnitude  by the size of the number; needs no data
   sparsegpt  by what a zero changes of the layer's output on --calib; the other weights of the layer take over as much as they can (not global)
   wanda      by the size of the number times the root mean square of what it is multiplied with; the others stay
@@ -32,6 +33,8 @@ Methods for channels; with --calib the layers that read them take over what is g
 Examples:
   dlc prune model.dl --sparsity 0.5 -o half.dl                      the weights go to half.safetensors
   dlc prune model.onnx --sparsity 0.8 --pattern layer -o p.dl       as dlc import writes it
+  dlc prune model.dl --sparsity 0.9 --pattern layer --allocation sensitivity --steps 4 --calib samples.npz -o p.dl    for many zeros
+  dlc prune model.dl --sparsity 0.8 --pattern block --calib samples.npz -o p.dl
   dlc prune model.dl --pattern 2:4 --calib samples.npz -o p.dl      by sparsegpt, the default with data
   dlc prune model.dl --pattern 2:4 --permute --calib samples.npz -o p.dl    in a better order of the channels
   dlc prune model.dl --pattern channels --sparsity 0.3 --calib samples.npz -o smaller.dl
@@ -63,12 +66,26 @@ void dlc::addPruneCommand(CLI::App &app, Action &action, const Compiler &compile
                    "above 0 and below 1")
       ->check(checkShare);
   command->add_option("--pattern", options->pattern, "Which weights become zero, see below")
-      ->check(checkOneOf({"global", "layer", "2:4", "channels", "low-rank"}))
+      ->check(checkOneOf({"global", "layer", "block", "2:4", "channels", "low-rank"}))
       ->capture_default_str();
   command
       ->add_option("--method", options->method,
                    "How weights are chosen and what becomes of the others, see below")
       ->check(checkOneOf({"magnitude", "wanda", "sparsegpt", "l1", "l2", "obs", "svd"}));
+  command
+      ->add_option("--allocation", options->allocation,
+                   "For layer and block by sparsegpt. uniform: each weight gets the share of zeros "
+                   "that is asked for; sensitivity: all together get it, and each as many as cost "
+                   "least of what the layers give on --calib")
+      ->check(checkOneOf({"uniform", "sensitivity"}))
+      ->capture_default_str();
+  command
+      ->add_option("--steps", options->steps,
+                   "For layer and block by sparsegpt: the share of zeros grows in so many steps by "
+                   "the cubic schedule, 1 - (1 - step / steps)^3 of what is asked for; after each "
+                   "the weights that are left take over. 1: all at once")
+      ->check(CLI::Range(int64_t{1}, int64_t{64}))
+      ->capture_default_str();
   command->add_flag("--permute", options->permute,
                     "With 2:4: first let channels change places, in all layers that hang together "
                     "by them, so that the two of four that go are worth less");

@@ -77,6 +77,14 @@ int Pruning::chooseMethod() {
     return fail(kUsage, "--method " + options.method +
                             " needs to see what the layers read; add --calib FILE.npz, an array by "
                             "the name of each input, one row a sample, some hundred rows");
+  if (options.allocation != "uniform" && options.method != "sparsegpt")
+    return fail(kUsage, "--allocation " + options.allocation +
+                            " measures what zeros change of a layer's output; expected --method "
+                            "sparsegpt with it, which is the default with --calib FILE.npz");
+  if (options.steps != 1 && options.method != "sparsegpt")
+    return fail(kUsage, "--steps lets the weights that are left take over between two masks; "
+                        "expected --method sparsegpt with it, which is the default with --calib "
+                        "FILE.npz");
   if (hasData && options.method == "magnitude")
     return fail(kUsage, "--method magnitude looks at the weights alone; leave --calib out, or "
                         "give --method " +
@@ -100,6 +108,13 @@ int Pruning::checkOptions() const {
   if (options.pattern != "2:4" && options.permute)
     return fail(kUsage, "--permute gives channels an order for two zeros of each four; expected "
                         "--pattern 2:4 with it");
+  const bool isEven = options.pattern == "layer" || options.pattern == "block";
+  if (!isEven && options.allocation != "uniform")
+    return fail(kUsage, "--allocation divides the zeros among layers that could all have the same "
+                        "share; expected --pattern layer or block with it");
+  if (!isEven && options.steps != 1)
+    return fail(kUsage, "--steps raises the share of zeros of each layer step by step; expected "
+                        "--pattern layer or block with it");
   if (options.pattern != "channels" && options.channelMultiple != 1)
     return fail(kUsage, "--multiple counts channels; expected --pattern channels");
   if (int code = checkTextName(options.output))
@@ -165,6 +180,8 @@ std::string Pruning::whyUnfit(const PrunableWeight &weight) const {
     if (runs->length % 4 != 0)
       return "sums over " + std::to_string(runs->length) + ", no multiple of 4";
   }
+  if (options.pattern == "block" && weight.readings.empty())
+    return "a product reads it in no plain matrix";
   return isCalibrated() ? whyNotCalibrated(weight, isGrouped) : "";
 }
 
@@ -202,6 +219,9 @@ void Pruning::pruneByMagnitude() {
     if (options.pattern == "2:4")
       masks.push_back(smallestTwoOfFour(
           numbers[i], *PrunedModel::runsInFile(*weight.place, weight.weight->runs)));
+    else if (options.pattern == "block")
+      masks.push_back(smallestBlocks(
+          numbers[i], PrunedModel::blocksInFile(*weight.place, *weight.weight), *options.sparsity));
     else if (options.pattern == "layer")
       masks.push_back(std::move(smallestNumbers(numbers[i], *options.sparsity).front()));
     weight.report->effect = makeZero(numbers[i], masks[i]);

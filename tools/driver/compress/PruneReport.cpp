@@ -159,6 +159,8 @@ std::string jsonOf(const PruneReport &report, const PruneOptions &options) {
   json.string("pattern", options.pattern);
   json.string("method", options.method);
   json.real("sparsity", options.sparsity.value_or(0.5));
+  json.string("allocation", options.allocation);
+  json.integer("steps", options.steps);
   json.beginArray("weights");
   for (const PrunedWeight &weight : report.weights) {
     json.beginObject();

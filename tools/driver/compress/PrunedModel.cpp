@@ -110,6 +110,13 @@ uint64_t PrunedModel::positionInFile(const Place &place, uint64_t position) {
   return position % columns * rows + position / columns;
 }
 
+WeightBlocks PrunedModel::blocksInFile(const Place &place, const PrunableWeight &weight) {
+  WeightBlocks blocks = blocksOf(weight);
+  for (uint64_t &position : blocks.positions)
+    position = positionInFile(place, position);
+  return blocks;
+}
+
 std::optional<SumRuns> PrunedModel::runsInFile(const Place &place, std::optional<SumRuns> runs) {
   if (!runs || !place.isTransposed)
     return runs;

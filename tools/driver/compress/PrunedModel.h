@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_PRUNEDMODEL_H
 #define DLC_TOOLS_DRIVER_PRUNEDMODEL_H
 
-#include "passes/compress/prune/PrunableWeights.h"
+#include "passes/compress/BlockMask.h"
 #include "tools/driver/compiler/ImportAsText.h"
 #include "tools/driver/compress/WeightImage.h"
 
@@ -34,6 +34,8 @@ public:
   StoredNumbers numbersOf(const Place &place);
   /// The number of the file that is number `position` of the op's weight.
   static uint64_t positionInFile(const Place &place, uint64_t position);
+  /// The blocks of a weight of `place` as the file holds it.
+  static WeightBlocks blocksInFile(const Place &place, const PrunableWeight &weight);
   /// The runs of the op's weight as the file holds it; nothing where they are none there.
   static std::optional<SumRuns> runsInFile(const Place &place, std::optional<SumRuns> runs);
 
