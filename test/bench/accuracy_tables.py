@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints the tables of docs/compression.md on what networks keep of their accuracy, measured here: in 16 bits and in integers, with weights
-in few bits, by each method of calibration, and with zeros for weights.
+in few bits, by each method of calibration, on each grid, and with zeros for weights.
 
-    accuracy_tables.py            the first three; minutes
+    accuracy_tables.py            all but the last; minutes
     accuracy_tables.py --curve    the pruned networks too; more than an hour
 
 Needs the corpus (DLC_CORPUS). test/conformance/run_accuracy.py holds the same figures to their bounds."""
@@ -74,6 +74,24 @@ def methods_of_calibration():
                      for method in accuracy.METHODS)])
 
 
+def grids_of_classifiers():
+    heading(["int8, in percent", *accuracy.GRIDS])
+    for name in accuracy.CLASSIFIERS:
+        whole = accuracy.compiled(name, "f32")
+        row([name, *(f"{100 * of_classifier(name, whole, form, flags).mean():.2f}" for form, flags in accuracy.GRID_FORMS.items())])
+
+
+def grids_of_language_model():
+    texts = {name: read() for name, (read, _) in accuracy.TEXTS.items()}
+    before = {name: accuracy.cross_entropy(accuracy.compiled(accuracy.LANGUAGE_MODEL, "f32"), text) for name, text in texts.items()}
+    heading([accuracy.LANGUAGE_MODEL, *(f"{name}, {grid}" for name in texts for grid in ("symmetric", "asymmetric")), "these weights"])
+    for name in dict.fromkeys(form.rsplit(", ", 1)[0] for form in accuracy.WEIGHT_GRIDS):
+        forms = {grid: f"{name}, {grid}" for grid in ("symmetric", "asymmetric")}
+        packages = {grid: accuracy.text_package(form, accuracy.WEIGHT_GRIDS[form]) for grid, form in forms.items()}
+        row([name, *(f"{100 * (accuracy.cross_entropy(packages[grid][0], text) / before[of] - 1):+.2f} %" for of, text in texts.items() for grid in forms),
+             " and ".join(f"{100 * part:.1f}" for _, part in packages.values()) + " %"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--curve", action="store_true", help="the pruned networks too")
@@ -86,6 +104,10 @@ def main():
     forms_of_language_model()
     print()
     methods_of_calibration()
+    print()
+    grids_of_classifiers()
+    print()
+    grids_of_language_model()
     if options.curve:
         print()
         accuracy.prune_curve(accuracy.CLASSIFIERS)

@@ -51,6 +51,11 @@ def normalised_cifar():
     return (pixels / 255 - mean) / deviation, labels
 
 
+def enlarged_cifar(count=500):
+    """The first `count` of the pictures as [3, 96, 96], 0 to 1, and no labels: they are not of the classes of the network that reads them."""
+    return resized(cifar()[0][:count] / 255, 96)
+
+
 def shakespeare():
     """24 texts of 256 tokens of stories260k's vocabulary."""
     return np.load(os.path.join(FOLDER, "text", "shakespeare_tok512_T256_first24.npy")).astype(np.int64)

@@ -5,6 +5,7 @@ images that change sides, and the cross entropy of a language model on other tex
 
     run_accuracy.py                      each form against f32, and one pruned network, on the CPU; prints a table
     run_accuracy.py --methods            int8 by each --calib-method, and with its means corrected
+    run_accuracy.py --grids              int8 with each grid of activations and granularity of weights
     run_accuracy.py --network NAME       this one alone
     run_accuracy.py --prune-curve        every classifier at each sparsity and by each method, without training after it
 
@@ -19,7 +20,7 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from cases import Cases, Failure
-from corpus_data import CORPUS, cifar, large_mnist, later_shakespeare, mnist, normalised_cifar, own_story, shakespeare
+from corpus_data import CORPUS, cifar, enlarged_cifar, large_mnist, later_shakespeare, mnist, normalised_cifar, own_story, shakespeare
 from dlc_tool import BUILD, compile_model, dlc
 from runtime_session import Session
 
@@ -50,12 +51,25 @@ class Classifier(NamedTuple):
 
 CLASSIFIERS = {"lenet5_mnist": Classifier(large_mnist, MNIST_FIRST), "mnist_cnn_cntk": Classifier(mnist, MNIST_FIRST, 1),
                "resnet20_cifar10": Classifier(normalised_cifar, CIFAR_FIRST), "mlperf_resnet8_cifar10": Classifier(cifar, CIFAR_FIRST)}
+# A network without labelled images: what it answers in f32 is right. Its images before the number are for calibration; and the
+# forms, with the part of the answers that may change, in percent.
+ANSWERING, ANSWERING_FIRST = "mlperf_vww_mobilenetv1", 100
+ANSWERING_FORMS = {"int8": 1.5}
+GRIDS = {"activations asymmetric, weights by channel": [], "activations symmetric, weights by channel": ["--activation-grid", "symmetric"],
+         "activations asymmetric, weights by tensor": ["--granularity", "tensor"],
+         "activations symmetric, weights by tensor": ["--activation-grid", "symmetric", "--granularity", "tensor"]}
+GRID_FORMS = {f"int8, {name}": [*FORMS["int8"], "--quantize-where", "possible", *flags] for name, flags in GRIDS.items()}
 LANGUAGE_MODEL = "stories260k_dyn"
 # The last three get --calib.
 FITTED, WIDE, HEADLESS = "w4 by gptq", "w4 by gptq, last layer in w8", "w4 by gptq, last layer in f32"
 TEXT_FORMS = {"f16": FORMS["f16"], "bf16": FORMS["bf16"], "dynamic": ["--quantize", "dynamic"], "w8": ["--quantize", "w8"],
               "w4": ["--quantize", "w4"], FITTED: ["--quantize", "w4"], WIDE: ["--quantize", "w4", "--keep-w8", "/output/*"],
               HEADLESS: ["--quantize", "w4", "--keep-f32", "/output/*"]}
+# Weights of the language model on each grid, rounded to nearest: printed by tools/scripts/bench accuracy.
+WEIGHT_GRIDS = {f"{bits}, {granularity}, {grid}": ["--quantize", bits, *flags, "--weight-grid", grid]
+                for bits, choices in (("w8", ("channel", "tensor", "group 64")), ("w4", ("channel", "tensor", "group 128", "group 64", "group 32", "group 16")))
+                for granularity in choices for grid in ("symmetric", "asymmetric")
+                for flags in [["--group", granularity.split()[1]] if " " in granularity else ["--granularity", granularity]]}
 # Each text, and what of f32's cross entropy a form may add to it.
 TEXTS = {"Shakespeare": (shakespeare, {"w4": 0.02, FITTED: 0.01, WIDE: 0.01, HEADLESS: 0.01}),
          "its own story": (own_story, {"dynamic": 0.02, "w8": 0.01, "w4": 0.25, FITTED: 0.12, WIDE: 0.06, HEADLESS: 0.06})}
@@ -63,12 +77,15 @@ MOST_OF_BYTES = {"w8": 0.28, "w4": 0.2, FITTED: 0.2, WIDE: 0.2, HEADLESS: 0.2}  
 # Arguments of dlc prune: the curve, and what networks must keep in each run, in points of top-1.
 SPARSITIES = (0.3, 0.5, 0.7, 0.8, 0.9)
 METHODS_OF = {"global": ("magnitude", "wanda"), "layer": ("magnitude", "wanda", "sparsegpt"), "2:4": ("magnitude", "wanda", "sparsegpt"),
-              "2:4 --permute": ("magnitude", "sparsegpt"), "channels": ("l2", "obs")}
+              "2:4 --permute": ("magnitude", "sparsegpt"), "layer --steps 4": ("sparsegpt",),
+              "layer --allocation sensitivity": ("sparsegpt",), "layer --allocation sensitivity --steps 4": ("sparsegpt",),
+              "block": ("magnitude", "sparsegpt"), "block --allocation sensitivity --steps 4": ("sparsegpt",), "channels": ("l2", "obs")}
 PRUNED = {("lenet5_mnist", "global", 0.5, "magnitude"): 1.0, ("lenet5_mnist", "2:4", 0.5, "magnitude"): 1.0,
           ("lenet5_mnist", "2:4", 0.5, "sparsegpt"): 0.3, ("lenet5_mnist", "2:4 --permute", 0.5, "magnitude"): 1.0,
           ("lenet5_mnist", "layer", 0.8, "sparsegpt"): 1.5, ("lenet5_mnist", "channels", 0.3, "obs"): 0.5,
-          ("lenet5_mnist", "low-rank", 0.5, "svd"): 1.0}
-COUNT = len(CLASSIFIERS) * len(FORMS) + len(TEXT_FORMS) * len(TEXTS) + len(PRUNED)
+          ("lenet5_mnist", "low-rank", 0.5, "svd"): 1.0,
+          ("lenet5_mnist", "layer --allocation sensitivity --steps 4", 0.9, "sparsegpt"): 1.0}
+COUNT = len(CLASSIFIERS) * len(FORMS) + len(ANSWERING_FORMS) + len(TEXT_FORMS) * len(TEXTS) + len(PRUNED)
 
 
 def source(name):
@@ -154,10 +171,27 @@ def classifier(cases, name, rows, forms):
             p = chance(gained, lost)
             rows.append((name, form, f"{100 * after.mean():.2f} %", f"{gained} right, {lost} wrong now", f"p = {p:.2f}"))
             points = 100 * (before.mean() - after.mean())
-            name_of_form = form.split(" ")[0]
+            name_of_form = form.split(" ")[0].rstrip(",")
             most = MOST_OF_PIXELS_LOST.get((name, form), MOST_POINTS_LOST.get(name_of_form, 0.3))
             if points > most or (name_of_form not in MOST_POINTS_LOST and p < LEAST_PROBABILITY):
                 raise Failure(f"{points:.2f} points less than f32; {gained} images are right now, {lost} wrong: p = {p:.3f}")
+
+
+def kept_answers(cases, rows):
+    images = enlarged_cifar()
+    package = compiled(ANSWERING, "f32")
+    data = os.path.join(OUT, f"{ANSWERING}-calibration.npz")
+    with Session(LIBRARY, package, "cpu") as session:
+        np.savez(data, **{session.values("input")[0][0]: images[:ANSWERING_FIRST]})
+    images = images[ANSWERING_FIRST:]
+    before = classes(package, images, 1)
+    rows.append((ANSWERING, "f32", f"{len(images)} answers, {100 * before.mean():.1f} % of them of class 1", "", ""))
+    for form, most in ANSWERING_FORMS.items():
+        with cases.case(f"{ANSWERING} keeps its answers in {form}"):
+            changed = 100 * (classes(compiled(ANSWERING, form, *FORMS[form], "--calib", data), images, 1) != before).mean()
+            rows.append((ANSWERING, form, f"{100 - changed:.2f} % of the answers of f32", "", ""))
+            if changed > most:
+                raise Failure(f"{changed:.2f} % of the answers change; expected {most} at most")
 
 
 def text_package(form, flags):
@@ -167,7 +201,7 @@ def text_package(form, flags):
         path = os.path.join(OUT, LANGUAGE_MODEL + "-calibration.npz")
         np.savez(path, tokens=later_shakespeare())
         flags = [*flags, "--calib", path]
-    if form not in MOST_OF_BYTES:
+    if form not in MOST_OF_BYTES and form not in WEIGHT_GRIDS:
         return compiled(LANGUAGE_MODEL, form, *flags), 1
     package = compiled(LANGUAGE_MODEL, form.replace(",", "").replace(" ", "-"), *flags, "--report", report)
     with open(report, encoding="utf-8") as file:
@@ -232,7 +266,8 @@ def prune_curve(names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--methods", action="store_true", help="int8 by each --calib-method")
-    parser.add_argument("--network", action="append", choices=[*CLASSIFIERS, LANGUAGE_MODEL])
+    parser.add_argument("--grids", action="store_true", help="int8 with each grid and granularity")
+    parser.add_argument("--network", action="append", choices=[*CLASSIFIERS, ANSWERING, LANGUAGE_MODEL])
     parser.add_argument("--prune-curve", action="store_true", help="every classifier at each sparsity")
     options = parser.parse_args()
     cases, rows = Cases(), []
@@ -246,10 +281,13 @@ def main():
     by_method["int8 with its means corrected"] = [*FORMS["int8"], "--quantize-where", "possible", "--bias-correction"]
     for name in CLASSIFIERS:
         if name in (options.network or CLASSIFIERS):
-            classifier(cases, name, rows, by_method if options.methods else FORMS)
-    if LANGUAGE_MODEL in (options.network or [LANGUAGE_MODEL]) and not options.methods:
+            classifier(cases, name, rows, by_method if options.methods else GRID_FORMS if options.grids else FORMS)
+    is_whole = not options.methods and not options.grids
+    if is_whole and ANSWERING in (options.network or [ANSWERING]):
+        kept_answers(cases, rows)
+    if is_whole and LANGUAGE_MODEL in (options.network or [LANGUAGE_MODEL]):
         language_model(cases, rows)
-    if not options.methods and not options.network:
+    if is_whole and not options.network:
         pruned_classifiers(cases, rows)
     print("| network | form | top-1, or cross entropy | against f32 | McNemar |\n|---|---|---|---|---|")
     for row in rows:

@@ -23,15 +23,15 @@ def unpacked(arrays, name, columns, group):
     if codes.dtype == np.int8 and group == 32:  # of --keep-w8
         group = 0
     shape = (1, 1) if group == "tensor" else (len(codes), -(-columns // group) if group else 1)
-    isHalved = codes.dtype == np.uint8 and codes.shape[1] != columns
-    expect(f"{name}: codes and scales", (codes.shape[1], scale.shape), ((columns + 1) // 2 if isHalved else columns, shape))
+    is_halved = codes.dtype == np.uint8 and codes.shape[1] != columns
+    expect(f"{name}: codes and scales", (codes.shape[1], scale.shape), ((columns + 1) // 2 if is_halved else columns, shape))
 
     def wide(part):
         return np.repeat(part, group, axis=1)[:, :columns] if isinstance(group, int) and group else np.broadcast_to(part, (len(codes), columns))
 
-    if isHalved:
+    if is_halved:
         codes = np.concatenate([codes & 15, codes >> 4], axis=1)[:, :columns]
-    zero = wide(arrays[name + ".zero"].astype(np.int64)) if name + ".zero" in arrays else 8 if isHalved else 0
+    zero = wide(arrays[name + ".zero"].astype(np.int64)) if name + ".zero" in arrays else 8 if is_halved else 0
     return (codes.astype(np.int64) - zero) * wide(scale)
 
 
