@@ -1,7 +1,7 @@
 //===- SparsityAllocationTest.cpp - How many zeros each weight gets ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/SparsityAllocation.h"
+#include "passes/compress/prune/SparsityAllocation.h"
 
 #include <gtest/gtest.h>
 

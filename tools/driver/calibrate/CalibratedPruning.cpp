@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/CalibratedPruning.h"
 
-#include "passes/compress/SparsityAllocation.h"
 #include "passes/compress/prune/SparseGpt.h"
+#include "passes/compress/prune/SparsityAllocation.h"
 #include "tools/driver/calibrate/LayerMatrix.h"
 #include "tools/driver/cli/Output.h"
 

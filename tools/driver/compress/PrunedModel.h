@@ -3,7 +3,7 @@
 #ifndef DLC_TOOLS_DRIVER_PRUNEDMODEL_H
 #define DLC_TOOLS_DRIVER_PRUNEDMODEL_H
 
-#include "passes/compress/BlockMask.h"
+#include "passes/compress/prune/BlockMask.h"
 #include "tools/driver/compiler/ImportAsText.h"
 #include "tools/driver/compress/WeightImage.h"
 

@@ -7,10 +7,10 @@
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
-#include "tools/driver/QuantizationGrids.h"
 #include "tools/driver/calibrate/Calibration.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/ImportAsText.h"
+#include "tools/driver/compress/QuantizationGrids.h"
 #include "tools/driver/compress/StoredWeights.h"
 #include "tools/driver/compress/WeightFit.h"
 

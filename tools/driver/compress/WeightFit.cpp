@@ -7,10 +7,10 @@
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
-#include "tools/driver/QuantizationGrids.h"
 #include "tools/driver/calibrate/TappedRun.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compress/QuantizationChoice.h"
+#include "tools/driver/compress/QuantizationGrids.h"
 #include "tools/driver/compress/WeightReader.h"
 
 #include "mlir/Pass/PassManager.h"

@@ -1,7 +1,7 @@
 //===- BlockMask.cpp - Blocks of weights that become zero together ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "passes/compress/BlockMask.h"
+#include "passes/compress/prune/BlockMask.h"
 
 #include "llvm/ADT/STLExtras.h"
 
