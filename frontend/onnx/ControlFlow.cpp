@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A graph in a graph is imported where it stands. Of an If whose condition is known, one branch is; else both are, and the
-// condition selects among their results, which is what a kernel would do. A Loop or Scan of a known number of steps is imported
+// condition selects among their results, which is what a kernel would do, and how large they are. A Loop or Scan of a known number of steps is imported
 // once for each.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
@@ -73,6 +73,54 @@ Item NodeImport::graph(StringRef name, Item input) {
 
 //===- If -----------------------------------------------------------------------------------------===//
 
+/// `a` or `b`. A dim in which they differ is as large as the larger one, and cut to the one that is chosen.
+Item Importer::selected(NodeImport &node, Item condition, mlir::Value a, mlir::Value b) {
+  auto typeOf = [](mlir::Value x) { return llvm::cast<RankedTensorType>(x.getType()); };
+  dl::Dims first = dl::getDims(typeOf(a)), second = dl::getDims(typeOf(b));
+  bool fits =
+      first.size() == second.size() && typeOf(a).getElementType() == typeOf(b).getElementType();
+  SmallVector<std::pair<int64_t, AffineExpr>> differing; // and how large the dim may be
+  for (int64_t dim = 0; fits && dim < static_cast<int64_t>(first.size()); ++dim) {
+    if (first[dim] == second[dim])
+      continue;
+    AffineExpr ofA = emitter->paddedDim(first[dim]), ofB = emitter->paddedDim(second[dim]);
+    auto difference = node.rangeOf(dl::normalize(ofA - ofB));
+    fits = difference && (difference->min >= 0 || difference->max <= 0);
+    differing.push_back({dim, fits && difference->min >= 0 ? ofA : ofB});
+  }
+  if (!fits) {
+    node.unsupported(
+        "its condition is computed by the model, and its branches give " + dl::text(a.getType()) +
+            " and " + dl::text(b.getType()),
+        "; dlc selects among results of one rank and dtype, of whose dims it knows the "
+        "larger: with symbolic dims, --shapes may make the condition known");
+    return {Item::Poison(), {}};
+  }
+  Item chosen[2] = {{a, {}}, {b, {}}};
+  for (auto [dim, size] : differing)
+    for (Item &branch : chosen) {
+      mlir::Value x = branch.as<mlir::Value>();
+      if (emitter->isCounted(dl::getDims(typeOf(x))[dim]))
+        x = emitter->padded(node.loc, x, dim);
+      dl::Dims dims = dl::getDims(typeOf(x));
+      AffineExpr missing = dl::normalize(size - dims[dim]);
+      branch = {x, {}};
+      if (dl::isConstant(missing, 0))
+        continue;
+      Item::List widths(2 * (dims.size() - dim), item(int64_t(0)));
+      widths.back() = Item::dim(missing, {});
+      branch = node.call("pad", {branch, {std::move(widths), {}}});
+      if (!branch.isTensor())
+        return branch;
+    }
+  Item made = node.call("where", {condition, chosen[0], chosen[1]});
+  for (auto [dim, size] : differing)
+    made = node.head(
+        made, node.call("where", {condition, node.count(first[dim]), node.count(second[dim])}),
+        dim);
+  return made;
+}
+
 bool Importer::importIf(NodeImport &node) {
   const Known *condition = node.has(0) ? node.known(0) : nullptr;
   auto truth = condition ? condition->integers() : std::nullopt;
@@ -107,13 +155,8 @@ bool Importer::importIf(NodeImport &node) {
                 b = materialise(std::get<1>(pair), node.loc, what);
     if (!a || !b)
       return false;
-    if (a.getType() != b.getType())
-      return node.unsupported("its condition is computed by the model, and its branches give " +
-                                  dl::text(a.getType()) + " and " + dl::text(b.getType()),
-                              "; dlc selects among results of one shape and dtype: with symbolic "
-                              "dims, --shapes may make the condition known");
-    node.set(position,
-             node.call("where", {node.reshape(node.tensor(0), {}), Item{a, {}}, Item{b, {}}}));
+    Item condition = node.reshape(node.tensor(0), {});
+    node.set(position, selected(node, condition, a, b));
   }
   return !node.hasFailed();
 }

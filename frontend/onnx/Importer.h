@@ -108,6 +108,7 @@ private:
   std::optional<std::vector<Value>> importGraph(const Graph &graph, Frame &held,
                                                 llvm::ArrayRef<Value> given);
   bool importIf(NodeImport &node);
+  Item selected(NodeImport &node, Item condition, mlir::Value a, mlir::Value b);
   bool importLoop(NodeImport &node);
   /// A loop over the bags of PyTorch's EmbeddingBag; nothing where it is another.
   std::optional<bool> importEmbeddingBags(NodeImport &node, const Graph &body);
@@ -255,6 +256,10 @@ public:
   Item full(Item number, mlir::RankedTensorType type);
   /// x as a tensor of no dims, in `dtype`.
   Item scalar(double x, mlir::Type dtype);
+  /// A dim as a tensor<i64> without dims; of what the data say the count.
+  Item count(mlir::AffineExpr dim) { return {importer.opEmitter().countOf(loc, dim), {}}; }
+  /// The first elements of a dim of x, as many as a tensor of one integer says.
+  Item head(Item x, Item count, int64_t dim);
   mlir::AffineExpr dim(int64_t value) { return dl::constantDim(value, context); }
   /// An axis counted from the front; nothing, reported, where there is none.
   std::optional<int64_t> axis(int64_t axis, int64_t rank);

@@ -206,6 +206,17 @@ std::optional<Number> combine(const NodeImport &node, StringRef op, const Number
   }
   if (op == "Div" && a.dim == b.dim)
     return integer(context, 1);
+  // The range may decide which is smaller; of what the data say, the model does.
+  if (op == "Min" && mayJoin(a.dim, b.dim, false, INT32_MAX)) {
+    auto difference = node.rangeOf(dl::normalize(a.dim - b.dim));
+    if (difference && difference->max <= 0)
+      return a;
+    if (difference && difference->min >= 0)
+      return b;
+    frontend::OpEmitter &emitter = node.importer.opEmitter();
+    if (difference && (emitter.isCounted(a.dim) || emitter.isCounted(b.dim)))
+      return Number{emitter.smaller(node.loc, a.dim, b.dim)};
+  }
   return std::nullopt;
 }
 

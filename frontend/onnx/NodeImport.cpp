@@ -360,6 +360,18 @@ Item NodeImport::full(Item number, RankedTensorType type) {
   });
 }
 
+Item NodeImport::head(Item x, Item count, int64_t dim) {
+  if (failed || !x.isTensor() || !count.isTensor()) {
+    failed = true;
+    return poison();
+  }
+  return emit([&](std::string &) {
+    mlir::Value part =
+        importer.emitter->head(loc, x.as<mlir::Value>(), count.as<mlir::Value>(), dim);
+    return part ? Item{part, {}} : poison();
+  });
+}
+
 Item NodeImport::scalar(double x, Type dtype) {
   auto type = dl::makeTensor({}, dtype);
   if (!isa<FloatType>(dtype) && !(x >= -0x1p63 && x < 0x1p63)) {

@@ -58,6 +58,13 @@ AffineExpr largest(AffineExpr index, ArrayRef<AffineExpr> extents, const Symbols
   auto binary = cast<AffineBinaryOpExpr>(index);
   AffineExpr by = binary.getRHS(), right;
   bool isSum = binary.getKind() == AffineExprKind::Add;
+  if (binary.getKind() == AffineExprKind::Mod && by.isSymbolicOrConstant()) {
+    // What is always smaller stays what it is.
+    AffineExpr whole = largest(binary.getLHS(), extents, counted);
+    auto beyond = whole ? dl::asConstant(dl::normalize(whole - by + 1)) : std::nullopt;
+    if (beyond && *beyond <= 0)
+      return whole;
+  }
   // Of products and quotients the right side is a size, which no loop changes.
   if (isSum ? !(right = largest(by, extents, counted))
             : !by.isSymbolicOrConstant() || dl::mentions(by, counted) ||
@@ -84,9 +91,15 @@ AffineExpr largest(AffineExpr index, ArrayRef<AffineExpr> extents, const Symbols
 /// Real loop indices read real elements of `operand` alone.
 bool staysWithin(const Access &access, Value operand, ArrayRef<AffineExpr> extents,
                  const Symbols &counted) {
+  SmallVector<AffineExpr> loops; // one of a single step stays at 0
+  for (auto [position, extent] : llvm::enumerate(extents))
+    loops.push_back(dl::isConstant(extent, 1) ? dl::constantDim(0, extent.getContext())
+                                              : getAffineDimExpr(position, extent.getContext()));
   for (auto [dim, size] : llvm::enumerate(dimsOf(operand))) {
-    AffineExpr index = access.map.getResult(dim);
+    AffineExpr index = access.map.getResult(dim).replaceDims(loops);
     bool isComputed = access.computed.size() > dim && access.computed.test(dim);
+    if (dl::isConstant(size, 1) && !isComputed) // has one index
+      continue;
     if (!dl::mentions(size, counted)) {
       if (!isComputed && dl::mentions(index, counted))
         return false; // cut up by a padded size, as in a reshape
@@ -137,6 +150,8 @@ std::optional<Problem> problemOf(LoopNestOpInterface op, const Symbols &counted)
 }
 
 std::optional<Problem> problemOf(Operation *op, const Symbols &counted) {
+  if (isa<dl::TrimOp>(op)) // asks for the padding, or leaves it behind
+    return std::nullopt;
   auto isCounted = [&](Value value) { return dl::mentions(dimsOf(value), counted); };
   bool isTouched =
       llvm::any_of(op->getOperands(), isCounted) || llvm::any_of(op->getResults(), isCounted);

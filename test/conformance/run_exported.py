@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Networks that PyTorch exports: torchvision's ResNet-50 and MobileNetV2, BERT and GPT-2 of transformers, PyTorch's own
 TransformerEncoder, with seeded weights, go through tools/scripts/export_torch.py, dlc compile and dlc run, and give what PyTorch
-gives. On the emulated GPU they run reduced.
+gives. On the emulated GPU they run reduced. Detectors as small_detectors.py has them go from an image to boxes, scores and labels.
 
   run_exported.py           at the size that people use on the CPU, reduced on both devices
   run_exported.py NAME...   these alone"""
 import importlib.util
+import inspect
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 
@@ -84,6 +86,9 @@ NETWORKS = {
 }
 
 
+DETECTORS = ("ssd", "yolo", "retinanet", "faster_rcnn")
+
+
 def expected(torch, module, inputs):
     """PyTorch's answer in f64."""
     with torch.no_grad():
@@ -126,6 +131,36 @@ def network(cases, torch, export, name, size):
                 expect_close(got, wanted, 1e-4, 1e-4 * float(np.abs(wanted).max()))
 
 
+def detector(cases, torch, name):
+    """From an image to boxes, scores and labels, as many as there are, in PyTorch's order."""
+    import small_detectors
+    torch.manual_seed(3)
+    module = small_detectors.DETECTORS[name]().eval()
+    images = [torch.rand(1, 3, 64, 64), torch.rand(1, 3, 64, 64) * 0.2]
+    outputs = ["boxes", "scores", "labels"]
+    path = os.path.join(OUT, name)
+    with cases.case(f"{name}: export and compile"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the exporter's, about what it fixes
+            # torchvision 0.14 leaves the coordinates of RoiAlign, which are others from opset 16 on, to that default.
+            torch.onnx.export(module, (images[0],), path + ".onnx", input_names=["x"], output_names=outputs, opset_version=15,
+                              **({"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}))
+        compile_model(path + ".onnx", path + ".bin")
+        dlc("import", path + ".onnx", "-o", path + ".dl", "--force")
+        dlc("check", path + ".dl")
+    runs = [("cpu", ".bin", image) for image in images] + [("cuda-emu", ".bin", images[0])]
+    if name == "yolo":  # the quickest to compile
+        compile_model(path + ".dl", path + "-text.bin", None, "--target", "cpu")
+        runs.append(("cpu", "-text.bin", images[1]))
+    for place, (device, package, image) in enumerate(runs):
+        with cases.case(f"{name}: image {place} on {device}{', from its text' if 'text' in package else ''}"):
+            results = run_model(path + package, {"x": image.numpy()}, outputs, "--device", device)
+            with torch.no_grad():
+                wanted = [result.numpy() for result in module(image)]
+            for got, theirs in zip(results, wanted):
+                expect_close(got, theirs, 1e-4, 1e-4 * float(np.abs(theirs).max(initial=0)))
+
+
 def refusals(cases):
     """What the script says where it cannot."""
     given = ["--input", "x=1x3x8x8xf32", "-o", os.path.join(OUT, "no.dl")]
@@ -146,10 +181,11 @@ def refusals(cases):
 
 
 def main():
-    names = sys.argv[1:] or list(NETWORKS)
-    unknown = sorted(set(names) - set(NETWORKS))
+    known = [*NETWORKS, *DETECTORS]
+    names = sys.argv[1:] or known
+    unknown = sorted(set(names) - set(known))
     if unknown:
-        sys.exit(f"there is no {', '.join(unknown)}; networks are {', '.join(NETWORKS)}")
+        sys.exit(f"there is no {', '.join(unknown)}; networks are {', '.join(known)}")
     import torch
     os.makedirs(OUT, exist_ok=True)
     os.environ["DLC_TOOL"] = DLC
@@ -159,6 +195,9 @@ def main():
         cases.leave_out(len(names), f"networks, because this Python has no {' and no '.join(missing)}: tools/scripts/setup --tests")
         names = []
     for name in names:
+        if name in DETECTORS:
+            detector(cases, torch, name)
+            continue
         for size in ("reduced", "whole"):
             network(cases, torch, export, name, size)
     refusals(cases)

@@ -97,13 +97,16 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
   if (keepsItsTensor(name) && arguments.size() == 1 && arguments[0].value.isTensor())
     return Item(arguments[0].value).at(expr.loc);
   bool isKnown = !signaturesOf(name).empty();
-  if (!isKnown && !isCompileTimeFunction(name) && name != "size" && name != "tensor")
+  bool isOfSizes = name == "size" || name == "padded" || name == "head";
+  if (!isKnown && !isCompileTimeFunction(name) && !isOfSizes && name != "tensor")
     return unknownCallee(expr, name);
   diagnostics.mention(Mention::Kind::function, name, {}, [&] { return name.str(); });
   if (!good)
     return poison(expr.loc);
   if (name == "size")
     return callSize(expr.loc, arguments);
+  if (isOfSizes)
+    return callHead(name, expr.loc, arguments);
   if (name == "tensor")
     return callTensor(expr.loc, arguments);
   if (auto result = callCompileTimeFunction(name, expr.loc, arguments, diagnostics))
@@ -145,6 +148,54 @@ Item ForwardLowering::callSize(llvm::SMLoc loc, ArrayRef<PassedArgument> argumen
     return poison(loc);
   }
   return shape.as<Item::List>()[position < 0 ? position + rank : position];
+}
+
+/// `padded(x, dim=0)`: a dim whose size the data say, as large as it may be; `head(x, count, dim=0)`: its first elements, as many as a
+/// tensor of one integer says.
+Item ForwardLowering::callHead(StringRef name, llvm::SMLoc loc,
+                               ArrayRef<PassedArgument> arguments) {
+  bool hasCount = name == "head";
+  SmallVector<StringRef> names{"x", "dim"};
+  if (hasCount)
+    names.insert(names.begin() + 1, "count");
+  auto result = bindByName(name, names, arguments);
+  if (auto *problem = std::get_if<BindError>(&result)) {
+    diagnostics.error(problem->loc) << problem->message;
+    return poison(loc);
+  }
+  auto bound = std::get<0>(result);
+  const PassedArgument *x = bound.front(), *count = hasCount ? bound[1] : nullptr,
+                       *along = bound.back();
+  if (!x || !x->value.isTensor() || (hasCount && (!count || !count->value.isTensor()))) {
+    diagnostics.error(loc) << quote(name) << " takes a tensor"
+                           << (hasCount ? ", a tensor of one integer" : "")
+                           << " and the number of a dim, as in "
+                           << (hasCount ? "head(x, count, 0)" : "padded(x, 0)");
+    return poison(loc);
+  }
+  int64_t rank = x->value.tensorType().getRank();
+  int64_t dim = !along ? 0 : along->value.is<int64_t>() ? along->value.as<int64_t>() : rank;
+  if (dim < -rank || dim >= rank) {
+    diagnostics.error(along ? along->loc : loc)
+        << "'dim' of " << quote(name) << " is " << (along ? describe(along->value) : "0")
+        << "; expected " << -rank << " to " << rank - 1 << " for "
+        << dl::text(x->value.tensorType());
+    return poison(loc);
+  }
+  dim += dim < 0 ? rank : 0;
+  Location place = diagnostics.translate(loc);
+  if (!hasCount)
+    return {emitter.padded(place, x->value.as<mlir::Value>(), dim), loc};
+  auto type = count->value.tensorType();
+  if (isa<FloatType>(type.getElementType()) ||
+      !dl::isConstant(dl::product(dl::getDims(type), context), 1)) {
+    diagnostics.error(count->loc) << "'count' of 'head' is " << dl::text(type)
+                                  << "; expected one integer";
+    return poison(loc);
+  }
+  mlir::Value part =
+      emitter.head(place, x->value.as<mlir::Value>(), count->value.as<mlir::Value>(), dim);
+  return part ? Item{part, loc} : poison(loc);
 }
 
 //===- Operators ----------------------------------------------------------------------------------===//

@@ -63,12 +63,11 @@ Value OpEmitter::cast(Location loc, Value x, Type dtype) {
 Value OpEmitter::fullOfDim(Location loc, AffineExpr dim, RankedTensorType type) {
   Type dtype = type.getElementType();
   // What the data count is no number of compile time; the count itself is there.
-  for (const Count &count : counts)
-    if (dim == getAffineSymbolExpr(count.symbol, builder.getContext())) {
-      Value number = cast(loc, count.value, dtype);
-      return type.getRank() == 0 ? number
-                                 : dl::BroadcastOp::create(builder, loc, type, number).getResult();
-    }
+  if (isCounted(dim)) {
+    Value number = cast(loc, countOf(loc, dim), dtype);
+    return type.getRank() == 0 ? number
+                               : dl::BroadcastOp::create(builder, loc, type, number).getResult();
+  }
   SmallVector<dl::Range> ranges;
   for (const Symbol &symbol : symbols)
     ranges.push_back({symbol.min, symbol.max});
@@ -276,37 +275,45 @@ static std::optional<Item> resolvePadding(Location loc, const Signature &signatu
 /// A result of an op whose sizes the data say, cut to a counted symbol: the op's own, made for its first result.
 Value OpEmitter::trim(Location loc, const Signature &signature, Operation *op,
                       Signature::Counted counted) {
-  Value padded = op->getResult(counted.result), count = op->getResults().back();
+  Value whole = op->getResult(counted.result), count = op->getResults().back();
   if (counted.dim == -1)
-    return padded;
-  MLIRContext *context = builder.getContext();
-  auto rank = llvm::cast<RankedTensorType>(padded.getType()).getRank();
+    return whole;
+  dl::Dims dims = dl::getDims(llvm::cast<RankedTensorType>(whole.getType()));
   int64_t dim = 0;
   if (auto named = op->getAttrOfType<IntegerAttr>("dim");
       named && counted.dim == Signature::Counted::kAttribute)
-    dim = named.getInt() < 0 ? named.getInt() + rank : named.getInt();
-  if (counts.empty() || counts.back().value != count) {
-    if (symbols.size() == dl::kMaxSymbols) {
-      emitError(loc) << "the model has more than " << dl::kMaxSymbols
-                     << " dims that vary, those counted whose size the data say; use fewer";
-      return {};
-    }
-    AffineExpr most = dl::getDims(llvm::cast<RankedTensorType>(padded.getType()))[dim];
-    std::string name = signature.name.str() + "_count";
-    auto isTaken = [&](const std::string &wanted) {
-      return llvm::any_of(symbols, [&](const Symbol &symbol) { return symbol.name == wanted; });
-    };
-    for (unsigned number = 2; isTaken(name); ++number)
-      name = signature.name.str() + "_count" + std::to_string(number);
-    counts.push_back({static_cast<unsigned>(symbols.size()), count});
-    symbols.push_back({builder.getStringAttr(name).getValue(), {}, 0, 0, most});
-    declareSymbols(module, symbols);
-    // For checks of sizes.
-    symbols.back().max = dl::symbolRanges(module).back().max;
+    dim = named.getInt() < 0 ? named.getInt() + static_cast<int64_t>(dims.size()) : named.getInt();
+  auto held = llvm::find_if(counts, [&](const Count &one) { return one.value == count; });
+  AffineExpr size = held != counts.end()
+                        ? getAffineSymbolExpr(held->symbol, builder.getContext())
+                        : countedSymbol(loc, signature.name.str() + "_count", dims[dim], count);
+  return size ? cut(loc, whole, dim, size) : Value();
+}
+
+AffineExpr OpEmitter::countedSymbol(Location loc, const std::string &wanted, AffineExpr most,
+                                    Value count) {
+  // Those of a largest number may settle to it (ir/analysis/SettledCounts.h).
+  constexpr size_t kMaxCounted = 1024;
+  auto varies = [](const Symbol &symbol) { return !symbol.most || !dl::asConstant(symbol.most); };
+  bool isSettled = dl::asConstant(most).has_value();
+  if (symbols.size() >= kMaxCounted ||
+      (!isSettled && llvm::count_if(symbols, varies) >= dl::kMaxSymbols)) {
+    emitError(loc) << "the model has more than " << (isSettled ? kMaxCounted : dl::kMaxSymbols)
+                   << " dims that vary, those counted whose size the data say; use fewer";
+    return {};
   }
-  AffineExpr size = getAffineSymbolExpr(counts.back().symbol, context);
-  return dl::TrimOp::create(builder, loc, padded, static_cast<uint64_t>(dim),
-                            dl::dimsMap(size, context));
+  std::string name = wanted;
+  auto isTaken = [&](const std::string &tried) {
+    return llvm::any_of(symbols, [&](const Symbol &symbol) { return symbol.name == tried; });
+  };
+  for (unsigned number = 2; isTaken(name); ++number)
+    name = wanted + std::to_string(number);
+  counts.push_back({static_cast<unsigned>(symbols.size()), count});
+  symbols.push_back({builder.getStringAttr(name).getValue(), {}, 0, 0, most});
+  declareSymbols(module, symbols);
+  // For checks of sizes.
+  symbols.back().max = dl::symbolRanges(module).back().max;
+  return getAffineSymbolExpr(counts.back().symbol, builder.getContext());
 }
 
 void OpEmitter::finish(func::FuncOp function, Location loc, SmallVector<Value> results) {
@@ -338,11 +345,24 @@ void OpEmitter::finish(func::FuncOp function, Location loc, SmallVector<Value> r
   func::ReturnOp::create(builder, loc, results);
 }
 
+/// An op that counts what another has counted before is that one: their results have one size.
+Operation *OpEmitter::sharedCount(Operation *op) {
+  for (Operation *other : counters)
+    if (OperationEquivalence::isEquivalentTo(op, other, OperationEquivalence::IgnoreLocations)) {
+      op->erase();
+      return other;
+    }
+  counters.push_back(op);
+  return op;
+}
+
 Item OpEmitter::resultOf(Location loc, const Signature &signature, Operation *op,
                          bool isBatchOfOne) {
   if (!op)
     return {Item::Poison(), {}};
   Item::List list;
+  if (!signature.counted.empty())
+    op = sharedCount(op);
   for (Signature::Counted counted : signature.counted) {
     Value value = trim(loc, signature, op, counted);
     if (!value)
@@ -471,6 +491,8 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
     dims.insert(dims.begin(), dl::constantDim(1, builder.getContext()));
     operands.front() = reshape(loc, operands.front(), dims);
   }
+  if (auto counted = emitCounted(loc, signature, operands, attributes, names))
+    return *counted;
   return resultOf(loc, signature, create(loc, signature.op, operands, attributes, names),
                   isBatchOfOne);
 }

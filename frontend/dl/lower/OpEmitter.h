@@ -45,6 +45,21 @@ public:
   /// A tensor of one repeated number or dim; null, reported, where it does not fit in the dtype.
   mlir::Value full(mlir::Location loc, const Item &number, mlir::RankedTensorType type);
 
+  /// Whether the data say a dim, or a part of it.
+  bool isCounted(mlir::AffineExpr dim) const;
+  /// A dim as a tensor<i64>: of counted symbols what the model counts.
+  mlir::Value countOf(mlir::Location loc, mlir::AffineExpr dim);
+  /// The smaller of two dims, as a counted symbol.
+  mlir::AffineExpr smaller(mlir::Location loc, mlir::AffineExpr a, mlir::AffineExpr b);
+  /// A dim where each counted symbol has its largest value.
+  mlir::AffineExpr paddedDim(mlir::AffineExpr dim) const;
+  /// `x` with a dim that the data say as large as it may be: its padding is of any value.
+  mlir::Value padded(mlir::Location loc, mlir::Value x, int64_t dim);
+  /// The first elements of a dim of x, as many as `count` says, an integer tensor of one element; by one count of one size. Null
+  /// after an error.
+  mlir::Value head(mlir::Location loc, mlir::Value x, mlir::Value count, int64_t dim);
+  enum class Fill;
+
   /// Where it is set: is asked to narrow the symbols' ranges for an op at `loc` that needs it;
   /// false where it cannot.
   std::function<bool(mlir::Location loc, const dl::RangeNeed &need)> narrow;
@@ -66,6 +81,18 @@ private:
              bool broadcast, const llvm::SmallBitVector &conditions,
              llvm::SmallVectorImpl<mlir::Value> &operands);
 
+  /// An op over tensors whose sizes the data say, the padding of `operands` masked; nothing where the op does without it.
+  std::optional<Item> emitCounted(mlir::Location loc, const Signature &signature,
+                                  llvm::SmallVectorImpl<mlir::Value> &operands,
+                                  llvm::SmallVectorImpl<mlir::NamedAttribute> &attributes,
+                                  llvm::ArrayRef<llvm::StringRef> names);
+  /// Which elements of the dim, as large as it may be, are real: bool[size].
+  mlir::Value isReal(mlir::Location loc, mlir::AffineExpr dim);
+  /// `x` with the whole of a dim, `fill` for what is not real.
+  mlir::Value masked(mlir::Location loc, mlir::Value x, int64_t dim, Fill fill);
+  /// The real elements of `parts` one after another along a dim.
+  mlir::Value joined(mlir::Location loc, llvm::ArrayRef<mlir::Value> parts, int64_t dim);
+
   mlir::OpBuilder &builder;
   /// A tensor<i64> for each counted symbol, in order.
   struct Count {
@@ -75,9 +102,24 @@ private:
   mlir::Value trim(mlir::Location loc, const Signature &signature, mlir::Operation *op,
                    Signature::Counted counted);
 
+  /// A new symbol that the model counts, of at most `most`; null, reported, where there are too many.
+  mlir::AffineExpr countedSymbol(mlir::Location loc, const std::string &wanted,
+                                 mlir::AffineExpr most, mlir::Value count);
+  mlir::Operation *sharedCount(mlir::Operation *op);
+  /// A dim of `x` said to be `size`, which it is while the model runs (dl.trim).
+  mlir::Value cut(mlir::Location loc, mlir::Value x, int64_t dim, mlir::AffineExpr size);
+
   std::vector<Symbol> &symbols;
   mlir::ModuleOp module;
   llvm::SmallVector<Count> counts;
+  llvm::SmallVector<mlir::Operation *> counters; // the ops whose results the data cut
+  // What was made for dims that the data say, so that equal ones share it.
+  llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizes, realMasks;
+  llvm::DenseMap<mlir::Value, mlir::AffineExpr> dimOfSize;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::AffineExpr>, mlir::AffineExpr> headSizes;
+  llvm::DenseMap<std::pair<mlir::AffineExpr, mlir::AffineExpr>, mlir::AffineExpr> smallerDims;
+  llvm::DenseMap<std::pair<mlir::Value, std::pair<unsigned, unsigned>>, mlir::Value> maskedValues;
+  std::vector<std::pair<llvm::SmallVector<mlir::AffineExpr>, mlir::Value>> joinedParts;
 };
 
 } // namespace dlc::frontend

@@ -80,7 +80,10 @@ Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
   if (!start && !stop && step.value_or(1) == 1)
     return x;
   AffineExpr size = dl::getDims(cast<RankedTensorType>(x.getType()))[dim];
-  if (!dl::asConstant(size)) {
+  // A dim whose size the data say is cut to what it has.
+  bool isCut = emitter.isCounted(size) && start.value_or(0) >= 0 && stop.value_or(0) >= 0 &&
+               step.value_or(1) == 1;
+  if (!dl::asConstant(size) && !isCut) {
     // Python would clamp, by a different amount for each size.
     auto range = dl::rangeOf(size, dl::symbolRanges(module));
     for (auto [limit, expr] :

@@ -56,6 +56,8 @@ struct Reader {
   Program &program;
   llvm::StringSet<> paths;
   llvm::SmallBitVector counted = dl::countedSymbols(module);
+  llvm::DenseMap<unsigned, Value> counts = countsOf(module);
+  Operation *reading = nullptr; // null: the end
 
   void read(Operation &op);
   void declareWeight(Value weight, const Line &user, StringRef parameter);
@@ -66,6 +68,14 @@ struct Reader {
   std::string number(Value value);
   /// A dim; what the data say is the size of a tensor.
   Pieces dim(AffineExpr dim);
+  /// The count of each counted symbol, by its place.
+  static llvm::DenseMap<unsigned, Value> countsOf(ModuleOp module);
+  /// The symbol that an op of counted results counts by `value`, which no call returns.
+  std::optional<unsigned> countedBy(Value value);
+  /// The size of a tensor that is a counted symbol.
+  Pieces sizeOf(unsigned symbol);
+  /// What the data cut, or is as large as it may be, whatever stands in its padding.
+  void readTrim(dl::TrimOp trim);
   Pieces attributeText(const Param &param, Attribute value);
   Pieces dims(ArrayRef<AffineExpr> dims, StringRef name);
   /// Whether the op can be written by this way of calling it.
@@ -90,6 +100,56 @@ std::string Reader::number(Value value) {
   return llvm::toString(cast<IntegerAttr>(fill).getValue(), /*Radix=*/10, /*Signed=*/!isUnsigned);
 }
 
+llvm::DenseMap<unsigned, Value> Reader::countsOf(ModuleOp module) {
+  // The results of the function that are marked so, in the order of the symbols.
+  auto function = *module.getOps<func::FuncOp>().begin();
+  llvm::SmallBitVector counted = dl::countedSymbols(module);
+  llvm::DenseMap<unsigned, Value> counts;
+  int symbol = counted.find_first();
+  for (auto [index, value] :
+       llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
+    if (function.getResultAttr(index, "dl.count")) {
+      counts[symbol] = value;
+      symbol = counted.find_next(symbol);
+    }
+  return counts;
+}
+
+std::optional<unsigned> Reader::countedBy(Value value) {
+  const OpInfo *info =
+      value.getDefiningOp() ? opInfo(value.getDefiningOp()->getName().getStringRef()) : nullptr;
+  if (info && !info->signatures.empty() && !info->signatures.front().counted.empty())
+    for (auto [symbol, count] : counts)
+      if (count == value)
+        return symbol;
+  return std::nullopt;
+}
+
+Pieces Reader::sizeOf(unsigned symbol) {
+  AffineExpr size = getAffineSymbolExpr(symbol, module.getContext());
+  dl::TrimOp first;
+  module.walk([&](dl::TrimOp trim) {
+    bool isThere = !reading || trim->isBeforeInBlock(reading);
+    if (!first && isThere && trim.getSize().getResult(0) == size)
+      first = trim;
+  });
+  Pieces pieces;
+  append(pieces, "size(");
+  if (first) {
+    append(pieces, tensor(first.getY()));
+    append(pieces, ", " + Twine(first.getDim()) + ")");
+    return pieces;
+  }
+  // No tensor has it yet.
+  auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols");
+  append(pieces, "head(arange(");
+  append(pieces, dim(cast<dl::SymbolAttr>(symbols[symbol]).getMost().getResult(0)));
+  append(pieces, "), ");
+  append(pieces, tensor(counts.lookup(symbol)));
+  append(pieces, "), 0)");
+  return pieces;
+}
+
 Pieces Reader::dim(AffineExpr dim) {
   Pieces pieces;
   auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
@@ -104,18 +164,7 @@ Pieces Reader::dim(AffineExpr dim) {
     append(pieces, this->dim(binary.getRHS()));
     append(pieces, ")");
   } else {
-    Value trimmed;
-    int64_t place = 0;
-    module.walk([&](dl::TrimOp trim) {
-      if (trim.getSize().getResult(0) == dim && !trimmed) {
-        trimmed = trim.getY();
-        place = trim.getDim();
-      }
-    });
-    assert(trimmed && "a counted symbol comes from a trim, which its readers keep");
-    append(pieces, "size(");
-    append(pieces, tensor(trimmed));
-    append(pieces, ", " + Twine(place) + ")");
+    append(pieces, sizeOf(cast<AffineSymbolExpr>(dim).getPosition()));
   }
   return pieces;
 }
@@ -152,6 +201,10 @@ Pieces Reader::tensor(Value value) {
     append(pieces, "full(");
     append(pieces, dims(dl::getDims(cast<RankedTensorType>(shaped.getType())), "size"));
     append(pieces, ", " + number(value) + ", dtype=" + dtypeText(full.getType()) + ")");
+  } else if (auto symbol = countedBy(value)) {
+    append(pieces, "scalar_tensor(");
+    append(pieces, sizeOf(*symbol));
+    append(pieces, ", dtype=i64)");
   } else {
     pieces.push_back({Piece::Value, {}, 0, value});
   }
@@ -380,9 +433,38 @@ void Reader::declareWeight(Value weight, const Line &user, StringRef parameter) 
   program.weights.push_back({path, op});
 }
 
+void Reader::readTrim(dl::TrimOp trim) {
+  Value x = trim.getX();
+  AffineExpr size = trim.getSize().getResult(0);
+  bool isCut = dl::mentions(size, counted);
+  auto result = dyn_cast<OpResult>(x);
+  const OpInfo *info = result ? opInfo(result.getOwner()->getName().getStringRef()) : nullptr;
+  if (isCut && info && !info->signatures.empty() && !info->signatures.front().counted.empty())
+    return; // part of the call that makes it
+  Line line;
+  line.function = isCut ? "head" : "padded";
+  line.results.push_back(trim.getY());
+  line.scope = scopeOf(*trim.getOperation());
+  append(line.pieces, line.function + "(");
+  append(line.pieces, tensor(x));
+  append(line.pieces, ", ");
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(size); isCut && symbol) {
+    append(line.pieces, tensor(counts.lookup(symbol.getPosition())));
+    append(line.pieces, ", ");
+  } else if (isCut) {
+    append(line.pieces, "scalar_tensor(");
+    append(line.pieces, dim(size));
+    append(line.pieces, ", dtype=i64), ");
+  }
+  append(line.pieces, Twine(trim.getDim()) + ")");
+  program.lines.push_back(std::move(line));
+}
+
 void Reader::read(Operation &op) {
-  if (isa<dl::WeightOp, dl::FullOp, dl::BroadcastOp, dl::TrimOp>(op))
-    return; // where they are used; trims are part of what they trim
+  if (auto trim = dyn_cast<dl::TrimOp>(op))
+    return readTrim(trim);
+  if (isa<dl::WeightOp, dl::FullOp, dl::BroadcastOp>(op))
+    return; // where they are used
   const Signature *chosen = nullptr;
   for (const OpInfo &info : opTable())
     for (const Signature &signature : info.signatures)
@@ -398,8 +480,9 @@ void Reader::read(Operation &op) {
   for (Signature::Counted held : chosen->counted) {
     Value result = op.getResult(held.result);
     for (Operation *user : op.getResult(held.result).getUsers())
-      if (held.dim != -1 && isa<dl::TrimOp>(user))
-        result = user->getResult(0);
+      if (auto trim = dyn_cast<dl::TrimOp>(user);
+          trim && held.dim != -1 && dl::mentions(trim.getSize().getResult(0), counted))
+        result = trim.getY();
     line.results.push_back(result);
   }
   line.scope = scopeOf(op);
@@ -434,8 +517,11 @@ Program readProgram(ModuleOp module) {
   Reader reader{module, program, {}};
   auto function = *module.getOps<func::FuncOp>().begin();
   Block &body = function.getBody().front();
-  for (Operation &op : body.without_terminator())
+  for (Operation &op : body.without_terminator()) {
+    reader.reading = &op;
     reader.read(op);
+  }
+  reader.reading = nullptr;
   Line end; // outputs may be weights, and numbers
   end.function = "output";
   for (Value value : body.getTerminator()->getOperands()) {

@@ -41,23 +41,46 @@ static bool buildCumProd(NodeImport &node) { return buildRunning(node, "cumprod"
 static bool buildTopK(NodeImport &node) {
   auto axis = node.axis(node.integer("axis", -1), node.rank(0));
   bool isLargest = node.integer("largest", 1) != 0, isSorted = node.integer("sorted", 1) != 0;
-  int64_t count = 0;
-  if (node.opset < 10) {
-    count = node.integer("k", 0);
-  } else {
-    auto given = node.integers(1, "the count");
-    if (!given || given->size() != 1)
-      return node.hasFailed() ? false : node.fail("its count has several numbers; expected one");
-    count = given->front();
-  }
   Item x = node.tensor(0);
   if (!axis || node.hasFailed())
     return false;
-  Item both = node.call("topk", {x, item(count), item(*axis), item(isLargest), item(isSorted)});
+  AffineExpr count, size = node.dims(0)[*axis];
+  if (node.opset < 10) {
+    count = node.dim(node.integer("k", 0));
+  } else if (const Known *known = node.known(1)) {
+    auto dims = known->dims();
+    if (!dims || dims->size() != 1)
+      return node.fail("its count has several numbers; expected one");
+    count = dims->front();
+  }
+  // At most so many are sought, or all are put in order; then those go that the count leaves out.
+  frontend::OpEmitter &emitter = node.importer.opEmitter();
+  auto most = count ? dl::asConstant(count) : std::nullopt;
+  bool isFixed = most.has_value();
+  auto room = dl::asConstant(size);
+  if (auto range = count && count != size && !isFixed ? node.rangeOf(count) : std::nullopt;
+      range && (room || emitter.isCounted(size)))
+    most = room ? std::min(*room, range->max) : range->max;
+  Item both =
+      most ? node.call("topk", {x, item(*most), item(*axis), item(isLargest), item(isSorted)})
+           : node.call("sort", {x, item(*axis), item(isLargest)});
   if (!both.is<Item::List>())
     return false;
-  node.set(0, both.as<Item::List>()[0]);
-  node.set(1, both.as<Item::List>()[1]);
+  Item number = count ? Item() : node.tensor(1);
+  for (auto [output, part] : llvm::enumerate(both.as<Item::List>())) {
+    if (!part.isTensor())
+      return false;
+    AffineExpr found = dl::getDims(part.tensorType())[*axis];
+    if (!count)
+      node.set(output, node.head(part, number, *axis));
+    else if (isFixed || found == count)
+      node.set(output, part);
+    else if (emitter.isCounted(count))
+      node.set(output, node.head(part, node.count(count), *axis));
+    else
+      node.set(output,
+               node.call("narrow", {part, item(*axis), item(int64_t(0)), Item::dim(count, {})}));
+  }
   return !node.hasFailed();
 }
 

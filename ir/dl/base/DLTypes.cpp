@@ -99,8 +99,19 @@ bool sameShapeAndElement(Type lhs, Type rhs) {
 
 //===- Dims ---------------------------------------------------------------------------------------===//
 
+/// One more than the last symbol on which `dims` depend.
+static unsigned countSymbols(ArrayRef<AffineExpr> dims) {
+  unsigned count = 0;
+  for (AffineExpr dim : dims)
+    dim.walk([&](AffineExpr part) {
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+        count = std::max(count, symbol.getPosition() + 1);
+    });
+  return count;
+}
+
 Dim normalize(AffineExpr dim) {
-  AffineExpr simple = isNonlinear(dim) ? dim : simplifyAffineExpr(dim, 0, kMaxSymbols);
+  AffineExpr simple = isNonlinear(dim) ? dim : simplifyAffineExpr(dim, 0, countSymbols(dim));
   if (!isNonlinear(simple))
     return simple;
   auto polynomial = Polynomial::of(simple);
@@ -145,12 +156,7 @@ std::optional<Dims> commonDims(Dims a, Dims b) {
 }
 
 AffineMap dimsMap(ArrayRef<AffineExpr> dims, MLIRContext *context) {
-  unsigned symbols = 0;
-  for (AffineExpr dim : dims)
-    for (unsigned symbol = symbols; symbol < kMaxSymbols; ++symbol)
-      if (dim.isFunctionOfSymbol(symbol))
-        symbols = symbol + 1;
-  return AffineMap::get(0, symbols, dims, context);
+  return AffineMap::get(0, countSymbols(dims), dims, context);
 }
 
 AffineMap constantMap(ArrayRef<int64_t> numbers, MLIRContext *context) {
@@ -297,8 +303,14 @@ llvm::SmallBitVector countedSymbols(ModuleOp module) {
 }
 
 bool mentions(AffineExpr dim, const llvm::SmallBitVector &symbols) {
-  return llvm::any_of(symbols.set_bits(),
-                      [&](unsigned symbol) { return dim.isFunctionOfSymbol(symbol); });
+  return dim
+      .walk([&](AffineExpr part) {
+        auto symbol = dyn_cast<AffineSymbolExpr>(part);
+        bool isOne =
+            symbol && symbol.getPosition() < symbols.size() && symbols.test(symbol.getPosition());
+        return isOne ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 bool mentions(ArrayRef<AffineExpr> dims, const llvm::SmallBitVector &symbols) {

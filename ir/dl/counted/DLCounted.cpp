@@ -88,9 +88,9 @@ LogicalResult TrimOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   auto x = typeOf(adaptor.getX());
   AffineMap size = adaptor.getSize();
   if (adaptor.getDim() >= static_cast<uint64_t>(x.getRank()) || size.getNumDims() != 0 ||
-      size.getNumResults() != 1 || !isa<AffineSymbolExpr>(size.getResult(0)))
+      size.getNumResults() != 1)
     return emitOptionalError(location, "'", getOperationName(),
-                             "' needs one of the dims of x, and a symbol as its size");
+                             "' needs one of the dims of x, and one dim as its size");
   Dims dims = getDims(x);
   dims[adaptor.getDim()] = size.getResult(0);
   types.push_back(makeTensor(dims, x.getElementType()));

@@ -102,8 +102,9 @@ LoopNest ReshapeOp::getLoopNest() {
     position = position * to[dim] + getAffineDimExpr(dim, context);
   SmallVector<AffineExpr> map(from.size(), constantDim(0, context));
   for (int64_t dim = from.size() - 1; dim >= 0; --dim) {
-    map[dim] =
-        simplifyAffineExpr(dim == 0 ? position : position % from[dim], to.size(), kMaxSymbols);
+    AffineExpr index = dim == 0 ? position : position % from[dim];
+    unsigned symbols = dimsMap(index, context).getNumSymbols();
+    map[dim] = simplifyAffineExpr(index, to.size(), symbols);
     position = position.floorDiv(from[dim]);
   }
   return moveNest(*this, map);

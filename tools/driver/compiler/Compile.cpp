@@ -7,6 +7,7 @@
 #include "codegen/package/Package.h"
 #include "frontend/arrays/InputFiles.h"
 #include "ir/analysis/CacheCapacity.h"
+#include "ir/analysis/SettledCounts.h"
 #include "ir/dl/base/DimNeeds.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
@@ -473,6 +474,8 @@ int Compilation::run() {
                                                                             : kModelError);
   if (failed(specializeShapes()))
     return finishDump(kUsage);
+  if (first == Phase::import && failed(settleCounts(*model.module)))
+    return finishDump(kModelError);
   if (first == Phase::import && last > Phase::import) {
     dl::recordNeeds(*model.module);
     recordCache(*model.module);

@@ -138,7 +138,7 @@ case("unsupported_list", model([node("TopK", "x, k", "v, i", name="best"), node(
 case("not_in_opset", model([node("GroupNormalization", "x, x, x", num_groups=1)], opset=13))
 given = [value("x"), value("c", "bool", ()), value("m", "i64", ())]
 case("if_of_data", model([node("If", "c", then_branch=("graph", graph([node("Relu")])),
-                               else_branch=("graph", graph([node("Flatten", axis=0)])))], given))
+                               else_branch=("graph", graph([node("ReduceMax", keepdims=0)])))], given))
 case("if_results", model([node("If", "c", then_branch=("graph", graph([node("Relu")], outputs=("y", "x"))),
                                else_branch=("graph", graph([node("Relu")])))], given))
 TRUE = tensor("c", "bool", [], [1])
@@ -181,7 +181,7 @@ case("function_bomb", model([node("F0", domain="own")], opsets=[("own", 1)],
 branch = graph([node("Relu")])
 for level in range(30):
     branch = graph([node("If", "c", name=f"if{level}", then_branch=("graph", branch), else_branch=("graph", graph([node("Exp")])))])
-case("if_bomb", model([node("If", "c", then_branch=("graph", branch), else_branch=("graph", graph([node("Flatten", axis=0)])))], given))
+case("if_bomb", model([node("If", "c", then_branch=("graph", branch), else_branch=("graph", graph([node("ReduceMax", keepdims=0)])))], given))
 scan = lambda nodes, inputs=("s", "p"), outputs=("t",): ("graph", graph(nodes, [value(n) for n in inputs], outputs))
 case("scan_without_body", model([node("Scan", "x, x", num_scan_inputs=1)]))
 case("scan_body", model([node("Scan", "x, x", body=scan(same, ("s",)), num_scan_inputs=1)]))
@@ -432,8 +432,8 @@ one("rotary_width", "RotaryEmbedding", "x, c, s", [value("x", dims=(1, 2, 9, 8))
 one("cumsum_axis", "CumSum", "x, a", [value("x"), value("a", "i64", ())])
 one("cumsum_axes", "CumSum", "x, a", tensors=[ints("a", 0, 1)])
 one("compress_condition", "Compress", "x, c", [value("x"), value("c", "bool", (2, 3))])
-case("mixed_padding", model([node("NonZero", "x", "p", name="find"), node("ReduceSum", "p, a", "y", name="all")], [value("x")],
-                            tensors=[ints("a", 1)]))
+case("mixed_padding", model([node("NonZero", "x", "p", name="find"), node("Tile", "p, a", "y", name="twice")], [value("x")],
+                            tensors=[ints("a", 1, 2)]))
 case("nms_boxes", model([node("NonMaxSuppression", "b, s, m", "y", name="n")],
                         [value("b", dims=(1, 600, 4)), value("s", dims=(1, 2, 500)), value("m", "i64", (1,))]))
 one("topk_counts", "TopK", "x, k", tensors=[ints("k", 1, 2)], outputs="y, i")
