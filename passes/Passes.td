@@ -128,7 +128,8 @@ def RaiseNorms : Pass<"raise-norms", "::mlir::func::FuncOp"> {
   let summary = "Make one op of a norm that is written as arithmetic";
   let description = [{
     A product with (x - mean) / sqrt(variance + eps), which is a layer, instance or group norm, becomes dl.standardize, one with
-    x / sqrt(mean(x^2) + eps) over the last dims dl.rms_norm; then factors and summands of the right dims become its weight and bias.
+    x / sqrt(mean(x^2) + eps) over the last dims dl.rms_norm; then factors and summands of the right dims become its weight and bias, of a group
+    norm also those of channels after its groups have become channels again.
     Squares, roots and quotients may be powers or products, a mean a sum over the number of elements. A norm in f32 between two casts of 16 bits takes
     the narrow tensor: it computes in f32 and rounds once. Fires where nothing else reads what the one op
     replaces and eps is a number. Example: test/passes/raise/raise-norms.mlir.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
+#include "passes/raise/GroupNorms.h"
 #include "passes/raise/WrittenArithmetic.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -284,6 +285,7 @@ void RaiseNorms::runOnOperation() {
   RewritePatternSet patterns(&getContext());
   patterns.add<RaiseNorm<dl::MulOp>, RaiseNorm<dl::DivOp>, AbsorbAffine<dl::MulOp>,
                AbsorbAffine<dl::AddOp>>(&getContext());
+  addGroupNorms(patterns);
   addNarrowing(patterns,
                {dl::StandardizeOp::getOperationName(), dl::RmsNormOp::getOperationName()});
   if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
