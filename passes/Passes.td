@@ -45,8 +45,8 @@ def SpecializeShapes : Pass<"specialize-shapes", "::mlir::ModuleOp"> {
 def DecomposeOps : Pass<"decompose-ops", "::mlir::func::FuncOp"> {
   let summary = "Replace each op that other ops define by those";
   let description = [{
-    Runs until no op with DecomposableOpInterface is left: a scaled_dot_product_attention becomes two matrix products and a
-    softmax. Annotations (discardable attributes) are handed on. Example: test/passes/simplify/decompose-ops.mlir.
+    Runs until no op with DecomposableOpInterface is left but dl.attention, which decompose-attention is about: a
+    scaled_dot_product_attention becomes two matrix products and a softmax. Annotations (discardable attributes) are handed on. Example: test/passes/simplify/decompose-ops.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numDecomposed", "decomposed", "Ops replaced by others">];
@@ -100,15 +100,17 @@ def : MovesResults<"raise-activations", "1e-5", "numbers such as sqrt(2) were wr
 def RaiseAttention : Pass<"raise-attention", "::mlir::func::FuncOp"> {
   let summary = "Make one op of an attention that is written as products and a softmax";
   let description = [{
-    softmax(scale * q k^T + mask) v becomes dl.scaled_dot_product_attention, in whatever order its products have their dims, batch and
+    softmax(scale * q k^T + mask) v becomes dl.attention, in whatever order its products have their dims, batch and
     heads joined in one dim or apart. The scale is read from a factor or divisor of the scores, the queries or the keys, or of several of
     these. A mask is a tensor of floats that is added, a bool that puts -inf (where, masked_fill), or causal: tril or triu of
     numbers, a comparison of two ranges, and arithmetic on these; such a mask may put -1e4 or less in place of -inf, since each
     row has a key to attend to. Keys and values that are repeated for groups of heads, by expand and reshape or by repeat_interleave, are read as
     they were before.
 
-    Fires where nothing else reads scores and weights. It does not where the op would compute something else: where a mask puts a number, for a row without
-    keys is uniform then and not NaN; with two masks; where something else is done to the scores, such as a tanh. Example: test/passes/raise/raise-attention.mlir.
+    Where something else is done to the scores (a mask that puts a number, so that a row without keys is uniform and not NaN; two masks; a
+    tanh), the ops from product to product become the body of a dl.attention as they are written. In either case that op is what later passes
+    see. Fires where nothing else reads scores and weights. Does not fire where the softmax runs along the queries, or where maps
+    between products and softmax read at another index than their own. Example: test/passes/raise/raise-attention.mlir.
     ```mlir
     %0 = dl.matmul %q, %t : (tensor<2x8x4xf32>, tensor<2x4x9xf32>) -> tensor<2x8x9xf32>      // t: keys, permuted
     %1 = dl.mul %0, %half : (tensor<2x8x9xf32>, tensor<2x8x9xf32>) -> tensor<2x8x9xf32>
@@ -117,7 +119,9 @@ def RaiseAttention : Pass<"raise-attention", "::mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
-    %y = dl.scaled_dot_product_attention %q, %k, %v {scale = 0.5 : f64} : (tensor<2x8x4xf32>, tensor<2x9x4xf32>, tensor<2x9x4xf32>) -> tensor<2x8x4xf32>
+    %y = dl.attention(%q, %k, %v) : (tensor<2x8x4xf32>, tensor<2x9x4xf32>, tensor<2x9x4xf32>) -> tensor<2x8x4xf32> {
+      // dl.contract of the queries and the keys, times 0.5; dl.softmax; dl.contract with the values
+    }
     ```
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
@@ -199,7 +203,7 @@ def KeepSlower : Pass<"keep-slower", "::mlir::func::FuncOp"> {
   let description = [{
     A product that quantize-products would run on integers (`scheme=int8`), or whose weight quantize-weights would store in few bits
     (`w8`, `w4`), gets the attribute `dl.kept_by_cost` where the estimate of passes/compress/quantize/QuantizationGain.h says that this takes more
-    time on the targets of the file: then these passes leave it as it is. One module serves all targets up to phase `outline`, so their
+    time on the targets of the file: then these passes leave it as it is. One module serves all targets up to phase `fuse`, so their
     gains are multiplied: a gain on one makes up for a loss on another. The attribute holds the reason, which the driver prints. Without
     targets nothing is marked. Example: test/passes/compress/quantize/keep-slower.mlir.
     ```mlir
@@ -375,6 +379,40 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
 
 //===- fuse ---------------------------------------------------------------------------------------===//
 
+def SplitTargets : Pass<"split-targets", "::mlir::ModuleOp"> {
+  let summary = "Give each target a module with the model of its own";
+  let description = [{
+    The function becomes one in `module @cpu` and one in `module @cuda`, for each target that is asked for; the symbols are theirs as
+    well. What follows decides for one target alone. Example: test/passes/fuse/split-targets.mlir.
+    ```mlir
+    module { func.func @Net(...) }
+    // becomes
+    module { module @cpu { func.func @Net(...) } module @cuda { func.func @Net(...) } }
+    ```
+  }];
+  let options = [ListOption<"targets", "targets", "std::string", "Any of cpu and cuda; default both">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+
+def DecomposeAttention : Pass<"decompose-attention", "::mlir::func::FuncOp"> {
+  let summary = "Replace the attentions that no kernel of the target computes by products and softmaxes";
+  let description = [{
+    Asks ir/analysis/AttentionLegality.h of each dl.attention, for the target that the module around the function is named after. An
+    attention that stays becomes a kernel that never stores the scores. Example: test/passes/fuse/decompose-attention.mlir.
+    ```mlir
+    %y = dl.attention(%q, %k, %v) {is_causal} : ... { ... }    // on @cpu, or of f64
+    // becomes the ops of its body, and what adds the mask
+    %0 = dl.contract %q, %k ...
+    %1 = dl.causal_mask : () -> tensor<8x9xf32>
+    %2 = dl.add %0, %1 : (tensor<8x9xf32>, tensor<8x9xf32>) -> tensor<8x9xf32>
+    %3 = dl.softmax %2 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+    %y = dl.matmul %3, %v : (tensor<8x9xf32>, tensor<9x4xf32>) -> tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "Attentions replaced by other ops">];
+}
+
 def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
   let summary = "Store the operands of integer products in as few bits as their numbers need";
   let description = [{
@@ -400,7 +438,7 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
   let summary = "Group ops into fusions, one for each kernel";
   let description = [{
     In program order, each op joins the fusions of its producers where ir/analysis/FusionLegality.h finds no reason
-    against it. A number (dl.full) and a repetition (dl.broadcast) are copied to each of their users. What remains outside
+    against it; a dl.attention takes in casts of what it reads, like a product, and what makes a mask of its. A number (dl.full) and a repetition (dl.broadcast) are copied to each of their users. What remains outside
     fusions is dl.weight and those dl.reshape that are views. Example: test/passes/fuse/form-fusions.mlir.
   }];
   let options = [Option<"separate", "separate", "bool", "false",
@@ -412,29 +450,15 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
 //===- outline ------------------------------------------------------------------------------------===//
 
 def OutlineKernels : Pass<"outline-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turn the function of fusions into a program of launches, once for each target";
+  let summary = "Turn the function of fusions into a program of launches";
   let description = [{
-    A dl.fusion becomes a dlx.kernel, shared by all fusions that compute the same; the function becomes a dlx.program. What
-    depends on weights alone is launched at load into persistent buffers. The module ends as one module for each target.
-    Kernels are named after their ops, never after the model's own names. Example: test/passes/outline/outline-kernels.mlir.
+    Runs on the module of one target. A dl.fusion becomes a dlx.kernel, shared by all fusions that compute the same; the
+    function becomes a dlx.program. What depends on weights alone is launched at load into persistent buffers. Kernels are named after their ops, never after the model's own names. Example: test/passes/outline/outline-kernels.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
-  let options = [ListOption<"targets", "targets", "std::string", "Any of cpu and cuda; default both">];
   let statistics = [Statistic<"numKernels", "kernels", "Kernels made">,
                     Statistic<"numShared", "shared", "Fusions that share an earlier kernel">];
-}
-
-def FuseAttention : Pass<"fuse-attention", "::mlir::ModuleOp"> {
-  let summary = "Make one kernel of two matrix products with a softmax between them";
-  let description = [{
-    On @cuda, three launches whose buffers between them nothing else reads become one, where ir/analysis/Attention.h finds
-    an attention in them: then the scores are never stored. A causal mask becomes part of the kernel. Scores and weights
-    are rounded to their dtype no more. Example: test/passes/fuse/fuse-attention.mlir.
-  }];
-  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
-  let statistics = [Statistic<"numFused", "fused", "Attentions that became one kernel">];
 }
 
 def FusePooling : Pass<"fuse-pooling", "::mlir::ModuleOp"> {

@@ -79,8 +79,7 @@ static void addSimplify(OpPassManager &module) {
   manager.addPass(createRaiseRotary());
   // After the softmaxes are ops, and products of integers no products of floats any more.
   manager.addPass(createRaiseAttention());
-  // However it was written, attention becomes the same ops; these read through the views that were made.
-  manager.addPass(createDecomposeOps());
+  // What was made reads through the views that lay round it.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }
@@ -136,20 +135,26 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
   case Phase::layout:
     manager.addNestedPass<func::FuncOp>(createAssignLayouts());
     break;
-  case Phase::fuse:
-    // After the layouts: a tensor is converted to another layout before it is narrowed, by the kernel that stores it.
-    manager.addNestedPass<func::FuncOp>(createNarrowProducts());
-    manager.addNestedPass<func::FuncOp>(createFormFusions());
-    break;
-  case Phase::outline: {
-    OutlineKernelsOptions outline;
-    outline.targets.assign(options.targets.begin(), options.targets.end());
-    manager.addPass(createOutlineKernels(outline));
+  case Phase::fuse: {
+    SplitTargetsOptions split;
+    split.targets.assign(options.targets.begin(), options.targets.end());
+    manager.addPass(createSplitTargets(split));
     // Each target's own from here on.
-    manager.addNestedPass<ModuleOp>(createUpdateInPlace());
-    manager.addNestedPass<ModuleOp>(createFuseAttention());
-    manager.addNestedPass<ModuleOp>(createFusePooling());
-    manager.addNestedPass<ModuleOp>(createFuseReaders());
+    OpPassManager &target = manager.nest<ModuleOp>();
+    target.addNestedPass<func::FuncOp>(createDecomposeAttention());
+    // Attentions that become ops leave equal masks.
+    target.addNestedPass<func::FuncOp>(createCSEPass());
+    // After the layouts: a tensor is converted to another layout before it is narrowed, by the kernel that stores it.
+    target.addNestedPass<func::FuncOp>(createNarrowProducts());
+    target.addNestedPass<func::FuncOp>(createFormFusions());
+    break;
+  }
+  case Phase::outline: {
+    OpPassManager &target = manager.nest<ModuleOp>();
+    target.addPass(createOutlineKernels());
+    target.addPass(createUpdateInPlace());
+    target.addPass(createFusePooling());
+    target.addPass(createFuseReaders());
     if (options.explain)
       manager.addPass(createExplainFusions());
     break;

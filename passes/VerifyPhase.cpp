@@ -115,7 +115,7 @@ static LogicalResult verifySimple(ModuleOp module) {
   if (failed(verifyLogical(module)))
     return failure();
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
-    if (isa<DecomposableOpInterface>(op))
+    if (isa<DecomposableOpInterface>(op) && !isa<dl::AttentionOp>(op))
       return op->emitOpError("should have become other ops in the simplify phase"),
              WalkResult::interrupt();
     // Each of these has a simpler form that its record names.
@@ -137,7 +137,7 @@ static LogicalResult verifyLayouts(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
     if (isa<dl::FusionOp>(op))
       return op->emitOpError("stands here before the fuse phase"), WalkResult::interrupt();
-    if (isa<DecomposableOpInterface>(op))
+    if (isa<DecomposableOpInterface>(op) && !isa<dl::AttentionOp>(op))
       return op->emitOpError("stands here after the simplify phase"), WalkResult::interrupt();
     if (auto convert = dyn_cast<dl::ConvertLayoutOp>(op)) {
       if (convert.getX().getType() == convert.getType())
@@ -151,32 +151,40 @@ static LogicalResult verifyLayouts(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-static LogicalResult verifyFused(ModuleOp module) {
-  if (failed(verifyGraph(module)))
-    return failure();
-  for (Operation &op : (*module.getOps<func::FuncOp>().begin()).front())
-    if (!isa<dl::FusionOp, dl::WeightOp, func::ReturnOp>(op) && !isView(&op))
-      return op.emitOpError("stands outside a fusion after the fuse phase");
-  return success();
-}
+//===- Phases of each target ----------------------------------------------------------------------===//
 
-//===- Phases of the program ----------------------------------------------------------------------===//
-
-static LogicalResult verifyPrograms(ModuleOp module,
-                                    function_ref<LogicalResult(ModuleOp, dlx::ProgramOp)> check) {
+static LogicalResult verifyTargets(ModuleOp module,
+                                   function_ref<LogicalResult(ModuleOp target)> check) {
   if (module.getBody()->empty())
     return module.emitError("expected a module for each target, 'module @cpu' or 'module @cuda'");
   for (Operation &op : *module.getBody()) {
     auto target = dyn_cast<ModuleOp>(op);
     if (!target || (target.getName() != "cpu" && target.getName() != "cuda"))
-      return op.emitError("expected 'module @cpu' or 'module @cuda' after the outline phase");
-    auto programs = llvm::to_vector(target.getOps<dlx::ProgramOp>());
-    if (programs.size() != 1)
-      return target.emitError("expected one program, got ") << programs.size();
-    if (failed(check(target, programs.front())))
+      return op.emitError(
+          "expected 'module @cpu' or 'module @cuda', as there are from the fuse phase on");
+    if (failed(check(target)))
       return failure();
   }
   return success();
+}
+
+static LogicalResult verifyFused(ModuleOp target) {
+  if (failed(verifyGraph(target)))
+    return failure();
+  for (Operation &op : (*target.getOps<func::FuncOp>().begin()).front())
+    if (!isa<dl::FusionOp, dl::WeightOp, func::ReturnOp>(op) && !isView(&op))
+      return op.emitOpError("stands outside a fusion after the fuse phase");
+  return success();
+}
+
+static LogicalResult verifyPrograms(ModuleOp module,
+                                    function_ref<LogicalResult(ModuleOp, dlx::ProgramOp)> check) {
+  return verifyTargets(module, [&](ModuleOp target) -> LogicalResult {
+    auto programs = llvm::to_vector(target.getOps<dlx::ProgramOp>());
+    if (programs.size() != 1)
+      return target.emitError("expected one program, got ") << programs.size();
+    return check(target, programs.front());
+  });
 }
 
 static LogicalResult verifyOutlined(ModuleOp target, dlx::ProgramOp program) {
@@ -239,7 +247,7 @@ void VerifyPhase::runOnOperation() {
   else if (phase == "layout")
     result = verifyLayouts(module);
   else if (phase == "fuse")
-    result = verifyFused(module);
+    result = verifyTargets(module, verifyFused);
   else if (phase == "outline")
     result = verifyPrograms(module, verifyOutlined);
   else if (phase == "schedule")

@@ -6,6 +6,7 @@
 #include "ir/analysis/CostModel.h"
 #include "ir/analysis/IntegerRange.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/composite/AttentionParts.h"
 #include "ir/interfaces/Lines.h"
 #include "ir/interfaces/Recurrent.h"
 
@@ -29,7 +30,8 @@ bool isView(Operation *op) {
 bool standsAlone(Operation *op) { return isa<RecurrentOpInterface, LineOpInterface>(op); }
 
 bool isFusible(Operation *op) {
-  return (isa<LoopNestOpInterface>(op) && !isView(op)) || standsAlone(op);
+  return (isa<LoopNestOpInterface>(op) && !isView(op)) || isa<dl::AttentionOp>(op) ||
+         standsAlone(op);
 }
 
 static dl::Dims dimsOf(Value value) { return dl::getDims(cast<RankedTensorType>(value.getType())); }
@@ -80,6 +82,7 @@ static bool readsDims(Operation *op) {
 }
 
 bool WeightDependence::dependsOnWeightsAlone(Value value) {
+  value = dl::outsideAttention(value);
   if (!value.getDefiningOp())
     return false;
   // A stack of its own, not that of the process: a chain of ops may be very long.
@@ -94,7 +97,7 @@ bool WeightDependence::dependsOnWeightsAlone(Value value) {
     bool alone = !readsDims(op);
     Operation *unknown = nullptr;
     for (Value operand : op->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
+      Operation *producer = dl::outsideAttention(operand).getDefiningOp();
       auto found = known.find(producer);
       if (alone && producer && found == known.end())
         unknown = producer;
@@ -294,8 +297,13 @@ int64_t bodiesRead(Operation *reader, const LoopNest &nest, Value value) {
   return bodies;
 }
 
-std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
-                       LoopNestOpInterface reader, const LoopNest &nest) {
+static constexpr const char *kTwoRoots =
+    "both have a reduction, a window or a contraction, and no kernel computes these two";
+
+/// Rules for a reader of whatever kind, which needs `bodies` of the producer. `isFree` says that what the producer computes of
+/// weights costs nothing where it is read.
+static std::string whyNotJoin(const FusionGroup &producer, Value value, const FusionGroup &consumer,
+                              Operation *reader, int64_t bodies, bool isFree) {
   if (producer.isAlone)
     return whyAlone(producer.ops.front());
   Operation *op = value.getDefiningOp();
@@ -308,23 +316,30 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
     return "a product reads it in fewer bits than it is computed in";
   // A number or a repetition costs nothing in the kernel of its reader, and memory where it is stored at load.
   bool storedAtLoad = producer.weightOnly && !producer.unpacks &&
-                      !llvm::all_of(producer.ops, isRepetition) &&
-                      !widensOperand(producer, value, nest);
+                      !llvm::all_of(producer.ops, isRepetition) && !isFree;
   if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader)))
     return "it depends on weights alone and is computed once at load";
   if (producer.ops.size() + consumer.ops.size() > kMaxOps || hasTooManyInputs(producer, consumer))
     return "the kernel would have more than " + std::to_string(kMaxOps) + " ops or " +
            std::to_string(kMaxInputs) + " inputs";
-  if (consumer.bodies + bodiesRead(reader, nest, value) * producer.bodies > kMaxBodies)
+  if (consumer.bodies + bodies * producer.bodies > kMaxBodies)
     return "the kernel would compute its ops in more than " + std::to_string(kMaxBodies) +
            " places: what is read at several indices is computed at each";
-  if (producer.unpacks) // computed wherever it is read: memory has the few bits alone
-    return "";
+  return "";
+}
+
+std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
+                       LoopNestOpInterface reader, const LoopNest &nest) {
+  std::string why = whyNotJoin(producer, value, consumer, reader, bodiesRead(reader, nest, value),
+                               widensOperand(producer, value, nest));
+  if (!why.empty() ||
+      producer.unpacks) // computed wherever it is read: memory has the few bits alone
+    return why;
   if (!producer.root)
     return whyNotPrologue(producer, value, reader, nest);
 
   if (consumer.root)
-    return "both have a reduction, a window or a contraction, and no kernel computes these two";
+    return kTwoRoots;
   // The reader becomes part of the epilogue: it works on the root's results as they are formed.
   if (nest.parallel != dimsOf(value))
     return "its reader has other dims than " + dl::text(value.getType());
@@ -332,6 +347,26 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
     if (reader->getOperand(access.operand) == value &&
         (access.checked || access.isComputed() || !isIdentity(access.map, nest.parallel.size())))
       return "its reader does not read it at its own index";
+  return "";
+}
+
+std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
+                       dl::AttentionOp reader) {
+  std::string why = whyNotJoin(producer, value, consumer, reader, /*bodies=*/1, /*isFree=*/false);
+  if (!why.empty() || producer.unpacks)
+    return why;
+  if (producer.root)
+    return kTwoRoots;
+  for (auto [input, argument] :
+       llvm::zip(reader.getInputs(), reader.getBodyBlock().getArguments())) {
+    if (input != value)
+      continue;
+    for (Operation *user : argument.getUsers()) {
+      auto loops = cast<LoopNestOpInterface>(user);
+      if (why = whyNotPrologue(producer, argument, loops, loops.getLoopNest()); !why.empty())
+        return why;
+    }
+  }
   return "";
 }
 

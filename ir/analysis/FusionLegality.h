@@ -1,18 +1,20 @@
 //===- FusionLegality.h - Which ops may share a kernel, and why others may not ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules of the fuse phase. They read what ops declare (LoopNest.h) and name no op, so that a new op fuses by itself.
+// The rules of the fuse phase. They read what ops declare (LoopNest.h) and name no op but dl.attention, which has the loops of several,
+// so that a new op fuses by itself.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_ANALYSIS_FUSIONLEGALITY_H
 #define DLC_IR_ANALYSIS_FUSIONLEGALITY_H
 
+#include "ir/dl/DLOps.h"
 #include "ir/interfaces/LoopNest.h"
 
 #include <string>
 
 namespace dlc {
 
-/// Ops that shall be one kernel: the last one's result is the kernel's. At most one has stages: the root.
+/// Ops that shall be one kernel: the last one's result is the kernel's. At most one has stages or is an attention: the root.
 struct FusionGroup {
   llvm::SmallVector<mlir::Operation *> ops; // in program order
   mlir::Operation *root = nullptr;
@@ -62,6 +64,9 @@ std::string whyAlone(mlir::Operation *op);
 /// can. `reader`, which has the loops `nest`, reads `value`.
 std::string whyNotFuse(const FusionGroup &producer, mlir::Value value, const FusionGroup &consumer,
                        LoopNestOpInterface reader, const LoopNest &nest);
+/// The same where an attention reads `value`: its body may do so in several places.
+std::string whyNotFuse(const FusionGroup &producer, mlir::Value value, const FusionGroup &consumer,
+                       dl::AttentionOp reader);
 
 } // namespace dlc
 

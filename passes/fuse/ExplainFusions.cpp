@@ -79,6 +79,8 @@ static FusionGroup groupOf(Operation *last, const llvm::SmallPtrSetImpl<Operatio
   for (Operation *op : group.ops) {
     group.isAlone |= standsAlone(op);
     bodies[op] = 1;
+    if (isa<dl::AttentionOp>(op))
+      group.root = op;
     auto loops = dyn_cast<LoopNestOpInterface>(op);
     if (!loops)
       continue;
@@ -136,6 +138,8 @@ void ExplainFusions::compare(LaunchMerger &kernels, dlx::LaunchOp writer, dlx::L
     std::string why;
     if (standsAlone(user)) {
       why = whyAlone(user);
+    } else if (auto attention = dyn_cast<dl::AttentionOp>(user)) {
+      why = whyNotFuse(producer, value, consumer, attention);
     } else {
       auto loops = cast<LoopNestOpInterface>(user);
       why = whyNotFuse(producer, value, consumer, loops, loops.getLoopNest());

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/UnpackedWeights.h"
-#include "ir/dl/DLOps.h"
+#include "ir/dl/composite/AttentionParts.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +32,8 @@ private:
   void copyRepetitions(Block &block);
   void copyUnpacking(Block &block);
   void group(Operation *op);
+  void takeIn(FusionGroup &merged, Value operand, int64_t bodies,
+              llvm::function_ref<std::string(const FusionGroup &)> whyNot);
   void build(FusionGroup &group);
   void add(FusionGroup group) {
     numberOf[group.ops.back()] = groups.size();
@@ -81,6 +83,23 @@ void FormFusions::copyUnpacking(Block &block) {
     }
 }
 
+/// Adds the group that computes `operand` to `merged`, which needs `bodies` of it, unless there is a reason against it.
+void FormFusions::takeIn(FusionGroup &merged, Value operand, int64_t bodies,
+                         llvm::function_ref<std::string(const FusionGroup &)> whyNot) {
+  auto number = numberOf.find(operand.getDefiningOp());
+  if (separate || !operand.getDefiningOp() || number == numberOf.end())
+    return;
+  FusionGroup &producer = groups[number->second];
+  if (!whyNot(producer).empty())
+    return;
+  if (producer.root)
+    merged.root = producer.root;
+  merged.ops.append(producer.ops);
+  merged.bodies += bodies * producer.bodies;
+  producer.ops.clear();
+  numberOf.erase(number);
+}
+
 void FormFusions::group(Operation *op) {
   FusionGroup merged;
   merged.unpacks = unpacking.contains(op);
@@ -91,28 +110,47 @@ void FormFusions::group(Operation *op) {
     add(std::move(merged));
     return;
   }
-  auto loops = cast<LoopNestOpInterface>(op);
   merged.ops = {op};
   merged.weightOnly = weights.dependsOnWeightsAlone(op->getResult(0));
-  LoopNest nest = loops.getLoopNest();
-  if (!nest.isMap())
+  llvm::SetVector<Value> operands(op->operand_begin(), op->operand_end());
+  if (auto attention = dyn_cast<dl::AttentionOp>(op)) {
     merged.root = op;
-  for (Value operand : llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
-    auto number = numberOf.find(operand.getDefiningOp());
-    if (separate || !operand.getDefiningOp() || number == numberOf.end())
-      continue;
-    FusionGroup &producer = groups[number->second];
-    if (!whyNotFuse(producer, operand, merged, loops, nest).empty())
-      continue;
-    if (producer.root)
-      merged.root = producer.root;
-    merged.ops.append(producer.ops);
-    merged.bodies += bodiesRead(op, nest, operand) * producer.bodies;
-    producer.ops.clear();
-    numberOf.erase(number);
+    for (Value operand : operands)
+      takeIn(merged, operand, /*bodies=*/1, [&](const FusionGroup &producer) {
+        return whyNotFuse(producer, operand, merged, attention);
+      });
+  } else {
+    auto loops = cast<LoopNestOpInterface>(op);
+    LoopNest nest = loops.getLoopNest();
+    if (!nest.isMap())
+      merged.root = op;
+    for (Value operand : operands)
+      takeIn(merged, operand, bodiesRead(op, nest, operand), [&](const FusionGroup &producer) {
+        return whyNotFuse(producer, operand, merged, loops, nest);
+      });
   }
   llvm::sort(merged.ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   add(std::move(merged));
+}
+
+/// What the ops `inside` read from outside of them, in the order in which `value` asks for it: of kernels of attention that are written
+/// in several ways some are equal then.
+static void collectInputs(Value value, const llvm::SmallPtrSetImpl<Operation *> &inside,
+                          llvm::SmallPtrSetImpl<Operation *> &visited,
+                          llvm::SetVector<Value> &inputs) {
+  value = dl::outsideAttention(value);
+  Operation *op = value.getDefiningOp();
+  auto attention = dyn_cast_or_null<dl::AttentionOp>(op);
+  bool isInBody = op && isa<dl::AttentionOp>(op->getParentOp());
+  if (!op || !(inside.contains(op) || isInBody)) {
+    inputs.insert(value);
+    return;
+  }
+  if (!visited.insert(op).second)
+    return;
+  for (Value operand :
+       attention ? attention.getBodyBlock().getTerminator()->getOperands() : op->getOperands())
+    collectInputs(operand, inside, visited, inputs);
 }
 
 /// Moves the ops of a group into a dl.fusion at the place of its last op: every value that it reads is defined above.
@@ -121,6 +159,11 @@ void FormFusions::build(FusionGroup &group) {
   llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, group.ops);
   llvm::SetVector<Value> inputs;
   SmallVector<Location> lines;
+  if (isa_and_nonnull<dl::AttentionOp>(group.root)) {
+    llvm::SmallPtrSet<Operation *, 16> visited;
+    for (Value result : last->getResults())
+      collectInputs(result, inside, visited, inputs);
+  }
   for (Operation *op : group.ops) {
     lines.push_back(op->getLoc());
     for (Value operand : op->getOperands())

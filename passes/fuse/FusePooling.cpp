@@ -41,7 +41,7 @@ bool FusePooling::fuse(LaunchMerger &merger, dlx::LaunchOp pool) {
     std::string name = (LaunchMerger::withoutNumber(product.getKernel()) + "_" +
                         LaunchMerger::withoutNumber(pool.getKernel()))
                            .str();
-    dlx::KernelOp kernel = merger.merged(launches, name, dlx::KernelKind::contraction, inputs, {});
+    dlx::KernelOp kernel = merger.merged(launches, name, dlx::KernelKind::contraction, inputs);
     if (!findPooledProduct(kernel.getBodyBlock())) {
       kernel.erase();
       continue;

@@ -152,7 +152,7 @@ bool FuseReaders::fuse(LaunchMerger &merger, dlx::LaunchOp reader) {
     std::string name = (LaunchMerger::withoutNumber(writer.getKernel()) + "_" +
                         LaunchMerger::withoutNumber(reader.getKernel()))
                            .str();
-    dlx::KernelOp both = merger.merged(launches, name, kernel.getKind(), inputs, {}, kept);
+    dlx::KernelOp both = merger.merged(launches, name, kernel.getKind(), inputs, kept);
     if (inputs.size() > kMostInputs || countBodies(both.getBodyBlock()) > kMostBodies) {
       both.erase();
       continue;

@@ -66,7 +66,7 @@ static void sortBody(Block &block, SmallVectorImpl<Value> &inputs) {
 
 dlx::KernelOp LaunchMerger::merged(ArrayRef<dlx::LaunchOp> launches, StringRef name,
                                    dlx::KernelKind kind, SmallVectorImpl<Value> &inputs,
-                                   Remake remake, ArrayRef<Value> kept) {
+                                   ArrayRef<Value> kept) {
   MLIRContext *context = target.getContext();
   OpBuilder builder(context);
   SmallVector<Location> lines;
@@ -81,8 +81,6 @@ dlx::KernelOp LaunchMerger::merged(ArrayRef<dlx::LaunchOp> launches, StringRef n
     IRMapping mapping;
     for (auto [buffer, argument] : llvm::zip(launch.getInputs(), body.getArguments())) {
       Value &value = known[buffer];
-      if (!value && remake)
-        value = remake(builder, buffer);
       if (!value) {
         value = block.addArgument(argument.getType(), argument.getLoc());
         inputs.push_back(buffer);

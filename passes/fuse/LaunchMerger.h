@@ -29,13 +29,11 @@ public:
   /// A kernel's name without the number that tells it from others that do the same.
   static llvm::StringRef withoutNumber(llvm::StringRef name);
 
-  /// Gives the value in the new kernel of an input that `buffer` would be, from an op built there; null: it is an input.
-  using Remake = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value buffer)>;
   /// A kernel that is in no module yet and computes what `launches` do in order: the last one's result, then those in the
   /// buffers `kept`; what the others write is for the next alone. Its arguments are to be `inputs`, in the order in which the result asks for them: what computes the same looks the same.
   dlx::KernelOp merged(llvm::ArrayRef<dlx::LaunchOp> launches, llvm::StringRef name,
                        dlx::KernelKind kind, llvm::SmallVectorImpl<mlir::Value> &inputs,
-                       Remake remake, llvm::ArrayRef<mlir::Value> kept = {});
+                       llvm::ArrayRef<mlir::Value> kept = {});
   /// Launches `kernel`, or one made before that computes the same, in place of `launches`, where `place` stands, one of them.
   /// It writes the last one's output and `kept`; the other buffers between them go.
   void replace(llvm::ArrayRef<dlx::LaunchOp> launches, dlx::KernelOp kernel,

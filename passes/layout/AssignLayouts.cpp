@@ -222,7 +222,7 @@ void AssignLayouts::runOnOperation() {
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto loops = dyn_cast<LoopNestOpInterface>(op))
       assign(loops);
-    else if (standsAlone(&op))
+    else if (standsAlone(&op) || isa<dl::AttentionOp>(op)) // whose products are scheduled for it
       for (OpOperand &operand : op.getOpOperands())
         require(operand, {});
   for (OpOperand &result : block.getTerminator()->getOpOperands())

@@ -38,13 +38,21 @@ static Location joined(Location places, Location more) {
   return FusedLoc::get(places.getContext(), {places, more});
 }
 
+/// The ops of `ours` and in them get the places of the same ops of `theirs`.
+static void joinPlaces(Block &ours, Block &theirs) {
+  for (auto [our, their] : llvm::zip(ours, theirs)) {
+    our.setLoc(joined(our.getLoc(), their.getLoc()));
+    for (auto [inOur, inTheir] : llvm::zip(our.getRegions(), their.getRegions()))
+      joinPlaces(inOur.front(), inTheir.front());
+  }
+}
+
 dlx::KernelOp KernelTable::find(Region &body, Location loc) {
   for (dlx::KernelOp kernel : kernels[hashOf(body)]) {
     if (!OperationEquivalence::isRegionEquivalentTo(&kernel.getBody(), &body,
                                                     OperationEquivalence::IgnoreLocations))
       continue;
-    for (auto [ours, theirs] : llvm::zip(kernel.getBodyBlock(), body.front()))
-      ours.setLoc(joined(ours.getLoc(), theirs.getLoc()));
+    joinPlaces(kernel.getBodyBlock(), body.front());
     kernel->setLoc(joined(kernel.getLoc(), loc));
     return kernel;
   }

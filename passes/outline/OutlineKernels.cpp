@@ -1,4 +1,4 @@
-//===- OutlineKernels.cpp - From a function of fusions to programs of launches ---------*- C++ -*-===//
+//===- OutlineKernels.cpp - From a function of fusions to a program of launches --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
@@ -25,15 +25,10 @@ namespace dlc {
 namespace {
 
 class OutlineKernels : public impl::OutlineKernelsBase<OutlineKernels> {
-public:
-  using OutlineKernelsBase::OutlineKernelsBase;
-
-private:
   void runOnOperation() override;
 
   LogicalResult outline(func::FuncOp function);
   dlx::KernelOp kernelFor(dl::FusionOp fusion);
-  void cloneFor(StringRef target);
 
   std::optional<SymbolTable> symbols;
   KernelTable kernels;
@@ -46,12 +41,14 @@ static dlx::BufferType bufferOf(Value tensor) {
   return dlx::BufferType::get(tensor.getContext(), cast<RankedTensorType>(tensor.getType()));
 }
 
-/// map, reduce, window, contraction, recurrent or lines: which family of schedules a kernel needs.
+/// map, reduce, window, contraction, attention, recurrent or lines: which family of schedules a kernel needs.
 static dlx::KernelKind kindOf(dl::FusionOp fusion) {
   if (!fusion.getBodyBlock().getOps<RecurrentOpInterface>().empty())
     return dlx::KernelKind::recurrent;
   if (!fusion.getBodyBlock().getOps<LineOpInterface>().empty())
     return dlx::KernelKind::lines;
+  if (!fusion.getBodyBlock().getOps<dl::AttentionOp>().empty())
+    return dlx::KernelKind::attention;
   LoopNestOpInterface root = fusion.getRoot();
   if (!root)
     return dlx::KernelKind::map;
@@ -85,6 +82,9 @@ static llvm::SmallPtrSet<Operation *, 16> unpackingOf(dl::FusionOp fusion) {
 /// `conv2d_add_relu`: what a kernel does, in dlc's words. Numbers, repetitions and layouts say little about it.
 static std::string nameOf(dl::FusionOp fusion) {
   static constexpr size_t kMaxParts = 5;
+  if (kindOf(fusion) ==
+      dlx::KernelKind::attention) // whatever it reads through and is applied to its result
+    return "attention";
   SmallVector<StringRef> parts;
   llvm::SmallPtrSet<Operation *, 16> unpacking = unpackingOf(fusion);
   if (!unpacking.empty())
@@ -190,48 +190,14 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
   return success();
 }
 
-/// A copy of the whole program in `module @target`, for that target's schedule to work on.
-void OutlineKernels::cloneFor(StringRef target) {
-  ModuleOp module = getOperation();
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto copy = ModuleOp::create(builder, module.getLoc(), target);
-  if (Attribute dims = module->getAttr("dl.symbols"))
-    copy->setAttr("dl.symbols", dims);
-  builder.setInsertionPointToEnd(copy.getBody());
-  for (auto program : module.getOps<dlx::ProgramOp>())
-    builder.clone(*program);
-  for (auto kernel : module.getOps<dlx::KernelOp>())
-    builder.clone(*kernel);
-}
-
 void OutlineKernels::runOnOperation() {
   ModuleOp module = getOperation();
   symbols.emplace(module);
   kernels = {};
   weights = {};
-  SmallVector<std::string> wanted(targets.begin(), targets.end());
-  if (wanted.empty())
-    wanted = {"cpu", "cuda"};
-  for (auto [position, target] : llvm::enumerate(wanted)) {
-    if (target != "cpu" && target != "cuda") {
-      module.emitError("unknown target '") << target << "'; expected cpu or cuda";
-      return signalPassFailure();
-    }
-    if (llvm::is_contained(ArrayRef(wanted).take_front(position), target)) {
-      module.emitError("target '") << target << "' is named twice";
-      return signalPassFailure();
-    }
-  }
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (failed(outline(function)))
       return signalPassFailure();
-  SmallVector<Operation *> originals;
-  for (Operation &op : *module.getBody())
-    originals.push_back(&op);
-  for (const std::string &target : wanted)
-    cloneFor(target);
-  for (Operation *original : originals)
-    original->erase();
 }
 
 } // namespace dlc

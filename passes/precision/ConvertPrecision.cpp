@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/PrecisionMarks.h"
+#include "ir/dl/composite/AttentionParts.h"
 #include "passes/Passes.h"
 #include "passes/precision/LayerPatterns.h"
 #include "passes/precision/NarrowingRules.h"
@@ -45,6 +46,9 @@ private:
   bool runsNarrow(Operation *op);
   Value narrowed(Value value);
   Operation *clone(Operation *op);
+  void erase(Operation *op);
+  void runInside(dl::AttentionOp op, SmallVectorImpl<Operation *> &casts);
+  void widen(Value before, Value after, OpBuilder &builder, SmallVectorImpl<Operation *> &casts);
 
   FloatType narrow;
   const LayerPatterns &kept;
@@ -90,6 +94,64 @@ Operation *Narrowing::clone(Operation *op) {
   return copy;
 }
 
+/// Forgets what is known of the op's values: others may come to lie where they were.
+void Narrowing::erase(Operation *op) {
+  for (Value result : op->getResults())
+    narrowOf.erase(result);
+  rules.forget(op);
+  op->erase();
+}
+
+/// What read `before` reads `after`, which is the same in 16 bits perhaps, through a cast.
+void Narrowing::widen(Value before, Value after, OpBuilder &builder,
+                      SmallVectorImpl<Operation *> &casts) {
+  Value replacement = after;
+  if (before.getType() != after.getType()) {
+    auto wide = dl::CastOp::create(builder, before.getLoc(), after, builder.getF32Type());
+    replacement = wide;
+    narrowOf[wide] = after;
+    rules.noteNarrow(wide);
+    casts.push_back(wide);
+  }
+  before.replaceAllUsesExcept(replacement, replacement.getDefiningOp());
+}
+
+/// Narrows the ops of an attention's body by the same rules: the products, and not the softmax. What they cast of the op's operands,
+/// and back for its result, is cast outside, where others read it too.
+void Narrowing::runInside(dl::AttentionOp op, SmallVectorImpl<Operation *> &casts) {
+  Block &body = op.getBodyBlock();
+  run(body);
+  SmallVector<Value> inputs(op.getInputs());
+  for (BlockArgument argument : llvm::to_vector(body.getArguments())) {
+    Value inside = narrowOf.lookup(argument);
+    if (!inside)
+      continue;
+    inputs.push_back(narrowed(op.getInputs()[argument.getArgNumber()]));
+    inside.replaceAllUsesWith(body.addArgument(inside.getType(), argument.getLoc()));
+    erase(inside.getDefiningOp());
+    narrowOf.erase(argument);
+  }
+  for (unsigned number = body.getNumArguments(); number-- > 0;)
+    if (body.getArgument(number).use_empty()) {
+      inputs.erase(inputs.begin() + number);
+      body.eraseArgument(number);
+    }
+  op.getInputsMutable().assign(inputs);
+  Operation *yield = body.getTerminator();
+  Value wide = yield->getOperand(0), narrowY = narrowOf.lookup(wide);
+  if (!narrowY)
+    return;
+  yield->setOperand(0, narrowY);
+  erase(wide.getDefiningOp());
+  OpBuilder builder(op);
+  auto after =
+      dl::AttentionOp::create(builder, op.getLoc(), narrowY.getType(), inputs, op.getIsCausal());
+  after->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  after.getBody().takeBody(op.getBody());
+  widen(op.getY(), after.getY(), builder, casts);
+  erase(op);
+}
+
 void Narrowing::run(Block &block) {
   SmallVector<Operation *> casts;
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -101,28 +163,22 @@ void Narrowing::run(Block &block) {
       casts.push_back(cast);
       continue;
     }
+    if (auto attention = dyn_cast<dl::AttentionOp>(op)) {
+      runInside(attention, casts);
+      continue;
+    }
     if (!runsNarrow(&op))
       continue;
     Operation *copy = clone(&op);
     OpBuilder builder(&op);
-    for (auto [before, after] : llvm::zip(op.getResults(), copy->getResults())) {
-      Value replacement = after;
-      if (before.getType() != after.getType()) {
-        auto wide = dl::CastOp::create(builder, op.getLoc(), after, builder.getF32Type());
-        replacement = wide;
-        narrowOf[wide] = after;
-        rules.noteNarrow(wide);
-        casts.push_back(wide);
-      }
-      before.replaceAllUsesWith(replacement);
-    }
-    rules.forget(&op);
-    op.erase();
+    for (auto [before, after] : llvm::zip(op.getResults(), copy->getResults()))
+      widen(before, after, builder, casts);
+    erase(&op);
     ++numNarrowed;
   }
   for (Operation *cast : llvm::reverse(casts))
     if (cast->use_empty())
-      cast->erase();
+      erase(cast);
 }
 
 void ConvertPrecision::runOnOperation() {

@@ -65,6 +65,9 @@ static std::vector<std::string> namesOf(Operation *op) {
   names.insert(names.end(), places.ops.begin(), places.ops.end());
   if (auto standardize = dyn_cast<dl::StandardizeOp>(op))
     names.push_back(normOf(standardize).str());
+  // What keeps an attention keeps all of it.
+  if (isa_and_nonnull<dl::AttentionOp>(op->getParentOp()))
+    names.push_back(op->getParentOp()->getName().stripDialect().str());
   return names;
 }
 

@@ -4,7 +4,7 @@
 #include "passes/precision/NarrowingPlan.h"
 
 #include "ir/analysis/SourcePlaces.h"
-#include "ir/dl/DLOps.h"
+#include "ir/dl/composite/AttentionParts.h"
 #include "passes/precision/NarrowingRules.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -44,7 +44,7 @@ private:
 Planner::Condition Planner::conditionOf(Operation &op) {
   std::set<unsigned> layers;
   for (Value operand : op.getOperands())
-    if (auto found = conditions.find(operand);
+    if (auto found = conditions.find(dl::outsideAttention(operand));
         found != conditions.end() && !rules.isNarrowProduct(&op))
       layers.insert(plan.conditions[found->second].begin(), plan.conditions[found->second].end());
   if (!layers.empty())
@@ -58,6 +58,17 @@ Planner::Condition Planner::conditionOf(Operation &op) {
 }
 
 void Planner::add(Operation &op) {
+  // As if the ops of its body stood here.
+  if (auto attention = dyn_cast<dl::AttentionOp>(op)) {
+    for (Operation &part : attention.getBodyBlock().without_terminator())
+      add(part);
+    Value y = attention.getBodyBlock().getTerminator()->getOperand(0);
+    if (rules.isNarrowBorn(y))
+      rules.noteNarrow(attention.getY());
+    if (auto found = conditions.find(y); found != conditions.end())
+      conditions[attention.getY()] = found->second;
+    return;
+  }
   // The user's own cast: its result is as good as its operand, whatever is kept.
   if (auto cast = dyn_cast<dl::CastOp>(op);
       cast && NarrowingRules::isWide(cast) && getElementTypeOrSelf(cast.getX()) == narrow) {

@@ -5,6 +5,7 @@
 
 #include "ir/OpTable.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/composite/AttentionParts.h"
 
 using namespace mlir;
 
@@ -21,8 +22,9 @@ bool NarrowingRules::fits(const APFloat &number) const {
 
 /// The same for a tensor of one number; true for all others.
 bool NarrowingRules::fits(Value number) const {
+  number = dl::outsideAttention(number);
   while (auto repeated = number.getDefiningOp<dl::BroadcastOp>())
-    number = repeated.getX();
+    number = dl::outsideAttention(repeated.getX());
   auto full = number.getDefiningOp<dl::FullOp>();
   auto value = full ? dyn_cast<FloatAttr>(full.getFill()) : FloatAttr();
   return !value || fits(value.getValue());
@@ -38,9 +40,13 @@ bool NarrowingRules::mayFollow(Operation *op) {
           number && !fits(number.getValue()))
         return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return !isWide(operand) || narrowBorn.contains(operand) ||
+    return !isWide(operand) || isNarrowBorn(operand) ||
            (weights.dependsOnWeightsAlone(operand) && fits(operand));
   });
+}
+
+bool NarrowingRules::isNarrowBorn(Value value) const {
+  return narrowBorn.contains(value) || narrowBorn.contains(dl::outsideAttention(value));
 }
 
 bool NarrowingRules::computesActivation(Operation *op) {

@@ -28,9 +28,14 @@ public:
   /// Notes a value of f32 that an op in 16 bits, or a cast from these, has made: reading the narrow
   /// one loses nothing.
   void noteNarrow(mlir::Value value) { narrowBorn.insert(value); }
-  bool isNarrowBorn(mlir::Value value) const { return narrowBorn.contains(value); }
+  /// An argument of an attention's body counts as what the op reads.
+  bool isNarrowBorn(mlir::Value value) const;
   /// To be called before `op` is erased.
-  void forget(mlir::Operation *op) { weights.forget(op); }
+  void forget(mlir::Operation *op) {
+    weights.forget(op);
+    for (mlir::Value result : op->getResults())
+      narrowBorn.erase(result);
+  }
   bool dependsOnWeightsAlone(mlir::Value value) { return weights.dependsOnWeightsAlone(value); }
 
 private:

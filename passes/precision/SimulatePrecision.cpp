@@ -164,6 +164,11 @@ void SimulatePrecision::runOnOperation() {
     return signalPassFailure();
   if (function.isExternal())
     return;
+  // Each op gets casts of its own: an attention is no longer one op in this copy of the model.
+  function.walk([](dl::AttentionOp op) {
+    op->replaceAllUsesWith(decompose(op));
+    op->erase();
+  });
   NarrowingPlan plan = planNarrowing(function, type, *kept);
   if (!plan.layers.empty())
     Simulation(function, type, plan).run();

@@ -123,6 +123,65 @@ struct ViewScaled : OpRewritePattern<dl::ReshapeOp> {
   }
 };
 
+/// f(view(x), m) on the way to a softmax, where m repeats along the leading dims -> view(f(x, m)): a mask of the keys, such as
+/// that of a cache.
+struct SinkPastMask : RewritePattern {
+  explicit SinkPastMask(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  static dl::ReshapeOp viewBefore(Value operand) {
+    auto view = operand.getDefiningOp<dl::ReshapeOp>();
+    return view && view->hasOneUse() && keepsLastTwo(view) ? view : dl::ReshapeOp();
+  }
+
+  /// A tensor that repeats along all dims but the last two.
+  static dl::BroadcastOp maskOf(Value operand) {
+    auto repeated = operand.getDefiningOp<dl::BroadcastOp>();
+    if (!repeated)
+      return {};
+    dl::Dims dims = dl::dimsOf(repeated.getX());
+    bool isFlat =
+        llvm::all_of(ArrayRef<AffineExpr>(dims).drop_back(std::min<size_t>(dims.size(), 2)),
+                     [](AffineExpr dim) { return dl::isConstant(dim, 1); });
+    return isFlat ? repeated : dl::BroadcastOp();
+  }
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    auto isKnown = [](Value operand) {
+      return viewBefore(operand) || maskOf(operand) || operand.getDefiningOp<dl::FullOp>();
+    };
+    // With numbers alone: see ViewScaled.
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 ||
+        llvm::count_if(op->getOperands(), viewBefore) != 1 ||
+        llvm::none_of(op->getOperands(), maskOf) || !llvm::all_of(op->getOperands(), isKnown) ||
+        !leadsToSoftmax(op->getResult(0)))
+      return failure();
+    dl::Dims dims = dl::dimsOf(viewBefore(*llvm::find_if(op->getOperands(), viewBefore)).getX());
+    dl::Builder builder(op->getLoc(), rewriter);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      if (dl::ReshapeOp view = viewBefore(operand)) {
+        operands.push_back(view.getX());
+      } else if (auto full = operand.getDefiningOp<dl::FullOp>()) {
+        auto type = dl::makeTensor(dims, getElementTypeOrSelf(operand));
+        operands.push_back(dl::FullOp::create(builder, type, full.getFill()));
+      } else {
+        Value mask = maskOf(operand).getX();
+        dl::Dims own = dl::dimsOf(mask);
+        Value row = builder.reshape(
+            mask, ArrayRef<AffineExpr>(own).take_back(std::min<size_t>(own.size(), 2)));
+        operands.push_back(builder.broadcast(row, dims));
+      }
+    }
+    Operation *moved = rewriter.clone(*op);
+    moved->setOperands(operands);
+    Value before = op->getResult(0), after = moved->getResult(0);
+    after.setType(dl::makeTensor(dims, getElementTypeOrSelf(before)));
+    rewriter.replaceOp(op, builder.reshape(after, dl::dimsOf(before)));
+    return success();
+  }
+};
+
 /// softmax(view(x)) -> view(softmax(x))
 struct SinkView : OpRewritePattern<dl::SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -166,7 +225,7 @@ struct ViewSum : OpInterfaceRewritePattern<LoopNestOpInterface> {
 } // namespace
 
 void addAttentionViews(RewritePatternSet &patterns) {
-  patterns.add<ViewScores, ViewScaled, SinkView, ViewSum>(patterns.getContext());
+  patterns.add<ViewScores, ViewScaled, SinkPastMask, SinkView, ViewSum>(patterns.getContext());
 }
 
 } // namespace dlc

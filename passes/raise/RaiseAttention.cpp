@@ -4,10 +4,13 @@
 // Every attention is found by the one thing that all of them have: a product whose one operand is a
 // softmax along the dim that it sums over. From there the scores are read back to the product of
 // queries and keys, and both products' operands through whatever permutes, scales or repeats them,
-// so that the op reads tensors as they were computed.
+// so that the op reads tensors as they were computed. Other products with a softmax between them
+// are attention, too, whatever is done to their scores; they are left in the order in which they
+// are written.
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
+#include "passes/raise/AttentionBody.h"
 #include "passes/raise/AttentionViews.h"
 #include "passes/raise/ProductOperand.h"
 #include "passes/raise/WrittenScores.h"
@@ -245,6 +248,8 @@ struct RaiseSum : OpInterfaceRewritePattern<LoopNestOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
   LogicalResult matchAndRewrite(LoopNestOpInterface sum, PatternRewriter &rewriter) const override {
+    if (isa<dl::AttentionOp>(sum->getParentOp()))
+      return failure(); // it is one already
     for (unsigned weightsTerm : {0u, 1u}) {
       if (sum->getNumOperands() < 2 || !sum->getOperand(weightsTerm).getDefiningOp<dl::SoftmaxOp>())
         continue;
@@ -269,7 +274,8 @@ void RaiseAttention::runOnOperation() {
   addAttentionViews(patterns);
   patterns.add<RaiseSum>(&getContext());
   if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-    signalPassFailure();
+    return signalPassFailure();
+  formAttentions(getOperation());
 }
 
 } // namespace dlc

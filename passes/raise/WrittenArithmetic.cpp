@@ -25,11 +25,15 @@ bool Covered::isClosed() const {
   });
 }
 
-Location Covered::location() const {
+std::vector<Operation *> Covered::inOrder() const {
   auto ordered = llvm::SetVector<Operation *>(ops.begin(), ops.end()).takeVector();
   llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return {ordered.begin(), ordered.end()};
+}
+
+Location Covered::location() const {
   SmallVector<Location> places =
-      llvm::map_to_vector(ordered, [](Operation *op) { return op->getLoc(); });
+      llvm::map_to_vector(inOrder(), [](Operation *op) { return op->getLoc(); });
   return FusedLoc::get(ops.front()->getContext(), places);
 }
 

@@ -14,6 +14,7 @@
 #include "mlir/IR/PatternMatch.h"
 
 #include <array>
+#include <vector>
 
 namespace dlc {
 
@@ -29,6 +30,8 @@ public:
 
   /// Nothing outside reads any but the root, so that all of them go; all are of one block and carry the same annotations.
   bool isClosed() const;
+  /// All ops, each once, in program order.
+  std::vector<mlir::Operation *> inOrder() const;
   /// The places of all ops, in program order.
   mlir::Location location() const;
   /// Hands the annotations on to the op that makes `value`.

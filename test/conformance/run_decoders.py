@@ -147,10 +147,19 @@ def compare(what, got, wanted):
             raise Failure(f"{name}: {failure}") from None
 
 
+def expect_attention(decoder, path, *flags):
+    """On CUDA a kernel computes the attention of each layer, whatever mask it has."""
+    program = dlc("compile", path + ".onnx", "--target", "cuda", "-q", "--compile-to=outline", *flags)
+    if (count := program.count("dlx.launch @attention")) != decoder.layers:
+        raise Failure(f"{count} launches of an attention, expected {decoder.layers}")
+
+
 def with_past(cases, name, decoder, path):
     """The graph as it is: the past goes in, and comes out longer."""
     with cases.case(f"{name}: compiled as it is"):
         compile_model(path + ".onnx", path + ".bin")
+    with cases.case(f"{name}: attention is one kernel"):
+        expect_attention(decoder, path)
     generator = np.random.default_rng(3)
     for device, sizes in (("cpu", [(1, *size) for size in SIZES] + [(3, 4, 2)]), ("cuda-emu", [(1, 0, 3), (2, 3, 1)])):
         for batch, length, count in sizes:
@@ -203,6 +212,8 @@ def with_cache(cases, name, decoder, path):
     size = "" if name.startswith("gpt2") else f"[{POSITIONS}]"
     with cases.case(f"{name}: compiled with its past as a cache"):
         compile_model(path + ".onnx", package, None, STATE[0], STATE[1] + size)
+    with cases.case(f"{name}: attention over a cache is one kernel"):
+        expect_attention(decoder, path, STATE[0], STATE[1] + size)
     for device, batch, parts in (("cpu", 1, [5, 1, 1, 3, 54]), ("cpu", 2, [4, 1, 2]), ("cuda-emu", 1, [3, 1, 1])):
         with cases.case(f"{name}: a cache of {batch} x {' + '.join(map(str, parts))} on {device}"):
             if device != "cpu":

@@ -148,7 +148,8 @@ class Cpu(Compiled):
 class CpuSeparate(Cpu):
     """The same of what has not been optimised: composed ops replaced by those that define them, and a kernel for each op."""
     way = "separate"
-    pipeline = "builtin.module(func.func(decompose-ops,form-fusions{separate}))"
+    pipeline = ("builtin.module(func.func(decompose-ops),split-targets{targets=cpu},"
+                "builtin.module(func.func(decompose-attention,form-fusions{separate})))")
 
     def __init__(self):
         super().__init__()

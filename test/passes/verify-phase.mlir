@@ -155,11 +155,20 @@ func.func @early(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 //--- fuse.mlir
+module {
+module @cuda {
 func.func @outside(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{stands outside a fusion after the fuse phase}}
   %0 = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+}
+}
+
+// -----
+
+// expected-error @+1 {{expected 'module @cpu' or 'module @cuda', as there are from the fuse phase on}}
+func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 
 //--- outline.mlir
 // expected-error @+1 {{expected a module for each target, 'module @cpu' or 'module @cuda'}}
@@ -167,7 +176,7 @@ module {}
 
 // -----
 
-// expected-error @+1 {{expected 'module @cpu' or 'module @cuda' after the outline phase}}
+// expected-error @+1 {{expected 'module @cpu' or 'module @cuda', as there are from the fuse phase on}}
 func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 
 // -----

@@ -144,12 +144,30 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     llvm_unreachable("all kinds of line work have a schedule");
   }
 
+  /// Puts the parts of the attention of `kernel` into its body, in place of the op.
+  static FailureOr<dl::AttentionParts> expandAttention(dlx::KernelOp kernel) {
+    auto attentions = llvm::to_vector(kernel.getBodyBlock().getOps<dl::AttentionOp>());
+    if (attentions.size() != 1)
+      return kernel.emitOpError("is of kind 'attention' and has ")
+             << attentions.size() << " dl.attention in its body; expected one";
+    dl::AttentionOp attention = attentions.front();
+    OpBuilder builder(attention);
+    dl::ExpandedAttention expanded = dl::expand(attention, builder);
+    attention.replaceAllUsesWith(expanded.y);
+    attention.erase();
+    return expanded.parts;
+  }
+
   LogicalResult schedule(dlx::KernelOp kernel, gpu::GPUModuleOp module,
                          ArrayRef<dl::Range> symbols) {
     auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
     if (dl::getLayout(result).isTiled())
       return kernel.emitOpError("writes ")
              << dl::text(result) << " in tiles; cuda kernels write plain layouts and read any";
+    FailureOr<dl::AttentionParts> attention = dl::AttentionParts();
+    if (kernel.getKind() == dlx::KernelKind::attention &&
+        failed(attention = expandAttention(kernel)))
+      return failure();
     KernelBuilder k(kernel, module, symbols);
     switch (kernel.getKind()) {
     case dlx::KernelKind::map:
@@ -168,7 +186,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       scheduleContraction(k, allowsTf32(kernel));
       break;
     case dlx::KernelKind::attention:
-      return scheduleAttention(k, allowsTf32(kernel));
+      scheduleAttention(k, *attention, allowsTf32(kernel));
+      break;
     case dlx::KernelKind::recurrent:
       if (!sharesUnits(kernel, symbols))
         return scheduleRecurrent(k);

@@ -9,6 +9,7 @@
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
 #include "codegen/plan/PackOperand.h"
+#include "ir/dl/composite/AttentionParts.h"
 
 namespace dlc::codegen {
 
@@ -41,8 +42,8 @@ void scheduleSplitReduce(KernelBuilder &k, llvm::ArrayRef<dl::Range> symbols);
 /// scheduleDepthwise or scheduleDirect where the loops are no matrix product.
 void scheduleContraction(KernelBuilder &k, bool allowsTf32);
 /// Attention without the scores in memory: in f16 and bf16 on tensor cores, in f32 too where its products may be of tf32.
-/// Fails where the body is no attention.
-llvm::LogicalResult scheduleAttention(KernelBuilder &k, bool allowsTf32);
+/// `parts` are of the kernel's body.
+void scheduleAttention(KernelBuilder &k, const dl::AttentionParts &parts, bool allowsTf32);
 /// The kernel for sm_90a alone that takes the place of one by scheduleContraction: see scheduleWgmma.
 int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always);
 /// The filters of a convolution of floats in the order in which it reads the image; the constant

@@ -25,6 +25,37 @@ def DL_ScaledDotProductAttentionOp : DL_DecomposedOp<"scaled_dot_product_attenti
   let results = (outs DL_FloatTensor:$y);
 }
 
+def DL_AttentionOp : DL_Op<"attention", "", [Pure, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">,
+                                             DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
+  let summary = "Two products with a softmax between them, as one op";
+  let description = [{
+    The body says what is computed: scores, a product of queries and keys; maps of the scores at their own index, such as a scale and
+    masks; a softmax of them along the keys; and the product of its weights and values, which is the result. Either product may
+    have its operands and loops in any order. With `is_causal` row i, along dim -2 of the scores, attends to the keys 0 to i of dim -1:
+    no op of the body says so. The pass raise-attention makes this op, at the end of `simplify`, of everything that is attention. It
+    lives until `fuse`, where decompose-attention replaces it for targets that have no kernel for it.
+    ```mlir
+    %y = dl.attention(%q, %k, %v) {is_causal} : (tensor<8x4xf32>, tensor<9x4xf32>, tensor<9x4xf32>) -> tensor<8x4xf32> {
+    ^bb0(%a: tensor<8x4xf32>, %b: tensor<9x4xf32>, %c: tensor<9x4xf32>):
+      %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} :
+          (tensor<8x4xf32>, tensor<9x4xf32>) -> tensor<8x9xf32>
+      %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+      %2 = dl.matmul %1, %c : (tensor<8x9xf32>, tensor<9x4xf32>) -> tensor<8x4xf32>
+      dl.yield %2 : tensor<8x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<DL_AnyTensor>:$inputs, UnitAttr:$is_causal);
+  let results = (outs DL_FloatTensor:$y);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type($inputs, results) $body";
+  let extraClassDeclaration = schemaDeclaration # [{
+    ::mlir::Block &getBodyBlock() { return getBody().front(); }
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
 def DL_CausalMaskOp : DL_Op<"causal_mask", "", [Pure, DeclareOpInterfaceMethods<LoopNestOpInterface, ["emitResult"]>]> {
   let summary = "0 up to the diagonal from the top left, -inf above it";
   let description = [{

@@ -322,16 +322,16 @@ static std::optional<SmallVector<SmallVector<int64_t>>> joinedDims(ArrayRef<Affi
   return groups;
 }
 
-/// A product whose result has dims joined, then permuted, is permuted first: GivePermuted takes that in, and what remains is
-/// a view.
+/// A product or an attention whose result has dims joined, then permuted, is permuted first: it takes that in (GivePermuted), and
+/// what remains is a view.
 struct JoinLast : OpRewritePattern<PermuteOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PermuteOp permute, PatternRewriter &rewriter) const override {
     auto reshape = permute.getX().getDefiningOp<ReshapeOp>();
-    auto op = reshape ? reshape.getX().getDefiningOp<ContractOp>() : ContractOp();
-    if (!op || !op->hasOneUse() || !reshape->hasOneUse())
+    Operation *op = reshape ? reshape.getX().getDefiningOp() : nullptr;
+    if (!isa_and_nonnull<ContractOp, AttentionOp>(op) || !op->hasOneUse() || !reshape->hasOneUse())
       return failure();
-    auto groups = joinedDims(dimsOf(op), dimsOf(reshape));
+    auto groups = joinedDims(dimsOf(reshape.getX()), dimsOf(reshape));
     if (!groups)
       return failure();
     int64_t rank = typeOf(reshape).getRank();
@@ -340,7 +340,7 @@ struct JoinLast : OpRewritePattern<PermuteOp> {
       order.append((*groups)[from < 0 ? from + rank : from]);
     Builder b(permute);
     b.setListener(rewriter.getListener());
-    rewriter.replaceOp(permute, b.reshape(b.permute(op, order), dimsOf(permute)));
+    rewriter.replaceOp(permute, b.reshape(b.permute(reshape.getX(), order), dimsOf(permute)));
     return success();
   }
 };

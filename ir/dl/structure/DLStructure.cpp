@@ -73,13 +73,18 @@ LogicalResult FusionOp::verify() {
         return op.emitOpError("shares a fusion with other ops; it is a kernel of its own");
       continue;
     }
+    if (isa<AttentionOp>(op)) {
+      ++roots;
+      continue;
+    }
     auto loops = dyn_cast<LoopNestOpInterface>(op);
     if (!loops)
       return op.emitOpError("cannot be part of a fusion: it is not computed by loops");
     roots += !loops.getLoopNest().isMap();
   }
   if (roots > 1)
-    return emitOpError("has ") << roots << " ops with stages; at most one can be the root";
+    return emitOpError("has ") << roots
+                               << " ops with stages or attentions; at most one can be the root";
   return success();
 }
 

@@ -57,8 +57,8 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
   let summary = "Ops that become one kernel";
   let description = [{
     Made by the fuse phase. At most one op of the body, its root, has stages (LoopNest.h): the ops before it are read
-    through, the ops after it are applied to each of its results. All results have the dims of the root's result. A recurrent op stands
-    in a fusion of its own, with its own results.
+    through, the ops after it are applied to each of its results. All results have the dims of the root's result. A dl.attention is a
+    root as well. A recurrent op stands in a fusion of its own, with its own results.
     ```mlir
     %y = dl.fusion (%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
     ^bb0(%a: tensor<4x8xf32>):
@@ -80,8 +80,8 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
   let hasVerifier = 1;
 }
 
-def DL_YieldOp : DL_Op<"yield", "", [Pure, Terminator, ParentOneOf<["FusionOp", "::dlc::dlx::KernelOp"]>]> {
-  let summary = "The results of a fusion or of a kernel's meaning";
+def DL_YieldOp : DL_Op<"yield", "", [Pure, Terminator, ParentOneOf<["AttentionOp", "FusionOp", "::dlc::dlx::KernelOp"]>]> {
+  let summary = "The results of an attention's body, of a fusion or of a kernel's meaning";
   let description = [{
     ```mlir
     dl.yield %1 : tensor<4x8xf32>

@@ -11,7 +11,7 @@
 // CHECK: memref.prefetch %[[W]][%{{.+}}], read, locality<2>, data : memref<?xi8>
 // CHECK: vector.load %[[X]][%{{.+}}] : memref<?xi8>, vector<4xi8>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
-dlx.kernel @product attributes {kind = "contraction"} {
+dlx.kernel @product attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<1x1024x8x8xui8, #dl.t<[1, 1024, 8, 8], order = [0, 2, 3, 1]>>, %w: tensor<64x1024x1x1xi8>):
   %0 = dl.cast %x {dtype = i32} : (tensor<1x1024x8x8xui8, #dl.t<[1, 1024, 8, 8], order = [0, 2, 3, 1]>>) -> tensor<1x1024x8x8xi32, #dl.t<[1, 1024, 8, 8], order = [0, 2, 3, 1]>>
   %1 = dl.cast %w {dtype = i32} : (tensor<64x1024x1x1xi8>) -> tensor<64x1024x1x1xi32>
@@ -41,7 +41,7 @@ dlx.program @Model attributes {input_names = ["x"], output_names = ["y"]} {
 // CHECK-NOT: memref.prefetch
 // CHECK: vector.load %[[X]][%{{.+}}] : memref<?xi8>, vector<4xi8>
 // CHECK: memref.load %{{.+}}[%{{.+}}] : memref<?xi8>
-dlx.kernel @few_channels attributes {kind = "contraction"} {
+dlx.kernel @few_channels attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<1x3x32x32xui8, #dl.t<[1, 3, 32, 32], order = [0, 2, 3, 1]>>, %w: tensor<16x3x3x3xi8>):
   %0 = dl.cast %x {dtype = i32} : (tensor<1x3x32x32xui8, #dl.t<[1, 3, 32, 32], order = [0, 2, 3, 1]>>) -> tensor<1x3x32x32xi32, #dl.t<[1, 3, 32, 32], order = [0, 2, 3, 1]>>
   %1 = dl.cast %w {dtype = i32} : (tensor<16x3x3x3xi8>) -> tensor<16x3x3x3xi32>

@@ -41,7 +41,7 @@ module @cuda {
 // -----
 
 module @cuda {
-  // expected-error @below {{is of kind 'attention', and its body is not two products with a softmax between them}}
+  // expected-error @below {{is of kind 'attention' and has 0 dl.attention in its body; expected one}}
   dlx.kernel @k attributes {kind = #dlx.kind<attention>} {
   ^bb0(%x: tensor<8xf32>):
     %0 = dl.softmax %x {dim = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>

@@ -9,7 +9,7 @@ func.func @full_type() {
 // -----
 
 func.func @fusion_roots(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{has 2 ops with stages; at most one can be the root}}
+  // expected-error @+1 {{has 2 ops with stages or attentions; at most one can be the root}}
   %y = dl.fusion (%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %0 = dl.softmax %a {dim = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>

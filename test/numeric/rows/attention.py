@@ -87,5 +87,24 @@ attention_row(("f32", "f16", "bf16"), (1, 2, "N", 32), (1, 2, 140, 32), (1, 2, 1
 # Infinities and NaN in a mask: a row that sees -inf alone is NaN, and so is one that sees NaN.
 attention_row(("f32", "f16"), (1, 2, "N", 32), (1, 2, 3, 32), (1, 2, 3, 32), (1, 2, "N", 32), "mask of infinities",
               mask=("N", 3), kind=("f32", [-np.inf, -np.inf, 0.0, -1.5, np.nan]), sizes=SPANS)
+
+
+def as_one_op(names, types, result):
+    """The op that passes make of attention, by hand: products, a map of the scores and a softmax."""
+    query, key, value = types
+    scores, dtype = result.replace("x5x", "x9x"), result[-4:-1]
+    return f"""%y = dl.attention({", ".join(names)}) : ({", ".join(types)}) -> {result} {{
+^bb0(%a: {query}, %b: {key}, %c: {value}):
+  %half = dl.full 0.5 : {dtype} -> {scores}
+  %s = dl.contract %a, %b {{x_loops = array<i64: 0, 1, 3>, other_loops = array<i64: 0, 2, 3>, rank = 3 : i64}} : ({query}, {key}) -> {scores}
+  %t = dl.mul %s, %half : ({scores}, {scores}) -> {scores}
+  %w = dl.softmax %t {{dim = 2 : i64}} : ({scores}) -> {scores}
+  %z = dl.matmul %w, %c : ({scores}, {value}) -> {result}
+  dl.yield %z : {result}
+}}"""
+
+
+row("attention", ("f32", "f64"), [(2, 7, 8), (2, 9, 8), (2, 9, 5)], (2, 7, 5), lambda q, k, v: attention(q, k, v, scale=0.5),
+    of_attention(scale=0.5), values="normal", sizes=(1,), body=as_one_op)
 row("causal_mask", FLOATS, [], (7, 9), lambda: torch.full((7, 9), -torch.inf, dtype=torch.float64).triu(1), sizes=(1,),
     body=lambda names, types, result: f"%y = dl.causal_mask : () -> {result}")

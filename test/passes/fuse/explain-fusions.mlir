@@ -1,12 +1,12 @@
-// RUN: dlc-opt %s -form-fusions -outline-kernels=targets=cpu -explain-fusions -split-input-file -verify-diagnostics -o /dev/null
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(form-fusions),outline-kernels,builtin.module(fuse-attention),builtin.module(fuse-readers),explain-fusions)' -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGETS
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(decompose-attention,form-fusions),outline-kernels),explain-fusions)' -split-input-file -verify-diagnostics -o /dev/null
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets,builtin.module(func.func(decompose-attention,form-fusions),outline-kernels,fuse-readers),explain-fusions)' -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGETS
 // Each reason why an op is not in the kernel of what it reads. A reason that does not hold for all targets names those of its own: on
 // cuda one kernel stores both the exp and its relu.
 // TARGETS: 'sum' is not fused with 'linear': both
 // TARGETS: 'relu' is not fused with 'exp' on cpu: its value has several users
 // TARGETS: 'neg' is not fused with 'exp': its value has several users
-// TARGETS: 'sum' is not fused with 'causal_mask' on cpu: its value has several users
-// TARGETS: 'sum' is not fused with 'causal_mask' on cuda: each is part of a kernel already, and no rule joins the two
+// TARGETS: 'contract' is not fused with 'exp' on cpu: a contraction reads each element many times
+// TARGETS: 'attention' is not fused with 'exp' on cuda: a contraction reads each element many times
 
 func.func @roots(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4xf32> {
   // expected-note @+1 {{'linear' is here}}
@@ -226,19 +226,21 @@ func.func @scan(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// On cuda the attention makes a mask of its own, so that one user is left of the one that others share.
-func.func @mask(%q: tensor<2x?x4xf32, #dl.t<[2, s0, 4]>>, %k: tensor<2x9x4xf32>, %v: tensor<2x9x4xf32>) -> (tensor<2x?x4xf32, #dl.t<[2, s0, 4]>>, tensor<?xf32, #dl.t<[s0]>>) {
-  // expected-note @+1 {{'causal_mask' is here}}
-  %c = dl.causal_mask : () -> tensor<?x9xf32, #dl.t<[s0, 9]>>
-  %s = dl.contract %q, %k {other_loops = array<i64: 0, 2, 3>, rank = 3 : i64, x_loops = array<i64: 0, 1, 3>} : (tensor<2x?x4xf32, #dl.t<[2, s0, 4]>>, tensor<2x9x4xf32>) -> tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>
-  %m = dl.broadcast %c : (tensor<?x9xf32, #dl.t<[s0, 9]>>) -> tensor<2x?x9xf32, #dl.t<[2, s0, 9]>> // expected-remark {{'broadcast' is not fused with 'causal_mask': its value has several users}}
-  %d = dl.add %s, %m : (tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>, tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>) -> tensor<2x?x9xf32, #dl.t<[2, s0, 9]>> // expected-note {{'add' is here}}
-  // expected-note @+2 {{'softmax' is here}}
-  // expected-remark @+1 {{'softmax' is not fused with 'add': both have a reduction}}
-  %w = dl.softmax %d {dim = -1 : i64} : (tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>) -> tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>
-  %y = dl.matmul %w, %v : (tensor<2x?x9xf32, #dl.t<[2, s0, 9]>>, tensor<2x9x4xf32>) -> tensor<2x?x4xf32, #dl.t<[2, s0, 4]>> // expected-remark {{'matmul' is not fused with 'softmax'}}
-  %z = dl.sum %c {dim = array<i64: 1>} : (tensor<?x9xf32, #dl.t<[s0, 9]>>) -> tensor<?xf32, #dl.t<[s0]>> // expected-remark {{'sum' is not fused with 'causal_mask': its value has several users}}
-  return %y, %z : tensor<2x?x4xf32, #dl.t<[2, s0, 4]>>, tensor<?xf32, #dl.t<[s0]>>
+// On cuda the attention is one op to the end.
+func.func @attention(%x: tensor<8x4xf32>, %k: tensor<9x4xf32>, %v: tensor<9x4xf32>) -> tensor<8x4xf32> {
+  %q = dl.exp %x : (tensor<8x4xf32>) -> tensor<8x4xf32> // expected-note {{'exp' is here}}
+  %y = dl.attention(%q, %k, %v) : (tensor<8x4xf32>, tensor<9x4xf32>, tensor<9x4xf32>) -> tensor<8x4xf32> {
+  ^bb0(%a: tensor<8x4xf32>, %b: tensor<9x4xf32>, %c: tensor<9x4xf32>):
+    // expected-remark @+2 {{'contract' is not fused with 'exp': a contraction reads each element many times; only casts are repeated there}}
+    // expected-note @+1 {{'contract' is here}}
+    %s = dl.contract %a, %b {other_loops = array<i64: 1, 2>, rank = 2 : i64, x_loops = array<i64: 0, 2>} : (tensor<8x4xf32>, tensor<9x4xf32>) -> tensor<8x9xf32>
+    // expected-remark @+2 {{'softmax' is not fused with 'contract': both have a reduction}}
+    // expected-note @+1 {{'softmax' is here}}
+    %w = dl.softmax %s {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+    %z = dl.matmul %w, %c : (tensor<8x9xf32>, tensor<9x4xf32>) -> tensor<8x4xf32> // expected-remark {{'matmul' is not fused with 'softmax'}}
+    dl.yield %z : tensor<8x4xf32>
+  }
+  return %y : tensor<8x4xf32>
 }
 
 // -----

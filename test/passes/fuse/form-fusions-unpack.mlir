@@ -27,8 +27,6 @@
 // OUTLINED: dlx.launch @unpack_linear_relu(
 // OUTLINED: dlx.launch @unpack_linear(
 // OUTLINED-NOT: persistent
-// OUTLINED-LABEL: dlx.program @tied
-// OUTLINED-NOT: persistent
 func.func @tied(%at: tensor<3xi64>) -> (tensor<3x16xf32>, tensor<3x16xf32>) {
   %c = dl.weight "w.codes" : tensor<16x32xui8>
   %s = dl.weight "w.scale" : tensor<16x2xf32>
@@ -63,7 +61,6 @@ func.func @tied(%at: tensor<3xi64>) -> (tensor<3x16xf32>, tensor<3x16xf32>) {
 // CHECK: dl.linear
 // OUTLINED-LABEL: dlx.program @kept
 // OUTLINED-COUNT-5: {persistent}
-// OUTLINED-LABEL: dlx.program @kept
 func.func @kept(%x: tensor<4x32xf32>, %image: tensor<1x32x4x4xf32>) -> (tensor<4x8xf32>, tensor<8x32xf32>, tensor<1x8x4x4xf32>, tensor<8x4xf32>, tensor<4x8xf32>) {
   %h = dl.weight "h" : tensor<8x32xf16>
   %0 = dl.cast %h {dtype = f32} : (tensor<8x32xf16>) -> tensor<8x32xf32>

@@ -1,5 +1,5 @@
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(form-fusions),outline-kernels{targets=cuda},builtin.module(fuse-readers))' -split-input-file | FileCheck %s
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(form-fusions),outline-kernels{targets=cpu},builtin.module(fuse-readers))' -split-input-file | FileCheck %s --check-prefix=CPU
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(form-fusions),outline-kernels,fuse-readers))' -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions),outline-kernels,fuse-readers))' -split-input-file | FileCheck %s --check-prefix=CPU
 
 // The sum before the activation is wanted again: both are stored by the kernel of the product. The CPU keeps three launches.
 // CPU-LABEL: dlx.program @Residual

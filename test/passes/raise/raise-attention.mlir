@@ -7,8 +7,14 @@
 
 // The scores divided by a number; keys transposed.
 // CHECK-LABEL: @scaled_scores
-// CHECK-NEXT: %[[Y:.*]] = dl.scaled_dot_product_attention %arg0, %arg1, %arg2 {scale = 2.000000e+00 : f64} : (tensor<2x4x8x16xf32>, tensor<2x4x9x16xf32>, tensor<2x4x9x16xf32>) -> tensor<2x4x8x16xf32>
-// CHECK-NEXT: return %[[Y]]
+// CHECK-NEXT: %[[Y:.*]] = dl.attention(%arg0, %arg1, %arg2) : (tensor<2x4x8x16xf32>, tensor<2x4x9x16xf32>, tensor<2x4x9x16xf32>) -> tensor<2x4x8x16xf32> {
+// CHECK: %[[N:.*]] = dl.full 2.000000e+00
+// CHECK: %[[S:.*]] = dl.contract
+// CHECK: %[[M:.*]] = dl.mul %[[S]], %[[N]]
+// CHECK: %[[W:.*]] = dl.softmax %[[M]]
+// CHECK: %[[Z:.*]] = dl.contract %[[W]]
+// CHECK-NEXT: dl.yield %[[Z]]
+// CHECK: return %[[Y]]
 func.func @scaled_scores(%q: !q, %k: !k, %v: !k) -> !q {
   %half = dl.full 0.5 : f32 -> !s
   %t = dl.permute %k {dims = array<i64: 0, 1, 3, 2>} : (!k) -> !t
@@ -22,8 +28,9 @@ func.func @scaled_scores(%q: !q, %k: !k, %v: !k) -> !q {
 // As PyTorch's exporter writes it: the root of the scale on queries and keys, a mask for each text of the batch. Roots are rounded: two
 // of them mean 1/4.
 // CHECK-LABEL: @exported
-// CHECK-NEXT: %[[Y:.*]] = dl.scaled_dot_product_attention %arg0, %arg1, %arg2, %arg3 {scale = 2.500000e-01 : f64} : (tensor<2x4x8x16xf32>, tensor<2x4x9x16xf32>, tensor<2x4x9x16xf32>, tensor<2x1x1x9xf32>) -> tensor<2x4x8x16xf32>
-// CHECK-NEXT: return %[[Y]]
+// CHECK-NEXT: %[[Y:.*]] = dl.attention(%arg0, %arg1, %arg3, %arg2) : (tensor<2x4x8x16xf32>, tensor<2x4x9x16xf32>, tensor<2x1x1x9xf32>, tensor<2x4x9x16xf32>) -> tensor<2x4x8x16xf32> {
+// CHECK: dl.full 2.500000e-01
+// CHECK: return %[[Y]]
 func.func @exported(%q: !q, %k: !k, %v: !k, %mask: tensor<2x1x1x9xf32>) -> !q {
   %rootq = dl.full 0.49999997 : f32 -> !q
   %rootk = dl.full 0.5 : f32 -> !t
@@ -40,12 +47,10 @@ func.func @exported(%q: !q, %k: !k, %v: !k, %mask: tensor<2x1x1x9xf32>) -> !q {
 
 // Heads lie inside: queries are scaled before they are cut up, and the result is given in the order that comes next.
 // CHECK-LABEL: @heads_inside
-// CHECK-DAG: %[[H:.*]] = dl.reshape %arg0
-// CHECK-DAG: %[[Q:.*]] = dl.permute %[[H]] {dims = array<i64: 0, 2, 1, 3>}
-// CHECK-DAG: %[[K:.*]] = dl.permute %arg1 {dims = array<i64: 0, 2, 1, 3>}
-// CHECK-DAG: %[[V:.*]] = dl.permute %arg2 {dims = array<i64: 0, 2, 1, 3>}
-// CHECK: %[[A:.*]] = dl.scaled_dot_product_attention %[[Q]], %[[K]], %[[V]] {scale = 2.500000e-01 : f64}
-// CHECK: %[[Y:.*]] = dl.permute %[[A]] {dims = array<i64: 0, 2, 1, 3>} : (tensor<2x4x8x16xf32>) -> tensor<2x8x4x16xf32>
+// CHECK: %[[H:.*]] = dl.reshape %arg0
+// CHECK: %[[Y:.*]] = dl.attention(%[[H]], %arg1, %arg2) : {{.*}} -> tensor<2x8x4x16xf32> {
+// CHECK: dl.full 2.500000e-01
+// CHECK-NOT: dl.permute
 // CHECK: return %[[Y]]
 func.func @heads_inside(%x: tensor<2x8x64xf32>, %k: tensor<2x9x4x16xf32>, %v: tensor<2x9x4x16xf32>) -> tensor<2x8x4x16xf32> {
   %quarter = dl.full 0.25 : f32 -> tensor<2x8x64xf32>
@@ -59,8 +64,9 @@ func.func @heads_inside(%x: tensor<2x8x64xf32>, %k: tensor<2x9x4x16xf32>, %v: te
 
 // The softmax stands second, and runs along the first dim of the scores: v^T p^T.
 // CHECK-LABEL: @transposed
-// CHECK: %[[A:.*]] = dl.scaled_dot_product_attention %arg0, %arg1, %arg2 {scale = 1.000000e+00 : f64} : (tensor<8x16xf32>, tensor<9x16xf32>, tensor<9x4xf32>) -> tensor<8x4xf32>
-// CHECK: dl.permute %[[A]]
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) : (tensor<8x16xf32>, tensor<9x16xf32>, tensor<9x4xf32>) -> tensor<4x8xf32> {
+// CHECK-NOT: dl.permute
+// CHECK: return
 func.func @transposed(%q: tensor<8x16xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>) -> tensor<4x8xf32> {
   %t = dl.permute %q {dims = array<i64: 1, 0>} : (tensor<8x16xf32>) -> tensor<16x8xf32>
   %u = dl.permute %v {dims = array<i64: 1, 0>} : (tensor<9x4xf32>) -> tensor<4x9xf32>
@@ -72,8 +78,9 @@ func.func @transposed(%q: tensor<8x16xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4
 
 // f16, with a cast to f32 around the softmax that raise-activations has taken away.
 // CHECK-LABEL: @half
-// CHECK-NEXT: dl.scaled_dot_product_attention %arg0, %arg1, %arg2 {scale = 2.500000e-01 : f64} : (tensor<8x16xf16>, tensor<9x16xf16>, tensor<9x16xf16>) -> tensor<8x16xf16>
-// CHECK-NEXT: return
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) : (tensor<8x16xf16>, tensor<9x16xf16>, tensor<9x16xf16>) -> tensor<8x16xf16> {
+// CHECK: dl.full 2.500000e-01
+// CHECK: return
 func.func @half(%q: tensor<8x16xf16>, %k: tensor<9x16xf16>, %v: tensor<9x16xf16>) -> tensor<8x16xf16> {
   %quarter = dl.full 0.25 : f32 -> tensor<8x9xf16>
   %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x16xf16>, tensor<9x16xf16>) -> tensor<8x9xf16>
@@ -95,8 +102,9 @@ func.func @half(%q: tensor<8x16xf16>, %k: tensor<9x16xf16>, %v: tensor<9x16xf16>
 
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>, #dl.symbol<"T", 1, 64>]} {
   // CHECK-LABEL: @causal
-  // CHECK-NEXT: dl.scaled_dot_product_attention %arg0, %arg1, %arg2 {is_causal = true, scale = 1.000000e+00 : f64}
-  // CHECK-NEXT: return
+  // CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) {is_causal} :
+  // CHECK: dl.full 1.000000e+00
+  // CHECK: return
   func.func @causal(%q: !x, %k: !x, %v: !x) -> !x {
     %one = dl.full 1.0 : f32 -> !m
     %zero = dl.full 0.0 : f32 -> !m
@@ -122,8 +130,9 @@ module attributes {dl.symbols = [#dl.symbol<"N", 1, 8>, #dl.symbol<"T", 1, 64>]}
 
 // Columns after rows get -1e9, a number: each row has the first column. The scale comes after it.
 // CHECK-LABEL: @causal_places
-// CHECK-NEXT: dl.scaled_dot_product_attention %arg0, %arg1, %arg2 {is_causal = true, scale = 5.000000e-01 : f64}
-// CHECK-NEXT: return
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) {is_causal} :
+// CHECK: dl.full 5.000000e-01
+// CHECK: return
 func.func @causal_places(%q: !q, %k: !q, %v: !q) -> !q {
   %half = dl.full 0.5 : f32 -> !s
   %low = dl.full -1.0e9 : f32 -> !s
@@ -142,8 +151,9 @@ func.func @causal_places(%q: !q, %k: !q, %v: !q) -> !q {
 
 // (1 - tril) * -1e9, added.
 // CHECK-LABEL: @causal_arithmetic
-// CHECK-NEXT: dl.scaled_dot_product_attention %arg0, %arg1, %arg2 {is_causal = true, scale = 1.000000e+00 : f64}
-// CHECK-NEXT: return
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) {is_causal} :
+// CHECK: dl.full 1.000000e+00
+// CHECK: return
 func.func @causal_arithmetic(%q: !q, %k: !q, %v: !q) -> !q {
   %one = dl.full 1.0 : f32 -> !s
   %low = dl.full -1.0e9 : f32 -> !s
@@ -160,8 +170,9 @@ func.func @causal_arithmetic(%q: !q, %k: !q, %v: !q) -> !q {
 // As Llama writes it: -inf above a diagonal times whether the column comes after the row, one column too many, cut off; then rows and columns from
 // the second one on.
 // CHECK-LABEL: @causal_parts
-// CHECK-NEXT: dl.scaled_dot_product_attention %arg0, %arg1, %arg2 {is_causal = true, scale = 1.000000e+00 : f64}
-// CHECK-NEXT: return
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) {is_causal} :
+// CHECK: dl.full 1.000000e+00
+// CHECK: return
 func.func @causal_parts(%q: !q, %k: !q, %v: !q) -> !q {
   %low = dl.full -3.40282347E+38 : f32 -> tensor<9x10xf32>
   %upper = dl.triu %low {diagonal = 1 : i64} : (tensor<9x10xf32>) -> tensor<9x10xf32>
@@ -185,8 +196,8 @@ func.func @causal_parts(%q: !q, %k: !q, %v: !q) -> !q {
 // -inf above another diagonal: a mask as any other.
 // CHECK-LABEL: @other_diagonal
 // CHECK: %[[M:.*]] = dl.triu
-// CHECK: dl.scaled_dot_product_attention %arg0, %arg1, %arg2, %[[M]] {scale = 1.000000e+00 : f64}
-// CHECK-NEXT: return
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %[[M]], %arg2) :
+// CHECK: return
 func.func @other_diagonal(%q: !q, %k: !q, %v: !q) -> !q {
   %inf = dl.full 0xFF800000 : f32 -> !s
   %mask = dl.triu %inf {diagonal = 2 : i64} : (!s) -> !s
@@ -200,8 +211,9 @@ func.func @other_diagonal(%q: !q, %k: !q, %v: !q) -> !q {
 // -inf where a bool is true.
 // CHECK-LABEL: @masked_fill
 // CHECK-NEXT: %[[M:.*]] = dl.logical_not %arg3 : (tensor<8xi1>) -> tensor<8xi1>
-// CHECK-NEXT: dl.scaled_dot_product_attention %arg0, %arg1, %arg2, %[[M]] {scale = 1.000000e+00 : f64}
-// CHECK-NEXT: return
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %[[M]], %arg2) :
+// CHECK: dl.where
+// CHECK: return
 func.func @masked_fill(%q: !q, %k: !q, %v: !q, %m: tensor<8xi1>) -> !q {
   %mask = dl.broadcast %m : (tensor<8xi1>) -> !b
   %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (!q, !q) -> !s
@@ -211,9 +223,11 @@ func.func @masked_fill(%q: !q, %k: !q, %v: !q, %m: tensor<8xi1>) -> !q {
   return %y : !q
 }
 
-// A number where a bool is false: a row that is false everywhere is uniform.
+// What else is done to the scores is done in the body. A number where a bool is false: a row that is false everywhere is uniform.
 // CHECK-LABEL: @finite
-// CHECK-NOT: dl.scaled_dot_product_attention
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg3, %arg2) :
+// CHECK: %[[LOW:.*]] = dl.full -1.000000e+09
+// CHECK: dl.where %{{.*}}, %{{.*}}, %[[LOW]]
 // CHECK: return
 func.func @finite(%q: !q, %k: !q, %v: !q, %mask: !b) -> !q {
   %low = dl.full -1.0e9 : f32 -> !s
@@ -226,7 +240,9 @@ func.func @finite(%q: !q, %k: !q, %v: !q, %mask: !b) -> !q {
 
 // A mask that is scaled with the scores, and two of them.
 // CHECK-LABEL: @scaled_mask
-// CHECK-NOT: dl.scaled_dot_product_attention
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg3, %arg2) :
+// CHECK: dl.add
+// CHECK: dl.mul
 // CHECK: return
 func.func @scaled_mask(%q: !q, %k: !q, %v: !q, %mask: !s) -> !q {
   %half = dl.full 0.5 : f32 -> !s
@@ -238,7 +254,7 @@ func.func @scaled_mask(%q: !q, %k: !q, %v: !q, %mask: !s) -> !q {
   return %y : !q
 }
 // CHECK-LABEL: @two_masks
-// CHECK-NOT: dl.scaled_dot_product_attention
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg3, %arg4, %arg2) :
 // CHECK: return
 func.func @two_masks(%q: !q, %k: !q, %v: !q, %a: !s, %b: !s) -> !q {
   %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (!q, !q) -> !s
@@ -249,9 +265,9 @@ func.func @two_masks(%q: !q, %k: !q, %v: !q, %a: !s, %b: !s) -> !q {
   return %y : !q
 }
 
-// Something else is done to the scores.
 // CHECK-LABEL: @capped
-// CHECK-NOT: dl.scaled_dot_product_attention
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) :
+// CHECK: dl.tanh
 // CHECK: return
 func.func @capped(%q: !q, %k: !q, %v: !q) -> !q {
   %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (!q, !q) -> !s
@@ -263,7 +279,7 @@ func.func @capped(%q: !q, %k: !q, %v: !q) -> !q {
 
 // The softmax runs along the queries.
 // CHECK-LABEL: @along_queries
-// CHECK-NOT: dl.scaled_dot_product_attention
+// CHECK-NOT: dl.attention
 // CHECK: return
 func.func @along_queries(%q: !q, %k: !q, %v: !q) -> !q {
   %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (!q, !q) -> !s
@@ -274,7 +290,7 @@ func.func @along_queries(%q: !q, %k: !q, %v: !q) -> !q {
 
 // The weights, or the scores, are a result as well.
 // CHECK-LABEL: @weights
-// CHECK-NOT: dl.scaled_dot_product_attention
+// CHECK-NOT: dl.attention
 // CHECK: return
 func.func @weights(%q: !q, %k: !q, %v: !q) -> (!q, !s) {
   %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (!q, !q) -> !s
@@ -283,7 +299,7 @@ func.func @weights(%q: !q, %k: !q, %v: !q) -> (!q, !s) {
   return %y, %3 : !q, !s
 }
 // CHECK-LABEL: @scores
-// CHECK-NOT: dl.scaled_dot_product_attention
+// CHECK-NOT: dl.attention
 // CHECK: return
 func.func @scores(%q: !q, %k: !q, %v: !q) -> (!q, !s) {
   %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (!q, !q) -> !s
@@ -300,8 +316,8 @@ func.func @scores(%q: !q, %k: !q, %v: !q) -> (!q, !s) {
 
 // Keys and values repeated for four heads each: expand and reshape, and repeat_interleave.
 // CHECK-LABEL: @groups
-// CHECK-NEXT: dl.scaled_dot_product_attention %arg0, %arg1, %arg2 {enable_gqa = true, scale = 1.000000e+00 : f64}
-// CHECK-NEXT: return
+// CHECK: dl.attention(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<2x2x4x5x16xf32>, tensor<2x2x1x5x16xf32>, tensor<2x2x1x5x16xf32>) -> tensor<2x2x4x5x16xf32> {
+// CHECK: return
 func.func @groups(%q: !q, %k: !k, %v: !k) -> !q {
   %0 = dl.reshape %k {shape = affine_map<() -> (2, 2, 1, 5, 16)>} : (!k) -> tensor<2x2x1x5x16xf32>
   %1 = dl.broadcast %0 : (tensor<2x2x1x5x16xf32>) -> tensor<2x2x4x5x16xf32>
@@ -316,8 +332,8 @@ func.func @groups(%q: !q, %k: !k, %v: !k) -> !q {
 // The first head of the keys goes with heads 0, 2, 4 and 6 of the queries: these are no groups. Nor are keys in groups with values that are not.
 // CHECK-LABEL: @tiled
 // CHECK: %[[K:.*]] = dl.repeat
-// CHECK: dl.scaled_dot_product_attention %arg0, %[[K]], %{{.*}} {scale = 1.000000e+00 : f64}
-// CHECK-NEXT: return
+// CHECK: dl.attention(%arg0, %[[K]], %{{.*}}) : (tensor<2x8x5x16xf32>
+// CHECK: return
 func.func @tiled(%q: !q, %k: !k, %v: !k) -> !q {
   %2 = dl.repeat %k {repeats = array<i64: 1, 4, 1, 1>} : (!k) -> !q
   %3 = dl.repeat_interleave %v {repeats = 4 : i64, dim = 1 : i64} : (!k) -> !q
@@ -329,11 +345,9 @@ func.func @tiled(%q: !q, %k: !k, %v: !k) -> !q {
 
 // Batch and heads in one dim, apart where a mask is added: no dim is joined any more.
 // CHECK-LABEL: @joined
-// CHECK-DAG: %[[Q:.*]] = dl.permute %arg0
-// CHECK-DAG: %[[K:.*]] = dl.permute %arg1
-// CHECK-DAG: %[[V:.*]] = dl.permute %arg2
-// CHECK: %[[A:.*]] = dl.scaled_dot_product_attention %[[Q]], %[[K]], %[[V]], %arg3 {scale = 2.500000e-01 : f64}
-// CHECK-NEXT: return %[[A]]
+// CHECK-NEXT: %[[A:.*]] = dl.attention(%arg3, %arg0, %arg1, %arg2) : (tensor<2x1x5x5xf32>, tensor<2x5x8x16xf32>, tensor<2x5x8x16xf32>, tensor<2x5x8x16xf32>) -> tensor<2x8x5x16xf32> {
+// CHECK: dl.full 2.500000e-01
+// CHECK: return %[[A]]
 func.func @joined(%q: tensor<2x5x8x16xf32>, %k: tensor<2x5x8x16xf32>, %v: tensor<2x5x8x16xf32>, %mask: tensor<2x1x5x5xf32>) -> !q {
   %quarter = dl.full 0.25 : f32 -> tensor<16x5x5xf32>
   %pq = dl.permute %q {dims = array<i64: 0, 2, 1, 3>} : (tensor<2x5x8x16xf32>) -> !q
@@ -352,4 +366,78 @@ func.func @joined(%q: tensor<2x5x8x16xf32>, %k: tensor<2x5x8x16xf32>, %v: tensor
   %6 = dl.matmul %5, %fv : (tensor<16x5x5xf32>, tensor<16x5x16xf32>) -> tensor<16x5x16xf32>
   %y = dl.reshape %6 {shape = affine_map<() -> (2, 8, 5, 16)>} : (tensor<16x5x16xf32>) -> !q
   return %y : !q
+}
+
+// -----
+
+// Mixed precision by hand: the mask is added in f32.
+// CHECK-LABEL: @mixed
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg3, %arg2) : (tensor<8x16xf16>, tensor<9x16xf16>, tensor<8x9xf32>, tensor<9x16xf16>) -> tensor<8x16xf16> {
+// CHECK: dl.softmax {{.*}} -> tensor<8x9xf32>
+// CHECK: return
+func.func @mixed(%q: tensor<8x16xf16>, %k: tensor<9x16xf16>, %v: tensor<9x16xf16>, %mask: tensor<8x9xf32>) -> tensor<8x16xf16> {
+  %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x16xf16>, tensor<9x16xf16>) -> tensor<8x9xf16>
+  %1 = dl.cast %0 {dtype = f32} : (tensor<8x9xf16>) -> tensor<8x9xf32>
+  %2 = dl.add %1, %mask : (tensor<8x9xf32>, tensor<8x9xf32>) -> tensor<8x9xf32>
+  %3 = dl.softmax %2 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+  %4 = dl.cast %3 {dtype = f16} : (tensor<8x9xf32>) -> tensor<8x9xf16>
+  %y = dl.matmul %4, %v : (tensor<8x9xf16>, tensor<9x16xf16>) -> tensor<8x16xf16>
+  return %y : tensor<8x16xf16>
+}
+
+// The softmax of the scores turned round, which are read at another index.
+// CHECK-LABEL: @turned
+// CHECK-NOT: dl.attention
+// CHECK: return
+func.func @turned(%q: tensor<8x16xf32>, %k: tensor<8x16xf32>, %v: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %0 = dl.contract %q, %k {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x8xf32>
+  %1 = dl.flip %0 {dims = array<i64: 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = dl.softmax %1 {dim = 1 : i64} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %y = dl.matmul %2, %v : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
+// Batch and heads are joined after a mask was added and before one of the keys alone is applied, as in a decoder that was given a cache.
+// CHECK-LABEL: @joined_masks
+// CHECK: dl.attention({{.*}}) : {{.*}} -> tensor<2x3x5x16xf32> {
+// CHECK: dl.maximum {{.*}} -> tensor<2x3x5x9xf32>
+// CHECK: dl.where {{.*}} -> tensor<2x3x5x9xf32>
+// CHECK: dl.softmax {{.*}} -> tensor<2x3x5x9xf32>
+// CHECK: return
+func.func @joined_masks(%q: tensor<2x3x5x16xf32>, %k: tensor<2x3x9x16xf32>, %v: tensor<2x3x9x16xf32>, %mask: tensor<2x1x5x9xf32>, %seen: tensor<9xi1>) -> tensor<2x3x5x16xf32> {
+  %least = dl.full -3.0e38 : f32 -> tensor<2x3x5x9xf32>
+  %inf = dl.full 0xFF800000 : f32 -> tensor<6x5x9xf32>
+  %0 = dl.contract %q, %k {x_loops = array<i64: 0, 1, 2, 4>, other_loops = array<i64: 0, 1, 3, 4>, rank = 4 : i64} : (tensor<2x3x5x16xf32>, tensor<2x3x9x16xf32>) -> tensor<2x3x5x9xf32>
+  %m = dl.broadcast %mask : (tensor<2x1x5x9xf32>) -> tensor<2x3x5x9xf32>
+  %1 = dl.add %0, %m : (tensor<2x3x5x9xf32>, tensor<2x3x5x9xf32>) -> tensor<2x3x5x9xf32>
+  %2 = dl.maximum %1, %least : (tensor<2x3x5x9xf32>, tensor<2x3x5x9xf32>) -> tensor<2x3x5x9xf32>
+  %3 = dl.reshape %2 {shape = affine_map<() -> (6, 5, 9)>} : (tensor<2x3x5x9xf32>) -> tensor<6x5x9xf32>
+  %n = dl.reshape %seen {shape = affine_map<() -> (1, 1, 9)>} : (tensor<9xi1>) -> tensor<1x1x9xi1>
+  %s = dl.broadcast %n : (tensor<1x1x9xi1>) -> tensor<6x5x9xi1>
+  %4 = dl.where %s, %3, %inf : (tensor<6x5x9xi1>, tensor<6x5x9xf32>, tensor<6x5x9xf32>) -> tensor<6x5x9xf32>
+  %5 = dl.softmax %4 {dim = -1 : i64} : (tensor<6x5x9xf32>) -> tensor<6x5x9xf32>
+  %w = dl.reshape %v {shape = affine_map<() -> (6, 9, 16)>} : (tensor<2x3x9x16xf32>) -> tensor<6x9x16xf32>
+  %6 = dl.matmul %5, %w : (tensor<6x5x9xf32>, tensor<6x9x16xf32>) -> tensor<6x5x16xf32>
+  %y = dl.reshape %6 {shape = affine_map<() -> (2, 3, 5, 16)>} : (tensor<6x5x16xf32>) -> tensor<2x3x5x16xf32>
+  return %y : tensor<2x3x5x16xf32>
+}
+
+// -----
+
+// One that is an attention already stays.
+// CHECK-LABEL: @already
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) :
+// CHECK-NOT: dl.attention
+// CHECK: return
+func.func @already(%q: tensor<8x4xf32>, %k: tensor<9x4xf32>, %v: tensor<9x4xf32>) -> tensor<8x4xf32> {
+  %y = dl.attention(%q, %k, %v) : (tensor<8x4xf32>, tensor<9x4xf32>, tensor<9x4xf32>) -> tensor<8x4xf32> {
+  ^bb0(%a: tensor<8x4xf32>, %b: tensor<9x4xf32>, %c: tensor<9x4xf32>):
+    %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x4xf32>, tensor<9x4xf32>) -> tensor<8x9xf32>
+    %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+    %2 = dl.matmul %1, %c : (tensor<8x9xf32>, tensor<9x4xf32>) -> tensor<8x4xf32>
+    dl.yield %2 : tensor<8x4xf32>
+  }
+  return %y : tensor<8x4xf32>
 }

@@ -124,8 +124,8 @@ says("one target twice", 2, ["error: --target names 'cpu' twice; name each targe
      "compile", TINY, "--target", "cpu,cpu")
 says("no device", 2, ["error: --device: 'tpu' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu; 'dlc run --help' "
                       "explains it"], "run", "tiny.bin", "--device", "tpu")
-says("validation of kernels", 1, ["outlined.mlir:1:1: error: --validate-passes needs the model as a function; start before the "
-                                  "outline phase"],
+says("validation of kernels", 1, ["outlined.mlir:1:1: error: --validate-passes needs the model as one function; start before the "
+                                  "fuse phase"],
      "compile", "outlined.mlir", "--compile-from=outline", "--validate-passes", "--target", "cpu", "-o", "other.bin")
 
 # A phase that cannot go on: what it got is kept.
@@ -138,6 +138,8 @@ says("what a schedule cannot do", 3, ["limit.mlir:24:5: error: 'dlx.kernel' op i
                                       f"error: phase 'schedule' cannot compile this model; what it worked on is in {kept}"],
      "compile", "limit.mlir", "--compile-from=outline", "-o", "other.bin", "--target", "cuda")
 says("the IR of schedule", 0, [], "compile", TINY, "--target", "cpu", "--compile-to=schedule", "-o", "scheduled.mlir")
+says("a target that the IR has not", 2, ["error: 'scheduled.mlir' has no module for target 'cuda'; expected one of those that it was made for"],
+     "compile", "scheduled.mlir", "--compile-from=schedule", "--target", "cuda", "-o", "other.bin")
 edited("bug.mlir", "scheduled.mlir", ("@relu_mul(%arg0) ->", "@relu_mul(%0) ->"))
 reads = "bug.mlir:9:7: error: 'dlx.launch' op writes a buffer that it reads"
 bug = "error: internal error in phase 'buffers'; this is a bug of dlc: please report it"

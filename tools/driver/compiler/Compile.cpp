@@ -92,6 +92,7 @@ private:
   /// Marks the ops that --precision mixed keeps in f32.
   int searchPrecision();
   LogicalResult runPhase(Phase phase, bool isRepeated = false);
+  int selectTargets();
   LogicalResult schedule(ModuleOp target, bool isRepeated);
   LogicalResult generate();
   int compileBinaries();
@@ -276,6 +277,18 @@ int Compilation::searchPrecision() {
   if (!options.quiet)
     complain(search.asText());
   return writeReport(search.asJson());
+}
+
+/// Of IR that has a module for each target, those of other targets than are asked for go.
+int Compilation::selectTargets() {
+  for (auto target : llvm::make_early_inc_range(model.module->getOps<ModuleOp>()))
+    if (!llvm::is_contained(options.targets, target.getName()->str()))
+      target.erase();
+  if (!model.module->getOps<ModuleOp>().empty())
+    return kOk;
+  return fail(kUsage, "'" + options.input + "' has no module for target '" +
+                          llvm::join(options.targets, "' or '") +
+                          "'; expected one of those that it was made for");
 }
 
 /// Runs the schedule that codegen has for the target.
@@ -472,6 +485,9 @@ int Compilation::run() {
   if (failed(verifier.run(*model.module)))
     return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first)
                                                                             : kModelError);
+  if (first >= Phase::fuse)
+    if (int code = selectTargets())
+      return finishDump(code);
   if (failed(specializeShapes()))
     return finishDump(kUsage);
   if (first == Phase::import && failed(settleCounts(*model.module)))
@@ -504,7 +520,9 @@ int Compilation::run() {
       return finishDump(phaseFailed(phase));
     }
     if (options.validatePasses && phase == Phase::fuse && !validator.runsEachPass())
-      (void)validator.compare(*model.module, "simplify ... fuse", boundOfAll(pipelineOptions()));
+      for (auto target : model.module->getOps<ModuleOp>())
+        if (validator.getFinding().empty())
+          (void)validator.compare(target, "simplify ... fuse", boundOfAll(pipelineOptions()));
     if (!validator.getFinding().empty()) {
       showProgress("");
       return finishDump(fail(kAccuracy, validator.getFinding()));

@@ -197,7 +197,7 @@ LogicalResult PassValidator::begin(ModuleOp module) {
   func::FuncOp function = functionOf(module);
   if (!function)
     return module.emitError(
-        "--validate-passes needs the model as a function; start before the outline phase");
+        "--validate-passes needs the model as one function; start before the fuse phase");
   // 3 is small, odd, and no special case of any op.
   SmallVector<dl::Range> ranges = usableRanges(module);
   for (dl::Range range : ranges)

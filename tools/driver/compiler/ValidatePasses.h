@@ -3,7 +3,7 @@
 //
 // The reference interpreter computes the outputs for small integers, random numbers and special values (NaN, infinities,
 // zeros of both signs, denormals). A pass that moves a result further than its MovesResults record in passes/Passes.td
-// allows is found here, by name. From the outline phase on there is no function to run.
+// allows is found here, by name. In the fuse phase each target has a function of its own, and from the outline phase on there is none to run.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_VALIDATEPASSES_H
 #define DLC_TOOLS_DRIVER_VALIDATEPASSES_H

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/precision/PrecisionSearch.h"
 
-#include "ir/dl/base/DLTypes.h"
+#include "ir/dl/DLOps.h"
 #include "passes/precision/NarrowingRules.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/KernelProfile.h"
@@ -176,6 +176,14 @@ int PrecisionSearch::keepMore(ModuleOp module, Choice &narrow) {
   }
 }
 
+/// The op's name, and what it is a part of: "contract of attention".
+static std::string shownOp(Operation *op) {
+  std::string name = op->getName().stripDialect().str();
+  if (isa<dl::AttentionOp>(op->getParentOp()))
+    name += " of " + op->getParentOp()->getName().stripDialect().str();
+  return name;
+}
+
 int PrecisionSearch::run(ModuleOp module) {
   auto function = *module.getOps<func::FuncOp>().begin();
   FloatType type = typeNamed(goal.dtype, module.getContext());
@@ -189,7 +197,7 @@ int PrecisionSearch::run(ModuleOp module) {
                                  "f32 that could run in 16 bits" +
                                  (goal.keepF32.empty() ? "" : " and that --keep-f32 leaves"));
   for (const NarrowingPlan::Layer &layer : plan.layers)
-    layers.push_back({layer.name, layer.ops.front()->getName().stripDialect().str(), {}});
+    layers.push_back({layer.name, shownOp(layer.ops.front()), {}});
   progress("precision");
   if (int code = probe.open(module, plan))
     return code;

@@ -9,7 +9,7 @@
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
 #include "codegen/cuda/schedule/contraction/Contraction.h"
-#include "ir/analysis/Attention.h"
+#include "ir/dl/composite/AttentionParts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -27,7 +27,7 @@ static constexpr int64_t kUsualExtent = 4096;
 namespace {
 class AttentionSchedule {
 public:
-  AttentionSchedule(KernelBuilder &k, const Attention &a, bool allowsTf32);
+  AttentionSchedule(KernelBuilder &k, const dl::AttentionParts &a, bool allowsTf32);
   void run();
 
 private:
@@ -60,7 +60,7 @@ private:
   int64_t lanes() const;
 
   KernelBuilder &k;
-  const Attention &a;
+  const dl::AttentionParts &a;
   BodyEmitter scores;
   LoopNest product;
   const LoopNest &sum;
@@ -73,7 +73,7 @@ private:
 };
 } // namespace
 
-AttentionSchedule::AttentionSchedule(KernelBuilder &k, const Attention &a, bool allowsTf32)
+AttentionSchedule::AttentionSchedule(KernelBuilder &k, const dl::AttentionParts &a, bool allowsTf32)
     : k(k), a(a),
       scores(
           k.body.getKernel(), k.math,
@@ -391,13 +391,8 @@ void AttentionSchedule::run() {
   k.finish(threads, {dl::normalize(batch.extent * tiles)}, shared);
 }
 
-LogicalResult scheduleAttention(KernelBuilder &k, bool allowsTf32) {
-  auto attention = findAttention(dlx::KernelOp(k.body.getKernel()).getBodyBlock());
-  if (!attention)
-    return k.body.getKernel().emitOpError(
-        "is of kind 'attention', and its body is not two products with a softmax between them");
-  AttentionSchedule(k, *attention, allowsTf32).run();
-  return success();
+void scheduleAttention(KernelBuilder &k, const dl::AttentionParts &parts, bool allowsTf32) {
+  AttentionSchedule(k, parts, allowsTf32).run();
 }
 
 } // namespace dlc::codegen

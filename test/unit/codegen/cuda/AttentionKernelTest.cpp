@@ -41,8 +41,14 @@ protected:
                 s = tensor(h.batch + ", " + h.rows + ", " + h.keys, h.type),
                 y = tensor(h.batch + ", " + h.rows + ", " + v, h.type);
     std::string loops = h.keyAcross ? "0, 3, 2" : "0, 2, 3";
-    std::string body = "^bb0(%q: " + q + ", %k: " + k + ", %v: " + w +
-                       (h.mask.empty() ? "" : ", %m: " + tensor(h.mask, h.maskType)) + "):\n";
+    std::string m = h.mask.empty() ? "" : ", " + tensor(h.mask, h.maskType);
+    auto arguments = [&](const std::string &suffix) {
+      return "^bb0(%q" + suffix + ": " + q + ", %k" + suffix + ": " + k + ", %v" + suffix + ": " +
+             w + (m.empty() ? "" : ", %m" + suffix + ": " + m.substr(2)) + "):\n";
+    };
+    std::string body = arguments("1") + "%y = dl.attention(%q1, %k1, %v1" +
+                       (m.empty() ? "" : ", %m1") + ")" + (h.causal ? " {is_causal}" : "") +
+                       " : (" + q + ", " + k + ", " + w + m + ") -> " + y + " {\n" + arguments("");
     auto binary = [&](const std::string &y, const std::string &op, const std::string &a,
                       const std::string &b) {
       body += y + " = dl." + op + " " + a + ", " + b + " : (" + s + ", " + s + ") -> " + s + "\n";
@@ -67,15 +73,9 @@ protected:
       }
       scores = "%t";
     }
-    if (h.causal) {
-      std::string flat = tensor(h.rows + ", " + h.keys, h.type);
-      body += "%c = dl.causal_mask : () -> " + flat + "\n%d = dl.broadcast %c : (" + flat +
-              ") -> " + s + "\n";
-      binary("%u", "add", "%d", scores);
-      scores = "%u";
-    }
     body += "%p = dl.softmax " + scores + " {dim = -1 : i64} : (" + s + ") -> " + s + "\n";
-    body += "%y = dl.matmul %p, %v : (" + s + ", " + w + ") -> " + y + "\ndl.yield %y : " + y;
+    body += "%z = dl.matmul %p, %v : (" + s + ", " + w + ") -> " + y + "\ndl.yield %z : " + y +
+            "\n}\ndl.yield %y : " + y;
     load("attention", body, /*largest=*/200, precision);
   }
   /// The number that the kernel's template gets under this name.

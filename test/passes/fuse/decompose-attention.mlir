@@ -1,0 +1,87 @@
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(decompose-attention)))' -split-input-file | FileCheck %s --check-prefix=CPU
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(decompose-attention)))' -split-input-file | FileCheck %s
+
+// On the CPU the products and the softmax are ops of their own, and one adds the causal mask. On CUDA a kernel computes the attention.
+// CPU-NOT: dl.attention
+// CPU-LABEL: @causal
+// CPU-NEXT: %[[S:.*]] = dl.contract %arg0, %arg1
+// CPU-NEXT: %[[M:.*]] = dl.causal_mask : () -> tensor<8x9xf32>
+// CPU-NEXT: %[[A:.*]] = dl.add %[[S]], %[[M]]
+// CPU-NEXT: %[[P:.*]] = dl.softmax %[[A]]
+// CPU-NEXT: %[[Y:.*]] = dl.matmul %[[P]], %arg2
+// CPU-NEXT: return %[[Y]]
+// CPU-NOT: dl.attention
+// CHECK-LABEL: @causal
+// CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) {is_causal}
+func.func @causal(%q: tensor<8x4xf32>, %k: tensor<9x4xf32>, %v: tensor<9x4xf32>) -> tensor<8x4xf32> {
+  %y = dl.attention(%q, %k, %v) {is_causal} : (tensor<8x4xf32>, tensor<9x4xf32>, tensor<9x4xf32>) -> tensor<8x4xf32> {
+  ^bb0(%a: tensor<8x4xf32>, %b: tensor<9x4xf32>, %c: tensor<9x4xf32>):
+    %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x4xf32>, tensor<9x4xf32>) -> tensor<8x9xf32>
+    %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+    %2 = dl.matmul %1, %c : (tensor<8x9xf32>, tensor<9x4xf32>) -> tensor<8x4xf32>
+    dl.yield %2 : tensor<8x4xf32>
+  }
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// Doubles.
+// CHECK-LABEL: @doubles
+// CHECK-NOT: dl.attention
+// CHECK: dl.softmax
+func.func @doubles(%q: tensor<8x4xf64>, %k: tensor<4x9xf64>, %v: tensor<9x4xf64>) -> tensor<8x4xf64> {
+  %y = dl.attention(%q, %k, %v) : (tensor<8x4xf64>, tensor<4x9xf64>, tensor<9x4xf64>) -> tensor<8x4xf64> {
+  ^bb0(%a: tensor<8x4xf64>, %b: tensor<4x9xf64>, %c: tensor<9x4xf64>):
+    %0 = dl.matmul %a, %b : (tensor<8x4xf64>, tensor<4x9xf64>) -> tensor<8x9xf64>
+    %1 = dl.softmax %0 {dim = -1 : i64} : (tensor<8x9xf64>) -> tensor<8x9xf64>
+    %2 = dl.matmul %1, %c : (tensor<8x9xf64>, tensor<9x4xf64>) -> tensor<8x4xf64>
+    dl.yield %2 : tensor<8x4xf64>
+  }
+  return %y : tensor<8x4xf64>
+}
+
+// -----
+
+// Heads wider than a block's registers hold.
+// CHECK-LABEL: @wide
+// CHECK-NOT: dl.attention
+// CHECK: dl.softmax
+func.func @wide(%q: tensor<8x4xf32>, %k: tensor<4x9xf32>, %v: tensor<9x257xf32>) -> tensor<8x257xf32> {
+  %y = dl.attention(%q, %k, %v) : (tensor<8x4xf32>, tensor<4x9xf32>, tensor<9x257xf32>) -> tensor<8x257xf32> {
+  ^bb0(%a: tensor<8x4xf32>, %b: tensor<4x9xf32>, %c: tensor<9x257xf32>):
+    %0 = dl.matmul %a, %b : (tensor<8x4xf32>, tensor<4x9xf32>) -> tensor<8x9xf32>
+    %1 = dl.softmax %0 {dim = -1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+    %2 = dl.matmul %1, %c : (tensor<8x9xf32>, tensor<9x257xf32>) -> tensor<8x257xf32>
+    dl.yield %2 : tensor<8x257xf32>
+  }
+  return %y : tensor<8x257xf32>
+}
+
+// -----
+
+// A symbolic width is not known to be narrow enough; symbolic rows and keys are no matter.
+!q = tensor<?x?xf32, #dl.t<[s0, s1]>>
+!s = tensor<?x?xf32, #dl.t<[s0, s0]>>
+module attributes {dl.symbols = [#dl.symbol<"T", 1, 64>, #dl.symbol<"E", 1, 64>]} {
+  // CHECK-LABEL: @symbolic
+  // CHECK: dl.softmax
+  // CHECK: dl.attention
+  func.func @symbolic(%q: !q, %k: !q, %p: tensor<?x4xf32, #dl.t<[s0, 4]>>) -> (!q, tensor<?x4xf32, #dl.t<[s0, 4]>>) {
+    %y = dl.attention(%q, %k, %q) : (!q, !q, !q) -> !q {
+    ^bb0(%a: !q, %b: !q, %c: !q):
+      %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (!q, !q) -> !s
+      %1 = dl.softmax %0 {dim = -1 : i64} : (!s) -> !s
+      %2 = dl.matmul %1, %c : (!s, !q) -> !q
+      dl.yield %2 : !q
+    }
+    %z = dl.attention(%p, %p, %p) : (tensor<?x4xf32, #dl.t<[s0, 4]>>, tensor<?x4xf32, #dl.t<[s0, 4]>>, tensor<?x4xf32, #dl.t<[s0, 4]>>) -> tensor<?x4xf32, #dl.t<[s0, 4]>> {
+    ^bb0(%a: tensor<?x4xf32, #dl.t<[s0, 4]>>, %b: tensor<?x4xf32, #dl.t<[s0, 4]>>, %c: tensor<?x4xf32, #dl.t<[s0, 4]>>):
+      %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<?x4xf32, #dl.t<[s0, 4]>>, tensor<?x4xf32, #dl.t<[s0, 4]>>) -> !s
+      %1 = dl.softmax %0 {dim = -1 : i64} : (!s) -> !s
+      %2 = dl.matmul %1, %c : (!s, tensor<?x4xf32, #dl.t<[s0, 4]>>) -> tensor<?x4xf32, #dl.t<[s0, 4]>>
+      dl.yield %2 : tensor<?x4xf32, #dl.t<[s0, 4]>>
+    }
+    return %y, %z : !q, tensor<?x4xf32, #dl.t<[s0, 4]>>
+  }
+}
