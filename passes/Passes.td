@@ -264,7 +264,7 @@ def QuantizeWeights : Pass<"quantize-weights", "::mlir::func::FuncOp"> {
     for are plain arithmetic, (code - zero point) * scale, the two of each `group` codes along K of [N, K], where the sums run along
     K; of each row with `group=0`, and of the whole weight with `per-tensor`. With `symmetric` all have the zero point 0 of i8, or 8 of 4
     bits. The codes of byte i of a row of 4 bits are those of column i (low bits) and of column K / 2 + i, rounded up. A table of which rows are looked up takes part where products read it, too.
-    The new weights are named after the old one (`.codes`, `.scale`, `.zero`); the driver fits them (tools/driver/compress/WeightFit.h).
+    The new weights are named after the old one (`.codes`, `.scale`, `.zero`); the driver fits them (tools/driver/calibrate/WeightFit.h).
     form-fusions makes the arithmetic a part of its readers' kernels. Weights that something else reads stay, and those that
     `keep-f32` names. Example: test/passes/compress/quantize/quantize-weights.mlir.
     ```mlir

@@ -82,8 +82,8 @@ static llvm::SmallPtrSet<Operation *, 16> unpackingOf(dl::FusionOp fusion) {
 /// `conv2d_add_relu`: what a kernel does, in dlc's words. Numbers, repetitions and layouts say little about it.
 static std::string nameOf(dl::FusionOp fusion) {
   static constexpr size_t kMaxParts = 5;
-  if (kindOf(fusion) ==
-      dlx::KernelKind::attention) // whatever it reads through and is applied to its result
+  // Whatever it reads through, and whatever is applied to its result.
+  if (kindOf(fusion) == dlx::KernelKind::attention)
     return "attention";
   SmallVector<StringRef> parts;
   llvm::SmallPtrSet<Operation *, 16> unpacking = unpackingOf(fusion);

@@ -55,10 +55,10 @@ NETWORKS = {network.name: network for network in (
                    ("linear(ln_f(x)[:, -1], wte.weight)", "linear(ln_f(x)[:, -1], to(wte.weight, DTYPE))")]),
     example("text_lstm", casts=[("lstm(embedding(tokens))", "lstm(to(embedding(tokens), DTYPE))")]),
     example("text_lstm", "text_bilstm", casts=[("lstm(embedding(tokens),", "lstm(to(embedding(tokens), DTYPE),")]),
-    Network("test/conformance/lenet5_mnist.dl"),
-    Network("test/conformance/resnet20_cifar10.dl"),
-    Network("test/conformance/silero_vad_static16k.dl"),
-    Network("test/conformance/stories260k_T64.dl", casts=[
+    Network("test/conformance/models/lenet5_mnist.dl"),
+    Network("test/conformance/models/resnet20_cifar10.dl"),
+    Network("test/conformance/models/silero_vad_static16k.dl"),
+    Network("test/conformance/models/stories260k_T64.dl", casts=[
         ("x = tok_embeddings(tokens)", "x = to(tok_embeddings(tokens), DTYPE)"),
         ("linear(norm(x), tok_embeddings.weight)", "linear(norm(x), to(tok_embeddings.weight, DTYPE))")]),
 )}

@@ -69,7 +69,7 @@ def vectors(cases, name, model):
     folder = os.path.join(CORPUS, "models", name)
     package = os.path.join(OUT, name + ".bin")
     with cases.case(f"{name}: compile"):
-        compile_model(os.path.join(HERE, name + ".dl"), package, weights_of(name, model, folder))
+        compile_model(os.path.join(HERE, "models", name + ".dl"), package, weights_of(name, model, folder))
     for index, vector in enumerate(model.vectors):
         stored = lambda kind, k: np.load(os.path.join(folder, vector, f"{kind}_{k}.npy"))
         data = {port: stored("input", k) for k, port in enumerate(model.inputs)}
@@ -104,7 +104,7 @@ def cached_text(cases):
     folder = os.path.join(CORPUS, "models", "stories260k_T64")
     package = os.path.join(OUT, "stories260k_cached.bin")
     with cases.case("stories260k_cached: compile"):
-        compile_model(os.path.join(HERE, "stories260k_cached.dl"), package, os.path.join(folder, "weights.safetensors"))
+        compile_model(os.path.join(HERE, "models", "stories260k_cached.dl"), package, os.path.join(folder, "weights.safetensors"))
     wanted = np.load(os.path.join(folder, "expected_tokens.npy"))
     with open(os.path.join(folder, "expected_text.txt"), "rb") as source:
         text = source.read()

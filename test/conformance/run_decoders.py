@@ -249,7 +249,7 @@ def stories(cases):
         return
     package = os.path.join(OUT, "stories260k.bin")
     with cases.case("stories260k: its text, token by token"):
-        compile_model(os.path.join(ROOT, "test", "conformance", "stories260k_cached.dl"), package,
+        compile_model(os.path.join(ROOT, "test", "conformance", "models", "stories260k_cached.dl"), package,
                       os.path.join(folder, "weights.safetensors"))
         expected = np.load(os.path.join(folder, "expected_tokens.npy")).tolist()
         made = [int(token) for token in dlc("generate", package, "--prompt", expected[0], "--max-tokens", len(expected) - 1,

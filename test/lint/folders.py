@@ -6,7 +6,7 @@ LIMIT = 25
 # Folders that are larger, with what they hold today: a number here may only become smaller.
 LARGER = {
     "frontend/onnx/ops": 30,
-    "test/conformance": 41,
+    "test/conformance": 37,
     "test/emulator/core": 28,
     "test/tools": 44,
     "test/tools/Inputs": 57,

@@ -6,8 +6,8 @@
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 #include "passes/buffers/PrependResults.h"
+#include "tools/driver/calibrate/QuantizationGrids.h"
 #include "tools/driver/cli/Output.h"
-#include "tools/driver/compress/QuantizationGrids.h"
 #include "tools/driver/compress/WeightReader.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -4,9 +4,9 @@
 #include "tools/driver/compiler/CompileUsage.h"
 
 #include "passes/Pipelines.h"
+#include "tools/driver/calibrate/QuantizationGrids.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/Import.h"
-#include "tools/driver/compress/QuantizationGrids.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

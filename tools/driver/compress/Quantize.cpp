@@ -8,11 +8,11 @@
 #include "passes/Passes.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
 #include "tools/driver/calibrate/Calibration.h"
+#include "tools/driver/calibrate/QuantizationGrids.h"
+#include "tools/driver/calibrate/WeightFit.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/ImportAsText.h"
-#include "tools/driver/compress/QuantizationGrids.h"
 #include "tools/driver/compress/StoredWeights.h"
-#include "tools/driver/compress/WeightFit.h"
 
 #include "mlir/Pass/PassManager.h"
 

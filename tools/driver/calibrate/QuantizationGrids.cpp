@@ -1,7 +1,7 @@
 //===- QuantizationGrids.cpp - The grids that --quantize and dlc quantize are asked for -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/compress/QuantizationGrids.h"
+#include "tools/driver/calibrate/QuantizationGrids.h"
 
 #include "tools/driver/cli/Output.h"
 

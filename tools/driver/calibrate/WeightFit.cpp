@@ -1,16 +1,16 @@
 //===- WeightFit.cpp - Weights of a model in few bits ----------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/compress/WeightFit.h"
+#include "tools/driver/calibrate/WeightFit.h"
 
 #include "ir/analysis/SourcePlaces.h"
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
+#include "tools/driver/calibrate/QuantizationGrids.h"
 #include "tools/driver/calibrate/TappedRun.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compress/QuantizationChoice.h"
-#include "tools/driver/compress/QuantizationGrids.h"
 #include "tools/driver/compress/WeightReader.h"
 
 #include "mlir/Pass/PassManager.h"
