@@ -25,9 +25,6 @@ BOUND = 2e-3  # of the largest element: deep networks of random weights, in f32
 REFUSED = {
     "mixtral": "would mix in the padding of a dim whose size the data say",  # experts gather the tokens that chose them
     "gptj": "does not import 'SplitToSequence'",
-    "fasterrcnn_mobilenet_v3_large_320_fpn": "branches give i64[0] and i64[non_max_suppression_count]",
-    "ssdlite320_mobilenet_v3_large": "the model has more than 64 dims that vary",
-    "retinanet_resnet50_fpn": "the numbers of the count",  # TopK of as many as the data leave
     "yolo_of_any_size": "cannot join",  # sizes that 8 does not divide: the network itself fails there
 }
 BATCH, IDS, PAIR = {"x": {0: "N"}}, {"ids": {0: "N", 1: "T"}}, {"ids": {0: "N", 1: "S"}, "target": {0: "N", 1: "T"}}
