@@ -174,6 +174,26 @@ def RaiseRotary : Pass<"raise-rotary", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 
+def MarkGatedMlp : Pass<"mark-gated-mlp", "::mlir::func::FuncOp"> {
+  let summary = "Mark the products of a gated MLP with its name";
+  let description = [{
+    silu(gate(x)) * up(x), or the same with a GELU, where gate and up are products of one x with weights, with biases or without, or the
+    parts of one product: these ops, and the product that alone reads the result, get the attribute `dl.role`. `--keep-f32
+    gated_mlp` finds them by it, and tables name them. It is no op of its own, for its products stay what they are to
+    quantization, pruning and fusion, which read their weights. Fires where nothing else reads what lies between x and the result.
+    Example: test/passes/raise/mark-gated-mlp.mlir.
+    ```mlir
+    %0 = dl.linear %x, %gate {dl.role = "gated_mlp"} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+    %1 = dl.silu %0 {dl.role = "gated_mlp"} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+    %2 = dl.linear %x, %up {dl.role = "gated_mlp"} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+    %3 = dl.mul %1, %2 {dl.role = "gated_mlp"} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+    %4 = dl.linear %3, %down {dl.role = "gated_mlp"} : (tensor<4x16xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numMarked", "marked", "Gated MLPs">];
+}
+
 def SimplifyAlgebra : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   let summary = "Drop arithmetic that changes no bit";
   let description = [{

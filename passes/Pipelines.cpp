@@ -82,6 +82,8 @@ static void addSimplify(OpPassManager &module) {
   // What was made reads through the views that lay round it.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  // Marks, of ops as they stay.
+  manager.addPass(createMarkGatedMlp());
 }
 
 static void addCompress(OpPassManager &module, const PipelineOptions &options) {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/UnpackedWeights.h"
-#include "ir/dl/composite/AttentionParts.h"
+#include "ir/dl/AttentionParts.h"
+#include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -178,8 +179,8 @@ void FormFusions::build(FusionGroup &group) {
   for (Value input : inputs)
     mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
   builder.setInsertionPointToEnd(&body);
-  for (Operation *op : group.ops)
-    builder.clone(*op, mapping);
+  for (Operation *op : group.ops) // equal kernels are one, whatever their ops are parts of
+    builder.clone(*op, mapping)->removeDiscardableAttr(dl::kRole);
   dl::YieldOp::create(
       builder, last->getLoc(),
       llvm::map_to_vector(last->getResults(), [&](Value value) { return mapping.lookup(value); }));

@@ -5,6 +5,7 @@
 
 #include "ir/analysis/SourcePlaces.h"
 #include "ir/dl/DLOps.h"
+#include "ir/dl/base/PrecisionMarks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -65,6 +66,8 @@ static std::vector<std::string> namesOf(Operation *op) {
   names.insert(names.end(), places.ops.begin(), places.ops.end());
   if (auto standardize = dyn_cast<dl::StandardizeOp>(op))
     names.push_back(normOf(standardize).str());
+  if (auto role = op->getAttrOfType<StringAttr>(dl::kRole))
+    names.push_back(role.str());
   // What keeps an attention keeps all of it.
   if (isa_and_nonnull<dl::AttentionOp>(op->getParentOp()))
     names.push_back(op->getParentOp()->getName().stripDialect().str());

@@ -18,6 +18,10 @@ inline constexpr llvm::StringLiteral kTf32 = "dl.tf32";
 /// of a sentence.
 inline constexpr llvm::StringLiteral kKeptByCost = "dl.kept_by_cost";
 
+/// A StringAttr on an op: the name of what it is a part of, where no op stands for all of it: gated_mlp. Set at the end of
+/// `simplify`, read up to `precision`, and gone from `fuse` on.
+inline constexpr llvm::StringLiteral kRole = "dl.role";
+
 } // namespace dlc::dl
 
 #endif // DLC_IR_DL_PRECISIONMARKS_H

@@ -4,6 +4,7 @@
 #include "tools/driver/precision/PrecisionSearch.h"
 
 #include "ir/dl/DLOps.h"
+#include "ir/dl/base/PrecisionMarks.h"
 #include "passes/precision/NarrowingRules.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/measure/KernelProfile.h"
@@ -176,10 +177,12 @@ int PrecisionSearch::keepMore(ModuleOp module, Choice &narrow) {
   }
 }
 
-/// The op's name, and what it is a part of: "contract of attention".
+/// The op's name, and what it is a part of: "linear of gated_mlp".
 static std::string shownOp(Operation *op) {
   std::string name = op->getName().stripDialect().str();
-  if (isa<dl::AttentionOp>(op->getParentOp()))
+  if (auto role = op->getAttrOfType<StringAttr>(dl::kRole))
+    name += " of " + role.str();
+  else if (isa<dl::AttentionOp>(op->getParentOp()))
     name += " of " + op->getParentOp()->getName().stripDialect().str();
   return name;
 }
