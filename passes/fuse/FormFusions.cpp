@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/UnpackedWeights.h"
-#include "ir/dl/AttentionParts.h"
 #include "ir/dl/base/PrecisionMarks.h"
+#include "ir/dl/composite/AttentionParts.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
