@@ -327,7 +327,7 @@ def vocabulary():
     """Every word that device code may call; the macros of dlc_wgmma.cuh make theirs."""
     words = set()
     for name in ("dlc_device.cuh", "dlc_math.cuh", "dlc_async.cuh", "dlc_mma.cuh", "dlc_wgmma.cuh"):
-        with open(os.path.join(ROOT, "codegen", "kernels", name), encoding="utf-8") as source:
+        with open(os.path.join(ROOT, "codegen", "cuda", "device", name), encoding="utf-8") as source:
             words |= set(re.findall(r"^(?:template <[^;{]*> )?DLC_DEV [^({=;]*?(\w+)\(", source.read(), re.M))
     return words
 
