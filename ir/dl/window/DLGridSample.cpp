@@ -5,7 +5,7 @@
 // All channels share a place.
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
-#include "ir/dl/window/CubicWeights.h"
+#include "ir/dl/window/Interpolation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -198,14 +198,7 @@ Value GridSampleOp::emitResult(BodyContext &context, ValueRange args, ValueRange
       Value value = weight.convertTo(values.front().elementType(), ScalarKind::floating).value();
       weights.push_back(number(shape ? context.splat(value, shape) : value));
     }
-    unsigned part = values.size() / taps;
-    for (unsigned i = 0; i < part; ++i) {
-      Scalar sum = values[i] * weights[0];
-      for (unsigned tap = 1; tap < taps; ++tap)
-        sum = sum + values[tap * part + i] * weights[tap];
-      values[i] = sum;
-    }
-    values.resize(part, weights[0]);
+    sumNeighbours(values, weights);
   }
   return values.front().value();
 }

@@ -6,7 +6,7 @@
 // step in one format, each step rounded, in the interpreter too (which keeps floats in double otherwise).
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
-#include "ir/dl/window/CubicWeights.h"
+#include "ir/dl/window/Interpolation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -301,14 +301,7 @@ Value InterpolateOp::emitResult(BodyContext &context, ValueRange args, ValueRang
       Value number = weight.convertTo(values.front().elementType(), ScalarKind::floating).value();
       weights.push_back(value(shape ? context.splat(number, shape) : number));
     }
-    unsigned part = values.size() / taps;
-    for (unsigned i = 0; i < part; ++i) {
-      Scalar sum = values[i] * weights[0];
-      for (unsigned tap = 1; tap < taps; ++tap)
-        sum = sum + values[tap * part + i] * weights[tap];
-      values[i] = sum;
-    }
-    values.resize(part, weights[0]);
+    sumNeighbours(values, weights);
   }
   return values.front().value();
 }
