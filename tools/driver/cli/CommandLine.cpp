@@ -54,7 +54,9 @@ void dlc::addOnnxOptions(CLI::App &command, std::vector<std::string> &constInput
       ->allow_extra_args(false);
 }
 
-void dlc::addGridOptions(CLI::App &command, GridOptions &grids, const std::string &option) {
+void dlc::addQuantizationOptions(CLI::App &command, QuantizationOptions &options,
+                                 const std::string &option) {
+  GridOptions &grids = options.grids;
   command
       .add_option("--activation-grid", grids.activation,
                   "For " + option +
@@ -80,6 +82,23 @@ void dlc::addGridOptions(CLI::App &command, GridOptions &grids, const std::strin
                   "Neighbours of a row of w8 or w4 that share a scale: 16, 32, 64, 128 or 256 "
                   "(default for w4: 32)")
       ->check(checkOneOf({"16", "32", "64", "128", "256"}));
+  command
+      .add_option("--smooth", options.smooth,
+                  "For " + option +
+                      " int8 and dynamic: moves scales of the channels of activations into the "
+                      "weights of matrix products, as SmoothQuant does with this exponent, from 0 "
+                      "to 1 (0.5 is usual), on the largest magnitudes that --calib shows")
+      ->check(checkRange(0, 1));
+  command.add_flag("--bias-correction", options.biasCorrection,
+                   "For " + option +
+                       " int8: adds to each channel of a product's result what 8 bits take off its "
+                       "mean on --calib");
+  command
+      .add_option("--keep-w8", options.keepW8,
+                  "Layers whose weights " + option +
+                      " w4 stores in 8 bits, globs as for --keep-f32: that of the logits is the "
+                      "first to try; may be repeated")
+      ->allow_extra_args(false);
 }
 
 void dlc::addShapeOptions(CLI::App &command, ShapeOptions &shapes) {

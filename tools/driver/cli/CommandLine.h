@@ -35,7 +35,8 @@ void addOnnxOptions(CLI::App &command, std::vector<std::string> &constInputs,
                     std::vector<std::string> &states);
 
 /// Declares the options of subcommands that write numbers in few bits; `option` is the one that names the scheme.
-void addGridOptions(CLI::App &command, GridOptions &grids, const std::string &option);
+void addQuantizationOptions(CLI::App &command, QuantizationOptions &options,
+                            const std::string &option);
 
 /// Declares the options of subcommands that narrow symbolic dims by shapes of inputs.
 void addShapeOptions(CLI::App &command, ShapeOptions &shapes);

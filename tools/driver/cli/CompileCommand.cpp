@@ -118,27 +118,11 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "quantized is (default: faster for int8, possible for w8 and w4, which save "
                    "memory in any case)")
       ->check(checkOneOf({"faster", "possible"}));
-  addGridOptions(*command, options->grids, "--quantize");
+  addQuantizationOptions(*command, *options, "--quantize");
   command->add_flag("--no-refit", options->noRefit,
                     "With --quantize int8: the file holds the integers alone, a quarter of the "
                     "bytes, and not the weights that 'dlc refit' makes them from (files of w8 and "
                     "w4 never do)");
-  command
-      ->add_option(
-          "--smooth", options->smooth,
-          "For --quantize int8 and dynamic: moves scales of the channels of activations into "
-          "the weights of matrix products, as SmoothQuant does with this exponent, from 0 "
-          "to 1 (0.5 is usual), on the largest magnitudes that --calib shows")
-      ->check(checkRange(0, 1));
-  command->add_flag("--bias-correction", options->biasCorrection,
-                    "For --quantize int8: adds to each channel of a product's result what 8 "
-                    "bits take off its mean on --calib");
-  command
-      ->add_option(
-          "--keep-w8", options->keepW8,
-          "Layers whose weights --quantize w4 stores in 8 bits, globs as for --keep-f32: that "
-          "of the logits is the first to try; may be repeated")
-      ->allow_extra_args(false);
   command->add_option("--calib", options->calibration.data,
                       "Data for --quantize and --precision mixed: an .npz with an array by the "
                       "name of each input, one row a sample; a few hundred that are like those to "

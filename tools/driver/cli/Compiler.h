@@ -34,7 +34,15 @@ struct GridOptions {
   int64_t group = 0;       // weights of a group, of w8 and w4
 };
 
-struct CompileOptions {
+/// How numbers in few bits are found, whichever scheme stores them.
+struct QuantizationOptions {
+  GridOptions grids;
+  std::vector<std::string> keepW8; // globs: layers whose weights w4 stores in 8 bits
+  std::optional<double> smooth;    // of int8 and dynamic: the exponent of SmoothQuant, 0 to 1
+  bool biasCorrection = false;     // of int8
+};
+
+struct CompileOptions : QuantizationOptions {
   std::string input;
   std::string output; // empty: model.bin beside nothing, or standard output for --compile-to
   std::vector<std::string> weights; // empty: the files that the model names
@@ -52,10 +60,6 @@ struct CompileOptions {
   std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
   std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
   std::string quantize = "none"; // none, int8, dynamic, fp8, w8, w4
-  GridOptions grids;
-  std::vector<std::string> keepW8; // globs: layers whose weights w4 stores in 8 bits
-  std::optional<double> smooth;    // of int8 and dynamic: the exponent of SmoothQuant, 0 to 1
-  bool biasCorrection = false;     // of int8
   bool noRefit = false; // int8: the file holds bytes, and not the weights that they come from
   // faster: what the cost model says is not slower on `targets`; possible: all that can be; empty:
   // faster for int8, possible for w8 and w4, which save memory in any case.
@@ -148,15 +152,11 @@ struct PruneOptions {
   bool quiet = false;                   // no table
 };
 
-struct QuantizeOptions {
-  std::string input;  // .dl or .onnx
-  std::string output; // .dl; the weights go beside it
-  std::string model;  // empty: the only one of the file
-  std::string scheme; // w8, w4, int8, dynamic, fp8
-  GridOptions grids;
-  std::vector<std::string> keepW8;      // globs: layers whose weights w4 stores in 8 bits
-  std::optional<double> smooth;         // of int8 and dynamic: the exponent of SmoothQuant, 0 to 1
-  bool biasCorrection = false;          // of int8
+struct QuantizeOptions : QuantizationOptions {
+  std::string input;                    // .dl or .onnx
+  std::string output;                   // .dl; the weights go beside it
+  std::string model;                    // empty: the only one of the file
+  std::string scheme;                   // w8, w4, int8, dynamic, fp8
   CalibrationOptions calibration;       // no data: weights are rounded to nearest
   std::vector<std::string> keepF32;     // globs: layers that stay as they are
   std::vector<std::string> constInputs; // of an ONNX model: NAME=@FILE.npy

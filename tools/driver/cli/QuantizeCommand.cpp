@@ -40,23 +40,7 @@ void dlc::addQuantizeCommand(CLI::App &app, Action &action, const Compiler &comp
   command->add_option("--scheme", options->scheme, "How weights are stored, see below")
       ->required()
       ->check(checkOneOf({"w8", "w4", "int8", "dynamic", "fp8"}));
-  addGridOptions(*command, options->grids, "--scheme");
-  command
-      ->add_option(
-          "--smooth", options->smooth,
-          "For --scheme int8 and dynamic: moves scales of the channels of activations into "
-          "the weights of matrix products, as SmoothQuant does with this exponent, from 0 "
-          "to 1 (0.5 is usual), on the largest magnitudes that --calib shows")
-      ->check(checkRange(0, 1));
-  command->add_flag("--bias-correction", options->biasCorrection,
-                    "For --scheme int8: adds to each channel of a product's result what 8 "
-                    "bits take off its mean on --calib");
-  command
-      ->add_option(
-          "--keep-w8", options->keepW8,
-          "Layers whose weights --scheme w4 stores in 8 bits, globs as for --keep-f32: that "
-          "of the logits is the first to try; may be repeated")
-      ->allow_extra_args(false);
+  addQuantizationOptions(*command, *options, "--scheme");
   command->add_option("--calib", options->calibration.data,
                       "Data to fit the weights to: an .npz with an array by the name of each "
                       "input, one row a sample; a few hundred that are like those to come");

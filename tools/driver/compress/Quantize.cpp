@@ -75,10 +75,7 @@ static CompileOptions fitOptions(const QuantizeOptions &options) {
   CompileOptions fit;
   fit.input = options.input;
   fit.quantize = options.scheme;
-  fit.grids = options.grids;
-  fit.smooth = options.smooth;
-  fit.keepW8 = options.keepW8;
-  fit.biasCorrection = options.biasCorrection;
+  static_cast<QuantizationOptions &>(fit) = options;
   fit.calibration = options.calibration;
   fit.keepF32 = options.keepF32;
   // The text serves any target.
