@@ -193,9 +193,8 @@ static LogicalResult verifyOutlined(ModuleOp target, dlx::ProgramOp program) {
     launched.insert(launch.getKernel());
   // A kernel may name another that takes its place on some GPU.
   for (auto kernel : target.getOps<dlx::KernelOp>())
-    for (NamedAttribute attribute : kernel->getDiscardableAttrs())
-      if (auto other = dyn_cast<FlatSymbolRefAttr>(attribute.getValue()))
-        launched.insert(other.getValue());
+    if (auto other = kernel.getSm_90a())
+      launched.insert(*other);
   for (auto kernel : target.getOps<dlx::KernelOp>())
     if (!launched.contains(kernel.getSymName()))
       return kernel.emitOpError("is launched by nothing");

@@ -133,8 +133,8 @@ os.mkdir("temporary")
 os.environ["TMPDIR"] = os.path.abspath("temporary")
 kept = os.path.abspath("temporary") + "/dlc-reproducer.mlir"
 edited("limit.mlir", "outlined.mlir", ("kind = #dlx.kind<map>", "kind = #dlx.kind<attention>"))
-says("what a schedule cannot do", 3, ["limit.mlir:24:5: error: 'dlx.kernel' op is of kind 'attention', and its body is "
-                                      "not two products with a softmax between them",
+says("what a schedule cannot do", 3, ["limit.mlir:24:5: error: 'dlx.kernel' op is of kind 'attention' and has 0 "
+                                      "dl.attention in its body; expected one",
                                       f"error: phase 'schedule' cannot compile this model; what it worked on is in {kept}"],
      "compile", "limit.mlir", "--compile-from=outline", "-o", "other.bin", "--target", "cuda")
 says("the IR of schedule", 0, [], "compile", TINY, "--target", "cpu", "--compile-to=schedule", "-o", "scheduled.mlir")
