@@ -9,8 +9,8 @@ module @cuda {
 // CHECK-DAG: #map{{[0-9]*}} = affine_map<() -> (256, 1024, 256)>
 // CHECK: dlx.kernel @linear attributes {{.*}}sm_90a = @linear_sm_90a, sm_90a_least = 1 : i64
 // CHECK: dlx.kernel @linear_sm_90a attributes {block = array<i64: 384, 1, 1>, {{.*}}persistent, {{.*}}tensor_maps = [
-// CHECK-SAME: #dlx.tensor_map<input = 0, shape = #[[X:map[0-9]*]], box = array<i64: 64, 128>>
-// CHECK-SAME: #dlx.tensor_map<input = 1, shape = #[[W:map[0-9]*]], box = array<i64: 64, {{[0-9]+}}>>
+// CHECK-SAME: #dlx.tensor_map<input = 0, shape = #[[X:map[0-9]*]], box = [64, 128]>
+// CHECK-SAME: #dlx.tensor_map<input = 1, shape = #[[W:map[0-9]*]], box = [64, {{[0-9]+}}]>
 // AUTO: dlx.kernel @linear attributes {{.*}}sm_90a = @linear_sm_90a
 // NEVER: dlx.kernel @linear
 dlx.kernel @linear attributes {kind = #dlx.kind<contraction>} {

@@ -3,7 +3,7 @@
 // totals of four columns are what a thread holds; a tile of 16 rows has one window and seven rows to spare.
 module {
 module @cuda {
-// CHECK-LABEL: {{^}}DLC_KERNEL(128) dlc_largest(
+// CHECK-LABEL: {{^}}DLC_KERNEL(32) dlc_largest(
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ bias,
@@ -12,7 +12,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 3, taps_a = 9, taps_b = 0, tile_k = 128, tile_m = 16, tile_n = 32, vector = 4, warps_k = 4, warps_m = 1, warps_n = 1, width_a = 8, width_b = 0, window = 9 };
+// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 4, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 0, window = 9 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma_pooled<config>(
 // CHECK-NEXT:       576, 32, 144, x, nullptr,
