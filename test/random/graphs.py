@@ -39,7 +39,7 @@ JUMPS = {"floor", "ceil", "round", "trunc", "frac", "sign", "fmod", "remainder",
          "cast", "interpolate", "upsample", "grid_sample", "isfinite", "isnan", "isinf"}
 # Where the functions are defined and rise no more than a few times as fast as their arguments: what the graph feeds them is cut to that.
 DOMAINS = {"asin": (-0.9, 0.9), "acos": (-0.9, 0.9), "atanh": (-0.9, 0.9), "tan": (-1.25, 1.25), "digamma": (0.25, 8), "lgamma": (0.25, 8),
-           "atan2": (0.25, 8)}
+           "log1p": (-0.9, 8), "atan2": (0.25, 8)}
 
 
 class Changed(int):
