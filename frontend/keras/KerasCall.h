@@ -53,7 +53,7 @@ public:
       : arguments(params, bound), kind(kind), loc(loc), flow(flow), functions(functions),
         makeWeight(makeWeight) {}
 
-  /// Of a merge: all that it takes, the first of which is the flow.
+  /// All tensors that a merge takes, the first of which is `flow`.
   llvm::ArrayRef<KerasFlow> operands;
 
   const LayerArguments arguments;

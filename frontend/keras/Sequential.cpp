@@ -104,7 +104,7 @@ private:
   LayerCalls layers;
   KerasFlow flow;
   SmallVector<KerasFlow> operands; // of the layer that is added
-  /// What the inputs and the entries before hold.
+  /// The values of the inputs and of the entries before, by name.
   llvm::StringMap<KerasFlow> results;
   /// By its name, an entry that is a layer; of one that is called again, the first.
   llvm::StringMap<std::pair<const Entry *, StringRef>> definitions;

@@ -59,7 +59,7 @@ AffineExpr largest(AffineExpr index, ArrayRef<AffineExpr> extents, const Symbols
   AffineExpr by = binary.getRHS(), right;
   bool isSum = binary.getKind() == AffineExprKind::Add;
   if (binary.getKind() == AffineExprKind::Mod && by.isSymbolicOrConstant()) {
-    // What is always smaller stays what it is.
+    // A size that is always the smaller one stays as it is.
     AffineExpr whole = largest(binary.getLHS(), extents, counted);
     auto beyond = whole ? dl::asConstant(dl::normalize(whole - by + 1)) : std::nullopt;
     if (beyond && *beyond <= 0)

@@ -89,7 +89,7 @@ LogicalResult settleCounts(ModuleOp module) {
            << dl::kMaxSymbols
            << " dims that vary, those counted whose size the data say; use fewer";
   replaceSymbols(function, inside);
-  // What only said how large the padded dims are says nothing now.
+  // Ops that only gave the sizes of padded dims have no use now.
   function.walk([](dl::TrimOp trim) {
     if (trim.getX().getType() == trim.getType()) {
       trim.getY().replaceAllUsesWith(trim.getX());

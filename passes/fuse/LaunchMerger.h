@@ -1,7 +1,7 @@
 //===- LaunchMerger.h - Several launches as one ----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What passes after outline share that make one kernel of launches of which each reads what the one before it writes.
+// Passes after outline share this. They make one kernel of launches of which each reads the output of the one before it.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_LAUNCHMERGER_H
 #define DLC_PASSES_LAUNCHMERGER_H

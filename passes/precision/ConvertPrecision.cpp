@@ -102,7 +102,7 @@ void Narrowing::erase(Operation *op) {
   op->erase();
 }
 
-/// What read `before` reads `after`, which is the same in 16 bits perhaps, through a cast.
+/// Lets the users of `before` read `after`, through a cast where `after` has 16 bits.
 void Narrowing::widen(Value before, Value after, OpBuilder &builder,
                       SmallVectorImpl<Operation *> &casts) {
   Value replacement = after;

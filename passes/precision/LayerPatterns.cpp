@@ -68,7 +68,7 @@ static std::vector<std::string> namesOf(Operation *op) {
     names.push_back(normOf(standardize).str());
   if (auto role = op->getAttrOfType<StringAttr>(dl::kRole))
     names.push_back(role.str());
-  // What keeps an attention keeps all of it.
+  // A pattern that keeps an attention keeps all ops of its body.
   if (isa_and_nonnull<dl::AttentionOp>(op->getParentOp()))
     names.push_back(op->getParentOp()->getName().stripDialect().str());
   return names;

@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace dlc {
 
-/// What dl.group_norm gives its weight in [N, groups, channels of each, ...].
+/// The dims of [N, groups, channels of each, ...] that the weight of a group norm has.
 static constexpr int64_t kChannelDims[] = {1, 2};
 
 namespace {

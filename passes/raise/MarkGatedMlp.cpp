@@ -31,7 +31,7 @@ class MarkGatedMlp : public impl::MarkGatedMlpBase<MarkGatedMlp> {
 
 } // namespace
 
-/// What a product with weights reads beside these; null where `product` is none.
+/// Returns the operand of a product that is not its weights; null where `product` is no product of weights.
 Value MarkGatedMlp::activationOf(LoopNestOpInterface product) {
   LoopNest nest = product.getLoopNest();
   bool isSum = nest.isProduct && nest.terms.size() == 2 && !nest.isWindow() &&
@@ -88,7 +88,7 @@ bool MarkGatedMlp::mark(dl::MulOp gated) {
     if (!gateProduct || !upProduct || activationOf(gateProduct) != activationOf(upProduct) ||
         (gateProduct == upProduct) != (gatePart && upPart) || !covered.isClosed())
       continue;
-    // What projects back, where nothing else reads it.
+    // The projection back, where nothing else reads the gated values.
     if (gated->hasOneUse())
       if (auto down = dyn_cast<LoopNestOpInterface>(*gated->user_begin());
           down && activationOf(down) == gated.getResult())

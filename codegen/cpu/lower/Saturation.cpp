@@ -72,7 +72,7 @@ private:
 
 } // namespace
 
-/// What all lanes of `value` are, where it says so.
+/// Returns the scalar that all lanes of `value` repeat, or `value` where it is no such vector.
 static Value laneOf(Value value) {
   auto broadcast = value.getDefiningOp<vector::BroadcastOp>();
   return broadcast ? broadcast.getSource() : value;
@@ -147,7 +147,7 @@ Value SimplifySaturation::quantized(Floats floats, Value value, float low, float
     return {};
   OpBuilder &b = floats.builder;
   Location loc = floats.loc;
-  // What lies beyond the ends is rounded to them or saturates, and the ends times the scale are rounded to them.
+  // Numbers beyond the ends saturate to them, and the ends times the scale are rounded to them.
   Value x = quotient.getLhs();
   if (auto larger = withConstant<arith::MaximumFOp>(x); larger && larger->second <= first * *scale)
     x = larger->first;
@@ -161,7 +161,7 @@ Value SimplifySaturation::quantized(Floats floats, Value value, float low, float
   return x;
 }
 
-/// What reads `number`, whole and of the range of the integers that it is converted to, as a float again reads it as it is.
+/// Lets users that convert the integers of `conversion` back to floats read `number` itself, which is whole and in range.
 static void forwardFloats(PatternRewriter &rewriter, Value conversion, Value number) {
   auto forward = [&](Value integers, bool isSigned, Value floats) {
     for (Operation *user : llvm::make_early_inc_range(integers.getUsers()))

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace dlc::frontend {
 
-/// What stands for an element that is not real.
+/// The number that takes the place of each element of the padding.
 enum class OpEmitter::Fill { none, zero, one, lowest, highest, last };
 
 bool OpEmitter::isCounted(AffineExpr dim) const {
@@ -116,7 +116,7 @@ Value OpEmitter::head(Location loc, Value x, Value count, int64_t dim) {
     count = b.make<dl::MinimumOp>(b.cast(b.reshape(count, {}), b.getI64Type()), countOf(loc, size));
   }
   AffineExpr &found = headSizes[{count, most}];
-  // What is the size of a tensor is it again.
+  // A count that is the size of a tensor already keeps its symbol.
   for (const Count &held : counts)
     if (!found && held.value == count && symbols[held.symbol].most == most)
       found = getAffineSymbolExpr(held.symbol, b.getContext());
@@ -293,7 +293,7 @@ static Way wayOf(StringRef op) {
       .Default(Way::none);
 }
 
-/// What masks the operand of a reduction, or of an op along a dim.
+/// Returns the number that masks the operand of a reduction, or of an op along a dim.
 static OpEmitter::Fill fillOf(StringRef op, bool isDescending) {
   using Fill = OpEmitter::Fill;
   op.consume_front("dl.");
@@ -467,7 +467,7 @@ std::optional<Item> OpEmitter::emitCounted(Location loc, const Signature &signat
     Value &index = operands[1];
     for (auto [along, size] : llvm::enumerate(dl::dimsOf(index)))
       if (isCounted(size)) {
-        // What is not real goes nowhere.
+        // An index of -1 sends elements of the padding nowhere.
         Value mask = masked(loc, b.fullLike(index, 1), along, Fill::zero);
         Value whole = padded(loc, index, along);
         index = b.make<dl::WhereOp>(b.make<dl::NeOp>(mask, b.fullLike(mask, 0)), whole,

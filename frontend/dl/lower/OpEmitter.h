@@ -113,7 +113,7 @@ private:
   mlir::ModuleOp module;
   llvm::SmallVector<Count> counts;
   llvm::SmallVector<mlir::Operation *> counters; // the ops whose results the data cut
-  // What was made for dims that the data say, so that equal ones share it.
+  // Values that were made for dims that the data say. Equal dims share them.
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizes, realMasks;
   llvm::DenseMap<mlir::Value, mlir::AffineExpr> dimOfSize;
   llvm::DenseMap<std::pair<mlir::Value, mlir::AffineExpr>, mlir::AffineExpr> headSizes;

@@ -328,8 +328,8 @@ struct SequentialDecl {
     std::optional<Identifier> name;
     Identifier type; ///< a layer of Keras, or the name of an entry before, which is called again
     std::vector<Argument> arguments;
-    /// What the layer takes, `(a, b)` after its arguments; absent: the result of the entry before. Of one that is called again, the
-    /// arguments say it.
+    /// The results that the layer takes, written `(a, b)` after its arguments; absent: the result of the entry
+    /// before. Where a layer is called again, `arguments` has them.
     std::optional<std::vector<Identifier>> operands;
     std::vector<Annotation> annotations;
   };

@@ -74,7 +74,7 @@ struct Reader {
   std::optional<unsigned> countedBy(Value value);
   /// The size of a tensor that is a counted symbol.
   Pieces sizeOf(unsigned symbol);
-  /// What the data cut, or is as large as it may be, whatever stands in its padding.
+  /// Reads a tensor that the data cut: `head` of it, or the whole of it where its padding may hold anything.
   void readTrim(dl::TrimOp trim);
   Pieces attributeText(const Param &param, Attribute value);
   Pieces dims(ArrayRef<AffineExpr> dims, StringRef name);

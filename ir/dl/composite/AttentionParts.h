@@ -15,7 +15,7 @@ struct AttentionParts {
   /// Sums of query times key, and of weight times value.
   LoopNestOpInterface scoresOp, sumOp;
   SoftmaxOp softmax;
-  /// What the softmax is taken of, without the causal mask: the result of scoresOp, or what maps make of it.
+  /// The operand of the softmax without the causal mask: the result of scoresOp, or of maps that read it.
   mlir::Value scores;
   /// The dim of `scores` that the softmax runs along: the keys.
   unsigned keyDim = 0;

@@ -217,7 +217,7 @@ void sparsifyInSteps(llvm::MutableArrayRef<double> weights, llvm::ArrayRef<doubl
   const double added = sum > 0 ? options.dampening * sum / static_cast<double>(columns) : 1;
   std::vector<bool> isZero(weights.size());
   int64_t zeros = 0;
-  // Of the rows that keep the same columns one inverse serves all; of those that keep many that of all columns does.
+  // One inverse serves all rows that keep the same columns, and that of all columns serves rows that keep many.
   std::vector<int64_t> all(columns), kept, keptBefore;
   std::iota(all.begin(), all.end(), 0);
   const std::vector<double> ofAll = inverseDiagonal(moment, columns, all, added);

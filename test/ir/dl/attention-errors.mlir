@@ -1,6 +1,6 @@
 // RUN: dlc-opt %s -split-input-file -verify-diagnostics
 
-// What the body of dl.attention must be.
+// The body of dl.attention has two products with a softmax between them.
 
 func.func @arguments(%q: tensor<8x4xf32>) -> tensor<8x4xf32> {
   // expected-error @+1 {{'dl.attention' op has a body whose arguments differ from its inputs}}

@@ -223,7 +223,7 @@ func.func @masked_fill(%q: !q, %k: !q, %v: !q, %m: tensor<8xi1>) -> !q {
   return %y : !q
 }
 
-// What else is done to the scores is done in the body. A number where a bool is false: a row that is false everywhere is uniform.
+// Other ops on the scores move into the body. A number where a bool is false: a row that is false everywhere is uniform.
 // CHECK-LABEL: @finite
 // CHECK-NEXT: dl.attention(%arg0, %arg1, %arg3, %arg2) :
 // CHECK: %[[LOW:.*]] = dl.full -1.000000e+09

@@ -223,7 +223,7 @@ TEST(ContractionChoiceTest, MeasuredTilesHaveLittleRegret) {
   EXPECT_LE(std::exp(logarithms / double(shapes.size())), 1.12);
 }
 
-// What chooseTile takes of the tiles of mma.sync, where that one was measured, is as near to the fastest of them.
+// The tile of mma.sync that chooseTile takes, where it was measured, is as near to the fastest of them.
 TEST(ContractionChoiceTest, ChosenTilesHaveLittleRegret) {
   std::ifstream file(DLC_ROOT "/test/bench/results/tiles-nvidia-h100-80gb-hbm3-2026-11-23.csv");
   std::map<std::array<int64_t, 3>, std::pair<double, double>>

@@ -10,7 +10,7 @@ using namespace dlc::test;
 
 namespace {
 
-/// What QuantizeLinear is tried at: the floats around each number that lies halfway between two results, and what lies beyond.
+/// Inputs of QuantizeLinear: the floats around each number halfway between two results, and numbers beyond the ends.
 std::vector<float> inputsFor(float scale) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   std::vector<float> x = {0.0f,   -0.0f, kInf,   -kInf, std::nanf(""), 0x1p-149f, -1e-38f,

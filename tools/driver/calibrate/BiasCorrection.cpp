@@ -63,7 +63,7 @@ static FailureOr<OwningOpRef<ModuleOp>> tappedCopy(ModuleOp module, const Compil
   }
   prependResults(function, taps, names);
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  // What stays in f32 has no range.
+  // A product that stays in f32 has no range.
   QuantizeProductsOptions pass = quantizeProductsOptions(options);
   pass.keepF32.clear();
   manager.addNestedPass<func::FuncOp>(createQuantizeProducts(pass));

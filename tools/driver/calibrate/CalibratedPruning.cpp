@@ -156,7 +156,7 @@ SparseGptOptions CalibratedPruning::sparseGptOptions(double share) const {
   return method;
 }
 
-/// What zeros in the weight cost of what its layer gives, as a part of the squares of that.
+/// The error that zeros in the weight make in the output of its layer, as a part of the squares of that output.
 SensitivityCurve CalibratedPruning::sensitivityOf(const ChosenWeight &weight,
                                                   ArrayRef<LayerMatrix> matrices) {
   const LayerShift shift = shiftOf(*weight.weight, model);

@@ -279,7 +279,7 @@ int Compilation::searchPrecision() {
   return writeReport(search.asJson());
 }
 
-/// Of IR that has a module for each target, those of other targets than are asked for go.
+/// Erases the modules of targets that are not asked for.
 int Compilation::selectTargets() {
   for (auto target : llvm::make_early_inc_range(model.module->getOps<ModuleOp>()))
     if (!llvm::is_contained(options.targets, target.getName()->str()))
