@@ -1,4 +1,4 @@
-//===- SequentialLayers.cpp - The layers of models that are a list or a graph ----- -*- C++ -*-===//
+//===- SequentialLayers.cpp - The layers of models that are a list or a graph ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"

@@ -1,4 +1,4 @@
-//===- SequentialLowering.h - From a sequential model to operators ---------------- -*- C++ -*-===//
+//===- SequentialLowering.h - From a sequential model to operators -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DLC_FRONTEND_KERAS_SEQUENTIALLOWERING_H
 #define DLC_FRONTEND_KERAS_SEQUENTIALLOWERING_H
