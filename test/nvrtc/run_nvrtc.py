@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every kernel of the test corpus through the real NVRTC, for sm_80, sm_90a and sm_120 (nvrtc-check says what is demanded).
 
-    run_nvrtc.py           one in TURNS of the kernels of all networks and numeric rows: another part at each commit
+    run_nvrtc.py           one in TURNS of the kernels of all networks and numeric rows, and one in SCHEDULE_TURNS of those that the
+                           tests of the schedules print: another part at each commit
     run_nvrtc.py --all     all of them, on demand: ten minutes and more
 
 The last lines are "N left out (reason)" and "N passed, N failed"."""
@@ -23,7 +24,8 @@ CHECK = os.path.join(BUILD, "bin", "nvrtc-check")
 OUT = os.path.join(BUILD, "test-logs", "nvrtc")
 LEFT_OUT = 77  # nvrtc-check's exit status where there is no NVRTC
 JOBS = int(os.environ.get("DLC_JOBS", os.cpu_count()))
-TURNS = 24
+TURNS = 36
+SCHEDULE_TURNS = 3
 
 
 class Tally:
@@ -72,8 +74,8 @@ def ahead_of_time(folder):
         raise Failure("the cache has kept fewer than 6 cubins")
 
 
-def schedules(tally):
-    """Every kind of kernel in every dtype: what the tests of the schedules print."""
+def schedules(tally, turn):
+    """Every kind of kernel in every dtype: what the tests of the schedules print, or a part of it. Returns how many are left out."""
     folder = os.path.join(OUT, "schedules")
     os.makedirs(folder)
     program = os.path.join(BUILD, "bin", "unit", "unit-codegen-cuda")
@@ -86,7 +88,7 @@ def schedules(tally):
     for kind in sorted(os.listdir(folder)):
         texts = os.path.join(folder, kind)
         arguments += ["--kind", kind, *(os.path.join(texts, name) for name in sorted(os.listdir(texts)))]
-    tally.check("schedules", arguments, "--quiet")
+    return tally.check("schedules", arguments, "--quiet", *turn)
 
 
 def main():
@@ -106,7 +108,9 @@ def main():
     turn = [] if options.all else ["--turn", f"{TURN}/{TURNS}"]
     skipped = tally.check("networks and numeric rows", paths, "--quiet", "--json", os.path.join(OUT, "kernels.json"), *turn)
     if not tally.missing:
-        schedules(tally)
+        later = schedules(tally, [] if options.all else ["--turn", f"{TURN}/{SCHEDULE_TURNS}"])
+        if later:
+            tally.cases.leave_out(later, f"kernels of schedules that are not this commit's turn, 1 in {SCHEDULE_TURNS}")
         with tally.cases.case("ahead of time: code for named GPUs"):
             ahead_of_time(os.path.join(OUT, "ahead"))
     for path in paths:

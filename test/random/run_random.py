@@ -3,7 +3,8 @@
 reference interpreter gives for the graph as it was written.
 
     run_random.py [--count N] [--cuda N] [--separate N] [--seed S]     graphs S, S + 1, ...: optimised on the CPU, and the first of
-                                                 them on emulated CUDA and not optimised, too
+                                                 them on emulated CUDA and not optimised, too; without --seed the graphs of the
+                                                 commit's turn, one in TURNS of 500
     run_random.py --seed S --count 1 --print     the module of one
 
 The last line is "N passed, N failed"."""
@@ -20,11 +21,13 @@ for folder in ("numeric", "conformance"):
     sys.path.insert(0, os.path.join(os.path.dirname(HERE), folder))
 import accuracy as acc  # noqa: E402
 from cases import Cases, Failure  # noqa: E402
+from dlc_tool import TURN  # noqa: E402
 from graphs import Chain, Changed, Graph  # noqa: E402
 from rows import ROWS  # noqa: E402
 from voices import Cpu, CpuSeparate, Cuda, Failure as CannotRun, Reference  # noqa: E402
 
 CHANGES = 3
+TURNS, COUNT = 2, 250
 # Of the results of smooth graphs, how many at least shall be told from ones that are off by a thousandth.
 SHARP = 0.5
 # A quotient beyond this has a divisor that roundings of numbers of size 1 may leave.
@@ -103,10 +106,10 @@ def check(graph, voices):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--cuda", type=int, default=60)
-    parser.add_argument("--separate", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--cuda", type=int, default=30)
+    parser.add_argument("--separate", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=TURN % TURNS * COUNT)
     parser.add_argument("--print", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)

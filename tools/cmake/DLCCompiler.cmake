@@ -61,7 +61,9 @@ endfunction()
 # dlc_compiler_library(NAME SOURCES...): a static library of compiler code. It links no LLVM itself;
 # executables choose the shared (MLIR LLVM) or the static components.
 function(dlc_compiler_library name)
-  add_library(${name} STATIC ${ARGN})
+  dlc_sources(${name} sources ${ARGN})
+  add_library(${name} STATIC ${sources})
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(${name} PRIVATE dlc_warnings)
   dlc_use_precompiled_header(${name})
 endfunction()

@@ -25,7 +25,7 @@ def multiplications(report):
 
 for what, (layers, code, outputs) in GRAPHS.items():
     arrays = setup(layers, code, outputs)
-    for method in ("l2", "l1"):
+    for method in ("l2", "l1") if what in ("a chain", "residual additions", "gates") else ("l2",):
         run = dlc("prune", "m.dl", "--pattern", "channels", "--sparsity", "0.3", "--method", method, "-o", "p.dl", "--force", "--report", "r.json")
         expect(f"{what}, {method}", (run.returncode, run.stderr), (0, ""))
         with open("r.json", encoding="utf-8") as report:

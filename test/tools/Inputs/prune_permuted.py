@@ -33,7 +33,7 @@ for what, (layers, code, outputs) in {**GRAPHS, **MORE}.items():
         run = dlc(*PRUNE, "--permute")
         expect(what, (run.returncode, "no multiple of 4" in run.stderr), (1, True))
         continue
-    for flags in ([], ["--calib", "c.npz", "--method", "wanda"]):
+    for flags in ([], ["--calib", "c.npz", "--method", "wanda"])[:2 if what in ("a chain", "residual additions", "gates") else 1]:
         after, report = pruned("--permute", *flags)
         gains.append(report["reordering"]["kept_after"] - report["reordering"]["kept_before"])
         sparse = {entry["name"]: "left_alone" not in entry for entry in report["weights"]}
