@@ -223,9 +223,9 @@ def KeepSlower : Pass<"keep-slower", "::mlir::func::FuncOp"> {
   let description = [{
     A product that quantize-products would run on integers (`scheme=int8`), or whose weight quantize-weights would store in few bits
     (`w8`, `w4`), gets the attribute `dl.kept_by_cost` where the estimate of passes/compress/quantize/QuantizationGain.h says that this takes more
-    time on the targets of the file: then these passes leave it as it is. One module serves all targets up to phase `fuse`, so their
-    gains are multiplied: a gain on one makes up for a loss on another. The attribute holds the reason, which the driver prints. Without
-    targets nothing is marked. Example: test/passes/compress/quantize/keep-slower.mlir.
+    time on every target of the file: then these passes leave it as it is. The attribute holds the reason, which the driver prints. Where
+    some of the targets would be slower, the product gets `dl.kept_on`, the reason for each of these, and split-targets makes of it what
+    holds for one. Without targets nothing is marked. Example: test/passes/compress/quantize/keep-slower.mlir.
     ```mlir
     %y = dl.linear %x, %w : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
     // becomes, where conversions take more time than integers save
@@ -237,6 +237,23 @@ def KeepSlower : Pass<"keep-slower", "::mlir::func::FuncOp"> {
                  Option<"precision", "precision", "std::string", "\"f32\"", "What stays runs in f32, tf32, f16 or bf16">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numKept", "kept", "Products that stay as they are">];
+}
+
+def SplitTargets : Pass<"split-targets", "::mlir::ModuleOp"> {
+  let summary = "Give each target a module with the model of its own";
+  let description = [{
+    The function becomes one in `module @cpu` and one in `module @cuda`, for each target that is asked for; the symbols are theirs as
+    well. All that follows decides for one target alone. A product that keep-slower keeps on some targets is kept in their modules:
+    without the range of its activation, and without the addition that takes back what 8 bits change in its mean. Example:
+    test/passes/compress/split-targets.mlir.
+    ```mlir
+    module { func.func @Net(...) }
+    // becomes
+    module { module @cpu { func.func @Net(...) } module @cuda { func.func @Net(...) } }
+    ```
+  }];
+  let options = [ListOption<"targets", "targets", "std::string", "Any of cpu and cuda; default both">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 
 def TapActivations : Pass<"tap-activations", "::mlir::func::FuncOp"> {
@@ -398,21 +415,6 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
 }
 
 //===- fuse ---------------------------------------------------------------------------------------===//
-
-def SplitTargets : Pass<"split-targets", "::mlir::ModuleOp"> {
-  let summary = "Give each target a module with the model of its own";
-  let description = [{
-    The function becomes one in `module @cpu` and one in `module @cuda`, for each target that is asked for; the symbols are theirs as
-    well. What follows decides for one target alone. Example: test/passes/fuse/split-targets.mlir.
-    ```mlir
-    module { func.func @Net(...) }
-    // becomes
-    module { module @cpu { func.func @Net(...) } module @cuda { func.func @Net(...) } }
-    ```
-  }];
-  let options = [ListOption<"targets", "targets", "std::string", "Any of cpu and cuda; default both">];
-  let dependentDialects = ["::dlc::dl::DLDialect"];
-}
 
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::func::FuncOp"> {
   let summary = "Replace the attentions that no kernel of the target computes by products and softmaxes";

@@ -87,9 +87,12 @@ static void addSimplify(OpPassManager &module) {
 }
 
 static void addCompress(OpPassManager &module, const PipelineOptions &options) {
+  SplitTargetsOptions split;
+  split.targets.assign(options.targets.begin(), options.targets.end());
+  module.addPass(createSplitTargets(split));
   if (options.quantize == "none")
     return;
-  OpPassManager &manager = module.nest<func::FuncOp>();
+  OpPassManager &manager = module.nest<ModuleOp>().nest<func::FuncOp>();
   if (options.quantizesWeights()) {
     QuantizeWeightsOptions quantize;
     quantize.bits = options.weightFormat.bits;
@@ -110,6 +113,23 @@ static void addCompress(OpPassManager &module, const PipelineOptions &options) {
   manager.addPass(createCSEPass());
 }
 
+static void addPrecision(OpPassManager &target, const PipelineOptions &options) {
+  // First: convert-precision reads an input of 16 bits as it is.
+  if (!options.io.empty())
+    target.addNestedPass<func::FuncOp>(createConvertSignature({options.io}));
+  if (options.precision == "tf32") {
+    AllowTf32Options allow;
+    allow.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+    target.addNestedPass<func::FuncOp>(createAllowTf32(allow));
+  }
+  if (options.runsNarrow()) {
+    ConvertPrecisionOptions convert;
+    convert.dtype = options.precision;
+    convert.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
+    target.addNestedPass<func::FuncOp>(createConvertPrecision(convert));
+  }
+}
+
 void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
   switch (phase) {
   case Phase::simplify:
@@ -119,29 +139,12 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     addCompress(manager, options);
     break;
   case Phase::precision:
-    // First: convert-precision reads an input of 16 bits as it is.
-    if (!options.io.empty())
-      manager.addNestedPass<func::FuncOp>(createConvertSignature({options.io}));
-    if (options.precision == "tf32") {
-      AllowTf32Options allow;
-      allow.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
-      manager.addNestedPass<func::FuncOp>(createAllowTf32(allow));
-    }
-    if (options.runsNarrow()) {
-      ConvertPrecisionOptions convert;
-      convert.dtype = options.precision;
-      convert.keepF32.assign(options.keepF32.begin(), options.keepF32.end());
-      manager.addNestedPass<func::FuncOp>(createConvertPrecision(convert));
-    }
+    addPrecision(manager.nest<ModuleOp>(), options);
     break;
   case Phase::layout:
-    manager.addNestedPass<func::FuncOp>(createAssignLayouts());
+    manager.nest<ModuleOp>().addNestedPass<func::FuncOp>(createAssignLayouts());
     break;
   case Phase::fuse: {
-    SplitTargetsOptions split;
-    split.targets.assign(options.targets.begin(), options.targets.end());
-    manager.addPass(createSplitTargets(split));
-    // Each target's own from here on.
     OpPassManager &target = manager.nest<ModuleOp>();
     target.addNestedPass<func::FuncOp>(createDecomposeAttention());
     // Attentions that become ops leave equal masks.

@@ -161,7 +161,7 @@ static LogicalResult verifyTargets(ModuleOp module,
     auto target = dyn_cast<ModuleOp>(op);
     if (!target || (target.getName() != "cpu" && target.getName() != "cuda"))
       return op.emitError(
-          "expected 'module @cpu' or 'module @cuda', as there are from the fuse phase on");
+          "expected 'module @cpu' or 'module @cuda', as there are from the compress phase on");
     if (failed(check(target)))
       return failure();
   }
@@ -241,10 +241,12 @@ void VerifyPhase::runOnOperation() {
     return signalPassFailure();
   if (phase == "import")
     result = verifyLogical(module);
-  else if (phase == "simplify" || phase == "compress" || phase == "precision")
+  else if (phase == "simplify")
     result = verifySimple(module);
+  else if (phase == "compress" || phase == "precision")
+    result = verifyTargets(module, verifySimple);
   else if (phase == "layout")
-    result = verifyLayouts(module);
+    result = verifyTargets(module, verifyLayouts);
   else if (phase == "fuse")
     result = verifyTargets(module, verifyFused);
   else if (phase == "outline")

@@ -1,8 +1,8 @@
 // RUN: split-file %s %t
 // RUN: dlc-opt %t/import.mlir -verify-phase=phase=import -verify-diagnostics -split-input-file
 // RUN: dlc-opt %t/simplify.mlir -verify-phase=phase=simplify -verify-diagnostics -split-input-file
-// RUN: dlc-opt %t/simplify.mlir -verify-phase=phase=compress -verify-diagnostics -split-input-file
-// RUN: dlc-opt %t/simplify.mlir -verify-phase=phase=precision -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/targets.mlir -verify-phase=phase=compress -verify-diagnostics -split-input-file
+// RUN: dlc-opt %t/targets.mlir -verify-phase=phase=precision -verify-diagnostics -split-input-file
 // RUN: dlc-opt %t/layout.mlir -verify-phase=phase=layout -verify-diagnostics -split-input-file
 // RUN: dlc-opt %t/fuse.mlir -verify-phase=phase=fuse -verify-diagnostics -split-input-file
 // RUN: dlc-opt %t/outline.mlir -verify-phase=phase=outline -verify-diagnostics -split-input-file
@@ -10,8 +10,8 @@
 // RUN: dlc-opt %t/buffers.mlir -verify-phase=phase=buffers -verify-diagnostics -split-input-file
 // RUN: not dlc-opt %t/good.mlir -verify-phase=phase=lunch 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // A module that keeps the contract passes.
-// RUN: dlc-opt %t/good.mlir -verify-phase=phase=import -verify-phase=phase=simplify -verify-phase=phase=layout | FileCheck %s
-// RUN: dlc-opt %t/good.mlir -dlc-simplify -dlc-layout -dlc-fuse -dlc-outline | FileCheck %s --check-prefix=PROGRAM
+// RUN: dlc-opt %t/good.mlir -verify-phase=phase=import -verify-phase=phase=simplify -split-targets -verify-phase=phase=layout | FileCheck %s
+// RUN: dlc-opt %t/good.mlir -dlc-simplify -dlc-compress -dlc-precision -dlc-layout -dlc-fuse -dlc-outline | FileCheck %s --check-prefix=PROGRAM
 // UNKNOWN: error: unknown phase 'lunch'
 // CHECK: dl.relu
 // PROGRAM: dlx.launch @relu
@@ -118,32 +118,65 @@ func.func @dead(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 
+//--- targets.mlir
+module {
+module @cpu {
+func.func @good(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+module @cuda {
+func.func @dead(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{is used by nothing after the simplify phase}}
+  %0 = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+}
+}
+
+// -----
+
+// expected-error @+1 {{expected 'module @cpu' or 'module @cuda', as there are from the compress phase on}}
+func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+
 //--- layout.mlir
+module {
+module @cpu {
 func.func @decomposable(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{stands here after the simplify phase}}
   %values, %indices = dl.max_dim %x {dim = 1 : i64} : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xi64>)
   return %values : tensor<4xf32>
 }
+}
+}
 
 // -----
 
+module {
+module @cpu {
 func.func @nothing(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   // expected-error @+1 {{converts nothing}}
   %0 = dl.convert_layout %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+}
+}
 
 // -----
 
+module {
+module @cpu {
 func.func @chain(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = dl.convert_layout %x : (tensor<2x3xf32>) -> tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>
   // expected-error @+1 {{converts a converted tensor; expected one convert for both}}
   %1 = dl.convert_layout %0 : (tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>) -> tensor<2x3xf32>
   return %1 : tensor<2x3xf32>
 }
+}
+}
 
 // -----
 
+module {
+module @cpu {
 func.func @early(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{stands here before the fuse phase}}
   %0 = dl.fusion (%x) : (tensor<4xf32>) -> tensor<4xf32> {
@@ -152,6 +185,8 @@ func.func @early(%x: tensor<4xf32>) -> tensor<4xf32> {
     dl.yield %r : tensor<4xf32>
   }
   return %0 : tensor<4xf32>
+}
+}
 }
 
 //--- fuse.mlir
@@ -167,7 +202,7 @@ func.func @outside(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @+1 {{expected 'module @cpu' or 'module @cuda', as there are from the fuse phase on}}
+// expected-error @+1 {{expected 'module @cpu' or 'module @cuda', as there are from the compress phase on}}
 func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 
 //--- outline.mlir
@@ -176,7 +211,7 @@ module {}
 
 // -----
 
-// expected-error @+1 {{expected 'module @cpu' or 'module @cuda', as there are from the fuse phase on}}
+// expected-error @+1 {{expected 'module @cpu' or 'module @cuda', as there are from the compress phase on}}
 func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 
 // -----

@@ -20,12 +20,25 @@ public:
 
 private:
   void runOnOperation() override;
-  void keep(Operation *product, ArrayRef<TargetGain> gains) {
-    product->setAttr(dl::kKeptByCost, StringAttr::get(&getContext(), lossText(scheme, gains)));
-    ++numKept;
-  }
+  void decide(Operation *product, ArrayRef<TargetGain> gains);
 };
 } // namespace
+
+void KeepSlower::decide(Operation *product, ArrayRef<TargetGain> gains) {
+  SmallVector<NamedAttribute> slower;
+  Builder builder(&getContext());
+  for (const TargetGain &gain : gains)
+    if (gain.isLoss())
+      slower.push_back(
+          builder.getNamedAttr(gain.target, builder.getStringAttr(lossText(scheme, gain))));
+  if (slower.empty())
+    return;
+  ++numKept;
+  if (slower.size() == gains.size())
+    product->setAttr(dl::kKeptByCost, builder.getStringAttr(lossText(scheme, gains)));
+  else
+    product->setAttr(dl::kKeptOn, builder.getDictionaryAttr(slower));
+}
 
 void KeepSlower::runOnOperation() {
   func::FuncOp function = getOperation();
@@ -40,15 +53,14 @@ void KeepSlower::runOnOperation() {
   auto none = llvm::cantFail(LayerPatterns::create({}));
   if (scheme == "int8") {
     for (const QuantizableProduct &product : findQuantizableProducts(function, none))
-      if (auto gains = gainsOfIntegers(product, of); product.whyKept.empty() && isSlower(gains))
-        keep(product.op, gains);
+      if (product.whyKept.empty())
+        decide(product.op, gainsOfIntegers(product, of));
     return;
   }
   for (const PackableWeight &weight : findPackableWeights(function, none))
-    if (auto gains = gainsOfFewBits(weight, scheme == "w8" ? 8 : 4, of);
-        weight.whyKept.empty() && isSlower(gains))
+    if (auto gains = gainsOfFewBits(weight, scheme == "w8" ? 8 : 4, of); weight.whyKept.empty())
       for (OpOperand *use : weight.products)
-        keep(use->getOwner(), gains);
+        decide(use->getOwner(), gains);
 }
 
 } // namespace dlc

@@ -243,22 +243,19 @@ std::vector<TargetGain> gainsOfFewBits(const PackableWeight &weight, unsigned bi
   return gains;
 }
 
-bool isSlower(ArrayRef<TargetGain> gains) {
-  double product = 1;
-  for (const TargetGain &gain : gains)
-    product *= gain.gain();
-  return product < 1;
-}
-
-std::string gainText(ArrayRef<TargetGain> gains) {
+std::string gainText(ArrayRef<TargetGain> gains, bool keepsLosses) {
   std::string text;
   for (const TargetGain &gain : gains) {
     text += text.empty() ? "" : ", ";
-    text += llvm::formatv("{0:F1}x", gain.gain()).str();
+    const bool isKept = keepsLosses && gain.isLoss();
+    text +=
+        (isKept ? llvm::formatv("{0:F2}x", gain.gain()) : llvm::formatv("{0:F1}x", gain.gain()));
     if (gains.size() > 1)
       text += " " + gain.target;
     if (gain.isModelled)
       text += " (modelled)";
+    if (isKept)
+      text += ": kept in f32";
   }
   return text;
 }

@@ -23,6 +23,8 @@ struct TargetGain {
   bool isModelled; // such a machine has never been measured
 
   double gain() const { return before / after; }
+  /// A product stays as it is on a target that would be slower.
+  bool isLoss() const { return gain() < 1; }
 };
 
 /// Says for what is estimated: the targets of the file, and the type in which products run that
@@ -39,11 +41,9 @@ std::vector<TargetGain> gainsOfIntegers(const QuantizableProduct &product, const
 std::vector<TargetGain> gainsOfFewBits(const PackableWeight &weight, unsigned bits,
                                        const GainTargets &of);
 
-/// True where a file for these targets would be slower: a gain on one of them makes up for a loss
-/// on another.
-bool isSlower(llvm::ArrayRef<TargetGain> gains);
-/// "2.1x", or of several targets "2.1x cpu, 1.3x cuda (modelled)".
-std::string gainText(llvm::ArrayRef<TargetGain> gains);
+/// "2.1x", or of several targets "2.1x cpu, 1.3x cuda (modelled)"; `keepsLosses` says "kept in f32" of
+/// a target that would be slower.
+std::string gainText(llvm::ArrayRef<TargetGain> gains, bool keepsLosses);
 /// Why a product stays as it is: "int8 0.8x on cpu (convert 41 us)".
 std::string lossText(llvm::StringRef scheme, llvm::ArrayRef<TargetGain> gains);
 

@@ -303,10 +303,12 @@ void QuantizeProducts::runOnOperation() {
       quantization.run(product, range[0], range[1]);
     ++numQuantized;
   }
-  // Pooling of numbers that is done on bytes now.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+  // Pooling of numbers that is done on bytes now. A correction is a sum like others from here on.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front()))) {
+    op.removeAttr(dl::kCorrection);
     if (isOpTriviallyDead(&op))
       op.erase();
+  }
 }
 
 } // namespace dlc

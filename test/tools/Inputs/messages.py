@@ -125,7 +125,7 @@ says("one target twice", 2, ["error: --target names 'cpu' twice; name each targe
 says("no device", 2, ["error: --device: 'tpu' is no device; expected auto, cpu, cuda, cuda:N or cuda-emu; 'dlc run --help' "
                       "explains it"], "run", "tiny.bin", "--device", "tpu")
 says("validation of kernels", 1, ["outlined.mlir:1:1: error: --validate-passes needs the model as one function; start before the "
-                                  "fuse phase"],
+                                  "compress phase"],
      "compile", "outlined.mlir", "--compile-from=outline", "--validate-passes", "--target", "cpu", "-o", "other.bin")
 
 # A phase that cannot go on: what it got is kept.

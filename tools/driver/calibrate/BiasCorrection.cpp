@@ -4,6 +4,7 @@
 #include "tools/driver/calibrate/BiasCorrection.h"
 
 #include "ir/dl/base/DLBuilder.h"
+#include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
 #include "passes/buffers/PrependResults.h"
 #include "tools/driver/calibrate/QuantizationGrids.h"
@@ -77,7 +78,9 @@ static void addTo(const QuantizableProduct &product, Value lost) {
   Operation *op = product.op;
   dl::Builder builder(op);
   if (op->getNumOperands() > 2) {
-    op->setOperand(2, builder.make<dl::AddOp>(op->getOperand(2), lost));
+    Value sum = builder.make<dl::AddOp>(op->getOperand(2), lost);
+    sum.getDefiningOp()->setAttr(dl::kCorrection, builder.getUnitAttr());
+    op->setOperand(2, sum);
     return;
   }
   builder.setInsertionPointAfter(op);
@@ -86,6 +89,7 @@ static void addTo(const QuantizableProduct &product, Value lost) {
   along[channelDimOf(product)] = whole[channelDimOf(product)];
   Value repeated = builder.broadcast(builder.reshape(lost, along), whole);
   Value sum = builder.make<dl::AddOp>(y, repeated);
+  sum.getDefiningOp()->setAttr(dl::kCorrection, builder.getUnitAttr());
   y.replaceAllUsesExcept(sum, sum.getDefiningOp());
 }
 

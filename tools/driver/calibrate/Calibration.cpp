@@ -148,17 +148,19 @@ std::string Calibration::commandText() const {
 }
 
 /// The last two columns of a row.
-static std::string gainAfter(const std::string &signalToNoise, ArrayRef<TargetGain> gains) {
-  return gains.empty()
-             ? signalToNoise
-             : llvm::formatv("{0}{1}", llvm::left_justify(signalToNoise, 11), gainText(gains))
-                   .str();
+static std::string gainAfter(const std::string &signalToNoise, ArrayRef<TargetGain> gains,
+                             bool keepsLosses) {
+  return gains.empty() ? signalToNoise
+                       : llvm::formatv("{0}{1}", llvm::left_justify(signalToNoise, 11),
+                                       gainText(gains, keepsLosses))
+                             .str();
 }
 
 std::string Calibration::asText() const {
   std::string text;
   llvm::raw_string_ostream os(text);
   size_t width = 5, quantized = 0;
+  std::vector<std::vector<TargetGain>> gains; // of the layers on integers
   for (const QuantizedLayer &layer : layers)
     width = std::max(width, layer.name.size());
   os << llvm::left_justify("Layer", width) << "  Op       "
@@ -176,12 +178,17 @@ std::string Calibration::asText() const {
       continue;
     }
     auto range = [](const Range &shown) {
-      return llvm::left_justify(llvm::formatv("{0:F3} .. {1:F3}", shown.low, shown.high).str(), 19);
+      const std::string text = llvm::formatv("{0:F3} .. {1:F3}", shown.low, shown.high).str();
+      return llvm::formatv("{0,-19}", text).str();
     };
     os << range(layer.seen) << "  " << range(layer.range) << "  "
-       << gainAfter(llvm::formatv("{0:F1} dB", layer.signalToNoise).str(), layer.gains) << '\n';
+       << gainAfter(llvm::formatv("{0:F1} dB", layer.signalToNoise).str(), layer.gains,
+                    keepsLosses(options))
+       << '\n';
+    gains.push_back(layer.gains);
   }
-  os << llvm::formatv("{0}: {1} of {2} products", options.quantize, quantized, layers.size());
+  os << llvm::formatv("{0}: {1} of {2} products", options.quantize, quantized, layers.size())
+     << countsByTarget(gains, options);
   if (!isDynamic())
     os << llvm::formatv(", calibrated on {0} samples by {1}", samples, methodName());
   if (options.smooth)
@@ -224,7 +231,7 @@ std::string Calibration::asJson() const {
           .real("low", layer.range.low)
           .real("high", layer.range.high)
           .real("snr_db", layer.signalToNoise);
-    writeGains(json, layer.gains);
+    writeGains(json, layer.gains, options);
     json.endObject();
   }
   json.endArray().endObject();

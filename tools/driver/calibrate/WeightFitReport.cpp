@@ -76,12 +76,17 @@ std::string WeightFit::asText() const {
         errors =
             llvm::formatv("{0}{1}", llvm::left_justify(errors, 11), inDecibels(*weight.ofOutputs))
                 .str();
-      os << (weight.gains.empty() ? errors : padded(errors) + gainText(weight.gains));
+      os << (weight.gains.empty() ? errors
+                                  : padded(errors) + gainText(weight.gains, keepsLosses(options)));
     }
     os << (isWide ? "  in 8 bits\n" : "\n");
   }
-  os << llvm::formatv("{0}: {1} of {2} weights in {3}, ", options.quantize, packed, weights.size(),
-                      formatText());
+  std::vector<std::vector<TargetGain>> gains; // of the weights in few bits
+  for (const FittedWeight &weight : weights)
+    if (weight.whyKept.empty())
+      gains.push_back(weight.gains);
+  os << llvm::formatv("{0}: {1} of {2} weights in {3}{4}, ", options.quantize, packed,
+                      weights.size(), formatText(), countsByTarget(gains, options));
   if (wide > 0)
     os << llvm::formatv("{0} of them in 8 bits, ", wide);
   if (isCalibrated())
@@ -118,7 +123,7 @@ std::string WeightFit::asJson() const {
       json.string("type", weight.bits == 8 ? "w8" : "w4").real("snr_db", weight.signalToNoise);
     if (weight.ofOutputs)
       json.real("snr_of_outputs_db", *weight.ofOutputs);
-    writeGains(json, weight.gains);
+    writeGains(json, weight.gains, options);
     json.endObject();
   }
   json.endArray().endObject();

@@ -35,7 +35,7 @@
 #include "tools/driver/inspect/Plan.h"
 #include "tools/driver/inspect/SourceLines.h"
 #include "tools/driver/precision/Bisect.h"
-#include "tools/driver/precision/PrecisionSearch.h"
+#include "tools/driver/precision/TargetSearch.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -267,16 +267,17 @@ int Compilation::searchPrecision() {
   goal.keepF32 = options.keepF32;
   goal.reference = std::move(reference);
   goal.bestEffort = options.bestEffort;
-  PrecisionSearch search(std::move(goal), "--precision " + options.precision,
-                         [this](const std::string &what) { showProgress(what); });
-  int code = search.run(*model.module);
+  TargetSearchReport found;
+  int code = searchTargets(
+      *model.module, goal, "--precision " + options.precision,
+      [this](const std::string &what) { showProgress(what); }, found);
   showProgress("");
   trace.addStep("precision-search", started);
   if (code != kOk)
     return code;
   if (!options.quiet)
-    complain(search.asText());
-  return writeReport(search.asJson());
+    complain(found.text);
+  return writeReport(found.json);
 }
 
 /// Erases the modules of targets that are not asked for.
@@ -329,7 +330,10 @@ LogicalResult Compilation::runPhase(Phase phase, bool isRepeated) {
   if (phase != Phase::compress || !storesIntegers())
     return success();
   Clock::time_point started = Clock::now();
-  int code = storeQuantizedWeights(*module.getOps<func::FuncOp>().begin());
+  int code = kOk;
+  for (auto target : module.getOps<ModuleOp>())
+    if (code == kOk)
+      code = storeQuantizedWeights(*target.getOps<func::FuncOp>().begin());
   trace.addStep("store-integers", started);
   return success(code == kOk);
 }
@@ -485,7 +489,7 @@ int Compilation::run() {
   if (failed(verifier.run(*model.module)))
     return finishDump(first == Phase::import && options.compileFrom.empty() ? phaseFailed(first)
                                                                             : kModelError);
-  if (first >= Phase::fuse)
+  if (first >= Phase::compress)
     if (int code = selectTargets())
       return finishDump(code);
   if (failed(specializeShapes()))

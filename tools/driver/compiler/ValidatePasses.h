@@ -12,6 +12,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassInstrumentation.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <string>
 #include <vector>
@@ -39,7 +40,9 @@ public:
 private:
   struct Sample {
     const char *name;
-    llvm::SmallVector<Tensor> inputs, outputs;
+    llvm::SmallVector<Tensor> inputs;
+    /// By the name of the target's module; "" before there are any.
+    llvm::StringMap<llvm::SmallVector<Tensor>> outputs;
   };
   mlir::FailureOr<llvm::SmallVector<Tensor>> run(mlir::ModuleOp module,
                                                  llvm::ArrayRef<Tensor> inputs);

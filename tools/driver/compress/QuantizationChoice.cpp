@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -17,10 +18,13 @@ GainTargets gainTargets(const CompileOptions &options) {
   return {options.targets, options.precision};
 }
 
+bool keepsLosses(const CompileOptions &options) {
+  return options.quantizeWhere.empty() ? options.quantize == "int8"
+                                       : options.quantizeWhere == "faster";
+}
+
 int keepSlowerLayers(ModuleOp module, const CompileOptions &options) {
-  bool decides = options.quantizeWhere.empty() ? options.quantize == "int8"
-                                               : options.quantizeWhere == "faster";
-  if (!decides)
+  if (!keepsLosses(options))
     return kOk;
   KeepSlowerOptions keep;
   keep.scheme = options.quantize;
@@ -31,7 +35,20 @@ int keepSlowerLayers(ModuleOp module, const CompileOptions &options) {
   return failed(manager.run(module)) ? static_cast<int>(kInternal) : kOk;
 }
 
-void writeGains(Json &json, ArrayRef<TargetGain> gains) {
+std::string countsByTarget(ArrayRef<std::vector<TargetGain>> gains, const CompileOptions &options) {
+  std::string text;
+  for (const std::string &target : options.targets) {
+    const auto kept = llvm::count_if(gains, [&](const std::vector<TargetGain> &layer) {
+      return llvm::any_of(
+          layer, [&](const TargetGain &gain) { return gain.target == target && gain.isLoss(); });
+    });
+    if (kept > 0 && keepsLosses(options))
+      text += llvm::formatv("; {0} of them on {1}", gains.size() - kept, target).str();
+  }
+  return text;
+}
+
+void writeGains(Json &json, ArrayRef<TargetGain> gains, const CompileOptions &options) {
   if (gains.empty())
     return;
   json.beginArray("gains");
@@ -43,6 +60,7 @@ void writeGains(Json &json, ArrayRef<TargetGain> gains) {
         .real("after_us", gain.after)
         .real("convert_us", gain.convert)
         .string("rates", gain.isModelled ? "modelled" : "measured")
+        .string("type", keepsLosses(options) && gain.isLoss() ? "f32" : options.quantize)
         .endObject();
   json.endArray();
 }

@@ -13,6 +13,15 @@ namespace dlc {
 /// possible`. An ExitCode.
 int keepSlowerLayers(mlir::ModuleOp module, const CompileOptions &options);
 
+/// Whether a layer stays as it is on a target that would be slower: for int8 it does, and for any scheme
+/// with `--quantize-where faster`.
+bool keepsLosses(const CompileOptions &options);
+
+/// For each target on which some of the quantized layers stay as they are, how many do not: "; 4 of them
+/// on cpu". `gains` has the quantized layers alone.
+std::string countsByTarget(llvm::ArrayRef<std::vector<TargetGain>> gains,
+                           const CompileOptions &options);
+
 /// Where no layer is left.
 inline constexpr const char *kTakeAll =
     "; --quantize-where possible takes every layer that can be quantized";
@@ -22,7 +31,7 @@ GainTargets gainTargets(const CompileOptions &options);
 
 /// Writes the member `gains` of the object that is open: an object for each target, times in
 /// microseconds.
-void writeGains(Json &json, llvm::ArrayRef<TargetGain> gains);
+void writeGains(Json &json, llvm::ArrayRef<TargetGain> gains, const CompileOptions &options);
 
 } // namespace dlc
 

@@ -14,7 +14,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -119,7 +118,6 @@ int storeQuantizedWeights(func::FuncOp function) {
   auto numbers = computed(function, values);
   if (failed(numbers))
     return kModelError;
-  llvm::StringSet<> names;
   for (auto [value, tensor] : llvm::zip_equal(values, *numbers)) {
     Origin origin;
     origin.visit(value);
@@ -127,13 +125,9 @@ int storeQuantizedWeights(func::FuncOp function) {
     const StringRef suffix = type.getElementType().isF32()                 ? kScaleSuffix
                              : value.getDefiningOp<dl::SumOp>() != nullptr ? kSumsSuffix
                                                                            : kCodesSuffix;
-    const std::string base = (origin.weight.getName() + suffix).str();
-    std::string name = base;
-    // Products of one weight may have different scales.
-    for (unsigned number = 2; !names.insert(name).second; ++number)
-      name = base + std::to_string(number);
-    std::vector<char> bytes = tensor.toBytes();
-    holdPackedWeight(name, {bytes.begin(), bytes.end()});
+    const std::vector<char> bytes = tensor.toBytes();
+    const std::string name =
+        holdUnderOwnName((origin.weight.getName() + suffix).str(), {bytes.begin(), bytes.end()});
     OpBuilder builder(value.getDefiningOp());
     Value stored =
         dl::WeightOp::create(builder, value.getLoc(), type, builder.getStringAttr(name),

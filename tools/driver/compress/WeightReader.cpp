@@ -27,6 +27,18 @@ void holdPackedWeight(StringRef name, std::vector<uint8_t> bytes) {
   packedWeights()[name] = std::move(bytes);
 }
 
+std::string holdUnderOwnName(const std::string &base, std::vector<uint8_t> bytes) {
+  std::string name = base;
+  for (unsigned number = 2;; ++number) {
+    auto [held, isNew] = packedWeights().try_emplace(name);
+    if (isNew)
+      held->second = std::move(bytes);
+    if (isNew || held->second == bytes)
+      return name;
+    name = base + std::to_string(number);
+  }
+}
+
 Value holdVector(OpBuilder &builder, Location location, StringRef name, ArrayRef<float> numbers) {
   std::vector<uint8_t> bytes(numbers.size() * sizeof(float));
   for (auto [i, number] : llvm::enumerate(numbers))

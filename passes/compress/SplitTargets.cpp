@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
+#include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
+#include "passes/compress/quantize/QuantizableProducts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define DEBUG_TYPE "split-targets"
 
@@ -37,6 +41,38 @@ LogicalResult SplitTargets::checkTargets(ArrayRef<std::string> wanted) {
   return success();
 }
 
+/// The value to which a correction of means is added; `value` where it is no such sum.
+static Value uncorrected(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op != nullptr && op->hasAttr(dl::kCorrection) ? op->getOperand(0) : value;
+}
+
+/// The product stays in f32 in this target's module: nothing of what calibration found for it is left.
+static void keepProduct(Operation *product, Attribute reason) {
+  product->setAttr(dl::kKeptByCost, reason);
+  product->removeAttr(kActivationRange);
+  if (product->getNumOperands() > 2)
+    product->setOperand(2, uncorrected(product->getOperand(2)));
+  for (Operation *user : llvm::make_early_inc_range(product->getUsers()))
+    if (user->hasAttr(dl::kCorrection) && user->getOperand(0) == product->getResult(0))
+      user->getResult(0).replaceAllUsesWith(user->getOperand(0));
+}
+
+/// Makes what was decided for several targets that which holds for `target`.
+static void settleFor(StringRef target, ModuleOp module) {
+  module.walk([&](Operation *op) {
+    auto kept = op->getAttrOfType<DictionaryAttr>(dl::kKeptOn);
+    op->removeAttr(dl::kKeptOn);
+    if (Attribute reason = kept ? kept.get(target) : Attribute())
+      keepProduct(op, reason);
+  });
+  // A correction that nothing adds any more.
+  module.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
 /// A copy of the whole model in `module @target`, for the passes of that target to work on.
 void SplitTargets::cloneFor(StringRef target, ArrayRef<Operation *> originals) {
   ModuleOp module = getOperation();
@@ -47,6 +83,7 @@ void SplitTargets::cloneFor(StringRef target, ArrayRef<Operation *> originals) {
   builder.setInsertionPointToEnd(copy.getBody());
   for (Operation *original : originals)
     builder.clone(*original);
+  settleFor(target, copy);
 }
 
 void SplitTargets::runOnOperation() {
