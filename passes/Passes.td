@@ -244,7 +244,8 @@ def SplitTargets : Pass<"split-targets", "::mlir::ModuleOp"> {
   let description = [{
     The function becomes one in `module @cpu` and one in `module @cuda`, for each target that is asked for; the symbols are theirs as
     well. All that follows decides for one target alone. A product that keep-slower keeps on some targets is kept in their modules:
-    without the range of its activation, and without the addition that takes back what 8 bits change in its mean. Example:
+    without the range of its activation, and without the addition that takes back what 8 bits change in its mean. `gpu` names the GPU
+    whose model (ir/machine/GpuModel.h) the choices for `cuda` use, as the attribute `dl.gpu` of its module. Example:
     test/passes/compress/split-targets.mlir.
     ```mlir
     module { func.func @Net(...) }
@@ -252,7 +253,8 @@ def SplitTargets : Pass<"split-targets", "::mlir::ModuleOp"> {
     module { module @cpu { func.func @Net(...) } module @cuda { func.func @Net(...) } }
     ```
   }];
-  let options = [ListOption<"targets", "targets", "std::string", "Any of cpu and cuda; default both">];
+  let options = [ListOption<"targets", "targets", "std::string", "Any of cpu and cuda; default both">,
+                 Option<"gpu", "gpu", "int64_t", "0", "The architecture of the only GPU that the file is for, 90 for sm_90; 0: any">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 

@@ -89,6 +89,7 @@ static void addSimplify(OpPassManager &module) {
 static void addCompress(OpPassManager &module, const PipelineOptions &options) {
   SplitTargetsOptions split;
   split.targets.assign(options.targets.begin(), options.targets.end());
+  split.gpu = options.gpu;
   module.addPass(createSplitTargets(split));
   if (options.quantize == "none")
     return;

@@ -47,6 +47,7 @@ struct PipelineOptions {
   bool symmetricActivations = false; // of int8 and dynamic
   bool perTensorWeights = false;     // of int8, dynamic and fp8
   std::string io; // what convert-signature makes of inputs and outputs; empty: they stay
+  int gpu = 0;    // the architecture of the only GPU that the file is for, 90 for sm_90; 0: any
 
   bool quantizesWeights() const { return quantize == "w8" || quantize == "w4"; }
   bool quantizesProducts() const {

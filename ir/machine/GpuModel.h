@@ -1,5 +1,9 @@
-//===- GpuModel.h - What estimates of kernels know of a GPU ----------------------------*- C++ -*-===//
+//===- GpuModel.h - What is known of the GPUs that kernels run on ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One description for every choice between kernels, the compiler's and the runtime's. It needs nothing but the language: the
+// runtime includes it, too.
+//===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_MACHINE_GPUMODEL_H
 #define DLC_IR_MACHINE_GPUMODEL_H
 
@@ -20,30 +24,150 @@ struct RingRates {
   double leastPart; ///< clocks of reading the totals of one block at least
 };
 
-/// The rates of a GPU that estimates use. Those of one multiprocessor are for one clock.
+/// How fast one multiprocessor takes a step of a recurrence.
+struct StepRates {
+  double bytes;    ///< a clock, from L2
+  double products; ///< multiply-adds a clock whose operands lie in shared memory
+  double
+      meeting; ///< clocks from the last store of a block to the first load of another after a barrier of the grid
+  double arrival; ///< clocks that each block adds to that
+};
+
+/// A GPU. Numbers of one multiprocessor are for one clock. `peak...` are NVIDIA's; other rates are what dlc's kernels reach:
+/// measured where `source` names a result file, else modelled.
 struct GpuModel {
+  int architecture; ///< 90 for sm_90
+  const char *name;
+  const char *source; ///< of test/bench/results, "" where everything is modelled
   int64_t multiprocessors;
-  int64_t sharedBytes; ///< of a multiprocessor
+  int64_t sharedBytes; ///< of a multiprocessor, as far as blocks may have it
   int64_t threads;     ///< that a multiprocessor holds
+  int64_t registers;   ///< of a multiprocessor, 32 bits each
+  double gigahertz;
+  double peakHalves;   ///< multiply-adds of 16-bit elements, with sums in f32
+  double peakFloats;   ///< multiply-adds of floats
   double halfProducts; ///< multiply-adds of 16-bit elements on tensor cores; of bytes twice as many
   double floatProducts;   ///< multiply-adds of floats
   double clocksOfLatency; ///< from a copy's issue to its data
-  double gigahertz;
-  double memoryBytes; ///< a nanosecond, of the whole GPU
+  double memoryBytes;     ///< a nanosecond, of the whole GPU
   double
       bytesOnce; ///< a clock, of the whole GPU: a product takes no less than all of its bytes once
-  double launch; ///< microseconds of a kernel that has nothing to do, between two events
-  RingRates mma; ///< contract_mma, on tensor cores
-  RingRates wgmma;  ///< contract_wgmma; all 0 where a GPU has none
-  RingRates floats; ///< contract_simt
+  int64_t bytesOfMeeting; ///< that a multiprocessor reads from memory while blocks meet
+  double launch;          ///< microseconds of a kernel that has nothing to do, between two events
+  RingRates mma;          ///< contract_mma, on tensor cores
+  RingRates wgmma;        ///< contract_wgmma; all 0 where a GPU has none
+  RingRates floats;       ///< contract_simt
+  StepRates steps;        ///< of recurrences
 };
 
-/// An A100 (sm_80), all of whose rates are modelled.
-extern const GpuModel kAmpere;
-/// An H100 SXM (sm_90). `mma`, `wgmma`, `bytesOnce` and `launch` are fitted to 1,194 measured tiles
-/// (test/bench/results/tiles-nvidia-h100-80gb-hbm3-2026-11-23.csv; `tools/scripts/bench tiles` fits them anew), and
-/// `memoryBytes` was measured. `floats` is modelled.
-extern const GpuModel kHopper;
+/// Rings on a GPU that nobody has measured: as an A100's are modelled.
+constexpr RingRates modelledRing(double products) {
+  return {.products = products,
+          .bytes = 40,
+          .latency = 600,
+          .ends = 1500,
+          .total = 0.03,
+          .exchange = 40,
+          .meeting = 1800,
+          .leastPart = 300};
+}
+
+inline constexpr StepRates kModelledSteps = {
+    .bytes = 64, .products = 32, .meeting = 1500, .arrival = 8};
+
+/// What is known of a GPU from its data sheet alone.
+constexpr GpuModel modelledGpu(int architecture, const char *name, int64_t multiprocessors,
+                               int64_t sharedBytes, int64_t threads, double gigahertz,
+                               double halves, double floats, double memoryBytes) {
+  return {.architecture = architecture,
+          .name = name,
+          .source = "",
+          .multiprocessors = multiprocessors,
+          .sharedBytes = sharedBytes,
+          .threads = threads,
+          .registers = 65536,
+          .gigahertz = gigahertz,
+          .peakHalves = halves,
+          .peakFloats = floats,
+          .halfProducts = halves < 1024 ? halves : 1024, // what mma.sync reaches on any of them
+          .floatProducts = floats,
+          .clocksOfLatency = 600,
+          .memoryBytes = memoryBytes,
+          .bytesOnce = memoryBytes / gigahertz,
+          .bytesOfMeeting = 64 << 10,
+          .launch = 4,
+          .mma = modelledRing(halves < 1024 ? halves : 1024),
+          .wgmma = {},
+          .floats = modelledRing(floats),
+          .steps = kModelledSteps};
+}
+
+inline constexpr GpuModel kAmpere =
+    modelledGpu(80, "A100", 108, 160 << 10, 2048, 1.41, 1024, 64, 1555);
+
+/// `mma`, `wgmma`, `bytesOnce` and `launch` are fitted to 1,194 measured tiles (`tools/scripts/bench tiles` fits them anew),
+/// `memoryBytes` was measured. `floats` and `steps` are modelled.
+inline constexpr GpuModel kHopper = {.architecture = 90,
+                                     .name = "H100 SXM",
+                                     .source = "tiles-nvidia-h100-80gb-hbm3-2026-11-23.csv",
+                                     .multiprocessors = 132,
+                                     .sharedBytes = 227 << 10,
+                                     .threads = 2048,
+                                     .registers = 65536,
+                                     .gigahertz = 1.755,
+                                     .peakHalves = 2048,
+                                     .peakFloats = 128,
+                                     .halfProducts = 1280,
+                                     .floatProducts = 128,
+                                     .clocksOfLatency = 650,
+                                     .memoryBytes = 2950,
+                                     .bytesOnce = 1605,
+                                     .bytesOfMeeting = 64 << 10,
+                                     .launch = 4.08,
+                                     .mma = {.products = 1280,
+                                             .bytes = 31.9,
+                                             .latency = 1734,
+                                             .ends = 143,
+                                             .total = 0.148,
+                                             .exchange = 26.1,
+                                             .meeting = 3024,
+                                             .leastPart = 0},
+                                     .wgmma = {.products = 1728,
+                                               .bytes = 59.5,
+                                               .latency = 650,
+                                               .ends = 797,
+                                               .total = 0.150,
+                                               .exchange = 0,
+                                               .meeting = 0,
+                                               .leastPart = 0},
+                                     .floats = {.products = 128,
+                                                .bytes = 60,
+                                                .latency = 650,
+                                                .ends = 1500,
+                                                .total = 0.03,
+                                                .exchange = 60,
+                                                .meeting = 1950,
+                                                .leastPart = 325},
+                                     .steps = kModelledSteps};
+
+/// By architecture. A new GPU is a line here.
+inline constexpr GpuModel kGpus[] = {
+    kAmpere,
+    modelledGpu(86, "A10", 72, 99 << 10, 1536, 1.695, 512, 128, 600),
+    modelledGpu(89, "L40S", 142, 99 << 10, 1536, 2.52, 512, 128, 864),
+    kHopper,
+    modelledGpu(100, "B200", 148, 227 << 10, 2048, 1.85, 4096, 128, 7700),
+    modelledGpu(120, "RTX PRO 6000", 188, 99 << 10, 1536, 2.6, 512, 128, 1792),
+};
+
+/// The model of an architecture (90 for sm_90): of one that has none, that of the last before it; of none before it, the first.
+constexpr const GpuModel &gpuModelOf(int architecture) {
+  const GpuModel *found = kGpus;
+  for (const GpuModel &gpu : kGpus)
+    if (gpu.architecture <= architecture)
+      found = &gpu;
+  return *found;
+}
 
 } // namespace dlc
 

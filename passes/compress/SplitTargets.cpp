@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/PrecisionMarks.h"
+#include "ir/machine/TargetGpu.h"
 #include "passes/Passes.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
 
@@ -80,6 +81,8 @@ void SplitTargets::cloneFor(StringRef target, ArrayRef<Operation *> originals) {
   auto copy = ModuleOp::create(builder, module.getLoc(), target);
   if (Attribute dims = module->getAttr("dl.symbols"))
     copy->setAttr("dl.symbols", dims);
+  if (target == "cuda" && gpu != 0)
+    copy->setAttr(kTargetGpu, builder.getI64IntegerAttr(gpu));
   builder.setInsertionPointToEnd(copy.getBody());
   for (Operation *original : originals)
     builder.clone(*original);

@@ -10,6 +10,7 @@
 #include "codegen/cuda/schedule/DimGroups.h"
 #include "codegen/plan/BodyEmitter.h"
 #include "codegen/plan/IndexMath.h"
+#include "ir/machine/TargetGpu.h"
 #include "runtime/schema/Residence.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -23,6 +24,11 @@ public:
   /// symbols that the kernel uses, as i64.
   KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module,
                 llvm::ArrayRef<dl::Range> symbols);
+
+  /// The GPU that the file is for; `unnamed` where it is for all of them.
+  const GpuModel &gpu(const GpuModel &unnamed = kHopper) {
+    return gpuOf(body.getKernel(), unnamed);
+  }
 
   mlir::OpBuilder b;
   mlir::Location loc;

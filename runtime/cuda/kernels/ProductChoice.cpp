@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/kernels/ProductChoice.h"
+
+#include "ir/machine/GpuModel.h"
 #include "runtime/core/DType.h"
 
 #include <algorithm>
@@ -16,16 +18,12 @@ static constexpr double kClocks = 30000;
 /// Where copies of 16 bytes can begin.
 static constexpr int64_t kCopyBytes = 16;
 
-/// Multiply-adds of a multiprocessor in a clock, by NVIDIA's descriptions of its architectures. Later ones are taken for
-/// the last that is known.
+/// Multiply-adds of a multiprocessor in a clock.
 static double productsPerClock(schema::DType dtype, bool tf32, int architecture) {
-  bool isCompute = architecture % 10 == 0; // data centre: 80, 90, 100
+  const GpuModel &gpu = gpuModelOf(architecture);
   if (dtype == schema::DType::f32 && !tf32)
-    return architecture == 80 ? 64 : 128;
-  double halves = 512; // 86, 89, 120
-  if (isCompute && architecture < 120)
-    halves = architecture >= 100 ? 4096 : architecture >= 90 ? 2048 : 1024;
-  return tf32 ? halves / 2 : halves;
+    return gpu.peakFloats;
+  return tf32 ? gpu.peakHalves / 2 : gpu.peakHalves;
 }
 
 /// The step between neighbouring rows or columns of a matrix that lies along the other; 0 where it lies along none.

@@ -3,6 +3,10 @@
 // RUN: not dlc-opt %s -split-targets=targets=tpu 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not dlc-opt %s -split-targets=targets=cpu,cpu 2>&1 | FileCheck %s --check-prefix=TWICE
 
+// RUN: dlc-opt %s -split-targets=gpu=86 -split-input-file | FileCheck %s --check-prefix=GPU
+// The choices for cuda are for the GPU that is named.
+// GPU: module @cpu attributes {dl.symbols
+// GPU: module @cuda attributes {dl.gpu = 86 : i64
 // UNKNOWN: error: unknown target 'tpu'; expected cpu or cuda
 // TWICE: error: target 'cpu' is named twice
 

@@ -63,7 +63,8 @@ TEST(RecurrentChoiceTest, SharesBeyondTheSmallOnes) {
   // Eight times 64 blocks fit as well, with 64 KiB each; four times 128 are small.
   EXPECT_EQ(chooseUnitShare(lstm(512, 1, 4)).units, 4);
   for (int64_t units : {1024, 1100, 2048, 4096})
-    EXPECT_EQ(chooseUnitShare(lstm(units, 1, 2)).units, (units + kMostBlocks - 1) / kMostBlocks)
+    EXPECT_EQ(chooseUnitShare(lstm(units, 1, 2)).units,
+              (units + kHopper.multiprocessors - 1) / kHopper.multiprocessors)
         << units;
 }
 
@@ -138,7 +139,7 @@ TEST(RecurrentChoiceTest, EveryLaunchFitsEveryGpu) {
             EXPECT_LE(spread.sharedBytes, gpu.sharedBytes) << gpu.name << " " << units;
             EXPECT_GE(spread.sharedBytes, chooseStagedRows(shape).bytes(shape));
             EXPECT_GE(share.blocks(shape), 2);
-            EXPECT_LE(share.blocks(shape), kMostBlocks);
+            EXPECT_LE(share.blocks(shape), kHopper.multiprocessors);
             // No block without a unit.
             int64_t own = abi::columnsOfBlock(units, spread.blocks);
             EXPECT_GE(spread.blocks * own, units);
@@ -159,6 +160,16 @@ TEST(RecurrentChoiceTest, WhatStaysResident) {
   EXPECT_EQ(streamedOn(kGpus[0], lstm(2048, 1, 2)), 3);
   EXPECT_EQ(streamedOn(kGpus[0], lstm(1024, 1, 4)), 0);
   EXPECT_EQ(streamedOn(kGpus[1], lstm(1024, 1, 4)), 1);
+}
+
+/// A file for one GPU is for as many blocks as that has.
+TEST(RecurrentChoiceTest, BlocksAreThoseOfTheNamedGpu) {
+  const StepShape shape = lstm(2048, 1, 2);
+  for (const GpuModel &gpu : dlc::kGpus) {
+    const int64_t blocks = chooseUnitShare(shape, gpu).blocks(shape);
+    EXPECT_GT(blocks, gpu.multiprocessors / 2) << gpu.name;
+    EXPECT_LE(blocks, gpu.multiprocessors) << gpu.name;
+  }
 }
 
 } // namespace dlc::codegen

@@ -57,10 +57,12 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       ->allow_extra_args(false);
   addOnnxOptions(*command, options->constInputs, options->states);
   command
-      ->add_option("--target", options->targets,
-                   "What the file shall run on: cpu, cuda, and GPU architectures such as sm_80 or "
-                   "sm_90a, for which its "
-                   "kernels are compiled now; others compile them at load")
+      ->add_option(
+          "--target", options->targets,
+          "What the file shall run on: cpu, cuda, and GPU architectures such as sm_80 or "
+          "sm_90a, for which its "
+          "kernels are compiled now; others compile them at load. One GPU alone: its tiles "
+          "are chosen for that")
       ->delimiter(',')
       ->check([](const std::string &name) {
         return name == "cpu" || name == "cuda" || name.starts_with("sm_")

@@ -71,7 +71,8 @@ private:
             weightFormatOf(options.quantize, options.grids),
             hasSymmetricActivations(options.grids),
             hasPerTensorWeights(options.grids),
-            options.io};
+            options.io,
+            binaries.onlyGpu()};
   }
   /// --keep-f32 names what there is.
   int checkKeptLayers() const;

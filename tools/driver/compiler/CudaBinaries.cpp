@@ -25,6 +25,7 @@ int CudaBinaries::choose(std::vector<std::string> &targets) {
   for (const std::string &target : targets) {
     if (target == "cpu" || target == "cuda") {
       keep(target);
+      isForAny |= target == "cuda";
       continue;
     }
     auto arch = cuda::Architecture::parse(target);
@@ -42,6 +43,10 @@ int CudaBinaries::choose(std::vector<std::string> &targets) {
     if (rt::Status status = compiler->check(arch); status.failed())
       return report(status);
   return kOk;
+}
+
+int CudaBinaries::onlyGpu() const {
+  return architectures.size() == 1 && !isForAny ? architectures.front().number : 0;
 }
 
 int CudaBinaries::compile(codegen::GeneratedCode &code, const cuda::CompileProgress &progress) {

@@ -7,8 +7,10 @@
 
 namespace dlc::codegen {
 
-/// Of a block, so that two share a multiprocessor of sm_80 and one fits any later one.
-static constexpr int64_t kSharedBytes = 80 << 10;
+/// Shared memory of a block, so that two share a multiprocessor, and one of them fits any GPU.
+static int64_t mostShared(const GpuModel &gpu) {
+  return std::min(gpu.sharedBytes, kAmpere.sharedBytes) / 2;
+}
 /// Beyond this width the sums take most of a lane's registers, and its scores get fewer.
 static constexpr int64_t kWideHead = 128;
 
@@ -29,20 +31,21 @@ int64_t AttentionMmaTile::sharedBytes(const HeadShape &head, int64_t elementByte
   return std::max(operands, totals);
 }
 
-AttentionMmaTile chooseAttentionMmaTile(const HeadShape &head, int64_t elementBytes) {
+AttentionMmaTile chooseAttentionMmaTile(const HeadShape &head, int64_t elementBytes,
+                                        const GpuModel &gpu) {
   AttentionMmaTile tile;
   tile.warpsM = head.rows <= 16 ? 1 : head.rows <= 32 ? 2 : 4;
   tile.warpsN = 4 / tile.warpsM;
   tile.keys = std::max(head.depth, head.columns) <= kWideHead ? 64 : 32;
   auto isTooMuch = [&] {
-    return tile.sharedBytes(head, elementBytes) > kSharedBytes ||
+    return tile.sharedBytes(head, elementBytes) > mostShared(gpu) ||
            tile.keys * tile.warpsN >= 2 * head.keys;
   };
   while (tile.keys > 16 && isTooMuch())
     tile.keys /= 2;
   while (tile.warpsN > 1 && isTooMuch())
     tile.warpsN /= 2;
-  while (tile.warpsM > 1 && tile.sharedBytes(head, elementBytes) > kSharedBytes)
+  while (tile.warpsM > 1 && tile.sharedBytes(head, elementBytes) > mostShared(gpu))
     tile.warpsM /= 2;
   return tile;
 }
@@ -53,12 +56,12 @@ int64_t AttentionSimtTile::sharedBytes(const HeadShape &head) const {
   return std::max(operands, rows * (wide + 4)) * 4;
 }
 
-AttentionSimtTile chooseAttentionSimtTile(const HeadShape &head) {
+AttentionSimtTile chooseAttentionSimtTile(const HeadShape &head, const GpuModel &gpu) {
   auto side = [](int64_t extent) { return extent <= 16 ? 16 : extent <= 32 ? 32 : 64; };
   AttentionSimtTile tile = {side(head.rows), side(head.keys)};
-  while (tile.keys > 16 && tile.sharedBytes(head) > kSharedBytes)
+  while (tile.keys > 16 && tile.sharedBytes(head) > mostShared(gpu))
     tile.keys /= 2;
-  while (tile.rows > 16 && tile.sharedBytes(head) > kSharedBytes)
+  while (tile.rows > 16 && tile.sharedBytes(head) > mostShared(gpu))
     tile.rows /= 2;
   return tile;
 }

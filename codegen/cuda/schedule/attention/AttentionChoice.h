@@ -6,6 +6,8 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONCHOICE_H
 
+#include "ir/machine/GpuModel.h"
+
 #include <cstdint>
 
 namespace dlc::codegen {
@@ -34,9 +36,10 @@ struct AttentionSimtTile {
 
 /// Four warps where the rows and the keys have work for them: few rows share the keys, many keys a step make few steps.
 /// Two blocks fit a multiprocessor of 164 KiB.
-AttentionMmaTile chooseAttentionMmaTile(const HeadShape &head, int64_t elementBytes);
+AttentionMmaTile chooseAttentionMmaTile(const HeadShape &head, int64_t elementBytes,
+                                        const GpuModel &gpu = kAmpere);
 /// 64 rows with up to 64 keys, fewer where there are no more or two blocks would not fit.
-AttentionSimtTile chooseAttentionSimtTile(const HeadShape &head);
+AttentionSimtTile chooseAttentionSimtTile(const HeadShape &head, const GpuModel &gpu = kAmpere);
 
 } // namespace dlc::codegen
 

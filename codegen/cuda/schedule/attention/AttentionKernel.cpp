@@ -363,14 +363,14 @@ void AttentionSchedule::run() {
   }
   int64_t threads, tileRows, shared;
   if (onTensorCores) {
-    AttentionMmaTile tile = chooseAttentionMmaTile(head, elementBytes);
+    AttentionMmaTile tile = chooseAttentionMmaTile(head, elementBytes, k.gpu(kAmpere));
     number("warps_m", tile.warpsM);
     number("warps_n", tile.warpsN);
     number("tile_n", tile.keys);
     threads = tile.threads(), tileRows = tile.rows();
     shared = tile.sharedBytes(head, elementBytes);
   } else {
-    AttentionSimtTile tile = chooseAttentionSimtTile(head);
+    AttentionSimtTile tile = chooseAttentionSimtTile(head, k.gpu(kAmpere));
     number("tile_m", tile.rows);
     number("tile_n", tile.keys);
     threads = 256, tileRows = tile.rows;

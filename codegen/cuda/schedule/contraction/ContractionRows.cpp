@@ -75,11 +75,11 @@ RowsTile RowsSchedule::choose(const Operand &matrix) const {
   kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
     maySplit &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
   });
-  RowsTile tile = chooseRowsTile(shape, kHopper, maySplit);
+  RowsTile tile = chooseRowsTile(shape, k.gpu(), maySplit);
   // Each of the blocks before they share has a counter, over the whole range of the shapes.
   if (tile.parts > 1 &&
       k.largest(blocks(tile)).value_or(INT64_MAX) > abi::kExchangeCounterBytes / 4)
-    tile = chooseRowsTile(shape, kHopper, /*maySplit=*/false);
+    tile = chooseRowsTile(shape, k.gpu(), /*maySplit=*/false);
   return tile;
 }
 

@@ -65,11 +65,11 @@ ProductTile SlabSchedule::choose() const {
   kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
     maySplit &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
   });
-  ProductTile tile = chooseTile(unit, shape(), kHopper, maySplit);
+  ProductTile tile = chooseTile(unit, shape(), k.gpu(), maySplit);
   // Over the whole range of its shapes the product is as small as that.
   if (tile.parts > 1 &&
-      k.largest(tiles(tile)).value_or(INT64_MAX) > kHopper.multiprocessors / tile.parts)
-    tile = chooseTile(unit, shape(), kHopper);
+      k.largest(tiles(tile)).value_or(INT64_MAX) > k.gpu().multiprocessors / tile.parts)
+    tile = chooseTile(unit, shape(), k.gpu());
   return tile;
 }
 

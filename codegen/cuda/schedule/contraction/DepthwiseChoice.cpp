@@ -14,7 +14,7 @@ using llvm::divideCeilSigned;
 namespace dlc::codegen {
 
 /// Beyond these a block of 128 threads shares a multiprocessor with too few others to hide its loads.
-static constexpr int64_t kMostRegisters = 128, kRegistersOfGpu = 65536;
+static constexpr int64_t kMostRegisters = 128;
 /// What addresses and bounds take.
 static constexpr int64_t kPlainRegisters = 28;
 /// Instructions of an access with its address and tests, of the way to the first, and of a result's way to memory.
@@ -46,7 +46,8 @@ int64_t registersOf(const Strip &strip, const DepthwiseShape &shape) {
          kPlainRegisters;
 }
 
-double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t images) {
+double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t images,
+                       const GpuModel &gpu) {
   double threads = double(divideCeilSigned(shape.rows.extent, strip.rows)) *
                    double(divideCeilSigned(shape.columns.extent, strip.columns)) *
                    double(divideCeilSigned(shape.channels, strip.lanes)) * double(images);
@@ -59,13 +60,13 @@ double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t 
   double lines = std::clamp(double(32 * apart * shape.elementBytes) / 128, 1.0, 32.0);
   double clocks = std::max(instructions / 4, loads * lines);
   // A warp alone waits for what it loads, row by row of the image, and issues every second clock.
-  double alone = kAmpere.clocksOfLatency * 2 + instructions * 2;
-  double resident = double(kRegistersOfGpu / (32 * registersOf(strip, shape)));
-  double each = std::max(1.0, warps / double(kAmpere.multiprocessors));
+  double alone = gpu.clocksOfLatency * 2 + instructions * 2;
+  double resident = double(gpu.registers / (32 * registersOf(strip, shape)));
+  double each = std::max(1.0, warps / double(gpu.multiprocessors));
   return std::max(each * clocks, std::max(1.0, each / resident) * alone);
 }
 
-Strip chooseStrip(const DepthwiseShape &shape) {
+Strip chooseStrip(const DepthwiseShape &shape, const GpuModel &gpu) {
   Strip best = {1, 1, 1};
   double least = 0;
   for (int64_t lanes : {8, 4, 2, 1})
@@ -80,8 +81,8 @@ Strip chooseStrip(const DepthwiseShape &shape) {
             (!isOne && registersOf(strip, shape) > kMostRegisters))
           continue;
         // One text serves few images and many: neither may pay for the other.
-        double clocks =
-            estimatedClocks(strip, shape, shape.fewest) * estimatedClocks(strip, shape, shape.most);
+        double clocks = estimatedClocks(strip, shape, shape.fewest, gpu) *
+                        estimatedClocks(strip, shape, shape.most, gpu);
         if (least == 0 || clocks < least) {
           least = clocks;
           best = strip;

@@ -6,6 +6,8 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_DEPTHWISECHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_DEPTHWISECHOICE_H
 
+#include "ir/machine/GpuModel.h"
+
 #include <cstdint>
 
 namespace dlc::codegen {
@@ -37,10 +39,11 @@ struct Strip {
 int64_t loadsOf(const Strip &strip, const DepthwiseShape &shape);
 /// Registers that a thread is estimated to need.
 int64_t registersOf(const Strip &strip, const DepthwiseShape &shape);
-/// Clocks that the strips of `images` images are estimated to take an A100.
-double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t images);
+/// Clocks that the strips of `images` images are estimated to take.
+double estimatedClocks(const Strip &strip, const DepthwiseShape &shape, int64_t images,
+                       const GpuModel &gpu = kAmpere);
 /// The strip that does best over the fewest and the most images.
-Strip chooseStrip(const DepthwiseShape &shape);
+Strip chooseStrip(const DepthwiseShape &shape, const GpuModel &gpu = kAmpere);
 
 } // namespace dlc::codegen
 

@@ -285,7 +285,7 @@ int64_t DepthwiseSchedule::costOfEpilogue(dlk::CallOp call) const {
 
 void DepthwiseSchedule::run() {
   DepthwiseShape all = shape();
-  strip = chooseStrip(all);
+  strip = chooseStrip(all, k.gpu(kAmpere));
   bool isPlainImage = isPlain(0), isPlainFilter = isPlain(1);
   bool together = strip.lanes > 1 && isPlainFilter &&
                   liesTogether(readOf(1)->offset, variables[channel], strip.lanes);

@@ -17,9 +17,6 @@ static constexpr int64_t kVectors = 8, kLeastStages = 3;
 static constexpr int64_t kBusyWarps = 12;
 /// Blocks of a multiprocessor where several share k.
 static constexpr int64_t kBlocksTogether = 2;
-/// Bytes of a matrix that a part reads at least. One multiprocessor reads about 45 bytes in a
-/// nanosecond: these take as long as the blocks' meeting does, about 1.5 us.
-static constexpr int64_t kLeastBytesOfPart = 64 << 10;
 static constexpr int64_t kMostParts = 16;
 /// Bytes of a line of the cache, of which the lanes of a warp that lie side by side read one; and
 /// of its smallest piece.
@@ -78,7 +75,7 @@ RowsTile chooseRowsTile(const RowsShape &shape, const GpuModel &gpu, bool maySpl
   int64_t bytes = tile.blockColumns() * shape.depth * shape.elementBytes;
   tile.parts = std::max<int64_t>(
       1, std::min({kMostParts, (kBlocksTogether * gpu.multiprocessors + blocks / 2) / blocks,
-                   bytes / kLeastBytesOfPart, shape.depth / (tile.step() * tile.stages)}));
+                   bytes / gpu.bytesOfMeeting, shape.depth / (tile.step() * tile.stages)}));
   return tile;
 }
 

@@ -13,13 +13,6 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-/// Blocks that each have a row, and run at a time.
-static constexpr int64_t kRowBlocks = 108;
-/// What a multiprocessor reads in a clock, and how many multiply-adds it starts with their operands in shared memory.
-static constexpr double kBytesFromL2 = 64, kProducts = 32;
-/// From the last store of one block to the first load of another after a barrier of the grid, and
-/// what each block's arrival adds.
-static constexpr double kClocksOfMeeting = 1500, kClocksOfArrival = 8;
 /// Rows at most that a warp multiplies at once, and that are staged at a time.
 static constexpr int64_t kRowsAtOnce = 4, kRowsStaged = 16;
 
@@ -50,14 +43,17 @@ StagedRows chooseStagedRows(const StepShape &shape) {
   return fits(last, kMostStagedBytes) ? last : StagedRows();
 }
 
-double clocksOfRowStep(const StepShape &shape) {
-  return double(shape.weightBytes()) / kBytesFromL2 *
-         double(divideCeilSigned(shape.rows, kRowBlocks));
+double clocksOfRowStep(const StepShape &shape, const GpuModel &gpu) {
+  // An A100 runs the same launch.
+  const int64_t together = std::min(gpu.multiprocessors, kAmpere.multiprocessors);
+  return double(shape.weightBytes()) / gpu.steps.bytes *
+         double(divideCeilSigned(shape.rows, together));
 }
 
-double clocksOfSharedStep(const StepShape &shape, const UnitShare &share) {
+double clocksOfSharedStep(const StepShape &shape, const UnitShare &share, const GpuModel &gpu) {
+  const StepRates &rates = gpu.steps;
   StagedRows staged = chooseStagedRows(shape);
-  int64_t blocks = share.blocks(shape), room = kReferenceSharedBytes - staged.bytes(shape);
+  int64_t blocks = share.blocks(shape), room = gpu.sharedBytes - staged.bytes(shape);
   double products = 0, streamed = 0;
   for (const abi::KeptColumns &list : shape.columns()) {
     int64_t own = abi::columnsOfBlock(list.count, blocks);
@@ -66,11 +62,11 @@ double clocksOfSharedStep(const StepShape &shape, const UnitShare &share) {
     products += double(own * list.bytes) / double(shape.elementBytes);
     streamed += double((own - resident) * list.bytes);
   }
-  double perRow = products / kProducts + double(shape.outputs) * 4 / kBytesFromL2;
-  double meeting = kClocksOfMeeting + kClocksOfArrival * double(blocks);
+  double perRow = products / rates.products + double(shape.outputs) * 4 / rates.bytes;
+  double meeting = rates.meeting + rates.arrival * double(blocks);
   double passes = double(divideCeilSigned(shape.rows, std::max<int64_t>(1, staged.atOnce)));
   return meeting * (shape.hasProjection ? 2 : 1) + perRow * double(shape.rows) +
-         streamed / kBytesFromL2 * passes;
+         streamed / rates.bytes * passes;
 }
 
 /// Bytes of weights that one of the blocks needs in every step.
@@ -81,17 +77,18 @@ static int64_t bytesOfShare(const StepShape &shape, const UnitShare &share) {
   return bytes;
 }
 
-UnitShare chooseUnitShare(const StepShape &shape) {
-  UnitShare best, fewest = {divideCeilSigned(shape.units, kMostBlocks)};
+UnitShare chooseUnitShare(const StepShape &shape, const GpuModel &gpu) {
+  UnitShare best, fewest = {divideCeilSigned(shape.units, gpu.multiprocessors)};
   if (chooseStagedRows(shape).rows == 0)
     return best;
   bool mayBeRows = shape.weightBytes() <= kRowBytes,
        isSmall = bytesOfShare(shape, fewest) <= kSmallShare;
-  double least = mayBeRows ? clocksOfRowStep(shape) : std::numeric_limits<double>::infinity();
+  double least = mayBeRows ? clocksOfRowStep(shape, gpu) : std::numeric_limits<double>::infinity();
   auto consider = [&](UnitShare share) {
-    if (share.blocks(shape) > kMostBlocks || (isSmall && bytesOfShare(shape, share) > kSmallShare))
+    if (share.blocks(shape) > gpu.multiprocessors ||
+        (isSmall && bytesOfShare(shape, share) > kSmallShare))
       return;
-    if (double clocks = clocksOfSharedStep(shape, share); clocks < least) {
+    if (double clocks = clocksOfSharedStep(shape, share, gpu); clocks < least) {
       best = share;
       least = clocks;
     }

@@ -13,13 +13,14 @@
 //   more than kMostStagedBytes       a block for each row: the states of one row do not fit a block;
 //   weights of at most kRowBytes     whichever is estimated to be faster;
 //   weights of more                  blocks that share the units, however many rows there are.
-// The number of units of a block is estimated too, for the GPU of kMostBlocks and kReferenceSharedBytes: at least as many as
+// The number of units of a block is estimated too, for the GPU that the file is for, else an H100: at least as many as
 // its multiprocessors leave each block, and where all weights fit in kSmallShare bytes of such blocks, no share of more. A
 // GPU with fewer multiprocessors gets fewer blocks of more units.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
 
+#include "ir/machine/GpuModel.h"
 #include "runtime/schema/Residence.h"
 
 #include <cstdint>
@@ -64,9 +65,6 @@ struct UnitShare {
   int64_t blocks(const StepShape &shape) const { return (shape.units + units - 1) / units; }
 };
 
-/// The GPU that the estimates are for: an H100.
-inline constexpr int64_t kMostBlocks = 132;
-inline constexpr int64_t kReferenceSharedBytes = 227 << 10;
 /// Weights up to here may be left to a block for each row: what fits kSmallShare bytes in each of 128 blocks.
 inline constexpr int64_t kSmallShare = 40 << 10;
 inline constexpr int64_t kRowBytes = 128 * kSmallShare;
@@ -77,10 +75,11 @@ static_assert(kMostStagedBytes <= abi::kLeastSharedLimit, "the launch must fit e
 
 StagedRows chooseStagedRows(const StepShape &shape);
 /// Clocks of a step, estimated.
-double clocksOfRowStep(const StepShape &shape);
-double clocksOfSharedStep(const StepShape &shape, const UnitShare &share);
+double clocksOfRowStep(const StepShape &shape, const GpuModel &gpu = kHopper);
+double clocksOfSharedStep(const StepShape &shape, const UnitShare &share,
+                          const GpuModel &gpu = kHopper);
 /// The share of the plan that the conditions above give.
-UnitShare chooseUnitShare(const StepShape &shape);
+UnitShare chooseUnitShare(const StepShape &shape, const GpuModel &gpu = kHopper);
 
 } // namespace dlc::codegen
 

@@ -367,7 +367,7 @@ void SharedRecurrentSchedule::run(int64_t blocks) {
 
 bool sharesUnits(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   auto shape = stepShape(stepsOf(kernel).getRecurrence(), symbols);
-  return shape && chooseUnitShare(*shape).units > 0;
+  return shape && chooseUnitShare(*shape, gpuOf(kernel)).units > 0;
 }
 
 void addRecurrentWorkspace(dlx::KernelOp kernel) {
@@ -378,7 +378,8 @@ void addRecurrentWorkspace(dlx::KernelOp kernel) {
 void scheduleSharedRecurrent(KernelBuilder &k, ArrayRef<dl::Range> symbols) {
   dlx::KernelOp kernel = k.body.getKernel();
   StepShape shape = *stepShape(stepsOf(kernel).getRecurrence(), symbols);
-  SharedRecurrentSchedule(k, stepsOf(kernel), shape).run(chooseUnitShare(shape).blocks(shape));
+  SharedRecurrentSchedule(k, stepsOf(kernel), shape)
+      .run(chooseUnitShare(shape, gpuOf(kernel)).blocks(shape));
 }
 
 } // namespace dlc::codegen

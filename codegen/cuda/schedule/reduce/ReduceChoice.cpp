@@ -14,8 +14,6 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-/// An A100's; later GPUs have more.
-static constexpr int64_t kMultiprocessors = 108;
 /// Blocks that wait for each other, at most one for each multiprocessor of a large GPU.
 static constexpr int64_t kMostBlocks = 128;
 /// Terms from which on a row is cut, and of a part at least.
@@ -25,7 +23,7 @@ static constexpr int64_t kTallColumn = 128, kManyElements = 65536, kFewestOfThre
 /// With fewer parts the gain is small.
 static constexpr int64_t kFewestParts = 4;
 
-RowShare chooseRowShare(const ReduceShape &shape) {
+RowShare chooseRowShare(const ReduceShape &shape, const GpuModel &gpu) {
   RowShare share;
   if (shape.rows < 1)
     return share;
@@ -40,7 +38,7 @@ RowShare chooseRowShare(const ReduceShape &shape) {
                                             kFewestOfThread * kPartThreads));
     share = {wanted * kPartThreads / shape.rows, wanted};
   } else {
-    if (shape.terms < kLongRow || shape.rows > kMultiprocessors / 2)
+    if (shape.terms < kLongRow || shape.rows > gpu.multiprocessors / 2)
       return share;
     share.parts = std::min(kMostBlocks / shape.rows, divideCeilSigned(shape.terms, kFewestTerms));
     share.blocks = share.parts * shape.rows;

@@ -6,6 +6,8 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_REDUCECHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_REDUCECHOICE_H
 
+#include "ir/machine/GpuModel.h"
+
 #include <cstdint>
 
 namespace dlc::codegen {
@@ -29,7 +31,7 @@ inline constexpr int64_t kPartThreads = 256;
 
 /// Cuts rows where a block for each (across: a thread for each) leaves most of a GPU idle for longer than the meetings of a
 /// cooperative launch take.
-RowShare chooseRowShare(const ReduceShape &shape);
+RowShare chooseRowShare(const ReduceShape &shape, const GpuModel &gpu = kAmpere);
 
 } // namespace dlc::codegen
 

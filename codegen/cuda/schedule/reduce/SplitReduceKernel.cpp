@@ -297,11 +297,11 @@ static ReduceShape shapeOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
 }
 
 bool splitsRows(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  return chooseRowShare(shapeOf(kernel, symbols)).isCut();
+  return chooseRowShare(shapeOf(kernel, symbols), gpuOf(kernel, kAmpere)).isCut();
 }
 
 void addReduceWorkspace(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  RowShare share = chooseRowShare(shapeOf(kernel, symbols));
+  RowShare share = chooseRowShare(shapeOf(kernel, symbols), gpuOf(kernel, kAmpere));
   IndexMath math(kernel.getContext(), symbols);
   BodyEmitter body(kernel, math, {});
   const LoopNest &nest = body.getNest();
@@ -319,7 +319,7 @@ void addReduceWorkspace(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
 
 void scheduleSplitReduce(KernelBuilder &k, ArrayRef<dl::Range> symbols) {
   ReduceShape shape = shapeOf(k.body.getKernel(), symbols);
-  SplitReduceSchedule schedule(k, chooseRowShare(shape));
+  SplitReduceSchedule schedule(k, chooseRowShare(shape, gpuOf(k.body.getKernel(), kAmpere)));
   k.body.getKernel().setCooperative(true);
   k.makePersistent(); // a small GPU has fewer blocks, each of which takes more parts
   shape.isAcross ? schedule.runAcross(shape.rows) : schedule.runAlong();
