@@ -20,6 +20,7 @@
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/Check.h"
 #include "tools/driver/compiler/CompileUsage.h"
+#include "tools/driver/compiler/CrashGuard.h"
 #include "tools/driver/compiler/CudaBinaries.h"
 #include "tools/driver/compiler/Format.h"
 #include "tools/driver/compiler/Import.h"
@@ -101,7 +102,7 @@ private:
   int writeModel();
   int finishDump(int code);
   /// Saves what the phase got, and says how to see the failure again.
-  int phaseFailed(Phase phase);
+  int phaseFailed(Phase phase, bool isCrash = false);
   std::string textBefore(Phase phase);
   void showProgress(StringRef what);
   std::string outputPath() const;
@@ -398,20 +399,23 @@ std::string Compilation::textBefore(Phase phase) {
   return text;
 }
 
-int Compilation::phaseFailed(Phase phase) {
+int Compilation::phaseFailed(Phase phase, bool isCrash) {
   // The schedules and the code generators say above what they cannot do yet; no other phase may refuse a checked model.
-  bool isLimit = phase == Phase::schedule || phase == Phase::package;
+  bool isLimit = !isCrash && (phase == Phase::schedule || phase == Phase::package);
   int status = isLimit ? kUnsupported : kInternal;
-  std::string what = isLimit
-                         ? std::string("phase '") + nameOf(phase) + "' cannot compile this model"
-                         : std::string("internal error in phase '") + nameOf(phase) +
-                               "'; this is a bug of dlc: please report it";
+  std::string what =
+      isLimit ? std::string("phase '") + nameOf(phase) + "' cannot compile this model"
+              : std::string("internal error in phase '") + nameOf(phase) + "'" +
+                    (isCrash ? ": a crash" : "") + "; this is a bug of dlc: please report it";
   int file = -1;
   SmallString<128> path;
+  std::string before;
+  if (!outlives([&] { before = textBefore(phase); }))
+    return fail(status, what + "; no reproducer could be written");
   std::string text =
       "// " + std::string("dlc compile --compile-from=") +
       nameOf(phase == Phase::import ? phase : static_cast<Phase>(static_cast<int>(phase) - 1)) +
-      " --compile-to=" + nameOf(phase) + " THIS_FILE\n" + textBefore(phase);
+      " --compile-to=" + nameOf(phase) + " THIS_FILE\n" + before;
   if (llvm::sys::fs::createTemporaryFile("dlc-reproducer", "mlir", file, path))
     return fail(status, what + "; no reproducer could be written");
   close(file);
@@ -470,9 +474,18 @@ int Compilation::run() {
   showProgress("import");
   trace.beginPhase("import");
   Clock::time_point started = Clock::now();
-  if (int code = importModel({options.input, options.weights, false, !options.compileFrom.empty(),
-                              options.model, options.constInputs, options.states, options.shapes},
-                             model)) {
+  int code = kInternal;
+  if (!outlives([&] {
+        code = importModel({options.input, options.weights, false, !options.compileFrom.empty(),
+                            options.model, options.constInputs, options.states, options.shapes},
+                           model);
+      })) {
+    showProgress("");
+    endNow(fail(kInternal, "internal error while '" + options.input +
+                               "' was read: a crash; this is a bug of dlc: please report it, with "
+                               "the file"));
+  }
+  if (code != kOk) {
     showProgress("");
     return finishDump(code);
   }
@@ -520,7 +533,12 @@ int Compilation::run() {
     if (phase == Phase::precision)
       if (int code = searchPrecision())
         return finishDump(code);
-    if (failed(runPhase(phase))) {
+    LogicalResult result = failure();
+    if (!outlives([&] { result = runPhase(phase); })) {
+      showProgress("");
+      endNow(phaseFailed(phase, /*isCrash=*/true));
+    }
+    if (failed(result)) {
       showProgress("");
       return finishDump(phaseFailed(phase));
     }

@@ -1,0 +1,74 @@
+"""crash.py FOLDER: sends SIGSEGV to dlc-compile while it is in a phase, and checks what it says and leaves."""
+import ctypes
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+folder = sys.argv[1]
+TGKILL = 234  # of x86-64: to one thread of a process
+MODEL = """dl 1
+model Long {
+  forward(x: f32[8,16], w: f32[16,16]) -> (y: f32[8,16]) {
+    for i in 0..400 { x = softmax(x @ w, dim=1) }
+    y = x
+  }
+}
+"""
+model = os.path.join(folder, "long.dl")
+with open(model, "w", encoding="utf-8") as out:
+    out.write(MODEL)
+
+
+def crash(process):
+    ctypes.CDLL(None).syscall(TGKILL, process.pid, process.pid, signal.SIGSEGV)
+    said = process.communicate()[1]
+    return process.returncode, said
+
+
+def start(*arguments):
+    return subprocess.Popen(["dlc-compile", "compile", *arguments, "-o", os.path.join(folder, "no.bin")], stderr=subprocess.PIPE, text=True)
+
+
+# The reader waits for what nobody writes. A writer can open the pipe as soon as somebody reads it.
+pipe = os.path.join(folder, "pipe.dl")
+os.mkfifo(pipe)
+reader = start(pipe)
+writer = None
+while writer is None and reader.poll() is None:
+    try:
+        writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        time.sleep(0.001)
+status, said = crash(reader)
+expected = f"error: internal error while '{pipe}' was read: a crash; this is a bug of dlc: please report it, with the file\n"
+assert (status, said) == (70, expected), (status, said)
+
+
+def attempt(number):
+    """The exit status and what was said, after a signal somewhere in a phase or between two of them."""
+    dump = os.path.join(folder, f"dump{number}")
+    os.environ["TMPDIR"] = os.path.join(folder, f"kept{number}")
+    os.mkdir(os.environ["TMPDIR"])
+    process = start(model, "--target", "cpu", "--dump-dir", dump)
+    while process.poll() is None and not glob.glob(os.path.join(dump, "*canonicalize*.mlir")):
+        time.sleep(0.001)
+    return crash(process)
+
+
+for number in range(8):  # a signal between two phases is what it always was
+    status, said = attempt(number)
+    found = re.search(r"internal error in phase '(\w+)': a crash; this is a bug of dlc: please report it; what it worked on is in (.+\.mlir)", said)
+    if status == 70 and found:
+        with open(found[2], encoding="utf-8") as kept:
+            first = kept.readline()
+        assert f"--compile-to={found[1]} THIS_FILE" in first, first
+        assert "dl.matmul" in open(found[2], encoding="utf-8").read()
+        assert not os.path.exists(os.path.join(folder, "no.bin"))
+        print(f"crashed in phase {found[1]}, attempt {number}")
+        break
+else:
+    sys.exit(f"no attempt was reported; the last ended with {status}: {said}")
