@@ -277,7 +277,7 @@ def refusals(cases, path):
             (["--prompt", "once upon"], "error: --prompt 'once upon': expected the numbers of tokens"),
             (["--prompt", ""], "error: --prompt '': expected the numbers of tokens"),
             (["--prompt", "1", "--stop", "a"], "error: --stop 'a': expected the numbers of tokens"),
-            (["--prompt", "1", "--top-k", "3"], "--top-k requires --temperature")):
+            (["--prompt", "1", "--top-k", "3"], "--top-k needs --temperature (")):
         with cases.case(f"refused: {message[:60]}"):
             run = subprocess.run([DLC, "generate", package, "--device", "cpu", *arguments], capture_output=True, text=True)
             if run.returncode != 2 or message not in run.stderr:

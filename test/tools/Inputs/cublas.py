@@ -109,5 +109,5 @@ suite.expect("fused: compile", dlc("compile", "-q", "fused.dl", "--target", "cud
 suite.expect("fused", who("fused.bin", "--cublas"), 0)
 
 both = dlc("run", "large.bin", "--cublas", "--no-cublas", "--input", "random").stderr
-suite.expect("both options", "--cublas excludes --no-cublas" in both, True)
+suite.expect("both options", "--cublas and --no-cublas exclude each other; give one of them; 'dlc run --help' explains it" in both, True)
 suite.finish()

@@ -110,7 +110,7 @@ refused("a long prompt", package, "the prompt has 17 tokens, and the model's cac
 refused("many tokens", package, "--max-tokens 20 after a prompt of 2 tokens need a cache of 21 positions, and the model's holds 16; "
         "at most 15 fit, or compile the model with a larger cache", "--prompt", "1,2", "--max-tokens", "20")
 done = generate(package, "--prompt", "1", "--top-k", "3")
-expect("a choice without a temperature", (done.returncode, "--top-k requires --temperature" in done.stderr), (2, True))
+expect("a choice without a temperature", (done.returncode, "--top-k needs --temperature (" in done.stderr), (2, True))
 
 # What is no decoder.
 refused("no cache", made("plain", ("    k = update_slice(k, 1, length, h)\n", "    k = k + 0.0\n"),

@@ -218,6 +218,48 @@ static std::string describeUnexpected(const CLI::App &app) {
          " '" + call + " --help' shows what there is";
 }
 
+/// What CLI11 reports about options that need, or exclude, others or a value; empty for what it says well itself.
+static std::string describeMisuse(const CLI::App &app, const CLI::ParseError &error) {
+  auto parsed = app.get_subcommands();
+  if (parsed.empty())
+    return {};
+  const CLI::App &command = *parsed.front();
+  const std::string call = "'dlc " + command.get_name() + "'";
+  auto summary = [](const CLI::Option &option) {
+    const std::string description = option.get_description();
+    return description.substr(0, description.find(". "));
+  };
+  auto shown = [&](const CLI::Option &option) { // "--output (The .dl file to write)"
+    return option.get_name(/*positional=*/option.get_positional()) + " (" + summary(option) + ")";
+  };
+  for (const CLI::Option *option : command.get_options()) {
+    if (option->empty()) {
+      if (option->get_required() && dynamic_cast<const CLI::RequiredError *>(&error))
+        return call + " needs " + shown(*option);
+      continue;
+    }
+    for (const CLI::Option *other : option->get_needs())
+      if (other->empty() && dynamic_cast<const CLI::RequiresError *>(&error))
+        return option->get_name() + " needs " + shown(*other) + " beside it";
+    for (const CLI::Option *other : option->get_excludes())
+      if (!other->empty() && dynamic_cast<const CLI::ExcludesError *>(&error))
+        return option->get_name() + " and " + other->get_name() +
+               " exclude each other; give one of them";
+  }
+  const std::string_view what = error.what();
+  for (const CLI::Option *option : command.get_options())
+    if (dynamic_cast<const CLI::ArgumentMismatch *>(&error) &&
+        what.starts_with(option->get_name() + ":")) {
+      const std::string type = option->get_type_name();
+      const size_t list = type.find('{');
+      return option->get_name() + " needs a value" +
+             (list == std::string::npos
+                  ? " (" + summary(*option) + ")"
+                  : ", one of " + type.substr(list + 1, type.size() - list - 2));
+    }
+  return {};
+}
+
 int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   reserveStandardFiles();
   CLI::App app("dlc: compiles neural networks to fast code, and runs it", "dlc");
@@ -260,7 +302,10 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
       return fail(kUsage, unexpected);
     auto parsed = app.get_subcommands();
     std::string call = parsed.empty() ? "dlc" : "dlc " + parsed.front()->get_name();
-    std::string_view what = error.what();
+    std::string misuse = describeMisuse(app, error);
+    if (parsed.empty() && dynamic_cast<const CLI::RequiredError *>(&error))
+      misuse = "dlc needs a command, such as compile or run";
+    std::string_view what = misuse.empty() ? error.what() : std::string_view(misuse);
     return fail(kUsage, std::string(what) + (what.ends_with('?') ? " '" : "; '") + call +
                             " --help' explains it");
   }
