@@ -80,7 +80,7 @@ static LogicalResult verifyCounts(ModuleOp module) {
   }
   if (!isGood || counts != counted.count())
     return function.emitError("expected a tensor<i64> with 'dl.count' for each counted symbol "
-                              "behind the outputs, got ")
+                              "after the outputs, got ")
            << function.getFunctionType();
   if (auto symbols = module->getAttrOfType<ArrayAttr>("dl.symbols"))
     for (auto symbol : symbols.getAsRange<dl::SymbolAttr>())
@@ -100,7 +100,8 @@ static LogicalResult verifyLogical(ModuleOp module) {
     return failure();
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
     if (isa<dl::ConvertLayoutOp, dl::FusionOp>(op))
-      return op->emitOpError("stands here before the layout phase"), WalkResult::interrupt();
+      return op->emitOpError("does not belong here before the layout phase"),
+             WalkResult::interrupt();
     for (Type type : op->getResultTypes())
       if (!isRowMajor(type))
         return op->emitOpError("has a physical layout before the layout phase: ") << type,
@@ -136,9 +137,10 @@ static LogicalResult verifyLayouts(ModuleOp module) {
     return failure();
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
     if (isa<dl::FusionOp>(op))
-      return op->emitOpError("stands here before the fuse phase"), WalkResult::interrupt();
+      return op->emitOpError("does not belong here before the fuse phase"), WalkResult::interrupt();
     if (isa<DecomposableOpInterface>(op) && !isa<dl::AttentionOp>(op))
-      return op->emitOpError("stands here after the simplify phase"), WalkResult::interrupt();
+      return op->emitOpError("does not belong here after the simplify phase"),
+             WalkResult::interrupt();
     if (auto convert = dyn_cast<dl::ConvertLayoutOp>(op)) {
       if (convert.getX().getType() == convert.getType())
         return op->emitOpError("converts nothing"), WalkResult::interrupt();
@@ -173,7 +175,7 @@ static LogicalResult verifyFused(ModuleOp target) {
     return failure();
   for (Operation &op : (*target.getOps<func::FuncOp>().begin()).front())
     if (!isa<dl::FusionOp, dl::WeightOp, func::ReturnOp>(op) && !isView(&op))
-      return op.emitOpError("stands outside a fusion after the fuse phase");
+      return op.emitOpError("is outside a fusion after the fuse phase");
   return success();
 }
 

@@ -185,7 +185,7 @@ Error NpyReader::readHeader() {
     return fail("the npy header needs descr, fortran_order and shape; the file is damaged");
   skipSpace();
   if (position != headerEnd)
-    return fail("the npy header goes on behind its end; the file is damaged");
+    return fail("the npy header goes on past its end; the file is damaged");
   return Error::success();
 }
 

@@ -69,7 +69,7 @@ Error NpzFile::readDirectory() {
     if (Error error = readEntry(position, start))
       return error;
   if (position != end)
-    return fail(position, "the zip directory goes on behind its " + Twine(count) +
+    return fail(position, "the zip directory goes on past its " + Twine(count) +
                               " entries; the file is damaged");
   uint64_t packed = 0, unpacked = 0;
   for (const Entry &entry : entries) {

@@ -230,7 +230,7 @@ Expected<std::vector<StoredTensor>> HeaderReader::read() {
   if (error)
     return std::move(error);
   if (peek() != 0 || position != text.size())
-    return fail("the JSON header goes on behind its end; the file is damaged");
+    return fail("the JSON header goes on past its end; the file is damaged");
   // The bytes must be covered exactly once.
   llvm::sort(tensors, [](const StoredTensor &a, const StoredTensor &b) {
     return std::tie(a.offset, a.bytes, a.name) < std::tie(b.offset, b.bytes, b.name);
@@ -241,7 +241,7 @@ Expected<std::vector<StoredTensor>> HeaderReader::read() {
       return createStringError(
           "'" + file + "': byte " + Twine(std::min(expected, tensor.offset)) + ": tensor '" +
           tensor.name + "' begins at byte " + Twine(tensor.offset) + ", " +
-          (tensor.offset < expected ? "inside the tensor before" : "behind a hole") +
+          (tensor.offset < expected ? "inside the tensor before" : "after a hole") +
           "; expected byte " + Twine(expected) + ". Save the file again");
     expected += tensor.bytes;
   }

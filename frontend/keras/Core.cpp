@@ -45,7 +45,7 @@ static void permute(KerasCall &call) {
   if (!std::is_permutation(order.begin(), order.end(), llvm::seq<int64_t>(0, rank).begin(),
                            llvm::seq<int64_t>(0, rank).end())) {
     call.error("'Permute' takes each number from 1 to " + Twine(rank - 1) +
-               " once, for the dims behind the batch");
+               " once, for the dims after the batch");
     return;
   }
   call.give(call.permute(call.logical(), order));

@@ -99,7 +99,7 @@ bool Importer::makeCaches(func::FuncOp function) {
         dl::wrapDim(std::nullopt, "", joined.getDim(), state.type.getRank()) != growth.dim) {
       error("state " + quote(state.input) + " grows to " + dl::text(next.getType()) + ", and " +
             quote(state.output) +
-            " is not the state with the new part joined behind it; expected a Concat of both");
+            " is not the state with the new part joined after it; expected a Concat of both");
       return false;
     }
     updates[joined] = argument;

@@ -183,7 +183,7 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
       dlx::ReturnOp::create(builder, op.getLoc(), mapped(op.getOperands()));
     } else {
       return op.emitOpError(
-          "stands outside a fusion; expected the form that the fuse phase leaves (form-fusions)");
+          "is outside a fusion; expected the form that the fuse phase leaves (form-fusions)");
     }
   }
   symbols->erase(function);

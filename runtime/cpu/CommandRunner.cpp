@@ -170,7 +170,7 @@ Status CommandRunner::launchChecked(Launch &launch, const rt::PlannedCommand &co
   return {};
 }
 
-/// "accessed byte 4 behind the end of buffer 3 (...)".
+/// "accessed byte 4 past the end of buffer 3 (...)".
 std::string CommandRunner::explainAddress(const void *address, const rt::PlannedCommand &command,
                                           const Addresses &addresses,
                                           const std::vector<int64_t> &values) const {
@@ -180,7 +180,7 @@ std::string CommandRunner::explainAddress(const void *address, const rt::Planned
       return text("accessed memory ", guard.data() - at, " bytes before the begin of ", what);
     size_t offset = at - guard.data();
     if (offset >= guard.size())
-      return text("accessed memory ", offset - guard.size(), " bytes behind the end of ", what);
+      return text("accessed memory ", offset - guard.size(), " bytes past the end of ", what);
     return text("wrote to byte ", offset, " of ", what, ", which is only read");
   };
   if (!address)

@@ -29,7 +29,7 @@ module {}
 // -----
 
 module attributes {dl.symbols = [#dl.symbol<"found", 0, 4, most = () -> (4)>]} {
-// expected-error @+1 {{expected a tensor<i64> with 'dl.count' for each counted symbol behind the outputs, got}}
+// expected-error @+1 {{expected a tensor<i64> with 'dl.count' for each counted symbol after the outputs, got}}
 func.func @no_count(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
@@ -80,7 +80,7 @@ func.func @foreign() -> tensor<4xf32> {
 // -----
 
 func.func @converted(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  // expected-error @+1 {{stands here before the layout phase}}
+  // expected-error @+1 {{does not belong here before the layout phase}}
   %0 = dl.convert_layout %x : (tensor<2x3xf32>) -> tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>
   %1 = dl.convert_layout %0 : (tensor<2x3xf32, #dl.t<[2, 3], order = [1, 0]>>) -> tensor<2x3xf32>
   return %1 : tensor<2x3xf32>
@@ -141,7 +141,7 @@ func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> 
 module {
 module @cpu {
 func.func @decomposable(%x: tensor<4x8xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{stands here after the simplify phase}}
+  // expected-error @+1 {{does not belong here after the simplify phase}}
   %values, %indices = dl.max_dim %x {dim = 1 : i64} : (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xi64>)
   return %values : tensor<4xf32>
 }
@@ -178,7 +178,7 @@ func.func @chain(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 module {
 module @cpu {
 func.func @early(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{stands here before the fuse phase}}
+  // expected-error @+1 {{does not belong here before the fuse phase}}
   %0 = dl.fusion (%x) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%i: tensor<4xf32>):
     %r = dl.relu %i : (tensor<4xf32>) -> tensor<4xf32>
@@ -193,7 +193,7 @@ func.func @early(%x: tensor<4xf32>) -> tensor<4xf32> {
 module {
 module @cuda {
 func.func @outside(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{stands outside a fusion after the fuse phase}}
+  // expected-error @+1 {{is outside a fusion after the fuse phase}}
   %0 = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

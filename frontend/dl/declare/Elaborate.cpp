@@ -117,7 +117,7 @@ void Elaborator::addMembers(Instance &instance, ArrayRef<MemberPtr> members, Sco
   if (members.empty())
     return;
   if (depth == kMaxMemberDepth) {
-    diagnostics.error(members.front()->loc) << "blocks and loops stand in each other more than "
+    diagnostics.error(members.front()->loc) << "blocks and loops are nested more than "
                                             << kMaxMemberDepth << " deep; flatten some of them";
     isTooLarge = true;
     return;
@@ -323,7 +323,7 @@ bool Elaborator::checkRecursion(Instance &instance, const LayerDecl &decl, const
     if (chain.size() < kMaxBlockDepth)
       return true;
     diagnostics.error(decl.type.loc)
-        << "blocks stand in blocks more than " << kMaxBlockDepth << " deep; flatten some of them";
+        << "blocks are nested more than " << kMaxBlockDepth << " deep; flatten some of them";
     return false;
   }
   std::string text = block.name.name.str();

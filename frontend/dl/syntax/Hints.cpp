@@ -43,10 +43,10 @@ std::string hintForLayer(StringRef name, Predicate isKnown) {
                  "declare each layer, as in 'layers[i]: Linear(8, 8) for i in 0..4'")
           .Case("Module", "layers that belong together are a 'block Name(...) { ... }'")
           .Case("Dense",
-                "Keras's Dense(10) is Linear(in_features, 10) here, or stands in a 'sequential'")
-          .Case("Conv2D", "Keras's Conv2D(16, 3) is Conv2d(in_channels, 16, 3) here, or stands in "
+                "Keras's Dense(10) is Linear(in_features, 10) here, or belongs in a 'sequential'")
+          .Case("Conv2D", "Keras's Conv2D(16, 3) is Conv2d(in_channels, 16, 3) here, or belongs in "
                           "a 'sequential'")
-          .Case("Conv1D", "Keras's Conv1D(16, 3) is Conv1d(in_channels, 16, 3) here, or stands in "
+          .Case("Conv1D", "Keras's Conv1D(16, 3) is Conv1d(in_channels, 16, 3) here, or belongs in "
                           "a 'sequential'")
           .Case("MaxPooling2D", "write MaxPool2d, or a 'sequential' with Keras's names")
           .Case("AveragePooling2D", "write AvgPool2d, or a 'sequential' with Keras's names")
@@ -191,7 +191,7 @@ std::string hintForStart(StringRef word) {
           .Case("super", "layers are declared without a constructor")
           .Case("print", "'dlc inspect' shows the shapes of all layers")
           .Case("with",
-                "there are no contexts; a dtype is chosen by '@f16' behind a layer or statement")
+                "there are no contexts; a dtype is chosen by '@f16' after a layer or statement")
           .Cases({"assert", "raise", "try", "lambda", "pass", "del", "global", "yield", "async"},
                  "this is no part of the language")
           .Cases({"let", "var", "val"}, "a value is bound by 'x = ...' alone")

@@ -227,7 +227,7 @@ Token Lexer::lexStray() {
   StringRef text(tokenStart, cursor - tokenStart);
   auto error = diagnostics.error(SMLoc::getFromPointer(tokenStart));
   if (text.contains('\0'))
-    error << "a NUL byte cannot stand in a model; is this a text file?";
+    error << "a model cannot hold a NUL byte; is this a text file?";
   else if (static_cast<unsigned char>(text.front()) >= 0x80)
     error << describeStray(text);
   else

@@ -87,7 +87,7 @@ bool Parser::parseMember(std::vector<MemberPtr> &members, BlockDecl *block) {
   if (at(Token::kwForward) && !StringRef(":[").contains(lexer.peekOnLine())) {
     if (block)
       return advance(), parseForward(*block) || !(hasGaps = true);
-    diagnostics.error(loc) << "a 'forward' cannot stand inside of 'for' or 'if'; put them inside "
+    diagnostics.error(loc) << "a 'forward' cannot be inside of 'for' or 'if'; put them inside "
                               "of the one 'forward'";
     hasGaps = true;
     advance();
@@ -201,13 +201,13 @@ bool Parser::parseAnnotations(std::vector<Annotation> &annotations) {
           << "unknown annotation '@" << name.name << "'"
           << (name.name == "fp32" ? "; write @f32"
                                   : "; expected @f32, @f16, @bf16 or @no_fuse. A matrix product "
-                                    "has a space behind its @");
+                                    "has a space after its @");
       return false;
     }
     for (const Annotation &other : annotations)
       if (other.name.name == name.name ||
           (other.name.name != "no_fuse" && name.name != "no_fuse")) {
-        diagnostics.error(name.loc) << "'@" << name.name << "' stands beside '@" << other.name.name
+        diagnostics.error(name.loc) << "'@" << name.name << "' is beside '@" << other.name.name
                                     << "'; expected one dtype, and @no_fuse once";
         return false;
       }

@@ -98,8 +98,8 @@ ExprPtr Parser::parseOperators(unsigned least) {
     if (at(Token::annotation) && brackets > 0) {
       diagnostics.error(token.getLoc())
           << quote(token.getSpelling())
-          << " has the form of an annotation, which cannot stand in brackets; a matrix product "
-             "has a space behind its @";
+          << " has the form of an annotation, which cannot be in brackets; a matrix product "
+             "has a space after its @";
       return nullptr;
     }
     Token::Kind kind = token.getKind();

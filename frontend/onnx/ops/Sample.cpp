@@ -110,7 +110,7 @@ static bool buildGridSample(NodeImport &node) {
     return buildSampleSteps(node, x, grid);
   if (node.rank(0) > kMostDims)
     return node.unsupported("it reads between elements of " + dl::text(node.type(0)),
-                            "; dlc takes up to three dims behind the channels");
+                            "; dlc takes up to three dims after the channels");
   std::string torchMode = mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode;
   node.set(0, node.call("grid_sample", {x, grid},
                         {{"mode", item(StringRef(torchMode))},

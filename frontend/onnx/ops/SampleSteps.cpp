@@ -177,12 +177,12 @@ bool GridSample::run() {
       3; // each one doubles or quadruples the elements read for a result
   if (spatial > kMostSpatial)
     return node.unsupported("it reads between elements of " + dl::text(x.tensorType()),
-                            "; dlc takes up to three dims behind the channels");
+                            "; dlc takes up to three dims after the channels");
   for (AffineExpr dim : ArrayRef<AffineExpr>(dims).drop_front(2)) {
     auto size = dl::asConstant(dim);
     if (!size || *size < 1)
       return node.unsupported("it reads between elements of " + dl::text(x.tensorType()),
-                              "; dlc needs numbers behind the channels");
+                              "; dlc needs numbers after the channels");
     sizes.push_back(*size);
   }
   for (int64_t dim = 0; dim < spatial; ++dim) {

@@ -225,7 +225,7 @@ static Status checkSegments(const schema::Module &module, uint64_t begin, uint64
     last = &named;
   }
   if (fileBytes - end > kMaxGap)
-    return refuseModule("file", fileBytes - end, " unused bytes lie behind the last segment");
+    return refuseModule("file", fileBytes - end, " unused bytes lie after the last segment");
   return {};
 }
 

@@ -136,7 +136,7 @@ private:
       return {};
     case Storage::exchange:
       if (!isCuda)
-        return refuseModule(where, "memory for blocks of a GPU stands in a program for the CPU");
+        return refuseModule(where, "memory for blocks of a GPU is in a program for the CPU");
       if (expressions.range(buffer.bytes()).min < abi::kExchangeCounterBytes)
         return refuseModule(where, "memory that blocks exchange has at least ",
                             abi::kExchangeCounterBytes, " bytes");
@@ -380,7 +380,7 @@ private:
   Status checkProduct(const schema::Product &product, const schema::Launch &launch,
                       const std::string &where) const {
     if (!isCuda)
-      return refuseModule(where, "a matrix product for a library stands in a program for the CPU");
+      return refuseModule(where, "a matrix product for a library is in a program for the CPU");
     std::optional<schema::DType> dtype;
     for (uint32_t position : {product.a(), product.b(), product.target()}) {
       if (position >= sizeOf(launch.args()) ||

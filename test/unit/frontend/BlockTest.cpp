@@ -302,7 +302,7 @@ TEST_F(Blocks, limitsAreSaid) {
              close + " }\n";
   EXPECT_EQ(
       ops(loops + ("model M {\na: L6()\n" + forward).str()),
-      "3:318: error: blocks and loops stand in each other more than 1024 deep; flatten some of "
+      "3:318: error: blocks and loops are nested more than 1024 deep; flatten some of "
       "them\n4:3412: note: in 'a.b.b.b.b.b', declared here\n5:3412: note: in 'a.b.b.b.b', declared "
       "here\n6:3412: note: in 'a.b.b.b', declared here\n7:3412: note: in 'a.b.b', declared here\n");
   std::string name(600, 'n');
@@ -340,7 +340,7 @@ TEST_F(Blocks, limitsAreSaid) {
     deep += "block B" + std::to_string(i) + " { b: B" + std::to_string(i - 1) + "() }\n";
   EXPECT_EQ(
       ops(deep + ("model M {\na: B99()\n" + forward).str()),
-      "39:16: error: blocks stand in blocks more than 64 deep; flatten some of them\n40:13: note: "
+      "39:16: error: blocks are nested more than 64 deep; flatten some of them\n40:13: note: "
       "in 'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....', "
       "declared here\n41:13: note: in "
       "'a.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b....', "

@@ -24,7 +24,7 @@ TEST(Hints, layers) {
             "; declare its layers one below another and call them in 'forward', or write "
             "'sequential Name(x: f32[...]) { ... }' instead of a model");
   EXPECT_EQ(hintForLayer("layers.Dense", isLayer),
-            "; Keras's Dense(10) is Linear(in_features, 10) here, or stands in a 'sequential'");
+            "; Keras's Dense(10) is Linear(in_features, 10) here, or belongs in a 'sequential'");
   EXPECT_EQ(hintForLayer("ModuleList", isLayer),
             "; declare each layer, as in 'layers[i]: Linear(8, 8) for i in 0..4'");
   EXPECT_EQ(hintForLayer("ModuleDict", isLayer),
@@ -32,13 +32,13 @@ TEST(Hints, layers) {
   EXPECT_EQ(hintForLayer("nn.Module", isLayer),
             "; layers that belong together are a 'block Name(...) { ... }'");
   EXPECT_EQ(hintForLayer("Dense", isLayer),
-            "; Keras's Dense(10) is Linear(in_features, 10) here, or stands in a 'sequential'");
+            "; Keras's Dense(10) is Linear(in_features, 10) here, or belongs in a 'sequential'");
   EXPECT_EQ(
       hintForLayer("Conv2D", isLayer),
-      "; Keras's Conv2D(16, 3) is Conv2d(in_channels, 16, 3) here, or stands in a 'sequential'");
+      "; Keras's Conv2D(16, 3) is Conv2d(in_channels, 16, 3) here, or belongs in a 'sequential'");
   EXPECT_EQ(
       hintForLayer("keras.layers.Conv1D", isLayer),
-      "; Keras's Conv1D(16, 3) is Conv1d(in_channels, 16, 3) here, or stands in a 'sequential'");
+      "; Keras's Conv1D(16, 3) is Conv1d(in_channels, 16, 3) here, or belongs in a 'sequential'");
   EXPECT_EQ(hintForLayer("MaxPooling2D", isLayer),
             "; write MaxPool2d, or a 'sequential' with Keras's names");
   EXPECT_EQ(hintForLayer("AveragePooling2D", isLayer),
@@ -97,7 +97,7 @@ TEST(Hints, starts) {
   EXPECT_EQ(hintForStart("super"), "; layers are declared without a constructor");
   EXPECT_EQ(hintForStart("print"), "; 'dlc inspect' shows the shapes of all layers");
   EXPECT_EQ(hintForStart("with"),
-            "; there are no contexts; a dtype is chosen by '@f16' behind a layer or statement");
+            "; there are no contexts; a dtype is chosen by '@f16' after a layer or statement");
   EXPECT_EQ(hintForStart("lambda"), "; this is no part of the language");
   EXPECT_EQ(hintForStart("assert"), "; this is no part of the language");
   EXPECT_EQ(hintForStart("let"), "; a value is bound by 'x = ...' alone");

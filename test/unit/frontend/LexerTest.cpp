@@ -97,7 +97,7 @@ TEST(Lexer, strayCharacters) {
             "|<error>\n1:1: error: these bytes are not valid UTF-8; save the file as UTF-8\n");
   EXPECT_EQ(lex("\x01\x02"), "|<error>\n1:1: error: '\\x01\\x02' has no meaning here; remove it\n");
   EXPECT_EQ(lex(StringRef("a\0b", 3)),
-            "|a <error> b\n1:2: error: a NUL byte cannot stand in a model; is this a text file?\n");
+            "|a <error> b\n1:2: error: a model cannot hold a NUL byte; is this a text file?\n");
   EXPECT_EQ(lex("12ab"), "|<error>\n1:1: error: expected a number or a name, got '12ab'; a name "
                          "does not begin with a digit\n");
 }

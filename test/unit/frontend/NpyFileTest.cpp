@@ -150,7 +150,7 @@ TEST(NpyFile, refusesBadHeaders) {
       npyError(makeNpy("{'descr': '<f4'}", "")),
       "'x.npy': byte 26: the npy header needs descr, fortran_order and shape; the file is damaged");
   EXPECT_EQ(npyError(makeNpy(dict("<f4", "False", "()") + "x", "1234")),
-            "'x.npy': byte 66: the npy header goes on behind its end; the file is damaged");
+            "'x.npy': byte 66: the npy header goes on past its end; the file is damaged");
 }
 
 TEST(NpyFile, writesWhatItReads) {
@@ -376,9 +376,8 @@ TEST(NpzFile, refusesDamagedRecords) {
   EXPECT_EQ(zipError(patched(end, 12, "\1")),
             "'x.npz': byte 320: the zip directory lies at 218..219, expected it right before byte "
             "320; the file is damaged");
-  EXPECT_EQ(
-      zipError(patched(end, 8, std::string("\1\0\1\0", 4))),
-      "'x.npz': byte 269: the zip directory goes on behind its 1 entries; the file is damaged");
+  EXPECT_EQ(zipError(patched(end, 8, std::string("\1\0\1\0", 4))),
+            "'x.npz': byte 269: the zip directory goes on past its 1 entries; the file is damaged");
   EXPECT_EQ(zipError(patched(entry, 0, "xx")),
             "'x.npz': byte 269: expected an entry of the zip directory; the file is damaged");
   EXPECT_EQ(zipError(patched(entry, 28, "\xff")),

@@ -328,10 +328,9 @@ TEST(Parser, blockErrors) {
   EXPECT_EQ(
       errors("dl 1\nblock B {\nfor i 0..2 { }\n}"),
       "3:7: error: expected 'in' after the name that counts, as in 'for i in 0..12', got '0'\n");
-  EXPECT_EQ(
-      errors("dl 1\nblock B {\nif true {\nforward(x) -> (y) { y = x }\n}\n}"),
-      "4:1: error: a 'forward' cannot stand inside of 'for' or 'if'; put them inside of the one "
-      "'forward'\n");
+  EXPECT_EQ(errors("dl 1\nblock B {\nif true {\nforward(x) -> (y) { y = x }\n}\n}"),
+            "4:1: error: a 'forward' cannot be inside of 'for' or 'if'; put them inside of the one "
+            "'forward'\n");
   EXPECT_EQ(errors("dl 1\nblock B {\na[i: ReLU()\n}"),
             "3:4: error: expected ']' after the index of a layer, got ':'\n");
   EXPECT_EQ(
@@ -416,9 +415,9 @@ TEST(Parser, saysWhatItExpectsInMembers) {
             "'forward', got 'else'\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\na: ReLU() @fast\n}"),
             "3:11: error: unknown annotation '@fast'; expected @f32, @f16, @bf16 or @no_fuse. A "
-            "matrix product has a space behind its @\n");
+            "matrix product has a space after its @\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\na: ReLU() @f16 @bf16\n}"),
-            "3:16: error: '@bf16' stands beside '@f16'; expected one dtype, and @no_fuse once\n");
+            "3:16: error: '@bf16' is beside '@f16'; expected one dtype, and @no_fuse once\n");
 }
 
 TEST(Parser, saysWhatItExpectsInForward) {
@@ -485,8 +484,8 @@ TEST(Parser, saysWhatItExpectsInStatements) {
       errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\ny = x[1 2]\n}\n}"),
       "4:9: error: expected ',' or ']' after an index, got '2'\n4:6: note: to match this [\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\ny = f(x @f16)\n}\n}"),
-            "4:9: error: '@f16' has the form of an annotation, which cannot stand in brackets; a "
-            "matrix product has a space behind its @\n");
+            "4:9: error: '@f16' has the form of an annotation, which cannot be in brackets; a "
+            "matrix product has a space after its @\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\ny = a < b < c\n}\n}"),
             "4:11: error: comparisons do not chain; write them apart, as in 'a < b and b < c'\n");
   EXPECT_EQ(errors("dl 1\nmodel M {\nforward(x: f32[]) -> (y: f32[]) {\ny = f(x,\nz\n}\n}"),

@@ -73,7 +73,7 @@ TEST(SafetensorsFile, refusesBadJson) {
   EXPECT_EQ(headerError("[]"), "'w.st': byte 8: expected '{' in the JSON header; the file is "
                                "damaged, or is not safetensors");
   EXPECT_EQ(headerError("{} x", 0),
-            "'w.st': byte 11: the JSON header goes on behind its end; the file is damaged");
+            "'w.st': byte 11: the JSON header goes on past its end; the file is damaged");
   EXPECT_EQ(headerError(R"({"a)"),
             "'w.st': byte 11: a string of the JSON header does not end; the file is damaged");
   EXPECT_EQ(headerError("{\"\xFF\":{}}"),
@@ -143,7 +143,7 @@ TEST(SafetensorsFile, refusesHolesAndOverlaps) {
   EXPECT_EQ(two("[4,8]", "[0,4]", 8), "no error");
   EXPECT_EQ(two("[0,4]", "[2,6]", 6), "'w.st': byte 115: tensor 'b' begins at byte 115, inside the "
                                       "tensor before; expected byte 117. Save the file again");
-  EXPECT_EQ(two("[0,4]", "[5,9]", 9), "'w.st': byte 117: tensor 'b' begins at byte 118, behind a "
+  EXPECT_EQ(two("[0,4]", "[5,9]", 9), "'w.st': byte 117: tensor 'b' begins at byte 118, after a "
                                       "hole; expected byte 117. Save the file again");
   EXPECT_EQ(two("[0,4]", "[4,8]", 9), "'w.st': byte 121: the tensors end here, but the file goes "
                                       "on to byte 122. Save the file again");

@@ -95,7 +95,7 @@ TEST_F(Sequential, layerErrors) {
             "3:6: error: argument 'max_value' of 'ReLU' is the string 'a'; expected a number\n");
   EXPECT_EQ(
       check("Permute((2, 1))"),
-      "3:1: error: 'Permute' takes each number from 1 to 3 once, for the dims behind the batch\n");
+      "3:1: error: 'Permute' takes each number from 1 to 3 once, for the dims after the batch\n");
   EXPECT_EQ(check("Reshape((3, 5))"),
             "3:1: error: 'reshape' of f32[2,7,8,4] has 448 elements; the new dims have 30\n");
   EXPECT_EQ(check("AveragePooling2D(2, padding=\"full\")"),
@@ -106,7 +106,7 @@ TEST_F(Sequential, layerErrors) {
             "true or false\n");
   EXPECT_EQ(check("Dense(4) @fp8"),
             "3:10: error: unknown annotation '@fp8'; expected @f32, @f16, @bf16 or @no_fuse. A "
-            "matrix product has a space behind its @\n");
+            "matrix product has a space after its @\n");
   EXPECT_EQ(check("Bidirectional(LSTM)"), "3:1: error: 'Bidirectional' takes an LSTM, GRU or "
                                           "SimpleRNN, as in 'Bidirectional(LSTM(64))'\n");
   EXPECT_EQ(check("Flatten()", "x: f32[2,7,9,4,3,3] layout NHWC"),

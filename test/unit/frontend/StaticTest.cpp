@@ -211,14 +211,14 @@ TEST_F(Static, annotationsCastAndKeepApart) {
             "dl.relu %arg3 {dl.no_fuse} : (tensor<4xf16>) -> tensor<4xf16>\n");
   EXPECT_EQ(body("y = relu(_h) @fp8", "f16[4]"),
             "5:14: error: unknown annotation '@fp8'; expected @f32, @f16, @bf16 or @no_fuse. A "
-            "matrix product has a space behind its @\n");
+            "matrix product has a space after its @\n");
   EXPECT_EQ(body("y = relu(_h) @fp32", "f16[4]"),
             "5:14: error: unknown annotation '@fp32'; write @f32\n");
   EXPECT_EQ(body("y = relu(_h) @f16 @f32", "f16[4]"),
-            "5:19: error: '@f32' stands beside '@f16'; expected one dtype, and @no_fuse once\n");
+            "5:19: error: '@f32' is beside '@f16'; expected one dtype, and @no_fuse once\n");
   EXPECT_EQ(body("y = relu(x @x)", "f16[4]"),
-            "5:12: error: '@x' has the form of an annotation, which cannot stand in brackets; a "
-            "matrix product has a space behind its @\n");
+            "5:12: error: '@x' has the form of an annotation, which cannot be in brackets; a "
+            "matrix product has a space after its @\n");
 }
 
 TEST_F(Static, includesBringBlocksAndConstants) {

@@ -87,15 +87,14 @@ TEST(CheckedMode, AStoreOneElementTooFar) {
   Checked checked(
       [](const CpuArgs *args, int64_t, int64_t, void *) { store(floats(args, 1) + 10, 1); });
   checked.caught(
-      "accessed memory 0 bytes behind the end of buffer 1 (output 'y', f32[10], 40 bytes)");
+      "accessed memory 0 bytes past the end of buffer 1 (output 'y', f32[10], 40 bytes)");
 }
 
 TEST(CheckedMode, ALoadOneElementTooFar) {
   Checked checked([](const CpuArgs *args, int64_t, int64_t, void *) {
     store(floats(args, 1), fetch(floats(args, 0) + 10));
   });
-  checked.caught(
-      "accessed memory 0 bytes behind the end of buffer 0 (input 'x', f32[10], 40 bytes)");
+  checked.caught("accessed memory 0 bytes past the end of buffer 0 (input 'x', f32[10], 40 bytes)");
 }
 
 TEST(CheckedMode, AStoreJustBeforeTheBuffer) {
@@ -133,7 +132,7 @@ TEST(CheckedMode, AStoreBehindTheScratch) {
   Checked checked([](const CpuArgs *, int64_t, int64_t, void *scratch) {
     store(static_cast<float *>(scratch) + 16, 1);
   });
-  checked.caught("accessed memory 0 bytes behind the end of its scratch");
+  checked.caught("accessed memory 0 bytes past the end of its scratch");
 }
 
 TEST(CheckedMode, AStoreJustBeforeTheScratch) {
@@ -211,7 +210,7 @@ TEST(CheckedMode, FaultsOnWorkerThreadsAreCaughtToo) {
     dlc_tensor a = tensor(DLC_F32, {64}, in), b = tensor(DLC_F32, {64}, out);
     ASSERT_EQ(dlc_context_run(context.get(), &a, 1, &b, 1), DLC_INTERNAL);
     ASSERT_STREQ(dlc_last_error(), "checked mode: kernel 'grid' (model.dl:3:7) accessed memory 0 "
-                                   "bytes behind the end of buffer 1 (output 'y', f32[64], 256 "
+                                   "bytes past the end of buffer 1 (output 'y', f32[64], 256 "
                                    "bytes)");
   }
 }

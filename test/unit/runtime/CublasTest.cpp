@@ -402,7 +402,7 @@ TEST_F(Cublas, ThePackageIsVerified) {
   cpu.module.programs[0]->main[0]->command.AsLaunch()->product =
       std::make_unique<dlc::schema::ProductT>();
   load(cpu.file(), DLC_INCOMPATIBLE);
-  EXPECT_TRUE(lastErrorHas("program 0 (cpu), command 0: a matrix product for a library stands in a "
+  EXPECT_TRUE(lastErrorHas("program 0 (cpu), command 0: a matrix product for a library is in a "
                            "program for the CPU"));
   PackageBuilder package = productPackage();
   for (auto &buffer : package.module.programs[0]->buffers)

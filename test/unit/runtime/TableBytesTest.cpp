@@ -98,7 +98,7 @@ TEST(TableBytes, HolesBetweenSegments) {
                    " unused bytes lie before it");
   Bytes behind;
   behind.append(4097);
-  behind.malformed("file: 4097 unused bytes lie behind the last segment");
+  behind.malformed("file: 4097 unused bytes lie after the last segment");
 }
 
 TEST(TableBytes, BytesThatNothingNames) {

@@ -193,7 +193,7 @@ const Fault kFaults[] = {
     {"StateIndex", [](PackageBuilder &p) { bufferOf(p, 2).storage = Storage::state; },
      "program 0 (cpu), buffer 2: it names state 0; there are 0"},
     {"ExchangeOnCpu", [](PackageBuilder &p) { bufferOf(p, 2).storage = Storage::exchange; },
-     "program 0 (cpu), buffer 2: memory for blocks of a GPU stands in a program for the CPU"},
+     "program 0 (cpu), buffer 2: memory for blocks of a GPU is in a program for the CPU"},
     {"SecondInputBuffer",
      [](PackageBuilder &p) {
        p.module.programs[0]->buffers.push_back(std::make_unique<BufferT>(bufferOf(p, 0)));

@@ -226,8 +226,7 @@ void dlc::addBenchCommand(CLI::App &app, Action &action) {
   auto *profile = command->add_flag(
       "--profile", options->profile,
       "Of each kernel also operations, bytes and its share of what the GPU can do");
-  command->add_flag("--json", options->json, "Print JSON, in which all of it stands")
-      ->excludes(profile);
+  command->add_flag("--json", options->json, "Print all of it as JSON")->excludes(profile);
   command->add_option("--trace", options->trace,
                       "File for the last profiled run, as chrome://tracing and Perfetto show it");
   command->callback([&action, options] { action = [options] { return bench(*options); }; });

@@ -44,7 +44,7 @@ void ComparisonOptions::declare(CLI::App &command) {
                    "Judge each kernel instead of the outputs: the reference's kernel computes the "
                    "same from what the model's kernel has read, so that an error shows where it is "
                    "made");
-  command.add_flag("--json", json, "Print JSON, in which all of it stands");
+  command.add_flag("--json", json, "Print all of it as JSON");
 }
 
 int Comparison::openData(const std::vector<dlc_module *> &modules) {
