@@ -13,12 +13,14 @@ namespace dlc::onnx {
 
 /// alpha A' B' + beta C. A weight B that is transposed is what linear takes. Matrices may have a batch in front, as some exporters
 /// write.
-static bool buildGemm(NodeImport &node) {
+std::optional<Item> gemm(NodeImport &node) {
   bool transA = node.integer("transA", 0) != 0, transB = node.integer("transB", 0) != 0;
   double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
-  if (node.rank(0) < 2 || node.rank(1) < 2)
-    return node.fail("it takes matrices, got " + dl::text(node.type(0)) + " and " +
-                     dl::text(node.type(1)));
+  if (node.rank(0) < 2 || node.rank(1) < 2) {
+    node.fail("it takes matrices, got " + dl::text(node.type(0)) + " and " +
+              dl::text(node.type(1)));
+    return std::nullopt;
+  }
   Item a = node.tensor(0), b = node.tensor(1);
   auto transposed = [&](Item x, int64_t rank) {
     auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
@@ -32,9 +34,10 @@ static bool buildGemm(NodeImport &node) {
   auto times = [&](Item x, double factor) {
     return factor == 1 ? x : node.call("mul", {x, node.scalar(factor, node.dtype(0))});
   };
-  if (!isa<FloatType>(node.dtype(0)) && (alpha != std::floor(alpha) || beta != std::floor(beta)))
-    return node.unsupported("it scales integers by fractions",
-                            "; dlc takes whole alpha and beta there");
+  if (!isa<FloatType>(node.dtype(0)) && (alpha != std::floor(alpha) || beta != std::floor(beta))) {
+    node.unsupported("it scales integers by fractions", "; dlc takes whole alpha and beta there");
+    return std::nullopt;
+  }
   bool isLinear = transB && node.rank(1) == 2 && alpha == 1 && beta == 1 &&
                   (!hasBias || node.rank(2) == 1) && isa<FloatType>(node.dtype(0));
   if (isLinear) {
@@ -44,15 +47,19 @@ static bool buildGemm(NodeImport &node) {
     Item product = node.call("linear", arguments);
     if (hasBias && arguments.size() == 2)
       product = node.call("add", {product, node.tensor(2)});
-    node.set(0, product);
-    return !node.hasFailed();
+    return product;
   }
   if (transB)
     b = transposed(b, node.rank(1));
   Item product = times(node.call("matmul", {a, b}), alpha);
   if (hasBias)
     product = node.call("add", {product, times(node.tensor(2), beta)});
-  node.set(0, product);
+  return product;
+}
+
+static bool buildGemm(NodeImport &node) {
+  if (std::optional<Item> product = gemm(node))
+    node.set(0, *product);
   return !node.hasFailed();
 }
 

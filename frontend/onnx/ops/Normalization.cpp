@@ -218,6 +218,8 @@ llvm::ArrayRef<OddRule> normalizationRules() {
   static const OddRule rules[] = {
       {"LayerNormalization", 1, buildLayerNorm},
       {"RMSNormalization", 1, buildRmsNorm},
+      {"SimplifiedLayerNormalization", 1,
+       buildRmsNorm}, // by this name ONNX Runtime had it before ONNX
       {"GroupNormalization", 18, buildGroupNorm},
       {"BatchNormalization", 14, buildBatchNorm},
       {"LpNormalization", 1, buildLpNorm},

@@ -412,6 +412,34 @@ one("resize_policy", "Resize", "x, , , s", image, tensors=[ints("s", 1, 4, 9, 9)
 one("resize_region", "Resize", "x, r, , s", [*image, value("r", dims=(8,))], tensors=[ints("s", 1, 4, 9, 9)],
     coordinate_transformation_mode="tf_crop_and_resize")
 
+# What ONNX Runtime writes for several ops.
+def fused(name, op, inputs, given, outputs="y", **more):
+    case(name, model([node(op, inputs, outputs, domain="com.microsoft", **more)], [value(n, dims=dims) for n, dims in given.items()],
+                     outputs.split(", ")[-1:], opsets=[("com.microsoft", 1)]))
+
+
+fused("fused_activation", "FusedConv", "x, w", {"x": (1, 2, 4, 4), "w": (3, 2, 1, 1)}, activation="Mish")
+fused("fused_gemm_rank", "FusedGemm", "x, x", {"x": (4,)}, activation="Relu")
+fused("fused_batch", "FusedMatMul", "x, x", {"x": (2, 4, 4)}, transBatchA=1)
+fused("fused_mean", "SkipLayerNormalization", "x, x, w", {"x": (2, 3, 8), "w": (8,)}, "y, m", epsilon=0.5)
+fused("fused_rank", "SkipLayerNormalization", "x, x, x", {"x": (8,)})
+fused("fused_symbol", "SkipLayerNormalization", "x, x, w", {"x": (2, 3, "W"), "w": ("W",)})
+fused("fused_ids", "EmbedLayerNormalization", "x, , w, w, , s, s", {"x": (4,), "w": (9, 8), "s": (8,)})
+whole = {"x": (2, 5, 6), "w": (6, 24)}
+fused("fused_heads", "Attention", "x, w", whole)
+fused("fused_width", "Attention", "x, w", whole, num_heads=3)
+fused("fused_rotates", "Attention", "x, w", whole, num_heads=2, do_rotary=1)
+fused("fused_past", "Attention", "x, w, , , p", {**whole, "p": (2, 2, 5, 4)}, num_heads=2)
+fused("fused_mask", "Attention", "x, w, , m", {**whole, "m": (1, 1, 9, 9)}, num_heads=2)
+each = {"q": (2, 5, 8), "k": (2, 7, 8)}
+fused("fused_packed", "MultiHeadAttention", "q", {"q": (2, 5, 2, 3, 4)}, num_heads=2)
+fused("fused_one_past", "MultiHeadAttention", "q, k, k, , , , p", {**each, "p": (2, 2, 3, 4)}, num_heads=2)
+fused("fused_past_rank", "MultiHeadAttention", "q, k, k, , , , p, p", {**each, "p": (2, 3, 4)}, num_heads=2)
+fused("fused_buffer", "MultiHeadAttention", "q, k, k, , , , p, p, n", {**each, "p": (2, 2, 3, 4), "n": (1,)}, num_heads=2)
+fused("fused_split", "MultiHeadAttention", "q, k, k, b", {"q": (2, 5, 8), "k": (2, 2, 7, 4), "b": (24,)}, num_heads=2)
+fused("fused_wide", "MultiHeadAttention", "q, k, k, b", {"q": (2, 5, "W"), "k": (2, 7, 8), "b": (24,)}, num_heads=2)
+fused("fused_ranks", "MultiHeadAttention", "q, k, k", {"q": (2, 5), "k": (2, 7, 8)}, num_heads=2)
+
 # Attention, orders and scatters.
 def heads(q=(1, 2, 4, 8), k=(1, 2, 6, 8), v=(1, 2, 6, 8), *more):
     return [value("q", dims=q), value("k", dims=k), value("v", dims=v), *more]

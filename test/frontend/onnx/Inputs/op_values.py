@@ -28,7 +28,8 @@ def rounded(array, dtype):
 
 class Cases:
     """`inputs` and the results are (dtype, array), None for one that is left out. `known`: which inputs are initializers. `within`: a
-    dtype, by four of whose steps, relative and of the largest result, it may be off; without, it is the same."""
+    dtype, by four of whose steps, relative and of the largest result, it may be off; without, it is the same. `attributes` may hold a
+    `domain`."""
 
     def __init__(self):
         self.cases = []
@@ -60,14 +61,15 @@ class Cases:
                 else:
                     arrays[name] = array
                     values.append(value(name, number_of(dtype), array.shape))
-            results = [f"c{case}_o{place}" for place in range(len(expected))]
+            results = ["" if result is None else f"c{case}_o{place}" for place, result in enumerate(expected)]
             nodes.append(node(op, ", ".join(names), ", ".join(results), name=f"c{case}", **attributes))
             for name, result in zip(results, expected):
                 if result is not None and result[0] == "bf16":
                     nodes.append(node("Cast", name, name + "_wide", to=number_of("f32")))
                 outputs += [name + "_wide" * (result[0] == "bf16")] if result is not None else []
         with open(path, "wb") as out:
-            out.write(model(nodes, values, outputs, tensors, opset=opset))
+            domains = sorted({self.cases[case][6].get("domain", "") for case in numbers} - {""})
+            out.write(model(nodes, values, outputs, tensors, opset=opset, opsets=[(domain, 1) for domain in domains]))
         return arrays, outputs
 
     def run(self, folder):
