@@ -219,24 +219,27 @@ def : MovesResults<"raise-integer-products", "1e-4", "sums are exact and scaled 
 //===- compress -----------------------------------------------------------------------------------===//
 
 def KeepSlower : Pass<"keep-slower", "::mlir::func::FuncOp"> {
-  let summary = "Mark the products that quantization is estimated to make slower";
+  let summary = "Mark the products and look-ups that quantization is estimated to make slower";
   let description = [{
     A product that quantize-products would run on integers (`scheme=int8`), or whose weight quantize-weights would store in few bits
     (`w8`, `w4`), gets the attribute `dl.kept_by_cost` where the estimate of passes/compress/quantize/QuantizationGain.h says that this takes more
-    time on every target of the file: then these passes leave it as it is. The attribute holds the reason, which the driver prints. Where
-    some of the targets would be slower, the product gets `dl.kept_on`, the reason for each of these, and split-targets makes of it what
-    holds for one. Without targets nothing is marked. Example: test/passes/compress/quantize/keep-slower.mlir.
+    time on every target of the file: then these passes leave it as it is. So do look-ups of tables. With `refits` the file has the weights of
+    f32 for dlc refit: a table that look-ups alone read stays on the CPU, which maps the file and reads single rows of it, where
+    integers would be made of all rows. The attribute holds the reason, which the driver prints. What stays on some of the targets
+    gets `dl.kept_on`, the reason for each of these, and split-targets makes of it what holds for one. Without targets nothing is
+    marked. Example: test/passes/compress/quantize/keep-slower.mlir.
     ```mlir
     %y = dl.linear %x, %w : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
     // becomes, where conversions take more time than integers save
     %y = dl.linear %x, %w {dl.kept_by_cost = "int8 0.80x on cpu (convert 41 us)"} : (tensor<2x32xf32>, tensor<8x32xf32>) -> tensor<2x8xf32>
     ```
   }];
-  let options = [Option<"scheme", "scheme", "std::string", "\"int8\"", "int8, w8 or w4">,
+  let options = [Option<"scheme", "scheme", "std::string", "\"int8\"", "int8, dynamic (tables of look-ups alone), w8 or w4">,
+                 Option<"refits", "refits", "bool", "false", "The file holds the weights of f32, of which integers are made at load">,
                  ListOption<"targets", "targets", "std::string", "Targets of the file: cpu, cuda">,
                  Option<"precision", "precision", "std::string", "\"f32\"", "What stays runs in f32, tf32, f16 or bf16">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
-  let statistics = [Statistic<"numKept", "kept", "Products that stay as they are">];
+  let statistics = [Statistic<"numKept", "kept", "Products and look-ups that stay as they are">];
 }
 
 def SplitTargets : Pass<"split-targets", "::mlir::ModuleOp"> {
@@ -280,6 +283,8 @@ def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
     exact; its result is scaled back to f32, and the bias is added to that. A value that several products read is quantized once.
     A value that pooling or an op that moves elements has made is quantized before it, so that these work on bytes.
     Products without the attribute stay as they are.
+    A weight of which look-ups take rows becomes i8 with a scale for each row, too, and the look-ups take rows of both, unless
+    something else reads it than look-ups and products that become such. A product of it shares the integers.
     With `scheme=dynamic` matrix products need no attribute: the range of each row of x, of all that one sum reads, is found when the
     model runs, and makes scale and zero point of the row by the formula of ONNX's DynamicQuantizeLinear. The zero point is taken off the
     sums. Convolutions stay. With `scheme=fp8` x / s and w / t are rounded to e4m3, where s takes the largest magnitude of the range to 448,
@@ -292,17 +297,20 @@ def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
                  ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numQuantized", "quantized", "Products of integers of 8 bits">,
-                    Statistic<"numKept", "kept", "Products of weights that stay in f32">];
+                    Statistic<"numKept", "kept", "Products of weights that stay in f32">,
+                    Statistic<"numTables", "tables", "Tables of look-ups that become integers">,
+                    Statistic<"numTablesKept", "tables-kept", "Tables of look-ups that stay in f32">];
 }
 def : MovesResults<"quantize-products", "inf", "what lies outside the range that calibration saw is cut off, however far it lies outside">;
 
 def QuantizeWeights : Pass<"quantize-weights", "::mlir::func::FuncOp"> {
-  let summary = "Store the weights of matrix products in 4 or 8 bits, and let what reads them compute their numbers";
+  let summary = "Store the weights of matrix products and look-ups in 4 or 8 bits, and let what reads them compute their numbers";
   let description = [{
-    A weight of f32 that matrix products have as second operand becomes integers and scales, and the numbers that these stand
+    A weight of f32 that matrix products have as second operand, or of which look-ups take rows, becomes integers and scales, and the numbers that these stand
     for are plain arithmetic, (code - zero point) * scale, the two of each `group` codes along K of [N, K], where the sums run along
     K; of each row with `group=0`, and of the whole weight with `per-tensor`. With `symmetric` all have the zero point 0 of i8, or 8 of 4
-    bits. The codes of byte i of a row of 4 bits are those of column i (low bits) and of column K / 2 + i, rounded up. A table of which rows are looked up takes part where products read it, too.
+    bits. The codes of byte i of a row of 4 bits are those of column i (low bits) and of column K / 2 + i, rounded up.
+    Tables that look-ups alone read have 8 bits and a scale for each row where the others have 4.
     The new weights are named after the old one (`.codes`, `.scale`, `.zero`); the driver fits them (tools/driver/calibrate/WeightFit.h).
     form-fusions makes the arithmetic a part of its readers' kernels. Weights that something else reads stay, and those that
     `keep-f32` names. Example: test/passes/compress/quantize/quantize-weights.mlir.
@@ -324,7 +332,7 @@ def QuantizeWeights : Pass<"quantize-weights", "::mlir::func::FuncOp"> {
                  ListOption<"keepF32", "keep-f32", "std::string", "Layers, nodes and ops that stay in f32">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numPacked", "packed", "Weights in few bits">,
-                    Statistic<"numKept", "kept", "Weights of products that stay in f32">];
+                    Statistic<"numKept", "kept", "Weights of products and look-ups that stay in f32">];
 }
 def : MovesResults<"quantize-weights", "inf", "the nearest of 16 numbers may lie far from a weight, and errors of many layers add up">;
 

@@ -230,6 +230,20 @@ static bool readsNarrowOperand(Operation *op) {
   return isOperandOfProduct(value);
 }
 
+/// The producer is a look-up, and each of its elements is read again along the last loop alone, such as the scale of a row by the
+/// numbers of the row: a place that stays for a row costs no more than the look-up of that row beside it.
+static bool looksUpForRow(const FusionGroup &producer, const LoopNest &nest, AffineMap map) {
+  if (producer.ops.size() != 1 || !nest.isMap() || nest.parallel.empty())
+    return false;
+  LoopNest own = cast<LoopNestOpInterface>(producer.ops.front()).getLoopNest();
+  if (!own.isMap() || !own.hasComputed())
+    return false;
+  for (unsigned loop = 0; loop + 1 < nest.parallel.size(); ++loop)
+    if (!dl::isConstant(nest.parallel[loop], 1) && !map.isFunctionOfDim(loop))
+      return false;
+  return true;
+}
+
 /// Rules for a producer without a root, which the reader evaluates at each of its loads.
 static std::string whyNotPrologue(const FusionGroup &producer, Value value,
                                   LoopNestOpInterface reader, const LoopNest &nest) {
@@ -251,7 +265,8 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
       if (nest.isProduct && !widensOperand(producer, value, nest) &&
           !(isFree(producer) && !changesLayout(producer)))
         return "a contraction reads each element many times; only casts are repeated there";
-      if (!nest.isProduct && readsRepeatedly(nest, access.map) && !isCheap())
+      if (!nest.isProduct && readsRepeatedly(nest, access.map) && !isCheap() &&
+          !looksUpForRow(producer, nest, access.map))
         return "each element is read several times: it is computed once and kept";
     }
     return "";

@@ -1,8 +1,9 @@
-//===- KeepSlower.cpp - Products that quantization would make slower -------------------*- C++ -*-===//
+//===- KeepSlower.cpp - What quantization would make slower --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
+#include "passes/compress/quantize/QuantizableTables.h"
 #include "passes/compress/quantize/QuantizationGain.h"
 
 #define DEBUG_TYPE "keep-slower"
@@ -20,47 +21,100 @@ public:
 
 private:
   void runOnOperation() override;
-  void decide(Operation *product, ArrayRef<TargetGain> gains);
+  void keepProducts(ProductScheme products);
+  void keepTables(ProductScheme products);
+  /// `reader` stays as it is on the targets that `reasons` names, all of those of the file or some.
+  void keep(Operation *reader, ArrayRef<std::pair<std::string, std::string>> reasons);
+  /// The targets on which it would be slower, and why.
+  std::vector<std::pair<std::string, std::string>> losses(ArrayRef<TargetGain> gains) const;
+  GainTargets gainTargets() const { return {names, precision}; }
+
+  std::vector<std::string> names; // of the targets
 };
 } // namespace
 
-void KeepSlower::decide(Operation *product, ArrayRef<TargetGain> gains) {
-  SmallVector<NamedAttribute> slower;
-  Builder builder(&getContext());
-  for (const TargetGain &gain : gains)
-    if (gain.isLoss())
-      slower.push_back(
-          builder.getNamedAttr(gain.target, builder.getStringAttr(lossText(scheme, gain))));
-  if (slower.empty())
+static LayerPatterns noPatterns() { return llvm::cantFail(LayerPatterns::create({})); }
+
+void KeepSlower::keep(Operation *reader, ArrayRef<std::pair<std::string, std::string>> reasons) {
+  if (reasons.empty())
     return;
   ++numKept;
-  if (slower.size() == gains.size())
-    product->setAttr(dl::kKeptByCost, builder.getStringAttr(lossText(scheme, gains)));
-  else
-    product->setAttr(dl::kKeptOn, builder.getDictionaryAttr(slower));
+  Builder builder(&getContext());
+  if (reasons.size() < names.size()) {
+    SmallVector<NamedAttribute> some;
+    for (const auto &[target, why] : reasons)
+      some.push_back(builder.getNamedAttr(target, builder.getStringAttr(why)));
+    reader->setAttr(dl::kKeptOn, builder.getDictionaryAttr(some));
+    return;
+  }
+  // "int8 0.82x on cpu (...), 0.96x on cuda (...)"
+  std::string all;
+  for (const auto &[target, why] : reasons) {
+    StringRef part = why;
+    if (!all.empty())
+      part.consume_front(scheme + " ");
+    all += (all.empty() ? "" : ", ") + part.str();
+  }
+  reader->setAttr(dl::kKeptByCost, builder.getStringAttr(all));
+}
+
+std::vector<std::pair<std::string, std::string>>
+KeepSlower::losses(ArrayRef<TargetGain> gains) const {
+  std::vector<std::pair<std::string, std::string>> reasons;
+  for (const TargetGain &gain : gains)
+    if (gain.isLoss())
+      reasons.emplace_back(gain.target, lossText(scheme, gain));
+  return reasons;
+}
+
+void KeepSlower::keepProducts(ProductScheme scheme) {
+  // The cost model knows no ranges that are found when the model runs.
+  if (scheme != ProductScheme::int8)
+    return;
+  for (const QuantizableProduct &product :
+       findQuantizableProducts(getOperation(), noPatterns(), scheme))
+    if (product.whyKept.empty())
+      keep(product.op, losses(gainsOfIntegers(product, gainTargets())));
+}
+
+void KeepSlower::keepTables(ProductScheme scheme) {
+  const auto products = findQuantizableProducts(getOperation(), noPatterns(), scheme);
+  for (const QuantizableTable &table :
+       findQuantizableTables(getOperation(), noPatterns(), products, scheme)) {
+    // What a product shares is in memory in bytes anyway.
+    if (!table.whyKept.empty() || table.isTied())
+      continue;
+    auto reasons = losses(gainsOfFewBits(table.weight, /*bits=*/8, gainTargets()));
+    auto isCpu = [](const auto &reason) { return reason.first == "cpu"; };
+    if (refits && llvm::is_contained(names, "cpu") && llvm::none_of(reasons, isCpu))
+      reasons.emplace_back("cpu",
+                           "the file has it in f32 for dlc refit, of which the CPU reads the "
+                           "rows that it needs; --no-refit stores bytes");
+    for (OpOperand *use : table.weight.tables)
+      keep(use->getOwner(), reasons);
+  }
 }
 
 void KeepSlower::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (scheme != "int8" && scheme != "w8" && scheme != "w4") {
-    function.emitError("scheme is int8, w8 or w4, got '") << scheme << "'";
+  if (scheme != "int8" && scheme != "dynamic" && scheme != "w8" && scheme != "w4") {
+    function.emitError("scheme is int8, dynamic, w8 or w4, got '") << scheme << "'";
     return signalPassFailure();
   }
   if (function.isExternal())
     return;
-  const std::vector<std::string> names(targets.begin(), targets.end());
-  const GainTargets of = {names, precision};
-  auto none = llvm::cantFail(LayerPatterns::create({}));
-  if (scheme == "int8") {
-    for (const QuantizableProduct &product : findQuantizableProducts(function, none))
-      if (product.whyKept.empty())
-        decide(product.op, gainsOfIntegers(product, of));
+  names.assign(targets.begin(), targets.end());
+  if (auto products = productSchemeNamed(scheme)) {
+    keepProducts(*products);
+    keepTables(*products);
     return;
   }
-  for (const PackableWeight &weight : findPackableWeights(function, none))
-    if (auto gains = gainsOfFewBits(weight, scheme == "w8" ? 8 : 4, of); weight.whyKept.empty())
-      for (OpOperand *use : weight.products)
-        decide(use->getOwner(), gains);
+  for (const PackableWeight &weight : findPackableWeights(function, noPatterns()))
+    if (weight.whyKept.empty())
+      for (OpOperand *use : weight.readers())
+        keep(use->getOwner(),
+             losses(gainsOfFewBits(weight, weight.formatOf({.bits = scheme == "w8" ? 8U : 4U}).bits,
+                                   gainTargets())));
 }
 
 } // namespace dlc

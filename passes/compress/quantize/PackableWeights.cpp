@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace dlc {
 
-/// Sums of fewer terms have few weights, and a scale for these takes as much again.
+/// Sums of fewer terms have few weights, and a scale for these takes as much again; so of a row of a table.
 static constexpr int64_t kFewestTerms = 16;
 
 namespace {
@@ -30,6 +30,7 @@ public:
 private:
   bool addProduct(OpOperand &use, bool isTurned);
   bool addTable(OpOperand &use, bool isTurned);
+  void keepIfAsked(Operation *reader);
   void keep(const Twine &why) {
     if (found.whyKept.empty())
       found.whyKept = why.str();
@@ -40,6 +41,14 @@ private:
   WeightDependence &weights;
 };
 } // namespace
+
+/// The user or the estimate of gains may want this one product or look-up to stay.
+void WeightReaders::keepIfAsked(Operation *reader) {
+  if (kept.matches(reader))
+    keep("--keep-f32 names it");
+  if (auto slower = reader->getAttrOfType<StringAttr>(dl::kKeptByCost))
+    keep(slower.getValue());
+}
 
 bool WeightReaders::addProduct(OpOperand &use, bool isTurned) {
   Operation *op = use.getOwner();
@@ -56,10 +65,7 @@ bool WeightReaders::addProduct(OpOperand &use, bool isTurned) {
     keep("products sum along both of its dims");
   found.isTransposed = isTransposed;
   found.products.push_back(&use);
-  if (kept.matches(op))
-    keep("--keep-f32 names it");
-  if (auto slower = op->getAttrOfType<StringAttr>(dl::kKeptByCost))
-    keep(slower.getValue());
+  keepIfAsked(op);
   return true;
 }
 
@@ -71,9 +77,12 @@ bool WeightReaders::addTable(OpOperand &use, bool isTurned) {
   bool isTable = (isa<dl::EmbeddingOp>(op) && use.getOperandNumber() == 1) ||
                  (isa<dl::IndexOp>(op) && use.getOperandNumber() == 0) ||
                  (select && select.getDim() == 0 && use.getOperandNumber() == 0);
-  if (isTable)
-    found.tables.push_back(&use);
-  return isTable;
+  // Rows at places that are known at load are read then.
+  if (!isTable || weights.dependsOnWeightsAlone(op->getResult(0)))
+    return false;
+  found.tables.push_back(&use);
+  keepIfAsked(op);
+  return true;
 }
 
 void WeightReaders::follow(Value value, bool isTurned) {
@@ -87,10 +96,21 @@ void WeightReaders::follow(Value value, bool isTurned) {
   }
 }
 
+SmallVector<OpOperand *> PackableWeight::readers() const {
+  SmallVector<OpOperand *> all(products);
+  all.append(tables);
+  llvm::sort(all, [](OpOperand *a, OpOperand *b) {
+    return a->getOwner() != b->getOwner() && a->getOwner()->isBeforeInBlock(b->getOwner());
+  });
+  return all;
+}
+
 WeightFormat PackableWeight::formatOf(WeightFormat all) const {
   auto weight = op;
   auto bits = weight->getAttrOfType<IntegerAttr>(kStoredBits);
-  return bits && bits.getInt() == 8 ? WeightFormat{.bits = 8, .isSymmetric = true} : all;
+  // No sum evens out the errors of a row that is looked up: 4 bits are too few for what all layers read.
+  const bool isWide = (bits && bits.getInt() == 8) || (products.empty() && all.bits < 8);
+  return isWide ? WeightFormat{.bits = 8, .isSymmetric = true} : all;
 }
 
 std::vector<PackableWeight> findPackableWeights(func::FuncOp function, const LayerPatterns &kept) {
@@ -102,13 +122,14 @@ std::vector<PackableWeight> findPackableWeights(func::FuncOp function, const Lay
       continue;
     PackableWeight found{op, false, {}, {}, {}};
     WeightReaders(found, kept, weights).follow(op.getY(), /*isTurned=*/false);
-    if (found.products.empty())
+    if (found.products.empty() && found.tables.empty())
       continue;
     if (found.isTransposed && !found.tables.empty() && found.whyKept.empty())
       found.whyKept = "products sum along its dim 0, and look-ups take rows of it";
     if (found.columns() < kFewestTerms && found.whyKept.empty())
       found.whyKept =
-          "a sum has " + std::to_string(found.columns()) + " terms, too few to pay for a scale";
+          (found.products.empty() ? "a row has " : "a sum has ") + std::to_string(found.columns()) +
+          (found.products.empty() ? " numbers" : " terms") + ", too few to pay for a scale";
     all.push_back(std::move(found));
   }
   return all;

@@ -51,6 +51,37 @@ static SmallVector<dl::Range> sizesOf(Operation *op) {
   return symbols;
 }
 
+namespace {
+/// The sizes of tensors at the usual sizes of the symbols of a module.
+class UsualSizes {
+public:
+  explicit UsualSizes(Operation *op) : symbols(sizesOf(op)) {}
+  int64_t of(AffineExpr dim) {
+    auto size = dl::usualOf(dim, symbols);
+    allAreKnown &= size.has_value();
+    return size.value_or(1);
+  }
+  double ofTensor(Value tensor) {
+    double size = 1;
+    for (AffineExpr dim : dl::getDims(cast<RankedTensorType>(tensor.getType())))
+      size *= static_cast<double>(of(dim));
+    return size;
+  }
+  /// False where one of those that were asked for has no usual size.
+  bool areKnown() const { return allAreKnown; }
+
+private:
+  SmallVector<dl::Range> symbols;
+  bool allAreKnown = true;
+};
+} // namespace
+
+/// The data say how large the op's result is.
+static bool isCounted(Operation *op) {
+  return dl::mentions(dl::getDims(cast<RankedTensorType>(op->getResult(0).getType())),
+                      dl::countedSymbols(op->getParentOfType<ModuleOp>()));
+}
+
 static std::optional<Work> workOf(Operation *op, unsigned weightOperand) {
   auto loops = dyn_cast<LoopNestOpInterface>(op);
   if (!loops)
@@ -58,29 +89,15 @@ static std::optional<Work> workOf(Operation *op, unsigned weightOperand) {
   LoopNest nest = loops.getLoopNest();
   if (!nest.isProduct || nest.terms.size() != 2)
     return std::nullopt;
-  ModuleOp module = op->getParentOfType<ModuleOp>();
-  if (dl::mentions(dl::getDims(cast<RankedTensorType>(op->getResult(0).getType())),
-                   dl::countedSymbols(module)))
+  if (isCounted(op))
     return std::nullopt;
-  SmallVector<dl::Range> symbols = sizesOf(op);
-  bool isKnown = true;
-  auto sizeOf = [&](AffineExpr dim) -> int64_t {
-    auto size = dl::usualOf(dim, symbols);
-    isKnown &= size.has_value();
-    return size.value_or(1);
-  };
-  auto sizeOfTensor = [&](Value tensor) {
-    double size = 1;
-    for (AffineExpr dim : dl::getDims(cast<RankedTensorType>(tensor.getType())))
-      size *= static_cast<double>(sizeOf(dim));
-    return size;
-  };
+  UsualSizes sizes(op);
   const Access &activation = nest.terms[1 - weightOperand], &weight = nest.terms[weightOperand];
   Work work;
-  work.activations = sizeOfTensor(op->getOperand(activation.operand));
-  work.weights = sizeOfTensor(op->getOperand(weight.operand));
+  work.activations = sizes.ofTensor(op->getOperand(activation.operand));
+  work.weights = sizes.ofTensor(op->getOperand(weight.operand));
   for (unsigned dim = 0; dim < nest.parallel.size(); ++dim) {
-    auto size = static_cast<double>(sizeOf(nest.parallel[dim]));
+    auto size = static_cast<double>(sizes.of(nest.parallel[dim]));
     work.results *= size;
     bool inActivation = activation.map.isFunctionOfDim(dim),
          inWeight = weight.map.isFunctionOfDim(dim);
@@ -98,7 +115,7 @@ static std::optional<Work> workOf(Operation *op, unsigned weightOperand) {
     }
   }
   for (auto [loop, extent] : llvm::enumerate(nest.reduction)) {
-    int64_t size = sizeOf(extent);
+    int64_t size = sizes.of(extent);
     work.depth *= static_cast<double>(size);
     // Channels of an image lie together; a matrix has one loop.
     unsigned dim = nest.parallel.size() + loop;
@@ -106,7 +123,21 @@ static std::optional<Work> workOf(Operation *op, unsigned weightOperand) {
       work.neighbours = std::max(work.neighbours, size);
   }
   work.products = work.results * work.depth;
-  return isKnown ? std::optional(work) : std::nullopt;
+  return sizes.areKnown() ? std::optional(work) : std::nullopt;
+}
+
+/// Elements that a look-up reads and gives, and those of its table.
+struct Rows {
+  double elements, table;
+};
+
+static std::optional<Rows> rowsOf(const OpOperand &table) {
+  Operation *op = table.getOwner();
+  if (isCounted(op))
+    return std::nullopt;
+  UsualSizes sizes(op);
+  Rows rows = {sizes.ofTensor(op->getResult(0)), sizes.ofTensor(table.get())};
+  return sizes.areKnown() ? std::optional(rows) : std::nullopt;
 }
 
 //===- The CPU --------------------------------------------------------------------------------------===//
@@ -151,6 +182,20 @@ static TargetGain fewBitsOnCpu(const Work &work, unsigned bits) {
   double products = filledProducts(work) / cpu.floatProducts;
   double after = withWeights(cpu, products + convert, work.weights * bytesOfWeight(bits));
   return {"cpu", floatsOnCpu(cpu, work) / 1e3, after / 1e3, convert / 1e3, false};
+}
+
+/// One multiplication an element, beside reading its row.
+static TargetGain rowsOnCpu(const Rows &rows, unsigned bits) {
+  const CpuModel &cpu = kAvx512Vnni;
+  auto time = [&](double compute, double bytes) {
+    double memory =
+        rows.table * bytes > cpu.cacheBytes ? rows.elements * bytes / cpu.memoryBytes : 0;
+    return std::max(compute, memory) + std::min(compute, memory) / 2;
+  };
+  double moved = rows.elements / cpu.looseFloats,
+         convert = rows.elements / (bits == 8 ? cpu.unpackedBytes : cpu.unpackedHalves);
+  return {"cpu", time(moved, 4) / 1e3, time(moved + convert, bytesOfWeight(bits)) / 1e3,
+          convert / 1e3, false};
 }
 
 //===- CUDA -----------------------------------------------------------------------------------------===//
@@ -199,6 +244,15 @@ static TargetGain fewBitsOnGpu(const Work &work, unsigned bits, StringRef precis
           convert, true};
 }
 
+static TargetGain rowsOnGpu(const Rows &rows, unsigned bits, StringRef precision) {
+  const GpuModel &gpu = kHopper;
+  auto time = [&](double bytes) {
+    return kLaunch + rows.elements * (bytes + 4) / gpu.memoryBytes / 1e3;
+  };
+  return {"cuda", time(precision == "f16" || precision == "bf16" ? 2 : 4),
+          time(bytesOfWeight(bits)), 0, true};
+}
+
 //===- All targets ----------------------------------------------------------------------------------===//
 
 /// Products of weights that read `activation`: they read one tensor of bytes.
@@ -227,16 +281,24 @@ std::vector<TargetGain> gainsOfFewBits(const PackableWeight &weight, unsigned bi
   std::vector<TargetGain> gains;
   for (const std::string &target : of.targets) {
     TargetGain all = {target, 0, 0, 0, false};
-    for (OpOperand *use : weight.products) {
-      auto work = workOf(use->getOwner(), use->getOperandNumber());
-      if (!work)
-        return {};
-      TargetGain gain =
-          target == "cpu" ? fewBitsOnCpu(*work, bits) : fewBitsOnGpu(*work, bits, of.precision);
+    const bool isCpu = target == "cpu";
+    auto add = [&](const TargetGain &gain) {
       all.before += gain.before;
       all.after += gain.after;
       all.convert += gain.convert;
       all.isModelled |= gain.isModelled;
+    };
+    for (OpOperand *use : weight.products) {
+      auto work = workOf(use->getOwner(), use->getOperandNumber());
+      if (!work)
+        return {};
+      add(isCpu ? fewBitsOnCpu(*work, bits) : fewBitsOnGpu(*work, bits, of.precision));
+    }
+    for (OpOperand *use : weight.tables) {
+      auto rows = rowsOf(*use);
+      if (!rows)
+        return {};
+      add(isCpu ? rowsOnCpu(*rows, bits) : rowsOnGpu(*rows, bits, of.precision));
     }
     gains.push_back(std::move(all));
   }

@@ -13,7 +13,7 @@
 
 namespace dlc {
 
-/// The time of a product, or of all products of one weight, on one target, in microseconds.
+/// The time of a product, or of all products and look-ups of one weight, on one target, in microseconds.
 struct TargetGain {
   std::string target; // "cpu" or "cuda"
   double before;      // as it is
@@ -37,7 +37,7 @@ struct GainTargets {
 /// Gains of the product on integers, one for each target; none where the data say how large it is.
 /// All products that read an activation share the time of turning it into bytes.
 std::vector<TargetGain> gainsOfIntegers(const QuantizableProduct &product, const GainTargets &of);
-/// Gains of a weight in `bits` bits (4 or 8).
+/// Gains of a weight in `bits` bits (4 or 8), over all that reads it.
 std::vector<TargetGain> gainsOfFewBits(const PackableWeight &weight, unsigned bits,
                                        const GainTargets &of);
 

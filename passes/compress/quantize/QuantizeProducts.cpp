@@ -6,12 +6,15 @@
 // DynamicQuantizeLinear does with those of a whole tensor. A row is what one sum reads. So the result of
 // a sample does not depend on what else is in its batch, and grids are as fine as they can be.
 //
+// A table of which look-ups take rows becomes r * t like the weight of a product; look-ups take rows of r and of t.
+//
 // In e4m3 x becomes q * s and w becomes r * t with q and r floats of 8 bits, -448 to 448, which are
 // multiplied and added as f32.
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/dl/contraction/DLContraction.h"
 #include "passes/Passes.h"
+#include "passes/compress/quantize/QuantizableTables.h"
 #include "passes/compress/quantize/ScaledProduct.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -61,6 +64,8 @@ public:
   void runInFloat8(const QuantizableProduct &product, double low, double high);
   /// Quantizes a product whose activation is measured row by row when the model runs.
   void runByRow(const QuantizableProduct &product);
+  /// Quantizes a table. To be called before the products: those that read it share its integers.
+  void run(const QuantizableTable &table);
 
 private:
   /// Rows in bytes, and what that means.
@@ -69,13 +74,15 @@ private:
     RowGrids grids;
   };
 
-  /// Weights in i8, as i32, and their scales, in the weight's dims with 1 for those along which one is shared.
+  /// Weights in i8, and their scales, in the weight's dims with 1 for those along which one is shared.
   struct QuantizedWeight {
     Value numbers, scale;
   };
 
   QuantizedWeight weightOf(const QuantizableProduct &product, dl::Builder &builder) const;
-  Value largestOfWeights(const QuantizableProduct &product, dl::Builder &builder) const;
+  QuantizedWeight inBytes(Value weight, ArrayRef<int64_t> summed, dl::Builder &builder) const;
+  QuantizedWeight ofTable(Value weight, ArrayRef<int64_t> summed, dl::Builder &builder) const;
+  Value largestOfWeights(Value weight, ArrayRef<int64_t> summed, dl::Builder &builder) const;
   Type byteType(dl::Builder &builder) const {
     return isSymmetric ? builder.getI8Type() : builder.getIntegerType(8, /*isSigned=*/false);
   }
@@ -91,6 +98,8 @@ private:
   llvm::DenseMap<std::pair<Value, uint64_t>, Value> knownFloat8;
   /// The same by row, by the value and the dims of it that are one row.
   std::map<std::pair<void *, SmallVector<int64_t>>, QuantizedRows> knownRows;
+  /// Tables that are in bytes already.
+  llvm::DenseMap<Value, QuantizedWeight> knownTables;
 };
 
 } // namespace
@@ -198,27 +207,80 @@ Quantization::QuantizedRows Quantization::symmetricRows(Value x, DenseI64ArrayAt
   return {builder.cast(builder.make<dl::RoundOp>(steps), byteType(builder)), {scale, Value()}};
 }
 
-/// The largest magnitude of each channel's weights, or of all.
-Value Quantization::largestOfWeights(const QuantizableProduct &product,
+/// The largest magnitude of each channel's weights, which are summed over along `summed`, or of all.
+Value Quantization::largestOfWeights(Value weight, ArrayRef<int64_t> summed,
                                      dl::Builder &builder) const {
-  SmallVector<int64_t> shared = summedDims(product.weightDims);
+  SmallVector<int64_t> shared(summed);
   if (isPerTensor)
-    shared =
-        llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(product.weightDims.size())));
-  return builder.make<dl::AmaxOp>(builder.make<dl::AbsOp>(product.getWeight()),
+    shared = llvm::to_vector(llvm::seq<int64_t>(0, dl::typeOf(weight).getRank()));
+  return builder.make<dl::AmaxOp>(builder.make<dl::AbsOp>(weight),
                                   builder.getDenseI64ArrayAttr(shared), builder.getBoolAttr(true));
 }
 
 /// A scale takes the largest magnitude of its weights as 127 steps.
-Quantization::QuantizedWeight Quantization::weightOf(const QuantizableProduct &product,
-                                                     dl::Builder &builder) const {
-  Value weight = product.getWeight(), largest = largestOfWeights(product, builder);
+Quantization::QuantizedWeight Quantization::inBytes(Value weight, ArrayRef<int64_t> summed,
+                                                    dl::Builder &builder) const {
+  Value largest = largestOfWeights(weight, summed, builder);
   Value scale = builder.make<dl::DivOp>(largest, builder.fullLike(largest, 127));
   // A channel of zeros alone has the scale 0: 0 / 0 is NaN, which casts to 0.
   Value steps = builder.make<dl::RoundOp>(
       builder.make<dl::DivOp>(weight, builder.broadcast(scale, dl::dimsOf(weight))));
-  Value numbers = builder.cast(steps, builder.getIntegerType(8));
-  return {builder.cast(numbers, builder.getI32Type()), scale};
+  return {builder.cast(steps, builder.getIntegerType(8)), scale};
+}
+
+/// The weight of a product that is a table in bytes already, or the transpose of one; else no values.
+Quantization::QuantizedWeight Quantization::ofTable(Value weight, ArrayRef<int64_t> summed,
+                                                    dl::Builder &builder) const {
+  const int64_t alongRows = summed.front();
+  if (alongRows == 1)
+    return knownTables.lookup(weight);
+  auto turned = weight.getDefiningOp<dl::PermuteOp>();
+  if (!turned || turned.getDims() != ArrayRef<int64_t>{1, 0})
+    return {};
+  QuantizedWeight table = knownTables.lookup(turned.getX());
+  if (!table.numbers)
+    return {};
+  return {builder.permute(table.numbers, {1, 0}), builder.permute(table.scale, {1, 0})};
+}
+
+/// The weight of a product as i32.
+Quantization::QuantizedWeight Quantization::weightOf(const QuantizableProduct &product,
+                                                     dl::Builder &builder) const {
+  SmallVector<int64_t> summed = summedDims(product.weightDims);
+  QuantizedWeight found = ofTable(product.getWeight(), summed, builder);
+  if (!found.numbers)
+    found = inBytes(product.getWeight(), summed, builder);
+  return {builder.cast(found.numbers, builder.getI32Type()), found.scale};
+}
+
+/// `lookUp` with another table, of the same rows.
+static Value lookUpIn(OpOperand &tableOf, Value table, dl::Builder &builder) {
+  Operation *copy = builder.clone(*tableOf.getOwner());
+  copy->setOperand(tableOf.getOperandNumber(), table);
+  auto type = cast<RankedTensorType>(copy->getResult(0).getType());
+  dl::Dims dims = dl::getDims(type);
+  dims.back() = dl::dimsOf(table).back();
+  copy->getResult(0).setType(dl::makeTensor(dims, getElementTypeOrSelf(table.getType())));
+  return copy->getResult(0);
+}
+
+void Quantization::run(const QuantizableTable &table) {
+  dl::Builder builder(table.weight.readers().front()->getOwner());
+  dl::WeightOp weight = table.weight.op;
+  QuantizedWeight bytes = inBytes(weight.getY(), /*summed=*/1, builder);
+  knownTables[weight.getY()] = bytes;
+  // A look-up needs a scale in each row, though all have one.
+  dl::Dims ofScales = {dl::dimsOf(weight.getY()).front(), dl::constantDim(1, builder.getContext())};
+  Value scales = builder.broadcast(bytes.scale, ofScales);
+  for (OpOperand *use : table.weight.tables) {
+    Operation *lookUp = use->getOwner();
+    dl::Builder before(lookUp);
+    Value numbers = before.cast(lookUpIn(*use, bytes.numbers, before), before.getF32Type()),
+          scale = lookUpIn(*use, scales, before);
+    lookUp->getResult(0).replaceAllUsesWith(
+        before.make<dl::MulOp>(numbers, before.broadcast(scale, dl::dimsOf(numbers))));
+    lookUp->erase();
+  }
 }
 
 void Quantization::run(const QuantizableProduct &product, double low, double high) {
@@ -251,7 +313,7 @@ void Quantization::runInFloat8(const QuantizableProduct &product, double low, do
     x = product.getActivation();
     x = inFloat8(after.make<dl::MulOp>(x, after.fullLike(x, 1 / range)), after);
   }
-  Value scale = largestOfWeights(product, builder);
+  Value scale = largestOfWeights(weight, summedDims(product.weightDims), builder);
   // Zeros alone need a scale, too: NaN would be one of the numbers of e4m3.
   scale = builder.make<dl::MaximumOp>(scale, builder.fullLike(scale, kLeastMagnitude));
   scale = builder.make<dl::DivOp>(scale, builder.fullLike(scale, kMostFloat8));
@@ -283,7 +345,19 @@ void QuantizeProducts::runOnOperation() {
     return signalPassFailure();
   }
   Quantization quantization(symmetric, perTensor);
-  for (const QuantizableProduct &product : findQuantizableProducts(function, *kept, *chosen)) {
+  const std::vector<QuantizableProduct> products =
+      findQuantizableProducts(function, *kept, *chosen);
+  const std::vector<QuantizableTable> tables =
+      findQuantizableTables(function, *kept, products, *chosen);
+  for (const QuantizableTable &table : tables) {
+    for (OpOperand *use : table.weight.tables)
+      use->getOwner()->removeAttr(dl::kKeptByCost);
+    if (table.whyKept.empty())
+      quantization.run(table);
+    ++(table.whyKept.empty() ? numTables : numTablesKept);
+  }
+  for (const QuantizableProduct &product : products) {
+    product.op->removeAttr(dl::kKeptByCost);
     if (*chosen == ProductScheme::dynamic) {
       if (product.whyKept.empty())
         quantization.runByRow(product);
@@ -292,7 +366,6 @@ void QuantizeProducts::runOnOperation() {
     }
     auto range = product.op->getAttrOfType<DenseF64ArrayAttr>(kActivationRange);
     product.op->removeAttr(kActivationRange);
-    product.op->removeAttr(dl::kKeptByCost);
     if (!range || range.size() != 2 || !product.whyKept.empty()) {
       ++numKept;
       continue;

@@ -77,12 +77,10 @@ Value QuantizeWeights::unpacked(const PackableWeight &weight, dl::Builder &build
 
 void QuantizeWeights::pack(const PackableWeight &weight) {
   // Where the first of them is read, and as a part of that layer.
-  Operation *first = weight.products.front()->getOwner();
-  dl::Builder builder(first->getLoc(), &getContext());
-  for (OpOperand *use : llvm::concat<OpOperand *const>(weight.products, weight.tables))
-    if (use->getOwner()->isBeforeInBlock(first))
-      first = use->getOwner();
-  builder.setInsertionPoint(first);
+  Operation *named =
+      (weight.products.empty() ? weight.tables : weight.products).front()->getOwner();
+  dl::Builder builder(named->getLoc(), &getContext());
+  builder.setInsertionPoint(weight.readers().front()->getOwner());
   Value numbers = unpacked(weight, builder);
   for (OpOperand *table : weight.tables)
     table->set(numbers);
@@ -124,7 +122,7 @@ void QuantizeWeights::runOnOperation() {
   if (function.isExternal())
     return;
   for (const PackableWeight &weight : findPackableWeights(function, *kept)) {
-    for (OpOperand *use : weight.products)
+    for (OpOperand *use : weight.readers())
       use->getOwner()->removeAttr(dl::kKeptByCost);
     if (!weight.whyKept.empty())
       ++numKept;

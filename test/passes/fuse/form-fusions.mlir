@@ -200,3 +200,31 @@ func.func @recurrence(%x: tensor<5x2x12xf32>, %w: tensor<3x4x4xf32>) -> (tensor<
   %1 = dl.exp %y : (tensor<5x2x4xf32>) -> tensor<5x2x4xf32>
   return %1, %hn : tensor<5x2x4xf32>, tensor<2x4xf32>
 }
+
+// What is looked up for a row joins what reads it along the row.
+// CHECK-LABEL: func.func @scale_of_row
+// CHECK: dl.fusion
+// CHECK-DAG: dl.embedding %{{.*}} -> tensor<3x8xi8>
+// CHECK-DAG: dl.embedding %{{.*}} -> tensor<3x1xf32>
+// CHECK-NOT: dl.fusion
+// CHECK: return
+func.func @scale_of_row(%x: tensor<3xi64>, %codes: tensor<4x8xi8>, %scales: tensor<4x1xf32>) -> tensor<3x8xf32> {
+  %0 = dl.embedding %x, %codes : (tensor<3xi64>, tensor<4x8xi8>) -> tensor<3x8xi8>
+  %1 = dl.cast %0 {dtype = f32} : (tensor<3x8xi8>) -> tensor<3x8xf32>
+  %2 = dl.embedding %x, %scales : (tensor<3xi64>, tensor<4x1xf32>) -> tensor<3x1xf32>
+  %3 = dl.broadcast %2 : (tensor<3x1xf32>) -> tensor<3x8xf32>
+  %4 = dl.mul %1, %3 : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+  return %4 : tensor<3x8xf32>
+}
+
+// Where it is read along columns, each row would look it up again: it is stored.
+// CHECK-LABEL: func.func @row_of_scales
+// CHECK: %[[ROW:.*]] = dl.fusion({{.*}}) : ({{.*}}) -> tensor<1x8xf32>
+// CHECK: dl.fusion(
+// CHECK: dl.mul
+func.func @row_of_scales(%x: tensor<1xi64>, %y: tensor<3x8xf32>, %scales: tensor<4x8xf32>) -> tensor<3x8xf32> {
+  %0 = dl.embedding %x, %scales : (tensor<1xi64>, tensor<4x8xf32>) -> tensor<1x8xf32>
+  %1 = dl.broadcast %0 : (tensor<1x8xf32>) -> tensor<3x8xf32>
+  %2 = dl.mul %y, %1 : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+  return %2 : tensor<3x8xf32>
+}

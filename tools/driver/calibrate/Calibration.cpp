@@ -7,6 +7,7 @@
 #include "ir/dl/base/PrecisionMarks.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
+#include "passes/compress/quantize/QuantizableTables.h"
 #include "tools/driver/calibrate/BiasCorrection.h"
 #include "tools/driver/calibrate/CpuProgram.h"
 #include "tools/driver/calibrate/QuantizationGrids.h"
@@ -52,6 +53,23 @@ int Calibration::measure(const std::string &package, std::vector<RangeEstimator>
   return kOk;
 }
 
+void Calibration::noteTables(func::FuncOp function, const LayerPatterns &kept,
+                             ArrayRef<QuantizableProduct> products) {
+  for (const QuantizableTable &table :
+       findQuantizableTables(function, kept, products, *productSchemeNamed(options.quantize))) {
+    Operation &lookUp = *table.lookUp();
+    tables.push_back({shownNameOf(lookUp), lookUp.getName().stripDialect().str(),
+                      table.weight.rows(), table.weight.columns(), table.whyKept,
+                      table.isTied() ? std::vector<TargetGain>()
+                                     : gainsOfFewBits(table.weight, 8, gainTargets(options))});
+    if (auto reasons = lookUp.getAttrOfType<DictionaryAttr>(dl::kKeptOn))
+      for (NamedAttribute reason : reasons)
+        tables.back().keptOn += (tables.back().keptOn.empty() ? "" : "; ") +
+                                reason.getName().str() + ": kept in f32, " +
+                                cast<StringAttr>(reason.getValue()).str();
+  }
+}
+
 int Calibration::run(ModuleOp module) {
   auto function = *module.getOps<func::FuncOp>().begin();
   auto kept = LayerPatterns::create(options.keepF32);
@@ -61,9 +79,8 @@ int Calibration::run(ModuleOp module) {
     if (int code = smoothActivations(module, options, progress, numSmoothed))
       return code;
   const bool hasGains = showsGains();
-  if (hasGains)
-    if (int code = keepSlowerLayers(module, options))
-      return code;
+  if (int code = keepSlowerLayers(module, options))
+    return code;
   std::vector<QuantizableProduct> products =
       findQuantizableProducts(function, *kept, *productSchemeNamed(options.quantize));
   for (const QuantizableProduct &product : products)
@@ -75,17 +92,21 @@ int Calibration::run(ModuleOp module) {
          {},
          0,
          hasGains ? gainsOfIntegers(product, gainTargets(options)) : std::vector<TargetGain>()});
+  noteTables(function, *kept, products);
   bool isKeptByCost = llvm::any_of(products, [](const QuantizableProduct &product) {
     return product.op->hasAttr(dl::kKeptByCost);
   });
-  if (activationsOf(products).empty())
+  const bool hasTables =
+      llvm::any_of(tables, [](const QuantizedTable &table) { return table.whyKept.empty(); });
+  const bool hasProducts = !activationsOf(products).empty();
+  if (!hasProducts && !hasTables)
     return fail(kModelError,
                 "--quantize " + options.quantize +
                     (layers.empty() ? ": no product of the model multiplies f32 by weights"
                                     : ": every product of weights stays in f32; the first, '" +
                                           layers.front().name + "', because " +
                                           layers.front().whyKept + (isKeptByCost ? kTakeAll : "")));
-  if (isDynamic())
+  if (isDynamic() || !hasProducts)
     return kOk;
   if (int code = findRanges(module, products))
     return code;
@@ -144,7 +165,9 @@ std::string Calibration::commandText() const {
     text += llvm::formatv(" --smooth {0}", *options.smooth);
   if (options.biasCorrection)
     text += " --bias-correction";
-  return text + " --calib DATA.npz --weights NEW.safetensors";
+  if (!options.calibration.data.empty())
+    text += " --calib DATA.npz";
+  return text + " --weights NEW.safetensors";
 }
 
 /// The last two columns of a row.
@@ -156,18 +179,49 @@ static std::string gainAfter(const std::string &signalToNoise, ArrayRef<TargetGa
                              .str();
 }
 
+/// What the row of a table says after its name and op.
+std::string Calibration::tableRow(const QuantizedTable &table) const {
+  if (!table.whyKept.empty())
+    return "kept in f32: " + table.whyKept;
+  const std::string dims = std::to_string(table.rows) + "x" + std::to_string(table.width);
+  const std::string text =
+      "int8, " +
+      std::string(hasPerTensorWeights(options.grids) ? "one scale" : "a scale for each row") +
+      " of " + dims;
+  if (!table.keptOn.empty())
+    return text + "; on " + table.keptOn;
+  if (!showsGains() || table.gains.empty())
+    return text;
+  // Below the ranges and the SNR of products.
+  return llvm::formatv("{0}{1}", llvm::left_justify(text, 53),
+                       gainText(table.gains, keepsLosses(options)))
+      .str();
+}
+
 std::string Calibration::asText() const {
   std::string text;
   llvm::raw_string_ostream os(text);
-  size_t width = 5, quantized = 0;
+  size_t width = 5, opWidth = 7, quantized = 0, quantizedTables = 0;
   std::vector<std::vector<TargetGain>> gains; // of the layers on integers
   for (const QuantizedLayer &layer : layers)
     width = std::max(width, layer.name.size());
-  os << llvm::left_justify("Layer", width) << "  Op       "
+  for (const QuantizedTable &table : tables) {
+    width = std::max(width, table.name.size());
+    opWidth = std::max(opWidth, table.op.size());
+    quantizedTables += table.whyKept.empty();
+  }
+  os << llvm::left_justify("Layer", width) << "  " << llvm::left_justify("Op", opWidth) << "  "
      << (isDynamic() ? "Type" : "Range seen           Range kept           SNR")
      << (showsGains() && !options.targets.empty() ? "        Gain\n" : "\n");
+  auto nameOf = [&](const std::string &name, const std::string &op) {
+    os << llvm::left_justify(name, width) << "  " << llvm::left_justify(op, opWidth) << "  ";
+  };
+  for (const QuantizedTable &table : tables) {
+    nameOf(table.name, table.op);
+    os << tableRow(table) << '\n';
+  }
   for (const QuantizedLayer &layer : layers) {
-    os << llvm::left_justify(layer.name, width) << "  " << llvm::left_justify(layer.op, 7) << "  ";
+    nameOf(layer.name, layer.op);
     if (!layer.whyKept.empty()) {
       os << "kept in f32: " << layer.whyKept << '\n';
       continue;
@@ -189,7 +243,9 @@ std::string Calibration::asText() const {
   }
   os << llvm::formatv("{0}: {1} of {2} products", options.quantize, quantized, layers.size())
      << countsByTarget(gains, options);
-  if (!isDynamic())
+  if (!tables.empty())
+    os << llvm::formatv(", {0} of {1} tables", quantizedTables, tables.size());
+  if (samples > 0)
     os << llvm::formatv(", calibrated on {0} samples by {1}", samples, methodName());
   if (options.smooth)
     os << llvm::formatv("; {0} activations smoothed with exponent {1}", numSmoothed,
@@ -218,6 +274,20 @@ std::string Calibration::asJson() const {
                 hasSymmetricActivations(options.grids) ? "symmetric" : "asymmetric");
   json.string("granularity", hasPerTensorWeights(options.grids) ? "tensor" : "channel");
   json.beginArray("layers");
+  for (const QuantizedTable &table : tables) {
+    json.beginObject()
+        .string("layer", table.name)
+        .string("op", table.op)
+        .string("type", table.whyKept.empty() ? "int8" : "f32")
+        .integer("rows", table.rows)
+        .integer("columns", table.width);
+    if (!table.whyKept.empty())
+      json.string("why", table.whyKept);
+    if (!table.keptOn.empty())
+      json.string("kept_on", table.keptOn);
+    writeGains(json, table.gains, options);
+    json.endObject();
+  }
   for (const QuantizedLayer &layer : layers) {
     json.beginObject().string("layer", layer.name).string("op", layer.op);
     if (!layer.whyKept.empty())

@@ -25,7 +25,16 @@ struct QuantizedLayer {
   std::vector<TargetGain> gains = {};
 };
 
-/// Finds the products that quantize-products lets run on integers. For --quantize int8 it runs a copy of
+/// What becomes of a table of which look-ups take rows.
+struct QuantizedTable {
+  std::string name, op; // of its first look-up
+  int64_t rows, width;
+  std::string whyKept; // empty where it becomes integers of 8 bits
+  std::vector<TargetGain> gains;
+  std::string keptOn = {}; // "cpu: ...": targets of some where it stays in f32, and why
+};
+
+/// Finds the products that quantize-products lets run on integers, and the tables that it makes integers of. For --quantize int8 it runs a copy of
 /// the model on `--calib` and writes the range of each activation that a product reads to the product,
 /// where the pass finds it.
 class Calibration {
@@ -40,22 +49,26 @@ public:
   /// The kind of command that makes these weights, where data have changed them: what `dlc refit`
   /// names where it refuses. Empty where new weights may take their place.
   std::string commandText() const;
-  /// A table of all products of weights, and how many run on integers.
+  /// A table of all look-ups and products of weights, and how many run on integers.
   std::string asText() const;
   std::string asJson() const;
 
 private:
   int measure(const std::string &package, std::vector<RangeEstimator> &estimators);
+  void noteTables(mlir::func::FuncOp function, const LayerPatterns &kept,
+                  llvm::ArrayRef<QuantizableProduct> products);
   int findRanges(mlir::ModuleOp module, llvm::ArrayRef<QuantizableProduct> products);
   bool isDynamic() const { return options.quantize == "dynamic"; }
   bool isFloat8() const { return options.quantize == "fp8"; }
   /// The cost model knows products of integers whose ranges are known.
   bool showsGains() const { return options.quantize == "int8"; }
+  std::string tableRow(const QuantizedTable &table) const;
   /// Floats have the same precision over many ranges: there is no gain in a smaller one.
   std::string methodName() const { return isFloat8() ? "minmax" : options.calibration.method; }
 
   const CompileOptions &options;
   std::function<void(const std::string &)> progress;
+  std::vector<QuantizedTable> tables;
   std::vector<QuantizedLayer> layers;
   int64_t samples = 0;
   size_t numSmoothed = 0; // activations

@@ -28,9 +28,10 @@ static double decibels(double squares, double errors) {
   return errors > 0 ? 10 * std::log10(squares / errors) : HUGE_VAL;
 }
 
-/// The layer of the first product that reads the weight, an ONNX node or a place.
+/// The layer of the first product that reads the weight, or of the first look-up: an ONNX node or a place.
 static std::string layerOf(const PackableWeight &weight) {
-  SourcePlaces places = sourcePlacesOf(*weight.products.front()->getOwner());
+  const auto &uses = weight.products.empty() ? weight.tables : weight.products;
+  SourcePlaces places = sourcePlacesOf(*uses.front()->getOwner());
   for (const std::vector<std::string> *names : {&places.layers, &places.lines})
     if (!names->empty())
       return names->front();
@@ -131,7 +132,7 @@ int WeightFit::markWide(ModuleOp module, ArrayRef<PackableWeight> found) {
     return fail(kUsage, "--keep-w8: " + unmatched);
   for (const PackableWeight &weight : found) {
     auto op = weight.op;
-    if (llvm::any_of(weight.products,
+    if (llvm::any_of(weight.readers(),
                      [&](OpOperand *use) { return wide->matches(use->getOwner()); }))
       op->setAttr(kStoredBits, Builder(module.getContext()).getI64IntegerAttr(8));
   }
@@ -157,13 +158,14 @@ int WeightFit::run(ModuleOp module) {
   }
   auto isKept = [](const FittedWeight &weight) { return !weight.whyKept.empty(); };
   bool isKeptByCost = llvm::any_of(found, [](const PackableWeight &weight) {
-    return weight.products.front()->getOwner()->hasAttr(dl::kKeptByCost);
+    return weight.readers().front()->getOwner()->hasAttr(dl::kKeptByCost);
   });
   if (llvm::all_of(weights, isKept))
     return fail(kModelError,
                 "--quantize " + options.quantize +
                     (weights.empty()
-                         ? ": no matrix product of the model multiplies by a weight of f32"
+                         ? ": no matrix product of the model multiplies by a weight of f32, and no "
+                           "look-up takes rows of one"
                          : ": every weight stays in f32; the first, '" + weights.front().name +
                                "', because: " + weights.front().whyKept +
                                (isKeptByCost ? kTakeAll : "")));

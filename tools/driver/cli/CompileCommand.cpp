@@ -106,9 +106,11 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "int8: products and convolutions with weights multiply integers of 8 bits; "
                    "ranges of what they read come from --calib. dynamic: matrix products do so "
                    "with the range that each row turns out to have, and need no data. fp8: they "
-                   "multiply floats of 8 bits (e4m3), with ranges of --calib. w8, w4: "
+                   "multiply floats of 8 bits (e4m3), with ranges of --calib. int8 and dynamic "
+                   "make integers of the tables of look-ups, too. w8, w4: "
                    "the weights of matrix "
-                   "products are stored in 8 or 4 bits, in the file and in memory, and all is "
+                   "products and the tables of look-ups are stored in 8 or 4 bits, in the file and "
+                   "in memory, and all is "
                    "computed as before; with --calib their rounding makes up for its errors on "
                    "these data. What that does to each layer is printed")
       ->check(checkOneOf({"none", "int8", "dynamic", "fp8", "w8", "w4"}))
@@ -121,10 +123,11 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "memory in any case)")
       ->check(checkOneOf({"faster", "possible"}));
   addQuantizationOptions(*command, *options, "--quantize");
-  command->add_flag("--no-refit", options->noRefit,
-                    "With --quantize int8: the file holds the integers alone, a quarter of the "
-                    "bytes, and not the weights that 'dlc refit' makes them from (files of w8 and "
-                    "w4 never do)");
+  command->add_flag(
+      "--no-refit", options->noRefit,
+      "With --quantize int8 or dynamic: the file holds the integers alone, a quarter of the "
+      "bytes, and not the weights that 'dlc refit' makes them from (files of w8 and "
+      "w4 never do)");
   command->add_option("--calib", options->calibration.data,
                       "Data for --quantize and --precision mixed: an .npz with an array by the "
                       "name of each input, one row a sample; a few hundred that are like those to "

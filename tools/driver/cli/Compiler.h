@@ -60,7 +60,8 @@ struct CompileOptions : QuantizationOptions {
   std::string errorMetric = "rel"; // of maxError: one of kErrorMetrics
   std::string io; // f16, bf16, f32: what inputs and outputs of floats are; empty: as declared
   std::string quantize = "none"; // none, int8, dynamic, fp8, w8, w4
-  bool noRefit = false; // int8: the file holds bytes, and not the weights that they come from
+  bool noRefit =
+      false; // int8, dynamic: the file holds bytes, and not the weights that they come from
   // faster: what the cost model says is not slower on `targets`; possible: all that can be; empty:
   // faster for int8, possible for w8 and w4, which save memory in any case.
   std::string quantizeWhere;

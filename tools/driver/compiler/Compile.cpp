@@ -87,7 +87,9 @@ private:
   /// Fits the few bits that weights are to be stored in.
   int fitWeights();
   /// Whether the integers that the phase `compress` makes of weights take their place in the file.
-  bool storesIntegers() const { return options.noRefit && options.quantize == "int8"; }
+  bool storesIntegers() const {
+    return options.noRefit && (options.quantize == "int8" || options.quantize == "dynamic");
+  }
   /// Compiles what --precision mixed is held against where --quantize changes the model before it.
   int compileReference();
   int writeReport(const std::string &json);

@@ -100,8 +100,8 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
       return fail(kUsage, "--report says what --quantize and --precision mixed did; expected one "
                           "of these");
     if (options.noRefit)
-      return fail(kUsage, "--no-refit leaves out the weights that --quantize int8 makes integers "
-                          "from; expected that with it");
+      return fail(kUsage, "--no-refit leaves out the weights that --quantize int8 and dynamic make "
+                          "integers from; expected one of these with it");
     if (!options.quantizeWhere.empty())
       return fail(kUsage,
                   "--quantize-where says which layers --quantize takes; expected that with it");

@@ -18,9 +18,12 @@ GainTargets gainTargets(const CompileOptions &options) {
   return {options.targets, options.precision};
 }
 
+static bool isOfIntegers(const CompileOptions &options) {
+  return options.quantize == "int8" || options.quantize == "dynamic";
+}
+
 bool keepsLosses(const CompileOptions &options) {
-  return options.quantizeWhere.empty() ? options.quantize == "int8"
-                                       : options.quantizeWhere == "faster";
+  return options.quantizeWhere.empty() ? isOfIntegers(options) : options.quantizeWhere == "faster";
 }
 
 int keepSlowerLayers(ModuleOp module, const CompileOptions &options) {
@@ -30,6 +33,7 @@ int keepSlowerLayers(ModuleOp module, const CompileOptions &options) {
   keep.scheme = options.quantize;
   keep.targets.assign(options.targets.begin(), options.targets.end());
   keep.precision = options.precision;
+  keep.refits = isOfIntegers(options) && !options.noRefit;
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   manager.addNestedPass<func::FuncOp>(createKeepSlower(keep));
   return failed(manager.run(module)) ? static_cast<int>(kInternal) : kOk;

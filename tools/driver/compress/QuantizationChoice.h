@@ -13,7 +13,7 @@ namespace dlc {
 /// possible`. An ExitCode.
 int keepSlowerLayers(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Whether a layer stays as it is on a target that would be slower: for int8 it does, and for any scheme
+/// Whether a layer stays as it is on a target that would be slower: for int8 and dynamic it does, and for any scheme
 /// with `--quantize-where faster`.
 bool keepsLosses(const CompileOptions &options);
 

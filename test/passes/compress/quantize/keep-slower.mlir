@@ -5,7 +5,10 @@
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(keep-slower{scheme=w8 targets=cpu}))' -split-input-file | FileCheck %s --check-prefix=W8
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(keep-slower{targets=cpu},quantize-products))' -split-input-file | FileCheck %s --check-prefix=AFTER
 // RUN: not dlc-opt %s -pass-pipeline='builtin.module(func.func(keep-slower{scheme=int7}))' -split-input-file 2>&1 | FileCheck %s --check-prefix=SCHEME
-// SCHEME: error: scheme is int8, w8 or w4, got 'int7'
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(keep-slower{targets=cpu refits}))' -split-input-file | FileCheck %s --check-prefix=REFITS
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(keep-slower{scheme=dynamic targets=cpu refits}))' -split-input-file | FileCheck %s --check-prefix=REFITS
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(keep-slower{targets=cpu,cuda refits}))' -split-input-file | FileCheck %s --check-prefix=BOTHREFIT
+// SCHEME: error: scheme is int8, dynamic, w8 or w4, got 'int7'
 // NONE-NOT: kept_by_cost
 // The pass that quantizes takes the mark away.
 // AFTER-NOT: kept_by_cost
@@ -103,4 +106,25 @@ func.func @depthwise(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
   %w = dl.weight "w" : tensor<64x1x5x5xf32>
   %0 = dl.conv2d %x, %w {padding = array<i64: 2, 2>, groups = 64 : i64} : (tensor<1x64x28x28xf32>, tensor<64x1x5x5xf32>) -> tensor<1x64x28x28xf32>
   return %0 : tensor<1x64x28x28xf32>
+}
+
+// -----
+
+// Rows of a large table come from memory, in a quarter of the bytes; a small one is in the cache. With `refits` the CPU reads rows of the file.
+// CPU-LABEL: @tables
+// CPU: dl.embedding %arg0, %{{.*}} : (tensor<128xi64>, tensor<30522x768xf32>)
+// CPU: dl.embedding {{.*}}dl.kept_by_cost = "int8 0.98x on cpu (convert 0.1 us)"
+// W4-LABEL: @tables
+// W4: dl.embedding %arg0, %{{.*}} : (tensor<128xi64>, tensor<30522x768xf32>)
+// W4: dl.embedding {{.*}}dl.kept_by_cost = "w4
+// REFITS-LABEL: @tables
+// REFITS: dl.embedding {{.*}}dl.kept_by_cost = "the file has it in f32 for dlc refit, of which the CPU reads the rows that it needs; --no-refit stores bytes"
+// BOTHREFIT-LABEL: @tables
+// BOTHREFIT: dl.embedding %arg0, %{{.*}} : (tensor<128xi64>, tensor<30522x768xf32>)
+func.func @tables(%x: tensor<128xi64>) -> (tensor<128x768xf32>, tensor<128x768xf32>) {
+  %w = dl.weight "w" : tensor<30522x768xf32>
+  %0 = dl.embedding %x, %w : (tensor<128xi64>, tensor<30522x768xf32>) -> tensor<128x768xf32>
+  %v = dl.weight "v" : tensor<2x768xf32>
+  %1 = dl.embedding %x, %v : (tensor<128xi64>, tensor<2x768xf32>) -> tensor<128x768xf32>
+  return %0, %1 : tensor<128x768xf32>, tensor<128x768xf32>
 }

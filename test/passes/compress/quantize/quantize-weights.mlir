@@ -109,12 +109,62 @@ func.func @tied(%x: tensor<3xi64>) -> tensor<3x16xf32> {
 
 // -----
 
+// Tables of look-ups, of whatever kind they are; 8 bits where products have 4.
+// CHECK-LABEL: @tables
+// W8: dl.weight "e.codes" : tensor<16x32xi8>
+// W8: dl.weight "e.scale" : tensor<16x1xf32>
+// W8: %[[E:.*]] = dl.mul
+// W8: dl.embedding %arg0, %[[E]] : (tensor<3xi64>, tensor<16x32xf32>) -> tensor<3x32xf32>
+// W8: dl.weight "i.codes"
+// W8: %[[I:.*]] = dl.mul
+// W8: dl.index %[[I]], %arg0
+// W8: dl.weight "s.codes"
+// W8: %[[S:.*]] = dl.mul
+// W8: dl.index_select %[[S]], %arg0 {dim = 0 : i64}
+// W4: dl.weight "e.codes" : tensor<16x32xi8>
+// W4: return
+func.func @tables(%x: tensor<3xi64>) -> (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x32xf32>) {
+  %e = dl.weight "e" : tensor<16x32xf32>
+  %0 = dl.embedding %x, %e : (tensor<3xi64>, tensor<16x32xf32>) -> tensor<3x32xf32>
+  %i = dl.weight "i" : tensor<16x32xf32>
+  %1 = dl.index %i, %x : (tensor<16x32xf32>, tensor<3xi64>) -> tensor<3x32xf32>
+  %s = dl.weight "s" : tensor<16x32xf32>
+  %2 = dl.index_select %s, %x {dim = 0 : i64} : (tensor<16x32xf32>, tensor<3xi64>) -> tensor<3x32xf32>
+  return %0, %1, %2 : tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x32xf32>
+}
+
+// -----
+
+// Tables that stay: one that is computed, one that is also added, one whose columns are taken, one of short rows, one whose rows
+// are known at load.
+// CHECK-LABEL: @kept_tables
+// CHECK-NOT: codes
+// CHECK: return
+func.func @kept_tables(%x: tensor<3xi64>, %h: tensor<16x32xf32>) -> (tensor<3x32xf32>, tensor<3x32xf32>, tensor<16x32xf32>, tensor<16x3xf32>, tensor<3x8xf32>, tensor<2x32xf32>) {
+  %a = dl.weight "a" : tensor<16x32xf32>
+  %twice = dl.add %a, %a : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x32xf32>
+  %0 = dl.embedding %x, %twice : (tensor<3xi64>, tensor<16x32xf32>) -> tensor<3x32xf32>
+  %b = dl.weight "b" : tensor<16x32xf32>
+  %1 = dl.embedding %x, %b : (tensor<3xi64>, tensor<16x32xf32>) -> tensor<3x32xf32>
+  %2 = dl.add %h, %b : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x32xf32>
+  %c = dl.weight "c" : tensor<16x32xf32>
+  %3 = dl.index_select %c, %x {dim = 1 : i64} : (tensor<16x32xf32>, tensor<3xi64>) -> tensor<16x3xf32>
+  %d = dl.weight "d" : tensor<16x8xf32>
+  %4 = dl.embedding %x, %d : (tensor<3xi64>, tensor<16x8xf32>) -> tensor<3x8xf32>
+  %e = dl.weight "e" : tensor<16x32xf32>
+  %places = dl.weight "places" : tensor<2xi64>
+  %5 = dl.embedding %places, %e : (tensor<2xi64>, tensor<16x32xf32>) -> tensor<2x32xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<3x32xf32>, tensor<3x32xf32>, tensor<16x32xf32>, tensor<16x3xf32>, tensor<3x8xf32>, tensor<2x32xf32>
+}
+
+// -----
+
 // What stays: a first factor, sums of few terms, a weight that is also added or that is summed along both of its dims, one of
-// another dtype, a table that no product reads, a product of weights alone.
+// another dtype, a product of weights alone.
 // CHECK-LABEL: @kept
 // CHECK-NOT: codes
 // CHECK: return
-func.func @kept(%x: tensor<32x32xf32>, %few: tensor<2x15xf32>, %h: tensor<2x32xf16>, %at: tensor<3xi64>) -> (tensor<32x32xf32>, tensor<2x8xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<2x8xf16>, tensor<3x32xf32>, tensor<8x8xf32>) {
+func.func @kept(%x: tensor<32x32xf32>, %few: tensor<2x15xf32>, %h: tensor<2x32xf16>) -> (tensor<32x32xf32>, tensor<2x8xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<2x8xf16>, tensor<8x8xf32>) {
   %a = dl.weight "a" : tensor<32x32xf32>
   %0 = dl.matmul %a, %x : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   %b = dl.weight "b" : tensor<8x15xf32>
@@ -127,11 +177,9 @@ func.func @kept(%x: tensor<32x32xf32>, %few: tensor<2x15xf32>, %h: tensor<2x32xf
   %5 = dl.matmul %x, %d : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   %e = dl.weight "e" : tensor<8x32xf16>
   %6 = dl.linear %h, %e : (tensor<2x32xf16>, tensor<8x32xf16>) -> tensor<2x8xf16>
-  %f = dl.weight "f" : tensor<16x32xf32>
-  %7 = dl.embedding %at, %f : (tensor<3xi64>, tensor<16x32xf32>) -> tensor<3x32xf32>
   %g = dl.weight "g" : tensor<8x32xf32>
   %8 = dl.linear %g, %g : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x8xf32>
-  return %0, %1, %3, %4, %5, %6, %7, %8 : tensor<32x32xf32>, tensor<2x8xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<2x8xf16>, tensor<3x32xf32>, tensor<8x8xf32>
+  return %0, %1, %3, %4, %5, %6, %8 : tensor<32x32xf32>, tensor<2x8xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<2x8xf16>, tensor<8x8xf32>
 }
 
 // -----
