@@ -22,7 +22,8 @@ struct CpuModel {
 };
 
 /// An AMD EPYC with AVX-512 VNNI, fitted to what `dlc bench --profile` said of the kernels of
-/// resnet20 and of products of 2048 x 2048. Those of depthwise convolutions are guesses.
+/// resnet20 and of products of 2048 x 2048; rounding and scaling anew to twelve linear layers (docs/compression.md says
+/// how well). Those of depthwise convolutions are guesses.
 extern const CpuModel kAvx512Vnni;
 
 } // namespace dlc
