@@ -34,7 +34,7 @@ import networks  # noqa: E402
 import oracles  # noqa: E402
 from cases import Failure  # noqa: E402
 from dlc_tool import BUILD, ROOT, run_tool  # noqa: E402
-from modules import LIMITS, Case, module_text, to_bytes, values  # noqa: E402
+from modules import LIMITS, Case, for_targets, module_text, to_bytes, values  # noqa: E402
 from rows import ROWS  # noqa: E402
 from rows.row import EVERY16  # noqa: E402
 
@@ -195,7 +195,7 @@ def numeric_case(folder, phase, sizes, cases, flags=()):
             plan.output(*rule)
     plan.write(folder)
     with open(os.path.join(folder, "model.mlir"), "w", encoding="utf-8") as out:
-        out.write(module_text(cases, sizes))
+        out.write(for_targets(module_text(cases, sizes), phase))
 
 
 def numeric_jobs():

@@ -76,6 +76,13 @@ def module_text(cases, sizes):
             f"  return {returned} : {', '.join(results)}\n}}\n}}\n")
 
 
+def for_targets(text, phase):
+    """The module as `phase` leaves it: from `compress` on each target has one of its own."""
+    if phase in ("import", "simplify"):
+        return text
+    return "module {\n" + "".join(text.replace("module", "module @" + target, 1) for target in ("cpu", "cuda")) + "}\n"
+
+
 LIMITS = {"i8": (-128, 127), "i16": (-(2**15), 2**15 - 1), "i32": (-(2**31), 2**31 - 1), "i64": (-(2**63), 2**63 - 1),
           "ui8": (0, 255), "ui16": (0, 2**16 - 1), "ui32": (0, 2**32 - 1), "i4": (-8, 7), "ui4": (0, 15), "i2": (-2, 1),
           "ui2": (0, 3),

@@ -12,7 +12,7 @@ import numpy as np
 
 import accuracy as acc
 from execute import DTYPES
-from modules import from_bytes, to_bytes
+from modules import for_targets, from_bytes, to_bytes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("DLC_BUILD_DIR", os.path.join(ROOT, "build"))
@@ -113,7 +113,7 @@ class Compiled:
         if key not in Compiled.packages:
             source = path.replace(".bin", ".mlir")
             with open(source, "w") as file:
-                file.write(module)
+                file.write(for_targets(module, phase))
             try:
                 execute([self.dlc, "compile", *self.prepared(source, phase), "--target", self.target, *self.flags, "-q", "-o", path])
                 Compiled.packages[key] = None

@@ -12,7 +12,7 @@ for folder in ("conformance", "numeric"):
 import networks  # noqa: E402
 from cases import Failure  # noqa: E402
 from dlc_tool import dlc  # noqa: E402
-from modules import Case, module_text  # noqa: E402
+from modules import Case, for_targets, module_text  # noqa: E402
 from rows import ROWS  # noqa: E402
 
 # The dtype that the text says, and flags.
@@ -46,7 +46,7 @@ def numeric_modules():
     for (phase, sizes), members in groups.items():
         for start in range(0, len(members), CHUNK):
             piece = members[start:start + CHUNK]
-            yield module_text(piece, sizes), phase, piece[0].name
+            yield for_targets(module_text(piece, sizes), phase), phase, piece[0].name
 
 
 def compile_module(text, phase, number, folder, flags):
