@@ -80,7 +80,8 @@ def for_targets(text, phase):
     """The module as `phase` leaves it: from `compress` on each target has one of its own."""
     if phase in ("import", "simplify"):
         return text
-    return "module {\n" + "".join(text.replace("module", "module @" + target, 1) for target in ("cpu", "cuda")) + "}\n"
+    head = text.split("\n", 1)[0] + "\n"  # the symbols are those of all
+    return head + "".join(text.replace("module", "module @" + target, 1) for target in ("cpu", "cuda")) + "}\n"
 
 
 LIMITS = {"i8": (-128, 127), "i16": (-(2**15), 2**15 - 1), "i32": (-(2**31), 2**31 - 1), "i64": (-(2**63), 2**63 - 1),
