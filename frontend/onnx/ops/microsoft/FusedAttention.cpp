@@ -159,7 +159,8 @@ bool FusedAttention::runAttention() {
   if (node.has(projectionBias))
     all = node.call("add", {all, node.tensor(projectionBias)});
   int64_t start = 0;
-  for (auto [part, width] : llvm::zip_equal(std::initializer_list<Item *>{&q, &k, &v}, widths)) {
+  Item *parts[] = {&q, &k, &v};
+  for (auto [part, width] : llvm::zip_equal(parts, widths)) {
     *part = asHeads(node.call("slice", {all, item(int64_t(2)), item(start), item(start + width)}));
     start += width;
   }
