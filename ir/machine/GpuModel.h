@@ -1,8 +1,8 @@
 //===- GpuModel.h - What is known of the GPUs that kernels run on ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One description for every choice between kernels, the compiler's and the runtime's. It needs nothing but the language: the
-// runtime includes it, too.
+// One description for every choice between kernels, the compiler's and the runtime's. It needs
+// nothing but the language: the runtime includes it, too.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_IR_MACHINE_GPUMODEL_H
 #define DLC_IR_MACHINE_GPUMODEL_H
@@ -33,8 +33,8 @@ struct StepRates {
   double arrival; ///< clocks that each block adds to that
 };
 
-/// A GPU. Numbers of one multiprocessor are for one clock. `peak...` are NVIDIA's; other rates are what dlc's kernels reach:
-/// measured where `source` names a result file, else modelled.
+/// A GPU. Numbers of one multiprocessor are for one clock. `peak...` are NVIDIA's; other rates are
+/// what dlc's kernels reach: measured where `source` names a result file, else modelled.
 struct GpuModel {
   int architecture; ///< 90 for sm_90
   const char *name;
@@ -54,6 +54,8 @@ struct GpuModel {
       bytesOnce; ///< a clock, of the whole GPU: a product takes no less than all of its bytes once
   int64_t bytesOfMeeting; ///< that a multiprocessor reads from memory while blocks meet
   double launch;          ///< microseconds of a kernel that has nothing to do, between two events
+  double launchInRow;     ///< microseconds that a kernel takes among others at least
+  double unpacked;        ///< weights in few bits that become floats
   RingRates mma;          ///< contract_mma, on tensor cores
   RingRates wgmma;        ///< contract_wgmma; all 0 where a GPU has none
   RingRates floats;       ///< contract_simt
@@ -75,7 +77,7 @@ constexpr RingRates modelledRing(double products) {
 inline constexpr StepRates kModelledSteps = {
     .bytes = 64, .products = 32, .meeting = 1500, .arrival = 8};
 
-/// What is known of a GPU from its data sheet alone.
+/// The model of a GPU of which only the data sheet is known.
 constexpr GpuModel modelledGpu(int architecture, const char *name, int64_t multiprocessors,
                                int64_t sharedBytes, int64_t threads, double gigahertz,
                                double halves, double floats, double memoryBytes) {
@@ -96,6 +98,8 @@ constexpr GpuModel modelledGpu(int architecture, const char *name, int64_t multi
           .bytesOnce = memoryBytes / gigahertz,
           .bytesOfMeeting = 64 << 10,
           .launch = 4,
+          .launchInRow = 2,
+          .unpacked = 12,
           .mma = modelledRing(halves < 1024 ? halves : 1024),
           .wgmma = {},
           .floats = modelledRing(floats),
@@ -105,8 +109,8 @@ constexpr GpuModel modelledGpu(int architecture, const char *name, int64_t multi
 inline constexpr GpuModel kAmpere =
     modelledGpu(80, "A100", 108, 160 << 10, 2048, 1.41, 1024, 64, 1555);
 
-/// `mma`, `wgmma`, `bytesOnce` and `launch` are fitted to 1,194 measured tiles (`tools/scripts/bench tiles` fits them anew),
-/// `memoryBytes` was measured. `floats` and `steps` are modelled.
+/// `mma`, `wgmma`, `bytesOnce` and `launch` are fitted to 1,194 measured tiles
+/// (`tools/scripts/bench tiles` fits them anew), `memoryBytes` was measured. The rest is modelled.
 inline constexpr GpuModel kHopper = {.architecture = 90,
                                      .name = "H100 SXM",
                                      .source = "tiles-nvidia-h100-80gb-hbm3-2026-11-23.csv",
@@ -124,6 +128,8 @@ inline constexpr GpuModel kHopper = {.architecture = 90,
                                      .bytesOnce = 1605,
                                      .bytesOfMeeting = 64 << 10,
                                      .launch = 4.08,
+                                     .launchInRow = 2,
+                                     .unpacked = 12,
                                      .mma = {.products = 1280,
                                              .bytes = 31.9,
                                              .latency = 1734,
@@ -161,7 +167,8 @@ inline constexpr GpuModel kGpus[] = {
     modelledGpu(120, "RTX PRO 6000", 188, 99 << 10, 1536, 2.6, 512, 128, 1792),
 };
 
-/// The model of an architecture (90 for sm_90): of one that has none, that of the last before it; of none before it, the first.
+/// The model of an architecture (90 for sm_90): of one that has none, that of the last before it;
+/// of none before it, the first.
 constexpr const GpuModel &gpuModelOf(int architecture) {
   const GpuModel *found = kGpus;
   for (const GpuModel &gpu : kGpus)

@@ -9,8 +9,8 @@
 
 namespace dlc {
 
-/// An IntegerAttr on `module @cuda`: the architecture (90 for sm_90) of the one GPU that the file is for. Without it the kernels
-/// are to suit every GPU.
+/// An IntegerAttr on `module @cuda`: the architecture (90 for sm_90) of the one GPU that the file
+/// is for. Without it the kernels are to suit every GPU.
 inline constexpr llvm::StringLiteral kTargetGpu = "dl.gpu";
 
 /// The GPU that `op` is compiled for; `unnamed` where that may be any.

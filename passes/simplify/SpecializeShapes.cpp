@@ -55,10 +55,7 @@ static void replaceSymbols(ModuleOp module, ArrayRef<AffineExpr> by) {
 
 void SpecializeShapes::runOnOperation() {
   ModuleOp module = getOperation();
-  // From phase `compress` on each target has the function, of one signature.
-  SmallVector<ModuleOp> modules = {module};
-  llvm::append_range(modules, module.getOps<ModuleOp>());
-  auto functions = modules.back().getOps<func::FuncOp>();
+  auto functions = module.getOps<func::FuncOp>();
   if (functions.empty())
     return;
   func::FuncOp function = *functions.begin();
@@ -107,11 +104,10 @@ void SpecializeShapes::runOnOperation() {
     left.push_back(dl::SymbolAttr::get(context, size.name, 0, max, dl::dimsMap(largest, context)));
   }
   replaceSymbols(module, by);
-  for (ModuleOp each : modules)
-    if (left.empty())
-      each->removeAttr("dl.symbols");
-    else
-      each->setAttr("dl.symbols", ArrayAttr::get(context, left));
+  if (left.empty())
+    module->removeAttr("dl.symbols");
+  else
+    module->setAttr("dl.symbols", ArrayAttr::get(context, left));
   context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
 }
 

@@ -21,11 +21,6 @@ static constexpr int64_t kPanel = 16, kNeighbours = 4;
 static constexpr int64_t kFewChannels = 4;
 /// Rows and columns of a tile on a GPU, and steps of a sum that a block takes at least.
 static constexpr double kGpuTile = 64, kGpuPart = 256;
-/// Microseconds of a launch on a GPU, whatever it computes.
-static constexpr double kLaunch = 2;
-/// Elements of weights in few bits that a multiprocessor computes in a clock, one instruction after
-/// the other.
-static constexpr double kGpuUnpacked = 12;
 
 namespace {
 /// A product as the estimate sees it: numbers of elements and of multiply-adds.
@@ -206,7 +201,7 @@ static double onGpu(const GpuModel &gpu, const Work &work, double rate, double b
                   work.batch * std::ceil(work.depth / kGpuPart);
   auto all = static_cast<double>(gpu.multiprocessors);
   double products = work.products / (rate * gpu.gigahertz * std::min(all, blocks));
-  return kLaunch + std::max(products, bytes / gpu.memoryBytes) / 1e3;
+  return gpu.launchInRow + std::max(products, bytes / gpu.memoryBytes) / 1e3;
 }
 
 /// Bytes that a product reads and writes, activations and weights of so many each.
@@ -237,7 +232,7 @@ static TargetGain fewBitsOnGpu(const Work &work, unsigned bits, StringRef precis
   double blocks = std::ceil(work.rows / kGpuTile) * std::ceil(work.columns / kGpuTile);
   double convert =
       std::ceil(work.rows / kGpuTile) * work.weights /
-      (kGpuUnpacked * gpu.gigahertz * std::min(static_cast<double>(gpu.multiprocessors), blocks)) /
+      (gpu.unpacked * gpu.gigahertz * std::min(static_cast<double>(gpu.multiprocessors), blocks)) /
       1e3;
   return {"cuda", asItIsOnGpu(gpu, work, precision),
           onGpu(gpu, work, gpu.floatProducts, bytesOf(work, 4, bytesOfWeight(bits))) + convert,
@@ -247,7 +242,7 @@ static TargetGain fewBitsOnGpu(const Work &work, unsigned bits, StringRef precis
 static TargetGain rowsOnGpu(const Rows &rows, unsigned bits, StringRef precision) {
   const GpuModel &gpu = kHopper;
   auto time = [&](double bytes) {
-    return kLaunch + rows.elements * (bytes + 4) / gpu.memoryBytes / 1e3;
+    return gpu.launchInRow + rows.elements * (bytes + 4) / gpu.memoryBytes / 1e3;
   };
   return {"cuda", time(precision == "f16" || precision == "bf16" ? 2 : 4),
           time(bytesOfWeight(bits)), 0, true};

@@ -40,7 +40,7 @@ TEST(GpuModel, EachIsWholeAndInOrder) {
     EXPECT_GT(gpu.bytesOnce, 0);
     // wgmma is sm_90's alone.
     EXPECT_EQ(gpu.wgmma.products > 0, gpu.architecture == 90);
-    // What is measured names its file.
+    // A model with measured rates names their file.
     EXPECT_EQ(std::string(gpu.source).empty(), gpu.architecture != 90);
   }
 }

@@ -22,7 +22,8 @@ namespace dlc::codegen {
 static constexpr int64_t kWarpRow = 512;
 static constexpr int64_t kWarpsPerBlock = 4; // where each has a row of its own
 
-/// Columns up to this length, and any where there are so many for each multiprocessor, go to a thread each.
+/// Columns up to this length, and any where there are so many for each multiprocessor, go to a
+/// thread each.
 static constexpr int64_t kShortColumn = 64, kManyColumns = 32;
 
 /// Terms that a thread keeps of an access. More would spill, and take the device compiler long.
@@ -227,8 +228,7 @@ void ReduceSchedule::run(bool isAcross) {
   auto usualRows = usualOrMiddle(count, k.ranges()),
        usualTerms = usualOrMiddle(totalExtent(k.math, reductions), k.ranges());
   if (isAcross && usualTerms && *usualTerms > kShortColumn &&
-      (!usualRows ||
-       *usualRows < gpuOf(k.body.getKernel(), kAmpere).multiprocessors * kManyColumns))
+      (!usualRows || *usualRows < k.gpu(kAmpere).multiprocessors * kManyColumns))
     isAcross = false;
   chooseThreads(isAcross);
   Value own = k.thread();

@@ -319,7 +319,7 @@ void addReduceWorkspace(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
 
 void scheduleSplitReduce(KernelBuilder &k, ArrayRef<dl::Range> symbols) {
   ReduceShape shape = shapeOf(k.body.getKernel(), symbols);
-  SplitReduceSchedule schedule(k, chooseRowShare(shape, gpuOf(k.body.getKernel(), kAmpere)));
+  SplitReduceSchedule schedule(k, chooseRowShare(shape, k.gpu(kAmpere)));
   k.body.getKernel().setCooperative(true);
   k.makePersistent(); // a small GPU has fewer blocks, each of which takes more parts
   shape.isAcross ? schedule.runAcross(shape.rows) : schedule.runAlong();
