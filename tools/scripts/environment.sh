@@ -38,8 +38,9 @@ configure() {
     { cat "$dir/configure.log"; fail "cmake could not configure $dir (its output is above)"; }
 }
 
-# The libraries that the sanitized build takes as the Release build has compiled them: two of three groups, others at each commit,
-# where there are Release objects of this commit. What reads files of strangers (frontend, arrays, runtime) and ir are always sanitized.
+# The libraries that the sanitized build takes as the Release build has compiled them: two of three
+# groups, others at each commit, where there are Release objects of this commit. What reads files of
+# strangers (frontend, arrays, runtime) and ir are always sanitized.
 prebuilt_libraries() {
   [ -f "$DLC_BUILD_DIR/lib/libdlc_driver.a" ] || return 0
   case $((DLC_TURN % 3)) in
@@ -49,10 +50,11 @@ prebuilt_libraries() {
   esac
 }
 
-# configure_sanitized DIR [LIBRARIES]: the build of the kinds sanitizers, sanitized-bad-inputs and fuzz, the libraries as the Release
-# build has them. NDEBUG as in the LLVM packages: without it their headers lay out pass statistics in another way than their
-# libraries. Not optimised: the build takes half of the time that it takes with -O1, about 700 s of a processor less, and the tests
-# 230 s more.
+# configure_sanitized DIR [LIBRARIES]: the build of the kinds sanitizers, sanitized-bad-inputs and
+# fuzz, the libraries as the Release build has them. NDEBUG as in the LLVM packages: without it
+# their headers lay out pass statistics in another way than their libraries. Not optimised: the
+# build takes half of the time that it takes with -O1, about 700 s of a processor less, and the
+# tests 230 s more.
 configure_sanitized() {
   configure "$1" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O0 -gline-tables-only -DNDEBUG" \
     -DCMAKE_C_FLAGS_RELEASE="-O0 -gline-tables-only -DNDEBUG" -DDLC_SANITIZE=address,undefined,fuzzer-no-link \

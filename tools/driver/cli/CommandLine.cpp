@@ -218,7 +218,8 @@ static std::string describeUnexpected(const CLI::App &app) {
          " '" + call + " --help' shows what there is";
 }
 
-/// What CLI11 reports about options that need, or exclude, others or a value; empty for what it says well itself.
+/// Says which option lacks a value or another option, or excludes one; empty where the error is of
+/// another kind, which CLI11 words well.
 static std::string describeMisuse(const CLI::App &app, const CLI::ParseError &error) {
   auto parsed = app.get_subcommands();
   if (parsed.empty())

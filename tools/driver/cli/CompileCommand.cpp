@@ -117,8 +117,8 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
       ->capture_default_str();
   command
       ->add_option("--quantize-where", options->quantizeWhere,
-                   "faster: a layer of --quantize that the cost model says would be slower on the "
-                   "targets of the file stays as it is; possible: every layer that can be "
+                   "faster: a layer of --quantize that the cost model says would be slower on a "
+                   "target of the file stays as it is there; possible: every layer that can be "
                    "quantized is (default: faster for int8, possible for w8 and w4, which save "
                    "memory in any case)")
       ->check(checkOneOf({"faster", "possible"}));

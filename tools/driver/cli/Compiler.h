@@ -62,8 +62,8 @@ struct CompileOptions : QuantizationOptions {
   std::string quantize = "none"; // none, int8, dynamic, fp8, w8, w4
   bool noRefit =
       false; // int8, dynamic: the file holds bytes, and not the weights that they come from
-  // faster: what the cost model says is not slower on `targets`; possible: all that can be; empty:
-  // faster for int8, possible for w8 and w4, which save memory in any case.
+  // faster: on each of `targets` what the cost model says is not slower there; possible: all that can
+  // be; empty: faster for int8 and dynamic, possible for w8 and w4, which save memory in any case.
   std::string quantizeWhere;
   CalibrationOptions calibration;
   std::vector<std::string> keepF32; // globs: layers that --precision and --quantize leave alone

@@ -120,11 +120,25 @@ func.func @depthwise(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
 // REFITS-LABEL: @tables
 // REFITS: dl.embedding {{.*}}dl.kept_by_cost = "the file has it in f32 for dlc refit, of which the CPU reads the rows that it needs; --no-refit stores bytes"
 // BOTHREFIT-LABEL: @tables
-// BOTHREFIT: dl.embedding %arg0, %{{.*}} : (tensor<128xi64>, tensor<30522x768xf32>)
+// BOTHREFIT: dl.embedding {{.*}}dl.kept_on = {cpu = "the file has it in f32 for dlc refit, of which the CPU reads the rows that it needs; --no-refit stores bytes"}{{.*}}tensor<30522x768xf32>
 func.func @tables(%x: tensor<128xi64>) -> (tensor<128x768xf32>, tensor<128x768xf32>) {
   %w = dl.weight "w" : tensor<30522x768xf32>
   %0 = dl.embedding %x, %w : (tensor<128xi64>, tensor<30522x768xf32>) -> tensor<128x768xf32>
   %v = dl.weight "v" : tensor<2x768xf32>
   %1 = dl.embedding %x, %v : (tensor<128xi64>, tensor<2x768xf32>) -> tensor<128x768xf32>
   return %0, %1 : tensor<128x768xf32>, tensor<128x768xf32>
+}
+
+// -----
+
+// A GPU spends more on bytes of the activation than it saves, and a CPU does not: the reason is that target's.
+// BOTH-LABEL: @turns
+// BOTH: dl.linear {{.*}}dl.kept_on = {cuda = "int8 0.{{[0-9]+}}x on cuda (convert {{[0-9.]+}} us, modelled)"}
+// CPU-LABEL: @turns
+// CPU-NOT: kept
+// CPU: return
+func.func @turns(%x: tensor<4096x96xf32>) -> tensor<4096x32xf32> {
+  %w = dl.weight "w" : tensor<32x96xf32>
+  %0 = dl.linear %x, %w : (tensor<4096x96xf32>, tensor<32x96xf32>) -> tensor<4096x32xf32>
+  return %0 : tensor<4096x32xf32>
 }
