@@ -230,8 +230,9 @@ static bool readsNarrowOperand(Operation *op) {
   return isOperandOfProduct(value);
 }
 
-/// The producer is a look-up, and each of its elements is read again along the last loop alone, such as the scale of a row by the
-/// numbers of the row: a place that stays for a row costs no more than the look-up of that row beside it.
+/// The producer is a look-up, and each of its elements is read again along the last loop alone,
+/// such as the scale of a row by the numbers of the row: a place that stays for a row costs no more
+/// than the look-up of that row beside it.
 static bool looksUpForRow(const FusionGroup &producer, const LoopNest &nest, AffineMap map) {
   if (producer.ops.size() != 1 || !nest.isMap() || nest.parallel.empty())
     return false;

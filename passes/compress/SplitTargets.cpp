@@ -42,13 +42,14 @@ LogicalResult SplitTargets::checkTargets(ArrayRef<std::string> wanted) {
   return success();
 }
 
-/// The value to which a correction of means is added; `value` where it is no such sum.
+/// If `value` is the sum of a number and the correction of its mean, the number; else `value`.
 static Value uncorrected(Value value) {
   Operation *op = value.getDefiningOp();
   return op != nullptr && op->hasAttr(dl::kCorrection) ? op->getOperand(0) : value;
 }
 
-/// The product stays in f32 in this target's module: nothing of what calibration found for it is left.
+/// The product stays in f32 in this target's module: nothing of what calibration found for it is
+/// left.
 static void keepProduct(Operation *product, Attribute reason) {
   product->setAttr(dl::kKeptByCost, reason);
   product->removeAttr(kActivationRange);

@@ -39,9 +39,10 @@ if(DLC_SANITIZE)
   add_link_options(-fsanitize=${DLC_SANITIZE})
 endif()
 
-# dlc_sources(NAME RESULT SOURCES...): what the library NAME is made of: its sources, or their objects from the build folder
-# DLC_PREBUILT if DLC_PREBUILT_LIBRARIES names it. So a build with sanitizers can leave out libraries that a plain build has
-# compiled already. Generated sources (dlc_embed) are compiled here in either case.
+# dlc_sources(NAME RESULT SOURCES...): what the library NAME is made of: its sources, or their
+# objects from the build folder DLC_PREBUILT if DLC_PREBUILT_LIBRARIES names it. So a build with
+# sanitizers can leave out libraries that a plain build has compiled already. Generated sources
+# (dlc_embed) are compiled here in either case.
 set(DLC_PREBUILT "" CACHE PATH "A build folder of this checkout, for DLC_PREBUILT_LIBRARIES")
 set(DLC_PREBUILT_LIBRARIES "" CACHE STRING "Libraries whose objects come from DLC_PREBUILT, e.g. dlc_passes;dlc_codegen")
 function(dlc_sources name result)

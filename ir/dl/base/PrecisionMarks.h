@@ -18,9 +18,9 @@ inline constexpr llvm::StringLiteral kTf32 = "dl.tf32";
 /// of a sentence.
 inline constexpr llvm::StringLiteral kKeptByCost = "dl.kept_by_cost";
 
-/// A DictionaryAttr on a product that quantization would make slower on some targets of the file and
-/// not on others: the reason for each of these. In the module of such a target split-targets makes
-/// kKeptByCost of it.
+/// A DictionaryAttr on a product that quantization would make slower on some targets of the file
+/// and not on others: the reason for each of these. In the module of such a target split-targets
+/// makes kKeptByCost of it.
 inline constexpr llvm::StringLiteral kKeptOn = "dl.kept_on";
 
 /// A UnitAttr on the addition that takes back the mean of what 8 bits change in a product.

@@ -1,4 +1,4 @@
-//===- KeepSlower.cpp - What quantization would make slower --------------------------------*- C++ -*-===//
+//===- KeepSlower.cpp - Products and look-ups that would be slower ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/PrecisionMarks.h"
@@ -81,7 +81,7 @@ void KeepSlower::keepTables(ProductScheme scheme) {
   const auto products = findQuantizableProducts(getOperation(), noPatterns(), scheme);
   for (const QuantizableTable &table :
        findQuantizableTables(getOperation(), noPatterns(), products, scheme)) {
-    // What a product shares is in memory in bytes anyway.
+    // A table that a product shares is in memory in bytes anyway.
     if (!table.whyKept.empty() || table.isTied())
       continue;
     auto reasons = losses(gainsOfFewBits(table.weight, /*bits=*/8, gainTargets()));

@@ -14,7 +14,8 @@ using namespace mlir;
 
 namespace dlc {
 
-/// Sums of fewer terms have few weights, and a scale for these takes as much again; so of a row of a table.
+/// Sums of fewer terms have few weights, and a scale for these takes as much again; so of a row of
+/// a table.
 static constexpr int64_t kFewestTerms = 16;
 
 namespace {
@@ -108,7 +109,8 @@ SmallVector<OpOperand *> PackableWeight::readers() const {
 WeightFormat PackableWeight::formatOf(WeightFormat all) const {
   auto weight = op;
   auto bits = weight->getAttrOfType<IntegerAttr>(kStoredBits);
-  // No sum evens out the errors of a row that is looked up: 4 bits are too few for what all layers read.
+  // No sum evens out the errors of a row that is looked up: 4 bits are too few for what all layers
+  // read.
   const bool isWide = (bits && bits.getInt() == 8) || (products.empty() && all.bits < 8);
   return isWide ? WeightFormat{.bits = 8, .isSymmetric = true} : all;
 }

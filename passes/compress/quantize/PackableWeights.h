@@ -35,7 +35,8 @@ struct PackableWeight {
   /// Why it stays as it is, a part of a sentence; empty where it does not.
   std::string whyKept;
 
-  /// How it is stored where the others are stored as `all`: tables that no product reads have 8 bits at least.
+  /// How it is stored where the others are stored as `all`: tables that no product reads have 8
+  /// bits at least.
   WeightFormat formatOf(WeightFormat all) const;
   int64_t rows() const { return dimAt(isTransposed ? 1 : 0); }    // N
   int64_t columns() const { return dimAt(isTransposed ? 0 : 1); } // K
@@ -53,8 +54,8 @@ private:
   }
 };
 
-/// Each dl.weight of the function that a matrix product has as its second operand or that a look-up takes rows of, in
-/// program order; those with a product or look-up that `kept` matches are kept.
+/// Each dl.weight of the function that a matrix product has as its second operand or that a look-up
+/// takes rows of, in program order; those with a product or look-up that `kept` matches are kept.
 std::vector<PackableWeight> findPackableWeights(mlir::func::FuncOp function,
                                                 const LayerPatterns &kept);
 

@@ -7,7 +7,8 @@ using namespace mlir;
 
 namespace dlc {
 
-/// A product that reads the table in f32 needs it in memory as it is: integers beside it would add to that.
+/// A product that reads the table in f32 needs it in memory as it is: integers beside it would add
+/// to that.
 static std::string whyProductsKeep(const PackableWeight &weight,
                                    ArrayRef<QuantizableProduct> products) {
   for (OpOperand *use : weight.products) {

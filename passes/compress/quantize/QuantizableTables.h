@@ -12,7 +12,8 @@
 
 namespace dlc {
 
-/// A weight of f32, [rows, width], of which look-ups take rows: integers of 8 bits, and a scale for each row.
+/// A weight of f32, [rows, width], of which look-ups take rows: integers of 8 bits, and a scale for
+/// each row.
 struct QuantizableTable {
   PackableWeight weight;
   /// Why it stays in f32, a part of a sentence; empty where it does not.
@@ -24,8 +25,8 @@ struct QuantizableTable {
   mlir::Operation *lookUp() const { return weight.tables.front()->getOwner(); }
 };
 
-/// All of them, in program order; those that `kept` matches are kept, and so are those that a product
-/// reads which is none of `products` or is kept. With fp8 there are none.
+/// All of them, in program order; those that `kept` matches are kept, and so are those that a
+/// product reads which is none of `products` or is kept. With fp8 there are none.
 std::vector<QuantizableTable> findQuantizableTables(mlir::func::FuncOp function,
                                                     const LayerPatterns &kept,
                                                     llvm::ArrayRef<QuantizableProduct> products,

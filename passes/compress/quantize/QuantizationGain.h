@@ -13,7 +13,8 @@
 
 namespace dlc {
 
-/// The time of a product, or of all products and look-ups of one weight, on one target, in microseconds.
+/// The time of a product, or of all products and look-ups of one weight, on one target, in
+/// microseconds.
 struct TargetGain {
   std::string target; // "cpu" or "cuda"
   double before;      // as it is
@@ -41,8 +42,8 @@ std::vector<TargetGain> gainsOfIntegers(const QuantizableProduct &product, const
 std::vector<TargetGain> gainsOfFewBits(const PackableWeight &weight, unsigned bits,
                                        const GainTargets &of);
 
-/// "2.1x", or of several targets "2.1x cpu, 1.3x cuda (modelled)"; `keepsLosses` says "kept in f32" of
-/// a target that would be slower.
+/// "2.1x", or of several targets "2.1x cpu, 1.3x cuda (modelled)"; `keepsLosses` says "kept in f32"
+/// of a target that would be slower.
 std::string gainText(llvm::ArrayRef<TargetGain> gains, bool keepsLosses);
 /// Why a product stays as it is: "int8 0.8x on cpu (convert 41 us)".
 std::string lossText(llvm::StringRef scheme, llvm::ArrayRef<TargetGain> gains);

@@ -6,7 +6,8 @@
 // DynamicQuantizeLinear does with those of a whole tensor. A row is what one sum reads. So the result of
 // a sample does not depend on what else is in its batch, and grids are as fine as they can be.
 //
-// A table of which look-ups take rows becomes r * t like the weight of a product; look-ups take rows of r and of t.
+// A table of which look-ups take rows becomes r * t like the weight of a product; look-ups take
+// rows of r and of t.
 //
 // In e4m3 x becomes q * s and w becomes r * t with q and r floats of 8 bits, -448 to 448, which are
 // multiplied and added as f32.
@@ -74,7 +75,8 @@ private:
     RowGrids grids;
   };
 
-  /// Weights in i8, and their scales, in the weight's dims with 1 for those along which one is shared.
+  /// Weights in i8, and their scales, in the weight's dims with 1 for those along which one is
+  /// shared.
   struct QuantizedWeight {
     Value numbers, scale;
   };
@@ -207,7 +209,8 @@ Quantization::QuantizedRows Quantization::symmetricRows(Value x, DenseI64ArrayAt
   return {builder.cast(builder.make<dl::RoundOp>(steps), byteType(builder)), {scale, Value()}};
 }
 
-/// The largest magnitude of each channel's weights, which are summed over along `summed`, or of all.
+/// The largest magnitude of each channel's weights, which are summed over along `summed`, or of
+/// all.
 Value Quantization::largestOfWeights(Value weight, ArrayRef<int64_t> summed,
                                      dl::Builder &builder) const {
   SmallVector<int64_t> shared(summed);
@@ -228,7 +231,8 @@ Quantization::QuantizedWeight Quantization::inBytes(Value weight, ArrayRef<int64
   return {builder.cast(steps, builder.getIntegerType(8)), scale};
 }
 
-/// The weight of a product that is a table in bytes already, or the transpose of one; else no values.
+/// The weight of a product that is a table in bytes already, or the transpose of one; else no
+/// values.
 Quantization::QuantizedWeight Quantization::ofTable(Value weight, ArrayRef<int64_t> summed,
                                                     dl::Builder &builder) const {
   const int64_t alongRows = summed.front();

@@ -201,7 +201,7 @@ func.func @recurrence(%x: tensor<5x2x12xf32>, %w: tensor<3x4x4xf32>) -> (tensor<
   return %1, %hn : tensor<5x2x4xf32>, tensor<2x4xf32>
 }
 
-// What is looked up for a row joins what reads it along the row.
+// A value that is looked up for a row joins the kernel that reads it along the row.
 // CHECK-LABEL: func.func @scale_of_row
 // CHECK: dl.fusion
 // CHECK-DAG: dl.embedding %{{.*}} -> tensor<3x8xi8>

@@ -110,7 +110,8 @@ protected:
     return false;
   }
 
-  /// Which calls fail: {0, 1}, all of them, or with DLC_FAULT_TURN=K/N each Nth from K % N on, where a run takes long.
+  /// Which calls fail: {0, 1}, all of them, or with DLC_FAULT_TURN=K/N each Nth from K % N on,
+  /// where a run takes long.
   static std::pair<long, long> turn() {
     long number = 0, count = 1;
     if (const char *text = std::getenv("DLC_FAULT_TURN"))

@@ -179,7 +179,7 @@ static std::string gainAfter(const std::string &signalToNoise, ArrayRef<TargetGa
                              .str();
 }
 
-/// What the row of a table says after its name and op.
+/// The row of a table in the report, after its name and op.
 std::string Calibration::tableRow(const QuantizedTable &table) const {
   if (!table.whyKept.empty())
     return "kept in f32: " + table.whyKept;

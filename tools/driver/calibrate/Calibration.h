@@ -25,7 +25,7 @@ struct QuantizedLayer {
   std::vector<TargetGain> gains = {};
 };
 
-/// What becomes of a table of which look-ups take rows.
+/// A table of which look-ups take rows, and how it is stored.
 struct QuantizedTable {
   std::string name, op; // of its first look-up
   int64_t rows, width;
@@ -34,9 +34,9 @@ struct QuantizedTable {
   std::string keptOn = {}; // "cpu: ...": targets of some where it stays in f32, and why
 };
 
-/// Finds the products that quantize-products lets run on integers, and the tables that it makes integers of. For --quantize int8 it runs a copy of
-/// the model on `--calib` and writes the range of each activation that a product reads to the product,
-/// where the pass finds it.
+/// Finds the products that quantize-products lets run on integers, and the tables that it makes
+/// integers of. For --quantize int8 it runs a copy of the model on `--calib` and writes the range
+/// of each activation that a product reads to the product, where the pass finds it.
 class Calibration {
 public:
   /// `progress` is told what goes on, now and then.

@@ -28,7 +28,8 @@ static double decibels(double squares, double errors) {
   return errors > 0 ? 10 * std::log10(squares / errors) : HUGE_VAL;
 }
 
-/// The layer of the first product that reads the weight, or of the first look-up: an ONNX node or a place.
+/// The layer of the first product that reads the weight, or of the first look-up: an ONNX node or a
+/// place.
 static std::string layerOf(const PackableWeight &weight) {
   const auto &uses = weight.products.empty() ? weight.tables : weight.products;
   SourcePlaces places = sourcePlacesOf(*uses.front()->getOwner());

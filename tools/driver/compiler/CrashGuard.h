@@ -7,9 +7,10 @@
 
 namespace dlc {
 
-/// Runs `step`; false where it crashed (by SIGSEGV, SIGABRT and their like, on this thread). Then nothing of what it had is
-/// cleaned up, and what it changed may be damaged: the process can say what happened, and then endNow(). A build with a
-/// sanitizer runs `step` as it is: a sanitizer reports its crashes better.
+/// Runs `step`; false where it crashed (by SIGSEGV, SIGABRT and their like, on this thread). Then
+/// nothing of what it had is cleaned up, and what it changed may be damaged: the process can say
+/// what happened, and then endNow(). A build with a sanitizer runs `step` as it is: a sanitizer
+/// reports its crashes better.
 bool outlives(llvm::function_ref<void()> step);
 
 /// Ends the process, without destroying anything.

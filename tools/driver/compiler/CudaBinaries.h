@@ -19,7 +19,8 @@ public:
   /// Takes the architectures out of `targets`, where they leave "cuda". Reports one that there is not, or that the
   /// installed NVRTC does not know; an ExitCode.
   int choose(std::vector<std::string> &targets);
-  /// The architecture of the only GPU that was named, 90 for sm_90a; 0 where several were, or cuda, which is any.
+  /// The architecture of the only GPU that was named, 90 for sm_90a; 0 where several were, or cuda,
+  /// which is any.
   int onlyGpu() const;
   /// Adds the machine code of each kernel for each architecture to it. An ExitCode.
   int compile(codegen::GeneratedCode &code, const cuda::CompileProgress &progress);

@@ -13,12 +13,12 @@ namespace dlc {
 /// possible`. An ExitCode.
 int keepSlowerLayers(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Whether a layer stays as it is on a target that would be slower: for int8 and dynamic it does, and for any scheme
-/// with `--quantize-where faster`.
+/// Whether a layer stays as it is on a target that would be slower: for int8 and dynamic it does,
+/// and for any scheme with `--quantize-where faster`.
 bool keepsLosses(const CompileOptions &options);
 
-/// For each target on which some of the quantized layers stay as they are, how many do not: "; 4 of them
-/// on cpu". `gains` has the quantized layers alone.
+/// For each target on which some of the quantized layers stay as they are, how many do not: "; 4 of
+/// them on cpu". `gains` has the quantized layers alone.
 std::string countsByTarget(llvm::ArrayRef<std::vector<TargetGain>> gains,
                            const CompileOptions &options);
 

@@ -20,8 +20,9 @@ mlir::FailureOr<std::vector<uint8_t>> readWeightBytes(dl::WeightOp weight);
 /// Holds the bytes of the weight `name` of kPackedFile until the process ends.
 void holdPackedWeight(llvm::StringRef name, std::vector<uint8_t> bytes);
 
-/// Holds the bytes so under `base`, or where others have that name already, under `base` with the first number from 2 on that is
-/// free. Bytes that are held already keep their name: programs of several targets share them. Returns the name.
+/// Holds the bytes so under `base`, or where others have that name already, under `base` with the
+/// first number from 2 on that is free. Bytes that are held already keep their name: programs of
+/// several targets share them. Returns the name.
 std::string holdUnderOwnName(const std::string &base, std::vector<uint8_t> bytes);
 
 /// A weight of f32[numbers.size()] whose numbers are held so, at the place of `builder`.

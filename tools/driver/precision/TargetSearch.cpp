@@ -19,7 +19,8 @@ static SmallVector<Operation *> opsOf(ModuleOp target) {
   return ops;
 }
 
-/// Marks the ops of `target` as those of `searched` are; false where the two compute in different ways.
+/// Marks the ops of `target` as those of `searched` are; false where the two compute in different
+/// ways.
 static bool takesOver(ModuleOp searched, ModuleOp target) {
   SmallVector<Operation *> from = opsOf(searched), to = opsOf(target);
   if (!llvm::equal(from, to,

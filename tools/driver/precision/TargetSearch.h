@@ -7,14 +7,15 @@
 
 namespace dlc {
 
-/// What the searches found: a table for each, and an object.
+/// The results of all searches: their tables, and one JSON object.
 struct TargetSearchReport {
   std::string text, json;
 };
 
-/// Searches the module of each target in `module`, which is what phase `compress` left (PrecisionSearch::run); a target whose
-/// model is the same as one before it takes over what was found for that. An ExitCode; all but kOk are reported. `option` and
-/// `progress` are those of a search.
+/// Searches the module of each target in `module`, which is what phase `compress` left
+/// (PrecisionSearch::run); a target whose model is the same as one before it takes over what was
+/// found for that. An ExitCode; all but kOk are reported. `option` and `progress` are those of a
+/// search.
 int searchTargets(mlir::ModuleOp module, const PrecisionGoal &goal, const std::string &option,
                   const std::function<void(const std::string &)> &progress,
                   TargetSearchReport &report);

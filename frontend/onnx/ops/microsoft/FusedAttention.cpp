@@ -1,8 +1,9 @@
 //===- FusedAttention.cpp - Attention as ONNX Runtime writes it ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention projects one input to query, key and value; MultiHeadAttention is given all three. What a mask hides gets
-// mask_filter_value added to its score, so that a query from which all is hidden still attends to all alike.
+// Attention projects one input to query, key and value; MultiHeadAttention is given all three. What
+// a mask hides gets mask_filter_value added to its score, so that a query from which all is hidden
+// still attends to all alike.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/onnx/OpRules.h"
 
@@ -70,8 +71,8 @@ Item FusedAttention::joined(Item before, Item present) {
   return node.call("cat", {Item{Item::List{before, present}, {}}, item(int64_t(2))});
 }
 
-/// Which pairs of a query and a key the mask lets meet, broadcastable to [N, heads, T, S]: from the number of keys of each text, or
-/// from numbers above 0.
+/// Which pairs of a query and a key the mask lets meet, broadcastable to [N, heads, T, S]: from the
+/// number of keys of each text, or from numbers above 0.
 std::optional<Item> FusedAttention::isShown(size_t mask) {
   Item given = node.tensor(mask);
   dl::Dims queries = dimsOf(q), keys = dimsOf(k), of = node.dims(mask);

@@ -1,7 +1,8 @@
 //===- Fusions.cpp - What ONNX Runtime makes of several ops of ONNX --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Its optimiser writes files in which ops of the domain com.microsoft stand for several of ONNX's. Each becomes what it was made of.
+// Its optimiser writes files in which ops of the domain com.microsoft stand for several of ONNX's.
+// Each becomes what it was made of.
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
@@ -142,7 +143,8 @@ static Item normalized(NodeImport &node, StringRef callee, Item x, size_t weight
   return node.call(callee, {x, itemList(SmallVector<int64_t>{*size})}, named);
 }
 
-/// x, what skips, and a bias, added and normalized; result 3 is the sum. `shift`: of the normalization, as in `normalized`.
+/// x, what skips, and a bias, added and normalized; result 3 is the sum. `shift`: of the
+/// normalization, as in `normalized`.
 static bool skipNorm(NodeImport &node, StringRef callee, std::optional<size_t> shift, size_t bias) {
   if (node.rank(0) < 2)
     return node.fail("it takes a tensor [N, T, width] or [T, width], got " +
@@ -163,7 +165,8 @@ static bool buildSkipRmsNorm(NodeImport &node) {
   return skipNorm(node, "rms_norm", std::nullopt, 3);
 }
 
-/// Rows of three tables, added and normalized; result 1 is how many tokens of each text the mask lets through, result 2 the sum.
+/// Rows of three tables, added and normalized; result 1 is how many tokens of each text the mask
+/// lets through, result 2 the sum.
 static bool buildEmbedLayerNorm(NodeImport &node) {
   enum Input { ids, segments, words, positions, segmentRows, scale, shift, mask, places };
   node.integer("mask_index_type", 1); // whether result 1 is there, which the graph says too

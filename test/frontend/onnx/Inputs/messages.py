@@ -412,7 +412,7 @@ one("resize_policy", "Resize", "x, , , s", image, tensors=[ints("s", 1, 4, 9, 9)
 one("resize_region", "Resize", "x, r, , s", [*image, value("r", dims=(8,))], tensors=[ints("s", 1, 4, 9, 9)],
     coordinate_transformation_mode="tf_crop_and_resize")
 
-# What ONNX Runtime writes for several ops.
+# Ops of com.microsoft, which ONNX Runtime writes for several of ONNX.
 def fused(name, op, inputs, given, outputs="y", **more):
     case(name, model([node(op, inputs, outputs, domain="com.microsoft", **more)], [value(n, dims=dims) for n, dims in given.items()],
                      outputs.split(", ")[-1:], opsets=[("com.microsoft", 1)]))

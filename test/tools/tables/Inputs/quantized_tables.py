@@ -92,7 +92,7 @@ quiet("refit", "refit", "int8.bin", "--weights", "turned.safetensors", "-q", "-o
 expect("rows of the refit", np.array_equal(rows_of("turned.bin", "cuda-emu")[INSIDE], exact[::-1][X[INSIDE]]), True)
 expect("rows of f32 of the refit", np.array_equal(rows_of("turned.bin", "cpu")[INSIDE], ARRAYS["words.weight"][X[INSIDE]]), True)
 
-# What reports say: the CPU's part of a file that dlc refit may change keeps the table.
+# Reports say that the CPU keeps the table in a file that dlc refit may change.
 for what, flags, said in (("for the CPU", ("--target", "cpu"), "words  embedding  kept in f32: the file has it in f32 for dlc refit, of which the CPU reads the "
                            "rows that it needs; --no-refit stores bytes"),
                           ("on both", (), f"words  embedding  int8, a scale for each row of {ROWS}x{WIDTH}; on cpu: kept in f32, the file has it in f32 "
