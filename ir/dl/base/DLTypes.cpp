@@ -273,13 +273,20 @@ std::optional<Range> rangeOf(AffineExpr dim, ArrayRef<Range> symbols) {
 }
 
 std::optional<int64_t> usualOf(AffineExpr dim, ArrayRef<Range> symbols) {
-  SmallVector<AffineExpr> sizes;
-  for (auto [position, symbol] : llvm::enumerate(symbols)) {
-    if (symbol.usual == 0 && dim.isFunctionOfSymbol(position))
-      return std::nullopt;
-    sizes.push_back(getAffineConstantExpr(symbol.usual, dim.getContext()));
-  }
-  return asConstant(normalize(dim.replaceSymbols(sizes)));
+  if (std::optional<int64_t> number = asConstant(dim))
+    return number;
+  // Only the symbols that the dim has: a model may have hundreds, and this runs for each of them.
+  llvm::DenseMap<AffineExpr, AffineExpr> sizes;
+  bool isKnown = true;
+  dim.walk([&](AffineExpr part) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(part);
+    if (!symbol || symbol.getPosition() >= symbols.size())
+      return;
+    int64_t usual = symbols[symbol.getPosition()].usual;
+    isKnown &= usual != 0;
+    sizes[part] = getAffineConstantExpr(usual, dim.getContext());
+  });
+  return isKnown ? asConstant(normalize(dim.replace(sizes))) : std::nullopt;
 }
 
 SmallVector<Range> symbolRanges(ModuleOp module) {
