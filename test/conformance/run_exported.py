@@ -86,7 +86,7 @@ NETWORKS = {
 }
 
 
-DETECTORS = ("ssd", "yolo", "retinanet", "faster_rcnn")
+DETECTORS = ("ssd", "ssd_of_many_classes", "yolo", "retinanet", "faster_rcnn")
 
 
 def expected(torch, module, inputs):

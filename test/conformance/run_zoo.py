@@ -27,6 +27,7 @@ REFUSED = {
     "gptj": "does not import 'SplitToSequence'",
     "yolo_of_any_size": "cannot join",  # sizes that 8 does not divide: the network itself fails there
 }
+NEWER = {"gemma2": "Gemma2Config"}  # what the transformers of tools/scripts/setup does not have
 BATCH, IDS, PAIR = {"x": {0: "N"}}, {"ids": {0: "N", 1: "T"}}, {"ids": {0: "N", 1: "S"}, "target": {0: "N", 1: "T"}}
 
 
@@ -53,8 +54,8 @@ def networks(torch):
             super().__init__()
             self.network, self.choose, self.options = network, choose, options
 
-        def forward(self, *inputs):
-            return self.choose(self.network(*inputs, **self.options))
+        def forward(self, first, second=None):  # parameters by name, as torch.export wants them for its symbols
+            return self.choose(self.network(first, *(() if second is None else (second,)), **self.options))
 
     sizes = {"inception_v3": 96, "maxvit_t": 224, "alexnet": 224, "vgg11_bn": 224}
     for name in ("alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "efficientnet_v2_s", "googlenet", "inception_v3",
@@ -74,6 +75,8 @@ def networks(torch):
         zoo[name] = (lambda name=name: First(vision.get_model(name, weights=None, weights_backbone=None),
                                              lambda result: tuple(result[0][key] for key in ("boxes", "scores", "labels"))),
                      image(1, 3, 160, 160), None)
+    zoo["ssdlite"] = (lambda: First(own.ssdlite(), lambda result: tuple(result[0][key] for key in ("boxes", "scores", "labels"))),
+                      image(1, 3, 128, 128), None)
     zoo["raft_small"] = (lambda: First(vision.get_model("raft_small", weights=None), lambda flows: flows[-1], num_flow_updates=2),
                          lambda: {"first": torch.randn(1, 3, 128, 128), "second": torch.randn(1, 3, 128, 128)}, None)
 
@@ -92,7 +95,7 @@ def networks(torch):
              "max_position_embeddings": 64}
     gpt = {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99, "n_positions": 64}
     for name, model, config, options in (
-            ("roberta", "RobertaModel", "RobertaConfig", small), ("albert", "AlbertModel", "AlbertConfig", {**small, "embedding_size": 16}),
+            ("bert", "BertModel", "BertConfig", small), ("roberta", "RobertaModel", "RobertaConfig", small), ("albert", "AlbertModel", "AlbertConfig", {**small, "embedding_size": 16}),
             ("electra", "ElectraModel", "ElectraConfig", {**small, "embedding_size": 16}),
             ("distilbert", "DistilBertModel", "DistilBertConfig", {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "vocab_size": 99}),
             ("deberta_v2", "DebertaV2Model", "DebertaV2Config", {**small, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]}),
@@ -103,7 +106,8 @@ def networks(torch):
     grouped = {**small, "num_key_value_heads": 2}
     for name, kind, options in (
             ("llama", "Llama", grouped), ("mistral", "Mistral", grouped), ("qwen2", "Qwen2", grouped), ("phi", "Phi", small),
-            ("gemma", "Gemma", {**small, "num_key_value_heads": 1, "head_dim": 8}), ("mixtral", "Mixtral", {**grouped, "num_local_experts": 4}),
+            ("gemma", "Gemma", {**small, "num_key_value_heads": 1, "head_dim": 8}),
+            ("gemma2", "Gemma2", {**grouped, "head_dim": 8, "sliding_window": 6}), ("mixtral", "Mixtral", {**grouped, "num_local_experts": 4}),
             ("gptneox", "GPTNeoX", small), ("gptj", "GPTJ", {**gpt, "rotary_dim": 4}),
             ("gptneo", "GPTNeo", {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]],
                                   "vocab_size": 99, "max_position_embeddings": 64}),
@@ -112,6 +116,7 @@ def networks(torch):
             ("bloom", "Bloom", {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99})):
         zoo[name] = (lambda kind=kind, options=options: First(getattr(text, kind + "ForCausalLM")(getattr(text, kind + "Config")(
             **options, use_cache=False))), ids(2, 11), IDS)
+    zoo["gpt2"] = (lambda: First(text.GPT2LMHeadModel(text.GPT2Config(**gpt, use_cache=False))), ids(2, 11), IDS)
     heads = {"vocab_size": 99, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
              "decoder_attention_heads": 4, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64}
 
@@ -131,6 +136,21 @@ def networks(torch):
     zoo["whisper"] = (lambda: Seq2Seq(text.WhisperModel(text.WhisperConfig(
         **heads, max_source_positions=50, max_target_positions=20, num_mel_bins=16, pad_token_id=0, bos_token_id=1, eos_token_id=2,
         decoder_start_token_id=1)), "input_features"), both(image(1, 16, 100), ids(1, 6, name="target")), {"target": {1: "T"}})
+    class Clip(nn.Module):
+        """The logits of each picture with each text."""
+
+        def __init__(self, network):
+            super().__init__()
+            self.network = network
+
+        def forward(self, ids, pixels):
+            return self.network(input_ids=ids, pixel_values=pixels).logits_per_image
+
+    side = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    zoo["clip"] = (lambda: Clip(text.CLIPModel(text.CLIPConfig(
+        text_config={**side, "vocab_size": 99, "max_position_embeddings": 20, "eos_token_id": 98},
+        vision_config={**side, "image_size": 32, "patch_size": 8}, projection_dim=16))),
+        both(ids(3, 7), lambda: {"pixels": torch.randn(2, 3, 32, 32)}), {"ids": {0: "N", 1: "T"}, "pixels": {0: "M"}})
     patches = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "image_size": 32, "patch_size": 8}
     for name, kind, shape, options in (
             ("vit", "ViT", (2, 3, 32, 32), patches), ("deit", "DeiT", (2, 3, 32, 32), patches), ("dinov2", "Dinov2", (2, 3, 32, 32), patches),
@@ -196,7 +216,7 @@ def main():
     try:
         import torch
         import torchvision  # noqa: F401
-        import transformers  # noqa: F401
+        import transformers
     except ImportError as error:
         print(f"1 left out (the zoo, because {error}: tools/scripts/setup --tests)\n0 passed, 0 failed")
         return 0
@@ -212,6 +232,9 @@ def main():
     if unknown := sorted(set(sys.argv[1:]) - set(zoo)):
         sys.exit(f"there is no {', '.join(unknown)}; run_zoo.py --list prints what there is")
     for name in sys.argv[1:] or zoo:
+        if name in NEWER and not hasattr(transformers, NEWER[name]):
+            cases.leave_out(1, f"transformers {transformers.__version__} has no {NEWER[name]}")
+            continue
         found = exported(torch, script, name, zoo[name])
         if isinstance(found, str):
             cases.leave_out(1, f"PyTorch's exporter does not take {name}: {found}")

@@ -8,6 +8,7 @@ from torchvision.models.detection.ssd import SSD
 from torchvision.ops import MultiScaleRoIAlign, batched_nms
 
 CLASSES = 4
+MANY_CLASSES = 75  # each keeps as many boxes as the data say: more counted dims than a model has symbols for (dl::kMaxSymbols)
 
 
 class Pyramid(nn.Module):
@@ -28,11 +29,11 @@ def anchors():
     return AnchorGenerator(((12, 20), (24, 40)), ((0.5, 1.0, 2.0),) * 2)
 
 
-def ssd():
+def ssd(classes=CLASSES, score_thresh=0.2):
     backbone = Pyramid()
     backbone.out_channels = [8, 8]
-    return SSD(backbone, DefaultBoxGenerator([[2], [2]], scales=[0.2, 0.5, 0.9]), (64, 64), CLASSES, score_thresh=0.2, topk_candidates=12,
-               detections_per_img=10, image_mean=[0.5] * 3, image_std=[0.25] * 3)
+    return SSD(backbone, DefaultBoxGenerator([[2], [2]], scales=[0.2, 0.5, 0.9]), (64, 64), classes, score_thresh=score_thresh,
+               topk_candidates=12, detections_per_img=10, image_mean=[0.5] * 3, image_std=[0.25] * 3)
 
 
 def retinanet():
@@ -98,6 +99,7 @@ def spread(network):
 
 DETECTORS = {
     "ssd": lambda: spread(Torchvision(ssd())),
+    "ssd_of_many_classes": lambda: spread(Torchvision(ssd(MANY_CLASSES, score_thresh=0.05))),
     "yolo": lambda: spread(Yolo()),
     "retinanet": lambda: spread(Torchvision(retinanet())),
     "faster_rcnn": lambda: spread(Torchvision(faster_rcnn())),

@@ -139,6 +139,32 @@ class Yolo(nn.Module):
         return torch.cat(boxes, 1)
 
 
+def ssdlite():
+    """Torchvision's detector with the head of SSDlite and two levels of features."""
+    from functools import partial
+
+    from torchvision.models.detection.anchor_utils import DefaultBoxGenerator
+    from torchvision.models.detection.ssd import SSD
+    from torchvision.models.detection.ssdlite import SSDLiteHead
+
+    class Levels(nn.Module):
+        out_channels = [16, 24]
+
+        def __init__(self):
+            super().__init__()
+            self.fine = nn.Sequential(ConvUnit(3, 8, 3, 4), ConvUnit(8, 16, 3, 2))
+            self.coarse = ConvUnit(16, 24, 3, 2)
+
+        def forward(self, x):
+            fine = self.fine(x)
+            return {"0": fine, "1": self.coarse(fine)}
+
+    anchors = DefaultBoxGenerator([[2, 3]] * 2, scales=[0.2, 0.5, 0.9])
+    head = SSDLiteHead(Levels.out_channels, anchors.num_anchors_per_location(), 5, partial(nn.BatchNorm2d, eps=1e-3))
+    return SSD(Levels(), anchors, (128, 128), 5, head=head, score_thresh=0.02, topk_candidates=40, detections_per_img=20,
+               image_mean=[0.5] * 3, image_std=[0.5] * 3)
+
+
 class UNet3d(nn.Module):
     def __init__(self):
         super().__init__()
