@@ -121,7 +121,8 @@ dl::Dim flopsOf(LoopNestOpInterface op) {
   if (!nest.isMap()) {
     // Rows are reduced once for all of their inner dims.
     llvm::SmallBitVector inner = nest.innerDims();
-    AffineExpr terms = dl::product(nest.reduction, context);
+    AffineExpr terms =
+        dl::product(nest.meanSpans.empty() ? nest.reduction : nest.meanSpans, context);
     for (auto [dim, extent] : llvm::enumerate(nest.parallel))
       if (!inner.test(dim))
         terms = terms * extent;

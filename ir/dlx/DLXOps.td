@@ -33,7 +33,7 @@ def DLX_Buffer : TypeDef<DLX_Dialect, "Buffer"> {
 def DLX_KernelKind : I32EnumAttr<"KernelKind", "Which family of schedules a kernel needs", [
     I32EnumAttrCase<"map", 0>, I32EnumAttrCase<"reduce", 1>, I32EnumAttrCase<"window", 2>,
     I32EnumAttrCase<"contraction", 3>, I32EnumAttrCase<"attention", 4>, I32EnumAttrCase<"recurrent", 5>,
-    I32EnumAttrCase<"lines", 6>]> {
+    I32EnumAttrCase<"lines", 6>, I32EnumAttrCase<"block_sparse", 7>]> {
   let cppNamespace = "::dlc::dlx";
   let genSpecializedAttr = 0;
 }
@@ -59,7 +59,7 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "One kernel: what it computes and, once scheduled, how it is launched";
   let description = [{
     The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
-    map, reduce, window or contraction, after the op with stages, or recurrent, lines or attention. The schedule adds the rest:
+    map, reduce, window or contraction, after the op with stages, or recurrent, lines, attention or block_sparse. The schedule adds the rest:
     `entry`, the function with the kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
     `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda). Where the kernel is a
     plain matrix product, which a library can compute as well, `product` has its extents and steps in the order of the table

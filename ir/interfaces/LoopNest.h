@@ -62,6 +62,9 @@ struct LoopNest {
   /// parallel indices, none computed or checked.
   llvm::SmallBitVector spanned;
   llvm::SmallVector<Access, 4> spanReads;
+  /// How many indices of each reduction loop lie in its span, on average over the results: for the cost model, where it is known
+  /// from dims. Empty: as many as the loop has.
+  dl::Dims meanSpans;
   /// The term is the product of the two term accesses (in this order) and the only stage is add: what matrix
   /// multipliers compute.
   bool isProduct = false;

@@ -41,7 +41,7 @@ static dlx::BufferType bufferOf(Value tensor) {
   return dlx::BufferType::get(tensor.getContext(), cast<RankedTensorType>(tensor.getType()));
 }
 
-/// map, reduce, window, contraction, attention, recurrent or lines: which family of schedules a kernel needs.
+/// map, reduce, window, contraction, attention, recurrent, lines or block_sparse: which family of schedules a kernel needs.
 static dlx::KernelKind kindOf(dl::FusionOp fusion) {
   if (!fusion.getBodyBlock().getOps<RecurrentOpInterface>().empty())
     return dlx::KernelKind::recurrent;
@@ -52,6 +52,8 @@ static dlx::KernelKind kindOf(dl::FusionOp fusion) {
   LoopNestOpInterface root = fusion.getRoot();
   if (!root)
     return dlx::KernelKind::map;
+  if (isa<dl::BlockSparseLinearOp>(root.getOperation()))
+    return dlx::KernelKind::block_sparse;
   LoopNest nest = root.getLoopNest();
   if (nest.isProduct)
     return dlx::KernelKind::contraction;

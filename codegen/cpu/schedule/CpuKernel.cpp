@@ -130,6 +130,28 @@ void CpuKernel::delinearize(Value linear, ArrayRef<AffineExpr> variables,
   }
 }
 
+AffineExpr CpuKernel::alongLinear(ArrayRef<AffineExpr> variables, ArrayRef<AffineExpr> extents,
+                                  AffineExpr position, AffineExpr offset) const {
+  std::optional<int64_t> step; // from one position to the next
+  int64_t inside = 1;          // positions of the dims further in; 0: unknown
+  llvm::DenseMap<AffineExpr, AffineExpr> first;
+  for (size_t i = variables.size(); i-- > 0;) {
+    first[variables[i]] = math.constant(0);
+    auto extent = dl::asConstant(extents[i]);
+    if (extent == 1)
+      continue;
+    auto own = math.stepAlong(offset, variables[i]);
+    if (!own || inside == 0 || (step && *own != *step * inside))
+      return offset;
+    if (!step)
+      step = own;
+    inside *= extent.value_or(0);
+  }
+  if (!step)
+    return offset;
+  return math.simplify(offset.replace(first) + position * *step);
+}
+
 Value CpuKernel::laneMask(Value count, int64_t lanes) {
   // Numbers as wide as the elements of so many lanes.
   Type type = lanes > this->lanes() ? builder.getI8Type() : builder.getI32Type();

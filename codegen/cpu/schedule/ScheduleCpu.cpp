@@ -28,6 +28,8 @@ static CpuLaunch scheduleKernel(CpuKernel &kernel) {
     return scheduleLines(kernel);
   if (!kernel.emitter.getRoot())
     return scheduleMap(kernel);
+  if (isBlockSparse(kernel.emitter.getKernel()))
+    return scheduleBlockSparse(kernel);
   if (isPanelContraction(kernel.emitter, kernel.math))
     return scheduleContraction(kernel);
   return scheduleReduction(kernel);

@@ -173,6 +173,9 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     case dlx::KernelKind::map:
       scheduleMap(k);
       break;
+    case dlx::KernelKind::block_sparse: // from IR alone: weights stay dense on GPUs
+      scheduleReduce(k);
+      break;
     case dlx::KernelKind::reduce:
       if (splitsRows(kernel, symbols))
         scheduleSplitReduce(k, symbols);

@@ -21,6 +21,7 @@ def DL_Tensor : RankedTensorOf<DL_Floats # DL_Integers # [I1]>;
 /// Of any dtype: for ops that move elements, and for conversions.
 def DL_AnyTensor : RankedTensorOf<DL_Floats # DL_Integers # [I1] # DL_Small>;
 def DL_BitsTensor : RankedTensorOf<DL_Integers # [I1]>;
+def DL_IndexTensor : RankedTensorOf<[I32, I64]>;
 def DL_BoolTensor : RankedTensorOf<[I1]>;
 
 /// An op of the dialect. `torchSchema` is how the language and the importers call it: one or more lines in the grammar of

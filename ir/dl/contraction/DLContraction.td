@@ -66,6 +66,31 @@ def DL_ContractOp : DL_ContractionOp<"contract", ""> {
   let hasCanonicalizer = 1;
 }
 
+def DL_BlockSparseLinearOp
+    : DL_LoopOp<"block_sparse_linear", "", ["emitTerm", "emitResult", "emitCoordinate", "emitSpan"]> {
+  let summary = "x times a weight of which only the blocks that are not zero are stored, plus bias";
+  let description = [{
+    A block holds the numbers by which 16 neighbouring features of the result multiply one column of x. The features 16 * p
+    to 16 * p + 15 are panel p, whose blocks are `starts[p]` to before `starts[p + 1]`: block b has the numbers `values[b]`, [16],
+    and the column `columns[b]`. The sums run over dim `dim` of x, and the features are dim `dim` of the result. Along any other dim
+    d the result reads each `steps[d]`-th element of x, every one where `steps` is empty. bias is [features]. Positions outside of
+    what there is are moved to the nearest one inside. The pass store-blocks makes it of linear layers, of matrix products and of
+    convolutions of one tap. PyTorch: `torch.nn.functional.linear` of the whole weight.
+    ```mlir
+    %y = dl.block_sparse_linear %x, %v, %c, %s {features = 30 : i64, dim = 1 : i64} :
+        (tensor<8x64xf32>, tensor<9x16xf32>, tensor<9xi32>, tensor<3xi32>) -> tensor<8x30xf32>
+    ```
+  }];
+  let arguments = (ins DL_NumberTensor:$x, DL_NumberTensor:$values, DL_IndexTensor:$columns, DL_IndexTensor:$starts,
+      Optional<DL_NumberTensor>:$bias, I64Attr:$features, I64Attr:$dim,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$steps);
+  let results = (outs DL_NumberTensor:$y);
+  let extraClassDeclaration = schemaDeclaration # [{
+    /// Features of a panel, and numbers of a block.
+    static constexpr int64_t kPanel = 16;
+  }];
+}
+
 def DL_AddmmOp : DL_DecomposedOp<"addmm", [{addmm(Tensor x, Tensor mat1, Tensor mat2, float beta=1, float alpha=1)
     baddbmm(Tensor x, Tensor batch1, Tensor batch2, float beta=1, float alpha=1)
     addmv(Tensor x, Tensor mat, Tensor vec, float beta=1, float alpha=1)}]> {

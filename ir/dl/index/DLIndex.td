@@ -7,8 +7,6 @@
 
 include "ir/dl/base/DLBase.td"
 
-def DL_IndexTensor : RankedTensorOf<[I32, I64]>;
-
 /// An op that reads its table at positions which its index tensor holds.
 class DL_LookUpOp<string mnemonic, string torchSchema>
     : DL_LoopOp<mnemonic, torchSchema, ["emitResult", "emitCoordinate"]> {

@@ -197,3 +197,48 @@ func.func @linear_of_an_image(%x: tensor<2x8x4x4xf32>, %w: tensor<10x128xf32>) {
   %y = dl.linear %x, %w : (tensor<2x8x4x4xf32>, tensor<10x128xf32>) -> tensor<2x10xf32>
   return
 }
+
+// -----
+
+func.func @panels(%x: tensor<4x8xf32>, %v: tensor<3x16xf32>, %c: tensor<3xi32>, %s: tensor<2xi32>) {
+  // expected-error @+2 {{'dl.block_sparse_linear' needs values [B, 16], columns [B], and starts [3] for 17 features, got f32[3,16], i32[3] and i32[2]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.block_sparse_linear %x, %v, %c, %s {features = 17 : i64, dim = 1 : i64} : (tensor<4x8xf32>, tensor<3x16xf32>, tensor<3xi32>, tensor<2xi32>) -> tensor<4x17xf32>
+  return
+}
+
+// -----
+
+func.func @dim(%x: tensor<4x8xf32>, %v: tensor<3x16xf32>, %c: tensor<3xi32>, %s: tensor<2xi32>) {
+  // expected-error @+2 {{'dl.block_sparse_linear' needs one of the dims of f32[4,8] and a feature or more, got dim 2 and 16}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.block_sparse_linear %x, %v, %c, %s {features = 16 : i64, dim = 2 : i64} : (tensor<4x8xf32>, tensor<3x16xf32>, tensor<3xi32>, tensor<2xi32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @dtype(%x: tensor<4x8xf32>, %v: tensor<3x16xf16>, %c: tensor<3xi32>, %s: tensor<2xi32>) {
+  // expected-error @+2 {{'dl.block_sparse_linear' needs operands of one dtype, got 'f32' and 'f16'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.block_sparse_linear %x, %v, %c, %s {features = 16 : i64, dim = 1 : i64} : (tensor<4x8xf32>, tensor<3x16xf16>, tensor<3xi32>, tensor<2xi32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @empty(%x: tensor<4x0xf32>, %v: tensor<3x16xf32>, %c: tensor<3xi32>, %s: tensor<2xi32>) {
+  // expected-error @+2 {{'dl.block_sparse_linear' needs a column of x, got f32[4,0]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.block_sparse_linear %x, %v, %c, %s {features = 16 : i64, dim = 1 : i64} : (tensor<4x0xf32>, tensor<3x16xf32>, tensor<3xi32>, tensor<2xi32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @steps(%x: tensor<4x8xf32>, %v: tensor<3x16xf32>, %c: tensor<3xi32>, %s: tensor<2xi32>) {
+  // expected-error @+2 {{'dl.block_sparse_linear' needs a step of 1 or more for each dim of f32[4,8]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %y = dl.block_sparse_linear %x, %v, %c, %s {features = 16 : i64, dim = 1 : i64, steps = array<i64: 2>} : (tensor<4x8xf32>, tensor<3x16xf32>, tensor<3xi32>, tensor<2xi32>) -> tensor<2x16xf32>
+  return
+}

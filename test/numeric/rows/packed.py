@@ -127,3 +127,64 @@ for group in (0, "tensor"):
     linear(64, 4, 17, group=group, symmetric=True)
     linear(45, 8, 33, group=group, symmetric=False)
 linear(65, 8, 33, group="tensor")
+
+
+class Blocks:
+    """A weight [features, columns] of which `count` blocks are stored, spread over its panels of 16 features."""
+
+    def __init__(self, features, columns, count):
+        self.features, self.columns, self.count = features, columns, count
+        self.panels = -(-features // 16)
+        self.starts = torch.arange(self.panels + 1) * count // self.panels
+        self.places = torch.arange(count) * 7 % columns
+
+    def counted(self, ops, count, numbers):
+        """0, 1, 2 ... after each op with its number."""
+        x = ops.add("arange", [], f"tensor<{count}xi32>", f"{{end = affine_map<() -> ({count})>, dtype = i32}}")
+        for op, number in numbers:
+            x = ops.add(op, [x, ops.full(number, x[1])], x[1])
+        return x
+
+    def stored(self, ops):
+        return (self.counted(ops, self.count, [("mul", 7), ("remainder", self.columns)]),
+                self.counted(ops, self.panels + 1, [("mul", self.count), ("floor_divide", self.panels)]))
+
+    def dense(self, values):
+        whole = torch.zeros(self.panels, 16, self.columns, dtype=values.dtype)
+        for panel in range(self.panels):
+            for block in range(self.starts[panel], self.starts[panel + 1]):
+                whole[panel, :, self.places[block]] += values[block]
+        return whole.reshape(-1, self.columns)[:self.features]
+
+
+def block_sparse(features, columns, count, batch=("N",), bias=False, sizes=(0, 1, 2, 7, 25, 49), channels=False):
+    """`channels`: a convolution of one tap and steps of 2, whose features are dim 1."""
+    blocks = Blocks(features, columns, count)
+
+    def body(names, types, y):
+        ops = Ops()
+        places, starts = blocks.stored(ops)
+        operands = [(names[0], types[0]), (names[1], types[1]), places, starts, *zip(names[2:], types[2:])]
+        dim = 1 if channels else len(batch)
+        steps = ", steps = array<i64: 1, 1, 2, 2>" * channels
+        return ops.result(ops.add("block_sparse_linear", operands, y, f" {{features = {features} : i64, dim = {dim} : i64{steps}}}"))
+
+    def product(x, values, *added):
+        if channels:
+            return F.conv2d(x, blocks.dense(values)[:, :, None, None], *added, stride=2)
+        return F.linear(x, blocks.dense(values), *added)
+
+    shape, result = (*batch, columns), (*batch, features)
+    if channels:
+        shape, result = ("N", columns, 5, 6), ("N", features, 3, 3)
+    most = max(1, int((blocks.starts[1:] - blocks.starts[:-1]).max()))
+    row("block_sparse_linear", ("f32",), [shape, (count, 16)] + [(features,)] * bias, result, product,
+        acc.contraction(most + bias, product), sizes=sizes, values="normal", body=body,
+        note=f"{count} blocks of [{features}, {columns}]" + ", bias" * bias + ", channels" * channels)
+
+
+for features, columns, count in ((1, 1, 1), (16, 33, 9), (30, 20, 25), (33, 64, 1), (80, 17, 60)):
+    block_sparse(features, columns, count)
+block_sparse(47, 40, 70, bias=True)
+block_sparse(32, 40, 30, batch=(3, "N"), bias=True)
+block_sparse(40, 24, 33, bias=True, channels=True, sizes=(0, 1, 3))

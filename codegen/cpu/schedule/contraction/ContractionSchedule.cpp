@@ -265,25 +265,10 @@ void ContractionSchedule::emitRow(const Row &row, ArrayRef<Value> accs) {
 }
 
 AffineExpr ContractionSchedule::alongRows(const Row &row, AffineExpr offset) const {
-  std::optional<int64_t> step; // from one row to the next
-  int64_t rowsInside = 1;      // of the dims further in; 0: unknown
-  llvm::DenseMap<AffineExpr, AffineExpr> first;
-  for (size_t i = row.variables.size(); i-- > 0;) {
-    AffineExpr variable = row.variables[i];
-    first[variable] = k.math.constant(0);
-    auto extent = dl::asConstant(nest.parallel[parts.rows[i]]);
-    if (extent == 1)
-      continue;
-    auto own = k.math.stepAlong(offset, variable);
-    if (!own || rowsInside == 0 || (step && *own != *step * rowsInside))
-      return offset;
-    if (!step)
-      step = own;
-    rowsInside *= extent.value_or(0);
-  }
-  if (!step)
-    return offset;
-  return k.math.simplify(offset.replace(first) + row.position * *step);
+  SmallVector<AffineExpr> extents;
+  for (unsigned dim : parts.rows)
+    extents.push_back(nest.parallel[dim]);
+  return k.alongLinear(row.variables, extents, row.position, offset);
 }
 
 CpuLaunch scheduleContraction(CpuKernel &kernel) {
