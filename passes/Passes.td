@@ -261,6 +261,38 @@ def SplitTargets : Pass<"split-targets", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 
+def StoreBlocks : Pass<"store-blocks", "::mlir::func::FuncOp"> {
+  let summary = "Store weights without their blocks of zeros where the CPU is faster so";
+  let description = [{
+    A block is one column of 16 neighbouring rows of a weight of f32 [N, K], where the sums run along K:
+    what `dlc prune --pattern block` makes zero together. The driver counts the blocks that are not
+    zero of each weight whose numbers it may rely on, and writes the count to the weight as
+    `dl.stored_blocks` (tools/driver/compress/BlockStorage.h). In module @cpu such a weight becomes
+    the values of these blocks, their columns, and where the blocks of each panel begin, named after
+    it (`.values`, `.columns`, `.starts`); the linear layers, matrix products and convolutions of
+    one tap that read it become dl.block_sparse_linear. A factor for each row, which fold-batch-norm
+    leaves, multiplies the stored blocks at load, each by those of its panel (`.panels`). Weights
+    stay as they are where the estimate of passes/compress/prune/BlockGain.h says that too few
+    blocks are zero to gain by it; with `explain` a remark says so. So do weights without the count:
+    other weights may take their place later. Example: test/passes/compress/prune/store-blocks.mlir.
+    ```mlir
+    %w = dl.weight "w" {dl.stored_blocks = 9 : i64} : tensor<30x64xf32>
+    %y = dl.linear %x, %w : (tensor<2x64xf32>, tensor<30x64xf32>) -> tensor<2x30xf32>
+    // becomes
+    %v = dl.weight "w.values" : tensor<9x16xf32>
+    %c = dl.weight "w.columns" : tensor<9xi32>
+    %s = dl.weight "w.starts" : tensor<3xi32>
+    %y = dl.block_sparse_linear %x, %v, %c, %s {features = 30 : i64, dim = 1 : i64} :
+        (tensor<2x64xf32>, tensor<9x16xf32>, tensor<9xi32>, tensor<3xi32>) -> tensor<2x30xf32>
+    ```
+  }];
+  let options = [Option<"explain", "explain", "bool", "false", "Say of each weight how it is stored, and why">];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numStored", "stored", "Weights without their blocks of zeros">,
+                    Statistic<"numDense", "dense", "Weights that stay whole">];
+}
+def : MovesResults<"store-blocks", "inf", "of the numbers that stand in for weights other blocks are zero">;
+
 def TapActivations : Pass<"tap-activations", "::mlir::func::FuncOp"> {
   let summary = "Make the activations that products read results of the model, to be measured";
   let description = [{

@@ -45,6 +45,7 @@ double boundOfAll(const PipelineOptions &options) {
                 : flag == "convert-signature" ? !options.io.empty()
                 : flag == "quantize-products" ? options.quantizesProducts()
                 : flag == "quantize-weights"  ? options.quantizesWeights()
+                : flag == "store-blocks"      ? options.storesBlocks
                                               : true;
     sum += runs ? fractionOf(bound) : 0;
   }
@@ -147,6 +148,8 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     break;
   case Phase::fuse: {
     OpPassManager &target = manager.nest<ModuleOp>();
+    if (options.storesBlocks)
+      target.addNestedPass<func::FuncOp>(createStoreBlocks({options.explain}));
     target.addNestedPass<func::FuncOp>(createDecomposeAttention());
     // Attentions that become ops leave equal masks.
     target.addNestedPass<func::FuncOp>(createCSEPass());

@@ -6,6 +6,7 @@
 namespace dlc {
 
 const CpuModel kAvx512Vnni = {.floatProducts = 56,
+                              .blockProducts = 46,
                               .fewChannels = 28,
                               .byteProducts = 220,
                               .looseFloats = 20,

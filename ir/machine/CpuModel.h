@@ -8,7 +8,8 @@ namespace dlc {
 /// The rates of a CPU that estimates use: those of one core, in a nanosecond.
 struct CpuModel {
   double floatProducts;  // multiply-adds of f32 in panels of weights
-  double fewChannels;    // the same of an image of few channels, which lie apart in memory
+  double blockProducts;  // the same where only blocks of weights that are not zero are stored
+  double fewChannels;    // of floatProducts, of an image of few channels, which lie apart in memory
   double byteProducts;   // of u8 by i8, four neighbours at a time
   double looseFloats;    // multiply-adds of f32 where channels share no sum (depthwise)
   double looseIntegers;  // the same of integers

@@ -228,7 +228,8 @@ def refusal(what, status, said, *arguments):
     refused(f"quantize: {what}", status, said.replace("SCHEME", "--scheme"), "quantize", *arguments[:1], "--scheme", *arguments[1:], "-o", "no.dl")
 
 
-REFIT = "holds weights in few bits, which were fitted when it was compiled; make it anew from the new weights: dlc compile MODEL --quantize "
+REFIT = "holds weights in few bits, or without their blocks of zeros, as they were when it was compiled; make it anew from the new weights: " \
+    "dlc compile MODEL --quantize "
 refused("refit", 3, f"'w4.bin' {REFIT}w4 --weights NEW.safetensors", "refit", "w4.bin", "--weights", "tied.safetensors")
 refused("refit", 3, f"'w8-fitted.bin' {REFIT}w8 --calib DATA.npz --weights NEW.safetensors", "refit", "w8-fitted.bin", "--weights",
         "tied.safetensors")
@@ -339,8 +340,8 @@ refused("report", 2, "--report names 'no.safetensors', where the model goes; nam
 refused("const input", 2, "--const-input belongs to an ONNX model; 'tied.dl' is none", "quantize", "tied.dl", "--scheme", "w4", "-o", "no.dl",
         "--const-input", "x=@x.npy")
 quiet("print", "compile", "tied.dl", "--quantize", "w4", "-q", "--compile-to=fuse", "-o", "fused.mlir")
-refused("go on", 1, "the few bits of 'table.weight.codes' were held by the compile that printed this IR; compile the model itself with --quantize, "
-        "or let dlc quantize write them to a file", "compile", "fused.mlir", "--compile-from=fuse", "-o", "no.bin")
+refused("go on", 1, "the numbers of 'table.weight.codes' were held by the compile that printed this IR; compile the model itself with --quantize or "
+        "--block-sparse, or let dlc quantize write them to a file", "compile", "fused.mlir", "--compile-from=fuse", "-o", "no.bin")
 expect("nothing was written", [path for path in ("no.bin", "no.dl", "no.safetensors") if os.path.exists(path)], [])
 
 # The tables.

@@ -32,6 +32,7 @@ Examples:
   dlc compile model.dl --quantize int8 --calib samples.npz --smooth 0.5 --target cpu -o model.bin   for activations with few large channels
   dlc compile model.dl --quantize w4 --calib samples.npz -o model.bin   weights in 4 bits, fitted to these samples
   dlc compile model.dl --quantize w4 --weight-grid symmetric --group 64 -o model.bin   without zero points, in larger groups
+  dlc compile pruned.dl --block-sparse --target cpu -o model.bin   of what dlc prune --pattern block made, without its zeros
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel
   dlc compile fused.mlir --compile-from=fuse -o model.bin go on from there
   dlc compile model.dl --dump-dir why -o model.bin        IR after each pass, CUDA text, buffer plan, timing
@@ -123,6 +124,12 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
                    "memory in any case)")
       ->check(checkOneOf({"faster", "possible"}));
   addQuantizationOptions(*command, *options, "--quantize");
+  command->add_flag("--block-sparse", options->blockSparse,
+                    "For cpu: weights of linear layers, matrix products and convolutions of one "
+                    "tap lie in the file and in memory without their blocks of zeros, 16 "
+                    "neighbouring results by one number that they read ('dlc prune --pattern "
+                    "block'), where the cost model says that this is faster; --explain says which. "
+                    "'dlc refit' takes no other weights then");
   command->add_flag(
       "--no-refit", options->noRefit,
       "With --quantize int8 or dynamic: the file holds the integers alone, a quarter of the "
@@ -173,7 +180,8 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command->add_flag(
       "--explain", options->explain,
       "Say at each line of the model why its op is not in the kernel that computes what it "
-      "reads, for each target whose kernels differ");
+      "reads, for each target whose kernels differ; with --block-sparse also which weights are "
+      "stored without their blocks of zeros, and why others are not");
   command->add_flag("--locations", options->locations, "Print the model's lines with --compile-to");
   command->add_flag("-q,--quiet", options->quiet, "Say nothing when all is well");
   command->callback([&action, options, &compiler] {

@@ -188,8 +188,9 @@ int Refit::run() {
     return fail(kUsage, "the model " + rt::quoted(options.model) + " has no weights to replace");
   if (const auto *command = module->table().fitted_by())
     return fail(kUnsupported, rt::quoted(options.model) +
-                                  " holds weights in few bits, which were fitted when it was "
-                                  "compiled; make it anew from the new weights: " +
+                                  " holds weights in few bits, or without their blocks of "
+                                  "zeros, as they were when it was compiled; make it anew from "
+                                  "the new weights: " +
                                   command->str());
   if (int failed = openFiles())
     return failed;

@@ -26,6 +26,7 @@
 #include "tools/driver/compiler/Import.h"
 #include "tools/driver/compiler/ImportAsText.h"
 #include "tools/driver/compiler/ValidatePasses.h"
+#include "tools/driver/compress/BlockStorage.h"
 #include "tools/driver/compress/Prune.h"
 #include "tools/driver/compress/Quantize.h"
 #include "tools/driver/compress/StoredWeights.h"
@@ -72,6 +73,7 @@ private:
             weightFormatOf(options.quantize, options.grids),
             hasSymmetricActivations(options.grids),
             hasPerTensorWeights(options.grids),
+            options.blockSparse,
             options.io,
             binaries.onlyGpu()};
   }
@@ -86,6 +88,10 @@ private:
   int calibrate();
   /// Fits the few bits that weights are to be stored in.
   int fitWeights();
+  /// Counts the blocks of weights that are not zero, for store-blocks.
+  int countBlocks();
+  /// Says what store-blocks did, and keeps other weights out of the file if it did anything.
+  void finishBlocks();
   /// Whether the integers that the phase `compress` makes of weights take their place in the file.
   bool storesIntegers() const {
     return options.noRefit && (options.quantize == "int8" || options.quantize == "dynamic");
@@ -116,6 +122,7 @@ private:
   ImportedModel model;
   OwningOpRef<ModuleOp> imported; // a copy of what the first phase gets
   std::string reference;          // a CPU program of the model in f32, before --quantize
+  int64_t productWeights = 0;     // that --block-sparse looked at
   std::string report;             // what --quantize did, for --report
   codegen::GeneratedCode code;
   Phase first = Phase::import, last = Phase::package;
@@ -230,6 +237,26 @@ int Compilation::calibrate() {
   if (!options.quiet)
     complain(calibration.asText());
   return writeReport(calibration.asJson());
+}
+
+int Compilation::countBlocks() {
+  if (!options.blockSparse)
+    return kOk;
+  Clock::time_point started = Clock::now();
+  int code = dlc::countBlocks(*model.module, productWeights);
+  trace.addStep("count-blocks", started);
+  return code;
+}
+
+void Compilation::finishBlocks() {
+  if (!options.blockSparse)
+    return;
+  BlockStorage storage = blockStorageOf(*model.module, productWeights);
+  if (storage.stored > 0)
+    model.module->getOperation()->setAttr(
+        "dl.fitted_by", StringAttr::get(model.context.get(), kBlockSparseCommand));
+  if (!options.quiet)
+    complain(storage.text());
 }
 
 int Compilation::compileReference() {
@@ -531,6 +558,8 @@ int Compilation::run() {
         return finishDump(code);
       if (int code = prepareQuantization())
         return finishDump(code);
+      if (int code = countBlocks())
+        return finishDump(code);
     }
     if (phase == Phase::precision)
       if (int code = searchPrecision())
@@ -544,6 +573,8 @@ int Compilation::run() {
       showProgress("");
       return finishDump(phaseFailed(phase));
     }
+    if (phase == Phase::fuse)
+      finishBlocks();
     if (options.validatePasses && phase == Phase::fuse && !validator.runsEachPass())
       for (auto target : model.module->getOps<ModuleOp>())
         if (validator.getFinding().empty())

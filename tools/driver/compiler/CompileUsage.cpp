@@ -126,6 +126,25 @@ static int checkQuantization(const CompileOptions &options, Phase first) {
   return kOk;
 }
 
+static int checkBlocks(const CompileOptions &options, Phase first) {
+  if (!options.blockSparse)
+    return kOk;
+  if (options.quantize != "none")
+    return fail(kUsage, "--block-sparse multiplies blocks of f32; expected it without --quantize");
+  if (options.precision != "f32" && options.precision != "tf32")
+    return fail(kUsage,
+                "--block-sparse multiplies blocks of f32; expected it without --precision " +
+                    options.precision);
+  if (!llvm::is_contained(options.targets, "cpu"))
+    return fail(kUsage,
+                "--block-sparse has kernels for CPUs alone; expected cpu among the targets");
+  if (first >= Phase::compress)
+    return fail(kUsage, "--block-sparse counts zeros before phase 'compress', which lies before "
+                        "the rest of --compile-from=" +
+                            options.compileFrom);
+  return kOk;
+}
+
 int checkUsage(const CompileOptions &options) {
   for (const std::string &target : options.targets)
     if (llvm::count(options.targets, target) > 1)
@@ -141,6 +160,8 @@ int checkUsage(const CompileOptions &options) {
   if (int code = checkPrecision(options, first))
     return code;
   if (int code = checkSignature(options, first))
+    return code;
+  if (int code = checkBlocks(options, first))
     return code;
   return checkQuantization(options, first);
 }

@@ -65,9 +65,10 @@ FailureOr<std::vector<uint8_t>> readPackedWeight(Operation *weight, StringRef fi
   if (file == kPackedFile) {
     auto held = packedWeights().find(name);
     if (held == packedWeights().end())
-      return emitError(weight->getLoc(), "the few bits of '")
+      return emitError(weight->getLoc(), "the numbers of '")
              << name << "' were held by the compile that printed this IR; compile the model "
-             << "itself with --quantize, or let dlc quantize write them to a file";
+             << "itself with --quantize or --block-sparse, or let dlc quantize write them to a "
+                "file";
     return held->second;
   }
   if (isOnnx(file)) {

@@ -1,0 +1,158 @@
+//===- BlockWeights.cpp - Weights that can be stored without their blocks of zeros -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "passes/compress/prune/BlockWeights.h"
+
+#include "ir/analysis/FusionLegality.h"
+#include "ir/dl/contraction/DLContraction.h"
+#include "passes/compress/prune/BlockMask.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+static_assert(dl::BlockSparseLinearOp::kPanel == kBlockRows,
+              "dlc prune --pattern block makes the blocks zero that the op leaves out");
+
+int64_t BlockWeight::blocks() const {
+  return static_cast<int64_t>(llvm::divideCeil(rows, kBlockRows)) * columns;
+}
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+namespace {
+/// Follows a weight to all that reads it.
+class BlockReaders {
+public:
+  BlockReaders(BlockWeight &found, WeightDependence &weights) : found(found), weights(weights) {}
+
+  /// `value` is the weight or, with `isTurned`, its transpose, times `scale` where there is one.
+  void follow(Value value, bool isTurned, Value scale);
+
+private:
+  bool addMatrixProduct(OpOperand &use, bool isTurned, Value scale);
+  bool addConvolution(OpOperand &use, Value scale);
+  void add(BlockProduct product, int64_t rows, int64_t columns, bool isTransposed);
+  void keep(const Twine &why) {
+    if (found.whyDense.empty())
+      found.whyDense = why.str();
+  }
+
+  BlockWeight &found;
+  WeightDependence &weights;
+};
+} // namespace
+
+void BlockReaders::add(BlockProduct product, int64_t rows, int64_t columns, bool isTransposed) {
+  if (!found.products.empty() && isTransposed != found.isTransposed)
+    keep("products sum along both of its dims");
+  if (product.scale && (isTransposed || rows % kBlockRows != 0))
+    keep("a factor for each row multiplies it, and its rows fill no whole blocks");
+  found.isTransposed = isTransposed;
+  found.rows = rows;
+  found.columns = columns;
+  found.products.push_back(std::move(product));
+}
+
+bool BlockReaders::addMatrixProduct(OpOperand &use, bool isTurned, Value scale) {
+  Operation *op = use.getOwner();
+  if (use.getOperandNumber() != 1 || !isa<dl::LinearOp, dl::MatmulOp, dl::ContractOp>(op))
+    return false;
+  auto loops = dl::resultDimsOf(op, 1), ofX = dl::resultDimsOf(op, 0);
+  if (!loops || loops->size() != 2 || !ofX || ((*loops)[0] < 0) == ((*loops)[1] < 0))
+    return false;
+  const bool isTransposed = (*loops)[0] < 0;
+  const auto dim = static_cast<unsigned>((*loops)[isTransposed ? 1 : 0]);
+  // x has the dims of the result, each at its place, and the columns at the place of the rows.
+  if (ofX->size() != static_cast<size_t>(typeOf(op->getResult(0)).getRank()))
+    return false;
+  for (auto [place, loop] : llvm::enumerate(*ofX))
+    if (loop != (place == dim ? -1 : static_cast<int64_t>(place)))
+      return false;
+  // A dim of size 1 would be repeated.
+  auto x = dl::getDims(typeOf(op->getOperand(0))), y = dl::getDims(typeOf(op->getResult(0)));
+  for (unsigned place = 0; place < x.size(); ++place)
+    if (place != dim && x[place] != y[place])
+      return false;
+  ArrayRef<int64_t> shape = typeOf(use.get()).getShape();
+  if (!dl::isConstant(x[dim], shape[isTransposed ? 0 : 1]))
+    return false;
+  add({op, dim, {}, scale}, shape[isTransposed ? 1 : 0], shape[isTransposed ? 0 : 1],
+      isTransposed != isTurned);
+  return true;
+}
+
+bool BlockReaders::addConvolution(OpOperand &use, Value scale) {
+  Operation *op = use.getOwner();
+  if (use.getOperandNumber() != 1)
+    return false;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<dl::Conv1dOp, dl::Conv2dOp, dl::Conv3dOp>([&](auto conv) {
+        ArrayRef<int64_t> shape = typeOf(use.get()).getShape();
+        BlockProduct product{op, 1, {}, scale};
+        if (llvm::any_of(conv.getStride(), [](int64_t stride) { return stride > 1; })) {
+          product.steps = {1, 1};
+          llvm::append_range(product.steps, conv.getStride());
+        }
+        const bool isPadded = llvm::any_of(conv.getPadding(), [](int64_t width) { return width; });
+        if (conv.getGroups() != 1)
+          keep("a convolution of groups reads it");
+        else if (isPadded ||
+                 llvm::any_of(shape.drop_front(2), [](int64_t taps) { return taps > 1; }))
+          keep("a convolution of several taps reads it");
+        add(std::move(product), shape[0], shape[1], /*isTransposed=*/false);
+        return true;
+      })
+      .Default([](Operation *) { return false; });
+}
+
+void BlockReaders::follow(Value value, bool isTurned, Value scale) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner();
+    if (auto permute = dyn_cast<dl::PermuteOp>(op);
+        permute && !scale && permute.getDims() == ArrayRef<int64_t>{1, 0}) {
+      follow(permute, !isTurned, scale);
+      continue;
+    }
+    auto product = dyn_cast<dl::MulOp>(op);
+    auto factors =
+        product ? product->getOperand(1).getDefiningOp<dl::BroadcastOp>() : dl::BroadcastOp();
+    if (factors && use.getOperandNumber() == 0 && !scale && !isTurned &&
+        weights.dependsOnWeightsAlone(factors)) {
+      dl::Dims dims = dl::getDims(typeOf(factors.getX()));
+      auto isOne = [](AffineExpr dim) { return dl::isConstant(dim, 1); };
+      if (dims.size() == static_cast<size_t>(typeOf(value).getRank()) &&
+          llvm::all_of(ArrayRef(dims).drop_front(), isOne)) {
+        follow(product, isTurned, factors.getX());
+        continue;
+      }
+    }
+    if (!addMatrixProduct(use, isTurned, scale) && !addConvolution(use, scale))
+      keep("also read by " + op->getName().stripDialect());
+  }
+}
+
+std::vector<BlockWeight> findBlockWeights(func::FuncOp function) {
+  std::vector<BlockWeight> all;
+  WeightDependence weights;
+  for (auto op : function.front().getOps<dl::WeightOp>()) {
+    auto type = typeOf(op.getY());
+    if (type.getRank() < 2 || !type.getElementType().isF32() || !type.hasStaticShape() ||
+        type.getNumElements() == 0)
+      continue;
+    BlockWeight found{op, false, 0, 0, {}, {}};
+    BlockReaders(found, weights).follow(op.getY(), /*isTurned=*/false, /*scale=*/{});
+    // What depends on weights alone is computed once, at load.
+    for (const BlockProduct &product : found.products)
+      if (found.whyDense.empty() && weights.dependsOnWeightsAlone(product.op->getOperand(0)))
+        found.whyDense = "a product of weights reads it";
+    if (!found.products.empty())
+      all.push_back(std::move(found));
+  }
+  return all;
+}
+
+} // namespace dlc
