@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/DLOps.h"
-#include "ir/dlx/Lifetime.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -193,10 +192,10 @@ static LogicalResult verifyOutlined(ModuleOp target, dlx::ProgramOp program) {
   llvm::StringSet<> launched;
   for (auto launch : program.getBodyBlock().getOps<dlx::LaunchOp>())
     launched.insert(launch.getKernel());
-  // A kernel may name another that takes its place on some GPU.
   for (auto kernel : target.getOps<dlx::KernelOp>())
-    if (auto other = kernel.getSm_90a())
-      launched.insert(*other);
+    if (kernel.getVariants())
+      for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())
+        launched.insert(variant.getKernel().getValue());
   for (auto kernel : target.getOps<dlx::KernelOp>())
     if (!launched.contains(kernel.getSymName()))
       return kernel.emitOpError("is launched by nothing");
@@ -221,11 +220,11 @@ static LogicalResult verifyPlanned(ModuleOp target, dlx::ProgramOp program) {
   llvm::SmallPtrSet<Value, 8> outputs;
   for (Value output : program.getBodyBlock().back().getOperands()) {
     auto alloc = output.getDefiningOp<dlx::AllocOp>();
-    if (!alloc || !dlx::hasLifetime(alloc) || !outputs.insert(output).second)
+    if (!alloc || alloc.getPersistent() || !outputs.insert(output).second)
       return program.emitOpError("returns a buffer that is not an alloc of its own");
   }
   for (auto alloc : program.getBodyBlock().getOps<dlx::AllocOp>()) {
-    if (!dlx::hasLifetime(alloc))
+    if (alloc.getPersistent())
       continue;
     auto first = alloc->getAttrOfType<IntegerAttr>("first_use"),
          last = alloc->getAttrOfType<IntegerAttr>("last_use");

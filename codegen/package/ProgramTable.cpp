@@ -7,7 +7,6 @@
 #include "ir/analysis/CostModel.h"
 #include "ir/analysis/SourcePlaces.h"
 #include "ir/dl/DLOps.h"
-#include "ir/dlx/Lifetime.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -50,8 +49,11 @@ private:
   uint32_t addAllocated(dlx::AllocOp alloc, schema::Storage storage, uint32_t index);
   LogicalResult addLaunch(dlx::LaunchOp op, SymbolTable &symbols);
   std::unique_ptr<schema::ProductT> productTable(dlx::KernelOp kernel, dlx::LaunchOp op);
-  /// The launch `op` of `kernel`: the op's own or the one that takes its place on sm_90a.
+  /// Memory that the blocks of a launch of `kernel` exchange: a buffer of its own.
+  uint32_t addExchange(dlx::KernelOp kernel);
+  /// The launch `op` of `kernel`: the op's own or a variant of that.
   schema::LaunchT launchTable(dlx::KernelOp kernel, dlx::LaunchOp op);
+  schema::VariantT variantTable(dlx::VariantAttr variant, dlx::KernelOp kernel, dlx::LaunchOp op);
   /// The use of a buffer (of what a view names) by the last command of `main`.
   void use(Value value, bool init);
 
@@ -161,7 +163,7 @@ std::unique_ptr<schema::ProductT> ProgramBuilder::productTable(dlx::KernelOp ker
   auto product = std::make_unique<schema::ProductT>();
   product->a = (*kernel.getProductInputs())[0];
   product->b = (*kernel.getProductInputs())[1];
-  product->target = op.getInputs().size();
+  product->target = op.getInputs().size() + (kernel.getExchange() ? 1 : 0);
   uint32_t *const fields[] = {&product->rows,    &product->columns,    &product->depth,
                               &product->batch,   &product->a_row,      &product->a_depth,
                               &product->a_batch, &product->b_depth,    &product->b_column,
@@ -172,11 +174,26 @@ std::unique_ptr<schema::ProductT> ProgramBuilder::productTable(dlx::KernelOp ker
   return product;
 }
 
+uint32_t ProgramBuilder::addExchange(dlx::KernelOp kernel) {
+  AffineExpr floats = kernel.getExchange()->getResult(0);
+  schema::BufferT buffer;
+  buffer.storage = schema::Storage::exchange;
+  buffer.dtype = schema::DType::f32;
+  buffer.dims = {expressions.add(floats)};
+  buffer.bytes = expressions.add(dl::normalize(floats * 4));
+  program.buffers.push_back(std::make_unique<schema::BufferT>(std::move(buffer)));
+  return program.buffers.size() - 1;
+}
+
 schema::LaunchT ProgramBuilder::launchTable(dlx::KernelOp kernel, dlx::LaunchOp op) {
   schema::LaunchT launch;
   launch.kernel = kernels.lookup(kernel.getSymName());
-  for (Value operand : op->getOperands())
-    launch.args.emplace_back(schema::ArgKind::buffer, buffers.lookup(operand));
+  for (Value input : op.getInputs())
+    launch.args.emplace_back(schema::ArgKind::buffer, buffers.lookup(input));
+  if (kernel.getExchange())
+    launch.args.emplace_back(schema::ArgKind::buffer, addExchange(kernel));
+  for (Value output : op.getOutputs())
+    launch.args.emplace_back(schema::ArgKind::buffer, buffers.lookup(output));
   for (AffineExpr dim : kernel.getDims()->getResults())
     launch.args.emplace_back(schema::ArgKind::dim, expressions.add(dim));
   launch.grid = expressions.addAll(kernel.getGrid()->getResults());
@@ -205,16 +222,27 @@ schema::LaunchT ProgramBuilder::launchTable(dlx::KernelOp kernel, dlx::LaunchOp 
   return launch;
 }
 
+schema::VariantT ProgramBuilder::variantTable(dlx::VariantAttr variant, dlx::KernelOp kernel,
+                                              dlx::LaunchOp op) {
+  schema::VariantT table;
+  table.launch = std::make_unique<schema::LaunchT>(launchTable(kernel, op));
+  table.gpu = variant.getGpu();
+  if (variant.getOf())
+    for (auto [position, of] : llvm::enumerate(variant.getOf().getValue().getResults()))
+      table.limits.emplace_back(expressions.add(of), variant.getLimits()[2 * position],
+                                variant.getLimits()[2 * position + 1]);
+  return table;
+}
+
 LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) {
   auto kernel = symbols.lookup<dlx::KernelOp>(op.getKernel());
   for (Value operand : op->getOperands())
     use(operand, op.getInit());
   schema::LaunchT launch = launchTable(kernel, op);
-  if (kernel.getSm_90a() && !op.getInit()) {
-    launch.sm_90a = std::make_unique<schema::LaunchT>(
-        launchTable(symbols.lookup<dlx::KernelOp>(*kernel.getSm_90a()), op));
-    launch.sm_90a_least = kernel.getSm_90aLeast().value_or(1);
-  }
+  if (kernel.getVariants() && !op.getInit())
+    for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())
+      launch.variants.push_back(std::make_unique<schema::VariantT>(variantTable(
+          variant, symbols.lookup<dlx::KernelOp>(variant.getKernel().getValue()), op)));
   auto entry = std::make_unique<schema::CommandEntryT>();
   entry->command.Set(std::move(launch));
   (op.getInit() ? program.init : program.main).push_back(std::move(entry));
@@ -249,9 +277,8 @@ LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
                 addAllocated(alloc, schema::Storage::output, output->second);
               } else {
                 uint32_t index = addAllocated(alloc,
-                                              alloc.getPersistent()    ? schema::Storage::persistent
-                                              : dlx::isExchange(alloc) ? schema::Storage::exchange
-                                                                       : schema::Storage::arena,
+                                              alloc.getPersistent() ? schema::Storage::persistent
+                                                                    : schema::Storage::arena,
                                               0);
                 program.buffers[index]->first_use = UINT32_MAX;
               }

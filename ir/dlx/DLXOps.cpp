@@ -52,6 +52,16 @@ void DLXDialect::initialize() {
       >();
 }
 
+LogicalResult VariantAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                  FlatSymbolRefAttr, AffineMapAttr of, DenseI64ArrayAttr limits,
+                                  int64_t) {
+  size_t shapes = of ? of.getValue().getNumResults() : 0, numbers = limits ? limits.size() : 0;
+  if (numbers != 2 * shapes)
+    return emitError() << "a variant has two limits for each of " << shapes << " shapes, got "
+                       << numbers;
+  return success();
+}
+
 //===- kernel -------------------------------------------------------------------------------------===//
 
 ValueRange KernelOp::getResultTensors() {
@@ -134,6 +144,22 @@ LogicalResult ViewOp::verify() {
   if (from.getElementType() != to.getElementType() ||
       dl::storedElements(from) != dl::storedElements(to))
     return emitOpError("needs equally many elements of one dtype, got ") << from << " and " << to;
+  return success();
+}
+
+LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getVariants())
+    return success();
+  for (auto variant : getVariants()->getAsRange<VariantAttr>()) {
+    auto other = symbols.lookupNearestSymbolFrom<KernelOp>(*this, variant.getKernel());
+    if (!other || other.getVariants())
+      return emitOpError("has the variant ")
+             << variant.getKernel() << ", which is no dlx.kernel without variants";
+    if (other.getBodyBlock().getArgumentTypes() != getBodyBlock().getArgumentTypes() ||
+        other.getResultTensors().getTypes() != getResultTensors().getTypes())
+      return emitOpError("has the variant ")
+             << variant.getKernel() << ", which takes and gives other tensors";
+  }
   return success();
 }
 

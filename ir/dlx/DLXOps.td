@@ -53,9 +53,24 @@ def DLX_TensorMapAttr : AttrDef<DLX_Dialect, "TensorMap"> {
 }
 def DLX_TensorMaps : TypedArrayAttrBase<DLX_TensorMapAttr, "tensor maps">;
 
+def DLX_VariantAttr : AttrDef<DLX_Dialect, "Variant"> {
+  let mnemonic = "variant";
+  let summary = "A kernel that takes another's place";
+  let description = [{
+    `kernel` holds where each result of `of`, an affine map over the module's symbols, lies within its `limits`, the least and
+    the most in turn: its code may be wrong elsewhere. With `gpu`, 90 for sm_90a, its code is for that GPU alone.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$kernel, OptionalParameter<"::mlir::AffineMapAttr">:$of,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$limits, DefaultValuedParameter<"int64_t", "0">:$gpu);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+def DLX_Variants : TypedArrayAttrBase<DLX_VariantAttr, "variants">;
+
 class DLX_Op<string mnemonic, list<Trait> traits = []> : Op<DLX_Dialect, mnemonic, traits>;
 
-def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
+def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "One kernel: what it computes and, once scheduled, how it is launched";
   let description = [{
     The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
@@ -70,8 +85,11 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
     A schedule for cuda also says what the launch needs. The blocks of a `cooperative` kernel wait for each other. Those of a
     `persistent` one take tile after tile, so that the grid may be smaller than it says, and keep `kept_columns` in shared
     memory as far as the GPU takes them: the number of columns of weights and the bytes of one, in turn
-    (runtime/schema/Residence.h). `tensor_maps` are arguments after the dims. `sm_90a` names the kernel that takes this
-    one's place on such a GPU where the other's grid has `sm_90a_least` blocks or more.
+    (runtime/schema/Residence.h). `tensor_maps` are arguments after the dims. `exchange` is how many floats its blocks pass each
+    other, in memory that lies after the inputs and that launches use in turn (Storage::exchange of module.fbs).
+
+    `variants` are kernels of the same inputs and results that take this one's place: a launch takes the first that holds for its
+    shapes and its GPU, else this kernel, which serves them all.
     ```mlir
     dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
     ^bb0(%x: tensor<4x8xf32>):
@@ -85,8 +103,8 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
       OptionalAttr<AffineMapAttr>:$scratch, OptionalAttr<AffineMapAttr>:$product,
       OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32, UnitAttr:$in_place,
       UnitAttr:$cooperative, UnitAttr:$persistent, OptionalAttr<DenseI64ArrayAttr>:$kept_columns,
-      OptionalAttr<DLX_TensorMaps>:$tensor_maps, OptionalAttr<FlatSymbolRefAttr>:$sm_90a,
-      OptionalAttr<I64Attr>:$sm_90a_least);
+      OptionalAttr<DLX_TensorMaps>:$tensor_maps, OptionalAttr<AffineMapAttr>:$exchange,
+      OptionalAttr<DLX_Variants>:$variants);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "KernelKind":$kind), [{

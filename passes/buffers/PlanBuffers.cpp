@@ -1,7 +1,6 @@
 //===- PlanBuffers.cpp - Outputs get memory of their own; lifetimes are recorded -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dlx/Lifetime.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -57,7 +56,7 @@ void PlanBuffers::ownOutputs(dlx::ProgramOp program) {
   unsigned outputs = program.getOutputNames().size();
   for (OpOperand &output : ret.getOpOperands().take_front(outputs)) {
     auto alloc = output.get().getDefiningOp<dlx::AllocOp>();
-    if (alloc && dlx::hasLifetime(alloc) && taken.insert(output.get()).second)
+    if (alloc && !alloc.getPersistent() && taken.insert(output.get()).second)
       continue;
     auto copy =
         dlx::AllocOp::create(builder, ret.getLoc(), output.get().getType(), /*persistent=*/false);
@@ -103,7 +102,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
     auto touch = [&](Value buffer, bool writes) -> LogicalResult {
       Value owner = ownerOf(buffer);
       auto alloc = owner.getDefiningOp<dlx::AllocOp>();
-      if (!alloc || !dlx::hasLifetime(alloc))
+      if (!alloc || alloc.getPersistent())
         return success();
       auto [entry, isNew] = lifetimes.try_emplace(owner, Lifetime{position, position});
       if (isNew && !writes)
@@ -148,7 +147,7 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
 
   Builder builder(&getContext());
   for (auto alloc : llvm::make_early_inc_range(program.getBodyBlock().getOps<dlx::AllocOp>())) {
-    if (!dlx::hasLifetime(alloc))
+    if (alloc.getPersistent())
       continue;
     auto found = lifetimes.find(alloc.getBuffer());
     if (found == lifetimes.end()) {

@@ -28,9 +28,10 @@ namespace {
 class CudaExecutor : public rt::Executor {
 public:
   CudaExecutor(const rt::Module &module, std::shared_ptr<CudaProgram> shared,
-               const rt::ExecutorOptions &options)
-      : program(std::move(shared)), gpu(program->device()), driver(gpu.driver()),
-        profiled(options.profile), timed(options.timeDevice), noGraph(options.noGraph),
+               const rt::ExecutorOptions &options, KernelOptions kernels)
+      : program(std::move(shared)), kernelOptions(std::move(kernels)), gpu(program->device()),
+        driver(gpu.driver()), profiled(options.profile), timed(options.timeDevice),
+        noGraph(options.noGraph),
         overlaps(!options.noOverlap && !options.profile), // a kernel's time is its own
         timeout(options.timeoutMs),
         name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")),
@@ -72,7 +73,7 @@ public:
 
   const std::string &device() const override { return name; }
   std::string remarks() const override {
-    const std::string &kernels = program->remarks(), &products = library.remarks();
+    const std::string kernels = program->remarks(), &products = library.remarks();
     return kernels + (kernels.empty() || products.empty() ? "" : "\n") + products;
   }
   double deviceMicroseconds() const override { return deviceTime; }
@@ -94,9 +95,10 @@ public:
     if (!bound) {
       rt::Expected<rt::Plan> planned =
           planProgram(program->program(), binding.values, rt::Phase::main, rt::Interface::arena,
-                      program->specialGpu());
+                      program->variants());
       if (planned.failed())
         return planned.status();
+      DLC_TRY(program->require(*planned, kernelOptions));
       bound = &shapes.add(binding.symbols, planned.take());
     }
     Status status = place();
@@ -465,6 +467,7 @@ private:
   }
 
   std::shared_ptr<CudaProgram> program;
+  const KernelOptions kernelOptions;
   GpuDevice &gpu;
   const Driver &driver;
   static constexpr std::chrono::microseconds kLongestPause{1000};
@@ -496,11 +499,16 @@ rt::Expected<std::unique_ptr<rt::Executor>>
 dlc::cuda::createExecutor(rt::Module &module, int ordinal, const rt::ExecutorOptions &options) {
   if (options.checked)
     return Status(DLC_UNSUPPORTED, "checked mode is for the CPU; the emulator checks CUDA kernels");
-  rt::Expected<std::shared_ptr<CudaProgram>> program =
-      CudaProgram::get(module, ordinal, {options.noJit, options.cacheFolder, options.progress});
+  KernelOptions kernels;
+  kernels.noJit = options.noJit;
+  if (options.cacheFolder)
+    kernels.cacheFolder = options.cacheFolder;
+  kernels.progress = options.progress;
+  rt::Expected<std::shared_ptr<CudaProgram>> program = CudaProgram::get(module, ordinal, kernels);
   if (program.failed())
     return program.status();
-  auto executor = std::make_unique<CudaExecutor>(module, program.take(), options);
+  auto executor =
+      std::make_unique<CudaExecutor>(module, program.take(), options, std::move(kernels));
   DLC_TRY(executor->start());
   return std::unique_ptr<rt::Executor>(std::move(executor));
 }

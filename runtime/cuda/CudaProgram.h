@@ -27,11 +27,16 @@ public:
   GpuDevice &device() const { return *gpu; }
   const std::shared_ptr<GpuDevice> &sharedDevice() const { return gpu; }
   const schema::Program &program() const { return table; }
-  /// What planProgram takes of the GPU.
-  int specialGpu() const { return kernels->specialGpu(); }
+  /// The variants of launches that can be made on the GPU.
+  rt::VariantUse variants() const { return kernels->variants(); }
+  /// Makes the kernels of the plan ready that are not yet: compiles those of variants that no shape has asked for before. The
+  /// context is current.
+  rt::Status require(const rt::Plan &plan, const KernelOptions &options) const {
+    return kernels->require(plan.commands, options);
+  }
   /// The bytes of the weights that the main program reads as they are in the file.
   int64_t weightBytes() const { return weights.bytes; }
-  const std::string &remarks() const { return kernels->remarks(); }
+  std::string remarks() const { return kernels->remarks(); }
 
   /// Sets the addresses of weights and persistent buffers and of their views.
   void resolve(const rt::Plan &plan, std::vector<DevicePtr> &addresses) const;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
+#include <utility>
 
 namespace nb = nanobind;
 using namespace dlc;
@@ -40,9 +42,8 @@ private:
   Session &session;
 };
 
-namespace {
-/// Hands progress to Python; the first exception there ends the calls.
-struct Progress {
+/// Hands progress to Python; the first exception there ends the calls, until it is thrown.
+struct Session::Progress {
   nb::object call;
   std::exception_ptr raised;
 
@@ -57,7 +58,11 @@ struct Progress {
     }
   }
 };
-} // namespace
+
+void Session::throwRaised() {
+  if (told && told->raised)
+    std::rethrow_exception(std::exchange(told->raised, nullptr));
+}
 
 Session::Session(std::shared_ptr<Package> owner, dlc_context_options options,
                  const std::string &device, nb::object progress)
@@ -67,20 +72,19 @@ Session::Session(std::shared_ptr<Package> owner, dlc_context_options options,
   place.stream = options.stream;
   for (const Port &port : package->outputs())
     isCounted |= port.isSymbolic();
-  Progress told{std::move(progress), nullptr};
-  if (!told.call.is_none()) {
+  if (!progress.is_none()) {
+    told = std::make_unique<Progress>(Progress{std::move(progress), nullptr});
     options.progress = Progress::tell;
-    options.progress_data = &told;
+    options.progress_data = told.get();
   }
   dlc_status status;
   {
     nb::gil_scoped_release released;
     status = dlc_context_create(package->module(), &options, &context);
   }
-  if (told.raised) {
+  if (told && told->raised)
     dlc_context_free(context);
-    std::rethrow_exception(told.raised);
-  }
+  throwRaised();
   check(status);
 }
 
@@ -110,6 +114,7 @@ void Session::bind(const std::vector<dlc_tensor> &inputs) {
     nb::gil_scoped_release released; // it may allocate much
     status = dlc_context_bind(context, inputs.data(), inputs.size());
   }
+  throwRaised();
   check(status);
   size_t count = package->outputs().size();
   outputDims.assign(count * DLC_MAX_RANK, 0);

@@ -8,6 +8,7 @@
 #include "runtime/python/Result.h"
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -43,6 +44,9 @@ public:
 
 private:
   class Turn;
+  struct Progress;
+  /// Throws what the caller's function of progress has thrown since the last time.
+  void throwRaised();
   void bind(const std::vector<dlc_tensor> &inputs);
   const int64_t *dimsOf(size_t output) const { return outputDims.data() + output * DLC_MAX_RANK; }
   std::vector<nanobind::object> execute(const std::vector<nanobind::object> &inputs,
@@ -50,7 +54,8 @@ private:
 
   std::shared_ptr<Package> package;
   Place place;
-  bool isCounted = false; ///< the data may say how large an output is
+  bool isCounted = false;         ///< the data may say how large an output is
+  std::unique_ptr<Progress> told; ///< null: nobody listens. The context refers to it
   dlc_context *context = nullptr;
 
   // One turn at a time. Nobody waits for it with the GIL held.

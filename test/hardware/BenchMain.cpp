@@ -89,12 +89,17 @@ Status Copy::prepare(const Run &run) {
     return prepared.status();
   program = prepared.take();
   auto planned = rt::planProgram(program->program(), binding->values, rt::Phase::main,
-                                 rt::Interface::arena, program->specialGpu());
+                                 rt::Interface::arena, program->variants());
   if (planned.failed())
     return planned.status();
   plan = planned.take();
   cuda::GpuDevice &device = program->device();
   const cuda::Driver &driver = device.driver();
+  {
+    cuda::ContextScope scope(device);
+    DLC_TRY(scope.status());
+    DLC_TRY(program->require(plan, {}));
+  }
   DLC_TRY(arena.reserve(device, plan.arenaBytes, "the activations"));
   DLC_TRY(states.reserve(device, plan.stateBytes, "the states"));
   int64_t exchangeBytes = std::max<int64_t>(plan.exchangeBytes, abi::kExchangeCounterBytes);

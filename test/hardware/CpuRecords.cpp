@@ -134,7 +134,8 @@ Record *CpuRecords::find(const schema::Buffer &buffer, const std::string &kernel
   std::sort(candidates.begin(), candidates.end(), [&](const Record *a, const Record *b) {
     auto rank = [&](const Record *it) { // addresses: in the order of the commands
       std::string same = "dlc_" + it->kernel;
-      return std::tuple(it->isTaken, kernel != same && kernel != same + "_sm_90a", it);
+      bool isVariant = kernel.starts_with(same + "_"); // more or less: it is only looked at first
+      return std::tuple(it->isTaken, kernel != same && !isVariant, it);
     };
     return rank(a) < rank(b);
   });

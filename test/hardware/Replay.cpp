@@ -335,9 +335,7 @@ Status Replayer::replay(int ordinal) {
     return bound.status();
   binding = bound.take();
   DLC_TRY(records.record(binding));
-  cuda::KernelOptions everything;
-  everything.all = true;
-  auto prepared = cuda::CudaProgram::get(module, ordinal, everything);
+  auto prepared = cuda::CudaProgram::get(module, ordinal, {});
   if (prepared.failed())
     return prepared.status();
   program = prepared.take();
@@ -345,22 +343,33 @@ Status Replayer::replay(int ordinal) {
   cuda::ContextScope scope(program->device());
   DLC_TRY(scope.status());
   DLC_TRY(prepareMemory());
-  int special = program->specialGpu();
-  auto common = rt::planProgram(*table, binding.values, rt::Phase::main, rt::Interface::arena),
-       other = rt::planProgram(*table, binding.values, rt::Phase::main, rt::Interface::arena,
-                               special, /*always=*/true);
-  if (common.failed() || other.failed())
-    return common.failed() ? common.status() : other.status();
+  auto planFor = [&](const rt::VariantUse &variants) {
+    return rt::planProgram(*table, binding.values, rt::Phase::main, rt::Interface::arena, variants);
+  };
+  rt::VariantUse general, ofAnyGpu = program->variants();
+  general.any = false;
+  ofAnyGpu.gpu = 0;
+  auto common = planFor(general), ranged = planFor(ofAnyGpu), own = planFor(program->variants());
+  for (auto *planned : {&common, &ranged, &own}) {
+    if (planned->failed())
+      return planned->status();
+    DLC_TRY(program->require(**planned, {}));
+  }
   for (size_t i = 0; i < common->commands.size(); ++i) {
-    const PlannedCommand &command = common->commands[i], &second = other->commands[i];
+    const PlannedCommand &command = common->commands[i];
     if (command.skip)
       continue;
     if (!command.launch) {
       DLC_TRY(copy(*common, command));
       continue;
     }
-    if (second.launch != command.launch && !second.skip)
-      DLC_TRY(launchBeside(*other, second));
+    const schema::Launch *last = command.launch;
+    for (auto *planned : {&ranged, &own})
+      if (const PlannedCommand &other = (*planned)->commands[i];
+          other.launch != last && other.launch != command.launch && !other.skip) {
+        DLC_TRY(launchBeside(**planned, other));
+        last = other.launch;
+      }
     DLC_TRY(launch(*common, command));
   }
   finish();

@@ -7,7 +7,7 @@
 // command at a time, and everything that a command writes is recorded. Then each launch of the CUDA
 // program runs on recorded values, and what it writes must be one of the recorded values again.
 // Thus a wrong kernel is named, where the outputs of the whole model would only tell that there is
-// one; a kernel that another one stands in for on this GPU (for sm_90a, or for all) runs as well;
+// one; a kernel whose place another one takes under these shapes or on this GPU runs as well;
 // and nothing is compiled otherwise than for use.
 //
 // A kernel whose result is not recorded waits for the kernels that read it: it is right where these

@@ -83,14 +83,18 @@ bool Corpus::addModel(const std::string &path) {
     for (uint32_t extent : *kernel->block())
       facts.back()->threads *= static_cast<int>(extent);
   }
+  auto noteShared = [&](const schema::Launch &launch) {
+    if (auto bytes = module.expressions().constant(launch.scratch_bytes()))
+      facts[launch.kernel()]->dynamicShared =
+          std::max(facts[launch.kernel()]->dynamicShared, static_cast<int>(*bytes));
+  };
   for (const auto *commands : {program->init(), program->main()})
     for (size_t i = 0; commands && i < commands->size(); ++i)
-      // A launch, and after it the one for sm_90a.
-      for (const schema::Launch *launch = commands->Get(i)->command_as_Launch(); launch;
-           launch = launch->sm_90a())
-        if (auto bytes = module.expressions().constant(launch->scratch_bytes()))
-          facts[launch->kernel()]->dynamicShared =
-              std::max(facts[launch->kernel()]->dynamicShared, static_cast<int>(*bytes));
+      if (const schema::Launch *launch = commands->Get(i)->command_as_Launch()) {
+        noteShared(*launch);
+        for (size_t k = 0; launch->variants() && k < launch->variants()->size(); ++k)
+          noteShared(*launch->variants()->Get(k)->launch());
+      }
   for (Source &source : sources)
     add(std::move(source));
   return true;

@@ -24,6 +24,7 @@ FILES = {
     "torch_tensors": (PYTHON, "torch", {}),
     "compiling": (PYTHON, "torch", {}),
     "gpu_arrays": (PYTHON, "numpy", EMULATOR),
+    "shape_variants": (PYTHON, "numpy", EMULATOR),
     "jax_arrays": (OWN["keras"], "jax", {"JAX_PLATFORMS": "cpu"}),
     "generation": (OWN["torch"], "numpy", {}),  # beside transformers are tokenizers
     "onnx_runner": (OWN["dlc"], "onnx", {}),

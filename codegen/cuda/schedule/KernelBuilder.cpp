@@ -6,7 +6,6 @@
 #include "codegen/cuda/KernelTemplate.h"
 #include "ir/OpTable.h"
 #include "ir/analysis/SourcePlaces.h"
-#include "ir/dlx/Lifetime.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -18,17 +17,22 @@ namespace dlc::codegen {
 /// Room above the largest offset for the threads and tiles of a launch that lie beyond the end.
 static constexpr int64_t kLaunchSlack = int64_t(1) << 20;
 
+static SmallVector<dl::Range> rangesIn(const std::optional<ShapePart> &part,
+                                       ArrayRef<dl::Range> symbols) {
+  return part ? symbolsWithin(*part, symbols) : SmallVector<dl::Range>(symbols);
+}
+
 KernelBuilder::KernelBuilder(dlx::KernelOp kernel, gpu::GPUModuleOp module,
-                             ArrayRef<dl::Range> symbols)
+                             ArrayRef<dl::Range> symbols, std::optional<ShapePart> part)
     : b(kernel.getContext()), loc(UnknownLoc::get(kernel.getContext())),
-      math(kernel.getContext(), symbols),
+      math(kernel.getContext(), rangesIn(part, symbols)),
       body(kernel, math,
            [this](OpBuilder &builder, Location, unsigned position, AffineExpr offset) -> Value {
              if (customLoad)
                return customLoad(builder, loc, position, offset);
              return memref::LoadOp::create(builder, loc, input(position), address(builder, offset));
            }),
-      kernel(kernel), symbols(symbols), function(begin(module)) {
+      kernel(kernel), part(part), symbols(rangesIn(part, symbols)), function(begin(module)) {
   bindSymbols();
 }
 
@@ -134,38 +138,28 @@ void KernelBuilder::bindSymbols() {
 }
 
 std::optional<int64_t> KernelBuilder::largest(AffineExpr expr) const {
-  auto values = dl::rangeOf(expr, symbols);
+  auto values = range(expr);
   return values ? std::optional(values->max) : std::nullopt;
 }
 
 std::optional<int64_t> KernelBuilder::smallest(AffineExpr expr) const {
-  auto values = dl::rangeOf(expr, symbols);
+  auto values = range(expr);
   return values ? std::optional(values->min) : std::nullopt;
 }
 
 int64_t KernelBuilder::usual(AffineExpr expr, int64_t guess) const {
-  auto size = dl::usualOf(expr, symbols);
+  auto size = dl::usualOf(withPart(expr), symbols);
   return std::min(size ? *size : largest(expr).value_or(guess), guess);
 }
 
-Value KernelBuilder::exchange(RankedTensorType type) {
+Value KernelBuilder::exchange(AffineExpr floats) {
+  kernel.setExchangeAttr(AffineMapAttr::get(dl::dimsMap({floats}, kernel.getContext())));
   unsigned position = kernel.getBodyBlock().getNumArguments();
-  kernel.getBodyBlock().addArgument(type, kernel.getLoc());
-  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
-    if (launch.getKernel() != kernel.getSymName())
-      return;
-    OpBuilder builder(launch);
-    auto buffer = dlx::AllocOp::create(builder, launch.getLoc(),
-                                       dlx::BufferType::get(kernel.getContext(), type),
-                                       /*persistent=*/false);
-    buffer->setAttr(dlx::kExchange, builder.getUnitAttr());
-    launch.getInputsMutable().append(buffer.getBuffer());
-  });
   auto attributes = b.getDictionaryAttr({b.getNamedAttr("dlc.role", b.getStringAttr("exchange")),
                                          b.getNamedAttr("llvm.noalias", b.getUnitAttr())});
-  auto memory = MemRefType::get({ShapedType::kDynamic}, storageType(type.getElementType()));
+  auto memory = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
   if (failed(function.insertArgument(position, memory, attributes, loc)))
-    llvm_unreachable("an argument behind the inputs");
+    llvm_unreachable("an argument after the inputs");
   return function.getArgument(position);
 }
 

@@ -8,6 +8,7 @@
 #define DLC_CODEGEN_SCHEDULE_CUDA_KERNELBUILDER_H
 
 #include "codegen/cuda/schedule/DimGroups.h"
+#include "codegen/cuda/schedule/variants/ShapePart.h"
 #include "codegen/plan/BodyEmitter.h"
 #include "codegen/plan/IndexMath.h"
 #include "ir/machine/TargetGpu.h"
@@ -21,9 +22,9 @@ namespace dlc::codegen {
 class KernelBuilder {
 public:
   /// Begins the function of `kernel` in `module`: its arguments are the buffers of the inputs and of the results, then the
-  /// symbols that the kernel uses, as i64.
+  /// symbols that the kernel uses, as i64. With `part` it serves those shapes alone.
   KernelBuilder(dlx::KernelOp kernel, mlir::gpu::GPUModuleOp module,
-                llvm::ArrayRef<dl::Range> symbols);
+                llvm::ArrayRef<dl::Range> symbols, std::optional<ShapePart> part = {});
 
   /// The GPU that the file is for; `unnamed` where it is for all of them.
   const GpuModel &gpu(const GpuModel &unnamed = kHopper) {
@@ -110,11 +111,12 @@ public:
     return llvm::cast<mlir::StringAttr>(function.getArgAttr(position, "dlc.role")).str();
   }
   mlir::Value output(unsigned result = 0) {
-    return function.getArgument(kernel.getBodyBlock().getNumArguments() + result);
+    unsigned inputs = kernel.getBodyBlock().getNumArguments() + (kernel.getExchange() ? 1 : 0);
+    return function.getArgument(inputs + result);
   }
-  /// Gives the kernel one more input, of `type` in memory: what its blocks exchange (Storage::exchange of module.fbs). Its
-  /// launches get an allocation each, the function a parameter behind the other inputs'.
-  mlir::Value exchange(mlir::RankedTensorType type);
+  /// Memory of so many floats that the blocks of a launch exchange (Storage::exchange of module.fbs): a parameter after the
+  /// inputs'.
+  mlir::Value exchange(mlir::AffineExpr floats);
   /// A parameter that describes an operand to TMA, behind all others.
   mlir::Value tensorMap(llvm::StringRef role);
   /// Stores the selected result's value of compute type at `offset` elements.
@@ -136,8 +138,11 @@ public:
     return dl::normalize(extent.ceilDiv(by));
   }
   llvm::ArrayRef<dl::Range> ranges() const { return symbols; }
-  std::optional<dl::Range> range(mlir::AffineExpr expr) const { return dl::rangeOf(expr, symbols); }
-  /// Largest value of `expr` over the symbols' ranges; nullopt where unbounded.
+  /// The values of `expr` over the shapes that the kernel serves; nullopt where unbounded.
+  std::optional<dl::Range> range(mlir::AffineExpr expr) const {
+    return dl::rangeOf(withPart(expr), symbols);
+  }
+  /// Largest value of `expr`; nullopt where unbounded.
   std::optional<int64_t> largest(mlir::AffineExpr expr) const;
   std::optional<int64_t> smallest(mlir::AffineExpr expr) const;
   /// The value of `expr` to choose tiles for, at most `guess`: at the usual sizes of its symbols, else the largest.
@@ -161,7 +166,15 @@ private:
   /// 32 where every offset into every buffer, and the slack of a launch beyond it, stays below 2^31.
   unsigned indexBits() const;
 
+  /// `expr` with the extent of the part, if there is one, as the symbol that it is among `symbols`.
+  mlir::AffineExpr withPart(mlir::AffineExpr expr) const {
+    return part ? expr.replace(part->extent,
+                               mlir::getAffineSymbolExpr(symbols.size() - 1, expr.getContext()))
+                : expr;
+  }
+
   dlx::KernelOp kernel;
+  std::optional<ShapePart> part;
   llvm::SmallVector<dl::Range> symbols;
   llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr>
       cut; // group variables as quotients and remainders of flat indices

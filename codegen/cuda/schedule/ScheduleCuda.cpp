@@ -4,6 +4,9 @@
 #include "codegen/Passes.h"
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/attention/AttentionChoice.h"
+#include "codegen/cuda/schedule/contraction/ContractionParts.h"
+#include "codegen/cuda/schedule/variants/Variants.h"
 #include "codegen/plan/SortKey.h"
 #include "ir/dl/base/PrecisionMarks.h"
 #include "ir/interfaces/LoopNest.h"
@@ -95,7 +98,11 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     for (dlx::KernelOp kernel : kernels) {
       if (kernel.getEntry())
         continue;
-      scheduleForHopper(kernel, module, symbols);
+      if (kernel.getKind() == dlx::KernelKind::contraction) {
+        scheduleForHopper(kernel, module, symbols);
+        if (parts)
+          scheduleParts(kernel, module, symbols);
+      }
       if (failed(schedule(kernel, module, symbols)))
         return failure();
     }
@@ -111,23 +118,34 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     return success();
   }
 
-  /// Adds a kernel that computes the same with instructions of sm_90a, if there is one and it pays.
+  /// Adds kernels that compute the same with instructions of sm_90a, where there are some and they pay.
   void scheduleForHopper(dlx::KernelOp kernel, gpu::GPUModuleOp module,
                          ArrayRef<dl::Range> symbols) {
-    if (hopper == "never" || kernel.getKind() != dlx::KernelKind::contraction)
+    if (hopper == "never")
       return;
-    OpBuilder builder(kernel->getContext());
-    builder.setInsertionPointAfter(kernel);
-    auto other = cast<dlx::KernelOp>(builder.clone(*kernel));
-    other.setSymName((kernel.getSymName() + "_sm_90a").str());
-    KernelBuilder k(other, module, symbols);
-    int64_t least = scheduleHopperContraction(k, allowsTf32(kernel), hopper == "always");
-    if (least == 0) {
-      k.abandon();
-      return other.erase();
+    bool tf32 = allowsTf32(kernel);
+    for (const WgmmaPart &part :
+         wgmmaPartsOfProduct(kernel, module, symbols, tf32, hopper == "always")) {
+      dlx::KernelOp other = addVariant(kernel, kernel, part.shapes, 90);
+      KernelBuilder k(other, module, symbols, part.shapes);
+      if (scheduleHopperContraction(k, tf32, part.tile)) {
+        recordVariant(kernel, other, part.shapes, 90);
+      } else {
+        k.abandon();
+        other.erase();
+      }
     }
-    kernel.setSm_90a(other.getSymName());
-    kernel.setSm_90aLeast(least);
+  }
+
+  /// Adds kernels for parts of the shapes, where one for all of them would be slow.
+  void scheduleParts(dlx::KernelOp kernel, gpu::GPUModuleOp module, ArrayRef<dl::Range> symbols) {
+    bool tf32 = allowsTf32(kernel);
+    for (const ProductPart &part : partsOfProduct(kernel, module, symbols, tf32)) {
+      dlx::KernelOp other = addVariant(kernel, kernel, part.shapes, 0);
+      KernelBuilder k(other, module, symbols, part.shapes);
+      scheduleContraction(k, tf32, part.tile);
+      recordVariant(kernel, other, part.shapes, 0);
+    }
   }
 
   static void scheduleLines(KernelBuilder &k) {
@@ -158,16 +176,49 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     return expanded.parts;
   }
 
+  /// Gives the rows of queries that share a head's keys.
+  FailureOr<AffineExpr> scheduleOneAttention(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                                             ArrayRef<dl::Range> symbols,
+                                             const std::optional<ShapePart> &shapes) {
+    FailureOr<dl::AttentionParts> attention = expandAttention(kernel);
+    if (failed(attention))
+      return failure();
+    KernelBuilder k(kernel, module, symbols, shapes);
+    return dlc::codegen::scheduleAttention(k, *attention, allowsTf32(kernel));
+  }
+
+  /// A kernel for all shapes, and variants for few queries where there may be many.
+  LogicalResult scheduleAttention(dlx::KernelOp kernel, gpu::GPUModuleOp module,
+                                  ArrayRef<dl::Range> symbols) {
+    OwningOpRef<dlx::KernelOp> source(kernel.clone());
+    FailureOr<AffineExpr> rows = scheduleOneAttention(kernel, module, symbols, {});
+    if (failed(rows))
+      return failure();
+    auto range = dl::rangeOf(*rows, symbols);
+    if (!parts || !range || !growsWithSymbols(*rows, symbols))
+      return success();
+    int64_t least = range->min;
+    for (int64_t most : kFewAttentionRows) {
+      if (most < least || most >= range->max)
+        continue;
+      ShapePart few = {*rows, {least, most}};
+      dlx::KernelOp other = addVariant(kernel, *source, few, 0);
+      if (failed(scheduleOneAttention(other, module, symbols, few)))
+        return failure();
+      recordVariant(kernel, other, few, 0);
+      least = most + 1;
+    }
+    return success();
+  }
+
   LogicalResult schedule(dlx::KernelOp kernel, gpu::GPUModuleOp module,
                          ArrayRef<dl::Range> symbols) {
     auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
     if (dl::getLayout(result).isTiled())
       return kernel.emitOpError("writes ")
              << dl::text(result) << " in tiles; cuda kernels write plain layouts and read any";
-    FailureOr<dl::AttentionParts> attention = dl::AttentionParts();
-    if (kernel.getKind() == dlx::KernelKind::attention &&
-        failed(attention = expandAttention(kernel)))
-      return failure();
+    if (kernel.getKind() == dlx::KernelKind::attention)
+      return scheduleAttention(kernel, module, symbols);
     KernelBuilder k(kernel, module, symbols);
     switch (kernel.getKind()) {
     case dlx::KernelKind::map:
@@ -189,8 +240,7 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
       scheduleContraction(k, allowsTf32(kernel));
       break;
     case dlx::KernelKind::attention:
-      scheduleAttention(k, *attention, allowsTf32(kernel));
-      break;
+      llvm_unreachable("it has its own");
     case dlx::KernelKind::recurrent:
       if (!sharesUnits(kernel, symbols))
         return scheduleRecurrent(k);

@@ -8,6 +8,7 @@
 #define DLC_CODEGEN_SCHEDULE_CUDA_SCHEDULES_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
+#include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 #include "codegen/plan/PackOperand.h"
 #include "ir/dl/composite/AttentionParts.h"
 
@@ -40,12 +41,17 @@ void scheduleSplitReduce(KernelBuilder &k, llvm::ArrayRef<dl::Range> symbols);
 /// Tiles of the result through shared memory; on tensor cores in f16 and bf16, and in f32 where its products may be of
 /// tf32. Falls back to scheduleReduce for few rows, and to
 /// scheduleDepthwise or scheduleDirect where the loops are no matrix product.
-void scheduleContraction(KernelBuilder &k, bool allowsTf32);
+///
+/// Where the product is computed in tiles these are `tile`, or what is estimated to be the fastest.
+void scheduleContraction(KernelBuilder &k, bool allowsTf32,
+                         const std::optional<ProductTile> &tile = {});
 /// Attention without the scores in memory: in f16 and bf16 on tensor cores, in f32 too where its products may be of tf32.
-/// `parts` are of the kernel's body.
-void scheduleAttention(KernelBuilder &k, const dl::AttentionParts &parts, bool allowsTf32);
+/// `parts` are of the kernel's body. Gives the number of rows of queries that share a head's keys.
+mlir::AffineExpr scheduleAttention(KernelBuilder &k, const dl::AttentionParts &parts,
+                                   bool allowsTf32);
 /// The kernel for sm_90a alone that takes the place of one by scheduleContraction: see scheduleWgmma.
-int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always);
+bool scheduleHopperContraction(KernelBuilder &k, bool allowsTf32,
+                               const std::optional<WgmmaTile> &tile);
 /// The filters of a convolution of floats in the order in which it reads the image; the constant
 /// matrix of a product of few rows along k. Leaves nothing in `module`.
 llvm::SmallVector<PackedOperand>

@@ -22,9 +22,8 @@ template <class List> size_t sizeOf(const List *list) { return list ? list->size
 class Planner {
 public:
   Planner(const schema::Program &program, const std::vector<int64_t> &values, Phase phase,
-          Interface interface, int gpu, bool always)
-      : program(program), values(values), phase(phase), interface(interface), gpu(gpu),
-        always(always) {}
+          Interface interface, const VariantUse &variants)
+      : program(program), values(values), phase(phase), interface(interface), variants(variants) {}
 
   Expected<Plan> run() {
     for (uint32_t i = 0; i < sizeOf(program.buffers()); ++i)
@@ -98,7 +97,8 @@ private:
       const schema::CommandEntry &entry = *commands->Get(at);
       if (const schema::Launch *launch = entry.command_as_Launch()) {
         visit(at, launch);
-        visit(at, launch->sm_90a());
+        for (size_t i = 0; i < sizeOf(launch->variants()); ++i)
+          visit(at, launch->variants()->Get(i)->launch());
       } else {
         use(at, plan.buffers[entry.command_as_Copy()->source()].root);
         use(at, plan.buffers[entry.command_as_Copy()->target()].root);
@@ -157,8 +157,6 @@ private:
         if (!checkedAdd(plan.stateBytes, planned.bytes, plan.stateBytes) ||
             !checkedAlign(plan.stateBytes, abi::kBufferAlignment, plan.stateBytes))
           return tooLarge("the size of the states overflows 64 bits");
-      } else if (phase == Phase::main && planned.storage == Storage::exchange) {
-        plan.exchangeBytes = std::max(plan.exchangeBytes, planned.bytes);
       } else if (phase == Phase::main && planned.storage == Storage::arena) {
         placed.push_back(i);
         requests.push_back({planned.bytes, buffer.first_use(), buffer.last_use()});
@@ -193,13 +191,13 @@ private:
     return {};
   }
 
-  /// The launch itself, or the one in its place on this GPU.
+  /// The launch itself, or the one that takes its place.
   const schema::Launch &choose(const schema::Launch &launch) const {
-    const schema::Launch *other = gpu == 90 ? launch.sm_90a() : nullptr;
-    return other && (always || uint64_t(std::max<int64_t>(0, values[other->grid()->Get(0)])) >=
-                                   launch.sm_90a_least())
-               ? *other
-               : launch;
+    for (size_t i = 0; i < sizeOf(launch.variants()); ++i)
+      if (const schema::Variant &variant = *launch.variants()->Get(i);
+          variants.allows(variant) && holds(variant, values))
+        return *variant.launch();
+    return launch;
   }
 
   Status addMap(const schema::Launch &launch, size_t i, const std::string &name,
@@ -231,6 +229,8 @@ private:
       const schema::Arg &arg = *launch.args()->Get(i);
       bool isBuffer = arg.kind() == schema::ArgKind::buffer;
       command.args.push_back({isBuffer, isBuffer ? int64_t(arg.index()) : values[arg.index()]});
+      if (isBuffer && plan.buffers[arg.index()].storage == Storage::exchange)
+        plan.exchangeBytes = std::max(plan.exchangeBytes, plan.buffers[arg.index()].bytes);
     }
     bool isCuda = program.target() == schema::Target::cuda;
     for (uint32_t i = 0; i < launch.grid()->size(); ++i) {
@@ -254,7 +254,7 @@ private:
     const schema::Kernel &kernel = *program.kernels()->Get(launch.kernel());
     command.flops = values[kernel.flops()];
     command.bytes = values[kernel.bytes()];
-    return common.product() ? addProduct(*common.product(), name, command) : Status();
+    return launch.product() ? addProduct(*launch.product(), name, command) : Status();
   }
 
   Status addProduct(const schema::Product &table, const std::string &name,
@@ -314,8 +314,7 @@ private:
   const std::vector<int64_t> &values;
   Phase phase;
   Interface interface;
-  int gpu;
-  bool always;
+  VariantUse variants;
   Plan plan;
   std::vector<uint32_t> firstUses; ///< by buffer: the first init command that uses a temporary
 };
@@ -324,8 +323,22 @@ private:
 
 Expected<Plan> dlc::rt::planProgram(const schema::Program &program,
                                     const std::vector<int64_t> &values, Phase phase,
-                                    Interface interface, int gpu, bool always) {
-  return Planner(program, values, phase, interface, gpu, always).run();
+                                    Interface interface, const VariantUse &variants) {
+  return Planner(program, values, phase, interface, variants).run();
+}
+
+bool VariantUse::allows(const schema::Variant &variant) const {
+  return any && (variant.gpu() == 0 || int64_t(variant.gpu()) == gpu) &&
+         (!usable || (*usable)[variant.launch()->kernel()]);
+}
+
+bool dlc::rt::holds(const schema::Variant &variant, const std::vector<int64_t> &values) {
+  for (size_t i = 0; i < sizeOf(variant.limits()); ++i) {
+    const schema::Limits &limits = *variant.limits()->Get(i);
+    if (values[limits.of()] < limits.least() || values[limits.of()] > limits.most())
+      return false;
+  }
+  return true;
 }
 
 std::string dlc::rt::describeKernel(const schema::Kernel &kernel) {

@@ -82,12 +82,22 @@ enum class Phase { init, main };
 /// Where inputs and outputs live while a program runs.
 enum class Interface { callerMemory, arena };
 
+/// Which variants of launches are taken, of those that hold for the shapes.
+struct VariantUse {
+  bool any = true; ///< false: none
+  int gpu = 0;     ///< also those whose code is for this GPU alone: 90 for sm_90a
+  /// By kernel: whether it may be launched. Null: each may.
+  const std::vector<bool> *usable = nullptr;
+
+  bool allows(const schema::Variant &variant) const;
+};
+/// Whether `values` lie within the limits of the variant.
+bool holds(const schema::Variant &variant, const std::vector<int64_t> &values);
+
 /// Evaluates `program` under `values` (of the module's expressions; for `init` under any values)
-/// and places its buffers. `gpu` 90 takes launches for sm_90a alone where they are faster, and with
-/// `always` wherever there are any. DLC_INCOMPATIBLE where the file contradicts itself under these
-/// shapes.
+/// and places its buffers. DLC_INCOMPATIBLE where the file contradicts itself under these shapes.
 Expected<Plan> planProgram(const schema::Program &program, const std::vector<int64_t> &values,
-                           Phase phase, Interface interface, int gpu = 0, bool always = false);
+                           Phase phase, Interface interface, const VariantUse &variants = {});
 
 /// "kernel 'conv1' (model.dl:14:9)", for messages.
 std::string describeKernel(const schema::Kernel &kernel);

@@ -339,12 +339,8 @@ private:
         return refuseModule(where, what, " is of unknown kind ", static_cast<int>(arg.kind()));
     }
     DLC_TRY(checkMaps(launch, where, init));
-    if (const schema::Launch *other = launch.sm_90a()) {
-      if (!isCuda || other->sm_90a())
-        return refuseModule(where,
-                            "only a launch on GPUs may have another for sm_90a, and that one none");
-      DLC_TRY(checkLaunch(*other, where + ", for sm_90a", at, init));
-    }
+    for (size_t i = 0; i < sizeOf(launch.variants()); ++i)
+      DLC_TRY(checkVariant(*launch.variants()->Get(i), text(where, ", variant ", i), at, init));
     size_t axes = sizeOf(launch.grid());
     if (isCuda ? axes < 1 || axes > 3 : axes != 1)
       return refuseModule(where, "expected a grid of ", isCuda ? "1 to 3 axes" : "1 axis", ", got ",
@@ -359,6 +355,21 @@ private:
                                         : "more than 4 GiB of scratch for a thread");
     DLC_TRY(checkKept(launch, where));
     return launch.product() ? checkProduct(*launch.product(), launch, where) : Status();
+  }
+
+  Status checkVariant(const schema::Variant &variant, const std::string &where, size_t at,
+                      bool init) const {
+    if (init || sizeOf(variant.launch()->variants()) > 0)
+      return refuseModule(where,
+                          "only launches of a run have variants, which have none themselves");
+    if (variant.gpu() != 0 && !isCuda)
+      return refuseModule(where, "it is for a GPU, and the program is not");
+    for (size_t i = 0; i < sizeOf(variant.limits()); ++i) {
+      const schema::Limits &limits = *variant.limits()->Get(i);
+      if (!expressions.has(limits.of()) || limits.least() > limits.most())
+        return refuseModule(where, "limit ", i, " names no expression, or no value is within it");
+    }
+    return checkLaunch(*variant.launch(), where, at, init);
   }
 
   Status checkKept(const schema::Launch &launch, const std::string &where) const {

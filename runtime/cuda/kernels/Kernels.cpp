@@ -3,7 +3,6 @@
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/kernels/Kernels.h"
 #include "runtime/core/Text.h"
-#include "runtime/core/package/Plan.h"
 
 #include <algorithm>
 
@@ -88,18 +87,17 @@ Status Kernels::load(GpuDevice &device, const std::string &name, const void *ima
   return {};
 }
 
-Status Kernels::loadPackaged(GpuDevice &device, const rt::Module &module,
-                             const std::vector<KernelText> &texts, const KernelOptions &options,
-                             const schema::Program &program, const std::vector<bool> &wanted,
-                             std::vector<size_t> &missing) {
+Status Kernels::loadPackaged(const std::vector<KernelText> &texts, const KernelOptions &options,
+                             const std::vector<bool> &wanted, std::vector<size_t> &missing) {
+  GpuDevice &device = *owner;
   for (size_t i = 0; i < texts.size(); ++i) {
-    if (!wanted[i])
+    if (!wanted[i] || modules[i])
       continue;
-    const schema::CudaSource &source = *program.cuda_sources()->Get(i);
+    const schema::CudaSource &source = *program->cuda_sources()->Get(i);
     const schema::Cubin *cubin = findCubin(source, device.architecture());
     Result result = Result::Success;
     if (cubin)
-      DLC_TRY(load(device, texts[i].name, module.bytes(*cubin->data()), i, result));
+      DLC_TRY(load(device, texts[i].name, module->bytes(*cubin->data()), i, result));
     if (cubin && result == Result::Success)
       continue;
     std::string has = cubinsOf(source);
@@ -126,13 +124,14 @@ Status Kernels::loadPackaged(GpuDevice &device, const rt::Module &module,
 
 Status Kernels::compile(GpuDevice &device, const std::vector<KernelText> &texts,
                         const std::vector<size_t> &missing, const KernelOptions &options) {
-  KernelCompiler compiler(device.driver().version, options.cacheFolder);
+  KernelCompiler compiler(device.driver().version,
+                          options.cacheFolder ? options.cacheFolder->c_str() : nullptr);
   if (const std::string &problem = compiler.kernelCache().problem(); !problem.empty())
     notes += (notes.empty() ? "" : "\n") + problem;
   rt::Expected<CompileTarget> target = compiler.targetFor(device.architecture(), device.name());
   if (target.failed())
     return target.status();
-  isForOlder = target->arch.number < 90;
+  isForOlder = isForOlder || target->arch.number < 90;
   std::vector<KernelText> wanted;
   for (size_t i : missing)
     wanted.push_back(texts[i]);
@@ -156,71 +155,96 @@ Status Kernels::compile(GpuDevice &device, const std::vector<KernelText> &texts,
   return {};
 }
 
-/// Calls visit(launch) for each launch of the program.
+/// Calls visit(launch) for each launch of the program and each variant of one.
 template <class Visit> static void forEachLaunch(const schema::Program &program, Visit visit) {
   for (auto *commands : {program.init(), program.main()})
     for (size_t i = 0; i < sizeOf(commands); ++i)
-      if (const schema::Launch *launch = commands->Get(i)->command_as_Launch())
+      if (const schema::Launch *launch = commands->Get(i)->command_as_Launch()) {
         visit(*launch);
+        for (size_t k = 0; k < sizeOf(launch->variants()); ++k)
+          visit(*launch->variants()->Get(k)->launch());
+      }
 }
 
-std::vector<bool> Kernels::chooseKernels(const GpuDevice &device, const schema::Program &program,
-                                         const KernelOptions &options) {
-  special = device.architecture() == 90 && device.driver().tensorMapEncodeTiled ? 90 : 0;
-  // Without a compiler they serve where the package has code for them.
-  forEachLaunch(program, [&](const schema::Launch &launch) {
-    if (const schema::Launch *other = launch.sm_90a(); other && options.noJit) {
-      const schema::Kernel &kernel = *program.kernels()->Get(other->kernel());
-      if (!findCubin(*program.cuda_sources()->Get(kernel.cuda_source()), 90))
-        special = 0;
-    }
-  });
-  std::vector<bool> used(program.kernels()->size());
-  forEachLaunch(program, [&](const schema::Launch &launch) {
-    const schema::Launch *other = special ? launch.sm_90a() : nullptr;
-    if (other)
-      used[other->kernel()] = true;
-    if (!other || launch.sm_90a_least() > 1 || options.all)
-      used[launch.kernel()] = true;
-  });
-  return used;
+void Kernels::findUsable(const KernelOptions &options) {
+  special = owner->architecture() == 90 && owner->driver().tensorMapEncodeTiled ? 90 : 0;
+  usable.resize(sizeOf(program->kernels()));
+  for (uint32_t i = 0; i < usable.size(); ++i)
+    usable[i] = !options.noJit ||
+                findCubin(*program->cuda_sources()->Get(program->kernels()->Get(i)->cuda_source()),
+                          owner->architecture());
 }
 
-Status Kernels::build(GpuDevice &device, const rt::Module &module, const schema::Program &program,
+void Kernels::findDynamicShared() {
+  dynamicShared.resize(sizeOf(program->kernels()));
+  forEachLaunch(*program, [&](const schema::Launch &launch) {
+    int64_t bytes = *module->expressions().constant(launch.scratch_bytes());
+    if (launch.kept())
+      bytes =
+          spreadOf(*owner, launch, *module->expressions().constant(launch.grid()->Get(0)), bytes)
+              .sharedBytes;
+    dynamicShared[launch.kernel()] = std::max(dynamicShared[launch.kernel()], bytes);
+  });
+}
+
+std::vector<bool> Kernels::kernelsOfAllShapes() const {
+  std::vector<bool> found(functions.size());
+  for (size_t i = 0; i < sizeOf(program->init()); ++i)
+    if (const schema::Launch *launch = program->init()->Get(i)->command_as_Launch())
+      found[launch->kernel()] = true;
+  for (size_t i = 0; i < sizeOf(program->main()); ++i) {
+    const schema::Launch *launch = program->main()->Get(i)->command_as_Launch();
+    size_t k = 0, count = launch ? sizeOf(launch->variants()) : 0;
+    while (k < count && !variants().allows(*launch->variants()->Get(k)))
+      ++k;
+    // Whether a variant with limits holds, the shapes say.
+    if (k < count && sizeOf(launch->variants()->Get(k)->limits()) == 0)
+      found[launch->variants()->Get(k)->launch()->kernel()] = true;
+    else if (launch && k == count)
+      found[launch->kernel()] = true;
+  }
+  return found;
+}
+
+Status Kernels::build(GpuDevice &device, const rt::Module &of, const schema::Program &table,
                       const KernelOptions &options) {
   owner = &device;
-  if (sizeOf(program.kernels()) == 0)
-    return {};
-  std::vector<KernelText> texts = kernelTexts(module.table(), program);
-  modules.resize(texts.size());
-  const std::vector<bool> used = chooseKernels(device, program, options);
-  std::vector<bool> wanted(texts.size());
-  for (uint32_t i = 0; i < used.size(); ++i)
-    if (used[i])
-      wanted[program.kernels()->Get(i)->cuda_source()] = true;
-  std::vector<size_t> missing;
-  DLC_TRY(loadPackaged(device, module, texts, options, program, wanted, missing));
-  if (!missing.empty())
-    DLC_TRY(compile(device, texts, missing, options));
+  module = &of;
+  program = &table;
+  modules.resize(sizeOf(program->cuda_sources()));
+  functions.resize(sizeOf(program->kernels()));
+  findUsable(options);
+  findDynamicShared();
+  return make(kernelsOfAllShapes(), options);
+}
 
-  // The largest dynamic shared memory that any launch of a kernel asks for.
-  std::vector<int64_t> dynamicShared(program.kernels()->size());
-  auto ask = [&](const schema::Launch &launch) {
-    int64_t bytes = *module.expressions().constant(launch.scratch_bytes());
-    if (launch.kept())
-      bytes = spreadOf(device, launch, *module.expressions().constant(launch.grid()->Get(0)), bytes)
-                  .sharedBytes;
-    dynamicShared[launch.kernel()] = std::max(dynamicShared[launch.kernel()], bytes);
-  };
-  forEachLaunch(program, [&](const schema::Launch &launch) {
-    ask(launch);
-    if (launch.sm_90a())
-      ask(*launch.sm_90a());
-  });
-  functions.resize(program.kernels()->size());
-  for (uint32_t i = 0; i < functions.size(); ++i)
-    if (used[i])
-      DLC_TRY(find(device, program, i, dynamicShared[i]));
+Status Kernels::require(const std::vector<rt::PlannedCommand> &commands,
+                        const KernelOptions &options) {
+  std::vector<bool> wanted(functions.size());
+  for (const rt::PlannedCommand &command : commands)
+    if (command.launch && !command.skip)
+      wanted[command.launch->kernel()] = true;
+  return make(wanted, options);
+}
+
+Status Kernels::make(const std::vector<bool> &wanted, const KernelOptions &options) {
+  std::lock_guard<std::mutex> lock(making);
+  std::vector<bool> sources(modules.size());
+  std::vector<uint32_t> absent;
+  for (uint32_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i] && !functions[i]) {
+      absent.push_back(i);
+      sources[program->kernels()->Get(i)->cuda_source()] = true;
+    }
+  if (absent.empty())
+    return {};
+  std::vector<KernelText> texts = kernelTexts(module->table(), *program);
+  std::vector<size_t> missing;
+  DLC_TRY(loadPackaged(texts, options, sources, missing));
+  if (!missing.empty())
+    DLC_TRY(compile(*owner, texts, missing, options));
+  for (uint32_t kernel : absent)
+    DLC_TRY(find(kernel));
   return {};
 }
 
@@ -233,12 +257,13 @@ abi::Spread dlc::cuda::spreadOf(const GpuDevice &device, const schema::Launch &l
                             kept.data(), kept.size());
 }
 
-Status Kernels::find(GpuDevice &device, const schema::Program &program, uint32_t index,
-                     int64_t dynamicShared) {
-  const schema::Kernel &kernel = *program.kernels()->Get(index);
+Status Kernels::find(uint32_t index) {
+  GpuDevice &device = *owner;
+  const schema::Kernel &kernel = *program->kernels()->Get(index);
   const Driver &driver = device.driver();
   std::string name = rt::describeKernel(kernel);
-  Function &function = functions[index];
+  Function function = nullptr;
+  const int64_t dynamic = dynamicShared[index];
   DLC_TRY(device.check(
       driver.moduleGetFunction(&function, modules[kernel.cuda_source()], kernel.name()->c_str()),
       text("find ", name, " in its compiled source")));
@@ -256,15 +281,16 @@ Status Kernels::find(GpuDevice &device, const schema::Program &program, uint32_t
   if (threads > maxThreads)
     return {DLC_INTERNAL, text(name, " is launched with ", threads, " threads a block; with its ",
                                registers, " registers the device allows ", maxThreads)};
-  if (staticShared + dynamicShared > device.sharedLimit())
+  if (staticShared + dynamic > device.sharedLimit())
     return {DLC_UNSUPPORTED,
-            text(name, " needs ", staticShared + dynamicShared, " bytes of shared memory a block, ",
+            text(name, " needs ", staticShared + dynamic, " bytes of shared memory a block, ",
                  device.name(), " has ", device.sharedLimit())};
-  if (staticShared + dynamicShared > kDefaultShared)
+  if (staticShared + dynamic > kDefaultShared)
     DLC_TRY(
         device.check(driver.funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes,
-                                             static_cast<int>(dynamicShared)),
+                                             static_cast<int>(dynamic)),
                      text("give ", name, " its shared memory")));
+  functions[index] = function;
   return {};
 }
 

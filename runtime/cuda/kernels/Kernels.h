@@ -5,10 +5,15 @@
 #define DLC_RUNTIME_CUDA_KERNELS_H
 
 #include "runtime/core/package/Module.h"
+#include "runtime/core/package/Plan.h"
 #include "runtime/cuda/driver/Device.h"
 #include "runtime/cuda/kernels/KernelCompiler.h"
 #include "runtime/schema/Residence.h"
 
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace dlc::cuda {
@@ -23,13 +28,13 @@ abi::Spread spreadOf(const GpuDevice &device, const schema::Launch &launch, int6
 
 /// How kernels become code.
 struct KernelOptions {
-  bool noJit = false;                ///< take code of the package only
-  const char *cacheFolder = nullptr; ///< as KernelCache::folderFor takes it
+  bool noJit = false;                     ///< take code of the package only
+  std::optional<std::string> cacheFolder; ///< as KernelCache::folderFor takes it
   CompileProgress progress;
-  bool all = false; ///< those too that others always stand in for on this GPU
 };
 
-/// The loaded kernels of a program, by index. Move-only; made and destroyed with the device's context current.
+/// The kernels of a program, by index, as far as they were asked for. Made and destroyed with the device's context current; several
+/// threads may ask for kernels, and each may use those that it has asked for.
 class Kernels {
 public:
   Kernels() = default;
@@ -37,41 +42,54 @@ public:
   Kernels(const Kernels &) = delete;
   Kernels &operator=(const Kernels &) = delete;
 
+  /// Makes ready what runs at load and what runs under all shapes.
+  ///
   /// Loads the code that the package has for the device; where it has none, or the driver does not take
   /// it, compiles the sources. Checks that each kernel's launches fit the device. DLC_UNSUPPORTED where code
   /// is missing and may not be compiled; DLC_INTERNAL with the compiler's log where text does not compile.
   rt::Status build(GpuDevice &device, const rt::Module &module, const schema::Program &program,
                    const KernelOptions &options);
+  /// Makes ready, in the same way, the kernels of `commands` that are not yet.
+  rt::Status require(const std::vector<rt::PlannedCommand> &commands, const KernelOptions &options);
 
   Function operator[](uint32_t kernel) const { return functions[kernel]; }
-  /// What planProgram takes: 90 where launches for sm_90a alone can be made, else 0.
-  int specialGpu() const { return special; }
+  /// The variants of launches that can be made on this device.
+  rt::VariantUse variants() const { return {true, special, &usable}; }
   /// Whether kernels that wait for those before them do so on this device.
   bool haveWaits() const { return !isForOlder; }
   /// What one may wish to know of how the code was found; empty where there is nothing.
-  const std::string &remarks() const { return notes; }
+  std::string remarks() const {
+    std::lock_guard<std::mutex> lock(making);
+    return notes;
+  }
 
 private:
+  /// Makes the kernels ready that are `wanted`, by index, and are not.
+  rt::Status make(const std::vector<bool> &wanted, const KernelOptions &options);
   rt::Status load(GpuDevice &device, const std::string &name, const void *image, size_t source,
                   Result &result);
-  rt::Status loadPackaged(GpuDevice &device, const rt::Module &module,
-                          const std::vector<KernelText> &texts, const KernelOptions &options,
-                          const schema::Program &program, const std::vector<bool> &wanted,
-                          std::vector<size_t> &missing);
+  rt::Status loadPackaged(const std::vector<KernelText> &texts, const KernelOptions &options,
+                          const std::vector<bool> &wanted, std::vector<size_t> &missing);
   rt::Status compile(GpuDevice &device, const std::vector<KernelText> &texts,
                      const std::vector<size_t> &missing, const KernelOptions &options);
-  /// Decides about special launches, and marks the kernels that can be launched.
-  std::vector<bool> chooseKernels(const GpuDevice &device, const schema::Program &program,
-                                  const KernelOptions &options);
-  rt::Status find(GpuDevice &device, const schema::Program &program, uint32_t kernel,
-                  int64_t dynamicShared);
+  void findUsable(const KernelOptions &options);
+  void findDynamicShared();
+  /// The kernels that are launched whatever the shapes are.
+  std::vector<bool> kernelsOfAllShapes() const;
+  rt::Status find(uint32_t kernel);
 
   GpuDevice *owner = nullptr;
-  std::vector<Module> modules; ///< by source; null where it is not loaded
-  std::vector<Function> functions;
+  const rt::Module *module = nullptr;
+  const schema::Program *program = nullptr;
+  mutable std::mutex making;
+  std::vector<Module> modules;        ///< by source; null where it is not loaded
+  std::vector<Function> functions;    ///< null where it is not ready
+  std::vector<bool> usable;           ///< there is code for this device, or it may be compiled
+  std::vector<int64_t> dynamicShared; ///< bytes, the largest that any launch of a kernel asks for
   std::string notes;
-  int special = 0;
-  bool isForOlder = false; ///< some code was made for GPUs before sm_90, which cannot wait
+  int special = 0; ///< 90 where launches for sm_90a alone can be made, else 0
+  std::atomic<bool> isForOlder =
+      false; ///< some code was made for GPUs before sm_90, which cannot wait
 };
 
 } // namespace dlc::cuda

@@ -140,7 +140,8 @@ typedef struct dlc_context_options {
    * or take them from the cache. */
   int no_jit;
   const char *cache_dir; /* CUDA: folder of compiled kernels; "" = none; null = DLC_CACHE_DIR */
-  /* CUDA: told how many of the kernels to compile are done, on the calling thread; may be null */
+  /* CUDA: told how many of the kernels to compile are done, on the calling thread; may be null. Kernels are compiled when the
+   * context is made, and those for some shapes alone when such shapes are bound: `progress_data` lives as long as the context. */
   void (*progress)(void *data, size_t done, size_t total);
   void *progress_data;
   int no_graph; /* CUDA: launch kernel by kernel, not by a CUDA graph from the second run of a shape on */

@@ -1,9 +1,10 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | FileCheck %s --check-prefix=IR
 // IR: #[[ALONG:.*]] = affine_map<() -> (256, 1, 1)>
+// IR: #[[EXCHANGE:.*]] = affine_map<() -> (33792)>
 // IR: dlx.kernel @along attributes {{.*}}grid = #[[ALONG]]
-// IR: dlx.kernel @across attributes {{.*}}grid = #[[ALONG]]
-// IR-NEXT: ^bb0(%{{.*}}: tensor<2x4096xf16>, %{{.*}}: tensor<4096x4096xf16>, %{{.*}}: tensor<33792xf32>):
+// IR: dlx.kernel @across attributes {{.*}}exchange = #[[EXCHANGE]], grid = #[[ALONG]]
+// IR-NEXT: ^bb0(%{{.*}}: tensor<2x4096xf16>, %{{.*}}: tensor<4096x4096xf16>):
 // IR: dlx.kernel @double attributes {{.*}}grid = #[[ALONG]]
 // IR-NEXT: ^bb0(%{{.*}}: tensor<1x4096xf64>, %{{.*}}: tensor<4096x2048xf64>):
 // Few rows times a matrix: along k a warp takes some columns and its lanes share k; across, lanes and warps share k, and so do

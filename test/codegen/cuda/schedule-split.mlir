@@ -1,12 +1,13 @@
-// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
-// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | FileCheck %s --check-prefix=IR
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{parts=false})' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{parts=false})' | FileCheck %s --check-prefix=IR
+// IR: #[[EXCHANGE:.*]] = affine_map<()[s0] -> ((s0 ceildiv 32) * 491520 + 1024)>
 // IR: #[[GRID:.*]] = affine_map<()[s0] -> ((s0 ceildiv 32) * 5, 24, 1)>
-// IR: dlx.kernel @late attributes {{.*}}grid = #[[GRID]]{{.*}}product_inputs = array<i64: 0, 1>
-// IR-NEXT: ^bb0(%{{.*}}: tensor<?x3072xf32, #dl.t<[s0, 3072]>>, %{{.*}}: tensor<768x3072xf32>, %{{.*}}: tensor<?xf32, #dl.t<[(s0 ceildiv 32) * 491520 + 1024]>>):
-// IR: %[[EXCHANGE:.*]] = dlx.alloc {exchange} : <tensor<?xf32, #dl.t<[(s0 ceildiv 32) * 491520 + 1024]>>>
-// IR: dlx.launch @late(%{{.*}}, %{{.*}}, %[[EXCHANGE]]) -> (
+// IR: dlx.kernel @late attributes {{.*}}exchange = #[[EXCHANGE]], grid = #[[GRID]]{{.*}}product_inputs = array<i64: 0, 1>
+// IR-NEXT: ^bb0(%{{.*}}: tensor<?x3072xf32, #dl.t<[s0, 3072]>>, %{{.*}}: tensor<768x3072xf32>):
+// IR: dlx.kernel @at_load attributes {
+// IR-NOT: exchange
+// IR-SAME: {
 // IR: dlk.call "contract_simt_split"{{.*}} exchange(%{{.*}} : memref<?xf32>)
-// IR-NOT: dlx.alloc {exchange}
 // IR: gpu.func @dlc_at_load({{.*}}
 // IR: dlk.call "contract_simt" in
 // Few tiles and a long sum: several blocks share each tile, and exchange their parts in memory.

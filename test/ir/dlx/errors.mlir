@@ -141,3 +141,31 @@ dlx.kernel @unknown attributes {kind = #dlx.kind<sort>} {
 ^bb0(%x: tensor<8xf32>):
   dl.yield %x : tensor<8xf32>
 }
+
+// -----
+
+// expected-error @+1 {{has the variant @g, which is no dlx.kernel without variants}}
+dlx.kernel @f attributes {kind = #dlx.kind<map>, variants = [#dlx.variant<kernel = @g>]} {
+^bb0(%x: tensor<4xf32>):
+  dl.yield %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has the variant @g, which takes and gives other tensors}}
+dlx.kernel @f attributes {kind = #dlx.kind<map>, variants = [#dlx.variant<kernel = @g, gpu = 90>]} {
+^bb0(%x: tensor<4xf32>):
+  dl.yield %x : tensor<4xf32>
+}
+dlx.kernel @g attributes {kind = #dlx.kind<map>} {
+^bb0(%x: tensor<5xf32>):
+  dl.yield %x : tensor<5xf32>
+}
+
+// -----
+
+// expected-error @+1 {{a variant has two limits for each of 1 shapes, got 3}}
+dlx.kernel @f attributes {kind = #dlx.kind<map>, variants = [#dlx.variant<kernel = @g, of = affine_map<()[s0] -> (s0)>, limits = [1, 2, 3]>]} {
+^bb0(%x: tensor<4xf32>):
+  dl.yield %x : tensor<4xf32>
+}

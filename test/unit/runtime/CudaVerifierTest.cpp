@@ -9,6 +9,14 @@ using namespace dlc::schema;
 
 namespace {
 
+/// Gives the launch a variant that does the same.
+void addVariant(LaunchT &launch) {
+  auto variant = std::make_unique<VariantT>();
+  variant->launch = std::make_unique<LaunchT>(launch);
+  variant->launch->variants.clear();
+  launch.variants.push_back(std::move(variant));
+}
+
 struct Fault {
   const char *name;
   void (*plant)(PackageBuilder &, ProgramT &);
@@ -120,21 +128,30 @@ const Fault kFaults[] = {
      "program 0 (cuda), command 0: tensor map 0 describes no buffer of f16, bf16 or f32 in boxes "
      "of "
      "128 bytes by 1 to 256 rows"},
-    {"LaunchInPlaceOfAnother",
+    {"VariantOfVariant",
      [](PackageBuilder &, ProgramT &p) {
        LaunchT &launch = *p.main[0]->command.AsLaunch();
-       launch.sm_90a = std::make_unique<LaunchT>(launch);
-       launch.sm_90a->sm_90a = std::make_unique<LaunchT>(*launch.sm_90a);
+       addVariant(launch);
+       addVariant(*launch.variants[0]->launch);
      },
-     "program 0 (cuda), command 0: only a launch on GPUs may have another for sm_90a, and that one "
-     "none"},
-    {"GridOnHopper",
+     "program 0 (cuda), command 0, variant 0: only launches of a run have variants, which have "
+     "none "
+     "themselves"},
+    {"LimitsOfVariant",
      [](PackageBuilder &, ProgramT &p) {
        LaunchT &launch = *p.main[0]->command.AsLaunch();
-       launch.sm_90a = std::make_unique<LaunchT>(launch);
-       launch.sm_90a->grid.assign(4, 0);
+       addVariant(launch);
+       launch.variants[0]->limits.emplace_back(0, 8, 7);
      },
-     "program 0 (cuda), command 0, for sm_90a: expected a grid of 1 to 3 axes, got 4"},
+     "program 0 (cuda), command 0, variant 0: limit 0 names no expression, or no value is within "
+     "it"},
+    {"GridOfVariant",
+     [](PackageBuilder &, ProgramT &p) {
+       LaunchT &launch = *p.main[0]->command.AsLaunch();
+       addVariant(launch);
+       launch.variants[0]->launch->grid.assign(4, 0);
+     },
+     "program 0 (cuda), command 0, variant 0: expected a grid of 1 to 3 axes, got 4"},
 };
 
 class CudaVerifierTest : public testing::TestWithParam<Fault> {};

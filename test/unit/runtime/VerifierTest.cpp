@@ -241,6 +241,14 @@ const Fault kFaults[] = {
      "program 0 (cpu), command 1: argument 3 names expression 900; there are 14"},
     {"ArgKind", [](PackageBuilder &p) { launchOf(p, 1).args[3] = Arg(static_cast<ArgKind>(2), 0); },
      "program 0 (cpu), command 1: argument 3 is of unknown kind 2"},
+    {"VariantForGpu",
+     [](PackageBuilder &p) {
+       auto variant = std::make_unique<VariantT>();
+       variant->launch = std::make_unique<LaunchT>(launchOf(p, 0));
+       variant->gpu = 90;
+       launchOf(p, 0).variants.push_back(std::move(variant));
+     },
+     "program 0 (cpu), command 0, variant 0: it is for a GPU, and the program is not"},
     {"GridAxes", [](PackageBuilder &p) { launchOf(p, 0).grid.push_back(0); },
      "program 0 (cpu), command 0: expected a grid of 1 axis, got 2"},
     {"GridIndex", [](PackageBuilder &p) { launchOf(p, 0).grid[0] = 900; },

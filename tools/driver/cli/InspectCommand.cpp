@@ -39,9 +39,9 @@ namespace {
 /// How many launches of a program use each kernel, at load and in each run.
 struct LaunchCount {
   int64_t init = 0, main = 0;
-  std::string product;      // "N*4096 x 512 by 512 x 2048", where cuBLASLt may compute it
-  std::string insteadOf;    // for sm_90a alone: the kernel that other GPUs and fewer blocks take
-  uint64_t leastBlocks = 0; // ... of the grid, for this kernel
+  std::string product;   // "N*4096 x 512 by 512 x 2048", where cuBLASLt may compute it
+  std::string insteadOf; // of a variant: the kernel whose place it takes ...
+  std::string where;     // ... "on sm_90a", "for N*T = 9..64", or both
 };
 
 struct ProgramFacts {
@@ -64,6 +64,20 @@ static std::string describeProduct(const rt::Module &module, const schema::Produ
          (batch == "1" ? "" : ", " + batch + " times");
 }
 
+/// "on sm_90a, for N*T = 9..64": where a variant holds.
+static std::string describeVariant(const rt::Module &module, const schema::Variant &variant) {
+  std::string where = variant.gpu() ? "on sm_" + std::to_string(variant.gpu()) + "a" : "";
+  for (uint32_t i = 0; variant.limits() && i < variant.limits()->size(); ++i) {
+    const schema::Limits &limits = *variant.limits()->Get(i);
+    where += (where.empty() ? "for "
+              : i == 0      ? ", for "
+                            : " and ") +
+             module.expressions().print(limits.of()) + " = " + std::to_string(limits.least()) +
+             (limits.least() == limits.most() ? "" : ".." + std::to_string(limits.most()));
+  }
+  return where;
+}
+
 static ProgramFacts factsOf(const rt::Module &module, const schema::Program &program) {
   ProgramFacts facts;
   auto count = [&](const auto *commands, bool init) {
@@ -75,10 +89,11 @@ static ProgramFacts factsOf(const rt::Module &module, const schema::Program &pro
         ++(init ? count.init : count.main);
         if (launch->product())
           count.product = describeProduct(module, *launch->product());
-        if (const schema::Launch *hopper = launch->sm_90a()) {
-          LaunchCount &second = facts.launches[hopper->kernel()];
-          second.insteadOf = program.kernels()->Get(launch->kernel())->name()->str();
-          second.leastBlocks = launch->sm_90a_least();
+        for (uint32_t i = 0; launch->variants() && i < launch->variants()->size(); ++i) {
+          const schema::Variant &variant = *launch->variants()->Get(i);
+          LaunchCount &other = facts.launches[variant.launch()->kernel()];
+          other.insteadOf = program.kernels()->Get(launch->kernel())->name()->str();
+          other.where = describeVariant(module, variant);
         }
       } else {
         ++facts.copies;
@@ -153,8 +168,7 @@ static void describeProgram(const rt::Module &module, const schema::Program &pro
       if (!count.product.empty())
         out += "      cuBLASLt may compute it: " + count.product + "\n";
       if (!count.insteadOf.empty())
-        out += "      on sm_90a in place of " + rt::quoted(count.insteadOf) + ", from " +
-               std::to_string(count.leastBlocks) + " blocks on\n";
+        out += "      in place of " + rt::quoted(count.insteadOf) + " " + count.where + "\n";
     }
   if (facts.copies)
     out += "    copies: " + std::to_string(facts.copies) + "\n";
@@ -261,8 +275,7 @@ static std::string describeJson(const rt::Module &module) {
         if (!count.product.empty())
           json.string("cublaslt", count.product);
         if (!count.insteadOf.empty())
-          json.string("sm_90a_in_place_of", count.insteadOf)
-              .integer("sm_90a_least_blocks", static_cast<int64_t>(count.leastBlocks));
+          json.string("in_place_of", count.insteadOf).string("where", count.where);
         json.integer("launches", count.main)
             .integer("launches_at_load", count.init)
             .beginArray("lines");

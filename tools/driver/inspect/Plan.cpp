@@ -4,7 +4,6 @@
 #include "tools/driver/inspect/Plan.h"
 
 #include "ir/analysis/CostModel.h"
-#include "ir/dlx/Lifetime.h"
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,11 +19,32 @@ static void describeBuffer(llvm::raw_ostream &os, dlx::AllocOp alloc, AsmState &
   os << "  " << dl::text(type) << "  " << dl::text(storedBytes(type)) << " bytes  ";
   if (alloc.getPersistent())
     os << "persistent\n";
-  else if (dlx::isExchange(alloc))
-    os << "exchanged by the blocks of one launch\n";
   else
     os << "commands " << alloc->getAttrOfType<IntegerAttr>("first_use").getInt() << " to "
        << alloc->getAttrOfType<IntegerAttr>("last_use").getInt() << "\n";
+}
+
+/// What the blocks of its launches exchange, and what takes its place where.
+static void describeKernel(llvm::raw_ostream &os, dlx::KernelOp kernel,
+                           const SymbolTable &symbols) {
+  auto describeExchange = [&](dlx::KernelOp one) {
+    if (one.getExchange())
+      os << "; its blocks exchange " << dl::text(dl::normalize(one.getExchange()->getResult(0) * 4))
+         << " bytes";
+  };
+  describeExchange(kernel);
+  for (Attribute attribute :
+       kernel.getVariantsAttr() ? kernel.getVariantsAttr().getValue() : ArrayRef<Attribute>()) {
+    auto variant = cast<dlx::VariantAttr>(attribute);
+    os << "\n        or " << variant.getKernel().getValue();
+    if (variant.getGpu() != 0)
+      os << " on sm_" << variant.getGpu() << "a";
+    if (variant.getOf())
+      for (auto [position, of] : llvm::enumerate(variant.getOf().getValue().getResults()))
+        os << (position == 0 ? " for " : " and ") << dl::text(of) << " = "
+           << variant.getLimits()[2 * position] << ".." << variant.getLimits()[2 * position + 1];
+    describeExchange(symbols.lookup<dlx::KernelOp>(variant.getKernel().getValue()));
+  }
 }
 
 std::string describePlan(ModuleOp module) {
@@ -33,6 +53,7 @@ std::string describePlan(ModuleOp module) {
   for (auto target : module.getOps<ModuleOp>()) {
     for (auto program : target.getOps<dlx::ProgramOp>()) {
       AsmState names(program);
+      SymbolTable symbols(target);
       os << "target " << *target.getName() << "\n\nbuffers\n";
       for (auto alloc : program.getBodyBlock().getOps<dlx::AllocOp>())
         describeBuffer(os << "  ", alloc, names);
@@ -49,6 +70,8 @@ std::string describePlan(ModuleOp module) {
           os << ' ';
           operand.printAsOperand(os, names);
         }
+        if (auto kernel = launch ? symbols.lookup<dlx::KernelOp>(launch.getKernel()) : nullptr)
+          describeKernel(os, kernel, symbols);
         os << '\n';
       }
       os << '\n';

@@ -59,19 +59,22 @@ private:
 
 class CudaSteps : public SteppedProgram {
 public:
-  CudaSteps(std::shared_ptr<rt::Module> module, std::shared_ptr<cuda::CudaProgram> shared)
-      : SteppedProgram(std::move(module), shared->program()), program(std::move(shared)) {}
+  CudaSteps(std::shared_ptr<rt::Module> module, std::shared_ptr<cuda::CudaProgram> shared,
+            cuda::KernelOptions kernels)
+      : SteppedProgram(std::move(module), shared->program()), program(std::move(shared)),
+        kernels(std::move(kernels)) {}
   ~CudaSteps() override {
     cuda::ContextScope scope(program->device());
     blocks.clear();
   }
 
 private:
-  int specialGpu() const override { return program->specialGpu(); }
+  rt::VariantUse variants() const override { return program->variants(); }
 
   Status place() override {
     cuda::ContextScope scope(program->device());
     DLC_TRY(scope.status());
+    DLC_TRY(program->require(plan, kernels));
     blocks.clear();
     blocks.resize(plan.buffers.size());
     addresses.assign(plan.buffers.size(), 0);
@@ -122,6 +125,7 @@ private:
   }
 
   std::shared_ptr<cuda::CudaProgram> program;
+  const cuda::KernelOptions kernels;
   std::vector<cuda::DeviceBlock> blocks;  // by root
   std::vector<cuda::DevicePtr> addresses; // by buffer
 };
@@ -155,14 +159,13 @@ int SteppedProgram::open(const std::string &path, const std::string &device,
   const size_t number = strlen("cuda:"); // "cuda:1 (...)"
   cuda::KernelOptions kernels;
   kernels.noJit = options.noJit;
-  kernels.cacheFolder = options.noCache               ? ""
-                        : options.cacheFolder.empty() ? nullptr
-                                                      : options.cacheFolder.c_str();
+  if (options.noCache || !options.cacheFolder.empty())
+    kernels.cacheFolder = options.noCache ? "" : options.cacheFolder;
   auto prepared = cuda::CudaProgram::get(
       *module, device.size() > number ? atoi(device.c_str() + number) : 0, kernels);
   if (prepared.failed())
     return failStatus(prepared.status());
-  made = std::make_unique<CudaSteps>(std::move(module), prepared.take());
+  made = std::make_unique<CudaSteps>(std::move(module), prepared.take(), std::move(kernels));
   return kOk;
 }
 
@@ -181,7 +184,7 @@ Status SteppedProgram::begin(const std::vector<dlc_tensor> &inputs,
     return bound.status();
   binding = bound.take();
   auto planned =
-      rt::planProgram(*table, binding.values, rt::Phase::main, rt::Interface::arena, specialGpu());
+      rt::planProgram(*table, binding.values, rt::Phase::main, rt::Interface::arena, variants());
   if (planned.failed())
     return planned.status();
   plan = planned.take();

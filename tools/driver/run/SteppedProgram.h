@@ -55,8 +55,8 @@ public:
 protected:
   SteppedProgram(std::shared_ptr<rt::Module> module, const schema::Program &table)
       : module(std::move(module)), table(&table) {}
-  /// What planProgram takes of a GPU.
-  virtual int specialGpu() const { return 0; }
+  /// The variants of launches that the device can take.
+  virtual rt::VariantUse variants() const { return {}; }
   /// Called when `plan` and `contents` are those of new shapes.
   virtual rt::Status place() = 0;
   /// Runs a command on the contents of `roots`, the buffers that it may read or write.

@@ -17,6 +17,9 @@ struct HeadShape {
   int64_t rows, keys, depth, columns;
 };
 
+/// Rows up to which tiles are lower than the highest ones, in turn.
+inline constexpr int64_t kFewAttentionRows[] = {16, 32};
+
 /// Warps of 16 rows side by side (warpsM), and of those that share a row's keys (warpsN); keys that a warp takes at once.
 struct AttentionMmaTile {
   int64_t warpsM, warpsN, keys;

@@ -29,6 +29,8 @@ class AttentionSchedule {
 public:
   AttentionSchedule(KernelBuilder &k, const dl::AttentionParts &a, bool allowsTf32);
   void run();
+  /// How many rows of queries share a head's keys.
+  AffineExpr rowsOfHead() const { return rows.extent; }
 
 private:
   /// Query, key or value. `along` is the side that the template sums over (of the value, the keys), `lines` the other.
@@ -391,8 +393,10 @@ void AttentionSchedule::run() {
   k.finish(threads, {dl::normalize(batch.extent * tiles)}, shared);
 }
 
-void scheduleAttention(KernelBuilder &k, const dl::AttentionParts &parts, bool allowsTf32) {
-  AttentionSchedule(k, parts, allowsTf32).run();
+AffineExpr scheduleAttention(KernelBuilder &k, const dl::AttentionParts &parts, bool allowsTf32) {
+  AttentionSchedule schedule(k, parts, allowsTf32);
+  schedule.run();
+  return schedule.rowsOfHead();
 }
 
 } // namespace dlc::codegen

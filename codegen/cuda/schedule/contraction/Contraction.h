@@ -8,10 +8,13 @@
 #define DLC_CODEGEN_SCHEDULE_CUDA_CONTRACTION_H
 
 #include "codegen/cuda/schedule/KernelBuilder.h"
+#include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 #include "codegen/plan/PackOperand.h"
 
 namespace dlc::codegen {
 
+/// Rows, or columns, up to which scheduleRows takes a product.
+inline constexpr int64_t kMostFewRows = 8;
 /// Blocks in the grid's y and z.
 inline constexpr int64_t kMaxGridYZ = 65535;
 
@@ -68,12 +71,12 @@ std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned ter
 /// Where hasFewRows: the matrix, if it is made at load and its rows had better lie along k, and in
 /// which layout.
 std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c);
-/// Tiles through a ring of stages in shared memory, multiplied by tensor cores, or by the units of floats.
-void scheduleOnTensorCores(Contraction &c);
-void scheduleOnFloatUnits(Contraction &c);
-/// The same by what Hopper alone has, TMA and wgmma. Gives the number of blocks from which on that is faster (`always`: 1);
-/// 0 where it never is, or cannot be: then nothing has been scheduled.
-int64_t scheduleWgmma(Contraction &c, bool always);
+/// Tiles through a ring of stages in shared memory, multiplied by tensor cores, or by the units of floats: `tile`, or the one that
+/// is estimated to be the fastest.
+void scheduleOnTensorCores(Contraction &c, const std::optional<ProductTile> &tile);
+void scheduleOnFloatUnits(Contraction &c, const std::optional<ProductTile> &tile);
+/// The same by what Hopper alone has, TMA and wgmma. False where it cannot be: then nothing has been scheduled.
+bool scheduleWgmma(Contraction &c, const std::optional<WgmmaTile> &tile);
 
 } // namespace dlc::codegen
 

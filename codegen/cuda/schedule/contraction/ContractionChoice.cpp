@@ -34,6 +34,7 @@ static constexpr ProductTile kFloatTiles[] = {
     {32, 32, 64, 1, 1, 4, 3},   {32, 16, 32, 1, 1, 2, 4},  {32, 16, 64, 1, 1, 4, 3}};
 
 std::span<const ProductTile> tensorCoreTiles() { return kTensorCoreTiles; }
+std::span<const WgmmaTile> wgmmaTiles() { return kWgmmaTiles; }
 
 int64_t ProductTile::sharedBytes(int64_t elementBytes) const {
   int64_t totals = unit == ProductUnit::floats ? warpsM * 32 * (n + 4) * 4 : m * (n + 8) * 4;

@@ -35,6 +35,7 @@ struct ProductTile {
   int64_t partFloats() const { return m * n * warpsK; }
   /// Bytes of shared memory: the stages, or the totals that take their room at the end.
   int64_t sharedBytes(int64_t elementBytes) const;
+  bool operator==(const ProductTile &) const = default;
 };
 
 /// A block's tile on Hopper's wgmma: rows and threads are fixed, a slab has 128 bytes of k.
@@ -55,6 +56,8 @@ WgmmaTile chooseWgmmaTile(const ProductShape &shape);
 
 /// Clocks that the product is estimated to take.
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu);
+/// The tiles of wgmma that are tried, from large to small.
+std::span<const WgmmaTile> wgmmaTiles();
 /// The tiles of tensor cores that are tried, from large to small; `k` in 16-bit elements.
 std::span<const ProductTile> tensorCoreTiles();
 /// The tile for `unit` with the smallest estimate; of equals the one with fewer blocks. `maySplit`: several blocks may share

@@ -157,15 +157,17 @@ void TiledContraction::tile() {
   k.finish(threads, {k.ceilDiv(m.extent, rows), k.ceilDiv(n.extent, columns), batch.extent});
 }
 
-int64_t scheduleHopperContraction(KernelBuilder &k, bool allowsTf32, bool always) {
+bool scheduleHopperContraction(KernelBuilder &k, bool allowsTf32,
+                               const std::optional<WgmmaTile> &tile) {
   Contraction c(k);
-  if (k.body.getPool() || !c.findSides() || (hasFewRows(c) && !always) ||
-      !suitsTensorCores(c, allowsTf32) || bytesOf(k.body.getRoot(), c.nest))
-    return 0;
-  return scheduleWgmma(c, always);
+  if (!c.findSides() || !scheduleWgmma(c, tile))
+    return false;
+  recordProduct(c, allowsTf32);
+  return true;
 }
 
-void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
+void scheduleContraction(KernelBuilder &k, bool allowsTf32,
+                         const std::optional<ProductTile> &tile) {
   Contraction c(k);
   bool hasSeveral = k.body.getResults().size() > 1;
   if (!c.findSides()) {
@@ -174,19 +176,20 @@ void scheduleContraction(KernelBuilder &k, bool allowsTf32) {
     return;
   }
   if (k.body.getPool())
-    return suitsTensorCores(c, allowsTf32) ? scheduleOnTensorCores(c) : scheduleOnFloatUnits(c);
+    return suitsTensorCores(c, allowsTf32) ? scheduleOnTensorCores(c, tile)
+                                           : scheduleOnFloatUnits(c, tile);
   // Few rows too: what reads a matrix for these alone takes bytes one at a time.
   if (bytesOf(k.body.getRoot(), c.nest) && suitsTensorCores(c, allowsTf32))
-    return scheduleOnTensorCores(c);
+    return scheduleOnTensorCores(c, tile);
   if (hasFewRows(c))
     return scheduleRows(c);
   if (auto most = k.largest(c.m.extent); most && *most <= kFewRows)
     return c.liesAlongReduction(1) && !hasSeveral ? scheduleReduce(k) : scheduleDirect(k);
   recordProduct(c, allowsTf32);
   if (suitsTensorCores(c, allowsTf32))
-    return scheduleOnTensorCores(c);
+    return scheduleOnTensorCores(c, tile);
   if (suitsFloatUnits(c))
-    return scheduleOnFloatUnits(c);
+    return scheduleOnFloatUnits(c, tile);
   TiledContraction tiled(c);
   if (!tiled.fitsGrid())
     return scheduleDirect(k);

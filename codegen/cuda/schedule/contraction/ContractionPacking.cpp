@@ -11,6 +11,7 @@
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/contraction/Contraction.h"
 #include "codegen/cuda/schedule/contraction/ContractionBytes.h"
+#include "codegen/cuda/schedule/contraction/ContractionParts.h"
 
 using namespace mlir;
 
@@ -75,6 +76,15 @@ static SmallVector<PackedOperand> matricesToPack(dlx::KernelOp kernel, gpu::GPUM
       packed.push_back(*matrix);
   }
   k.abandon();
+  // All variants of a kernel share the order of its operands; tiles read either.
+  if (auto fewRows = partOfFewRows(kernel, module, symbols)) {
+    KernelBuilder few(kernel, module, symbols, fewRows);
+    Contraction ofFew(few);
+    if (ofFew.findSides())
+      if (auto matrix = matrixOfRowsToPack(ofFew))
+        packed.push_back(*matrix);
+    few.abandon();
+  }
   return packed;
 }
 

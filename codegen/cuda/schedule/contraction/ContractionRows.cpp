@@ -6,7 +6,6 @@
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "codegen/cuda/schedule/contraction/RowsChoice.h"
 #include "codegen/plan/PackOperand.h"
-#include "ir/dl/base/DLBuilder.h"
 #include "runtime/schema/KernelAbi.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,7 +14,6 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-static constexpr int64_t kMostRows = 8;
 /// Threads share k: shorter sums would leave them idle.
 static constexpr int64_t kLeastDepth = 32;
 /// The extent assumed of a side that may have any.
@@ -119,8 +117,7 @@ void RowsSchedule::run() {
     int64_t part = tile.totals(*k.largest(rows.extent));
     AffineExpr floats = dl::normalize(blocks(tile) * (tile.parts * part) +
                                       k.math.constant(abi::kExchangeCounterBytes / 4));
-    call.getExchangeMutable().assign(
-        k.exchange(dl::makeTensor({floats}, Float32Type::get(k.b.getContext()))));
+    call.getExchangeMutable().assign(k.exchange(floats));
   }
   k.finish(RowsTile::threads(),
            {dl::normalize(k.ceilDiv(columns.extent, tile.blockColumns()) * tile.parts),
@@ -134,7 +131,7 @@ void RowsSchedule::run() {
 static const Side *shortSide(const Contraction &c) {
   auto isShort = [&](const Side &side) {
     auto most = c.k.largest(side.extent);
-    return most && *most <= kMostRows;
+    return most && *most <= kMostFewRows;
   };
   if (isShort(c.m) == isShort(c.n))
     return nullptr;

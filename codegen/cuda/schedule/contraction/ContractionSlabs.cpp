@@ -5,7 +5,6 @@
 // several blocks for each tile (dlc_split.cuh).
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
-#include "ir/dl/base/DLBuilder.h"
 #include "runtime/schema/KernelAbi.h"
 
 using namespace mlir;
@@ -16,25 +15,20 @@ namespace {
 class SlabSchedule : ContractionTemplate {
 public:
   /// The columns are the dims whose results are neighbours in memory.
-  SlabSchedule(Contraction &c, ProductUnit unit)
+  SlabSchedule(Contraction &c, ProductUnit unit, const std::optional<ProductTile> &wanted)
       : ContractionTemplate(c, c.storesAlongM(),
                             unit == ProductUnit::tensorCores ? bytesOf(c.k.body.getRoot(), c.nest)
                                                              : std::nullopt),
-        unit(unit) {
+        unit(unit), wanted(wanted) {
     tellsLoops = true;
   }
   void run();
 
 private:
   Operand operand(unsigned term, const Side &side) const;
-  /// Blocks of the grid with this tile, before they share any.
-  AffineExpr tiles(const ProductTile &tile) const {
-    return dl::normalize(k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) *
-                         k.ceilDiv(columns.extent, tile.n) * c.batch.extent);
-  }
-  ProductTile choose() const;
 
   ProductUnit unit;
+  std::optional<ProductTile> wanted; // in place of a choice
 };
 } // namespace
 
@@ -57,28 +51,12 @@ SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) con
   return {term, side, alongK, std::max(along, across)};
 }
 
-ProductTile SlabSchedule::choose() const {
-  // Kernels that run at load have no memory for it, and that memory takes floats. Where wgmma
-  // pays, tiles are many.
-  dlx::KernelOp kernel = k.body.getKernel();
-  bool maySplit = !bytes && !k.body.getPool() && !kernel.getSm_90a();
-  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
-    maySplit &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
-  });
-  ProductTile tile = chooseTile(unit, shape(), k.gpu(), maySplit);
-  // Over the whole range of its shapes the product is as small as that.
-  if (tile.parts > 1 &&
-      k.largest(tiles(tile)).value_or(INT64_MAX) > k.gpu().multiprocessors / tile.parts)
-    tile = chooseTile(unit, shape(), k.gpu());
-  return tile;
-}
-
 void SlabSchedule::run() {
   if (!c.batch.groups.empty())
     k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
   Operand a = operand(swapped ? 1 : 0, rows), b = operand(swapped ? 0 : 1, columns);
   int64_t width = lanes();
-  ProductTile tile = choose();
+  ProductTile tile = tileFor(unit, wanted);
   bool isPooled = bool(k.body.getPool());
   std::string callee = unit == ProductUnit::floats ? "contract_simt" : "contract_mma";
   int64_t tapsA = tapsOf(a), tapsB = tapsA > 0 ? 0 : tapsOf(b);
@@ -120,8 +98,7 @@ void SlabSchedule::run() {
   if (tile.parts > 1) {
     AffineExpr floats = dl::normalize(tiles(tile) * (tile.parts * tile.partFloats()) +
                                       k.math.constant(abi::kExchangeCounterBytes / 4));
-    call.getExchangeMutable().assign(
-        k.exchange(dl::makeTensor({floats}, Float32Type::get(k.b.getContext()))));
+    call.getExchangeMutable().assign(k.exchange(floats));
   }
   k.finish(tile.threads(),
            {dl::normalize(k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) * tile.parts),
@@ -153,7 +130,12 @@ bool suitsFloatUnits(const Contraction &c) {
          c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
 }
 
-void scheduleOnTensorCores(Contraction &c) { SlabSchedule(c, ProductUnit::tensorCores).run(); }
-void scheduleOnFloatUnits(Contraction &c) { SlabSchedule(c, ProductUnit::floats).run(); }
+void scheduleOnTensorCores(Contraction &c, const std::optional<ProductTile> &tile) {
+  SlabSchedule(c, ProductUnit::tensorCores, tile).run();
+}
+
+void scheduleOnFloatUnits(Contraction &c, const std::optional<ProductTile> &tile) {
+  SlabSchedule(c, ProductUnit::floats, tile).run();
+}
 
 } // namespace dlc::codegen

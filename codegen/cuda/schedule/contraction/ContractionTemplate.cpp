@@ -298,6 +298,34 @@ ProductShape ContractionTemplate::shape(bool largest) const {
           usual(c.batch), elementBytes,   k.body.getWindow()};
 }
 
+bool ContractionTemplate::mayShareTiles() const {
+  // Kernels that run at load have no memory for it, and that memory takes floats. Where wgmma pays, tiles are many.
+  dlx::KernelOp kernel = k.body.getKernel();
+  bool may = !bytes && !k.body.getPool();
+  if (kernel.getVariants())
+    for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())
+      may &= variant.getGpu() == 0;
+  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
+    may &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
+  });
+  return may;
+}
+
+AffineExpr ContractionTemplate::tiles(const ProductTile &tile) const {
+  return dl::normalize(k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) *
+                       k.ceilDiv(columns.extent, tile.n) * c.batch.extent);
+}
+
+ProductTile ContractionTemplate::tileFor(ProductUnit unit,
+                                         const std::optional<ProductTile> &wanted) const {
+  ProductTile tile = wanted ? *wanted : chooseTile(unit, shape(), k.gpu(), mayShareTiles());
+  // Over the whole range of its shapes the product is as small as that.
+  if (tile.parts > 1 &&
+      k.largest(tiles(tile)).value_or(INT64_MAX) > k.gpu().multiprocessors / tile.parts)
+    tile = chooseTile(unit, shape(), k.gpu());
+  return tile;
+}
+
 /// What the operand is copied from; no buffer where it is computed.
 Value ContractionTemplate::source(const Operand &operand) const {
   unsigned input = 0;

@@ -61,6 +61,13 @@ protected:
                 llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
   /// The type of the elements that the template multiplies.
   mlir::Type elementType() const;
+  /// Whether several blocks may share a tile.
+  bool mayShareTiles() const;
+  /// Blocks of the grid with this tile, before they share any.
+  mlir::AffineExpr tiles(const ProductTile &tile) const;
+  /// `wanted`, or the tile that suits the shapes that the kernel serves; one that no blocks share where these would wait for each
+  /// other under some of them.
+  ProductTile tileFor(ProductUnit unit, const std::optional<ProductTile> &wanted = {}) const;
 
   Contraction &c;
   KernelBuilder &k;

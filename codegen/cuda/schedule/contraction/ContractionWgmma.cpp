@@ -19,8 +19,8 @@ class WgmmaSchedule : ContractionTemplate {
 public:
   explicit WgmmaSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {}
 
-  /// Fills the kernel; 0 and nothing done where it cannot, else from how many blocks on it pays.
-  int64_t run(bool always);
+  /// Fills the kernel; false, and nothing done, where it cannot.
+  bool run(const std::optional<WgmmaTile> &wanted);
 
 private:
   /// An operand as it lies in memory.
@@ -34,7 +34,6 @@ private:
   /// Offsets of the result need no less than one row and column.
   bool hasSides() const;
   Attribute mapOf(const Matrix &matrix, const Side &side, int64_t boxRows) const;
-  int64_t leastBlocks(const WgmmaTile &tile) const;
   /// Fills body `body` with the line where the matrix of a product begins.
   void giveLine(dlk::CallOp call, unsigned body, const Matrix &matrix);
 };
@@ -116,41 +115,19 @@ Attribute WgmmaSchedule::mapOf(const Matrix &matrix, const Side &side, int64_t b
       k.b.getDenseI64ArrayAttr({line, matrix.alongRows ? line : boxRows}));
 }
 
-/// From how many tiles on this is estimated to be faster than mma.sync on the same GPU, rows growing (of a batch: its
-/// products); 0: never.
-int64_t WgmmaSchedule::leastBlocks(const WgmmaTile &tile) const {
-  ProductShape all = shape(/*largest=*/true);
-  bool isBatch = !c.batch.groups.empty();
-  auto ceilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  auto isFaster = [&](int64_t count) {
-    ProductShape part = all;
-    (isBatch ? part.batch : part.m) = isBatch ? count : std::min(all.m, count * WgmmaTile::m);
-    return estimatedClocks(tile, part) <
-           estimatedClocks(chooseTile(ProductUnit::tensorCores, part, kHopper, /*maySplit=*/true),
-                           part, kHopper);
-  };
-  int64_t rowTiles = ceilDiv(all.m, WgmmaTile::m), columnTiles = ceilDiv(all.n, tile.n);
-  int64_t smallest = k.smallest(isBatch ? c.batch.extent : rows.extent).value_or(0);
-  int64_t fewest = std::max<int64_t>(1, isBatch ? smallest : ceilDiv(smallest, WgmmaTile::m));
-  int64_t least = 0;
-  for (int64_t count = isBatch ? all.batch : rowTiles; count >= fewest && isFaster(count); --count)
-    least = count;
-  return least * columnTiles * (isBatch ? rowTiles : 1);
-}
-
-int64_t WgmmaSchedule::run(bool always) {
+bool WgmmaSchedule::run(const std::optional<WgmmaTile> &wanted) {
   if (!hasSides())
-    return 0;
+    return false;
   auto a = matrixOf(swapped ? 1 : 0, rows), b = matrixOf(swapped ? 0 : 1, columns);
   if (!a || !b)
-    return 0;
-  WgmmaTile tile = chooseWgmmaTile(shape());
-  int64_t least = always ? 1 : leastBlocks(tile), width = lanes();
+    return false;
+  WgmmaTile tile = wanted ? *wanted : chooseWgmmaTile(shape());
+  int64_t width = lanes();
   bool isBatch = !c.batch.groups.empty();
   AffineExpr grid = dl::normalize(k.ceilDiv(rows.extent, WgmmaTile::m) *
                                   k.ceilDiv(columns.extent, tile.n) * c.batch.extent);
-  if (least == 0 || k.largest(grid).value_or(INT64_MAX) > kMostBlocks)
-    return 0;
+  if (k.largest(grid).value_or(INT64_MAX) > kMostBlocks)
+    return false;
 
   Value maps[] = {k.tensorMap("a_map"), k.tensorMap("b_map")};
   SmallVector<Value> values = {k.index(rows.extent), k.index(columns.extent),
@@ -184,9 +161,11 @@ int64_t WgmmaSchedule::run(bool always) {
   finish(call, 0, width);
   k.makePersistentForHopper({mapOf(*a, rows, WgmmaTile::m), mapOf(*b, columns, tile.n)});
   k.finish(WgmmaTile::threads, {grid}, tile.sharedBytes());
-  return least;
+  return true;
 }
 
-int64_t scheduleWgmma(Contraction &c, bool always) { return WgmmaSchedule(c).run(always); }
+bool scheduleWgmma(Contraction &c, const std::optional<WgmmaTile> &tile) {
+  return WgmmaSchedule(c).run(tile);
+}
 
 } // namespace dlc::codegen

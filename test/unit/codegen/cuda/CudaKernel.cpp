@@ -101,13 +101,7 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
       kernel = op;
   });
   ASSERT_EQ(hopper == "always", kernel.getTensorMaps().has_value());
-  FailureOr<codegen::CudaText> printed = failure();
-  module->walk([&](gpu::GPUFuncOp op) {
-    if (op.getName() == *kernel.getEntry())
-      printed = codegen::printKernel(op);
-  });
-  ASSERT_TRUE(succeeded(printed));
-  kernelText = printed->text;
+  take(kernel);
   if (const char *folder = std::getenv("DLC_DUMP_KERNELS")) {
     static int count = 0;
     std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -116,7 +110,37 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
     std::ofstream(place / (test.substr(0, test.find('/')) + "-" + std::to_string(count++) + ".cu"))
         << kernelText;
   }
+}
+
+void CudaKernelTest::take(dlx::KernelOp one) {
+  kernel = one;
+  FailureOr<codegen::CudaText> printed = failure();
+  module->walk([&](gpu::GPUFuncOp op) {
+    if (op.getName() == *kernel.getEntry())
+      printed = codegen::printKernel(op);
+  });
+  ASSERT_TRUE(succeeded(printed));
+  kernelText = printed->text;
   replaceText(kernelText);
+}
+
+std::vector<dlx::VariantAttr> CudaKernelTest::variants() {
+  dlx::KernelOp general;
+  module->walk([&](dlx::KernelOp op) {
+    if (op.getSymName() == "k")
+      general = op;
+  });
+  std::vector<dlx::VariantAttr> found;
+  if (ArrayAttr attributes = general.getVariantsAttr())
+    llvm::append_range(found, attributes.getAsRange<dlx::VariantAttr>());
+  return found;
+}
+
+void CudaKernelTest::takeVariant(dlx::VariantAttr variant) {
+  module->walk([&](dlx::KernelOp op) {
+    if (op.getSymName() == variant.getKernel().getValue())
+      take(op);
+  });
 }
 
 void CudaKernelTest::replaceText(const std::string &text) {
@@ -247,8 +271,11 @@ Result CudaKernelTest::run(ArrayRef<int64_t> symbols, Fill fill, SmallVectorImpl
     for (auto [from, to] : llvm::enumerate(places(type, symbols)))
       std::memcpy(&physical[to * size], &logical[from * size], size);
     buffers.push_back(upload(physical));
-    if (argument.use_empty() && !isCooperative)
-      exchange = buffers.back();
+  }
+  if (kernel.getExchange()) {
+    exchange = upload(
+        std::vector<char>(4 * evaluate(kernel.getExchange()->getResult(0), {}, symbols), char(0)));
+    buffers.push_back(exchange);
   }
   std::vector<char> physical;
   auto bytesOf = [&](RankedTensorType type) {

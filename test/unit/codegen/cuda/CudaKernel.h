@@ -60,8 +60,13 @@ protected:
 
   /// Whether the schedule has made a kernel for sm_90a beside the other.
   bool hasHopperKernel();
+  /// The kernels for some shapes or GPUs that it has made beside the other.
+  std::vector<dlx::VariantAttr> variants();
+  /// Goes on with this one.
+  void takeVariant(dlx::VariantAttr variant);
 
 private:
+  void take(dlx::KernelOp one);
   /// What the kernel takes behind its dims.
   std::vector<TensorMap> tensorMaps(llvm::ArrayRef<int64_t> symbols,
                                     llvm::ArrayRef<DevicePtr> buffers);

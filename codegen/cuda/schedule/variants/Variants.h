@@ -1,0 +1,21 @@
+//===- Variants.h - Kernels that take another's place ----------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_VARIANTS_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_VARIANTS_H
+
+#include "codegen/cuda/schedule/variants/ShapePart.h"
+#include "ir/dlx/DLXOps.h"
+
+namespace dlc::codegen {
+
+/// A copy of `source`, after `kernel` and its variants, for a part of the shapes (nullopt: all) or for one GPU (90 for sm_90a; 0:
+/// all): "linear_9to64", "linear_sm_90a". `source` is `kernel` as it was before its schedule.
+dlx::KernelOp addVariant(dlx::KernelOp kernel, dlx::KernelOp source,
+                         const std::optional<ShapePart> &shapes, int64_t gpu);
+/// Makes `other`, now that it has its schedule, the last of the variants of `kernel`.
+void recordVariant(dlx::KernelOp kernel, dlx::KernelOp other,
+                   const std::optional<ShapePart> &shapes, int64_t gpu);
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_VARIANTS_H
