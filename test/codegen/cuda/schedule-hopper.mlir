@@ -11,7 +11,7 @@ module @cuda {
 // CHECK: dlx.kernel @linear_sm_90a attributes {block = array<i64: 384, 1, 1>, {{.*}}persistent, {{.*}}tensor_maps = [
 // CHECK-SAME: #dlx.tensor_map<input = 0, shape = #[[X:map[0-9]*]], box = [64, 128]>
 // CHECK-SAME: #dlx.tensor_map<input = 1, shape = #[[W:map[0-9]*]], box = [64, {{[0-9]+}}]>
-// AUTO: dlx.kernel @linear attributes {{.*}}variants = [#dlx.variant<kernel = @linear_{{[0-9]+to[0-9]+}}_sm_90a, of = #{{.*}}, limits = [{{[0-9]+, [0-9]+}}], gpu = 90>
+// AUTO: dlx.kernel @linear attributes {{.*}}variants = [#dlx.variant<kernel = @linear_for{{[0-9]+to[0-9]+}}_sm_90a, of = #{{.*}}, limits = [{{[0-9]+, [0-9]+}}], gpu = 90>
 // NEVER: dlx.kernel @linear
 dlx.kernel @linear attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<?x256xf16, #dl.t<[s0, 256]>>, %w: tensor<1024x256xf16>, %b: tensor<1024xf16>):

@@ -11,7 +11,7 @@ dlx::KernelOp addVariant(dlx::KernelOp kernel, dlx::KernelOp source,
                          const std::optional<ShapePart> &shapes, int64_t gpu) {
   std::string name = kernel.getSymName().str();
   if (shapes)
-    name += "_" + std::to_string(shapes->range.min);
+    name += "_for" + std::to_string(shapes->range.min);
   if (shapes && shapes->range.min != shapes->range.max)
     name += "to" + std::to_string(shapes->range.max);
   if (gpu != 0)

@@ -5,12 +5,12 @@
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 16>, #dl.symbol<"T", 1, 512>]} {
 module @cuda {
 // CHECK: dlx.kernel @rows attributes {{.*}}variants = [
-// CHECK-SAME: #dlx.variant<kernel = @rows_1, of = affine_map<()[s0, s1] -> (s1)>, limits = [1, 1]>
-// CHECK-SAME: #dlx.variant<kernel = @rows_2to8, of = affine_map<()[s0, s1] -> (s1)>, limits = [2, 8]>
-// CHECK-SAME: #dlx.variant<kernel = @rows_9to
-// CHECK: dlx.kernel @rows_1
-// CHECK: dlx.kernel @rows_2to8
-// CHECK: dlx.kernel @rows_9to
+// CHECK-SAME: #dlx.variant<kernel = @rows_for1, of = affine_map<()[s0, s1] -> (s1)>, limits = [1, 1]>
+// CHECK-SAME: #dlx.variant<kernel = @rows_for2to8, of = affine_map<()[s0, s1] -> (s1)>, limits = [2, 8]>
+// CHECK-SAME: #dlx.variant<kernel = @rows_for9to
+// CHECK: dlx.kernel @rows_for1
+// CHECK: dlx.kernel @rows_for2to8
+// CHECK: dlx.kernel @rows_for9to
 // GENERAL: dlx.kernel @rows
 dlx.kernel @rows attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<?x768xf32, #dl.t<[s1, 768]>>, %w: tensor<3072x768xf32>):
@@ -19,7 +19,7 @@ dlx.kernel @rows attributes {kind = #dlx.kind<contraction>} {
 }
 // Two symbols: parts are told apart by the number of rows, whatever makes it.
 // CHECK: dlx.kernel @both attributes {{.*}}variants = [
-// CHECK-SAME: #dlx.variant<kernel = @both_1, of = affine_map<()[s0, s1] -> (s0 * s1)>, limits = [1, 1]>
+// CHECK-SAME: #dlx.variant<kernel = @both_for1, of = affine_map<()[s0, s1] -> (s0 * s1)>, limits = [1, 1]>
 dlx.kernel @both attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<?x?x768xf32, #dl.t<[s0, s1, 768]>>, %w: tensor<3072x768xf32>):
   %0 = dl.linear %x, %w : (tensor<?x?x768xf32, #dl.t<[s0, s1, 768]>>, tensor<3072x768xf32>) -> tensor<?x?x3072xf32, #dl.t<[s0, s1, 3072]>>
@@ -27,7 +27,7 @@ dlx.kernel @both attributes {kind = #dlx.kind<contraction>} {
 }
 // Blocks share tiles in one variant, and exchange memory whose size its own tile says: no input of any of them.
 // CHECK: dlx.kernel @deep attributes {{.*}}variants = [
-// CHECK: dlx.kernel @deep_{{.*}} attributes {{.*}}exchange = affine_map<
+// CHECK: dlx.kernel @deep_for{{.*}} attributes {{.*}}exchange = affine_map<
 // CHECK-NEXT: ^bb0(%{{[^,]*}}: tensor<{{.*}}, %{{[^,]*}}: tensor<256x8192xf16>):
 dlx.kernel @deep attributes {kind = #dlx.kind<contraction>} {
 ^bb0(%x: tensor<?x8192xf16, #dl.t<[s1, 8192]>>, %w: tensor<256x8192xf16>):
