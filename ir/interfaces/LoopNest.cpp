@@ -24,6 +24,32 @@ llvm::SmallBitVector LoopNest::innerDims() const {
   return inner;
 }
 
+int64_t LoopNest::channelsOfGroup(unsigned dim) const {
+  if (!isProduct || terms.size() != 2)
+    return 0;
+  const AffineMap &map = terms[0].map;
+  AffineExpr channel = getAffineDimExpr(dim, map.getContext());
+  int64_t found = 0;
+  for (AffineExpr index : map.getResults()) {
+    if (!index.isFunctionOfDim(dim))
+      continue;
+    // index = (channel floordiv size) * size + k, where k counts the channels of a group.
+    int64_t size = 0;
+    for (auto [loop, extent] : llvm::enumerate(reduction)) {
+      auto steps = dl::asConstant(extent);
+      AffineExpr step = getAffineDimExpr(parallel.size() + loop, map.getContext());
+      if (steps && *steps > 0 &&
+          simplifyAffineExpr(index - (channel.floorDiv(*steps) * *steps + step), map.getNumDims(),
+                             map.getNumSymbols()) == getAffineConstantExpr(0, map.getContext()))
+        size = *steps;
+    }
+    if (size == 0 || found != 0)
+      return 0;
+    found = size;
+  }
+  return found;
+}
+
 bool LoopNest::hasComputed() const {
   auto isComputed = [](const Access &access) { return access.isComputed(); };
   return llvm::any_of(terms, isComputed) || llvm::any_of(results, isComputed);

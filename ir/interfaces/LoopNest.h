@@ -75,6 +75,9 @@ struct LoopNest {
   unsigned numLoops() const { return parallel.size() + reduction.size(); }
   bool readsIndex(unsigned loop) const { return loop < indexDims.size() && indexDims.test(loop); }
   bool isSpanned(unsigned loop) const { return loop < spanned.size() && spanned.test(loop); }
+  /// Of a product whose channels are in groups, as a grouped convolution's along `dim` of its result: how many a group has, where the
+  /// first term has as many and the sums run over those of the group. 0: nothing of that.
+  int64_t channelsOfGroup(unsigned dim) const;
   /// Some access has computed indices.
   bool hasComputed() const;
   /// Parallel dims that no term depends on: the row's own dims in a softmax. Empty for maps.

@@ -117,6 +117,16 @@ static bool hasVectorsOfChannels(const LoopNest &nest) {
   });
 }
 
+/// The channels of several whole groups make a vector, which the CPU reads at once, and takes those of each group from.
+static bool hasVectorsOfGroups(LoopNestOpInterface op, const LoopNest &nest) {
+  int64_t channels = nest.channelsOfGroup(1);
+  return op->getParentOfType<ModuleOp>().getName() == "cpu" && channels >= 2 &&
+         channels < kVectorChannels && kVectorChannels % channels == 0 &&
+         llvm::all_of(
+             op->getOperands().take_front(2),
+             [](Value value) { return typeOf(value).getElementType().isF32(); });
+}
+
 /// The op reads where numbers say that change from place to place of the image, and that all channels share: those at a place are found
 /// at once, and lie together, channels last.
 static bool sharesPlaces(const LoopNest &nest) {
@@ -181,7 +191,7 @@ void AssignLayouts::assign(LoopNestOpInterface op) {
   bool isWindow = nest.isWindow() && typeOf(result).getRank() > 2;
   // A reshape means row-major order; matrix products and convolutions of groups are scheduled for it.
   if (isa<dl::ReshapeOp>(op) || (nest.isProduct && !isWindow) ||
-      (isWindow && !hasVectorsOfChannels(nest))) {
+      (isWindow && !hasVectorsOfChannels(nest) && !hasVectorsOfGroups(op, nest))) {
     for (OpOperand &operand : op->getOpOperands())
       require(operand, {});
     return;

@@ -47,6 +47,10 @@ convolution(("f32",), (1, 2, "N", 11), (33, 2, 5, 3), (1, 33, "(N - 3) floordiv 
 convolution(("f32",), ("N", 4, 9, 10), (6, 2, 3, 2), ("N", 6, 5, 9), BOUNDARY[:8], "dilation and groups", bias=True, dilation=(2, 1), groups=2)
 convolution(("f32", "f16"), ("N", 17, 5, 5), (17, 1, 3, 3), ("N", 17, 5, 5), BOUNDARY[:8], "depthwise", padding=(1, 1), groups=17)
 convolution(("f32", "f16"), ("N", 8, 5, 6), (32, 4, 3, 3), ("N", 32, 5, 6), BOUNDARY[:6], "groups of a panel", bias=True, padding=(1, 1), groups=2)
+convolution(("f32", "f16"), ("N", 24, 5, 6), (24, 4, 3, 3), ("N", 24, 5, 6), BOUNDARY[:6], "groups of four", bias=True, padding=(1, 1), groups=6)
+convolution(("f32",), (1, 40, 5, "N"), (40, 8, 3, 3), (1, 40, 3, "(N - 1) floordiv 2 + 1"), POSITIVE[:12], "groups of eight, strided", padding=(1, 1), stride=(2, 2),
+            groups=5)
+convolution(("f32",), ("N", 36, 6, 7), (36, 2, 2, 3), ("N", 36, 5, 3), BOUNDARY[:5], "groups of two, dilated", dilation=(1, 2), groups=18)
 convolution(("f32",), (1, 12, 7, "N"), (96, 6, 1, 1), (1, 96, 7, "N"), POSITIVE[:10], "groups of three panels", groups=2)
 convolution(("f32",), ("N", 6, 4, 5), (128, 3, 3, 2), ("N", 128, 4, 4), BOUNDARY[:5], "groups of four panels", padding=(1, 0), groups=2)
 convolution(("f32", "bf16"), ("N", 8, 6, 40), (12, 2, 3, 3), ("N", 12, 6, 40), BOUNDARY[:4], "small groups, wide", bias=True, padding=(1, 1), groups=4)

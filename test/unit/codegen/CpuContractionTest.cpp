@@ -187,6 +187,22 @@ TEST(CpuContraction, GroupedAndDepthwiseConvolution) {
   }
 }
 
+/// Groups of 2, 4 and 8 channels share vectors, the last of which may be a part; where the image lies another way they do not.
+TEST(CpuContraction, ConvolutionOfNarrowGroups) {
+  //                     n   c  h  w   k  r  s  stride pad dilation groups
+  const Conv kNarrow[] = {
+      {1, 16, 7, 9, 16, 3, 3, 1, 1, 1, 2},    {2, 24, 8, 7, 24, 3, 3, 2, 1, 1, 6},
+      {1, 20, 9, 7, 20, 3, 3, 1, 2, 2, 10},   {1, 40, 5, 5, 40, 3, 3, 1, 1, 1, 5},
+      {1, 104, 7, 7, 104, 1, 1, 1, 0, 1, 13}, {3, 48, 4, 3, 48, 2, 3, 1, 0, 1, 6},
+      {1, 12, 6, 5, 12, 5, 5, 1, 2, 1, 3},    {1, 8, 1, 1, 8, 3, 3, 1, 1, 1, 2},
+      {1, 64, 14, 14, 64, 3, 3, 1, 1, 1, 16}};
+  for (const Conv &conv : kNarrow) {
+    checkConv(conv, true);
+    checkConv(conv, false);
+  }
+  checkConv(kNarrow[1], true, /*preRelu=*/true);
+}
+
 /// One kernel over the whole range of a symbolic height and width.
 TEST(CpuContraction, ConvolutionOfSymbolicSize) {
   std::string x = "tensor<2x3x?x?xf32, #dl.t<[2, 3, s0, s0], order = [0, 2, 3, 1]>>";

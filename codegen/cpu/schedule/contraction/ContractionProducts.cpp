@@ -32,8 +32,12 @@ SmallVector<AffineExpr> ContractionSchedule::aIndices(ArrayRef<AffineExpr> paral
   llvm::DenseMap<AffineExpr, AffineExpr> group;
   if (parts.columnsOfGroup)
     group[column.floorDiv(parts.columnsOfGroup)] = panel.floorDiv(parts.columnsOfGroup / kPanel);
-  for (AffineExpr index : nest.terms[0].map.getResults())
-    indices.push_back(k.math.simplify(index.replaceDims(loops).replace(group)));
+  for (AffineExpr index : nest.terms[0].map.getResults()) {
+    // Of narrow groups all channels of the panel are read, those of its columns.
+    bool isChannel = parts.narrowGroup && index.isFunctionOfDim(parts.column);
+    indices.push_back(isChannel ? column
+                                : k.math.simplify(index.replaceDims(loops).replace(group)));
+  }
   return indices;
 }
 
@@ -137,7 +141,7 @@ Value ContractionSchedule::mayReadOn() {
 void ContractionSchedule::makeZeroRow() {
   auto argument = dyn_cast<BlockArgument>(aTensor);
   const Access &access = nest.terms[0];
-  if (!argument || !access.checked || access.fill != 0.0)
+  if (!argument || !access.checked || access.fill != 0.0 || parts.narrowGroup)
     return;
   unsigned inner = parts.reduction.back();
   auto steps = dl::asConstant(nest.reduction[inner]);
@@ -191,7 +195,9 @@ SmallVector<Value> ContractionSchedule::reduce(unsigned depth, SmallVector<Value
   }
   auto extent = dl::asConstant(nest.reduction[dim]);
   SmallVector<Value> result;
-  if (innermost && (neighbours > 1 || wideRows)) {
+  if (innermost && parts.narrowGroup) {
+    result = reduceNarrowGroups(std::move(accs));
+  } else if (innermost && (neighbours > 1 || wideRows)) {
     result = reduceNeighbours(dim, std::move(accs));
   } else if (innermost && parts.halves) {
     result = reduceHalves(dim, std::move(accs));
@@ -241,6 +247,47 @@ SmallVector<Value> ContractionSchedule::reduceStep(ArrayRef<Value> accs) {
       next.push_back(multiplyAdd(a, b[j], accs[i * numVectors + j]));
   }
   return next;
+}
+
+SmallVector<Value> ContractionSchedule::reduceNarrowGroups(SmallVector<Value> accs) {
+  unsigned dim = parts.reduction.back();
+  SmallVector<Value> channels;
+  for (const Row &row : rows)
+    for (int64_t j = 0; j < numVectors; ++j)
+      channels.push_back(readChannels(row, j));
+  for (int64_t step = 0; step < parts.narrowGroup; ++step) {
+    reductionAt[dim] = k.math.constant(step);
+    SmallVector<Value> b = readStepsOfB(1);
+    SmallVector<int64_t> ofGroup; // each lane takes this channel of its group
+    for (int64_t at = 0; at < lanes; ++at)
+      ofGroup.push_back(at / parts.narrowGroup * parts.narrowGroup + step);
+    for (auto [position, acc] : llvm::enumerate(accs)) {
+      Value a = vector::ShuffleOp::create(k.builder, k.loc, channels[position], channels[position],
+                                          ofGroup);
+      acc = multiplyAdd(a, b[position % numVectors], acc);
+    }
+  }
+  return accs;
+}
+
+Value ContractionSchedule::readChannels(const Row &row, int64_t vector) {
+  Value at = k.add(k.mul(k.value(panel), k.index(kPanel)), k.index(vector * lanes));
+  auto columns = dl::asConstant(numColumns);
+  Value mask;
+  if (!columns || *columns % kPanel != 0)
+    mask = k.laneMask(k.builder.createOrFold<arith::SubIOp>(k.loc, k.value(numColumns), at), lanes);
+  if (row.inside) {
+    auto type = VectorType::get({lanes}, k.builder.getI1Type());
+    mask = both(mask, vector::BroadcastOp::create(k.builder, k.loc, type, row.inside));
+  }
+  k.math.bindLoop(column, at);
+  k.vector = VectorLoop{column, lanes, mask};
+  auto argument = cast<BlockArgument>(aTensor);
+  AffineExpr offset =
+      k.emitter.offset(cast<RankedTensorType>(aTensor.getType()), aIndices(row.parallel));
+  Value channels = k.load(argument.getArgNumber(), offset);
+  k.vector.reset();
+  return channels;
 }
 
 Value ContractionSchedule::multiplyAdd(Value a, Value b, Value acc) {

@@ -46,6 +46,9 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   maxVectors = k.isa >= IsaVariant::avx512 ? 24 : 12;
   if (accType.getIntOrFloatBitWidth() > 32)
     maxVectors /= 2;
+  // Of narrow groups each accumulator has a vector of channels beside it, and lanes of 8 channels an index each.
+  if (parts.narrowGroup)
+    maxVectors = k.isa < IsaVariant::avx512 ? 6 : parts.narrowGroup == 8 ? 8 : 12;
 
   auto extents = [&](ArrayRef<unsigned> dims) {
     SmallVector<AffineExpr> list;

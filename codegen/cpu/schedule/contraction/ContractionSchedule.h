@@ -54,6 +54,10 @@ private:
                                         bool guarded);
   llvm::SmallVector<mlir::Value> reduceStep(llvm::ArrayRef<mlir::Value> accs);
   llvm::SmallVector<mlir::Value> reduceChecked(llvm::ArrayRef<mlir::Value> init);
+  /// The innermost loop, which counts the channels of narrow groups.
+  llvm::SmallVector<mlir::Value> reduceNarrowGroups(llvm::SmallVector<mlir::Value> accs);
+  /// The channels of the first operand that vector `vector` of the panels at hand has as columns.
+  mlir::Value readChannels(const Row &row, int64_t vector);
   /// The innermost loop has fewer steps than are multiplied at once.
   bool isShort() const;
   /// Whether four bytes of the first operand may be read from wherever the rows at hand read one; null where it is not known.

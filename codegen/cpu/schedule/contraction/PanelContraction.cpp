@@ -57,6 +57,10 @@ static std::optional<int64_t> groupAlong(AffineMap map, unsigned dim) {
   return isGrouped ? std::optional(size) : std::nullopt;
 }
 
+static bool isNarrowGroup(int64_t channels) {
+  return channels >= 2 && channels < kPanel && kPanel % channels == 0;
+}
+
 /// `operand`, or the integers of fewer bits that it is widened from, where this is for it alone.
 static OffsetIntegers storedOperand(Value operand) {
   auto integers = operand.hasOneUse() ? widenedFrom(operand) : std::nullopt;
@@ -86,6 +90,30 @@ static bool multipliesIntegers(BodyEmitter &emitter, const OffsetIntegers &a, Va
 static bool multipliesBrainFloats(BodyEmitter &emitter, Value a, Value b) {
   return emitter.accumulatorType(0).isF32() && isa<BlockArgument>(a) &&
          getElementTypeOrSelf(a.getType()).isBF16() && getElementTypeOrSelf(b.getType()).isBF16();
+}
+
+/// Both operands are read as they are stored, in f32.
+static bool multipliesFloats(BodyEmitter &emitter, Value b) {
+  Value a = emitter.getRoot()->getOperand(emitter.getNest().terms[0].operand);
+  return isa<BlockArgument>(a) && getElementTypeOrSelf(a.getType()).isF32() &&
+         getElementTypeOrSelf(b.getType()).isF32() && emitter.accumulatorType(0).isF32();
+}
+
+/// The channels of the first operand that are the result's columns lie together, and what lies outside of it is 0.
+static bool readsChannels(BodyEmitter &emitter, IndexMath &math, unsigned column) {
+  const LoopNest &nest = emitter.getNest();
+  const Access &a = nest.terms[0];
+  if (a.isComputed() || (a.checked && a.fill != 0))
+    return false;
+  LoopVariables loops(nest, math);
+  SmallVector<AffineExpr> indices;
+  for (AffineExpr index : a.map.getResults())
+    indices.push_back(index.isFunctionOfDim(column) ? loops.parallel[column]
+                                                    : math.simplify(index.replaceDims(loops.all)));
+  return emitter.visitReads(
+      emitter.getRoot()->getOperand(a.operand), indices, [&](unsigned, AffineExpr offset, bool) {
+        return math.strideAlong(offset, loops.parallel[column]) == Stride::unit;
+      });
 }
 
 int64_t PanelContraction::neighboursAtOnce(IsaVariant isa) const {
@@ -140,6 +168,12 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
     if (auto group = groupAlong(a.map, dim); bDim[dim] >= 0 && group && *group % kPanel == 0) {
       column = dim;
       found.columnsOfGroup = *group;
+    } else if (int64_t channels = nest.channelsOfGroup(dim); bDim[dim] >= 0 &&
+                                                             isNarrowGroup(channels) && argument &&
+                                                             multipliesFloats(emitter, argument)) {
+      column = dim;
+      found.columnsOfGroup = 0;
+      found.narrowGroup = channels;
     }
   if (!column || emitter.needsScalarAlong(loops.parallel[*column], loops.parallel, loops.reduction))
     return std::nullopt;
@@ -149,6 +183,9 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
       continue;
     (bDim[dim] >= 0 ? found.batch : found.rows).push_back(dim);
   }
+
+  if (found.narrowGroup && !readsChannels(emitter, math, found.column))
+    return std::nullopt;
 
   OffsetIntegers integers = storedOperand(emitter.getRoot()->getOperand(a.operand));
   bool multipliesShorts =
@@ -193,6 +230,11 @@ std::optional<PanelContraction> PanelContraction::match(BodyEmitter &emitter, In
   }
 
   unsigned innermost = found.reduction.back();
+  // The channels of a group are walked innermost: a vector of them is read once.
+  if (found.narrowGroup && llvm::none_of(a.map.getResults(), [&](AffineExpr index) {
+        return index.isFunctionOfDim(found.column) && index.isFunctionOfDim(rank + innermost);
+      }))
+    return std::nullopt;
   if (isComputed) {
     ComputedOperand inputs(math, loops.reduction[innermost]);
     SmallVector<AffineExpr> indices;
