@@ -211,9 +211,10 @@ DLC_API dlc_status dlc_context_reset_states(dlc_context *context);
 DLC_API int64_t dlc_context_cache_length(const dlc_context *context);
 
 /* Binds the shapes as dlc_context_bind does, and does ahead whatever their runs need beside the data: buffers are placed, and on a
- * GPU cuBLASLt's algorithms are chosen and the commands are captured as a CUDA graph. Call it for each set of shapes that
- * dlc_context_enqueue is to take on a GPU; prepared shapes are kept as long as the context. On the CPU it is never needed, and saves
- * the first run the time to allocate. Waits for the runs in flight. States that runs have filled must keep their dims. */
+ * GPU kernels for these shapes alone are compiled, cuBLASLt's algorithms are chosen and the commands are captured as a CUDA
+ * graph. Call it for each set of shapes that dlc_context_enqueue is to take on a GPU; prepared shapes are kept as long as the
+ * context. On the CPU it is never needed, and saves the first run the time to allocate. Waits for the runs in flight. States that
+ * runs have filled must keep their dims. */
 DLC_API dlc_status dlc_context_prepare(dlc_context *context, const dlc_tensor *inputs,
                                        size_t num_inputs);
 
