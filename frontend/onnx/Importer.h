@@ -129,6 +129,8 @@ private:
   const Known *known(Value &value);
   /// True where all of a value's numbers are known to be 0; of initializers of any size.
   bool isZero(Value &value);
+  /// The integers of a value, if all are known and none is symbolic; of initializers of any size.
+  std::optional<llvm::SmallVector<int64_t>> integersOf(Value &value);
   void error(const llvm::Twine &message);
   /// The same, for an error that is not the model's: the first of them tells ImportOptions::fault.
   void error(ImportFault fault, const llvm::Twine &message);
@@ -194,6 +196,10 @@ public:
   const Known *known(size_t input);
   /// True where all numbers of an input are known to be 0, however many they are.
   bool isZero(size_t input) { return has(input) && importer.isZero(*inputs[input]); }
+  /// The integers of an input, however many they are; nothing, and nothing said, where they are not known at import.
+  std::optional<llvm::SmallVector<int64_t>> knownIntegers(size_t input) {
+    return has(input) ? importer.integersOf(*inputs[input]) : std::nullopt;
+  }
   /// The integers of an input that must be known; nothing, reported, where they are not. `what`: "the axes".
   std::optional<llvm::SmallVector<int64_t>> integers(size_t input, llvm::StringRef what);
 

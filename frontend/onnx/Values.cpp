@@ -130,6 +130,23 @@ bool Importer::isZero(Value &value) {
   return llvm::all_of(elements->bytes, [](uint8_t byte) { return byte == 0; });
 }
 
+std::optional<SmallVector<int64_t>> Importer::integersOf(Value &value) {
+  if (const Known *small = known(value))
+    return small->integers();
+  auto type = value.stored ? elementType(value.stored->dataType) : std::nullopt;
+  if (type != ElementType::i64 && type != ElementType::i32)
+    return std::nullopt;
+  auto elements = file.elements(*value.stored);
+  if (!elements) {
+    llvm::consumeError(elements.takeError()); // said when it is used as a tensor
+    return std::nullopt;
+  }
+  SmallVector<int64_t> numbers;
+  for (size_t at = 0; at < elements->bytes.size(); at += sizeOf(*type))
+    numbers.push_back(integerAt(*type, elements->bytes.data() + at));
+  return numbers;
+}
+
 /// A weight's name is kept, and made another where two functions use the same.
 mlir::Value Importer::weight(Value &value, const std::string &what) {
   const Tensor &tensor = *value.stored;

@@ -149,6 +149,10 @@ add("ScatterElements that adds", [node("ScatterElements", "a, i, b", "y", axis=1
     lambda a, b: scattered(a, b, "add"), None, pairs, opset=16)
 add("ScatterND", [node("ScatterND", "a, i, b", "y")], {"a": normal(3, 3, 2), "b": normal(2, 2)},
     lambda a, b: a.index_put((torch.tensor([0, 1]), torch.tensor([2, 0])), b), None, pairs)
+for what, first, count in (("a slice", 1, 2), ("all", 0, 3)):
+    add(f"ScatterND of {what}", [node("ScatterND", "a, i, b", "y")], {"a": normal(3, 2), "b": normal(count, 2)},
+        lambda a, b, first=first, count=count: torch.cat((a[:first], b, a[first + count:])), None,
+        tensor("i", "i64", [count, 1], list(range(first, first + count))))
 for mode in ("linear", "nearest"):
     add(f"GridSample by {mode}", [node("GridSample", "a, b", "y", mode=mode)], {"a": normal(1, 2, 4, 5), "b": within(1, 3, 3, 2)},
         lambda a, b, m=mode: F.grid_sample(a, b, "bilinear" if m == "linear" else m, align_corners=False), opset=20)

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "frontend/Spelling.h"
 #include "frontend/onnx/OpRules.h"
+#include "frontend/onnx/PositionBox.h"
 #include "frontend/onnx/ops/Positions.h"
 
 using namespace mlir;
@@ -23,8 +24,8 @@ static std::optional<StringRef> readReduction(NodeImport &node) {
   return std::nullopt;
 }
 
-static Item scatter(NodeImport &node, StringRef reduce, Item x, int64_t axis, Item index,
-                    Item updates) {
+static Item scatter(NodeImport &node, StringRef reduce, const Item &x, int64_t axis,
+                    const Item &index, const Item &updates) {
   if (reduce.empty())
     return node.call("scatter", {x, item(axis), index, updates});
   return node.call("scatter_reduce", {x, item(axis), index, updates, item(reduce)});
@@ -46,19 +47,77 @@ static bool buildScatterElements(NodeImport &node) {
   return !node.hasFailed();
 }
 
+/// x with `part` written at a box of it, from the dim `first` on; before that dim the box is the whole of x.
+static Item assigned(NodeImport &node, const Item &x, Item part, ArrayRef<PositionRange> box,
+                     size_t first = 0) {
+  if (!x.isTensor() || !part.isTensor())
+    return x;
+  dl::Dims dims = dl::getDims(x.tensorType());
+  auto isWhole = [&](size_t dim) { return box[dim].size == dims[dim]; };
+  while (first < box.size() && isWhole(first))
+    ++first;
+  if (first == box.size())
+    return part;
+  auto [start, size, loop] = box[first];
+  Item dim = item(static_cast<int64_t>(first));
+  // What lies beside the box along later dims is kept.
+  for (size_t next = first + 1; next < box.size(); ++next)
+    if (!isWhole(next)) {
+      Item row = node.call("narrow", {x, dim, Item::dim(start, {}), Item::dim(size, {})});
+      part = assigned(node, row, part, box, next);
+      break;
+    }
+  return node.call("update_slice", {x, dim, Item::dim(start, {}), part});
+}
+
+/// Writes `updates`, [the positions' dims but the last..., the dims of x that these do not name...], at a box of x. Nothing
+/// where the positions are no box, or where a Gradient would meet an update_slice, which has no rule for it.
+static std::optional<Item> assignBox(NodeImport &node, const Item &x, Item updates) {
+  dl::Dims dims = node.dims(0), indexDims = node.dims(1), part = dims;
+  auto box = positionBox(node, 1, dims);
+  if (!box || node.dtype(0) != node.dtype(2))
+    return std::nullopt;
+  SmallVector<int64_t> order;
+  for (auto [dim, range] : llvm::enumerate(*box)) {
+    part[dim] = range.size;
+    if (range.loop)
+      order.push_back(*range.loop);
+  }
+  auto loops = static_cast<int64_t>(indexDims.size()) - 1;
+  dl::Dims given(ArrayRef<AffineExpr>(indexDims).drop_back());
+  given.append(dims.begin() + box->size(), dims.end());
+  if (node.dims(2) != given || (part != dims && node.isDerived()))
+    return std::nullopt;
+  // The positions' other dims are 1, and stay where they are if the others do.
+  if (!llvm::is_sorted(order)) {
+    for (int64_t dim = 0; dim < static_cast<int64_t>(given.size()); ++dim)
+      if (dim >= loops || !llvm::is_contained(order, dim))
+        order.push_back(dim);
+    updates = node.permute(updates, order);
+  }
+  Item moved = node.reshape(updates, part);
+  return assigned(node, x, moved, *box);
+}
+
 /// The last dim of the positions names as many dims of x, which are made one; each update is a row behind it.
 static bool buildScatterND(NodeImport &node) {
   auto reduce = readReduction(node);
-  Item x = node.tensor(0), index = node.tensor(1), updates = node.tensor(2);
+  Item x = node.tensor(0), updates = node.tensor(2);
+  dl::Dims dims = node.dims(0), indexDims = node.dims(1);
   if (!reduce || node.hasFailed())
     return false;
-  dl::Dims dims = node.dims(0), indexDims = node.dims(1);
   auto depth = indexDims.empty() ? std::nullopt : dl::asConstant(indexDims.back());
   if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
     return node.unsupported("it has positions " + dl::text(node.type(1)) + " for " +
                                 dl::text(node.type(0)),
                             "; dlc takes positions of 1 dim of it or more, their number known");
+  if (reduce->empty())
+    if (auto y = assignBox(node, x, updates)) {
+      node.set(0, *y);
+      return !node.hasFailed();
+    }
   // Of all dims together, row-major; outside where one part is.
+  Item index = node.tensor(1);
   Type dtype = node.dtype(1);
   Item flat, isInside;
   auto last = static_cast<int64_t>(indexDims.size()) - 1;
