@@ -78,6 +78,63 @@ static void concatenate(KerasCall &call) {
     call.giveMerged(std::move(result), areTurned);
 }
 
+/// Sums over a dim of each of two tensors, the batch by itself: [N, a..., b...] of what is left of both; [N, 1] of nothing.
+static void dot(KerasCall &call) {
+  if (call.operands.size() != 2) {
+    call.error("'Dot' takes two tensors, got " + Twine(call.operands.size()));
+    return;
+  }
+  bool areTurned = false;
+  SmallVector<Item> tensors = call.merged(areTurned);
+  Item::List given = call.arguments.get("axes").as<Item::List>();
+  if (call.failed() || given.size() != 2)
+    return;
+  std::string equation, result = "a";
+  char next = 'c';
+  SmallVector<mlir::AffineExpr> sizes;
+  for (auto [tensor, item] : llvm::zip(tensors, given)) {
+    auto axis = item.as<int64_t>();
+    dl::Dims dims = call.dims(tensor); // turned: [N, C, ...] where Keras means [N, ..., C]
+    if (areTurned)
+      std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+    auto rank = static_cast<int64_t>(dims.size());
+    int64_t summed = axis < 0 ? axis + rank : axis;
+    if (summed < 1 || summed >= rank) {
+      call.error("axes has " + Twine(axis) + " for " +
+                 dl::text(dl::makeTensor(dims, tensor.tensorType().getElementType())) +
+                 "; expected one of its dims after the batch");
+      return;
+    }
+    sizes.push_back(dims[summed]);
+    std::string letters = "a";
+    for (int64_t dim = 1; dim < rank; ++dim)
+      letters += dim == summed ? 'b' : next++;
+    for (char letter : StringRef(letters).drop_front())
+      if (letter != 'b')
+        result += letter;
+    if (areTurned)
+      std::rotate(letters.begin() + 1, letters.end() - 1, letters.end());
+    equation += (equation.empty() ? "" : ",") + letters;
+    if (call.arguments.flag("normalize")) // as Keras does, with its epsilon
+      tensor = call.function("normalize", tensor,
+                             {Named{"dim", call.number(static_cast<int64_t>(letters.find('b')))},
+                              Named{"eps", Item{1e-7, call.loc}}});
+    if (call.failed())
+      return;
+  }
+  if (sizes.front() != sizes.back()) {
+    call.error("'Dot' sums over a dim of " + dl::text(sizes.front()) + " and one of " +
+               dl::text(sizes.back()) + "; expected equal ones");
+    return;
+  }
+  Item y = call.function("einsum", {call.text(equation + "->" + result),
+                                    Item{Item::List(tensors.begin(), tensors.end()), call.loc}});
+  if (result.size() == 1 && !call.failed())
+    y = call.reshape(y, {call.dims(y).front(), dl::constantDim(1, sizes.front().getContext())});
+  if (!call.failed())
+    call.giveMerged(std::move(y), /*isTurned=*/false);
+}
+
 std::vector<KerasKind> kerasMerges() {
   return {
       {"Add", "()", add, /*isMerge=*/true},
@@ -87,6 +144,7 @@ std::vector<KerasKind> kerasMerges() {
       {"Maximum", "()", maximum, /*isMerge=*/true},
       {"Minimum", "()", minimum, /*isMerge=*/true},
       {"Concatenate", "(int axis=-1)", concatenate, /*isMerge=*/true},
+      {"Dot", "(int[2] axes, bool normalize=False)", dot, /*isMerge=*/true},
   };
 }
 

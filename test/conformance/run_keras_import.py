@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Keras models through tools/scripts/import_keras.py and dlc.compile: sequential ones, one of them for MNIST and trained here, and
-functional ones, in each of Keras's formats of files, give what Keras gives. Runs in a Python with Keras (tools/scripts/setup --tests)."""
+"""Keras models through tools/scripts/import_keras.py and dlc.compile: sequential ones, one of them for MNIST and trained here,
+functional ones, and models whose layers are models, in each of Keras's formats of files, give what Keras gives. Runs in a Python with Keras (tools/scripts/setup --tests)."""
 import gzip
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -193,6 +194,101 @@ def chain(keras):
                              layers.Dense(3, name="head")], name="chain")
 
 
+def headed(keras):
+    """A frozen model of others below layers of one's own, as transfer learning has it."""
+    layers = keras.layers
+    image = layers.Input((9, 9, 3))
+    y = layers.BatchNormalization()(layers.Conv2D(6, 3, strides=2, activation="relu")(image))
+    base = keras.Model(image, layers.Add()([y, layers.Conv2D(6, 1)(y)]), name="base")
+    base.trainable = False
+    return keras.Sequential([layers.Input((9, 9, 3)), layers.Rescaling(0.5), base, layers.GlobalAveragePooling2D(),
+                             keras.Sequential([layers.Dense(5, activation="relu"), layers.Dropout(0.2)]), layers.Dense(3, name="x")], name="headed")
+
+
+def towers(keras):
+    """Models of two results and of models, called on two inputs: the same layers again, and their results compared."""
+    layers = keras.layers
+    image = layers.Input((8, 8, 3))
+    deep = keras.Sequential([layers.Dense(4, activation="tanh"), layers.Dense(4, name="same")], name="deep")
+    y = deep(layers.BatchNormalization()(layers.Conv2D(4, 3)(image)))
+    inner = keras.Model(image, [y, layers.GlobalAveragePooling2D()(y)], name="inner-model")
+    last = keras.Sequential([layers.Input((4,)), layers.Dense(3), layers.Dense(4, name="same")])
+    a, b = layers.Input((8, 8, 3), name="a"), layers.Input((8, 8, 3), name="b")
+    (maps, p), (_, q) = inner(a), inner(b)
+    likeness = layers.Dot(axes=-1, normalize=True, name="likeness")([last(p), last(q)])
+    return keras.Model([a, b], [likeness, maps, layers.Dense(2)(last(q)), layers.Conv2D(2, 1)(inner(b)[0])], name="towers")
+
+
+def dialogue(keras):
+    """A model of two inputs that have names, and of recurrent layers, twice within another."""
+    layers = keras.layers
+    ask, say = layers.Input((5,), dtype="int64", name="ask"), layers.Input((7,), dtype="int64", name="say")
+    words = layers.Embedding(50, 6, name="words")
+    read = keras.Sequential([layers.Bidirectional(layers.LSTM(4, return_sequences=True)), layers.TimeDistributed(layers.Dense(6))], name="read")
+    x, y = read(words(ask)), layers.GRU(6, return_sequences=True)(words(say))
+    weights = layers.Softmax()(layers.Dot(axes=(2, 2))([x, y]))
+    reader = keras.Model({"ask": ask, "say": say}, layers.Dot(axes=(2, 1))([weights, y]), name="reader")
+    first, second = layers.Input((5,), dtype="int64", name="first"), layers.Input((7,), dtype="int64", name="second")
+    x = layers.Subtract()([reader({"say": second, "ask": first}), reader({"say": second, "ask": first})])
+    return keras.Model([first, second], layers.LSTM(3)(layers.Add()([x, reader({"ask": first, "say": second})])), name="dialogue")
+
+
+def products(keras):
+    """Dot over each kind of dims: of vectors, of sequences, of images with their channels turned and not."""
+    layers = keras.layers
+    v, w = layers.Input((4,), name="v"), layers.Input((4,), name="w")
+    s, t = layers.Input((3, 4), name="s"), layers.Input((4, 5), name="t")
+    image = layers.Input((5, 3, 4), name="image")
+    maps = layers.Conv2D(4, 1)(image)
+    dots = [([v, w], 1, False), ([v, w], -1, True), ([s, t], (2, 1), False), ([s, t], (-1, -2), True), ([v, s], (1, 2), False),
+            ([t, v], 1, True), ([image, s], (2, 1), False), ([maps, layers.Conv2D(4, 1)(maps)], (3, 3), True),
+            ([maps, image], 1, False), ([maps, v], (3, 1), True), ([maps, maps], (2, 2), False)]
+    return keras.Model([v, w, s, t, image], [layers.Dot(axes=axes, normalize=normalize)(pair) for pair, axes, normalize in dots], name="products")
+
+
+def text_in(path):
+    with open(path, encoding="utf-8") as source:
+        return source.read()
+
+
+def as_keras2(config):
+    """The configuration of a functional model in the words of Keras 2, where a model that is a layer counts its own making as a call."""
+    models = {layer["name"] for layer in config["config"]["layers"] if layer["class_name"] in ("Functional", "Sequential")}
+    functionals = {layer["name"] for layer in config["config"]["layers"] if layer["class_name"] == "Functional"}
+
+    def tensors(value):
+        if isinstance(value, dict) and value.get("class_name") == "__keras_tensor__":
+            old, call, output = value["config"]["keras_history"]
+            return [[old, call + (old in models), output, {}]]
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+        return [one for part in parts for one in tensors(part)]
+
+    layers = []
+    for layer in config["config"]["layers"]:
+        layer = as_keras2(layer) if layer["class_name"] == "Functional" else layer
+        layers.append({**layer, "inbound_nodes": [tensors(call["args"]) for call in layer["inbound_nodes"]]})
+    ports = {key: [[old, call + (old in models - functionals), output] for old, call, output in
+                   ([value] if isinstance(value[0], str) else value)]
+             for key, value in config["config"].items() if key in ("input_layers", "output_layers")}
+    return {**config, "config": {**config["config"], "layers": layers, **ports}}
+
+
+def old_configuration(cases):
+    """The text of a model in the words of Keras 2 is that of its twin."""
+    for name in ("residual", "towers"):
+        with cases.case(f"{name}: in the words of Keras 2"):
+            path = os.path.join(OUT, name)
+            with open(path + ".json", encoding="utf-8") as source, open(path + "2.json", "w", encoding="utf-8") as out:
+                json.dump(as_keras2(json.load(source)), out)
+            imported(path + ".h5", "--config", path + "2.json", "-o", path + "2.dl")
+            wanted = text_in(path + ".dl").replace(f'"{name}.safetensors"', f'"{name}2.safetensors"')
+            if text_in(path + "2.dl") != wanted:
+                raise Failure(f"another text, expected\n{wanted}")
+            with open(path + ".safetensors", "rb") as new, open(path + "2.safetensors", "rb") as old:
+                if old.read() != new.read():
+                    raise Failure("other weights")
+
+
 def functional(cases, keras):
     """Text and weights of each format, and dlc.compile, give what Keras gives; the same file from each format."""
     sys.path.insert(0, os.path.join(BUILD, "python"))
@@ -201,7 +297,7 @@ def functional(cases, keras):
     except ImportError:
         dlc = None
     random = np.random.default_rng(12)
-    for make in (residual, twins, reader, chain):
+    for make in (residual, twins, reader, chain, headed, towers, dialogue, products):
         keras.utils.set_random_seed(7)
         model, name = shake(make(keras)), make.__name__
         inputs = {}
@@ -211,16 +307,22 @@ def functional(cases, keras):
                                                     random.standard_normal(shape).astype(np.float32))
         expected = model.predict(list(inputs.values()), verbose=0)
         expected = expected if isinstance(expected, list) else [expected]
-        text = None
+        text = weights = None
         for arguments in save_all(model, name):
             with cases.case(f"{name}: {os.path.basename(arguments[0])} as text"):
                 path = os.path.join(OUT, name + ".dl")
                 imported(*arguments, "-o", path)
-                with open(path, encoding="utf-8") as source:
-                    written = source.read()
-                text = text or written
-                if written != text:
-                    raise Failure(f"another text than the first format's:\n{written}\n{text}")
+                held = b""
+                if "weights " in (written := text_in(path)):
+                    with open(os.path.join(OUT, name + ".safetensors"), "rb") as source:
+                        held = source.read()
+                if text is not None:  # what the first format gave has run
+                    if written != text:
+                        raise Failure(f"another text than the first format's:\n{written}\n{text}")
+                    if held != weights:
+                        raise Failure("it gives other weights than the first format")
+                    continue
+                text, weights = written, held
                 outputs = re.search(r"-> \(([^)]*)\)", text)[1].split(", ")
                 named = dict(zip(re.findall(r"[(,] ?(\w+): \w+\[", text), inputs.values()))
                 compile_model(path, os.path.join(OUT, name + ".bin"), None)
@@ -240,8 +342,12 @@ def functional(cases, keras):
 def refusals(cases, keras):
     layers = keras.layers
     x = layers.Input((4, 8))
-    inner = keras.Sequential([layers.Input((4, 8)), layers.Dense(2)], name="inner")
-    keras.Model(x, inner(x)).save(os.path.join(OUT, "nested.keras"))
+    each = keras.Sequential([layers.Input((8,)), layers.Dense(2)], name="each")
+    keras.Model(x, layers.TimeDistributed(each, name="steps")(x)).save(os.path.join(OUT, "nested.keras"))
+    doubled = keras.Model(x, x * 2.0, name="doubled")
+    keras.Model(x, doubled(x)).save(os.path.join(OUT, "inner_number.keras"))
+    inner = keras.Sequential([layers.Input((4, 8)), layers.EinsumDense("abc,cd->abd", (4, 3), name="sums")], name="inner")
+    keras.Model(x, inner(x)).save(os.path.join(OUT, "inner_einsum.keras"))
     keras.Model(x, x * 2.0).save(os.path.join(OUT, "number.keras"))
     keras.Model(x, layers.LSTM(3, return_state=True)(x)[1]).save(os.path.join(OUT, "state.keras"))
     y = layers.Dense(2)(x)
@@ -251,8 +357,9 @@ def refusals(cases, keras):
     with open(os.path.join(OUT, "text.keras"), "w") as out:
         out.write("no model")
     for name, message in (
-            ("nested.keras", "error: layer 'inner' is a Sequential model of its own; call its layers one by one"),
-            ("einsum.keras", "error: EinsumDense has weights, for which 'sequential' has no layer; known are Dense, Conv1D"),
+            ("nested.keras", "error: layer 'steps' wraps the model 'each'; dlc's takes one layer: wrap each layer of the model"),
+            ("einsum.keras", "error: layer 'einsum_dense' (EinsumDense) has weights, and 'sequential' has no such layer; known are Dense, Conv1D"),
+            ("inner_einsum.keras", "error: layer 'inner/sums' (EinsumDense) has weights, and 'sequential' has no such layer; known are Dense"),
             ("empty.keras", "error: 'empty.keras' holds no weights"), ("text.keras", "error: cannot read 'text.keras': "),
             ("missing.keras", "error: cannot read 'missing.keras': ")):
         with cases.case(f"refused: {name}"):
@@ -264,6 +371,7 @@ def refusals(cases, keras):
 def refused_texts(cases):
     """What the weights alone do not need."""
     for name, message, *more in (("number.keras", "error: layer '", "' takes the number 2.0 beside tensors"),
+                          ("inner_number.keras", "error: layer 'doubled/", "' takes the number 2.0 beside tensors"),
                           ("state.keras", "error: output 1 of layer 'lstm"), ("twice.keras", "error: the model gives one tensor twice"),
                           ("sentiment.weights.h5", "error: 'sentiment.weights.h5' holds weights alone; --config model.json tells the layers")):
         with cases.case(f"refused as text: {name}"):
@@ -276,7 +384,7 @@ def main():
     os.makedirs(OUT, exist_ok=True)
     cases = Cases()
     if importlib.util.find_spec("keras") is None:
-        cases.leave_out(36, "this Python has no Keras: tools/scripts/setup --tests")
+        cases.leave_out(56, "this Python has no Keras: tools/scripts/setup --tests")
         sys.exit(cases.finish())
     os.environ.setdefault("KERAS_BACKEND", "jax")
     import keras
@@ -287,6 +395,7 @@ def main():
     sentiment(cases, keras)
     steps(cases, keras)
     functional(cases, keras)
+    old_configuration(cases)
     refusals(cases, keras)
     refused_texts(cases)
     sys.exit(cases.finish())

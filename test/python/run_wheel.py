@@ -22,7 +22,8 @@ MIB = 1 << 20
 LARGEST = 40 * MIB
 OLDEST_GLIBC = (2, 28)  # of Debian 10 and Red Hat 8
 FILES = {"dlc/__init__.py", "dlc/__init__.pyi", "dlc/_runtime.pyi", "dlc/py.typed", "dlc/model.py", "dlc/errors.py", "dlc/compiler.py",
-         "dlc/command.py", "dlc/torch_export.py", "dlc/torch_backend.py", "dlc/keras_import.py", "dlc/onnx_backend.py", "dlc/bin/dlc"}
+         "dlc/command.py", "dlc/torch_export.py", "dlc/torch_backend.py", "dlc/keras_graph.py", "dlc/keras_import.py",
+         "dlc/keras_text.py", "dlc/onnx_backend.py", "dlc/bin/dlc"}
 
 
 def first_example(page):

@@ -7,9 +7,10 @@
     import_keras.py model.keras -o model.safetensors            the weights alone, for a .dl of one's own: conv2d.kernel, dense.bias
 
 Layers that were given a name keep it; the others are numbered as `sequential` numbers them (dense, dense_1), whatever Keras called
-them in a process with several models. Needs h5py (Debian: python3-h5py); Keras itself is not loaded, nor any code of the model.
+them in a process with several models. A model within the model becomes its layers: encoder.dense. Needs h5py (Debian: python3-h5py); Keras itself is not loaded, nor any code of the model.
 From Python, `dlc.compile(model)` does the same with a model that is there."""
 import argparse
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -19,16 +20,18 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 
 
-def neighbour(*path):
-    """A Python file of this checkout as a module."""
-    spec = importlib.util.spec_from_file_location(path[-1][:-len(".py")], os.path.join(ROOT, *path))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def of_package(name):
+    """A module of the Python package as it is in this checkout; the package itself needs what only a build has."""
+    package = "dlc_source"
+    if package not in sys.modules:
+        spec = importlib.machinery.ModuleSpec(package, None, is_package=True)
+        spec.submodule_search_locations = [os.path.join(ROOT, "tools", "python", "dlc")]
+        sys.modules[package] = importlib.util.module_from_spec(spec)
+    return importlib.import_module(f"{package}.{name}")
 
 
 def main():
-    keras_import = neighbour("tools", "python", "dlc", "keras_import.py")
+    keras_graph, keras_import, keras_text = map(of_package, ("keras_graph", "keras_import", "keras_text"))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="a .keras, .weights.h5 or .h5 file")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="a .dl file, with its weights beside it, or a .safetensors file of weights alone")
@@ -37,7 +40,7 @@ def main():
     stem, ending = os.path.splitext(options.output)
     try:
         if ending not in (".dl", ".safetensors"):
-            raise keras_import.ImportFailure(f"-o {options.output}: expected a .dl or a .safetensors file")
+            raise keras_graph.ImportFailure(f"-o {options.output}: expected a .dl or a .safetensors file")
         config = None
         if options.config:
             with open(options.config, encoding="utf-8") as source:
@@ -45,10 +48,10 @@ def main():
         tensors, config = keras_import.read(options.model, config)
         is_text = ending == ".dl"
         if is_text and config is None:
-            raise keras_import.ImportFailure(f"'{options.model}' holds weights alone; --config model.json tells the layers (Keras: model.to_json())")
+            raise keras_graph.ImportFailure(f"'{options.model}' holds weights alone; --config model.json tells the layers (Keras: model.to_json())")
         if not tensors and not is_text:
-            raise keras_import.ImportFailure(f"'{options.model}' holds no weights")
-        text = keras_import.text_of(config, os.path.basename(stem) + ".safetensors" if tensors else None) if is_text else None
+            raise keras_graph.ImportFailure(f"'{options.model}' holds no weights")
+        text = keras_text.text_of(config, os.path.basename(stem) + ".safetensors" if tensors else None) if is_text else None
         import safetensors
         tensors = dict(sorted(tensors.items()))  # the same file from each format
         if tensors:
@@ -56,7 +59,7 @@ def main():
         if is_text:
             with open(options.output, "w", encoding="utf-8") as out:
                 out.write(text)
-    except (keras_import.ImportFailure, OSError, json.JSONDecodeError) as error:
+    except (keras_graph.ImportFailure, OSError, json.JSONDecodeError) as error:
         sys.exit(f"error: {error}")
     for name, array in tensors.items():
         print(f"{name} {list(array.shape)}")

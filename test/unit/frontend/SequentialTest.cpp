@@ -191,6 +191,13 @@ TEST_F(Sequential, graphErrors) {
             "3:1: error: 'Multiply' takes tensors of as many dims, got f32[2,3] and f32[2,3,1]\n");
   EXPECT_EQ(check("Concatenate(axis=2)(a, b)", two),
             "3:1: error: axis is 2; expected one of the 2 dims of f32[2,3]\n");
+  EXPECT_EQ(check("Dot(axes=1)(a, a, b)", two), "3:1: error: 'Dot' takes two tensors, got 3\n");
+  EXPECT_EQ(check("Dot(1)(a, b)", two),
+            "3:1: error: 'Dot' sums over a dim of 3 and one of 4; expected equal ones\n");
+  EXPECT_EQ(check("Dot(axes=(1, -3))(a, b)", two),
+            "3:1: error: axes has -3 for f32[2,4]; expected one of its dims after the batch\n");
+  EXPECT_EQ(check("Dot(axes=0)(a, a)", two),
+            "3:1: error: axes has 0 for f32[2,3]; expected one of its dims after the batch\n");
   EXPECT_EQ(check("Flatten()(a)", "a: f32[2,3], a: f32[2,3]"),
             "2:27: error: two inputs have the name 'a'; names must differ\n");
   EXPECT_EQ(check("p: Dense(2)(a)", two, " -> (p, q)"),

@@ -127,12 +127,12 @@ def _is_keras_model(source: Any) -> bool:
 
 def _keras_text(source: Any, options: dict[str, Any], folder: str) -> str:
     """The .dl file of a Keras model; its weights become those of the options, unless there are some."""
-    from . import keras_import
+    from . import keras_import, keras_text
     saved, path = os.path.join(folder, "model.keras"), os.path.join(folder, "model.dl")
     source.save(saved)
     weights, config = keras_import.read(saved, None)
     with open(path, "w", encoding="utf-8") as out:
-        out.write(keras_import.text_of(config))
+        out.write(keras_text.text_of(config))
     options["weights"] = options["weights"] or weights
     return path
 
@@ -152,10 +152,10 @@ def _source_path(source: Any, options: dict[str, Any], folder: str) -> tuple[str
     if isinstance(source, (str, os.PathLike)):
         return os.fspath(source), {}
     if _is_keras_model(source):
-        from . import keras_import
+        from . import keras_graph
         try:
             path = _keras_text(source, options, folder)
-        except keras_import.ImportFailure as error:
+        except keras_graph.ImportFailure as error:
             raise Error(str(error), Code.USAGE) from None
         return path, {path: source.name}
     if hasattr(source, "SerializeToString") and hasattr(source, "graph"):
