@@ -19,6 +19,7 @@ from corpus_data import CORPUS
 from dlc_tool import BUILD, DLC, ROOT, compile_model, dlc, expect_close, run_model
 from run_onnx import emulate
 from runtime_session import Refused, Session
+import stories_tokenizer
 
 OUT = os.path.join(BUILD, "test-logs", "decoders")
 LIBRARY = os.path.join(BUILD, "lib", "libdlc_runtime.so")
@@ -233,7 +234,7 @@ def with_cache(cases, name, decoder, path):
             session.run(given)
     with cases.case(f"{name}: generated tokens are those of transformers"):
         prompt = [7, 21, 4, 90, 33]
-        made = [int(token) for token in dlc("generate", package, "--prompt", ",".join(map(str, prompt)), "--max-tokens", "40",
+        made = [int(token) for token in dlc("generate", package, "--tokens", ",".join(map(str, prompt)), "--max-tokens", "40",
                                             "--device", "cpu").split()]
         if made != (wanted := decoder.generate(prompt, 40)):
             raise Failure(f"{made}, expected {wanted}")
@@ -249,32 +250,71 @@ def stories(cases):
         compile_model(os.path.join(ROOT, "test", "conformance", "models", "stories260k_cached.dl"), package,
                       os.path.join(folder, "weights.safetensors"))
         expected = np.load(os.path.join(folder, "expected_tokens.npy")).tolist()
-        made = [int(token) for token in dlc("generate", package, "--prompt", expected[0], "--max-tokens", len(expected) - 1,
+        made = [int(token) for token in dlc("generate", package, "--tokens", expected[0], "--max-tokens", len(expected) - 1,
                                             "--device", "cpu").split()]
         if made != expected[1:]:
             raise Failure(f"{made}, expected {expected[1:]}")
     with cases.case("stories260k: a prompt, and a token that ends it"):
         stop = expected[30]
         end = next(i for i in range(20, len(expected)) if expected[i] == stop)
-        made = [int(token) for token in dlc("generate", package, "--prompt", " ".join(map(str, expected[:20])), "--stop", stop,
+        made = [int(token) for token in dlc("generate", package, "--tokens", " ".join(map(str, expected[:20])), "--stop", stop,
                                             "--device", "cpu").split()]
         if made != expected[20:end]:
             raise Failure(f"{made}, expected {expected[20:end]}")
+
+    stories_text(cases, folder, package, expected)
+
+
+def stories_text(cases, folder, package, expected):
+    """The same as texts, by the tool and in Python."""
+    path = os.path.join(OUT, "stories260k-tokenizer.json")
+    with open(os.path.join(folder, "expected_text.txt"), encoding="utf-8") as file:
+        whole = file.read()
+    begin = "Once upon a time"
+
+    def says(prompt, *arguments):
+        text = dlc("generate", package, "--device", "cpu", "--tokenizer", path, "--prompt", prompt, *arguments)
+        return text.removesuffix("\n")
+
+    with cases.case("stories260k: its text, from no text"):
+        stories_tokenizer.write(stories_tokenizer.read(os.path.join(folder, "tok512.bin")), path)
+        text = says("", "--max-tokens", len(expected) - 1)
+        if not text.startswith(begin) or not whole.startswith(text):
+            raise Failure(f"{text!r}, expected {whole!r}")
+    with cases.case("stories260k: the text that follows a text"):
+        text = says(begin, "--max-tokens", 40)
+        if len(text) < 60 or not whole.startswith(begin + text):
+            raise Failure(f"{text!r}, expected {whole!r}")
+    sys.path.insert(0, os.path.join(BUILD, "python"))
+    missing = [name for name in ("dlc", "tokenizers") if importlib.util.find_spec(name) is None]
+    prompts = (begin, "Tom and his dog", "  Größe 😀\n\tnew ", "The end.</s> One day")
+    if missing:
+        cases.leave_out(2 * len(prompts), f"texts of Python, because it has no {' and no '.join(missing)}: tools/scripts/setup --tests")
+        return
+    import dlc as package_of_python
+    model = package_of_python.load(package, device="cpu")
+    for prompt in prompts:
+        for options in ({}, {"temperature": 1.5, "top_k": 100, "top_p": 0.95, "seed": 7}):
+            with cases.case(f"stories260k: {prompt!r} {'drawn' if options else 'greedily'} in Python and by the tool"):
+                flags = [word for name, value in options.items() for word in ("--" + name.replace("_", "-"), value)]
+                text = says(prompt, "--max-tokens", 100, *flags)
+                if not text or (wanted := model.generate(prompt, max_tokens=100, tokenizer=path, **options)) != text:
+                    raise Failure(f"{text!r}, Python {wanted!r}")
 
 
 def refusals(cases, path):
     """What generate says where it cannot."""
     package = path + "-cached.bin"
     for arguments, message in (
-            (["--prompt", "1,2", "--max-tokens", "80"],
+            (["--tokens", "1,2", "--max-tokens", "80"],
              "error: --max-tokens 80 after a prompt of 2 tokens need a cache of 81 positions, and the model's holds 64; at most 63 "
              "fit"),
-            (["--prompt", ",".join(["1"] * 65)], "error: the prompt has 65 tokens, and the model's cache holds 64"),
-            (["--prompt", "1,100"], "error: --prompt: token 100 is none of the model's 100 tokens, 0 to 99"),
-            (["--prompt", "once upon"], "error: --prompt 'once upon': expected the numbers of tokens"),
-            (["--prompt", ""], "error: --prompt '': expected the numbers of tokens"),
-            (["--prompt", "1", "--stop", "a"], "error: --stop 'a': expected the numbers of tokens"),
-            (["--prompt", "1", "--top-k", "3"], "--top-k needs --temperature (")):
+            (["--tokens", ",".join(["1"] * 65)], "error: the prompt has 65 tokens, and the model's cache holds 64"),
+            (["--tokens", "1,100"], "error: --tokens: token 100 is none of the model's 100 tokens, 0 to 99"),
+            (["--tokens", "once upon"], "error: --tokens 'once upon': expected the numbers of tokens"),
+            (["--tokens", ""], "error: dlc generate needs a prompt"),
+            (["--tokens", "1", "--stop", "a"], "error: --stop 'a': expected the numbers of tokens"),
+            (["--tokens", "1", "--top-k", "3"], "--top-k needs --temperature (")):
         with cases.case(f"refused: {message[:60]}"):
             run = subprocess.run([DLC, "generate", package, "--device", "cpu", *arguments], capture_output=True, text=True)
             if run.returncode != 2 or message not in run.stderr:
@@ -282,7 +322,7 @@ def refusals(cases, path):
             if run.stdout:
                 raise Failure(f"it printed {run.stdout!r}")
     with cases.case("refused: a model without a cache"):
-        run = subprocess.run([DLC, "generate", path + ".bin", "--device", "cpu", "--prompt", "1"], capture_output=True, text=True)
+        run = subprocess.run([DLC, "generate", path + ".bin", "--device", "cpu", "--tokens", "1"], capture_output=True, text=True)
         if run.returncode != 2 or "has no cache that counts its positions" not in run.stderr:
             raise Failure(f"exit status {run.returncode}: {run.stderr.strip()[-400:]}")
 

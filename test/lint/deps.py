@@ -18,6 +18,8 @@ WITHOUT_MLIR = {
     "tools/driver/cli/": (),
     "tools/driver/measure/": (),
     "tools/driver/run/": (),
+    "tools/driver/text/": (),
+    "tools/driver/text/model/": (),
 }
 COMMANDS = tuple(f for f in WITHOUT_MLIR if f.startswith("tools/")) + ("frontend/arrays/", "frontend/Spelling.h", "runtime/", "dlc/")
 # Device headers are handed to NVRTC with nothing else: they include only each other, by name.

@@ -2,14 +2,15 @@
 import itertools
 import math
 import os
+import subprocess
 import sys
 import tempfile
 import warnings
 
 import numpy as np
 
-from models import AFFINE, STREAM, Failure, LeftOut, compiled, dlc, expect, refused, run
-from dlc.generation import _candidates, _choose
+from models import AFFINE, BUILD, STREAM, Failure, LeftOut, compiled, dlc, expect, refused, run
+from dlc.generation import _END_TOKENS, _candidates, _choose
 
 SIZE, ROOM = 11, 16
 DECODER = """dl 1
@@ -358,6 +359,26 @@ def test_tokenizers():
             expect((error.code, str(error).startswith(f"'{path}' is no tokenizer.json: ")), (dlc.Code.USAGE, True))
         else:
             raise Failure("nothing was raised")
+
+
+def test_tokens_that_end_a_text():
+    """Those of a tokenizer.json, whose names are the ones that the tool knows; `stop` takes their place."""
+    told = subprocess.run([os.path.join(BUILD, "bin", "dlc"), "generate", "--help"], capture_output=True, encoding="utf-8", check=True).stdout
+    expect(", ".join(_END_TOKENS) in " ".join(told.split()), True)
+    try:
+        import tokenizers
+    except ImportError:
+        raise LeftOut("no tokenizers: tools/scripts/setup --tests") from None
+    options = {"max_tokens": 9, "temperature": 50, "seed": 3}
+    made = MODEL.generate([2, 0, 3], **options)
+    end = made[3]
+    for name, special, ends in (("</s>", True, True), ("</s>", False, False), ("<s>", True, False)):
+        words = {name if i == end else chr(ord("a") + i): i for i in range(SIZE)}
+        tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token=name))
+        (tokenizer.add_special_tokens if special else tokenizer.add_tokens)([name])
+        count = made.index(end) if ends else len(made)
+        expect(MODEL.generate([2, 0, 3], tokenizer=tokenizer, **options), tokenizer.decode(made[:count]))
+        expect(MODEL.generate([2, 0, 3], tokenizer=tokenizer, stop=(), **options), tokenizer.decode(made))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 _ODD = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
+# A tokenizer.json does not say which of its special tokens ends a text; these are the names in use. The tool has the same
+# (tools/driver/text/Tokenizer.cpp).
+_END_TOKENS = ("</s>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|im_end|>", "<eos>", "<end_of_turn>", "<|end|>", "<|eot|>",
+               "<|return|>", "<|eom_id|>", "<|end_of_turn|>", "<\uff5cend\u2581of\u2581sentence\uff5c>")
 
 
 def _uniform(seed: int, step: int) -> float:
@@ -114,6 +118,12 @@ def _tokenizer(source: Any) -> Any:
         raise Error(f"'{os.fspath(source)}' is no tokenizer.json: {error}", Code.USAGE) from None
 
 
+def _end_tokens(tokenizer: Any) -> set[int]:
+    """Those of a tokenizers.Tokenizer; none of anything else."""
+    added = tokenizer.get_added_tokens_decoder() if hasattr(tokenizer, "get_added_tokens_decoder") else {}
+    return {token for token, how in added.items() if how.special and how.content in _END_TOKENS}
+
+
 def _ids(encoded: Any) -> list[int]:
     return list(getattr(encoded, "ids", encoded))
 
@@ -138,7 +148,7 @@ def _check(max_tokens: int | None, temperature: float, top_k: int, top_p: float)
 
 
 def stream(model: Model, prompt: Any, max_tokens: int | None, temperature: float, top_k: int, top_p: float, seed: int,
-           stop: Iterable[int] | int, tokenizer: Any) -> Iterator[Any]:
+           stop: Iterable[int] | int | None, tokenizer: Any) -> Iterator[Any]:
     """What Model.stream says. All checks come before the first token."""
     try:
         import numpy as np
@@ -169,7 +179,7 @@ def stream(model: Model, prompt: Any, max_tokens: int | None, temperature: float
         raise Error(f"max_tokens={max_tokens} after a prompt of {len(ids)} tokens need a cache of {len(ids) + max_tokens - 1} "
                     f"positions, and the model's holds {model.cache_capacity}; at most {room} fit, or compile the model with a larger "
                     "cache", Code.USAGE)
-    stops = {stop} if isinstance(stop, int) else set(stop)
+    stops = _end_tokens(text) if stop is None else {stop} if isinstance(stop, int) else set(stop)
     return _tokens(decoder, ids, max_tokens or room, (temperature, top_k, top_p, seed), stops, text)
 
 

@@ -103,7 +103,7 @@ class Model:
         top_k: int = 0,
         top_p: float = 1.0,
         seed: int = 0,
-        stop: Iterable[int] | int = (),
+        stop: Iterable[int] | int | None = None,
         tokenizer: Any = None,
     ) -> Iterator[Any]:
         """The tokens that follow a prompt, one after another as they are made; pieces of text where there is a tokenizer.
@@ -114,7 +114,8 @@ class Model:
         top_k        draw among so many of the likeliest tokens, and those as likely as the last of them; 0: all
         top_p        draw among the fewest of the likeliest that have this probability together
         seed         equal seeds draw equal tokens
-        stop         a token, or several, that end the text; they are not given
+        stop         a token, or several, that end the text; they are not given. None: the special tokens of a tokenizer.json whose
+                     names say that they end texts, such as </s>
         tokenizer    the path of a tokenizer.json, which the package tokenizers reads, or an object that encodes and decodes
 
         The states are reset first. The model needs a cache that counts its positions (cache_capacity)."""

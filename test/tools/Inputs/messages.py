@@ -111,13 +111,13 @@ says("--atol small", 2, ["error: --atol: expected a number, got 'small'; 'dlc ru
 for value in ("-1", "x", "18446744073709551616"):
     says("--seed " + value, 2, ["error: --seed: expected a whole number from 0 to 18446744073709551615, got '" + value +
                                 "'; 'dlc generate --help' explains it"],
-         "generate", "tiny.bin", "--prompt", "1", "--temperature", "1", "--seed", value)
+         "generate", "tiny.bin", "--tokens", "1", "--temperature", "1", "--seed", value)
 for command, flag, least, most, value in (("run", "--threads", "0", "4096", "4097"), ("bench", "--threads", "0", "4096", "-1"),
                                           ("run", "--timeout", "0.001", "1000000", "0"), ("bench", "--timeout", "0.001", "1000000", "nan")):
     says(f"{flag} {value}", 2, [f"error: {flag}: expected a number from {least} to {most}, got '{value}'; 'dlc {command} --help' explains it"],
          command, "tiny.bin", flag, value)
 says("--top-p 1.5", 2, ["error: --top-p: expected a number from 0 to 1, got '1.5'; 'dlc generate --help' explains it"],
-     "generate", "tiny.bin", "--prompt", "1", "--temperature", "1", "--top-p", "1.5")
+     "generate", "tiny.bin", "--tokens", "1", "--temperature", "1", "--top-p", "1.5")
 says("a precision by PyTorch's name", 2, ["error: --precision: 'fp16' is none of f32, tf32, f16, bf16, mixed, mixed-bf16; did you mean "
                                           "'f16'? 'dlc compile --help' explains it"], "compile", TINY, "--precision", "fp16")
 says("one target twice", 2, ["error: --target names 'cpu' twice; name each target once"],

@@ -26,7 +26,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc prune model.dl --sparsity 0.5 -o small.dl the half of the weights that is smallest becomes zero
   dlc quantize model.dl --scheme w4 -o small.dl the weights of matrix products in 4 bits
   dlc run model.bin --input x=@x.npy --output y=@y.npy
-  dlc generate model.bin --prompt 1,403,407     the tokens that follow, one after another
+  dlc generate model.bin --tokenizer tokenizer.json --prompt "Once"   the text that follows
   dlc bench model.bin                           latency, throughput, time of each kernel
   dlc compare f32.bin f16.bin --data d.npz      what a smaller model costs, on the same data
   dlc verify model.bin --reference cpu --device cuda

@@ -1,9 +1,10 @@
-//===- GenerateCommand.cpp - dlc generate: tokens that follow a prompt -----------------*- C++ -*-===//
+//===- GenerateCommand.cpp - dlc generate: the text that follows a prompt --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/run/Decoder.h"
+#include "tools/driver/text/TextStream.h"
 
 #include <CLI/CLI.hpp>
 
@@ -12,11 +13,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <iostream>
+#include <iterator>
 #include <memory>
 
 namespace {
 struct GenerateOptions {
-  std::string model, prompt, stop;
+  std::string model, tokenizer, prompt, tokens, stop;
   int64_t maxTokens = 0; // 0: as many as the cache holds
   dlc::Sampling sampling;
   dlc::DeviceOptions device;
@@ -25,14 +28,23 @@ struct GenerateOptions {
 
 static constexpr const char *kFooter =
     R"(The model is a decoder whose states hold what it has read, a cache: of ONNX one that was compiled with --state for its past, or a
-.dl model that writes to states by update_slice. The prompt is read in one run where the model takes it so, and then a token a run. Tokens
-are numbers; model.generate in Python takes and gives texts, with a tokenizer.json. The ids go to standard output as they come, without
-the prompt and the token that stops; how many were made in a second goes to standard error.
+.dl model that writes to states by update_slice. The prompt is read in one run where the model takes it so, and then a token a run.
+
+With --tokenizer, a tokenizer.json of Hugging Face's tokenizers, --prompt is a text, and text goes to standard output as it is made, in
+whole characters. Without it, tokens are numbers: --tokens takes them, and they are printed. The prompt and the token that ends the text
+are not printed; how many tokens were made in a second goes to standard error.
+
+A text ends before a token of --stop, or without that before a special token of the file whose name says that it ends texts
+()";
+
+static constexpr const char *kExamples = R"().
 
 Examples:
-  dlc generate model.bin --prompt 1,403,407 --max-tokens 50
-  dlc generate model.bin --prompt @prompt.npy --stop 2
-  dlc generate model.bin --prompt 1 --temperature 0.8 --top-k 40 --top-p 0.95 --seed 7)";
+  dlc generate model.bin --tokenizer tokenizer.json --prompt "Once upon a time"
+  dlc generate model.bin --tokenizer tokenizer.json --prompt - < prompt.txt
+  dlc generate model.bin --tokenizer tokenizer.json --prompt Hello --temperature 0.8 --top-k 40 --top-p 0.95 --seed 7
+  dlc generate model.bin --tokens 1,403,407 --max-tokens 50 --stop 2
+  dlc generate model.bin --tokens @prompt.npy)";
 
 namespace dlc {
 
@@ -55,33 +67,73 @@ static bool parseIds(const std::string &text, std::vector<int64_t> &ids) {
   return !ids.empty();
 }
 
-static int readPrompt(const std::string &text, std::vector<int64_t> &ids) {
+static int readTokens(const std::string &text, std::vector<int64_t> &ids) {
   if (!text.starts_with("@"))
     return parseIds(text, ids)
                ? kOk
-               : fail(kUsage, "--prompt '" + text +
+               : fail(kUsage, "--tokens '" + text +
                                   "': expected the numbers of tokens, as in 1,403,407, or "
-                                  "@FILE.npy; texts are for model.generate in Python");
+                                  "@FILE.npy; a text is for --prompt, with --tokenizer");
   HostTensor array;
   std::string problem;
   if (int code = readTensor(text.substr(1), "", array, problem))
     return fail(code, problem);
   bool isRow = array.dims.size() == 1 || (array.dims.size() == 2 && array.dims[0] == 1);
   if (!isRow || array.size() == 0 || (array.dtype != DLC_I64 && array.dtype != DLC_I32))
-    return fail(kUsage, "--prompt '" + text + "' is " + array.describe() +
+    return fail(kUsage, "--tokens '" + text + "' is " + array.describe() +
                             "; expected one or more tokens: i64[T] or i64[1,T]");
   for (int64_t i = 0; i < array.size(); ++i)
     ids.push_back(static_cast<int64_t>(array.at(i)));
   return kOk;
 }
 
+/// The tokens of --tokens, or those of the text --prompt. An ExitCode, reported unless it is kOk.
+static int readPrompt(const GenerateOptions &options, const text::Tokenizer *tokenizer,
+                      std::vector<int64_t> &ids) {
+  if (!options.tokens.empty())
+    return readTokens(options.tokens, ids);
+  if (!tokenizer)
+    return fail(kUsage,
+                "dlc generate needs a prompt: --tokenizer tokenizer.json and --prompt TEXT, "
+                "or --tokens and the numbers of tokens");
+  std::string text = options.prompt;
+  if (text == "-")
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  text::Problem problem;
+  if (!tokenizer->encode(text, ids, problem))
+    return fail(problem.code, "--prompt: " + problem.message);
+  return ids.empty() ? fail(kUsage, "--prompt has no tokens; expected a text") : kOk;
+}
+
+/// The tokens that end the text. An ExitCode, reported unless it is kOk.
+static int readStops(const GenerateOptions &options, const text::Tokenizer *tokenizer,
+                     std::vector<int64_t> &ids) {
+  if (options.stop.empty()) {
+    if (tokenizer)
+      ids = tokenizer->endTokens();
+    return kOk;
+  }
+  if (parseIds(options.stop, ids))
+    return kOk;
+  ids.clear();
+  if (tokenizer)
+    if (auto id = tokenizer->id(options.stop)) {
+      ids.push_back(*id);
+      return kOk;
+    }
+  return fail(kUsage,
+              "--stop '" + options.stop + "': expected the numbers of tokens, as in 2 or 2,3" +
+                  (tokenizer ? ", or a token of '" + options.tokenizer + "', as in </s>" : ""));
+}
+
 /// An ExitCode, reported unless it is kOk: the prompt, and what shall follow it, fit into the model.
 static int checkRequest(const Decoder &decoder, const GenerateOptions &options,
                         const std::vector<int64_t> &prompt, int64_t &count) {
+  std::string option = options.tokens.empty() ? "--prompt" : "--tokens";
   if (auto vocabulary = decoder.vocabulary())
     for (int64_t id : prompt)
       if (id < 0 || id >= *vocabulary)
-        return fail(kUsage, "--prompt: token " + std::to_string(id) + " is none of the model's " +
+        return fail(kUsage, option + ": token " + std::to_string(id) + " is none of the model's " +
                                 std::to_string(*vocabulary) + " tokens, 0 to " +
                                 std::to_string(*vocabulary - 1));
   // The last token is not read any more.
@@ -106,11 +158,15 @@ static int checkRequest(const Decoder &decoder, const GenerateOptions &options,
 
 static int generate(const GenerateOptions &options) {
   std::vector<int64_t> prompt, stops;
-  if (int code = readPrompt(options.prompt, prompt))
+  std::unique_ptr<text::Tokenizer> tokenizer;
+  text::Problem problem;
+  if (!options.tokenizer.empty() &&
+      !(tokenizer = text::Tokenizer::load(options.tokenizer, problem)))
+    return fail(problem.code, problem.message);
+  if (int code = readPrompt(options, tokenizer.get(), prompt))
     return code;
-  if (!options.stop.empty() && !parseIds(options.stop, stops))
-    return fail(kUsage,
-                "--stop '" + options.stop + "': expected the numbers of tokens, as in 2 or 2,3");
+  if (int code = readStops(options, tokenizer.get(), stops))
+    return code;
   Decoder decoder;
   if (int code = decoder.open(options.model, options.device))
     return code;
@@ -129,11 +185,19 @@ static int generate(const GenerateOptions &options) {
   double promptSeconds = secondsSince(begin);
   begin = Clock::now();
   int64_t made = 0, runs = 0;
+  std::optional<text::TextStream> stream;
+  if (tokenizer)
+    stream.emplace(*tokenizer);
+  std::string piece;
   for (; made < count; ++made) {
     int64_t token = chooseToken(logits, options.sampling, static_cast<uint64_t>(made));
     if (std::find(stops.begin(), stops.end(), token) != stops.end())
       break;
-    if (int code = finishOutput((made ? " " : "") + std::to_string(token)))
+    if (!stream)
+      piece = (made ? " " : "") + std::to_string(token);
+    else if (!stream->add(token, piece, problem))
+      return fail(problem.code, problem.message);
+    if (int code = finishOutput(piece))
       return code;
     if (made + 1 == count)
       continue;
@@ -142,7 +206,10 @@ static int generate(const GenerateOptions &options) {
     ++runs;
   }
   double seconds = secondsSince(begin);
-  if (int code = finishOutput("\n"))
+  piece.clear();
+  if (stream && !stream->finish(piece, problem))
+    return fail(problem.code, problem.message);
+  if (int code = finishOutput(piece + "\n"))
     return code;
   char text[200];
   std::snprintf(
@@ -159,17 +226,31 @@ static int generate(const GenerateOptions &options) {
 
 void dlc::addGenerateCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<GenerateOptions>();
-  CLI::App *command = app.add_subcommand("generate", "Continue a prompt, token by token");
-  command->footer(kFooter);
+  CLI::App *command =
+      app.add_subcommand("generate", "Continue a text or its tokens, token by token");
+  std::string names;
+  for (const std::string &name : text::kEndTokens)
+    names += (names.empty() ? "" : ", ") + name;
+  command->footer(kFooter + names + kExamples);
   command->add_option("model", options->model, "The compiled decoder, model.bin")->required();
+  auto *tokenizer = command->add_option("--tokenizer", options->tokenizer,
+                                        "The tokenizer.json of the model: texts in and out");
+  auto *prompt = command
+                     ->add_option("--prompt", options->prompt,
+                                  "The text to continue; - reads it from standard input. Numbers "
+                                  "of tokens are for --tokens")
+                     ->needs(tokenizer);
   command
-      ->add_option("--prompt", options->prompt, "The tokens to continue: 1,403,407, or @FILE.npy")
-      ->required();
+      ->add_option("--tokens", options->tokens,
+                   "The numbers of the tokens to continue: 1,403,407, or @FILE.npy")
+      ->excludes(prompt);
   command
       ->add_option("--max-tokens", options->maxTokens,
                    "Tokens to generate at most; otherwise as many as the cache holds")
       ->check(checkPositive, "POSITIVE");
-  command->add_option("--stop", options->stop, "Tokens that end the text: 2, or 2,3");
+  command->add_option("--stop", options->stop,
+                      "What ends the text: tokens, as in 2 or 2,3, or with --tokenizer the text of "
+                      "one, as in </s>");
   auto *temperature =
       command
           ->add_option("--temperature", options->sampling.temperature,
