@@ -7,7 +7,9 @@ transformers generates. So does stories260k of the corpus (DLC_CORPUS).
   run_decoders.py          all of them
   run_decoders.py NAME...  these alone"""
 import importlib.util
+import json
 import os
+import struct
 import subprocess
 import sys
 import warnings
@@ -19,7 +21,6 @@ from corpus_data import CORPUS
 from dlc_tool import BUILD, DLC, ROOT, compile_model, dlc, expect_close, run_model
 from run_onnx import emulate
 from runtime_session import Refused, Session
-import stories_tokenizer
 
 OUT = os.path.join(BUILD, "test-logs", "decoders")
 LIBRARY = os.path.join(BUILD, "lib", "libdlc_runtime.so")
@@ -261,8 +262,50 @@ def stories(cases):
                                             "--device", "cpu").split()]
         if made != expected[20:end]:
             raise Failure(f"{made}, expected {expected[20:end]}")
-
     stories_text(cases, folder, package, expected)
+
+
+def stories_tokens(path):
+    """The bytes of the tokens, by id. llama2.c keeps for each its score, length and bytes, after the length of the longest one."""
+    with open(path, "rb") as file:
+        data = file.read()
+    tokens, at = [], 4
+    while at < len(data):
+        _, size = struct.unpack_from("<fi", data, at)
+        tokens.append(data[at + 8:at + 8 + size])
+        at += 8 + size
+    return tokens
+
+
+def write_stories_tokenizer(tokens, path):
+    """A tokenizer.json of them. They are SentencePiece's, by merges: the pair whose result has the largest score is merged first."""
+    words = 259  # where they begin, after the bytes
+    names = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    names += [token.decode().replace(" ", "▁") for token in tokens[words:]]
+    ids = {name: i for i, name in enumerate(names)}
+    merges = []
+    for name in names[words:]:  # whose scores fall
+        pairs = [(name[:cut], name[cut:]) for cut in range(1, len(name))]
+        pairs = [pair for pair in pairs if pair[0] in ids and pair[1] in ids]
+        merges += sorted(pairs, key=lambda pair: (ids[pair[0]], ids[pair[1]]))
+    special = [{"id": i, "content": names[i], "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+               for i in range(3)]
+    begin = {"id": "<s>", "ids": [1], "tokens": ["<s>"]}
+    single = [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    file = {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": special,
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+                                                           {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+        "pre_tokenizer": None,
+        "post_processor": {"type": "TemplateProcessing", "single": single, "special_tokens": {"<s>": begin},
+                           "pair": [*single, {"Sequence": {"id": "B", "type_id": 1}}]},
+        "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"},
+                                                     {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+        "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None,
+                  "fuse_unk": True, "byte_fallback": True, "vocab": ids, "merges": [" ".join(pair) for pair in merges]},
+    }
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump(file, out)
 
 
 def stories_text(cases, folder, package, expected):
@@ -277,7 +320,7 @@ def stories_text(cases, folder, package, expected):
         return text.removesuffix("\n")
 
     with cases.case("stories260k: its text, from no text"):
-        stories_tokenizer.write(stories_tokenizer.read(os.path.join(folder, "tok512.bin")), path)
+        write_stories_tokenizer(stories_tokens(os.path.join(folder, "tok512.bin")), path)
         text = says("", "--max-tokens", len(expected) - 1)
         if not text.startswith(begin) or not whole.startswith(text):
             raise Failure(f"{text!r}, expected {whole!r}")

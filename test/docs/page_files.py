@@ -144,7 +144,7 @@ FILES = {
     "model.keras": kerasModel,
     "gpt2.onnx": decoder,
     "gpt2.bin": gpt2,
-    "tokenizer.json": lambda folder, **_: shutil.copy(os.path.join(ROOT, "test", "unit", "tools", "tokenizers", "gpt2.json"),
+    "tokenizer.json": lambda folder, **_: shutil.copy(os.path.join(ROOT, "test", "unit", "tools", "text", "tokenizers", "gpt2.json"),
                                                       os.path.join(folder, "tokenizer.json")),
     "prompt.txt": lambda folder, **_: write(folder, "prompt.txt", "Once upon a time"),
     "stream.dl": lambda folder, **_: write(folder, "stream.dl", STREAM),

@@ -21,8 +21,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 import safetensors  # noqa: E402
 
-TARGETS = {"dl": 4096, "onnx": 4096, "safetensors": 4096, "npy": 4096, "model": 22000}  # the longest input
+TARGETS = {"dl": 4096, "onnx": 4096, "safetensors": 4096, "npy": 4096, "tokenizer": 8192, "model": 22000}  # the longest input
 TIMEOUT, MEMORY = 20, 512
+TOKENIZERS = os.path.join(ROOT, "test", "unit", "tools", "text", "tokenizers")
 
 
 def compile_seeds(folder):
@@ -103,7 +104,7 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for target in targets:
-            made = {"model": compile_seeds, "onnx": onnx_seeds}.get(target)
+            made = {"model": compile_seeds, "onnx": onnx_seeds, "tokenizer": lambda _: TOKENIZERS}.get(target)
             seeds = made(folder) if made else os.path.join(HERE, "corpus", target)
             executions, speed, findings = run(options.build, target, seeds, limit)
             good = executions > 0 and not findings

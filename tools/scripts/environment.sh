@@ -40,7 +40,7 @@ configure() {
 
 # The libraries that the sanitized build takes as the Release build has compiled them: two of three
 # groups, others at each commit, where there are Release objects of this commit. What reads files of
-# strangers (frontend, arrays, runtime) and ir are always sanitized.
+# strangers (frontend, arrays, tokenizers, runtime) and ir are always sanitized.
 prebuilt_libraries() {
   [ -f "$DLC_BUILD_DIR/lib/libdlc_driver.a" ] || return 0
   case $((DLC_TURN % 3)) in
