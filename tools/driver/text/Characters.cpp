@@ -26,6 +26,19 @@ static void append(std::string &text, utf8proc_int32_t code) {
   text.append(reinterpret_cast<const char *>(bytes), static_cast<size_t>(size));
 }
 
+std::string_view clusterAt(std::string_view text, size_t at) {
+  utf8proc_int32_t state = 0, before = codeAt(text, at);
+  size_t end = at + lengthOfCharacter(text[at]);
+  while (end < text.size()) {
+    utf8proc_int32_t next = codeAt(text, end);
+    if (utf8proc_grapheme_break_stateful(before, next, &state))
+      break;
+    before = next;
+    end += lengthOfCharacter(text[end]);
+  }
+  return text.substr(at, end - at);
+}
+
 std::optional<std::string> normalize(std::string_view text, NormalForm form) {
   if (text.empty())
     return std::string();

@@ -23,6 +23,9 @@ inline std::string_view characterAt(std::string_view text, size_t at) {
   return text.substr(at, lengthOfCharacter(text[at]));
 }
 
+/// The characters from `at` on that are one to a reader (an extended grapheme cluster).
+std::string_view clusterAt(std::string_view text, size_t at);
+
 enum class NormalForm { c, d, kc, kd };
 /// Nothing where memory is short.
 std::optional<std::string> normalize(std::string_view text, NormalForm form);

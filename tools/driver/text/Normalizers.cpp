@@ -1,6 +1,7 @@
 //===- Normalizers.cpp - What becomes of a text before it is cut -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
+#include "tools/driver/text/CharacterMap.h"
 #include "tools/driver/text/Characters.h"
 #include "tools/driver/text/Normalizer.h"
 #include "tools/driver/text/Pattern.h"
@@ -62,8 +63,9 @@ static std::unique_ptr<Normalizer> normalForm(NormalForm form) {
 std::unique_ptr<Normalizer> Normalizer::read(const FileField &field) {
   if (field.isAbsent())
     return nullptr;
-  std::string type = field.type({"Sequence", "Prepend", "Replace", "Lowercase", "NFC", "NFD",
-                                 "NFKC", "NFKD", "Strip", "StripAccents", "ByteLevel"});
+  std::string type =
+      field.type({"Sequence", "Prepend", "Replace", "Lowercase", "NFC", "NFD", "NFKC", "NFKD",
+                  "Strip", "StripAccents", "ByteLevel", "Precompiled"});
   if (type == "Sequence") {
     field.expectKeys({"normalizers"});
     return std::make_unique<Steps>(field.get("normalizers"));
@@ -89,6 +91,14 @@ std::unique_ptr<Normalizer> Normalizer::read(const FileField &field) {
                          : isLeft          ? R"(\A\p{White_Space}+)"
                                            : R"(\p{White_Space}+\z)";
     return isLeft || isRight ? replacement(Pattern::fixed(spaces), "") : nullptr;
+  }
+  if (type == "Precompiled") {
+    field.expectKeys({"precompiled_charsmap"});
+    std::shared_ptr<const CharacterMap> map = CharacterMap::read(field.get("precompiled_charsmap"));
+    return map ? step([map](std::string &text, Problem &problem) {
+      return map->apply(text, problem);
+    })
+               : nullptr;
   }
   field.expectKeys({});
   if (type == "Lowercase")

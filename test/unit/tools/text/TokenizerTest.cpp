@@ -196,11 +196,11 @@ TEST(Tokenizer, RefusesByNameWhatItLacks) {
                 ": model.type: dlc has no 'WordPiece'; expected one of BPE, Unigram, WordLevel");
   expectRefused(
       words(
-          R"("normalizer":{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Precompiled","precompiled_charsmap":""}]})"),
+          R"("normalizer":{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"BertNormalizer"}]})"),
       kUnsupported,
-      ": normalizer.normalizers[1].type: dlc has no 'Precompiled'; expected one of Sequence, "
+      ": normalizer.normalizers[1].type: dlc has no 'BertNormalizer'; expected one of Sequence, "
       "Prepend, Replace, Lowercase, NFC, "
-      "NFD, NFKC, NFKD, Strip, StripAccents, ByteLevel");
+      "NFD, NFKC, NFKD, Strip, StripAccents, ByteLevel, Precompiled");
   expectRefused(words(R"("pre_tokenizer":{"type":"UnicodeScripts"})"), kUnsupported,
                 ": pre_tokenizer.type: dlc has no 'UnicodeScripts'; expected one of Sequence, "
                 "ByteLevel, Split, Metaspace, Digits, "
@@ -263,6 +263,26 @@ TEST(Tokenizer, SaysWhereAFileIsDamaged) {
       kModelError,
       ": post_processor.single[0].SpecialToken.id: expected a token of special_tokens, got "
       "\"<s>\"");
+}
+
+TEST(Tokenizer, SaysHowATableOfCharactersIsDamaged) {
+  auto table = [](const std::string &base64) {
+    return words(R"("normalizer":{"type":"Precompiled","precompiled_charsmap":")" + base64 + "\"}");
+  };
+  const std::string place = ": normalizer.precompiled_charsmap: ";
+  expectRefused(table("?"), kModelError,
+                place + "expected Base64 (Base64 encoded strings must be a multiple of 4 bytes in "
+                        "length), got \"?\"");
+  // The size of the table, in four bytes, is 0, not of whole entries, and beyond the end.
+  for (const char *text : {"AAAA", "AAAAAA==", "AwAAAAAAAA==", "CAAAAAAAAAA="})
+    expectRefused(table(text), kModelError,
+                  place + "expected the size of a table, the table, and texts, got \"" + text +
+                      "\"");
+  expectRefused(table("BAAAAAAAAAD/"), kModelError,
+                place + "expected texts in UTF-8, got \"BAAAAAAAAAD/\"");
+  auto tokenizer = parsed(table(""));
+  ASSERT_TRUE(tokenizer);
+  EXPECT_EQ(encoded(*tokenizer, "b"), (std::vector<int64_t>{2}));
 }
 
 TEST(Tokenizer, SaysWhatATemplateMayHold) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tokenizer files of this folder, and what Hugging Face's package `tokenizers` makes of texts with them (TokenizerTest.cpp).
 
-  make_tokenizers.py              trains NAME.json anew and writes NAME.cases, in this folder; needs the package, here 0.23.3
+  make_tokenizers.py              trains NAME.json anew and writes NAME.cases, in this folder; needs the package, here 0.23.3, and sentencepiece
   make_tokenizers.py FOLDER       the same with larger vocabularies and hundreds of texts; DLC_TOKENIZERS=FOLDER tells the test
 
 A case is a text, its ids, and the text that these ids are, as JSON."""
@@ -9,6 +9,7 @@ import json
 import os
 import random
 import sys
+import tempfile
 import unicodedata
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -75,6 +76,25 @@ BYTES = pre_tokenizers.ByteLevel.alphabet()
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
+def character_map(isLarge):
+    """A "precompiled_charsmap" as SentencePiece makes it: that of its rules nmt_nfkc, or of a few of our own."""
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2 as schema
+    rules = {"ﬁ": "fi", "①": "1", "½": "1⁄2", "Ａ": "A", "e\u0301": "é", "\n": " ", "\t": " ", "\u200d": "", "한": "han", "ß": "ss"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "rules.tsv")
+        with open(path, "w", encoding="utf-8") as out:
+            for old, new in rules.items():
+                out.write("\t".join(" ".join(f"{ord(c):X}" for c in text) for text in (old, new)) + "\n")
+        chosen = {"normalization_rule_name": "nmt_nfkc"} if isLarge else {"normalization_rule_tsv": path}
+        sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(SENTENCES[:3]), model_prefix=os.path.join(folder, "m"), vocab_size=100,
+                                                 hard_vocab_limit=False, minloglevel=2, **chosen)
+        model = schema.ModelProto()
+        with open(os.path.join(folder, "m.model"), "rb") as file:
+            model.ParseFromString(file.read())
+    return model.normalizer_spec.precompiled_charsmap
+
+
 def make(size):
     """Tokenizers by name; `size` tokens come beside the alphabets."""
     texts = SENTENCES
@@ -121,6 +141,9 @@ def make(size):
                                    split("\n", "merged_with_previous"), split(Regex(r"\s"), "merged_with_next"), split(Regex("[aeiou]+"), "contiguous"),
                                    split(Regex(r"[\w\s]+"), "isolated", invert=True), split(".", "removed"), pre_tokenizers.CharDelimiterSplit("_")]))
     words = sorted({word for text in texts[:3] for word in text.split()})
+    yield "precompiled", trained(models.WordLevel(unk_token="<unk>"), trainers.WordLevelTrainer(special_tokens=["<unk>"], show_progress=False), texts,
+                                 normalizer=normalizers.Sequence([normalizers.Precompiled(character_map(size > 500)), normalizers.Replace(Regex(" {2,}"), " ")]),
+                                 pre=pre_tokenizers.Split(Regex("."), "isolated"), decoder=decoders.Fuse())
     yield "words", trained(models.WordLevel(unk_token="<unk>"), trainers.WordLevelTrainer(special_tokens=["<unk>"], show_progress=False), words,
                            pre=pre_tokenizers.WhitespaceSplit())
 
