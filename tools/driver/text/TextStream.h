@@ -19,10 +19,11 @@ public:
 
 private:
   bool next(bool isLast, std::string &piece, Problem &problem);
+  bool shorten(Problem &problem);
 
   const Tokenizer &tokenizer;
-  std::vector<int64_t> tokens;
-  std::string said;
+  std::vector<int64_t> tokens; // the last ones, a window
+  std::string said;            // of the text of the window
 };
 
 } // namespace dlc::text

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/text/Tokenizer.h"
 
+#include "tools/driver/text/Characters.h"
+
 namespace dlc::text {
 
 const std::vector<std::string> kEndTokens = {"</s>",
@@ -22,6 +24,16 @@ const std::vector<std::string> kEndTokens = {"</s>",
 std::optional<int64_t> Tokenizer::id(std::string_view token) const {
   auto found = added.id(token);
   return found ? found : model->vocabulary.id(token);
+}
+
+const std::string *Tokenizer::token(int64_t id) const {
+  const std::string *found = added.token(id);
+  return found ? found : model->vocabulary.token(id);
+}
+
+bool Tokenizer::isByte(int64_t id) const {
+  const std::string *found = token(id);
+  return found && byteOfToken(*found);
 }
 
 std::vector<int64_t> Tokenizer::endTokens() const {
@@ -64,9 +76,7 @@ bool Tokenizer::encode(std::string_view text, std::vector<int64_t> &ids, Problem
 bool Tokenizer::decode(const std::vector<int64_t> &ids, std::string &text, Problem &problem) const {
   std::vector<std::string> tokens;
   for (int64_t id : ids) {
-    const std::string *token = added.token(id);
-    if (!token)
-      token = model->vocabulary.token(id);
+    const std::string *token = this->token(id);
     if (token && !added.isSpecial(*token))
       tokens.push_back(*token);
   }

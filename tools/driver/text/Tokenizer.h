@@ -28,10 +28,14 @@ public:
   bool decode(const std::vector<int64_t> &ids, std::string &text, Problem &problem) const;
 
   std::optional<int64_t> id(std::string_view token) const;
+  /// Whether the token is one of a single byte, <0x0A>.
+  bool isByte(int64_t id) const;
   /// Special tokens that end a text, by the names that they have in the published files (kEndTokens).
   std::vector<int64_t> endTokens() const;
 
 private:
+  /// Null where no token has this id.
+  const std::string *token(int64_t id) const;
   bool encodePieces(std::vector<Piece> pieces, std::vector<int64_t> &ids, Problem &problem) const;
 
   std::unique_ptr<Normalizer> normalizer;     // may be null

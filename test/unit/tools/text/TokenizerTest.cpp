@@ -130,6 +130,33 @@ TEST(TextStream, GivesTheTextInWholeCharacters) {
   }
 }
 
+/// Beyond the window of tokens that it decodes: all cases one after another, and in a row of bytes alone.
+TEST(TextStream, GivesALongText) {
+  for (const std::string &name : names()) {
+    Problem problem;
+    auto tokenizer = Tokenizer::load(name + ".json", problem);
+    ASSERT_TRUE(tokenizer) << problem.message;
+    std::vector<int64_t> ids;
+    for (const Case &one : cases(name))
+      ids.insert(ids.end(), one.ids.begin(), one.ids.end());
+    ids.resize(std::min<size_t>(ids.size(), 1000)); // the whole is decoded for each
+    EXPECT_GT(ids.size(), 90u) << name;
+    TextStream stream(*tokenizer);
+    std::string all, piece, whole;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      ASSERT_TRUE(stream.add(ids[i], piece, problem));
+      all += piece;
+      ASSERT_TRUE(tokenizer->decode({ids.begin(), ids.begin() + static_cast<ptrdiff_t>(i) + 1},
+                                    whole, problem));
+      // Bytes in a row are U+FFFD each, until the last of them are a character.
+      if (!llvm::StringRef(whole).ends_with("\uFFFD"))
+        ASSERT_TRUE(llvm::StringRef(whole).starts_with(all)) << name << " at token " << i;
+    }
+    ASSERT_TRUE(stream.finish(piece, problem));
+    EXPECT_EQ(shown(all + piece), shown(whole)) << name;
+  }
+}
+
 TEST(TextStream, HoldsBytesBackUntilTheyAreACharacter) {
   auto tokenizer =
       parsed(R"({"decoder":{"type":"Sequence","decoders":[{"type":"ByteFallback"},{"type":"Fuse"}]},
