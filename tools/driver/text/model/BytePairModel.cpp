@@ -13,7 +13,7 @@ namespace {
 class BytePairModel : public TokenModel {
 public:
   bool encode(std::string_view piece, std::vector<int64_t> &ids, Problem &problem) const override;
-  void read(const FileField &field);
+  void readFields(const FileField &field);
 
 private:
   struct Merge {
@@ -62,7 +62,7 @@ void BytePairModel::readMerge(const FileField &field, size_t rank) {
          static_cast<uint64_t>(*vocabulary.id(right))] = {rank, *vocabulary.id(result)};
 }
 
-void BytePairModel::read(const FileField &field) {
+void BytePairModel::readFields(const FileField &field) {
   field.expectKeys({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
                     "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
   if (FileField dropout = field.get("dropout"); !dropout.isAbsent() && dropout.real() != 0)
@@ -179,7 +179,7 @@ bool BytePairModel::encode(std::string_view piece, std::vector<int64_t> &ids,
 
 std::unique_ptr<TokenModel> readBytePairModel(const FileField &field) {
   auto model = std::make_unique<BytePairModel>();
-  model->read(field);
+  model->readFields(field);
   return model;
 }
 

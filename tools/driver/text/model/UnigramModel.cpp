@@ -14,7 +14,7 @@ namespace {
 class UnigramModel : public TokenModel {
 public:
   bool encode(std::string_view piece, std::vector<int64_t> &ids, Problem &problem) const override;
-  void read(const FileField &field);
+  void readFields(const FileField &field);
 
 private:
   struct Cut {
@@ -36,7 +36,7 @@ private:
 };
 } // namespace
 
-void UnigramModel::read(const FileField &field) {
+void UnigramModel::readFields(const FileField &field) {
   field.expectKeys({"unk_id", "vocab", "byte_fallback"});
   byteFallback = field.get("byte_fallback").flag(false);
   field.get("vocab").forEach([&](const FileField &entry) {
@@ -118,7 +118,7 @@ bool UnigramModel::encode(std::string_view piece, std::vector<int64_t> &ids,
 
 std::unique_ptr<TokenModel> readUnigramModel(const FileField &field) {
   auto model = std::make_unique<UnigramModel>();
-  model->read(field);
+  model->readFields(field);
   return model;
 }
 
