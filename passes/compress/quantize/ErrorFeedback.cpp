@@ -21,6 +21,7 @@ void SecondMoments::add(const float *vectors, int64_t count) {
       const float number = vectors[i * size + j];
       notFinite += !std::isfinite(number);
       x[j] = std::isfinite(number) ? number : 0;
+      magnitudes[j] += std::abs(x[j]);
     }
     for (int64_t row = 0; row < size; ++row) {
       const double factor = x[row];
@@ -37,9 +38,22 @@ SecondMoments &SecondMoments::operator+=(const SecondMoments &other) {
   assert(size == other.size);
   for (size_t i = 0; i < sums.size(); ++i)
     sums[i] += other.sums[i];
+  for (int64_t j = 0; j < size; ++j)
+    magnitudes[j] += other.magnitudes[j];
   seen += other.seen;
   notFinite += other.notFinite;
   return *this;
+}
+
+SecondMoments SecondMoments::multipliedBy(llvm::ArrayRef<float> factors) const {
+  SecondMoments result = *this;
+  for (int64_t row = 0; row < size; ++row) {
+    const double factor = factors[row];
+    result.magnitudes[row] *= factor;
+    for (int64_t column = 0; column <= row; ++column)
+      result.sums[row * size + column] *= factor * factors[column];
+  }
+  return result;
 }
 
 vector<double> inverseFactor(const SecondMoments &moments, double damping) {

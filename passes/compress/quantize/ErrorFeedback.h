@@ -18,19 +18,24 @@ namespace dlc {
 /// H of the vectors that were seen.
 class SecondMoments {
 public:
-  explicit SecondMoments(int64_t size) : size(size), sums(size * size) {}
+  explicit SecondMoments(int64_t size) : size(size), sums(size * size), magnitudes(size) {}
 
   /// Adds `count` vectors, one after the other. Sums are f64 and in the order of the vectors: how these
   /// are cut into calls changes no bit.
   void add(const float *vectors, int64_t count);
   /// As if its vectors had been added here.
   SecondMoments &operator+=(const SecondMoments &other);
+  /// As if each number of each vector had been multiplied by that of its place in `factors`, which are
+  /// at least 0.
+  SecondMoments multipliedBy(llvm::ArrayRef<float> factors) const;
   /// The length of one vector.
   int64_t length() const { return size; }
   /// How many have been added.
   int64_t count() const { return seen; }
   /// How many of their numbers were NaN or infinite; these count as 0.
   int64_t numNotFinite() const { return notFinite; }
+  /// The sum of |x_j| over all vectors x.
+  double sumOfMagnitudes(int64_t j) const { return magnitudes[j]; }
   double at(int64_t row, int64_t column) const {
     return row < column ? sums[column * size + row] : sums[row * size + column];
   }
@@ -38,6 +43,7 @@ public:
 private:
   int64_t size, seen = 0, notFinite = 0;
   std::vector<double> sums; // the lower half, row by row
+  std::vector<double> magnitudes;
 };
 
 /// U of `moments` with `damping` times the mean of its diagonal added to that, row by row, the lower half

@@ -122,16 +122,16 @@ def refused(what, status, said, *arguments):
 refused("refit", 3, "dlc compile MODEL --quantize int8 --smooth 0.50 --calib DATA.npz --weights NEW.safetensors", "refit", "smooth.bin", "--weights",
         "smooth.safetensors")
 for command, flag, output, alone in (
-        ("compile", "--quantize", "no.bin", "--smooth makes activations fit for 8 bits; expected --quantize int8 or dynamic with it"),
-        ("quantize", "--scheme", "no.dl", "--smooth makes activations fit for 8 bits; expected --scheme int8 or dynamic with it")):
+        ("compile", "--quantize", "no.bin", "--smooth makes activations and weights fit for few bits; expected --quantize int8, dynamic, w8 or w4 with it"),
+        ("quantize", "--scheme", "no.dl", "--smooth makes activations and weights fit for few bits; expected --scheme int8, dynamic, w8 or w4 with it")):
     for bad in ("1.5", "-0.1", "nan"):
-        refused(f"{command} {bad}", 2, f"--smooth: expected a number from 0 to 1, got '{bad}'", command, "smooth.dl", flag, "int8", "--calib",
+        refused(f"{command} {bad}", 2, f"--smooth: expected auto or a number from 0 to 1, got '{bad}'", command, "smooth.dl", flag, "int8", "--calib",
                 "data.npz", f"--smooth={bad}", "-o", output)
-    refused(f"{command} w4", 2, alone, command, "smooth.dl", flag, "w4", "--calib", "data.npz", "--smooth", "0.5", "-o", output)
+    refused(f"{command} fp8", 2, alone, command, "smooth.dl", flag, "fp8", "--calib", "data.npz", "--smooth", "0.5", "-o", output)
     refused(f"{command} without data", 2, "--smooth needs to see how large the channels of activations are; add --calib FILE.npz", command,
             "smooth.dl", flag, "dynamic", "--smooth", "0.5", "-o", output)
-refused("alone", 2, "--smooth makes activations fit for 8 bits; expected --quantize int8 or dynamic with it", "compile", "smooth.dl", "--smooth",
-        "0.5", "-o", "no.bin")
+refused("alone", 2, "--smooth makes activations and weights fit for few bits; expected --quantize int8, dynamic, w8 or w4 with it", "compile",
+        "smooth.dl", "--smooth", "0.5", "-o", "no.bin")
 save("infinite.safetensors", {**ARRAYS, "first.bias": np.full(N, np.inf, np.float32)})
 with open("infinite.dl", "w", encoding="utf-8") as out:
     out.write(MODEL.replace("smooth.safetensors", "infinite.safetensors"))

@@ -162,7 +162,7 @@ std::string Calibration::commandText() const {
   if (options.noRefit)
     text += " --no-refit";
   if (numSmoothed > 0)
-    text += llvm::formatv(" --smooth {0}", *options.smooth);
+    text += llvm::formatv(" --smooth {0}", *options.smooth->fixed);
   if (options.biasCorrection)
     text += " --bias-correction";
   if (!options.calibration.data.empty())
@@ -249,7 +249,7 @@ std::string Calibration::asText() const {
     os << llvm::formatv(", calibrated on {0} samples by {1}", samples, methodName());
   if (options.smooth)
     os << llvm::formatv("; {0} activations smoothed with exponent {1}", numSmoothed,
-                        *options.smooth);
+                        *options.smooth->fixed);
   if (options.biasCorrection)
     os << "; means corrected";
   if (hasSymmetricActivations(options.grids))
@@ -266,7 +266,8 @@ std::string Calibration::asJson() const {
   if (!isDynamic())
     json.string("method", methodName()).integer("samples", samples);
   if (options.smooth)
-    json.real("smooth", *options.smooth).integer("smoothed", static_cast<int64_t>(numSmoothed));
+    json.real("smooth", *options.smooth->fixed)
+        .integer("smoothed", static_cast<int64_t>(numSmoothed));
   if (options.biasCorrection)
     json.string("bias_correction", "measured");
   if (!isFloat8())

@@ -8,12 +8,12 @@
 #include "ir/dl/contraction/DLContraction.h"
 #include "passes/buffers/PrependResults.h"
 #include "passes/compress/quantize/QuantizableProducts.h"
+#include "tools/driver/calibrate/channels/ChannelFactors.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compress/WeightReader.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ static constexpr double kLeastScale = 1e-5;
 namespace {
 
 /// An activation with its channels along one dim, and the products that sum over these.
-struct ChannelReads {
+struct SmoothedReads {
   Value activation;
   int64_t dim;
   std::vector<QuantizableProduct> products;
@@ -45,15 +45,14 @@ public:
 private:
   void findReads(const LayerPatterns &kept);
   int measure(std::vector<std::vector<double>> &largest);
-  Value storedInverse(const ChannelReads &read, ArrayRef<double> largest);
-  void divide(const ChannelReads &read, Value inverse);
+  Value storedInverse(const SmoothedReads &read, ArrayRef<double> largest);
+  void divide(const SmoothedReads &read, Value inverse);
 
   ModuleOp module;
   func::FuncOp function;
   const CompileOptions &options;
   const Progress &progress;
-  std::vector<ChannelReads> reads;
-  llvm::StringSet<> names;
+  std::vector<SmoothedReads> reads;
 };
 
 } // namespace
@@ -100,7 +99,7 @@ int Smoothing::measure(std::vector<std::vector<double>> &largest) {
   dl::Builder builder(tapped.front().getTerminator());
   SmallVector<Value> taps;
   std::vector<std::string> tapNames;
-  for (const ChannelReads &read : reads) {
+  for (const SmoothedReads &read : reads) {
     Value ofWeights;
     for (const QuantizableProduct &product : read.products) {
       Value own = largestAlong(mapping.lookup(product.getWeight()),
@@ -134,66 +133,31 @@ int Smoothing::measure(std::vector<std::vector<double>> &largest) {
 }
 
 /// 1 / s of the channels, f32, as a weight that is held for the package.
-Value Smoothing::storedInverse(const ChannelReads &read, ArrayRef<double> largest) {
+Value Smoothing::storedInverse(const SmoothedReads &read, ArrayRef<double> largest) {
   const size_t size = largest.size() / 2;
+  const double exponent = *options.smooth->fixed;
   std::vector<float> inverse;
   for (size_t i = 0; i < size; ++i) {
     const double ofX = largest[i], ofWeights = largest[size + i];
-    const double scale = ofX > 0 && ofWeights > 0 ? std::pow(ofX, *options.smooth) /
-                                                        std::pow(ofWeights, 1 - *options.smooth)
-                                                  : 1;
+    const double scale =
+        ofX > 0 && ofWeights > 0 ? std::pow(ofX, exponent) / std::pow(ofWeights, 1 - exponent) : 1;
     inverse.push_back(static_cast<float>(1 / std::max(scale, kLeastScale)));
   }
   const QuantizableProduct &first = read.products.front();
-  std::string name = weightNameOf(first.getWeight()) + ".smooth";
-  const size_t length = name.size();
-  for (unsigned number = 2; !names.insert(name).second; ++number)
-    name = name.substr(0, length) + std::to_string(number);
-  OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
-  return holdVector(builder, first.op->getLoc(), name, inverse);
+  return holdChannelFactors(function, first.op->getLoc(), weightNameOf(first.getWeight()), inverse);
 }
 
-/// `channels` repeated over the dims of `x` but for `dim`.
-static Value repeated(Value channels, Value x, int64_t dim, dl::Builder &builder) {
-  dl::Dims whole = dl::dimsOf(x), along(whole.size(), dl::constantDim(1, builder.getContext()));
-  along[dim] = whole[dim];
-  return builder.broadcast(builder.reshape(channels, along), whole);
-}
-
-/// Whether a norm gives `read.activation` to its products alone, and has a weight for each channel.
-static bool isOfNorm(const ChannelReads &read) {
-  Operation *norm = read.activation.getDefiningOp();
-  auto standardize = dyn_cast_or_null<dl::StandardizeOp>(norm);
-  if (norm == nullptr || !isa<dl::StandardizeOp, dl::RmsNormOp>(norm) ||
-      norm->getNumOperands() < 2 || dl::typeOf(norm->getOperand(1)).getRank() != 1)
-    return false;
-  const int64_t ofNorm =
-      standardize ? standardize.getAffineDims().front() : dl::typeOf(read.activation).getRank() - 1;
-  return ofNorm == read.dim && llvm::all_of(read.activation.getUsers(), [&](Operation *user) {
-           return llvm::any_of(read.products, [&](auto &product) { return product.op == user; });
-         });
-}
-
-void Smoothing::divide(const ChannelReads &read, Value inverse) {
-  Value x = read.activation;
-  dl::Builder builder(x.getLoc(), x.getContext());
-  if (isOfNorm(read)) {
-    Operation *norm = x.getDefiningOp();
-    builder.setInsertionPoint(norm);
-    for (OpOperand &affine : norm->getOpOperands().drop_front())
-      affine.set(builder.make<dl::MulOp>(affine.get(), inverse));
-  } else {
-    builder.setInsertionPointAfterValue(x);
-    if (!inverse.getDefiningOp()->isBeforeInBlock(&*builder.getInsertionPoint()))
-      builder.setInsertionPointAfterValue(inverse);
-    x = builder.make<dl::MulOp>(x, repeated(inverse, x, read.dim, builder));
-  }
+void Smoothing::divide(const SmoothedReads &read, Value inverse) {
+  ChannelReads reads{read.activation, read.dim, {}};
+  for (const QuantizableProduct &product : read.products)
+    reads.uses.push_back(&product.op->getOpOperand(1 - product.weight));
+  multiplyChannels(reads, inverse);
   for (const QuantizableProduct &product : read.products) {
+    dl::Builder builder(read.activation.getLoc(), product.op->getContext());
     builder.setInsertionPoint(product.op);
     Value weight = product.getWeight();
     weight = builder.make<dl::DivOp>(
-        weight, repeated(inverse, weight, *summedDimOf(product.weightDims), builder));
-    product.op->setOperand(1 - product.weight, x);
+        weight, repeatChannels(inverse, weight, *summedDimOf(product.weightDims), builder));
     product.op->setOperand(product.weight, weight);
   }
 }
@@ -210,6 +174,25 @@ int Smoothing::run() {
     return code;
   for (auto [read, numbers] : llvm::zip_equal(reads, largest))
     divide(read, storedInverse(read, numbers));
+  return kOk;
+}
+
+int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent> &smooth,
+                   const CalibrationOptions &calibration, const std::string &option) {
+  if (!smooth)
+    return kOk;
+  const bool isOfWeights = scheme == "w8" || scheme == "w4";
+  if (!isOfWeights && scheme != "int8" && scheme != "dynamic")
+    return fail(kUsage, "--smooth makes activations and weights fit for few bits; expected " +
+                            option + " int8, dynamic, w8 or w4 with it");
+  if (calibration.data.empty())
+    return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
+                        "--calib FILE.npz");
+  if (!isOfWeights && !smooth->fixed)
+    return fail(kUsage, "--smooth auto finds the exponents for weights that stay in memory in few "
+                        "bits; expected " +
+                            option +
+                            " w8 or w4 with it, or a number from 0 to 1, as in --smooth 0.5");
   return kOk;
 }
 

@@ -54,8 +54,7 @@ static std::vector<float> numbersOf(const PackableWeight &weight, ArrayRef<uint8
 
 WeightFormat WeightFit::format() const { return weightFormatOf(options.quantize, options.grids); }
 
-int WeightFit::measure(ModuleOp module, ArrayRef<Value> activations,
-                       std::vector<SecondMoments> &moments) {
+int WeightFit::measure(ModuleOp module) {
   for (Value activation : activations)
     moments.emplace_back(*dl::asConstant(dl::dimsOf(activation).back()));
   OwningOpRef<ModuleOp> copy = module.clone();
@@ -76,8 +75,8 @@ int WeightFit::measure(ModuleOp module, ArrayRef<Value> activations,
   return runTapped(*copy, options.calibration, "calibration", progress, read, samples);
 }
 
-int WeightFit::fit(const PackableWeight &weight, const SecondMoments *moments,
-                   FittedWeight &fitted) {
+int WeightFit::readNumbers(const PackableWeight &weight, const FittedWeight &fitted,
+                           std::vector<float> &numbers) const {
   dl::WeightOp op = weight.op;
   if (!op.getFile())
     return fail(kModelError, "--quantize " + options.quantize + ": weight '" + fitted.name +
@@ -86,8 +85,7 @@ int WeightFit::fit(const PackableWeight &weight, const SecondMoments *moments,
   auto bytes = readWeightBytes(op);
   if (failed(bytes))
     return kModelError;
-  const std::vector<float> numbers = numbersOf(weight, *bytes);
-  const WeightFormat format = weight.formatOf(this->format());
+  numbers = numbersOf(weight, *bytes);
   const auto notFinite =
       llvm::count_if(numbers, [](float number) { return !std::isfinite(number); });
   if (notFinite > 0)
@@ -97,14 +95,87 @@ int WeightFit::fit(const PackableWeight &weight, const SecondMoments *moments,
                                            options.quantize, notFinite, numbers.size(), fitted.name,
                                            fitted.layer)
                                  .str());
+  return kOk;
+}
+
+int WeightFit::readMoments(const PackableWeight &weight, const FittedWeight &fitted,
+                           std::optional<SecondMoments> &all) const {
+  llvm::SmallPtrSet<const void *, 4> added;
+  for (size_t product = 0; isCalibrated() && product < weight.products.size(); ++product) {
+    const SecondMoments &own = momentsOf(weight.getActivation(product));
+    if (own.numNotFinite() > 0)
+      return fail(kModelError,
+                  llvm::formatv("--calib: on this data '{0}' reads {1} numbers that are NaN or "
+                                "infinite; expected finite numbers alone",
+                                fitted.layer, own.numNotFinite())
+                      .str());
+    if (!added.insert(&own).second)
+      continue;
+    if (all)
+      *all += own;
+    else
+      all = own;
+  }
+  return kOk;
+}
+
+int WeightFit::findScales(ArrayRef<PackableWeight> found) {
+  groups = scaleGroupsOf(found);
+  for (ScaleGroup &group : groups) {
+    std::vector<const SecondMoments *> ofGroup;
+    for (Value activation : group.activations)
+      ofGroup.push_back(&momentsOf(activation));
+    const std::vector<double> magnitudes = meanMagnitudes(ofGroup);
+    if (options.smooth->fixed) {
+      group.exponent = *options.smooth->fixed;
+    } else {
+      ExponentSearch search(magnitudes);
+      for (size_t place : group.weights) {
+        const FittedWeight &fitted = weights[place];
+        progress("smoothing, " + fitted.name);
+        std::vector<float> numbers;
+        std::optional<SecondMoments> moments;
+        if (int code = readNumbers(found[place], fitted, numbers))
+          return code;
+        if (int code = readMoments(found[place], fitted, moments))
+          return code;
+        search.add(numbers, fitted.rows, found[place].formatOf(format()), *moments);
+      }
+      group.exponent = search.best();
+    }
+    std::vector<float> inverse = inverseScales(magnitudes, group.exponent);
+    if (areOnes(inverse))
+      continue;
+    group.inverse = std::move(inverse);
+    for (size_t place : group.weights) {
+      weights[place].exponent = group.exponent;
+      weights[place].inverse = group.inverse;
+    }
+  }
+  return kOk;
+}
+
+int WeightFit::fit(const PackableWeight &weight, std::optional<SecondMoments> moments,
+                   FittedWeight &fitted) {
+  std::vector<float> numbers;
+  if (int code = readNumbers(weight, fitted, numbers))
+    return code;
+  const WeightFormat format = weight.formatOf(this->format());
+  // Only weights that read activations of the data have scales.
+  const bool isScaled = !fitted.inverse.empty();
+  if (isScaled) {
+    numbers = scaledWeights(numbers, fitted.inverse);
+    moments = moments->multipliedBy(fitted.inverse);
+  }
   const PackedMatrix packed =
       moments ? roundWithFeedback(numbers, fitted.rows, fitted.columns, format, *moments)
               : roundToNearest(numbers, fitted.rows, fitted.columns, format);
   double squares = 0, errors = 0;
   for (int64_t row = 0; row < fitted.rows; ++row)
     for (int64_t column = 0; column < fitted.columns; ++column) {
-      const double number = numbers[row * fitted.columns + column],
-                   error = number - packed.at(row, column);
+      const double factor = isScaled ? fitted.inverse[column] : 1,
+                   number = numbers[row * fitted.columns + column] * factor,
+                   error = number - packed.at(row, column) * factor;
       squares += number * number;
       errors += error * error;
     }
@@ -113,7 +184,7 @@ int WeightFit::fit(const PackableWeight &weight, const SecondMoments *moments,
     const OutputError output = outputErrorOf(numbers, packed, *moments);
     fitted.ofOutputs = decibels(output.squares, output.errors);
   }
-  bytesBefore += bytes->size();
+  bytesBefore += numbers.size() * sizeof(float);
   auto hold = [&](StringRef suffix, std::vector<uint8_t> part) {
     bytesAfter += part.size();
     holdPackedWeight(fitted.name + suffix.str(), std::move(part));
@@ -170,36 +241,26 @@ int WeightFit::run(ModuleOp module) {
                          : ": every weight stays in f32; the first, '" + weights.front().name +
                                "', because: " + weights.front().whyKept +
                                (isKeptByCost ? kTakeAll : "")));
-  std::vector<SecondMoments> moments;
-  const SmallVector<Value> activations = activationsOf(found);
+  activations = activationsOf(found);
   if (isCalibrated())
-    if (int code = measure(module, activations, moments))
+    if (int code = measure(module))
+      return code;
+  if (options.smooth)
+    if (int code = findScales(found))
       return code;
   for (auto [weight, fitted] : llvm::zip_equal(found, weights)) {
     if (isKept(fitted))
       continue;
     progress("weights in few bits, " + fitted.name);
-    // A weight that several products read is to serve all of them.
     std::optional<SecondMoments> all;
-    llvm::SmallPtrSet<const void *, 4> added;
-    for (size_t product = 0; isCalibrated() && product < weight.products.size(); ++product) {
-      Value activation = weight.getActivation(product);
-      const SecondMoments &own = moments[llvm::find(activations, activation) - activations.begin()];
-      if (own.numNotFinite() > 0)
-        return fail(kModelError,
-                    llvm::formatv("--calib: on this data '{0}' reads {1} numbers that are NaN or "
-                                  "infinite; expected finite numbers alone",
-                                  fitted.layer, own.numNotFinite())
-                        .str());
-      if (!added.insert(&own).second)
-        continue;
-      if (all)
-        *all += own;
-      else
-        all = own;
-    }
-    if (int code = fit(weight, all ? &*all : nullptr, fitted))
+    if (int code = readMoments(weight, fitted, all))
       return code;
+    if (int code = fit(weight, std::move(all), fitted))
+      return code;
+  }
+  for (const ScaleGroup &group : groups) {
+    divideActivations(function, found, group);
+    bytesAfter += group.inverse.size() * sizeof(float);
   }
   return kOk;
 }

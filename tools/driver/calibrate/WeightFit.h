@@ -3,8 +3,9 @@
 #ifndef DLC_TOOLS_DRIVER_WEIGHTFIT_H
 #define DLC_TOOLS_DRIVER_WEIGHTFIT_H
 
-#include "passes/compress/quantize/ErrorFeedback.h"
+#include "passes/compress/quantize/ActivationScales.h"
 #include "passes/compress/quantize/QuantizationGain.h"
+#include "tools/driver/calibrate/channels/ScaleGroups.h"
 #include "tools/driver/cli/Compiler.h"
 
 #include <functional>
@@ -25,10 +26,14 @@ struct FittedWeight {
   double signalToNoise = 0;
   std::optional<double> ofOutputs = {};
   std::vector<TargetGain> gains = {};
+  /// Where its columns are multiplied by scales of --smooth: the exponent, and 1 / s of each.
+  std::optional<double> exponent = {};
+  std::vector<float> inverse = {};
 };
 
 /// Finds the few bits for each weight that quantize-weights packs, and holds them for the package (WeightReader.h): the
-/// nearest numbers, or with `--calib` those of GPTQ, on what the products read of these data.
+/// nearest numbers, or with `--calib` those of GPTQ, on what the products read of these data. With `--smooth` the
+/// channels of activations are divided by scales first, and the weights multiplied by them (ActivationScales.h).
 class WeightFit {
 public:
   /// `progress` is told what goes on, now and then.
@@ -52,16 +57,36 @@ private:
   WeightFormat format() const;
   /// Marks the weights that --keep-w8 names.
   int markWide(mlir::ModuleOp module, llvm::ArrayRef<PackableWeight> found);
-  /// Sums of what each value was on the data, in the order of `activations`.
-  int measure(mlir::ModuleOp module, llvm::ArrayRef<mlir::Value> activations,
-              std::vector<SecondMoments> &moments);
-  int fit(const PackableWeight &weight, const SecondMoments *moments, FittedWeight &fitted);
+  /// What `activations` were on the data.
+  int measure(mlir::ModuleOp module);
+  const SecondMoments &momentsOf(mlir::Value activation) const {
+    return moments[llvm::find(activations, activation) - activations.begin()];
+  }
+  /// The numbers of the weight as [N, K], all finite.
+  int readNumbers(const PackableWeight &weight, const FittedWeight &fitted,
+                  std::vector<float> &numbers) const;
+  /// The moments of all that the products multiply the weight by: one that several read is to serve all
+  /// of them. None without data, and of tables.
+  int readMoments(const PackableWeight &weight, const FittedWeight &fitted,
+                  std::optional<SecondMoments> &all) const;
+  /// Makes `groups`, and tells the weights what they are multiplied by.
+  int findScales(llvm::ArrayRef<PackableWeight> found);
+  int fit(const PackableWeight &weight, std::optional<SecondMoments> moments, FittedWeight &fitted);
+  /// " --smooth auto"; empty without it.
+  std::string smoothText() const;
+  /// The activations that are divided by scales.
+  size_t numScaled() const;
+  /// "; 12 activations scaled, exponents 0.1 to 0.6"; empty without --smooth.
+  std::string scalesText() const;
 
   const CompileOptions &options;
   std::function<void(const std::string &)> progress;
   std::vector<FittedWeight> weights;
+  llvm::SmallVector<mlir::Value> activations; // that the weights in few bits multiply
+  std::vector<SecondMoments> moments;         // of each of them; none without data
+  std::vector<ScaleGroup> groups;
   int64_t samples = 0;
-  uint64_t bytesBefore = 0, bytesAfter = 0; // of the weights in few bits
+  uint64_t bytesBefore = 0, bytesAfter = 0; // of the weights in few bits, with their scales
 };
 
 } // namespace dlc

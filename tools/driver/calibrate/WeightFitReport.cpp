@@ -7,6 +7,7 @@
 #include "tools/driver/compress/QuantizationChoice.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -35,9 +36,47 @@ std::string WeightFit::wideText() const {
   return text;
 }
 
+static std::string exponentText(double exponent) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", exponent);
+  return text;
+}
+
 std::string WeightFit::commandText() const {
   return "dlc compile MODEL --quantize " + options.quantize + textOf(options.grids) + wideText() +
-         (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
+         smoothText() + (isCalibrated() ? " --calib DATA.npz" : "") + " --weights NEW.safetensors";
+}
+
+std::string WeightFit::smoothText() const {
+  if (!options.smooth)
+    return "";
+  return " --smooth " + (options.smooth->fixed ? exponentText(*options.smooth->fixed) : "auto");
+}
+
+size_t WeightFit::numScaled() const {
+  size_t scaled = 0;
+  for (const ScaleGroup &group : groups)
+    scaled += group.inverse.empty() ? 0 : group.activations.size();
+  return scaled;
+}
+
+std::string WeightFit::scalesText() const {
+  if (!options.smooth)
+    return "";
+  const size_t scaled = numScaled();
+  double least = 1, most = 0;
+  for (const ScaleGroup &group : groups)
+    if (!group.inverse.empty()) {
+      least = std::min(least, group.exponent);
+      most = std::max(most, group.exponent);
+    }
+  std::string text = llvm::formatv("; {0} activation{1} scaled", scaled, scaled == 1 ? "" : "s");
+  if (scaled > 0)
+    text += least == most
+                ? llvm::formatv(", exponent {0}", exponentText(least)).str()
+                : llvm::formatv(", exponents {0} to {1}", exponentText(least), exponentText(most))
+                      .str();
+  return text;
 }
 
 static std::string inDecibels(double value) {
@@ -93,7 +132,7 @@ std::string WeightFit::asText() const {
     os << llvm::formatv("fitted to {0} samples", samples);
   else
     os << "rounded to nearest";
-  os << llvm::formatv("; {0:N} bytes became {1:N}\n", bytesBefore, bytesAfter);
+  os << llvm::formatv("; {0:N} bytes became {1:N}{2}\n", bytesBefore, bytesAfter, scalesText());
   return text;
 }
 
@@ -108,6 +147,13 @@ std::string WeightFit::asJson() const {
   json.string("method", isCalibrated() ? "gptq" : "nearest");
   if (isCalibrated())
     json.integer("samples", samples);
+  if (options.smooth) {
+    if (options.smooth->fixed)
+      json.real("smooth", *options.smooth->fixed);
+    else
+      json.string("smooth", "auto");
+    json.integer("scaled", static_cast<int64_t>(numScaled()));
+  }
   json.integer("bytes_before", static_cast<int64_t>(bytesBefore))
       .integer("bytes_after", static_cast<int64_t>(bytesAfter))
       .beginArray("weights");
@@ -121,6 +167,8 @@ std::string WeightFit::asJson() const {
       json.string("type", "f32").string("why", weight.whyKept);
     else
       json.string("type", weight.bits == 8 ? "w8" : "w4").real("snr_db", weight.signalToNoise);
+    if (weight.exponent)
+      json.real("exponent", *weight.exponent);
     if (weight.ofOutputs)
       json.real("snr_of_outputs_db", *weight.ofOutputs);
     writeGains(json, weight.gains, options);

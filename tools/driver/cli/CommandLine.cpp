@@ -54,6 +54,19 @@ void dlc::addOnnxOptions(CLI::App &command, std::vector<std::string> &constInput
       ->allow_extra_args(false);
 }
 
+/// Takes what --smooth does.
+static CLI::Validator checkExponent() {
+  auto check = [](std::string &given) {
+    char *end = nullptr;
+    const double value = std::strtod(given.c_str(), &end);
+    const bool isNumber = !given.empty() && *end == 0 && value >= 0 && value <= 1;
+    return given == "auto" || isNumber
+               ? std::string()
+               : "expected auto or a number from 0 to 1, got '" + given + "'";
+  };
+  return {check, ""};
+}
+
 void dlc::addQuantizationOptions(CLI::App &command, QuantizationOptions &options,
                                  const std::string &option) {
   GridOptions &grids = options.grids;
@@ -83,12 +96,23 @@ void dlc::addQuantizationOptions(CLI::App &command, QuantizationOptions &options
                   "(default for w4: 32)")
       ->check(checkOneOf({"16", "32", "64", "128", "256"}));
   command
-      .add_option("--smooth", options.smooth,
-                  "For " + option +
-                      " int8 and dynamic: moves scales of the channels of activations into the "
-                      "weights of matrix products, as SmoothQuant does with this exponent, from 0 "
-                      "to 1 (0.5 is usual), on the largest magnitudes that --calib shows")
-      ->check(checkRange(0, 1));
+      .add_option(
+          "--smooth",
+          [&options](const CLI::results_t &given) {
+            options.smooth.emplace();
+            if (given.back() != "auto")
+              options.smooth->fixed = std::strtod(given.back().c_str(), nullptr);
+            return true;
+          },
+          "Moves scales of the channels of activations into the weights of matrix products. For " +
+              option +
+              " int8 and dynamic: as SmoothQuant does with this exponent, from 0 to 1 (0.5 is "
+              "usual), on the largest magnitudes that --calib shows. For w8 and w4: as AWQ does, "
+              "on the mean magnitudes that --calib shows, with this exponent, or with auto the one "
+              "of each activation, in steps of 0.1, whose rounded weights lose least of what the "
+              "products give")
+      ->type_name("auto|EXPONENT")
+      ->check(checkExponent());
   command.add_flag("--bias-correction", options.biasCorrection,
                    "For " + option +
                        " int8: adds to each channel of a product's result what 8 bits take off its "

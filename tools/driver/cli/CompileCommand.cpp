@@ -31,6 +31,7 @@ Examples:
   dlc compile model.dl --quantize dynamic --target cpu -o model.bin   matrix products in 8 bits, ranges as they come
   dlc compile model.dl --quantize int8 --calib samples.npz --smooth 0.5 --target cpu -o model.bin   for activations with few large channels
   dlc compile model.dl --quantize w4 --calib samples.npz -o model.bin   weights in 4 bits, fitted to these samples
+  dlc compile model.dl --quantize w4 --calib samples.npz --smooth auto -o model.bin   the same, with channels of activations scaled (AWQ)
   dlc compile model.dl --quantize w4 --weight-grid symmetric --group 64 -o model.bin   without zero points, in larger groups
   dlc compile pruned.dl --block-sparse --target cpu -o model.bin   of what dlc prune --pattern block made, without its zeros
   dlc compile model.dl --compile-to=fuse                  print which ops share a kernel

@@ -34,12 +34,19 @@ struct GridOptions {
   int64_t group = 0;       // weights of a group, of w8 and w4
 };
 
+/// What exponent the scales of channels have that --smooth moves from activations into weights.
+struct SmoothExponent {
+  std::optional<double>
+      fixed; // 0 to 1; none: each activation has the one that serves its weights best
+};
+
 /// How numbers in few bits are found, whichever scheme stores them.
 struct QuantizationOptions {
   GridOptions grids;
   std::vector<std::string> keepW8; // globs: layers whose weights w4 stores in 8 bits
-  std::optional<double> smooth;    // of int8 and dynamic: the exponent of SmoothQuant, 0 to 1
-  bool biasCorrection = false;     // of int8
+  // Of int8 and dynamic: SmoothQuant, its exponent fixed; of w8 and w4: AWQ.
+  std::optional<SmoothExponent> smooth;
+  bool biasCorrection = false; // of int8
 };
 
 struct CompileOptions : QuantizationOptions {

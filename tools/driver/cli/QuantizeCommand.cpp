@@ -22,6 +22,7 @@ Schemes:
 Examples:
   dlc quantize model.dl --scheme w4 -o q.dl                       each weight the nearest of 16 numbers; the weights go to q.safetensors
   dlc quantize model.dl --scheme w4 --calib samples.npz -o q.dl   errors of rounding made up for on these samples (GPTQ)
+  dlc quantize model.dl --scheme w4 --calib samples.npz --smooth auto -o q.dl   and channels of activations scaled first (AWQ)
   dlc quantize model.dl --scheme int8 --calib samples.npz -o q.dl
   dlc quantize model.dl --scheme int8 --activation-grid symmetric --granularity tensor --calib samples.npz -o q.dl
   dlc quantize model.dl --scheme w4 --weight-grid symmetric --group 64 -o q.dl

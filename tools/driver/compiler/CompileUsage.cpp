@@ -5,6 +5,7 @@
 
 #include "passes/Pipelines.h"
 #include "tools/driver/calibrate/QuantizationGrids.h"
+#include "tools/driver/calibrate/Smoothing.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/Import.h"
 
@@ -69,12 +70,9 @@ static int checkSignature(const CompileOptions &options, Phase first) {
 /// What goes with products of integers, and that --quantize dynamic needs data for --smooth alone.
 static int checkProducts(const CompileOptions &options) {
   const bool isDynamic = options.quantize == "dynamic";
-  if (options.smooth && !isDynamic && options.quantize != "int8")
-    return fail(kUsage, "--smooth makes activations fit for 8 bits; expected --quantize int8 or "
-                        "dynamic with it");
-  if (options.smooth && options.calibration.data.empty())
-    return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
-                        "--calib FILE.npz");
+  if (int code =
+          checkSmoothing(options.quantize, options.smooth, options.calibration, "--quantize"))
+    return code;
   if (options.biasCorrection && options.quantize != "int8")
     return fail(kUsage, "--bias-correction takes back what 8 bits do to means; expected --quantize "
                         "int8 with it");

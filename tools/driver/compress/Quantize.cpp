@@ -9,6 +9,7 @@
 #include "passes/compress/quantize/QuantizableProducts.h"
 #include "tools/driver/calibrate/Calibration.h"
 #include "tools/driver/calibrate/QuantizationGrids.h"
+#include "tools/driver/calibrate/Smoothing.h"
 #include "tools/driver/calibrate/WeightFit.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/ImportAsText.h"
@@ -30,12 +31,8 @@ static int checkOptions(const QuantizeOptions &options) {
   if (!options.keepW8.empty() && options.scheme != "w4")
     return fail(kUsage, "--keep-w8 names layers that have 8 bits where others have 4; expected "
                         "--scheme w4 with it");
-  if (options.smooth && !productSchemeNamed(options.scheme))
-    return fail(kUsage, "--smooth makes activations fit for 8 bits; expected --scheme int8 or "
-                        "dynamic with it");
-  if (options.smooth && options.calibration.data.empty())
-    return fail(kUsage, "--smooth needs to see how large the channels of activations are; add "
-                        "--calib FILE.npz");
+  if (int code = checkSmoothing(options.scheme, options.smooth, options.calibration, "--scheme"))
+    return code;
   if (options.biasCorrection && options.scheme != "int8")
     return fail(kUsage, "--bias-correction takes back what 8 bits do to means; expected --scheme "
                         "int8 with it");
