@@ -11,7 +11,7 @@
 namespace dlc::codegen {
 
 /// What a part costs, as a mean over all samples.
-static constexpr double kPriceOfPart = 0.01;
+static constexpr double kPriceOfPart = 0.02;
 /// A difference of losses that is one of roundings.
 static constexpr double kNothing = 1e-9;
 

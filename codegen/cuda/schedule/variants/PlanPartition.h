@@ -30,7 +30,7 @@ struct PlanPartition {
 };
 
 /// Divides the samples (in any order, at least one) into at most `mostParts` parts, so that the loss is least: a dynamic program
-/// over the values. A part pays where it saves a hundredth of the time, as a mean over all shapes.
+/// over the values. A part pays where it saves a fiftieth of the time, as a mean over all shapes.
 PlanPartition partitionPlans(std::vector<PlanSample> samples, size_t mostParts);
 
 } // namespace dlc::codegen
