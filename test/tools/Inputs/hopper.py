@@ -12,11 +12,11 @@ def whole(*shape):
     return random.integers(-3, 4, shape).astype(np.float16)
 
 
-w, b = whole(1024, 64), whole(1024)
+w, b = whole(1024, 256), whole(1024)
 np.save("w.npy", w)
 np.save("b.npy", b)
 for rows in (1, 1024):
-    x = whole(rows, 64)
+    x = whole(rows, 256)
     y = x.astype(np.float64) @ w.astype(np.float64).T + b
     np.save(f"x{rows}.npy", x)
     np.save(f"y{rows}.npy", np.maximum(y, 0).astype(np.float16))
