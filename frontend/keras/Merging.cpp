@@ -78,7 +78,8 @@ static void concatenate(KerasCall &call) {
     call.giveMerged(std::move(result), areTurned);
 }
 
-/// Sums over a dim of each of two tensors, the batch by itself: [N, a..., b...] of what is left of both; [N, 1] of nothing.
+/// Sums over a dim of each of two tensors, the batch by itself: [N, a..., b...] of what is left of
+/// both; [N, 1] of nothing.
 static void dot(KerasCall &call) {
   if (call.operands.size() != 2) {
     call.error("'Dot' takes two tensors, got " + Twine(call.operands.size()));

@@ -196,7 +196,8 @@ public:
   const Known *known(size_t input);
   /// True where all numbers of an input are known to be 0, however many they are.
   bool isZero(size_t input) { return has(input) && importer.isZero(*inputs[input]); }
-  /// The integers of an input, however many they are; nothing, and nothing said, where they are not known at import.
+  /// The integers of an input, however many they are; nothing, and nothing said, where they are not
+  /// known at import.
   std::optional<llvm::SmallVector<int64_t>> knownIntegers(size_t input) {
     return has(input) ? importer.integersOf(*inputs[input]) : std::nullopt;
   }

@@ -38,12 +38,13 @@ bool isWorkable(AffineExpr number) {
               .wasInterrupted();
 }
 
-/// What the elements of a tensor are, from the ops that make it.
+/// Reads the elements of a tensor off the ops that make it.
 class ElementReader {
 public:
   ElementReader(MLIRContext *context, size_t loops) : context(context), loops(loops) {}
 
-  /// The element of x at `at`, one index for each of its dims; nothing where it is no such sum.
+  /// The element of `x` at the indices `at`, one for each of its dims; nullopt where it is no
+  /// linear sum of the indices.
   std::optional<Linear> at(mlir::Value x, ArrayRef<Linear> at);
   Linear number(AffineExpr value) const { return {value, SmallVector<int64_t, 6>(loops, 0)}; }
   Linear number(int64_t value) const { return number(dl::constantDim(value, context)); }
@@ -55,7 +56,8 @@ public:
 
 private:
   using Found = std::optional<Linear>;
-  /// Positions are made by a few ops; others, as a long sum of one tensor with itself, are not followed further.
+  /// Positions are made by a few ops; others, as a long sum of one tensor with itself, are not
+  /// followed further.
   static constexpr size_t kMostOps = 512;
 
   /// a + factor b
@@ -316,7 +318,7 @@ std::optional<SmallVector<PositionRange>> positionBox(NodeImport &node, size_t i
       range.size = shape[k];
       taken[k] = true;
     }
-    // Padding beyond what the data count is no part of a box.
+    // A counted dim is padded beyond its count, and a box must not reach into the padding.
     bool isWhole = dl::isConstant(range.start, 0) && range.size == dims[part];
     if (!isWhole && (emitter.isCounted(range.start) || emitter.isCounted(range.size) ||
                      emitter.isCounted(dims[part])))

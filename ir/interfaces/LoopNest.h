@@ -62,8 +62,8 @@ struct LoopNest {
   /// parallel indices, none computed or checked.
   llvm::SmallBitVector spanned;
   llvm::SmallVector<Access, 4> spanReads;
-  /// How many indices of each reduction loop lie in its span, on average over the results: for the cost model, where it is known
-  /// from dims. Empty: as many as the loop has.
+  /// How many indices of each reduction loop lie in its span, on average over the results: for the
+  /// cost model, where it is known from dims. Empty: as many as the loop has.
   dl::Dims meanSpans;
   /// The term is the product of the two term accesses (in this order) and the only stage is add: what matrix
   /// multipliers compute.
@@ -75,8 +75,9 @@ struct LoopNest {
   unsigned numLoops() const { return parallel.size() + reduction.size(); }
   bool readsIndex(unsigned loop) const { return loop < indexDims.size() && indexDims.test(loop); }
   bool isSpanned(unsigned loop) const { return loop < spanned.size() && spanned.test(loop); }
-  /// Of a product whose channels are in groups, as a grouped convolution's along `dim` of its result: how many a group has, where the
-  /// first term has as many and the sums run over those of the group. 0: nothing of that.
+  /// The number of channels in a group, where the nest is a product whose result has groups of
+  /// channels along `dim`, as a grouped convolution has, the first term has groups of as many
+  /// channels, and each sum runs over one of these groups. Otherwise 0.
   int64_t channelsOfGroup(unsigned dim) const;
   /// Some access has computed indices.
   bool hasComputed() const;

@@ -117,7 +117,8 @@ static bool hasVectorsOfChannels(const LoopNest &nest) {
   });
 }
 
-/// The channels of several whole groups make a vector, which the CPU reads at once, and takes those of each group from.
+/// The channels of several whole groups make a vector, which the CPU reads at once, and takes those
+/// of each group from.
 static bool hasVectorsOfGroups(LoopNestOpInterface op, const LoopNest &nest) {
   int64_t channels = nest.channelsOfGroup(1);
   return op->getParentOfType<ModuleOp>().getName() == "cpu" && channels >= 2 &&

@@ -41,7 +41,8 @@ static dlx::BufferType bufferOf(Value tensor) {
   return dlx::BufferType::get(tensor.getContext(), cast<RankedTensorType>(tensor.getType()));
 }
 
-/// map, reduce, window, contraction, attention, recurrent, lines or block_sparse: which family of schedules a kernel needs.
+/// map, reduce, window, contraction, attention, recurrent, lines or block_sparse: which family of
+/// schedules a kernel needs.
 static dlx::KernelKind kindOf(dl::FusionOp fusion) {
   if (!fusion.getBodyBlock().getOps<RecurrentOpInterface>().empty())
     return dlx::KernelKind::recurrent;

@@ -29,8 +29,8 @@ public:
   const schema::Program &program() const { return table; }
   /// The variants of launches that can be made on the GPU.
   rt::VariantUse variants() const { return kernels->variants(); }
-  /// Makes the kernels of the plan ready that are not yet: compiles those of variants that no shape has asked for before. The
-  /// context is current.
+  /// Makes the kernels of the plan ready that are not yet: compiles those of variants that no shape
+  /// has asked for before. The context is current.
   rt::Status require(const rt::Plan &plan, const KernelOptions &options) const {
     return kernels->require(plan.commands, options);
   }

@@ -172,15 +172,20 @@ def flat(results):
     return [tensor for part in results for tensor in flat(part)]
 
 
+def seeded_module(torch, make):
+    """A network with seeded weights, and means of batch norms that are not zero: else these norms would change nothing."""
+    torch.manual_seed(1)
+    module = make().eval()
+    for name, buffer in module.named_buffers():
+        if name.endswith("running_mean"):
+            buffer.copy_(torch.randn(buffer.shape) * 0.1)
+    return module
+
+
 def exported(torch, script, name, network):
     """The ONNX file, the inputs and what PyTorch computes; None where its exporter does not take the network."""
     make, inputs_of, dynamic = network
-    torch.manual_seed(1)
-    module = make().eval()
-    for buffer_name, buffer in module.named_buffers():  # else the norms change nothing
-        if buffer_name.endswith("running_mean"):
-            buffer.copy_(torch.randn(buffer.shape) * 0.1)
-    inputs = inputs_of()
+    module, inputs = seeded_module(torch, make), inputs_of()
     try:
         path = script.export_onnx(module, inputs, OUT, dynamic=dynamic)
     except Exception as error:

@@ -8,6 +8,7 @@ in double precision.
 
 Scores of such weights lie so close together that rounding changes their order: each box that PyTorch finds in double precision must be
 among dlc's, of its label and score, and there are as many."""
+
 import inspect
 import os
 import sys
@@ -16,7 +17,9 @@ import warnings
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "conformance"))
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "conformance")
+)
 from cases import Cases, Failure  # noqa: E402
 from dlc_tool import BUILD, compile_model, run_model  # noqa: E402
 
@@ -30,6 +33,7 @@ OUTPUTS = ["boxes", "scores", "labels"]
 def spread_norms(torch, network):
     """Weights of SSDlite by which scores differ, its norms near 1."""
     from small_detectors import spread
+
     spread(network)
     for layer in network.modules():
         if isinstance(layer, torch.nn.BatchNorm2d):
@@ -47,19 +51,34 @@ def scale_logits(torch, network, image):
 
 # Name: the size of the image, what else torchvision is told, what changes the weights.
 DETECTORS = {
-    "ssdlite320_mobilenet_v3_large": (320, {}, lambda torch, network, image: spread_norms(torch, network)),
-    "retinanet_resnet50_fpn": (800, {"topk_candidates": 200, "detections_per_img": 100}, scale_logits),
+    "ssdlite320_mobilenet_v3_large": (
+        320,
+        {},
+        lambda torch, network, image: spread_norms(torch, network),
+    ),
+    "retinanet_resnet50_fpn": (
+        800,
+        {"topk_candidates": 200, "detections_per_img": 100},
+        scale_logits,
+    ),
     "fasterrcnn_resnet50_fpn": (800, {}, lambda torch, network, image: None),
 }
 
 
 def match(got, wanted, size):
     if [array.shape for array in got] != [array.shape for array in wanted]:
-        raise Failure(f"shapes {[array.shape for array in got]}, PyTorch's are {[array.shape for array in wanted]}")
+        raise Failure(
+            f"shapes {[array.shape for array in got]}, PyTorch's are {[array.shape for array in wanted]}"
+        )
     boxes, scores, labels = got
     left = np.ones(len(boxes), bool)
     for box, score, label in zip(*wanted):
-        near = left & (labels == label) & (np.abs(scores - score) <= SCORE_BOUND) & (np.abs(boxes - box).max(1) <= CORNER_BOUND * size)
+        near = (
+            left
+            & (labels == label)
+            & (np.abs(scores - score) <= SCORE_BOUND)
+            & (np.abs(boxes - box).max(1) <= CORNER_BOUND * size)
+        )
         if not near.any():
             raise Failure(f"there is no box near {box.tolist()} of label {label} and score {score}")
         left[np.flatnonzero(near)[0]] = False
@@ -69,6 +88,7 @@ def match(got, wanted, size):
 def check(torch, cases, name):
     from small_detectors import Torchvision
     from torchvision.models import get_model
+
     size, options, change = DETECTORS[name]
     torch.manual_seed(3)
     network = Torchvision(get_model(name, weights=None, weights_backbone=None, **options)).eval()
@@ -81,8 +101,19 @@ def check(torch, cases, name):
     with cases.case(f"{name}: export and compile"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the exporter's, about what it fixes
         # torchvision 0.14 leaves the coordinates of RoiAlign, which are others from opset 16 on, to that default.
-        torch.onnx.export(network, (image,), path + ".onnx", input_names=["x"], output_names=OUTPUTS, opset_version=15,
-                          **({"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}))
+        torch.onnx.export(
+            network,
+            (image,),
+            path + ".onnx",
+            input_names=["x"],
+            output_names=OUTPUTS,
+            opset_version=15,
+            **(
+                {"dynamo": False}
+                if "dynamo" in inspect.signature(torch.onnx.export).parameters
+                else {}
+            ),
+        )
         began = time.monotonic()
         compile_model(path + ".onnx", path + ".bin", None, "--target", "cpu")
         took = time.monotonic() - began
@@ -92,7 +123,9 @@ def check(torch, cases, name):
     with cases.case(f"{name}: run"):
         if len(wanted[0]) < 100:
             raise Failure(f"PyTorch finds {len(wanted[0])} boxes; expected 100 or more to compare")
-        different = match(run_model(path + ".bin", {"x": image.numpy()}, OUTPUTS, "--device", "cpu"), wanted, size)
+        different = match(
+            run_model(path + ".bin", {"x": image.numpy()}, OUTPUTS, "--device", "cpu"), wanted, size
+        )
         print(f"   {name}: {len(wanted[0])} boxes of {different} scores")
 
 
@@ -103,7 +136,9 @@ def main():
         import torch
         import torchvision  # noqa: F401
     except ImportError as error:
-        print(f"1 left out (the detectors, because {error}: tools/scripts/setup --tests)\n0 passed, 0 failed")
+        print(
+            f"1 left out (the detectors, because {error}: tools/scripts/setup --tests)\n0 passed, 0 failed"
+        )
         return 0
     os.makedirs(OUT, exist_ok=True)
     cases = Cases()

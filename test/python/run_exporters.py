@@ -10,6 +10,7 @@ other sizes by the same package; the small ones run on the emulated GPU too. On 
   VENV/bin/python test/python/run_exporters.py --list                their names
 
 A network that an exporter itself cannot export is left out, named with what PyTorch says, and counted; it never passes."""
+
 import argparse
 import contextlib
 import logging
@@ -19,7 +20,10 @@ import time
 import warnings
 
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(TEST, "conformance"), os.path.join(os.path.dirname(TEST), "tools", "python", "dlc")]
+sys.path[:0] = [
+    os.path.join(TEST, "conformance"),
+    os.path.join(os.path.dirname(TEST), "tools", "python", "dlc"),
+]
 import numpy as np  # noqa: E402
 
 from cases import Cases, Failure  # noqa: E402
@@ -27,10 +31,36 @@ from dlc_tool import BUILD, compile_model, run_model  # noqa: E402
 
 OUT = os.path.join(BUILD, "test-logs", "exporters")
 BOUND = 2e-3  # of the largest element: deep networks of random weights, in f32
-VISION = ("resnet34", "mobilenet_v3_small", "efficientnet_b0", "convnext_tiny", "densenet121", "vision_transformer", "swin_t",
-          "lraspp_mobilenet_v3_large", "ssdlite", "yolo", "unet3d")
-TEXT = ("bert", "deberta_v2", "gpt2", "llama", "qwen2", "gemma2", "mistral", "t5", "bart", "whisper", "clip", "crnn", "gru_text", "translator")
-# What the emulator runs in seconds.
+VISION = (
+    "resnet34",
+    "mobilenet_v3_small",
+    "efficientnet_b0",
+    "convnext_tiny",
+    "densenet121",
+    "vision_transformer",
+    "swin_t",
+    "lraspp_mobilenet_v3_large",
+    "ssdlite",
+    "yolo",
+    "unet3d",
+)
+TEXT = (
+    "bert",
+    "deberta_v2",
+    "gpt2",
+    "llama",
+    "qwen2",
+    "gemma2",
+    "mistral",
+    "t5",
+    "bart",
+    "whisper",
+    "clip",
+    "crnn",
+    "gru_text",
+    "translator",
+)
+# The emulator runs these in seconds.
 EMULATED = ("bert", "gpt2", "llama", "gru_text", "yolo")
 # Where no mask is given, transformers looks for texts that are packed by an operator that the tracing exporter lacks.
 MASKED = ("gpt2", "llama", "qwen2", "gemma2", "mistral", "whisper")
@@ -40,6 +70,7 @@ FIXED = {"translator": ("S", "T")}
 
 def masked(torch, module):
     """The network of the zoo, called with a mask that hides nothing."""
+
     class Masked(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -50,8 +81,12 @@ def masked(torch, module):
 
     class MaskedTarget(Masked):
         def forward(self, ids, target):
-            return self.network(**{module.first: ids}, decoder_input_ids=target, decoder_attention_mask=torch.ones_like(target),
-                                use_cache=False)[0]
+            return self.network(
+                **{module.first: ids},
+                decoder_input_ids=target,
+                decoder_attention_mask=torch.ones_like(target),
+                use_cache=False,
+            )[0]
 
     return (MaskedTarget() if hasattr(module, "first") else Masked()).eval()
 
@@ -98,9 +133,17 @@ def expected(module, inputs):
     """PyTorch's results in f64; in f32 of a network whose own code knows f32 alone."""
     import torch
     from run_zoo import flat
+
     with torch.no_grad():
         try:
-            return flat(module.double()(*(value.double() if value.is_floating_point() else value for value in inputs.values())))
+            return flat(
+                module.double()(
+                    *(
+                        value.double() if value.is_floating_point() else value
+                        for value in inputs.values()
+                    )
+                )
+            )
         except RuntimeError:
             return flat(module.float()(*inputs.values()))
         finally:
@@ -108,9 +151,17 @@ def expected(module, inputs):
 
 
 def compare(package, outputs, device, inputs, wanted):
-    got = run_model(package, {name: value.numpy() for name, value in inputs.items()}, outputs, "--device", device)
+    got = run_model(
+        package,
+        {name: value.numpy() for name, value in inputs.items()},
+        outputs,
+        "--device",
+        device,
+    )
     if [array.shape for array in got] != [array.shape for array in wanted]:
-        raise Failure(f"shapes {[array.shape for array in got]}, PyTorch's are {[array.shape for array in wanted]}")
+        raise Failure(
+            f"shapes {[array.shape for array in got]}, PyTorch's are {[array.shape for array in wanted]}"
+        )
     for ours, theirs in zip(got, wanted):
         far = np.abs(ours - theirs).max(initial=0) / (np.abs(theirs).max(initial=0) + 1e-9)
         if not far <= BOUND:
@@ -120,18 +171,18 @@ def compare(package, outputs, device, inputs, wanted):
 
 def check(torch, cases, name, network, exporter):
     import onnx
+    from run_zoo import seeded_module
     from torch_export import export_onnx
+
     make, inputs_of, dynamic = network
-    torch.manual_seed(1)
-    module = make().eval()
-    for buffer_name, buffer in module.named_buffers():  # else the norms change nothing
-        if buffer_name.endswith("running_mean"):
-            buffer.copy_(torch.randn(buffer.shape) * 0.1)
+    module = seeded_module(torch, make)
     if exporter == "tracing":
         if name in MASKED:
             module = masked(torch, module)
-        dynamic = {key: {dim: symbol for dim, symbol in dims.items() if symbol not in FIXED.get(name, ())}
-                   for key, dims in (dynamic or {}).items()}
+        dynamic = {
+            key: {dim: symbol for dim, symbol in dims.items() if symbol not in FIXED.get(name, ())}
+            for key, dims in (dynamic or {}).items()
+        }
     inputs, title = inputs_of(), f"{name}, {exporter}"
     began = time.monotonic()
     try:
@@ -149,7 +200,7 @@ def check(torch, cases, name, network, exporter):
             os.unlink(written)
     exported = time.monotonic() - began
     devices = ("cpu", "cuda-emu") if name in EMULATED else ("cpu",)
-    package = kept[:-len(".onnx")] + ".bin"
+    package = kept[: -len(".onnx")] + ".bin"
     with cases.case(title):
         compile_model(kept, package, None, *(() if len(devices) > 1 else ("--target", "cpu")))
         sizes = [inputs] + [grown for grown in [larger(torch, inputs, dynamic)] if grown]
@@ -157,11 +208,15 @@ def check(torch, cases, name, network, exporter):
             for given in sizes:
                 compare(package, outputs, device, given, expected(module, given))
         os.unlink(package)
-        print(f"   {title}: exported in {exported:.0f} s, the rest took {time.monotonic() - began - exported:.0f} s")
+        print(
+            f"   {title}: exported in {exported:.0f} s, the rest took {time.monotonic() - began - exported:.0f} s"
+        )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--exporter", choices=("dynamo", "tracing"), action="append")
     parser.add_argument("--list", action="store_true", help="print the names")
@@ -179,7 +234,9 @@ def main():
     except ImportError as error:
         sys.exit(f"{error}; --help tells what this needs")
     if not has_dynamo():
-        sys.exit(f"PyTorch {torch.__version__} has no exporter over torch.export, or onnxscript is missing; --help tells what this needs")
+        sys.exit(
+            f"PyTorch {torch.__version__} has no exporter over torch.export, or onnxscript is missing; --help tells what this needs"
+        )
     for logger in ("torch", "onnxscript", "transformers"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")  # of the exporters', about what they fix

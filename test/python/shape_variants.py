@@ -1,4 +1,5 @@
 """Models with symbolic dims on the emulated GPU: kernels for parts of the shapes, compiled when such shapes are bound."""
+
 import math
 import resource
 import sys
@@ -46,7 +47,9 @@ class Compiles:
 
 def model_of(text, **options):
     compiles = Compiles()
-    return compiled(text, **{"device": "cuda", "threads": 0, "cache_dir": "", "progress": compiles, **options}), compiles
+    return compiled(
+        text, **{"device": "cuda", "threads": 0, "cache_dir": "", "progress": compiles, **options}
+    ), compiles
 
 
 WIDE, NARROW = RANDOM.normal(size=(64, 256)) / 8, RANDOM.normal(size=(32, 256)) / 16
@@ -55,8 +58,15 @@ OF_HALF = (RANDOM.normal(size=(128, 256)) / 11).astype(np.float16)
 
 def products(model, n, t):
     x, half = RANDOM.normal(size=(n, t, 64)), RANDOM.normal(size=(t, 128)).astype(np.float16)
-    given = model.run({"x": x.astype(np.float32), "wide": WIDE.astype(np.float32), "narrow": NARROW.astype(np.float32), "half": half,
-                       "of_half": OF_HALF})
+    given = model.run(
+        {
+            "x": x.astype(np.float32),
+            "wide": WIDE.astype(np.float32),
+            "narrow": NARROW.astype(np.float32),
+            "half": half,
+            "of_half": OF_HALF,
+        }
+    )
     h = x @ WIDE
     y = (h * 0.5 * (1 + erf(h / math.sqrt(2)))) @ NARROW.T
     z = half.astype(np.float64) @ OF_HALF.astype(np.float64)
@@ -69,7 +79,11 @@ def products(model, n, t):
 def test_each_part_of_the_shapes():
     model, compiles = model_of(PRODUCTS)
     at_load = compiles.take()
-    shapes, first, again = [(1, 1), (1, 5), (4, 2), (2, 8), (1, 40), (3, 60), (1, 256), (4, 256)], [], []
+    shapes, first, again = (
+        [(1, 1), (1, 5), (4, 2), (2, 8), (1, 40), (3, 60), (1, 256), (4, 256)],
+        [],
+        [],
+    )
     for n, t in shapes:
         products(model, n, t)
         first.append(compiles.take())
@@ -81,8 +95,13 @@ def test_each_part_of_the_shapes():
 
 def test_the_same_shape_gives_the_same_bits():
     model, _ = model_of(PRODUCTS)
-    ones = {"x": np.ones((1, 9, 64), np.float32), "wide": WIDE.astype(np.float32), "narrow": NARROW.astype(np.float32),
-            "half": np.ones((9, 128), np.float16), "of_half": OF_HALF}
+    ones = {
+        "x": np.ones((1, 9, 64), np.float32),
+        "wide": WIDE.astype(np.float32),
+        "narrow": NARROW.astype(np.float32),
+        "half": np.ones((9, 128), np.float16),
+        "of_half": OF_HALF,
+    }
     before = model.run(ones)
     for t in (1, 256, 30):
         products(model, 1, t)
@@ -137,12 +156,21 @@ def test_many_shapes_leave_nothing_behind():
     memory, before = None, 0
     for number in range(1000):
         t = int(RANDOM.integers(1, 25))
-        model.run({"x": np.ones((1, t, 64), np.float32), "half": np.ones((t, 128), np.float16), **w})
+        model.run(
+            {"x": np.ones((1, t, 64), np.float32), "half": np.ones((t, 128), np.float16), **w}
+        )
         if number == 200:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             memory = model.memory()["weights"], model.memory()["persistent"]
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    expect((compiles.take(), grown < 8 << 10, (model.memory()["weights"], model.memory()["persistent"]) == memory), (0, True, True))
+    expect(
+        (
+            compiles.take(),
+            grown < 8 << 10,
+            (model.memory()["weights"], model.memory()["persistent"]) == memory,
+        ),
+        (0, True, True),
+    )
 
 
 if __name__ == "__main__":

@@ -67,8 +67,8 @@ public:
   /// Binds `variables` (outermost first) to the position `linear` in their iteration space.
   void delinearize(mlir::Value linear, llvm::ArrayRef<mlir::AffineExpr> variables,
                    llvm::ArrayRef<mlir::AffineExpr> extents);
-  /// `offset` over `variables` that were bound so to the value of `position`, as an expression of `position` alone where the steps
-  /// along them are those of one run of elements; else as it is.
+  /// `offset` over `variables` that were bound so to the value of `position`, as an expression of
+  /// `position` alone where the steps along them are those of one run of elements; else as it is.
   mlir::AffineExpr alongLinear(llvm::ArrayRef<mlir::AffineExpr> variables,
                                llvm::ArrayRef<mlir::AffineExpr> extents, mlir::AffineExpr position,
                                mlir::AffineExpr offset) const;
@@ -180,7 +180,8 @@ CpuLaunch scheduleContraction(CpuKernel &kernel);
 inline bool isBlockSparse(dlx::KernelOp kernel) {
   return kernel.getKind() == dlx::KernelKind::block_sparse;
 }
-/// Products with the stored blocks of a weight, each kPanel features of one column (dl.block_sparse_linear).
+/// Products with the stored blocks of a weight, each kPanel features of one column
+/// (dl.block_sparse_linear).
 CpuLaunch scheduleBlockSparse(CpuKernel &kernel);
 /// Columns of a panel of a packed operand: one AVX-512 register or two AVX2 registers of f32.
 inline constexpr int64_t kPanel = 16;

@@ -114,8 +114,8 @@ public:
     unsigned inputs = kernel.getBodyBlock().getNumArguments() + (kernel.getExchange() ? 1 : 0);
     return function.getArgument(inputs + result);
   }
-  /// Memory of so many floats that the blocks of a launch exchange (Storage::exchange of module.fbs): a parameter after the
-  /// inputs'.
+  /// Memory of so many floats that the blocks of a launch exchange (Storage::exchange of
+  /// module.fbs): a parameter after the inputs'.
   mlir::Value exchange(mlir::AffineExpr floats);
   /// A parameter that describes an operand to TMA, behind all others.
   mlir::Value tensorMap(llvm::StringRef role);

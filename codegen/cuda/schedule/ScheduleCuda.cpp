@@ -118,7 +118,8 @@ struct ScheduleCudaPass : impl::ScheduleCudaPassBase<ScheduleCudaPass> {
     return success();
   }
 
-  /// Adds kernels that compute the same with instructions of sm_90a, where there are some and they pay.
+  /// Adds kernels that compute the same with instructions of sm_90a, where there are some and they
+  /// pay.
   void scheduleForHopper(dlx::KernelOp kernel, gpu::GPUModuleOp module,
                          ArrayRef<dl::Range> symbols) {
     if (hopper == "never")

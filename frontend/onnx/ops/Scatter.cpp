@@ -47,7 +47,8 @@ static bool buildScatterElements(NodeImport &node) {
   return !node.hasFailed();
 }
 
-/// x with `part` written at a box of it, from the dim `first` on; before that dim the box is the whole of x.
+/// x with `part` written at a box of it, from the dim `first` on; before that dim the box is the
+/// whole of x.
 static Item assigned(NodeImport &node, const Item &x, Item part, ArrayRef<PositionRange> box,
                      size_t first = 0) {
   if (!x.isTensor() || !part.isTensor())
@@ -60,7 +61,7 @@ static Item assigned(NodeImport &node, const Item &x, Item part, ArrayRef<Positi
     return part;
   auto [start, size, loop] = box[first];
   Item dim = item(static_cast<int64_t>(first));
-  // What lies beside the box along later dims is kept.
+  // The elements beside the box along later dims are kept.
   for (size_t next = first + 1; next < box.size(); ++next)
     if (!isWhole(next)) {
       Item row = node.call("narrow", {x, dim, Item::dim(start, {}), Item::dim(size, {})});
@@ -70,8 +71,9 @@ static Item assigned(NodeImport &node, const Item &x, Item part, ArrayRef<Positi
   return node.call("update_slice", {x, dim, Item::dim(start, {}), part});
 }
 
-/// Writes `updates`, [the positions' dims but the last..., the dims of x that these do not name...], at a box of x. Nothing
-/// where the positions are no box, or where a Gradient would meet an update_slice, which has no rule for it.
+/// Writes `updates`, [the positions' dims but the last..., the dims of x that these do not
+/// name...], at a box of x. Nothing where the positions are no box, or where a Gradient would meet
+/// an update_slice, which has no rule for it.
 static std::optional<Item> assignBox(NodeImport &node, const Item &x, Item updates) {
   dl::Dims dims = node.dims(0), indexDims = node.dims(1), part = dims;
   auto box = positionBox(node, 1, dims);

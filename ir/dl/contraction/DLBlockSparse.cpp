@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace dlc::dl {
 
-/// What a term reads: where its panel begins and ends, its column, the element of x there, and the
-/// weight.
+/// The reads of a term: where its panel begins and ends, its column, the element of x there, and
+/// the weight.
 enum Term : unsigned { kStart, kEnd, kColumn, kElement, kValue };
 
 LogicalResult BlockSparseLinearOp::inferReturnTypes(MLIRContext *context,

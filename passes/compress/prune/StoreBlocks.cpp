@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
+#include "passes/compress/StoredPart.h"
 #include "passes/compress/prune/BlockGain.h"
 #include "passes/compress/prune/BlockMask.h"
-#include "passes/compress/quantize/PackableWeights.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -21,7 +21,7 @@ namespace dlc {
 
 namespace {
 
-/// What takes the place of a weight.
+/// The three tensors that take the place of a weight.
 struct StoredTensors {
   Value values, columns, starts;
 };
@@ -59,26 +59,14 @@ std::string StoreBlocks::whyWhole(const BlockWeight &weight, int64_t stored,
   return "too few of its blocks are zero, " + shareText(weight, stored) + " (" + gain + ")";
 }
 
-/// One of the tensors that the weight becomes, before it.
-static Value storedTensor(dl::WeightOp weight, StringRef suffix, ArrayRef<int64_t> shape,
-                          Type element) {
-  OpBuilder builder(weight);
-  StringAttr file = weight.getFile() ? builder.getStringAttr(kPackedFile) : StringAttr();
-  return dl::WeightOp::create(builder, weight.getLoc(), RankedTensorType::get(shape, element),
-                              builder.getStringAttr(weight.getName() + suffix), file,
-                              builder.getI64IntegerAttr(file ? -1 : 0), builder.getStringAttr(""),
-                              StringAttr())
-      ->getResult(0);
-}
-
 StoredTensors StoreBlocks::store(const BlockWeight &weight, int64_t stored) {
   Builder types(&getContext());
   const auto panels = static_cast<int64_t>(llvm::divideCeil(weight.rows, kBlockRows));
   // A tensor has an element at least.
   const int64_t blocks = std::max<int64_t>(stored, 1);
-  return {storedTensor(weight.op, kValuesSuffix, {blocks, kBlockRows}, types.getF32Type()),
-          storedTensor(weight.op, kColumnsSuffix, {blocks}, types.getI32Type()),
-          storedTensor(weight.op, kStartsSuffix, {panels + 1}, types.getI32Type())};
+  return {storedPart(weight.op, kValuesSuffix, {blocks, kBlockRows}, types.getF32Type()),
+          storedPart(weight.op, kColumnsSuffix, {blocks}, types.getI32Type()),
+          storedPart(weight.op, kStartsSuffix, {panels + 1}, types.getI32Type())};
 }
 
 void StoreBlocks::replace(const BlockProduct &product, const BlockWeight &weight,
@@ -91,8 +79,8 @@ void StoreBlocks::replace(const BlockProduct &product, const BlockWeight &weight
     const int64_t panels = weight.rows / kBlockRows;
     Value ofPanels = builder.reshape(product.scale, {dl::constantDim(panels, &getContext()),
                                                      dl::constantDim(kBlockRows, &getContext())});
-    Value panel = storedTensor(weight.op, kPanelsSuffix, dl::typeOf(tensors.columns).getShape(),
-                               builder.getI32Type());
+    Value panel = storedPart(weight.op, kPanelsSuffix, dl::typeOf(tensors.columns).getShape(),
+                             builder.getI32Type());
     Value factors = builder.make<dl::IndexSelectOp>(ofPanels, panel, uint64_t(0));
     tensors.values = builder.make<dl::MulOp>(tensors.values, factors);
   }

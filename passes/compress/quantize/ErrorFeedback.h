@@ -25,8 +25,8 @@ public:
   void add(const float *vectors, int64_t count);
   /// As if its vectors had been added here.
   SecondMoments &operator+=(const SecondMoments &other);
-  /// As if each number of each vector had been multiplied by that of its place in `factors`, which are
-  /// at least 0.
+  /// As if each number of each vector had been multiplied by that of its place in `factors`, which
+  /// are at least 0.
   SecondMoments multipliedBy(llvm::ArrayRef<float> factors) const;
   /// The length of one vector.
   int64_t length() const { return size; }

@@ -8,6 +8,8 @@
 #include "passes/compress/quantize/PackedMatrix.h"
 #include "passes/precision/LayerPatterns.h"
 
+#include "passes/compress/StoredPart.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <string>
@@ -15,9 +17,6 @@
 
 namespace dlc {
 
-/// Where a weight's numbers stand in for those that are stored: what the driver fits and holds in
-/// memory until the package is written (WeightReader.h).
-inline constexpr llvm::StringLiteral kPackedFile = "weights in few bits";
 /// The suffixes of a weight's name in the names of the tensors that it becomes.
 inline constexpr llvm::StringLiteral kCodesSuffix = ".codes", kScaleSuffix = ".scale",
                                      kZeroSuffix = ".zero";

@@ -31,18 +31,6 @@ private:
 
 } // namespace
 
-/// One of the tensors that `weight` becomes, before it.
-static Value storedPart(dl::WeightOp weight, StringRef suffix, ArrayRef<int64_t> shape,
-                        Type element) {
-  OpBuilder builder(weight);
-  StringAttr file = weight.getFile() ? builder.getStringAttr(kPackedFile) : StringAttr();
-  return dl::WeightOp::create(builder, weight.getLoc(), RankedTensorType::get(shape, element),
-                              builder.getStringAttr(weight.getName() + suffix), file,
-                              builder.getI64IntegerAttr(file ? -1 : 0), builder.getStringAttr(""),
-                              StringAttr())
-      ->getResult(0);
-}
-
 /// The numbers that the few bits stand for, f32[N, K].
 Value QuantizeWeights::unpacked(const PackableWeight &weight, dl::Builder &builder) const {
   int64_t rows = weight.rows(), columns = weight.columns();

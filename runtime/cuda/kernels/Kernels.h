@@ -33,8 +33,9 @@ struct KernelOptions {
   CompileProgress progress;
 };
 
-/// The kernels of a program, by index, as far as they were asked for. Made and destroyed with the device's context current; several
-/// threads may ask for kernels, and each may use those that it has asked for.
+/// The kernels of a program, by index, as far as they were asked for. Made and destroyed with the
+/// device's context current; several threads may ask for kernels, and each may use those that it
+/// has asked for.
 class Kernels {
 public:
   Kernels() = default;

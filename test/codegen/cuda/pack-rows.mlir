@@ -1,9 +1,10 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | FileCheck %s
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | FileCheck %s --check-prefix=LAUNCH
-// A constant matrix of [K, N] that few rows are multiplied by is packed to [N, K] at load, once for all kernels that want it so:
-// also for that which runs first, and comes last here. Who reads it as it lies goes on to do so. A batch stays outermost.
-// Rows that may be few or many have one order for all variants. Not packed: what is no constant, what is always shared by many rows,
-// and where k has less that lies together than n.
+// A constant matrix of [K, N] that few rows are multiplied by is packed to [N, K] at load, once for
+// all kernels that want it so: also for that which runs first, and comes last here. Who reads it as
+// it lies goes on to do so. A batch stays outermost. Rows that may be few or many have one order
+// for all variants. Not packed: what is no constant, what is always shared by many rows, and where
+// k has less that lies together than n.
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 512>]} {
 module @cuda {
 // CHECK: dlx.kernel @late attributes

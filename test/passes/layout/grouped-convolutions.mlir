@@ -1,6 +1,7 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(builtin.module(func.func(assign-layouts)))' | FileCheck %s
-// Several groups of 2, 4 or 8 channels make a vector on the CPU, whose convolutions of f32 read them together: they lie channels last.
-// Groups of 3 fill none, bytes and halves have other kernels, and on CUDA a thread computes neighbours along the image.
+// Several groups of 2, 4 or 8 channels make a vector on the CPU, whose convolutions of f32 read
+// them together: they lie channels last. Groups of 3 fill none, bytes and halves have other
+// kernels, and on CUDA a thread computes neighbours along the image.
 module {
 module @cpu {
 // CHECK-LABEL: @vectors

@@ -187,7 +187,8 @@ TEST(CpuContraction, GroupedAndDepthwiseConvolution) {
   }
 }
 
-/// Groups of 2, 4 and 8 channels share vectors, the last of which may be a part; where the image lies another way they do not.
+/// Groups of 2, 4 and 8 channels share vectors, the last of which may be a part; where the image
+/// lies another way they do not.
 TEST(CpuContraction, ConvolutionOfNarrowGroups) {
   //                     n   c  h  w   k  r  s  stride pad dilation groups
   const Conv kNarrow[] = {

@@ -48,7 +48,8 @@ TEST(PlanPartitionTest, TwoPlans) {
   EXPECT_EQ(partition.parts[1].most, 4096);
 }
 
-// What is one percent faster is not worth a kernel, and what is faster nowhere least of all.
+// A plan that is one percent faster is not worth a kernel; one that is faster nowhere is never
+// taken.
 TEST(PlanPartitionTest, NoPartWithoutGain) {
   PlanPartition partition =
       partitionPlans(samplesOf(powers(4096), {[](int64_t n) { return double(n); },

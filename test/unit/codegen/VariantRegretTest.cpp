@@ -1,8 +1,8 @@
 //===- VariantRegretTest.cpp - What one file for all shapes loses, by the estimates ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product whose rows are symbolic, bound to each number of rows: what its kernel is estimated to take, of what the best tile for
-// that number takes.
+// A product whose rows are symbolic, bound to each number of rows: what its kernel is estimated to
+// take, of what the best tile for that number takes.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cuda/KernelTemplate.h"
@@ -28,7 +28,7 @@ struct Layer {
   int64_t depth, columns;
 };
 
-/// Of products of BERT-base, GPT-2, a Llama of 2048, and a head of ten classes.
+/// Products of BERT-base, GPT-2, a Llama of 2048, and a head of ten classes.
 constexpr Layer kLayers[] = {
     {"BERT qkv", "f32", 768, 768},     {"BERT up", "f32", 768, 3072},
     {"BERT down", "f32", 3072, 768},   {"BERT up", "f16", 768, 3072},

@@ -14,8 +14,8 @@
 
 namespace dlc {
 
-/// Whether `scheme`, which `option` names, takes such an exponent, and has the data for it. An ExitCode, reported
-/// unless it is kOk.
+/// Whether `scheme`, which `option` names, takes such an exponent, and has the data for it. An
+/// ExitCode, reported unless it is kOk.
 int checkSmoothing(const std::string &scheme, const std::optional<SmoothExponent> &smooth,
                    const CalibrationOptions &calibration, const std::string &option);
 

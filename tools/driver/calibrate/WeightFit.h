@@ -31,9 +31,10 @@ struct FittedWeight {
   std::vector<float> inverse = {};
 };
 
-/// Finds the few bits for each weight that quantize-weights packs, and holds them for the package (WeightReader.h): the
-/// nearest numbers, or with `--calib` those of GPTQ, on what the products read of these data. With `--smooth` the
-/// channels of activations are divided by scales first, and the weights multiplied by them (ActivationScales.h).
+/// Finds the few bits for each weight that quantize-weights packs, and holds them for the package
+/// (WeightReader.h): the nearest numbers, or with `--calib` those of GPTQ, on what the products
+/// read of these data. With `--smooth` the channels of activations are divided by scales first, and
+/// the weights multiplied by them (ActivationScales.h).
 class WeightFit {
 public:
   /// `progress` is told what goes on, now and then.
@@ -57,7 +58,7 @@ private:
   WeightFormat format() const;
   /// Marks the weights that --keep-w8 names.
   int markWide(mlir::ModuleOp module, llvm::ArrayRef<PackableWeight> found);
-  /// What `activations` were on the data.
+  /// Takes the second moments of `activations` on the data.
   int measure(mlir::ModuleOp module);
   const SecondMoments &momentsOf(mlir::Value activation) const {
     return moments[llvm::find(activations, activation) - activations.begin()];
@@ -65,8 +66,8 @@ private:
   /// The numbers of the weight as [N, K], all finite.
   int readNumbers(const PackableWeight &weight, const FittedWeight &fitted,
                   std::vector<float> &numbers) const;
-  /// The moments of all that the products multiply the weight by: one that several read is to serve all
-  /// of them. None without data, and of tables.
+  /// The moments of all that the products multiply the weight by: one that several read is to serve
+  /// all of them. None without data, and of tables.
   int readMoments(const PackableWeight &weight, const FittedWeight &fitted,
                   std::optional<SecondMoments> &all) const;
   /// Makes `groups`, and tells the weights what they are multiplied by.

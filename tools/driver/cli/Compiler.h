@@ -34,7 +34,7 @@ struct GridOptions {
   int64_t group = 0;       // weights of a group, of w8 and w4
 };
 
-/// What exponent the scales of channels have that --smooth moves from activations into weights.
+/// The exponent of the scales that --smooth moves from the channels of activations into weights.
 struct SmoothExponent {
   std::optional<double>
       fixed; // 0 to 1; none: each activation has the one that serves its weights best
@@ -44,7 +44,7 @@ struct SmoothExponent {
 struct QuantizationOptions {
   GridOptions grids;
   std::vector<std::string> keepW8; // globs: layers whose weights w4 stores in 8 bits
-  // Of int8 and dynamic: SmoothQuant, its exponent fixed; of w8 and w4: AWQ.
+  // int8 and dynamic use SmoothQuant with a fixed exponent, w8 and w4 use AWQ.
   std::optional<SmoothExponent> smooth;
   bool biasCorrection = false; // of int8
 };
@@ -70,8 +70,9 @@ struct CompileOptions : QuantizationOptions {
   bool blockSparse = false;      // weights without their blocks of zeros, where cpu is faster so
   bool noRefit =
       false; // int8, dynamic: the file holds bytes, and not the weights that they come from
-  // faster: on each of `targets` what the cost model says is not slower there; possible: all that can
-  // be; empty: faster for int8 and dynamic, possible for w8 and w4, which save memory in any case.
+  // faster: on each of `targets` what the cost model says is not slower there; possible: all that
+  // can be; empty: faster for int8 and dynamic, possible for w8 and w4, which save memory in any
+  // case.
   std::string quantizeWhere;
   CalibrationOptions calibration;
   std::vector<std::string> keepF32; // globs: layers that --precision and --quantize leave alone

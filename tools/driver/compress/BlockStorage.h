@@ -9,17 +9,17 @@
 
 namespace dlc {
 
-/// What `dlc refit` names where it refuses to put other weights into the file.
+/// The command that `dlc refit` names where it refuses to put other weights into the file.
 inline constexpr const char *kBlockSparseCommand =
     "dlc compile MODEL --block-sparse --weights NEW.safetensors";
 
-/// Before the phase that splits the targets: counts the blocks that are not zero of each weight that
-/// the pass store-blocks may store so, writes the count to it, and holds what would take its place
-/// (WeightReader.h). `found` grows by the number of weights of f32 that products read. An ExitCode;
-/// all but kOk are reported.
+/// Before the phase that splits the targets: counts the blocks that are not zero of each weight
+/// that the pass store-blocks may store so, writes the count to it, and holds what would take its
+/// place (WeightReader.h). `found` grows by the number of weights of f32 that products read. An
+/// ExitCode; all but kOk are reported.
 int countBlocks(mlir::ModuleOp module, int64_t &found);
 
-/// What store-blocks made of the weights.
+/// The result of store-blocks, in weights and bytes.
 struct BlockStorage {
   int64_t found = 0, stored = 0;           // weights, and those of them without blocks of zeros
   int64_t bytesBefore = 0, bytesAfter = 0; // of the latter

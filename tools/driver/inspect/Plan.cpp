@@ -24,7 +24,8 @@ static void describeBuffer(llvm::raw_ostream &os, dlx::AllocOp alloc, AsmState &
        << alloc->getAttrOfType<IntegerAttr>("last_use").getInt() << "\n";
 }
 
-/// What the blocks of its launches exchange, and what takes its place where.
+/// Prints the bytes that the blocks of the kernel exchange, and its variants with the shapes for
+/// which they take its place.
 static void describeKernel(llvm::raw_ostream &os, dlx::KernelOp kernel,
                            const SymbolTable &symbols) {
   auto describeExchange = [&](dlx::KernelOp one) {

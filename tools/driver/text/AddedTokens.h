@@ -12,14 +12,16 @@
 
 namespace dlc::text {
 
-/// The list "added_tokens" of a file: the tokens that begin and end texts, and words that stay whole.
+/// The list "added_tokens" of a file: the tokens that begin and end texts, and words that stay
+/// whole.
 class AddedTokens {
 public:
   /// Some are searched for in normalized texts, as normalized themselves; `normalizer` may be null.
   void read(const FileField &field, const Normalizer *normalizer, Problem &problem);
 
-  /// Cuts the text around the added tokens in it and calls visit(piece, isFirst, id) for each part in order: of a part that is a token
-  /// with its id, of any other one without. The latter is normalized. False with a problem, or where a visit gives false.
+  /// Cuts the text around the added tokens in it and calls visit(piece, isFirst, id) for each part
+  /// in order: of a part that is a token with its id, of any other one without. The latter is
+  /// normalized. False with a problem, or where a visit gives false.
   using Visit =
       std::function<bool(std::string_view piece, bool isFirst, std::optional<int64_t> id)>;
   bool split(std::string_view text, const Normalizer *normalizer, const Visit &visit,

@@ -32,10 +32,11 @@ std::optional<std::string> normalize(std::string_view text, NormalForm form);
 /// Each character by itself, as Unicode's full mapping has it.
 std::string lowercase(std::string_view text);
 
-/// Each byte as a printable character, as tokenizers of GPT-2's kind spell it: those that are printable in Latin-1 as themselves, the
-/// others as U+0100 and on.
+/// Each byte as a printable character, as tokenizers of GPT-2's kind spell it: those that are
+/// printable in Latin-1 as themselves, the others as U+0100 and on.
 std::string spellBytes(std::string_view bytes);
-/// Appends the bytes that `spelled` spells; false, and nothing appended, where a character spells none.
+/// Appends the bytes that `spelled` spells; false, and nothing appended, where a character spells
+/// none.
 bool appendSpelledBytes(std::string_view spelled, std::string &bytes);
 
 /// "<0x0A>", the token of a byte where a vocabulary has one for each.

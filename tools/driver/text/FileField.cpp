@@ -15,7 +15,7 @@ using namespace llvm;
 
 namespace dlc::text {
 
-/// What the file has there, cut where it is long.
+/// The value that the file has there, as text, cut where it is long.
 static std::string shown(const json::Value *value) {
   if (!value)
     return "nothing";

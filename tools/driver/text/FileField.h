@@ -1,8 +1,9 @@
 //===- FileField.h - A value of a tokenizer.json, with its place -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A field knows its path from the root of the file, such as pre_tokenizer.pretokenizers[0].pattern, and puts it before each problem.
-// After a problem the getters go on giving what they can, so that a reader looks at the problem once, when it has read everything.
+// A field knows its path from the root of the file, such as pre_tokenizer.pretokenizers[0].pattern,
+// and puts it before each problem. After a problem the getters go on giving what they can, so that
+// a reader looks at the problem once, when it has read everything.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_TOOLS_DRIVER_TEXT_FILEFIELD_H
 #define DLC_TOOLS_DRIVER_TEXT_FILEFIELD_H
@@ -45,7 +46,8 @@ public:
   int64_t number() const;
   double real() const;
 
-  /// The text of "type", which says what the object is. `known` lists what dlc has, for the refusal of another one.
+  /// The text of "type", which says what the object is. `known` lists what dlc has, for the refusal
+  /// of another one.
   std::string type(std::initializer_list<llvm::StringRef> known) const;
   /// Refuses an object with other keys: what they ask for would be left out silently.
   void expectKeys(std::initializer_list<llvm::StringRef> known) const;

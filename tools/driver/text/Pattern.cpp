@@ -76,7 +76,7 @@ static bool translate(std::string_view expression, std::string &result, std::str
 
 Pattern::~Pattern() { pcre2_code_free(static_cast<pcre2_code *>(code)); }
 
-/// What is wrong with the expression; empty where nothing is.
+/// Returns the fault of the expression; empty where it has none.
 std::string Pattern::compile(const std::string &expression) {
   int error = 0;
   PCRE2_SIZE place = 0;

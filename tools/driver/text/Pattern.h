@@ -17,8 +17,8 @@ struct Span {
   bool isMatch;
 };
 
-/// A pattern of a tokenizer file. Expressions are written as Oniguruma takes them in Ruby's syntax and matched by PCRE2 with Unicode's
-/// properties; what the two read in different ways is refused.
+/// A pattern of a tokenizer file. Expressions are written as Oniguruma takes them in Ruby's syntax
+/// and matched by PCRE2 with Unicode's properties; what the two read in different ways is refused.
 class Pattern {
 public:
   /// {"String": TEXT} or {"Regex": EXPRESSION}; null with a problem of the field otherwise.
@@ -28,8 +28,8 @@ public:
   static std::shared_ptr<const Pattern> literal(std::string text);
   ~Pattern();
 
-  /// Parts that follow one another and are the whole text; empty matches lie between others. False with a problem where matching takes
-  /// too many steps.
+  /// Parts that follow one another and are the whole text; empty matches lie between others. False
+  /// with a problem where matching takes too many steps.
   bool split(std::string_view text, std::vector<Span> &spans, Problem &problem) const;
   /// Puts `content` in the place of each match. False with a problem.
   bool replace(std::string &text, std::string_view content, Problem &problem) const;

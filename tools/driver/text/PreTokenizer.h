@@ -25,7 +25,8 @@ public:
   virtual bool apply(std::vector<Piece> &pieces, Problem &problem) const = 0;
 };
 
-/// Where the spaces of a text become another character, as SentencePiece has it. The decoder turns it back.
+/// Where the spaces of a text become another character, as SentencePiece has it. The decoder turns
+/// it back.
 struct SpaceCharacter {
   std::string replacement;
   enum class Prepend { never, first, always } prepend; // before texts that do not begin with it

@@ -10,7 +10,7 @@
 
 namespace dlc::text {
 
-/// What becomes of the matches of a pattern.
+/// Says how matches of a pattern are cut out of the text.
 enum class Behavior { removed, isolated, mergedWithPrevious, mergedWithNext, contiguous };
 
 /// Joins the spans as the behaviour says, or leaves out matches.

@@ -29,7 +29,8 @@ public:
   }
   bool isEmpty() const { return entries.empty(); }
 
-  /// Calls visit(size, number) for each text that `text` begins with, from the shortest on; the empty one is none.
+  /// Calls visit(size, number) for each text that `text` begins with, from the shortest on; the
+  /// empty one is none.
   template <typename Visit> void forEachPrefix(std::string_view text, Visit visit) const {
     size_t low = 0, high = entries.size();
     for (size_t depth = 0; depth < text.size() && low < high; ++depth) {

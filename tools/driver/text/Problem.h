@@ -24,7 +24,8 @@ struct Problem {
   }
 };
 
-/// Bytes of the longest text, its tokens alike, in any step: rules of a stranger's file could double it again and again.
+/// Bytes of the longest text, its tokens alike, in any step: rules of a stranger's file could
+/// double it again and again.
 constexpr size_t kMostBytes = size_t(4) << 20;
 inline bool failLength(Problem &problem) {
   return problem.set(

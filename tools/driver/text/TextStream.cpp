@@ -16,8 +16,9 @@ bool TextStream::finish(std::string &piece, Problem &problem) {
   return next(/*isLast=*/true, piece, problem);
 }
 
-/// Forgets the older tokens of a long window, where what follows does not depend on them: the text of the others is the end of what was
-/// said. A byte that has a token of its own may be of a character with those before it.
+/// Forgets the older tokens of a long window, where what follows does not depend on them: the text
+/// of the others is the end of what was said. A byte that has a token of its own may be of a
+/// character with those before it.
 bool TextStream::shorten(Problem &problem) {
   constexpr size_t kMostTokens = 128, kKept = 64, kTries = 16;
   if (tokens.size() <= kMostTokens)
@@ -50,7 +51,8 @@ bool TextStream::next(bool isLast, std::string &piece, Problem &problem) {
     text.resize(text.size() - kReplacement.size());
     isWhole = false;
   }
-  // A byte that is none of a character can make U+FFFD of bytes before it. What was said stays said.
+  // A byte that is none of a character can make U+FFFD of bytes before it. What was said stays
+  // said.
   size_t same =
       std::mismatch(said.begin(), said.end(), text.begin(), text.end()).first - said.begin();
   if (same < said.size() && !isLast)

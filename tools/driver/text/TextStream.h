@@ -7,14 +7,15 @@
 
 namespace dlc::text {
 
-/// The pieces that it gives are, one after another, the text of all tokens. A character of several tokens is given as a whole.
+/// The pieces that it gives are, one after another, the text of all tokens. A character of several
+/// tokens is given as a whole.
 class TextStream {
 public:
   /// `tokenizer` must outlive the stream.
   explicit TextStream(const Tokenizer &tokenizer) : tokenizer(tokenizer) {}
   /// The text that the token completes, which may be empty. False with a problem.
   bool add(int64_t token, std::string &piece, Problem &problem);
-  /// What is left when no token follows: bytes that no character came of, as U+FFFD.
+  /// Gives the rest when no token follows; bytes that make no whole character become U+FFFD.
   bool finish(std::string &piece, Problem &problem);
 
 private:

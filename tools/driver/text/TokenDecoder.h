@@ -15,7 +15,8 @@ public:
   /// The file's field "decoder"; null where it is absent, or with a problem of the field.
   static std::unique_ptr<TokenDecoder> read(const FileField &field);
   virtual ~TokenDecoder() = default;
-  /// Rewrites the tokens; the text is what they are one after another. Bytes that are no UTF-8 become U+FFFD. False with a problem.
+  /// Rewrites the tokens; the text is what they are one after another. Bytes that are no UTF-8
+  /// become U+FFFD. False with a problem.
   virtual bool apply(std::vector<std::string> &tokens, Problem &problem) const = 0;
 };
 

@@ -34,7 +34,8 @@ static bool nestsDeeply(llvm::StringRef bytes) {
   return false;
 }
 
-/// Puts characters beyond U+FFFF in the place of the two escapes that spell each: LLVM's reader (22.1) joins these wrongly from U+20000 on.
+/// Puts characters beyond U+FFFF in the place of the two escapes that spell each: LLVM's reader
+/// (22.1) joins these wrongly from U+20000 on.
 static std::string joinSurrogates(llvm::StringRef bytes) {
   auto escape = [&](size_t at) -> unsigned { // 0 where there is none
     unsigned code = 0;

@@ -1,21 +1,70 @@
 """A Keras model as text of dlc, a `sequential`."""
+
 import collections
 import json
 
 from .keras_graph import Call, ImportFailure, graph_of, identifier, plain_layers, wrapped_layer
 
 # Settings of layers that only training or Keras itself reads, and those that say nothing with this value.
-IGNORED = {"name", "trainable", "dtype", "batch_shape", "batch_input_shape", "seed", "noise_shape", "data_format", "synchronized", "implementation",
-           "unroll", "time_major", "unit_forget_bias", "dropout", "recurrent_dropout", "input_length", "quantization_config", "lora_rank",
-           "lora_alpha", "momentum", "renorm_momentum", "zero_output_for_mask"}
+IGNORED = {
+    "name",
+    "trainable",
+    "dtype",
+    "batch_shape",
+    "batch_input_shape",
+    "seed",
+    "noise_shape",
+    "data_format",
+    "synchronized",
+    "implementation",
+    "unroll",
+    "time_major",
+    "unit_forget_bias",
+    "dropout",
+    "recurrent_dropout",
+    "input_length",
+    "quantization_config",
+    "lora_rank",
+    "lora_alpha",
+    "momentum",
+    "renorm_momentum",
+    "zero_output_for_mask",
+}
 IGNORED_ENDINGS = ("_initializer", "_regularizer", "_constraint")
-WITHOUT_EFFECT = {"return_state": False, "go_backwards": False, "stateful": False, "mask_zero": False,
-                  "rms_scaling": False, "renorm": False, "normalize": False, "keepdims": False, "activation": "linear", "groups": 1, "depth_multiplier": 1,
-                  "use_bias": True, "center": True, "scale": True, "padding": "valid"}
+WITHOUT_EFFECT = {
+    "return_state": False,
+    "go_backwards": False,
+    "stateful": False,
+    "mask_zero": False,
+    "rms_scaling": False,
+    "renorm": False,
+    "normalize": False,
+    "keepdims": False,
+    "activation": "linear",
+    "groups": 1,
+    "depth_multiplier": 1,
+    "use_bias": True,
+    "center": True,
+    "scale": True,
+    "padding": "valid",
+}
 OLD_NAMES = {("LeakyReLU", "alpha"): "negative_slope"}  # of Keras 2
-DTYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "int16": "i16",
-          "int8": "i8", "uint8": "u8", "bool": "bool"}
-LAYOUTS = {"channels_last": {3: "NWC", 4: "NHWC", 5: "NDHWC"}, "channels_first": {3: "NCW", 4: "NCHW", 5: "NCDHW"}}
+DTYPES = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int64": "i64",
+    "int32": "i32",
+    "int16": "i16",
+    "int8": "i8",
+    "uint8": "u8",
+    "bool": "bool",
+}
+LAYOUTS = {
+    "channels_last": {3: "NWC", 4: "NHWC", 5: "NDHWC"},
+    "channels_first": {3: "NCW", 4: "NCHW", 5: "NCDHW"},
+}
 
 
 def value_text(layer, key, value):
@@ -37,16 +86,22 @@ def call_text(layer, kind, settings):
     given = []
     if kind in ("Bidirectional", "TimeDistributed"):
         if settings.get("merge_mode", "concat") != "concat":
-            raise ImportFailure(f"layer '{layer.path}': merge_mode is {settings['merge_mode']!r}; dlc has 'concat' alone")
+            raise ImportFailure(
+                f"layer '{layer.path}': merge_mode is {settings['merge_mode']!r}; dlc has 'concat' alone"
+            )
         inner = wrapped_layer(layer.path, settings)
         return f"{kind}({call_text(layer, inner['class_name'], inner['config'])})"
     for key, value in settings.items():
         if key in IGNORED or key.endswith(IGNORED_ENDINGS) or value is None:
             continue
-        if key in WITHOUT_EFFECT and type(value) is type(WITHOUT_EFFECT[key]) and value == WITHOUT_EFFECT[key]:
+        if (
+            key in WITHOUT_EFFECT
+            and type(value) is type(WITHOUT_EFFECT[key])
+            and value == WITHOUT_EFFECT[key]
+        ):
             continue
         if key == "axis" and isinstance(value, (list, tuple)) and len(value) == 1:
-            value, = value
+            (value,) = value
         if key == "dilation_rate" and value in (1, [1], [1, 1]):
             continue
         given.append(f"{OLD_NAMES.get((kind, key), key)}={value_text(layer, key, value)}")
@@ -88,9 +143,13 @@ def entries_of(graph):
 
 
 def data_format_of(layers):
-    found = {layer.config[key] for layer in layers for key in ("data_format",) if layer.config.get(key)}
+    found = {
+        layer.config[key] for layer in layers for key in ("data_format",) if layer.config.get(key)
+    }
     if len(found) > 1:
-        raise ImportFailure("some layers have their channels first and others last; dlc wants one order for the whole model")
+        raise ImportFailure(
+            "some layers have their channels first and others last; dlc wants one order for the whole model"
+        )
     return found.pop() if found else "channels_last"
 
 
@@ -100,7 +159,9 @@ def input_text(layer, layout, symbols):
     dtype = layer.config.get("dtype")
     dtype = dtype if isinstance(dtype, str) else "float32"
     if shape is None or dtype not in DTYPES:
-        raise ImportFailure(f"the input '{layer.path}' has the shape {shape} and the dtype {dtype}; expected both")
+        raise ImportFailure(
+            f"the input '{layer.path}' has the shape {shape} and the dtype {dtype}; expected both"
+        )
     dims = []
     for place, size in enumerate(shape):
         name = "N" if place == 0 else f"{layer.name}_{place}"
@@ -109,7 +170,9 @@ def input_text(layer, layout, symbols):
         dims.append(name if size is None else str(size))
     order = layout.get(len(shape))
     needs_layout = order and (len(shape) > 3 or not order.endswith("C"))
-    return f"{layer.name}: {DTYPES[dtype]}[{','.join(dims)}]" + (f" layout {order}" if needs_layout else "")
+    return f"{layer.name}: {DTYPES[dtype]}[{','.join(dims)}]" + (
+        f" layout {order}" if needs_layout else ""
+    )
 
 
 def text_of(config, weights=None):
@@ -117,13 +180,28 @@ def text_of(config, weights=None):
     graph, held, symbols = graph_of(config), config["config"], []
     layout = LAYOUTS[data_format_of(plain_layers(graph))]
     inputs = [graph.layers[tensor[0]] for tensor in graph.inputs]
-    if graph.is_list and not inputs[0].config.get("batch_shape") and not inputs[0].config.get("batch_input_shape"):
-        raise ImportFailure("the model says nothing of its input; begin it with keras.layers.Input(shape)")
+    if (
+        graph.is_list
+        and not inputs[0].config.get("batch_shape")
+        and not inputs[0].config.get("batch_input_shape")
+    ):
+        raise ImportFailure(
+            "the model says nothing of its input; begin it with keras.layers.Input(shape)"
+        )
     entries, outputs = entries_of(graph)
     if not entries or len(set(outputs)) != len(outputs):
-        raise ImportFailure("the model has no layers" if not entries else "the model gives one tensor twice; let it give each once")
+        raise ImportFailure(
+            "the model has no layers"
+            if not entries
+            else "the model gives one tensor twice; let it give each once"
+        )
     ports = ", ".join(input_text(layer, layout, symbols) for layer in inputs)
     name = identifier(held.get("name", "model") if isinstance(held, dict) else "model")
-    lines = ["dl 1", *(f"dim {symbol}" for symbol in symbols), f"sequential {name}({ports}) -> ({', '.join(outputs)}) {{",
-             *("  " + entry for entry in entries), "}"]
+    lines = [
+        "dl 1",
+        *(f"dim {symbol}" for symbol in symbols),
+        f"sequential {name}({ports}) -> ({', '.join(outputs)}) {{",
+        *("  " + entry for entry in entries),
+        "}",
+    ]
     return "\n".join(lines + ([f"weights {json.dumps(weights)}"] if weights else [])) + "\n"

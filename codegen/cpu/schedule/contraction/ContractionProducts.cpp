@@ -33,7 +33,7 @@ SmallVector<AffineExpr> ContractionSchedule::aIndices(ArrayRef<AffineExpr> paral
   if (parts.columnsOfGroup)
     group[column.floorDiv(parts.columnsOfGroup)] = panel.floorDiv(parts.columnsOfGroup / kPanel);
   for (AffineExpr index : nest.terms[0].map.getResults()) {
-    // Of narrow groups all channels of the panel are read, those of its columns.
+    // A panel of narrow groups reads the channels that its own columns have.
     bool isChannel = parts.narrowGroup && index.isFunctionOfDim(parts.column);
     indices.push_back(isChannel ? column
                                 : k.math.simplify(index.replaceDims(loops).replace(group)));

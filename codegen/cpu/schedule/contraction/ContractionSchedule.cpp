@@ -46,7 +46,8 @@ ContractionSchedule::ContractionSchedule(CpuKernel &kernel, PanelContraction fou
   maxVectors = k.isa >= IsaVariant::avx512 ? 24 : 12;
   if (accType.getIntOrFloatBitWidth() > 32)
     maxVectors /= 2;
-  // Of narrow groups each accumulator has a vector of channels beside it, and lanes of 8 channels an index each.
+  // With narrow groups a vector of channels is live beside each accumulator, and each of the 8
+  // steps of a group of 8 also keeps the indices of its shuffle in a register.
   if (parts.narrowGroup)
     maxVectors = k.isa < IsaVariant::avx512 ? 6 : parts.narrowGroup == 8 ? 8 : 12;
 

@@ -99,7 +99,8 @@ static bool multipliesFloats(BodyEmitter &emitter, Value b) {
          getElementTypeOrSelf(b.getType()).isF32() && emitter.accumulatorType(0).isF32();
 }
 
-/// The channels of the first operand that are the result's columns lie together, and what lies outside of it is 0.
+/// The channels of the first operand that are the result's columns lie together, and what lies
+/// outside of it is 0.
 static bool readsChannels(BodyEmitter &emitter, IndexMath &math, unsigned column) {
   const LoopNest &nest = emitter.getNest();
   const Access &a = nest.terms[0];

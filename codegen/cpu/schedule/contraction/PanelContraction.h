@@ -29,8 +29,9 @@ struct PanelContraction {
   unsigned column = 0; // the parallel dim that only b reads, or a for whole groups of columns alike
   /// Columns that read the same of a, a multiple of kPanel; 0: all do.
   int64_t columnsOfGroup = 0;
-  /// Columns of a group of less than a panel, 2, 4 or 8, which has as many channels of a; 0: there are no such groups. A panel of
-  /// columns then reads the same channels of a, of which each lane takes those of its group in turn.
+  /// Columns of a group of less than a panel, 2, 4 or 8, which has as many channels of a; 0: there
+  /// are no such groups. A panel of columns then reads the same channels of a, of which each lane
+  /// takes those of its group in turn.
   int64_t narrowGroup = 0;
   llvm::SmallVector<unsigned> reduction; // reduction dims, outermost loop first
   /// The first operand as it is read: itself, or the narrower integers that it is cast from, plus `zeroPoint`.

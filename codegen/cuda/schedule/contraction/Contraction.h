@@ -71,11 +71,12 @@ std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned ter
 /// Where hasFewRows: the matrix, if it is made at load and its rows had better lie along k, and in
 /// which layout.
 std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c);
-/// Tiles through a ring of stages in shared memory, multiplied by tensor cores, or by the units of floats: `tile`, or the one that
-/// is estimated to be the fastest.
+/// Tiles through a ring of stages in shared memory, multiplied by tensor cores, or by the units of
+/// floats: `tile`, or the one that is estimated to be the fastest.
 void scheduleOnTensorCores(Contraction &c, const std::optional<ProductTile> &tile);
 void scheduleOnFloatUnits(Contraction &c, const std::optional<ProductTile> &tile);
-/// The same by what Hopper alone has, TMA and wgmma. False where it cannot be: then nothing has been scheduled.
+/// The same by what Hopper alone has, TMA and wgmma. False where it cannot be: then nothing has
+/// been scheduled.
 bool scheduleWgmma(Contraction &c, const std::optional<WgmmaTile> &tile);
 
 } // namespace dlc::codegen

@@ -12,7 +12,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Values of a symbol beyond this say nothing new: such products keep the GPU busy with any large tile.
+/// Values of a symbol beyond this say nothing new: such products keep the GPU busy with any large
+/// tile.
 static constexpr int64_t kLargestSampled = 4096;
 static constexpr size_t kMostParts = 4, kMostWgmmaParts = 3;
 static constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -45,9 +46,11 @@ private:
     auto value = dl::rangeOf(extent, at.symbols);
     return value ? value->min : std::numeric_limits<int64_t>::max();
   }
-  /// Clocks of a tile, as long as no block waits for another: infinite where the parts of a tile would.
+  /// Clocks of a tile, as long as no block waits for another: infinite where the parts of a tile
+  /// would.
   double clocksOf(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu) const;
-  /// The best division by any of the extents: which one, and the parts from end to end of its range.
+  /// The best division by any of the extents: which one, and the parts from end to end of its
+  /// range.
   std::pair<AffineExpr, std::vector<PlanPart>> divide(const std::vector<std::vector<double>> &costs,
                                                       const std::optional<ShapePart> &fewRows,
                                                       size_t most) const;
@@ -70,7 +73,8 @@ void ProductSampler::sample() {
     samples.push_back({SmallVector<dl::Range>(k.ranges()), shape()});
     return;
   }
-  // Some 60 shapes, each of which costs microseconds: times jump where one more tile needs another turn of the GPU.
+  // Some 60 shapes, each of which costs microseconds: times jump where one more tile needs another
+  // turn of the GPU.
   const size_t count = named.size() <= 1 ? 61 : named.size() == 2 ? 8 : named.size() == 3 ? 4 : 0;
   SmallVector<dl::Range> symbols(k.ranges());
   if (llvm::any_of(named, [&](unsigned symbol) { return symbol >= symbols.size(); }))
@@ -156,7 +160,7 @@ ProductSampler::divide(const std::vector<std::vector<double>> &costs,
   auto whole = k.range(best.first);
   parts.front().least = fewRows ? fewRows->range.max + 1 : whole ? whole->min : 0;
   parts.back().most = whole ? whole->max : std::numeric_limits<int64_t>::max();
-  // What a plan cannot do is not tried between two samples, either.
+  // A part ends at its last sample where its plan cannot serve the next one.
   auto isPossible = [&](size_t plan, int64_t value) {
     for (auto [sample, ofSample] : llvm::zip_equal(samples, costs))
       if (valueAt(best.first, sample) == value && ofSample[plan] == kNever)
@@ -268,7 +272,7 @@ SmallVector<ProductPart> partsOfProduct(dlx::KernelOp kernel, gpu::GPUModuleOp m
     return parts;
   std::optional<ShapePart> fewRows = partOfFewRows(kernel, module, symbols);
   if (fewRows) {
-    // One row is what a decoder has at each step: it should not pay for seven others.
+    // A decoder has one row at each step, which should not pay for seven others.
     if (fewRows->range.min <= 1) {
       parts.push_back({{fewRows->extent, {fewRows->range.min, 1}}, std::nullopt});
       parts.push_back({{fewRows->extent, {2, fewRows->range.max}}, std::nullopt});

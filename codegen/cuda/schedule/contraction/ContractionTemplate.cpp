@@ -299,7 +299,8 @@ ProductShape ContractionTemplate::shape(bool largest) const {
 }
 
 bool ContractionTemplate::mayShareTiles() const {
-  // Kernels that run at load have no memory for it, and that memory takes floats. Where wgmma pays, tiles are many.
+  // Kernels that run at load have no memory for it, and that memory takes floats. Where wgmma pays,
+  // tiles are many.
   dlx::KernelOp kernel = k.body.getKernel();
   bool may = !bytes && !k.body.getPool();
   if (kernel.getVariants())

@@ -65,8 +65,8 @@ protected:
   bool mayShareTiles() const;
   /// Blocks of the grid with this tile, before they share any.
   mlir::AffineExpr tiles(const ProductTile &tile) const;
-  /// `wanted`, or the tile that suits the shapes that the kernel serves; one that no blocks share where these would wait for each
-  /// other under some of them.
+  /// `wanted`, or the tile that suits the shapes that the kernel serves; one that no blocks share
+  /// where these would wait for each other under some of them.
   ProductTile tileFor(ProductUnit unit, const std::optional<ProductTile> &wanted = {}) const;
 
   Contraction &c;

@@ -10,9 +10,9 @@
 
 namespace dlc::codegen {
 
-/// What a part costs, as a mean over all samples.
+/// The price of one more part, in the unit of PlanPartition::loss.
 static constexpr double kPriceOfPart = 0.02;
-/// A difference of losses that is one of roundings.
+/// Smaller differences between losses come from rounding.
 static constexpr double kNothing = 1e-9;
 
 PlanPartition partitionPlans(std::vector<PlanSample> samples, size_t mostParts) {
@@ -48,7 +48,8 @@ PlanPartition partitionPlans(std::vector<PlanSample> samples, size_t mostParts) 
     }
     return best;
   };
-  // best[k][g]: the least loss of the groups before g in k + 1 parts, where the last one begins, and its plan.
+  // best[k][g]: the least loss of the groups before g in k + 1 parts, where the last one begins,
+  // and its plan.
   struct Step {
     double loss = std::numeric_limits<double>::infinity();
     size_t from = 0, plan = 0;

@@ -1,8 +1,9 @@
 //===- ShapePart.h - Some of the shapes that a kernel may have -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// No tile suits one row and a thousand. Where dims are symbolic, a schedule may be asked for a kernel that serves a part
-// of the shapes alone; the runtime takes it where the shapes are in that part (#dlx.variant).
+// No tile suits one row and a thousand. Where dims are symbolic, a schedule may be asked for a
+// kernel that serves a part of the shapes alone; the runtime takes it where the shapes are in that
+// part (#dlx.variant).
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_SHAPEPART_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_SHAPEPART_H
@@ -11,8 +12,8 @@
 
 namespace dlc::codegen {
 
-/// The shapes for which `extent`, an expression over the module's symbols, is in `range`. `range.usual` is what tiles are
-/// chosen for; 0: the largest.
+/// The shapes for which `extent`, an expression over the module's symbols, is in `range`.
+/// `range.usual` is what tiles are chosen for; 0: the largest.
 struct ShapePart {
   mlir::AffineExpr extent;
   dl::Range range;
@@ -21,7 +22,8 @@ struct ShapePart {
 /// Whether `extent` never falls where a symbol grows: then a part of it bounds each symbol.
 bool growsWithSymbols(mlir::AffineExpr extent, llvm::ArrayRef<dl::Range> symbols);
 
-/// What the symbols can be in the part; `part.extent` grows with them. One more symbol, the last, is the extent itself.
+/// The ranges of the symbols in the part, whose extent must grow with them (growsWithSymbols). One
+/// more entry, the last, is the range of the extent itself.
 llvm::SmallVector<dl::Range> symbolsWithin(const ShapePart &part,
                                            llvm::ArrayRef<dl::Range> symbols);
 

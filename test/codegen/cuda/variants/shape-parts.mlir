@@ -1,7 +1,7 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' --mlir-print-local-scope | FileCheck %s
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{parts=false})' | FileCheck %s --check-prefix=GENERAL --implicit-check-not=#dlx.variant
-// Where the rows of a product are symbolic, kernels for parts of them: one row, few rows, tiles of several sizes. The kernel that they
-// belong to serves all shapes.
+// Where the rows of a product are symbolic, kernels for parts of them: one row, few rows, tiles of
+// several sizes. The kernel that they belong to serves all shapes.
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 16>, #dl.symbol<"T", 1, 512>]} {
 module @cuda {
 // CHECK: dlx.kernel @rows attributes {{.*}}variants = [
@@ -25,7 +25,8 @@ dlx.kernel @both attributes {kind = #dlx.kind<contraction>} {
   %0 = dl.linear %x, %w : (tensor<?x?x768xf32, #dl.t<[s0, s1, 768]>>, tensor<3072x768xf32>) -> tensor<?x?x3072xf32, #dl.t<[s0, s1, 3072]>>
   dl.yield %0 : tensor<?x?x3072xf32, #dl.t<[s0, s1, 3072]>>
 }
-// Blocks share tiles in one variant, and exchange memory whose size its own tile says: no input of any of them.
+// Blocks share tiles in one variant, and exchange memory whose size its own tile says: no input of
+// any of them.
 // CHECK: dlx.kernel @deep attributes {{.*}}variants = [
 // CHECK: dlx.kernel @deep_for{{.*}} attributes {{.*}}exchange = affine_map<
 // CHECK-NEXT: ^bb0(%{{[^,]*}}: tensor<{{.*}}, %{{[^,]*}}: tensor<256x8192xf16>):

@@ -19,7 +19,8 @@ func.func @linear(%x: tensor<128x64xf32>, %b: tensor<30xf32>) -> tensor<128x30xf
 
 // -----
 
-// Two products read it, one of them a matmul of its transpose; nothing is left of a weight of zeros but a block in no panel.
+// Two products read it, one of them a matmul of its transpose; nothing is left of a weight of zeros
+// but a block in no panel.
 // CHECK-LABEL: @zeros
 // CHECK: dl.weight "w.values" : tensor<1x16xf32>
 // CHECK: dl.weight "w.starts" : tensor<3xi32>
@@ -37,7 +38,8 @@ func.func @zeros(%x: tensor<128x64xf32>, %z: tensor<2x8x64xf32>) -> (tensor<128x
 
 // -----
 
-// A convolution of one tap keeps its layout; the factors of a folded batch norm multiply the stored blocks.
+// A convolution of one tap keeps its layout; the factors of a folded batch norm multiply the stored
+// blocks.
 // CHECK-LABEL: @convolution
 // CHECK: %[[V:.*]] = dl.weight "w.values" : tensor<20x16xf32>
 // CHECK: %[[P:.*]] = dl.weight "w.panels" : tensor<20xi32>
@@ -58,8 +60,8 @@ func.func @convolution(%x: tensor<1x64x56x56xf32, #dl.t<[1, 64, 56, 56], order =
 
 // -----
 
-// Too few zeros; numbers that nobody counted, since others may take their place; a convolution of several taps; a weight that
-// something else reads, too.
+// Too few zeros; numbers that nobody counted, since others may take their place; a convolution of
+// several taps; a weight that something else reads, too.
 // CHECK-LABEL: @whole
 // CHECK-COUNT-3: dl.linear
 // CHECK: dl.conv2d
@@ -85,7 +87,8 @@ func.func @whole(%x: tensor<128x64xf32>, %i: tensor<1x16x8x8xf32>) -> (tensor<12
 
 // -----
 
-// Another dtype, a padded convolution and one of groups, a product of weights alone, whose sums run along both dims.
+// Another dtype, a padded convolution and one of groups, a product of weights alone, whose sums run
+// along both dims.
 // CHECK-LABEL: @others
 // CHECK-NOT: block_sparse
 // WHY: remark: weight 'padded' is multiplied whole on cpu: a convolution of several taps reads it

@@ -131,7 +131,8 @@ func.func @tables(%x: tensor<128xi64>) -> (tensor<128x768xf32>, tensor<128x768xf
 
 // -----
 
-// A GPU spends more on bytes of the activation than it saves, and a CPU does not: the reason is that target's.
+// A GPU spends more on bytes of the activation than it saves, and a CPU does not: the reason is
+// that target's.
 // BOTH-LABEL: @turns
 // BOTH: dl.linear {{.*}}dl.kept_on = {cuda = "int8 0.{{[0-9]+}}x on cuda (convert {{[0-9.]+}} us, modelled)"}
 // CPU-LABEL: @turns

@@ -58,8 +58,8 @@ func.func @tied(%x: tensor<3xi64>) -> (tensor<3x16xf32>, tensor<3x16xf32>) {
 
 // -----
 
-// These stay: a table that is computed, one that is also added, one that a product of f32 reads, one that the cost model keeps, columns
-// of a table.
+// These stay: a table that is computed, one that is also added, one that a product of f32 reads,
+// one that the cost model keeps, columns of a table.
 // CHECK-LABEL: @kept
 // CHECK-NOT: i8
 // CHECK-NOT: kept_by_cost

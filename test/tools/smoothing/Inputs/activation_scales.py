@@ -206,7 +206,7 @@ quiet("f16", "compile", "scaled.dl", "--quantize", "w4", "--smooth", "auto", "--
 half, whole = run("f16.bin", "cpu"), run("w4-auto.bin", "cpu")
 off = {name: np.abs(half[name] - whole[name]).max() / np.abs(whole[name]).max() for name in OUTPUTS}
 expect(f"f16: {off}", all(one < 2e-2 for one in off.values()), True)
-# What stays in f32 reads what it read before.
+# A layer that stays in f32 reads the activation as it was.
 told = dlc("compile", "scaled.dl", "--quantize", "w4", "--smooth", "0.5", "--keep-f32", "few", *DATA, "-o", "kept.bin")
 expect("kept", told.stderr.splitlines()[-1].split("; ")[-1] if told.returncode == 0 else told.stderr, "4 activations scaled, exponent 0.5")
 kept = errors(run("kept.bin", "cpu"))

@@ -24,7 +24,8 @@ protected:
              y + "\ndl.yield %0 : " + y,
          largest);
   }
-  /// Runs each variant at both ends of its rows, and in between; the limits must not overlap and leave nothing between them.
+  /// Runs each variant at both ends of its rows, and in between; the limits must not overlap and
+  /// leave nothing between them.
   void checkEach(Tolerance tolerance, int64_t largest) {
     std::set<std::string> texts = {text()};
     int64_t end = -1;
@@ -68,7 +69,8 @@ TEST_P(VariantsTest, NotWithoutNeed) {
   EXPECT_TRUE(variants().empty());
 }
 
-// A narrowed kernel believes its limits: beyond them it may be wrong, so that the runtime must hold them.
+// A narrowed kernel believes its limits: beyond them it may be wrong, so that the runtime must hold
+// them.
 TEST_P(VariantsTest, SumOfTwoSymbols) {
   load("contraction",
        R"(^bb0(%a: tensor<?x?x64xf16, #dl.t<[s1, s0, 64]>>, %b: tensor<64x256xf16>):

@@ -130,7 +130,8 @@ TEST(TextStream, GivesTheTextInWholeCharacters) {
   }
 }
 
-/// Beyond the window of tokens that it decodes: all cases one after another, and in a row of bytes alone.
+/// Beyond the window of tokens that it decodes: all cases one after another, and in a row of bytes
+/// alone.
 TEST(TextStream, GivesALongText) {
   for (const std::string &name : names()) {
     Problem problem;

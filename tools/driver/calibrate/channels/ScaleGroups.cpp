@@ -12,7 +12,8 @@ using namespace mlir;
 
 namespace dlc {
 
-/// Whether the numbers of `weight` may change on each target, as nothing but products of few bits reads them.
+/// Whether the numbers of `weight` may change on each target, as nothing but products of few bits
+/// reads them.
 static bool canBeScaled(const PackableWeight &weight) {
   return weight.whyKept.empty() && weight.tables.empty() &&
          llvm::none_of(weight.products,

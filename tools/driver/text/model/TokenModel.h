@@ -19,7 +19,8 @@ public:
   std::optional<int64_t> id(std::string_view token) const;
   /// Null where no token has this id.
   const std::string *token(int64_t id) const;
-  /// Appends the tokens of the bytes of `text`, <0x00> to <0xFF>; false, and nothing appended, where one is missing.
+  /// Appends the tokens of the bytes of `text`, <0x00> to <0xFF>; false, and nothing appended,
+  /// where one is missing.
   bool appendBytes(std::string_view text, std::vector<int64_t> &ids) const;
 
 private:
@@ -36,7 +37,8 @@ public:
   /// The model of the file's field "model"; null with a problem of the field.
   static std::unique_ptr<TokenModel> read(const FileField &field);
   virtual ~TokenModel() = default;
-  /// Appends the tokens of a piece that the pre-tokenizer made. False with a problem where a character has none.
+  /// Appends the tokens of a piece that the pre-tokenizer made. False with a problem where a
+  /// character has none.
   virtual bool encode(std::string_view piece, std::vector<int64_t> &ids,
                       Problem &problem) const = 0;
 
