@@ -373,11 +373,11 @@ dlc_status dlc_context_synchronize(dlc_context *context) {
       [&] { return context ? context->context->synchronize() : usage("the context is null"); });
 }
 
-dlc_status dlc_run_wait(dlc_run *run, int timeout_ms) {
+dlc_status dlc_run_wait(dlc_run *run, int milliseconds) {
   return guarded([&] {
     EnqueuedRun::Limit limit;
-    if (timeout_ms >= 0)
-      limit = std::chrono::milliseconds(timeout_ms);
+    if (milliseconds >= 0)
+      limit = std::chrono::milliseconds(milliseconds);
     return run ? run->run->wait(limit) : usage("the run is null");
   });
 }

@@ -192,11 +192,11 @@ private:
   }
 
   /// The launch itself, or the one that takes its place.
-  const schema::Launch &choose(const schema::Launch &launch) const {
-    for (size_t i = 0; i < sizeOf(launch.variants()); ++i)
-      if (const schema::Variant &variant = *launch.variants()->Get(i);
+  const schema::Launch *choose(const schema::Launch *launch) const {
+    for (size_t i = 0; i < sizeOf(launch->variants()); ++i)
+      if (const schema::Variant &variant = *launch->variants()->Get(i);
           variants.allows(variant) && holds(variant, values))
-        return *variant.launch();
+        return variant.launch();
     return launch;
   }
 
@@ -223,7 +223,7 @@ private:
   }
 
   Status addLaunch(const schema::Launch &common, const std::string &name, PlannedCommand &command) {
-    const schema::Launch &launch = choose(common);
+    const schema::Launch &launch = *choose(&common);
     command.launch = &launch;
     for (size_t i = 0; i < sizeOf(launch.args()); ++i) {
       const schema::Arg &arg = *launch.args()->Get(i);

@@ -249,9 +249,9 @@ DLC_API dlc_status dlc_context_enqueue(dlc_context *context, const dlc_tensor *i
 /* Waits until all runs of the context have ended; the status is of the first one that failed since the last call. */
 DLC_API dlc_status dlc_context_synchronize(dlc_context *context);
 
-/* Waits for the run's end, at most `timeout_ms` (negative: as long as it takes; 0 asks only). The status is the run's own, or
+/* Waits for the run's end, at most `milliseconds` (negative: as long as it takes; 0 asks only). The status is the run's own, or
  * DLC_PENDING where it has not ended. A handle may be used by many threads at once. */
-DLC_API dlc_status dlc_run_wait(dlc_run *run, int timeout_ms);
+DLC_API dlc_status dlc_run_wait(dlc_run *run, int milliseconds);
 /* Dims of an output of a run that has ended well, as dlc_context_output_dims gives them after a run. */
 DLC_API dlc_status dlc_run_output_dims(dlc_run *run, size_t index, int *rank,
                                        int64_t dims[DLC_MAX_RANK]);
