@@ -255,6 +255,7 @@ class Check:
         for program in facts["programs"]:
             for kernel in program["kernels"] if program["target"] == "cuda" else []:
                 known = {key: kernel[key] for key in ("name", "kind", "text_sha256")}
+                known["variant"] = "in_place_of" in kernel
                 known["ran"] = kernel["launches_at_load"] > 0 or kernel["name"] in ran | replayed
                 known["blamed"] = kernel["name"] in blamed
                 known["ptx"] = ptx.get(kernel["text_sha256"])
@@ -356,7 +357,9 @@ class Check:
         status, ptx = {}, {}
 
         def count(name, kernel, is_right, ran):
-            known = status.setdefault(kernel["text_sha256"], {"kind": kernel["kind"], "name": kernel["name"], "cases": [], "failed": []})
+            known = status.setdefault(kernel["text_sha256"], {"kind": kernel["kind"], "name": kernel["name"], "variant": True,
+                                                              "cases": [], "failed": []})
+            known["variant"] &= kernel.get("variant", False)
             if not is_right:
                 known["failed"].append(name)
             elif ran:

@@ -226,19 +226,26 @@ def constants_of(text):
     return {name: int(value) for name, value in re.findall(r"^const (\w+) = (\d+)\s*$", text, re.M)}
 
 
+# Networks whose sequences may have any length: beside that of the conformance tests these, so that the variants of their kernels
+# for few rows, some and many run, too.
+LENGTHS = {"bert": (1, 20, 128), "gpt2": (1, 20, 128), "text_lstm": (1, 20), "text_bilstm": (1, 20)}
 # Elements of an input, above which the emulator runs a network for one batch alone.
 MANY = 20_000
 
 
 def network_plan(network, precision, dtype, sizes, is_reduced):
-    """Batches of 1 and 3 of inputs like those of the conformance tests."""
+    """Batches of 1 and 3 of inputs like those of the conformance tests, and sequences of other lengths."""
     plan = Plan(TF32_BITS if precision == "tf32" else None)
     known = constants_of(networks.text_of(network, "f32", sizes))
-    for batch in (1, 3):
+    lengths = sorted({min(length, known.get("POSITIONS", length)) for length in LENGTHS.get(network.name, ())})
+    for batch, length in (*((1, length) for length in lengths), (1, None), (3, None)):
         inputs = oracles.INPUTS[network.name](np.random.RandomState(batch), batch, known)
+        if length is not None:
+            inputs = {name: np.resize(value, (batch, length)) if value.ndim == 2 else np.minimum(value, length)
+                      for name, value in inputs.items()}
         if is_reduced and batch > 1 and max(value.size for value in inputs.values()) // batch > MANY:
             continue
-        plan.run(f"batch {batch}")
+        plan.run(f"batch {batch}" + (f", length {length}" if length is not None else ""))
         for number, value in enumerate(inputs.values()):
             is_float = value.dtype.kind == "f"
             seed = 100 * batch + number
