@@ -25,6 +25,7 @@ FILES = {
     "compiling": (PYTHON, "torch", {}),
     "gpu_arrays": (PYTHON, "numpy", EMULATOR),
     "shape_variants": (PYTHON, "numpy", EMULATOR),
+    "cooperative_contexts": (PYTHON, "numpy", {**EMULATOR, "DLC_EMU_MULTIPROCESSORS": "2"}),
     "jax_arrays": (OWN["keras"], "jax", {"JAX_PLATFORMS": "cpu"}),
     "generation": (OWN["torch"], "numpy", {}),  # beside transformers are tokenizers
     "onnx_runner": (OWN["dlc"], "onnx", {}),
