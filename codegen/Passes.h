@@ -4,12 +4,23 @@
 #define DLC_CODEGEN_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace dlc::codegen {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "codegen/Passes.h.inc"
+
+/// The phase `schedule` of a target's module: plans, then kernels.
+void addScheduleCpu(mlir::OpPassManager &manager);
+void addScheduleCuda(mlir::OpPassManager &manager,
+                     const SelectSchedulesCudaPassOptions &options = {});
+/// The same of the target `name`: cpu or cuda.
+void addSchedule(mlir::OpPassManager &manager, llvm::StringRef name,
+                 const SelectSchedulesCudaPassOptions &options = {});
+/// All passes, and `dl-schedule-cpu` and `dl-schedule-cuda` as the pipelines of two each.
+void registerPasses();
 
 } // namespace dlc::codegen
 

@@ -5,32 +5,59 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ScheduleCpuPass : Pass<"dl-schedule-cpu", "::mlir::ModuleOp"> {
+def SelectSchedulesCpuPass : Pass<"dl-select-schedules-cpu", "::mlir::ModuleOp"> {
+  let summary = "Decides how every dlx.kernel runs on a CPU";
+  let description = [{
+    Runs on `module @cpu`. A contraction may ask for its weight in panels: then a kernel that packs it is added to the init program
+    and the launch reads the packed copy. Then every schedule of the table (codegen/cpu/schedule/Schedules.cpp) is asked about each
+    kernel, which gets the plan with the smallest estimate, and those that lost. Example: test/codegen/cpu/select-schedules-cpu.mlir.
+  }];
+  let options = [ListOption<"force", "force", "std::string",
+      "KERNEL=SCHEDULE: the schedule of a kernel; *=SCHEDULE: of every kernel that it can run">];
+  // Costs are counted on what bodies emit.
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def BuildKernelsCpuPass : Pass<"dl-build-kernels-cpu", "::mlir::ModuleOp"> {
   let summary = "Makes CPU kernel IR of every dlx.kernel";
   let description = [{
-    Runs on `module @cpu`. Adds one nested module for each instruction set (@avx2, @avx512) with a func.func on flat
-    buffers for each kernel, and records on the dlx.kernel its entry, the dims passed to it, the number of tiles and the
-    bytes of scratch. A contraction may ask for its weight in panels: then a kernel that packs it is added to the init
-    program and the launch reads the packed copy. Example: test/codegen/cpu/schedule-cpu.mlir.
+    Runs on `module @cpu` after dl-select-schedules-cpu. Adds one nested module for each instruction set (@avx2, @avx512) with a
+    func.func on flat buffers for each kernel, by its plan, and records on the dlx.kernel its entry, the dims passed to it, the number
+    of tiles and the bytes of scratch. `dl-schedule-cpu` is the pipeline of both passes. Example: test/codegen/cpu/build-kernels-cpu.mlir.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
-def ScheduleCudaPass : Pass<"dl-schedule-cuda", "::mlir::ModuleOp"> {
-  let summary = "Makes CUDA kernel IR of every dlx.kernel";
+def SelectSchedulesCudaPass : Pass<"dl-select-schedules-cuda", "::mlir::ModuleOp"> {
+  let summary = "Decides how every dlx.kernel runs on a GPU";
   let description = [{
-    Runs on `module @cuda`. Adds one gpu.module with a gpu.func on flat buffers for each kernel: maps (vectors of
-    neighbours), reductions (a warp or a block a row, all stages in one kernel), windows (a thread a result), contractions
-    (tiles through shared memory; f16, bf16 and f32 with the attribute `dl.tf32` on tensor cores, on sm_90a by a kernel of its own). Records on the dlx.kernel its entry, the dims passed to
-    it, grid, block and dynamic shared memory. A contraction whose sides are symbolic gets variants for parts of its shapes.
-    Examples: test/codegen/cuda/schedule-cuda.mlir, schedule-hopper.mlir, variants/shape-parts.mlir.
+    Runs on `module @cuda`. Asks every schedule of the table (codegen/cuda/schedule/Schedules.cpp) about each kernel and writes on
+    it the plan with the smallest estimate, and those that lost. Gives the program what the plans need: operands in other layouts,
+    memory for the blocks of a launch. A contraction or attention whose sides are symbolic gets variants for parts of its shapes, and
+    a contraction one for sm_90a where that is estimated to be faster. No other pass of the phase changes the program.
+    Examples: test/codegen/cuda/select-schedules-cuda.mlir, schedule-hopper.mlir, variants/shape-parts.mlir.
   }];
   let options = [Option<"hopper", "hopper", "std::string", /*default=*/"\"auto\"",
       "Kernels for sm_90a beside the others: auto (where they are estimated to be faster), always (where they are possible), never">,
       Option<"parts", "parts", "bool", /*default=*/"true",
-      "Kernels for parts of the shapes beside the one for all of them, where dims are symbolic">];
+      "Kernels for parts of the shapes beside the one for all of them, where dims are symbolic">,
+      ListOption<"force", "force", "std::string",
+      "KERNEL=SCHEDULE: the schedule of a kernel; *=SCHEDULE: of every kernel that it can run">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def BuildKernelsCudaPass : Pass<"dl-build-kernels-cuda", "::mlir::ModuleOp"> {
+  let summary = "Makes CUDA kernel IR of every dlx.kernel";
+  let description = [{
+    Runs on `module @cuda` after dl-select-schedules-cuda. Adds one gpu.module with a gpu.func on flat buffers for each kernel, by
+    its plan: maps (vectors of neighbours), reductions (a warp or a block a row, all stages in one kernel), windows (a thread a
+    result), contractions (tiles through shared memory; f16, bf16 and f32 with the attribute `dl.tf32` on tensor cores, on sm_90a
+    by a kernel of its own). Records on the dlx.kernel its entry, the dims passed to it, grid, block and dynamic shared memory.
+    `dl-schedule-cuda` is the pipeline of both passes. Example: test/codegen/cuda/build-kernels-cuda.mlir.
+  }];
   let dependentDialects = [
     "::dlc::dlk::DLKDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",

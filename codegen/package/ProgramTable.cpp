@@ -68,6 +68,17 @@ private:
 };
 } // namespace
 
+static std::unique_ptr<schema::PlanT> planTable(dlx::PlanAttr plan, bool isChosen) {
+  auto table = std::make_unique<schema::PlanT>();
+  table->schedule = plan.getSchedule().str();
+  table->ns = static_cast<uint64_t>(std::max<int64_t>(plan.getNs(), 0));
+  if (isChosen && plan.getNumbers())
+    for (NamedAttribute number : plan.getNumbers())
+      table->numbers += (table->numbers.empty() ? "" : " ") + number.getName().str() + "=" +
+                        std::to_string(cast<IntegerAttr>(number.getValue()).getInt());
+  return table;
+}
+
 LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
   if (!op.getEntry())
     return op.emitOpError("has no code: no schedule for its target has run");
@@ -82,6 +93,11 @@ LogicalResult ProgramBuilder::addKernel(dlx::KernelOp op) {
   Cost cost = costOf(op.getBodyBlock());
   kernel.flops = expressions.add(cost.flops);
   kernel.bytes = expressions.add(cost.bytes);
+  if (op.getPlan())
+    kernel.plan = planTable(*op.getPlan(), /*isChosen=*/true);
+  for (Attribute other :
+       op.getOtherPlansAttr() ? op.getOtherPlansAttr().getValue() : ArrayRef<Attribute>())
+    kernel.other_plans.push_back(planTable(cast<dlx::PlanAttr>(other), /*isChosen=*/false));
   if (program.target == schema::Target::cpu) {
     for (auto [index, image] : llvm::enumerate(code.cpu)) {
       auto found = image.entries.find(entry);

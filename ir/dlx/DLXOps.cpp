@@ -9,6 +9,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 /// `(` types `)` `->` `(` types `)`, either list perhaps empty: the generated parser of a list wants one type at least.
@@ -60,6 +62,23 @@ LogicalResult VariantAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitE
     return emitError() << "a variant has two limits for each of " << shapes << " shapes, got "
                        << numbers;
   return success();
+}
+
+//===- plan ---------------------------------------------------------------------------------------===//
+
+int64_t PlanAttr::number(StringRef name) const {
+  auto value = getNumbers() ? getNumbers().getAs<IntegerAttr>(name) : IntegerAttr();
+  return value ? value.getInt() : 0;
+}
+
+PlanAttr PlanAttr::get(MLIRContext *context, StringRef schedule, double ns,
+                       ArrayRef<std::pair<StringRef, int64_t>> numbers) {
+  Builder builder(context);
+  SmallVector<NamedAttribute> named;
+  for (auto [name, value] : numbers)
+    named.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  return get(context, schedule, named.empty() ? DictionaryAttr() : builder.getDictionaryAttr(named),
+             std::llround(std::min(ns, 1e15)));
 }
 
 //===- kernel -------------------------------------------------------------------------------------===//

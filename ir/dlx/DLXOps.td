@@ -67,6 +67,25 @@ def DLX_VariantAttr : AttrDef<DLX_Dialect, "Variant"> {
 }
 def DLX_Variants : TypedArrayAttrBase<DLX_VariantAttr, "variants">;
 
+def DLX_PlanAttr : AttrDef<DLX_Dialect, "Plan"> {
+  let mnemonic = "plan";
+  let summary = "How a kernel runs";
+  let description = [{
+    `schedule` is a name of the target's table of schedules, `numbers` what that schedule takes: the sides of a tile, the parts of a
+    sum. `ns` is what the launch is estimated to take at the usual sizes of the symbols, in nanoseconds.
+  }];
+  let parameters = (ins StringRefParameter<"the schedule">:$schedule, OptionalParameter<"::mlir::DictionaryAttr">:$numbers,
+      "int64_t":$ns);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// The number called `name`, 0 where the plan has none.
+    int64_t number(::llvm::StringRef name) const;
+    static PlanAttr get(::mlir::MLIRContext *context, ::llvm::StringRef schedule, double ns,
+                        ::llvm::ArrayRef<std::pair<::llvm::StringRef, int64_t>> numbers);
+  }];
+}
+def DLX_Plans : TypedArrayAttrBase<DLX_PlanAttr, "plans">;
+
 class DLX_Op<string mnemonic, list<Trait> traits = []> : Op<DLX_Dialect, mnemonic, traits>;
 
 def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
@@ -88,6 +107,9 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
     (runtime/schema/Residence.h). `tensor_maps` are arguments after the dims. `exchange` is how many floats its blocks pass each
     other, in memory that lies after the inputs and that launches use in turn (Storage::exchange of module.fbs).
 
+    `plan` is how the kernel runs, `other_plans` are those that it could run by and that were estimated to be slower: what selects
+    them (dl-select-schedules-cuda) decides, and building the code only carries out.
+
     `variants` are kernels of the same inputs and results that take this one's place: a launch takes the first that holds for its
     shapes and its GPU, else this kernel, which serves them all.
     ```mlir
@@ -104,7 +126,7 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
       OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32, UnitAttr:$in_place,
       UnitAttr:$cooperative, UnitAttr:$persistent, OptionalAttr<DenseI64ArrayAttr>:$kept_columns,
       OptionalAttr<DLX_TensorMaps>:$tensor_maps, OptionalAttr<AffineMapAttr>:$exchange,
-      OptionalAttr<DLX_Variants>:$variants);
+      OptionalAttr<DLX_Variants>:$variants, OptionalAttr<DLX_PlanAttr>:$plan, OptionalAttr<DLX_Plans>:$other_plans);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "KernelKind":$kind), [{

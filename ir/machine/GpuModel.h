@@ -33,6 +33,27 @@ struct StepRates {
   double arrival; ///< clocks that each block adds to that
 };
 
+/// What schedules other than those of products reach, beside what the GPU could do. Plans are
+/// compared by it; `tools/scripts/bench kernels` holds it against measured kernels.
+struct ScheduleRates {
+  double map;               ///< share of the rate of memory of a map whose reads are neighbours
+  double mapApart;          ///< the same where they are not: a transpose
+  double reduce;            ///< share of the rate of memory, a warp or a block a row
+  double splitReduce;       ///< the same of rows that blocks share
+  double direct;            ///< the same of a thread for each result, or of plain tiles
+  double arithmetic;        ///< share of peakFloats for the operations of CostModel
+  double gridMeeting;       ///< clocks in which all blocks of a launch meet
+  double attentionProducts; ///< multiply-adds a clock of one block on tensor cores ...
+  double attentionBlocks;   ///< ... of which so many do not slow each other on a multiprocessor
+  double attentionFloats;   ///< multiply-adds a clock of one block on the units of floats
+  double attentionEnds;     ///< clocks of a block beside them
+  // Times measured over times estimated by their own rates.
+  double windows;     ///< of tiles whose rows are gathered: convolutions
+  double floatUnits;  ///< of tiles of floats
+  double depthwise;   ///< of strips
+  double recurrences; ///< of steps
+};
+
 /// A GPU. Numbers of one multiprocessor are for one clock. `peak...` are NVIDIA's; other rates are
 /// what dlc's kernels reach: measured where `source` names a result file, else modelled.
 struct GpuModel {
@@ -60,6 +81,7 @@ struct GpuModel {
   RingRates wgmma;        ///< contract_wgmma; all 0 where a GPU has none
   RingRates floats;       ///< contract_simt
   StepRates steps;        ///< of recurrences
+  ScheduleRates schedules;
 };
 
 /// Rings on a GPU that nobody has measured: as an A100's are modelled.
@@ -76,6 +98,24 @@ constexpr RingRates modelledRing(double products) {
 
 inline constexpr StepRates kModelledSteps = {
     .bytes = 64, .products = 32, .meeting = 1500, .arrival = 8};
+
+/// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv), and
+/// modelled for all others.
+inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
+                                                 .mapApart = 0.31,
+                                                 .reduce = 0.78,
+                                                 .splitReduce = 0.7,
+                                                 .direct = 0.4,
+                                                 .arithmetic = 0.17,
+                                                 .gridMeeting = 2000,
+                                                 .attentionProducts = 80,
+                                                 .attentionBlocks = 4,
+                                                 .attentionFloats = 20,
+                                                 .attentionEnds = 4000,
+                                                 .windows = 1.5,
+                                                 .floatUnits = 1.6,
+                                                 .depthwise = 3.4,
+                                                 .recurrences = 2.05};
 
 /// The model of a GPU of which only the data sheet is known.
 constexpr GpuModel modelledGpu(int architecture, const char *name, int64_t multiprocessors,
@@ -103,7 +143,8 @@ constexpr GpuModel modelledGpu(int architecture, const char *name, int64_t multi
           .mma = modelledRing(halves < 1024 ? halves : 1024),
           .wgmma = {},
           .floats = modelledRing(floats),
-          .steps = kModelledSteps};
+          .steps = kModelledSteps,
+          .schedules = kScheduleRates};
 }
 
 inline constexpr GpuModel kAmpere =
@@ -154,7 +195,8 @@ inline constexpr GpuModel kHopper = {.architecture = 90,
                                                 .exchange = 60,
                                                 .meeting = 1950,
                                                 .leastPart = 325},
-                                     .steps = kModelledSteps};
+                                     .steps = kModelledSteps,
+                                     .schedules = kScheduleRates};
 
 /// By architecture. A new GPU is a line here.
 inline constexpr GpuModel kGpus[] = {

@@ -7,7 +7,8 @@ Voices: reference (the interpreter); cpu and cpu-avx2 (compiled, checked mode); 
 --checked instead cuda-order, cuda-reverse, cuda-random, cuda-tf32-order...: the emulator with its checker, under each of its
 policies. Without --voice all of them run; one that the build does not have is
 counted as left out. --turn takes one in N rows and dtypes, others for each K; the rest is counted as left out. Without any of these
-the voice cuda, the slowest, takes every other row and dtype, the rest at the next commit (DLC_TURN). The last lines are
+the voice cuda, the slowest, takes every other row and dtype, the rest at the next commit (DLC_TURN), and each schedule of cuda runs
+some rows of each dtype, chosen for them or not (run_plans.py). The last lines are
 "N left out (reason)" and "N passed, N failed"."""
 import argparse
 import collections
@@ -120,6 +121,12 @@ def main():
         passed += total - wrong
         failed += wrong
         print(f"{name}: {total} cases, {wrong} wrong, {time.time() - start:.1f} s")
+    if not isWhole and not options.checked:
+        from run_plans import cover  # it takes its rows as this program does
+        ran, wrong, left = cover(enough=1)
+        passed += ran
+        failed += wrong
+        left_out += left
     if not_its_turn:
         left_out.append(f"{not_its_turn} left out (rows and dtypes whose turn it is not, 1 in {turns})")
     if not_its_voices_turn:

@@ -13,7 +13,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   dlc::registerDialects(registry);
   mlir::registerTransformsPasses();
-  dlc::codegen::registerDLCCodegenPasses();
+  dlc::codegen::registerPasses();
   dlc::registerDLCPasses();
   dlc::registerPipelines();
   return mlir::asMainReturnCode(

@@ -11,6 +11,7 @@
 #include "codegen/cuda/schedule/variants/ShapePart.h"
 #include "codegen/plan/BodyEmitter.h"
 #include "codegen/plan/IndexMath.h"
+#include "ir/dl/composite/AttentionParts.h"
 #include "ir/machine/TargetGpu.h"
 #include "runtime/schema/Residence.h"
 
@@ -35,6 +36,8 @@ public:
   mlir::Location loc;
   IndexMath math;
   BodyEmitter body;
+  /// The parts of the kernel's body where it is an attention that was expanded.
+  std::optional<dl::AttentionParts> attention;
 
   //===- Values -----------------------------------------------------------------------------------===//
   mlir::Value index(int64_t value);

@@ -1,27 +1,13 @@
 //===- Workspace.cpp - Memory through which the blocks of a kernel meet ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cuda/schedule/Schedules.h"
-#include "ir/dl/base/DLBuilder.h"
+#include "codegen/cuda/schedule/Workspace.h"
 
-#include <cmath>
+#include "ir/dl/base/DLBuilder.h"
 
 using namespace mlir;
 
 namespace dlc::codegen {
-
-static int64_t middleOf(dl::Range range) {
-  double least = double(std::max<int64_t>(range.min, 1)),
-         most = double(std::max<int64_t>(range.max, 1));
-  return std::max<int64_t>(1, static_cast<int64_t>(std::sqrt(least * most)));
-}
-
-std::optional<int64_t> usualOrMiddle(AffineExpr expr, ArrayRef<dl::Range> symbols) {
-  if (auto usual = dl::usualOf(expr, symbols))
-    return std::max<int64_t>(1, *usual);
-  auto range = dl::rangeOf(expr, symbols);
-  return range ? std::optional(middleOf(*range)) : std::nullopt;
-}
 
 /// The kernel that fills a workspace of this type with zeros, before `kernel`.
 static dlx::KernelOp createClearKernel(dlx::KernelOp kernel, RankedTensorType type) {

@@ -1,4 +1,4 @@
-// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{force=pair_sums=tiles})' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | FileCheck %s --check-prefix=PACK
 // Bytes on tensor cores: copied as they lie in memory, where they lie along the sums; the zero point is a number of the template,
 // which is also what stands outside of an image. Constant weights that lie across are packed, once, at load. Integers of 16 bits

@@ -1,4 +1,4 @@
-// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda)' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
+// RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{force=linear=tiles})' | dlc-translate --mlir-to-cuda | FileCheck %s --strict-whitespace
 // A template for floats, with what is fused after; tiles through shared memory for what no template takes; a template for few
 // rows; strips of neighbouring results for each thread where groups are of a channel.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {

@@ -126,7 +126,7 @@ CpuRunner::CpuRunner(const std::string &source) {
   }
   auto start = std::chrono::steady_clock::now();
   PassManager passes(&context);
-  passes.addPass(codegen::createScheduleCpuPass());
+  codegen::addScheduleCpu(passes);
   if (failed(passes.run(*owned))) {
     ADD_FAILURE() << "not scheduled:\n" << source;
     return;

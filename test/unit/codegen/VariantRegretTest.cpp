@@ -62,10 +62,10 @@ protected:
     context.loadAllAvailableDialects();
     auto module = parseSourceString<ModuleOp>(source, &context);
     PassManager passes(&context);
-    ScheduleCudaPassOptions options;
+    SelectSchedulesCudaPassOptions options;
     options.hopper = "never";
     options.parts = parts;
-    passes.addPass(createScheduleCudaPass(options));
+    addScheduleCuda(passes, options);
     EXPECT_TRUE(module && succeeded(passes.run(*module)));
     dlx::KernelOp general;
     module->walk([&](dlx::KernelOp kernel) {

@@ -23,7 +23,7 @@ static LogicalResult runPhases(ModuleOp module, const PipelineOptions &options) 
     if (phase == Phase::schedule)
       for (auto target : module.getOps<ModuleOp>()) {
         PassManager manager(module.getContext(), ModuleOp::getOperationName());
-        manager.addPass(codegen::createScheduleCpuPass());
+        codegen::addScheduleCpu(manager);
         if (failed(manager.run(target)))
           return failure();
       }

@@ -325,16 +325,13 @@ int Compilation::selectTargets() {
 
 /// Runs the schedule that codegen has for the target.
 LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
-  std::string flag = ("dl-schedule-" + *target.getName()).str();
-  const PassInfo *info = PassInfo::lookup(flag);
-  assert(info && "the outline phase's verifier knows the targets");
   PassManager manager(target->getContext(), ModuleOp::getOperationName());
   manager.enableVerifier(options.validatePasses);
   if (!isRepeated)
     manager.addInstrumentation(trace.makeInstrumentation());
-  if (failed(info->addToPipeline(
-          manager, "", [&](const Twine &text) { return target.emitError(text), failure(); })))
-    return failure();
+  codegen::SelectSchedulesCudaPassOptions select;
+  llvm::append_range(select.force, options.forcePlan);
+  codegen::addSchedule(manager, *target.getName(), select);
   return manager.run(target);
 }
 
@@ -499,7 +496,6 @@ int Compilation::finishDump(int status) {
 int Compilation::run() {
   if (int code = prepare())
     return code;
-  codegen::registerDLCCodegenPasses();
   showProgress("import");
   trace.beginPhase("import");
   Clock::time_point started = Clock::now();

@@ -32,6 +32,24 @@ static int checkCompileFrom(const CompileOptions &options, Phase first, Phase la
   return kOk;
 }
 
+static int checkForcedPlans(const CompileOptions &options, Phase first, Phase last) {
+  for (const std::string &entry : options.forcePlan) {
+    size_t equals = entry.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == entry.size())
+      return fail(kUsage, "--force-plan " + entry +
+                              ": expected KERNEL=SCHEDULE, such as linear=tiles, or *=SCHEDULE; "
+                              "'dlc inspect' names kernels and schedules");
+  }
+  if (options.forcePlan.empty())
+    return kOk;
+  if (options.targets == std::vector<std::string>{"cpu"})
+    return fail(kUsage, "--force-plan is about kernels for cuda; expected that in --target");
+  if (first >= Phase::schedule || last < Phase::schedule)
+    return fail(kUsage, "--force-plan acts in phase 'schedule'; it needs a --compile-from "
+                        "before it and a --compile-to that is not");
+  return kOk;
+}
+
 static int checkPrecision(const CompileOptions &options, Phase first) {
   bool isChosen = options.precision != "f32";
   if (!options.keepF32.empty() && !isChosen && options.quantize == "none")
@@ -155,6 +173,8 @@ int checkUsage(const CompileOptions &options) {
   if (options.explain && (first >= Phase::outline || last < Phase::outline))
     return fail(kUsage, "--explain is about the kernels that the phase 'outline' forms; it needs a "
                         "--compile-from before it and a --compile-to that is not");
+  if (int code = checkForcedPlans(options, first, last))
+    return code;
   if (int code = checkPrecision(options, first))
     return code;
   if (int code = checkSignature(options, first))

@@ -7,6 +7,7 @@
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -24,8 +25,8 @@ static void describeBuffer(llvm::raw_ostream &os, dlx::AllocOp alloc, AsmState &
        << alloc->getAttrOfType<IntegerAttr>("last_use").getInt() << "\n";
 }
 
-/// Prints the bytes that the blocks of the kernel exchange, and its variants with the shapes for
-/// which they take its place.
+/// Prints the plan of the kernel, the bytes that its blocks exchange, and its variants with the
+/// shapes for which they take its place.
 static void describeKernel(llvm::raw_ostream &os, dlx::KernelOp kernel,
                            const SymbolTable &symbols) {
   auto describeExchange = [&](dlx::KernelOp one) {
@@ -34,6 +35,22 @@ static void describeKernel(llvm::raw_ostream &os, dlx::KernelOp kernel,
          << " bytes";
   };
   describeExchange(kernel);
+  auto describeSchedule = [&](dlx::KernelOp one) {
+    if (!one.getPlan())
+      return;
+    os << "; " << one.getPlan()->getSchedule();
+    if (DictionaryAttr numbers = one.getPlan()->getNumbers())
+      for (NamedAttribute number : numbers)
+        os << ' ' << number.getName().getValue() << '='
+           << cast<IntegerAttr>(number.getValue()).getInt();
+    os << llvm::format(", %.1f us modelled", double(one.getPlan()->getNs()) / 1000);
+    for (Attribute other :
+         one.getOtherPlansAttr() ? one.getOtherPlansAttr().getValue() : ArrayRef<Attribute>()) {
+      auto plan = cast<dlx::PlanAttr>(other);
+      os << ", not " << plan.getSchedule() << llvm::format(" %.1f", double(plan.getNs()) / 1000);
+    }
+  };
+  describeSchedule(kernel);
   for (Attribute attribute :
        kernel.getVariantsAttr() ? kernel.getVariantsAttr().getValue() : ArrayRef<Attribute>()) {
     auto variant = cast<dlx::VariantAttr>(attribute);
@@ -44,7 +61,9 @@ static void describeKernel(llvm::raw_ostream &os, dlx::KernelOp kernel,
       for (auto [position, of] : llvm::enumerate(variant.getOf().getValue().getResults()))
         os << (position == 0 ? " for " : " and ") << dl::text(of) << " = "
            << variant.getLimits()[2 * position] << ".." << variant.getLimits()[2 * position + 1];
-    describeExchange(symbols.lookup<dlx::KernelOp>(variant.getKernel().getValue()));
+    auto other = symbols.lookup<dlx::KernelOp>(variant.getKernel().getValue());
+    describeExchange(other);
+    describeSchedule(other);
   }
 }
 

@@ -97,7 +97,6 @@ int Bisection::run() {
   goal.batch = options.calibration.batch;
   goal.keepF32 = options.keepF32;
   goal.byName = true;
-  codegen::registerDLCCodegenPasses();
   frontend::noteInputFile(options.input);
   ImportRequest request{options.input, options.weights, false, false, options.model};
   request.constInputs = options.constInputs;

@@ -8,8 +8,8 @@
 #include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
+#include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/contraction/Contraction.h"
-#include "ir/dl/composite/AttentionParts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -27,9 +27,12 @@ static constexpr int64_t kUsualExtent = 4096;
 namespace {
 class AttentionSchedule {
 public:
-  AttentionSchedule(KernelBuilder &k, const dl::AttentionParts &a, bool allowsTf32);
-  void run();
-  /// How many rows of queries share a head's keys.
+  AttentionSchedule(KernelBuilder &k, const dl::AttentionParts &a, bool onTensorCores);
+  dlx::PlanAttr plan();
+  void run(dlx::PlanAttr plan);
+  /// Whether tensor cores multiply such elements, of f32 where `allowsTf32`.
+  bool suitsTensorCores(bool allowsTf32) const { return elementBytes == 2 || allowsTf32; }
+  /// How many rows of queries share a head's keys, once plan() has found the sides.
   AffineExpr rowsOfHead() const { return rows.extent; }
 
 private:
@@ -60,6 +63,8 @@ private:
   void exponentialBody(dlk::CallOp call, unsigned body);
   void finishBody(dlk::CallOp call, unsigned body, int64_t lanes);
   int64_t lanes() const;
+  HeadShape usualHead() const;
+  double clocks(int64_t rowsOfTile) const;
 
   KernelBuilder &k;
   const dl::AttentionParts &a;
@@ -75,7 +80,8 @@ private:
 };
 } // namespace
 
-AttentionSchedule::AttentionSchedule(KernelBuilder &k, const dl::AttentionParts &a, bool allowsTf32)
+AttentionSchedule::AttentionSchedule(KernelBuilder &k, const dl::AttentionParts &a,
+                                     bool onTensorCores)
     : k(k), a(a),
       scores(
           k.body.getKernel(), k.math,
@@ -84,11 +90,10 @@ AttentionSchedule::AttentionSchedule(KernelBuilder &k, const dl::AttentionParts 
                                           k.address(builder, offset));
           },
           a.scoresOp, a.scores),
-      product(scores.getNest()), sum(k.body.getNest()) {
+      product(scores.getNest()), sum(k.body.getNest()), onTensorCores(onTensorCores) {
   LoopNestOpInterface op = a.scoresOp;
   element = getElementTypeOrSelf(op->getOperand(product.terms[0].operand).getType());
   elementBytes = element.getIntOrFloatBitWidth() / 8;
-  onTensorCores = elementBytes == 2 || allowsTf32;
 }
 
 //===- Sides ----------------------------------------------------------------------------------------===//
@@ -340,7 +345,47 @@ dlk::CallOp AttentionSchedule::createCall(Value first, ArrayRef<Operand *> opera
   return call;
 }
 
-void AttentionSchedule::run() {
+HeadShape AttentionSchedule::usualHead() const {
+  auto usual = [&](const Side &side) { return k.usual(side.extent, kUsualExtent); };
+  return {usual(rows), usual(keys), usual(depth), usual(columns)};
+}
+
+/// Clocks of all blocks, `rowsOfTile` rows each: some share a multiprocessor, and each waits for its keys
+/// step by step.
+double AttentionSchedule::clocks(int64_t rowsOfTile) const {
+  const GpuModel &gpu = k.gpu();
+  const ScheduleRates &rates = gpu.schedules;
+  auto usual = [&](const Side &side) {
+    return double(k.usual(side.extent, k.largest(side.extent).value_or(kUsualExtent)));
+  };
+  double tiles = std::ceil(usual(rows) / double(rowsOfTile));
+  double blocks = tiles * usual(batch);
+  double products = double(rowsOfTile) * usual(keys) * (usual(depth) + usual(columns)) *
+                    (a.lastSeen ? 0.5 + 0.5 / tiles : 1);
+  double ofBlock = rates.attentionEnds +
+                   products / (onTensorCores ? rates.attentionProducts * 2 / double(elementBytes)
+                                             : rates.attentionFloats);
+  double together = double(gpu.multiprocessors) * rates.attentionBlocks;
+  return ofBlock * std::max(1.0, blocks / together);
+}
+
+dlx::PlanAttr AttentionSchedule::plan() {
+  findSides();
+  HeadShape head = usualHead();
+  double gigahertz = k.gpu().gigahertz;
+  if (onTensorCores) {
+    AttentionMmaTile tile = chooseAttentionMmaTile(head, elementBytes, k.gpu(kAmpere));
+    return dlx::PlanAttr::get(
+        k.b.getContext(), kAttentionTensorCoresSchedule.name, clocks(tile.rows()) / gigahertz,
+        {{"warps_m", tile.warpsM}, {"warps_n", tile.warpsN}, {"keys", tile.keys}});
+  }
+  AttentionSimtTile tile = chooseAttentionSimtTile(head, k.gpu(kAmpere));
+  return dlx::PlanAttr::get(k.b.getContext(), kAttentionFloatUnitsSchedule.name,
+                            clocks(tile.rows) / gigahertz,
+                            {{"rows", tile.rows}, {"keys", tile.keys}});
+}
+
+void AttentionSchedule::run(dlx::PlanAttr plan) {
   findSides();
   SmallVector<AffineExpr> loops(scoreAt), sumLoops(y);
   loops.append(deep);
@@ -348,8 +393,7 @@ void AttentionSchedule::run() {
   Operand query = operand("q", a.scoresOp, product.terms[a.queryTerm], loops, rows, depth),
           key = operand("k", a.scoresOp, product.terms[a.keyTerm], loops, keys, depth),
           value = operand("v", a.sumOp, sum.terms[a.valueTerm], sumLoops, columns, keys);
-  auto usual = [&](const Side &side) { return k.usual(side.extent, kUsualExtent); };
-  HeadShape head = {usual(rows), usual(keys), usual(depth), usual(columns)};
+  HeadShape head = usualHead();
   int64_t vector = lanes();
   SmallVector<NamedAttribute> config;
   auto number = [&](const Twine &name, int64_t value) {
@@ -365,14 +409,14 @@ void AttentionSchedule::run() {
   }
   int64_t threads, tileRows, shared;
   if (onTensorCores) {
-    AttentionMmaTile tile = chooseAttentionMmaTile(head, elementBytes, k.gpu(kAmpere));
+    AttentionMmaTile tile = {plan.number("warps_m"), plan.number("warps_n"), plan.number("keys")};
     number("warps_m", tile.warpsM);
     number("warps_n", tile.warpsN);
     number("tile_n", tile.keys);
     threads = tile.threads(), tileRows = tile.rows();
     shared = tile.sharedBytes(head, elementBytes);
   } else {
-    AttentionSimtTile tile = chooseAttentionSimtTile(head, k.gpu(kAmpere));
+    AttentionSimtTile tile = {plan.number("rows"), plan.number("keys")};
     number("tile_m", tile.rows);
     number("tile_n", tile.keys);
     threads = 256, tileRows = tile.rows;
@@ -393,10 +437,58 @@ void AttentionSchedule::run() {
   k.finish(threads, {dl::normalize(batch.extent * tiles)}, shared);
 }
 
-AffineExpr scheduleAttention(KernelBuilder &k, const dl::AttentionParts &parts, bool allowsTf32) {
-  AttentionSchedule schedule(k, parts, allowsTf32);
-  schedule.run();
-  return schedule.rowsOfHead();
+//===- The schedules --------------------------------------------------------------------------------===//
+
+FailureOr<dl::AttentionParts> expandAttention(dlx::KernelOp kernel) {
+  auto attentions = llvm::to_vector(kernel.getBodyBlock().getOps<dl::AttentionOp>());
+  if (attentions.size() != 1)
+    return kernel.emitOpError("is of kind 'attention' and has ")
+           << attentions.size() << " dl.attention in its body; expected one";
+  dl::AttentionOp attention = attentions.front();
+  OpBuilder builder(attention);
+  dl::ExpandedAttention expanded = dl::expand(attention, builder);
+  attention.replaceAllUsesWith(expanded.y);
+  attention.erase();
+  return expanded.parts;
 }
+
+SmallVector<PlannedPart> partsOfAttention(PlanQuestion &question, const Schedule &schedule) {
+  SmallVector<PlannedPart> parts;
+  AttentionSchedule ofAll(question.k, *question.k.attention, /*onTensorCores=*/true);
+  ofAll.plan();
+  AffineExpr rows = ofAll.rowsOfHead();
+  auto range = question.k.range(rows);
+  if (!range || !growsWithSymbols(rows, question.k.ranges()))
+    return parts;
+  int64_t least = range->min;
+  for (int64_t most : kFewAttentionRows) {
+    if (most < least || most >= range->max)
+      continue;
+    ShapePart few = {rows, {least, most}};
+    PlanQuestion part(question, few);
+    if (dlx::PlanAttr plan = schedule.match(part))
+      parts.push_back({few, plan});
+    least = most + 1;
+  }
+  return parts;
+}
+
+template <bool onTensorCores> static dlx::PlanAttr match(PlanQuestion &question) {
+  if (!question.k.attention)
+    return {};
+  AttentionSchedule schedule(question.k, *question.k.attention, onTensorCores);
+  return schedule.suitsTensorCores(question.allowsTf32) == onTensorCores ? schedule.plan()
+                                                                         : dlx::PlanAttr();
+}
+
+template <bool onTensorCores> static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
+  AttentionSchedule(k, *k.attention, onTensorCores).run(plan);
+  return success();
+}
+
+constinit const Schedule kAttentionTensorCoresSchedule = {"attention_tensor_cores", match<true>,
+                                                          build<true>};
+constinit const Schedule kAttentionFloatUnitsSchedule = {"attention_float_units", match<false>,
+                                                         build<false>};
 
 } // namespace dlc::codegen

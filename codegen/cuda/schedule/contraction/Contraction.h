@@ -62,8 +62,6 @@ bool hasFewRows(const Contraction &c);
 /// Where the kernel is nothing but a product of two stored matrices, writes on it what a call of a matrix library needs: the
 /// runtime may make that instead of the launch.
 void recordProduct(const Contraction &c, bool allowsTf32);
-/// Few rows times a matrix that is read once.
-void scheduleRows(Contraction &c);
 /// The layout in which the elements of term `term`, a matrix made at load in `argument`, lie
 /// together along k; nullopt where the sums do not walk it plainly, or it is not made at load.
 std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned term,
@@ -71,13 +69,6 @@ std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned ter
 /// Where hasFewRows: the matrix, if it is made at load and its rows had better lie along k, and in
 /// which layout.
 std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c);
-/// Tiles through a ring of stages in shared memory, multiplied by tensor cores, or by the units of
-/// floats: `tile`, or the one that is estimated to be the fastest.
-void scheduleOnTensorCores(Contraction &c, const std::optional<ProductTile> &tile);
-void scheduleOnFloatUnits(Contraction &c, const std::optional<ProductTile> &tile);
-/// The same by what Hopper alone has, TMA and wgmma. False where it cannot be: then nothing has
-/// been scheduled.
-bool scheduleWgmma(Contraction &c, const std::optional<WgmmaTile> &tile);
 
 } // namespace dlc::codegen
 

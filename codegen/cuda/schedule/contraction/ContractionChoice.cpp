@@ -52,8 +52,9 @@ static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {
 
 /// Clocks of a kernel that moves all of the product's bytes once.
 static double clocksOfBytes(const ProductShape &shape, const GpuModel &gpu) {
-  int64_t numbers = shape.m * shape.k + shape.n * shape.k + shape.m * shape.n;
-  return double(numbers * shape.batch * shape.elementBytes) / gpu.bytesOnce;
+  double m = double(shape.m), n = double(shape.n), depth = double(shape.k);
+  double numbers = (m * depth + n * depth + m * n) * double(shape.batch);
+  return numbers * double(shape.elementBytes) / gpu.bytesOnce;
 }
 
 /// Clocks that sharing a tile takes: a block's totals go to memory (L2, in truth), its arrival is counted, and the last

@@ -19,6 +19,9 @@ struct ProductShape {
   int64_t m, n, k, batch, elementBytes, window = 1;
 };
 
+/// A side of a product counts so much at most where its time is estimated.
+inline constexpr int64_t kLongestSide = int64_t(1) << 22;
+
 /// What multiplies: tensor cores, or the units of floats.
 enum class ProductUnit { tensorCores, floats };
 

@@ -5,8 +5,7 @@
 // padding and implicit im2col happen in that read), and each thread multiplies 4 x 4 elements out of it.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
-#include "codegen/cuda/schedule/contraction/Contraction.h"
-#include "codegen/cuda/schedule/contraction/ContractionBytes.h"
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/plan/Combine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,21 +17,26 @@ namespace dlc::codegen {
 
 static constexpr int64_t kPerThread = 4; // rows, and columns, of one thread
 static constexpr int64_t kDepth = 16;    // steps of k in shared memory
-static constexpr int64_t kFewRows = 4;   // up to here a tile would be mostly empty
 
 namespace {
 class TiledContraction {
 public:
-  explicit TiledContraction(Contraction &c)
-      : c(c), k(c.k), m(c.m), n(c.n), depth(c.depth), batch(c.batch), parallel(c.parallel),
-        type(k.body.accumulatorType(0)), rows(tileOf(m)), columns(tileOf(n)),
+  TiledContraction(Contraction &c, int64_t rows, int64_t columns)
+      : rows(rows), columns(columns), c(c), k(c.k), m(c.m), n(c.n), depth(c.depth), batch(c.batch),
+        parallel(c.parallel), type(k.body.accumulatorType(0)),
         threads(rows / kPerThread * (columns / kPerThread)) {}
+  explicit TiledContraction(Contraction &c)
+      : TiledContraction(c, tileOf(c.m, c.k), tileOf(c.n, c.k)) {}
   bool fitsGrid() const { return c.fitsGrid(k.ceilDiv(n.extent, columns)); }
   void tile();
 
+  const int64_t rows, columns; // of a block
+
 private:
   /// Small sides get small tiles.
-  int64_t tileOf(const Side &side) const { return k.usual(side.extent, 64) <= 32 ? 32 : 64; }
+  static int64_t tileOf(const Side &side, const KernelBuilder &k) {
+    return k.usual(side.extent, 64) <= 32 ? 32 : 64;
+  }
   void fill(Value buffer, unsigned term, const Side &side, Value first, int64_t width,
             Value firstK);
   Value guard(Value position, const Side &side, int64_t width);
@@ -43,7 +47,7 @@ private:
   const Side &m, &n, &depth, &batch;
   ArrayRef<AffineExpr> parallel;
   Type type;
-  int64_t rows, columns, threads; // of a block
+  int64_t threads; // of a block
   Value thread, threadM, threadN, firstM, firstN;
 };
 } // namespace
@@ -157,43 +161,41 @@ void TiledContraction::tile() {
   k.finish(threads, {k.ceilDiv(m.extent, rows), k.ceilDiv(n.extent, columns), batch.extent});
 }
 
-bool scheduleHopperContraction(KernelBuilder &k, bool allowsTf32,
-                               const std::optional<WgmmaTile> &tile) {
-  Contraction c(k);
-  if (!c.findSides() || !scheduleWgmma(c, tile))
-    return false;
-  recordProduct(c, allowsTf32);
-  return true;
+/// Multiply-adds of one multiprocessor in a clock, in f32; clocks from a slab's request to its use, and
+/// of a block before its first product and after its last: modelled.
+static constexpr double kProductsOfClock = 48, kClocksOfSlab = 900, kClocksOfEnds = 1500;
+
+static dlx::PlanAttr match(PlanQuestion &question) {
+  Contraction *c = question.product();
+  if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool())
+    return {};
+  TiledContraction tiled(*c);
+  if (!tiled.fitsGrid())
+    return {};
+  const GpuModel &gpu = question.k.gpu();
+  int64_t blocks = llvm::divideCeilSigned(int64_t(question.usualOf(c->m)), tiled.rows) *
+                   llvm::divideCeilSigned(int64_t(question.usualOf(c->n)), tiled.columns) *
+                   int64_t(question.usualOf(c->batch));
+  double turns = double(llvm::divideCeilSigned(blocks, gpu.multiprocessors));
+  double width = question.k.body.accumulatorType(0).getIntOrFloatBitWidth() / 32.0;
+  double ofStep = double(tiled.rows * tiled.columns) / kProductsOfClock * width;
+  double clocks = kClocksOfEnds + question.usualOf(c->depth) *
+                                      std::max(turns * ofStep, kClocksOfSlab / double(kDepth));
+  double ns =
+      std::max(question.nanoseconds(clocks), question.nanosecondsOnce(gpu.schedules.direct));
+  return dlx::PlanAttr::get(question.kernel().getContext(), kTilesSchedule.name,
+                            ns * question.timeFactor(),
+                            {{"tile_m", tiled.rows}, {"tile_n", tiled.columns}});
 }
 
-void scheduleContraction(KernelBuilder &k, bool allowsTf32,
-                         const std::optional<ProductTile> &tile) {
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   Contraction c(k);
-  bool hasSeveral = k.body.getResults().size() > 1;
-  if (!c.findSides()) {
-    if (hasSeveral || !scheduleDepthwise(k))
-      scheduleDirect(k);
-    return;
-  }
-  if (k.body.getPool())
-    return suitsTensorCores(c, allowsTf32) ? scheduleOnTensorCores(c, tile)
-                                           : scheduleOnFloatUnits(c, tile);
-  // Few rows too: what reads a matrix for these alone takes bytes one at a time.
-  if (bytesOf(k.body.getRoot(), c.nest) && suitsTensorCores(c, allowsTf32))
-    return scheduleOnTensorCores(c, tile);
-  if (hasFewRows(c))
-    return scheduleRows(c);
-  if (auto most = k.largest(c.m.extent); most && *most <= kFewRows)
-    return c.liesAlongReduction(1) && !hasSeveral ? scheduleReduce(k) : scheduleDirect(k);
-  recordProduct(c, allowsTf32);
-  if (suitsTensorCores(c, allowsTf32))
-    return scheduleOnTensorCores(c, tile);
-  if (suitsFloatUnits(c))
-    return scheduleOnFloatUnits(c, tile);
-  TiledContraction tiled(c);
-  if (!tiled.fitsGrid())
-    return scheduleDirect(k);
-  tiled.tile();
+  if (!c.findSides())
+    return failure();
+  TiledContraction(c, plan.number("tile_m"), plan.number("tile_n")).tile();
+  return success();
 }
+
+constinit const Schedule kTilesSchedule = {"tiles", match, build, operandsOfProduct};
 
 } // namespace dlc::codegen

@@ -8,10 +8,9 @@
 // are: filters as PyTorch stores them have the places innermost and would be read one by one. Of
 // groups the filters lie innermost instead.
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cuda/schedule/Schedules.h"
-#include "codegen/cuda/schedule/contraction/Contraction.h"
 #include "codegen/cuda/schedule/contraction/ContractionBytes.h"
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 
 using namespace mlir;
 
@@ -57,40 +56,34 @@ std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned ter
   return PackedOperand{argument.getArgNumber(), packed};
 }
 
-/// The matrices of a product other than a convolution. The schedule is built once in a function
-/// that is thrown away, to learn what it will decide.
-static SmallVector<PackedOperand> matricesToPack(dlx::KernelOp kernel, gpu::GPUModuleOp module,
-                                                 ArrayRef<dl::Range> symbols) {
-  KernelBuilder k(kernel, module, symbols);
-  Contraction c(k);
+/// The matrices of a product other than a convolution.
+static SmallVector<PackedOperand> matricesToPack(PlanQuestion &question) {
   SmallVector<PackedOperand> packed;
-  bool isProduct = !k.body.getPool() && c.findSides();
-  if (auto bytes = isProduct ? bytesOf(k.body.getRoot(), c.nest) : std::nullopt) {
+  KernelBuilder &k = question.k;
+  Contraction *c = k.body.getPool() ? nullptr : question.product();
+  if (auto bytes = c ? bytesOf(k.body.getRoot(), c->nest) : std::nullopt) {
     for (auto [term, operand] : llvm::enumerate(bytes->operands))
       if (auto argument = dyn_cast<BlockArgument>(operand.stored);
-          argument && !c.liesAlongReduction(term))
-        if (auto matrix = packedAlongDepth(c, term, argument))
+          argument && !c->liesAlongReduction(term))
+        if (auto matrix = packedAlongDepth(*c, term, argument))
           packed.push_back(*matrix);
-  } else if (isProduct && hasFewRows(c)) {
-    if (auto matrix = matrixOfRowsToPack(c))
+  } else if (c && hasFewRows(*c)) {
+    if (auto matrix = matrixOfRowsToPack(*c))
       packed.push_back(*matrix);
   }
-  k.abandon();
-  // All variants of a kernel share the order of its operands; tiles read either.
-  if (auto fewRows = partOfFewRows(kernel, module, symbols)) {
-    KernelBuilder few(kernel, module, symbols, fewRows);
-    Contraction ofFew(few);
-    if (ofFew.findSides())
-      if (auto matrix = matrixOfRowsToPack(ofFew))
+  // Tiles read either order.
+  if (auto fewRows = partOfFewRows(question)) {
+    PlanQuestion few(question, *fewRows);
+    if (Contraction *ofFew = few.product())
+      if (auto matrix = matrixOfRowsToPack(*ofFew))
         packed.push_back(*matrix);
-    few.abandon();
   }
   return packed;
 }
 
-SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel,
-                                                            gpu::GPUModuleOp module,
-                                                            ArrayRef<dl::Range> symbols) {
+/// The filters of a convolution, or the matrices of another product.
+static SmallVector<PackedOperand> operandsToPack(PlanQuestion &question) {
+  dlx::KernelOp kernel = question.kernel();
   LoopNestOpInterface root;
   LoopNest nest;
   for (auto op : kernel.getBodyBlock().getOps<LoopNestOpInterface>())
@@ -101,7 +94,7 @@ SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel
   if (!root || !nest.isProduct || nest.terms.size() != 2)
     return {};
   if (!nest.isWindow())
-    return matricesToPack(kernel, module, symbols);
+    return matricesToPack(question);
   Value image = root->getOperand(nest.terms[0].operand),
         filter = root->getOperand(nest.terms[1].operand);
   auto bytes = bytesOf(root, nest);
@@ -151,6 +144,13 @@ SmallVector<PackedOperand> contractionOperandsToPackForCuda(dlx::KernelOp kernel
   if (int64_t(packed.order.size()) != typeOf(filter).getRank() || llvm::is_sorted(packed.order))
     return {};
   return {{argument.getArgNumber(), packed}};
+}
+
+Requirements operandsOfProduct(PlanQuestion &question, dlx::PlanAttr) {
+  Requirements needs;
+  if (question.kind() == dlx::KernelKind::contraction)
+    needs.operands = operandsToPack(question);
+  return needs;
 }
 
 } // namespace dlc::codegen

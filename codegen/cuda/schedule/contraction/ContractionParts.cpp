@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "codegen/cuda/schedule/variants/PlanPartition.h"
 
@@ -35,8 +36,11 @@ public:
   }
 
   /// `fewRows`: shapes that other kernels serve.
-  SmallVector<ProductPart> parts(const std::optional<ShapePart> &fewRows, size_t most);
-  SmallVector<WgmmaPart> wgmmaParts(const std::optional<ShapePart> &fewRows);
+  SmallVector<std::pair<ShapePart, ProductTile>> parts(const std::optional<ShapePart> &fewRows,
+                                                       size_t most);
+  /// All shapes where there is no part.
+  SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
+  wgmmaParts(const std::optional<ShapePart> &fewRows);
 
 private:
   void sample();
@@ -177,8 +181,8 @@ ProductSampler::divide(const std::vector<std::vector<double>> &costs,
   return best;
 }
 
-SmallVector<ProductPart> ProductSampler::parts(const std::optional<ShapePart> &fewRows,
-                                               size_t most) {
+SmallVector<std::pair<ShapePart, ProductTile>>
+ProductSampler::parts(const std::optional<ShapePart> &fewRows, size_t most) {
   if (samples.size() < 2)
     return {};
   const GpuModel &gpu = k.gpu();
@@ -196,14 +200,15 @@ SmallVector<ProductPart> ProductSampler::parts(const std::optional<ShapePart> &f
       costs.back().push_back(clocksOf(tile, sample.shape, gpu));
   }
   auto [extent, divided] = divide(costs, fewRows, most);
-  SmallVector<ProductPart> found;
+  SmallVector<std::pair<ShapePart, ProductTile>> found;
   for (const PlanPart &part : divided)
     if (part.plan != 0)
       found.push_back({{extent, {part.least, part.most}}, tiles[part.plan]});
   return found;
 }
 
-SmallVector<WgmmaPart> ProductSampler::wgmmaParts(const std::optional<ShapePart> &fewRows) {
+SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
+ProductSampler::wgmmaParts(const std::optional<ShapePart> &fewRows) {
   std::span<const WgmmaTile> tiles = wgmmaTiles();
   std::vector<std::vector<double>> costs;
   for (const SampledShape &sample : samples) {
@@ -223,7 +228,7 @@ SmallVector<WgmmaPart> ProductSampler::wgmmaParts(const std::optional<ShapePart>
     return {{std::nullopt, tiles[least - 1]}};
   }
   auto [extent, divided] = divide(costs, fewRows, kMostWgmmaParts);
-  SmallVector<WgmmaPart> found;
+  SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>> found;
   for (const PlanPart &part : divided)
     if (part.plan != 0)
       found.push_back({ShapePart{extent, {part.least, part.most}}, tiles[part.plan - 1]});
@@ -237,77 +242,77 @@ static bool isDynamic(dlx::KernelOp kernel) {
                       [](Type type) { return !cast<RankedTensorType>(type).hasStaticShape(); });
 }
 
-std::optional<ShapePart> partOfFewRows(dlx::KernelOp kernel, gpu::GPUModuleOp module,
-                                       ArrayRef<dl::Range> symbols) {
-  SmallVector<AffineExpr> sides;
-  if (!isDynamic(kernel))
+std::optional<ShapePart> partOfFewRows(PlanQuestion &question) {
+  Contraction *c = question.product();
+  KernelBuilder &k = question.k;
+  if (!isDynamic(question.kernel()) || k.body.getPool() || !c ||
+      bytesOf(k.body.getRoot(), c->nest) || hasFewRows(*c))
     return std::nullopt;
-  {
-    KernelBuilder k(kernel, module, symbols);
-    Contraction c(k);
-    if (!k.body.getPool() && c.findSides() && !bytesOf(k.body.getRoot(), c.nest) && !hasFewRows(c))
-      sides = {c.m.extent, c.n.extent};
-    k.abandon();
-  }
-  for (AffineExpr side : sides) {
-    auto range = dl::rangeOf(side, symbols);
+  for (AffineExpr side : {c->m.extent, c->n.extent}) {
+    auto range = k.range(side);
     if (dl::asConstant(side) || !range || range->min > kMostFewRows ||
-        !growsWithSymbols(side, symbols))
+        !growsWithSymbols(side, k.ranges()))
       continue;
     ShapePart part = {side, {range->min, kMostFewRows}};
-    KernelBuilder k(kernel, module, symbols, part);
-    Contraction c(k);
-    bool isFew = c.findSides() && hasFewRows(c);
-    k.abandon();
-    if (isFew)
+    PlanQuestion few(question, part);
+    if (few.product() && hasFewRows(*few.product()))
       return part;
   }
   return std::nullopt;
 }
 
-SmallVector<ProductPart> partsOfProduct(dlx::KernelOp kernel, gpu::GPUModuleOp module,
-                                        ArrayRef<dl::Range> symbols, bool allowsTf32) {
-  SmallVector<ProductPart> parts;
-  if (!isDynamic(kernel))
+SmallVector<PlannedPart> partsOfProduct(PlanQuestion &question) {
+  SmallVector<PlannedPart> parts;
+  if (!isDynamic(question.kernel()))
     return parts;
-  std::optional<ShapePart> fewRows = partOfFewRows(kernel, module, symbols);
+  auto add = [&](const ShapePart &shapes, llvm::function_ref<dlx::PlanAttr(PlanQuestion &)> match) {
+    PlanQuestion part(question, shapes);
+    if (dlx::PlanAttr plan = match(part))
+      parts.push_back({shapes, plan});
+  };
+  std::optional<ShapePart> fewRows = partOfFewRows(question);
   if (fewRows) {
     // A decoder has one row at each step, which should not pay for seven others.
-    if (fewRows->range.min <= 1) {
-      parts.push_back({{fewRows->extent, {fewRows->range.min, 1}}, std::nullopt});
-      parts.push_back({{fewRows->extent, {2, fewRows->range.max}}, std::nullopt});
-    } else {
-      parts.push_back({*fewRows, std::nullopt});
-    }
+    int64_t least = fewRows->range.min;
+    if (least <= 1)
+      add({fewRows->extent, {least, 1}}, kRowsSchedule.match);
+    add({fewRows->extent, {std::max<int64_t>(least, 2), fewRows->range.max}}, kRowsSchedule.match);
   }
-  KernelBuilder k(kernel, module, symbols);
-  Contraction c(k);
-  if (c.findSides() && !hasFewRows(c)) {
-    bool onTensorCores = suitsTensorCores(c, allowsTf32);
-    if (onTensorCores || suitsFloatUnits(c))
-      parts.append(ProductSampler(c, onTensorCores).parts(fewRows, kMostParts + 1 - parts.size()));
-  }
-  k.abandon();
+  Contraction *c = question.product();
+  if (!c || hasFewRows(*c))
+    return parts;
+  bool onTensorCores = suitsTensorCores(*c, question.allowsTf32);
+  ProductUnit unit = onTensorCores ? ProductUnit::tensorCores : ProductUnit::floats;
+  if (onTensorCores || suitsFloatUnits(*c))
+    for (auto &[shapes, tile] :
+         ProductSampler(*c, onTensorCores).parts(fewRows, kMostParts + 1 - parts.size()))
+      add(shapes, [&](PlanQuestion &part) { return planOfTiles(part, unit, tile); });
   return parts;
 }
 
-SmallVector<WgmmaPart> wgmmaPartsOfProduct(dlx::KernelOp kernel, gpu::GPUModuleOp module,
-                                           ArrayRef<dl::Range> symbols, bool allowsTf32,
-                                           bool always) {
-  std::optional<ShapePart> fewRows;
-  if (!always)
-    fewRows = partOfFewRows(kernel, module, symbols);
-  KernelBuilder k(kernel, module, symbols);
-  Contraction c(k);
-  SmallVector<WgmmaPart> parts;
-  if (!k.body.getPool() && c.findSides() && (always || !hasFewRows(c)) &&
-      suitsTensorCores(c, allowsTf32) && !bytesOf(k.body.getRoot(), c.nest)) {
-    if (always)
-      parts.push_back({std::nullopt, std::nullopt});
-    else
-      parts = ProductSampler(c, /*onTensorCores=*/true).wgmmaParts(fewRows);
+SmallVector<PlannedPart> wgmmaPartsOfProduct(PlanQuestion &question, bool always) {
+  SmallVector<PlannedPart> parts;
+  dlx::PlanAttr ofAll = kWgmmaSchedule.match(question);
+  if (!ofAll)
+    return parts;
+  if (always) {
+    parts.push_back({std::nullopt, ofAll});
+    return parts;
   }
-  k.abandon();
+  if (hasFewRows(*question.product()))
+    return parts;
+  for (auto &[shapes, tile] : ProductSampler(*question.product(), /*onTensorCores=*/true)
+                                  .wgmmaParts(partOfFewRows(question))) {
+    dlx::PlanAttr plan;
+    if (shapes) {
+      PlanQuestion part(question, *shapes);
+      plan = planOfWgmma(part, tile);
+    } else {
+      plan = planOfWgmma(question, tile);
+    }
+    if (plan)
+      parts.push_back({shapes, plan});
+  }
   return parts;
 }
 

@@ -3,6 +3,7 @@
 //
 // Calls contract_rows (dlc_rows.cuh): what a tile would leave mostly empty, in every dtype.
 //===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "codegen/cuda/schedule/contraction/RowsChoice.h"
 #include "codegen/plan/PackOperand.h"
@@ -16,14 +17,14 @@ namespace dlc::codegen {
 
 /// Threads share k: shorter sums would leave them idle.
 static constexpr int64_t kLeastDepth = 32;
-/// The extent assumed of a side that may have any.
-static constexpr int64_t kUsualExtent = 4096;
 
 namespace {
 class RowsSchedule : ContractionTemplate {
 public:
-  explicit RowsSchedule(Contraction &c, bool swapped) : ContractionTemplate(c, swapped) {}
-  void run();
+  explicit RowsSchedule(Contraction &c);
+  /// The tile that suits the shapes, and the clocks that it is estimated to take.
+  RowsTile choose(double &clocks) const;
+  void run(const RowsTile &tile);
   /// The matrix in the order in which its rows lie along k, if that is another and loses no width.
   std::optional<PackedOperand> matrixToPack() const;
 
@@ -32,7 +33,6 @@ private:
   AffineExpr blocks(const RowsTile &tile) const {
     return dl::normalize(k.ceilDiv(columns.extent, tile.blockColumns()) * c.batch.extent);
   }
-  RowsTile choose(const Operand &matrix) const;
 };
 } // namespace
 
@@ -55,7 +55,8 @@ std::optional<PackedOperand> RowsSchedule::matrixToPack() const {
   return packedAlongDepth(c, b.term, argument);
 }
 
-RowsTile RowsSchedule::choose(const Operand &matrix) const {
+RowsTile RowsSchedule::choose(double &clocks) const {
+  Operand matrix = this->matrix();
   auto sizeOf = [&](AffineExpr extent) {
     auto size = dl::asConstant(extent);
     return size ? *size : k.usual(extent, kUsualExtent);
@@ -78,6 +79,7 @@ RowsTile RowsSchedule::choose(const Operand &matrix) const {
   if (tile.parts > 1 &&
       k.largest(blocks(tile)).value_or(INT64_MAX) > abi::kExchangeCounterBytes / 4)
     tile = chooseRowsTile(shape, k.gpu(), /*maySplit=*/false);
+  clocks = estimatedClocks(shape, k.gpu());
   return tile;
 }
 
@@ -87,12 +89,11 @@ static bool isChecked(dlk::CallOp call, unsigned body) {
   return give.getValue().getDefiningOp<scf::IfOp>() != nullptr;
 }
 
-void RowsSchedule::run() {
+void RowsSchedule::run(const RowsTile &tile) {
   if (!c.batch.groups.empty())
     k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
   Operand a = {swapped ? 1u : 0u, rows, true, 0}, b = matrix();
   a.width = std::max<int64_t>(1, widthAlong(a.term, c.depth));
-  RowsTile tile = choose(b);
   dlk::CallOp call =
       createCall(tile.parts > 1 ? "contract_rows_split" : "contract_rows", "dlc_rows.cuh");
   read(call, 0, a, /*rounded=*/false);
@@ -152,10 +153,41 @@ bool hasFewRows(const Contraction &c) {
          c.fitsGrid(c.k.math.constant(1));
 }
 
-void scheduleRows(Contraction &c) { RowsSchedule(c, shortSide(c) == &c.n).run(); }
+RowsSchedule::RowsSchedule(Contraction &c) : ContractionTemplate(c, shortSide(c) == &c.n) {}
 
 std::optional<PackedOperand> matrixOfRowsToPack(Contraction &c) {
-  return RowsSchedule(c, shortSide(c) == &c.n).matrixToPack();
+  return RowsSchedule(c).matrixToPack();
 }
+
+static dlx::PlanAttr match(PlanQuestion &question) {
+  Contraction *c = question.product();
+  if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool() ||
+      !hasFewRows(*c))
+    return {};
+  // What reads a matrix for few rows alone takes bytes one at a time.
+  if (bytesOf(question.k.body.getRoot(), c->nest) && suitsTensorCores(*c, question.allowsTf32))
+    return {};
+  double clocks = 0;
+  RowsTile tile = RowsSchedule(*c).choose(clocks);
+  return dlx::PlanAttr::get(question.kernel().getContext(), kRowsSchedule.name,
+                            question.nanoseconds(clocks),
+                            {{"columns", tile.columns},
+                             {"deep", tile.deep},
+                             {"stages", tile.stages},
+                             {"lanes_n", tile.lanesN},
+                             {"warps_k", tile.warpsK},
+                             {"parts", tile.parts}});
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
+  Contraction c(k);
+  if (!c.findSides())
+    return failure();
+  RowsSchedule(c).run({plan.number("columns"), plan.number("deep"), plan.number("stages"),
+                       plan.number("lanes_n"), plan.number("warps_k"), plan.number("parts")});
+  return success();
+}
+
+constinit const Schedule kRowsSchedule = {"rows", match, build, operandsOfProduct};
 
 } // namespace dlc::codegen

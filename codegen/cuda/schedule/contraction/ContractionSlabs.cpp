@@ -4,6 +4,7 @@
 // Calls contract_mma (dlc_contract.cuh) or contract_simt (dlc_simt.cuh); where tiles are few and the sum is long, with
 // several blocks for each tile (dlc_split.cuh).
 //===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 #include "runtime/schema/KernelAbi.h"
 
@@ -15,20 +16,20 @@ namespace {
 class SlabSchedule : ContractionTemplate {
 public:
   /// The columns are the dims whose results are neighbours in memory.
-  SlabSchedule(Contraction &c, ProductUnit unit, const std::optional<ProductTile> &wanted)
+  SlabSchedule(Contraction &c, ProductUnit unit)
       : ContractionTemplate(c, c.storesAlongM(),
                             unit == ProductUnit::tensorCores ? bytesOf(c.k.body.getRoot(), c.nest)
                                                              : std::nullopt),
-        unit(unit), wanted(wanted) {
+        unit(unit) {
     tellsLoops = true;
   }
-  void run();
+  dlx::PlanAttr plan(const std::optional<ProductTile> &wanted) const;
+  void run(const ProductTile &tile);
 
 private:
   Operand operand(unsigned term, const Side &side) const;
 
   ProductUnit unit;
-  std::optional<ProductTile> wanted; // in place of a choice
 };
 } // namespace
 
@@ -51,12 +52,30 @@ SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) con
   return {term, side, alongK, std::max(along, across)};
 }
 
-void SlabSchedule::run() {
+dlx::PlanAttr SlabSchedule::plan(const std::optional<ProductTile> &wanted) const {
+  ProductTile tile = tileFor(unit, wanted);
+  bool isOfFloats = unit == ProductUnit::floats;
+  const ScheduleRates &rates = k.gpu().schedules;
+  double clocks = estimatedClocks(tile, shape(kLongestSide), k.gpu()) *
+                  (isOfFloats ? rates.floatUnits : 1) * (c.nest.isWindow() ? rates.windows : 1);
+  return dlx::PlanAttr::get(k.b.getContext(),
+                            isOfFloats ? kFloatUnitsSchedule.name : kTensorCoresSchedule.name,
+                            clocks / k.gpu().gigahertz,
+                            {{"tile_m", tile.m},
+                             {"tile_n", tile.n},
+                             {"tile_k", tile.k},
+                             {"warps_m", tile.warpsM},
+                             {"warps_n", tile.warpsN},
+                             {"warps_k", tile.warpsK},
+                             {"stages", tile.stages},
+                             {"parts", tile.parts}});
+}
+
+void SlabSchedule::run(const ProductTile &tile) {
   if (!c.batch.groups.empty())
     k.bindFlat(k.block(gpu::Dimension::z, "batch"), c.batch.groups);
   Operand a = operand(swapped ? 1 : 0, rows), b = operand(swapped ? 0 : 1, columns);
   int64_t width = lanes();
-  ProductTile tile = tileFor(unit, wanted);
   bool isPooled = bool(k.body.getPool());
   std::string callee = unit == ProductUnit::floats ? "contract_simt" : "contract_mma";
   int64_t tapsA = tapsOf(a), tapsB = tapsA > 0 ? 0 : tapsOf(b);
@@ -130,12 +149,37 @@ bool suitsFloatUnits(const Contraction &c) {
          c.fitsGrid(c.k.ceilDiv(columns.extent, 16));
 }
 
-void scheduleOnTensorCores(Contraction &c, const std::optional<ProductTile> &tile) {
-  SlabSchedule(c, ProductUnit::tensorCores, tile).run();
+dlx::PlanAttr planOfTiles(PlanQuestion &question, ProductUnit unit,
+                          const std::optional<ProductTile> &tile) {
+  Contraction *c = question.product();
+  if (question.kind() != dlx::KernelKind::contraction || !c)
+    return {};
+  bool suits =
+      unit == ProductUnit::floats ? suitsFloatUnits(*c) : suitsTensorCores(*c, question.allowsTf32);
+  return suits ? SlabSchedule(*c, unit).plan(tile) : dlx::PlanAttr();
 }
 
-void scheduleOnFloatUnits(Contraction &c, const std::optional<ProductTile> &tile) {
-  SlabSchedule(c, ProductUnit::floats, tile).run();
+static LogicalResult buildTiles(KernelBuilder &k, dlx::PlanAttr plan, ProductUnit unit) {
+  Contraction c(k);
+  if (!c.findSides())
+    return failure();
+  SlabSchedule(c, unit).run({plan.number("tile_m"), plan.number("tile_n"), plan.number("tile_k"),
+                             plan.number("warps_m"), plan.number("warps_n"), plan.number("warps_k"),
+                             plan.number("stages"), unit, plan.number("parts")});
+  return success();
 }
+
+template <ProductUnit unit> static dlx::PlanAttr match(PlanQuestion &question) {
+  return planOfTiles(question, unit, {});
+}
+template <ProductUnit unit> static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
+  return buildTiles(k, plan, unit);
+}
+
+constinit const Schedule kTensorCoresSchedule = {"tensor_cores", match<ProductUnit::tensorCores>,
+                                                 build<ProductUnit::tensorCores>,
+                                                 operandsOfProduct};
+constinit const Schedule kFloatUnitsSchedule = {"float_units", match<ProductUnit::floats>,
+                                                build<ProductUnit::floats>, operandsOfProduct};
 
 } // namespace dlc::codegen

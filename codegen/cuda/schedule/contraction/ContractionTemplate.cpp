@@ -16,8 +16,6 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// What the tile is chosen for where a side may have any extent.
-static constexpr int64_t kUsualExtent = 4096;
 /// Taps of a window that a word has bits for.
 static constexpr int64_t kMostTaps = 32;
 /// Totals of a pool's window, over all columns of a store, that a thread holds.
@@ -289,10 +287,9 @@ int64_t ContractionTemplate::lanes() const {
   return isWhole ? width : 1;
 }
 
-ProductShape ContractionTemplate::shape(bool largest) const {
+ProductShape ContractionTemplate::shape(int64_t most) const {
   auto usual = [&](const Side &side) {
-    return largest ? std::min(k.largest(side.extent).value_or(kUsualExtent), kUsualExtent)
-                   : k.usual(side.extent, kUsualExtent);
+    return std::min(k.usual(side.extent, k.largest(side.extent).value_or(kUsualExtent)), most);
   };
   return {usual(rows),    usual(columns), usual(c.depth),
           usual(c.batch), elementBytes,   k.body.getWindow()};

@@ -17,6 +17,8 @@ namespace dlc::codegen {
 
 class ContractionTemplate {
 protected:
+  static constexpr int64_t kUsualExtent = 4096;
+
   struct Operand {
     unsigned term;
     const Side &side;
@@ -54,8 +56,9 @@ protected:
   void finish(dlk::CallOp call, unsigned body, int64_t width);
   /// The same of a pooled product: the body takes the number of a window and, row by row, its totals.
   void finishPooled(dlk::CallOp call, unsigned body, int64_t width);
-  /// What tiles are chosen for: the usual sizes of symbols that have some, else the largest, or the latter for all.
-  ProductShape shape(bool largest = false) const;
+  /// The usual sizes of symbols that have some, else the largest, each side at most `most`: a tile is
+  /// chosen for as much as keeps a GPU busy. A side without a bound counts kUsualExtent.
+  ProductShape shape(int64_t most = kUsualExtent) const;
   /// Adds the operands' buffers to the call's values, and gives it its numbers.
   void complete(dlk::CallOp call, const Operand &a, const Operand &b,
                 llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);

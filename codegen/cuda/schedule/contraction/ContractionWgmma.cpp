@@ -5,6 +5,7 @@
 // they lie, so nothing may be computed on their way in, and each is one matrix with rows at multiples of 16 bytes; those of
 // a batch lie one below the other.
 //===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
 
 using namespace mlir;
@@ -12,15 +13,16 @@ using namespace mlir;
 namespace dlc::codegen {
 
 /// What a launch and a map can count.
-static constexpr int64_t kMostBlocks = INT32_MAX, kLongestSide = INT32_MAX - 4096;
+static constexpr int64_t kMostBlocks = INT32_MAX, kMostOfSide = INT32_MAX - 4096;
 
 namespace {
 class WgmmaSchedule : ContractionTemplate {
 public:
   explicit WgmmaSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {}
 
-  /// Fills the kernel; false, and nothing done, where it cannot.
-  bool run(const std::optional<WgmmaTile> &wanted);
+  /// Null where TMA cannot read the operands.
+  dlx::PlanAttr plan(const std::optional<WgmmaTile> &wanted) const;
+  void run(const WgmmaTile &tile);
 
 private:
   /// An operand as it lies in memory.
@@ -33,6 +35,11 @@ private:
   std::optional<Matrix> matrixOf(unsigned term, const Side &side) const;
   /// Offsets of the result need no less than one row and column.
   bool hasSides() const;
+  /// Blocks before some take several tiles.
+  AffineExpr grid(const WgmmaTile &tile) const {
+    return dl::normalize(k.ceilDiv(rows.extent, WgmmaTile::m) * k.ceilDiv(columns.extent, tile.n) *
+                         c.batch.extent);
+  }
   Attribute mapOf(const Matrix &matrix, const Side &side, int64_t boxRows) const;
   /// Fills body `body` with the line where the matrix of a product begins.
   void giveLine(dlk::CallOp call, unsigned body, const Matrix &matrix);
@@ -92,7 +99,7 @@ void WgmmaSchedule::giveLine(dlk::CallOp call, unsigned body, const Matrix &matr
 bool WgmmaSchedule::hasSides() const {
   auto isSide = [&](const Side &side) {
     auto most = k.largest(side.extent);
-    return side.groups.size() == 1 && most && *most <= kLongestSide;
+    return side.groups.size() == 1 && most && *most <= kMostOfSide;
   };
   return isSide(rows) && isSide(columns) && isSide(c.depth) &&
          k.smallest(c.depth.extent).value_or(0) > 0;
@@ -115,20 +122,22 @@ Attribute WgmmaSchedule::mapOf(const Matrix &matrix, const Side &side, int64_t b
       k.b.getDenseI64ArrayAttr({line, matrix.alongRows ? line : boxRows}));
 }
 
-bool WgmmaSchedule::run(const std::optional<WgmmaTile> &wanted) {
-  if (!hasSides())
-    return false;
-  auto a = matrixOf(swapped ? 1 : 0, rows), b = matrixOf(swapped ? 0 : 1, columns);
-  if (!a || !b)
-    return false;
+dlx::PlanAttr WgmmaSchedule::plan(const std::optional<WgmmaTile> &wanted) const {
+  if (!hasSides() || !matrixOf(swapped ? 1 : 0, rows) || !matrixOf(swapped ? 0 : 1, columns))
+    return {};
   WgmmaTile tile = wanted ? *wanted : chooseWgmmaTile(shape());
+  if (k.largest(grid(tile)).value_or(INT64_MAX) > kMostBlocks)
+    return {};
+  double clocks = estimatedClocks(tile, shape(kLongestSide));
+  return dlx::PlanAttr::get(k.b.getContext(), kWgmmaSchedule.name, clocks / kHopper.gigahertz,
+                            {{"tile_n", tile.n}, {"stages", tile.stages}, {"chunk", tile.chunk}});
+}
+
+void WgmmaSchedule::run(const WgmmaTile &tile) {
+  auto a = matrixOf(swapped ? 1 : 0, rows), b = matrixOf(swapped ? 0 : 1, columns);
+  assert(a && b && "the plan was made where TMA can read them");
   int64_t width = lanes();
   bool isBatch = !c.batch.groups.empty();
-  AffineExpr grid = dl::normalize(k.ceilDiv(rows.extent, WgmmaTile::m) *
-                                  k.ceilDiv(columns.extent, tile.n) * c.batch.extent);
-  if (k.largest(grid).value_or(INT64_MAX) > kMostBlocks)
-    return false;
-
   Value maps[] = {k.tensorMap("a_map"), k.tensorMap("b_map")};
   SmallVector<Value> values = {k.index(rows.extent), k.index(columns.extent),
                                k.index(c.depth.extent)};
@@ -160,12 +169,27 @@ bool WgmmaSchedule::run(const std::optional<WgmmaTile> &wanted) {
   }
   finish(call, 0, width);
   k.makePersistentForHopper({mapOf(*a, rows, WgmmaTile::m), mapOf(*b, columns, tile.n)});
-  k.finish(WgmmaTile::threads, {grid}, tile.sharedBytes());
-  return true;
+  k.finish(WgmmaTile::threads, {grid(tile)}, tile.sharedBytes());
 }
 
-bool scheduleWgmma(Contraction &c, const std::optional<WgmmaTile> &tile) {
-  return WgmmaSchedule(c).run(tile);
+dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile> &tile) {
+  Contraction *c = question.product();
+  if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool() ||
+      !suitsTensorCores(*c, question.allowsTf32) || bytesOf(question.k.body.getRoot(), c->nest))
+    return {};
+  return WgmmaSchedule(*c).plan(tile);
 }
+
+static dlx::PlanAttr match(PlanQuestion &question) { return planOfWgmma(question, {}); }
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
+  Contraction c(k);
+  if (!c.findSides())
+    return failure();
+  WgmmaSchedule(c).run({plan.number("tile_n"), plan.number("stages"), plan.number("chunk")});
+  return success();
+}
+
+constinit const Schedule kWgmmaSchedule = {"wgmma", match, build, operandsOfProduct, /*gpu=*/90};
 
 } // namespace dlc::codegen

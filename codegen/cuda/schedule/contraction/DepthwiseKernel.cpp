@@ -7,7 +7,7 @@
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Places.h"
-#include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/DepthwiseChoice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,6 +34,8 @@ public:
   /// False where the loops are no such convolution, and nothing has been done.
   bool find();
   void run();
+  /// Clocks that the strips are estimated to take.
+  double clocks();
 
 private:
   /// A dim of the result along which the window slides, and the reduction over its taps.
@@ -390,12 +392,33 @@ void DepthwiseSchedule::run() {
   k.finish(Strip::threads, {k.ceilDiv(total, Strip::threads)});
 }
 
-bool scheduleDepthwise(KernelBuilder &k) {
-  DepthwiseSchedule schedule(k);
-  if (!schedule.find())
-    return false;
-  schedule.run();
-  return true;
+double DepthwiseSchedule::clocks() {
+  const GpuModel &gpu = k.gpu();
+  DepthwiseShape all = shape();
+  return estimatedClocks(chooseStrip(all, k.gpu(kAmpere)), all, all.most, gpu);
 }
+
+static dlx::PlanAttr match(PlanQuestion &question) {
+  if (question.kind() != dlx::KernelKind::contraction || question.product() ||
+      question.hasSeveralResults())
+    return {};
+  DepthwiseSchedule schedule(question.k);
+  if (!schedule.find())
+    return {};
+  double ns = std::max(question.nanoseconds(schedule.clocks()), question.nanosecondsOnce(1));
+  return dlx::PlanAttr::get(question.kernel().getContext(), kDepthwiseSchedule.name,
+                            ns * question.timeFactor(), {});
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
+  DepthwiseSchedule schedule(k);
+  bool isFound = schedule.find();
+  assert(isFound && "the plan was made where it is");
+  (void)isFound;
+  schedule.run();
+  return success();
+}
+
+constinit const Schedule kDepthwiseSchedule = {"depthwise", match, build, operandsOfProduct};
 
 } // namespace dlc::codegen

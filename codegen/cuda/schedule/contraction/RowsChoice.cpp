@@ -79,4 +79,10 @@ RowsTile chooseRowsTile(const RowsShape &shape, const GpuModel &gpu, bool maySpl
   return tile;
 }
 
+double estimatedClocks(const RowsShape &shape, const GpuModel &gpu) {
+  int64_t numbers = shape.depth * (shape.rows + shape.columns) + shape.rows * shape.columns;
+  return double(numbers * shape.batch * shape.elementBytes) / gpu.bytesOnce +
+         2 * gpu.clocksOfLatency;
+}
+
 } // namespace dlc::codegen

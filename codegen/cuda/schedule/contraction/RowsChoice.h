@@ -51,6 +51,9 @@ struct RowsTile {
 /// A pure function of the shape and of the GPU's multiprocessors. `maySplit`: several blocks may
 /// share k.
 RowsTile chooseRowsTile(const RowsShape &shape, const GpuModel &gpu, bool maySplit);
+/// Clocks that such a product is estimated to take, whatever its tile: all bytes once, and the way
+/// of the first and of the last.
+double estimatedClocks(const RowsShape &shape, const GpuModel &gpu);
 
 } // namespace dlc::codegen
 

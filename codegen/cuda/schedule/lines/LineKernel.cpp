@@ -56,4 +56,13 @@ Value LineKernel::is(arith::CmpIPredicate predicate, Value a, Value b) {
   return arith::CmpIOp::create(k.b, k.loc, predicate, a, b);
 }
 
+dlx::PlanAttr planOfLines(PlanQuestion &question, LineWork::Kind work, StringRef schedule,
+                          double passes) {
+  if (question.kind() != dlx::KernelKind::lines ||
+      lineOpOf(question.kernel()).getLineWork().kind != work)
+    return {};
+  return dlx::PlanAttr::get(question.kernel().getContext(), schedule,
+                            passes * question.nanosecondsOnce(/*share=*/1), {});
+}
+
 } // namespace dlc::codegen

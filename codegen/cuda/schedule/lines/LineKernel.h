@@ -4,7 +4,7 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_LINEKERNEL_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_LINEKERNEL_H
 
-#include "codegen/cuda/schedule/KernelBuilder.h"
+#include "codegen/cuda/schedule/PlanQuestion.h"
 #include "codegen/plan/SortKey.h"
 
 namespace dlc::codegen {
@@ -37,6 +37,11 @@ protected:
   llvm::SmallVector<mlir::AffineExpr> indices; // of the line at hand, and `along`
   mlir::AffineExpr along;
 };
+
+/// The plan of `schedule` where the kernel puts lines in order, sums them and so on, as `work` says;
+/// null for any other. Their time is that of `passes` over the bytes of the lines.
+dlx::PlanAttr planOfLines(PlanQuestion &question, LineWork::Kind work, llvm::StringRef schedule,
+                          double passes);
 
 } // namespace dlc::codegen
 

@@ -162,18 +162,27 @@ void OrderSchedule::run() {
   k.finish(sort.threads, {lines()});
 }
 
-void addOrderWorkspace(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  LineOpInterface op = lineOpOf(kernel);
-  LineWork work = op.getLineWork();
-  if (fitsTile(work, symbols))
-    return;
-  auto x = cast<RankedTensorType>(op->getOperand(0).getType());
-  dl::Dims dims = dl::getDims(x);
-  Type places = IntegerType::get(kernel.getContext(), 32);
-  addWorkspace(kernel, dl::makeTensor(dims, keyType(x.getElementType())));
-  addWorkspace(kernel, dl::makeTensor(dims, places));
+static dlx::PlanAttr match(PlanQuestion &question) {
+  return planOfLines(question, LineWork::Kind::order, kSortSchedule.name, /*passes=*/16);
 }
 
-void scheduleOrder(KernelBuilder &k) { OrderSchedule(k).run(); }
+static Requirements requirements(PlanQuestion &question, dlx::PlanAttr) {
+  LineOpInterface op = lineOpOf(question.kernel());
+  Requirements needs;
+  if (fitsTile(op.getLineWork(), question.k.ranges()))
+    return needs;
+  auto x = cast<RankedTensorType>(op->getOperand(0).getType());
+  dl::Dims dims = dl::getDims(x);
+  needs.workspaces = {dl::makeTensor(dims, keyType(x.getElementType())),
+                      dl::makeTensor(dims, question.k.b.getI32Type())};
+  return needs;
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
+  OrderSchedule(k).run();
+  return success();
+}
+
+constinit const Schedule kSortSchedule = {"sort", match, build, requirements};
 
 } // namespace dlc::codegen

@@ -211,6 +211,15 @@ void ScatterSchedule::run() {
     inBlock();
 }
 
-void scheduleScatter(KernelBuilder &k) { ScatterSchedule(k).run(); }
+static dlx::PlanAttr match(PlanQuestion &question) {
+  return planOfLines(question, LineWork::Kind::scatter, kScatterSchedule.name, /*passes=*/4);
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
+  ScatterSchedule(k).run();
+  return success();
+}
+
+constinit const Schedule kScatterSchedule = {"scatter", match, build};
 
 } // namespace dlc::codegen

@@ -98,6 +98,15 @@ void SumSchedule::run() {
     inBlock();
 }
 
-void scheduleSum(KernelBuilder &k) { SumSchedule(k).run(); }
+static dlx::PlanAttr match(PlanQuestion &question) {
+  return planOfLines(question, LineWork::Kind::sum, kScanSchedule.name, /*passes=*/2);
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
+  SumSchedule(k).run();
+  return success();
+}
+
+constinit const Schedule kScanSchedule = {"scan", match, build};
 
 } // namespace dlc::codegen

@@ -180,6 +180,15 @@ void SuppressSchedule::run() {
   k.finish(threads, {lines()});
 }
 
-void scheduleSuppress(KernelBuilder &k) { SuppressSchedule(k).run(); }
+static dlx::PlanAttr match(PlanQuestion &question) {
+  return planOfLines(question, LineWork::Kind::suppress, kSuppressSchedule.name, /*passes=*/8);
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
+  SuppressSchedule(k).run();
+  return success();
+}
+
+constinit const Schedule kSuppressSchedule = {"suppress", match, build};
 
 } // namespace dlc::codegen

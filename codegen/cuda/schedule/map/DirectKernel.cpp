@@ -1,7 +1,7 @@
 //===- DirectKernel.cpp - One thread for each element of the result --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 
 #include "codegen/cuda/schedule/reduce/Accumulators.h"
 #include "codegen/plan/Combine.h"
@@ -13,7 +13,7 @@ namespace dlc::codegen {
 /// Loops of at most so many steps are unrolled.
 static constexpr int64_t kUnrolled = 9;
 
-void scheduleDirect(KernelBuilder &k) {
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
   const LoopNest &nest = k.body.getNest();
   dl::Layout layout = dl::getLayout(k.body.getResultType());
   SmallVector<unsigned> order;
@@ -77,6 +77,37 @@ void scheduleDirect(KernelBuilder &k) {
         [&] { k.store(k.resultOffset(indices), k.body.emitResult(k.b, indices, finished)); });
   });
   k.finish(kThreads, {k.ceilDiv(total, kThreads)});
+  return success();
 }
+
+/// Loads of one multiprocessor in a clock, and clocks from one term of a thread to its next: modelled.
+static constexpr double kLoadsOfClock = 16, kClocksOfTerm = 20;
+
+static dlx::PlanAttr match(PlanQuestion &question) {
+  KernelBuilder &k = question.k;
+  dlx::KernelKind kind = question.kind();
+  if (!k.body.getRoot() || k.body.getPool())
+    return {};
+  // Rows with dims of their own, which a thread would reduce again for each of these.
+  bool isRows = kind == dlx::KernelKind::reduce || kind == dlx::KernelKind::block_sparse;
+  if (isRows && k.body.getNest().innerDims().any() && !k.body.getNest().spanned.any())
+    return {};
+  if (!isRows && kind != dlx::KernelKind::window && kind != dlx::KernelKind::contraction)
+    return {};
+  const GpuModel &gpu = k.gpu();
+  double results = question.results(), terms = question.terms(),
+         multiprocessors = double(gpu.multiprocessors);
+  double loads = results * terms * double(k.body.getNest().terms.size());
+  double turns = std::max(1.0, results / (multiprocessors * double(gpu.threads)));
+  double clocks =
+      std::max(loads / (multiprocessors * kLoadsOfClock), turns * terms * kClocksOfTerm);
+  double ns =
+      question.nanoseconds(2 * gpu.clocksOfLatency) +
+      std::max(question.nanoseconds(clocks), question.nanosecondsOnce(gpu.schedules.direct));
+  return dlx::PlanAttr::get(question.kernel().getContext(), kDirectSchedule.name,
+                            ns * question.timeFactor(), {});
+}
+
+constinit const Schedule kDirectSchedule = {"direct", match, build, operandsOfProduct};
 
 } // namespace dlc::codegen

@@ -13,6 +13,8 @@ class MapSchedule {
 public:
   explicit MapSchedule(KernelBuilder &k) : k(k) {}
   void run();
+  /// Whether neighbours of the result read what lies apart: a transpose.
+  bool readsApart();
 
 private:
   void findGroups();
@@ -107,6 +109,32 @@ void MapSchedule::run() {
   k.finish(kThreads, {k.ceilDiv(total, kThreads * count)});
 }
 
-void scheduleMap(KernelBuilder &k) { MapSchedule(k).run(); }
+bool MapSchedule::readsApart() {
+  findGroups();
+  bool isApart = false;
+  if (!groups.empty())
+    k.body.visitResultReads(indices, [&](unsigned, AffineExpr offset, bool) {
+      Stride stride = k.math.strideAlong(offset, groups.back().variable);
+      isApart |= stride == Stride::other;
+      return true;
+    });
+  return isApart;
+}
+
+static dlx::PlanAttr match(PlanQuestion &question) {
+  if (question.kind() != dlx::KernelKind::map)
+    return {};
+  const ScheduleRates &rates = question.k.gpu().schedules;
+  double share = MapSchedule(question.k).readsApart() ? rates.mapApart : rates.map;
+  return dlx::PlanAttr::get(question.kernel().getContext(), kMapSchedule.name,
+                            question.nanosecondsOnce(share), {});
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
+  MapSchedule(k).run();
+  return success();
+}
+
+constinit const Schedule kMapSchedule = {"map", match, build};
 
 } // namespace dlc::codegen

@@ -6,6 +6,7 @@
 // neighbouring units side by side.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/recurrent/RecurrentChoice.h"
 #include "codegen/cuda/schedule/recurrent/RecurrentElements.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -163,22 +164,45 @@ LogicalResult RecurrentSchedule::run() {
   return success();
 }
 
-SmallVector<PackedOperand> recurrentOperandsToPackForCuda(dlx::KernelOp kernel) {
-  RecurrentOpInterface op = *kernel.getBodyBlock().getOps<RecurrentOpInterface>().begin();
+static RecurrentOpInterface stepsOf(dlx::KernelOp kernel) {
+  return *kernel.getBodyBlock().getOps<RecurrentOpInterface>().begin();
+}
+
+static dlx::PlanAttr match(PlanQuestion &question) {
+  if (question.kind() != dlx::KernelKind::recurrent)
+    return {};
+  Recurrence r = stepsOf(question.kernel()).getRecurrence();
+  StepShape shape = {r.numGates,
+                     r.units,
+                     r.outputs,
+                     int64_t(question.usual(r.rows)),
+                     r.elementType.getIntOrFloatBitWidth() / 8,
+                     r.projection.has_value(),
+                     std::nullopt};
+  double clocks = clocksOfRowStep(shape, question.k.gpu()) * question.usual(r.steps) *
+                  question.k.gpu().schedules.recurrences;
+  return dlx::PlanAttr::get(question.kernel().getContext(), kRecurrentSchedule.name,
+                            question.nanoseconds(clocks), {});
+}
+
+static Requirements requirements(PlanQuestion &question, dlx::PlanAttr) {
+  RecurrentOpInterface op = stepsOf(question.kernel());
   Recurrence r = op.getRecurrence();
   auto inputOf = [&](unsigned operand) {
     return cast<BlockArgument>(op->getOperand(operand)).getArgNumber();
   };
   // weight [gate, unit, k] as [k][gate][unit], projection [p, k] as [k][p].
-  SmallVector<PackedOperand> packed = {{inputOf(r.weight), {{2, 0, 1}, -1, 1}}};
+  Requirements needs;
+  needs.operands.push_back({inputOf(r.weight), {{2, 0, 1}, -1, 1}});
   if (r.projection)
-    packed.push_back({inputOf(*r.projection), {{1, 0}, -1, 1}});
-  return packed;
+    needs.operands.push_back({inputOf(*r.projection), {{1, 0}, -1, 1}});
+  return needs;
 }
 
-LogicalResult scheduleRecurrent(KernelBuilder &k) {
-  dlx::KernelOp kernel = k.body.getKernel();
-  return RecurrentSchedule(k, *kernel.getBodyBlock().getOps<RecurrentOpInterface>().begin()).run();
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
+  return RecurrentSchedule(k, stepsOf(k.body.getKernel())).run();
 }
+
+constinit const Schedule kRecurrentSchedule = {"recurrent_rows", match, build, requirements};
 
 } // namespace dlc::codegen

@@ -365,21 +365,35 @@ void SharedRecurrentSchedule::run(int64_t blocks) {
 
 //===- The choice -----------------------------------------------------------------------------------===//
 
-bool sharesUnits(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  auto shape = stepShape(stepsOf(kernel).getRecurrence(), symbols);
-  return shape && chooseUnitShare(*shape, gpuOf(kernel)).units > 0;
+static dlx::PlanAttr match(PlanQuestion &question) {
+  if (question.kind() != dlx::KernelKind::recurrent)
+    return {};
+  KernelBuilder &k = question.k;
+  Recurrence r = stepsOf(question.kernel()).getRecurrence();
+  auto shape = stepShape(r, k.ranges());
+  UnitShare share = shape ? chooseUnitShare(*shape, k.gpu()) : UnitShare();
+  if (share.units == 0)
+    return {};
+  double clocks = clocksOfSharedStep(*shape, share, k.gpu()) * question.usual(r.steps) *
+                  question.k.gpu().schedules.recurrences;
+  return dlx::PlanAttr::get(question.kernel().getContext(), kSharedRecurrentSchedule.name,
+                            question.nanoseconds(clocks), {{"blocks", share.blocks(*shape)}});
 }
 
-void addRecurrentWorkspace(dlx::KernelOp kernel) {
-  Workspace space(stepsOf(kernel).getRecurrence());
-  addWorkspace(kernel, dl::makeTensor({space.size}, Float32Type::get(kernel.getContext())));
+static Requirements requirements(PlanQuestion &question, dlx::PlanAttr) {
+  Workspace space(stepsOf(question.kernel()).getRecurrence());
+  Requirements needs;
+  needs.workspaces.push_back(dl::makeTensor({space.size}, question.k.b.getF32Type()));
+  return needs;
 }
 
-void scheduleSharedRecurrent(KernelBuilder &k, ArrayRef<dl::Range> symbols) {
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   dlx::KernelOp kernel = k.body.getKernel();
-  StepShape shape = *stepShape(stepsOf(kernel).getRecurrence(), symbols);
-  SharedRecurrentSchedule(k, stepsOf(kernel), shape)
-      .run(chooseUnitShare(shape, gpuOf(kernel)).blocks(shape));
+  StepShape shape = *stepShape(stepsOf(kernel).getRecurrence(), k.ranges());
+  SharedRecurrentSchedule(k, stepsOf(kernel), shape).run(plan.number("blocks"));
+  return success();
 }
+
+constinit const Schedule kSharedRecurrentSchedule = {"recurrent_units", match, build, requirements};
 
 } // namespace dlc::codegen

@@ -9,10 +9,13 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/reduce/Accumulators.h"
 #include "codegen/cuda/schedule/reduce/ReduceLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -259,15 +262,58 @@ void ReduceSchedule::run(bool isAcross) {
   k.finish(32 * kWarpsPerBlock, {k.ceilDiv(count, kWarpsPerBlock)});
 }
 
-void scheduleReduce(KernelBuilder &k) {
+/// Instructions of a warp for each of its terms and each access, and for a row beside that: modelled.
+/// A multiprocessor issues four in a clock; a thread has as many loads on their way at once.
+static constexpr double kOfTerm = 6, kOfTermApart = 40, kOfRow = 80, kIssued = 4, kLoadsAtOnce = 4;
+
+static dlx::PlanAttr match(PlanQuestion &question) {
+  KernelBuilder &k = question.k;
+  const LoopNest &nest = k.body.getNest();
+  dlx::KernelKind kind = question.kind();
+  bool isContraction = kind == dlx::KernelKind::contraction;
+  if (!isContraction && kind != dlx::KernelKind::reduce && kind != dlx::KernelKind::block_sparse)
+    return {};
   // A thread by itself leaves out what is neutral; where others would wait for it, nothing is gained.
-  if (k.body.getNest().spanned.any())
-    return scheduleDirect(k);
+  if (!k.body.getRoot() || k.body.getPool() || nest.spanned.any())
+    return {};
+  // The rows of a product: where the second factor lies along the sums.
+  if (isContraction && (!question.product() || question.hasSeveralResults() ||
+                        !question.product()->liesAlongReduction(1)))
+    return {};
+  // Without dims of its own a row across memory is one element: the schedule for those serves.
   bool isAcross = standsAcross(k.body, k.math);
-  // Without dims of its own a row is one element: the schedule for those serves.
-  if (isAcross && k.body.getNest().innerDims().none())
-    return scheduleDirect(k);
-  ReduceSchedule(k).run(isAcross);
+  if (isAcross && (isContraction || nest.innerDims().none()))
+    return {};
+  const GpuModel &gpu = k.gpu();
+  double multiprocessors = double(gpu.multiprocessors), terms = question.terms();
+  double rows = question.results();
+  llvm::SmallBitVector inner = nest.innerDims();
+  for (unsigned dim : inner.set_bits())
+    rows /= std::max(1.0, question.usual(nest.parallel[dim]));
+  double warps = terms <= double(kWarpRow) ? 1 : double(threadsToKeep(int64_t(terms)) / 32);
+  double rounds = std::ceil(terms / (32 * warps)) * double(nest.stages.size());
+  // Lanes that read apart take a line of the cache each.
+  double ofTerm = 0;
+  for (unsigned term = 0; term < nest.terms.size(); ++term) {
+    bool isApart =
+        isAcross || (question.product() && !question.product()->liesAlongReduction(term));
+    ofTerm += isApart ? kOfTermApart : kOfTerm;
+  }
+  double ofWarp = kOfRow + rounds * ofTerm;
+  double clocks = std::max(rows * warps * ofWarp / (multiprocessors * kIssued),
+                           kOfRow + rounds * gpu.clocksOfLatency / kLoadsAtOnce);
+  double ns =
+      question.nanoseconds(2 * gpu.clocksOfLatency) +
+      std::max(question.nanoseconds(clocks), question.nanosecondsOnce(gpu.schedules.reduce));
+  return dlx::PlanAttr::get(question.kernel().getContext(), kReduceSchedule.name,
+                            ns * question.timeFactor(), {});
 }
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
+  ReduceSchedule(k).run(standsAcross(k.body, k.math));
+  return success();
+}
+
+constinit const Schedule kReduceSchedule = {"reduce", match, build, operandsOfProduct};
 
 } // namespace dlc::codegen

@@ -296,33 +296,50 @@ static ReduceShape shapeOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   return {most->max, *terms, standsAcross(body, math)};
 }
 
-bool splitsRows(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  return chooseRowShare(shapeOf(kernel, symbols), gpuOf(kernel, kAmpere)).isCut();
+static dlx::PlanAttr match(PlanQuestion &question) {
+  if (question.kind() != dlx::KernelKind::reduce)
+    return {};
+  KernelBuilder &k = question.k;
+  RowShare share = chooseRowShare(shapeOf(question.kernel(), k.ranges()), k.gpu(kAmpere));
+  if (!share.isCut())
+    return {};
+  // Each stage reads the rows anew, and so does what makes of them a result with the rows' dims.
+  const LoopNest &nest = k.body.getNest();
+  const ScheduleRates &rates = k.gpu().schedules;
+  double stages = double(nest.stages.size());
+  double passes = nest.innerDims().any() ? (stages + 2) / 2 : stages;
+  return dlx::PlanAttr::get(question.kernel().getContext(), kSplitReduceSchedule.name,
+                            question.nanoseconds(rates.gridMeeting * stages) +
+                                question.nanosecondsOnce(rates.splitReduce, passes),
+                            {{"parts", share.parts}, {"blocks", share.blocks}});
 }
 
-void addReduceWorkspace(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  RowShare share = chooseRowShare(shapeOf(kernel, symbols), gpuOf(kernel, kAmpere));
-  IndexMath math(kernel.getContext(), symbols);
-  BodyEmitter body(kernel, math, {});
-  const LoopNest &nest = body.getNest();
+static Requirements requirements(PlanQuestion &question, dlx::PlanAttr plan) {
+  KernelBuilder &k = question.k;
+  const LoopNest &nest = k.body.getNest();
   llvm::SmallBitVector inner = nest.innerDims();
   int64_t words = 0; // of a row
   for (Combiner combiner : nest.stages)
-    words += componentsOf(combiner) * share.parts + 1;
-  AffineExpr size = math.constant(words);
+    words += componentsOf(combiner) * plan.number("parts") + 1;
+  AffineExpr size = k.math.constant(words);
   for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
     if (!inner.test(dim))
       size = size * nest.parallel[dim];
-  addWorkspace(kernel, dl::makeTensor({dl::normalize(size + kBarrierWords)},
-                                      IntegerType::get(kernel.getContext(), 64)));
+  Requirements needs;
+  needs.workspaces.push_back(
+      dl::makeTensor({dl::normalize(size + kBarrierWords)}, k.b.getI64Type()));
+  return needs;
 }
 
-void scheduleSplitReduce(KernelBuilder &k, ArrayRef<dl::Range> symbols) {
-  ReduceShape shape = shapeOf(k.body.getKernel(), symbols);
-  SplitReduceSchedule schedule(k, chooseRowShare(shape, k.gpu(kAmpere)));
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
+  ReduceShape shape = shapeOf(k.body.getKernel(), k.ranges());
+  SplitReduceSchedule schedule(k, {plan.number("parts"), plan.number("blocks")});
   k.body.getKernel().setCooperative(true);
   k.makePersistent(); // a small GPU has fewer blocks, each of which takes more parts
   shape.isAcross ? schedule.runAcross(shape.rows) : schedule.runAlong();
+  return success();
 }
+
+constinit const Schedule kSplitReduceSchedule = {"split_reduce", match, build, requirements};
 
 } // namespace dlc::codegen

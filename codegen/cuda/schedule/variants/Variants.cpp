@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-dlx::KernelOp addVariant(dlx::KernelOp kernel, dlx::KernelOp source,
-                         const std::optional<ShapePart> &shapes, int64_t gpu) {
+dlx::KernelOp addVariant(dlx::KernelOp kernel, const std::optional<ShapePart> &shapes,
+                         int64_t gpu) {
   std::string name = kernel.getSymName().str();
   if (shapes)
     name += "_for" + std::to_string(shapes->range.min);
@@ -19,9 +19,10 @@ dlx::KernelOp addVariant(dlx::KernelOp kernel, dlx::KernelOp source,
   unsigned earlier = kernel.getVariants() ? kernel.getVariants()->size() : 0;
   OpBuilder builder(kernel->getContext());
   builder.setInsertionPoint(kernel->getBlock(), std::next(kernel->getIterator(), 1 + earlier));
-  auto other = cast<dlx::KernelOp>(builder.clone(*source));
+  auto other = cast<dlx::KernelOp>(builder.clone(*kernel));
   other.setSymName(name);
   other.removeVariantsAttr();
+  other.removeOtherPlansAttr();
   return other;
 }
 

@@ -8,12 +8,16 @@
 
 namespace dlc::codegen {
 
-/// A copy of `source`, after `kernel` and its variants, for a part of the shapes (nullopt: all) or
-/// for one GPU (90 for sm_90a; 0: all): "linear_for9to64", "linear_sm_90a". `source` is `kernel` as
-/// it was before its schedule.
-dlx::KernelOp addVariant(dlx::KernelOp kernel, dlx::KernelOp source,
-                         const std::optional<ShapePart> &shapes, int64_t gpu);
-/// Makes `other`, now that it has its schedule, the last of the variants of `kernel`.
+/// A plan for a part of the shapes of a kernel; without one, for all of them on one GPU.
+struct PlannedPart {
+  std::optional<ShapePart> shapes;
+  dlx::PlanAttr plan;
+};
+
+/// A copy of `kernel`, after it and its variants, for a part of the shapes (nullopt: all) or for one
+/// GPU (90 for sm_90a; 0: all): "linear_for9to64", "linear_sm_90a".
+dlx::KernelOp addVariant(dlx::KernelOp kernel, const std::optional<ShapePart> &shapes, int64_t gpu);
+/// Makes `other`, now that it has its plan, the last of the variants of `kernel`.
 void recordVariant(dlx::KernelOp kernel, dlx::KernelOp other,
                    const std::optional<ShapePart> &shapes, int64_t gpu);
 

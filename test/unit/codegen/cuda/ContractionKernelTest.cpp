@@ -95,6 +95,7 @@ TEST_P(ContractionKernelTest, SymbolicImage) {
 
 // Offsets may pass 2^31 when the sizes are what they may be: 64-bit index arithmetic.
 TEST_P(ContractionKernelTest, WideIndex) {
+  schedule = "tiles";
   load("contraction",
        R"(^bb0(%x: tensor<?x4x6x5xf32, #dl.t<[s0, 4, 6, 5]>>, %w: tensor<7x4x3x3xf32>):
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<?x4x6x5xf32, #dl.t<[s0, 4, 6, 5]>>, tensor<7x4x3x3xf32>) -> tensor<?x7x6x5xf32, #dl.t<[s0, 7, 6, 5]>>
@@ -109,6 +110,7 @@ TEST_P(ContractionKernelTest, WideIndex) {
 class PlantedBarrierTest : public CudaKernelTest {
 protected:
   void plant(bool first) {
+    schedule = "tiles";
     load("contraction",
          R"(^bb0(%a: tensor<?x40xf64, #dl.t<[s0, 40]>>, %b: tensor<40x33xf64>):
     %0 = dl.matmul %a, %b : (tensor<?x40xf64, #dl.t<[s0, 40]>>, tensor<40x33xf64>) -> tensor<?x33xf64, #dl.t<[s0, 33]>>

@@ -93,7 +93,11 @@ void CudaKernelTest::load(const std::string &kind, const std::string &body, int6
       if (op.getLoopNest().isProduct)
         op->setAttr(dl::kTf32, UnitAttr::get(&context));
     });
-  passes.addPass(codegen::createScheduleCudaPass({hopper}));
+  codegen::SelectSchedulesCudaPassOptions select;
+  select.hopper = hopper;
+  if (!schedule.empty())
+    select.force.push_back("k=" + schedule);
+  codegen::addScheduleCuda(passes, select);
   ASSERT_TRUE(succeeded(passes.run(*module)));
   kernel = {};
   module->walk([&](dlx::KernelOp op) {

@@ -37,6 +37,8 @@ protected:
   /// `hopper` "always": the kernel for sm_90a, which there must be.
   void load(const std::string &kind, const std::string &body, int64_t largest = 200,
             const std::string &precision = "f32", const std::string &hopper = "never");
+  /// The schedule of the kernels that are loaded; empty: the one with the smallest estimate.
+  std::string schedule;
   /// Compiles `text` in place of what was printed: to plant a bug.
   void replaceText(const std::string &text);
   /// Compiles the text with the first `line` of device header `header` taken out: a planted bug.

@@ -183,6 +183,7 @@ TEST_P(ReduceKernelTest, PartsOfAnyLength) {
 
 // Rows across memory: few (a block combines the parts of each) and many (a warp), with and without dims of their own.
 TEST_P(ReduceKernelTest, PartsAcross) {
+  schedule = "split_reduce";
   for (int64_t columns : {3, 70}) {
     std::string type = llvm::formatv("tensor<2500x{0}xf32>", columns),
                 row = llvm::formatv("tensor<{0}xf32>", columns);

@@ -114,6 +114,7 @@ TEST_P(SplitKernelTest, StaysWhole) {
 class PlantedSplitTest : public CudaKernelTest {
 protected:
   void plant(const std::string &line, const std::string &phrase) {
+    schedule = "float_units";
     load("contraction",
          R"(^bb0(%a: tensor<?x2048xf32, #dl.t<[s0, 2048]>>, %b: tensor<20x2048xf32>):
     %0 = dl.linear %a, %b : (tensor<?x2048xf32, #dl.t<[s0, 2048]>>, tensor<20x2048xf32>) -> tensor<?x20xf32, #dl.t<[s0, 20]>>

@@ -6,7 +6,7 @@
 // CHECK-DAG: [[NONE:#.+]] = affine_map<() -> (0)>
 
 // A map whose operands lie as the result does is one long row: vectors, then a part of one.
-// CHECK: dlx.kernel @relu attributes {dims = [[SYMBOL]], entry = "relu", grid = [[FLAT]], kind = #dlx.kind<map>, scratch = [[NONE]]}
+// CHECK: dlx.kernel @relu attributes {dims = [[SYMBOL]], entry = "relu", grid = [[FLAT]], kind = #dlx.kind<map>, plan = #dlx.plan<schedule = "map", ns = {{[0-9]+}}>, scratch = [[NONE]]}
 dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
 ^bb0(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>):
   %0 = dl.relu %x : (tensor<?x3xf32, #dl.t<[s0, 3]>>) -> tensor<?x3xf32, #dl.t<[s0, 3]>>

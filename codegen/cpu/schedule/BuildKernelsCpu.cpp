@@ -1,8 +1,9 @@
-//===- ScheduleCpu.cpp - CPU kernel IR of every kernel ---------------------------------*- C++ -*-===//
+//===- BuildKernelsCpu.cpp - CPU kernel IR by the plan of every kernel -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
-#include "codegen/cpu/schedule/CpuKernel.h"
+#include "codegen/cpu/schedule/Schedule.h"
+#include "codegen/plan/TargetModule.h"
 #include "ir/scalar/SmallFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,65 +14,45 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#define DEBUG_TYPE "dl-schedule-cpu"
+#define DEBUG_TYPE "dl-build-kernels-cpu"
 
 using namespace mlir;
 
 namespace dlc::codegen {
-#define GEN_PASS_DEF_SCHEDULECPUPASS
+#define GEN_PASS_DEF_BUILDKERNELSCPUPASS
 #include "codegen/Passes.h.inc"
 
-static CpuLaunch scheduleKernel(CpuKernel &kernel) {
-  if (isRecurrent(kernel.emitter.getKernel()))
-    return scheduleRecurrent(kernel);
-  if (isLines(kernel.emitter.getKernel()))
-    return scheduleLines(kernel);
-  if (!kernel.emitter.getRoot())
-    return scheduleMap(kernel);
-  if (isBlockSparse(kernel.emitter.getKernel()))
-    return scheduleBlockSparse(kernel);
-  if (isPanelContraction(kernel.emitter, kernel.math))
-    return scheduleContraction(kernel);
-  return scheduleReduction(kernel);
-}
-
-/// One that emits nothing, and answers as the one of CpuKernel, which tests lanes, will.
-static BodyEmitter emitterToAsk(dlx::KernelOp kernel, IndexMath &math) {
-  BodyEmitter emitter(kernel, math, nullptr);
-  emitter.laneTests.emplace();
-  return emitter;
-}
-
-static void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  if (isLines(kernel))
-    return;
-  if (isRecurrent(kernel)) {
-    for (const PackedOperand &operand : recurrentOperandsToPack(kernel))
-      packOperand(kernel, operand);
-    return;
+/// The schedule of the kernel's plan; null, after an error, where there is none.
+static const CpuSchedule *scheduleOf(dlx::KernelOp kernel) {
+  if (!kernel.getPlan()) {
+    kernel.emitOpError("has no plan; run dl-select-schedules-cpu first");
+    return nullptr;
   }
-  IndexMath math(kernel.getContext(), symbols);
-  BodyEmitter questions = emitterToAsk(kernel, math);
-  for (const PackedOperand &operand : operandsToPack(questions, math))
-    packOperand(kernel, operand);
+  for (const CpuSchedule &schedule : cpuSchedules())
+    if (schedule.name == kernel.getPlan()->getSchedule())
+      return &schedule;
+  kernel.emitOpError("has a plan of schedule '")
+      << kernel.getPlan()->getSchedule() << "', which there is not";
+  return nullptr;
 }
 
 static IsaVariant bestIsaOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   if (isLines(kernel) || isRecurrent(kernel))
     return IsaVariant::avx512;
-  IndexMath math(kernel.getContext(), symbols);
-  BodyEmitter questions = emitterToAsk(kernel, math);
-  return bestIsaOfContraction(questions, math);
+  CpuPlanQuestion question(kernel, symbols);
+  return bestIsaOfContraction(question.emitter, question.math);
 }
 
 namespace {
 
-struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
+struct BuildKernelsCpu : impl::BuildKernelsCpuPassBase<BuildKernelsCpu> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    SmallVector<dl::Range> symbols = symbolRangesOf(module);
-    for (auto kernel : llvm::make_early_inc_range(module.getOps<dlx::KernelOp>()))
-      packOperands(kernel, symbols);
+    ModuleOp around = getOperation(), own = targetModule(around, "cpu");
+    ModuleOp module = own ? own : around;
+    SmallVector<dl::Range> symbols = symbolsOf(module);
+    for (auto kernel : module.getOps<dlx::KernelOp>())
+      if (!scheduleOf(kernel))
+        return signalPassFailure();
     llvm::DenseMap<Operation *, int64_t> scratchBytes;
     // Those that are the best for some kernel, and the two that every package has.
     llvm::SmallDenseSet<IsaVariant> wanted = {IsaVariant::avx2, IsaVariant::avx512};
@@ -84,7 +65,7 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
       auto functions = ModuleOp::create(builder, module.getLoc(), isaName(isa));
       for (auto kernel : module.getOps<dlx::KernelOp>()) {
         CpuKernel function(kernel, isa, symbols, functions);
-        CpuLaunch launch = scheduleKernel(function);
+        CpuLaunch launch = scheduleOf(kernel)->build(function);
         function.finish();
         kernel.setEntry(kernel.getSymName());
         kernel.setDimsAttr(AffineMapAttr::get(function.passedDims()));
@@ -99,13 +80,6 @@ struct ScheduleCpu : impl::ScheduleCpuPassBase<ScheduleCpu> {
       }
       expandSmallFloats(functions);
     }
-  }
-
-  /// The ranges stand on the outermost module that has them: `module @cpu` may lie in the model's.
-  static SmallVector<dl::Range> symbolRangesOf(ModuleOp module) {
-    while (!module->hasAttr("dl.symbols") && module->getParentOfType<ModuleOp>())
-      module = module->getParentOfType<ModuleOp>();
-    return dl::symbolRanges(module);
   }
 };
 

@@ -17,7 +17,7 @@ module @cpu {
 }
 // CHECK-LABEL: module @cuda
 module @cuda {
-  // CHECK: dlx.kernel @relu attributes {block = array<i64: 256, 1, 1>, dims = #[[DIMS]], entry = "dlc_relu", grid = #[[GRID]], kind = #dlx.kind<map>, scratch = #[[ZERO]]}
+  // CHECK: dlx.kernel @relu attributes {block = array<i64: 256, 1, 1>, dims = #[[DIMS]], entry = "dlc_relu", grid = #[[GRID]], kind = #dlx.kind<map>, plan = #dlx.plan<schedule = "map", ns = {{[0-9]+}}>, scratch = #[[ZERO]]}
   dlx.kernel @relu attributes {kind = #dlx.kind<map>} {
   ^bb0(%x: tensor<?x30xf32, #dl.t<[s0, 30]>>):
     %0 = dl.relu %x : (tensor<?x30xf32, #dl.t<[s0, 30]>>) -> tensor<?x30xf32, #dl.t<[s0, 30]>>

@@ -1,0 +1,53 @@
+//===- Passes.cpp - The passes that make kernels of outlined fusions --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+void addScheduleCpu(OpPassManager &manager) {
+  manager.addPass(createSelectSchedulesCpuPass());
+  manager.addPass(createBuildKernelsCpuPass());
+}
+
+void addScheduleCuda(OpPassManager &manager, const SelectSchedulesCudaPassOptions &options) {
+  manager.addPass(createSelectSchedulesCudaPass(options));
+  manager.addPass(createBuildKernelsCudaPass());
+}
+
+void addSchedule(OpPassManager &manager, StringRef name,
+                 const SelectSchedulesCudaPassOptions &options) {
+  if (name == "cuda")
+    addScheduleCuda(manager, options);
+  else
+    addScheduleCpu(manager);
+}
+
+namespace {
+struct ScheduleCudaOptions : PassPipelineOptions<ScheduleCudaOptions> {
+  Option<std::string> hopper{*this, "hopper", llvm::cl::init("auto")};
+  Option<bool> parts{*this, "parts", llvm::cl::init(true)};
+  ListOption<std::string> force{*this, "force"};
+};
+} // namespace
+
+void registerPasses() {
+  registerDLCCodegenPasses();
+  static PassPipelineRegistration<> ofCpu("dl-schedule-cpu", /*description=*/"dl-schedule-cpu",
+                                          addScheduleCpu);
+  static PassPipelineRegistration<ScheduleCudaOptions> ofCuda(
+      "dl-schedule-cuda", /*description=*/"dl-schedule-cuda",
+      [](OpPassManager &manager, const ScheduleCudaOptions &options) {
+        SelectSchedulesCudaPassOptions select;
+        select.hopper = options.hopper;
+        select.parts = options.parts;
+        llvm::append_range(select.force, options.force);
+        addScheduleCuda(manager, select);
+      });
+}
+
+} // namespace dlc::codegen

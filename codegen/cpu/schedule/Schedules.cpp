@@ -1,0 +1,82 @@
+//===- Schedules.cpp - The table of CPU schedules --------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cpu/schedule/Schedule.h"
+#include "codegen/plan/SortKey.h"
+#include "ir/analysis/CostModel.h"
+#include "ir/machine/CpuModel.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+CpuPlanQuestion::CpuPlanQuestion(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols)
+    : kernel(kernel), math(kernel.getContext(), symbols), emitter(kernel, math, nullptr),
+      symbols(symbols) {
+  emitter.laneTests.emplace();
+}
+
+double CpuPlanQuestion::usual(AffineExpr expr) const {
+  if (auto usual = dl::usualOf(expr, symbols))
+    return double(*usual);
+  auto range = dl::rangeOf(expr, symbols);
+  return range ? std::sqrt(double(std::max<int64_t>(1, range->min)) *
+                           double(std::max<int64_t>(1, range->max)))
+               : 4096;
+}
+
+double CpuPlanQuestion::operations() { return usual(costOf(kernel.getBodyBlock()).flops); }
+
+double CpuPlanQuestion::nanosecondsOnce() {
+  return std::max(usual(costOf(kernel.getBodyBlock()).bytes) / kAvx512Vnni.cacheBytes,
+                  operations() / (2 * kAvx512Vnni.looseFloats));
+}
+
+static dlx::PlanAttr planOf(CpuPlanQuestion &question, StringRef schedule, double ns) {
+  return dlx::PlanAttr::get(question.kernel.getContext(), schedule, ns, {});
+}
+
+template <dlx::KernelKind kind> static dlx::PlanAttr matchKind(CpuPlanQuestion &question) {
+  return question.kind() == kind ? planOf(question, stringifyEnum(kind), question.nanosecondsOnce())
+                                 : dlx::PlanAttr();
+}
+
+static bool hasLoops(CpuPlanQuestion &question) {
+  return question.kind() != dlx::KernelKind::recurrent && question.kind() != dlx::KernelKind::lines;
+}
+
+static dlx::PlanAttr matchMap(CpuPlanQuestion &question) {
+  return hasLoops(question) && !question.emitter.getRoot()
+             ? planOf(question, "map", question.nanosecondsOnce())
+             : dlx::PlanAttr();
+}
+
+static dlx::PlanAttr matchPanels(CpuPlanQuestion &question) {
+  if (!hasLoops(question) || !question.emitter.getRoot() ||
+      question.kind() == dlx::KernelKind::block_sparse ||
+      !isPanelContraction(question.emitter, question.math))
+    return {};
+  return planOf(question, "panels", question.operations() / (2 * kAvx512Vnni.floatProducts));
+}
+
+/// Reductions, windows, and products whose second factor does not lie in panels.
+static dlx::PlanAttr matchRows(CpuPlanQuestion &question) {
+  if (!hasLoops(question) || !question.emitter.getRoot() ||
+      question.kind() == dlx::KernelKind::block_sparse)
+    return {};
+  return planOf(question, "reduce", question.nanosecondsOnce());
+}
+
+static constexpr CpuSchedule kSchedules[] = {
+    {"map", matchMap, scheduleMap},
+    {"block_sparse", matchKind<dlx::KernelKind::block_sparse>, scheduleBlockSparse},
+    {"panels", matchPanels, scheduleContraction},
+    {"reduce", matchRows, scheduleReduction},
+    {"recurrent", matchKind<dlx::KernelKind::recurrent>, scheduleRecurrent},
+    {"lines", matchKind<dlx::KernelKind::lines>, scheduleLines}};
+
+ArrayRef<CpuSchedule> cpuSchedules() { return kSchedules; }
+
+} // namespace dlc::codegen

@@ -1,0 +1,110 @@
+//===- PlanQuestion.cpp - A kernel as schedules are asked about it ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/PlanQuestion.h"
+
+#include "codegen/cuda/schedule/Schedules.h"
+#include "ir/analysis/CostModel.h"
+#include "ir/dl/base/PrecisionMarks.h"
+#include "ir/interfaces/LoopNest.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// What an extent is taken for that has no bound.
+static constexpr int64_t kUsualExtent = 4096;
+
+static int64_t middleOf(dl::Range range) {
+  double least = double(std::max<int64_t>(range.min, 1)),
+         most = double(std::max<int64_t>(range.max, 1));
+  return std::max<int64_t>(1, static_cast<int64_t>(std::sqrt(least * most)));
+}
+
+std::optional<int64_t> usualOrMiddle(AffineExpr expr, ArrayRef<dl::Range> symbols) {
+  if (auto usual = dl::usualOf(expr, symbols))
+    return std::max<int64_t>(1, *usual);
+  auto range = dl::rangeOf(expr, symbols);
+  return range ? std::optional(middleOf(*range)) : std::nullopt;
+}
+
+/// Whether all products of the kernel let their factors be rounded.
+static bool allowsTf32Of(dlx::KernelOp kernel) {
+  bool some = false, all = true;
+  kernel.walk([&](LoopNestOpInterface op) {
+    if (!op.getLoopNest().isProduct)
+      return;
+    some = true;
+    all &= op->hasAttr(dl::kTf32);
+  });
+  return some && all;
+}
+
+PlanQuestion::PlanQuestion(dlx::KernelOp kernel, gpu::GPUModuleOp scratch,
+                           ArrayRef<dl::Range> symbols, std::optional<ShapePart> part)
+    : k(kernel, scratch, symbols, part), allowsTf32(allowsTf32Of(kernel)), scratch(scratch),
+      symbols(symbols) {}
+
+PlanQuestion::PlanQuestion(PlanQuestion &whole, const ShapePart &part)
+    : PlanQuestion(whole.kernel(), whole.scratch, whole.symbols, part) {
+  k.attention = whole.k.attention;
+}
+
+Contraction *PlanQuestion::product() {
+  if (!hasLookedForProduct) {
+    hasLookedForProduct = true;
+    if (k.body.getRoot() && !sides.emplace(k).findSides())
+      sides.reset();
+  }
+  return sides ? &*sides : nullptr;
+}
+
+double PlanQuestion::usual(AffineExpr extent) {
+  auto most = k.largest(extent);
+  return double(most ? k.usual(extent, *most) : kUsualExtent);
+}
+
+double PlanQuestion::nanosecondsOnce(double share, double passes) {
+  const GpuModel &gpu = k.gpu();
+  double perNanosecond = 2 * gpu.peakFloats * double(gpu.multiprocessors) * gpu.gigahertz;
+  if (const Contraction *c = product()) {
+    double m = usualOf(c->m), n = usualOf(c->n), depth = usualOf(c->depth),
+           batch = usualOf(c->batch);
+    Type element = getElementTypeOrSelf(k.body.getRoot()->getOperand(c->nest.terms[0].operand));
+    double bytes = batch * (m * depth + n * depth + m * n) *
+                   std::max(1.0, element.getIntOrFloatBitWidth() / 8.0);
+    return std::max(bytes / (gpu.memoryBytes * share), 2 * batch * m * n * depth / perNanosecond);
+  }
+  Cost cost = costOf(kernel().getBodyBlock());
+  return std::max(passes * usual(cost.bytes) / (gpu.memoryBytes * share),
+                  usual(cost.flops) / (perNanosecond * gpu.schedules.arithmetic));
+}
+
+double PlanQuestion::usualOf(const Side &side) {
+  return std::min(usual(side.extent), double(kLongestSide));
+}
+
+double PlanQuestion::timeFactor() {
+  const ScheduleRates &rates = k.gpu().schedules;
+  if (kind() != dlx::KernelKind::contraction)
+    return 1;
+  if (!product())
+    return rates.depthwise;
+  return rates.floatUnits * (k.body.getNest().isWindow() ? rates.windows : 1);
+}
+
+double PlanQuestion::results() {
+  if (const Contraction *c = product())
+    return usualOf(c->m) * usualOf(c->n) * usualOf(c->batch);
+  return usual(dl::product(k.body.getNest().parallel, kernel().getContext()));
+}
+
+double PlanQuestion::terms() {
+  if (const Contraction *c = product())
+    return usualOf(c->depth);
+  return usual(dl::product(k.body.getNest().reduction, kernel().getContext()));
+}
+
+} // namespace dlc::codegen

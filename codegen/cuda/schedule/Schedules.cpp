@@ -1,0 +1,29 @@
+//===- Schedules.cpp - The table of schedules ------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/Schedules.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+static constexpr const Schedule *kSchedules[] = {
+    &kMapSchedule,
+    // Products, then other reductions; one thread a result can do most of both.
+    &kWgmmaSchedule, &kRowsSchedule, &kTensorCoresSchedule, &kFloatUnitsSchedule, &kTilesSchedule,
+    &kDepthwiseSchedule, &kSplitReduceSchedule, &kReduceSchedule, &kDirectSchedule,
+    &kAttentionTensorCoresSchedule, &kAttentionFloatUnitsSchedule,
+    // A recurrence: whichever is estimated to be faster.
+    &kSharedRecurrentSchedule, &kRecurrentSchedule,
+    // Whole lines.
+    &kSortSchedule, &kScanSchedule, &kScatterSchedule, &kSuppressSchedule};
+
+ArrayRef<const Schedule *> schedules() { return kSchedules; }
+
+const Schedule *scheduleNamed(StringRef name) {
+  const auto *found =
+      llvm::find_if(kSchedules, [&](const Schedule *schedule) { return schedule->name == name; });
+  return found == std::end(kSchedules) ? nullptr : *found;
+}
+
+} // namespace dlc::codegen

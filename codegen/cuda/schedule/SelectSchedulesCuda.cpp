@@ -1,0 +1,197 @@
+//===- SelectSchedulesCuda.cpp - How every kernel of module @cuda runs -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/Passes.h"
+#include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/Workspace.h"
+#include "codegen/cuda/schedule/attention/AttentionPlans.h"
+#include "codegen/cuda/schedule/contraction/ContractionParts.h"
+#include "codegen/cuda/schedule/contraction/ContractionPlans.h"
+#include "codegen/plan/PlanChoice.h"
+#include "codegen/plan/TargetModule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#define DEBUG_TYPE "dl-select-schedules-cuda"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+#define GEN_PASS_DEF_SELECTSCHEDULESCUDAPASS
+#include "codegen/Passes.h.inc"
+
+namespace {
+struct SelectSchedulesCuda : impl::SelectSchedulesCudaPassBase<SelectSchedulesCuda> {
+  using SelectSchedulesCudaPassBase::SelectSchedulesCudaPassBase;
+
+  void runOnOperation() override {
+    if (hopper != "auto" && hopper != "always" && hopper != "never") {
+      getOperation().emitError("hopper is auto, always or never, got '") << hopper << "'";
+      return signalPassFailure();
+    }
+    ModuleOp target = targetModule(getOperation(), "cuda");
+    if (target && failed(selectAll(target)))
+      signalPassFailure();
+  }
+
+  LogicalResult selectAll(ModuleOp target);
+  FailureOr<const Schedule *> select(dlx::KernelOp kernel, PlanQuestion &question);
+  LogicalResult require(dlx::KernelOp kernel, gpu::GPUModuleOp scratch);
+  LogicalResult decide(dlx::KernelOp kernel, gpu::GPUModuleOp scratch);
+  void addVariants(dlx::KernelOp kernel, ArrayRef<PlannedPart> parts, int64_t gpu);
+
+  SmallVector<dl::Range> symbols;
+  ForcedPlans forced{{}};
+};
+} // namespace
+
+/// Asks all schedules, and writes the plan on `kernel`.
+FailureOr<const Schedule *> SelectSchedulesCuda::select(dlx::KernelOp kernel,
+                                                        PlanQuestion &question) {
+  SmallVector<dlx::PlanAttr> plans;
+  for (const Schedule *schedule : schedules())
+    if (schedule->gpu == 0)
+      if (dlx::PlanAttr plan = schedule->match(question))
+        plans.push_back(plan);
+  FailureOr<dlx::PlanAttr> plan = forced.choose(kernel, plans);
+  if (failed(plan))
+    return failure();
+  return scheduleNamed(plan->getSchedule());
+}
+
+/// Gives the program around the kernel what its plan needs, and writes that plan, but for kernels whose
+/// plan decide() chooses: operands that are packed may change it.
+LogicalResult SelectSchedulesCuda::require(dlx::KernelOp kernel, gpu::GPUModuleOp scratch) {
+  if (kernel.getKind() == dlx::KernelKind::attention)
+    return success(); // it needs nothing
+  Requirements needs;
+  {
+    PlanQuestion question(kernel, scratch, symbols);
+    if (kernel.getKind() == dlx::KernelKind::contraction) {
+      needs = operandsOfProduct(question, {});
+    } else {
+      FailureOr<const Schedule *> schedule = select(kernel, question);
+      if (failed(schedule))
+        return failure();
+      if ((*schedule)->requirements)
+        needs = (*schedule)->requirements(question, *kernel.getPlan());
+    }
+  }
+  for (const PackedOperand &operand : needs.operands)
+    packOperand(kernel, operand);
+  for (RankedTensorType type : needs.workspaces)
+    addWorkspace(kernel, type);
+  return success();
+}
+
+void SelectSchedulesCuda::addVariants(dlx::KernelOp kernel, ArrayRef<PlannedPart> parts,
+                                      int64_t gpu) {
+  for (const PlannedPart &part : parts) {
+    dlx::KernelOp other = addVariant(kernel, part.shapes, gpu);
+    other.setPlanAttr(part.plan);
+    recordVariant(kernel, other, part.shapes, gpu);
+  }
+}
+
+/// Whether a matrix library may take the place of the kernel's plan.
+static bool isOfTiles(dlx::KernelOp kernel) {
+  const Schedule *schedule = scheduleNamed(kernel.getPlan()->getSchedule());
+  return schedule == &kTensorCoresSchedule || schedule == &kFloatUnitsSchedule ||
+         schedule == &kTilesSchedule || schedule == &kWgmmaSchedule;
+}
+
+/// Writes on the kernel and its variants, where they are tiles, the call of a library that computes
+/// the same.
+static void recordProducts(dlx::KernelOp kernel, PlanQuestion &question) {
+  SmallVector<dlx::KernelOp> kernels = {kernel};
+  if (ArrayAttr variants = kernel.getVariantsAttr())
+    for (auto variant : variants.getAsRange<dlx::VariantAttr>())
+      kernels.push_back(SymbolTable::lookupNearestSymbolFrom<dlx::KernelOp>(kernel->getParentOp(),
+                                                                            variant.getKernel()));
+  if (!question.product() || llvm::none_of(kernels, isOfTiles))
+    return;
+  recordProduct(*question.product(), question.allowsTf32);
+  if (!kernel.getProduct())
+    return;
+  for (dlx::KernelOp other : ArrayRef(kernels).drop_front())
+    if (isOfTiles(other)) {
+      other.setProductAttr(kernel.getProductAttr());
+      other.setProductInputsAttr(kernel.getProductInputsAttr());
+      other.setProductTf32(kernel.getProductTf32());
+    }
+  if (!isOfTiles(kernel)) {
+    kernel.removeProductAttr();
+    kernel.removeProductInputsAttr();
+    kernel.setProductTf32(false);
+  }
+}
+
+/// Writes the plan, and the kernels that take this one's place for a part of the shapes or on a
+/// Hopper.
+LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp scratch) {
+  bool isAttention = kernel.getKind() == dlx::KernelKind::attention,
+       isContraction = kernel.getKind() == dlx::KernelKind::contraction;
+  if (!isAttention && !isContraction && kernel.getPlan())
+    return success();
+  // An attention is asked about with its parts in place of the op; the kernel keeps that.
+  OwningOpRef<dlx::KernelOp> expanded;
+  std::optional<dl::AttentionParts> attention;
+  if (isAttention) {
+    OpBuilder builder(kernel);
+    expanded = cast<dlx::KernelOp>(builder.clone(*kernel));
+    FailureOr<dl::AttentionParts> found = expandAttention(*expanded);
+    if (failed(found))
+      return failure();
+    attention = *found;
+  }
+  PlanQuestion question(expanded ? *expanded : kernel, scratch, symbols);
+  question.k.attention = attention;
+  bool isForced = forced.concern(kernel);
+  // A general kernel beside one for Hopper cuts no tile among blocks: that one comes first.
+  if (isContraction && hopper != "never" && !isForced)
+    addVariants(kernel, wgmmaPartsOfProduct(question, hopper == "always"), 90);
+  FailureOr<const Schedule *> schedule = select(kernel, question);
+  if (failed(schedule))
+    return failure();
+  if (parts && !isForced && isContraction)
+    addVariants(kernel, partsOfProduct(question), 0);
+  if (parts && !isForced && isAttention)
+    addVariants(kernel, partsOfAttention(question, **schedule), 0);
+  if (isContraction)
+    recordProducts(kernel, question);
+  return success();
+}
+
+LogicalResult SelectSchedulesCuda::selectAll(ModuleOp target) {
+  symbols = symbolsOf(target);
+  forced = ForcedPlans(std::vector<std::string>(force.begin(), force.end()));
+  SmallVector<StringRef> names;
+  for (const Schedule *schedule : schedules())
+    names.push_back(schedule->name);
+  if (failed(forced.check(target, names)))
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
+  OwningOpRef<gpu::GPUModuleOp> scratch =
+      gpu::GPUModuleOp::create(builder, target.getLoc(), "scratch");
+  for (auto kernel : llvm::make_early_inc_range(target.getOps<dlx::KernelOp>())) {
+    if (kernel.getEntry())
+      continue;
+    auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
+    if (dl::getLayout(result).isTiled())
+      return kernel.emitOpError("writes ")
+             << dl::text(result) << " in tiles; cuda kernels write plain layouts and read any";
+    if (failed(require(kernel, *scratch)))
+      return failure();
+  }
+  for (dlx::KernelOp kernel : llvm::to_vector(target.getOps<dlx::KernelOp>()))
+    if (!kernel.getEntry() && failed(decide(kernel, *scratch)))
+      return failure();
+  return success();
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,80 @@
+//===- PlanChoice.cpp - Which plan a kernel gets ---------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/plan/PlanChoice.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+LogicalResult ForcedPlans::check(ModuleOp target, ArrayRef<StringRef> names) const {
+  for (const std::string &entry : entries) {
+    auto [kernel, schedule] = StringRef(entry).split('=');
+    if (!llvm::is_contained(names, schedule)) {
+      InFlightDiagnostic error =
+          target.emitError("'")
+          << entry
+          << "' names no schedule of this target; expected KERNEL=SCHEDULE, or "
+             "*=SCHEDULE for all kernels, with one of ";
+      llvm::interleaveComma(names, error);
+      return failure();
+    }
+    if (kernel != "*" && !target.lookupSymbol<dlx::KernelOp>(kernel)) {
+      InFlightDiagnostic error = target.emitError("'") << entry << "' names no kernel; there are ";
+      llvm::interleaveComma(target.getOps<dlx::KernelOp>(), error,
+                            [&](dlx::KernelOp one) { error << one.getSymName(); });
+      return failure();
+    }
+  }
+  return success();
+}
+
+ForcedPlans::Wanted ForcedPlans::wantedFor(dlx::KernelOp kernel) const {
+  Wanted wanted;
+  for (const std::string &entry : entries) {
+    auto [name, schedule] = StringRef(entry).split('=');
+    if (name == kernel.getSymName())
+      return {schedule, true};
+    if (name == "*")
+      wanted.schedule = schedule;
+  }
+  return wanted;
+}
+
+bool ForcedPlans::concern(dlx::KernelOp kernel) const {
+  return !wantedFor(kernel).schedule.empty();
+}
+
+FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel,
+                                             ArrayRef<dlx::PlanAttr> plans) const {
+  if (plans.empty())
+    return kernel.emitOpError("of kind '")
+           << stringifyEnum(kernel.getKind()) << "' has no schedule";
+  const dlx::PlanAttr *best = plans.begin();
+  for (const dlx::PlanAttr &plan : plans.drop_front())
+    if (double(plan.getNs()) < kWorthChanging * double(best->getNs()))
+      best = &plan;
+  Wanted wanted = wantedFor(kernel);
+  const auto *found = llvm::find_if(
+      plans, [&](dlx::PlanAttr plan) { return plan.getSchedule() == wanted.schedule; });
+  if (found != plans.end()) {
+    best = found;
+  } else if (wanted.isNamed) {
+    InFlightDiagnostic error = kernel.emitOpError("cannot run by schedule '")
+                               << wanted.schedule << "'; it can by ";
+    llvm::interleaveComma(plans, error, [&](dlx::PlanAttr plan) { error << plan.getSchedule(); });
+    return failure();
+  }
+  SmallVector<Attribute> others;
+  for (const dlx::PlanAttr &plan : plans)
+    if (&plan != best)
+      others.push_back(plan);
+  kernel.setPlanAttr(*best);
+  if (others.empty())
+    kernel.removeOtherPlansAttr();
+  else
+    kernel.setOtherPlansAttr(ArrayAttr::get(kernel.getContext(), others));
+  return *best;
+}
+
+} // namespace dlc::codegen

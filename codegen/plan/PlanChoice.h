@@ -1,0 +1,48 @@
+//===- PlanChoice.h - Which plan a kernel gets -----------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_CODEGEN_PLAN_PLANCHOICE_H
+#define DLC_CODEGEN_PLAN_PLANCHOICE_H
+
+#include "ir/dlx/DLXOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace dlc::codegen {
+
+/// The share of an earlier plan's estimate below which a later plan takes its place: estimates are
+/// rough, and tables of schedules list first what is meant for a kernel.
+inline constexpr double kWorthChanging = 0.8;
+
+/// What the user wants of plans: entries KERNEL=SCHEDULE, or *=SCHEDULE for every kernel that can run
+/// so.
+class ForcedPlans {
+public:
+  explicit ForcedPlans(std::vector<std::string> entries) : entries(std::move(entries)) {}
+
+  /// Fails, with an error at `target`, where an entry names none of the schedules `names` or no kernel
+  /// of the module.
+  llvm::LogicalResult check(mlir::ModuleOp target, llvm::ArrayRef<llvm::StringRef> names) const;
+  /// Whether some entry is about `kernel`.
+  bool concern(dlx::KernelOp kernel) const;
+  /// The one of `plans`, in the order of the table, by which `kernel` runs: the wanted one, else the
+  /// one with the smallest estimate. Writes it and the others on the kernel. Fails where the kernel is
+  /// named with a schedule that cannot run it, or where there is no plan.
+  llvm::FailureOr<dlx::PlanAttr> choose(dlx::KernelOp kernel,
+                                        llvm::ArrayRef<dlx::PlanAttr> plans) const;
+
+private:
+  struct Wanted {
+    llvm::StringRef schedule;
+    bool isNamed = false; // no other will do
+  };
+  Wanted wantedFor(dlx::KernelOp kernel) const;
+
+  std::vector<std::string> entries;
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_PLAN_PLANCHOICE_H

@@ -1,0 +1,134 @@
+"""Runs numeric rows by each plan that can run them, chosen or not, on the emulated GPU: a changed constant of the cost model must
+not change silently which schedules are tested. run.py does that for some rows of each schedule and dtype, others at each commit.
+
+    run_plans.py [--all] [--plan NAME]...
+
+With --all every row by every plan. A table says how many kernels of each dtype ran by each schedule. The last lines are "N left out
+(reason)" and "N passed, N failed"."""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from modules import Case, module_text
+from rows import ROWS
+from run import TURN, judge, results_of
+from voices import Cuda, CudaTf32, Failure
+
+# Rows in one module, of one dtype.
+CHUNK = 12
+SHOWN = 40
+
+
+def by_plan(base, plan):
+    """The voice `base` with every kernel that `plan` can run run by it."""
+    class Forced(base):
+        flags = [*base.flags, *(["--force-plan", "*=" + plan] if plan else [])]
+    return Forced()
+
+
+def kernels_of(voice, cases, sizes):
+    package = voice.package(module_text(cases, sizes), cases[0].row.phase)
+    facts = json.loads(subprocess.run([voice.dlc, "inspect", package, "--json"], capture_output=True, text=True, check=True).stdout)
+    return [kernel for program in facts["programs"] for kernel in program["kernels"]]
+
+
+def chunks():
+    """(voice, its name in the table, sizes, cases of one dtype), those of this turn first."""
+    groups = collections.defaultdict(list)
+    for row in ROWS:
+        for dtype in row.dtypes:
+            case = Case(row, dtype)
+            for voice in (Cuda, CudaTf32):
+                if getattr(voice, "takes", lambda case: True)(case):
+                    groups[voice, dtype, row.phase, tuple(row.sizes)].append(case)
+    pieces = [(voice, "tf32" if voice is CudaTf32 else dtype, sizes, cases[i:i + CHUNK])
+              for (voice, dtype, _, sizes), cases in groups.items() for i in range(0, len(cases), CHUNK)]
+    first = TURN * 7919 % max(1, len(pieces))
+    return pieces[first:] + pieces[:first]
+
+
+class Coverage:
+    """What has run by which plan. `enough`: kernels of a plan and dtype after which no more rows are taken for them; None: all."""
+
+    def __init__(self, enough, only=()):
+        self.enough, self.only, self.lock = enough, only, threading.Lock()
+        self.ran, self.available = collections.Counter(), collections.Counter()
+        self.passed = self.failed = self.left = 0
+        self.said = []
+
+    def wrong(self, sentence, count=1):
+        with self.lock:
+            self.failed += count
+            self.said.append(sentence)
+
+    def take(self, chunk):
+        base, dtype, sizes, cases = chunk
+        try:
+            kernels = kernels_of(by_plan(base, None), cases, sizes)
+        except Failure as failure:
+            return self.wrong(f"{cases[0].name} and those after it: {failure}")
+        plans = {kernel["plan"]["schedule"] for kernel in kernels if "in_place_of" not in kernel}
+        plans |= {other["schedule"] for kernel in kernels for other in kernel["other_plans"]}
+        self.available.update((plan, dtype) for plan in plans)
+        for plan in sorted(plans):
+            if self.only and plan not in self.only:
+                continue
+            if self.enough is not None and self.ran[plan, dtype] >= self.enough:
+                self.left += len(cases)
+                continue
+            self.run(by_plan(base, plan), plan, dtype, sizes, cases)
+
+    def run(self, voice, plan, dtype, sizes, cases):
+        try:
+            count = sum(kernel["plan"]["schedule"] == plan for kernel in kernels_of(voice, cases, sizes))
+        except Failure as failure:
+            return self.wrong(f"{plan}: {cases[0].name} and those after it: {failure}")
+        with self.lock:
+            self.ran[plan, dtype] += count
+        for case, results in results_of(voice, cases, sizes).items():
+            problems = judge(voice, case, sizes, results)
+            if problems:
+                self.wrong(f"{plan}: {case.name}: {problems[0]}", len(problems))
+            with self.lock:
+                self.passed += len(sizes) - len(problems)
+
+    def finish(self):
+        """(passed, failed, sentences about what was left out), after the table and what was wrong."""
+        for plan, dtype in sorted(self.available):
+            if not self.ran[plan, dtype] and (not self.only or plan in self.only):
+                self.wrong(f"{plan} can run {dtype}, and no row did")
+        print(*self.said[:SHOWN], sep="\n", end="\n" if self.said else "")
+        dtypes = sorted({dtype for _, dtype in self.available})
+        for plan in sorted({plan for plan, _ in self.available}):
+            print(f"{plan:24}" + " ".join(f"{dtype}:{self.ran[plan, dtype]}" for dtype in dtypes if (plan, dtype) in self.available))
+        left = [f"{self.left} left out (rows by schedules that had run their dtype: test/numeric/run_plans.py --all runs all)"]
+        return self.passed, self.failed, left if self.left else []
+
+
+def cover(enough, only=()):
+    coverage = Coverage(enough, only)
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("DLC_JOBS", os.cpu_count()))) as pool:
+        for done in [pool.submit(coverage.take, chunk) for chunk in chunks()]:
+            done.result()
+    return coverage.finish()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--plan", action="append", default=[])
+    options = parser.parse_args()
+    passed, failed, left_out = cover(None if options.all else 1, options.plan)
+    print(*left_out, sep="\n", end="\n" if left_out else "")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
