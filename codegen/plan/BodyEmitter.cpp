@@ -333,12 +333,23 @@ Value BodyEmitter::valueAt(OpBuilder &builder, Value tensor, ArrayRef<AffineExpr
   return value;
 }
 
+LoopNest BodyEmitter::nestOf(LoopNestOpInterface op) const {
+  LoopNest loops = op.getLoopNest();
+  if (isJoined(op)) {
+    Access part = loops.results[joinedPart->part];
+    part.checked = false;
+    loops.results = {part};
+    loops.indexDims.reset();
+  }
+  return loops;
+}
+
 Value BodyEmitter::valueOfMap(OpBuilder &builder, LoopNestOpInterface op,
                               ArrayRef<AffineExpr> indices) {
-  LoopNest loops = op.getLoopNest();
+  LoopNest loops = nestOf(op);
   return emitBody(builder, {op, loops, /*isTerm=*/false, indices}, {},
                   [&](BodyContext &context, ValueRange args, ValueRange) {
-                    return op.emitResult(context, args, {});
+                    return isJoined(op) ? args.front() : op.emitResult(context, args, {});
                   });
 }
 
@@ -481,7 +492,7 @@ bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit v
       return true;
     been.insert(tensor, indices, true);
   }
-  LoopNest loops = op.getLoopNest();
+  LoopNest loops = nestOf(op);
   return visitReads({op, loops, /*isTerm=*/false, indices}, visit, checked, visited);
 }
 
@@ -564,7 +575,7 @@ bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices, Affine
       return false;
     asked.insert(tensor, indices, true);
   }
-  LoopNest loops = op.getLoopNest();
+  LoopNest loops = nestOf(op);
   return needsScalar({op, loops, /*isTerm=*/false, indices}, variable, asked);
 }
 

@@ -125,6 +125,14 @@ public:
   std::pair<mlir::Value, llvm::SmallVector<mlir::AffineExpr>>
   termAt(unsigned access, llvm::ArrayRef<mlir::AffineExpr> loops) const;
 
+  /// While it is set: of the tensors that `cat` joins number `part` is the one that is read, as it is
+  /// where the index along its dim lies in that part.
+  struct JoinedPart {
+    mlir::Operation *cat;
+    unsigned part;
+  };
+  std::optional<JoinedPart> joinedPart;
+
   /// Type and kind of the accumulator of `stage`.
   mlir::Type accumulatorType(unsigned stage) const;
   ScalarKind accumulatorKind(unsigned stage) const;
@@ -183,6 +191,9 @@ private:
   mlir::Value emitBody(mlir::OpBuilder &builder, const Reads &reads, mlir::ValueRange accs,
                        Body emit);
   mlir::Value read(mlir::OpBuilder &builder, const Reads &reads, unsigned access);
+  /// The loops of a map of the body, of a joined part alone.
+  LoopNest nestOf(LoopNestOpInterface op) const;
+  bool isJoined(mlir::Operation *op) const { return joinedPart && op == joinedPart->cat; }
   /// emit, as a part of a call.
   mlir::Value valueAt(mlir::OpBuilder &builder, mlir::Value tensor,
                       llvm::ArrayRef<mlir::AffineExpr> indices);

@@ -29,6 +29,20 @@ row("pad", ("f32", "i8"), [("N", 5)], ("N", "N + 5"), lambda x: F.pad(x, [len(x)
 row("cat", MOVED, [("N", 3), ("N", 1), ("N", 4)], ("N", 8), lambda *x: torch.cat(x, 1), attrs="{dim = 1 : i64}")
 row("cat", ("f32",), [("N", 2), (3, 2), ("2*N", 2)], ("3*N + 3", 2), lambda *x: torch.cat(x, 0), attrs="{dim = 0 : i64}",
     note="along N")
+row("cat", ("f32", "f16", "i32"), [("N", 3), ("N", 16), ("N", 33), (52,)], ("N", 52), lambda a, b, c, s: torch.cat((a, b, c), 1) + s,
+    values="whole", note="with a map after it",
+    body=lambda names, types, result: f"%j = dl.cat {', '.join(names[:3])} {{dim = 1 : i64}} : ({', '.join(types[:3])}) -> {result}\n"
+                                      f"%s = dl.broadcast {names[3]} : ({types[3]}) -> {result}\n"
+                                      f"%y = dl.add %j, %s : ({result}, {result}) -> {result}")
+row("cat", ("f32", "i8"), [("N", 2, 33), (3, 2, 33), ("2*N", 2, 33)], ("3*N + 3", 2, 33), lambda *x: torch.cat(x, 0).relu(),
+    values="whole", note="across rows",
+    body=lambda names, types, result: f"%j = dl.cat {', '.join(names)} {{dim = 0 : i64}} : ({', '.join(types)}) -> {result}\n"
+                                      f"%y = dl.relu %j : ({result}) -> {result}")
+row("cat", ("f32",), [("N", 7), ("N", 9)], ("N", 16), lambda a, b: torch.cat((a, b), 1) - torch.cat((a, b), 1).flip(1), values="whole",
+    note="read at two indices",
+    body=lambda names, types, result: f"%j = dl.cat {', '.join(names)} {{dim = 1 : i64}} : ({', '.join(types)}) -> {result}\n"
+                                      f"%f = dl.flip %j {{dims = array<i64: 1>}} : ({result}) -> {result}\n"
+                                      f"%y = dl.sub %j, %f : ({result}, {result}) -> {result}")
 row("dropout", ("f32", "f16"), [("N",)], ("N",), lambda x: x, attrs="{p = 0.25 : f64}")
 row("full", ("f32",), [("N", 2)], ("N", 2), lambda x: torch.full_like(x, 0.25),
     body=lambda names, types, result: f"%y = dl.full 2.500000e-01 : f32 -> {result}")
