@@ -157,6 +157,9 @@ inline constexpr int64_t kLargestStep = 4;
 
 /// One schedule for each shape of kernel; each fills the function and says how many tiles it has.
 CpuLaunch scheduleMap(CpuKernel &kernel);
+/// Maps over joined tensors, which rows of the result take part by part.
+CpuLaunch scheduleJoined(CpuKernel &kernel);
+bool isJoinedMap(BodyEmitter &emitter, IndexMath &math);
 /// Reductions, windows, and contractions that the micro-kernel does not take.
 CpuLaunch scheduleReduction(CpuKernel &kernel);
 /// Rows of a batch along time, vectors along the hidden units.

@@ -53,6 +53,12 @@ static dlx::PlanAttr matchMap(CpuPlanQuestion &question) {
              : dlx::PlanAttr();
 }
 
+static dlx::PlanAttr matchJoined(CpuPlanQuestion &question) {
+  return hasLoops(question) && isJoinedMap(question.emitter, question.math)
+             ? planOf(question, "joined", question.nanosecondsOnce())
+             : dlx::PlanAttr();
+}
+
 static dlx::PlanAttr matchPanels(CpuPlanQuestion &question) {
   if (!hasLoops(question) || !question.emitter.getRoot() ||
       question.kind() == dlx::KernelKind::block_sparse ||
@@ -70,6 +76,7 @@ static dlx::PlanAttr matchRows(CpuPlanQuestion &question) {
 }
 
 static constexpr CpuSchedule kSchedules[] = {
+    {"joined", matchJoined, scheduleJoined},
     {"map", matchMap, scheduleMap},
     {"block_sparse", matchKind<dlx::KernelKind::block_sparse>, scheduleBlockSparse},
     {"panels", matchPanels, scheduleContraction},

@@ -4,8 +4,7 @@
 // Rows of the result as it lies in memory, vectors along a row. Where every operand lies as the result does, the whole
 // of it is one row; where operands differ only along the row (a bias), rows need no indices. Operands that lie the other way
 // round (a transpose) are turned a block at a time. Where neighbours along the rows read at computed places, vectors lie along
-// another dim, and are turned as they are stored. Of tensors that are joined each is read where the rows lie in it, without
-// a choice for each element. A result in panels (packed weights) is written panel by panel, its
+// another dim, and are turned as they are stored. A result in panels (packed weights) is written panel by panel, its
 // zero tail included.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
@@ -43,8 +42,6 @@ public:
     resultOffset = k.emitter.resultOffset(variables);
     if (isFlat())
       return flat();
-    if (findJoined())
-      return joined();
     if (findTurned())
       return blocks();
     if (int64_t dim = findApart(); dim >= 0)
@@ -58,15 +55,12 @@ private:
   bool isVectorAlong(AffineExpr variable);
   CpuLaunch flat();
   CpuLaunch rows();
-  CpuLaunch joined();
   CpuLaunch panels();
   CpuLaunch blocks();
   CpuLaunch apart(int64_t dim);
   /// A dim that can be a vector where the innermost one cannot: operands have neighbours along it, at places that a body computes;
   /// -1: there is none.
   int64_t findApart();
-  /// Finds tensors that are joined, all of which rows of the result can take as vectors.
-  bool findJoined();
   /// Finds the operands that have neighbours along another dim than the result has them.
   bool findTurned();
   void turn(unsigned number, Value rows, Value columns);
@@ -81,10 +75,7 @@ private:
   SmallVector<int64_t> order;
   SmallVector<AffineExpr> variables;
   AffineExpr resultOffset;
-  dl::CatOp cat; // of findJoined
-  int64_t joinedDim = -1;
-  SmallVector<AffineExpr> bounds; // of its parts along its dim, from 0 to the whole extent
-  int64_t across = -1;            // the dim along which the operands of `turned` have neighbours
+  int64_t across = -1; // the dim along which the operands of `turned` have neighbours
   SmallVector<std::pair<unsigned, AffineExpr>> turned; // input and offset of such a read
   SmallVector<Value> held; // its block, rows of kBlock as the result has them
 };
@@ -183,85 +174,6 @@ CpuLaunch MapSchedule::rows() {
         k.math.bindLoop(variables[inner], j);
         emitElement();
       });
-    });
-  });
-}
-
-/// Whether what reads `value` reads it at its own index, and so on to the results of the kernel.
-static bool isReadAtOwnIndex(Value value) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<dl::YieldOp>(user))
-      continue;
-    auto map = dyn_cast<LoopNestOpInterface>(user);
-    LoopNest nest = map ? map.getLoopNest() : LoopNest();
-    if (!map || !nest.isMap())
-      return false;
-    AffineMap own = identityAccess(nest.parallel.size(), value.getContext());
-    for (const Access &access : nest.results)
-      if (access.operand == use.getOperandNumber() &&
-          (access.isComputed() || access.checked || access.map.getResults() != own.getResults()))
-        return false;
-    if (!isReadAtOwnIndex(user->getResult(0)))
-      return false;
-  }
-  return true;
-}
-
-bool MapSchedule::findJoined() {
-  if (k.emitter.isInPlace() || type.getRank() == 0)
-    return false;
-  for (auto op : k.emitter.getKernel().getBodyBlock().getOps<dl::CatOp>()) {
-    if (op.getTensors().size() < 2 || !isReadAtOwnIndex(op.getY()))
-      continue;
-    cat = op;
-    bounds = {dl::constantDim(0, type.getContext())};
-    joinedDim = *dl::wrapDim(std::nullopt, "", cat.getDim(), type.getRank());
-    for (Value tensor : cat.getTensors())
-      bounds.push_back(dl::normalize(
-          bounds.back() + dl::getDims(cast<RankedTensorType>(tensor.getType()))[joinedDim]));
-    bool areVectors = true;
-    for (unsigned part = 0; areVectors && part + 1 < bounds.size(); ++part) {
-      k.emitter.joinedPart = {cat, part};
-      areVectors = isVectorAlong(variables[order.back()]);
-    }
-    k.emitter.joinedPart.reset();
-    if (areVectors)
-      return true;
-  }
-  return false;
-}
-
-/// Rows that take one part after the other: where these lie along a row, each of them in turn, else the
-/// one in which the row lies.
-CpuLaunch MapSchedule::joined() {
-  int64_t inner = order.back();
-  SmallVector<AffineExpr> outerVariables, outerDims;
-  for (int64_t outer : ArrayRef(order).drop_back()) {
-    outerVariables.push_back(variables[outer]);
-    outerDims.push_back(dims[outer]);
-  }
-  auto length = k.math.usual(dims[inner]);
-  int64_t perTile = length && *length > 0 ? std::max<int64_t>(1, kTileElements / *length) : 1;
-  return overTiles(dl::product(outerDims, type.getContext()), perTile, [&](Value from, Value to) {
-    k.forEach(from, to, 1, [&](Value i) {
-      k.delinearize(i, outerVariables, outerDims);
-      for (unsigned part = 0; part + 1 < bounds.size(); ++part) {
-        k.emitter.joinedPart = {cat, part};
-        Value begin = k.value(bounds[part]), end = k.value(bounds[part + 1]);
-        if (joinedDim == inner) {
-          k.forVector(variables[inner], begin, end, [&] { emitElement(); });
-          continue;
-        }
-        Value place = k.value(variables[joinedDim]);
-        Value isAfter =
-            arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::sge, place, begin);
-        Value isHere = arith::AndIOp::create(k.builder, k.loc, isAfter, k.less(place, end));
-        k.when(isHere, [&] {
-          k.forVector(variables[inner], k.index(0), k.value(dims[inner]), [&] { emitElement(); });
-        });
-      }
-      k.emitter.joinedPart.reset();
     });
   });
 }
