@@ -252,7 +252,7 @@ std::optional<Expr> Expressions::arithmetic(Operation *op) {
 }
 
 Expr Expressions::element(Value memref, ValueRange indices) {
-  std::string text = operand(memref).text;
+  std::string text = paren(operand(memref), Prec::atom);
   for (Value index : indices)
     text += "[" + operand(index).text + "]";
   return {text};
@@ -261,7 +261,7 @@ Expr Expressions::element(Value memref, ValueRange indices) {
 Expr Expressions::pointer(Value memref, ValueRange indices) {
   if (indices.size() != 1)
     return {"&" + element(memref, indices).text, Prec::unary};
-  std::string base = operand(memref).text;
+  std::string base = paren(operand(memref), Prec::additive);
   Expr index = operand(indices.front());
   if (index.text == "0")
     return {base};

@@ -71,6 +71,7 @@ static StringRef defaultRole(Value value) {
   return isa_and_nonnull<gpu::ThreadIdOp>(op)  ? "thread"
          : isa_and_nonnull<gpu::BlockIdOp>(op) ? "block"
          : isa<VectorType>(value.getType())    ? "lanes"
+         : isa<MemRefType>(value.getType())    ? "buffer"
          : value.getType().isIndex()           ? "i"
          : value.getType().isInteger(1)        ? "test"
                                                : "v";
@@ -86,9 +87,12 @@ std::string KernelPrinter::typeOf(Value value, Operation *user) {
 }
 
 void KernelPrinter::define(Value value, const Expr &expr) {
-  std::string type = typeOf(value, value.getDefiningOp());
+  // A buffer that is one of several is read alone.
+  auto memref = dyn_cast<MemRefType>(value.getType());
+  auto element = memref ? typeName(memref.getElementType(), indexBits) : std::nullopt;
+  std::string type = element ? *element + " *" : typeOf(value, value.getDefiningOp()) + " ";
   std::string name = names.fresh(role(value, defaultRole(value)));
-  line() << "const " << type << " " << name << " = " << expr.text << ";\n";
+  line() << "const " << type << name << " = " << expr.text << ";\n";
   named[value] = name;
 }
 

@@ -8,7 +8,7 @@ using namespace mlir;
 namespace dlc::codegen {
 
 static constexpr const Schedule *kSchedules[] = {
-    &kMapSchedule,
+    &kJoinedSchedule, &kMapSchedule,
     // Products, then other reductions; one thread a result can do most of both.
     &kWgmmaSchedule, &kRowsSchedule, &kTensorCoresSchedule, &kFloatUnitsSchedule, &kTilesSchedule,
     &kDepthwiseSchedule, &kSplitReduceSchedule, &kReduceSchedule, &kDirectSchedule,

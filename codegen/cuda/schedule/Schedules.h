@@ -20,6 +20,8 @@ inline constexpr int64_t kThreads = 256;
 
 /// A flat grid over the result; several elements a thread where they are neighbours in memory.
 extern const Schedule kMapSchedule;
+/// The same over joined tensors, where each vector lies in one of them.
+extern const Schedule kJoinedSchedule;
 /// One thread for each element of the result runs all the root's loops: windows, groups of many
 /// channels, reductions whose results are neighbours where their terms are not.
 extern const Schedule kDirectSchedule;

@@ -10,7 +10,7 @@
 // RUN: not dlc-opt %s --pass-pipeline='builtin.module(dl-build-kernels-cuda)' 2>&1 | FileCheck %s --check-prefix=NONE
 // Each kernel gets the plan with the smallest estimate; those that it could run by, too, follow.
 
-// UNKNOWN: 'few=fastest' names no schedule of this target; expected KERNEL=SCHEDULE, or *=SCHEDULE for all kernels, with one of map, wgmma, rows
+// UNKNOWN: 'few=fastest' names no schedule of this target; expected KERNEL=SCHEDULE, or *=SCHEDULE for all kernels, with one of joined, map, wgmma, rows
 // NOWHERE: 'nowhere=direct' names no kernel; there are few, halves, map
 // CANNOT: 'dlx.kernel' op cannot run by schedule 'sort'; it can by rows, float_units, tiles
 // NONE: 'dlx.kernel' op has no plan; run dl-select-schedules-cuda first

@@ -38,6 +38,15 @@ row("cat", ("f32", "i8"), [("N", 2, 33), (3, 2, 33), ("2*N", 2, 33)], ("3*N + 3"
     values="whole", note="across rows",
     body=lambda names, types, result: f"%j = dl.cat {', '.join(names)} {{dim = 0 : i64}} : ({', '.join(types)}) -> {result}\n"
                                       f"%y = dl.relu %j : ({result}) -> {result}")
+row("cat", ("f32", "f16", "bf16", "i32", "ui8"), [("N", 8), ("N", 16), ("N", 24), (48,)], ("N", 48),
+    lambda a, b, c, s: torch.cat((a, b, c), 1) * s, values="whole", note="of whole vectors",
+    body=lambda names, types, result: f"%j = dl.cat {', '.join(names[:3])} {{dim = 1 : i64}} : ({', '.join(types[:3])}) -> {result}\n"
+                                      f"%s = dl.broadcast {names[3]} : ({types[3]}) -> {result}\n"
+                                      f"%y = dl.mul %j, %s : ({result}, {result}) -> {result}")
+row("cat", ("f32", "f16"), [("N", 2, 32), (3, 2, 32), ("2*N", 2, 32)], ("3*N + 3", 2, 32), lambda *x: torch.cat(x, 0).relu(),
+    values="whole", note="of rows of whole vectors",
+    body=lambda names, types, result: f"%j = dl.cat {', '.join(names)} {{dim = 0 : i64}} : ({', '.join(types)}) -> {result}\n"
+                                      f"%y = dl.relu %j : ({result}) -> {result}")
 row("cat", ("f32",), [("N", 7), ("N", 9)], ("N", 16), lambda a, b: torch.cat((a, b), 1) - torch.cat((a, b), 1).flip(1), values="whole",
     note="read at two indices",
     body=lambda names, types, result: f"%j = dl.cat {', '.join(names)} {{dim = 1 : i64}} : ({', '.join(types)}) -> {result}\n"

@@ -1,11 +1,11 @@
 //===- JoinedSchedule.cpp - Maps over joined tensors on the CPU ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A map over a dl.cat chooses among all of its tensors for each element. Where all that follows reads
-// the joined tensor at its own index, rows of the result take one part after the other as vectors,
-// and parts that are joined across rows are chosen once a row.
+// Rows of the result take one part after the other as vectors, and parts that are joined across rows
+// are chosen once a row.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/Schedule.h"
+#include "codegen/plan/JoinedMap.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -16,42 +16,16 @@ namespace dlc::codegen {
 /// Elements of a tile: enough work to be worth handing to a thread, little enough to balance.
 static constexpr int64_t kTileElements = 4096;
 
-/// Whether what reads `value` reads it at its own index, and so on to the results of the kernel.
-static bool isReadAtOwnIndex(Value value) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<dl::YieldOp>(user))
-      continue;
-    auto map = dyn_cast<LoopNestOpInterface>(user);
-    LoopNest nest = map ? map.getLoopNest() : LoopNest();
-    if (!map || !nest.isMap())
-      return false;
-    AffineMap own = identityAccess(nest.parallel.size(), value.getContext());
-    for (const Access &access : nest.results)
-      if (access.operand == use.getOperandNumber() &&
-          (access.isComputed() || access.checked || access.map.getResults() != own.getResults()))
-        return false;
-    if (!isReadAtOwnIndex(user->getResult(0)))
-      return false;
-  }
-  return true;
-}
-
 namespace {
 /// The joined tensor of a kernel, and the loops over its result.
-struct Joined {
-  dl::CatOp cat;
-  int64_t dim = -1;
-  SmallVector<AffineExpr> bounds; // of the parts along `dim`, from 0 to the whole extent
+struct JoinedRows : JoinedMap {
   SmallVector<AffineExpr> variables;
   SmallVector<int64_t> order; // dims of the result, outermost in memory first
-
-  unsigned parts() const { return bounds.size() - 1; }
 };
 } // namespace
 
 /// Whether vectors along `variable` hold what a part reads and computes.
-static bool isVectorAlong(BodyEmitter &emitter, IndexMath &math, const Joined &joined) {
+static bool isVectorAlong(BodyEmitter &emitter, IndexMath &math, const JoinedRows &joined) {
   AffineExpr variable = joined.variables[joined.order.back()];
   return !emitter.needsScalarAlong(variable, joined.variables, {}) &&
          emitter.visitReads(emitter.getResult(), joined.variables,
@@ -61,29 +35,20 @@ static bool isVectorAlong(BodyEmitter &emitter, IndexMath &math, const Joined &j
 }
 
 /// Nullopt where the kernel joins nothing that rows of its result can take as vectors.
-static std::optional<Joined> findJoined(BodyEmitter &emitter, IndexMath &math) {
+static std::optional<JoinedRows> findJoined(BodyEmitter &emitter, IndexMath &math) {
   RankedTensorType type = emitter.getResultType();
   dl::Layout layout = dl::getLayout(type);
-  if (emitter.getRoot() || emitter.isInPlace() || type.getRank() == 0 || layout.isTiled())
+  if (emitter.getRoot() || emitter.isInPlace() || layout.isTiled())
     return std::nullopt;
-  for (auto cat : emitter.getKernel().getBodyBlock().getOps<dl::CatOp>()) {
-    if (cat.getTensors().size() < 2 || !isReadAtOwnIndex(cat.getY()))
-      continue;
-    Joined joined;
-    joined.cat = cat;
-    joined.dim = *dl::wrapDim(std::nullopt, "", cat.getDim(), type.getRank());
-    joined.bounds = {dl::constantDim(0, type.getContext())};
-    for (Value tensor : cat.getTensors()) {
-      dl::Dims dims = dl::getDims(cast<RankedTensorType>(tensor.getType()));
-      joined.bounds.push_back(dl::normalize(joined.bounds.back() + dims[joined.dim]));
-    }
+  for (JoinedMap &map : joinedMapsOf(emitter.getKernel())) {
+    JoinedRows joined = {std::move(map), {}, {}};
     for (auto [position, dim] : llvm::enumerate(dl::getDims(type))) {
       joined.variables.push_back(math.addLoop(dim));
       joined.order.push_back(layout.order.empty() ? position : layout.order[position]);
     }
     bool areVectors = true;
     for (unsigned part = 0; areVectors && part < joined.parts(); ++part) {
-      emitter.joinedPart = {cat, part};
+      emitter.joinedPart = {joined.cat, part};
       areVectors = isVectorAlong(emitter, math, joined);
     }
     emitter.joinedPart.reset();
@@ -98,7 +63,7 @@ bool isJoinedMap(BodyEmitter &emitter, IndexMath &math) {
 }
 
 CpuLaunch scheduleJoined(CpuKernel &k) {
-  std::optional<Joined> joined = findJoined(k.emitter, k.math);
+  std::optional<JoinedRows> joined = findJoined(k.emitter, k.math);
   assert(joined && "the plan was made where it is");
   RankedTensorType type = k.emitter.getResultType();
   dl::Dims dims = dl::getDims(type);

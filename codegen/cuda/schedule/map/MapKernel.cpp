@@ -3,57 +3,33 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/map/MapLoops.h"
 
 using namespace mlir;
 
 namespace dlc::codegen {
 
 namespace {
-class MapSchedule {
+class MapSchedule : MapLoops {
 public:
-  explicit MapSchedule(KernelBuilder &k) : k(k) {}
+  explicit MapSchedule(KernelBuilder &k) : MapLoops(k), k(k) {}
   void run();
   /// Whether neighbours of the result read what lies apart: a transpose.
   bool readsApart();
 
 private:
-  void findGroups();
   /// Lanes of one thread: as many neighbours as fit an access of 16 bytes, or 1 where rows do not hold whole vectors.
   int64_t lanes() const;
   void element();
 
   KernelBuilder &k;
-  SmallVector<unsigned> order; // dims of the result, outermost in memory first
-  SmallVector<DimGroup> groups;
-  SmallVector<AffineExpr> indices; // of the result's dims, over the groups' variables
 };
 } // namespace
-
-void MapSchedule::findGroups() {
-  RankedTensorType type = k.body.getResultType();
-  dl::Layout layout = dl::getLayout(type);
-  ArrayRef<AffineExpr> extents = k.body.getNest().parallel;
-  SmallVector<AffineExpr> variables;
-  for (unsigned dim = 0; dim < extents.size(); ++dim) {
-    order.push_back(layout.order.empty() ? dim : layout.order[dim]);
-    variables.push_back(k.math.addLoop(extents[dim]));
-  }
-  llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, {});
-  SmallVector<AffineExpr> addresses = {k.resultOffset(variables)};
-  k.body.visitResultReads(variables, [&](unsigned, AffineExpr offset, bool) {
-    addresses.push_back(offset);
-    return true;
-  });
-  groups =
-      mergeDims(k.math, order, variables, extents, addresses, pinned, resultRoles(extents.size()));
-  indices.resize(extents.size());
-  bindGroups(k.math, groups, order, indices);
-}
 
 int64_t MapSchedule::lanes() const {
   if (groups.empty())
     return 1;
-  int64_t count = k.resultBits() <= 16 ? 8 : 4;
+  int64_t count = lanesOf(k);
   // What is written in place begins at a row of the buffer, whose rows are others than those of src.
   if (k.body.isInPlace()) {
     AffineExpr inner = groups.back().variable;
@@ -71,7 +47,6 @@ void MapSchedule::element() {
 }
 
 void MapSchedule::run() {
-  findGroups();
   int64_t count = lanes();
   AffineExpr total = totalExtent(k.math, groups);
   Value thread = k.add(k.mul(k.block(gpu::Dimension::x, "block"), kThreads), k.thread());
@@ -110,7 +85,6 @@ void MapSchedule::run() {
 }
 
 bool MapSchedule::readsApart() {
-  findGroups();
   bool isApart = false;
   if (!groups.empty())
     k.body.visitResultReads(indices, [&](unsigned, AffineExpr offset, bool) {

@@ -1,0 +1,31 @@
+//===- MapLoops.cpp - The loops of a map over its result, grouped ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/map/MapLoops.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+MapLoops::MapLoops(KernelBuilder &k) {
+  RankedTensorType type = k.body.getResultType();
+  dl::Layout layout = dl::getLayout(type);
+  ArrayRef<AffineExpr> extents = k.body.getNest().parallel;
+  SmallVector<AffineExpr> variables;
+  for (unsigned dim = 0; dim < extents.size(); ++dim) {
+    order.push_back(layout.order.empty() ? dim : layout.order[dim]);
+    variables.push_back(k.math.addLoop(extents[dim]));
+  }
+  llvm::SmallBitVector pinned = k.pinnedDims(variables, variables, {});
+  SmallVector<AffineExpr> addresses = {k.resultOffset(variables)};
+  k.body.visitResultReads(variables, [&](unsigned, AffineExpr offset, bool) {
+    addresses.push_back(offset);
+    return true;
+  });
+  groups =
+      mergeDims(k.math, order, variables, extents, addresses, pinned, resultRoles(extents.size()));
+  indices.resize(extents.size());
+  bindGroups(k.math, groups, order, indices);
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,50 @@
+//===- JoinedMap.cpp - Maps over tensors that are joined -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/plan/JoinedMap.h"
+
+#include "ir/interfaces/LoopNest.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+/// Whether what reads `value` reads it at its own index, and so on to the results of the kernel.
+static bool isReadAtOwnIndex(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<dl::YieldOp>(user))
+      continue;
+    auto map = dyn_cast<LoopNestOpInterface>(user);
+    LoopNest nest = map ? map.getLoopNest() : LoopNest();
+    if (!map || !nest.isMap())
+      return false;
+    AffineMap own = identityAccess(nest.parallel.size(), value.getContext());
+    for (const Access &access : nest.results)
+      if (access.operand == use.getOperandNumber() &&
+          (access.isComputed() || access.checked || access.map.getResults() != own.getResults()))
+        return false;
+    if (!isReadAtOwnIndex(user->getResult(0)))
+      return false;
+  }
+  return true;
+}
+
+SmallVector<JoinedMap> joinedMapsOf(dlx::KernelOp kernel) {
+  SmallVector<JoinedMap> found;
+  for (auto cat : kernel.getBodyBlock().getOps<dl::CatOp>()) {
+    if (cat.getTensors().size() < 2 || !isReadAtOwnIndex(cat.getY()))
+      continue;
+    auto type = cast<RankedTensorType>(cat.getY().getType());
+    JoinedMap joined = {cat, *dl::wrapDim(std::nullopt, "", cat.getDim(), type.getRank()), {}};
+    joined.bounds.push_back(dl::constantDim(0, type.getContext()));
+    for (Value tensor : cat.getTensors()) {
+      dl::Dims dims = dl::getDims(cast<RankedTensorType>(tensor.getType()));
+      joined.bounds.push_back(dl::normalize(joined.bounds.back() + dims[joined.dim]));
+    }
+    found.push_back(std::move(joined));
+  }
+  return found;
+}
+
+} // namespace dlc::codegen
