@@ -5,28 +5,33 @@
 
 #include "ir/interfaces/LoopNest.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace dlc::codegen {
 
 /// Whether what reads `value` reads it at its own index, and so on to the results of the kernel.
 static bool isReadAtOwnIndex(Value value) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<dl::YieldOp>(user))
-      continue;
-    auto map = dyn_cast<LoopNestOpInterface>(user);
-    LoopNest nest = map ? map.getLoopNest() : LoopNest();
-    if (!map || !nest.isMap())
-      return false;
-    AffineMap own = identityAccess(nest.parallel.size(), value.getContext());
-    for (const Access &access : nest.results)
-      if (access.operand == use.getOperandNumber() &&
-          (access.isComputed() || access.checked || access.map.getResults() != own.getResults()))
+  // Each value once: there may be many ways to it.
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t next = 0; next < values.size(); ++next)
+    for (OpOperand &use : values[next].getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<dl::YieldOp>(user))
+        continue;
+      auto map = dyn_cast<LoopNestOpInterface>(user);
+      LoopNest nest = map ? map.getLoopNest() : LoopNest();
+      if (!map || !nest.isMap())
         return false;
-    if (!isReadAtOwnIndex(user->getResult(0)))
-      return false;
-  }
+      AffineMap own = identityAccess(nest.parallel.size(), value.getContext());
+      for (const Access &access : nest.results)
+        if (access.operand == use.getOperandNumber() &&
+            (access.isComputed() || access.checked || access.map.getResults() != own.getResults()))
+          return false;
+      values.insert(user->getResult(0));
+    }
   return true;
 }
 

@@ -122,6 +122,7 @@ BEHIND = {
     "before a reduction": ("", "softmax(x, dim=1)"),
     "before a product": ("", "x @ transpose(x, 0, 1)"),
     "after a product": ("x = x @ w", "x"),
+    "after a concat": ("x = cat((x[0:32], w[32:64]), dim=0)", "x"),
 }
 
 
