@@ -16,20 +16,20 @@ namespace dlc::codegen {
 /// rough, and tables of schedules list first what is meant for a kernel.
 inline constexpr double kWorthChanging = 0.8;
 
-/// What the user wants of plans: entries KERNEL=SCHEDULE, or *=SCHEDULE for every kernel that can run
-/// so.
+/// The user's choice of plans: entries KERNEL=SCHEDULE, or *=SCHEDULE for every kernel that this
+/// schedule can run.
 class ForcedPlans {
 public:
   explicit ForcedPlans(std::vector<std::string> entries) : entries(std::move(entries)) {}
 
-  /// Fails, with an error at `target`, where an entry names none of the schedules `names` or no kernel
-  /// of the module.
+  /// Fails, with an error at `target`, where an entry names none of the schedules `names` or no
+  /// kernel of the module.
   llvm::LogicalResult check(mlir::ModuleOp target, llvm::ArrayRef<llvm::StringRef> names) const;
   /// Whether some entry is about `kernel`.
   bool concern(dlx::KernelOp kernel) const;
-  /// The one of `plans`, in the order of the table, by which `kernel` runs: the wanted one, else the
-  /// one with the smallest estimate. Writes it and the others on the kernel. Fails where the kernel is
-  /// named with a schedule that cannot run it, or where there is no plan.
+  /// Chooses among `plans`, which are in the order of the table: the wanted plan, else the one with
+  /// the smallest estimate. Writes it and the others on the kernel. Fails where the user named the
+  /// kernel with a schedule that cannot run it, and where `plans` is empty.
   llvm::FailureOr<dlx::PlanAttr> choose(dlx::KernelOp kernel,
                                         llvm::ArrayRef<dlx::PlanAttr> plans) const;
 

@@ -33,8 +33,8 @@ struct StepRates {
   double arrival; ///< clocks that each block adds to that
 };
 
-/// What schedules other than those of products reach, beside what the GPU could do. Plans are
-/// compared by it; `tools/scripts/bench kernels` holds it against measured kernels.
+/// The rates that schedules other than those of products reach. Plans are compared by them;
+/// `tools/scripts/bench kernels` compares them with measured kernels.
 struct ScheduleRates {
   double map;               ///< share of the rate of memory of a map whose reads are neighbours
   double mapApart;          ///< the same where they are not: a transpose

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// What an extent is taken for that has no bound.
+/// An extent without an upper bound counts as this many elements.
 static constexpr int64_t kUsualExtent = 4096;
 
 static int64_t middleOf(dl::Range range) {

@@ -13,7 +13,7 @@
 
 namespace dlc::codegen {
 
-/// What a plan needs of the program around its kernel.
+/// A plan needs these of the program around its kernel.
 struct Requirements {
   /// Operands that had better lie in another layout.
   llvm::SmallVector<PackedOperand> operands;

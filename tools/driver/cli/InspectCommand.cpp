@@ -86,7 +86,7 @@ static std::string timeOf(uint64_t nanoseconds) {
   return text;
 }
 
-/// "rows (columns=2 deep=8), 3.1 us modelled; slower: tiles 44 us"; empty where there is no plan.
+/// "rows (columns=2 deep=8), 3.1 us modelled; not tiles 44 us"; empty where there is no plan.
 static std::string describePlan(const schema::Kernel &kernel) {
   if (!kernel.plan())
     return {};

@@ -13,7 +13,7 @@
 
 namespace dlc::codegen {
 
-/// Rows, or columns, up to which scheduleRows takes a product.
+/// Rows, or columns, up to which kRowsSchedule takes a product.
 inline constexpr int64_t kMostFewRows = 8;
 /// Blocks in the grid's y and z.
 inline constexpr int64_t kMaxGridYZ = 65535;

@@ -38,7 +38,7 @@ public:
   /// `fewRows`: shapes that other kernels serve.
   SmallVector<std::pair<ShapePart, ProductTile>> parts(const std::optional<ShapePart> &fewRows,
                                                        size_t most);
-  /// All shapes where there is no part.
+  /// The parts of the shapes with their tiles; an entry without a part serves all shapes.
   SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
   wgmmaParts(const std::optional<ShapePart> &fewRows);
 

@@ -10,7 +10,7 @@ namespace dlc::codegen {
 
 /// The filters of a convolution of floats in the order in which it reads the image; the constant
 /// matrix of a product of few rows along k. The same whatever the plan is: all variants of a kernel
-/// share the order of its operands. Nothing where the kernel is no contraction.
+/// share the order of its operands. They are empty where the kernel is no contraction.
 Requirements operandsOfProduct(PlanQuestion &question, dlx::PlanAttr plan);
 
 /// The plan of kTensorCoresSchedule or kFloatUnitsSchedule with `tile`, or with the one that is

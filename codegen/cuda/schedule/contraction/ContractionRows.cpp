@@ -164,7 +164,7 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool() ||
       !hasFewRows(*c))
     return {};
-  // What reads a matrix for few rows alone takes bytes one at a time.
+  // The kernel for few rows reads a matrix of bytes one byte at a time.
   if (bytesOf(question.k.body.getRoot(), c->nest) && suitsTensorCores(*c, question.allowsTf32))
     return {};
   double clocks = 0;
