@@ -6,6 +6,24 @@ import accuracy as acc
 from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, element_of, row
 
 MOVED = ("f32", "f16", "i8", "i64", "i1")
+
+
+def cat_then(operands, dim, then):
+    """The body of a row: the first `operands` tensors joined along `dim`, and `then` on the result %j."""
+    return lambda names, types, result: (f"%j = dl.cat {', '.join(names[:operands])} {{dim = {dim} : i64}} : "
+                                         f"({', '.join(types[:operands])}) -> {result}\n" + then(names, types, result))
+
+
+def with_row(op):
+    """`op` of %j and the last operand, a row that is broadcast."""
+    return lambda names, types, result: (f"%s = dl.broadcast {names[-1]} : ({types[-1]}) -> {result}\n"
+                                         f"%y = dl.{op} %j, %s : ({result}, {result}) -> {result}")
+
+
+def relu(names, types, result):
+    return f"%y = dl.relu %j : ({result}) -> {result}"
+
+
 row("broadcast", MOVED, [("N", 1)], (4, "N", 3), lambda x: x.expand(4, -1, 3))
 row("broadcast", ("f32",), [("N", 1, 5), ("N", 4, 5)], ("N", 4, 5), lambda x, y: x.expand_as(y), note="in the middle",
     body=lambda names, types, result: f"%y = dl.broadcast {names[0]} : ({types[0]}) -> {result}")
@@ -31,27 +49,20 @@ row("cat", ("f32",), [("N", 2), (3, 2), ("2*N", 2)], ("3*N + 3", 2), lambda *x: 
     note="along N")
 row("cat", ("f32", "f16", "i32"), [("N", 3), ("N", 16), ("N", 33), (52,)], ("N", 52), lambda a, b, c, s: torch.cat((a, b, c), 1) + s,
     values="whole", note="with a map after it",
-    body=lambda names, types, result: f"%j = dl.cat {', '.join(names[:3])} {{dim = 1 : i64}} : ({', '.join(types[:3])}) -> {result}\n"
-                                      f"%s = dl.broadcast {names[3]} : ({types[3]}) -> {result}\n"
-                                      f"%y = dl.add %j, %s : ({result}, {result}) -> {result}")
+    body=cat_then(3, 1, with_row("add")))
 row("cat", ("f32", "i8"), [("N", 2, 33), (3, 2, 33), ("2*N", 2, 33)], ("3*N + 3", 2, 33), lambda *x: torch.cat(x, 0).relu(),
     values="whole", note="across rows",
-    body=lambda names, types, result: f"%j = dl.cat {', '.join(names)} {{dim = 0 : i64}} : ({', '.join(types)}) -> {result}\n"
-                                      f"%y = dl.relu %j : ({result}) -> {result}")
+    body=cat_then(3, 0, relu))
 row("cat", ("f32", "f16", "bf16", "i32", "ui8"), [("N", 8), ("N", 16), ("N", 24), (48,)], ("N", 48),
     lambda a, b, c, s: torch.cat((a, b, c), 1) * s, values="whole", note="of whole vectors",
-    body=lambda names, types, result: f"%j = dl.cat {', '.join(names[:3])} {{dim = 1 : i64}} : ({', '.join(types[:3])}) -> {result}\n"
-                                      f"%s = dl.broadcast {names[3]} : ({types[3]}) -> {result}\n"
-                                      f"%y = dl.mul %j, %s : ({result}, {result}) -> {result}")
+    body=cat_then(3, 1, with_row("mul")))
 row("cat", ("f32", "f16"), [("N", 2, 32), (3, 2, 32), ("2*N", 2, 32)], ("3*N + 3", 2, 32), lambda *x: torch.cat(x, 0).relu(),
     values="whole", note="of rows of whole vectors",
-    body=lambda names, types, result: f"%j = dl.cat {', '.join(names)} {{dim = 0 : i64}} : ({', '.join(types)}) -> {result}\n"
-                                      f"%y = dl.relu %j : ({result}) -> {result}")
+    body=cat_then(3, 0, relu))
 row("cat", ("f32",), [("N", 7), ("N", 9)], ("N", 16), lambda a, b: torch.cat((a, b), 1) - torch.cat((a, b), 1).flip(1), values="whole",
     note="read at two indices",
-    body=lambda names, types, result: f"%j = dl.cat {', '.join(names)} {{dim = 1 : i64}} : ({', '.join(types)}) -> {result}\n"
-                                      f"%f = dl.flip %j {{dims = array<i64: 1>}} : ({result}) -> {result}\n"
-                                      f"%y = dl.sub %j, %f : ({result}, {result}) -> {result}")
+    body=cat_then(2, 1, lambda names, types, result: f"%f = dl.flip %j {{dims = array<i64: 1>}} : ({result}) -> {result}\n"
+                                                     f"%y = dl.sub %j, %f : ({result}, {result}) -> {result}"))
 row("dropout", ("f32", "f16"), [("N",)], ("N",), lambda x: x, attrs="{p = 0.25 : f64}")
 row("full", ("f32",), [("N", 2)], ("N", 2), lambda x: torch.full_like(x, 0.25),
     body=lambda names, types, result: f"%y = dl.full 2.500000e-01 : f32 -> {result}")
