@@ -60,7 +60,8 @@ FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel,
   if (found != plans.end()) {
     best = found;
   } else if (wanted.isNamed) {
-    InFlightDiagnostic error = kernel.emitOpError("cannot run by schedule '")
+    InFlightDiagnostic error = kernel.emitError("kernel '")
+                               << kernel.getSymName() << "' cannot run by schedule '"
                                << wanted.schedule << "'; it can by ";
     llvm::interleaveComma(plans, error, [&](dlx::PlanAttr plan) { error << plan.getSchedule(); });
     return failure();

@@ -5,7 +5,7 @@
 // RUN: not dlc-opt %s --pass-pipeline='builtin.module(dl-build-kernels-cpu)' 2>&1 | FileCheck %s --check-prefix=NONE
 // A product with a weight in panels could also be summed row by row; a map is a map.
 
-// CANNOT: 'dlx.kernel' op cannot run by schedule 'map'; it can by panels, reduce
+// CANNOT: error: kernel 'linear' cannot run by schedule 'map'; it can by panels, reduce
 // NONE: 'dlx.kernel' op has no plan; run dl-select-schedules-cpu first
 
 module @cpu {

@@ -12,7 +12,7 @@
 
 // UNKNOWN: 'few=fastest' names no schedule of this target; expected KERNEL=SCHEDULE, or *=SCHEDULE for all kernels, with one of joined, map, wgmma, rows
 // NOWHERE: 'nowhere=direct' names no kernel; there are few, halves, map
-// CANNOT: 'dlx.kernel' op cannot run by schedule 'sort'; it can by rows, float_units, tiles
+// CANNOT: error: kernel 'few' cannot run by schedule 'sort'; it can by rows, float_units, tiles
 // NONE: 'dlx.kernel' op has no plan; run dl-select-schedules-cuda first
 
 module @cuda {
