@@ -7,20 +7,35 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
+/// The metadata by which isAboutForcedPlans knows an error.
+static constexpr llvm::StringLiteral kForcedPlans = "dlc.forced_plans";
+
+static InFlightDiagnostic refuse(Operation *at) {
+  InFlightDiagnostic error = at->emitError();
+  error.getUnderlyingDiagnostic()->getMetadata().emplace_back(kForcedPlans);
+  return error;
+}
+
+bool isAboutForcedPlans(Diagnostic &diagnostic) {
+  return llvm::any_of(diagnostic.getMetadata(), [](const DiagnosticArgument &argument) {
+    return argument.getKind() == DiagnosticArgument::DiagnosticArgumentKind::String &&
+           argument.getAsString() == kForcedPlans;
+  });
+}
+
 LogicalResult ForcedPlans::check(ModuleOp target, ArrayRef<StringRef> names) const {
   for (const std::string &entry : entries) {
     auto [kernel, schedule] = StringRef(entry).split('=');
     if (!llvm::is_contained(names, schedule)) {
       InFlightDiagnostic error =
-          target.emitError("'")
-          << entry
-          << "' names no schedule of this target; expected KERNEL=SCHEDULE, or "
-             "*=SCHEDULE for all kernels, with one of ";
+          refuse(target) << "'" << entry
+                         << "' names no schedule of this target; expected KERNEL=SCHEDULE, or "
+                            "*=SCHEDULE for all kernels, with one of ";
       llvm::interleaveComma(names, error);
       return failure();
     }
     if (kernel != "*" && !target.lookupSymbol<dlx::KernelOp>(kernel)) {
-      InFlightDiagnostic error = target.emitError("'") << entry << "' names no kernel; there are ";
+      InFlightDiagnostic error = refuse(target) << "'" << entry << "' names no kernel; there are ";
       llvm::interleaveComma(target.getOps<dlx::KernelOp>(), error,
                             [&](dlx::KernelOp one) { error << one.getSymName(); });
       return failure();
@@ -60,8 +75,8 @@ FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel,
   if (found != plans.end()) {
     best = found;
   } else if (wanted.isNamed) {
-    InFlightDiagnostic error = kernel.emitError("kernel '")
-                               << kernel.getSymName() << "' cannot run by schedule '"
+    InFlightDiagnostic error = refuse(kernel)
+                               << "kernel '" << kernel.getSymName() << "' cannot run by schedule '"
                                << wanted.schedule << "'; it can by ";
     llvm::interleaveComma(plans, error, [&](dlx::PlanAttr plan) { error << plan.getSchedule(); });
     return failure();

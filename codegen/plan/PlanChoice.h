@@ -16,6 +16,10 @@ namespace dlc::codegen {
 /// rough, and tables of schedules list first what is meant for a kernel.
 inline constexpr double kWorthChanging = 0.8;
 
+/// Whether `diagnostic` is an error of ForcedPlans: the user asked for a plan that cannot be, and the
+/// module is fine.
+bool isAboutForcedPlans(mlir::Diagnostic &diagnostic);
+
 /// The user's choice of plans: entries KERNEL=SCHEDULE, or *=SCHEDULE for every kernel that this
 /// schedule can run.
 class ForcedPlans {

@@ -5,6 +5,7 @@
 #include "codegen/cpu/image/CpuCode.h"
 #include "codegen/cuda/print/CudaText.h"
 #include "codegen/package/Package.h"
+#include "codegen/plan/PlanChoice.h"
 #include "frontend/arrays/InputFiles.h"
 #include "ir/analysis/CacheCapacity.h"
 #include "ir/analysis/SettledCounts.h"
@@ -120,6 +121,7 @@ private:
   PassTrace trace;
   PassValidator validator;
   ImportedModel model;
+  bool isPlanRefused = false;     // an entry of --force-plan, with an error that says why
   OwningOpRef<ModuleOp> imported; // a copy of what the first phase gets
   std::string reference;          // a CPU program of the model in f32, before --quantize
   int64_t productWeights = 0;     // that --block-sparse looked at
@@ -332,6 +334,10 @@ LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
   codegen::SelectSchedulesCudaPassOptions select;
   llvm::append_range(select.force, options.forcePlan);
   codegen::addSchedule(manager, *target.getName(), select);
+  ScopedDiagnosticHandler handler(target->getContext(), [&](Diagnostic &diagnostic) {
+    isPlanRefused |= codegen::isAboutForcedPlans(diagnostic);
+    return failure(); // the next handler prints it
+  });
   return manager.run(target);
 }
 
@@ -567,7 +573,7 @@ int Compilation::run() {
     }
     if (failed(result)) {
       showProgress("");
-      return finishDump(phaseFailed(phase));
+      return finishDump(isPlanRefused ? int(kUsage) : phaseFailed(phase));
     }
     if (phase == Phase::fuse)
       finishBlocks();
