@@ -32,8 +32,11 @@ using CpuKernel = void (*)(const CpuArgs *args, int64_t begin, int64_t end, void
 inline constexpr int64_t kBufferAlignment = 64;
 
 /// Memory that the blocks of a CUDA launch exchange begins with so many bytes of counters: zero before the launch, and
-/// left so.
+/// left so, but for the high bit of the last one, through which all blocks of a cooperative launch meet (grid_barrier of
+/// dlc_device.cuh); nothing else uses that one.
 inline constexpr int64_t kExchangeCounterBytes = 4096;
+inline constexpr int64_t kExchangeCounters = kExchangeCounterBytes / 4;
+inline constexpr int64_t kGridCounter = kExchangeCounters - 1;
 
 /// What a CPU image may import. Anything else is refused by the compiler and by the loader.
 inline constexpr const char *kCpuImports[] = {"memcpy", "memset"};

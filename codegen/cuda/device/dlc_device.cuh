@@ -182,7 +182,7 @@ DLC_DEV void begin_grid() {
 }
 
 /// Waits for all blocks of a cooperative launch. `counter`: one word of device memory, zero before
-/// the first use; its high bit tells the rounds apart.
+/// the first use; its high bit tells the rounds apart, and a later launch goes on from where it is.
 DLC_DEV void grid_barrier(u32 *counter) {
   __syncthreads();
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {

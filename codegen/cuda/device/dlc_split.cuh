@@ -16,7 +16,7 @@ struct whole_depth {
 };
 
 /// PARTS blocks for each tile, neighbours along the grid's x. `exchange`: kExchangeWords counters, zero before and after
-/// each launch, of which each tile has one; then the parts.
+/// each launch, of which each tile has one (the last is grid_barrier's); then the parts.
 template <int PARTS> struct split_depth {
   static constexpr int kParts = PARTS;
   static constexpr int kExchangeWords = 1024; // kExchangeCounterBytes of KernelAbi.h

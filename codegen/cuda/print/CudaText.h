@@ -24,8 +24,8 @@ namespace dlc::codegen {
 ///   dlc.comment (strings, on the function): lines of the comment at the head. They may hold anything.
 ///   dlc.roles (strings, on scf.for): identifiers of the induction variable and the carried values.
 ///   dlc.unroll (on scf.for): unit, or how often to unroll.
-///   dlc.grid_counter (on gpu.barrier): number of the argument, a buffer of the kernel's own whose first word is zero at first;
-///     all blocks of a cooperative launch meet there.
+///   dlc.grid_counter (on gpu.barrier): number of the argument, the memory that blocks exchange, at whose kGridCounter all
+///     blocks of a cooperative launch meet.
 ///   dlc.index_bits (on the function): 32 where every index value fits, else 64.
 ///   dlc.resident_blocks (on the function): so many blocks that a multiprocessor must hold at once; without it the device
 ///     compiler decides, and may save registers for more than there will be.

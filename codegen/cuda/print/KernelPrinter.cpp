@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/print/KernelPrinter.h"
 
+#include "runtime/schema/KernelAbi.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -226,10 +228,11 @@ void KernelPrinter::statement(Operation *op) {
       })
       .Case<gpu::BarrierOp>([&](gpu::BarrierOp barrier) {
         flushReads();
-        // Of the whole grid where it names the argument whose first word counts the blocks.
+        // Of the whole grid where it names the argument that has its counter.
         if (auto counter = barrier->getAttrOfType<IntegerAttr>("dlc.grid_counter"))
           line() << "dlc::grid_barrier(reinterpret_cast<u32 *>("
-                 << named[function->getRegion(0).getArgument(counter.getInt())] << "));\n";
+                 << named[function->getRegion(0).getArgument(counter.getInt())] << ") + "
+                 << abi::kGridCounter << ");\n";
         else
           line() << "dlc::barrier();\n";
       })

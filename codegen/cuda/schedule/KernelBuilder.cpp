@@ -152,15 +152,32 @@ int64_t KernelBuilder::usual(AffineExpr expr, int64_t guess) const {
   return std::min(size ? *size : largest(expr).value_or(guess), guess);
 }
 
-Value KernelBuilder::exchange(AffineExpr floats) {
-  kernel.setExchangeAttr(AffineMapAttr::get(dl::dimsMap({floats}, kernel.getContext())));
+Value KernelBuilder::exchange(AffineExpr elements, Type element) {
+  int64_t floats = element.getIntOrFloatBitWidth() / 32;
+  kernel.setExchangeAttr(
+      AffineMapAttr::get(dl::dimsMap({dl::normalize(elements * floats)}, kernel.getContext())));
   unsigned position = kernel.getBodyBlock().getNumArguments();
   auto attributes = b.getDictionaryAttr({b.getNamedAttr("dlc.role", b.getStringAttr("exchange")),
                                          b.getNamedAttr("llvm.noalias", b.getUnitAttr())});
-  auto memory = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
+  auto memory = MemRefType::get({ShapedType::kDynamic}, element);
   if (failed(function.insertArgument(position, memory, attributes, loc)))
     llvm_unreachable("an argument after the inputs");
   return function.getArgument(position);
+}
+
+bool KernelBuilder::mayExchange() const {
+  bool may = true;
+  dlx::KernelOp kernel = this->kernel;
+  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
+    may &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
+  });
+  return may;
+}
+
+void KernelBuilder::gridBarrier(Value exchange) {
+  auto barrier = gpu::BarrierOp::create(b, loc);
+  unsigned position = cast<BlockArgument>(exchange).getArgNumber();
+  barrier->setAttr("dlc.grid_counter", b.getI32IntegerAttr(position));
 }
 
 Value KernelBuilder::tensorMap(StringRef role) {
@@ -197,6 +214,9 @@ unsigned KernelBuilder::indexBits() const {
   for (Type type : block.getArgumentTypes())
     if (!isShort(dl::storedElements(cast<RankedTensorType>(type))))
       return 64;
+  if (auto exchange = dlx::KernelOp(kernel).getExchange();
+      exchange && !isShort(exchange->getResult(0)))
+    return 64;
   for (Operation &op : block.without_terminator())
     for (Type type : op.getResultTypes())
       if (!isShort(dl::storedElements(cast<RankedTensorType>(type))))

@@ -13,6 +13,7 @@
 #include "codegen/plan/IndexMath.h"
 #include "ir/dl/composite/AttentionParts.h"
 #include "ir/machine/TargetGpu.h"
+#include "runtime/schema/KernelAbi.h"
 #include "runtime/schema/Residence.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -117,9 +118,14 @@ public:
     unsigned inputs = kernel.getBodyBlock().getNumArguments() + (kernel.getExchange() ? 1 : 0);
     return function.getArgument(inputs + result);
   }
-  /// Memory of so many floats that the blocks of a launch exchange (Storage::exchange of
-  /// module.fbs): a parameter after the inputs'.
-  mlir::Value exchange(mlir::AffineExpr floats);
+  /// Memory of so many elements that the blocks of a launch exchange (Storage::exchange of
+  /// module.fbs), the counters at its beginning among them: a parameter after the inputs'. At most
+  /// one, and only where mayExchange().
+  mlir::Value exchange(mlir::AffineExpr elements, mlir::Type element);
+  /// Whether launches of the kernel have such memory: those at load have none.
+  bool mayExchange() const;
+  /// Waits for all blocks of a cooperative launch, by a counter of `exchange`.
+  void gridBarrier(mlir::Value exchange);
   /// A parameter that describes an operand to TMA, behind all others.
   mlir::Value tensorMap(llvm::StringRef role);
   /// Stores the selected result's value of compute type at `offset` elements.

@@ -68,16 +68,11 @@ RowsTile RowsSchedule::choose(double &clocks) const {
                      elementBytes,
                      matrix.alongK,
                      matrix.width};
-  // A kernel that runs at load has no memory to exchange parts, and that memory takes floats.
-  dlx::KernelOp kernel = k.body.getKernel();
-  bool maySplit = k.body.accumulatorType(0).isF32();
-  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
-    maySplit &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
-  });
+  // The memory that takes parts takes floats.
+  bool maySplit = k.body.accumulatorType(0).isF32() && k.mayExchange();
   RowsTile tile = chooseRowsTile(shape, k.gpu(), maySplit);
   // Each of the blocks before they share has a counter, over the whole range of the shapes.
-  if (tile.parts > 1 &&
-      k.largest(blocks(tile)).value_or(INT64_MAX) > abi::kExchangeCounterBytes / 4)
+  if (tile.parts > 1 && k.largest(blocks(tile)).value_or(INT64_MAX) > abi::kGridCounter)
     tile = chooseRowsTile(shape, k.gpu(), /*maySplit=*/false);
   clocks = estimatedClocks(shape, k.gpu());
   return tile;
@@ -116,9 +111,9 @@ void RowsSchedule::run(const RowsTile &tile) {
   complete(call, a, b, numbers);
   if (tile.parts > 1) {
     int64_t part = tile.totals(*k.largest(rows.extent));
-    AffineExpr floats = dl::normalize(blocks(tile) * (tile.parts * part) +
-                                      k.math.constant(abi::kExchangeCounterBytes / 4));
-    call.getExchangeMutable().assign(k.exchange(floats));
+    AffineExpr floats =
+        dl::normalize(blocks(tile) * (tile.parts * part) + k.math.constant(abi::kExchangeCounters));
+    call.getExchangeMutable().assign(k.exchange(floats, k.b.getF32Type()));
   }
   k.finish(RowsTile::threads(),
            {dl::normalize(k.ceilDiv(columns.extent, tile.blockColumns()) * tile.parts),

@@ -116,8 +116,8 @@ void SlabSchedule::run(const ProductTile &tile) {
   complete(call, a, b, numbers);
   if (tile.parts > 1) {
     AffineExpr floats = dl::normalize(tiles(tile) * (tile.parts * tile.partFloats()) +
-                                      k.math.constant(abi::kExchangeCounterBytes / 4));
-    call.getExchangeMutable().assign(k.exchange(floats));
+                                      k.math.constant(abi::kExchangeCounters));
+    call.getExchangeMutable().assign(k.exchange(floats, k.b.getF32Type()));
   }
   k.finish(tile.threads(),
            {dl::normalize(k.ceilDiv(rows.extent, tile.usedRows(k.body.getWindow())) * tile.parts),

@@ -296,16 +296,12 @@ ProductShape ContractionTemplate::shape(int64_t most) const {
 }
 
 bool ContractionTemplate::mayShareTiles() const {
-  // Kernels that run at load have no memory for it, and that memory takes floats. Where wgmma pays,
-  // tiles are many.
+  // The memory that takes parts takes floats. Where wgmma pays, tiles are many.
   dlx::KernelOp kernel = k.body.getKernel();
-  bool may = !bytes && !k.body.getPool();
+  bool may = !bytes && !k.body.getPool() && k.mayExchange();
   if (kernel.getVariants())
     for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())
       may &= variant.getGpu() == 0;
-  kernel->getParentOp()->walk([&](dlx::LaunchOp launch) {
-    may &= !launch.getInit() || launch.getKernel() != kernel.getSymName();
-  });
   return may;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All steps in one cooperative launch; dlc_recurrent.cuh has the product of a step,
-// RecurrentChoice.h the plan. States pass through a workspace in memory, the first one in two
+// RecurrentChoice.h the plan. States pass through the memory that blocks exchange, the first one in two
 // copies: a step reads one and writes the other, so that one meeting of the grid ends it. With a
 // projection there is a second meeting. How many units a block has, it knows from the grid.
 //===----------------------------------------------------------------------------------------------===//
@@ -21,9 +21,6 @@ namespace dlc::codegen {
 static constexpr int64_t kWarps = 8, kSharedThreads = 32 * kWarps;
 /// Rows of a batch of which nothing is known.
 static constexpr int64_t kUsualRows = 32;
-/// Words of the workspace before the states: the barrier's has a line of the cache to itself.
-static constexpr int64_t kBarrierWords = 64;
-
 static RecurrentOpInterface stepsOf(dlx::KernelOp kernel) {
   return *kernel.getBodyBlock().getOps<RecurrentOpInterface>().begin();
 }
@@ -44,10 +41,10 @@ static std::optional<StepShape> stepShape(const Recurrence &r, ArrayRef<dl::Rang
 }
 
 namespace {
-/// Where the states are in the workspace, in elements.
-struct Workspace {
-  explicit Workspace(const Recurrence &r) {
-    AffineExpr at = dl::constantDim(kBarrierWords, r.rows.getContext());
+/// Where the states are in the memory that blocks exchange, in floats, after its counters.
+struct ExchangedStates {
+  explicit ExchangedStates(const Recurrence &r) {
+    AffineExpr at = dl::constantDim(abi::kExchangeCounters, r.rows.getContext());
     auto take = [&](int64_t width) {
       AffineExpr begin = at;
       at = dl::normalize(at + r.rows * width);
@@ -84,14 +81,17 @@ public:
   void run(int64_t blocks);
 
 private:
-  /// Element [row][column] of a part of the workspace.
+  /// Element [row][column] of a part of the memory.
   Value place(Value part, Value row, int64_t width, Value column) {
     return k.add(part, k.add(k.mul(row, width), column));
   }
   Value place(AffineExpr part, Value row, int64_t width, Value column) {
     return place(k.index(part), row, width, column);
   }
-  void meet();
+  /// Waits for all blocks.
+  void meet() { k.gridBarrier(exchange); }
+  void begin();
+  void overGrid(AffineExpr elements, llvm::function_ref<void(Value at)> body);
   void overStates(llvm::function_ref<void(unsigned state, Value at)> body);
   DictionaryAttr configOf(const Columns &columns);
   /// The type of `count` values, and more where C++ has no such vector: its size is aligned.
@@ -113,30 +113,42 @@ private:
 
   StepShape shape;
   StagedRows staged;
-  Workspace space;
+  ExchangedStates space;
   Columns weights = {}, projection = {};
-  Value workspace, block, thread;
+  Value exchange, block, thread;
 };
 } // namespace
 
-/// Waits for all blocks.
-void SharedRecurrentSchedule::meet() {
-  auto barrier = gpu::BarrierOp::create(k.b, k.loc);
-  unsigned position = cast<BlockArgument>(workspace).getArgNumber();
-  barrier->setAttr("dlc.grid_counter", k.b.getI32IntegerAttr(position));
-}
-
-/// Elements of all states, [rows][width], shared by the threads of the grid.
-void SharedRecurrentSchedule::overStates(llvm::function_ref<void(unsigned, Value)> body) {
+/// Elements that the threads of the grid divide among them.
+void SharedRecurrentSchedule::overGrid(AffineExpr elements, llvm::function_ref<void(Value)> body) {
   Value blocks = gpu::GridDimOp::create(k.b, k.loc, gpu::Dimension::x);
   Value first = k.add(k.mul(block, kSharedThreads), thread);
   Value stride = k.named(k.mul(blocks, kSharedThreads), "stride");
+  k.loop("i", first, k.index(dl::normalize(elements)), stride, {}, {}, KernelBuilder::Unroll::never,
+         [&](Value at, ValueRange) -> SmallVector<Value> {
+           body(at);
+           return {};
+         });
+}
+
+/// Elements of all states, [rows][width].
+void SharedRecurrentSchedule::overStates(llvm::function_ref<void(unsigned, Value)> body) {
   for (unsigned state = 0; state < r.numStates; ++state)
-    k.loop("i", first, k.index(dl::normalize(r.rows * r.width(state))), stride, {}, {},
-           KernelBuilder::Unroll::never, [&](Value at, ValueRange) -> SmallVector<Value> {
-             body(state, at);
-             return {};
-           });
+    overGrid(r.rows * r.width(state), [&](Value at) { body(state, at); });
+}
+
+/// Writes the states before the first step.
+void SharedRecurrentSchedule::begin() {
+  overStates([&](unsigned state, Value at) {
+    AffineExpr part = state ? space.states[state - 1] : space.copies[0];
+    Value initial = r.initial.empty() ? zero() : load(input(r.initial[state]), at);
+    k.write(exchange, {k.add(k.index(part), at)}, initial);
+  });
+  // Rows without a step leave theirs as it is, and the projection multiplies it all the same.
+  if (r.projection && r.lengths)
+    overGrid(r.rows * r.units,
+             [&](Value at) { k.write(exchange, {k.add(k.index(space.whole), at)}, zero()); });
+  meet();
 }
 
 //===- The calls of dlc_recurrent.cuh ---------------------------------------------------------------===//
@@ -167,7 +179,7 @@ DictionaryAttr SharedRecurrentSchedule::configOf(const Columns &columns) {
       {"rows_at_once", staged.atOnce},
       {"buffers", staged.buffers},
       {"staged_bytes", staged.bytes(shape)},
-      // Parts of the workspace begin at multiples of both widths.
+      // Parts of the memory begin at multiples of both widths.
       {"copied", widthOf(r.outputs, widthOf(r.units, 4))}};
   SmallVector<NamedAttribute> config;
   for (auto [name, number] : numbers)
@@ -186,7 +198,7 @@ void SharedRecurrentSchedule::keep(const Columns &columns) {
 void SharedRecurrentSchedule::multiply(
     const Columns &columns, Value from, llvm::function_ref<SmallVector<Value>(Value, Value)> before,
     llvm::function_ref<void(Value, Value, ArrayRef<Value>, ArrayRef<Value>)> finish) {
-  SmallVector<Value> values = {k.index(r.rows), workspace, from, input(columns.operand)};
+  SmallVector<Value> values = {k.index(r.rows), exchange, from, input(columns.operand)};
   auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
   auto call = dlk::CallOp::create(k.b, k.loc, "multiply_columns", "dlc_recurrent.cuh",
                                   storageType(r.elementType), configOf(columns),
@@ -248,10 +260,9 @@ SmallVector<Value> SharedRecurrentSchedule::beforeUnit(Value number, Value from,
     for (unsigned gate = 0; r.bias && gate < r.numGates; ++gate)
       values.push_back(load(input(*r.bias), column(gate)));
     // With a projection the step does not read the first state.
-    values.push_back(r.projection ? zero()
-                                  : k.read(workspace, {place(from, row, r.outputs, unit)}));
+    values.push_back(r.projection ? zero() : k.read(exchange, {place(from, row, r.outputs, unit)}));
     for (AffineExpr state : space.states)
-      values.push_back(k.read(workspace, {place(state, row, r.units, unit)}));
+      values.push_back(k.read(exchange, {place(state, row, r.units, unit)}));
     return values;
   };
   Value active = isActive(row, number, length);
@@ -275,17 +286,17 @@ void SharedRecurrentSchedule::units(Value number, Value from, Value to) {
           BodyContext context{k.b, k.loc, {}, extent};
           SmallVector<Value> next = op.emitStep(context, x, h, old);
           for (auto [state, value] : llvm::zip(space.states, ArrayRef(next).drop_front()))
-            k.write(workspace, {place(state, row, r.units, unit)}, value);
+            k.write(exchange, {place(state, row, r.units, unit)}, value);
           if (r.projection)
-            return k.write(workspace, {place(space.whole, row, r.units, unit)}, next[0]);
-          k.write(workspace, {place(to, row, r.outputs, unit)}, next[0]);
+            return k.write(exchange, {place(space.whole, row, r.units, unit)}, next[0]);
+          k.write(exchange, {place(to, row, r.outputs, unit)}, next[0]);
           store(k.output(0), k.add(k.mul(at, r.outputs), unit), next[0]);
         };
         auto rest = [&] {
           if (r.projection)
             return;
-          k.write(workspace, {place(to, row, r.outputs, unit)},
-                  k.read(workspace, {place(from, row, r.outputs, unit)}));
+          k.write(exchange, {place(to, row, r.outputs, unit)},
+                  k.read(exchange, {place(from, row, r.outputs, unit)}));
           store(k.output(0), k.add(k.mul(timeOf(row, number, {}), r.outputs), unit), zero());
         };
         Value active = isActive(row, number, length);
@@ -299,14 +310,14 @@ void SharedRecurrentSchedule::outputs(Value number, Value from, Value to) {
       [&](Value row, Value output, ArrayRef<Value> sums, ArrayRef<Value>) {
         Value length;
         auto give = [&](Value at, Value value) {
-          k.write(workspace, {place(to, row, r.outputs, output)}, value);
+          k.write(exchange, {place(to, row, r.outputs, output)}, value);
           return k.add(k.mul(at, r.outputs), output);
         };
         auto step = [&] {
           store(k.output(0), give(timeOf(row, number, length), sums[0]), sums[0]);
         };
         auto rest = [&] {
-          Value old = k.read(workspace, {place(from, row, r.outputs, output)});
+          Value old = k.read(exchange, {place(from, row, r.outputs, output)});
           store(k.output(0), give(timeOf(row, number, {}), old), zero());
         };
         Value active = isActive(row, number, length);
@@ -316,13 +327,11 @@ void SharedRecurrentSchedule::outputs(Value number, Value from, Value to) {
 
 void SharedRecurrentSchedule::run(int64_t blocks) {
   dlx::KernelOp kernel = k.body.getKernel();
-  unsigned last = kernel.getBodyBlock().getNumArguments() - 1;
-  workspace = k.input(last);
-  auto function = cast<gpu::GPUFuncOp>(cast<BlockArgument>(workspace).getOwner()->getParentOp());
+  exchange = k.exchange(space.size, k.b.getF32Type());
+  auto function = cast<gpu::GPUFuncOp>(cast<BlockArgument>(exchange).getOwner()->getParentOp());
   auto name = [&](unsigned argument, const char *role) {
     function.setArgAttr(argument, "dlc.role", k.b.getStringAttr(role));
   };
-  name(last, "workspace");
   name(cast<BlockArgument>(input(r.gates)).getArgNumber(), "gates");
   name(cast<BlockArgument>(input(r.weight)).getArgNumber(), "weight");
   block = k.block(gpu::Dimension::x, "block");
@@ -334,13 +343,7 @@ void SharedRecurrentSchedule::run(int64_t blocks) {
     projection = {"output", *r.projection, 1, r.outputs, r.units, lists[1].bytes, &weights};
     keep(projection);
   }
-  auto part = [&](unsigned state) { return state ? space.states[state - 1] : space.copies[0]; };
-  if (!r.initial.empty()) {
-    overStates([&](unsigned state, Value at) {
-      k.write(workspace, {k.add(k.index(part(state)), at)}, load(input(r.initial[state]), at));
-    });
-    meet();
-  } // else the workspace is zero at first
+  begin();
   ValueRange copies = k.loop("step", k.index(0), k.index(r.steps), 1,
                              {k.index(space.copies[0]), k.index(space.copies[1])}, {"from", "to"},
                              KernelBuilder::Unroll::never, [&](Value number, ValueRange carried) {
@@ -353,8 +356,8 @@ void SharedRecurrentSchedule::run(int64_t blocks) {
                                return SmallVector<Value>{carried[1], carried[0]};
                              });
   overStates([&](unsigned state, Value at) {
-    Value from = state ? k.index(part(state)) : copies[0];
-    store(k.output(1 + state), at, k.read(workspace, {k.add(from, at)}));
+    Value from = state ? k.index(space.states[state - 1]) : copies[0];
+    store(k.output(1 + state), at, k.read(exchange, {k.add(from, at)}));
   });
   // One block a multiprocessor: the more loads its registers hold, the better.
   function->setAttr("dlc.resident_blocks", k.b.getI32IntegerAttr(1));
@@ -372,19 +375,12 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   Recurrence r = stepsOf(question.kernel()).getRecurrence();
   auto shape = stepShape(r, k.ranges());
   UnitShare share = shape ? chooseUnitShare(*shape, k.gpu()) : UnitShare();
-  if (share.units == 0)
+  if (share.units == 0 || !k.mayExchange())
     return {};
   double clocks = clocksOfSharedStep(*shape, share, k.gpu()) * question.usual(r.steps) *
                   question.k.gpu().schedules.recurrences;
   return dlx::PlanAttr::get(question.kernel().getContext(), kSharedRecurrentSchedule.name,
                             question.nanoseconds(clocks), {{"blocks", share.blocks(*shape)}});
-}
-
-static Requirements requirements(PlanQuestion &question, dlx::PlanAttr) {
-  Workspace space(stepsOf(question.kernel()).getRecurrence());
-  Requirements needs;
-  needs.workspaces.push_back(dl::makeTensor({space.size}, question.k.b.getF32Type()));
-  return needs;
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
@@ -394,6 +390,6 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   return success();
 }
 
-constinit const Schedule kSharedRecurrentSchedule = {"recurrent_units", match, build, requirements};
+constinit const Schedule kSharedRecurrentSchedule = {"recurrent_units", match, build};
 
 } // namespace dlc::codegen

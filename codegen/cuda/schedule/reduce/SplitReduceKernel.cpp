@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One cooperative launch. In each stage every block (across memory: every thread) reduces its part of a row into a word of
-// the workspace; after a meeting of the grid all parts of a row are combined, in a fixed tree. The parts depend on the
+// the memory that blocks exchange; after a meeting of the grid all parts of a row are combined, in a fixed tree. The parts depend on the
 // shape alone, so the same input gives the same bits on every GPU, whatever blocks take them.
 //
 // Rows along memory: a part is consecutive terms of one row, and each block combines the parts of its row itself. Across memory:
 // thread t has every p-th term of row t mod rows, so that neighbouring threads read neighbouring elements; a block for each
-// row, or where there are many a warp, combines the parts, and what they found goes through the workspace as well.
+// row, or where there are many a warp, combines the parts, and what they found goes through that memory as well.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/reduce/Accumulators.h"
@@ -20,19 +20,23 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Words of the workspace before the parts: the barrier's has a line of the cache to itself.
-static constexpr int64_t kBarrierWords = 16;
+/// Words of 64 bits before the parts.
+static constexpr int64_t kCounterWords = abi::kExchangeCounterBytes / 8;
+
+/// Values of the accumulator of a stage.
+static unsigned componentsOf(Combiner combiner) { return givesPosition(combiner) ? 2 : 1; }
 
 namespace {
 class SplitReduceSchedule : ReduceLoops {
 public:
   SplitReduceSchedule(KernelBuilder &k, const RowShare &share)
-      : ReduceLoops(k), k(k), share(share),
-        workspace(k.input(k.body.getKernel().getBodyBlock().getNumArguments() - 1)) {}
+      : ReduceLoops(k), k(k), share(share), exchange(k.exchange(words(), k.b.getI64Type())) {}
   void runAlong();
   void runAcross(int64_t mostRows);
 
 private:
+  /// Words of the memory: the counters, the parts of all stages, and the totals.
+  AffineExpr words() const;
   void forItems(StringRef role, Value first, Value end, int64_t ofBlock,
                 llvm::function_ref<void(Value)> body);
   /// The type of component `component` of the accumulator of `stage`.
@@ -49,7 +53,7 @@ private:
   void put(Value at, Value value, ScalarKind kind);
   Value take(Value at, Type type);
   /// Waits for all blocks.
-  void meet();
+  void meet() { k.gridBarrier(exchange); }
   /// Reduces terms first, first + step, ... below `end` of the row that is bound.
   SmallVector<Value> reduce(Accumulator &accumulator, Value first, Value end, int64_t step);
   void putParts(unsigned stage, Value row, Value part, ValueRange values);
@@ -67,13 +71,17 @@ private:
 
   KernelBuilder &k;
   RowShare share;
-  Value workspace;
+  Value exchange;
   SmallVector<Value> finished;
 };
 } // namespace
 
-/// Values of the accumulator of a stage.
-static unsigned componentsOf(Combiner combiner) { return givesPosition(combiner) ? 2 : 1; }
+AffineExpr SplitReduceSchedule::words() const {
+  int64_t ofRow = 0;
+  for (Combiner combiner : nest.stages)
+    ofRow += componentsOf(combiner) * share.parts + 1;
+  return dl::normalize(totalExtent(k.math, rows) * ofRow + kCounterWords);
+}
 
 Type SplitReduceSchedule::typeOf(unsigned stage, unsigned component) const {
   return component == 1 ? k.b.getI64Type() : k.body.accumulatorType(stage);
@@ -85,7 +93,7 @@ Value SplitReduceSchedule::partAt(unsigned stage, unsigned component, Value row,
   unsigned before = component;
   for (unsigned other = 0; other < stage; ++other)
     before += componentsOf(nest.stages[other]);
-  Value base = k.index(dl::normalize(count * (before * share.parts) + kBarrierWords));
+  Value base = k.index(dl::normalize(count * (before * share.parts) + kCounterWords));
   return k.add(base, k.add(k.mul(row, share.parts), part));
 }
 
@@ -94,7 +102,7 @@ Value SplitReduceSchedule::totalAt(unsigned stage, Value row) {
   unsigned parts = 0;
   for (Combiner combiner : nest.stages)
     parts += componentsOf(combiner);
-  return k.add(k.index(dl::normalize(count * (parts * share.parts + stage) + kBarrierWords)), row);
+  return k.add(k.index(dl::normalize(count * (parts * share.parts + stage) + kCounterWords)), row);
 }
 
 void SplitReduceSchedule::put(Value at, Value value, ScalarKind kind) {
@@ -106,22 +114,16 @@ void SplitReduceSchedule::put(Value at, Value value, ScalarKind kind) {
     value = arith::ExtUIOp::create(k.b, k.loc, k.b.getI64Type(), value);
   else if (bits < 64)
     value = arith::ExtSIOp::create(k.b, k.loc, k.b.getI64Type(), value);
-  k.write(workspace, {at}, value);
+  k.write(exchange, {at}, value);
 }
 
 Value SplitReduceSchedule::take(Value at, Type type) {
   unsigned bits = type.getIntOrFloatBitWidth();
-  Value value = k.read(workspace, {at});
+  Value value = k.read(exchange, {at});
   if (bits < 64)
     value = arith::TruncIOp::create(k.b, k.loc, k.b.getIntegerType(bits), value);
   return isa<FloatType>(type) ? arith::BitcastOp::create(k.b, k.loc, type, value).getResult()
                               : value;
-}
-
-void SplitReduceSchedule::meet() {
-  auto barrier = gpu::BarrierOp::create(k.b, k.loc);
-  unsigned position = cast<BlockArgument>(workspace).getArgNumber();
-  barrier->setAttr("dlc.grid_counter", k.b.getI32IntegerAttr(position));
 }
 
 SmallVector<Value> SplitReduceSchedule::reduce(Accumulator &accumulator, Value first, Value end,
@@ -301,7 +303,7 @@ static dlx::PlanAttr match(PlanQuestion &question) {
     return {};
   KernelBuilder &k = question.k;
   RowShare share = chooseRowShare(shapeOf(question.kernel(), k.ranges()), k.gpu(kAmpere));
-  if (!share.isCut())
+  if (!share.isCut() || !k.mayExchange())
     return {};
   // Each stage reads the rows anew, and so does what makes of them a result with the rows' dims.
   const LoopNest &nest = k.body.getNest();
@@ -314,23 +316,6 @@ static dlx::PlanAttr match(PlanQuestion &question) {
                             {{"parts", share.parts}, {"blocks", share.blocks}});
 }
 
-static Requirements requirements(PlanQuestion &question, dlx::PlanAttr plan) {
-  KernelBuilder &k = question.k;
-  const LoopNest &nest = k.body.getNest();
-  llvm::SmallBitVector inner = nest.innerDims();
-  int64_t words = 0; // of a row
-  for (Combiner combiner : nest.stages)
-    words += componentsOf(combiner) * plan.number("parts") + 1;
-  AffineExpr size = k.math.constant(words);
-  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
-    if (!inner.test(dim))
-      size = size * nest.parallel[dim];
-  Requirements needs;
-  needs.workspaces.push_back(
-      dl::makeTensor({dl::normalize(size + kBarrierWords)}, k.b.getI64Type()));
-  return needs;
-}
-
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   ReduceShape shape = shapeOf(k.body.getKernel(), k.ranges());
   SplitReduceSchedule schedule(k, {plan.number("parts"), plan.number("blocks")});
@@ -340,6 +325,6 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   return success();
 }
 
-constinit const Schedule kSplitReduceSchedule = {"split_reduce", match, build, requirements};
+constinit const Schedule kSplitReduceSchedule = {"split_reduce", match, build};
 
 } // namespace dlc::codegen

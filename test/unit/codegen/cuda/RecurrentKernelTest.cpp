@@ -106,7 +106,7 @@ protected:
 };
 
 TEST_P(PlantedRecurrentTest, StatesAreReadBeforeTheyHaveCome) {
-  plant("        barrier(); // all have what they copied\n", "race");
+  plant("        barrier(); // all have what they copied\n", "missing wait");
 }
 TEST_P(PlantedRecurrentTest, ABufferIsFilledWhileItIsRead) {
   plant("      barrier(); // all are done with the buffer that is filled next\n", "race");
