@@ -10,6 +10,14 @@ namespace dlc::codegen {
 /// The metadata by which isAboutForcedPlans knows an error.
 static constexpr llvm::StringLiteral kForcedPlans = "dlc.forced_plans";
 
+const dlx::PlanAttr *bestOf(ArrayRef<dlx::PlanAttr> plans) {
+  const dlx::PlanAttr *best = plans.begin();
+  for (const dlx::PlanAttr &plan : plans.drop_front())
+    if (double(plan.getNs()) < kWorthChanging * double(best->getNs()))
+      best = &plan;
+  return best;
+}
+
 static InFlightDiagnostic refuse(Operation *at) {
   InFlightDiagnostic error = at->emitError();
   error.getUnderlyingDiagnostic()->getMetadata().emplace_back(kForcedPlans);
@@ -65,10 +73,7 @@ FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel,
   if (plans.empty())
     return kernel.emitOpError("of kind '")
            << stringifyEnum(kernel.getKind()) << "' has no schedule";
-  const dlx::PlanAttr *best = plans.begin();
-  for (const dlx::PlanAttr &plan : plans.drop_front())
-    if (double(plan.getNs()) < kWorthChanging * double(best->getNs()))
-      best = &plan;
+  const dlx::PlanAttr *best = bestOf(plans);
   Wanted wanted = wantedFor(kernel);
   const auto *found = llvm::find_if(
       plans, [&](dlx::PlanAttr plan) { return plan.getSchedule() == wanted.schedule; });

@@ -16,6 +16,9 @@ namespace dlc::codegen {
 /// rough, and tables of schedules list first what is meant for a kernel.
 inline constexpr double kWorthChanging = 0.8;
 
+/// The plan that is estimated to be the fastest, by that rule, of some in the order of the table.
+const dlx::PlanAttr *bestOf(llvm::ArrayRef<dlx::PlanAttr> plans);
+
 /// Whether `diagnostic` is an error of ForcedPlans: the user asked for a plan that cannot be, and the
 /// module is fine.
 bool isAboutForcedPlans(mlir::Diagnostic &diagnostic);

@@ -52,6 +52,11 @@ PlanQuestion::PlanQuestion(PlanQuestion &whole, const ShapePart &part)
   k.attention = whole.k.attention;
 }
 
+PlanQuestion::PlanQuestion(PlanQuestion &whole, ArrayRef<dl::Range> symbols)
+    : PlanQuestion(whole.kernel(), whole.scratch, symbols) {
+  k.attention = whole.k.attention;
+}
+
 Contraction *PlanQuestion::product() {
   if (!hasLookedForProduct) {
     hasLookedForProduct = true;

@@ -18,6 +18,8 @@ public:
                llvm::ArrayRef<dl::Range> symbols, std::optional<ShapePart> part = {});
   /// The same kernel for a part of its shapes.
   PlanQuestion(PlanQuestion &whole, const ShapePart &part);
+  /// The same kernel where the symbols have these ranges.
+  PlanQuestion(PlanQuestion &whole, llvm::ArrayRef<dl::Range> symbols);
   ~PlanQuestion() { k.abandon(); }
   PlanQuestion(const PlanQuestion &) = delete;
   PlanQuestion &operator=(const PlanQuestion &) = delete;

@@ -31,6 +31,10 @@ struct Schedule {
   llvm::LogicalResult (*build)(KernelBuilder &k, dlx::PlanAttr plan);
   /// Null where there are none.
   Requirements (*requirements)(PlanQuestion &question, dlx::PlanAttr plan) = nullptr;
+  /// Nanoseconds at the usual sizes of the question's symbols by `plan`, which match() gave for these
+  /// shapes and others; kNeverServes where its code is wrong for some of these. Null: what match()
+  /// says of these shapes alone.
+  double (*cost)(PlanQuestion &question, dlx::PlanAttr plan) = nullptr;
   /// 90 where the code is for sm_90a alone, and takes the place of another plan there; 0 for every
   /// GPU.
   int64_t gpu = 0;

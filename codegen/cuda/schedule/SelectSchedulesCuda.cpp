@@ -7,6 +7,7 @@
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
+#include "codegen/cuda/schedule/variants/PlanParts.h"
 #include "codegen/plan/PlanChoice.h"
 #include "codegen/plan/TargetModule.h"
 
@@ -64,15 +65,18 @@ FailureOr<const Schedule *> SelectSchedulesCuda::select(dlx::KernelOp kernel,
   return scheduleNamed(plan->getSchedule());
 }
 
-/// Gives the program around the kernel what its plan needs, and writes that plan, but for kernels whose
-/// plan decide() chooses: operands that are packed may change it.
+/// Gives the program around the kernel what its plan needs: the operands of products, which all plans
+/// of one read alike, the weights of recurrences and the memory of whole lines, whose plans are
+/// written.
 LogicalResult SelectSchedulesCuda::require(dlx::KernelOp kernel, gpu::GPUModuleOp scratch) {
-  if (kernel.getKind() == dlx::KernelKind::attention)
-    return success(); // it needs nothing
+  bool isProduct = kernel.getKind() == dlx::KernelKind::contraction;
+  if (!isProduct && kernel.getKind() != dlx::KernelKind::lines &&
+      kernel.getKind() != dlx::KernelKind::recurrent)
+    return success();
   Requirements needs;
   {
     PlanQuestion question(kernel, scratch, symbols);
-    if (kernel.getKind() == dlx::KernelKind::contraction) {
+    if (isProduct) {
       needs = operandsOfProduct(question, {});
     } else {
       FailureOr<const Schedule *> schedule = select(kernel, question);
@@ -136,7 +140,7 @@ static void recordProducts(dlx::KernelOp kernel, PlanQuestion &question) {
 LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp scratch) {
   bool isAttention = kernel.getKind() == dlx::KernelKind::attention,
        isContraction = kernel.getKind() == dlx::KernelKind::contraction;
-  if (!isAttention && !isContraction && kernel.getPlan())
+  if (kernel.getPlan())
     return success();
   // An attention is asked about with its parts in place of the op; the kernel keeps that.
   OwningOpRef<dlx::KernelOp> expanded;
@@ -162,6 +166,8 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
     addVariants(kernel, partsOfProduct(question), 0);
   if (parts && !isForced && isAttention)
     addVariants(kernel, partsOfAttention(question, **schedule), 0);
+  if (parts && !isForced && kernel.getKind() == dlx::KernelKind::reduce)
+    addVariants(kernel, partsByPlan(question, *kernel.getPlan()), 0);
   if (isContraction)
     recordProducts(kernel, question);
   return success();

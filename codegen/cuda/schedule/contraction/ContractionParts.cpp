@@ -4,35 +4,41 @@
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
-#include "codegen/cuda/schedule/variants/PlanPartition.h"
-
-#include <cmath>
-#include <limits>
+#include "codegen/cuda/schedule/variants/ShapeSamples.h"
 
 using namespace mlir;
 
 namespace dlc::codegen {
 
+static constexpr size_t kMostParts = 4, kMostWgmmaParts = 3;
+/// Shapes that are compared, each of which costs microseconds: times jump where one more tile needs
+/// another turn of the GPU.
+static constexpr size_t kSamples = 61;
 /// Values of a symbol beyond this say nothing new: such products keep the GPU busy with any large
 /// tile.
 static constexpr int64_t kLargestSampled = 4096;
-static constexpr size_t kMostParts = 4, kMostWgmmaParts = 3;
-static constexpr double kNever = std::numeric_limits<double>::infinity();
 
 namespace {
-/// A product at some values of the symbols.
-struct SampledShape {
-  SmallVector<dl::Range> symbols; // each with one value
-  ProductShape shape;
-};
-
 class ProductSampler : ContractionTemplate {
 public:
   explicit ProductSampler(Contraction &c, bool onTensorCores)
       : ContractionTemplate(c, c.storesAlongM(),
                             onTensorCores ? bytesOf(c.k.body.getRoot(), c.nest) : std::nullopt),
-        unit(onTensorCores ? ProductUnit::tensorCores : ProductUnit::floats) {
-    sample();
+        unit(onTensorCores ? ProductUnit::tensorCores : ProductUnit::floats),
+        samples({rows.extent, columns.extent, c.depth.extent, c.batch.extent}, k.ranges(), kSamples,
+                kLargestSampled) {
+    for (size_t sample = 0; sample < samples.size(); ++sample) {
+      if (samples.size() == 1) {
+        shapes.push_back(shape());
+        break;
+      }
+      auto extentOf = [&](const Side &side) {
+        auto range = dl::rangeOf(side.extent, samples.symbolsAt(sample));
+        return range ? std::max<int64_t>(1, range->min) : kLargestSampled;
+      };
+      shapes.push_back({extentOf(rows), extentOf(columns), extentOf(c.depth), extentOf(c.batch),
+                        elementBytes, k.body.getWindow()});
+    }
   }
 
   /// `fewRows`: shapes that other kernels serve.
@@ -43,78 +49,21 @@ public:
   wgmmaParts(const std::optional<ShapePart> &fewRows);
 
 private:
-  void sample();
   /// The extents by which parts may be told apart.
   SmallVector<AffineExpr> dividers(const std::optional<ShapePart> &fewRows) const;
-  int64_t valueAt(AffineExpr extent, const SampledShape &at) const {
-    auto value = dl::rangeOf(extent, at.symbols);
-    return value ? value->min : std::numeric_limits<int64_t>::max();
-  }
   /// Clocks of a tile, as long as no block waits for another: infinite where the parts of a tile
   /// would.
   double clocksOf(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu) const;
-  /// The best division by any of the extents: which one, and the parts from end to end of its
-  /// range.
-  std::pair<AffineExpr, std::vector<PlanPart>> divide(const std::vector<std::vector<double>> &costs,
-                                                      const std::optional<ShapePart> &fewRows,
-                                                      size_t most) const;
 
   ProductUnit unit;
-  std::vector<SampledShape> samples;
+  ShapeSamples samples;
+  std::vector<ProductShape> shapes; // of the samples
 };
 } // namespace
 
-//===- Samples --------------------------------------------------------------------------------------===//
-
-void ProductSampler::sample() {
-  llvm::SetVector<unsigned> named;
-  for (AffineExpr extent : {rows.extent, columns.extent, c.depth.extent, c.batch.extent})
-    extent.walk([&](AffineExpr expr) {
-      if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-        named.insert(symbol.getPosition());
-    });
-  if (named.empty()) {
-    samples.push_back({SmallVector<dl::Range>(k.ranges()), shape()});
-    return;
-  }
-  // Some 60 shapes, each of which costs microseconds: times jump where one more tile needs another
-  // turn of the GPU.
-  const size_t count = named.size() <= 1 ? 61 : named.size() == 2 ? 8 : named.size() == 3 ? 4 : 0;
-  SmallVector<dl::Range> symbols(k.ranges());
-  if (llvm::any_of(named, [&](unsigned symbol) { return symbol >= symbols.size(); }))
-    return;
-  SmallVector<SmallVector<int64_t>> values;
-  for (unsigned symbol : named) {
-    dl::Range range = symbols[symbol];
-    double least = double(std::max<int64_t>(range.min, 1)),
-           most = double(std::clamp<int64_t>(range.max, int64_t(least),
-                                             std::max(kLargestSampled, range.min)));
-    llvm::SetVector<int64_t> some;
-    for (size_t i = 0; i < count; ++i)
-      some.insert(std::llround(least * std::pow(most / least, double(i) / double(count - 1))));
-    values.push_back(some.takeVector());
-  }
-  if (count == 0)
-    return;
-  SmallVector<size_t> at(named.size());
-  while (true) {
-    for (auto [position, symbol] : llvm::enumerate(named)) {
-      int64_t value = values[position][at[position]];
-      symbols[symbol] = {value, value};
-    }
-    auto extentOf = [&](const Side &side) {
-      auto range = dl::rangeOf(side.extent, symbols);
-      return range ? std::max<int64_t>(1, range->min) : kLargestSampled;
-    };
-    samples.push_back({symbols,
-                       {extentOf(rows), extentOf(columns), extentOf(c.depth), extentOf(c.batch),
-                        elementBytes, k.body.getWindow()}});
-    size_t position = 0;
-    while (position < at.size() && ++at[position] == values[position].size())
-      at[position++] = 0;
-    if (position == at.size())
-      break;
-  }
+/// The least value of the extent that tells shapes apart.
+static std::optional<int64_t> afterFew(const std::optional<ShapePart> &fewRows) {
+  return fewRows ? std::optional(fewRows->range.max + 1) : std::nullopt;
 }
 
 SmallVector<AffineExpr> ProductSampler::dividers(const std::optional<ShapePart> &fewRows) const {
@@ -133,53 +82,11 @@ double ProductSampler::clocksOf(const ProductTile &tile, const ProductShape &sha
   int64_t blocks = llvm::divideCeilSigned(shape.m, tile.usedRows(shape.window)) *
                    llvm::divideCeilSigned(shape.n, tile.n) * shape.batch;
   if (tile.parts > 1 && blocks > gpu.multiprocessors / tile.parts)
-    return kNever;
+    return kNeverServes;
   return estimatedClocks(tile, shape, gpu);
 }
 
 //===- Parts ----------------------------------------------------------------------------------------===//
-
-std::pair<AffineExpr, std::vector<PlanPart>>
-ProductSampler::divide(const std::vector<std::vector<double>> &costs,
-                       const std::optional<ShapePart> &fewRows, size_t most) const {
-  std::pair<AffineExpr, std::vector<PlanPart>> best;
-  double leastLoss = kNever;
-  for (AffineExpr extent : dividers(fewRows)) {
-    std::vector<PlanSample> some;
-    for (auto [sample, ofSample] : llvm::zip_equal(samples, costs))
-      if (int64_t value = valueAt(extent, sample); !fewRows || value > fewRows->range.max)
-        some.push_back({value, ofSample});
-    if (some.empty())
-      continue;
-    PlanPartition division = partitionPlans(std::move(some), most);
-    if (division.loss < leastLoss) {
-      leastLoss = division.loss;
-      best = {extent, std::move(division.parts)};
-    }
-  }
-  if (!best.first)
-    return best;
-  // From end to end: values between two parts go to the nearer one.
-  std::vector<PlanPart> &parts = best.second;
-  auto whole = k.range(best.first);
-  parts.front().least = fewRows ? fewRows->range.max + 1 : whole ? whole->min : 0;
-  parts.back().most = whole ? whole->max : std::numeric_limits<int64_t>::max();
-  // A part ends at its last sample where its plan cannot serve the next one.
-  auto isPossible = [&](size_t plan, int64_t value) {
-    for (auto [sample, ofSample] : llvm::zip_equal(samples, costs))
-      if (valueAt(best.first, sample) == value && ofSample[plan] == kNever)
-        return false;
-    return true;
-  };
-  for (size_t i = 1; i < parts.size(); ++i) {
-    double middle = std::sqrt(double(parts[i - 1].most) * double(parts[i].least));
-    if (isPossible(parts[i - 1].plan, parts[i].least))
-      parts[i - 1].most =
-          std::clamp<int64_t>(int64_t(middle), parts[i - 1].most, parts[i].least - 1);
-    parts[i].least = parts[i - 1].most + 1;
-  }
-  return best;
-}
 
 SmallVector<std::pair<ShapePart, ProductTile>>
 ProductSampler::parts(const std::optional<ShapePart> &fewRows, size_t most) {
@@ -189,17 +96,16 @@ ProductSampler::parts(const std::optional<ShapePart> &fewRows, size_t most) {
   // Plan 0 is that of the kernel for all shapes.
   std::vector<ProductTile> tiles = {tileFor(unit)};
   bool maySplit = mayShareTiles();
-  for (const SampledShape &sample : samples)
-    if (ProductTile tile = chooseTile(unit, sample.shape, gpu, maySplit);
-        !llvm::is_contained(tiles, tile))
+  for (const ProductShape &shape : shapes)
+    if (ProductTile tile = chooseTile(unit, shape, gpu, maySplit); !llvm::is_contained(tiles, tile))
       tiles.push_back(tile);
   std::vector<std::vector<double>> costs;
-  for (const SampledShape &sample : samples) {
+  for (const ProductShape &shape : shapes) {
     costs.emplace_back();
     for (const ProductTile &tile : tiles)
-      costs.back().push_back(clocksOf(tile, sample.shape, gpu));
+      costs.back().push_back(clocksOf(tile, shape, gpu));
   }
-  auto [extent, divided] = divide(costs, fewRows, most);
+  auto [extent, divided] = samples.divide(costs, dividers(fewRows), afterFew(fewRows), most);
   SmallVector<std::pair<ShapePart, ProductTile>> found;
   for (const PlanPart &part : divided)
     if (part.plan != 0)
@@ -211,23 +117,24 @@ SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
 ProductSampler::wgmmaParts(const std::optional<ShapePart> &fewRows) {
   std::span<const WgmmaTile> tiles = wgmmaTiles();
   std::vector<std::vector<double>> costs;
-  for (const SampledShape &sample : samples) {
+  for (const ProductShape &shape : shapes) {
     // Plan 0 is what there is without wgmma.
-    ProductTile other = chooseTile(ProductUnit::tensorCores, sample.shape, kHopper, true);
-    costs.push_back({estimatedClocks(other, sample.shape, kHopper)});
+    ProductTile other = chooseTile(ProductUnit::tensorCores, shape, kHopper, true);
+    costs.push_back({estimatedClocks(other, shape, kHopper)});
     for (const WgmmaTile &tile : tiles)
-      costs.back().push_back(estimatedClocks(tile, sample.shape));
+      costs.back().push_back(estimatedClocks(tile, shape));
   }
-  if (samples.empty())
+  if (shapes.empty())
     return {};
-  if (samples.size() == 1) {
+  if (shapes.size() == 1) {
     const std::vector<double> &all = costs.front();
     size_t least = std::min_element(all.begin(), all.end()) - all.begin();
     if (least == 0)
       return {};
     return {{std::nullopt, tiles[least - 1]}};
   }
-  auto [extent, divided] = divide(costs, fewRows, kMostWgmmaParts);
+  auto [extent, divided] =
+      samples.divide(costs, dividers(fewRows), afterFew(fewRows), kMostWgmmaParts);
   SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>> found;
   for (const PlanPart &part : divided)
     if (part.plan != 0)

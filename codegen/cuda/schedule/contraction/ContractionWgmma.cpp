@@ -190,6 +190,7 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   return success();
 }
 
-constinit const Schedule kWgmmaSchedule = {"wgmma", match, build, operandsOfProduct, /*gpu=*/90};
+constinit const Schedule kWgmmaSchedule = {
+    .name = "wgmma", .match = match, .build = build, .requirements = operandsOfProduct, .gpu = 90};
 
 } // namespace dlc::codegen

@@ -14,8 +14,6 @@ using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
-/// Blocks that wait for each other, at most one for each multiprocessor of a large GPU.
-static constexpr int64_t kMostBlocks = 128;
 /// Terms from which on a row is cut, and of a part at least.
 static constexpr int64_t kLongRow = 32768, kFewestTerms = 4096;
 /// The same across memory: terms of a row, elements of all rows, terms of a thread at least.

@@ -26,6 +26,9 @@ struct RowShare {
   bool isCut() const { return parts > 0; }
 };
 
+/// Blocks that wait for each other, at most one for each multiprocessor of a large GPU: they have all
+/// of its memory's rate.
+inline constexpr int64_t kMostBlocks = 128;
 /// Threads of a block that has parts of rows.
 inline constexpr int64_t kPartThreads = 256;
 

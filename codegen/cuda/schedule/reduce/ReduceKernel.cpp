@@ -12,6 +12,7 @@
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/reduce/Accumulators.h"
 #include "codegen/cuda/schedule/reduce/ReduceLoops.h"
+#include "codegen/cuda/schedule/variants/ShapeSamples.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -53,16 +54,36 @@ struct KeptAccess {
   Value current; // at the position of the loop at hand
 };
 
+/// How the rows are worked on.
+struct RowPlan {
+  bool isAcross;   ///< a thread for each row, whose terms lie apart
+  int64_t threads; ///< for a row
+  int64_t kept;    ///< terms of a row that a thread keeps; 0: none
+
+  static RowPlan of(dlx::PlanAttr plan) {
+    return {plan.number("across") != 0, plan.number("threads"), plan.number("kept")};
+  }
+  dlx::PlanAttr attribute(MLIRContext *context, double ns) const {
+    SmallVector<std::pair<StringRef, int64_t>> numbers = {{"threads", threads}};
+    if (isAcross)
+      numbers.push_back({"across", 1});
+    if (kept)
+      numbers.push_back({"kept", kept});
+    return dlx::PlanAttr::get(context, kReduceSchedule.name, ns, numbers);
+  }
+};
+
 class ReduceSchedule : ReduceLoops {
 public:
   explicit ReduceSchedule(KernelBuilder &k) : ReduceLoops(k), k(k) {}
-  /// `isAcross`: a thread for each row.
-  void run(bool isAcross);
+  /// `isAcross`: the terms of a row lie apart.
+  RowPlan plan(bool isAcross) const;
+  void run(const RowPlan &plan);
+  /// Whether what the terms read is read once more: by another stage, or with the row's own dims by
+  /// the results.
+  bool isReadAgain() const;
 
 private:
-  /// Decides whether the row is kept, and by how many threads it is worked on.
-  void chooseThreads(bool isAcross);
-  bool isReadAgain() const;
   bool mayKeep() const;
   void keepAccesses();
   SmallVector<Value> keptStage(Accumulator &accumulator, unsigned stage);
@@ -81,7 +102,6 @@ private:
 };
 } // namespace
 
-/// What the terms read is read once more: by another stage, or with the row's own dims by the results.
 bool ReduceSchedule::isReadAgain() const {
   if (nest.stages.size() > 1)
     return true;
@@ -106,21 +126,26 @@ bool ReduceSchedule::mayKeep() const {
                        [](const Access &access) { return access.checked || access.isComputed(); });
 }
 
-void ReduceSchedule::chooseThreads(bool isAcross) {
+RowPlan ReduceSchedule::plan(bool isAcross) const {
   AffineExpr extent = totalExtent(k.math, reductions);
+  // Threads alone read whole lines; warps and blocks are more threads. These win where rows are few and long.
+  auto usualRows = usualOrMiddle(totalExtent(k.math, rows), k.ranges()),
+       usualTerms = usualOrMiddle(extent, k.ranges());
+  if (isAcross && usualTerms && *usualTerms > kShortColumn &&
+      (!usualRows || *usualRows < k.gpu(kAmpere).multiprocessors * kManyColumns))
+    isAcross = false;
   auto length = k.largest(extent);
-  threadsPerRow = isAcross ? 1 : length && *length <= kWarpRow ? 32 : kThreads;
+  RowPlan plan = {isAcross, isAcross ? 1 : length && *length <= kWarpRow ? 32 : kThreads, 0};
   if (!mayKeep() || !length || *length < 1)
-    return;
+    return plan;
   // Lengths that vary may be far below the largest: threads for that one would be idle.
   bool isFixed = k.smallest(extent) == length;
   if (*length > (isAcross ? kKeptTerms : isFixed ? kKeptRow : kKeptTerms * 32))
-    return;
+    return plan;
   if (!isAcross)
-    threadsPerRow = threadsToKeep(*length);
-  slots = llvm::divideCeil(*length, threadsPerRow);
-  if (!isFixed || *length % threadsPerRow != 0)
-    end = k.index(extent);
+    plan.threads = threadsToKeep(*length);
+  plan.kept = llvm::divideCeil(*length, plan.threads);
+  return plan;
 }
 
 /// Makes room for what the terms read. The row's own dims take the place of the reduction's where they have their extents.
@@ -225,17 +250,15 @@ void ReduceSchedule::row() {
   k.body.held = {};
 }
 
-void ReduceSchedule::run(bool isAcross) {
-  AffineExpr count = totalExtent(k.math, rows);
-  // Threads alone read whole lines; warps and blocks are more threads. These win where rows are few and long.
-  auto usualRows = usualOrMiddle(count, k.ranges()),
-       usualTerms = usualOrMiddle(totalExtent(k.math, reductions), k.ranges());
-  if (isAcross && usualTerms && *usualTerms > kShortColumn &&
-      (!usualRows || *usualRows < k.gpu(kAmpere).multiprocessors * kManyColumns))
-    isAcross = false;
-  chooseThreads(isAcross);
+void ReduceSchedule::run(const RowPlan &plan) {
+  AffineExpr count = totalExtent(k.math, rows), extent = totalExtent(k.math, reductions);
+  threadsPerRow = plan.threads;
+  slots = plan.kept;
+  auto length = k.largest(extent);
+  if (slots && (k.smallest(extent) != length || *length % threadsPerRow != 0))
+    end = k.index(extent);
   Value own = k.thread();
-  if (isAcross) {
+  if (plan.isAcross) {
     thread = k.index(0);
     Value first = k.mul(k.block(gpu::Dimension::x, "block"), kThreads);
     Value position = k.named(k.add(first, own), "row");
@@ -262,9 +285,45 @@ void ReduceSchedule::run(bool isAcross) {
   k.finish(32 * kWarpsPerBlock, {k.ceilDiv(count, kWarpsPerBlock)});
 }
 
-/// Instructions of a warp for each of its terms and each access, and for a row beside that: modelled.
-/// A multiprocessor issues four in a clock; a thread has as many loads on their way at once.
-static constexpr double kOfTerm = 6, kOfTermApart = 40, kOfRow = 80, kIssued = 4, kLoadsAtOnce = 4;
+/// Instructions of a warp for each of its terms and each access, for a row beside that, and for what
+/// warps of a row tell each other: modelled. A multiprocessor issues four in a clock; a thread has as
+/// many loads on their way at once. A row that is read once more comes from a cache.
+static constexpr double kOfTerm = 6, kOfTermApart = 40, kOfRow = 80, kOfWarps = 60, kIssued = 4,
+                        kLoadsAtOnce = 4, kOfReread = 0.25;
+
+/// Nanoseconds at the usual sizes.
+static double nanosecondsOf(PlanQuestion &question, const ReduceSchedule &schedule,
+                            const RowPlan &plan) {
+  KernelBuilder &k = question.k;
+  const LoopNest &nest = k.body.getNest();
+  const GpuModel &gpu = k.gpu();
+  double multiprocessors = double(gpu.multiprocessors), terms = question.terms(),
+         rows = question.results();
+  llvm::SmallBitVector inner = nest.innerDims();
+  for (unsigned dim : inner.set_bits())
+    rows /= std::max(1.0, question.usual(nest.parallel[dim]));
+  double warps = std::max<double>(1, double(plan.threads) / 32),
+         stages = double(nest.stages.size());
+  double rounds = plan.isAcross ? terms : std::ceil(terms / double(plan.threads));
+  // Lanes that read apart take a line of the cache each.
+  double ofTerm = 0;
+  for (unsigned term = 0; term < nest.terms.size(); ++term) {
+    bool isApart = standsAcross(k.body, k.math) ||
+                   (question.product() && !question.product()->liesAlongReduction(term));
+    ofTerm += isApart && !plan.isAcross ? kOfTermApart : kOfTerm;
+  }
+  double ofWarp = (kOfRow + (warps > 1 ? kOfWarps : 0)) * stages + rounds * ofTerm * stages;
+  double threads = rows * double(plan.threads);
+  double clocks = std::max(threads / 32 * ofWarp / (multiprocessors * kIssued),
+                           kOfRow + rounds * gpu.clocksOfLatency / kLoadsAtOnce);
+  double passes = 1;
+  if (!plan.kept && schedule.isReadAgain())
+    passes += kOfReread * (stages - (inner.none() ? 1 : 0));
+  return (question.nanoseconds(2 * gpu.clocksOfLatency) +
+          std::max(question.nanoseconds(clocks),
+                   question.nanosecondsOnce(gpu.schedules.reduce, passes))) *
+         question.timeFactor();
+}
 
 static dlx::PlanAttr match(PlanQuestion &question) {
   KernelBuilder &k = question.k;
@@ -284,36 +343,25 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   bool isAcross = standsAcross(k.body, k.math);
   if (isAcross && (isContraction || nest.innerDims().none()))
     return {};
-  const GpuModel &gpu = k.gpu();
-  double multiprocessors = double(gpu.multiprocessors), terms = question.terms();
-  double rows = question.results();
-  llvm::SmallBitVector inner = nest.innerDims();
-  for (unsigned dim : inner.set_bits())
-    rows /= std::max(1.0, question.usual(nest.parallel[dim]));
-  double warps = terms <= double(kWarpRow) ? 1 : double(threadsToKeep(int64_t(terms)) / 32);
-  double rounds = std::ceil(terms / (32 * warps)) * double(nest.stages.size());
-  // Lanes that read apart take a line of the cache each.
-  double ofTerm = 0;
-  for (unsigned term = 0; term < nest.terms.size(); ++term) {
-    bool isApart =
-        isAcross || (question.product() && !question.product()->liesAlongReduction(term));
-    ofTerm += isApart ? kOfTermApart : kOfTerm;
-  }
-  double ofWarp = kOfRow + rounds * ofTerm;
-  double clocks = std::max(rows * warps * ofWarp / (multiprocessors * kIssued),
-                           kOfRow + rounds * gpu.clocksOfLatency / kLoadsAtOnce);
-  double ns =
-      question.nanoseconds(2 * gpu.clocksOfLatency) +
-      std::max(question.nanoseconds(clocks), question.nanosecondsOnce(gpu.schedules.reduce));
-  return dlx::PlanAttr::get(question.kernel().getContext(), kReduceSchedule.name,
-                            ns * question.timeFactor(), {});
+  ReduceSchedule schedule(k);
+  RowPlan plan = schedule.plan(isAcross);
+  return plan.attribute(question.kernel().getContext(), nanosecondsOf(question, schedule, plan));
 }
 
-static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
-  ReduceSchedule(k).run(standsAcross(k.body, k.math));
+static double cost(PlanQuestion &question, dlx::PlanAttr attribute) {
+  RowPlan plan = RowPlan::of(attribute);
+  auto length = question.k.largest(
+      dl::product(question.k.body.getNest().reduction, question.kernel().getContext()));
+  if (plan.kept && (!length || *length > plan.kept * plan.threads))
+    return kNeverServes;
+  return nanosecondsOf(question, ReduceSchedule(question.k), plan);
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
+  ReduceSchedule(k).run(RowPlan::of(plan));
   return success();
 }
 
-constinit const Schedule kReduceSchedule = {"reduce", match, build, operandsOfProduct};
+constinit const Schedule kReduceSchedule = {"reduce", match, build, operandsOfProduct, cost};
 
 } // namespace dlc::codegen

@@ -298,6 +298,21 @@ static ReduceShape shapeOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   return {most->max, *terms, standsAcross(body, math)};
 }
 
+static double nanosecondsOf(PlanQuestion &question, const RowShare &share) {
+  // Each stage reads the rows anew, and so does what makes of them a result with the rows' dims.
+  const LoopNest &nest = question.k.body.getNest();
+  const ScheduleRates &rates = question.k.gpu().schedules;
+  double stages = double(nest.stages.size());
+  double passes = nest.innerDims().any() ? (stages + 2) / 2 : stages;
+  return question.nanoseconds(rates.gridMeeting * stages) +
+         question.nanosecondsOnce(
+             rates.splitReduce * std::min(1.0, double(share.blocks) / kMostBlocks), passes);
+}
+
+static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
+  return nanosecondsOf(question, {plan.number("parts"), plan.number("blocks")});
+}
+
 static dlx::PlanAttr match(PlanQuestion &question) {
   if (question.kind() != dlx::KernelKind::reduce)
     return {};
@@ -305,14 +320,8 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   RowShare share = chooseRowShare(shapeOf(question.kernel(), k.ranges()), k.gpu(kAmpere));
   if (!share.isCut() || !k.mayExchange())
     return {};
-  // Each stage reads the rows anew, and so does what makes of them a result with the rows' dims.
-  const LoopNest &nest = k.body.getNest();
-  const ScheduleRates &rates = k.gpu().schedules;
-  double stages = double(nest.stages.size());
-  double passes = nest.innerDims().any() ? (stages + 2) / 2 : stages;
   return dlx::PlanAttr::get(question.kernel().getContext(), kSplitReduceSchedule.name,
-                            question.nanoseconds(rates.gridMeeting * stages) +
-                                question.nanosecondsOnce(rates.splitReduce, passes),
+                            nanosecondsOf(question, share),
                             {{"parts", share.parts}, {"blocks", share.blocks}});
 }
 
@@ -325,6 +334,6 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   return success();
 }
 
-constinit const Schedule kSplitReduceSchedule = {"split_reduce", match, build};
+constinit const Schedule kSplitReduceSchedule = {"split_reduce", match, build, nullptr, cost};
 
 } // namespace dlc::codegen

@@ -1,0 +1,22 @@
+//===- PlanParts.h - The kernels that one reduction gets -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recurrences get one: their schedules read the weights in different orders, and a file has weights
+// once.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
+
+#include "codegen/cuda/schedule/PlanQuestion.h"
+#include "codegen/cuda/schedule/variants/Variants.h"
+
+namespace dlc::codegen {
+
+/// The parts of the shapes of a reduction for which another plan of the table than `plan`, the one for
+/// all of its shapes, is estimated to be faster: at most four. Parts are told apart by the number of
+/// rows or by the terms of one.
+llvm::SmallVector<PlannedPart> partsByPlan(PlanQuestion &question, dlx::PlanAttr plan);
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
