@@ -48,6 +48,7 @@ private:
   uint32_t addBuffer(Value value, schema::Storage storage, uint32_t index);
   uint32_t addAllocated(dlx::AllocOp alloc, schema::Storage storage, uint32_t index);
   LogicalResult addLaunch(dlx::LaunchOp op, SymbolTable &symbols);
+  std::vector<schema::Limits> limitsOf(AffineMapAttr of, DenseI64ArrayAttr limits);
   std::unique_ptr<schema::ProductT> productTable(dlx::KernelOp kernel, dlx::LaunchOp op);
   /// Memory that the blocks of a launch of `kernel` exchange: a buffer of its own.
   uint32_t addExchange(dlx::KernelOp kernel);
@@ -174,6 +175,14 @@ void ProgramBuilder::use(Value value, bool init) {
   buffer->last_use = command;
 }
 
+std::vector<schema::Limits> ProgramBuilder::limitsOf(AffineMapAttr of, DenseI64ArrayAttr limits) {
+  std::vector<schema::Limits> table;
+  if (of)
+    for (auto [position, expr] : llvm::enumerate(of.getValue().getResults()))
+      table.emplace_back(expressions.add(expr), limits[2 * position], limits[2 * position + 1]);
+  return table;
+}
+
 std::unique_ptr<schema::ProductT> ProgramBuilder::productTable(dlx::KernelOp kernel,
                                                                dlx::LaunchOp op) {
   auto product = std::make_unique<schema::ProductT>();
@@ -187,6 +196,13 @@ std::unique_ptr<schema::ProductT> ProgramBuilder::productTable(dlx::KernelOp ker
   for (auto [field, expr] : llvm::zip_equal(fields, kernel.getProduct()->getResults()))
     *field = expressions.add(expr);
   product->tf32 = kernel.getProductTf32();
+  if (std::optional<ArrayAttr> calls = kernel.getProductCalls())
+    for (auto call : calls->getAsRange<dlx::CallAttr>()) {
+      auto table = std::make_unique<schema::ProductCallT>();
+      table->gpu = call.getGpu();
+      table->limits = limitsOf(call.getOf(), call.getLimits());
+      product->calls.push_back(std::move(table));
+    }
   return product;
 }
 
@@ -243,10 +259,7 @@ schema::VariantT ProgramBuilder::variantTable(dlx::VariantAttr variant, dlx::Ker
   schema::VariantT table;
   table.launch = std::make_unique<schema::LaunchT>(launchTable(kernel, op));
   table.gpu = variant.getGpu();
-  if (variant.getOf())
-    for (auto [position, of] : llvm::enumerate(variant.getOf().getValue().getResults()))
-      table.limits.emplace_back(expressions.add(of), variant.getLimits()[2 * position],
-                                variant.getLimits()[2 * position + 1]);
+  table.limits = limitsOf(variant.getOf(), variant.getLimits());
   return table;
 }
 

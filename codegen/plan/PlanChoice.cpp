@@ -68,28 +68,34 @@ bool ForcedPlans::concern(dlx::KernelOp kernel) const {
   return !wantedFor(kernel).schedule.empty();
 }
 
-FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel,
-                                             ArrayRef<dlx::PlanAttr> plans) const {
+bool ForcedPlans::wants(dlx::KernelOp kernel, StringRef schedule) const {
+  return wantedFor(kernel).schedule == schedule;
+}
+
+FailureOr<dlx::PlanAttr> ForcedPlans::choose(dlx::KernelOp kernel, ArrayRef<dlx::PlanAttr> plans,
+                                             ArrayRef<dlx::PlanAttr> calls) const {
   if (plans.empty())
     return kernel.emitOpError("of kind '")
            << stringifyEnum(kernel.getKind()) << "' has no schedule";
   const dlx::PlanAttr *best = bestOf(plans);
   Wanted wanted = wantedFor(kernel);
-  const auto *found = llvm::find_if(
-      plans, [&](dlx::PlanAttr plan) { return plan.getSchedule() == wanted.schedule; });
+  auto isWanted = [&](dlx::PlanAttr plan) { return plan.getSchedule() == wanted.schedule; };
+  const auto *found = llvm::find_if(plans, isWanted);
   if (found != plans.end()) {
     best = found;
-  } else if (wanted.isNamed) {
+  } else if (wanted.isNamed && llvm::none_of(calls, isWanted)) {
     InFlightDiagnostic error = refuse(kernel)
                                << "kernel '" << kernel.getSymName() << "' cannot run by schedule '"
                                << wanted.schedule << "'; it can by ";
-    llvm::interleaveComma(plans, error, [&](dlx::PlanAttr plan) { error << plan.getSchedule(); });
+    llvm::interleaveComma(llvm::concat<const dlx::PlanAttr>(plans, calls), error,
+                          [&](dlx::PlanAttr plan) { error << plan.getSchedule(); });
     return failure();
   }
   SmallVector<Attribute> others;
   for (const dlx::PlanAttr &plan : plans)
     if (&plan != best)
       others.push_back(plan);
+  llvm::append_range(others, calls);
   kernel.setPlanAttr(*best);
   if (others.empty())
     kernel.removeOtherPlansAttr();

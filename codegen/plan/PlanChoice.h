@@ -34,11 +34,14 @@ public:
   llvm::LogicalResult check(mlir::ModuleOp target, llvm::ArrayRef<llvm::StringRef> names) const;
   /// Whether some entry is about `kernel`.
   bool concern(dlx::KernelOp kernel) const;
+  /// Whether `kernel` shall run by this schedule where it can.
+  bool wants(dlx::KernelOp kernel, llvm::StringRef schedule) const;
   /// Chooses among `plans`, which are in the order of the table: the wanted plan, else the one with
-  /// the smallest estimate. Writes it and the others on the kernel. Fails where the user named the
-  /// kernel with a schedule that cannot run it, and where `plans` is empty.
-  llvm::FailureOr<dlx::PlanAttr> choose(dlx::KernelOp kernel,
-                                        llvm::ArrayRef<dlx::PlanAttr> plans) const;
+  /// the smallest estimate. Writes it and the others on the kernel, those of `calls` too, which may
+  /// take the place of any. Fails where the user named the kernel with a schedule that cannot run it,
+  /// and where `plans` is empty.
+  llvm::FailureOr<dlx::PlanAttr> choose(dlx::KernelOp kernel, llvm::ArrayRef<dlx::PlanAttr> plans,
+                                        llvm::ArrayRef<dlx::PlanAttr> calls = {}) const;
 
 private:
   struct Wanted {

@@ -54,14 +54,26 @@ void DLXDialect::initialize() {
       >();
 }
 
+static LogicalResult verifyLimits(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                  StringRef what, AffineMapAttr of, DenseI64ArrayAttr limits) {
+  size_t shapes = of ? of.getValue().getNumResults() : 0, numbers = limits ? limits.size() : 0;
+  if (numbers != 2 * shapes)
+    return emitError() << what << " has two limits for each of " << shapes << " shapes, got "
+                       << numbers;
+  return success();
+}
+
 LogicalResult VariantAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                   FlatSymbolRefAttr, AffineMapAttr of, DenseI64ArrayAttr limits,
                                   int64_t) {
-  size_t shapes = of ? of.getValue().getNumResults() : 0, numbers = limits ? limits.size() : 0;
-  if (numbers != 2 * shapes)
-    return emitError() << "a variant has two limits for each of " << shapes << " shapes, got "
-                       << numbers;
-  return success();
+  return verifyLimits(emitError, "a variant", of, limits);
+}
+
+//===- call ---------------------------------------------------------------------------------------===//
+
+LogicalResult CallAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t gpu,
+                               AffineMapAttr of, DenseI64ArrayAttr limits) {
+  return verifyLimits(emitError, "a call", of, limits);
 }
 
 //===- plan ---------------------------------------------------------------------------------------===//
@@ -105,6 +117,8 @@ LogicalResult KernelOp::verify() {
   if (getProduct() && (getProduct()->getNumResults() != 12 || !getProductInputs() ||
                        getProductInputs()->size() != 2 || getResultTensors().size() != 1))
     return emitOpError("is a product of two inputs with 12 extents and steps, or none");
+  if (getProductCalls() && !getProduct())
+    return emitOpError("has calls of a library, and no product that it could compute");
   return success();
 }
 

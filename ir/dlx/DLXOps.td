@@ -65,6 +65,19 @@ def DLX_VariantAttr : AttrDef<DLX_Dialect, "Variant"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
+def DLX_CallAttr : AttrDef<DLX_Dialect, "Call"> {
+  let mnemonic = "call";
+  let summary = "Where a call of the matrix library takes a kernel's place";
+  let description = [{
+    On GPUs of the architecture `gpu` (90 for sm_90; 0: on every one), where each result of `of`, an affine map over the module's
+    symbols, lies within its `limits`, the least and the most in turn.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$gpu, OptionalParameter<"::mlir::AffineMapAttr">:$of,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$limits);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+def DLX_Calls : TypedArrayAttrBase<DLX_CallAttr, "calls">;
 def DLX_Variants : TypedArrayAttrBase<DLX_VariantAttr, "variants">;
 
 def DLX_PlanAttr : AttrDef<DLX_Dialect, "Plan"> {
@@ -97,7 +110,7 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
     `entry`, the function with the kernel's code; `dims`, the values passed behind the buffers; `grid`, blocks in x, y, z (cuda) or the number of tiles (cpu);
     `block`, threads in x, y, z; `scratch`, bytes for each thread (cpu) or dynamic shared memory (cuda). Where the kernel is a
     plain matrix product, which a library can compute as well, `product` has its extents and steps in the order of the table
-    Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them. With `in_place` the
+    Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them; `product_calls` is where it does so unasked. With `in_place` the
     result is a `dl.update_slice` of an input that lies where the result lies: the kernel writes what src reaches, and does not
     read that input.
 
@@ -123,7 +136,8 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
   let arguments = (ins SymbolNameAttr:$sym_name, DLX_KernelKindAttr:$kind, OptionalAttr<StrAttr>:$entry,
       OptionalAttr<AffineMapAttr>:$dims, OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<DenseI64ArrayAttr>:$block,
       OptionalAttr<AffineMapAttr>:$scratch, OptionalAttr<AffineMapAttr>:$product,
-      OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32, UnitAttr:$in_place,
+      OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32,
+      OptionalAttr<DLX_Calls>:$product_calls, UnitAttr:$in_place,
       UnitAttr:$cooperative, UnitAttr:$persistent, OptionalAttr<DenseI64ArrayAttr>:$kept_columns,
       OptionalAttr<DLX_TensorMaps>:$tensor_maps, OptionalAttr<AffineMapAttr>:$exchange,
       OptionalAttr<DLX_Variants>:$variants, OptionalAttr<DLX_PlanAttr>:$plan, OptionalAttr<DLX_Plans>:$other_plans);

@@ -54,6 +54,13 @@ struct ScheduleRates {
   double recurrences; ///< of steps
 };
 
+/// What cuBLASLt reaches.
+struct LibraryRates {
+  double halves,
+      floats;  ///< multiply-adds a clock of one multiprocessor, of 16-bit elements and floats
+  double ends; ///< clocks of a call beside them
+};
+
 /// A GPU. Numbers of one multiprocessor are for one clock. `peak...` are NVIDIA's; other rates are
 /// what dlc's kernels reach: measured where `source` names a result file, else modelled.
 struct GpuModel {
@@ -81,6 +88,7 @@ struct GpuModel {
   RingRates wgmma;        ///< contract_wgmma; all 0 where a GPU has none
   RingRates floats;       ///< contract_simt
   StepRates steps;        ///< of recurrences
+  LibraryRates library;
   ScheduleRates schedules;
 };
 
@@ -144,6 +152,7 @@ constexpr GpuModel modelledGpu(int architecture, const char *name, int64_t multi
           .wgmma = {},
           .floats = modelledRing(floats),
           .steps = kModelledSteps,
+          .library = {.halves = 0.8 * halves, .floats = 0.85 * floats, .ends = 6000},
           .schedules = kScheduleRates};
 }
 
@@ -151,7 +160,8 @@ inline constexpr GpuModel kAmpere =
     modelledGpu(80, "A100", 108, 160 << 10, 2048, 1.41, 1024, 64, 1555);
 
 /// `mma`, `wgmma`, `bytesOnce` and `launch` are fitted to 1,194 measured tiles
-/// (`tools/scripts/bench tiles` fits them anew), `memoryBytes` was measured. The rest is modelled.
+/// (`tools/scripts/bench tiles` fits them anew), `memoryBytes` was measured, `library` is fitted to five
+/// measured products (`tools/scripts/bench kernels`). The rest is modelled.
 inline constexpr GpuModel kHopper = {.architecture = 90,
                                      .name = "H100 SXM",
                                      .source = "tiles-nvidia-h100-80gb-hbm3-2026-11-23.csv",
@@ -196,6 +206,7 @@ inline constexpr GpuModel kHopper = {.architecture = 90,
                                                 .meeting = 1950,
                                                 .leastPart = 325},
                                      .steps = kModelledSteps,
+                                     .library = {.halves = 1640, .floats = 112, .ends = 6000},
                                      .schedules = kScheduleRates};
 
 /// By architecture. A new GPU is a line here.

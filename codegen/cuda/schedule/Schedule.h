@@ -11,7 +11,12 @@
 #include "codegen/cuda/schedule/PlanQuestion.h"
 #include "codegen/plan/PackOperand.h"
 
+#include <limits>
+
 namespace dlc::codegen {
+
+/// What a plan costs at shapes that it cannot serve.
+inline constexpr double kNeverServes = std::numeric_limits<double>::infinity();
 
 /// A plan needs these of the program around its kernel.
 struct Requirements {
@@ -27,7 +32,8 @@ struct Schedule {
   /// The plan by which the kernel would run, with its estimate for the usual sizes of the symbols;
   /// null where the schedule cannot run it.
   dlx::PlanAttr (*match)(PlanQuestion &question);
-  /// Fills a kernel whose function has begun and finishes it.
+  /// Fills a kernel whose function has begun and finishes it. Null for what is no kernel but a call
+  /// that the runtime makes in one's place.
   llvm::LogicalResult (*build)(KernelBuilder &k, dlx::PlanAttr plan);
   /// Null where there are none.
   Requirements (*requirements)(PlanQuestion &question, dlx::PlanAttr plan) = nullptr;
@@ -45,6 +51,9 @@ struct Schedule {
 llvm::ArrayRef<const Schedule *> schedules();
 /// The schedule of this name; null where there is none.
 const Schedule *scheduleNamed(llvm::StringRef name);
+/// Nanoseconds at the usual sizes of the question's symbols by `plan`, which was made for these shapes
+/// or others; kNeverServes where it cannot serve some of these.
+double nanosecondsBy(dlx::PlanAttr plan, PlanQuestion &question);
 
 } // namespace dlc::codegen
 

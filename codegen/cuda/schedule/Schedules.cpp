@@ -11,8 +11,8 @@ static constexpr const Schedule *kSchedules[] = {
     &kJoinedSchedule, &kMapSchedule,
     // Products, then other reductions; one thread a result can do most of both.
     &kWgmmaSchedule, &kRowsSchedule, &kTensorCoresSchedule, &kFloatUnitsSchedule, &kTilesSchedule,
-    &kDepthwiseSchedule, &kSplitReduceSchedule, &kReduceSchedule, &kDirectSchedule,
-    &kAttentionTensorCoresSchedule, &kAttentionFloatUnitsSchedule,
+    &kLibrarySchedule, &kDepthwiseSchedule, &kSplitReduceSchedule, &kReduceSchedule,
+    &kDirectSchedule, &kAttentionTensorCoresSchedule, &kAttentionFloatUnitsSchedule,
     // A recurrence: whichever is estimated to be faster.
     &kSharedRecurrentSchedule, &kRecurrentSchedule,
     // Whole lines.
@@ -24,6 +24,14 @@ const Schedule *scheduleNamed(StringRef name) {
   const auto *found =
       llvm::find_if(kSchedules, [&](const Schedule *schedule) { return schedule->name == name; });
   return found == std::end(kSchedules) ? nullptr : *found;
+}
+
+double nanosecondsBy(dlx::PlanAttr plan, PlanQuestion &question) {
+  const Schedule *schedule = scheduleNamed(plan.getSchedule());
+  if (schedule->cost)
+    return schedule->cost(question, plan);
+  dlx::PlanAttr here = schedule->match(question);
+  return here ? double(here.getNs()) : kNeverServes;
 }
 
 } // namespace dlc::codegen

@@ -41,6 +41,8 @@ extern const Schedule kTensorCoresSchedule, kFloatUnitsSchedule;
 extern const Schedule kWgmmaSchedule;
 /// Tiles through shared memory for every other type.
 extern const Schedule kTilesSchedule;
+/// A call of cuBLASLt in the place of a product that is nothing else: LibraryChoice.h.
+extern const Schedule kLibrarySchedule;
 /// Strips of neighbouring results for each thread of a convolution whose groups are a channel or a
 /// few: DepthwiseChoice.h.
 extern const Schedule kDepthwiseSchedule;

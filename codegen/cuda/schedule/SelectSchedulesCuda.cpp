@@ -7,6 +7,7 @@
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionParts.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
+#include "codegen/cuda/schedule/contraction/LibraryChoice.h"
 #include "codegen/cuda/schedule/variants/PlanParts.h"
 #include "codegen/plan/PlanChoice.h"
 #include "codegen/plan/TargetModule.h"
@@ -54,12 +55,12 @@ struct SelectSchedulesCuda : impl::SelectSchedulesCudaPassBase<SelectSchedulesCu
 /// Asks all schedules, and writes the plan on `kernel`.
 FailureOr<const Schedule *> SelectSchedulesCuda::select(dlx::KernelOp kernel,
                                                         PlanQuestion &question) {
-  SmallVector<dlx::PlanAttr> plans;
+  SmallVector<dlx::PlanAttr> plans, calls;
   for (const Schedule *schedule : schedules())
     if (schedule->gpu == 0)
       if (dlx::PlanAttr plan = schedule->match(question))
-        plans.push_back(plan);
-  FailureOr<dlx::PlanAttr> plan = forced.choose(kernel, plans);
+        (schedule->build ? plans : calls).push_back(plan);
+  FailureOr<dlx::PlanAttr> plan = forced.choose(kernel, plans, calls);
   if (failed(plan))
     return failure();
   return scheduleNamed(plan->getSchedule());
@@ -102,39 +103,6 @@ void SelectSchedulesCuda::addVariants(dlx::KernelOp kernel, ArrayRef<PlannedPart
   }
 }
 
-/// Whether a matrix library may take the place of the kernel's plan.
-static bool isOfTiles(dlx::KernelOp kernel) {
-  const Schedule *schedule = scheduleNamed(kernel.getPlan()->getSchedule());
-  return schedule == &kTensorCoresSchedule || schedule == &kFloatUnitsSchedule ||
-         schedule == &kTilesSchedule || schedule == &kWgmmaSchedule;
-}
-
-/// Writes on the kernel and its variants, where they are tiles, the call of a library that computes
-/// the same.
-static void recordProducts(dlx::KernelOp kernel, PlanQuestion &question) {
-  SmallVector<dlx::KernelOp> kernels = {kernel};
-  if (ArrayAttr variants = kernel.getVariantsAttr())
-    for (auto variant : variants.getAsRange<dlx::VariantAttr>())
-      kernels.push_back(SymbolTable::lookupNearestSymbolFrom<dlx::KernelOp>(kernel->getParentOp(),
-                                                                            variant.getKernel()));
-  if (!question.product() || llvm::none_of(kernels, isOfTiles))
-    return;
-  recordProduct(*question.product(), question.allowsTf32);
-  if (!kernel.getProduct())
-    return;
-  for (dlx::KernelOp other : ArrayRef(kernels).drop_front())
-    if (isOfTiles(other)) {
-      other.setProductAttr(kernel.getProductAttr());
-      other.setProductInputsAttr(kernel.getProductInputsAttr());
-      other.setProductTf32(kernel.getProductTf32());
-    }
-  if (!isOfTiles(kernel)) {
-    kernel.removeProductAttr();
-    kernel.removeProductInputsAttr();
-    kernel.setProductTf32(false);
-  }
-}
-
 /// Writes the plan, and the kernels that take this one's place for a part of the shapes or on a
 /// Hopper.
 LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp scratch) {
@@ -169,7 +137,7 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
   if (parts && !isForced && kernel.getKind() == dlx::KernelKind::reduce)
     addVariants(kernel, partsByPlan(question, *kernel.getPlan()), 0);
   if (isContraction)
-    recordProducts(kernel, question);
+    recordLibraryCall(kernel, question, forced.wants(kernel, kLibrarySchedule.name));
   return success();
 }
 

@@ -195,7 +195,7 @@ private:
   const schema::Launch *choose(const schema::Launch *launch) const {
     for (size_t i = 0; i < sizeOf(launch->variants()); ++i)
       if (const schema::Variant &variant = *launch->variants()->Get(i);
-          variants.allows(variant) && holds(variant, values))
+          variants.allows(variant) && areWithin(variant.limits(), values))
         return variant.launch();
     return launch;
   }
@@ -271,7 +271,12 @@ private:
         {buffer(table.a()), value(table.a_row()), value(table.a_depth()), value(table.a_batch())},
         {buffer(table.b()), value(table.b_depth()), value(table.b_column()),
          value(table.b_batch())},
-        {buffer(table.target()), value(table.target_row()), 1, value(table.target_batch())}};
+        {buffer(table.target()), value(table.target_row()), 1, value(table.target_batch())},
+        {}};
+    for (size_t i = 0; i < sizeOf(table.calls()); ++i)
+      if (const schema::ProductCall &call = *table.calls()->Get(i);
+          areWithin(call.limits(), values))
+        product.gpus.push_back(call.gpu());
     if (!fits(product, product.a, product.rows, product.depth) ||
         !fits(product, product.b, product.depth, product.columns) ||
         !fits(product, product.target, product.rows, product.columns))
@@ -332,10 +337,11 @@ bool VariantUse::allows(const schema::Variant &variant) const {
          (!usable || (*usable)[variant.launch()->kernel()]);
 }
 
-bool dlc::rt::holds(const schema::Variant &variant, const std::vector<int64_t> &values) {
-  for (size_t i = 0; i < sizeOf(variant.limits()); ++i) {
-    const schema::Limits &limits = *variant.limits()->Get(i);
-    if (values[limits.of()] < limits.least() || values[limits.of()] > limits.most())
+bool dlc::rt::areWithin(const flatbuffers::Vector<const schema::Limits *> *limits,
+                        const std::vector<int64_t> &values) {
+  for (size_t i = 0; i < sizeOf(limits); ++i) {
+    const schema::Limits &limit = *limits->Get(i);
+    if (values[limit.of()] < limit.least() || values[limit.of()] > limit.most())
       return false;
   }
   return true;

@@ -46,6 +46,8 @@ struct PlannedProduct {
   bool tf32;
   int64_t rows, columns, depth, batch;
   PlannedMatrix a, b, target; ///< rows x depth, depth x columns, rows x columns
+  /// Architectures of GPUs where the library is estimated to be faster under these shapes; 0: all.
+  std::vector<uint32_t> gpus;
 };
 
 /// schema::TensorMap under bound shapes.
@@ -91,8 +93,9 @@ struct VariantUse {
 
   bool allows(const schema::Variant &variant) const;
 };
-/// Whether `values` lie within the limits of the variant.
-bool holds(const schema::Variant &variant, const std::vector<int64_t> &values);
+/// Whether `values`, of the module's expressions, lie within the limits.
+bool areWithin(const flatbuffers::Vector<const schema::Limits *> *limits,
+               const std::vector<int64_t> &values);
 
 /// Evaluates `program` under `values` (of the module's expressions; for `init` under any values)
 /// and places its buffers. DLC_INCOMPATIBLE where the file contradicts itself under these shapes.

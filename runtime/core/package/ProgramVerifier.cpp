@@ -364,12 +364,18 @@ private:
                           "only launches of a run have variants, which have none themselves");
     if (variant.gpu() != 0 && !isCuda)
       return refuseModule(where, "it is for a GPU, and the program is not");
-    for (size_t i = 0; i < sizeOf(variant.limits()); ++i) {
-      const schema::Limits &limits = *variant.limits()->Get(i);
-      if (!expressions.has(limits.of()) || limits.least() > limits.most())
+    DLC_TRY(checkLimits(variant.limits(), where));
+    return checkLaunch(*variant.launch(), where, at, init);
+  }
+
+  Status checkLimits(const flatbuffers::Vector<const schema::Limits *> *limits,
+                     const std::string &where) const {
+    for (size_t i = 0; i < sizeOf(limits); ++i) {
+      const schema::Limits &limit = *limits->Get(i);
+      if (!expressions.has(limit.of()) || limit.least() > limit.most())
         return refuseModule(where, "limit ", i, " names no expression, or no value is within it");
     }
-    return checkLaunch(*variant.launch(), where, at, init);
+    return {};
   }
 
   Status checkKept(const schema::Launch &launch, const std::string &where) const {
@@ -392,6 +398,8 @@ private:
                       const std::string &where) const {
     if (!isCuda)
       return refuseModule(where, "a matrix product for a library is in a program for the CPU");
+    for (size_t i = 0; i < sizeOf(product.calls()); ++i)
+      DLC_TRY(checkLimits(product.calls()->Get(i)->limits(), where));
     std::optional<schema::DType> dtype;
     for (uint32_t position : {product.a(), product.b(), product.target()}) {
       if (position >= sizeOf(launch.args()) ||

@@ -167,13 +167,12 @@ Status MatrixLibrary::prepare(const rt::Plan &plan,
                               std::vector<std::unique_ptr<LibraryProduct>> &products) {
   products.clear();
   products.resize(plan.commands.size());
-  ProductDevice facts = {device.architecture(), device.multiprocessors()};
   for (size_t i = 0; i < plan.commands.size(); ++i) {
     const auto &product = plan.commands[i].product;
     if (!product || plan.commands[i].skip || use == LibraryUse::never)
       continue;
     bool wanted = use == LibraryUse::always ? isLibraryProduct(*product)
-                                            : paysAsLibraryProduct(*product, facts);
+                                            : paysAsLibraryProduct(*product, device.architecture());
     if (wanted && open())
       products[i] = make(*product);
   }

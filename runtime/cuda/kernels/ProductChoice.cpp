@@ -11,20 +11,8 @@
 using namespace dlc;
 using namespace dlc::cuda;
 
-/// The library's fast kernels multiply tiles of this many rows and columns; thinner products leave them partly empty.
-static constexpr int64_t kFullTile = 128;
-/// 20 microseconds at 1.5 GHz.
-static constexpr double kClocks = 30000;
 /// Where copies of 16 bytes can begin.
 static constexpr int64_t kCopyBytes = 16;
-
-/// Multiply-adds of a multiprocessor in a clock.
-static double productsPerClock(schema::DType dtype, bool tf32, int architecture) {
-  const GpuModel &gpu = gpuModelOf(architecture);
-  if (dtype == schema::DType::f32 && !tf32)
-    return gpu.peakFloats;
-  return tf32 ? gpu.peakHalves / 2 : gpu.peakHalves;
-}
 
 /// The step between neighbouring rows or columns of a matrix that lies along the other; 0 where it lies along none.
 static int64_t leadingStep(const rt::PlannedMatrix &matrix, int64_t rows, int64_t columns) {
@@ -46,12 +34,9 @@ bool dlc::cuda::isLibraryProduct(const rt::PlannedProduct &product) {
          suits(product.target, product.rows, product.columns);
 }
 
-bool dlc::cuda::paysAsLibraryProduct(const rt::PlannedProduct &product,
-                                     const ProductDevice &device) {
-  if (!isLibraryProduct(product) || std::min(product.rows, product.columns) < kFullTile)
-    return false;
-  double products = double(product.rows) * double(product.columns) * double(product.depth) *
-                    double(product.batch);
-  return products >= kClocks * device.multiprocessors *
-                         productsPerClock(product.dtype, product.tf32, device.architecture);
+bool dlc::cuda::paysAsLibraryProduct(const rt::PlannedProduct &product, int architecture) {
+  auto described = uint32_t(gpuModelOf(architecture).architecture);
+  return isLibraryProduct(product) &&
+         std::any_of(product.gpus.begin(), product.gpus.end(),
+                     [&](uint32_t gpu) { return gpu == 0 || gpu == described; });
 }

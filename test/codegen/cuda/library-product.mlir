@@ -6,7 +6,7 @@
 // CHECK-DAG: #[[MAP4:map[0-9]*]] = affine_map<()[s0] -> (96, s0, 64, 1, 1, 96, 0, 1, 64, 0, s0, 0)>{{$}}
 // What a matrix library may compute is written on the kernel: rows, columns, depth, batch, then the steps of both factors
 // and of the result.
-module attributes {dl.symbols = [#dl.symbol<"N", 1, 512>, #dl.symbol<"K", 1, 512>]} {
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 512>, #dl.symbol<"K", 1, 512>, #dl.symbol<"M", 1, 4096>]} {
 module @cuda {
   // CHECK-LABEL: dlx.kernel @plain attributes
   // CHECK-SAME: product = #[[MAP0]]{{[,}]}}
@@ -50,6 +50,7 @@ module @cuda {
     dl.yield %0 : tensor<96x?xf32, #dl.t<[96, s0]>>
   }
   // Not those with anything around them, nor integers, nor what slides, nor what is computed.
+  // CHECK-LABEL: dlx.kernel @bias
   // CHECK-NOT: product =
   dlx.kernel @bias attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<64x64xf32>, %b: tensor<96x64xf32>, %c: tensor<96xf32>):
@@ -78,6 +79,31 @@ module @cuda {
     %0 = dl.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<8x16x8x8xf32>, tensor<32x16x3x3xf32>) -> tensor<8x32x8x8xf32>
     dl.yield %0 : tensor<8x32x8x8xf32>
   }
+  // Where the call was estimated to be faster: products of floats on all GPUs, large ones of 16-bit
+  // elements on those whose tensor cores dlc's kernels do not reach.
+  // CHECK-LABEL: dlx.kernel @floats
+  // CHECK-SAME: other_plans = [{{.*}}#dlx.plan<schedule = "cublaslt", ns = {{[0-9]+}}>], plan = #dlx.plan<schedule = "float_units"
+  // CHECK-SAME: product_calls = [#dlx.call<>]
+  dlx.kernel @floats attributes {kind = #dlx.kind<contraction>} {
+  ^bb0(%a: tensor<4096x4096xf32>, %b: tensor<4096x4096xf32>):
+    %0 = dl.matmul %a, %b : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    dl.yield %0 : tensor<4096x4096xf32>
+  }
+  // CHECK-LABEL: dlx.kernel @halves
+  // CHECK-SAME: product_calls = [#dlx.call<gpu = 100, of = #{{map[0-9]*}}, limits = [{{[0-9]+}}, 4096]>, #dlx.call<gpu = 103, of = #{{map[0-9]*}}, limits = [{{[0-9]+}}, 4096]>]
+  // A variant is the same product, and there is a call in its place too.
+  // CHECK-LABEL: dlx.kernel @halves_for
+  // CHECK-SAME: product_calls = [#dlx.call<gpu = 100, of =
+  dlx.kernel @halves attributes {kind = #dlx.kind<contraction>} {
+  ^bb0(%a: tensor<?x4096xf16, #dl.t<[s2, 4096]>>, %b: tensor<4096x4096xf16>):
+    %0 = dl.matmul %a, %b : (tensor<?x4096xf16, #dl.t<[s2, 4096]>>, tensor<4096x4096xf16>) -> tensor<?x4096xf16, #dl.t<[s2, 4096]>>
+    dl.yield %0 : tensor<?x4096xf16, #dl.t<[s2, 4096]>>
+  }
+  // A thin one may be asked for, and is not taken unasked.
+  // CHECK-LABEL: dlx.kernel @few_rows
+  // CHECK-SAME: product = #
+  // CHECK-NOT: product_calls
+  // CHECK: gpu.module
   dlx.kernel @few_rows attributes {kind = #dlx.kind<contraction>} {
   ^bb0(%a: tensor<4x64xf32>, %b: tensor<64x96xf32>):
     %0 = dl.matmul %a, %b : (tensor<4x64xf32>, tensor<64x96xf32>) -> tensor<4x96xf32>

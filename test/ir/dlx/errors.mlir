@@ -164,6 +164,22 @@ dlx.kernel @g attributes {kind = #dlx.kind<map>} {
 
 // -----
 
+// expected-error @+1 {{a call has two limits for each of 1 shapes, got 1}}
+dlx.kernel @f attributes {kind = #dlx.kind<map>, product_calls = [#dlx.call<gpu = 90, of = affine_map<()[s0] -> (s0)>, limits = [1]>]} {
+^bb0(%x: tensor<4xf32>):
+  dl.yield %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has calls of a library, and no product that it could compute}}
+dlx.kernel @f attributes {kind = #dlx.kind<map>, product_calls = [#dlx.call<>]} {
+^bb0(%x: tensor<4xf32>):
+  dl.yield %x : tensor<4xf32>
+}
+
+// -----
+
 // expected-error @+1 {{a variant has two limits for each of 1 shapes, got 3}}
 dlx.kernel @f attributes {kind = #dlx.kind<map>, variants = [#dlx.variant<kernel = @g, of = affine_map<()[s0] -> (s0)>, limits = [1, 2, 3]>]} {
 ^bb0(%x: tensor<4xf32>):

@@ -93,13 +93,16 @@ for option in ("--cublas", "--no-cublas"):
               "--expected-output", "y=@whole.npz", "--atol", "0", "--rtol", "0")
     suite.expect(f"whole numbers {option}", (run.returncode, run.stderr), (0, ""))
 
-# By itself it takes the large ones alone: the emulated GPU has four multiprocessors.
+# Unasked it takes those for which it was estimated to be faster: none of these.
 large = ["--input", "a=512x64xf32=random", "--input", "b=64x96xf32=random"]
 suite.expect("too small", who("plain_f32_f32.bin", *large), 0)
 with open("large.dl", "w", encoding="utf-8") as out:
     out.write("dl 1\n\nmodel M {\n  forward(a: f32[256,256], b: f32[256,256]) -> (y: f32[256,256]) {\n    y = a @ b\n  }\n}\n")
-suite.expect("large: compile", dlc("compile", "-q", "large.dl", "--target", "cuda", "-o", "large.bin").stderr, "")
-suite.expect("large enough", who("large.bin"), 1)
+suite.expect("large: compile", dlc("compile", "-q", "large.dl", "--target", "cuda", "-o", "small.bin").stderr, "")
+suite.expect("small", who("small.bin"), 0)
+suite.expect("wanted: compile", dlc("compile", "-q", "large.dl", "--target", "cuda", "--force-plan", "matmul=cublaslt", "-o", "large.bin").stderr,
+             "")
+suite.expect("wanted", who("large.bin"), 1)
 suite.expect("turned off", who("large.bin", "--no-cublas"), 0)
 
 # A product with something behind it is dlc's own.

@@ -220,13 +220,31 @@ protected:
 TEST_F(Cublas, WhereItIsAskedFor) {
   EXPECT_EQ(remarks(DLC_CUBLAS_ALWAYS, By::library), "");
   EXPECT_EQ(remarks(DLC_CUBLAS_NEVER, By::kernel), "");
-  EXPECT_EQ(remarks(DLC_CUBLAS_AUTO, By::kernel), ""); // far too small
+  EXPECT_EQ(remarks(DLC_CUBLAS_AUTO, By::kernel), ""); // the file does not say where it pays
   EXPECT_EQ(emulator.alive(), 0);
   EXPECT_STREQ(emulator.leaks(), "");
   ModulePtr module = load(productPackage().file());
   open(module.get(), with(static_cast<dlc_cublas>(3)), DLC_USAGE);
   EXPECT_STREQ(dlc_last_error(), "unknown use of cuBLASLt, 3; expected DLC_CUBLAS_AUTO, "
                                  "DLC_CUBLAS_NEVER or DLC_CUBLAS_ALWAYS");
+}
+
+// Unasked it computes the product on the GPUs and for the shapes that the file names.
+TEST_F(Cublas, WhereTheFileSaysThatItPays) {
+  for (uint32_t gpu : {0, 90, 100}) {
+    PackageBuilder package = productPackage();
+    auto &product = *package.module.programs[0]->main[0]->command.AsLaunch()->product;
+    auto call = std::make_unique<dlc::schema::ProductCallT>();
+    call->gpu = gpu;
+    call->limits.emplace_back(product.rows, 5, 40);
+    product.calls.push_back(std::move(call));
+    ModulePtr module = load(package.file());
+    ContextPtr context = open(module.get(), with(DLC_CUBLAS_AUTO));
+    By within = gpu == 100 ? By::kernel : By::library; // the emulated GPU is of sm_90
+    for (auto [n, expected] :
+         {std::pair(4, By::kernel), {5, within}, {40, within}, {41, By::kernel}})
+      EXPECT_EQ(run(context.get(), n), expected) << gpu << ", " << n;
+  }
 }
 
 TEST_F(Cublas, GraphsOfManyShapesAndATransposedFactor) {

@@ -145,6 +145,14 @@ const Fault kFaults[] = {
      },
      "program 0 (cuda), command 0, variant 0: limit 0 names no expression, or no value is within "
      "it"},
+    {"LimitsOfCall",
+     [](PackageBuilder &, ProgramT &p) {
+       LaunchT &launch = *p.main[0]->command.AsLaunch();
+       launch.product = std::make_unique<ProductT>();
+       launch.product->calls.push_back(std::make_unique<ProductCallT>());
+       launch.product->calls[0]->limits.emplace_back(1000000, 1, 2);
+     },
+     "program 0 (cuda), command 0: limit 0 names no expression, or no value is within it"},
     {"GridOfVariant",
      [](PackageBuilder &, ProgramT &p) {
        LaunchT &launch = *p.main[0]->command.AsLaunch();

@@ -19,33 +19,22 @@ static PlannedProduct plain(DType dtype, int64_t rows, int64_t depth, int64_t co
           batch,
           {0, depth, 1, rows * depth},
           {1, columns, 1, depth * columns},
-          {2, columns, 1, rows * columns}};
+          {2, columns, 1, rows * columns},
+          {}};
 }
 
-static constexpr ProductDevice kA100 = {80, 108}, kH100 = {90, 132}, kRtx = {89, 128};
-
-TEST(ProductChoice, LargeOnesPay) {
-  EXPECT_TRUE(paysAsLibraryProduct(plain(DType::bf16, 4096, 4096, 4096), kH100));
-  EXPECT_FALSE(paysAsLibraryProduct(plain(DType::bf16, 1024, 1024, 1024), kH100));
-  // The faster the GPU, the larger a product must be to keep it busy.
-  EXPECT_TRUE(paysAsLibraryProduct(plain(DType::f16, 1536, 1536, 1536), kA100));
-  EXPECT_FALSE(paysAsLibraryProduct(plain(DType::f16, 1536, 1536, 1536), kH100));
-  EXPECT_TRUE(paysAsLibraryProduct(plain(DType::f16, 1536, 1536, 1536), kRtx));
-  EXPECT_TRUE(paysAsLibraryProduct(plain(DType::bf16, 1024, 1024, 1024, 16), kH100));
-}
-
-TEST(ProductChoice, WithoutTensorCoresTheyTakeLonger) {
-  PlannedProduct product = plain(DType::f32, 1024, 1024, 1024);
-  EXPECT_TRUE(paysAsLibraryProduct(product, kH100));
-  product.tf32 = true;
-  EXPECT_FALSE(paysAsLibraryProduct(product, kH100));
-  EXPECT_FALSE(paysAsLibraryProduct(plain(DType::f32, 512, 512, 512), kA100));
-}
-
-TEST(ProductChoice, ThinOnesDoNot) {
-  EXPECT_FALSE(paysAsLibraryProduct(plain(DType::bf16, 64, 65536, 65536), kH100));
-  EXPECT_FALSE(paysAsLibraryProduct(plain(DType::bf16, 65536, 65536, 64), kH100));
-  EXPECT_TRUE(paysAsLibraryProduct(plain(DType::bf16, 65536, 64, 65536), kH100));
+// What the compiler found for the shapes at hand, by GPU.
+TEST(ProductChoice, WhereTheCompilerSaysSo) {
+  PlannedProduct product = plain(DType::bf16, 4096, 4096, 4096);
+  EXPECT_FALSE(paysAsLibraryProduct(product, 90)) << "a file of a compiler that did not ask";
+  product.gpus = {100, 120};
+  EXPECT_FALSE(paysAsLibraryProduct(product, 90));
+  EXPECT_TRUE(paysAsLibraryProduct(product, 100));
+  EXPECT_TRUE(paysAsLibraryProduct(product, 121)) << "described as the one before it";
+  product.gpus = {0};
+  EXPECT_TRUE(paysAsLibraryProduct(product, 80));
+  product.a = {0, 2, 8192, 0}; // along neither
+  EXPECT_FALSE(paysAsLibraryProduct(product, 80));
 }
 
 TEST(ProductChoice, WhatTheLibraryCannotDo) {

@@ -39,9 +39,17 @@ namespace {
 /// How many launches of a program use each kernel, at load and in each run.
 struct LaunchCount {
   int64_t init = 0, main = 0;
-  std::string product;   // "N*4096 x 512 by 512 x 2048", where cuBLASLt may compute it
-  std::string insteadOf; // of a variant: the kernel whose place it takes ...
-  std::string where;     // ... "on sm_90a", "for N*T = 9..64", or both
+  std::string product;            // "N*4096 x 512 by 512 x 2048", where cuBLASLt may compute it ...
+  std::vector<std::string> calls; // ... and where it does so unasked: "on sm_90, for N = 512..4096"
+  std::string insteadOf;          // of a variant: the kernel whose place it takes ...
+  std::string where;              // ... "on sm_90a", "for N*T = 9..64", or both
+
+  std::string callsAsText() const {
+    std::string text;
+    for (const std::string &call : calls)
+      text += (text.empty() ? "" : "; ") + call;
+    return text;
+  }
 };
 
 struct ProgramFacts {
@@ -64,11 +72,12 @@ static std::string describeProduct(const rt::Module &module, const schema::Produ
          (batch == "1" ? "" : ", " + batch + " times");
 }
 
-/// "on sm_90a, for N*T = 9..64": where a variant holds.
-static std::string describeVariant(const rt::Module &module, const schema::Variant &variant) {
-  std::string where = variant.gpu() ? "on sm_" + std::to_string(variant.gpu()) + "a" : "";
-  for (uint32_t i = 0; variant.limits() && i < variant.limits()->size(); ++i) {
-    const schema::Limits &limits = *variant.limits()->Get(i);
+/// "on sm_90a, for N*T = 9..64": a GPU and limits of shapes, as far as there are any.
+static std::string describeWhere(const rt::Module &module, const std::string &gpu,
+                                 const flatbuffers::Vector<const schema::Limits *> *all) {
+  std::string where = gpu.empty() ? "" : "on " + gpu;
+  for (uint32_t i = 0; all && i < all->size(); ++i) {
+    const schema::Limits &limits = *all->Get(i);
     where += (where.empty() ? "for "
               : i == 0      ? ", for "
                             : " and ") +
@@ -76,6 +85,24 @@ static std::string describeVariant(const rt::Module &module, const schema::Varia
              (limits.least() == limits.most() ? "" : ".." + std::to_string(limits.most()));
   }
   return where;
+}
+
+static std::string describeVariant(const rt::Module &module, const schema::Variant &variant) {
+  return describeWhere(module, variant.gpu() ? "sm_" + std::to_string(variant.gpu()) + "a" : "",
+                       variant.limits());
+}
+
+/// Where the library computes the product unasked.
+static std::vector<std::string> describeCalls(const rt::Module &module,
+                                              const schema::Product &product) {
+  std::vector<std::string> calls;
+  if (product.calls())
+    for (const schema::ProductCall *call : *product.calls()) {
+      std::string where = describeWhere(
+          module, call->gpu() ? "sm_" + std::to_string(call->gpu()) : "", call->limits());
+      calls.push_back(where.empty() ? "always" : where);
+    }
+  return calls;
 }
 
 /// "3.1 us", with two digits that say something.
@@ -111,8 +138,10 @@ static ProgramFacts factsOf(const rt::Module &module, const schema::Program &pro
       if (const auto *launch = entry->command_as_Launch()) {
         LaunchCount &count = facts.launches[launch->kernel()];
         ++(init ? count.init : count.main);
-        if (launch->product())
+        if (launch->product()) {
           count.product = describeProduct(module, *launch->product());
+          count.calls = describeCalls(module, *launch->product());
+        }
         for (uint32_t i = 0; launch->variants() && i < launch->variants()->size(); ++i) {
           const schema::Variant &variant = *launch->variants()->Get(i);
           LaunchCount &other = facts.launches[variant.launch()->kernel()];
@@ -192,7 +221,9 @@ static void describeProgram(const rt::Module &module, const schema::Program &pro
       if (std::string plan = describePlan(*kernel); !plan.empty())
         out += "      plan: " + plan + "\n";
       if (!count.product.empty())
-        out += "      cuBLASLt may compute it: " + count.product + "\n";
+        out += "      cuBLASLt may compute it: " + count.product + "; " +
+               (count.calls.empty() ? "with --cublas alone" : "it does " + count.callsAsText()) +
+               "\n";
       if (!count.insteadOf.empty())
         out += "      in place of " + rt::quoted(count.insteadOf) + " " + count.where + "\n";
     }
@@ -315,7 +346,7 @@ static std::string describeJson(const rt::Module &module) {
           json.endArray();
         }
         if (!count.product.empty())
-          json.string("cublaslt", count.product);
+          json.string("cublaslt", count.product).string("cublaslt_unasked", count.callsAsText());
         if (!count.insteadOf.empty())
           json.string("in_place_of", count.insteadOf).string("where", count.where);
         json.integer("launches", count.main)

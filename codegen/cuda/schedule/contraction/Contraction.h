@@ -59,9 +59,6 @@ bool suitsTensorCores(const Contraction &c, bool allowsTf32);
 bool suitsFloatUnits(const Contraction &c);
 /// True where rows or columns are so few that tiles would be mostly empty.
 bool hasFewRows(const Contraction &c);
-/// Where the kernel is nothing but a product of two stored matrices, writes on it what a call of a matrix library needs: the
-/// runtime may make that instead of the launch.
-void recordProduct(const Contraction &c, bool allowsTf32);
 /// The layout in which the elements of term `term`, a matrix made at load in `argument`, lie
 /// together along k; nullopt where the sums do not walk it plainly, or it is not made at load.
 std::optional<PackedOperand> packedAlongDepth(const Contraction &c, unsigned term,

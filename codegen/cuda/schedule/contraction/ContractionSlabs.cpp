@@ -159,27 +159,37 @@ dlx::PlanAttr planOfTiles(PlanQuestion &question, ProductUnit unit,
   return suits ? SlabSchedule(*c, unit).plan(tile) : dlx::PlanAttr();
 }
 
+static ProductTile tileOf(dlx::PlanAttr plan, ProductUnit unit) {
+  return {
+      plan.number("tile_m"),  plan.number("tile_n"),  plan.number("tile_k"), plan.number("warps_m"),
+      plan.number("warps_n"), plan.number("warps_k"), plan.number("stages"), unit,
+      plan.number("parts")};
+}
+
 static LogicalResult buildTiles(KernelBuilder &k, dlx::PlanAttr plan, ProductUnit unit) {
   Contraction c(k);
   if (!c.findSides())
     return failure();
-  SlabSchedule(c, unit).run({plan.number("tile_m"), plan.number("tile_n"), plan.number("tile_k"),
-                             plan.number("warps_m"), plan.number("warps_n"), plan.number("warps_k"),
-                             plan.number("stages"), unit, plan.number("parts")});
+  SlabSchedule(c, unit).run(tileOf(plan, unit));
   return success();
 }
 
 template <ProductUnit unit> static dlx::PlanAttr match(PlanQuestion &question) {
   return planOfTiles(question, unit, {});
 }
+template <ProductUnit unit> static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
+  dlx::PlanAttr same = planOfTiles(question, unit, tileOf(plan, unit));
+  return same ? double(same.getNs()) : kNeverServes;
+}
 template <ProductUnit unit> static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   return buildTiles(k, plan, unit);
 }
 
 constinit const Schedule kTensorCoresSchedule = {"tensor_cores", match<ProductUnit::tensorCores>,
-                                                 build<ProductUnit::tensorCores>,
-                                                 operandsOfProduct};
+                                                 build<ProductUnit::tensorCores>, operandsOfProduct,
+                                                 cost<ProductUnit::tensorCores>};
 constinit const Schedule kFloatUnitsSchedule = {"float_units", match<ProductUnit::floats>,
-                                                build<ProductUnit::floats>, operandsOfProduct};
+                                                build<ProductUnit::floats>, operandsOfProduct,
+                                                cost<ProductUnit::floats>};
 
 } // namespace dlc::codegen

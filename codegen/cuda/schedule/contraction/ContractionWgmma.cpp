@@ -182,15 +182,28 @@ dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile>
 
 static dlx::PlanAttr match(PlanQuestion &question) { return planOfWgmma(question, {}); }
 
+static WgmmaTile tileOf(dlx::PlanAttr plan) {
+  return {plan.number("tile_n"), plan.number("stages"), plan.number("chunk")};
+}
+
+static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
+  dlx::PlanAttr same = planOfWgmma(question, tileOf(plan));
+  return same ? double(same.getNs()) : kNeverServes;
+}
+
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   Contraction c(k);
   if (!c.findSides())
     return failure();
-  WgmmaSchedule(c).run({plan.number("tile_n"), plan.number("stages"), plan.number("chunk")});
+  WgmmaSchedule(c).run(tileOf(plan));
   return success();
 }
 
-constinit const Schedule kWgmmaSchedule = {
-    .name = "wgmma", .match = match, .build = build, .requirements = operandsOfProduct, .gpu = 90};
+constinit const Schedule kWgmmaSchedule = {.name = "wgmma",
+                                           .match = match,
+                                           .build = build,
+                                           .requirements = operandsOfProduct,
+                                           .cost = cost,
+                                           .gpu = 90};
 
 } // namespace dlc::codegen

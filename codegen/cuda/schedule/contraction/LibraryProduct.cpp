@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A library computes C = A B and nothing around it. So the kernel must be the product alone, and each matrix must lie in
-// memory with one step a row, one a column and one a batch. Whether the call pays is decided where the shapes and the GPU
-// are known: by the runtime.
+// memory with one step a row, one a column and one a batch.
 //===----------------------------------------------------------------------------------------------===//
-#include "codegen/cuda/schedule/contraction/Contraction.h"
+#include "codegen/cuda/schedule/contraction/LibraryChoice.h"
 
 #include "ir/dl/base/Polynomial.h"
 
@@ -68,36 +67,36 @@ static std::optional<Steps> factorSteps(const Contraction &c, unsigned term) {
   return offsets.size() == 1 ? stepsOf(c, offsets.front()) : std::nullopt;
 }
 
-void recordProduct(const Contraction &c, bool allowsTf32) {
+std::optional<LibraryCall> libraryCallOf(const Contraction &c, bool allowsTf32) {
   LoopNestOpInterface root = c.k.body.getRoot();
   dlx::KernelOp kernel = c.k.body.getKernel();
-  // Nothing before, nothing behind, nothing beside.
+  // Nothing before, nothing after, nothing beside.
   Block &body = kernel.getBodyBlock();
   if (body.getOperations().size() != 2 || kernel.getResultTensors().size() != 1 ||
       !c.nest.results.empty())
-    return;
+    return std::nullopt;
   SmallVector<int64_t> inputs;
   Type element = getElementTypeOrSelf(kernel.getResultTensors().front().getType());
   for (const Access &access : c.nest.terms) {
     auto input = dyn_cast<BlockArgument>(root->getOperand(access.operand));
     if (!input || getElementTypeOrSelf(input.getType()) != element)
-      return;
+      return std::nullopt;
     inputs.push_back(input.getArgNumber());
   }
   if ((!element.isF32() && !element.isF16() && !element.isBF16()) ||
       !c.k.body.accumulatorType(0).isF32())
-    return;
+    return std::nullopt;
   if (c.m.groups.empty() || c.n.groups.empty() || c.depth.groups.empty())
-    return;
+    return std::nullopt;
 
   auto first = factorSteps(c, 0), second = factorSteps(c, 1),
        target = stepsOf(c, c.k.resultOffset(c.parallel));
   if (!first || !second || !target)
-    return;
+    return std::nullopt;
   // The columns are the side whose results are neighbours.
   bool swapped = isOne(target->m);
   if (!swapped && !isOne(target->n))
-    return;
+    return std::nullopt;
   const Side &rows = swapped ? c.n : c.m, &columns = swapped ? c.m : c.n;
   if (swapped)
     std::swap(inputs[0], inputs[1]);
@@ -106,14 +105,13 @@ void recordProduct(const Contraction &c, bool allowsTf32) {
              targetRow = swapped ? target->n : target->m;
   // A library walks a matrix along its rows or its columns.
   if ((!isOne(aRow) && !isOne(a.depth)) || (!isOne(bColumn) && !isOne(b.depth)))
-    return;
+    return std::nullopt;
   MLIRContext *context = kernel.getContext();
-  kernel.setProductAttr(AffineMapAttr::get(
+  return LibraryCall{
       dl::dimsMap({rows.extent, columns.extent, c.depth.extent, c.batch.extent, aRow, a.depth,
                    a.batch, b.depth, bColumn, b.batch, targetRow, target->batch},
-                  context)));
-  kernel.setProductInputsAttr(DenseI64ArrayAttr::get(context, inputs));
-  kernel.setProductTf32(allowsTf32 && element.isF32());
+                  context),
+      inputs, allowsTf32 && element.isF32()};
 }
 
 } // namespace dlc::codegen

@@ -33,18 +33,10 @@ static bool isSame(dlx::PlanAttr a, dlx::PlanAttr b) {
 static dlx::PlanAttr planOf(PlanQuestion &question) {
   SmallVector<dlx::PlanAttr> plans;
   for (const Schedule *schedule : schedules())
-    if (schedule->gpu == 0)
+    if (schedule->gpu == 0 && schedule->build)
       if (dlx::PlanAttr plan = schedule->match(question))
         plans.push_back(plan);
   return plans.empty() ? dlx::PlanAttr() : *bestOf(plans);
-}
-
-static double costOf(PlanQuestion &question, dlx::PlanAttr plan) {
-  const Schedule *schedule = scheduleNamed(plan.getSchedule());
-  if (schedule->cost)
-    return schedule->cost(question, plan);
-  dlx::PlanAttr here = schedule->match(question);
-  return here ? double(here.getNs()) : kNeverServes;
 }
 
 /// The extents that tell the kernel's shapes apart.
@@ -73,7 +65,7 @@ static bool isWorthComparing(PlanQuestion &question, ArrayRef<AffineExpr> extent
   for (size_t sample = 0; sample < samples.size(); ++sample) {
     PlanQuestion one(question, samples.symbolsAt(sample));
     dlx::PlanAttr best = planOf(one);
-    if (best && costOf(one, plan) > kGain * double(best.getNs()))
+    if (best && nanosecondsBy(plan, one) > kGain * double(best.getNs()))
       return true;
   }
   return false;
@@ -122,7 +114,7 @@ SmallVector<PlannedPart> partsByPlan(PlanQuestion &question, dlx::PlanAttr plan)
     PlanQuestion one(question, samples.symbolsAt(sample));
     costs.emplace_back();
     for (dlx::PlanAttr other : plans)
-      costs.back().push_back(costOf(one, other));
+      costs.back().push_back(nanosecondsBy(other, one));
   }
   auto [extent, divided] = samples.divide(costs, extents, std::nullopt, kMostParts);
   for (const PlanPart &part : divided) {

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
 
+#include "codegen/cuda/schedule/Schedule.h"
+
 #include "llvm/ADT/SetVector.h"
 
 #include <cmath>

@@ -6,12 +6,7 @@
 #include "codegen/cuda/schedule/variants/PlanPartition.h"
 #include "codegen/cuda/schedule/variants/ShapePart.h"
 
-#include <limits>
-
 namespace dlc::codegen {
-
-/// What a plan costs at shapes that it cannot serve.
-inline constexpr double kNeverServes = std::numeric_limits<double>::infinity();
 
 /// Some of the shapes that a kernel may have.
 class ShapeSamples {
