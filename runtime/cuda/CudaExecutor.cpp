@@ -11,6 +11,7 @@
 #include "runtime/cuda/driver/StreamOrder.h"
 #include "runtime/cuda/graphs/BoundShapes.h"
 #include "runtime/cuda/graphs/RunArguments.h"
+#include "runtime/cuda/graphs/ShapeForms.h"
 #include "runtime/schema/KernelAbi.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ public:
         timeout(options.timeoutMs),
         name(rt::text("cuda:", gpu.ordinal(), " (", gpu.name(), ", sm_", gpu.architecture(), ")")),
         stream(static_cast<Stream>(options.stream)), order(gpu),
-        library(gpu, useOf(options.cublas)), arguments(gpu, module), shapes(gpu) {}
+        library(gpu, useOf(options.cublas)), arguments(gpu, module), shapes(gpu), forms(gpu) {}
 
   ~CudaExecutor() override {
     if (gpu.isHung())
@@ -45,6 +46,7 @@ public:
     // Runs in flight must not outlive the memory that they use.
     (void)order.finish();
     shapes.clear();
+    forms.clear();
     library.close();
     arguments.release();
     order.release();
@@ -157,7 +159,7 @@ public:
     DLC_TRY(order.begin(into));
     Status status;
     try {
-      status = enqueueRun(into, /*staged=*/false);
+      status = enqueueRun(into, /*mayStage=*/false);
     } catch (const std::bad_alloc &) { // what has been enqueued must be waited for
       status = {DLC_DEVICE, "out of memory"};
     }
@@ -194,7 +196,7 @@ public:
     DLC_TRY(arguments.place(bound->plan, bound->arena, inputs, outputs, bound->addresses, moved));
     bound->isStale |= moved;
     DLC_TRY(order.begin(stream));
-    Status status = enqueueRun(stream, /*staged=*/bound->graph != nullptr);
+    Status status = enqueueRun(stream, /*mayStage=*/true);
     (void)order.end(stream); // which cannot fail for the context's stream
     if (gpu.isHung())
       return status;
@@ -234,7 +236,8 @@ private:
         workspaceBytes = std::max(workspaceBytes, product->workspaceBytes());
     DLC_TRY(workspace.reserve(gpu, static_cast<int64_t>(workspaceBytes), "cuBLASLt's products"));
     if (!isPlaced()) {
-      shapes.forgetGraph(*bound);
+      bound->graph.forget();
+      bound->runs = 0;
       bound->arena = arena.address();
       bound->exchange = exchange.address();
       bound->states = states.address();
@@ -288,57 +291,58 @@ private:
            bound->workspace == workspace.address();
   }
 
+  bool mayUseGraph() const { return !profiled && !noGraph && !bound->graph.isGivenUp(); }
+
   /// Records the commands as the bound shape's graph, where that pays and can be done.
   Status capture() {
-    if (profiled || noGraph || bound->withoutGraph || (bound->graph && !bound->isStale))
+    CommandGraph &graph = bound->graph;
+    if (!mayUseGraph() || (graph.isMade() && !bound->isStale))
       return {};
-    if (bound->graph && moveInterface())
-      return {};
-    DLC_TRY(gpu.usable());
-    return shapes.capture(
-        *bound, own, [&] { return enqueueEach(own, /*marked=*/false, /*isRecorded=*/true); },
+    if (!graph.isMade() || !patch(graph, Patched::interface)) {
+      DLC_TRY(gpu.usable());
+      DLC_TRY(record(graph));
+    }
+    bound->isStale = false;
+    return {};
+  }
+
+  Status record(CommandGraph &graph) {
+    return graph.record(
+        own, [&] { return enqueueEach(own, /*marked=*/false, &graph); },
         [&] { return order.finish(); });
   }
 
-  /// Gives the graph's launches the inputs and outputs of this run; false where that cannot be done.
-  bool moveInterface() {
-    for (auto [command, node] : bound->movable)
-      if (program->move(bound->graph, node, bound->plan.commands[command], bound->addresses)
-              .failed())
-        return false;
-    bound->isStale = bound->movable.empty();
-    return !bound->isStale;
+  bool patch(CommandGraph &graph, Patched which) {
+    return graph.patch(*program, bound->plan, bound->addresses, which);
   }
 
-  bool isInterface(uint32_t buffer) const {
-    Storage storage = bound->plan.buffers[buffer].storage;
-    return storage == Storage::input || storage == Storage::output;
-  }
-  bool usesInterface(const rt::PlannedCommand &command) const {
-    if (!command.launch)
-      return isInterface(command.source) || isInterface(command.target);
-    return std::any_of(command.args.begin(), command.args.end(), [&](const rt::PlannedArg &arg) {
-      return arg.isBuffer && isInterface(static_cast<uint32_t>(arg.value));
-    });
-  }
-
-  /// Notes the newest node of the capture as the command's, where it uses inputs or outputs.
-  void noteNode(size_t command, bool &areAllKnown) {
-    const rt::PlannedCommand &planned = bound->plan.commands[command];
-    if (planned.skip || !areAllKnown || !usesInterface(planned))
-      return;
-    bool isLaunch = planned.launch && !bound->products[command];
-    GraphNode node = isLaunch ? shapes.newestNode(own) : nullptr;
-    areAllKnown = node != nullptr;
-    if (node)
-      bound->movable.emplace_back(command, node);
-    else
-      bound->movable.clear();
+  /// The graph that has this run's commands; null where they are enqueued one by one. From its second run on, or ahead, a shape has
+  /// a graph of its own. The first run may be its last, and takes the graph of the shape's form.
+  Status findGraph(CommandGraph *&graph) {
+    graph = nullptr;
+    if (!mayUseGraph())
+      return {};
+    if (bound->runs > 0 || bound->isPrepared) {
+      DLC_TRY(capture());
+      graph = &bound->graph;
+    } else if (CommandGraph *shared = forms.find(program->program(), *bound)) {
+      if (!shared->isMade() && !shared->isGivenUp())
+        DLC_TRY(record(*shared));
+      else if (shared->isMade() && !patch(*shared, Patched::all))
+        shared->giveUp();
+      DLC_TRY(gpu.usable());
+      graph = shared;
+    }
+    if (graph && !graph->isMade())
+      graph = nullptr;
+    return {};
   }
 
-  /// `staged`: copies of small arrays in host memory go through memory that is pinned, until deliver().
-  Status enqueueRun(Stream into, bool staged) {
-    DLC_TRY(arguments.copyIn(bound->addresses, into, staged));
+  /// `mayStage`: where there is a graph, copies of small arrays in host memory go through memory that is pinned, until deliver().
+  Status enqueueRun(Stream into, bool mayStage) {
+    CommandGraph *graph = nullptr;
+    DLC_TRY(findGraph(graph));
+    DLC_TRY(arguments.copyIn(bound->addresses, into, mayStage && graph));
     if (bound->plan.exchangeBytes > 0 && !isExchangeClear) {
       DLC_TRY(
           gpu.check(driver.memsetD8Async(exchange.address(), 0, abi::kExchangeCounterBytes, into),
@@ -352,37 +356,31 @@ private:
       areStatesZero = true;
     }
     if (profiled || timed)
-      DLC_TRY(record(0));
-    DLC_TRY(enqueueCommands(into));
+      DLC_TRY(recordEvent(0));
+    DLC_TRY(enqueueCommands(into, graph));
     if (timed && !profiled)
-      DLC_TRY(record(1));
+      DLC_TRY(recordEvent(1));
     // Before copies to ordinary memory, which wait in the driver.
     if (timeout.count() > 0)
       DLC_TRY(await());
     return arguments.copyOut(bound->addresses, into);
   }
 
-  /// The commands one by one, or as a graph: not for the first run of a shape that is not prepared, which may be its last, and not
-  /// where each command is timed.
-  Status enqueueCommands(Stream into) {
-    isReplayed = false;
-    if (bound->runs > 0 || bound->isPrepared)
-      DLC_TRY(capture());
-    if (bound->graph && !bound->withoutGraph) {
-      Status launched = gpu.check(driver.graphLaunch(bound->graph, into), "launch a graph");
-      isReplayed = !launched.failed();
-      if (isReplayed)
-        return {};
+  /// The commands as a graph, or one by one: where there is none, or it does not start.
+  Status enqueueCommands(Stream into, CommandGraph *graph) {
+    isReplayed = graph && !gpu.check(graph->launch(into), "launch a graph").failed();
+    if (isReplayed)
+      return {};
+    if (graph) {
       DLC_TRY(gpu.usable());
       DLC_TRY(order.finish()); // a run in flight may be of this graph
-      shapes.forgetGraph(*bound);
-      bound->withoutGraph = true;
+      graph->giveUp();
     }
     return enqueueEach(into, /*marked=*/timeout.count() > 0);
   }
 
-  Status enqueueEach(Stream into, bool marked, bool isRecorded = false) {
-    bool areAllKnown = isRecorded;
+  /// `recording`: the graph that the stream's capture becomes.
+  Status enqueueEach(Stream into, bool marked, CommandGraph *recording = nullptr) {
     for (size_t i = 0; i < bound->plan.commands.size(); ++i) {
       std::unique_ptr<LibraryProduct> &product = bound->products[i];
       if (product && !library.enqueue(*product, bound->addresses, bound->workspace, into))
@@ -390,9 +388,10 @@ private:
       if (!product)
         DLC_TRY(program->enqueue(bound->plan, bound->plan.commands[i], bound->addresses, into,
                                  overlaps));
-      noteNode(i, areAllKnown);
+      if (recording && !product && !bound->plan.commands[i].skip)
+        recording->note(i, into);
       if (profiled)
-        DLC_TRY(record(i + 1));
+        DLC_TRY(recordEvent(i + 1));
       if (marked)
         DLC_TRY(mark(i));
     }
@@ -433,7 +432,7 @@ private:
            " still runs";
   }
 
-  Status record(size_t event) {
+  Status recordEvent(size_t event) {
     return gpu.check(driver.eventRecord(events[event], stream), "record an event");
   }
 
@@ -489,6 +488,7 @@ private:
   MatrixLibrary library;        ///< outlives the products in `shapes`
   RunArguments arguments;
   BoundShapes shapes;
+  ShapeForms forms;
   BoundShape *bound = nullptr; ///< one of `shapes`
   double deviceTime = -1;
 };

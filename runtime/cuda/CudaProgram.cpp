@@ -6,6 +6,9 @@
 #include "runtime/core/DType.h"
 #include "runtime/core/Text.h"
 
+#include <algorithm>
+#include <cstring>
+
 using namespace dlc;
 using namespace dlc::cuda;
 using rt::Status;
@@ -149,7 +152,8 @@ bool CudaProgram::mayBeginEarly(const schema::Kernel &kernel) const {
 }
 
 Status CudaProgram::describe(const rt::PlannedCommand &command,
-                             const std::vector<DevicePtr> &addresses, Launch &launch) const {
+                             const std::vector<DevicePtr> &addresses,
+                             LaunchParameters &launch) const {
   const schema::Kernel &kernel = *table.kernels()->Get(command.launch->kernel());
   for (const rt::PlannedArg &arg : command.args)
     launch.values.push_back(arg.isBuffer ? addresses[arg.value] : static_cast<uint64_t>(arg.value));
@@ -185,7 +189,7 @@ Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &comm
     return gpu->check(driver.memcpyDtoDAsync(addresses[command.target], addresses[command.source],
                                              plan.buffers[command.source].bytes, stream),
                       "copy a buffer");
-  Launch launch;
+  LaunchParameters launch;
   DLC_TRY(describe(command, addresses, launch));
   const auto &[x, y, z] = launch.grid;
   const auto &[width, height, depth] = launch.block;
@@ -212,10 +216,35 @@ Status CudaProgram::enqueue(const rt::Plan &plan, const rt::PlannedCommand &comm
              : gpu->check(result, text("launch ", rt::describeKernel(kernel)));
 }
 
-Status CudaProgram::move(GraphExec graph, GraphNode node, const rt::PlannedCommand &command,
-                         const std::vector<DevicePtr> &addresses) const {
-  Launch launch;
+bool LaunchParameters::isSame(const LaunchParameters &other) const {
+  return function == other.function && values == other.values &&
+         std::equal(grid, grid + 3, other.grid) && std::equal(block, block + 3, other.block) &&
+         sharedBytes == other.sharedBytes &&
+         std::equal(maps.begin(), maps.end(), other.maps.begin(), other.maps.end(),
+                    [](const TensorMap &left, const TensorMap &right) {
+                      return std::memcmp(&left, &right, sizeof(TensorMap)) == 0;
+                    });
+}
+
+Status CudaProgram::patch(GraphExec graph, GraphNode node, const rt::Plan &plan,
+                          const rt::PlannedCommand &command,
+                          const std::vector<DevicePtr> &addresses, LaunchParameters &last) const {
+  const Driver &driver = gpu->driver();
+  auto checkPatch = [&](Result result) { return gpu->check(result, "change a graph"); };
+  if (!command.launch) {
+    MemcpyNodeParams copy = {};
+    copy.source.device = addresses[command.source];
+    copy.target.device = addresses[command.target];
+    copy.width = static_cast<size_t>(plan.buffers[command.source].bytes);
+    copy.height = copy.depth = 1;
+    return checkPatch(driver.graphExecMemcpyNodeSetParams
+                          ? driver.graphExecMemcpyNodeSetParams(graph, node, &copy, gpu->context())
+                          : Result::NotSupported);
+  }
+  LaunchParameters launch;
   DLC_TRY(describe(command, addresses, launch));
+  if (launch.isSame(last))
+    return {};
   KernelNodeParams parameters = {};
   parameters.function = launch.function;
   parameters.gridX = launch.grid[0];
@@ -226,6 +255,7 @@ Status CudaProgram::move(GraphExec graph, GraphNode node, const rt::PlannedComma
   parameters.blockZ = launch.block[2];
   parameters.sharedBytes = launch.sharedBytes;
   parameters.parameters = launch.parameters.data();
-  return gpu->check(gpu->driver().graphExecKernelNodeSetParams(graph, node, &parameters),
-                    "change a graph");
+  DLC_TRY(checkPatch(driver.graphExecKernelNodeSetParams(graph, node, &parameters)));
+  last = std::move(launch);
+  return {};
 }

@@ -15,6 +15,21 @@
 
 namespace dlc::cuda {
 
+/// A kernel's launch as the driver takes it. It can be moved: parameters point to what the vectors hold.
+struct LaunchParameters {
+  std::vector<uint64_t> values; ///< a pointer and a dim have eight bytes each
+  std::vector<TensorMap> maps;
+  std::vector<void *> parameters;
+  Function function = nullptr;
+  unsigned grid[3] = {}, block[3] = {}, sharedBytes = 0;
+
+  LaunchParameters() = default;
+  LaunchParameters(LaunchParameters &&) = default;
+  LaunchParameters &operator=(LaunchParameters &&) = default;
+  /// The driver would do the same.
+  bool isSame(const LaunchParameters &other) const;
+};
+
 /// The state that all contexts of a module share on one GPU: kernels, and one block with the weights that the main program reads
 /// and what the init program made of the others.
 class CudaProgram : public rt::PreparedProgram {
@@ -45,24 +60,18 @@ public:
   /// GPU, driver and its code allow that.
   rt::Status enqueue(const rt::Plan &plan, const rt::PlannedCommand &command,
                      const std::vector<DevicePtr> &addresses, Stream stream, bool early) const;
-  /// Gives a launch in a graph other addresses, for the graph's launches from now on.
-  rt::Status move(GraphExec graph, GraphNode node, const rt::PlannedCommand &command,
-                  const std::vector<DevicePtr> &addresses) const;
+  /// Makes a graph's node what enqueue() would make of the command: the same launch, or a copy, of whatever shape. `last` has
+  /// what a launch's node was given last, and becomes what it has now; where that is the same the driver is not called.
+  rt::Status patch(GraphExec graph, GraphNode node, const rt::Plan &plan,
+                   const rt::PlannedCommand &command, const std::vector<DevicePtr> &addresses,
+                   LaunchParameters &last) const;
 
 private:
   CudaProgram(const rt::Module &module, const schema::Program &table,
               std::shared_ptr<GpuDevice> gpu)
       : module(module), table(table), gpu(std::move(gpu)) {}
-  /// A kernel's launch as the driver takes it. It stays where it is made: parameters point to values and maps.
-  struct Launch {
-    std::vector<uint64_t> values; ///< a pointer and a dim have eight bytes each
-    std::vector<TensorMap> maps;
-    std::vector<void *> parameters;
-    Function function;
-    unsigned grid[3], block[3], sharedBytes;
-  };
   rt::Status describe(const rt::PlannedCommand &command, const std::vector<DevicePtr> &addresses,
-                      Launch &launch) const;
+                      LaunchParameters &launch) const;
   rt::Status prepare(const KernelOptions &options);
   /// A block of weights, then persistent buffers.
   struct Weights {

@@ -155,6 +155,21 @@ struct KernelNodeParams {
   Context context;
 };
 
+/// CUDA_MEMCPY3D_v2. A copy of a row of bytes from memory of the GPU to memory of the GPU sets the two addresses, the width, and 1
+/// for height and depth.
+struct MemcpyNodeParams {
+  struct Side {
+    size_t x, y, z, level;
+    MemoryType type = MemoryType::Device;
+    const void *host;
+    DevicePtr device;
+    void *array, *reserved;
+    size_t pitch, height;
+  };
+  Side source, target;
+  size_t width, height, depth;
+};
+
 /// CUgraphExecUpdateResultInfo. `result` is 0 where the graph was taken over.
 struct GraphExecUpdateInfo {
   int result;

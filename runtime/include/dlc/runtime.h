@@ -144,7 +144,9 @@ typedef struct dlc_context_options {
    * context is made, and those for some shapes alone when such shapes are bound: `progress_data` lives as long as the context. */
   void (*progress)(void *data, size_t done, size_t total);
   void *progress_data;
-  int no_graph; /* CUDA: launch kernel by kernel, not by a CUDA graph from the second run of a shape on */
+  /* CUDA: launch kernel by kernel. Default: a run replays a CUDA graph from the second run of its shapes on, and before that where
+   * shapes that the same kernels serve were run already. */
+  int no_graph;
   /* CUDA: the CUstream (cudaStream_t) to work in, of the GPU's primary context: runs come after what is in
    * it already. It must outlive the context. Null: a stream of the context's own. */
   void *stream;

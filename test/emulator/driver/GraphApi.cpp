@@ -3,9 +3,9 @@
 //
 // A graph is what one stream was asked to do, in that order.
 //===----------------------------------------------------------------------===//
+#include "test/emulator/driver/DeviceWork.h"
 #include "test/emulator/driver/Driver.h"
 #include "test/emulator/driver/Exports.h"
-#include "test/emulator/driver/KernelLaunch.h"
 
 namespace dlc::cuda {
 extern "C" {
@@ -152,6 +152,23 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
                           {p.blockX, p.blockY, p.blockZ}, p.sharedBytes, p.parameters,
                           work.kernel->cooperative, work.kernel->early);
   }
+  return Result::InvalidValue;
+}
+
+Result cuGraphExecMemcpyNodeSetParams(GraphExec exec, GraphNode node,
+                                      const MemcpyNodeParams *parameters, Context context) {
+  DLC_EMU_ENTER();
+  const MemcpyNodeParams &p = *parameters;
+  auto isRow = [](const MemcpyNodeParams::Side &side) {
+    return side.type == MemoryType::Device && !side.x && !side.y && !side.z && !side.array;
+  };
+  // Copies with the host are not patched here: the runtime captures none.
+  if (context != &driver.context || !isRow(p.source) || !isRow(p.target) || !p.width ||
+      p.height != 1 || p.depth != 1)
+    return Result::InvalidValue;
+  for (auto &[origin, work] : exec->work)
+    if (origin == node && work.kind == WorkKind::Copy)
+      return makeDeviceCopy(work, p.target.device, p.source.device, p.width);
   return Result::InvalidValue;
 }
 

@@ -6,6 +6,7 @@
 // result too early reads the old bytes.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/core/DeviceMemory.h"
+#include "test/emulator/driver/DeviceWork.h"
 #include "test/emulator/driver/Driver.h"
 #include "test/emulator/driver/Exports.h"
 #include <cstdlib>
@@ -35,6 +36,19 @@ template <class T> static Result fill(DevicePtr target, T value, size_t count, S
     return Result::Success;
   };
   return driver.submit(stream, std::move(work));
+}
+
+Result makeDeviceCopy(Work &work, DevicePtr target, DevicePtr source, size_t bytes) {
+  if (!ownsDevice(target, bytes) || !ownsDevice(source, bytes))
+    return Result::InvalidValue;
+  work.kind = WorkKind::Copy;
+  work.reads = {hostView(source), bytes};
+  work.writes = {hostView(target), bytes};
+  work.run = [=] {
+    std::memmove(hostView(target), hostView(source), bytes);
+    return Result::Success;
+  };
+  return Result::Success;
 }
 
 /// Waits for what was submitted to the default stream.
@@ -191,17 +205,9 @@ Result cuMemcpyDtoHAsync_v2(void *target, DevicePtr source, size_t bytes, Stream
 
 Result cuMemcpyDtoDAsync_v2(DevicePtr target, DevicePtr source, size_t bytes, Stream stream) {
   DLC_EMU_ENTER();
-  if (!ownsDevice(target, bytes) || !ownsDevice(source, bytes))
-    return Result::InvalidValue;
   Work work;
-  work.kind = WorkKind::Copy;
-  work.reads = {hostView(source), bytes};
-  work.writes = {hostView(target), bytes};
-  work.run = [=] {
-    std::memmove(hostView(target), hostView(source), bytes);
-    return Result::Success;
-  };
-  return driver.submit(stream, std::move(work));
+  Result result = makeDeviceCopy(work, target, source, bytes);
+  return result == Result::Success ? driver.submit(stream, std::move(work)) : result;
 }
 
 Result cuMemsetD8Async(DevicePtr target, unsigned char value, size_t count, Stream stream) {

@@ -3,8 +3,8 @@
 #include "test/emulator/core/DeviceMemory.h"
 #include "test/emulator/core/TensorMap.h"
 #include "test/emulator/device/dlc_emu_launch.h"
+#include "test/emulator/driver/DeviceWork.h"
 #include "test/emulator/driver/Exports.h"
-#include "test/emulator/driver/KernelLaunch.h"
 #include "test/emulator/nvrtc/Image.h"
 #include <algorithm>
 #include <cstdio>

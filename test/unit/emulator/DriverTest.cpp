@@ -1,4 +1,4 @@
-//===- DriverTest.cpp - streams, events, graphs, limits ---------*- C++ -*-===//
+//===- DriverTest.cpp - streams, events, limits ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/unit/emulator/EmuDevice.h"
 #include <cstdlib>
@@ -243,78 +243,6 @@ TEST_F(DriverTest, EventsOrderStreams) {
   EXPECT_EQ(download<float>(z, 1)[0], 1) << "a missing dependency must show";
   EXPECT_EQ(api.eventDestroy(event), Result::Success);
   EXPECT_EQ(api.eventDestroy(late), Result::Success);
-}
-
-TEST_F(DriverTest, GraphsReplayWithOtherPointers) {
-  Function kernel = compile(kAddOne, "add_one");
-  Stream stream;
-  ASSERT_EQ(api.streamCreate(&stream, 0), Result::Success);
-  DevicePtr x = upload(std::vector<float>{1}), y = upload(std::vector<float>{0}),
-            z = upload(std::vector<float>{0});
-  int n = 1;
-  void *parameters[] = {&x, &y, &n};
-  ASSERT_EQ(api.streamBeginCapture(stream, StreamCaptureMode::ThreadLocal), Result::Success);
-  ASSERT_EQ(api.launchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr),
-            Result::Success);
-  ASSERT_EQ(api.memcpyDtoDAsync(x, y, 4, stream), Result::Success);
-  Graph graph;
-  ASSERT_EQ(api.streamEndCapture(stream, &graph), Result::Success);
-  EXPECT_EQ(download<float>(y, 1)[0], 0) << "capturing runs nothing";
-  GraphExec exec;
-  ASSERT_EQ(api.graphInstantiate(&exec, graph, 0), Result::Success);
-  for (int i = 0; i < 3; ++i)
-    ASSERT_EQ(api.graphLaunch(exec, stream), Result::Success);
-  ASSERT_EQ(api.streamSynchronize(stream), Result::Success);
-  EXPECT_EQ(download<float>(x, 1)[0], 4);
-
-  size_t count = 0;
-  ASSERT_EQ(api.graphGetNodes(graph, nullptr, &count), Result::Success);
-  ASSERT_EQ(count, 2u);
-  GraphNode nodes[2];
-  GraphNodeType type;
-  ASSERT_EQ(api.graphGetNodes(graph, nodes, &count), Result::Success);
-  ASSERT_EQ(api.graphNodeGetType(nodes[0], &type), Result::Success);
-  ASSERT_EQ(type, GraphNodeType::Kernel);
-  KernelNodeParams node;
-  ASSERT_EQ(api.graphKernelNodeGetParams(nodes[0], &node), Result::Success);
-  EXPECT_EQ(*static_cast<DevicePtr *>(node.parameters[1]), y);
-  void *changed[] = {&x, &z, &n};
-  node.parameters = changed;
-  ASSERT_EQ(api.graphExecKernelNodeSetParams(exec, nodes[0], &node), Result::Success);
-  ASSERT_EQ(api.graphLaunch(exec, stream), Result::Success);
-  ASSERT_EQ(api.streamSynchronize(stream), Result::Success);
-  EXPECT_EQ(download<float>(z, 1)[0], 5);
-  EXPECT_EQ(api.graphExecDestroy(exec), Result::Success);
-  EXPECT_EQ(api.graphDestroy(graph), Result::Success);
-}
-
-TEST_F(DriverTest, WhatCapturesForbidEndsThem) {
-  Stream stream;
-  ASSERT_EQ(api.streamCreate(&stream, kStreamNonBlocking), Result::Success);
-  DevicePtr x = upload(std::vector<float>{1}), other = 0;
-  auto expectInvalid = [&](StreamCaptureMode mode, auto call) {
-    ASSERT_EQ(api.streamBeginCapture(stream, mode), Result::Success);
-    EXPECT_EQ(api.memsetD8Async(x, 0, 4, stream), Result::Success);
-    EXPECT_EQ(call(), Result::StreamCaptureUnsupported);
-    EXPECT_EQ(api.memsetD8Async(x, 0, 4, stream), Result::StreamCaptureInvalidated);
-    StreamCaptureStatus status = StreamCaptureStatus::None;
-    EXPECT_EQ(api.streamIsCapturing(stream, &status), Result::Success);
-    EXPECT_EQ(status, StreamCaptureStatus::Invalidated);
-    Graph graph = reinterpret_cast<Graph>(1);
-    EXPECT_EQ(api.streamEndCapture(stream, &graph), Result::StreamCaptureInvalidated);
-    EXPECT_EQ(graph, nullptr);
-  };
-  expectInvalid(StreamCaptureMode::Relaxed, [&] { return api.streamSynchronize(stream); });
-  expectInvalid(StreamCaptureMode::Global, [&] { return api.memAlloc(&other, 4); });
-  expectInvalid(StreamCaptureMode::ThreadLocal, [&] { return api.memAlloc(&other, 4); });
-  // Relaxed forbids less.
-  ASSERT_EQ(api.streamBeginCapture(stream, StreamCaptureMode::Relaxed), Result::Success);
-  EXPECT_EQ(api.memAlloc(&other, 4), Result::Success);
-  Graph graph;
-  EXPECT_EQ(api.streamEndCapture(stream, &graph), Result::Success);
-  EXPECT_EQ(api.graphDestroy(graph), Result::Success);
-  EXPECT_EQ(download<float>(x, 1)[0], 1) << "nothing that was captured has run";
-  EXPECT_EQ(api.memFree(other), Result::Success);
 }
 
 TEST_F(DriverTest, FaultsArePlantedByNumber) {

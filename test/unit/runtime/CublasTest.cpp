@@ -263,6 +263,19 @@ TEST_F(Cublas, GraphsOfManyShapesAndATransposedFactor) {
   }
 }
 
+// The library chooses a kernel for each shape: no graph of another shape has it.
+TEST_F(Cublas, ShapesOfItsProductsShareNoGraph) {
+  ModulePtr module = load(productPackage().file());
+  ContextPtr context = open(module.get(), with(DLC_CUBLAS_ALWAYS));
+  ASSERT_TRUE(context);
+  DriverCalls before = driverCalls();
+  for (int64_t n = 1; n < 6; ++n)
+    EXPECT_EQ(run(context.get(), n), By::library);
+  EXPECT_EQ((driverCalls() - before).captures, 0);
+  EXPECT_EQ(run(context.get(), 5), By::library);
+  EXPECT_EQ((driverCalls() - before).captures, 1);
+}
+
 TEST_F(Cublas, ProfilesNameIt) {
   ModulePtr module = load(productPackage().file());
   dlc_context_options chosen = with(DLC_CUBLAS_ALWAYS);

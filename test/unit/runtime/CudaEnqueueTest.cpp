@@ -310,11 +310,11 @@ TEST_F(CudaEnqueue, TheGraphsLaunchesAreGivenOtherArrays) {
   struct {
     const char *what;
     bool copied, isOld, isRefused;
-    int changes, updates;
-  } const cases[] = {{"launches alone", false, false, false, 8, 0},
-                     {"a copy, which is recorded again", true, false, false, 0, 4},
-                     {"a driver that does not tell the nodes", false, true, false, 0, 4},
-                     {"a change that is refused, then recorded", false, false, true, 1, 4}};
+    int changes, copyChanges, updates;
+  } const cases[] = {{"launches alone", false, false, false, 8, 0, 0},
+                     {"a launch and a copy", true, false, false, 4, 4, 0},
+                     {"a driver that does not tell the nodes", false, true, false, 0, 0, 4},
+                     {"a change that is refused, then recorded", false, false, true, 1, 0, 4}};
   static int changes;
   static decltype(Driver::graphExecKernelNodeSetParams) change;
   change = driver->graphExecKernelNodeSetParams;
@@ -353,6 +353,7 @@ TEST_F(CudaEnqueue, TheGraphsLaunchesAreGivenOtherArrays) {
     }
     DriverCalls after = driverCalls();
     EXPECT_EQ(changes, one.changes);
+    EXPECT_EQ(after.copyPatches - before.copyPatches, one.copyChanges);
     EXPECT_EQ(after.graphsUpdated - before.graphsUpdated, one.updates);
     EXPECT_EQ(after.graphsMade, before.graphsMade);
     EXPECT_EQ(after.graphLaunches - before.graphLaunches, 5);

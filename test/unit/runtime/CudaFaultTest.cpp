@@ -45,7 +45,7 @@ struct Outcome {
 
 class CudaFault : public Cuda {
 protected:
-  /// Loads the package, runs it on two shapes, one of them until its graph is replayed, and frees all.
+  /// Loads the package, runs it on three shapes, one until its graph is replayed, two through a graph that they share, and frees all.
   Outcome use(const std::vector<uint8_t> &file) {
     if (isInLine)
       return useInLine(file);
@@ -55,7 +55,7 @@ protected:
     dlc_context_options chosen = options("cuda");
     chosen.time_device = 1;
     outcome.status = dlc_context_create(module.get(), &chosen, &context);
-    for (int64_t n : {3, 3, 3, 17, 3})
+    for (int64_t n : {3, 3, 3, 17, 5, 3})
       if (outcome.status == DLC_OK) {
         std::vector<float> y;
         outcome.status = runScale(context, n, &y);

@@ -5,6 +5,7 @@
 #include "runtime/cuda/driver/Library.h"
 
 #include <atomic>
+#include <dlfcn.h>
 
 using namespace dlc::test;
 using dlc::schema::DType;
@@ -122,6 +123,23 @@ int dlc::test::countCompiles() {
 static dlc::cuda::Driver original;
 static DriverCalls calls;
 
+DriverCalls DriverCalls::operator-(const DriverCalls &before) const {
+  DriverCalls difference = *this;
+  for (int DriverCalls::*count :
+       {&DriverCalls::launches, &DriverCalls::earlyLaunches, &DriverCalls::graphLaunches,
+        &DriverCalls::graphsMade, &DriverCalls::graphsDestroyed, &DriverCalls::captures,
+        &DriverCalls::graphsUpdated, &DriverCalls::allocations, &DriverCalls::uploads,
+        &DriverCalls::pinned, &DriverCalls::eventWaits, &DriverCalls::patches,
+        &DriverCalls::copyPatches})
+    difference.*count -= before.*count;
+  return difference;
+}
+
+std::string dlc::test::emulatorLeaks() {
+  void *library = dlopen(DLC_EMU_DRIVER_PATH, RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<const char *(*)()>(dlsym(library, "dlcEmuLeaks"))();
+}
+
 DriverCalls dlc::test::driverCalls() {
   using namespace cuda;
   if (original.init)
@@ -155,6 +173,16 @@ DriverCalls dlc::test::driverCalls() {
   driver->graphExecUpdate = [](GraphExec exec, Graph graph, GraphExecUpdateInfo *info) {
     ++calls.graphsUpdated;
     return original.graphExecUpdate(exec, graph, info);
+  };
+  driver->graphExecKernelNodeSetParams = [](GraphExec exec, GraphNode node,
+                                            const KernelNodeParams *parameters) {
+    ++calls.patches;
+    return original.graphExecKernelNodeSetParams(exec, node, parameters);
+  };
+  driver->graphExecMemcpyNodeSetParams = [](GraphExec exec, GraphNode node,
+                                            const MemcpyNodeParams *parameters, Context context) {
+    ++calls.copyPatches;
+    return original.graphExecMemcpyNodeSetParams(exec, node, parameters, context);
   };
   driver->memHostAlloc = [](void **pointer, size_t bytes, unsigned flags) {
     ++calls.pinned;

@@ -58,9 +58,16 @@ struct DriverCalls {
   int launches = 0, earlyLaunches = 0, graphLaunches = 0, graphsMade = 0, graphsDestroyed = 0,
       captures = 0;
   int graphsUpdated = 0, allocations = 0, uploads = 0, pinned = 0, eventWaits = 0;
+  int patches = 0, copyPatches = 0;  ///< launches and copies in graphs that were changed
   cuda::Stream lastStream = nullptr; ///< of a launch or a graph's launch
+
+  /// The calls since `before`.
+  DriverCalls operator-(const DriverCalls &before) const;
 };
 DriverCalls driverCalls();
+
+/// What had not been given back when the emulated driver's context ended last; empty: nothing.
+std::string emulatorLeaks();
 
 /// How many programs the emulated NVRTC has compiled since the first call.
 int countCompiles();

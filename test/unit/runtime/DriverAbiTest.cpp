@@ -151,6 +151,12 @@ SAME(cuda::MemoryType::Device, CU_MEMORYTYPE_DEVICE);
 SAME(cuda::Result::GraphExecUpdateFailure, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 static_assert(sizeof(cuda::GraphExecUpdateInfo) == sizeof(CUgraphExecUpdateResultInfo));
 static_assert(sizeof(cuda::KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
+SAME(sizeof(cuda::MemcpyNodeParams), sizeof(CUDA_MEMCPY3D));
+SAME(offsetof(cuda::MemcpyNodeParams, source.type), offsetof(CUDA_MEMCPY3D, srcMemoryType));
+SAME(offsetof(cuda::MemcpyNodeParams, source.device), offsetof(CUDA_MEMCPY3D, srcDevice));
+SAME(offsetof(cuda::MemcpyNodeParams, target.type), offsetof(CUDA_MEMCPY3D, dstMemoryType));
+SAME(offsetof(cuda::MemcpyNodeParams, target.device), offsetof(CUDA_MEMCPY3D, dstDevice));
+SAME(offsetof(cuda::MemcpyNodeParams, width), offsetof(CUDA_MEMCPY3D, WidthInBytes));
 
 /// A parameter as the calling convention sees it: enums are ints, handles are pointers.
 template <class T>
