@@ -4,6 +4,7 @@
 #include "runtime/cuda/driver/Device.h"
 #include "runtime/core/Text.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace dlc;
@@ -155,17 +156,26 @@ Status GpuDevice::check(Result result, const std::string &what) {
   return status;
 }
 
+/// A block that grows does so by a quarter at least, where there is memory: for a sequence that grows by one in each run, a new block
+/// for each would take longer than the run.
+static constexpr int64_t kGrowthShare = 4;
+
 Status DeviceBlock::reserve(GpuDevice &device, int64_t wanted, const char *what) {
   if (wanted <= bytes)
     return {};
+  const int64_t roomy = std::max(wanted, bytes + bytes / kGrowthShare);
   release();
   owner = &device;
-  Result result = device.driver().memAlloc(&base, wanted);
-  if (result == Result::Success) {
+  Result result = device.driver().memAlloc(&base, static_cast<size_t>(roomy));
+  bytes = roomy;
+  if (result == Result::OutOfMemory && roomy > wanted) {
+    result = device.driver().memAlloc(&base, static_cast<size_t>(wanted));
     bytes = wanted;
-    return {};
   }
+  if (result == Result::Success)
+    return {};
   base = 0;
+  bytes = 0;
   Status status = device.check(result, text("allocate ", rt::byteCount(wanted), " for ", what));
   size_t free = 0, total = 0;
   if (result != Result::OutOfMemory || device.driver().memGetInfo(&free, &total) != Result::Success)

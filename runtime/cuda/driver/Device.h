@@ -102,7 +102,7 @@ public:
   }
   ~DeviceBlock() { release(); }
 
-  /// At least `bytes`; the contents are lost where that needs a new block. After a failure it is empty,
+  /// At least `bytes`; the contents are lost where that needs a new block, which has some room for the next time. After a failure it is empty,
   /// and the message says how much `what` ("the weights") need and how much is free.
   rt::Status reserve(GpuDevice &device, int64_t bytes, const char *what);
   void release();

@@ -5,6 +5,7 @@
 #include "runtime/core/Text.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 using namespace dlc;
@@ -151,6 +152,7 @@ Status RunArguments::stage() {
     return {};
   if (bytes > pinnedBytes) {
     release();
+    bytes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(bytes))); // it may grow on
     void *memory = nullptr;
     Status made = device.check(
         device.driver().memHostAlloc(&memory, static_cast<size_t>(bytes), kMemHostAllocPortable),

@@ -118,8 +118,32 @@ TEST_F(ShapeForm, ASequenceThatGrowsReplaysOneGraph) {
   EXPECT_EQ(made.graphLaunches, 39);
   EXPECT_EQ(made.patches, 38 * 2);
   EXPECT_EQ(made.graphsUpdated, 0);
+  EXPECT_LE(made.allocations, 8) << "its memory grows by a quarter at least";
+  EXPECT_LE(made.pinned, 5) << "and what copies go through, twofold";
   context.reset();
   EXPECT_EQ(calls().graphsDestroyed, 1);
+}
+
+TEST_F(ShapeForm, MemoryThatGrowsHasRoomWhereThereIsMemory) {
+  static std::vector<size_t> sizes;
+  static decltype(Driver::memAlloc) allocate;
+  allocate = driver->memAlloc;
+  sizes.clear();
+  Instead scarce(
+      driver, &Driver::memAlloc, +[](DevicePtr *pointer, size_t bytes) {
+        sizes.push_back(bytes);
+        return bytes > 2000 ? Result::OutOfMemory : allocate(pointer, bytes);
+      });
+  ContextScope scope(*gpu);
+  dlc::cuda::DeviceBlock block;
+  for (int64_t bytes : {1000, 1001, 1250, 1600, 1900, 2000})
+    EXPECT_FALSE(block.reserve(*gpu, bytes, "a test").failed()) << bytes;
+  EXPECT_EQ(sizes, (std::vector<size_t>{1000, 1250, 1600, 2000}));
+  sizes.clear();
+  EXPECT_TRUE(block.reserve(*gpu, 2001, "a test").failed());
+  EXPECT_FALSE(block.reserve(*gpu, 1700, "a test").failed());
+  EXPECT_FALSE(block.reserve(*gpu, 1900, "a test").failed());
+  EXPECT_EQ(sizes, (std::vector<size_t>{2500, 2001, 1700, 2125, 1900}));
 }
 
 TEST_F(ShapeForm, CopiesFollow) {
