@@ -5,7 +5,7 @@
 //
 // The file is one of test/bench/results/tiles-*.csv. The first line of output is the rates that kHopper has, by name. Each
 // line of input gives values for all of them; the answer is one line with the estimated microseconds of each row of the file.
-// tile_fit.py fits the rates with it, so that the equations are in ContractionChoice.cpp alone.
+// costs/tile_fit.py fits the rates with it, so that the equations are in ContractionChoice.cpp alone.
 //===----------------------------------------------------------------------------------------------===//
 #include "test/bench/MeasuredTiles.h"
 

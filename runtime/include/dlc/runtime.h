@@ -125,7 +125,7 @@ DLC_API dlc_status dlc_module_state(const dlc_module *module, size_t index, dlc_
 /* Matrix products without prologue or epilogue may be computed by NVIDIA's cuBLASLt, in the same types and with sums in f32
  * as dlc's own kernels; the bits may differ. dlc's own kernels take over where it is missing or fails. */
 typedef enum dlc_cublas {
-  DLC_CUBLAS_AUTO,  /* those for which the file says that it is faster, on this GPU and for these shapes */
+  DLC_CUBLAS_AUTO, /* those for which the file says that it is faster, on this GPU and for these shapes */
   DLC_CUBLAS_NEVER, /* none */
   DLC_CUBLAS_ALWAYS /* each one that it can compute */
 } dlc_cublas;

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "conformance"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "conformance"))
 import networks  # noqa: E402
 from dlc_tool import dlc  # noqa: E402
 
