@@ -47,6 +47,13 @@ struct ScheduleRates {
   double attentionBlocks;   ///< ... of which so many do not slow each other on a multiprocessor
   double attentionFloats;   ///< multiply-adds a clock of one block on the units of floats
   double attentionEnds;     ///< clocks of a block beside them
+  double issued;            ///< instructions of warps a clock
+  double loadsAtOnce;       ///< loads of a thread that are on their way together
+  double loads;             ///< loads of threads a clock, where each has a result of its own ...
+  double clocksOfTerm;      ///< ... and clocks from one of its terms to the next
+  double tileProducts;      ///< multiply-adds a clock of plain tiles ...
+  double tileSlab;          ///< ... clocks from a slab's request to its use ...
+  double tileEnds;          ///< ... and of a block before its first product and after its last
   // Times measured over times estimated by their own rates.
   double windows;     ///< of tiles whose rows are gathered: convolutions
   double floatUnits;  ///< of tiles of floats
@@ -108,7 +115,7 @@ inline constexpr StepRates kModelledSteps = {
     .bytes = 64, .products = 32, .meeting = 1500, .arrival = 8};
 
 /// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv), and
-/// modelled for all others.
+/// modelled for all others. `issued` to `tileEnds` are modelled for the H100, too.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,
@@ -120,6 +127,13 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .attentionBlocks = 4,
                                                  .attentionFloats = 20,
                                                  .attentionEnds = 4000,
+                                                 .issued = 4,
+                                                 .loadsAtOnce = 4,
+                                                 .loads = 16,
+                                                 .clocksOfTerm = 20,
+                                                 .tileProducts = 48,
+                                                 .tileSlab = 900,
+                                                 .tileEnds = 1500,
                                                  .windows = 1.5,
                                                  .floatUnits = 1.6,
                                                  .depthwise = 3.4,

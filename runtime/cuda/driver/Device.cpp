@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===--------------------------------------------------------------------------------------===//
 #include "runtime/cuda/driver/Device.h"
+
+#include "ir/machine/GpuModel.h"
 #include "runtime/core/Text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 using namespace dlc;
@@ -94,11 +97,11 @@ Status GpuDevice::start() {
   return {};
 }
 
-/// f32 units of a multiprocessor.
+/// Units of floats of a multiprocessor; 0 where the generation is later than all that are described.
 static int unitsOf(int architecture) {
-  if (architecture == 80)
-    return 64;
-  return architecture < 130 ? 128 : 0; // later ones are not known
+  const GpuModel &gpu = gpuModelOf(architecture);
+  bool isLater = &gpu == std::end(kGpus) - 1 && architecture / 10 > gpu.architecture / 10;
+  return isLater ? 0 : int(gpu.peakFloats);
 }
 
 GpuDevice::Peak GpuDevice::peak() const {

@@ -161,10 +161,6 @@ void TiledContraction::tile() {
   k.finish(threads, {k.ceilDiv(m.extent, rows), k.ceilDiv(n.extent, columns), batch.extent});
 }
 
-/// Multiply-adds of one multiprocessor in a clock, in f32; clocks from a slab's request to its use, and
-/// of a block before its first product and after its last: modelled.
-static constexpr double kProductsOfClock = 48, kClocksOfSlab = 900, kClocksOfEnds = 1500;
-
 static dlx::PlanAttr match(PlanQuestion &question) {
   Contraction *c = question.product();
   if (question.kind() != dlx::KernelKind::contraction || !c || question.k.body.getPool())
@@ -178,9 +174,10 @@ static dlx::PlanAttr match(PlanQuestion &question) {
                    int64_t(question.usualOf(c->batch));
   double turns = double(llvm::divideCeilSigned(blocks, gpu.multiprocessors));
   double width = question.k.body.accumulatorType(0).getIntOrFloatBitWidth() / 32.0;
-  double ofStep = double(tiled.rows * tiled.columns) / kProductsOfClock * width;
-  double clocks = kClocksOfEnds + question.usualOf(c->depth) *
-                                      std::max(turns * ofStep, kClocksOfSlab / double(kDepth));
+  const ScheduleRates &rates = gpu.schedules;
+  double ofStep = double(tiled.rows * tiled.columns) / rates.tileProducts * width;
+  double clocks = rates.tileEnds + question.usualOf(c->depth) *
+                                       std::max(turns * ofStep, rates.tileSlab / double(kDepth));
   double ns =
       std::max(question.nanoseconds(clocks), question.nanosecondsOnce(gpu.schedules.direct));
   return dlx::PlanAttr::get(question.kernel().getContext(), kTilesSchedule.name,

@@ -80,9 +80,6 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
   return success();
 }
 
-/// Loads of one multiprocessor in a clock, and clocks from one term of a thread to its next: modelled.
-static constexpr double kLoadsOfClock = 16, kClocksOfTerm = 20;
-
 static dlx::PlanAttr match(PlanQuestion &question) {
   KernelBuilder &k = question.k;
   dlx::KernelKind kind = question.kind();
@@ -99,8 +96,8 @@ static dlx::PlanAttr match(PlanQuestion &question) {
          multiprocessors = double(gpu.multiprocessors);
   double loads = results * terms * double(k.body.getNest().terms.size());
   double turns = std::max(1.0, results / (multiprocessors * double(gpu.threads)));
-  double clocks =
-      std::max(loads / (multiprocessors * kLoadsOfClock), turns * terms * kClocksOfTerm);
+  double clocks = std::max(loads / (multiprocessors * gpu.schedules.loads),
+                           turns * terms * gpu.schedules.clocksOfTerm);
   double ns =
       question.nanoseconds(2 * gpu.clocksOfLatency) +
       std::max(question.nanoseconds(clocks), question.nanosecondsOnce(gpu.schedules.direct));

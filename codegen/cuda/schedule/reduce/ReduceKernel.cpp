@@ -286,10 +286,9 @@ void ReduceSchedule::run(const RowPlan &plan) {
 }
 
 /// Instructions of a warp for each of its terms and each access, for a row beside that, and for what
-/// warps of a row tell each other: modelled. A multiprocessor issues four in a clock; a thread has as
-/// many loads on their way at once. A row that is read once more comes from a cache.
-static constexpr double kOfTerm = 6, kOfTermApart = 40, kOfRow = 80, kOfWarps = 60, kIssued = 4,
-                        kLoadsAtOnce = 4, kOfReread = 0.25;
+/// warps of a row tell each other: modelled. A row that is read once more comes from a cache.
+static constexpr double kOfTerm = 6, kOfTermApart = 40, kOfRow = 80, kOfWarps = 60,
+                        kOfReread = 0.25;
 
 /// Nanoseconds at the usual sizes.
 static double nanosecondsOf(PlanQuestion &question, const ReduceSchedule &schedule,
@@ -314,8 +313,8 @@ static double nanosecondsOf(PlanQuestion &question, const ReduceSchedule &schedu
   }
   double ofWarp = (kOfRow + (warps > 1 ? kOfWarps : 0)) * stages + rounds * ofTerm * stages;
   double threads = rows * double(plan.threads);
-  double clocks = std::max(threads / 32 * ofWarp / (multiprocessors * kIssued),
-                           kOfRow + rounds * gpu.clocksOfLatency / kLoadsAtOnce);
+  double clocks = std::max(threads / 32 * ofWarp / (multiprocessors * gpu.schedules.issued),
+                           kOfRow + rounds * gpu.clocksOfLatency / gpu.schedules.loadsAtOnce);
   double passes = 1;
   if (!plan.kept && schedule.isReadAgain())
     passes += kOfReread * (stages - (inner.none() ? 1 : 0));
