@@ -44,7 +44,8 @@ struct CpuCode {
 /// that names the kernel, where code would need anything beside abi::kCpuImports.
 mlir::FailureOr<CpuCode> compileCpu(mlir::ModuleOp cpuModule, IsaVariant isa);
 
-/// compileCpu for all instruction sets that `cpuModule` has a module for, on one thread each.
+/// The same for all instruction sets that `cpuModule` has a module for: the functions are lowered on
+/// the threads of its context, and each instruction set then has a thread of its own.
 mlir::FailureOr<std::vector<CpuCode>> compileCpuVariants(mlir::ModuleOp cpuModule);
 
 } // namespace dlc::codegen

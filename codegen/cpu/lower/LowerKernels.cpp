@@ -8,11 +8,8 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
-#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
@@ -23,7 +20,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -31,50 +27,55 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-LogicalResult lowerKernels(ModuleOp module) {
-  MLIRContext *context = module.getContext();
+static MLIRContext *withDialects(MLIRContext *context) {
   context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
                        math::MathDialect, ub::UBDialect>();
-  // The greedy driver also folds and drops what the schedule left dead.
-  RewritePatternSet expansions(context);
-  populateMathExpansionPatterns(expansions);
-  populateFloatConversionPatterns(expansions);
-  populateIntegerDivisionPatterns(expansions);
-  populateSaturationPatterns(expansions);
-  arith::populateCeilFloorDivExpandOpsPatterns(expansions);
-  if (failed(applyPatternsGreedily(module, std::move(expansions))))
-    return module.emitError("expansion of math functions did not end");
-  if (failed(lowerKernelAbi(module)))
-    return failure();
+  return context;
+}
 
-  ConversionTarget flat(*context);
+KernelLowering::KernelLowering(MLIRContext *context)
+    : converter(withDialects(context)), flat(*context), target(*context) {
+  RewritePatternSet expand(context);
+  populateMathExpansionPatterns(expand);
+  populateFloatConversionPatterns(expand);
+  populateIntegerDivisionPatterns(expand);
+  populateSaturationPatterns(expand);
+  arith::populateCeilFloorDivExpandOpsPatterns(expand);
+  expansions = std::move(expand);
+
   flat.addIllegalDialect<scf::SCFDialect>();
   flat.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  RewritePatternSet toBlocks(context);
-  populateSCFToControlFlowConversionPatterns(toBlocks);
-  if (failed(applyPartialConversion(module, flat, std::move(toBlocks))))
-    return failure();
+  RewritePatternSet flatten(context);
+  populateSCFToControlFlowConversionPatterns(flatten);
+  toBlocks = std::move(flatten);
 
   // One conversion for all dialects: a chain of passes leaves casts between vectors and memrefs behind.
-  LLVMTypeConverter converter(context);
-  LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
   // The casts that give pointers as memrefs fold away after it.
   target.addLegalOp<UnrealizedConversionCastOp>();
-  RewritePatternSet patterns(context);
-  lowerBFloat16ToIntegers(converter, patterns);
-  populateFuncToLLVMConversionPatterns(converter, patterns);
-  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-  populateVectorToLLVMConversionPatterns(converter, patterns);
-  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-  populateMathToLLVMConversionPatterns(converter, patterns);
-  arith::populateArithToLLVMConversionPatterns(converter, patterns);
-  ub::populateUBToLLVMConversionPatterns(converter, patterns);
-  if (failed(applyFullConversion(module, target, std::move(patterns))))
+  RewritePatternSet convert(context);
+  lowerBFloat16ToIntegers(converter, convert);
+  populateFuncToLLVMConversionPatterns(converter, convert);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, convert);
+  populateVectorToLLVMConversionPatterns(converter, convert);
+  populateFinalizeMemRefToLLVMConversionPatterns(converter, convert);
+  populateMathToLLVMConversionPatterns(converter, convert);
+  arith::populateArithToLLVMConversionPatterns(converter, convert);
+  ub::populateUBToLLVMConversionPatterns(converter, convert);
+  toLlvm = std::move(convert);
+}
+
+LogicalResult KernelLowering::lower(ModuleOp module) const {
+  // The greedy driver also folds and drops what the schedule left dead.
+  if (failed(applyPatternsGreedily(module, expansions)))
+    return module.emitError("expansion of math functions did not end");
+  if (failed(lowerKernelAbi(module)) || failed(applyPartialConversion(module, flat, toBlocks)) ||
+      failed(applyFullConversion(module, target, toLlvm)))
     return failure();
-  PassManager cleanup(context);
-  cleanup.addPass(createReconcileUnrealizedCastsPass());
-  return cleanup.run(module);
+  SmallVector<UnrealizedConversionCastOp> casts;
+  module.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+  reconcileUnrealizedCasts(casts);
+  return success();
 }
 
 } // namespace dlc::codegen

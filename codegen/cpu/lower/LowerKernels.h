@@ -3,12 +3,10 @@
 #ifndef DLC_CODEGEN_CPU_LOWERKERNELS_H
 #define DLC_CODEGEN_CPU_LOWERKERNELS_H
 
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/PatternMatch.h"
-
-namespace mlir {
-class LLVMTypeConverter;
-} // namespace mlir
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
 namespace dlc::codegen {
 
@@ -30,9 +28,23 @@ void populateSaturationPatterns(mlir::RewritePatternSet &patterns);
 /// of it by way of a library.
 void lowerBFloat16ToIntegers(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
 
-/// Kernel IR (func, scf, memref, vector, arith, math) to the LLVM dialect, in place: math functions become
-/// arithmetic first, the calling convention becomes that of the runtime.
-mlir::LogicalResult lowerKernels(mlir::ModuleOp module);
+/// Kernel IR (func, scf, memref, vector, arith, math) to the LLVM dialect: math functions become
+/// arithmetic first, the calling convention becomes that of the runtime. What it needs to know is
+/// put together once for all modules.
+class KernelLowering {
+public:
+  /// Loads the dialects into which it lowers.
+  explicit KernelLowering(mlir::MLIRContext *context);
+  /// Lowers `module` in place; on several threads at a time, each with a module of its own. Fails
+  /// after an error.
+  mlir::LogicalResult lower(mlir::ModuleOp module) const;
+
+private:
+  mlir::LLVMTypeConverter converter;
+  mlir::ConversionTarget flat;
+  mlir::LLVMConversionTarget target;
+  mlir::FrozenRewritePatternSet expansions, toBlocks, toLlvm;
+};
 
 } // namespace dlc::codegen
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cpu/schedule/Schedule.h"
+#include "codegen/plan/ParallelKernels.h"
 #include "codegen/plan/TargetModule.h"
 #include "ir/scalar/SmallFloats.h"
 
@@ -43,6 +44,34 @@ static IsaVariant bestIsaOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
   return bestIsaOfContraction(question.emitter, question.math);
 }
 
+/// Makes of `kernel` a function for each of `isas`, each in a module of its own, and records how
+/// they are launched: the same for all instruction sets, but for the bytes of scratch memory, which
+/// are those of the one that needs most.
+static SmallVector<OwningOpRef<ModuleOp>> build(dlx::KernelOp kernel, const CpuSchedule &schedule,
+                                                ArrayRef<IsaVariant> isas,
+                                                ArrayRef<dl::Range> symbols) {
+  MLIRContext *context = kernel.getContext();
+  SmallVector<OwningOpRef<ModuleOp>> modules;
+  AffineMap dims;
+  CpuLaunch last;
+  int64_t bytes = 0;
+  for (IsaVariant isa : isas) {
+    ModuleOp functions = *modules.emplace_back(ModuleOp::create(kernel.getLoc()));
+    CpuKernel function(kernel, isa, symbols, functions);
+    last = schedule.build(function);
+    function.finish();
+    expandSmallFloats(functions);
+    dims = function.passedDims();
+    bytes = std::max(bytes, last.scratchBytes);
+  }
+  AffineExpr scratch = last.scratch ? last.scratch : dl::constantDim(bytes, context);
+  kernel.setEntry(kernel.getSymName());
+  kernel.setDimsAttr(AffineMapAttr::get(dims));
+  kernel.setGridAttr(AffineMapAttr::get(dl::dimsMap({dl::normalize(last.tiles)}, context)));
+  kernel.setScratchAttr(AffineMapAttr::get(dl::dimsMap({scratch}, context)));
+  return modules;
+}
+
 namespace {
 
 struct BuildKernelsCpu : impl::BuildKernelsCpuPassBase<BuildKernelsCpu> {
@@ -50,35 +79,30 @@ struct BuildKernelsCpu : impl::BuildKernelsCpuPassBase<BuildKernelsCpu> {
     ModuleOp around = getOperation(), own = targetModule(around, "cpu");
     ModuleOp module = own ? own : around;
     SmallVector<dl::Range> symbols = symbolsOf(module);
-    for (auto kernel : module.getOps<dlx::KernelOp>())
-      if (!scheduleOf(kernel))
-        return signalPassFailure();
-    llvm::DenseMap<Operation *, int64_t> scratchBytes;
+    SmallVector<dlx::KernelOp> kernels(module.getOps<dlx::KernelOp>());
+    SmallVector<const CpuSchedule *> schedules;
     // Those that are the best for some kernel, and the two that every package has.
     llvm::SmallDenseSet<IsaVariant> wanted = {IsaVariant::avx2, IsaVariant::avx512};
-    for (auto kernel : module.getOps<dlx::KernelOp>())
+    for (dlx::KernelOp kernel : kernels) {
+      schedules.push_back(scheduleOf(kernel));
+      if (!schedules.back())
+        return signalPassFailure();
+    }
+    for (dlx::KernelOp kernel : kernels)
       wanted.insert(bestIsaOf(kernel, symbols));
-    for (IsaVariant isa : kIsaVariants) {
-      if (!wanted.contains(isa))
-        continue;
+    SmallVector<IsaVariant> isas =
+        llvm::filter_to_vector(kIsaVariants, [&](IsaVariant isa) { return wanted.contains(isa); });
+    std::vector<SmallVector<OwningOpRef<ModuleOp>>> built(kernels.size());
+    if (failed(forEachKernel(&getContext(), kernels.size(), [&](size_t number) {
+          built[number] = build(kernels[number], *schedules[number], isas, symbols);
+          return success();
+        })))
+      return signalPassFailure();
+    for (auto [position, isa] : llvm::enumerate(isas)) {
       OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-      auto functions = ModuleOp::create(builder, module.getLoc(), isaName(isa));
-      for (auto kernel : module.getOps<dlx::KernelOp>()) {
-        CpuKernel function(kernel, isa, symbols, functions);
-        CpuLaunch launch = scheduleOf(kernel)->build(function);
-        function.finish();
-        kernel.setEntry(kernel.getSymName());
-        kernel.setDimsAttr(AffineMapAttr::get(function.passedDims()));
-        kernel.setGridAttr(
-            AffineMapAttr::get(dl::dimsMap({dl::normalize(launch.tiles)}, &getContext())));
-        // The kernel's scratch memory is declared once: as much as the instruction set that needs most.
-        int64_t &bytes = scratchBytes[kernel];
-        bytes = std::max(bytes, launch.scratchBytes);
-        AffineExpr scratch =
-            launch.scratch ? launch.scratch : dl::constantDim(bytes, &getContext());
-        kernel.setScratchAttr(AffineMapAttr::get(dl::dimsMap({scratch}, &getContext())));
-      }
-      expandSmallFloats(functions);
+      Block *all = ModuleOp::create(builder, module.getLoc(), isaName(isa)).getBody();
+      for (auto &modules : built)
+        all->getOperations().splice(all->end(), modules[position]->getBody()->getOperations());
     }
   }
 };

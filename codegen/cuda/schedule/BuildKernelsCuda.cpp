@@ -5,6 +5,7 @@
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/attention/AttentionPlans.h"
+#include "codegen/plan/ParallelKernels.h"
 #include "codegen/plan/TargetModule.h"
 #include "ir/scalar/SmallFloats.h"
 
@@ -30,6 +31,16 @@ namespace dlc::codegen {
 #include "codegen/Passes.h.inc"
 
 namespace {
+
+/// A kernel on its way to a function.
+struct KernelToBuild {
+  dlx::KernelOp kernel;
+  const Schedule *schedule;
+  std::optional<dl::AttentionParts> attention;
+  std::optional<ShapePart> part; // the shapes that it serves, where they are not all
+  OwningOpRef<gpu::GPUModuleOp> functions = {};
+};
+
 struct BuildKernelsCuda : impl::BuildKernelsCudaPassBase<BuildKernelsCuda> {
   void runOnOperation() override {
     ModuleOp target = targetModule(getOperation(), "cuda");
@@ -37,8 +48,8 @@ struct BuildKernelsCuda : impl::BuildKernelsCudaPassBase<BuildKernelsCuda> {
       signalPassFailure();
   }
 
-  LogicalResult build(dlx::KernelOp kernel, gpu::GPUModuleOp module, ArrayRef<dl::Range> symbols,
-                      const std::optional<ShapePart> &part) {
+  /// Finds what the plan of `kernel` names, and puts the parts of an attention into its body.
+  FailureOr<KernelToBuild> prepare(dlx::KernelOp kernel, const std::optional<ShapePart> &part) {
     if (!kernel.getPlan())
       return kernel.emitOpError("has no plan; run dl-select-schedules-cuda first");
     const Schedule *schedule = scheduleNamed(kernel.getPlan()->getSchedule());
@@ -52,9 +63,27 @@ struct BuildKernelsCuda : impl::BuildKernelsCudaPassBase<BuildKernelsCuda> {
         return failure();
       attention = *expanded;
     }
-    KernelBuilder k(kernel, module, symbols, part);
-    k.attention = attention;
-    return schedule->build(k, *kernel.getPlan());
+    return KernelToBuild{kernel, schedule, attention, part};
+  }
+
+  /// Builds into a module of its own.
+  LogicalResult build(KernelToBuild &one, Location loc, ArrayRef<dl::Range> symbols) {
+    OpBuilder builder(&getContext());
+    one.functions = gpu::GPUModuleOp::create(builder, loc, "kernels");
+    KernelBuilder k(one.kernel, *one.functions, symbols, one.part);
+    k.attention = one.attention;
+    if (failed(one.schedule->build(k, *one.kernel.getPlan())))
+      return failure();
+    expandSmallFloats(*one.functions);
+    // The same address is asked for many times over.
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance;
+    one.functions->walk([&](gpu::GPUFuncOp function) {
+      eliminateCommonSubExpressions(rewriter, dominance, function);
+      // A row is kept for each stage that may read it; the stages' terms, simplified, may not.
+      memref::eraseDeadAllocAndStores(rewriter, function);
+    });
+    return success();
   }
 
   LogicalResult buildAll(ModuleOp target) {
@@ -70,25 +99,25 @@ struct BuildKernelsCuda : impl::BuildKernelsCudaPassBase<BuildKernelsCuda> {
             parts[variant.getKernel().getValue()] = {
                 variant.getOf().getValue().getResult(0),
                 {variant.getLimits()[0], variant.getLimits()[1]}};
-    OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
-    auto module = gpu::GPUModuleOp::create(builder, target.getLoc(), "kernels");
+    std::vector<KernelToBuild> kernels;
     for (auto kernel : target.getOps<dlx::KernelOp>()) {
       if (kernel.getEntry())
         continue;
       auto part = parts.find(kernel.getSymName());
-      if (failed(build(kernel, module, symbols,
-                       part == parts.end() ? std::nullopt : std::optional(part->second))))
+      FailureOr<KernelToBuild> one =
+          prepare(kernel, part == parts.end() ? std::nullopt : std::optional(part->second));
+      if (failed(one))
         return failure();
+      kernels.push_back(std::move(*one));
     }
-    expandSmallFloats(module);
-    // The same address is asked for many times over.
-    IRRewriter rewriter(&getContext());
-    DominanceInfo dominance;
-    module.walk([&](gpu::GPUFuncOp function) {
-      eliminateCommonSubExpressions(rewriter, dominance, function);
-      // A row is kept for each stage that may read it; the stages' terms, simplified, may not.
-      memref::eraseDeadAllocAndStores(rewriter, function);
-    });
+    if (failed(forEachKernel(&getContext(), kernels.size(), [&](size_t number) {
+          return build(kernels[number], target.getLoc(), symbols);
+        })))
+      return failure();
+    OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
+    Block *all = gpu::GPUModuleOp::create(builder, target.getLoc(), "kernels").getBody();
+    for (KernelToBuild &one : kernels)
+      all->getOperations().splice(all->end(), one.functions->getBody()->getOperations());
     return success();
   }
 };

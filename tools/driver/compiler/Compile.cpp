@@ -346,6 +346,9 @@ LogicalResult Compilation::schedule(ModuleOp target, bool isRepeated) {
 /// too.
 LogicalResult Compilation::runPhase(Phase phase, bool isRepeated) {
   ModuleOp module = *model.module;
+  // These phases work on many kernels at a time. The passes before them change one module that
+  // --dump-dir writes and --validate-passes runs after each of them.
+  model.context->enableMultithreading(phase >= Phase::schedule);
   if (phase == Phase::schedule)
     for (auto target : module.getOps<ModuleOp>())
       if (failed(schedule(target, isRepeated)))

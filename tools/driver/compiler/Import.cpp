@@ -72,7 +72,8 @@ private:
 SourceContext::SourceContext() {
   DialectRegistry registry;
   registerDialects(registry);
-  // One thread: the order of diagnostics, dumps and comparisons is that of the passes.
+  // One thread: the order of dumps and comparisons is that of the passes. The phases that make code
+  // of kernels turn threads on (Compile.cpp).
   context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->printOpOnDiagnostic(false); // users read .dl lines, not IR
 }
