@@ -17,8 +17,15 @@ struct StepTime {
   double milliseconds;
 };
 
-/// Collects times and, given a folder, writes the whole module after each pass to NN-PHASE-PASS.mlir in it. One compile on
-/// one thread.
+/// Collects times and, given a folder, writes the whole module after each pass to NN-PHASE-PASS.mlir in it. One compile,
+/// whose passes run on one thread.
+///
+/// The times are not MLIR's (DefaultTimingManager): it names passes by their classes, where the
+/// files here are named by the passes' flags, and it prints tenths of a millisecond, where most
+/// passes of a small model take less. The files are not MLIR's either (enableIRPrintingToFileTree):
+/// it counts anew in each pass manager, so that a phase would overwrite the files of the one before
+/// it, and it refuses to print whole modules, which --compile-from needs, where the context has
+/// threads, as in the phase `schedule`.
 class PassTrace {
 public:
   explicit PassTrace(std::string folder) : folder(std::move(folder)) {}
