@@ -122,6 +122,9 @@ CUmod_st::~CUmod_st() {
 }
 
 Result KernelCall::run() const {
+  const emu::Settings settings = emu::readSettings();
+  if (settings.idle)
+    return Result::Success;
   emu::LaunchRequest request;
   request.call = function->call;
   // The emulator only reads parameters; the trampoline's type is CUDA's.
@@ -137,7 +140,7 @@ Result KernelCall::run() const {
   request.paramBlockBytes = storageBytes;
   request.image = reinterpret_cast<const void *>(function->module->imageBegin);
   request.imageBytes = function->module->imageEnd - function->module->imageBegin;
-  emu::LaunchResult result = emu::runLaunch(request, emu::readSettings());
+  emu::LaunchResult result = emu::runLaunch(request, settings);
   function->staticShared = std::max(function->staticShared, result.staticShared);
   return result.fault == emu::Fault::None ? Result::Success : Driver::get().fault(result);
 }

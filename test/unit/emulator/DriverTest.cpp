@@ -174,6 +174,18 @@ TEST_F(DriverTest, CooperativeLaunchesThatTheDeviceDoesNotHold) {
   unsetenv("DLC_EMU_MULTIPROCESSORS");
 }
 
+TEST_F(DriverTest, AnIdleDeviceComputesNothing) {
+  Function kernel = compile(kAddOne, "add_one");
+  DevicePtr x = upload(std::vector<float>{1}), y = upload(std::vector<float>{0});
+  setenv("DLC_EMU_IDLE", "1", 1);
+  EXPECT_EQ(launch(kernel, {1}, {128}, 0, x, y, 1), Result::Success);
+  EXPECT_EQ(api.ctxSynchronize(), Result::Success);
+  unsetenv("DLC_EMU_IDLE");
+  EXPECT_EQ(download<float>(y, 1)[0], 0);
+  EXPECT_EQ(launch(kernel, {1}, {128}, 0, x, y, 1), Result::Success);
+  EXPECT_EQ(download<float>(y, 1)[0], 2);
+}
+
 TEST_F(DriverTest, ParametersAreCopiedAtLaunch) {
   Function kernel = compile(kAddOne, "add_one");
   DevicePtr x = upload(std::vector<float>(4, 1.0f)), y = allocate(16);
