@@ -3,8 +3,6 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/AttentionLegality.h"
 
-#include "ir/dl/composite/AttentionParts.h"
-
 using namespace mlir;
 
 namespace dlc {
@@ -19,8 +17,39 @@ static bool isHeadWidth(AffineExpr width) {
   return elements && *elements >= 1 && *elements <= kMostHeadWidth;
 }
 
+std::optional<AttentionDims> dimsOfAttention(const dl::AttentionParts &parts, bool isCausal) {
+  LoopNestOpInterface scoresOp = parts.scoresOp, sumOp = parts.sumOp;
+  LoopNest product = scoresOp.getLoopNest(), sum = sumOp.getLoopNest();
+  AffineMap weights = sum.terms[parts.weightsTerm].map, key = product.terms[parts.keyTerm].map;
+  unsigned rank = weights.getNumResults();
+  std::optional<unsigned> row, column;
+  auto isLonger = [&](unsigned dim) {
+    auto own = dl::asConstant(sum.parallel[dim]),
+         longest = row ? dl::asConstant(sum.parallel[*row]) : 0;
+    return longest && (!own || *own >= *longest);
+  };
+  for (unsigned dim = 0; dim < sum.parallel.size(); ++dim) {
+    bool isOfValue = sum.terms[parts.valueTerm].map.isFunctionOfDim(dim);
+    if (isOfValue && !weights.isFunctionOfDim(dim)) {
+      if (column && dl::asConstant(sum.parallel[*column]) != 1 &&
+          dl::asConstant(sum.parallel[dim]) != 1)
+        return std::nullopt;
+      if (!column || dl::asConstant(sum.parallel[dim]) != 1)
+        column = dim;
+      continue;
+    }
+    for (auto [position, expr] : llvm::enumerate(weights.getResults()))
+      if (!isOfValue && expr.isFunctionOfDim(dim) && !key.isFunctionOfDim(position) &&
+          (isCausal ? position + 2 == rank : isLonger(dim)))
+        row = dim;
+  }
+  if (!row || !column || product.reduction.size() != 1)
+    return std::nullopt;
+  return AttentionDims{*row, *column};
+}
+
 bool hasAttentionKernel(dl::AttentionOp op, StringRef target) {
-  if (target != "cuda")
+  if (target != "cuda" && target != "cpu")
     return false;
   dl::AttentionParts parts;
   [[maybe_unused]] std::string wrong = dl::readParts(op.getBodyBlock(), parts);
@@ -33,6 +62,12 @@ bool hasAttentionKernel(dl::AttentionOp op, StringRef target) {
       getElementTypeOrSelf(key) != element || getElementTypeOrSelf(value) != element)
     return false;
   LoopNest product = parts.scoresOp.getLoopNest(), sum = parts.sumOp.getLoopNest();
+  if (target == "cpu") {
+    auto dims = dimsOfAttention(parts, op.getIsCausal());
+    auto rows = dims ? dl::asConstant(sum.parallel[dims->row]) : std::nullopt;
+    if (!dims || (rows && *rows < kFewestAttentionRows))
+      return false;
+  }
   AffineExpr width = getAffineConstantExpr(1, op.getContext());
   for (auto [dim, extent] : llvm::enumerate(sum.parallel))
     if (!sum.terms[parts.weightsTerm].map.isFunctionOfDim(dim) &&

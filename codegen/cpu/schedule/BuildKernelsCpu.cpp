@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/cpu/schedule/Schedule.h"
+#include "codegen/plan/ExpandAttention.h"
 #include "codegen/plan/ParallelKernels.h"
 #include "codegen/plan/TargetModule.h"
 #include "ir/scalar/SmallFloats.h"
@@ -38,7 +39,7 @@ static const CpuSchedule *scheduleOf(dlx::KernelOp kernel) {
 }
 
 static IsaVariant bestIsaOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  if (isLines(kernel) || isRecurrent(kernel))
+  if (isLines(kernel) || isRecurrent(kernel) || kernel.getKind() == dlx::KernelKind::attention)
     return IsaVariant::avx512;
   CpuPlanQuestion question(kernel, symbols);
   return bestIsaOfContraction(question.emitter, question.math);
@@ -47,10 +48,18 @@ static IsaVariant bestIsaOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
 /// Makes of `kernel` a function for each of `isas`, each in a module of its own, and records how
 /// they are launched: the same for all instruction sets, but for the bytes of scratch memory, which
 /// are those of the one that needs most.
-static SmallVector<OwningOpRef<ModuleOp>> build(dlx::KernelOp kernel, const CpuSchedule &schedule,
-                                                ArrayRef<IsaVariant> isas,
-                                                ArrayRef<dl::Range> symbols) {
+static FailureOr<SmallVector<OwningOpRef<ModuleOp>>> build(dlx::KernelOp kernel,
+                                                           const CpuSchedule &schedule,
+                                                           ArrayRef<IsaVariant> isas,
+                                                           ArrayRef<dl::Range> symbols) {
   MLIRContext *context = kernel.getContext();
+  std::optional<dl::AttentionParts> attention;
+  if (kernel.getKind() == dlx::KernelKind::attention) {
+    FailureOr<dl::AttentionParts> expanded = expandAttention(kernel);
+    if (failed(expanded))
+      return failure();
+    attention = *expanded;
+  }
   SmallVector<OwningOpRef<ModuleOp>> modules;
   AffineMap dims;
   CpuLaunch last;
@@ -58,6 +67,7 @@ static SmallVector<OwningOpRef<ModuleOp>> build(dlx::KernelOp kernel, const CpuS
   for (IsaVariant isa : isas) {
     ModuleOp functions = *modules.emplace_back(ModuleOp::create(kernel.getLoc()));
     CpuKernel function(kernel, isa, symbols, functions);
+    function.attention = attention;
     last = schedule.build(function);
     function.finish();
     expandSmallFloats(functions);
@@ -94,7 +104,11 @@ struct BuildKernelsCpu : impl::BuildKernelsCpuPassBase<BuildKernelsCpu> {
         llvm::filter_to_vector(kIsaVariants, [&](IsaVariant isa) { return wanted.contains(isa); });
     std::vector<SmallVector<OwningOpRef<ModuleOp>>> built(kernels.size());
     if (failed(forEachKernel(&getContext(), kernels.size(), [&](size_t number) {
-          built[number] = build(kernels[number], *schedules[number], isas, symbols);
+          FailureOr<SmallVector<OwningOpRef<ModuleOp>>> modules =
+              build(kernels[number], *schedules[number], isas, symbols);
+          if (failed(modules))
+            return failure();
+          built[number] = std::move(*modules);
           return success();
         })))
       return signalPassFailure();

@@ -33,24 +33,9 @@ static int64_t widestElement(dlx::KernelOp kernel, const LoopNest &nest) {
 
 CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> symbolRanges,
                      ModuleOp module)
-    : isa(isa), math(kernel.getContext(), symbolRanges),
-      emitter(kernel, math,
-              [this](OpBuilder &at, Location, unsigned input, AffineExpr offset) {
-                // Bodies that branch build inside the branch.
-                OpBuilder::InsertPoint here = builder.saveInsertionPoint();
-                builder.restoreInsertionPoint(at.saveInsertionPoint());
-                Value loaded = load(input, offset);
-                at.restoreInsertionPoint(builder.saveInsertionPoint());
-                builder.restoreInsertionPoint(here);
-                return loaded;
-              }),
+    : isa(isa), math(kernel.getContext(), symbolRanges), emitter(kernel, math, loader()),
       builder(kernel.getContext()), loc(kernel.getLoc()) {
-  emitter.laneTests = {[this](OpBuilder &at, AffineExpr index, AffineExpr extent) {
-                         return lanesInside(at, index, extent);
-                       },
-                       [this](OpBuilder &at, Value lanes, llvm::function_ref<Value()> read) {
-                         return withinLanes(at, lanes, read);
-                       }};
+  emitter.laneTests = laneTests();
   symbols = emitter.usedSymbols();
   lanesOfRows = lanes() * std::max<int64_t>(1, 32 / widestElement(kernel, emitter.getNest()));
   numInputs = kernel.getBodyBlock().getNumArguments();
@@ -82,6 +67,33 @@ CpuKernel::CpuKernel(dlx::KernelOp kernel, IsaVariant isa, ArrayRef<dl::Range> s
   end = entry->getArgument(types.size() - 2);
   scratch = entry->getArgument(types.size() - 1);
   builder.setInsertionPointToStart(entry);
+}
+
+BodyEmitter::Load CpuKernel::loader() {
+  return [this](OpBuilder &at, Location, unsigned input, AffineExpr offset) {
+    // Bodies that branch build inside the branch.
+    OpBuilder::InsertPoint here = builder.saveInsertionPoint();
+    builder.restoreInsertionPoint(at.saveInsertionPoint());
+    Value loaded = load(input, offset);
+    at.restoreInsertionPoint(builder.saveInsertionPoint());
+    builder.restoreInsertionPoint(here);
+    return loaded;
+  };
+}
+
+BodyEmitter::LaneTests CpuKernel::laneTests() {
+  return {[this](OpBuilder &at, AffineExpr index, AffineExpr extent) {
+            return lanesInside(at, index, extent);
+          },
+          [this](OpBuilder &at, Value lanes, llvm::function_ref<Value()> read) {
+            return withinLanes(at, lanes, read);
+          }};
+}
+
+BodyEmitter CpuKernel::emitterOf(LoopNestOpInterface root, Value result) {
+  BodyEmitter part(emitter.getKernel(), math, loader(), root, result);
+  part.laneTests = laneTests();
+  return part;
 }
 
 void CpuKernel::finish() { func::ReturnOp::create(builder, loc); }

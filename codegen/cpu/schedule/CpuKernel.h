@@ -10,6 +10,7 @@
 #include "codegen/cpu/image/CpuCode.h"
 #include "codegen/plan/BodyEmitter.h"
 #include "codegen/plan/PackOperand.h"
+#include "ir/dl/composite/AttentionParts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -33,6 +34,8 @@ public:
   IsaVariant isa;
   IndexMath math;
   BodyEmitter emitter;
+  /// The parts of the kernel's body where it is an attention, which was expanded.
+  std::optional<dl::AttentionParts> attention;
   mlir::OpBuilder builder;
   mlir::Location loc;
   mlir::Value begin, end; // of the tile range
@@ -46,6 +49,10 @@ public:
   /// While set, asked where the element of an input lies instead: a buffer and an offset, or nullopt for its own.
   using Place = std::optional<std::pair<mlir::Value, mlir::AffineExpr>>;
   std::function<Place(unsigned input, mlir::AffineExpr offset)> redirect;
+
+  /// What emits, of a kernel with several ops with stages, the part that ends in `result`, which maps make of the result
+  /// of `root`.
+  BodyEmitter emitterOf(LoopNestOpInterface root, mlir::Value result);
 
   /// Elements of 32 bits in a vector register.
   int64_t lanes() const { return isa == IsaVariant::avx2 ? 8 : 16; }
@@ -125,6 +132,8 @@ public:
   void finish();
 
 private:
+  BodyEmitter::Load loader();
+  BodyEmitter::LaneTests laneTests();
   mlir::Value lanesInside(mlir::OpBuilder &at, mlir::AffineExpr index, mlir::AffineExpr extent);
   mlir::Value withinLanes(mlir::OpBuilder &at, mlir::Value lanes,
                           llvm::function_ref<mlir::Value()> read);
@@ -164,6 +173,8 @@ bool isJoinedMap(BodyEmitter &emitter, IndexMath &math);
 CpuLaunch scheduleReduction(CpuKernel &kernel);
 /// Rows of a batch along time, vectors along the hidden units.
 CpuLaunch scheduleRecurrent(CpuKernel &kernel);
+/// Attention without the scores in memory.
+CpuLaunch scheduleAttention(CpuKernel &kernel);
 /// Orders and running sums, a line after the other.
 CpuLaunch scheduleLines(CpuKernel &kernel);
 

@@ -27,7 +27,12 @@ double CpuPlanQuestion::usual(AffineExpr expr) const {
                : 4096;
 }
 
-double CpuPlanQuestion::operations() { return usual(costOf(kernel.getBodyBlock()).flops); }
+double CpuPlanQuestion::operations() {
+  double operations = usual(costOf(kernel.getBodyBlock()).flops);
+  for (auto attention : kernel.getBodyBlock().getOps<dl::AttentionOp>())
+    operations += usual(costOf(attention.getBodyBlock()).flops);
+  return operations;
+}
 
 double CpuPlanQuestion::nanosecondsOnce() {
   return std::max(usual(costOf(kernel.getBodyBlock()).bytes) / kAvx512Vnni.cacheBytes,
@@ -44,7 +49,8 @@ template <dlx::KernelKind kind> static dlx::PlanAttr matchKind(CpuPlanQuestion &
 }
 
 static bool hasLoops(CpuPlanQuestion &question) {
-  return question.kind() != dlx::KernelKind::recurrent && question.kind() != dlx::KernelKind::lines;
+  return question.kind() != dlx::KernelKind::recurrent &&
+         question.kind() != dlx::KernelKind::lines && question.kind() != dlx::KernelKind::attention;
 }
 
 static dlx::PlanAttr matchMap(CpuPlanQuestion &question) {
@@ -67,6 +73,12 @@ static dlx::PlanAttr matchPanels(CpuPlanQuestion &question) {
   return planOf(question, "panels", question.operations() / (2 * kAvx512Vnni.floatProducts));
 }
 
+static dlx::PlanAttr matchAttention(CpuPlanQuestion &question) {
+  if (question.kind() != dlx::KernelKind::attention)
+    return {};
+  return planOf(question, "attention", question.operations() / (2 * kAvx512Vnni.floatProducts));
+}
+
 /// Reductions, windows, and products whose second factor does not lie in panels.
 static dlx::PlanAttr matchRows(CpuPlanQuestion &question) {
   if (!hasLoops(question) || !question.emitter.getRoot() ||
@@ -79,6 +91,7 @@ static constexpr CpuSchedule kSchedules[] = {
     {"joined", matchJoined, scheduleJoined},
     {"map", matchMap, scheduleMap},
     {"block_sparse", matchKind<dlx::KernelKind::block_sparse>, scheduleBlockSparse},
+    {"attention", matchAttention, scheduleAttention},
     {"panels", matchPanels, scheduleContraction},
     {"reduce", matchRows, scheduleReduction},
     {"recurrent", matchKind<dlx::KernelKind::recurrent>, scheduleRecurrent},

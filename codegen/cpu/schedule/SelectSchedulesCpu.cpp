@@ -16,7 +16,7 @@ namespace dlc::codegen {
 
 /// Operands in the layouts that the fast schedules read; the others read any.
 static void packOperands(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
-  if (isLines(kernel))
+  if (isLines(kernel) || kernel.getKind() == dlx::KernelKind::attention)
     return;
   SmallVector<PackedOperand> operands;
   if (isRecurrent(kernel)) {

@@ -4,7 +4,7 @@
 #include "codegen/Passes.h"
 #include "codegen/cuda/KernelTemplate.h"
 #include "codegen/cuda/schedule/Schedules.h"
-#include "codegen/cuda/schedule/attention/AttentionPlans.h"
+#include "codegen/plan/ExpandAttention.h"
 #include "codegen/plan/ParallelKernels.h"
 #include "codegen/plan/TargetModule.h"
 #include "ir/scalar/SmallFloats.h"

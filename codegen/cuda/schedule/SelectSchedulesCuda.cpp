@@ -9,6 +9,7 @@
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/LibraryChoice.h"
 #include "codegen/cuda/schedule/variants/PlanParts.h"
+#include "codegen/plan/ExpandAttention.h"
 #include "codegen/plan/PlanChoice.h"
 #include "codegen/plan/TargetModule.h"
 

@@ -1,16 +1,7 @@
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(decompose-attention)))' -split-input-file | FileCheck %s --check-prefix=CPU
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(decompose-attention)))' -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(decompose-attention)))' -split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(decompose-attention)))' -split-input-file | FileCheck %s --check-prefixes=CHECK,CUDA
 
-// On the CPU the products and the softmax are ops of their own, and one adds the causal mask. On CUDA a kernel computes the attention.
-// CPU-NOT: dl.attention
-// CPU-LABEL: @causal
-// CPU-NEXT: %[[S:.*]] = dl.contract %arg0, %arg1
-// CPU-NEXT: %[[M:.*]] = dl.causal_mask : () -> tensor<8x9xf32>
-// CPU-NEXT: %[[A:.*]] = dl.add %[[S]], %[[M]]
-// CPU-NEXT: %[[P:.*]] = dl.softmax %[[A]]
-// CPU-NEXT: %[[Y:.*]] = dl.matmul %[[P]], %arg2
-// CPU-NEXT: return %[[Y]]
-// CPU-NOT: dl.attention
+// A kernel computes the attention on both targets.
 // CHECK-LABEL: @causal
 // CHECK-NEXT: dl.attention(%arg0, %arg1, %arg2) {is_causal}
 func.func @causal(%q: tensor<8x4xf32>, %k: tensor<9x4xf32>, %v: tensor<9x4xf32>) -> tensor<8x4xf32> {
@@ -22,6 +13,49 @@ func.func @causal(%q: tensor<8x4xf32>, %k: tensor<9x4xf32>, %v: tensor<9x4xf32>)
     dl.yield %2 : tensor<8x4xf32>
   }
   return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// The CPU's kernel has vectors along the rows. For few of them the products and the softmax are ops of their own, and one adds the
+// causal mask.
+// CPU-LABEL: @few
+// CPU-NEXT: %[[S:.*]] = dl.contract %arg0, %arg1
+// CPU-NEXT: %[[M:.*]] = dl.causal_mask : () -> tensor<7x9xf32>
+// CPU-NEXT: %[[A:.*]] = dl.add %[[S]], %[[M]]
+// CPU-NEXT: %[[P:.*]] = dl.softmax %[[A]]
+// CPU-NEXT: %[[Y:.*]] = dl.matmul %[[P]], %arg2
+// CPU-NEXT: return %[[Y]]
+// CUDA-LABEL: @few
+// CUDA-NEXT: dl.attention(%arg0, %arg1, %arg2) {is_causal}
+func.func @few(%q: tensor<7x4xf32>, %k: tensor<9x4xf32>, %v: tensor<9x4xf32>) -> tensor<7x4xf32> {
+  %y = dl.attention(%q, %k, %v) {is_causal} : (tensor<7x4xf32>, tensor<9x4xf32>, tensor<9x4xf32>) -> tensor<7x4xf32> {
+  ^bb0(%a: tensor<7x4xf32>, %b: tensor<9x4xf32>, %c: tensor<9x4xf32>):
+    %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<7x4xf32>, tensor<9x4xf32>) -> tensor<7x9xf32>
+    %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<7x9xf32>) -> tensor<7x9xf32>
+    %2 = dl.matmul %1, %c : (tensor<7x9xf32>, tensor<9x4xf32>) -> tensor<7x4xf32>
+    dl.yield %2 : tensor<7x4xf32>
+  }
+  return %y : tensor<7x4xf32>
+}
+
+// -----
+
+// Elements of the value along two dims.
+// CPU-LABEL: @apart
+// CPU-NOT: dl.attention
+// CPU: dl.softmax
+// CUDA-LABEL: @apart
+// CUDA: dl.attention
+func.func @apart(%q: tensor<8x4xf32>, %k: tensor<9x4xf32>, %v: tensor<9x4x3xf32>) -> tensor<8x4x3xf32> {
+  %y = dl.attention(%q, %k, %v) : (tensor<8x4xf32>, tensor<9x4xf32>, tensor<9x4x3xf32>) -> tensor<8x4x3xf32> {
+  ^bb0(%a: tensor<8x4xf32>, %b: tensor<9x4xf32>, %c: tensor<9x4x3xf32>):
+    %0 = dl.contract %a, %b {x_loops = array<i64: 0, 2>, other_loops = array<i64: 1, 2>, rank = 2 : i64} : (tensor<8x4xf32>, tensor<9x4xf32>) -> tensor<8x9xf32>
+    %1 = dl.softmax %0 {dim = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+    %2 = dl.contract %1, %c {x_loops = array<i64: 0, 3>, other_loops = array<i64: 3, 1, 2>, rank = 3 : i64} : (tensor<8x9xf32>, tensor<9x4x3xf32>) -> tensor<8x4x3xf32>
+    dl.yield %2 : tensor<8x4x3xf32>
+  }
+  return %y : tensor<8x4x3xf32>
 }
 
 // -----

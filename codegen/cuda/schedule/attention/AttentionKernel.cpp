@@ -439,19 +439,6 @@ void AttentionSchedule::run(dlx::PlanAttr plan) {
 
 //===- The schedules --------------------------------------------------------------------------------===//
 
-FailureOr<dl::AttentionParts> expandAttention(dlx::KernelOp kernel) {
-  auto attentions = llvm::to_vector(kernel.getBodyBlock().getOps<dl::AttentionOp>());
-  if (attentions.size() != 1)
-    return kernel.emitOpError("is of kind 'attention' and has ")
-           << attentions.size() << " dl.attention in its body; expected one";
-  dl::AttentionOp attention = attentions.front();
-  OpBuilder builder(attention);
-  dl::ExpandedAttention expanded = dl::expand(attention, builder);
-  attention.replaceAllUsesWith(expanded.y);
-  attention.erase();
-  return expanded.parts;
-}
-
 SmallVector<PlannedPart> partsOfAttention(PlanQuestion &question, const Schedule &schedule) {
   SmallVector<PlannedPart> parts;
   AttentionSchedule ofAll(question.k, *question.k.attention, /*onTensorCores=*/true);

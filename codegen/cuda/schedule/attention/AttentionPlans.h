@@ -8,9 +8,6 @@
 
 namespace dlc::codegen {
 
-/// Puts the parts of the attention of `kernel` into its body, in place of the op.
-llvm::FailureOr<dl::AttentionParts> expandAttention(dlx::KernelOp kernel);
-
 /// Plans of `schedule` for few queries, where there may be many.
 llvm::SmallVector<PlannedPart> partsOfAttention(PlanQuestion &question, const Schedule &schedule);
 
