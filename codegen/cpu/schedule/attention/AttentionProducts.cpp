@@ -15,8 +15,9 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Steps of a product's loop that are written out.
-static constexpr int64_t kStepsAtOnce = 4;
+/// Keys and columns of values that registers take at once, at most. More of them, and loops that are written out, bring more bytes
+/// of code than speed.
+static constexpr int64_t kMostKeysAtOnce = 8, kMostColumnsAtOnce = 12;
 
 Value AttentionSchedule::exponential(Value x) { return math::ExpOp::create(k.builder, k.loc, x); }
 
@@ -26,15 +27,15 @@ Value AttentionSchedule::scoreAt(const Group &group, Value key, int64_t vector) 
 
 /// Keys after the last one are multiplied as well: their scores are not read.
 void AttentionSchedule::multiplyKeys(const Group &group) {
-  int64_t atOnce = std::min<int64_t>(12, sumsOf(group.vectors));
+  int64_t atOnce = std::min(kMostKeysAtOnce, sumsOf(group.vectors));
   k.forEach(k.index(0), group.numKeys, atOnce, [&](Value first) {
     auto step = [&](Value at, SmallVector<Value> totals) {
       SmallVector<Value> rows;
       for (int64_t v = 0; v < group.vectors; ++v)
         rows.push_back(loadRows(
-            query, k.add(k.mul(at, k.index(tileRows)), k.add(group.first, k.index(v * lanes)))));
+            query, k.add(k.mul(at, k.index(rowsApart())), k.add(group.first, k.index(v * lanes)))));
       for (int64_t i = 0; i < atOnce; ++i) {
-        Value line = k.add(k.mul(first, k.index(width)), k.index(i * width));
+        Value line = k.add(k.mul(first, k.index(keyApart())), k.index(i * keyApart()));
         Value element = repeated(keys, k.add(line, at));
         for (int64_t v = 0; v < group.vectors; ++v) {
           Value &total = totals[i * group.vectors + v];
@@ -44,16 +45,9 @@ void AttentionSchedule::multiplyKeys(const Group &group) {
       return totals;
     };
     SmallVector<Value> totals(atOnce * group.vectors, number(0));
-    int64_t whole = width / kStepsAtOnce * kStepsAtOnce;
-    totals =
-        k.fold(k.index(0), k.index(whole), kStepsAtOnce, totals, [&](Value at, ValueRange carried) {
-          SmallVector<Value> next(carried);
-          for (int64_t i = 0; i < kStepsAtOnce; ++i)
-            next = step(k.add(at, k.index(i)), next);
-          return next;
-        });
-    for (int64_t at = whole; at < width; ++at)
-      totals = step(k.index(at), totals);
+    totals = k.fold(k.index(0), k.index(width), 1, totals, [&](Value at, ValueRange carried) {
+      return step(at, SmallVector<Value>(carried));
+    });
     for (int64_t i = 0; i < atOnce; ++i)
       for (int64_t v = 0; v < group.vectors; ++v)
         storeRows(totals[i * group.vectors + v], weights,
@@ -169,10 +163,10 @@ static int64_t columnsAtOnce(int64_t columns, int64_t most) {
 }
 
 void AttentionSchedule::multiplyValues(const Group &group, ValueRange shrink) {
-  int64_t atOnce = columnsAtOnce(columns, std::min<int64_t>(12, sumsOf(group.vectors)));
+  int64_t atOnce = columnsAtOnce(columns, std::min(kMostColumnsAtOnce, sumsOf(group.vectors)));
   auto multiply = [&](Value first, int64_t count) {
     auto placeOf = [&](int64_t column, int64_t v) {
-      Value line = k.mul(k.add(first, k.index(column)), k.index(tileRows));
+      Value line = k.mul(k.add(first, k.index(column)), k.index(rowsApart()));
       return k.add(line, k.add(group.first, k.index(v * lanes)));
     };
     SmallVector<Value> totals;

@@ -17,7 +17,7 @@ using namespace mlir;
 namespace dlc::codegen {
 
 /// Rows of a tile at most: what is copied of a block of keys serves them all.
-static constexpr int64_t kMostTileRows = 96;
+static constexpr int64_t kMostTileRows = 128;
 
 /// Whole groups of rows, in tiles of about the same size. Tiles are those of all instruction sets.
 static int64_t tileRowsFor(std::optional<int64_t> rows) {
@@ -52,10 +52,10 @@ AttentionSchedule::AttentionSchedule(CpuKernel &kernel, const dl::AttentionParts
   if (a.lastSeen)
     lastSeen = k.math.simplify(a.lastSeen.replaceDims(scoreIndices));
 
-  query = scratch(width * tileRows);
-  sums = scratch(columns * tileRows);
+  query = scratch(width * rowsApart());
+  sums = scratch(columns * rowsApart());
   turned = scratch(std::max(width, columns) * tileRows);
-  keys = scratch(kBlockKeys * width);
+  keys = scratch(kBlockKeys * keyApart());
   values = scratch(kBlockKeys * columns);
   weights = scratch(kBlockKeys * 2 * kPanel);
   largest = scratch(tileRows);
@@ -128,12 +128,12 @@ void AttentionSchedule::copyQuery() {
     bindRow(i);
     copyLine(scores, a.queryTerm, scoreLoops, depth, width, turned, k.mul(i, k.index(width)));
   });
-  k.copyTurned({turned, k.index(0), k.index(width)}, {query, k.index(0), k.index(tileRows)},
+  k.copyTurned({turned, k.index(0), k.index(width)}, {query, k.index(0), k.index(rowsApart())},
                rowCount, k.index(width));
 }
 
 void AttentionSchedule::clearSums() {
-  k.forEach(k.index(0), k.index(columns * tileRows), lanes,
+  k.forEach(k.index(0), k.index(columns * rowsApart()), lanes,
             [&](Value i) { storeRows(number(0), sums, i); });
   k.forEach(k.index(0), k.index(tileRows), lanes, [&](Value i) {
     storeRows(number(-std::numeric_limits<double>::infinity()), largest, i);
@@ -148,7 +148,7 @@ void AttentionSchedule::emitBlock(Value firstKey, Value endKey) {
                           k.index(kBlockKeys));
   k.forEach(k.index(0), count, 1, [&](Value i) {
     k.math.bindLoop(key, k.add(firstKey, i));
-    copyLine(scores, a.keyTerm, scoreLoops, depth, width, keys, k.mul(i, k.index(width)));
+    copyLine(scores, a.keyTerm, scoreLoops, depth, width, keys, k.mul(i, k.index(keyApart())));
     copyLine(k.emitter, a.valueTerm, sumLoops, column, columns, values, k.mul(i, k.index(columns)));
   });
   int64_t groupRows = 2 * lanes;
@@ -186,11 +186,11 @@ void AttentionSchedule::emitResults() {
     total = arith::SelectOp::create(k.builder, k.loc, hasKeys, total, one);
     Value factor = arith::DivFOp::create(k.builder, k.loc, one, total);
     k.forEach(k.index(0), k.index(columns), 1, [&](Value c) {
-      Value at = k.add(k.mul(c, k.index(tileRows)), i);
+      Value at = k.add(k.mul(c, k.index(rowsApart())), i);
       storeRows(arith::MulFOp::create(k.builder, k.loc, loadRows(sums, at), factor), sums, at);
     });
   });
-  k.copyTurned({sums, k.index(0), k.index(tileRows)}, {turned, k.index(0), k.index(columns)},
+  k.copyTurned({sums, k.index(0), k.index(rowsApart())}, {turned, k.index(0), k.index(columns)},
                k.index(columns), rowCount);
   bool isScalar = k.emitter.needsScalarAlong(column, y, key);
   k.forEach(k.index(0), rowCount, 1, [&](Value i) {

@@ -71,6 +71,10 @@ private:
   mlir::Value exponential(mlir::Value x);
   /// Where the scores of vector `vector` of the group lie for key `key` of the block.
   mlir::Value scoreAt(const Group &group, mlir::Value key, int64_t vector);
+  /// Elements from one key of a block to the next: elements of several that are read at once lie in different banks of the cache.
+  int64_t keyApart() const { return width + 4; }
+  /// Elements from one line of the query or the sums to the next: not a power of two, so that lines lie in different sets of the cache.
+  int64_t rowsApart() const { return tileRows + kPanel; }
   int64_t sumsOf(int64_t vectors) const { return mostSums / vectors; }
 
   CpuKernel &k;

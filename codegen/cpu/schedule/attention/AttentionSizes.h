@@ -8,7 +8,7 @@
 namespace dlc::codegen {
 
 /// Keys of a block: with their values, and the scores and sums of a group of rows, they fit the first cache where heads are
-/// 64 wide. Whole numbers of the keys that registers take at once, 12 and 6.
+/// 64 wide. A multiple of the keys that registers take at once, 8 and 6.
 inline constexpr int64_t kBlockKeys = 48;
 
 } // namespace dlc::codegen
