@@ -287,7 +287,7 @@ void ReduceSchedule::run(const RowPlan &plan) {
 
 /// Instructions of a warp for each of its terms and each access, for a row beside that, and for what
 /// warps of a row tell each other: modelled. A row that is read once more comes from a cache.
-static constexpr double kOfTerm = 6, kOfTermApart = 40, kOfRow = 80, kOfWarps = 60,
+static constexpr double kOfTerm = 6, kOfTermApart = 40, kOfRow = 80, kOfWarps = 80,
                         kOfReread = 0.25;
 
 /// Nanoseconds at the usual sizes.
