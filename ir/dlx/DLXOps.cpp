@@ -71,7 +71,7 @@ LogicalResult VariantAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitE
 
 //===- call ---------------------------------------------------------------------------------------===//
 
-LogicalResult CallAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t gpu,
+LogicalResult CallAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t,
                                AffineMapAttr of, DenseI64ArrayAttr limits) {
   return verifyLimits(emitError, "a call", of, limits);
 }

@@ -31,7 +31,7 @@ ShapeSamples::ShapeSamples(ArrayRef<AffineExpr> extents, ArrayRef<dl::Range> ran
   if (named.size() > kMostSymbols ||
       llvm::any_of(named, [&](unsigned symbol) { return symbol >= ranges.size(); }))
     return;
-  const auto count = size_t(std::pow(double(wanted), 1 / double(named.size())) + 0.5);
+  const auto count = size_t(std::lround(std::pow(double(wanted), 1 / double(named.size()))));
   SmallVector<SmallVector<int64_t>> values;
   for (unsigned symbol : named) {
     dl::Range range = ranges[symbol];
