@@ -20,4 +20,13 @@ FailureOr<dl::AttentionParts> expandAttention(dlx::KernelOp kernel) {
   return expanded.parts;
 }
 
+FailureOr<std::optional<dl::AttentionParts>> expandIfAttention(dlx::KernelOp kernel) {
+  if (kernel.getKind() != dlx::KernelKind::attention)
+    return std::optional<dl::AttentionParts>();
+  FailureOr<dl::AttentionParts> expanded = expandAttention(kernel);
+  if (failed(expanded))
+    return failure();
+  return std::optional(*expanded);
+}
+
 } // namespace dlc::codegen

@@ -10,6 +10,8 @@ namespace dlc::codegen {
 
 /// Puts the parts of the attention of `kernel` into its body, in place of the op.
 llvm::FailureOr<dl::AttentionParts> expandAttention(dlx::KernelOp kernel);
+/// The same for a kernel of any kind: nullopt, and nothing done, where it is no attention.
+llvm::FailureOr<std::optional<dl::AttentionParts>> expandIfAttention(dlx::KernelOp kernel);
 
 } // namespace dlc::codegen
 

@@ -18,7 +18,7 @@ inline constexpr int64_t kFewestAttentionRows = 8;
 struct AttentionDims {
   /// Queries, which neither key nor value has: the one that a causal mask is about, else the longest.
   unsigned row;
-  /// What the value alone has.
+  /// The value alone has these.
   unsigned column;
 };
 /// nullopt where no dim is of queries alone, where the value's own elements lie along several dims or none, and where query

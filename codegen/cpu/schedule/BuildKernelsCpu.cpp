@@ -48,18 +48,11 @@ static IsaVariant bestIsaOf(dlx::KernelOp kernel, ArrayRef<dl::Range> symbols) {
 /// Makes of `kernel` a function for each of `isas`, each in a module of its own, and records how
 /// they are launched: the same for all instruction sets, but for the bytes of scratch memory, which
 /// are those of the one that needs most.
-static FailureOr<SmallVector<OwningOpRef<ModuleOp>>> build(dlx::KernelOp kernel,
-                                                           const CpuSchedule &schedule,
-                                                           ArrayRef<IsaVariant> isas,
-                                                           ArrayRef<dl::Range> symbols) {
+static SmallVector<OwningOpRef<ModuleOp>> build(dlx::KernelOp kernel, const CpuSchedule &schedule,
+                                                const std::optional<dl::AttentionParts> &attention,
+                                                ArrayRef<IsaVariant> isas,
+                                                ArrayRef<dl::Range> symbols) {
   MLIRContext *context = kernel.getContext();
-  std::optional<dl::AttentionParts> attention;
-  if (kernel.getKind() == dlx::KernelKind::attention) {
-    FailureOr<dl::AttentionParts> expanded = expandAttention(kernel);
-    if (failed(expanded))
-      return failure();
-    attention = *expanded;
-  }
   SmallVector<OwningOpRef<ModuleOp>> modules;
   AffineMap dims;
   CpuLaunch last;
@@ -91,12 +84,18 @@ struct BuildKernelsCpu : impl::BuildKernelsCpuPassBase<BuildKernelsCpu> {
     SmallVector<dl::Range> symbols = symbolsOf(module);
     SmallVector<dlx::KernelOp> kernels(module.getOps<dlx::KernelOp>());
     SmallVector<const CpuSchedule *> schedules;
+    std::vector<std::optional<dl::AttentionParts>> attentions;
     // Those that are the best for some kernel, and the two that every package has.
     llvm::SmallDenseSet<IsaVariant> wanted = {IsaVariant::avx2, IsaVariant::avx512};
     for (dlx::KernelOp kernel : kernels) {
       schedules.push_back(scheduleOf(kernel));
       if (!schedules.back())
         return signalPassFailure();
+      // Before any is built: threads share the module around the kernels.
+      FailureOr<std::optional<dl::AttentionParts>> attention = expandIfAttention(kernel);
+      if (failed(attention))
+        return signalPassFailure();
+      attentions.push_back(*attention);
     }
     for (dlx::KernelOp kernel : kernels)
       wanted.insert(bestIsaOf(kernel, symbols));
@@ -104,11 +103,8 @@ struct BuildKernelsCpu : impl::BuildKernelsCpuPassBase<BuildKernelsCpu> {
         llvm::filter_to_vector(kIsaVariants, [&](IsaVariant isa) { return wanted.contains(isa); });
     std::vector<SmallVector<OwningOpRef<ModuleOp>>> built(kernels.size());
     if (failed(forEachKernel(&getContext(), kernels.size(), [&](size_t number) {
-          FailureOr<SmallVector<OwningOpRef<ModuleOp>>> modules =
-              build(kernels[number], *schedules[number], isas, symbols);
-          if (failed(modules))
-            return failure();
-          built[number] = std::move(*modules);
+          built[number] =
+              build(kernels[number], *schedules[number], attentions[number], isas, symbols);
           return success();
         })))
       return signalPassFailure();

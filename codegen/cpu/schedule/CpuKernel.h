@@ -50,8 +50,8 @@ public:
   using Place = std::optional<std::pair<mlir::Value, mlir::AffineExpr>>;
   std::function<Place(unsigned input, mlir::AffineExpr offset)> redirect;
 
-  /// What emits, of a kernel with several ops with stages, the part that ends in `result`, which maps make of the result
-  /// of `root`.
+  /// Returns an emitter for a part of a kernel that has several ops with stages: the one that ends in
+  /// `result`, which maps make of the result of `root`.
   BodyEmitter emitterOf(LoopNestOpInterface root, mlir::Value result);
 
   /// Elements of 32 bits in a vector register.

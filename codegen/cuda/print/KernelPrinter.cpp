@@ -228,7 +228,7 @@ void KernelPrinter::statement(Operation *op) {
       })
       .Case<gpu::BarrierOp>([&](gpu::BarrierOp barrier) {
         flushReads();
-        // Of the whole grid where it names the argument that has its counter.
+        // The whole grid meets where the barrier names the argument that has its counter.
         if (auto counter = barrier->getAttrOfType<IntegerAttr>("dlc.grid_counter"))
           line() << "dlc::grid_barrier(reinterpret_cast<u32 *>("
                  << named[function->getRegion(0).getArgument(counter.getInt())] << ") + "

@@ -56,14 +56,10 @@ struct BuildKernelsCuda : impl::BuildKernelsCudaPassBase<BuildKernelsCuda> {
     if (!schedule)
       return kernel.emitOpError("has a plan of schedule '")
              << kernel.getPlan()->getSchedule() << "', which there is not";
-    std::optional<dl::AttentionParts> attention;
-    if (kernel.getKind() == dlx::KernelKind::attention) {
-      FailureOr<dl::AttentionParts> expanded = expandAttention(kernel);
-      if (failed(expanded))
-        return failure();
-      attention = *expanded;
-    }
-    return KernelToBuild{kernel, schedule, attention, part};
+    FailureOr<std::optional<dl::AttentionParts>> attention = expandIfAttention(kernel);
+    if (failed(attention))
+      return failure();
+    return KernelToBuild{kernel, schedule, *attention, part};
   }
 
   /// Builds into a module of its own.

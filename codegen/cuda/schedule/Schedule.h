@@ -15,7 +15,7 @@
 
 namespace dlc::codegen {
 
-/// What a plan costs at shapes that it cannot serve.
+/// The cost of a plan at shapes that it cannot serve.
 inline constexpr double kNeverServes = std::numeric_limits<double>::infinity();
 
 /// A plan needs these of the program around its kernel.
@@ -32,8 +32,8 @@ struct Schedule {
   /// The plan by which the kernel would run, with its estimate for the usual sizes of the symbols;
   /// null where the schedule cannot run it.
   dlx::PlanAttr (*match)(PlanQuestion &question);
-  /// Fills a kernel whose function has begun and finishes it. Null for what is no kernel but a call
-  /// that the runtime makes in one's place.
+  /// Fills a kernel whose function has begun and finishes it. It is null for a
+  /// call that the runtime makes in a kernel's place.
   llvm::LogicalResult (*build)(KernelBuilder &k, dlx::PlanAttr plan);
   /// Null where there are none.
   Requirements (*requirements)(PlanQuestion &question, dlx::PlanAttr plan) = nullptr;

@@ -9,7 +9,7 @@
 using namespace dlc;
 using namespace dlc::cuda;
 
-/// What two shapes of one form have in common, in numbers: for each command, whether it is skipped and which variant's launch it is.
+/// The numbers that two shapes of one form have in common: for each command, whether it is skipped and which variant's launch it is.
 static std::vector<int64_t> keyOf(const schema::Program &program, const rt::Plan &plan) {
   std::vector<int64_t> key;
   key.reserve(plan.commands.size());

@@ -55,7 +55,7 @@ namespace {
 
 constexpr int64_t kRows = 3;
 
-/// Of a driver that is older than changes to copies in graphs.
+/// The driver is older than changes to copies in graphs.
 constexpr decltype(Driver::graphExecMemcpyNodeSetParams) noCopyNodes = nullptr;
 
 /// cudaPackage() on arrays of the caller's in GPU memory.

@@ -23,7 +23,7 @@ static PlannedProduct plain(DType dtype, int64_t rows, int64_t depth, int64_t co
           {}};
 }
 
-// What the compiler found for the shapes at hand, by GPU.
+// The file says for which GPUs the call pays under the shapes at hand.
 TEST(ProductChoice, WhereTheCompilerSaysSo) {
   PlannedProduct product = plain(DType::bf16, 4096, 4096, 4096);
   EXPECT_FALSE(paysAsLibraryProduct(product, 90)) << "a file of a compiler that did not ask";

@@ -70,7 +70,7 @@ public:
   SmallVector<Attribute> calls();
 
 private:
-  /// What the kernel takes that serves these shapes on this GPU.
+  /// Nanoseconds of the kernel that serves these shapes on this GPU.
   double nanosecondsOfKernel(PlanQuestion &one, ArrayRef<dl::Range> shapes, const GpuModel &gpu);
   /// The same of the kernel and of the call, for which it must be clearly faster.
   std::vector<double> costs(PlanQuestion &one, ArrayRef<dl::Range> shapes, const GpuModel &gpu);
