@@ -171,6 +171,9 @@ CpuLaunch scheduleJoined(CpuKernel &kernel);
 bool isJoinedMap(BodyEmitter &emitter, IndexMath &math);
 /// Reductions, windows, and contractions that the micro-kernel does not take.
 CpuLaunch scheduleReduction(CpuKernel &kernel);
+/// Depthwise convolutions, several neighbours of the result at once.
+CpuLaunch scheduleWindows(CpuKernel &kernel);
+bool isWindowProduct(BodyEmitter &emitter, IndexMath &math);
 /// Rows of a batch along time, vectors along the hidden units.
 CpuLaunch scheduleRecurrent(CpuKernel &kernel);
 /// Attention without the scores in memory.

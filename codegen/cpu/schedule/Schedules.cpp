@@ -79,6 +79,12 @@ static dlx::PlanAttr matchAttention(CpuPlanQuestion &question) {
   return planOf(question, "attention", question.operations() / (2 * kAvx512Vnni.floatProducts));
 }
 
+static dlx::PlanAttr matchWindows(CpuPlanQuestion &question) {
+  return hasLoops(question) && isWindowProduct(question.emitter, question.math)
+             ? planOf(question, "windows", question.nanosecondsOnce())
+             : dlx::PlanAttr();
+}
+
 /// Reductions, windows, and products whose second factor does not lie in panels.
 static dlx::PlanAttr matchRows(CpuPlanQuestion &question) {
   if (!hasLoops(question) || !question.emitter.getRoot() ||
@@ -93,6 +99,7 @@ static constexpr CpuSchedule kSchedules[] = {
     {"block_sparse", matchKind<dlx::KernelKind::block_sparse>, scheduleBlockSparse},
     {"attention", matchAttention, scheduleAttention},
     {"panels", matchPanels, scheduleContraction},
+    {"windows", matchWindows, scheduleWindows},
     {"reduce", matchRows, scheduleReduction},
     {"recurrent", matchKind<dlx::KernelKind::recurrent>, scheduleRecurrent},
     {"lines", matchKind<dlx::KernelKind::lines>, scheduleLines}};

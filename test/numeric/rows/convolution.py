@@ -62,6 +62,22 @@ convolution(("f32", "f16"), ("N", 16, 40), (17, 16, 4), ("N", 17, 20), BOUNDARY[
 convolution(("f32",), (1, 1, "N"), (18, 1, 5), (1, 18, "N - 8"), (9, 15, 16, 17, 33), "one channel, dilation", op="conv1d",
             dilation=(2,))
 convolution(("f32", "bf16"), ("N", 3, 6, 40), (3, 1, 3, 3), ("N", 3, 6, 40), BOUNDARY[:4], "depthwise, wide", padding=(1, 1), groups=3)
+# Blocks of neighbours along the width, the first and the last one at its ends; images of which a window sees all.
+convolution(("f32", "f16", "f64"), ("N", 24, 4, 27), (24, 1, 5, 5), ("N", 24, 4, 27), BOUNDARY[:5], "depthwise, many blocks", bias=True,
+            padding=(2, 2), groups=24)
+convolution(("f32", "bf16"), ("N", 130, 6, 19), (130, 1, 3, 3), ("N", 130, 3, 10), BOUNDARY[:4], "depthwise, strided", padding=(1, 1),
+            stride=(2, 2), groups=130)
+convolution(("f32",), (2, 16, "N", 7), (16, 1, 3, 5), (2, 16, "N", 7), POSITIVE[:8], "depthwise, any height", padding=(1, 2), groups=16)
+convolution(("f32",), ("N", 20, 5, 21), (20, 1, 3, 3), ("N", 20, 5, 21), BOUNDARY[:4], "depthwise, dilated along the width", padding=(1, 3),
+            dilation=(1, 3), groups=20)
+convolution(("f32",), ("N", 20, 9, 12), (20, 1, 3, 3), ("N", 20, 9, 12), BOUNDARY[:4], "depthwise, dilated", padding=(2, 1), dilation=(2, 1),
+            groups=20)
+convolution(("f32",), ("N", 16, 3, 20), (16, 1, 3, 11), ("N", 16, 1, 30), BOUNDARY[:4], "depthwise, padding wider than a block",
+            padding=(0, 10), groups=16)
+convolution(("f32",), ("N", 18, 4, 20), (18, 1, 2, 3), ("N", 18, 5, 20), BOUNDARY[:4], "depthwise, uneven padding", padding=(1, 0, 1, 2),
+            groups=18)
+convolution(("f32",), ("N", 12, 3, 4, 18), (12, 1, 3, 3, 3), ("N", 12, 3, 4, 18), BOUNDARY[:4], "depthwise volumes", op="conv3d",
+            padding=(1, 1, 1), groups=12)
 convolution(("f32",), ("N", 12, 9), (12, 1, 3), ("N", 12, 9), BOUNDARY[:6], "depthwise", op="conv1d", padding=(1,), groups=12)
 convolution(("f32",), ("N", 3, 5, 6, 7), (4, 3, 2, 3, 3), ("N", 4, 5, 6, 4), BOUNDARY[:5], "padding and stride", bias=True,
             op="conv3d", padding=(0, 1, 1, 1, 1, 1), stride=(1, 1, 2))
