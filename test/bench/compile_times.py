@@ -13,7 +13,6 @@ import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "conformance"))
-import networks  # noqa: E402
 from dlc_tool import DLC  # noqa: E402
 from import_figures import measured  # noqa: E402
 
@@ -39,6 +38,7 @@ def row(name, command):
 
 
 def examples():
+    import networks  # its module safetensors stands in the way of the package that transformers wants
     for network in networks.NETWORKS.values():
         if network.path.startswith("examples/"):
             model = networks.write(network, os.getcwd())
