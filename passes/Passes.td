@@ -498,6 +498,27 @@ def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numNarrowed", "narrowed", "Products whose operands were narrowed">];
 }
 
+def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
+  let summary = "Make one product of several with the same first factor";
+  let description = [{
+    Products with weights (dl.linear, dl.matmul, a bias added) that read one tensor become one with the weights side by side, where
+    each is read by an attention or another op that reads a slice of the result as well: queries, keys and values. The weights are put
+    together at load. An elementwise reader would be part of the product's kernel: such products stay apart. Example:
+    test/passes/fuse/merge-products.mlir.
+    ```mlir
+    %q = dl.linear %x, %wq : (tensor<9x64xf32>, tensor<64x64xf32>) -> tensor<9x64xf32>
+    %k = dl.linear %x, %wk : (tensor<9x64xf32>, tensor<16x64xf32>) -> tensor<9x16xf32>
+    // becomes
+    %w = dl.cat %wq, %wk {dim = 0 : i64} : (tensor<64x64xf32>, tensor<16x64xf32>) -> tensor<80x64xf32>
+    %y = dl.linear %x, %w : (tensor<9x64xf32>, tensor<80x64xf32>) -> tensor<9x80xf32>
+    %q = dl.slice %y {dim = 1 : i64, end = 64 : i64, start = 0 : i64} : (tensor<9x80xf32>) -> tensor<9x64xf32>
+    %k = dl.slice %y {dim = 1 : i64, end = 80 : i64, start = 64 : i64} : (tensor<9x80xf32>) -> tensor<9x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numMerged", "merged", "Products that became part of one">];
+}
+
 def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
   let summary = "Group ops into fusions, one for each kernel";
   let description = [{

@@ -153,6 +153,7 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     target.addNestedPass<func::FuncOp>(createDecomposeAttention());
     // Attentions that become ops leave equal masks.
     target.addNestedPass<func::FuncOp>(createCSEPass());
+    target.addNestedPass<func::FuncOp>(createMergeProducts());
     // After the layouts: a tensor is converted to another layout before it is narrowed, by the kernel that stores it.
     target.addNestedPass<func::FuncOp>(createNarrowProducts());
     target.addNestedPass<func::FuncOp>(createFormFusions());

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/plan/BodyEmitter.h"
 
+#include "ir/analysis/FusionLegality.h"
 #include "ir/scalar/Scalar.h"
 #include "ir/scalar/SmallFloats.h"
 
@@ -494,6 +495,18 @@ bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit v
   }
   LoopNest loops = nestOf(op);
   return visitReads({op, loops, /*isTerm=*/false, indices}, visit, checked, visited);
+}
+
+Value BodyEmitter::storedAt(Value tensor, SmallVectorImpl<AffineExpr> &indices) const {
+  for (Operation *op = tensor.getDefiningOp(); op && onlyMoves(op); op = tensor.getDefiningOp()) {
+    Access access = nestOf(cast<LoopNestOpInterface>(op)).results.front();
+    SmallVector<AffineExpr> at;
+    for (AffineExpr index : access.map.getResults())
+      at.push_back(math.simplify(index.replaceDims(indices)));
+    indices.assign(at);
+    tensor = op->getOperand(access.operand);
+  }
+  return tensor;
 }
 
 bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit) const {

@@ -64,6 +64,17 @@ bool isRepetition(Operation *op) {
          llvm::all_of(nest.results, repeats) && resultCost(loops) == 0;
 }
 
+bool onlyMoves(Operation *op) {
+  auto loops = dyn_cast<LoopNestOpInterface>(op);
+  LoopNest nest = loops ? loops.getLoopNest() : LoopNest();
+  if (!loops || !nest.isMap() || nest.indexDims.any() || nest.results.size() != 1 ||
+      nest.results.front().checked || nest.hasComputed())
+    return false;
+  Value from = op->getOperand(nest.results.front().operand);
+  return getElementTypeOrSelf(from) == getElementTypeOrSelf(op->getResult(0)) &&
+         resultCost(loops) == 0;
+}
+
 /// The op, or one in it, computes with dims that are known only when the shapes of the inputs are.
 static bool readsDims(Operation *op) {
   return op
@@ -263,8 +274,11 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
                "formed first";
       if (access.checked && !(access.fill == 0 && widensOperand(producer, value, nest)))
         return "it is read at indices that may lie outside it, so that it is formed first";
+      // The kernel of an attention reads its operands wherever they lie.
+      bool isInAttention = isa_and_nonnull<dl::AttentionOp>(reader->getParentOp());
       if (nest.isProduct && !widensOperand(producer, value, nest) &&
-          !(isFree(producer) && !changesLayout(producer)))
+          !(isFree(producer) && !changesLayout(producer)) &&
+          !(isInAttention && llvm::all_of(producer.ops, onlyMoves)))
         return "a contraction reads each element many times; only casts are repeated there";
       if (!nest.isProduct && readsRepeatedly(nest, access.map) && !isCheap() &&
           !looksUpForRow(producer, nest, access.map))

@@ -42,6 +42,9 @@ bool isView(mlir::Operation *op);
 /// The op copies elements to more places than they have: cheaper to repeat in each reader than to store.
 bool isRepetition(mlir::Operation *op);
 
+/// The op gives elements of its one operand at affine indices, unchanged: a slice, a permutation.
+bool onlyMoves(mlir::Operation *op);
+
 /// Which values depend on weights and numbers alone. It remembers what it has found, so that asking
 /// about all values of a function takes time in proportion to its ops.
 class WeightDependence {

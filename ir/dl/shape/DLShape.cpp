@@ -131,39 +131,104 @@ struct MergeReshapes : OpRewritePattern<ReshapeOp> {
     return success();
   }
 };
-/// f(reshape(x)) -> reshape(f(x)) where f is elementwise, its other operands are numbers, and x is computed for this alone:
-/// then f joins the kernel that computes x, of which a view is no part.
+/// f(reshape(x), y) -> reshape(f(x, reshape(y))) where f is elementwise and x is computed for this alone: then f joins the kernel
+/// that computes x, of which a view is no part. The other operands are numbers or lie in memory, where views of them cost nothing.
 struct SinkReshape : OpTraitRewritePattern<OpTrait::Elementwise> {
   using OpTraitRewritePattern::OpTraitRewritePattern;
+
+  /// What a reshape that `operand` is, and nothing else reads, is of, if it is computed for that alone.
+  static Value computedFor(Value operand) {
+    auto reshape = operand.getDefiningOp<ReshapeOp>();
+    Value x = reshape && reshape->hasOneUse() ? reshape.getX() : Value();
+    bool isComputed = x && x.hasOneUse() && getLayout(typeOf(x)).isRowMajor() &&
+                      isa_and_nonnull<LoopNestOpInterface>(x.getDefiningOp()) &&
+                      !isa<ReshapeOp>(x.getDefiningOp());
+    return isComputed ? x : Value();
+  }
+
+  /// The value is stored whatever its readers are.
+  static bool isStored(Value operand) {
+    return getLayout(typeOf(operand)).isRowMajor() &&
+           (!operand.hasOneUse() || !operand.getDefiningOp() ||
+            isa<ReshapeOp, WeightOp>(operand.getDefiningOp()));
+  }
+
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    Value x;
-    for (Value operand : op->getOperands()) {
-      if (operand.getDefiningOp<FullOp>())
-        continue;
-      auto reshape = operand.getDefiningOp<ReshapeOp>();
-      if (!reshape || !reshape->hasOneUse() || (x && x != reshape.getX()))
-        return failure();
-      x = reshape.getX();
-    }
-    auto isRowMajor = [](Value value) { return getLayout(typeOf(value)).isRowMajor(); };
-    if (!x || !isRowMajor(x) || !isRowMajor(op->getResult(0)) || !x.hasOneUse() ||
-        !isa_and_nonnull<LoopNestOpInterface>(x.getDefiningOp()) || op->getNumResults() != 1)
+    Value *first = nullptr, x;
+    SmallVector<Value> operands(op->getOperands());
+    for (Value &operand : operands)
+      if (Value from = x ? Value() : computedFor(operand)) {
+        x = from;
+        first = &operand;
+      }
+    if (!x || op->getNumResults() != 1 || !getLayout(typeOf(op->getResult(0))).isRowMajor())
       return failure();
     Dims dims = getDims(typeOf(x));
+    Value before = *first;
+    for (Value operand : operands)
+      if (operand != before && !operand.getDefiningOp<FullOp>() && !isStored(operand))
+        return failure();
     auto reshaped = [&](Value value) { return makeTensor(dims, typeOf(value).getElementType()); };
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      auto number = operand.getDefiningOp<FullOp>();
-      operands.push_back(number ? FullOp::create(rewriter, number.getLoc(), reshaped(operand),
-                                                 number.getFillAttr())
-                                      .getResult()
-                                : x);
+    for (Value &operand : operands) {
+      if (operand == before)
+        operand = x;
+      else if (auto number = operand.getDefiningOp<FullOp>())
+        operand =
+            FullOp::create(rewriter, number.getLoc(), reshaped(operand), number.getFillAttr());
+      else
+        operand = createReshape(rewriter, op->getLoc(), operand, reshaped(operand));
     }
     Operation *moved = rewriter.clone(*op);
     moved->setOperands(operands);
     moved->getResult(0).setType(reshaped(op->getResult(0)));
     rewriter.replaceOp(
         op, createReshape(rewriter, op->getLoc(), moved->getResult(0), typeOf(op->getResult(0))));
+    return success();
+  }
+};
+/// reshape(slice(x)) -> slice(reshape(x)) where the dim that is sliced is split, as into the heads of an attention: a view of x
+/// costs nothing, and what reads the slice reads x.
+struct SliceAfterReshape : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto slice = op.getX().getDefiningOp<SliceOp>();
+    if (!slice || !slice->hasOneUse() || !getLayout(typeOf(slice.getX())).isRowMajor())
+      return failure();
+    Dims from = getDims(typeOf(slice.getX())), to = getDims(typeOf(op.getY()));
+    unsigned dim = *wrapDim(std::nullopt, "", slice.getDim(), from.size());
+    MLIRContext *context = op.getContext();
+    AffineExpr index = getAffineDimExpr(dim, context);
+    AffineMap map = slice.getLoopNest().results.front().map;
+    auto start = asConstant(simplifyAffineExpr(map.getResult(dim) - index, from.size(), 0)),
+         extent = asConstant(from[dim]), taken = asConstant(getDims(typeOf(slice.getY()))[dim]);
+    if (!start || !extent || !taken || *taken == 0)
+      return failure();
+    // The dims of the result that it becomes: those before them are as many elements as before, and so are those behind.
+    unsigned first = 0, last = to.size(), behind = from.size();
+    for (AffineExpr whole = product(ArrayRef(from).take_front(dim), context);
+         first < to.size() && product(ArrayRef(to).take_front(first), context) != whole;)
+      ++first;
+    while (last > first && behind > dim + 1 && to[last - 1] == from[behind - 1])
+      --last, --behind;
+    if (behind != dim + 1)
+      return failure();
+    while (first + 1 < last && isConstant(to[first], 1))
+      ++first;
+    auto inner = first < last
+                     ? asConstant(product(ArrayRef(to).slice(first + 1, last - first - 1), context))
+                     : std::nullopt;
+    auto outer = first < last ? asConstant(to[first]) : std::nullopt;
+    if (!inner || !outer || last - first < 2 || *outer * *inner != *taken || *start % *inner != 0 ||
+        *extent % *inner != 0)
+      return failure();
+    Dims whole = to;
+    whole[first] = constantDim(*extent / *inner, context);
+    Value view = createReshape(rewriter, op.getLoc(), slice.getX(),
+                               makeTensor(whole, typeOf(op.getY()).getElementType()));
+    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), view, static_cast<int64_t>(first),
+                                         rewriter.getI64IntegerAttr(*start / *inner),
+                                         rewriter.getI64IntegerAttr((*start + *taken) / *inner),
+                                         int64_t(1));
     return success();
   }
 };
@@ -186,10 +251,34 @@ struct TransposeToPermute : OpRewritePattern<TransposeOp> {
     return success();
   }
 };
+/// A permutation that moves dims of one element alone leaves the others in their order: a view.
+struct PermuteToReshape : OpRewritePattern<PermuteOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PermuteOp op, PatternRewriter &rewriter) const override {
+    RankedTensorType from = typeOf(op.getX()), to = typeOf(op.getY());
+    Dims dims = getDims(from);
+    int64_t last = -1;
+    for (int64_t dim : op.getDims()) {
+      dim = *wrapDim(std::nullopt, "", dim, from.getRank());
+      if (isConstant(dims[dim], 1))
+        continue;
+      if (dim < last)
+        return failure();
+      last = dim;
+    }
+    if (!getLayout(from).isRowMajor() || !getLayout(to).isRowMajor())
+      return failure();
+    rewriter.replaceOp(op, createReshape(rewriter, op.getLoc(), op.getX(), to));
+    return success();
+  }
+};
 } // namespace
 
+void PermuteOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<PermuteToReshape>(context);
+}
 void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<MergeReshapes, SinkReshape>(context);
+  patterns.add<MergeReshapes, SinkReshape, SliceAfterReshape>(context);
 }
 void FlattenOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<FlattenToReshape>(context);

@@ -66,3 +66,30 @@ func.func @Around(%x: !q, %k: tensor<9x4xf16>, %v: !k, %mask: tensor<9xf32>, %wh
   %z = dl.add %y, %r : (!q, !q) -> !q
   return %z : !q
 }
+
+// -----
+
+// Heads that are slices of one tensor are read where they lie; a slice that another op reads too is stored.
+// CHECK-LABEL: dlx.program @Slices
+// CHECK-COUNT-2: dlx.launch
+// CHECK-NOT: dlx.launch
+// CHECK: dlx.kernel @attention
+// CHECK: dl.slice {{.*}} start = 0
+// CHECK: dl.slice {{.*}} start = 2
+// CHECK-NOT: dl.slice
+// CHECK: dl.attention
+!h = tensor<9x2x4xf32>
+!s = tensor<2x9x9xf32>
+func.func @Slices(%x: tensor<9x6x4xf32>) -> (!h, !h) {
+  %q = dl.slice %x {dim = 1 : i64, start = 0 : i64, end = 2 : i64} : (tensor<9x6x4xf32>) -> !h
+  %k = dl.slice %x {dim = 1 : i64, start = 2 : i64, end = 4 : i64} : (tensor<9x6x4xf32>) -> !h
+  %v = dl.slice %x {dim = 1 : i64, start = 4 : i64} : (tensor<9x6x4xf32>) -> !h
+  %y = dl.attention(%q, %k, %v) : (!h, !h, !h) -> !h {
+  ^bb0(%a: !h, %b: !h, %c: !h):
+    %0 = dl.contract %a, %b {other_loops = array<i64: 2, 0, 3>, rank = 3 : i64, x_loops = array<i64: 1, 0, 3>} : (!h, !h) -> !s
+    %1 = dl.softmax %0 {dim = -1 : i64} : (!s) -> !s
+    %2 = dl.contract %1, %c {other_loops = array<i64: 3, 1, 2>, rank = 3 : i64, x_loops = array<i64: 1, 0, 3>} : (!s, !h) -> !h
+    dl.yield %2 : !h
+  }
+  return %y, %v : !h, !h
+}

@@ -189,6 +189,7 @@ AttentionSchedule::Operand AttentionSchedule::operand(StringRef suffix, LoopNest
   Operand result{suffix, op->getOperand(access.operand), {}, &lines, &along};
   for (AffineExpr expr : access.map.getResults())
     result.at.push_back(k.math.simplify(expr.replaceDims(loops)));
+  result.tensor = k.body.storedAt(result.tensor, result.at);
   chooseCopies(result);
   if (auto argument = dyn_cast<BlockArgument>(result.tensor)) {
     auto buffer = cast<BlockArgument>(k.input(argument.getArgNumber()));
