@@ -108,3 +108,31 @@ row("attention", ("f32", "f64"), [(2, 7, 8), (2, 9, 8), (2, 9, 5)], (2, 7, 5), l
     of_attention(scale=0.5), values="normal", sizes=(1,), body=as_one_op)
 row("causal_mask", FLOATS, [], (7, 9), lambda: torch.full((7, 9), -torch.inf, dtype=torch.float64).triu(1), sizes=(1,),
     body=lambda names, types, result: f"%y = dl.causal_mask : () -> {result}")
+
+
+def attention_of_slices(dtypes, heads, width, sizes, note, **arguments):
+    """Query, key and value are slices of one tensor [2, N, 3 * heads, width]."""
+    def split(x):
+        return [part.permute(0, 2, 1, 3) for part in x.split(heads, dim=2)]
+
+    def body(names, types, y):
+        part = types[0].replace(f"x{3 * heads}x", f"x{heads}x").replace(f" {3 * heads},", f" {heads},")
+        lines = []
+        for number, name in enumerate("qkv"):
+            lines.append(f"%{name}s = dl.slice {names[0]} {{dim = 2 : i64, start = {number * heads} : i64, end = {(number + 1) * heads} : i64}} : "
+                         f"({types[0]}) -> {part}")
+            lines.append(f"%{name} = dl.permute %{name}s {{dims = array<i64: 0, 2, 1, 3>}} : ({part}) -> {y}")
+        lines.append(f"%y = dl.{NAME} %q, %k, %v {{is_causal = {str(arguments.get('causal', False)).lower()}}} : ({y}, {y}, {y}) -> {y}")
+        return "\n".join(lines)
+
+    own = of_attention(**arguments)
+
+    def bound(y, inputs, dtype):
+        return own(y, split(inputs[0]), dtype)
+    bound.in_tf32 = lambda y, inputs, dtype: own.in_tf32(y, split(inputs[0]), dtype)
+    row(NAME, dtypes, [(2, "N", 3 * heads, width)], (2, heads, "N", width), lambda x: attention(*split(x), **arguments), bound, sizes=sizes,
+        values="normal", body=body, note=note)
+
+
+attention_of_slices(FLOATS, 7, 16, SPANS, "slices of one tensor")
+attention_of_slices(("f32", "f16"), 5, 3, (1, 8, 17, 65), "slices of one tensor, narrow", causal=True)
