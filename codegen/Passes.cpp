@@ -3,6 +3,10 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 
+#include "codegen/cpu/schedule/CpuOracle.h"
+#include "codegen/cuda/schedule/CudaOracle.h"
+#include "ir/dl/DLDialect.h"
+
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
@@ -25,6 +29,14 @@ void addSchedule(OpPassManager &manager, StringRef name,
     addScheduleCuda(manager, options);
   else
     addScheduleCpu(manager);
+}
+
+void registerScheduleOracles(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *, dl::DLDialect *dialect) {
+    auto &oracles = dialect->addInterface<ScheduleOracles>();
+    oracles.add("cpu", std::make_unique<CpuOracle>());
+    oracles.add("cuda", std::make_unique<CudaOracle>());
+  });
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #ifndef DLC_CODEGEN_PASSES_H
 #define DLC_CODEGEN_PASSES_H
 
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -19,6 +20,9 @@ void addScheduleCuda(mlir::OpPassManager &manager,
 /// The same of the target `name`: cpu or cuda.
 void addSchedule(mlir::OpPassManager &manager, llvm::StringRef name,
                  const SelectSchedulesCudaPassOptions &options = {});
+/// The oracles of cpu and cuda (ir/interfaces/ScheduleOracle.h), for contexts that load the dl
+/// dialect.
+void registerScheduleOracles(mlir::DialectRegistry &registry);
 /// All passes, and `dl-schedule-cpu` and `dl-schedule-cuda` as the pipelines of two each.
 void registerPasses();
 

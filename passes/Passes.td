@@ -461,8 +461,9 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::func::FuncOp"> {
   let summary = "Replace the attentions that no kernel of the target computes by products and softmaxes";
   let description = [{
-    Asks ir/analysis/AttentionLegality.h of each dl.attention, for the target that the module around the function is named after. An
-    attention that stays becomes a kernel that never stores the scores. Example: test/passes/fuse/decompose-attention.mlir.
+    Asks the schedules of the target (ir/interfaces/ScheduleOracle.h) about each dl.attention. One
+    that stays becomes a kernel that never stores the scores; with `explain` a remark says of each
+    other one why. Example: test/passes/fuse/decompose-attention.mlir.
     ```mlir
     %y = dl.attention(%q, %k, %v) {is_causal} : ... { ... }    // on @cpu, or of f64
     // becomes the ops of its body, and what adds the mask
@@ -473,6 +474,8 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::func::FuncOp"> {
     %y = dl.matmul %3, %v : (tensor<8x9xf32>, tensor<9x4xf32>) -> tensor<8x4xf32>
     ```
   }];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Say of each attention that is replaced why">];
   let dependentDialects = ["::dlc::dl::DLDialect"];
   let statistics = [Statistic<"numDecomposed", "decomposed", "Attentions replaced by other ops">];
 }

@@ -150,7 +150,7 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     OpPassManager &target = manager.nest<ModuleOp>();
     if (options.storesBlocks)
       target.addNestedPass<func::FuncOp>(createStoreBlocks({options.explain}));
-    target.addNestedPass<func::FuncOp>(createDecomposeAttention());
+    target.addNestedPass<func::FuncOp>(createDecomposeAttention({options.explain}));
     // Attentions that become ops leave equal masks.
     target.addNestedPass<func::FuncOp>(createCSEPass());
     target.addNestedPass<func::FuncOp>(createMergeProducts());

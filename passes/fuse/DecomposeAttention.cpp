@@ -1,7 +1,7 @@
 //===- DecomposeAttention.cpp - Attention that no kernel of the target computes --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/analysis/AttentionLegality.h"
+#include "ir/interfaces/ScheduleOracle.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,18 +16,31 @@ namespace dlc {
 
 namespace {
 class DecomposeAttention : public impl::DecomposeAttentionBase<DecomposeAttention> {
-  void runOnOperation() override {
-    auto module = getOperation()->getParentOfType<ModuleOp>();
-    StringRef target = module.getName().value_or("");
-    getOperation().walk([&](dl::AttentionOp op) {
-      if (hasAttentionKernel(op, target))
-        return;
-      op->replaceAllUsesWith(decompose(op));
-      op->erase();
-      ++numDecomposed;
-    });
-  }
+public:
+  using DecomposeAttentionBase::DecomposeAttentionBase;
+
+private:
+  void runOnOperation() override;
 };
+
 } // namespace
+
+void DecomposeAttention::runOnOperation() {
+  const ScheduleOracle *oracle = ScheduleOracle::of(getOperation());
+  if (!oracle)
+    return signalPassFailure();
+  getOperation().walk([&](dl::AttentionOp op) {
+    std::string why = oracle->whyNoKernel(op);
+    if (why.empty())
+      return;
+    if (explain)
+      emitRemark(op.getLoc(), "the attention becomes several kernels on ")
+          << *getOperation()->getParentOfType<ModuleOp>().getName() << ": " << why;
+    SmallVector<Value> results = decompose(op);
+    op.getResult().replaceAllUsesWith(results.front());
+    op.erase();
+    ++numDecomposed;
+  });
+}
 
 } // namespace dlc

@@ -1,5 +1,14 @@
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(decompose-attention)))' -split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
 // RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(decompose-attention)))' -split-input-file | FileCheck %s --check-prefixes=CHECK,CUDA
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(decompose-attention{explain})))' -split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
+
+// WHY-NOT: remark:
+// WHY: remark: the attention becomes several kernels on cpu: one kernel needs 8 rows of queries or more, got 7
+// WHY: remark: the attention becomes several kernels on cpu: one kernel needs a dim of the result that only the queries have and one that only the values have, and query and key summed along one dim
+// WHY: remark: the attention becomes several kernels on cpu: one kernel needs query, key and value of one type, and that, the scores and the weights in f32, f16 or bf16
+// WHY: remark: the attention becomes several kernels on cpu: one kernel needs heads of 1 to 256 elements, known when the model is compiled
+// WHY: remark: the attention becomes several kernels on cpu: one kernel needs heads of 1 to 256 elements
+// WHY-NOT: remark:
 
 // A kernel computes the attention on both targets.
 // CHECK-LABEL: @causal

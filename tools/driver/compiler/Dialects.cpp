@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/Dialects.h"
 
+#include "codegen/Passes.h"
 #include "codegen/cuda/KernelTemplate.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dlx/DLXOps.h"
@@ -22,4 +23,5 @@ void dlc::registerDialects(mlir::DialectRegistry &registry) {
                   mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();
+  codegen::registerScheduleOracles(registry);
 }

@@ -21,7 +21,7 @@
 #define DLC_CODEGEN_CPU_SCHEDULE_ATTENTIONSCHEDULE_H
 
 #include "codegen/cpu/schedule/CpuKernel.h"
-#include "ir/analysis/AttentionLegality.h"
+#include "codegen/plan/AttentionLimits.h"
 
 namespace dlc::codegen {
 

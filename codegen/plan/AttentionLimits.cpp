@@ -1,11 +1,11 @@
-//===- AttentionLegality.cpp - Which attention a target has a kernel for ---------------*- C++ -*-===//
+//===- AttentionLimits.cpp - Which attentions kernels compute ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/analysis/AttentionLegality.h"
+#include "codegen/plan/AttentionLimits.h"
 
 using namespace mlir;
 
-namespace dlc {
+namespace dlc::codegen {
 
 static bool isShortFloat(Value value) {
   Type type = getElementTypeOrSelf(value);
@@ -48,9 +48,7 @@ std::optional<AttentionDims> dimsOfAttention(const dl::AttentionParts &parts, bo
   return AttentionDims{*row, *column};
 }
 
-bool hasAttentionKernel(dl::AttentionOp op, StringRef target) {
-  if (target != "cuda" && target != "cpu")
-    return false;
+std::string whyBeyondLimits(dl::AttentionOp op) {
   dl::AttentionParts parts;
   [[maybe_unused]] std::string wrong = dl::readParts(op.getBodyBlock(), parts);
   assert(wrong.empty() && "the verifier has seen to it");
@@ -60,21 +58,19 @@ bool hasAttentionKernel(dl::AttentionOp op, StringRef target) {
   Type element = getElementTypeOrSelf(query);
   if (!isShortFloat(query) || !isShortFloat(parts.scores) || !isShortFloat(parts.softmax) ||
       getElementTypeOrSelf(key) != element || getElementTypeOrSelf(value) != element)
-    return false;
+    return "one kernel needs query, key and value of one type, and that, the scores and the "
+           "weights in f32, f16 or bf16";
   LoopNest product = parts.scoresOp.getLoopNest(), sum = parts.sumOp.getLoopNest();
-  if (target == "cpu") {
-    auto dims = dimsOfAttention(parts, op.getIsCausal());
-    auto rows = dims ? dl::asConstant(sum.parallel[dims->row]) : std::nullopt;
-    if (!dims || (rows && *rows < kFewestAttentionRows))
-      return false;
-  }
   AffineExpr width = getAffineConstantExpr(1, op.getContext());
   for (auto [dim, extent] : llvm::enumerate(sum.parallel))
     if (!sum.terms[parts.weightsTerm].map.isFunctionOfDim(dim) &&
         sum.terms[parts.valueTerm].map.isFunctionOfDim(dim))
       width = width * extent;
-  return isHeadWidth(dl::normalize(width)) &&
-         isHeadWidth(dl::product(product.reduction, op.getContext()));
+  if (!isHeadWidth(dl::normalize(width)) ||
+      !isHeadWidth(dl::product(product.reduction, op.getContext())))
+    return "one kernel needs heads of 1 to " + std::to_string(kMostHeadWidth) +
+           " elements, known when the model is compiled";
+  return "";
 }
 
-} // namespace dlc
+} // namespace dlc::codegen

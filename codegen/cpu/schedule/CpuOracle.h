@@ -1,0 +1,19 @@
+//===- CpuOracle.h - What the schedules of the CPU can run -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_CODEGEN_CPU_SCHEDULE_CPUORACLE_H
+#define DLC_CODEGEN_CPU_SCHEDULE_CPUORACLE_H
+
+#include "ir/interfaces/ScheduleOracle.h"
+
+namespace dlc::codegen {
+
+class CpuOracle : public ScheduleOracle {
+public:
+  std::string whyNoKernel(dl::AttentionOp op) const override;
+  bool poolsProducts() const override { return false; }
+  bool storesSeveral(llvm::ArrayRef<mlir::Operation *>) const override { return false; }
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_CPU_SCHEDULE_CPUORACLE_H

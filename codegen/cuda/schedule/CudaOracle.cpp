@@ -1,0 +1,37 @@
+//===- CudaOracle.cpp - What the schedules for CUDA can run ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/CudaOracle.h"
+
+#include "codegen/plan/AttentionLimits.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+std::string CudaOracle::whyNoKernel(dl::AttentionOp op) const { return whyBeyondLimits(op); }
+
+/// The dims of the product belong to one factor each or are plain indices of the first: the
+/// schedules of others store one result.
+static bool hasPlainSides(const LoopNest &nest) {
+  if (!nest.isProduct || nest.terms.size() != 2)
+    return false;
+  AffineMap first = nest.terms[0].map, second = nest.terms[1].map;
+  for (unsigned dim = 0; dim < nest.parallel.size(); ++dim)
+    if (first.isFunctionOfDim(dim) && second.isFunctionOfDim(dim) &&
+        !llvm::is_contained(first.getResults(), getAffineDimExpr(dim, first.getContext())))
+      return false;
+  return true;
+}
+
+bool CudaOracle::storesSeveral(ArrayRef<Operation *> ops) const {
+  return llvm::all_of(ops, [](Operation *op) {
+    auto loops = dyn_cast<LoopNestOpInterface>(op);
+    if (!loops || isa<dl::BlockSparseLinearOp>(op))
+      return false;
+    LoopNest nest = loops.getLoopNest();
+    return nest.isMap() || hasPlainSides(nest);
+  });
+}
+
+} // namespace dlc::codegen

@@ -1,0 +1,19 @@
+//===- CudaOracle.h - What the schedules for CUDA can run ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DLC_CODEGEN_CUDA_SCHEDULE_CUDAORACLE_H
+#define DLC_CODEGEN_CUDA_SCHEDULE_CUDAORACLE_H
+
+#include "ir/interfaces/ScheduleOracle.h"
+
+namespace dlc::codegen {
+
+class CudaOracle : public ScheduleOracle {
+public:
+  std::string whyNoKernel(dl::AttentionOp op) const override;
+  bool poolsProducts() const override { return true; }
+  bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const override;
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_CUDA_SCHEDULE_CUDAORACLE_H

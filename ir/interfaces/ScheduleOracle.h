@@ -1,0 +1,57 @@
+//===- ScheduleOracle.h - What the schedules of a target can run -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes decide what shares a kernel, code generators know which kernels they can schedule, and
+// neither includes the other. A code generator registers an oracle for its target; a pass asks the
+// one of the target whose module it works in.
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_IR_INTERFACES_SCHEDULEORACLE_H
+#define DLC_IR_INTERFACES_SCHEDULEORACLE_H
+
+#include "ir/dl/DLOps.h"
+
+#include "mlir/IR/DialectInterface.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+#include <string>
+
+namespace dlc {
+
+/// What the schedules of one target can run.
+class ScheduleOracle {
+public:
+  virtual ~ScheduleOracle();
+
+  /// Why no kernel computes `op` as a whole, the end of a sentence; empty where one does.
+  virtual std::string whyNoKernel(dl::AttentionOp op) const = 0;
+  /// Returns true if one kernel computes a convolution and pools its results
+  /// (ir/analysis/PooledProduct.h).
+  virtual bool poolsProducts() const = 0;
+  /// Returns true if a kernel of `ops`, the ops of a fusion in program order, may store several of
+  /// their results, all at the place of an element of the last one's.
+  virtual bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const = 0;
+
+  /// The oracle of the target whose module `op` is in. Emits an error and returns null if there is
+  /// none.
+  static const ScheduleOracle *of(mlir::Operation *op);
+};
+
+/// The oracles of all targets by the names of their modules, attached to the dl dialect.
+class ScheduleOracles : public mlir::DialectInterface::Base<ScheduleOracles> {
+public:
+  explicit ScheduleOracles(mlir::Dialect *dialect) : Base(dialect) {}
+
+  void add(llvm::StringRef target, std::unique_ptr<ScheduleOracle> oracle) {
+    oracles[target] = std::move(oracle);
+  }
+  /// Null if the target has none.
+  const ScheduleOracle *find(llvm::StringRef target) const;
+
+private:
+  llvm::StringMap<std::unique_ptr<ScheduleOracle>> oracles;
+};
+
+} // namespace dlc
+
+#endif // DLC_IR_INTERFACES_SCHEDULEORACLE_H
