@@ -525,14 +525,41 @@ def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
 def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
   let summary = "Group ops into fusions, one for each kernel";
   let description = [{
-    In program order, each op joins the fusions of its producers where ir/analysis/FusionLegality.h finds no reason
-    against it; a dl.attention takes in casts of what it reads, like a product, and what makes a mask of its. A number (dl.full) and a repetition (dl.broadcast) are copied to each of their users. What remains outside
-    fusions is dl.weight and those dl.reshape that are views. Example: test/passes/fuse/form-fusions.mlir.
+    What shares a kernel is decided here, on groups of ops, and nowhere later; which kernels the
+    target has is asked of its schedules (ir/interfaces/ScheduleOracle.h). The steps, in this order:
+
+    Vertical fusion: in program order, each op joins the groups of its producers where
+    ir/analysis/FusionLegality.h finds no reason against it; a dl.attention takes in casts of what
+    it reads, like a product, and what makes a mask of its. A number (dl.full) and a repetition
+    (dl.broadcast) are copied to each of their users. It cuts where a value has several users.
+
+    Updates in place: a state whose next value is a dl.update_slice of it is updated where it lies
+    if every other read of its old value can come before; else the fusion that copies it says why.
+
+    Pooling epilogues: a pooling whose windows do not overlap and that alone reads a convolution's
+    results (with bias, activation and the like) joins the convolution, where
+    ir/analysis/PooledProduct.h finds the two: the rows of the matrix product are walked window by
+    window, so that a block has all totals of a window, and stores one result for them. That is
+    never more work: what no window reads is not computed, and nothing is computed twice.
+
+    Multi-output fusion: a map that reads what a map or a contraction computes, at its own index,
+    joins that. The value is stored only if others read it too, beside the map's result, and never
+    loaded again. Both have the same dims and, where both are stored, the same layout.
+
+    In the last two no path may lead from one of the two to the other through a third kernel, and
+    values between the two are rounded to their dtype no more. Fusions come in an order in which
+    what each reads is above it, as close to that of the ops as possible. Each says why what it
+    reads of others is not computed by itself (`edges`). What remains outside fusions is dl.weight
+    and those dl.reshape that are views. Examples: test/passes/fuse/form-fusions.mlir and the files
+    beside it.
   }];
   let options = [Option<"separate", "separate", "bool", "false",
                         "Give each op a fusion of its own, to compare with">];
   let dependentDialects = ["::dlc::dl::DLDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
-  let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">];
+  let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">,
+                    Statistic<"numPooled", "pooled", "Poolings that became part of a convolution">,
+                    Statistic<"numReaders", "readers",
+                              "Maps that became part of the kernel of what they read">];
 }
 
 //===- outline ------------------------------------------------------------------------------------===//
@@ -540,61 +567,16 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
 def OutlineKernels : Pass<"outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn the function of fusions into a program of launches";
   let description = [{
-    Runs on the module of one target. A dl.fusion becomes a dlx.kernel, shared by all fusions that compute the same; the
-    function becomes a dlx.program. What depends on weights alone is launched at load into persistent buffers. Kernels are named after their ops, never after the model's own names. Example: test/passes/outline/outline-kernels.mlir.
+    Runs on the module of one target. A dl.fusion becomes a dlx.kernel, shared by all fusions that
+    compute the same, and a launch of it, which keeps why it is apart from others; one that is in
+    place writes the state that it reads. The function becomes a dlx.program. What depends on
+    weights alone is launched at load into persistent buffers. Kernels are named after their ops,
+    never after the model's own names. Example: test/passes/outline/outline-kernels.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
   let statistics = [Statistic<"numKernels", "kernels", "Kernels made">,
                     Statistic<"numShared", "shared", "Fusions that share an earlier kernel">];
-}
-
-def FusePooling : Pass<"fuse-pooling", "::mlir::ModuleOp"> {
-  let summary = "Let the kernel of a convolution pool its results before they are stored";
-  let description = [{
-    On @cuda, a pooling whose windows do not overlap and that alone reads a convolution's results (with bias, activation and
-    the like) becomes part of the convolution's kernel, where ir/analysis/PooledProduct.h finds the two in them: the rows of the
-    matrix product are walked window by window, so that a block has all totals of a window, and stores one result for them.
-    That is never more work: what no window reads is not computed, and nothing is computed twice. Between the two, values are
-    rounded to their dtype no more. Example: test/passes/fuse/fuse-pooling.mlir.
-  }];
-  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
-  let statistics = [Statistic<"numFused", "fused", "Poolings that became part of a convolution">];
-}
-
-def UpdateInPlace : Pass<"update-in-place", "::mlir::ModuleOp"> {
-  let summary = "Write the new part of a state to where the state lies";
-  let description = [{
-    Where a state's next value is a `dl.update_slice` of the state that nothing else reads, a kernel that stores src alone, into the
-    state's own buffer, takes the place of one that copies all of it. Runs on the module of one target, before launches are merged. Example:
-    test/passes/buffers/update-in-place.mlir.
-  }];
-  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect"];
-  let statistics = [Statistic<"numUpdated", "updated", "States that are updated in place">];
-}
-
-def FuseReaders : Pass<"fuse-readers", "::mlir::ModuleOp"> {
-  let summary = "Let one kernel store a value and what a map makes of it";
-  let description = [{
-    form-fusions cuts where a value has several users. On @cuda, a launch of a map that reads what a map or a contraction wrote,
-    at its own index, becomes part of that one's kernel: the value is stored only if others read it too, beside the map's
-    result, and never loaded again. Both have the same dims and, where both are stored, the same layout. The kernel stands
-    where either of the two stood: before all readers and behind what it reads. Between the two, values are rounded to their
-    dtype no more. Example: test/passes/fuse/fuse-readers.mlir.
-  }];
-  let dependentDialects = ["::dlc::dl::DLDialect", "::dlc::dlx::DLXDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
-  let statistics = [Statistic<"numFused", "fused", "Maps that became part of the kernel of what they read">];
-}
-
-def ExplainFusions : Pass<"explain-fusions", "::mlir::ModuleOp"> {
-  let summary = "Say at each line of the model why its op is not in the kernel that computes what it reads";
-  let description = [{
-    Runs on the whole module after the last pass that joins launches, and changes nothing. A remark is made for each op that
-    reads what another kernel writes, with the reason of ir/analysis/FusionLegality.h. It names the targets that the remark is
-    true for, unless it is true for all of them. Example: test/passes/fuse/explain-fusions.mlir.
-  }];
 }
 
 //===- buffers ------------------------------------------------------------------------------------===//

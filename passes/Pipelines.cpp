@@ -159,16 +159,9 @@ void addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &option
     target.addNestedPass<func::FuncOp>(createFormFusions());
     break;
   }
-  case Phase::outline: {
-    OpPassManager &target = manager.nest<ModuleOp>();
-    target.addPass(createOutlineKernels());
-    target.addPass(createUpdateInPlace());
-    target.addPass(createFusePooling());
-    target.addPass(createFuseReaders());
-    if (options.explain)
-      manager.addPass(createExplainFusions());
+  case Phase::outline:
+    manager.nest<ModuleOp>().addPass(createOutlineKernels());
     break;
-  }
   case Phase::buffers:
     manager.addPass(createPlanBuffers());
     break;
@@ -187,8 +180,8 @@ void addPhaseVerifier(OpPassManager &manager, Phase phase) {
 
 void registerPipelines() {
   // PassPipelineRegistration keeps references to what it is given: these live as long as the program.
-  for (const char *name : kPhaseNames) {
-    Phase phase = *phaseNamed(name);
+  for (auto [position, name] : llvm::enumerate(kPhaseNames)) {
+    const auto phase = static_cast<Phase>(position);
     if (phase == Phase::package)
       continue;
     registerPassPipeline(

@@ -169,12 +169,40 @@ static LogicalResult verifyTargets(ModuleOp module,
   return success();
 }
 
+/// All ops that read `state`, also through views, but for `update`, come before that.
+static bool isReadBefore(Value state, dl::FusionOp update) {
+  return llvm::all_of(state.getUsers(), [&](Operation *user) {
+    return user == update || (isView(user) ? isReadBefore(user->getResult(0), update)
+                                           : user->isBeforeInBlock(update));
+  });
+}
+
+/// What is updated in place is a state, gets this value, and is not read any more.
+static LogicalResult verifyInPlace(func::FuncOp function, dl::FusionOp update) {
+  auto state = dyn_cast<BlockArgument>(update.getUpdatedInput());
+  if (!state || !function.getArgAttr(state.getArgNumber(), "dl.state"))
+    return update.emitOpError("is in place, but what it updates is no state");
+  OperandRange returned = function.front().getTerminator()->getOperands();
+  // States are the last arguments, their next values the last results.
+  unsigned fromEnd = function.getNumArguments() - state.getArgNumber();
+  if (fromEnd > returned.size() || returned[returned.size() - fromEnd] != update.getResult(0))
+    return update.emitOpError("is in place, but its result is not the next value of the state");
+  if (llvm::count(update.getInputs(), state) != 1 || !isReadBefore(state, update))
+    return update.emitOpError("is in place, but the old value of the state is read after it");
+  return success();
+}
+
 static LogicalResult verifyFused(ModuleOp target) {
   if (failed(verifyGraph(target)))
     return failure();
-  for (Operation &op : (*target.getOps<func::FuncOp>().begin()).front())
+  auto function = *target.getOps<func::FuncOp>().begin();
+  for (Operation &op : function.front()) {
     if (!isa<dl::FusionOp, dl::WeightOp, func::ReturnOp>(op) && !isView(&op))
       return op.emitOpError("is outside a fusion after the fuse phase");
+    if (auto fusion = dyn_cast<dl::FusionOp>(op);
+        fusion && fusion.getInPlace() && failed(verifyInPlace(function, fusion)))
+      return failure();
+  }
   return success();
 }
 

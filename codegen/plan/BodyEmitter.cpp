@@ -73,8 +73,10 @@ BodyEmitter::BodyEmitter(dlx::KernelOp kernel, IndexMath &math, Load load)
     result = update.getSrc();
     results = {result};
   }
-  if (kernel.getKind() == dlx::KernelKind::contraction)
-    pooled = findPooledProduct(kernel.getBodyBlock());
+  if (kernel.getKind() == dlx::KernelKind::contraction && kernel.getResultTensors().size() == 1)
+    pooled = findPooledProduct(llvm::map_to_vector(kernel.getBodyBlock().without_terminator(),
+                                                   [](Operation &op) { return &op; }),
+                               result);
   if (pooled) {
     root = pooled->product;
     nest = pooled->nest;

@@ -91,11 +91,8 @@ void packOperand(dlx::KernelOp kernel, const PackedOperand &packed) {
       OpBuilder builder(launch);
       buffer = dlx::AllocOp::create(builder, launch.getLoc(),
                                     dlx::BufferType::get(kernel.getContext(), to), atLoad);
-      auto filled = dlx::LaunchOp::create(
-          builder, launch.getLoc(), FlatSymbolRefAttr::get(pack.getSymNameAttr()),
-          ValueRange{source}, ValueRange{buffer}, builder.getUnitAttr());
-      if (!atLoad)
-        filled.setInit(false);
+      dlx::LaunchOp::create(builder, launch.getLoc(), pack.getSymName(), ValueRange{source},
+                            ValueRange{buffer}, /*init=*/atLoad);
     }
     launch.getInputsMutable()[packed.input].set(buffer);
   });

@@ -339,8 +339,7 @@ static std::string whyNotJoin(const FusionGroup &producer, Value value, const Fu
   Operation *op = value.getDefiningOp();
   if (isKeptOut(op) || (isKeptOut(reader) && !isRepetition(op)))
     return "the text says @no_fuse";
-  if (producer.isStored ||
-      llvm::any_of(op->getUsers(), [&](Operation *user) { return user != reader; }))
+  if (llvm::any_of(op->getUsers(), [&](Operation *user) { return user != reader; }))
     return "its value has several users: it is computed once and kept";
   if (readsNarrowOperand(reader))
     return "a product reads it in fewer bits than it is computed in";

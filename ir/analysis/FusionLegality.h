@@ -22,9 +22,6 @@ struct FusionGroup {
   bool weightOnly = false;
   /// The op takes in nothing and is taken in by nothing: a recurrence.
   bool isAlone = false;
-  /// Its value is stored whoever takes it in: an op outside of the block reads it, or the model
-  /// returns it.
-  bool isStored = false;
   /// It makes numbers of weights in few bits, for one reader (ir/analysis/UnpackedWeights.h).
   bool unpacks = false;
   /// Bodies of ops in the kernel's code. Each op has one, and one more wherever its value is read

@@ -67,34 +67,34 @@ static bool readsAtOwnIndex(LoopNestOpInterface op, const LoopNest &nest, const 
   return true;
 }
 
-/// Between the two and behind the pool maps alone, each on results of one of them at its own index: an element is made of one
-/// total, or of one window.
-static bool isChain(Block &block, Operation *product, Operation *pool) {
+/// Between the two and after the pool are maps alone, each on results of one of them at its own
+/// index: an element is made of one total, or of one window.
+static bool isChain(ArrayRef<Operation *> ops, Value result, Operation *product, Operation *pool) {
   llvm::DenseMap<Operation *, int> stages; // 0: of neither, 1: of the product, 2: of the pool
   auto stageOf = [&](Value value) {
     Operation *op = value.getDefiningOp();
     return op ? stages.lookup(op) : 0;
   };
-  for (Operation &op : block.without_terminator()) {
+  for (Operation *op : ops) {
     int stage = 0;
-    for (Value operand : op.getOperands())
+    for (Value operand : op->getOperands())
       stage = std::max(stage, stageOf(operand));
-    if (&op == product || &op == pool) {
-      int wanted = &op == pool ? 1 : 0;
+    if (op == product || op == pool) {
+      int wanted = op == pool ? 1 : 0;
       if (stage != wanted)
         return false;
-      stages[&op] = wanted + 1;
+      stages[op] = wanted + 1;
       continue;
     }
-    stages[&op] = stage;
+    stages[op] = stage;
     auto loops = cast<LoopNestOpInterface>(op);
     LoopNest nest = loops.getLoopNest();
     for (const Access &access : nest.results)
-      if (int of = stageOf(op.getOperand(access.operand));
+      if (int of = stageOf(op->getOperand(access.operand));
           of > 0 && (of != stage || !readsAtOwnIndex(loops, nest, access)))
         return false;
   }
-  return stageOf(block.getTerminator()->getOperand(0)) == 2;
+  return stageOf(result) == 2;
 }
 
 /// The product's loops, its parallel ones where the pool reads its result.
@@ -158,9 +158,9 @@ static bool isShortFloat(Value value) {
   return type.isF32() || type.isF16() || type.isBF16();
 }
 
-std::optional<PooledProduct> findPooledProduct(Block &block) {
+std::optional<PooledProduct> findPooledProduct(ArrayRef<Operation *> ops, Value result) {
   PooledProduct found;
-  for (Operation &op : block.without_terminator()) {
+  for (Operation *op : ops) {
     auto loops = dyn_cast<LoopNestOpInterface>(op);
     if (!loops)
       return std::nullopt;
@@ -170,7 +170,7 @@ std::optional<PooledProduct> findPooledProduct(Block &block) {
       return std::nullopt;
     (found.product ? found.pool : found.product) = loops;
   }
-  if (!found.pool || block.getTerminator()->getNumOperands() != 1)
+  if (!found.pool)
     return std::nullopt;
   LoopNest product = found.product.getLoopNest(), pool = found.pool.getLoopNest();
 
@@ -203,7 +203,8 @@ std::optional<PooledProduct> findPooledProduct(Block &block) {
   if (found.window < 2)
     return std::nullopt;
 
-  if (dl::getDims(typeOf(pooled)) != product.parallel || !isChain(block, found.product, found.pool))
+  if (dl::getDims(typeOf(pooled)) != product.parallel ||
+      !isChain(ops, result, found.product, found.pool))
     return std::nullopt;
 
   llvm::SmallBitVector columns;

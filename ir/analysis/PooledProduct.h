@@ -24,11 +24,13 @@ struct PooledProduct {
 /// Largest window: its totals are in a thread's registers.
 inline constexpr int64_t kMostPooled = 16;
 
-/// The two that `block` computes, in f32, f16 or bf16, with maps before, between and behind: each element of the product's
-/// result is read by one window at most, and all elements of a window are results of different rows of the first operand
-/// (places of an image, not channels). nullopt where it is anything else, and for filters of one place: without the pool
-/// such a convolution is a plain matrix product, which other kernels compute faster.
-std::optional<PooledProduct> findPooledProduct(mlir::Block &block);
+/// The two among `ops`, which compute `result` in program order, in f32, f16 or bf16, with maps
+/// before, between and after: each element of the product's result is read by one window at most,
+/// and all elements of a window are results of different rows of the first operand (places of an
+/// image, not channels). nullopt where it is anything else, and for filters of one place: without
+/// the pool such a convolution is a plain matrix product, which other kernels compute faster.
+std::optional<PooledProduct> findPooledProduct(llvm::ArrayRef<mlir::Operation *> ops,
+                                               mlir::Value result);
 
 } // namespace dlc
 

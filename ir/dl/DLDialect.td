@@ -90,4 +90,20 @@ def DL_TensorAttr : DL_Attr<"Tensor", "t", [DeclareAttrInterfaceMethods<Verifiab
   let genVerifyDecl = 1;
 }
 
+def DL_FusionEdgeAttr : DL_Attr<"FusionEdge", "edge"> {
+  let summary = "Why a fusion reads what another one writes";
+  let description = [{
+    `input` is the number of the input that the other fusion writes, `reader` the op of this fusion
+    that reads it first, `producer` the op of the other one that computes it, and `why` the end of a
+    sentence that says why the two are not one fusion.
+    ```mlir
+    #dl.edge<input = 0, reader = "sum", producer = "linear", why = "its value has several users">
+    ```
+  }];
+  let parameters = (ins "int64_t":$input, StringRefParameter<>:$reader,
+                        StringRefParameter<>:$producer, StringRefParameter<>:$why);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def DL_FusionEdges : TypedArrayAttrBase<DL_FusionEdgeAttr, "edges between fusions">;
+
 #endif // DLC_IR_DL_DLDIALECT_TD

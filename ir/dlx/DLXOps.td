@@ -99,6 +99,10 @@ def DLX_PlanAttr : AttrDef<DLX_Dialect, "Plan"> {
 }
 def DLX_Plans : TypedArrayAttrBase<DLX_PlanAttr, "plans">;
 
+def DLX_FusionEdge : Attr<CPred<"::llvm::isa<::dlc::dl::FusionEdgeAttr>($_self)">,
+                          "edge between fusions">;
+def DLX_FusionEdges : TypedArrayAttrBase<DLX_FusionEdge, "edges between fusions">;
+
 class DLX_Op<string mnemonic, list<Trait> traits = []> : Op<DLX_Dialect, mnemonic, traits>;
 
 def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
@@ -231,13 +235,17 @@ def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfac
   let summary = "Runs a kernel";
   let description = [{
     Reads its inputs, writes all of its outputs; no output overlaps an input, but that of a kernel `in_place` the one that it
-    updates.
+    updates. `edges` and `copied` are those of the dl.fusion that it was.
     ```mlir
     dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<DLX_Buffer>:$inputs, Variadic<DLX_Buffer>:$outputs,
-      UnitAttr:$init);
+      UnitAttr:$init, OptionalAttr<DLX_FusionEdges>:$edges, OptionalAttr<StrAttr>:$copied);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$kernel, "::mlir::ValueRange":$inputs,
+                                 "::mlir::ValueRange":$outputs, "bool":$init), [{
+    build($_builder, $_state, kernel, inputs, outputs, init, /*edges=*/{}, /*copied=*/{});
+  }]>];
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` custom<LaunchTypes>(type($inputs), type($outputs))
   }];

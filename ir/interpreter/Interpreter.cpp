@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/interpreter/Interpreter.h"
 
+#include "ir/analysis/FusionLegality.h"
 #include "ir/interpreter/LineRunner.h"
 #include "ir/interpreter/NestRunner.h"
 #include "ir/interpreter/RecurrenceRunner.h"
@@ -146,6 +147,9 @@ private:
   FailureOr<SmallVector<Tensor>> runOp(Operation &op, ArrayRef<Tensor> operands);
   FailureOr<SmallVector<Tensor>> runDecomposition(Operation &op, ArrayRef<Tensor> operands);
   FailureOr<Tensor> readWeight(dl::WeightOp op);
+  /// Lets `old`, and the views of it, hold what has been written to its memory: a later read of the
+  /// old value gets the new one, as it would on a device.
+  LogicalResult overwrite(Value old, const Tensor &written, DenseMap<Value, Tensor> &values);
 
   ArrayRef<int64_t> symbols;
   const InterpreterOptions &options;
@@ -228,6 +232,20 @@ FailureOr<SmallVector<Tensor>> Interpreter::runOp(Operation &op, ArrayRef<Tensor
   return SmallVector<Tensor>{result};
 }
 
+LogicalResult Interpreter::overwrite(Value old, const Tensor &written,
+                                     DenseMap<Value, Tensor> &values) {
+  if (auto held = values.find(old); held != values.end())
+    held->second = written;
+  for (Operation *user : old.getUsers()) {
+    if (!isView(user))
+      continue;
+    FailureOr<SmallVector<Tensor>> view = runOp(*user, written);
+    if (failed(view) || failed(overwrite(user->getResult(0), view->front(), values)))
+      return failure();
+  }
+  return success();
+}
+
 FailureOr<SmallVector<Tensor>> Interpreter::runBlock(Block &block, ArrayRef<Tensor> arguments,
                                                      bool isObserved) {
   DenseMap<Value, Tensor> values;
@@ -248,6 +266,9 @@ FailureOr<SmallVector<Tensor>> Interpreter::runBlock(Block &block, ArrayRef<Tens
       return failure();
     if (isObserved && options.observe)
       options.observe(&op, *results);
+    if (auto fusion = dyn_cast<dl::FusionOp>(op); fusion && fusion.getInPlace())
+      if (failed(overwrite(fusion.getUpdatedInput(), results->front(), values)))
+        return failure();
     for (Value operand : op.getOperands())
       if (--readers[operand] == 0)
         values.erase(operand);

@@ -31,7 +31,7 @@ class OutlineKernels : public impl::OutlineKernelsBase<OutlineKernels> {
   dlx::KernelOp kernelFor(dl::FusionOp fusion);
 
   std::optional<SymbolTable> symbols;
-  KernelTable kernels;
+  KernelTable kernels, inPlaceKernels;
   WeightDependence weights;
 };
 
@@ -99,21 +99,25 @@ static std::string nameOf(dl::FusionOp fusion) {
     return fusion.getInputs().empty() ? "fill" : "rearrange";
   size_t left = parts.size() > kMaxParts ? parts.size() - kMaxParts : 0;
   std::string name = llvm::join(ArrayRef(parts).drop_back(left), "_");
-  return left ? name + "_and_" + std::to_string(left) + "_more" : name;
+  if (left)
+    name += "_and_" + std::to_string(left) + "_more";
+  return fusion.getInPlace() ? name + "_in_place" : name;
 }
 
 /// The kernel of `fusion`: an earlier one that computes the same, whose ops then carry both places of the model.
 dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
-  if (dlx::KernelOp kernel = kernels.find(fusion.getBody(), fusion.getLoc())) {
+  KernelTable &table = fusion.getInPlace() ? inPlaceKernels : kernels;
+  if (dlx::KernelOp kernel = table.find(fusion.getBody(), fusion.getLoc())) {
     ++numShared;
     return kernel;
   }
   OpBuilder builder(&getContext());
   auto kernel = dlx::KernelOp::create(builder, fusion.getLoc(), nameOf(fusion), kindOf(fusion));
+  kernel.setInPlace(fusion.getInPlace());
   IRMapping mapping;
   fusion.getBody().cloneInto(&kernel.getBody(), mapping);
   symbols->insert(kernel);
-  kernels.add(kernel);
+  table.add(kernel);
   ++numKernels;
   return kernel;
 }
@@ -177,10 +181,15 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
       bool init = llvm::all_of(fusion.getOutputs(),
                                [&](Value value) { return weights.dependsOnWeightsAlone(value); });
       SmallVector<Value> outputs;
-      for (Value output : fusion.getOutputs())
-        outputs.push_back(dlx::AllocOp::create(builder, op.getLoc(), bufferOf(output), init));
-      dlx::LaunchOp::create(builder, op.getLoc(), kernelFor(fusion).getSymName(),
-                            mapped(fusion.getInputs()), outputs, init);
+      if (fusion.getInPlace())
+        outputs.push_back(mapping.lookup(fusion.getUpdatedInput()));
+      else
+        for (Value output : fusion.getOutputs())
+          outputs.push_back(dlx::AllocOp::create(builder, op.getLoc(), bufferOf(output), init));
+      auto launch = dlx::LaunchOp::create(builder, op.getLoc(), kernelFor(fusion).getSymName(),
+                                          mapped(fusion.getInputs()), outputs, init);
+      launch.setEdgesAttr(fusion.getEdgesAttr());
+      launch.setCopiedAttr(fusion.getCopiedAttr());
       mapping.map(fusion.getOutputs(), outputs);
     } else if (isa<func::ReturnOp>(op)) {
       dlx::ReturnOp::create(builder, op.getLoc(), mapped(op.getOperands()));
@@ -197,6 +206,7 @@ void OutlineKernels::runOnOperation() {
   ModuleOp module = getOperation();
   symbols.emplace(module);
   kernels = {};
+  inPlaceKernels = {};
   weights = {};
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (failed(outline(function)))

@@ -202,6 +202,61 @@ func.func @outside(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+module {
+module @cpu {
+func.func @no_state(%s: tensor<2x8xf32>, %at: tensor<i64>, %x: tensor<2x3xf32>) -> tensor<2x8xf32> {
+  // expected-error @+1 {{is in place, but what it updates is no state}}
+  %y = dl.fusion (%s, %at, %x) {in_place} : (tensor<2x8xf32>, tensor<i64>, tensor<2x3xf32>) -> tensor<2x8xf32> {
+  ^bb0(%a: tensor<2x8xf32>, %b: tensor<i64>, %c: tensor<2x3xf32>):
+    %0 = dl.update_slice %a, %b, %c {dim = 1 : i64} : (tensor<2x8xf32>, tensor<i64>, tensor<2x3xf32>) -> tensor<2x8xf32>
+    dl.yield %0 : tensor<2x8xf32>
+  }
+  return %y : tensor<2x8xf32>
+}
+}
+}
+
+// -----
+
+module {
+module @cpu {
+func.func @other_value(%at: tensor<i64>, %x: tensor<2x3xf32>, %s: tensor<2x8xf32> {dl.state}) -> (tensor<2x8xf32>, tensor<2x8xf32>) {
+  // expected-error @+1 {{is in place, but its result is not the next value of the state}}
+  %y = dl.fusion (%s, %at, %x) {in_place} : (tensor<2x8xf32>, tensor<i64>, tensor<2x3xf32>) -> tensor<2x8xf32> {
+  ^bb0(%a: tensor<2x8xf32>, %b: tensor<i64>, %c: tensor<2x3xf32>):
+    %0 = dl.update_slice %a, %b, %c {dim = 1 : i64} : (tensor<2x8xf32>, tensor<i64>, tensor<2x3xf32>) -> tensor<2x8xf32>
+    dl.yield %0 : tensor<2x8xf32>
+  }
+  return %y, %s : tensor<2x8xf32>, tensor<2x8xf32>
+}
+}
+}
+
+// -----
+
+// A view is read as the state itself.
+module {
+module @cpu {
+func.func @read_after(%at: tensor<i64>, %x: tensor<2x3xf32>, %s: tensor<2x8xf32> {dl.state}) -> (tensor<16xf32>, tensor<2x8xf32>) {
+  %v = dl.reshape %s {shape = affine_map<() -> (16)>} : (tensor<2x8xf32>) -> tensor<16xf32>
+  // expected-error @+1 {{is in place, but the old value of the state is read after it}}
+  %y = dl.fusion (%s, %at, %x) {in_place} : (tensor<2x8xf32>, tensor<i64>, tensor<2x3xf32>) -> tensor<2x8xf32> {
+  ^bb0(%a: tensor<2x8xf32>, %b: tensor<i64>, %c: tensor<2x3xf32>):
+    %0 = dl.update_slice %a, %b, %c {dim = 1 : i64} : (tensor<2x8xf32>, tensor<i64>, tensor<2x3xf32>) -> tensor<2x8xf32>
+    dl.yield %0 : tensor<2x8xf32>
+  }
+  %z = dl.fusion (%v) : (tensor<16xf32>) -> tensor<16xf32> {
+  ^bb0(%a: tensor<16xf32>):
+    %0 = dl.relu %a : (tensor<16xf32>) -> tensor<16xf32>
+    dl.yield %0 : tensor<16xf32>
+  }
+  return %z, %y : tensor<16xf32>, tensor<2x8xf32>
+}
+}
+}
+
+// -----
+
 // expected-error @+1 {{expected 'module @cpu' or 'module @cuda', as there are from the compress phase on}}
 func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 

@@ -70,7 +70,8 @@ def DL_UpdateSliceOp : DL_LoopOp<"update_slice", "update_slice(Tensor x, int dim
   let description = [{
     `start` is one position, or one for each index of the first dim of x. src has the dims of x, along `dim` perhaps fewer. A
     position from which src would not fit is moved to the nearest from which it does, as XLA's DynamicUpdateSlice does.
-    Where x is a state that nothing else reads, the pass update-in-place lets the kernel write src alone. PyTorch: `x[:, start:start + n] = src`.
+    Where x is a state, and what else reads it comes before, form-fusions lets the kernel write src
+    alone. PyTorch: `x[:, start:start + n] = src`.
     ```mlir
     %y = dl.update_slice %x, %start, %src {dim = 1 : i64} : (tensor<4x8xf32>, tensor<i64>, tensor<4x2xf32>) -> tensor<4x8xf32>
     ```

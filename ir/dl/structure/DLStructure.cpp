@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
+#include "ir/analysis/PooledProduct.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -59,6 +61,48 @@ LoopNestOpInterface FusionOp::getRoot() {
   return {};
 }
 
+/// The update of one of the body's arguments that nothing else in it reads, whose result is the
+/// only one; null else.
+static UpdateSliceOp updateOf(FusionOp fusion) {
+  OperandRange values = cast<YieldOp>(fusion.getBodyBlock().getTerminator()).getValues();
+  auto update =
+      values.size() == 1 ? values.front().getDefiningOp<UpdateSliceOp>() : UpdateSliceOp();
+  auto x = update ? dyn_cast<BlockArgument>(update.getX()) : BlockArgument();
+  return x && x.hasOneUse() && x.getOwner() == &fusion.getBodyBlock() ? update : UpdateSliceOp();
+}
+
+Value FusionOp::getUpdatedInput() {
+  UpdateSliceOp update = updateOf(*this);
+  return update ? getInputs()[cast<BlockArgument>(update.getX()).getArgNumber()] : Value();
+}
+
+/// Several results are stored at one index each.
+static LogicalResult verifySeveral(FusionOp fusion) {
+  auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+  RankedTensorType first = typeOf(fusion.getOutputs().front());
+  for (Value output : fusion.getOutputs().drop_front())
+    if (getDims(typeOf(output)) != getDims(first) || getLayout(typeOf(output)) != getLayout(first))
+      return fusion.emitOpError("stores ")
+             << first << " and " << output.getType()
+             << "; expected the same dims and layout, since one kernel stores both at one index";
+  return success();
+}
+
+static LogicalResult verifyEdges(FusionOp fusion) {
+  if (!fusion.getEdges())
+    return success();
+  for (auto edge : fusion.getEdges()->getAsRange<FusionEdgeAttr>()) {
+    auto inputs = static_cast<int64_t>(fusion.getInputs().size());
+    if (edge.getInput() < 0 || edge.getInput() >= inputs)
+      return fusion.emitOpError("has an edge for input ")
+             << edge.getInput() << "; expected one of its " << inputs;
+    if (!fusion.getInputs()[edge.getInput()].getDefiningOp<FusionOp>())
+      return fusion.emitOpError("has an edge for input ")
+             << edge.getInput() << ", which no other fusion writes";
+  }
+  return success();
+}
+
 LogicalResult FusionOp::verify() {
   Block &block = getBodyBlock();
   if (block.getArgumentTypes() != getInputs().getTypes())
@@ -67,10 +111,14 @@ LogicalResult FusionOp::verify() {
   if (yield.getValues().getTypes() != getOutputs().getTypes())
     return emitOpError("has a body that yields other types than its outputs");
   unsigned roots = 0;
+  bool isAlone = false;
+  SmallVector<Operation *> ops;
   for (Operation &op : block.without_terminator()) {
+    ops.push_back(&op);
     if (isa<RecurrentOpInterface, LineOpInterface>(op)) {
       if (!llvm::hasSingleElement(block.without_terminator()))
         return op.emitOpError("shares a fusion with other ops; it is a kernel of its own");
+      isAlone = true;
       continue;
     }
     if (isa<AttentionOp>(op)) {
@@ -82,10 +130,18 @@ LogicalResult FusionOp::verify() {
       return op.emitOpError("cannot be part of a fusion: it is not computed by loops");
     roots += !loops.getLoopNest().isMap();
   }
-  if (roots > 1)
+  bool isPooled = roots == 2 && yield.getValues().size() == 1 &&
+                  findPooledProduct(ops, yield.getValues().front());
+  if (roots > 1 && !isPooled)
     return emitOpError("has ") << roots
-                               << " ops with stages or attentions; at most one can be the root";
-  return success();
+                               << " ops with stages or attentions; expected one at most, the root, "
+                                  "or a product and the pooling of its results";
+  if (getInPlace() && (roots > 0 || !updateOf(*this)))
+    return emitOpError("is in place, which a fusion that gives one dl.update_slice of an input "
+                       "may be, where nothing else in it reads the input");
+  if (!isAlone && getOutputs().size() > 1 && failed(verifySeveral(*this)))
+    return failure();
+  return verifyEdges(*this);
 }
 
 } // namespace dlc::dl

@@ -56,9 +56,22 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
                                        RecursiveMemoryEffects]> {
   let summary = "Ops that become one kernel";
   let description = [{
-    Made by the fuse phase. At most one op of the body, its root, has stages (LoopNest.h): the ops before it are read
-    through, the ops after it are applied to each of its results. All results have the dims of the root's result. A dl.attention is a
-    root as well. A recurrent op stands in a fusion of its own, with its own results.
+    Made by the fuse phase. At most one op of the body, its root, has stages (LoopNest.h): the ops
+    before it are read through, the ops after it are applied to each of its results. A dl.attention
+    is a root as well. Two ops with stages are allowed where they are a product and the pooling of
+    its results (ir/analysis/PooledProduct.h), which gives one result. A recurrent op and one that
+    works line by line are in a fusion of their own, with their own results.
+
+    A fusion with several results stores each of them at one index: they have the same dims and the
+    same layout. The first one is what the last op computes, the others are what ops before it read
+    too.
+
+    With `in_place` the only result is a dl.update_slice of an input, which is a state and is read
+    by nothing else in the body: the kernel writes what src reaches to where the state lies.
+    Whatever else reads the old value comes before. `copied` says of a dl.update_slice of a state
+    why it is not done in place.
+
+    `edges` has an entry for each input that another fusion writes.
     ```mlir
     %y = dl.fusion (%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
     ^bb0(%a: tensor<4x8xf32>):
@@ -68,13 +81,16 @@ def DL_FusionOp : DL_Op<"fusion", "", [IsolatedFromAbove, SingleBlockImplicitTer
     }
     ```
   }];
-  let arguments = (ins Variadic<DL_AnyTensor>:$inputs);
+  let arguments = (ins Variadic<DL_AnyTensor>:$inputs, OptionalAttr<DL_FusionEdges>:$edges,
+      UnitAttr:$in_place, OptionalAttr<StrAttr>:$copied);
   let results = (outs Variadic<DL_AnyTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) $body";
   let extraClassDeclaration = schemaDeclaration # [{
-    /// The op with stages; null where the fusion is a map.
+    /// The first op with stages; null where the fusion is a map.
     ::dlc::LoopNestOpInterface getRoot();
+    /// The input that a fusion `in_place` updates.
+    ::mlir::Value getUpdatedInput();
     ::mlir::Block &getBodyBlock() { return getBody().front(); }
   }];
   let hasVerifier = 1;

@@ -9,7 +9,7 @@ func.func @full_type() {
 // -----
 
 func.func @fusion_roots(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{has 2 ops with stages or attentions; at most one can be the root}}
+  // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, or a product and the pooling of its results}}
   %y = dl.fusion (%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %0 = dl.softmax %a {dim = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -62,6 +62,109 @@ func.func @fusion_recurrence(%g: tensor<5x2x16xf32>, %w: tensor<4x4x4xf32>) {
     %y, %hn, %cn = dl.lstm_steps %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x16xf32>, tensor<4x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
     %r = dl.relu %y : (tensor<5x2x4xf32>) -> tensor<5x2x4xf32>
     dl.yield %r : tensor<5x2x4xf32>
+  }
+  return
+}
+
+// -----
+
+// A pooling whose windows overlap would compute the product several times.
+func.func @fusion_pooling(%x: tensor<2x8x9x11xf32>, %w: tensor<8x8x3x3xf32>) {
+  // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, or a product and the pooling of its results}}
+  %y = dl.fusion (%x, %w) : (tensor<2x8x9x11xf32>, tensor<8x8x3x3xf32>) -> tensor<2x8x3x4xf32> {
+  ^bb0(%a: tensor<2x8x9x11xf32>, %b: tensor<8x8x3x3xf32>):
+    %c = dl.conv2d %a, %b : (tensor<2x8x9x11xf32>, tensor<8x8x3x3xf32>) -> tensor<2x8x7x9xf32>
+    %p = dl.max_pool2d %c {kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>} : (tensor<2x8x7x9xf32>) -> tensor<2x8x3x4xf32>
+    dl.yield %p : tensor<2x8x3x4xf32>
+  }
+  return
+}
+
+// -----
+
+// One that stores the product too has no kernel.
+func.func @fusion_pooled_and_product(%x: tensor<2x8x9x11xf32>, %w: tensor<8x8x3x3xf32>) {
+  // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, or a product and the pooling of its results}}
+  %y:2 = dl.fusion (%x, %w) : (tensor<2x8x9x11xf32>, tensor<8x8x3x3xf32>) -> (tensor<2x8x3x4xf32>, tensor<2x8x7x9xf32>) {
+  ^bb0(%a: tensor<2x8x9x11xf32>, %b: tensor<8x8x3x3xf32>):
+    %c = dl.conv2d %a, %b : (tensor<2x8x9x11xf32>, tensor<8x8x3x3xf32>) -> tensor<2x8x7x9xf32>
+    %p = dl.max_pool2d %c {kernel_size = array<i64: 2, 2>} : (tensor<2x8x7x9xf32>) -> tensor<2x8x3x4xf32>
+    dl.yield %p, %c : tensor<2x8x3x4xf32>, tensor<2x8x7x9xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_layouts(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{stores 'tensor<4x8xf32>' and 'tensor<4x8xf32, #dl.t<[4, 8], order = [1, 0]>>'; expected the same dims and layout, since one kernel stores both at one index}}
+  %y:2 = dl.fusion (%x) : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32, #dl.t<[4, 8], order = [1, 0]>>) {
+  ^bb0(%a: tensor<4x8xf32>):
+    %0 = dl.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = dl.convert_layout %0 : (tensor<4x8xf32>) -> tensor<4x8xf32, #dl.t<[4, 8], order = [1, 0]>>
+    dl.yield %0, %1 : tensor<4x8xf32>, tensor<4x8xf32, #dl.t<[4, 8], order = [1, 0]>>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_dims(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{stores 'tensor<4x8xf32>' and 'tensor<8x4xf32>'; expected the same dims and layout, since one kernel stores both at one index}}
+  %y:2 = dl.fusion (%x) : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8x4xf32>) {
+  ^bb0(%a: tensor<4x8xf32>):
+    %0 = dl.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = dl.permute %0 {dims = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+    dl.yield %0, %1 : tensor<4x8xf32>, tensor<8x4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_in_place(%s: tensor<2x8xf32>) {
+  // expected-error @+1 {{is in place, which a fusion that gives one dl.update_slice of an input may be, where nothing else in it reads the input}}
+  %y = dl.fusion (%s) {in_place} : (tensor<2x8xf32>) -> tensor<2x8xf32> {
+  ^bb0(%a: tensor<2x8xf32>):
+    %0 = dl.relu %a : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    dl.yield %0 : tensor<2x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_in_place_reads(%s: tensor<2x8xf32>, %at: tensor<i64>) {
+  // expected-error @+1 {{is in place, which a fusion that gives one dl.update_slice of an input may be, where nothing else in it reads the input}}
+  %y = dl.fusion (%s, %at) {in_place} : (tensor<2x8xf32>, tensor<i64>) -> tensor<2x8xf32> {
+  ^bb0(%a: tensor<2x8xf32>, %b: tensor<i64>):
+    %0 = dl.relu %a : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    %1 = dl.update_slice %a, %b, %0 {dim = 1 : i64} : (tensor<2x8xf32>, tensor<i64>, tensor<2x8xf32>) -> tensor<2x8xf32>
+    dl.yield %1 : tensor<2x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_edge_number(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{has an edge for input 1; expected one of its 1}}
+  %y = dl.fusion (%x) {edges = [#dl.edge<input = 1, reader = "relu", producer = "exp", why = "so">]} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %0 = dl.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    dl.yield %0 : tensor<4x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_edge_writer(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{has an edge for input 0, which no other fusion writes}}
+  %y = dl.fusion (%x) {edges = [#dl.edge<input = 0, reader = "relu", producer = "exp", why = "so">]} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %0 = dl.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    dl.yield %0 : tensor<4x8xf32>
   }
   return
 }

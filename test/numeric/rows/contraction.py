@@ -90,7 +90,7 @@ row("diagonal", ("f32",), [("N", "N", 3)], (3, "N"), torch.diagonal, sizes=BOUND
 
 
 def residual(op, dtypes, x, w, v, result, sizes, note, act="gelu"):
-    """h = op(x, w); y = op(act(h), v) + h: on CUDA one kernel stores h and act(h) (fuse-readers)."""
+    """h = op(x, w); y = op(act(h), v) + h: on CUDA one kernel stores h and act(h) (form-fusions)."""
     apply = {"linear": F.linear, "conv2d": F.conv2d, "mul": torch.mul}[op]
     second = F.linear if op == "mul" else apply
     activate = {"gelu": F.gelu, "tanh": torch.tanh}[act]

@@ -134,7 +134,7 @@ row("pixel_shuffle", NUMBERS, [("N", 12, 3, 4)], ("N", 3, 6, 8), lambda x: F.pix
 
 
 def pooled(dtypes, x, w, between, result, sizes, pool, kernel, note, act="relu", stride=None, **more):
-    """A convolution with bias, an activation and a pooling that CUDA computes in one kernel (fuse-pooling). `between` is the
+    """A convolution with bias, an activation and a pooling that CUDA computes in one kernel (form-fusions). `between` is the
     shape before the pooling."""
     spatial = len(x) - 2
     sides = more.pop("padding", (0,) * spatial)

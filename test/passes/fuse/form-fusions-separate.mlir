@@ -1,4 +1,4 @@
-// RUN: dlc-opt %s -form-fusions=separate | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions{separate})))' | FileCheck %s
 
 // To compare with: ops that would share a kernel have one each, numbers too.
 // CHECK-LABEL: @epilogue
@@ -9,7 +9,7 @@
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: dl.mul
 // CHECK-NEXT: dl.yield
-// CHECK: dl.fusion
+// CHECK: dl.fusion({{.*}}) {edges = [#dl.edge<input = 0, reader = "relu", producer = "mul", why = "each op is to be a kernel of its own">]}
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: dl.relu
 // CHECK-NEXT: dl.yield

@@ -1,5 +1,5 @@
-// RUN: dlc-opt %s -form-fusions -split-input-file | FileCheck %s
-// RUN: dlc-opt %s -form-fusions -outline-kernels -split-input-file | FileCheck %s --check-prefix=OUTLINED
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions)))' -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions),outline-kernels))' -split-input-file | FileCheck %s --check-prefix=OUTLINED
 
 // Weights of 4 bits: both products and the look-up compute the numbers that they read, of bytes, zero points and scales; nothing
 // is made at load.

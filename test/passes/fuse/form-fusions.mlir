@@ -1,4 +1,4 @@
-// RUN: dlc-opt %s -form-fusions -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions)))' -split-input-file | FileCheck %s
 
 // Activation, residual and what the residual passes through join the convolution.
 // CHECK-LABEL: @epilogue
@@ -188,7 +188,7 @@ func.func @repeated_weight(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
 // CHECK-LABEL: func.func @recurrence
 // CHECK: dl.fusion
 // CHECK: dl.mul
-// CHECK: %[[R:.*]]:2 = dl.fusion({{.*}}) : (tensor<5x2x12xf32>, tensor<3x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
+// CHECK: %[[R:.*]]:2 = dl.fusion({{.*}}) {edges = [{{.*}}]} : (tensor<5x2x12xf32>, tensor<3x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>)
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: dl.gru_steps
 // CHECK-NEXT: dl.yield

@@ -1,4 +1,4 @@
-// RUN: dlc-opt %s -form-fusions | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions)))' | FileCheck %s
 
 // @no_fuse: an op of its own kernel, between those that would have taken it in. What it repeats costs nothing and joins it.
 // CHECK-LABEL: @kept_out

@@ -1,6 +1,6 @@
 // RUN: dlc-opt %s -mark-gated-mlp -split-input-file | FileCheck %s
 // RUN: dlc-opt %s -mark-gated-mlp -convert-precision='dtype=f16 keep-f32=gated_mlp' -split-input-file | FileCheck %s --check-prefix=KEPT
-// RUN: dlc-opt %s -mark-gated-mlp -form-fusions -split-input-file | FileCheck %s --check-prefix=FUSED
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(func.func(mark-gated-mlp),split-targets{targets=cpu},builtin.module(func.func(form-fusions)))' -split-input-file | FileCheck %s --check-prefix=FUSED
 // FUSED-NOT: dl.role
 
 !x = tensor<4x8xf32>

@@ -152,4 +152,95 @@ TEST_F(ValidatePasses, EachTargetIsHeldAgainstItself) {
   EXPECT_EQ(validator.getFinding(), "");
 }
 
+//===- Faults in fusions --------------------------------------------------------------------------===//
+
+/// On cuda: a convolution with its pooling, a product that is stored with its activation, and a state that is read and then
+/// updated in place.
+constexpr const char *kFusedModel = R"(
+module {
+  func.func @forward(%x: tensor<1x2x6x6xf32>, %a: tensor<4x8xf32>, %at: tensor<i64>, %n: tensor<2x3xf32>,
+                     %s: tensor<2x8xf32> {dl.state})
+      -> (tensor<1x3x2x2xf32> {dl.name = "pooled"}, tensor<4x8xf32> {dl.name = "sum"}, tensor<4x8xf32> {dl.name = "gelu"},
+          tensor<2x8xf32> {dl.name = "old"}, tensor<2x8xf32> {dl.state}) {
+    %f = dl.weight "f" : tensor<3x2x3x3xf32>
+    %c = dl.conv2d %x, %f : (tensor<1x2x6x6xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x4x4xf32>
+    %r = dl.relu %c : (tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
+    %p = dl.max_pool2d %r {kernel_size = array<i64: 2, 2>} : (tensor<1x3x4x4xf32>) -> tensor<1x3x2x2xf32>
+    %w = dl.weight "w" : tensor<8x8xf32>
+    %h = dl.linear %a, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %g = dl.gelu %h : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %m = dl.update_slice %s, %at, %n {dim = 1 : i64} : (tensor<2x8xf32>, tensor<i64>, tensor<2x3xf32>) -> tensor<2x8xf32>
+    %o = dl.neg %s : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    return %p, %h, %g, %o, %m : tensor<1x3x2x2xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>
+  }
+})";
+
+class ValidateFusions : public ValidatePasses {
+protected:
+  ValidateFusions() { module = parseSourceString<ModuleOp>(kFusedModel, context.get()); }
+
+  /// What the validator found where `change` is applied to the fusions of each target; a change returns whether it had one
+  /// to make.
+  std::string findingAfterFusion(std::function<bool(dl::FusionOp)> change) {
+    PassValidator validator;
+    EXPECT_TRUE(succeeded(validator.begin(*module)));
+    PassManager manager(context.get());
+    manager.addInstrumentation(validator.makeInstrumentation());
+    addPhase(manager, Phase::simplify, {});
+    addPhase(manager, Phase::compress, {});
+    addPhase(manager, Phase::layout, {});
+    addPhase(manager, Phase::fuse, {});
+    unsigned changed = 0;
+    manager.nest<ModuleOp>().addNestedPass<func::FuncOp>(
+        std::make_unique<PlantedPass>("planted", [&](func::FuncOp function) {
+          if (function->getParentOfType<ModuleOp>().getName() == "cuda")
+            for (auto fusion : llvm::to_vector(function.getOps<dl::FusionOp>()))
+              changed += change(fusion);
+        }));
+    EXPECT_TRUE(succeeded(manager.run(*module)));
+    EXPECT_EQ(changed, 1u);
+    return validator.getFinding();
+  }
+};
+
+TEST_F(ValidateFusions, RightFusionsAreSilent) {
+  EXPECT_EQ(findingAfterFusion([](dl::FusionOp fusion) { return fusion.getInPlace(); }), "");
+}
+
+TEST_F(ValidateFusions, AnUpdateBeforeAReadOfTheOldValueIsFound) {
+  std::string finding = findingAfterFusion([](dl::FusionOp fusion) {
+    if (fusion.getInPlace())
+      fusion->moveBefore(&fusion->getBlock()->front());
+    return fusion.getInPlace();
+  });
+  EXPECT_TRUE(StringRef(finding).starts_with("pass 'planted' changed output 'old' at ")) << finding;
+}
+
+TEST_F(ValidateFusions, ExchangedResultsAreFound) {
+  std::string finding = findingAfterFusion([](dl::FusionOp fusion) {
+    if (fusion.getNumResults() != 2)
+      return false;
+    Operation *yield = fusion.getBodyBlock().getTerminator();
+    Value first = yield->getOperand(0);
+    yield->setOperand(0, yield->getOperand(1));
+    yield->setOperand(1, first);
+    return true;
+  });
+  EXPECT_TRUE(StringRef(finding).starts_with("pass 'planted' changed output 'sum' at ")) << finding;
+}
+
+TEST_F(ValidateFusions, AFaultBetweenProductAndPoolingIsFound) {
+  std::string finding = findingAfterFusion([](dl::FusionOp fusion) {
+    auto pools = llvm::to_vector(fusion.getBodyBlock().getOps<dl::MaxPool2dOp>());
+    if (pools.empty())
+      return false;
+    Operation *relu = pools.front()->getOperand(0).getDefiningOp();
+    EXPECT_TRUE(isa<dl::ReluOp>(relu)) << "the pooling is in the convolution's fusion";
+    relu->getResult(0).replaceAllUsesWith(relu->getOperand(0));
+    return true;
+  });
+  EXPECT_TRUE(StringRef(finding).starts_with("pass 'planted' changed output 'pooled' at "))
+      << finding;
+}
+
 } // namespace

@@ -187,8 +187,9 @@ void dlc::addCompileCommand(CLI::App &app, Action &action, const Compiler &compi
   command->add_flag(
       "--explain", options->explain,
       "Say at each line of the model why its op is not in the kernel that computes what it "
-      "reads, for each target whose kernels differ; with --block-sparse also which weights are "
-      "stored without their blocks of zeros, and why others are not");
+      "reads, for each target whose kernels differ, why an attention is several kernels and why a "
+      "state is copied; with --block-sparse also which weights are stored without their blocks of "
+      "zeros, and why others are not");
   command->add_flag("--locations", options->locations, "Print the model's lines with --compile-to");
   command->add_flag("-q,--quiet", options->quiet, "Say nothing when all is well");
   command->callback([&action, options, &compiler] {

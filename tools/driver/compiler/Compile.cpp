@@ -32,6 +32,7 @@
 #include "tools/driver/compress/Quantize.h"
 #include "tools/driver/compress/StoredWeights.h"
 #include "tools/driver/compress/WeightReader.h"
+#include "tools/driver/inspect/FusionRemarks.h"
 #include "tools/driver/inspect/InspectSource.h"
 #include "tools/driver/inspect/List.h"
 #include "tools/driver/inspect/PassTrace.h"
@@ -580,6 +581,8 @@ int Compilation::run() {
     }
     if (phase == Phase::fuse)
       finishBlocks();
+    if (phase == Phase::outline && options.explain)
+      remarkOnFusions(*model.module);
     if (options.validatePasses && phase == Phase::fuse && !validator.runsEachPass())
       for (auto target : model.module->getOps<ModuleOp>())
         if (validator.getFinding().empty())

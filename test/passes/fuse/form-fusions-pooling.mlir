@@ -1,5 +1,5 @@
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(form-fusions),outline-kernels,fuse-pooling))' -split-input-file | FileCheck %s
-// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions),outline-kernels,fuse-pooling))' -split-input-file | FileCheck %s --check-prefix=CPU
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cuda},builtin.module(func.func(form-fusions),outline-kernels))' -split-input-file | FileCheck %s
+// RUN: dlc-opt %s -pass-pipeline='builtin.module(split-targets{targets=cpu},builtin.module(func.func(form-fusions),outline-kernels))' -split-input-file | FileCheck %s --check-prefix=CPU
 
 // Bias and activation stand between, another map behind; what no window reads falls away; equal layers are launches of one
 // kernel. The CPU keeps two kernels.

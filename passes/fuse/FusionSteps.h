@@ -1,0 +1,38 @@
+//===- FusionSteps.h - The steps of form-fusions ---------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_FUSIONSTEPS_H
+#define DLC_PASSES_FUSIONSTEPS_H
+
+#include "ir/interfaces/ScheduleOracle.h"
+#include "passes/fuse/FusionPlan.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace dlc {
+
+/// Vertical fusion: groups the ops of `block`, each with the groups of its producers where the
+/// rules of ir/analysis/FusionLegality.h allow it, and says in `edges` why elsewhere. Numbers,
+/// repetitions and what unpacks weights are copied for each of their readers first. With
+/// `isSeparate` each op is a group.
+std::vector<FusionGroup> fuseProducers(mlir::Block &block, bool isSeparate, FusionEdges &edges);
+
+/// Decides which states of `function` are updated where they lie, and says of each other one that
+/// is an update why not.
+void updateStates(FusionPlan &plan, mlir::func::FuncOp function);
+
+/// Pooling epilogues: a pooling joins the convolution whose results it alone reads. Returns how
+/// many did.
+unsigned joinPoolings(FusionPlan &plan);
+
+/// Multi-output fusion: a map joins what it reads at its own index, a map or a product, and both
+/// results are stored where others read the first one too. Returns how many did.
+unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle);
+
+/// Replaces the ops of `block` by a dl.fusion for each kernel, in the order of the plan. Returns
+/// how many there are.
+unsigned buildFusions(mlir::Block &block, const FusionPlan &plan, const FusionEdges &edges);
+
+} // namespace dlc
+
+#endif // DLC_PASSES_FUSIONSTEPS_H

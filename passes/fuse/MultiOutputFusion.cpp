@@ -1,0 +1,107 @@
+//===- MultiOutputFusion.cpp - A value and what a map makes of it, by one kernel -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "passes/fuse/FusionSteps.h"
+
+using namespace mlir;
+
+namespace dlc {
+
+/// Bodies that a kernel's text may have, one for each way from a result to an op, and buffers that
+/// it may name.
+static constexpr int64_t kMostBodies = 96;
+static constexpr size_t kMostInputs = 32;
+
+static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
+/// All reads of `value` and of what becomes of it are made at the reader's own index, and its
+/// result is made of it.
+static bool readsAtOwnIndex(const PlannedFusion &reader, Value value) {
+  llvm::SmallPtrSet<Value, 16> derived = {value};
+  for (Operation *op : reader.ops) {
+    auto loops = dyn_cast<LoopNestOpInterface>(op);
+    if (!loops)
+      return false;
+    LoopNest nest = loops.getLoopNest();
+    for (const Access &access : nest.results) {
+      Value operand = op->getOperand(access.operand);
+      if (!derived.contains(operand))
+        continue;
+      if (access.checked || access.isComputed() || dl::getDims(typeOf(operand)) != nest.parallel)
+        return false;
+      for (auto [position, index] : llvm::enumerate(access.map.getResults()))
+        if (index != getAffineDimExpr(position, op->getContext()))
+          return false;
+      derived.insert(op->getResult(0));
+    }
+  }
+  return derived.contains(reader.results.front());
+}
+
+/// Bodies of maps after and beside the op with stages: an op's once for each way from one of
+/// `results` to it.
+static int64_t countBodies(ArrayRef<Operation *> ops, ArrayRef<Value> results) {
+  llvm::DenseMap<Operation *, int64_t> ways;
+  int64_t bodies = 0;
+  for (Value result : results)
+    ++ways[result.getDefiningOp()];
+  for (Operation *op : llvm::reverse(ops)) {
+    auto loops = dyn_cast<LoopNestOpInterface>(op);
+    // The value of an op with stages is known, its terms are printed once.
+    bool isOnce = !loops || !loops.getLoopNest().isMap();
+    int64_t own = isOnce ? 1 : ways.lookup(op);
+    bodies += own;
+    for (Value operand : op->getOperands())
+      if (Operation *by = operand.getDefiningOp())
+        ways[by] = std::min(ways.lookup(by) + own, 2 * kMostBodies);
+  }
+  return bodies;
+}
+
+/// The user asked for a kernel of its own.
+static bool isKeptOut(const PlannedFusion &group) {
+  return llvm::any_of(group.ops, [](Operation *op) { return op->hasAttr("dl.no_fuse"); });
+}
+
+/// A kernel with one result, which may lie where the schedule likes, runs with each call and may
+/// have a part in this.
+static bool isCandidate(const PlannedFusion &group) {
+  return group.isKernel && !group.isAlone && !group.weightOnly && !group.updated &&
+         group.results.size() == 1 && !isKeptOut(group);
+}
+
+static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOracle &oracle) {
+  if (reader.root || !isCandidate(reader))
+    return false;
+  RankedTensorType after = typeOf(reader.results.front());
+  for (Value value : reader.inputs()) {
+    PlannedFusion *writer = plan.groupOf(value);
+    if (!writer || !isCandidate(*writer) || !oracle.storesSeveral(writer->ops))
+      continue;
+    SmallVector<Value, 2> results = {reader.results.front()};
+    if (plan.isReadByOthers(value, {&reader}))
+      results.push_back(value);
+    RankedTensorType before = typeOf(value);
+    if (dl::getDims(before) != dl::getDims(after) ||
+        (results.size() > 1 && dl::getLayout(before) != dl::getLayout(after)) ||
+        !readsAtOwnIndex(reader, value))
+      continue;
+    PlannedFusion both = *writer;
+    both.ops.append(reader.ops);
+    if (both.inputs().size() > kMostInputs || countBodies(both.ops, results) >= kMostBodies ||
+        plan.dependsThroughOther(reader, *writer))
+      continue;
+    plan.join(*writer, reader, results);
+    return true;
+  }
+  return false;
+}
+
+unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle) {
+  unsigned joined = 0;
+  for (PlannedFusion *group : llvm::to_vector(plan.getOrder()))
+    joined += !group->ops.empty() && joinReader(plan, *group, oracle);
+  return joined;
+}
+
+} // namespace dlc
