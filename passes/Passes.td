@@ -65,6 +65,33 @@ def FoldBatchNorm : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
 }
 def : MovesResults<"fold-batch-norm", "1e-4", "weights are scaled and rounded before the sum instead of after it">;
 
+def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
+  let summary = "Move scales and shifts of channels into the weights of the product before or after them";
+  let description = [{
+    A batch norm of known statistics that no product has taken in becomes x*s + t, with s = weight / sqrt(running_var + eps) and
+    t = bias - running_mean*s computed once at load. Then products with and sums of one number for each channel, which depend on weights
+    alone, become part of a convolution, linear layer or matrix product: of the one before them, whose weight and bias they scale
+    and shift, or of the one after them, which sums over these channels. A shift before a convolution needs one without padding, which
+    would be shifted too. A number stays, and so does what the kernel of the op before computes on the way: they cost nothing. Fires where
+    nothing else reads what lies between, nor the weight, and the annotations are equal. The sums are
+    taken in another order: see the bound. Example: test/passes/simplify/fold-scales.mlir.
+    ```mlir
+    %0 = dl.conv2d %x, %w, %b : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32>
+    %y = dl.mul %0, %scale : (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>    // of [4, 1, 1]
+    ```
+    becomes
+    ```mlir
+    %v = dl.mul %w, %s : (tensor<4x3x3x3xf32>, tensor<4x3x3x3xf32>) -> tensor<4x3x3x3xf32>        // at load
+    %c = dl.mul %b, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %y = dl.conv2d %x, %v, %c : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+  let statistics = [Statistic<"numExpanded", "expanded", "Batch norms that became a product and a sum">,
+                    Statistic<"numFolded", "folded", "Products and sums folded into weights">];
+}
+def : MovesResults<"fold-scales", "1e-4", "weights are scaled and rounded before the sum instead of after it">;
+
 def FoldConstants : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Compute what is made of dl.full alone";
   let description = [{

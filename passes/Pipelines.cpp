@@ -80,6 +80,8 @@ static void addSimplify(OpPassManager &module) {
   manager.addPass(createRaiseRotary());
   // After the softmaxes are ops, and products of integers no products of floats any more.
   manager.addPass(createRaiseAttention());
+  // After what was raised has read its scales, of scores and of gates.
+  manager.addPass(createFoldScales());
   // What was made reads through the views that lay round it.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

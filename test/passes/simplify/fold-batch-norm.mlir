@@ -104,3 +104,18 @@ func.func @half(%x: tensor<2x8xf16>) -> tensor<2x4xf16> {
   %1 = dl.batch_norm %0, %m, %v : (tensor<2x4xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<2x4xf16>
   return %1 : tensor<2x4xf16>
 }
+
+// -----
+
+// The norm is to be a kernel of its own.
+// CHECK-LABEL: @no_fuse
+// CHECK: dl.conv1d
+// CHECK: dl.batch_norm
+func.func @no_fuse(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
+  %w = dl.weight "w" : tensor<4x3x1xf32>
+  %m = dl.weight "m" : tensor<4xf32>
+  %v = dl.weight "v" : tensor<4xf32>
+  %0 = dl.conv1d %x, %w : (tensor<2x3x8xf32>, tensor<4x3x1xf32>) -> tensor<2x4x8xf32>
+  %1 = dl.batch_norm %0, %m, %v {dl.no_fuse} : (tensor<2x4x8xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x8xf32>
+  return %1 : tensor<2x4x8xf32>
+}

@@ -101,6 +101,27 @@ TEST_F(ValidatePasses, AWrongFoldIsFoundBesideADeclaredBound) {
                      "by 1.0E-04 of the largest)");
 }
 
+/// A scale that is taken into the weights, and not into the bias.
+TEST_F(ValidatePasses, AScaleThatLeavesTheBiasIsNamed) {
+  std::string finding = findingWith("fold-scales", [](func::FuncOp function) {
+    function.walk([](dl::Conv2dOp conv) {
+      OpBuilder builder(conv);
+      auto two = cast<TypedAttr>(builder.getF32FloatAttr(2));
+      Value weight = conv.getWeight();
+      Value factor = dl::FullOp::create(builder, conv.getLoc(), weight.getType(), two);
+      conv.getWeightMutable().set(dl::MulOp::create(builder, conv.getLoc(), weight, factor));
+      builder.setInsertionPointAfter(conv);
+      Value half = dl::FullOp::create(builder, conv.getLoc(), conv.getType(), two);
+      auto quotient = dl::DivOp::create(builder, conv.getLoc(), conv.getY(), half);
+      conv.getY().replaceAllUsesExcept(quotient, quotient);
+    });
+  });
+  EXPECT_EQ(
+      finding,
+      "pass 'fold-scales' changed output 'y' at [0, 0, 0, 1] for small integers: 2.625100613E+00 "
+      "before, 2.831125021E+00 after (it may move results by 1.0E-04 of the largest)");
+}
+
 /// What rounds down leaves integers as they are.
 TEST_F(ValidatePasses, FractionsTellWhatIntegersDoNot) {
   std::string finding = findingWith("rounds", [](func::FuncOp function) {
