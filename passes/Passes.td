@@ -92,6 +92,27 @@ def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
 }
 def : MovesResults<"fold-scales", "1e-4", "weights are scaled and rounded before the sum instead of after it">;
 
+def HoistSlices : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
+  let summary = "Compute of a tensor that is read in parts alone no more than these parts";
+  let description = [{
+    A slice of what an elementwise op, a norm, a softmax or a product computes for it alone becomes this op on slices: of the class
+    token that a vision transformer ends in, the last layers are computed for one token. A slice of a concatenation is one of the tensor
+    that it lies in. Where a permutation or a reshape is read by slices alone, these come first: what is moved then is the parts.
+    Slices that are joined again are the tensor, or, the other way round, a roll of it. Not across a dim whose size the data say, not across @no_fuse, and
+    not in what is computed at load. Example: test/passes/simplify/hoist-slices.mlir.
+    ```mlir
+    %0 = dl.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = dl.slice %0 {end = 1 : i64} : (tensor<4x8xf32>) -> tensor<1x8xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = dl.slice %x {end = 1 : i64} : (tensor<4x8xf32>) -> tensor<1x8xf32>
+    %y = dl.relu %0 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+
 def FoldConstants : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Compute what is made of dl.full alone";
   let description = [{

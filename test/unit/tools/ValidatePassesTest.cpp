@@ -122,6 +122,20 @@ TEST_F(ValidatePasses, AScaleThatLeavesTheBiasIsNamed) {
       "before, 2.831125021E+00 after (it may move results by 1.0E-04 of the largest)");
 }
 
+/// Rows that are taken in another order than before.
+TEST_F(ValidatePasses, APartOfAnotherPlaceIsNamed) {
+  std::string finding = findingWith("hoist-slices", [](func::FuncOp function) {
+    OpBuilder builder(function.getBody());
+    Value x = function.getArgument(0);
+    auto rolled =
+        dl::RollOp::create(builder, function.getLoc(), x.getType(), x,
+                           builder.getDenseI64ArrayAttr({1}), builder.getDenseI64ArrayAttr({2}));
+    x.replaceAllUsesExcept(rolled, rolled);
+  });
+  EXPECT_EQ(finding, "pass 'hoist-slices' changed output 'y' at [0, 0, 0, 1] for small integers: "
+                     "2.625100613E+00 before, 0.000000000E+00 after");
+}
+
 /// What rounds down leaves integers as they are.
 TEST_F(ValidatePasses, FractionsTellWhatIntegersDoNot) {
   std::string finding = findingWith("rounds", [](func::FuncOp function) {
