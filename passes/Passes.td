@@ -113,6 +113,31 @@ def HoistSlices : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }
 
+def MoveViews : Pass<"move-views", "::mlir::func::FuncOp"> {
+  let summary = "Move reshapes and permutations to where they cost no kernel";
+  let description = [{
+    A view is part of no kernel. Where an elementwise op reads a reshape of a tensor that is computed for it alone, it is done in that
+    tensor's dims, and its result reshaped: f(reshape(x), y) is reshape(f(x, reshape(y))). The other operands are numbers,
+    repetitions whose dims the new dims have too, or tensors that are stored anyway, of which a view costs nothing. A reshape of a repetition becomes a repetition, and a
+    permutation that moves nothing but dims of size 1, of what an elementwise op reads, a reshape. What moves rows that a norm
+    gives goes before the norm, which reads them where they are, if they are stored anyway. Not across @no_fuse, nor
+    where the data say the size of a dim. Example: test/passes/simplify/move-views.mlir.
+    ```mlir
+    %0 = dl.matmul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    %1 = dl.reshape %0 {shape = affine_map<() -> (2, 4, 6)>} : (tensor<8x6xf32>) -> tensor<2x4x6xf32>
+    %y = dl.add %1, %z : (tensor<2x4x6xf32>, tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = dl.matmul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    %1 = dl.reshape %z {shape = affine_map<() -> (8, 6)>} : (tensor<2x4x6xf32>) -> tensor<8x6xf32>
+    %2 = dl.add %0, %1 : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+    %y = dl.reshape %2 {shape = affine_map<() -> (2, 4, 6)>} : (tensor<8x6xf32>) -> tensor<2x4x6xf32>
+    ```
+  }];
+  let dependentDialects = ["::dlc::dl::DLDialect"];
+}
+
 def FoldConstants : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Compute what is made of dl.full alone";
   let description = [{

@@ -70,8 +70,9 @@ static void addSimplify(OpPassManager &module) {
   manager.addPass(createFoldConstants());
   // After the numbers are folded, so that a batch norm of known statistics is seen as one.
   manager.addPass(createFoldBatchNorm());
-  // Before ops are raised: what a raised op reads shall be the part that is needed.
+  // Before ops are raised: what a raised op reads shall be the part that is needed, and no view.
   manager.addPass(createHoistSlices());
+  manager.addPass(createMoveViews());
   // Once more: batch norms of one weight leave equal scales, and folded ops leave dead operands.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

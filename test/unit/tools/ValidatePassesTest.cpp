@@ -136,6 +136,19 @@ TEST_F(ValidatePasses, APartOfAnotherPlaceIsNamed) {
                      "2.625100613E+00 before, 0.000000000E+00 after");
 }
 
+/// A permutation where a view would do as well by its type alone.
+TEST_F(ValidatePasses, APermutationThatIsNoViewIsNamed) {
+  std::string finding = findingWith("move-views", [](func::FuncOp function) {
+    OpBuilder builder(function.getBody());
+    Value x = function.getArgument(0);
+    auto turned = dl::PermuteOp::create(builder, function.getLoc(), x.getType(), x,
+                                        builder.getDenseI64ArrayAttr({0, 1, 3, 2}));
+    x.replaceAllUsesExcept(turned, turned);
+  });
+  EXPECT_EQ(finding, "pass 'move-views' changed output 'y' at [0, 0, 0, 1] for small integers: "
+                     "2.625100613E+00 before, 3.910261631E+00 after");
+}
+
 /// What rounds down leaves integers as they are.
 TEST_F(ValidatePasses, FractionsTellWhatIntegersDoNot) {
   std::string finding = findingWith("rounds", [](func::FuncOp function) {
