@@ -270,8 +270,10 @@ def MarkGatedMlp : Pass<"mark-gated-mlp", "::mlir::func::FuncOp"> {
 def SimplifyAlgebra : Pass<"simplify-algebra", "::mlir::func::FuncOp"> {
   let summary = "Drop arithmetic that changes no bit";
   let description = [{
-    x*1, x/1, x - 0, x + (-0), 0 + x of integers, neg(neg(x)), relu(relu(x)), maximum(x, x), nested broadcasts. x + 0 of
-    floats stays: it turns -0 into +0. Example: test/passes/simplify/simplify-algebra.mlir.
+    x*1, x/1, x^1, x - 0, x + (-0), 0 + x of integers, neg(neg(x)), relu(relu(x)), maximum(x, x), where(c, x, x), nested broadcasts
+    and concatenations. x / 2^n becomes a product with 2^-n, x * -1 a negation, and x^2, x^3 and x^4 are products. x + 0 of
+    floats stays: it turns -0 into +0; so do x * 0 and x - x, which may be NaN, sqrt(x)^2, quotients by other numbers, and sums whose
+    order would change. Example: test/passes/simplify/simplify-algebra.mlir.
   }];
   let dependentDialects = ["::dlc::dl::DLDialect"];
 }

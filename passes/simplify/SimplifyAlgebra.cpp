@@ -1,7 +1,7 @@
 //===- SimplifyAlgebra.cpp - Drop arithmetic that changes no bit -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "ir/dl/DLOps.h"
+#include "ir/dl/base/DLBuilder.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -99,6 +99,11 @@ static void addPatterns(RewritePatternSet &patterns) {
     auto inner = op.getX().getDefiningOp<dl::NegOp>();
     return inner ? inner.getX() : Value();
   });
+  replace<dl::PowOp>(patterns,
+                     [](dl::PowOp op) { return isOne(op.getOther()) ? op.getX() : Value(); });
+  replace<dl::WhereOp>(patterns, [](dl::WhereOp op) {
+    return op.getOperand(1) == op.getOperand(2) ? op.getOperand(1) : Value();
+  });
   replace<dl::ReluOp>(patterns, [](dl::ReluOp op) {
     return op.getX().getDefiningOp<dl::ReluOp>() ? op.getX() : Value();
   });
@@ -114,6 +119,95 @@ static void addPatterns(RewritePatternSet &patterns) {
 }
 
 namespace {
+
+static dl::Builder builderAt(Operation *op, PatternRewriter &rewriter) {
+  dl::Builder builder(op);
+  builder.setListener(rewriter.getListener());
+  return builder;
+}
+
+/// x / 2^n -> x * 2^-n, which rounds the same number
+struct DivideByPowerOfTwo : OpRewritePattern<dl::DivOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dl::DivOp op, PatternRewriter &rewriter) const override {
+    auto full = op.getOther().getDefiningOp<dl::FullOp>();
+    auto number = full ? dyn_cast<FloatAttr>(full.getFill()) : FloatAttr();
+    APFloat inverse(0.0);
+    if (!number || !number.getValue().getExactInverse(&inverse))
+      return failure();
+    Value factor = dl::FullOp::create(rewriter, full.getLoc(), op.getOther().getType(),
+                                      FloatAttr::get(number.getType(), inverse));
+    auto product = rewriter.replaceOpWithNewOp<dl::MulOp>(op, op.getX(), factor);
+    product->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    return success();
+  }
+};
+
+/// x * -1 -> -x
+struct MultiplyByMinusOne : OpRewritePattern<dl::MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dl::MulOp op, PatternRewriter &rewriter) const override {
+    for (unsigned side : {1u, 0u}) {
+      auto full = op->getOperand(side).getDefiningOp<dl::FullOp>();
+      auto number = full ? dyn_cast<FloatAttr>(full.getFill()) : FloatAttr();
+      if (!number || !number.getValue().isExactlyValue(-1.0))
+        continue;
+      auto negated = rewriter.replaceOpWithNewOp<dl::NegOp>(op, op->getOperand(1 - side));
+      negated->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// x^2, x^3 and x^4, of a power that is a tensor of one number, are products.
+struct SmallPower : OpRewritePattern<dl::PowOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dl::PowOp op, PatternRewriter &rewriter) const override {
+    auto full = op.getOther().getDefiningOp<dl::FullOp>();
+    if (!full)
+      return failure();
+    auto number = dyn_cast<FloatAttr>(full.getFill());
+    double power = number ? number.getValueAsDouble()
+                          : static_cast<double>(cast<IntegerAttr>(full.getFill()).getInt());
+    if (power != 2 && power != 3 && power != 4)
+      return failure();
+    dl::Builder b = builderAt(op, rewriter);
+    Value y = power == 2 ? b.make<dl::SquareOp>(op.getX())
+                         : b.make<dl::PowNumberOp>(op.getX(), b.getF64FloatAttr(power));
+    y.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.replaceOp(op, y);
+    return success();
+  }
+};
+
+/// cat(cat(x, y), z) -> cat(x, y, z), where nothing else reads cat(x, y)
+struct MergeCats : OpRewritePattern<dl::CatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dl::CatOp op, PatternRewriter &rewriter) const override {
+    int64_t rank = dl::typeOf(op).getRank();
+    auto dimOf = [&](dl::CatOp cat) {
+      int64_t dim = cat.getDimAttr().getInt();
+      return dim < 0 ? dim + rank : dim;
+    };
+    SmallVector<Value> tensors;
+    for (Value tensor : op.getTensors()) {
+      auto inner = tensor.getDefiningOp<dl::CatOp>();
+      bool isPart = inner && inner->hasOneUse() && dimOf(inner) == dimOf(op) &&
+                    inner->getDiscardableAttrDictionary() == op->getDiscardableAttrDictionary() &&
+                    !op->hasAttr("dl.no_fuse");
+      if (isPart)
+        tensors.append(inner.getTensors().begin(), inner.getTensors().end());
+      else
+        tensors.push_back(tensor);
+    }
+    if (tensors.size() == op.getTensors().size())
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op.getTensorsMutable().assign(tensors); });
+    return success();
+  }
+};
+
 /// broadcast(broadcast(x)) -> broadcast(x)
 struct MergeBroadcasts : OpRewritePattern<dl::BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -130,7 +224,8 @@ struct MergeBroadcasts : OpRewritePattern<dl::BroadcastOp> {
 void SimplifyAlgebra::runOnOperation() {
   RewritePatternSet patterns(&getContext());
   addPatterns(patterns);
-  patterns.add<MergeBroadcasts>(&getContext());
+  patterns.add<MergeBroadcasts, MergeCats, DivideByPowerOfTwo, MultiplyByMinusOne, SmallPower>(
+      &getContext());
   if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
     signalPassFailure();
 }
