@@ -85,6 +85,8 @@ static void addSimplify(OpPassManager &module) {
   manager.addPass(createRaiseAttention());
   // After what was raised has read its scales, of scores and of gates.
   manager.addPass(createFoldScales());
+  // Once more: a raised op reads a view once that its parts read several times.
+  manager.addPass(createMoveViews());
   // What was made reads through the views that lay round it.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

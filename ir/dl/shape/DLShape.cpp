@@ -131,61 +131,6 @@ struct MergeReshapes : OpRewritePattern<ReshapeOp> {
     return success();
   }
 };
-/// f(reshape(x), y) -> reshape(f(x, reshape(y))) where f is elementwise and x is computed for this alone: then f joins the kernel
-/// that computes x, of which a view is no part. The other operands are numbers or lie in memory, where views of them cost nothing.
-struct SinkReshape : OpTraitRewritePattern<OpTrait::Elementwise> {
-  using OpTraitRewritePattern::OpTraitRewritePattern;
-
-  /// What a reshape that `operand` is, and nothing else reads, is of, if it is computed for that alone.
-  static Value computedFor(Value operand) {
-    auto reshape = operand.getDefiningOp<ReshapeOp>();
-    Value x = reshape && reshape->hasOneUse() ? reshape.getX() : Value();
-    bool isComputed = x && x.hasOneUse() && getLayout(typeOf(x)).isRowMajor() &&
-                      isa_and_nonnull<LoopNestOpInterface>(x.getDefiningOp()) &&
-                      !isa<ReshapeOp>(x.getDefiningOp());
-    return isComputed ? x : Value();
-  }
-
-  /// The value is stored whatever its readers are.
-  static bool isStored(Value operand) {
-    return getLayout(typeOf(operand)).isRowMajor() &&
-           (!operand.hasOneUse() || !operand.getDefiningOp() ||
-            isa<ReshapeOp, WeightOp>(operand.getDefiningOp()));
-  }
-
-  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    Value *first = nullptr, x;
-    SmallVector<Value> operands(op->getOperands());
-    for (Value &operand : operands)
-      if (Value from = x ? Value() : computedFor(operand)) {
-        x = from;
-        first = &operand;
-      }
-    if (!x || op->getNumResults() != 1 || !getLayout(typeOf(op->getResult(0))).isRowMajor())
-      return failure();
-    Dims dims = getDims(typeOf(x));
-    Value before = *first;
-    for (Value operand : operands)
-      if (operand != before && !operand.getDefiningOp<FullOp>() && !isStored(operand))
-        return failure();
-    auto reshaped = [&](Value value) { return makeTensor(dims, typeOf(value).getElementType()); };
-    for (Value &operand : operands) {
-      if (operand == before)
-        operand = x;
-      else if (auto number = operand.getDefiningOp<FullOp>())
-        operand =
-            FullOp::create(rewriter, number.getLoc(), reshaped(operand), number.getFillAttr());
-      else
-        operand = createReshape(rewriter, op->getLoc(), operand, reshaped(operand));
-    }
-    Operation *moved = rewriter.clone(*op);
-    moved->setOperands(operands);
-    moved->getResult(0).setType(reshaped(op->getResult(0)));
-    rewriter.replaceOp(
-        op, createReshape(rewriter, op->getLoc(), moved->getResult(0), typeOf(op->getResult(0))));
-    return success();
-  }
-};
 /// reshape(slice(x)) -> slice(reshape(x)) where the dim that is sliced is split, as into the heads of an attention: a view of x
 /// costs nothing, and what reads the slice reads x.
 struct SliceAfterReshape : OpRewritePattern<ReshapeOp> {
@@ -251,34 +196,10 @@ struct TransposeToPermute : OpRewritePattern<TransposeOp> {
     return success();
   }
 };
-/// A permutation that moves dims of one element alone leaves the others in their order: a view.
-struct PermuteToReshape : OpRewritePattern<PermuteOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(PermuteOp op, PatternRewriter &rewriter) const override {
-    RankedTensorType from = typeOf(op.getX()), to = typeOf(op.getY());
-    Dims dims = getDims(from);
-    int64_t last = -1;
-    for (int64_t dim : op.getDims()) {
-      dim = *wrapDim(std::nullopt, "", dim, from.getRank());
-      if (isConstant(dims[dim], 1))
-        continue;
-      if (dim < last)
-        return failure();
-      last = dim;
-    }
-    if (!getLayout(from).isRowMajor() || !getLayout(to).isRowMajor())
-      return failure();
-    rewriter.replaceOp(op, createReshape(rewriter, op.getLoc(), op.getX(), to));
-    return success();
-  }
-};
 } // namespace
 
-void PermuteOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<PermuteToReshape>(context);
-}
 void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<MergeReshapes, SinkReshape, SliceAfterReshape>(context);
+  patterns.add<MergeReshapes, SliceAfterReshape>(context);
 }
 void FlattenOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<FlattenToReshape>(context);

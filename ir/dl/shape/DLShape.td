@@ -68,7 +68,6 @@ def DL_PermuteOp : DL_MoveOp<"permute", "permute(Tensor x, int[] dims)"> {
   }];
   let arguments = (ins DL_AnyTensor:$x, DenseI64ArrayAttr:$dims);
   let hasFolder = 1;
-  let hasCanonicalizer = 1;
 }
 
 def DL_TransposeOp : DL_MoveOp<"transpose", [{transpose(Tensor x, int dim0, int dim1)

@@ -52,36 +52,6 @@ func.func @layouts_meet(%x: tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32> {
   return %1 : tensor<1x2x3x4xf32>
 }
 
-// A view between an op and an elementwise op that could share its kernel moves behind both.
-// CHECK-LABEL: @reshape_sinks
-// CHECK-NEXT: dl.full {{.*}} -> tensor<4x6xf32>
-// CHECK-NEXT: %[[E:.*]] = dl.exp %arg0
-// CHECK-NEXT: %[[M:.*]] = dl.mul %[[E]], {{.*}} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
-// CHECK-NEXT: dl.reshape %[[M]] {{.*}} -> tensor<4x2x3xf32>
-func.func @reshape_sinks(%x: tensor<4x6xf32>) -> tensor<4x2x3xf32> {
-  %0 = dl.exp %x : (tensor<4x6xf32>) -> tensor<4x6xf32>
-  %1 = dl.reshape %0 {shape = affine_map<() -> (4, 2, 3)>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
-  %2 = dl.full 5.000000e-01 : f32 -> tensor<4x2x3xf32>
-  %3 = dl.mul %1, %2 : (tensor<4x2x3xf32>, tensor<4x2x3xf32>) -> tensor<4x2x3xf32>
-  return %3 : tensor<4x2x3xf32>
-}
-
-// Of an input, or of a value that others read too, it stays where it is.
-// CHECK-LABEL: @reshape_stays
-// CHECK-NEXT: dl.reshape %arg0
-// CHECK-NEXT: dl.exp
-// CHECK-NEXT: dl.exp
-// CHECK-NEXT: dl.reshape
-// CHECK-NEXT: dl.neg
-func.func @reshape_stays(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> (tensor<4x2x3xf32>, tensor<4x6xf32>, tensor<4x2x3xf32>) {
-  %0 = dl.reshape %x {shape = affine_map<() -> (4, 2, 3)>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
-  %1 = dl.exp %0 : (tensor<4x2x3xf32>) -> tensor<4x2x3xf32>
-  %2 = dl.exp %y : (tensor<4x6xf32>) -> tensor<4x6xf32>
-  %3 = dl.reshape %2 {shape = affine_map<() -> (4, 2, 3)>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
-  %4 = dl.neg %3 : (tensor<4x2x3xf32>) -> tensor<4x2x3xf32>
-  return %1, %2, %4 : tensor<4x2x3xf32>, tensor<4x6xf32>, tensor<4x2x3xf32>
-}
-
 // What splits the dim of a slice is a view of all of it: the slice takes heads.
 // CHECK-LABEL: @slice_after_reshape
 // CHECK: %[[V:.*]] = dl.reshape %arg0 {{.*}} : (tensor<2x5x36xf32>) -> tensor<2x5x9x4xf32>
@@ -124,41 +94,4 @@ func.func @slice_before_reshape(%x: tensor<2x5x36xf32>) -> (tensor<2x5x3x4xf32>,
   %6 = dl.slice %x {dim = 2 : i64, start = 24 : i64} : (tensor<2x5x36xf32>) -> tensor<2x5x12xf32>
   %7 = dl.reshape %6 {shape = affine_map<() -> (2, 5, 3, 4)>} : (tensor<2x5x12xf32>) -> tensor<2x5x3x4xf32>
   return %1, %3, %5, %7, %6 : tensor<2x5x3x4xf32>, tensor<2x5x3x6xf32>, tensor<2x60xf32>, tensor<2x5x3x4xf32>, tensor<2x5x12xf32>
-}
-
-// A permutation that moves dims of one element is a view; another one is none.
-// CHECK-LABEL: @permute_of_one_element
-// CHECK: dl.reshape %arg0 {{.*}} : (tensor<7x1x5xf32>) -> tensor<1x7x5xf32>
-// CHECK: dl.permute %arg0 {dims = array<i64: 2, 1, 0>}
-func.func @permute_of_one_element(%x: tensor<7x1x5xf32>) -> (tensor<1x7x5xf32>, tensor<5x1x7xf32>) {
-  %0 = dl.permute %x {dims = array<i64: 1, 0, 2>} : (tensor<7x1x5xf32>) -> tensor<1x7x5xf32>
-  %1 = dl.permute %x {dims = array<i64: 2, 1, 0>} : (tensor<7x1x5xf32>) -> tensor<5x1x7xf32>
-  return %0, %1 : tensor<1x7x5xf32>, tensor<5x1x7xf32>
-}
-
-// A residual joins the kernel of the product before it: what it adds is read through a view.
-// CHECK-LABEL: @residual
-// CHECK: %[[P:.*]] = dl.matmul
-// CHECK: %[[R:.*]] = dl.reshape %arg2 {{.*}} : (tensor<2x4x8xf32>) -> tensor<8x8xf32>
-// CHECK: %[[S:.*]] = dl.add %[[P]], %[[R]] : (tensor<8x8xf32>
-// CHECK: dl.reshape %[[S]]
-func.func @residual(%x: tensor<8x16xf32>, %w: tensor<16x8xf32>, %r: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
-  %0 = dl.matmul %x, %w : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
-  %1 = dl.reshape %0 {shape = affine_map<() -> (2, 4, 8)>} : (tensor<8x8xf32>) -> tensor<2x4x8xf32>
-  %2 = dl.add %1, %r : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
-  return %2 : tensor<2x4x8xf32>
-}
-
-// What is computed for the sum alone would no longer be part of its kernel.
-// CHECK-LABEL: @computed_beside
-// CHECK: %[[P:.*]] = dl.matmul
-// CHECK: %[[V:.*]] = dl.reshape %[[P]]
-// CHECK: %[[E:.*]] = dl.exp
-// CHECK: dl.add %[[V]], %[[E]]
-func.func @computed_beside(%x: tensor<8x16xf32>, %w: tensor<16x8xf32>, %r: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
-  %0 = dl.matmul %x, %w : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
-  %1 = dl.reshape %0 {shape = affine_map<() -> (2, 4, 8)>} : (tensor<8x8xf32>) -> tensor<2x4x8xf32>
-  %e = dl.exp %r : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
-  %2 = dl.add %1, %e : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
-  return %2 : tensor<2x4x8xf32>
 }

@@ -140,3 +140,35 @@ func.func @counted(%x: tensor<?x4xf32, #dl.t<[s0, 4]>>, %w: tensor<4x6xf32>, %z:
   return %2 : tensor<?x2x3xf32, #dl.t<[s0, 2, 3]>>
 }
 }
+
+// -----
+
+// A view between an op and an elementwise op that could share its kernel moves after both.
+// CHECK-LABEL: @reshape_sinks
+// CHECK-NEXT: dl.full {{.*}} -> tensor<4x6xf32>
+// CHECK-NEXT: %[[E:.*]] = dl.exp %arg0
+// CHECK-NEXT: %[[M:.*]] = dl.mul %[[E]], {{.*}} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: dl.reshape %[[M]] {{.*}} -> tensor<4x2x3xf32>
+func.func @reshape_sinks(%x: tensor<4x6xf32>) -> tensor<4x2x3xf32> {
+  %0 = dl.exp %x : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %1 = dl.reshape %0 {shape = affine_map<() -> (4, 2, 3)>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %2 = dl.full 5.000000e-01 : f32 -> tensor<4x2x3xf32>
+  %3 = dl.mul %1, %2 : (tensor<4x2x3xf32>, tensor<4x2x3xf32>) -> tensor<4x2x3xf32>
+  return %3 : tensor<4x2x3xf32>
+}
+
+// Of an input, or of a value that others read too, it stays where it is.
+// CHECK-LABEL: @reshape_stays
+// CHECK-NEXT: dl.reshape %arg0
+// CHECK-NEXT: dl.exp
+// CHECK-NEXT: dl.exp
+// CHECK-NEXT: dl.reshape
+// CHECK-NEXT: dl.neg
+func.func @reshape_stays(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> (tensor<4x2x3xf32>, tensor<4x6xf32>, tensor<4x2x3xf32>) {
+  %0 = dl.reshape %x {shape = affine_map<() -> (4, 2, 3)>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %1 = dl.exp %0 : (tensor<4x2x3xf32>) -> tensor<4x2x3xf32>
+  %2 = dl.exp %y : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %3 = dl.reshape %2 {shape = affine_map<() -> (4, 2, 3)>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %4 = dl.neg %3 : (tensor<4x2x3xf32>) -> tensor<4x2x3xf32>
+  return %1, %2, %4 : tensor<4x2x3xf32>, tensor<4x6xf32>, tensor<4x2x3xf32>
+}
