@@ -75,3 +75,16 @@ dlx.kernel @wide_padding attributes {kind = #dlx.kind<contraction>} {
   dl.yield %y : !padded
 }
 }
+
+// -----
+
+// Neighbours along the channels have filters of their own, and vectors lie along the sequence.
+module {
+// PLAN-LABEL: dlx.kernel @sequence
+// PLAN-SAME: plan = #dlx.plan<schedule = "reduce"
+dlx.kernel @sequence attributes {kind = #dlx.kind<contraction>} {
+^bb0(%x: tensor<2x12x34xf32>, %w: tensor<12x1x3xf32>):
+  %y = dl.conv1d %x, %w {groups = 12 : i64} : (tensor<2x12x34xf32>, tensor<12x1x3xf32>) -> tensor<2x12x32xf32>
+  dl.yield %y : tensor<2x12x32xf32>
+}
+}

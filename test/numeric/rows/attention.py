@@ -119,10 +119,11 @@ def attention_of_slices(dtypes, heads, width, sizes, note, **arguments):
         part = types[0].replace(f"x{3 * heads}x", f"x{heads}x").replace(f" {3 * heads},", f" {heads},")
         lines = []
         for number, name in enumerate("qkv"):
-            lines.append(f"%{name}s = dl.slice {names[0]} {{dim = 2 : i64, start = {number * heads} : i64, end = {(number + 1) * heads} : i64}} : "
+            lines.append(f"{names[0]}{name}s = dl.slice {names[0]} {{dim = 2 : i64, start = {number * heads} : i64, end = {(number + 1) * heads} : i64}} : "
                          f"({types[0]}) -> {part}")
-            lines.append(f"%{name} = dl.permute %{name}s {{dims = array<i64: 0, 2, 1, 3>}} : ({part}) -> {y}")
-        lines.append(f"%y = dl.{NAME} %q, %k, %v {{is_causal = {str(arguments.get('causal', False)).lower()}}} : ({y}, {y}, {y}) -> {y}")
+            lines.append(f"{names[0]}{name} = dl.permute {names[0]}{name}s {{dims = array<i64: 0, 2, 1, 3>}} : ({part}) -> {y}")
+        q, k, v = (names[0] + name for name in "qkv")
+        lines.append(f"%y = dl.{NAME} {q}, {k}, {v} {{is_causal = {str(arguments.get('causal', False)).lower()}}} : ({y}, {y}, {y}) -> {y}")
         return "\n".join(lines)
 
     own = of_attention(**arguments)

@@ -62,6 +62,8 @@ convolution(("f32", "f16"), ("N", 16, 40), (17, 16, 4), ("N", 17, 20), BOUNDARY[
 convolution(("f32",), (1, 1, "N"), (18, 1, 5), (1, 18, "N - 8"), (9, 15, 16, 17, 33), "one channel, dilation", op="conv1d",
             dilation=(2,))
 convolution(("f32", "bf16"), ("N", 3, 6, 40), (3, 1, 3, 3), ("N", 3, 6, 40), BOUNDARY[:4], "depthwise, wide", padding=(1, 1), groups=3)
+convolution(("f32", "f16"), ("N", 12, 11), (12, 1, 3), ("N", 12, 9), BOUNDARY[:6], "depthwise, no padding", op="conv1d", groups=12)
+convolution(("f32",), ("N", 12, 6, 11), (12, 1, 3, 3), ("N", 12, 4, 9), BOUNDARY[:6], "depthwise, no padding", groups=12)
 # Blocks of neighbours along the width, the first and the last one at its ends; images of which a window sees all.
 convolution(("f32", "f16", "f64"), ("N", 24, 4, 27), (24, 1, 5, 5), ("N", 24, 4, 27), BOUNDARY[:5], "depthwise, many blocks", bias=True,
             padding=(2, 2), groups=24)

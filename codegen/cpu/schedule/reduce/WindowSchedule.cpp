@@ -152,7 +152,8 @@ static std::optional<WindowLoops> findWindow(BodyEmitter &emitter, IndexMath &ma
   loops.channel = loops.outer.pop_back_val();
   loops.width = loops.outer.pop_back_val();
   auto positions = dl::asConstant(nest.parallel[loops.width]);
-  if (!positions || *positions < 2)
+  // The neighbours of a block share the filter.
+  if (!positions || *positions < 2 || nest.terms[1].map.isFunctionOfDim(loops.width))
     return std::nullopt;
   loops.positions = *positions;
 
