@@ -66,6 +66,7 @@ private:
   llvm::DenseMap<Value, uint32_t> buffers;
   llvm::StringMap<uint32_t> kernels;
   std::map<std::string, uint32_t> sources;
+  llvm::DenseMap<Value, uint32_t> writers; // kernels that write buffers
 };
 } // namespace
 
@@ -268,6 +269,22 @@ LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) 
   for (Value operand : op->getOperands())
     use(operand, op.getInit());
   schema::LaunchT launch = launchTable(kernel, op);
+  for (Attribute entry : op.getEdgesAttr() ? op.getEdgesAttr().getValue() : ArrayRef<Attribute>()) {
+    auto edge = cast<dl::FusionEdgeAttr>(entry);
+    auto writer = writers.find(op.getInputs()[edge.getInput()]);
+    assert(writer != writers.end() && "an edge is between two launches");
+    auto table = std::make_unique<schema::EdgeT>();
+    table->input = edge.getInput();
+    table->writer = writer->second;
+    table->reader = edge.getReader().str();
+    table->producer = edge.getProducer().str();
+    table->why = edge.getWhy().str();
+    launch.edges.push_back(std::move(table));
+  }
+  if (op.getCopied())
+    launch.copied = op.getCopied()->str();
+  for (Value output : op.getOutputs())
+    writers[output] = launch.kernel;
   if (kernel.getVariants() && !op.getInit())
     for (auto variant : kernel.getVariants()->getAsRange<dlx::VariantAttr>())
       launch.variants.push_back(std::make_unique<schema::VariantT>(variantTable(
@@ -321,11 +338,10 @@ LogicalResult ProgramBuilder::addCommands(dlx::ProgramOp op) {
             .Case([&](dlx::CopyOp copy) {
               use(copy.getSource(), false);
               use(copy.getTarget(), false);
-              schema::CopyT table;
-              table.source = buffers.lookup(copy.getSource());
-              table.target = buffers.lookup(copy.getTarget());
               auto entry = std::make_unique<schema::CommandEntryT>();
-              entry->command.Set(std::move(table));
+              entry->command.Set(schema::CopyT());
+              entry->command.AsCopy()->source = buffers.lookup(copy.getSource());
+              entry->command.AsCopy()->target = buffers.lookup(copy.getTarget());
               program.main.push_back(std::move(entry));
               return success();
             })

@@ -339,6 +339,13 @@ private:
         return refuseModule(where, what, " is of unknown kind ", static_cast<int>(arg.kind()));
     }
     DLC_TRY(checkMaps(launch, where, init));
+    for (size_t i = 0; i < sizeOf(launch.edges()); ++i) {
+      const schema::Edge &edge = *launch.edges()->Get(i);
+      if (edge.input() >= sizeOf(launch.args()) || edge.writer() >= sizeOf(program.kernels()))
+        return refuseModule(where, "edge ", i, " names argument ", edge.input(), " and kernel ",
+                            edge.writer(), "; there are ", sizeOf(launch.args()), " and ",
+                            sizeOf(program.kernels()));
+    }
     for (size_t i = 0; i < sizeOf(launch.variants()); ++i)
       DLC_TRY(checkVariant(*launch.variants()->Get(i), text(where, ", variant ", i), at, init));
     size_t axes = sizeOf(launch.grid());

@@ -235,6 +235,18 @@ const Fault kFaults[] = {
      "program 0 (cpu), buffer 2: a view of buffer 2; expected an earlier one"},
     {"KernelIndex", [](PackageBuilder &p) { launchOf(p, 0).kernel = 2; },
      "program 0 (cpu), command 0: it names kernel 2; there are 2"},
+    {"EdgeWriter",
+     [](PackageBuilder &p) {
+       launchOf(p, 1).edges.push_back(std::make_unique<EdgeT>());
+       launchOf(p, 1).edges.back()->writer = 2;
+     },
+     "program 0 (cpu), command 1: edge 0 names argument 0 and kernel 2; there are 4 and 2"},
+    {"EdgeInput",
+     [](PackageBuilder &p) {
+       launchOf(p, 1).edges.push_back(std::make_unique<EdgeT>());
+       launchOf(p, 1).edges.back()->input = 9;
+     },
+     "program 0 (cpu), command 1: edge 0 names argument 9 and kernel 0; there are 4 and 2"},
     {"ArgBuffer", [](PackageBuilder &p) { launchOf(p, 0).args[1] = Arg(ArgKind::buffer, 9); },
      "program 0 (cpu), command 0: argument 1 names buffer 9; there are 4"},
     {"ArgDim", [](PackageBuilder &p) { launchOf(p, 1).args[3] = Arg(ArgKind::dim, 900); },

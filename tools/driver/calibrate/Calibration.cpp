@@ -12,9 +12,9 @@
 #include "tools/driver/calibrate/CpuProgram.h"
 #include "tools/driver/calibrate/QuantizationGrids.h"
 #include "tools/driver/calibrate/Smoothing.h"
-#include "tools/driver/cli/Json.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compress/QuantizationChoice.h"
+#include "tools/driver/measure/Json.h"
 #include "tools/driver/run/SampleFeed.h"
 
 #include "mlir/Pass/PassManager.h"

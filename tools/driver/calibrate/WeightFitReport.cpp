@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/calibrate/QuantizationGrids.h"
 #include "tools/driver/calibrate/WeightFit.h"
-#include "tools/driver/cli/Json.h"
 #include "tools/driver/compress/QuantizationChoice.h"
+#include "tools/driver/measure/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Json.h"
 #include "tools/driver/cli/Output.h"
+#include "tools/driver/measure/Json.h"
 #include "tools/driver/measure/KernelProfile.h"
 #include "tools/driver/run/Session.h"
 

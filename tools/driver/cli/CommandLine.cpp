@@ -32,6 +32,7 @@ static constexpr const char *kFooter = R"(Examples:
   dlc verify model.bin --reference cpu --device cuda
   dlc bisect model.dl --calib d.npz --max-error 1e-3   which layers need f32
   dlc inspect model.bin --source conv2d_relu    the CUDA C++ of a kernel
+  dlc explain model.bin --node layer4.0.conv1   why it runs by these kernels and plans
   dlc refit model.bin --weights new.safetensors new weights, without compiling
   dlc list ops 'conv*'                          the functions of the language
 
@@ -307,6 +308,7 @@ int dlc::runCommandLine(int argc, char **argv, const Compiler &compiler) {
   addCompareCommand(app, action);
   addVerifyCommand(app, action);
   addInspectCommand(app, action, compiler);
+  addExplainCommand(app, action);
   addRefitCommand(app, action);
   addDoctorCommand(app, action);
   for (CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))

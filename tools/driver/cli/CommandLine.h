@@ -57,6 +57,7 @@ void addBenchCommand(CLI::App &app, Action &action);
 void addCompareCommand(CLI::App &app, Action &action);
 void addVerifyCommand(CLI::App &app, Action &action);
 void addInspectCommand(CLI::App &app, Action &action, const Compiler &compiler);
+void addExplainCommand(CLI::App &app, Action &action);
 void addRefitCommand(CLI::App &app, Action &action);
 void addDoctorCommand(CLI::App &app, Action &action);
 

@@ -6,8 +6,8 @@
 #include "runtime/cuda/driver/Architecture.h"
 #include "runtime/cuda/kernels/Kernels.h"
 #include "tools/driver/cli/CommandLine.h"
-#include "tools/driver/cli/Json.h"
 #include "tools/driver/cli/Output.h"
+#include "tools/driver/measure/Json.h"
 #include "tools/driver/run/InspectWeights.h"
 #include "tools/driver/run/Package.h"
 
@@ -60,10 +60,6 @@ struct ProgramFacts {
 
 } // namespace
 
-static const char *nameOf(schema::Target target) {
-  return target == schema::Target::cpu ? "cpu" : "cuda";
-}
-
 /// "4096 x 512 by 512 x 2048, 12 times", with symbols where shapes are open.
 static std::string describeProduct(const rt::Module &module, const schema::Product &product) {
   auto print = [&](uint32_t expression) { return module.expressions().print(expression); };
@@ -103,30 +99,6 @@ static std::vector<std::string> describeCalls(const rt::Module &module,
       calls.push_back(where.empty() ? "always" : where);
     }
   return calls;
-}
-
-/// "3.1 us", with two digits that say something.
-static std::string timeOf(uint64_t nanoseconds) {
-  char text[32];
-  double us = double(nanoseconds) / 1000;
-  snprintf(text, sizeof(text), us < 10 ? "%.1f us" : "%.0f us", us);
-  return text;
-}
-
-/// "rows (columns=2 deep=8), 3.1 us modelled; not tiles 44 us"; empty where there is no plan.
-static std::string describePlan(const schema::Kernel &kernel) {
-  if (!kernel.plan())
-    return {};
-  const schema::Plan &plan = *kernel.plan();
-  std::string out = plan.schedule()->str();
-  if (plan.numbers() && plan.numbers()->size())
-    out += " (" + plan.numbers()->str() + ")";
-  out += ", " + timeOf(plan.ns()) + " modelled";
-  for (uint32_t i = 0; kernel.other_plans() && i < kernel.other_plans()->size(); ++i) {
-    const schema::Plan &other = *kernel.other_plans()->Get(i);
-    out += (i == 0 ? "; not " : ", ") + other.schedule()->str() + " " + timeOf(other.ns());
-  }
-  return out;
 }
 
 static ProgramFacts factsOf(const rt::Module &module, const schema::Program &program) {

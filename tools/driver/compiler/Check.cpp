@@ -3,10 +3,10 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/compiler/Check.h"
 
-#include "tools/driver/cli/Json.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/Import.h"
 #include "tools/driver/inspect/ModelSummary.h"
+#include "tools/driver/measure/Json.h"
 
 #include "mlir/IR/Diagnostics.h"
 

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "tools/driver/compress/PruneReport.h"
 
-#include "tools/driver/cli/Json.h"
 #include "tools/driver/cli/Output.h"
+#include "tools/driver/measure/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

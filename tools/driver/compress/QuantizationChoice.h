@@ -5,7 +5,7 @@
 
 #include "passes/compress/quantize/QuantizationGain.h"
 #include "tools/driver/cli/Compiler.h"
-#include "tools/driver/cli/Json.h"
+#include "tools/driver/measure/Json.h"
 
 namespace dlc {
 

@@ -4,7 +4,7 @@
 #ifndef DLC_TOOLS_DRIVER_DIFFERENCEREPORT_H
 #define DLC_TOOLS_DRIVER_DIFFERENCEREPORT_H
 
-#include "tools/driver/cli/Json.h"
+#include "tools/driver/measure/Json.h"
 #include "tools/driver/measure/OutputDifference.h"
 
 #include <string>

@@ -7,9 +7,9 @@
 #include "frontend/arrays/InputFiles.h"
 #include "ir/dl/base/DimNeeds.h"
 #include "tools/driver/calibrate/PhaseErrors.h"
-#include "tools/driver/cli/Json.h"
 #include "tools/driver/cli/Output.h"
 #include "tools/driver/compiler/Import.h"
+#include "tools/driver/measure/Json.h"
 #include "tools/driver/measure/KernelProfile.h"
 #include "tools/driver/precision/PrecisionSearch.h"
 

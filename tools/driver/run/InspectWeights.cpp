@@ -5,8 +5,8 @@
 
 #include "frontend/arrays/WeightFile.h"
 #include "runtime/core/Text.h"
-#include "tools/driver/cli/Json.h"
 #include "tools/driver/cli/Output.h"
+#include "tools/driver/measure/Json.h"
 
 #include <map>
 

@@ -7,6 +7,7 @@
 #include "tools/driver/cli/Output.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 namespace dlc {
@@ -23,6 +24,31 @@ std::shared_ptr<rt::Module> openPackage(const std::string &path, int &code) {
 
 const schema::Program *programOf(const rt::Module &module, schema::Target target) {
   return module.program(target);
+}
+
+const char *nameOf(schema::Target target) { return target == schema::Target::cpu ? "cpu" : "cuda"; }
+
+/// "3.1 us", with two digits that say something.
+static std::string timeOf(uint64_t nanoseconds) {
+  char text[32];
+  double us = double(nanoseconds) / 1000;
+  snprintf(text, sizeof(text), us < 10 ? "%.1f us" : "%.0f us", us);
+  return text;
+}
+
+std::string describePlan(const schema::Kernel &kernel) {
+  if (!kernel.plan())
+    return {};
+  const schema::Plan &plan = *kernel.plan();
+  std::string out = plan.schedule()->str();
+  if (plan.numbers() && plan.numbers()->size())
+    out += " (" + plan.numbers()->str() + ")";
+  out += ", " + timeOf(plan.ns()) + " modelled";
+  for (uint32_t i = 0; kernel.other_plans() && i < kernel.other_plans()->size(); ++i) {
+    const schema::Plan &other = *kernel.other_plans()->Get(i);
+    out += (i == 0 ? "; not " : ", ") + other.schedule()->str() + " " + timeOf(other.ns());
+  }
+  return out;
 }
 
 std::string linesOf(const schema::Kernel &kernel) {

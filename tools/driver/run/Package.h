@@ -18,6 +18,10 @@ namespace dlc {
 std::shared_ptr<rt::Module> openPackage(const std::string &path, int &code);
 /// The program for the target; null where the package has none.
 const schema::Program *programOf(const rt::Module &module, schema::Target target);
+/// "cpu" or "cuda".
+const char *nameOf(schema::Target target);
+/// "rows (columns=2 deep=8), 3.1 us modelled; not tiles 44 us"; empty where there is no plan.
+std::string describePlan(const schema::Kernel &kernel);
 /// "model.dl:14:9, model.dl:15:9", of an ONNX model "/l/GRU"; of many the first ones and how many
 /// there are more.
 std::string linesOf(const schema::Kernel &kernel);

@@ -1,7 +1,7 @@
 //===- Json.cpp - Reports for programs -------------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------------------------------===//
-#include "tools/driver/cli/Json.h"
+#include "tools/driver/measure/Json.h"
 
 #include <cmath>
 #include <cstdio>

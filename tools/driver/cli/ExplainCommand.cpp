@@ -1,0 +1,221 @@
+//===- ExplainCommand.cpp - dlc explain: why a compiled model runs as it does ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------------------------------===//
+#include "runtime/core/Text.h"
+#include "tools/driver/cli/CommandLine.h"
+#include "tools/driver/cli/Output.h"
+#include "tools/driver/measure/Json.h"
+#include "tools/driver/run/Package.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+static constexpr const char *kFooter =
+    R"(For each kernel of a run: the lines of the model that it computes, the plan that it runs by and those that were estimated to be
+slower, and for each value that it reads of another kernel why the two are not one.
+
+Examples:
+  dlc explain model.bin
+  dlc explain model.bin --target cuda
+  dlc explain model.bin --node layer4.0.conv1    the kernels of a layer, op, ONNX node or line, and what reads of them
+  dlc explain model.bin --json)";
+
+namespace dlc {
+namespace {
+
+struct ExplainOptions {
+  std::string model, node, target;
+  bool json = false;
+};
+
+/// Why a kernel reads what another one writes; launches of one kernel often have the same reasons.
+struct Reason {
+  uint32_t writer;
+  std::string reader, producer, why;
+  int64_t launches = 0;
+};
+
+struct Explained {
+  const schema::Kernel *kernel = nullptr;
+  int64_t launches = 0; // in a run
+  std::vector<Reason> reasons;
+  std::string copied; // why it copies the state that it updates
+};
+
+} // namespace
+
+/// The kernels of a run, in the order of the program, by their numbers.
+static std::vector<std::pair<uint32_t, Explained>> explain(const schema::Program &program) {
+  std::vector<std::pair<uint32_t, Explained>> kernels;
+  for (uint32_t at = 0; program.main() && at < program.main()->size(); ++at) {
+    const schema::Launch *launch = program.main()->Get(at)->command_as_Launch();
+    if (!launch)
+      continue;
+    auto found = std::find_if(kernels.begin(), kernels.end(),
+                              [&](const auto &known) { return known.first == launch->kernel(); });
+    if (found == kernels.end())
+      found = kernels.insert(kernels.end(), {launch->kernel(), {}});
+    Explained &explained = found->second;
+    explained.kernel = program.kernels()->Get(launch->kernel());
+    ++explained.launches;
+    if (launch->copied())
+      explained.copied = launch->copied()->str();
+    for (uint32_t i = 0; launch->edges() && i < launch->edges()->size(); ++i) {
+      const schema::Edge &edge = *launch->edges()->Get(i);
+      auto same = [&](const Reason &reason) {
+        return reason.writer == edge.writer() && reason.reader == edge.reader()->str() &&
+               reason.producer == edge.producer()->str() && reason.why == edge.why()->str();
+      };
+      auto known = std::find_if(explained.reasons.begin(), explained.reasons.end(), same);
+      if (known == explained.reasons.end())
+        known = explained.reasons.insert(
+            explained.reasons.end(),
+            {edge.writer(), edge.reader()->str(), edge.producer()->str(), edge.why()->str()});
+      ++known->launches;
+    }
+  }
+  return kernels;
+}
+
+/// Keeps the kernels that compute `node`, and of others what they read of these.
+static void keepNode(const schema::Program &program, const std::string &node,
+                     std::vector<std::pair<uint32_t, Explained>> &kernels) {
+  std::vector<const schema::Kernel *> wanted = findKernels(program, node);
+  auto isWanted = [&](const schema::Kernel *kernel) {
+    return std::find(wanted.begin(), wanted.end(), kernel) != wanted.end();
+  };
+  for (auto &[number, explained] : kernels)
+    if (!isWanted(explained.kernel))
+      std::erase_if(explained.reasons, [&](const Reason &reason) {
+        return !isWanted(program.kernels()->Get(reason.writer));
+      });
+  std::erase_if(kernels, [&](const auto &entry) {
+    return !isWanted(entry.second.kernel) && entry.second.reasons.empty();
+  });
+}
+
+static std::string timesOf(int64_t count) {
+  return count == 1 ? "1 launch" : std::to_string(count) + " launches";
+}
+
+static void describeProgram(const schema::Program &program,
+                            const std::vector<std::pair<uint32_t, Explained>> &kernels,
+                            std::string &out) {
+  out += std::string(out.empty() ? "" : "\n") + "Program for " + nameOf(program.target()) + "\n";
+  for (const auto &[number, explained] : kernels) {
+    out += "  " + rt::quoted(explained.kernel->name()->str()) + ", " + timesOf(explained.launches) +
+           ": " + linesOf(*explained.kernel) + "\n";
+    if (std::string plan = describePlan(*explained.kernel); !plan.empty())
+      out += "    plan: " + plan + "\n";
+    for (const Reason &reason : explained.reasons) {
+      out += "    '" + reason.reader + "' is not fused with '" + reason.producer + "' of " +
+             rt::quoted(program.kernels()->Get(reason.writer)->name()->str());
+      if (reason.launches != explained.launches)
+        out += ", " + timesOf(reason.launches);
+      out += ": " + reason.why + "\n";
+    }
+    if (!explained.copied.empty())
+      out += "    copies the state that it updates: " + explained.copied + "\n";
+  }
+}
+
+static void writeJson(const schema::Program &program,
+                      const std::vector<std::pair<uint32_t, Explained>> &kernels, Json &json) {
+  auto strings = [&](const char *key, const auto *list) {
+    json.beginArray(key);
+    for (uint32_t i = 0; list && i < list->size(); ++i)
+      json.string(list->Get(i)->str());
+    json.endArray();
+  };
+  auto writePlan = [&](const schema::Plan &plan) {
+    json.string("schedule", plan.schedule()->str())
+        .string("numbers", plan.numbers() ? plan.numbers()->str() : "")
+        .integer("modelled_ns", static_cast<int64_t>(plan.ns()))
+        .endObject();
+  };
+  json.beginObject().string("target", nameOf(program.target())).beginArray("kernels");
+  for (const auto &[number, explained] : kernels) {
+    const schema::Kernel &kernel = *explained.kernel;
+    json.beginObject()
+        .string("name", kernel.name()->str())
+        .string("kind", kernel.kind()->str())
+        .integer("launches", explained.launches);
+    strings("lines", kernel.lines());
+    strings("layers", kernel.layers());
+    strings("ops", kernel.ops());
+    if (kernel.plan()) {
+      json.beginObject("plan");
+      writePlan(*kernel.plan());
+    }
+    json.beginArray("other_plans");
+    for (uint32_t i = 0; kernel.other_plans() && i < kernel.other_plans()->size(); ++i) {
+      json.beginObject();
+      writePlan(*kernel.other_plans()->Get(i));
+    }
+    json.endArray().beginArray("not_fused");
+    for (const Reason &reason : explained.reasons)
+      json.beginObject()
+          .string("reader", reason.reader)
+          .string("producer", reason.producer)
+          .string("kernel", program.kernels()->Get(reason.writer)->name()->str())
+          .string("why", reason.why)
+          .integer("launches", reason.launches)
+          .endObject();
+    json.endArray();
+    if (!explained.copied.empty())
+      json.string("copies_state", explained.copied);
+    json.endObject();
+  }
+  json.endArray().endObject();
+}
+
+static int explain(const ExplainOptions &options) {
+  int code = kOk;
+  auto module = openPackage(options.model, code);
+  if (!module)
+    return code;
+  std::string text;
+  Json json;
+  json.beginObject().string("model", module->table().model()->str()).beginArray("programs");
+  size_t programs = 0, found = 0;
+  for (const auto *program : *module->table().programs()) {
+    if (!options.target.empty() && options.target != nameOf(program->target()))
+      continue;
+    ++programs;
+    auto kernels = explain(*program);
+    if (!options.node.empty())
+      keepNode(*program, options.node, kernels);
+    found += kernels.size();
+    describeProgram(*program, kernels, text);
+    writeJson(*program, kernels, json);
+  }
+  json.endArray().endObject();
+  if (programs == 0)
+    return fail(kUsage, "the package has no program for " + options.target +
+                            "; compile with --target cpu,cuda");
+  if (found == 0 && !options.node.empty())
+    return fail(kUsage, "no kernel of a run computes " + rt::quoted(options.node) +
+                            "; 'dlc inspect' lists the kernels with their lines, --json their "
+                            "layers and ops");
+  return finishOutput(options.json ? json.take() : text);
+}
+
+} // namespace dlc
+
+void dlc::addExplainCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App *command =
+      app.add_subcommand("explain", "Say why a compiled model runs by these kernels and plans");
+  command->footer(kFooter);
+  command->add_option("model", options->model, "The compiled model, model.bin")->required();
+  command->add_option("--node", options->node,
+                      "Only the kernels that compute this layer, op, ONNX node or line, and why "
+                      "what reads their values is not part of them");
+  command->add_option("--target", options->target, "Only the program for cpu or cuda")
+      ->check(checkOneOf({"cpu", "cuda"}));
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([&action, options] { action = [options] { return explain(*options); }; });
+}
