@@ -57,7 +57,12 @@ std::shared_ptr<ThreadPool> ThreadPool::shared(int threads) {
 ThreadPool::~ThreadPool() {
   if (!workers.empty() && getpid() != process) {
     // They are in the parent alone, and can be neither joined nor destroyed: what stays of them here is left to the process's end.
-    (void)new std::vector<std::thread>(std::move(workers));
+    // A union destroys no member.
+    union Left {
+      std::vector<std::thread> workers;
+      explicit Left(std::vector<std::thread> &&of) : workers(std::move(of)) {}
+      ~Left() {}
+    } left(std::move(workers));
     return;
   }
   stopping.store(true);
