@@ -177,7 +177,7 @@ static bool isReadBefore(Value state, dl::FusionOp update) {
   });
 }
 
-/// What is updated in place is a state, gets this value, and is not read any more.
+/// A buffer that is updated in place is a state, gets this value, and is not read any more.
 static LogicalResult verifyInPlace(func::FuncOp function, dl::FusionOp update) {
   auto state = dyn_cast<BlockArgument>(update.getUpdatedInput());
   if (!state || !function.getArgAttr(state.getArgNumber(), "dl.state"))

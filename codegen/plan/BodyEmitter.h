@@ -73,8 +73,8 @@ public:
   bool isInPlace() const { return static_cast<bool>(update); }
   void bindPlace(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> indices);
 
-  /// Where the element of `tensor` at `indices` is stored, past ops that only move elements: an input of the kernel, whose indices
-  /// `indices` become, or a tensor that is computed.
+  /// Where the element of `tensor` at `indices` is stored, past ops that only move elements: an
+  /// input of the kernel, whose indices `indices` become, or a tensor that is computed.
   mlir::Value storedAt(mlir::Value tensor, llvm::SmallVectorImpl<mlir::AffineExpr> &indices) const;
   /// The value, in compute type, of `tensor` at logical `indices`. Within one call of this and of
   /// those below, what several ops of the body read at one index is emitted once.

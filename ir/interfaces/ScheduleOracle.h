@@ -18,7 +18,7 @@
 
 namespace dlc {
 
-/// What the schedules of one target can run.
+/// Answers which kernels the schedules of one target can run.
 class ScheduleOracle {
 public:
   virtual ~ScheduleOracle();

@@ -39,8 +39,8 @@ private:
 
 } // namespace
 
-/// What the ops `inside` read from outside of them, in the order in which `value` asks for it: of
-/// kernels of attention that are written in several ways some are equal then.
+/// Collects the values that the ops `inside` read from outside of them, in the order in which
+/// `value` asks for them, so that attentions that are written in several ways may share a kernel.
 static void collectInputs(Value value, const llvm::SmallPtrSetImpl<Operation *> &inside,
                           llvm::SmallPtrSetImpl<Operation *> &visited,
                           llvm::SetVector<Value> &inputs) {

@@ -25,7 +25,7 @@ using FusionEdges = llvm::DenseMap<std::pair<mlir::Operation *, mlir::Value>, st
 /// itself.
 struct PlannedFusion : FusionGroup {
   bool isKernel = false;
-  /// What the kernel stores, the result of the last op first.
+  /// The values that the kernel stores, the result of the last op first.
   llvm::SmallVector<mlir::Value, 2> results;
   /// Ops and inputs are ordered as the results ask for them, so that joined groups that compute the
   /// same look the same.

@@ -1,8 +1,9 @@
 //===- MergeProducts.cpp - One product for several with the same first factor ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queries, keys and values of an attention are products of one tensor with three weights. Side by side these weights are one, which
-// is put together at load, and one launch reads the tensor once. What read one of the products reads a slice.
+// Queries, keys and values of an attention are products of one tensor with three weights. Side by
+// side these weights are one, which is put together at load, and one launch reads the tensor once.
+// What read one of the products reads a slice.
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/base/DLBuilder.h"
@@ -23,7 +24,8 @@ namespace dlc {
 
 namespace {
 
-/// A product with a weight [K, N] (dl.matmul) or [N, K] (dl.linear), and the bias that is added to it.
+/// A product with a weight [K, N] (dl.matmul) or [N, K] (dl.linear), and the bias that is added to
+/// it.
 struct Member {
   Operation *product = nullptr;
   Value weight;
@@ -49,8 +51,9 @@ class MergeProducts : public impl::MergeProductsBase<MergeProducts> {
 
 } // namespace
 
-/// Whether `value` is read by one op alone, past views and permutations, which reads a slice of something larger as well, and is
-/// no part of the product's own kernel: an attention, or a map that reads it elsewhere than at its own index.
+/// Whether `value` is read by one op alone, past views and permutations, which reads a slice of
+/// something larger as well, and is no part of the product's own kernel: an attention, or a map
+/// that reads it elsewhere than at its own index.
 static bool isReadInPlace(Value value) {
   while (value.hasOneUse()) {
     Operation *reader = *value.user_begin();

@@ -20,6 +20,15 @@ bool isWideFloat(Value value) {
   return type && type.getWidth() >= 32;
 }
 
+Value scaleOf(dl::BatchNormOp norm, dl::Builder &builder) {
+  Value variance = norm.getRunningVar();
+  Value eps = builder.fullLike(variance, norm.getEps().convertToDouble());
+  Value deviation = builder.make<dl::SqrtOp>(builder.make<dl::AddOp>(variance, eps));
+  bool isAffine = norm.getAffine().size() == 2;
+  Value gain = isAffine ? norm.getAffine()[0] : builder.fullLike(variance, 1);
+  return builder.make<dl::DivOp>(gain, deviation);
+}
+
 bool sameAnnotations(Operation *a, Operation *b) {
   return !a->hasAttr("dl.no_fuse") &&
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
@@ -31,7 +40,8 @@ Value alongDim(dl::Builder &builder, Value vector, ArrayRef<AffineExpr> dims, in
   return builder.broadcast(builder.reshape(vector, shape), dims);
 }
 
-/// Reads which dim `value`, an operand of an elementwise op, varies along, where it is numbers that are known at load.
+/// Reads which dim `value`, an operand of an elementwise op, varies along, where it is numbers that
+/// are known at load.
 static bool readNumbers(ChannelStep &step, Value value, WeightDependence &weights) {
   int64_t rank = dl::typeOf(value).getRank();
   // The size of what is repeated may be a symbol; that of the numbers is not.

@@ -9,8 +9,9 @@
 
 namespace dlc {
 
-/// x * v, x / v, x + v or x - v, where v depends on weights alone and varies along one dim of x. A number is
-/// none: it costs nothing where it stands, and weights that are stored keep what is known of them.
+/// x * v, x / v, x + v or x - v, where v depends on weights alone and varies along one dim of x. A
+/// number is none: it costs nothing where it stands, and weights that are stored keep what is known
+/// of them.
 struct ChannelStep {
   mlir::Value x;
   /// The values of v, with dims of size 1 or without.
@@ -21,11 +22,11 @@ struct ChannelStep {
   /// v is a divisor or is subtracted.
   bool isInverse = false;
 
-  /// What x is multiplied by, or what is added to it, as a tensor of one dim.
+  /// Builds the factor of x, or the term that is added to it, as a tensor of one dim.
   mlir::Value vector(dl::Builder &builder) const;
 };
 
-/// What `op` is, if its dtype is a float of 32 bits or more.
+/// Returns the step that `op` is, if its dtype is a float of 32 bits or more.
 std::optional<ChannelStep> channelStepOf(mlir::Operation *op, WeightDependence &weights);
 
 /// `vector`, of one dim, repeated to `dims`, of which it is dim `dim`.
@@ -33,6 +34,9 @@ mlir::Value alongDim(dl::Builder &builder, mlir::Value vector,
                      llvm::ArrayRef<mlir::AffineExpr> dims, int64_t dim);
 
 bool isWideFloat(mlir::Value value);
+
+/// Builds the scale of a batch norm, of one dim: its gain over the root of variance + eps.
+mlir::Value scaleOf(dl::BatchNormOp norm, dl::Builder &builder);
 
 /// The annotations of both ops are equal, and neither is to be a kernel of its own.
 bool sameAnnotations(mlir::Operation *a, mlir::Operation *b);

@@ -18,8 +18,8 @@ struct DimGroup {
 std::optional<llvm::SmallVector<DimGroup>> dimGroupsOf(llvm::ArrayRef<mlir::AffineExpr> from,
                                                        llvm::ArrayRef<mlir::AffineExpr> to);
 
-/// The dims in which what `repetition` repeats makes, repeated to `to`, a reshape of `repetition`; nullopt
-/// where the dims of a group of the reshape are not repeated alike.
+/// The dims in which what `repetition` repeats makes, repeated to `to`, a reshape of `repetition`;
+/// nullopt where the dims of a group of the reshape are not repeated alike.
 std::optional<dl::Dims> viewInDims(dl::BroadcastOp repetition, llvm::ArrayRef<mlir::AffineExpr> to);
 
 /// Some dim of `value` has a size that the data say.

@@ -22,7 +22,8 @@ class FoldBatchNorm : public impl::FoldBatchNormBase<FoldBatchNorm> {
 
 } // namespace
 
-/// The product before `norm` whose channels are dim 1 of its result, so that a batch norm scales its weight.
+/// The product before `norm` whose channels are dim 1 of its result, so that a batch norm scales
+/// its weight.
 static Operation *scalableProducer(dl::BatchNormOp norm) {
   Operation *op = norm.getX().getDefiningOp();
   if (!op || !op->hasOneUse() || !sameAnnotations(op, norm))
@@ -47,12 +48,8 @@ static bool fold(dl::BatchNormOp norm, WeightDependence &known) {
     return false;
 
   dl::Builder b(norm);
-  Value mean = norm.getRunningMean(), variance = norm.getRunningVar();
-  Value eps = b.fullLike(variance, norm.getEps().convertToDouble());
-  Value deviation = b.make<dl::SqrtOp>(b.make<dl::AddOp>(variance, eps));
+  Value mean = norm.getRunningMean(), scale = scaleOf(norm, b);
   bool affine = norm.getAffine().size() == 2;
-  Value gain = affine ? norm.getAffine()[0] : b.fullLike(variance, 1);
-  Value scale = b.make<dl::DivOp>(gain, deviation);
   // (bias - mean) * scale + shift
   Value bias = weights.size() > 1 ? b.make<dl::SubOp>(weights[1], mean) : b.make<dl::NegOp>(mean);
   bias = b.make<dl::MulOp>(bias, scale);

@@ -58,17 +58,12 @@ void Folding::replace(Operation *op, Value value) {
 bool Folding::expand(dl::BatchNormOp norm) {
   auto isWeight = [&](Value value) { return weights.dependsOnWeightsAlone(value); };
   // In half precision scale and shift would be rounded once more. A kernel of its own stays one.
-  if (getElementTypeOrSelf(norm).getIntOrFloatBitWidth() < 32 ||
-      !norm->getDiscardableAttrDictionary().empty() ||
+  if (!isWideFloat(norm) || !norm->getDiscardableAttrDictionary().empty() ||
       !llvm::all_of(norm->getOperands().drop_front(), isWeight))
     return false;
   dl::Builder b(norm);
-  Value mean = norm.getRunningMean(), variance = norm.getRunningVar();
-  Value eps = b.fullLike(variance, norm.getEps().convertToDouble());
-  Value deviation = b.make<dl::SqrtOp>(b.make<dl::AddOp>(variance, eps));
+  Value scale = scaleOf(norm, b), shift = b.make<dl::MulOp>(norm.getRunningMean(), scale);
   bool isAffine = norm.getAffine().size() == 2;
-  Value gain = isAffine ? norm.getAffine()[0] : b.fullLike(variance, 1);
-  Value scale = b.make<dl::DivOp>(gain, deviation), shift = b.make<dl::MulOp>(mean, scale);
   shift = isAffine ? b.make<dl::SubOp>(norm.getAffine()[1], shift) : b.make<dl::NegOp>(shift);
   dl::Dims dims = dl::dimsOf(norm);
   Value scaled = b.make<dl::MulOp>(norm.getX(), alongDim(b, scale, dims, 1));
@@ -92,7 +87,8 @@ bool Folding::isFoldable(Operation *product) {
          });
 }
 
-/// What lies between a product and a scale of it, from the scale on: sums, which are scaled too, and permutations.
+/// The ops between a product and a scale of it, from the scale on: sums, which are scaled too, and
+/// permutations.
 struct Between {
   Operation *op;
   int64_t dim; // of its result, along which it is scaled
@@ -172,7 +168,8 @@ bool Folding::foldBefore(Operation *op) {
   return true;
 }
 
-/// The dim of the weight that `product` sums over with dim `dim` of its first operand; nullopt where there is none.
+/// The dim of the weight that `product` sums over with dim `dim` of its first operand; nullopt
+/// where there is none.
 static std::optional<unsigned> summedDim(Operation *product, int64_t dim) {
   if (isConvolution(product))
     return dim == 1 ? std::optional<unsigned>(1) : std::nullopt;
@@ -185,7 +182,8 @@ static std::optional<unsigned> summedDim(Operation *product, int64_t dim) {
   return found == weight.end() ? std::nullopt : std::optional<unsigned>(found - weight.begin());
 }
 
-/// [C], of each channel of what a convolution reads, in the dims of its weight, [K, C / groups, 1...].
+/// [C], of each channel of what a convolution reads, in the dims of its weight, [K, C / groups,
+/// 1...].
 static Value perWeight(dl::Builder &b, Operation *convolution, Value vector) {
   dl::Dims dims = dl::dimsOf(convolution->getOperand(1));
   int64_t groups = convolution->getAttrOfType<IntegerAttr>("groups")
@@ -206,8 +204,8 @@ static bool isPadded(Operation *convolution) {
   return padding && llvm::any_of(padding.asArrayRef(), [](int64_t width) { return width != 0; });
 }
 
-/// Returns true if the kernel that computes `value` does one more step for nothing. What is stored for
-/// others has none that could, nor has a view.
+/// Returns true if the kernel that computes `value` does one more step for nothing. What is stored
+/// for others has none that could, nor has a view.
 bool Folding::hasKernel(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && op->hasOneUse()) {

@@ -32,7 +32,8 @@ struct Part {
 
 } // namespace
 
-/// The part that `slice` takes, with step 1, of a dim whose size is a number; nullopt for all others.
+/// The part that `slice` takes, with step 1, of a dim whose size is a number; nullopt for all
+/// others.
 static std::optional<Part> partOf(dl::SliceOp slice) {
   int64_t rank = dl::typeOf(slice.getX()).getRank(), dim = slice.getDimAttr().getInt();
   dim = dim < 0 ? dim + rank : dim;
@@ -69,7 +70,7 @@ static Value takeOfRepetition(dl::Builder &b, dl::BroadcastOp repetition, const 
 
 namespace {
 
-/// What all patterns ask before they look closer.
+/// Asks what all patterns ask before they look closer.
 struct SlicePattern : OpRewritePattern<dl::SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(dl::SliceOp slice, PatternRewriter &rewriter) const override {
@@ -90,7 +91,7 @@ struct SlicePattern : OpRewritePattern<dl::SliceOp> {
       if (user != slice && isa<dl::SliceOp>(user) && areEqual(user, slice))
         rewriter.replaceOp(user, value);
     rewriter.replaceOp(slice, value);
-    // At once, so that it is no reader of what is sliced now.
+    // An op without readers is erased at once, so that it does not read what is sliced now.
     if (op->use_empty())
       rewriter.eraseOp(op);
     return success();
@@ -102,7 +103,8 @@ protected:
     return a->getOperands() == b->getOperands() && a->getAttrs() == b->getAttrs() &&
            a->getResultTypes() == b->getResultTypes();
   }
-  /// The part of what `op` computes, made otherwise; null, and nothing built, where that is not to be.
+  /// The part of what `op` computes, made otherwise; null, and nothing built, where that is not to
+  /// be.
   virtual Value rewritten(dl::Builder &b, Operation *op, dl::SliceOp slice,
                           const Part &part) const = 0;
 };
@@ -208,7 +210,8 @@ struct SliceOfReshape : SlicePattern {
   }
 
 private:
-  /// Only on the way to what computes or moves x for this alone: a view of what lies in memory is as good there as here.
+  /// Only on the way to what computes or moves x for this alone: a view of what lies in memory is
+  /// as good there as here.
   static bool mayGoBefore(dl::ReshapeOp reshape, dl::SliceOp slice) {
     Operation *op = reshape.getX().getDefiningOp();
     if (!op || !areAllSlices(reshape) || !llvm::all_of(op->getUsers(), [&](Operation *user) {
@@ -259,8 +262,8 @@ struct SliceOfComputed : SlicePattern {
   }
 
 private:
-  /// For each operand of `op` the dim that is dim `dim` of its result, -1 where all of the operand is read; nullopt
-  /// where a part of the result takes more than parts of the operands.
+  /// For each operand of `op` the dim that is dim `dim` of its result, -1 where all of the operand
+  /// is read; nullopt where a part of the result takes more than parts of the operands.
   static std::optional<SmallVector<int64_t>> dimsTaken(Operation *op, int64_t dim) {
     SmallVector<int64_t> dims(op->getNumOperands(), -1);
     if (op->hasTrait<OpTrait::Elementwise>()) {

@@ -118,8 +118,8 @@ struct ReshapeBeforeBroadcast : OpRewritePattern<dl::ReshapeOp> {
   }
 };
 
-/// A permutation that leaves the elements where they are, of what elementwise ops read; what a product reads is part of its
-/// loops.
+/// A permutation that leaves the elements where they are, of what elementwise ops read; what a
+/// product reads is part of its loops.
 struct PermuteToReshape : OpRewritePattern<dl::PermuteOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(dl::PermuteOp op, PatternRewriter &rewriter) const override {
@@ -143,8 +143,8 @@ struct PermuteToReshape : OpRewritePattern<dl::PermuteOp> {
   }
 };
 
-/// move(norm(x)) -> norm(move(x)), where the rows are moved whole: the norm's kernel reads x, which is stored for others, at
-/// other places.
+/// move(norm(x)) -> norm(move(x)), where the rows are moved whole: the norm's kernel reads x, which
+/// is stored for others, at other places.
 struct MoveBeforeNorm : OpInterfaceRewritePattern<LoopNestOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
   LogicalResult matchAndRewrite(LoopNestOpInterface op, PatternRewriter &rewriter) const override {

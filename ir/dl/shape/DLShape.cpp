@@ -131,8 +131,8 @@ struct MergeReshapes : OpRewritePattern<ReshapeOp> {
     return success();
   }
 };
-/// reshape(slice(x)) -> slice(reshape(x)) where the dim that is sliced is split, as into the heads of an attention: a view of x
-/// costs nothing, and what reads the slice reads x.
+/// reshape(slice(x)) -> slice(reshape(x)) where the dim that is sliced is split, as into the heads
+/// of an attention: a view of x costs nothing, and what reads the slice reads x.
 struct SliceAfterReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
@@ -148,7 +148,8 @@ struct SliceAfterReshape : OpRewritePattern<ReshapeOp> {
          extent = asConstant(from[dim]), taken = asConstant(getDims(typeOf(slice.getY()))[dim]);
     if (!start || !extent || !taken || *taken == 0)
       return failure();
-    // The dims of the result that it becomes: those before them are as many elements as before, and so are those behind.
+    // The dims of the result that it becomes: those before them are as many elements as before, and
+    // so are those behind.
     unsigned first = 0, last = to.size(), behind = from.size();
     for (AffineExpr whole = product(ArrayRef(from).take_front(dim), context);
          first < to.size() && product(ArrayRef(to).take_front(first), context) != whole;)

@@ -122,41 +122,45 @@ TEST_F(ValidatePasses, AScaleThatLeavesTheBiasIsNamed) {
       "before, 2.831125021E+00 after (it may move results by 1.0E-04 of the largest)");
 }
 
-/// Rows that are taken in another order than before.
-TEST_F(ValidatePasses, APartOfAnotherPlaceIsNamed) {
-  std::string finding = findingWith("hoist-slices", [](func::FuncOp function) {
+/// A change that puts an op before everything that reads the input: `make` builds it of the input.
+std::function<void(func::FuncOp)>
+beforeReaders(std::function<Operation *(OpBuilder &, Location, Value)> make) {
+  return [make](func::FuncOp function) {
     OpBuilder builder(function.getBody());
     Value x = function.getArgument(0);
-    auto rolled =
-        dl::RollOp::create(builder, function.getLoc(), x.getType(), x,
-                           builder.getDenseI64ArrayAttr({1}), builder.getDenseI64ArrayAttr({2}));
-    x.replaceAllUsesExcept(rolled, rolled);
-  });
+    Operation *op = make(builder, function.getLoc(), x);
+    x.replaceAllUsesExcept(op->getResult(0), op);
+  };
+}
+
+/// Rows that are taken in another order than before.
+TEST_F(ValidatePasses, APartOfAnotherPlaceIsNamed) {
+  auto roll = [](OpBuilder &builder, Location loc, Value x) -> Operation * {
+    return dl::RollOp::create(builder, loc, x.getType(), x, builder.getDenseI64ArrayAttr({1}),
+                              builder.getDenseI64ArrayAttr({2}));
+  };
+  std::string finding = findingWith("hoist-slices", beforeReaders(roll));
   EXPECT_EQ(finding, "pass 'hoist-slices' changed output 'y' at [0, 0, 0, 1] for small integers: "
                      "2.625100613E+00 before, 0.000000000E+00 after");
 }
 
 /// A permutation where a view would do as well by its type alone.
 TEST_F(ValidatePasses, APermutationThatIsNoViewIsNamed) {
-  std::string finding = findingWith("move-views", [](func::FuncOp function) {
-    OpBuilder builder(function.getBody());
-    Value x = function.getArgument(0);
-    auto turned = dl::PermuteOp::create(builder, function.getLoc(), x.getType(), x,
-                                        builder.getDenseI64ArrayAttr({0, 1, 3, 2}));
-    x.replaceAllUsesExcept(turned, turned);
-  });
+  auto permute = [](OpBuilder &builder, Location loc, Value x) -> Operation * {
+    return dl::PermuteOp::create(builder, loc, x.getType(), x,
+                                 builder.getDenseI64ArrayAttr({0, 1, 3, 2}));
+  };
+  std::string finding = findingWith("move-views", beforeReaders(permute));
   EXPECT_EQ(finding, "pass 'move-views' changed output 'y' at [0, 0, 0, 1] for small integers: "
                      "2.625100613E+00 before, 3.910261631E+00 after");
 }
 
-/// What rounds down leaves integers as they are.
+/// Rounding down leaves integers as they are.
 TEST_F(ValidatePasses, FractionsTellWhatIntegersDoNot) {
-  std::string finding = findingWith("rounds", [](func::FuncOp function) {
-    OpBuilder builder(function.getBody());
-    Value x = function.getArgument(0);
-    auto rounded = dl::FloorOp::create(builder, function.getLoc(), x.getType(), x);
-    x.replaceAllUsesExcept(rounded, rounded);
-  });
+  auto floor = [](OpBuilder &builder, Location loc, Value x) -> Operation * {
+    return dl::FloorOp::create(builder, loc, x.getType(), x);
+  };
+  std::string finding = findingWith("rounds", beforeReaders(floor));
   EXPECT_EQ(finding, "pass 'rounds' changed output 'y' at [0, 0, 0, 1] for random numbers: "
                      "1.665900826E+00 before, 7.094453573E-01 after");
 }
@@ -202,8 +206,8 @@ TEST_F(ValidatePasses, EachTargetIsHeldAgainstItself) {
 
 //===- Faults in fusions --------------------------------------------------------------------------===//
 
-/// On cuda: a convolution with its pooling, a product that is stored with its activation, and a state that is read and then
-/// updated in place.
+/// On cuda: a convolution with its pooling, a product that is stored with its activation, and a
+/// state that is read and then updated in place.
 constexpr const char *kFusedModel = R"(
 module {
   func.func @forward(%x: tensor<1x2x6x6xf32>, %a: tensor<4x8xf32>, %at: tensor<i64>, %n: tensor<2x3xf32>,
@@ -227,8 +231,8 @@ class ValidateFusions : public ValidatePasses {
 protected:
   ValidateFusions() { module = parseSourceString<ModuleOp>(kFusedModel, context.get()); }
 
-  /// What the validator found where `change` is applied to the fusions of each target; a change returns whether it had one
-  /// to make.
+  /// Applies `change` to the fusions of each target and returns the validator's finding. A change
+  /// returns whether it had one to make.
   std::string findingAfterFusion(std::function<bool(dl::FusionOp)> change) {
     PassValidator validator;
     EXPECT_TRUE(succeeded(validator.begin(*module)));

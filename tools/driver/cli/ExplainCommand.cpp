@@ -14,13 +14,14 @@
 #include <optional>
 
 static constexpr const char *kFooter =
-    R"(For each kernel of a run: the lines of the model that it computes, the plan that it runs by and those that were estimated to be
-slower, and for each value that it reads of another kernel why the two are not one.
+    R"(For each kernel of a run: the lines of the model that it computes, the plan that it runs by and
+those that were estimated to be slower, and for each value that it reads of another kernel why the
+two are not one.
 
 Examples:
   dlc explain model.bin
   dlc explain model.bin --target cuda
-  dlc explain model.bin --node layer4.0.conv1    the kernels of a layer, op, ONNX node or line, and what reads of them
+  dlc explain model.bin --node layer4.0.conv1    the kernels of a layer, op, node or line
   dlc explain model.bin --json)";
 
 namespace dlc {

@@ -14,7 +14,7 @@ using namespace mlir;
 namespace dlc {
 namespace {
 
-/// What a remark says. Equal ones differ in no field. Without a producer it is about a state.
+/// The contents of a remark. Equal ones differ in no field. Without a producer it is about a state.
 struct Reason {
   Location reader, producer;
   StringRef readerName, producerName, why;

@@ -11,8 +11,8 @@ namespace dlc::codegen {
 /// 64 wide. A multiple of the keys that registers take at once, 8 and 6.
 inline constexpr int64_t kBlockKeys = 48;
 
-/// Fewest rows of queries, where their number is known, that the kernel takes: its vectors run along
-/// them.
+/// Fewest rows of queries, where their number is known, that the kernel takes: its vectors run
+/// along them.
 inline constexpr int64_t kFewestAttentionRows = 8;
 
 } // namespace dlc::codegen

@@ -1,12 +1,14 @@
 //===- WindowSchedule.cpp - Depthwise convolutions on the CPU --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each channel has a filter of its own: vectors of channels are multiplied and added, and no element is read for more than
-// one of them. Several neighbours along the innermost spatial dim (the width) are computed at once: their sums do not
-// wait for each other, they share the filter, and what their windows have in common is loaded once.
+// Each channel has a filter of its own: vectors of channels are multiplied and added, and no
+// element is read for more than one of them. Several neighbours along the innermost spatial dim
+// (the width) are computed at once: their sums do not wait for each other, they share the filter,
+// and what their windows have in common is loaded once.
 //
-// The blocks at both ends of the width are written out for their own positions, so that taps outside of the image are left out
-// when the code is made; those between need no test. Along the other dims a loop walks the part of the window that lies inside.
+// The blocks at both ends of the width are written out for their own positions, so that taps
+// outside of the image are left out when the code is made; those between need no test. Along the
+// other dims a loop walks the part of the window that lies inside.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/schedule/CpuKernel.h"
 #include "codegen/plan/Combine.h"
@@ -20,7 +22,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Neighbours of a block: their sums, the filter and what they share stay in the registers of AVX-512, or of AVX2.
+/// Neighbours of a block: their sums, the filter and what they share stay in the registers of
+/// AVX-512, or of AVX2.
 static constexpr int64_t kMostNeighbours = 8, kMostNeighboursAvx2 = 4;
 /// Taps along the width that are written out.
 static constexpr int64_t kMostTaps = 16;
@@ -35,7 +38,8 @@ struct WindowLoops {
   int64_t channel = -1, width = -1; // parallel dims: the lanes, and the neighbours of a block
   SmallVector<int64_t> outer;       // the other ones, in memory order
   SmallVector<unsigned> rows, taps; // reduction loops that leave the width alone, and the others
-  /// For each of the rows, what of the image its index is counted from, and the image's extent; null: all of it lies inside.
+  /// For each of the rows, what of the image its index is counted from, and the image's extent;
+  /// null: all of it lies inside.
   SmallVector<std::pair<AffineExpr, AffineExpr>> images;
   int64_t positions = 0; // along the width
   // Between these no window leaves the image along the width.
@@ -78,7 +82,8 @@ private:
 
 //===- What has such loops --------------------------------------------------------------------------===//
 
-/// Sorts the reduction loops into rows and taps and finds the borders; false where a test is of another form.
+/// Sorts the reduction loops into rows and taps and finds the borders; false where a test is of
+/// another form.
 static bool findBorders(BodyEmitter &emitter, IndexMath &math, WindowLoops &loops) {
   const LoopNest &nest = emitter.getNest();
   AffineExpr width = loops.parallel[loops.width];
@@ -269,7 +274,7 @@ bool WindowSchedule::isOutside() const {
   return is;
 }
 
-/// What term access `access` reads, in the type of the sums.
+/// Returns what term access `access` reads, in the type of the sums.
 Value WindowSchedule::factor(unsigned access) {
   SmallVector<AffineExpr> at = loops.parallel;
   llvm::append_range(at, loops.reduction);
@@ -284,7 +289,7 @@ Value WindowSchedule::factor(unsigned access) {
 SmallVector<Value> WindowSchedule::addTaps(SmallVector<Value> sums) {
   SmallVector<AffineExpr> whole = loops.reduction;
   AffineExpr width = loops.parallel[loops.width];
-  // What is read of the image, by its places along the width.
+  // Values that are read of the image, by where they lie.
   llvm::DenseMap<Attribute, Value> image;
   int64_t count = 1;
   for (unsigned tap : loops.taps)
