@@ -93,6 +93,7 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
     return diagnostics.hasErrors() ? OwningOpRef<ModuleOp>()
                                    : ModuleOp::create(UnknownLoc::get(&context));
   }
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   // What could be read is checked even where the rest could not: all errors of a file in one run.
   std::optional<Model> model;
   if (!hasGaps) {
@@ -100,15 +101,15 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
     if (!sizes && options.fault)
       *options.fault = ImportFault::ofCall;
     if (sizes)
-      model = analyze(file, others, options.model, *sizes, diagnostics, &context);
+      model = analyze(file, others, options.model, *sizes, diagnostics, *module);
   }
   if (!model || diagnostics.isFull())
     return {};
   BoundWeights weights;
   if (!options.withoutWeights)
     weights = openWeights(path, *model, options, diagnostics, context);
-  OwningOpRef<ModuleOp> module =
-      ModuleOp::create(diagnostics.translate(model->name.loc), model->name.name);
+  (*module)->setLoc(diagnostics.translate(model->name.loc));
+  module->setSymName(model->name.name);
   lowerForward(*model, weights, diagnostics, *module);
   if (diagnostics.hasErrors() || failed(verify(*module)))
     return {};

@@ -147,7 +147,7 @@ LogicalResult PackageWriter::addWeights() {
     RankedTensorType tensor = op.getType().getTensor();
     if (!tensor.hasStaticShape())
       return op.emitError("weight '")
-             << op.getName() << "' needs static dims, got " << dl::text(tensor);
+             << op.getName() << "' needs static dims, got " << dl::text(tensor, op);
     if (!op.getFile())
       return op.emitError("weight '") << op.getName()
                                       << "' is bound to no file; add `weights "

@@ -59,7 +59,7 @@ static void relu(KerasCall &call) {
   double slope = call.arguments.get("negative_slope").as<double>();
   Item limit = call.arguments.get("max_value");
   if (Item threshold = call.arguments.get("threshold"); threshold.as<double>() != 0.0) {
-    call.error("'ReLU' is supported with threshold=0 alone, got " + describe(threshold));
+    call.error("'ReLU' is supported with threshold=0 alone, got " + describe(threshold, {}));
     return;
   }
   if (slope != 0.0)

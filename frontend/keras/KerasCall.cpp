@@ -50,7 +50,7 @@ Item KerasCall::channelsFirst(unsigned spatial) {
     return flow.tensor;
   if (flow.tensor.tensorType().getRank() != spatial + 2)
     return error(quote(kind) + " takes a tensor of " + Twine(spatial + 2) + " dims, got " +
-                 dl::text(logical().tensorType()));
+                 dl::text(logical().as<Value>()));
   return turned(flow, true);
 }
 
@@ -115,8 +115,8 @@ int64_t KerasCall::staticSize(const Item &tensor, int64_t dim) {
   AffineExpr size = dims(tensor)[dim];
   if (auto constant = dl::asConstant(size))
     return std::max<int64_t>(*constant, 1);
-  error(quote(kind) + " needs a number where its input has the dim " + dl::text(size) +
-        "; declare the input with one");
+  error(quote(kind) + " needs a number where its input has the dim " +
+        dl::text(size, tensor.as<Value>()) + "; declare the input with one");
   return 1;
 }
 

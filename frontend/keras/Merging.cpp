@@ -20,7 +20,7 @@ static SmallVector<Item> tensorsOf(KerasCall &call, bool &areTurned) {
     if (tensor.tensorType().getRank() == tensors.front().tensorType().getRank())
       continue;
     call.error(quote(call.kind) + " takes tensors of as many dims, got " +
-               dl::text(tensors.front().tensorType()) + " and " + dl::text(tensor.tensorType()));
+               dl::text(tensors.front().as<Value>()) + " and " + dl::text(tensor.as<Value>()));
     return {};
   }
   return tensors;
@@ -66,7 +66,7 @@ static void concatenate(KerasCall &call) {
   int64_t given = call.arguments.get("axis").as<int64_t>(), axis = given < 0 ? given + rank : given;
   if (axis < 0 || axis >= rank) {
     call.error("axis is " + Twine(given) + "; expected one of the " + Twine(rank) + " dims of " +
-               dl::text(tensors.front().tensorType()));
+               dl::text(tensors.front().as<Value>()));
     return;
   }
   if (areTurned && axis > 0) // [N, ..., C] lies as [N, C, ...]
@@ -101,9 +101,10 @@ static void dot(KerasCall &call) {
     auto rank = static_cast<int64_t>(dims.size());
     int64_t summed = axis < 0 ? axis + rank : axis;
     if (summed < 1 || summed >= rank) {
-      call.error("axes has " + Twine(axis) + " for " +
-                 dl::text(dl::makeTensor(dims, tensor.tensorType().getElementType())) +
-                 "; expected one of its dims after the batch");
+      call.error(
+          "axes has " + Twine(axis) + " for " +
+          dl::text(dl::makeTensor(dims, tensor.tensorType().getElementType()), tensor.as<Value>()) +
+          "; expected one of its dims after the batch");
       return;
     }
     sizes.push_back(dims[summed]);
@@ -124,8 +125,9 @@ static void dot(KerasCall &call) {
       return;
   }
   if (sizes.front() != sizes.back()) {
-    call.error("'Dot' sums over a dim of " + dl::text(sizes.front()) + " and one of " +
-               dl::text(sizes.back()) + "; expected equal ones");
+    call.error("'Dot' sums over a dim of " + dl::text(sizes.front(), tensors.front().as<Value>()) +
+               " and one of " + dl::text(sizes.back(), tensors.back().as<Value>()) +
+               "; expected equal ones");
     return;
   }
   Item y = call.function("einsum", {call.text(equation + "->" + result),

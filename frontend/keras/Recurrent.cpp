@@ -64,7 +64,7 @@ static void recurrent(KerasCall &call, StringRef callee, int64_t gates) {
   if (call.failed())
     return;
   if (x.tensorType().getRank() != 3) {
-    call.error(quote(call.kind) + " takes a tensor of 3 dims, got " + dl::text(x.tensorType()));
+    call.error(quote(call.kind) + " takes a tensor of 3 dims, got " + dl::text(x.as<Value>()));
     return;
   }
   int64_t features = call.staticSize(x, 2);

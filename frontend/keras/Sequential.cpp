@@ -75,8 +75,8 @@ void SequentialLowering::finish(func::FuncOp function) {
                      declared = port ? model.outputs[i] : RankedTensorType();
     if (declared && !dl::sameShapeAndElement(type, declared)) {
       diagnostics.error(port->name.loc)
-          << "output " << quote(port->name.name) << " is " << dl::text(type) << ", declared as "
-          << dl::text(declared) << "; change one of them";
+          << "output " << quote(port->name.name) << " is " << dl::text(type, diagnostics.module)
+          << ", declared as " << dl::text(declared, diagnostics.module) << "; change one of them";
       continue;
     }
     values.push_back(flow.tensor.as<Value>());

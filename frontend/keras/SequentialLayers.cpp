@@ -132,7 +132,7 @@ Value SequentialLowering::weight(Layer &layer, StringRef leaf, KerasCall::Shape 
     shape.assign(known->shape.begin(), known->shape.end());
   } else if (isPlan && known == layer.weights.end()) {
     checkSize(RankedTensorType::get(shape, builder.getF32Type()), model.symbols,
-              diagnostics.translate(layer.decl->path.loc));
+              diagnostics.translate(layer.decl->path.loc), module);
     layer.weights.push_back(
         {.path = path, .leaf = leaf.str(), .shape = shape, .loc = layer.decl->path.loc});
     known = std::prev(layer.weights.end());
@@ -218,7 +218,7 @@ void SequentialLowering::buildLayer(const Entry &entry, const Entry &definition,
     return;
   }
   auto params = parseSignature("", kind.schema).params;
-  auto bound = bindArguments(kind.name, entry.type.loc, params, passed);
+  auto bound = bindArguments(kind.name, entry.type.loc, params, passed, diagnostics.module);
   if (auto *problem = std::get_if<BindError>(&bound)) {
     diagnostics.error(problem->loc) << problem->message;
     flow.tensor = {Item::Poison(), entry.type.loc};
@@ -362,7 +362,7 @@ void SequentialLowering::addLayer(const Entry &entry) {
   if (isDistributed && flow.tensor.tensorType().getRank() < 3) {
     diagnostics.error(entry.type.loc) << "'TimeDistributed' takes a tensor of 3 dims or more, "
                                          "[N, T, ...], got "
-                                      << dl::text(logical().tensorType());
+                                      << dl::text(logical().as<Value>());
     flow.tensor = {Item::Poison(), entry.type.loc};
     results[lastName] = flow;
     return;
@@ -399,7 +399,8 @@ void SequentialLowering::note(const Entry &entry) {
     dl::Dims dims = dl::getDims(type);
     if (flow.isTurned)
       std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
-    facts.outputs.push_back(dl::text(dl::makeTensor(dims, type.getElementType())));
+    facts.outputs.push_back(
+        dl::text(dl::makeTensor(dims, type.getElementType()), diagnostics.module));
   }
   diagnostics.index->addLayer(std::move(facts));
 }

@@ -68,7 +68,7 @@ std::string CacheRewrite::planNumber(Operation *op, AffineExpr number) {
   auto range = dyn_cast<dl::ArangeOp>(op);
   if (!linear(number) ||
       (range && mentionsPast(dl::normalize(range.getEnd().getResult(0) - number))))
-    return "it counts with " + dl::text(number) +
+    return "it counts with " + dl::text(number, function) +
            "; beside a cache dlc takes multiples of the past's size and what is added to it";
   changes[op] = {range ? Change::positions : Change::number, {}};
   if (range)
@@ -79,8 +79,7 @@ std::string CacheRewrite::planNumber(Operation *op, AffineExpr number) {
 std::string CacheRewrite::planOp(Operation *op) {
   for (mlir::Value value : op->getOperands())
     if (!isPlain(value))
-      return "it takes " + dl::text(value.getType()) +
-             ", of which a dim is no sum with the past's size";
+      return "it takes " + dl::text(value) + ", of which a dim is no sum with the past's size";
   auto rankOf = [&] { return dl::typeOf(op->getOperand(0)).getRank(); };
   if (staysZero(op))
     zeros.insert(op->getResult(0));
@@ -120,8 +119,7 @@ std::string CacheRewrite::planOp(Operation *op) {
     return {};
   if (!isa<dl::MatmulOp, dl::EinsumOp, dl::SumOp>(op))
     return "'" + op->getName().stripDialect().str() + "' of " +
-           dl::text(op->getNumOperands() ? op->getOperand(0).getType()
-                                         : op->getResult(0).getType()) +
+           dl::text(op->getNumOperands() ? op->getOperand(0) : op->getResult(0)) +
            " would mix in the places of the cache that are not taken yet; dlc keeps these apart in "
            "softmax, sums and products";
   for (OpOperand &operand : op->getOpOperands())
@@ -149,8 +147,9 @@ void CacheRewrite::plan(const llvm::DenseMap<Operation *, BlockArgument> &growin
             nullptr,
             "input " +
                 quote(function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dl.name")) +
-                " is " + dl::text(argument.getType()) + "; beside a cache dlc takes inputs of " +
-                dl::text(whole) + " along one dim, of which the run then brings " + dl::text(step));
+                " is " + dl::text(argument) + "; beside a cache dlc takes inputs of " +
+                dl::text(whole, function) + " along one dim, of which the run then brings " +
+                dl::text(step, function));
   }
   for (Operation &op : function.front().without_terminator()) {
     if (auto state = growing.find(&op); state != growing.end()) {
@@ -177,7 +176,7 @@ void CacheRewrite::plan(const llvm::DenseMap<Operation *, BlockArgument> &growin
       report(
           nullptr,
           "output " + quote(function.getResultAttrOfType<StringAttr>(number, "dl.name")) + " is " +
-              dl::text(result.getType()) +
+              dl::text(result) +
               ", as large as past and new together, and with a cache nothing is; leave it out of "
               "the model, or make a state of it, too");
 }

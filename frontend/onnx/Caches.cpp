@@ -89,15 +89,15 @@ bool Importer::makeCaches(func::FuncOp function) {
     mlir::Value next = ret->getOperand(ret->getNumOperands() - states.size() + number);
     if (growth.past != first.past || growth.step != first.step) {
       error("states " + quote(states[growing.front().first].input) + " and " + quote(state.input) +
-            " grow from " + dl::text(past) + " to " + dl::text(whole) + " and from " +
-            dl::text(state.type) + " to " + dl::text(next.getType()) +
+            " grow from " + dl::text(past, module) + " to " + dl::text(whole, module) +
+            " and from " + dl::text(state.type, module) + " to " + dl::text(next) +
             "; expected caches that grow alike");
       return false;
     }
     auto joined = next.getDefiningOp<dl::CatOp>();
     if (!joined || joined.getTensors().front() != argument || joined.getTensors().size() < 2 ||
         dl::wrapDim(std::nullopt, "", joined.getDim(), state.type.getRank()) != growth.dim) {
-      error("state " + quote(state.input) + " grows to " + dl::text(next.getType()) + ", and " +
+      error("state " + quote(state.input) + " grows to " + dl::text(next) + ", and " +
             quote(state.output) +
             " is not the state with the new part joined after it; expected a Concat of both");
       return false;
@@ -124,7 +124,6 @@ bool Importer::makeCaches(func::FuncOp function) {
   symbols.erase(symbols.begin() + first.past);
   symbolNames.erase(symbolNames.begin() + first.past);
   bounds.erase(bounds.begin() + first.past);
-  module->removeAttr("dl.symbols");
   declareSymbols();
   emitRemark(UnknownLoc::get(context))
       << file.path() << ": the states are caches of " << size << " positions";

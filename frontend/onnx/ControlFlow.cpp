@@ -90,8 +90,8 @@ Item Importer::selected(NodeImport &node, Item condition, mlir::Value a, mlir::V
   }
   if (!fits) {
     node.unsupported(
-        "its condition is computed by the model, and its branches give " + dl::text(a.getType()) +
-            " and " + dl::text(b.getType()),
+        "its condition is computed by the model, and its branches give " + dl::text(a) + " and " +
+            dl::text(b),
         "; dlc selects among results of one rank and dtype, of whose dims it knows the "
         "larger: with symbolic dims, --shapes may make the condition known");
     return {Item::Poison(), {}};
@@ -303,7 +303,7 @@ bool Importer::importScan(NodeImport &node) {
     auto size = dl::asConstant(node.dims(input)[*axis]);
     auto batch = isBatched ? dl::asConstant(node.dims(input)[0]) : std::optional<int64_t>(1);
     if (!size || !batch)
-      return node.unsupported("it scans " + dl::text(node.type(input)) + " along dim " +
+      return node.unsupported("it scans " + node.typeText(input) + " along dim " +
                                   llvm::Twine(*axis),
                               "; dlc writes each step out, for which it needs their number: give "
                               "it by --shapes");

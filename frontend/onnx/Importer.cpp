@@ -379,7 +379,7 @@ bool Importer::finish(func::FuncOp function) {
     if (info.kind == ValueInfo::tensor && declared &&
         frontend::dtypeOf(nameOf(*declared), context) != type.getElementType())
       error("output " + quote(info.name) + " is declared as " + dataTypeName(info.dataType) +
-            ", but the graph computes " + dl::text(type));
+            ", but the graph computes " + dl::text(type, module));
     results.push_back(tensor);
     attributes.push_back(named(info.name));
   }

@@ -189,6 +189,9 @@ public:
   /// The tensor of an input, as an argument of a call; poison after an error.
   Item tensor(size_t input);
   mlir::RankedTensorType type(size_t input);
+  /// For messages: "f32[N,3]", and "N*4".
+  std::string typeText(size_t input) { return dl::text(type(input), importer.module); }
+  std::string text(mlir::AffineExpr dim) const { return dl::text(dim, importer.module); }
   mlir::Type dtype(size_t input) { return type(input).getElementType(); }
   dl::Dims dims(size_t input) { return dl::getDims(type(input)); }
   int64_t rank(size_t input) { return static_cast<int64_t>(type(input).getRank()); }

@@ -176,8 +176,8 @@ void NodeImport::readOldAttributes() {
   }
   int64_t behind = rank(0) - axis - rank(1);
   if (behind < 0)
-    fail("its second operand " + dl::text(type(1)) + " does not fit in " + dl::text(type(0)) +
-         " from dim " + llvm::Twine(axis) + " on");
+    fail("its second operand " + typeText(1) + " does not fit in " + typeText(0) + " from dim " +
+         llvm::Twine(axis) + " on");
   if (behind <= 0)
     return;
   dl::Dims with = dims(1);
@@ -214,7 +214,7 @@ bool NodeImport::limit(AffineExpr expr, int64_t most) {
   auto values = dl::rangeOf(room, dl::symbolRanges(importer.module));
   return (values && values->min >= 0) ||
          importer.narrow(room, /*least=*/0,
-                         describe(node) + " takes " + dl::text(expr) + " of a dim of " +
+                         describe(node) + " takes " + text(expr) + " of a dim of " +
                              std::to_string(most));
 }
 
@@ -235,7 +235,7 @@ bool NodeImport::limitPart(AffineExpr end, int64_t most) {
       alone.push_back(other == symbol ? getAffineSymbolExpr(symbol, context)
                                       : dl::constantDim(range.min, context));
     importer.narrow(dl::normalize(room.replaceSymbols(alone)), /*least=*/0,
-                    describe(node) + " takes " + dl::text(end) + " of a dim of " +
+                    describe(node) + " takes " + text(end) + " of a dim of " +
                         std::to_string(most));
   }
   return true;
@@ -302,7 +302,8 @@ Item NodeImport::call(StringRef callee, ArrayRef<Item> positional,
     auto signatures = signaturesOf(callee);
     assert(!signatures.empty() && "a call of a function that does not exist");
     for (const Signature *signature : signatures) {
-      auto bound = frontend::bindArguments(callee, {}, signature->params, arguments);
+      auto bound =
+          frontend::bindArguments(callee, {}, signature->params, arguments, importer.module);
       if (auto *good = std::get_if<frontend::BoundArguments>(&bound))
         return importer.emitter->emit(loc, *signature, *good);
       if (message.empty())
@@ -354,7 +355,7 @@ Item NodeImport::broadcast(Item x, ArrayRef<AffineExpr> dims) {
 
 Item NodeImport::full(Item number, RankedTensorType type) {
   return emit([&](std::string &) {
-    bool isGood = frontend::checkSize(type, importer.symbols, loc);
+    bool isGood = frontend::checkSize(type, importer.symbols, loc, importer.module);
     mlir::Value value = isGood ? importer.emitter->full(loc, number, type) : mlir::Value();
     return value ? Item{value, {}} : poison();
   });
@@ -375,7 +376,7 @@ Item NodeImport::head(Item x, Item count, int64_t dim) {
 Item NodeImport::scalar(double x, Type dtype) {
   auto type = dl::makeTensor({}, dtype);
   if (!isa<FloatType>(dtype) && !(x >= -0x1p63 && x < 0x1p63)) {
-    fail("it computes " + dl::text(type) + " with " + dl::text(llvm::APFloat(x)) +
+    fail("it computes " + dl::text(type, importer.module) + " with " + dl::text(llvm::APFloat(x)) +
          "; expected a number of 64 bits");
     return poison();
   }

@@ -125,7 +125,7 @@ void Importer::checkSizeOf(const State &state, ArrayRef<Type> inputs) {
                           [&](AffineExpr dim) { return dim.isFunctionOfSymbol(position); });
     };
     if (hasSymbol(state.type) && llvm::none_of(inputs, hasSymbol))
-      error("state " + quote(state.input) + " is " + dl::text(state.type) +
+      error("state " + quote(state.input) + " is " + dl::text(state.type, module) +
             ", and no input tells " + quote(name) + "; give it a number: --shapes " + state.input +
             ":...");
   }
@@ -144,13 +144,13 @@ void Importer::finishStates(func::FuncOp function, SmallVectorImpl<mlir::Value> 
       continue;
     }
     if (state.capacity)
-      error(ImportFault::ofCall, "--state gives " + quote(state.input) + " a size of " +
-                                     llvm::Twine(*state.capacity) +
-                                     ", and it does not grow: it is " + dl::text(state.type) +
-                                     ", and its next value " + dl::text(tensor.getType()));
+      error(ImportFault::ofCall,
+            "--state gives " + quote(state.input) + " a size of " + llvm::Twine(*state.capacity) +
+                ", and it does not grow: it is " + dl::text(state.type, module) +
+                ", and its next value " + dl::text(tensor));
     else if (tensor.getType() != state.type)
-      error("state " + quote(state.input) + " is " + dl::text(state.type) +
-            ", and its next value " + quote(state.output) + " " + dl::text(tensor.getType()) +
+      error("state " + quote(state.input) + " is " + dl::text(state.type, module) +
+            ", and its next value " + quote(state.output) + " " + dl::text(tensor) +
             "; a state keeps its type, or is a cache, whose next value is larger by other dims "
             "along one dim that has a name");
     else

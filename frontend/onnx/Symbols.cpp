@@ -133,7 +133,7 @@ bool Importer::applyGivenShapes(func::FuncOp function) {
   for (const frontend::Symbol &symbol : symbols)
     sizes.push_back(
         {symbol.name.str(), symbol.min, symbol.max, /*lowest=*/0, /*highest=*/INT32_MAX});
-  if (failed(applyShapes(options.shapes, inputs, sizes, function.getLoc()))) {
+  if (failed(applyShapes(options.shapes, inputs, sizes, module, function.getLoc()))) {
     ++errors;
     if (options.fault)
       *options.fault = ImportFault::ofCall;

@@ -219,7 +219,8 @@ mlir::Value Importer::constant(const Known &known, Location loc, const std::stri
                                            {{{}, {}, number(start)},
                                             {{}, {}, number(next)},
                                             {"step", {}, number(step)},
-                                            {"dtype", {}, {known.dtype, {}}}});
+                                            {"dtype", {}, {known.dtype, {}}}},
+                                           module);
       Item range = emitter->emit(loc, *signature, std::get<frontend::BoundArguments>(bound));
       if (!range.isTensor())
         return {};
@@ -247,7 +248,8 @@ mlir::Value Importer::constant(const Known &known, Location loc, const std::stri
   for (mlir::Value part : parts)
     list.push_back({part, {}});
   auto signature = signaturesOf("cat").front();
-  auto bound = frontend::bindArguments("cat", {}, signature->params, {{{}, {}, {list, {}}}});
+  auto bound =
+      frontend::bindArguments("cat", {}, signature->params, {{{}, {}, {list, {}}}}, module);
   Item joined = emitter->emit(loc, *signature, std::get<frontend::BoundArguments>(bound));
   if (!joined.isTensor())
     return {};

@@ -220,12 +220,12 @@ void findMixedPadding(func::FuncOp function,
       continue;
     std::string name = "'" + op.getName().stripDialect().str() + "' ";
     if (problem->mixed)
-      report(&op, name + "of " + dl::text(problem->mixed.getType()) +
+      report(&op, name + "of " + dl::text(problem->mixed) +
                       " would mix in the padding of a dim whose size the data say, which is real "
                       "only up to a count known "
                       "after the run; do it to the whole tensor, under a mask, or to the outputs");
     else
-      report(&op, name + "computes with " + dl::text(problem->size) +
+      report(&op, name + "computes with " + dl::text(problem->size, &op) +
                       ", a size that the data say and that is known only after the run; do without "
                       "it, or do it to the "
                       "outputs");

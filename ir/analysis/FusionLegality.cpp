@@ -371,7 +371,7 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
     return kTwoRoots;
   // The reader becomes part of the epilogue: it works on the root's results as they are formed.
   if (nest.parallel != dimsOf(value))
-    return "its reader has other dims than " + dl::text(value.getType());
+    return "its reader has other dims than " + dl::text(value);
   for (const Access &access : nest.results)
     if (reader->getOperand(access.operand) == value &&
         (access.checked || access.isComputed() || !isIdentity(access.map, nest.parallel.size())))

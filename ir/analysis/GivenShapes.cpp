@@ -21,8 +21,9 @@ Location placeOf(Location at) {
 class Solver {
 public:
   Solver(StringRef option, ArrayRef<ShapedInput> inputs, ArrayRef<SymbolSizes> symbols,
-         Location model)
-      : option(option), inputs(inputs), symbols(symbols), model(model), values(symbols.size()) {}
+         ModuleOp module, Location model)
+      : option(option), inputs(inputs), symbols(symbols), module(module), model(model),
+        values(symbols.size()) {}
 
   LogicalResult solve(StringRef text);
   std::optional<int64_t> valueOf(unsigned symbol) const { return values[symbol]; }
@@ -48,6 +49,7 @@ private:
   StringRef option;
   ArrayRef<ShapedInput> inputs;
   ArrayRef<SymbolSizes> symbols;
+  ModuleOp module; // has the names of the symbols
   Location model;
   SmallVector<std::optional<int64_t>> values;
   SmallVector<Equation> equations;
@@ -88,7 +90,7 @@ LogicalResult Solver::addEquations(StringRef name, ArrayRef<int64_t> dims) {
       continue;
     if (static_cast<int64_t>(dims.size()) != input.type.getRank())
       return refuse(input.loc) << "'" << name << "' has " << input.type.getRank() << " dims, got "
-                               << dims.size() << "; it is " << dl::text(input.type);
+                               << dims.size() << "; it is " << dl::text(input.type, module);
     for (auto [dim, expr] : llvm::enumerate(dl::getDims(input.type)))
       equations.push_back({&input, static_cast<unsigned>(dim), expr, dims[dim]});
     return success();
@@ -140,7 +142,7 @@ LogicalResult Solver::solveForOne(const Equation &equation, unsigned symbol) {
   if (at(least) != equation.wanted)
     return refuse(equation) << "no " << symbols[symbol].name << " in " << symbols[symbol].lowest
                             << ".." << symbols[symbol].highest << " makes "
-                            << dl::text(equation.expr) << " equal to " << equation.wanted;
+                            << dl::text(equation.expr, module) << " equal to " << equation.wanted;
   return set(equation, symbol, least);
 }
 
@@ -172,7 +174,7 @@ LogicalResult Solver::solve(StringRef text) {
   for (const Equation &equation : equations) {
     auto value = dl::asConstant(substituted(equation.expr));
     if (!value)
-      return refuse(equation) << "the shapes do not determine " << dl::text(equation.expr)
+      return refuse(equation) << "the shapes do not determine " << dl::text(equation.expr, module)
                               << "; name more inputs";
     if (*value != equation.wanted)
       return refuse(equation) << "expected " << *value << ", got " << equation.wanted;
@@ -181,9 +183,11 @@ LogicalResult Solver::solve(StringRef text) {
 }
 
 LogicalResult applyShapes(const GivenShapes &given, ArrayRef<ShapedInput> inputs,
-                          MutableArrayRef<SymbolSizes> symbols, Location model) {
-  Solver only("shapes", inputs, symbols, model), least("min-shapes", inputs, symbols, model),
-      most("max-shapes", inputs, symbols, model), usual("opt-shapes", inputs, symbols, model);
+                          MutableArrayRef<SymbolSizes> symbols, ModuleOp module, Location model) {
+  Solver only("shapes", inputs, symbols, module, model),
+      least("min-shapes", inputs, symbols, module, model),
+      most("max-shapes", inputs, symbols, module, model),
+      usual("opt-shapes", inputs, symbols, module, model);
   if (failed(only.solve(given.only)) || failed(least.solve(given.least)) ||
       failed(most.solve(given.most)) || failed(usual.solve(given.usual)))
     return failure();

@@ -46,10 +46,11 @@ struct SymbolSizes {
 
 /// Narrows `symbols`, in the module's order, to what `given` says of `inputs`; a symbol of one
 /// given value has it as its smallest and largest one. A dim such as 2*N + 1 gives N where that is
-/// the only unknown. Fails, reported, where the shapes contradict the model or each other; `model`
+/// the only unknown. Fails, reported, where the shapes contradict `module` or each other; `model`
 /// is where errors about no input are.
 llvm::LogicalResult applyShapes(const GivenShapes &given, llvm::ArrayRef<ShapedInput> inputs,
-                                llvm::MutableArrayRef<SymbolSizes> symbols, mlir::Location model);
+                                llvm::MutableArrayRef<SymbolSizes> symbols, mlir::ModuleOp module,
+                                mlir::Location model);
 
 } // namespace dlc
 

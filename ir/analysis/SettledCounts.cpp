@@ -64,7 +64,6 @@ LogicalResult settleCounts(ModuleOp module) {
   SmallVector<AffineExpr> inside,
       outside; // in the place of each symbol, in the body and in the outputs
   SmallVector<Attribute> left;
-  std::vector<std::string> names;
   SmallVector<bool> countIsKept;
   for (auto [position, symbol] : llvm::enumerate(symbols)) {
     bool settles = isNumber(symbol), stays = !settles || kept.test(position);
@@ -75,7 +74,6 @@ LogicalResult settleCounts(ModuleOp module) {
     outside.push_back(stays ? here : inside.back());
     if (!stays)
       continue;
-    names.push_back(symbol.getName().str());
     left.push_back(
         symbol.isCounted()
             ? dl::SymbolAttr::get(
@@ -118,7 +116,6 @@ LogicalResult settleCounts(ModuleOp module) {
   function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), types));
   function.setResAttrsAttr(builder.getArrayAttr(attributes));
   module->setAttr("dl.symbols", builder.getArrayAttr(left));
-  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
   return success();
 }
 

@@ -135,7 +135,7 @@ LogicalResult TensorAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                        << shape.size();
   for (auto [size, dim] : llvm::zip(shape, getDims()))
     if (asConstant(dim).value_or(ShapedType::kDynamic) != size)
-      return emitError() << "dim " << text(dim) << " of the encoding differs from the tensor's";
+      return emitError() << "dim " << text(dim, {}) << " of the encoding differs from the tensor's";
   return success();
 }
 

@@ -16,16 +16,6 @@ def DL_Dialect : Dialect {
     symbolic (`#dl.t`); ops carry PyTorch's names, arguments and defaults.
   }];
   let useDefaultAttributePrinterParser = 1;
-  let extraClassDeclaration = [{
-    /// Tells the names of the model's symbols, in their order; messages alone use them (dl::text).
-    void nameSymbols(std::vector<std::string> names) { symbolNames = std::move(names); }
-    std::string symbolName(unsigned position) const {
-      return position < symbolNames.size() ? symbolNames[position] : "s" + std::to_string(position);
-    }
-  private:
-    std::vector<std::string> symbolNames;
-  public:
-  }];
 }
 
 class DL_Attr<string name, string attrMnemonic, list<Trait> traits = []>

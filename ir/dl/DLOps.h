@@ -28,26 +28,28 @@ namespace dlc::dl {
 ScalarKind kindOf(mlir::Value tensor);
 /// All operands have equal dims and element types; the result has the type of the first.
 llvm::LogicalResult inferElementwise(llvm::StringRef op, std::optional<mlir::Location> location,
-                                     mlir::TypeRange operands,
+                                     mlir::ValueRange operands,
                                      llvm::SmallVectorImpl<mlir::Type> &types);
 /// The same, with a result of bools.
 llvm::LogicalResult inferPredicate(llvm::StringRef op, std::optional<mlir::Location> location,
-                                   mlir::TypeRange operands,
+                                   mlir::ValueRange operands,
                                    llvm::SmallVectorImpl<mlir::Type> &types);
 /// The first operand is a condition, which the op itself holds to be of bools; the others are elementwise.
 llvm::LogicalResult inferChoice(llvm::StringRef op, std::optional<mlir::Location> location,
-                                mlir::TypeRange operands, llvm::SmallVectorImpl<mlir::Type> &types);
+                                mlir::ValueRange operands,
+                                llvm::SmallVectorImpl<mlir::Type> &types);
 /// The second operand is a condition, which the op itself holds to be of bools; the result has the type of the first.
 llvm::LogicalResult inferFilled(llvm::StringRef op, std::optional<mlir::Location> location,
-                                mlir::TypeRange operands, llvm::SmallVectorImpl<mlir::Type> &types);
+                                mlir::ValueRange operands,
+                                llvm::SmallVectorImpl<mlir::Type> &types);
 /// Elementwise, with `numbers` that an integer operand takes only if they are whole.
 llvm::LogicalResult inferWithNumbers(llvm::StringRef op, std::optional<mlir::Location> location,
-                                     mlir::TypeRange operands,
+                                     mlir::ValueRange operands,
                                      llvm::ArrayRef<std::optional<llvm::APFloat>> numbers,
                                      llvm::SmallVectorImpl<mlir::Type> &types);
 /// x as elements of `dtype`, which takes as many bytes.
 llvm::LogicalResult inferBitcast(llvm::StringRef op, std::optional<mlir::Location> location,
-                                 mlir::Type x, mlir::Type dtype,
+                                 mlir::Value x, mlir::Type dtype,
                                  llvm::SmallVectorImpl<mlir::Type> &types);
 /// The term of a contraction: the product of its two values in the accumulator's type.
 mlir::Value emitProduct(BodyContext &context, mlir::ValueRange args, mlir::Type elementType);

@@ -74,14 +74,13 @@ void SpecializeShapes::runOnOperation() {
       inputs.push_back({name ? name.str() : std::string(),
                         cast<RankedTensorType>(argument.getType()), argument.getLoc()});
   }
-  if (failed(
-          applyShapes({shapes, minShapes, maxShapes, optShapes}, inputs, sizes, function.getLoc())))
+  if (failed(applyShapes({shapes, minShapes, maxShapes, optShapes}, inputs, sizes, module,
+                         function.getLoc())))
     return signalPassFailure();
 
   MLIRContext *context = module.getContext();
   SmallVector<AffineExpr> by;
   SmallVector<Attribute> left;
-  std::vector<std::string> names;
   SmallVector<dl::Range> ranges; // of those that are left
   for (auto [symbol, size] : llvm::zip(symbols, sizes)) {
     if (!symbol.isCounted() && size.min == size.max && (size.isMinGiven || size.isMaxGiven)) {
@@ -89,7 +88,6 @@ void SpecializeShapes::runOnOperation() {
       continue;
     }
     by.push_back(getAffineSymbolExpr(left.size(), context));
-    names.push_back(size.name);
     if (!symbol.isCounted()) {
       ranges.push_back({size.min, size.max});
       left.push_back(dl::SymbolAttr::get(context, size.name, size.min, size.max, size.usual));
@@ -108,7 +106,6 @@ void SpecializeShapes::runOnOperation() {
     module->removeAttr("dl.symbols");
   else
     module->setAttr("dl.symbols", ArrayAttr::get(context, left));
-  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
 }
 
 } // namespace dlc

@@ -75,11 +75,11 @@ static SmallVector<Attribute> headComment(dlx::KernelOp kernel, OpBuilder &build
   std::string ops, operands;
   for (Operation &op : kernel.getBodyBlock().without_terminator())
     ops += (ops.empty() ? "" : ", ") + op.getName().stripDialect().str();
-  for (Type type : kernel.getBodyBlock().getArgumentTypes())
-    operands += (operands.empty() ? "" : ", ") + dl::text(type);
+  for (Value operand : kernel.getBodyBlock().getArguments())
+    operands += (operands.empty() ? "" : ", ") + dl::text(operand);
   SmallVector<Attribute> comment = {
       builder.getStringAttr(stringifyEnum(kernel.getKind()) + ": " + ops + " (" + operands +
-                            ") -> " + dl::text(kernel.getResultTensors().front().getType()))};
+                            ") -> " + dl::text(kernel.getResultTensors().front()))};
   if (std::vector<std::string> lines = sourcePlacesOf(kernel.getBodyBlock()).lines; !lines.empty())
     comment.push_back(builder.getStringAttr("from " + llvm::join(lines, ", ")));
   return comment;

@@ -159,7 +159,8 @@ LogicalResult SelectSchedulesCuda::selectAll(ModuleOp target) {
     auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
     if (dl::getLayout(result).isTiled())
       return kernel.emitOpError("writes ")
-             << dl::text(result) << " in tiles; cuda kernels write plain layouts and read any";
+             << dl::text(result, kernel)
+             << " in tiles; cuda kernels write plain layouts and read any";
     if (failed(require(kernel, *scratch)))
       return failure();
   }

@@ -13,7 +13,8 @@ using namespace mlir;
 namespace dlc::frontend {
 
 std::variant<SmallVector<const PassedArgument *>, BindError>
-bindByName(StringRef callee, ArrayRef<StringRef> names, ArrayRef<PassedArgument> arguments) {
+bindByName(StringRef callee, ArrayRef<StringRef> names, ArrayRef<PassedArgument> arguments,
+           dl::SymbolNames symbols) {
   SmallVector<const PassedArgument *> bound(names.size());
   size_t position = 0;
   for (const PassedArgument &argument : arguments) {
@@ -22,7 +23,7 @@ bindByName(StringRef callee, ArrayRef<StringRef> names, ArrayRef<PassedArgument>
       if (position++ == names.size())
         return BindError{argument.loc, quote(callee) + " takes " + std::to_string(names.size()) +
                                            (names.size() == 1 ? " argument" : " arguments") +
-                                           ", got more: " + describe(argument.value)};
+                                           ", got more: " + describe(argument.value, symbols)};
     } else {
       target = llvm::find(names, argument.keyword) - names.begin();
       if (target == names.size())
@@ -87,7 +88,7 @@ bool Elaborator::bindParameters(Instance &instance, ArrayRef<PassedArgument> pas
   SmallVector<StringRef> names;
   for (const ConstDecl &parameter : decl.parameters)
     names.push_back(parameter.name.name);
-  auto result = bindByName(decl.name.name, names, passed);
+  auto result = bindByName(decl.name.name, names, passed, diagnostics.module);
   if (auto *problem = std::get_if<BindError>(&result)) {
     diagnostics.error(problem->loc)
             .append(problem->message)
@@ -253,7 +254,8 @@ std::optional<std::string> Elaborator::pathOf(const LayerDecl &decl, Evaluator &
       return std::nullopt;
     if (!item.is<int64_t>() || item.as<int64_t>() < 0) {
       diagnostics.error(piece.index->loc)
-          << "the index of a layer is " << describe(item) << "; expected an integer of at least 0";
+          << "the index of a layer is " << describe(item, diagnostics.module)
+          << "; expected an integer of at least 0";
       return std::nullopt;
     }
     path += std::to_string(item.as<int64_t>());

@@ -50,7 +50,8 @@ void Elaborator::addLeaf(Instance &instance, const LayerDecl &decl, StringRef na
       reportUnknown(decl);
   } else if (kind && !isPoisoned) {
     layer.params = layerParams(*kind);
-    auto bound = bindArguments(decl.type.name, decl.type.loc, layer.params, passed);
+    auto bound =
+        bindArguments(decl.type.name, decl.type.loc, layer.params, passed, diagnostics.module);
     if (auto *problem = std::get_if<BindError>(&bound)) {
       diagnostics.error(problem->loc) << problem->message;
     } else {
@@ -90,7 +91,8 @@ void Elaborator::addParameter(Layer &layer, ArrayRef<PassedArgument> passed) {
       return;
     }
     diagnostics.error(item.loc) << "a size of " << quote(layer.decl->type.name) << " is "
-                                << describe(item) << "; expected an integer of at least 0";
+                                << describe(item, diagnostics.module)
+                                << "; expected an integer of at least 0";
     good = false;
   };
   for (const PassedArgument &argument : passed) {
@@ -102,7 +104,7 @@ void Elaborator::addParameter(Layer &layer, ArrayRef<PassedArgument> passed) {
       diagnostics.error(argument.loc)
           << quote(layer.decl->type.name) << " takes sizes and dtype, as in "
           << layer.decl->type.name << "(1, 16, dtype=f32), got " << quote(argument.keyword) << " = "
-          << describe(argument.value);
+          << describe(argument.value, diagnostics.module);
       good = false;
     } else if (argument.value.is<Item::List>()) {
       llvm::for_each(argument.value.as<Item::List>(), add);
@@ -110,8 +112,9 @@ void Elaborator::addParameter(Layer &layer, ArrayRef<PassedArgument> passed) {
       add(argument.value);
     }
   }
-  good = good && checkSize(RankedTensorType::get(weight.shape, Float32Type::get(context)),
-                           model.symbols, diagnostics.translate(layer.decl->path.loc));
+  good = good &&
+         checkSize(RankedTensorType::get(weight.shape, Float32Type::get(context)), model.symbols,
+                   diagnostics.translate(layer.decl->path.loc), diagnostics.module);
   if (!good)
     return;
   layer.kind = &kParameter;
@@ -119,7 +122,7 @@ void Elaborator::addParameter(Layer &layer, ArrayRef<PassedArgument> passed) {
 }
 
 void Elaborator::addWeights(Layer &layer) {
-  auto weights = weightsOf(*layer.kind, layer.params, layer.arguments);
+  auto weights = weightsOf(*layer.kind, layer.params, layer.arguments, diagnostics.module);
   if (auto *problem = std::get_if<BindError>(&weights)) {
     diagnostics.error(problem->loc.isValid() ? problem->loc : layer.decl->type.loc)
         << problem->message;
@@ -136,7 +139,7 @@ void Elaborator::addWeights(Layer &layer) {
     model.trainingState.push_back((layer.path + "." + leaf).str());
   for (const Parameter &weight : layer.weights)
     if (!checkSize(RankedTensorType::get(weight.shape, Float32Type::get(context)), model.symbols,
-                   diagnostics.translate(weight.loc)))
+                   diagnostics.translate(weight.loc), diagnostics.module))
       layer.kind = nullptr;
 }
 

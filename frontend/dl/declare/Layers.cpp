@@ -47,8 +47,10 @@ static bool isDefault(const Param &param, const Item &item) {
           item.as<std::string>() == other.as<std::string>());
 }
 
-std::variant<std::vector<LayerWeight>, BindError>
-weightsOf(const LayerKind &kind, ArrayRef<Param> params, const BoundArguments &bound) {
+std::variant<std::vector<LayerWeight>, BindError> weightsOf(const LayerKind &kind,
+                                                            ArrayRef<Param> params,
+                                                            const BoundArguments &bound,
+                                                            dl::SymbolNames names) {
   LayerArguments arguments(params, bound);
   LayerWeights weights;
   if (kind.weights)
@@ -68,7 +70,7 @@ weightsOf(const LayerKind &kind, ArrayRef<Param> params, const BoundArguments &b
         !is_contained(kind.ignored, param.name) && !isDefault(param, *item))
       return BindError{item->loc, quote(kind.name) + " is supported with " + param.name.str() +
                                       "=" + param.defaultValue.str() + " alone, got " +
-                                      describe(*item)};
+                                      describe(*item, names)};
   }
   return std::move(weights.all);
 }

@@ -89,7 +89,7 @@ Item Arithmetic::mismatch(const Item &lhs, const Item &rhs) {
                          << (op == BinaryOp::product ? ""
                              : ofIntegers            ? " and integers"
                                                      : " and numbers")
-                         << ", got " << describe(fits(lhs) ? rhs : lhs);
+                         << ", got " << describe(fits(lhs) ? rhs : lhs, diagnostics.module);
   return poison();
 }
 
@@ -246,8 +246,9 @@ Item Arithmetic::compareDims(const Item &lhs, const Item &rhs) {
   auto difference = dl::asConstant(dl::normalize(lhs.asDim(context) - rhs.asDim(context)));
   if (difference)
     return integers(*difference, 0);
-  diagnostics.error(loc) << "whether " << dl::text(lhs.asDim(context)) << " " << spellingOf(op)
-                         << " " << dl::text(rhs.asDim(context))
+  diagnostics.error(loc) << "whether " << dl::text(lhs.asDim(context), diagnostics.module) << " "
+                         << spellingOf(op) << " "
+                         << dl::text(rhs.asDim(context), diagnostics.module)
                          << " is not known before the model runs; compare numbers";
   return poison();
 }
@@ -264,7 +265,7 @@ size_t countOperations(AffineExpr dim) {
 Item Arithmetic::dims(const Item &lhs, const Item &rhs) {
   if (lhs.is<double>() || rhs.is<double>()) {
     diagnostics.error(loc) << "a dim combines with integers and dims, got "
-                           << describe(lhs.is<double>() ? lhs : rhs);
+                           << describe(lhs.is<double>() ? lhs : rhs, diagnostics.module);
     return poison();
   }
   if (isEquality(op) || isOrder(op))
@@ -290,11 +291,12 @@ Item Arithmetic::dims(const Item &lhs, const Item &rhs) {
   case BinaryOp::remainder:
     if (rhs.is<int64_t>() && rhs.as<int64_t>() > 0)
       return Item::dim(op == BinaryOp::remainder ? a % b : a.floorDiv(b), loc);
-    diagnostics.error(loc) << "a dim is divided by a positive integer, got " << describe(rhs);
+    diagnostics.error(loc) << "a dim is divided by a positive integer, got "
+                           << describe(rhs, diagnostics.module);
     return poison();
   default:
     diagnostics.error(loc) << "operator " << quote(spellingOf(op)) << " does not take dims, got "
-                           << describe(lhs.is<AffineExpr>() ? lhs : rhs);
+                           << describe(lhs.is<AffineExpr>() ? lhs : rhs, diagnostics.module);
     return poison();
   }
 }
@@ -368,7 +370,7 @@ Item applyToValue(UnaryOp op, const Item &operand, llvm::SMLoc loc, Diagnostics 
                          << (op == UnaryOp::logicalNot ? "values known at compile time"
                              : op == UnaryOp::negate   ? "tensors and numbers"
                                                        : "tensors and integers")
-                         << ", got " << describe(operand);
+                         << ", got " << describe(operand, diagnostics.module);
   return {Item::Poison(), loc};
 }
 

@@ -32,7 +32,8 @@ std::optional<Item> callCompileTimeFunction(llvm::StringRef name, llvm::SMLoc lo
                                             llvm::ArrayRef<PassedArgument> arguments,
                                             Diagnostics &diagnostics);
 /// "'len' takes a list or a string known at compile time, got ...", for a call that `callCompileTimeFunction` left.
-std::string misuseOf(llvm::StringRef name, llvm::ArrayRef<PassedArgument> arguments);
+std::string misuseOf(llvm::StringRef name, llvm::ArrayRef<PassedArgument> arguments,
+                     dl::SymbolNames names);
 /// "abs, bool, ceil ...", for messages.
 std::string compileTimeFunctions();
 

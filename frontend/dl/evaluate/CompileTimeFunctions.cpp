@@ -166,14 +166,14 @@ std::string compileTimeFunctions() {
   return llvm::join(names, ", ");
 }
 
-std::string misuseOf(StringRef name, Passed arguments) {
+std::string misuseOf(StringRef name, Passed arguments, dl::SymbolNames names) {
   auto function =
       llvm::find_if(kFunctions, [&](const Function &function) { return function.name == name; });
   std::string got;
   for (const PassedArgument &argument : arguments)
     got += (got.empty() ? "" : " and ") +
            (argument.keyword.empty() ? std::string() : (argument.keyword + " = ").str()) +
-           describe(argument.value);
+           describe(argument.value, names);
   return (llvm::Twine(quote(name)) + " takes " + function->takes + " known at compile time, got " +
           (got.empty() ? "nothing" : got))
       .str();
@@ -191,7 +191,8 @@ std::optional<Item> callCompileTimeFunction(StringRef name, llvm::SMLoc loc, Pas
     std::optional<Item> result = function.call(arguments, loc, problem);
     if (problem.empty())
       return result;
-    diagnostics.error(loc) << quote(name) << " of " << describe(arguments.front().value) << " "
+    diagnostics.error(loc) << quote(name) << " of "
+                           << describe(arguments.front().value, diagnostics.module) << " "
                            << problem;
     return Item{Item::Poison(), loc};
   }

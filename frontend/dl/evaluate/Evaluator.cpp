@@ -166,7 +166,7 @@ std::optional<bool> Evaluator::evaluateCondition(const Expr &expr) {
 std::optional<bool> Evaluator::conditionOf(const Item &item, const Expr &expr) {
   auto truth = truthOf(item);
   if (!truth && !item.isPoison())
-    diagnostics.error(expr.loc) << "a condition is " << describe(item)
+    diagnostics.error(expr.loc) << "a condition is " << describe(item, diagnostics.module)
                                 << "; expected a value known at compile time"
                                 << (item.isTensor() ? ". Use where(condition, a, b) for tensors"
                                                     : "");
@@ -180,7 +180,7 @@ std::optional<std::vector<Item>> Evaluator::evaluateLoop(const LoopHead &head) {
       return item.as<Item::List>();
     if (!item.isPoison())
       diagnostics.error(head.iterable->loc)
-          << "a loop is over " << describe(item)
+          << "a loop is over " << describe(item, diagnostics.module)
           << "; expected a range such as 0..12, a list or a list of layers";
     return std::nullopt;
   }
@@ -193,7 +193,8 @@ std::optional<std::vector<Item>> Evaluator::evaluateLoop(const LoopHead &head) {
     if (!item.is<int64_t>()) {
       if (!item.isPoison())
         diagnostics.error(expr->loc)
-            << "a bound of a loop is " << describe(item) << "; expected an integer";
+            << "a bound of a loop is " << describe(item, diagnostics.module)
+            << "; expected an integer";
       return std::nullopt;
     }
     *value = item.as<int64_t>();
@@ -213,9 +214,10 @@ std::optional<std::vector<Item>> Evaluator::evaluateLoop(const LoopHead &head) {
 Item Evaluator::evaluateName(const NameExpr &expr) {
   if (const Scope::Entry *entry = scope->find(expr.name)) {
     entry->isUsed = true;
-    diagnostics.mention(entry->item.is<AffineExpr>() ? Mention::Kind::dim : Mention::Kind::constant,
-                        expr.name, entry->loc,
-                        [&] { return (expr.name + ": " + describe(entry->item)).str(); });
+    diagnostics.mention(
+        entry->item.is<AffineExpr>() ? Mention::Kind::dim : Mention::Kind::constant, expr.name,
+        entry->loc,
+        [&] { return (expr.name + ": " + describe(entry->item, diagnostics.module)).str(); });
     return entry->item;
   }
   if (Type type = dtypeOf(expr.name, context))
@@ -253,7 +255,7 @@ Item Evaluator::evaluateCall(const CallExpr &expr) {
   if (auto result = callCompileTimeFunction(name, expr.loc, arguments, diagnostics))
     return *result;
   if (isCompileTimeFunction(name))
-    diagnostics.error(expr.loc) << misuseOf(name, arguments);
+    diagnostics.error(expr.loc) << misuseOf(name, arguments, diagnostics.module);
   else
     diagnostics.error(expr.loc) << quote(name)
                                 << " cannot be called here: expected a value known at compile "
@@ -273,7 +275,8 @@ std::optional<int64_t> Evaluator::bound(const Item &item, llvm::SMLoc loc, Strin
   if (item.is<Item::None>())
     return std::nullopt;
   if (!item.isPoison())
-    diagnostics.error(loc) << what << " is " << describe(item) << "; expected an integer";
+    diagnostics.error(loc) << what << " is " << describe(item, diagnostics.module)
+                           << "; expected an integer";
   good = false;
   return std::nullopt;
 }
@@ -283,7 +286,8 @@ Item Evaluator::indexList(const Item &list, const SubscriptExpr &expr) {
   auto size = static_cast<int64_t>(elements.size());
   const Index &index = expr.indices.front();
   if (expr.indices.size() > 1 || index.isEllipsis) {
-    diagnostics.error(expr.loc) << describe(list) << " takes one index or slice, as in x[0]";
+    diagnostics.error(expr.loc) << describe(list, diagnostics.module)
+                                << " takes one index or slice, as in x[0]";
     return poison(expr.loc);
   }
   if (index.isSlice) {
@@ -311,13 +315,14 @@ Item Evaluator::indexList(const Item &list, const SubscriptExpr &expr) {
   if (item.isPoison())
     return item;
   if (!item.is<int64_t>()) {
-    diagnostics.error(index.loc) << "an index of a list is " << describe(item)
+    diagnostics.error(index.loc) << "an index of a list is " << describe(item, diagnostics.module)
                                  << "; expected an integer or a slice";
     return poison(expr.loc);
   }
   int64_t position = item.as<int64_t>();
   if (position < -size || position >= size) {
-    diagnostics.error(index.loc) << "index " << position << " lies outside " << describe(list);
+    diagnostics.error(index.loc) << "index " << position << " lies outside "
+                                 << describe(list, diagnostics.module);
     return poison(expr.loc);
   }
   return elements[position < 0 ? position + size : position];
@@ -329,7 +334,8 @@ Item Evaluator::evaluateSubscript(const SubscriptExpr &expr) {
     return base;
   if (base.is<Item::List>())
     return indexList(base, expr);
-  diagnostics.error(expr.loc) << "only lists can be indexed here, got " << describe(base);
+  diagnostics.error(expr.loc) << "only lists can be indexed here, got "
+                              << describe(base, diagnostics.module);
   return poison(expr.loc);
 }
 

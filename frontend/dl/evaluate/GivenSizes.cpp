@@ -31,12 +31,13 @@ std::optional<GivenSizes> sizesOf(const SourceFile &file, ArrayRef<const SourceF
   if (shapes.empty())
     return none;
   std::optional<Model> model;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context)); // for its dims alone
   SmallVector<ShapedInput> inputs;
   Location place = UnknownLoc::get(context);
   {
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
     Diagnostics unheard(sources, *context, /*maxErrors=*/std::numeric_limits<unsigned>::max());
-    model = analyze(file, included, name, none, unheard, context);
+    model = analyze(file, included, name, none, unheard, *module);
     if (!model || (!model->sequential && model->instances.empty()))
       return none;
     const Scope &scope = model->sequential ? *model->scope : model->root().scope;
@@ -57,7 +58,7 @@ std::optional<GivenSizes> sizesOf(const SourceFile &file, ArrayRef<const SourceF
   for (const Symbol &symbol : model->symbols)
     symbols.push_back(
         {symbol.name.str(), symbol.min, symbol.max, /*lowest=*/symbol.min, /*highest=*/symbol.max});
-  if (failed(applyShapes(shapes, inputs, symbols, place)))
+  if (failed(applyShapes(shapes, inputs, symbols, *module, place)))
     return std::nullopt;
   GivenSizes sizes;
   for (SymbolSizes &symbol : symbols)

@@ -27,7 +27,7 @@ Item Item::dim(AffineExpr dim, llvm::SMLoc loc) {
   return {dim, loc};
 }
 
-std::string describe(const Item &item) {
+std::string describe(const Item &item, dl::SymbolNames names) {
   return std::visit(
       llvm::makeVisitor(
           [](Item::None) { return std::string("None"); },
@@ -40,9 +40,9 @@ std::string describe(const Item &item) {
             return text;
           },
           [](const std::string &value) { return "the string " + quote(value); },
-          [](AffineExpr value) { return "the dim " + dl::text(value); },
+          [&](AffineExpr value) { return "the dim " + dl::text(value, names); },
           [](Type) { return std::string("a dtype"); },
-          [](Value value) { return "a tensor " + dl::text(value.getType()); },
+          [](Value value) { return "a tensor " + dl::text(value); },
           [](const LayerRef &value) { return "the layer " + quote(value.path); },
           [](const Item::List &value) { return "a list of " + std::to_string(value.size()); }),
       item.value);

@@ -56,8 +56,8 @@ struct Item {
   static Item dim(mlir::AffineExpr dim, llvm::SMLoc loc);
 };
 
-/// For messages: "the integer 3", "a tensor f32[N,10]".
-std::string describe(const Item &item);
+/// For messages: "the integer 3", "the dim N*4", "a tensor f32[N,10]".
+std::string describe(const Item &item, dl::SymbolNames names);
 
 /// The element type of a dtype's name ("f32"); null where there is none.
 mlir::Type dtypeOf(llvm::StringRef name, mlir::MLIRContext *context);

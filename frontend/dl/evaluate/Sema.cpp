@@ -24,7 +24,8 @@ static constexpr size_t kMaxRank = 8;
 /// What reshapes may make of it, as in PyTorch: time to work with ranks grows with their squares.
 static constexpr int64_t kMostDims = 64;
 
-bool checkSize(RankedTensorType type, ArrayRef<Symbol> symbols, Location loc) {
+bool checkSize(RankedTensorType type, ArrayRef<Symbol> symbols, Location loc,
+               dl::SymbolNames names) {
   SmallVector<dl::Range> ranges;
   for (const Symbol &symbol : symbols)
     ranges.push_back({symbol.min, symbol.max});
@@ -51,7 +52,7 @@ bool checkSize(RankedTensorType type, ArrayRef<Symbol> symbols, Location loc) {
   }
   if (elements && *elements <= kMaxElements)
     return true;
-  emitError(loc) << "a tensor " << dl::text(type)
+  emitError(loc) << "a tensor " << dl::text(type, names)
                  << " may have more than 2^56 elements; make its dims, or their ranges, "
                  << "smaller";
   return false;
@@ -77,29 +78,28 @@ void declare(Scope &scope, StringRef what, const Identifier &name, Item item,
   const Scope::Entry &entry = scope.names[name.name] = {std::move(item), name.loc};
   if (!entry.item.is<AffineExpr>()) // a dim is mentioned with its range
     diagnostics.mention(Mention::Kind::constant, name.name, entry.loc, [&] {
-      return (what + " " + name.name + ": " + describe(entry.item)).str();
+      return (what + " " + name.name + ": " + describe(entry.item, diagnostics.module)).str();
     });
 }
 
 void declareSymbols(ModuleOp module, ArrayRef<Symbol> symbols) {
   MLIRContext *context = module.getContext();
   SmallVector<Attribute> declared;
-  std::vector<std::string> names;
   SmallVector<dl::Range> ranges;
   for (const Symbol &symbol : symbols) {
     dl::Range range{symbol.min, symbol.max};
     if (symbol.most)
       range.max = dl::rangeOf(symbol.most, ranges).value_or(range).max;
     ranges.push_back(range);
-    names.push_back(symbol.name.str());
     declared.push_back(symbol.most ? dl::SymbolAttr::get(context, symbol.name, 0, range.max,
                                                          dl::dimsMap(symbol.most, context))
                                    : dl::SymbolAttr::get(context, symbol.name, range.min, range.max,
                                                          symbol.usual));
   }
-  if (!declared.empty())
+  if (declared.empty())
+    module->removeAttr("dl.symbols");
+  else
     module->setAttr("dl.symbols", ArrayAttr::get(context, declared));
-  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
 }
 
 RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbol> symbols,
@@ -132,7 +132,7 @@ RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbo
       return {};
     if (!item.isDim()) {
       diagnostics.error(expr->loc)
-          << "a dim of " << quote(port.name.name) << " is " << describe(item)
+          << "a dim of " << quote(port.name.name) << " is " << describe(item, diagnostics.module)
           << "; expected an integer, or a declared dim where it varies, as "
              "in 'dim N = 1..64'";
       return {};
@@ -141,7 +141,8 @@ RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbo
     auto range = dl::rangeOf(dims.back(), ranges);
     if (!range) {
       diagnostics.error(expr->loc)
-          << "a dim of " << quote(port.name.name) << ", " << dl::text(dims.back())
+          << "a dim of " << quote(port.name.name) << ", "
+          << dl::text(dims.back(), diagnostics.module)
           << ", may not fit in 64 bits; make the ranges of its dims smaller";
       return {};
     }
@@ -149,18 +150,18 @@ RankedTensorType portType(const Port &port, Evaluator &evaluator, ArrayRef<Symbo
       bool isNumber = dl::asConstant(dims.back()).has_value();
       auto error = diagnostics.error(expr->loc);
       error << "a dim of " << quote(port.name.name)
-            << (isNumber ? " is " : ", " + dl::text(dims.back()) + ", may be ") << range->min
-            << "; expected 0 or more";
+            << (isNumber ? " is " : ", " + dl::text(dims.back(), diagnostics.module) + ", may be ")
+            << range->min << "; expected 0 or more";
       if (isNumber)
         error << ", or a declared dim where it varies, as in 'dim N = 1..64'";
       else
-        dl::adviseRange(error, {dims.back(), 0, {}}, ranges, llvm::SmallBitVector(ranges.size()));
+        dl::adviseRange(error, {dims.back(), 0, {}}, diagnostics.module);
       return {};
     }
   }
   auto type = dl::makeTensor(dims, dtype);
-  return checkSize(type, symbols, diagnostics.translate(port.type.dtype.loc)) ? type
-                                                                              : RankedTensorType();
+  Location loc = diagnostics.translate(port.type.dtype.loc);
+  return checkSize(type, symbols, loc, diagnostics.module) ? type : RankedTensorType();
 }
 
 namespace {
@@ -169,8 +170,9 @@ namespace {
 class Analyzer {
 public:
   Analyzer(const SourceFile &file, ArrayRef<const SourceFile *> included, const GivenSizes &sizes,
-           Diagnostics &diagnostics, MLIRContext *context)
-      : file(file), included(included), sizes(sizes), diagnostics(diagnostics), context(context) {}
+           Diagnostics &diagnostics, ModuleOp module)
+      : file(file), included(included), sizes(sizes), diagnostics(diagnostics), module(module),
+        context(module.getContext()) {}
 
   std::optional<Model> run(StringRef name);
 
@@ -184,6 +186,7 @@ private:
   ArrayRef<const SourceFile *> included;
   const GivenSizes &sizes;
   Diagnostics &diagnostics;
+  ModuleOp module;
   MLIRContext *context;
   Model model;
 };
@@ -202,7 +205,7 @@ void Analyzer::declareDim(const DimDecl &dim) {
       *bound = item.as<int64_t>();
     else if (!item.is<Item::Poison>())
       diagnostics.error(expr->loc) << "a bound of dim " << quote(dim.name.name) << " is "
-                                   << describe(item) << "; expected an integer";
+                                   << describe(item, diagnostics.module) << "; expected an integer";
   }
   if (symbol.min < 0 || symbol.max < symbol.min ||
       symbol.max > std::numeric_limits<int32_t>::max()) {
@@ -235,11 +238,7 @@ void Analyzer::declareDim(const DimDecl &dim) {
     return ("dim " + symbol.name + " = " + llvm::Twine(symbol.min) + ".." + llvm::Twine(symbol.max))
         .str();
   });
-  // Errors about what follows show dims by their names.
-  std::vector<std::string> names;
-  for (const Symbol &other : model.symbols)
-    names.push_back(other.name.str());
-  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols(std::move(names));
+  declareSymbols(module, model.symbols); // errors about what follows show dims by their names
 }
 
 /// Dims and constants in the order of the text, so that each may use those above.
@@ -326,7 +325,6 @@ const BlockDecl *Analyzer::chooseModel(StringRef name) {
 }
 
 std::optional<Model> Analyzer::run(StringRef name) {
-  context->getOrLoadDialect<dl::DLDialect>()->nameSymbols({});
   for (const SourceFile *source : included)
     declareValues(*source);
   declareValues(file);
@@ -368,8 +366,9 @@ std::optional<Model> Analyzer::run(StringRef name) {
 
 std::optional<Model> analyze(const SourceFile &file, ArrayRef<const SourceFile *> included,
                              StringRef name, const GivenSizes &sizes, Diagnostics &diagnostics,
-                             MLIRContext *context) {
-  return Analyzer(file, included, sizes, diagnostics, context).run(name);
+                             ModuleOp module) {
+  diagnostics.module = module;
+  return Analyzer(file, included, sizes, diagnostics, module).run(name);
 }
 
 } // namespace dlc::frontend

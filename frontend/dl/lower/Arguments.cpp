@@ -186,7 +186,8 @@ static std::string unexpectedArgument(StringRef callee, StringRef keyword, Array
 
 std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SMLoc loc,
                                                       ArrayRef<Param> params,
-                                                      ArrayRef<PassedArgument> arguments) {
+                                                      ArrayRef<PassedArgument> arguments,
+                                                      dl::SymbolNames names) {
   BoundArguments bound(params.size());
   size_t position = 0;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -198,7 +199,7 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
       if (position == params.size())
         return BindError{argument.loc, quote(callee) + " takes " + std::to_string(params.size()) +
                                            (params.size() == 1 ? " argument" : " arguments") +
-                                           ", got more: " + describe(value)};
+                                           ", got more: " + describe(value, names)};
       ++position;
       if (gathers(params[target]) && !value.is<Item::List>() && !value.is<Item::None>()) {
         Item::List list{value};
@@ -241,8 +242,8 @@ std::variant<BoundArguments, BindError> bindArguments(StringRef callee, llvm::SM
       expected += " between -2^31 and 2^31 - 1";
     return BindError{argument.loc,
                      "argument " + quote(param.name) + " of " + quote(callee) +
-                         (&culprit == &value || isAlone ? " is " : " holds ") + describe(culprit) +
-                         "; expected " + expected,
+                         (&culprit == &value || isAlone ? " is " : " holds ") +
+                         describe(culprit, names) + "; expected " + expected,
                      param.type == Param::fixed ? expected : std::string()};
   }
   // That a way of calling is not meant comes before what it misses.

@@ -31,10 +31,11 @@ struct BindError {
 
 /// Distributes `arguments` over `params` as Python does, and converts each to its parameter's type: a number to int[n] or
 /// float, a dim to SymInt. A list parameter also takes several positional arguments (`permute(x, 0, 2, 1)`).
-/// `callee` and `loc` are for errors about the whole.
+/// `callee` and `loc` are for errors about the whole, `names` for the dims that they show.
 std::variant<BoundArguments, BindError> bindArguments(llvm::StringRef callee, llvm::SMLoc loc,
                                                       llvm::ArrayRef<Param> params,
-                                                      llvm::ArrayRef<PassedArgument> arguments);
+                                                      llvm::ArrayRef<PassedArgument> arguments,
+                                                      dl::SymbolNames names);
 
 /// A constant as schemas write it: "1", "1e-05", "True", "'zeros'", "[]", "None"; nothing where it is a name.
 std::optional<Item> literal(llvm::StringRef text);

@@ -63,7 +63,7 @@ void ForwardLowering::noteCall(const CallExpr &expr, Layer &layer, const Item &r
     diagnostics.mention(Mention::Kind::layer, name->name, layer.decl->path.loc,
                         [&] { return (layer.path + ": " + layer.decl->type.name).str(); });
   if (LayerFacts *facts = diagnostics.index->findLayer(layer.path); facts && result.isTensor())
-    facts->outputs.push_back(dl::text(result.tensorType()));
+    facts->outputs.push_back(dl::text(result.as<Value>()));
 }
 
 Item ForwardLowering::callLayer(const LayerRef &ref, const CallExpr &expr,
@@ -120,8 +120,8 @@ bool ForwardLowering::checkInput(const Port &port, const Item &item, const Insta
     return true;
   diagnostics.error(port.name.loc)
       << "input " << quote(port.name.name) << " of " << quote(instance.path) << " is "
-      << (item.isTensor() ? dl::text(item.tensorType()) : describe(item)) << ", declared as "
-      << dl::text(declared) << "; change one of them";
+      << (item.isTensor() ? dl::text(item.as<Value>()) : describe(item, diagnostics.module))
+      << ", declared as " << dl::text(declared, diagnostics.module) << "; change one of them";
   return false;
 }
 
@@ -132,7 +132,7 @@ bool ForwardLowering::bindInputs(const Instance &instance, const CallExpr &expr,
   for (const Port &port : instance.decl->forward->inputs)
     names.push_back(port.name.name);
   std::string name = textOf(*expr.callee);
-  auto result = bindByName(name, names, arguments);
+  auto result = bindByName(name, names, arguments, diagnostics.module);
   if (auto *problem = std::get_if<BindError>(&result)) {
     diagnostics.error(problem->loc)
             .append(problem->message)

@@ -39,7 +39,7 @@ Item ForwardLowering::evaluateCall(const CallExpr &expr) {
     if (item.is<LayerRef>())
       return callLayer(item.as<LayerRef>(), expr, arguments, good);
     diagnostics.error(expr.loc) << "only functions and layers can be called, got "
-                                << describe(item);
+                                << describe(item, diagnostics.module);
     return poison(expr.loc);
   }
   return unknownCallee(expr, textOf(callee));
@@ -113,7 +113,7 @@ Item ForwardLowering::callFunction(StringRef name, const CallExpr &expr,
     return *result;
   if (isKnown)
     return call(name, expr.loc, arguments);
-  diagnostics.error(expr.loc) << misuseOf(name, arguments);
+  diagnostics.error(expr.loc) << misuseOf(name, arguments, diagnostics.module);
   return poison(expr.loc);
 }
 
@@ -123,7 +123,7 @@ Item ForwardLowering::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArg
 
 /// `size(x, dim)`: a dim, as an integer where it is constant; `size(x)`: all of them.
 Item ForwardLowering::callSize(llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
-  auto result = bindByName("size", {"x", "dim"}, arguments);
+  auto result = bindByName("size", {"x", "dim"}, arguments, diagnostics.module);
   if (auto *problem = std::get_if<BindError>(&result)) {
     diagnostics.error(problem->loc) << problem->message;
     return poison(loc);
@@ -132,7 +132,7 @@ Item ForwardLowering::callSize(llvm::SMLoc loc, ArrayRef<PassedArgument> argumen
   if (!bound[0] || !bound[0]->value.isTensor()) {
     diagnostics.error(loc)
         << "'size' takes a tensor and the number of a dim, as in size(x, 1), got "
-        << (bound[0] ? describe(bound[0]->value) : std::string("no tensor"));
+        << (bound[0] ? describe(bound[0]->value, diagnostics.module) : std::string("no tensor"));
     return poison(loc);
   }
   Item shape = attributeOf(bound[0]->value, "shape", "x.shape", loc);
@@ -143,8 +143,8 @@ Item ForwardLowering::callSize(llvm::SMLoc loc, ArrayRef<PassedArgument> argumen
   int64_t position = dim.is<int64_t>() ? dim.as<int64_t>() : rank;
   if (position < -rank || position >= rank) {
     diagnostics.error(bound[1]->loc)
-        << "'dim' of 'size' is " << describe(dim) << "; expected " << -rank << " to " << rank - 1
-        << " for " << dl::text(bound[0]->value.tensorType());
+        << "'dim' of 'size' is " << describe(dim, diagnostics.module) << "; expected " << -rank
+        << " to " << rank - 1 << " for " << dl::text(bound[0]->value.as<Value>());
     return poison(loc);
   }
   return shape.as<Item::List>()[position < 0 ? position + rank : position];
@@ -158,7 +158,7 @@ Item ForwardLowering::callHead(StringRef name, llvm::SMLoc loc,
   SmallVector<StringRef> names{"x", "dim"};
   if (hasCount)
     names.insert(names.begin() + 1, "count");
-  auto result = bindByName(name, names, arguments);
+  auto result = bindByName(name, names, arguments, diagnostics.module);
   if (auto *problem = std::get_if<BindError>(&result)) {
     diagnostics.error(problem->loc) << problem->message;
     return poison(loc);
@@ -177,9 +177,9 @@ Item ForwardLowering::callHead(StringRef name, llvm::SMLoc loc,
   int64_t dim = !along ? 0 : along->value.is<int64_t>() ? along->value.as<int64_t>() : rank;
   if (dim < -rank || dim >= rank) {
     diagnostics.error(along ? along->loc : loc)
-        << "'dim' of " << quote(name) << " is " << (along ? describe(along->value) : "0")
-        << "; expected " << -rank << " to " << rank - 1 << " for "
-        << dl::text(x->value.tensorType());
+        << "'dim' of " << quote(name) << " is "
+        << (along ? describe(along->value, diagnostics.module) : "0") << "; expected " << -rank
+        << " to " << rank - 1 << " for " << dl::text(x->value.as<Value>());
     return poison(loc);
   }
   dim += dim < 0 ? rank : 0;
@@ -189,7 +189,7 @@ Item ForwardLowering::callHead(StringRef name, llvm::SMLoc loc,
   auto type = count->value.tensorType();
   if (isa<FloatType>(type.getElementType()) ||
       !dl::isConstant(dl::product(dl::getDims(type), context), 1)) {
-    diagnostics.error(count->loc) << "'count' of 'head' is " << dl::text(type)
+    diagnostics.error(count->loc) << "'count' of 'head' is " << dl::text(type, diagnostics.module)
                                   << "; expected one integer";
     return poison(loc);
   }
@@ -228,7 +228,8 @@ Item ForwardLowering::combineTensors(BinaryOp op, const Item &lhs, const Item &r
   for (const Item *item : {&lhs, &rhs})
     if (!item->isTensor() && !item->isNumber() && !item->isDim()) {
       diagnostics.error(loc) << "operator " << quote(spellingOf(op))
-                             << " takes tensors and numbers, got " << describe(*item);
+                             << " takes tensors and numbers, got "
+                             << describe(*item, diagnostics.module);
       return poison(loc);
     }
   return callOperator(functionOf(op), loc,

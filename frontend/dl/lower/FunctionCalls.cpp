@@ -39,7 +39,7 @@ static BindError problemOf(std::vector<BindError> problems) {
 Item FunctionCalls::call(StringRef callee, llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
   std::vector<BindError> problems;
   for (const Signature *signature : signaturesOf(callee)) {
-    auto bound = bindArguments(callee, loc, signature->params, arguments);
+    auto bound = bindArguments(callee, loc, signature->params, arguments, diagnostics.module);
     if (auto *good = std::get_if<BoundArguments>(&bound))
       return emitter.emit(diagnostics.translate(loc), *signature, *good).at(loc);
     problems.push_back(std::move(std::get<BindError>(bound)));

@@ -109,29 +109,31 @@ Item LayerCall::reshape(const Item &x, ArrayRef<AffineExpr> dims) const {
 
 /// What is wrong with the inputs of a call, whose number and types are right.
 static std::optional<BindError> check(const LayerKind &kind, StringRef name, llvm::SMLoc loc,
-                                      const Signature &forward, const BoundArguments &bound) {
+                                      const Signature &forward, const BoundArguments &bound,
+                                      dl::SymbolNames names) {
   for (auto [param, item] : llvm::zip(forward.params, bound))
     if (item && param.type == Param::tensor && !item->isTensor())
       return BindError{item->loc, "argument " + quote(param.name) + " of " + quote(name) + " is " +
-                                      describe(*item) + "; expected a tensor"};
+                                      describe(*item, names) + "; expected a tensor"};
   if (kind.ranks.empty() || llvm::is_contained(kind.ranks, bound.front()->tensorType().getRank()))
     return std::nullopt;
   std::string ranks;
   for (int64_t rank : kind.ranks)
     ranks += (ranks.empty() ? "" : " or ") + std::to_string(rank);
   return BindError{loc, quote(kind.name) + " takes a tensor of " + ranks + " dims, got " +
-                            dl::text(bound.front()->tensorType())};
+                            dl::text(bound.front()->as<Value>())};
 }
 
 Item LayerCalls::call(const Layer &layer, StringRef name, llvm::SMLoc loc,
                       ArrayRef<PassedArgument> arguments) {
   Signature forward = parseSignature("", layer.kind->call);
-  auto bound = bindArguments(name, loc, forward.params, arguments);
+  auto bound = bindArguments(name, loc, forward.params, arguments, diagnostics.module);
   std::optional<BindError> problem;
   if (auto *bindError = std::get_if<BindError>(&bound))
     problem = std::move(*bindError);
   else
-    problem = check(*layer.kind, name, loc, forward, std::get<BoundArguments>(bound));
+    problem =
+        check(*layer.kind, name, loc, forward, std::get<BoundArguments>(bound), diagnostics.module);
   if (problem) {
     diagnostics.error(problem->loc)
             .append(problem->message)

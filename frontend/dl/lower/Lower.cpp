@@ -98,7 +98,8 @@ void ForwardLowering::assign(const Target &target, Item item) {
   bool matches = item.is<Item::List>() && item.as<Item::List>().size() == count;
   if (!matches && !item.isPoison())
     diagnostics.error(target.name.loc)
-        << count << " names for " << describe(item) << "; expected one name for each result";
+        << count << " names for " << describe(item, diagnostics.module)
+        << "; expected one name for each result";
   for (auto [position, element] : llvm::enumerate(target.elements))
     assign(element, matches ? item.as<Item::List>()[position] : poison(element.name.loc));
 }
@@ -144,8 +145,9 @@ void ForwardLowering::setState(State &state, const Item &item, llvm::SMLoc loc) 
   }
   diagnostics.error(loc)
           .append("state ", quote(state.path), " becomes ",
-                  item.isTensor() ? dl::text(item.tensorType()) : describe(item), ", declared as ",
-                  dl::text(state.type), "; change one of them")
+                  item.isTensor() ? dl::text(item.as<Value>()) : describe(item, diagnostics.module),
+                  ", declared as ", dl::text(state.type, diagnostics.module),
+                  "; change one of them")
           .attachNote(diagnostics.translate(state.loc))
       << "declared here";
 }
@@ -174,8 +176,8 @@ Item ForwardLowering::outputOf(const Port &port, RankedTensorType declared, bool
   if (item.isPoison() || !declared)
     return poison(port.name.loc);
   if (!item.isTensor()) {
-    diagnostics.error(binding->loc)
-        << "output " << quote(port.name.name) << " is " << describe(item) << "; expected a tensor";
+    diagnostics.error(binding->loc) << "output " << quote(port.name.name) << " is "
+                                    << describe(item, diagnostics.module) << "; expected a tensor";
     return poison(port.name.loc);
   }
   dl::Dims dims = dl::getDims(declared), found = dl::getDims(item.tensorType());
@@ -185,8 +187,9 @@ Item ForwardLowering::outputOf(const Port &port, RankedTensorType declared, bool
   declared = dl::makeTensor(dims, declared.getElementType());
   if (!dl::sameShapeAndElement(item.tensorType(), declared)) {
     diagnostics.error(binding->loc)
-            .append("output ", quote(port.name.name), " is ", dl::text(item.tensorType()),
-                    ", declared as ", dl::text(declared), "; change one of them")
+            .append("output ", quote(port.name.name), " is ", dl::text(item.as<Value>()),
+                    ", declared as ", dl::text(declared, diagnostics.module),
+                    "; change one of them")
             .attachNote(diagnostics.translate(port.name.loc))
         << "declared here";
     return poison(port.name.loc);
@@ -285,7 +288,7 @@ void ForwardLowering::checkStates() {
       };
       if (names(state.type) && llvm::none_of(model.inputs, names))
         diagnostics.error(state.loc)
-            << "state " << quote(state.path) << " is " << dl::text(state.type)
+            << "state " << quote(state.path) << " is " << dl::text(state.type, diagnostics.module)
             << ", and no input tells " << quote(symbol.name)
             << "; write a number, or a dim that an input has";
     }

@@ -80,7 +80,7 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
   StringRef name = method.name;
   auto error = [&] { return diagnostics.error(expr.loc) << quote(textOf(*expr.callee)) << " "; };
   if (!x.isTensor()) {
-    error() << "has no meaning: only tensors have methods, got " << describe(x);
+    error() << "has no meaning: only tensors have methods, got " << describe(x, diagnostics.module);
     return poison(expr.loc);
   }
   if (name.ends_with("_") && !name.ends_with("__") && !signaturesOf(name.drop_back()).empty()) {
@@ -93,7 +93,8 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
   if (!dtype.empty() || keepsItsTensor(name) || name == "dim" || name == "numel" ||
       name == "nelement") {
     if (!arguments.empty()) {
-      error() << "takes no arguments, got " << describe(arguments.front().value);
+      error() << "takes no arguments, got "
+              << describe(arguments.front().value, diagnostics.module);
       return poison(expr.loc);
     }
     diagnostics.mention(Mention::Kind::function, name, {}, [&] { return name.str(); });
@@ -110,7 +111,8 @@ Item ForwardLowering::callMethod(const Method &method, const CallExpr &expr,
   if (auto [function, attribute] = functionOfLikeness(name); !function.empty()) {
     if (arguments.size() != 1 || !arguments[0].value.isTensor()) {
       error() << "takes one tensor, got "
-              << (arguments.empty() ? "nothing" : describe(arguments.front().value));
+              << (arguments.empty() ? "nothing"
+                                    : describe(arguments.front().value, diagnostics.module));
       return poison(expr.loc);
     }
     diagnostics.mention(Mention::Kind::function, name, {}, [&] { return name.str(); });

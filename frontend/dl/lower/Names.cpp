@@ -23,8 +23,8 @@ const ForwardLowering::Binding *ForwardLowering::useValue(StringRef name) {
 void ForwardLowering::mentionValue(StringRef name, const Binding &binding) {
   diagnostics.mention(Mention::Kind::value, name, binding.loc, [&] {
     return (name + ": " +
-            (binding.item.isTensor() ? dl::text(binding.item.tensorType())
-                                     : describe(binding.item)))
+            (binding.item.isTensor() ? dl::text(binding.item.as<Value>())
+                                     : describe(binding.item, diagnostics.module)))
         .str();
   });
 }
@@ -211,7 +211,7 @@ Item ForwardLowering::attributeOf(const Item &item, StringRef name, StringRef sp
     return call("transpose", loc,
                 {{{}, loc, item}, {{}, loc, {int64_t(-2), loc}}, {{}, loc, {int64_t(-1), loc}}});
   auto error = diagnostics.error(loc);
-  error << quote(spelled) << " has no meaning: " << describe(item);
+  error << quote(spelled) << " has no meaning: " << describe(item, diagnostics.module);
   if (item.isTensor() && name == "T" && rank > 2)
     error << " is no matrix; its last two dims are exchanged by .mT";
   else

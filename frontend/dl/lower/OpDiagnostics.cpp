@@ -54,7 +54,7 @@ std::string OpDiagnostics::spelled(StringRef text) const {
       position < names.size() && position < operands.size())
     if (std::string dtypes = dtypesIn(match[3]); !dtypes.empty())
       return "argument " + quote(names[position]) + " of " + quote(match[1]) + " is a tensor " +
-             dl::text(operands[position].getType()) + "; expected " + dtypes;
+             dl::text(operands[position]) + "; expected " + dtypes;
   std::string words;
   for (StringRef rest = text; !rest.empty();) {
     auto [before, after] = rest.split("'dl.");

@@ -76,10 +76,10 @@ Value OpEmitter::fullOfDim(Location loc, AffineExpr dim, RankedTensorType type) 
     unsigned bits = integer.getWidth() - !integer.isUnsigned();
     if (!range || range->max >= (int64_t(1) << std::min(bits, 62U)) ||
         range->min < (integer.isUnsigned() ? 0 : -(int64_t(1) << std::min(bits, 62U)))) {
-      auto error = emitError(loc) << "the dim " << dl::text(dim);
+      auto error = emitError(loc) << "the dim " << dl::text(dim, module);
       if (range)
         error << ", " << range->min << " to " << range->max << ",";
-      error << " does not fit in the dtype of " << dl::text(type)
+      error << " does not fit in the dtype of " << dl::text(type, module)
             << "; cast the tensor to a wider one";
       return {};
     }
@@ -107,8 +107,8 @@ Value OpEmitter::full(Location loc, const Item &number, RankedTensorType type) {
                   ? integer >= 0 && llvm::isUIntN(width, integer)
                   : llvm::isIntN(width, integer);
   if (!fits) {
-    emitError(loc) << "the number " << integer << " does not fit in the dtype of " << dl::text(type)
-                   << "; cast the tensor to a wider one";
+    emitError(loc) << "the number " << integer << " does not fit in the dtype of "
+                   << dl::text(type, module) << "; cast the tensor to a wider one";
     return {};
   }
   return dl::FullOp::create(builder, loc, type, builder.getIntegerAttr(compute, integer));
@@ -142,9 +142,9 @@ bool OpEmitter::unify(Location loc, StringRef callee, ArrayRef<const Item *> ite
     if (!broadcast || !item->isTensor())
       continue;
     if (auto clash = broadcastDims(dims, dl::getDims(item->tensorType()))) {
-      emitError(loc) << "cannot broadcast " << dl::text(widest->tensorType()) << " with "
-                     << dl::text(item->tensorType()) << " in " << quote(callee) << ": dims "
-                     << dl::text(clash->first) << " and " << dl::text(clash->second)
+      emitError(loc) << "cannot broadcast " << dl::text(widest->as<Value>()) << " with "
+                     << dl::text(item->as<Value>()) << " in " << quote(callee) << ": dims "
+                     << dl::text(clash->first, module) << " and " << dl::text(clash->second, module)
                      << " differ; expected equal dims, or 1";
       return false;
     }
@@ -159,7 +159,7 @@ bool OpEmitter::unify(Location loc, StringRef callee, ArrayRef<const Item *> ite
           item->isTensor() ? item->tensorType().getElementType() == dtype : item->is<bool>();
       if (!isBool) {
         emitError(loc) << quote(callee) << " needs a bool tensor as its condition, got "
-                       << describe(*item) << "; compare it, as in x != 0";
+                       << describe(*item, module) << "; compare it, as in x != 0";
         return false;
       }
     }
@@ -198,7 +198,7 @@ Operation *OpEmitter::createOnce(OperationState &state) {
     op = builder.create(state);
   }
   auto isTooLarge = [&](Type type) {
-    return !checkSize(llvm::cast<RankedTensorType>(type), symbols, state.location);
+    return !checkSize(llvm::cast<RankedTensorType>(type), symbols, state.location, module);
   };
   if (failed(verify(op)) || llvm::any_of(types, isTooLarge)) {
     op->erase();
@@ -458,7 +458,8 @@ Item OpEmitter::emit(Location loc, const Signature &signature, const BoundArgume
         continue;
       }
       if (!item->isTensor()) {
-        emitError(loc) << quote(signature.name) << " needs tensors, got " << describe(*item);
+        emitError(loc) << quote(signature.name) << " needs tensors, got "
+                       << describe(*item, module);
         return {Item::Poison(), {}};
       }
       operands.push_back(item->as<Value>());

@@ -16,7 +16,7 @@ AffineExpr ForwardLowering::placeOf(const Item &bound, AffineExpr size, StringRe
   auto range = dl::rangeOf(place, dl::symbolRanges(module));
   if (range && (range->min >= 0 || range->max < 0))
     return range->min >= 0 ? place : dl::normalize(size + place);
-  diagnostics.error(bound.loc) << what << " at the dim " << dl::text(place)
+  diagnostics.error(bound.loc) << what << " at the dim " << dl::text(place, diagnostics.module)
                                << ", which may be negative or not; expected one of both over its "
                                   "whole range";
   return {};
@@ -47,8 +47,8 @@ Value ForwardLowering::sliceByDims(Value x, int64_t dim, const Item &start, cons
   auto range = dl::rangeOf(length, dl::symbolRanges(module));
   if (!range || range->min < 0) {
     auto error = diagnostics.error(loc);
-    error << "a slice from " << dl::text(dl::normalize(first)) << " to "
-          << dl::text(dl::normalize(last)) << " may have "
+    error << "a slice from " << dl::text(dl::normalize(first), diagnostics.module) << " to "
+          << dl::text(dl::normalize(last), diagnostics.module) << " may have "
           << (range ? std::to_string(range->min) : std::string("-1"))
           << " elements; expected 0 or more";
     dl::adviseRange(error, {length, 0, {}}, module);
@@ -90,7 +90,8 @@ Value ForwardLowering::slice(Value x, int64_t dim, const Index &index) {
          {std::pair(start, index.start.get()), std::pair(stop, index.stop.get())})
       if (limit && (!range || (*limit < 0 ? *limit < -range->min : range->min < *limit))) {
         auto error = diagnostics.error(expr->loc);
-        error << "the bound " << *limit << " may lie beyond a dim " << dl::text(size)
+        error << "the bound " << *limit << " may lie beyond a dim "
+              << dl::text(size, diagnostics.module)
               << (range ? " of " + std::to_string(range->min) : std::string());
         dl::adviseRange(error, {size, *limit < 0 ? -*limit : *limit, {}}, module);
         return {};
@@ -111,7 +112,8 @@ Value ForwardLowering::select(Value x, int64_t dim, int64_t position, llvm::SMLo
   auto range = dl::rangeOf(dims[dim], dl::symbolRanges(module));
   if (!range || (position < 0 ? position < -range->min : range->min <= position)) {
     auto error = diagnostics.error(loc);
-    error << "index " << position << " lies outside a dim of " << dl::text(dims[dim]);
+    error << "index " << position << " lies outside a dim of "
+          << dl::text(dims[dim], diagnostics.module);
     if (range && range->min != range->max) {
       error << ", which may be " << range->min;
       dl::adviseRange(error, {dims[dim], position < 0 ? -position : position + 1, {}}, module);
@@ -140,7 +142,8 @@ Item ForwardLowering::evaluateSubscript(const SubscriptExpr &expr) {
     return indexList(base, expr);
   if (base.isTensor())
     return indexTensor(base, expr);
-  diagnostics.error(expr.loc) << "only tensors and lists can be indexed, got " << describe(base);
+  diagnostics.error(expr.loc) << "only tensors and lists can be indexed, got "
+                              << describe(base, diagnostics.module);
   return poison(expr.loc);
 }
 
@@ -168,8 +171,8 @@ Item ForwardLowering::indexTensor(const Item &base, const SubscriptExpr &expr) {
       return value;
     bool isNew = !index.isSlice && value.is<Item::None>();
     if (!isNew && read++ == rank) {
-      diagnostics.error(index.loc) << "too many indices for " << dl::text(base.tensorType())
-                                   << "; expected at most " << rank;
+      diagnostics.error(index.loc)
+          << "too many indices for " << dl::text(base.as<Value>()) << "; expected at most " << rank;
       return poison(expr.loc);
     }
     if (index.isSlice) {
@@ -195,8 +198,8 @@ Item ForwardLowering::indexTensor(const Item &base, const SubscriptExpr &expr) {
                                       "dims, index_select takes elements";
       return poison(expr.loc);
     } else {
-      diagnostics.error(index.loc)
-          << "an index is " << describe(value) << "; expected an integer, a slice or None";
+      diagnostics.error(index.loc) << "an index is " << describe(value, diagnostics.module)
+                                   << "; expected an integer, a slice or None";
       return poison(expr.loc);
     }
     if (!x)

@@ -14,8 +14,9 @@ static constexpr size_t kMostNumbers = 256;
 namespace {
 /// The numbers of nested lists in row-major order, and the dims of the lists.
 struct Literal {
-  SmallVector<const Item *> numbers;
-  SmallVector<int64_t> dims;
+  dl::SymbolNames names; // of dims in messages
+  SmallVector<const Item *> numbers = {};
+  SmallVector<int64_t> dims = {};
 
   /// Reads `item`, `depth` lists deep. A message where it does not fit what was read before; empty where all is well.
   std::string read(const Item &item, size_t depth);
@@ -26,9 +27,11 @@ std::string Literal::read(const Item &item, size_t depth) {
   if (!item.is<Item::List>()) {
     bool isScalar = item.isTensor() && item.tensorType().getRank() == 0;
     if (!isScalar && !item.isNumber() && !item.isDim())
-      return "holds " + describe(item) + "; expected numbers, or lists of them of one length";
+      return "holds " + describe(item, names) +
+             "; expected numbers, or lists of them of one length";
     if (depth != dims.size() && !numbers.empty())
-      return "holds " + describe(item) + " beside a list; expected lists of one depth and length";
+      return "holds " + describe(item, names) +
+             " beside a list; expected lists of one depth and length";
     numbers.push_back(&item);
     return numbers.size() <= kMostNumbers
                ? std::string()
@@ -42,7 +45,7 @@ std::string Literal::read(const Item &item, size_t depth) {
   if (depth == dims.size() && numbers.empty())
     dims.push_back(length);
   else if (depth >= dims.size() || dims[depth] != length)
-    return "holds " + describe(item) + " beside " +
+    return "holds " + describe(item, names) + " beside " +
            (depth < dims.size() ? "a list of " + std::to_string(dims[depth]) : "a number") +
            "; expected lists of one depth and length";
   for (const Item &element : list)
@@ -52,7 +55,7 @@ std::string Literal::read(const Item &item, size_t depth) {
 }
 
 Item ForwardLowering::callTensor(llvm::SMLoc loc, ArrayRef<PassedArgument> arguments) {
-  auto result = bindByName("tensor", {"data", "dtype"}, arguments);
+  auto result = bindByName("tensor", {"data", "dtype"}, arguments, diagnostics.module);
   if (auto *problem = std::get_if<BindError>(&result)) {
     diagnostics.error(problem->loc) << problem->message;
     return poison(loc);
@@ -61,10 +64,11 @@ Item ForwardLowering::callTensor(llvm::SMLoc loc, ArrayRef<PassedArgument> argum
   if (!bound[0] || (bound[1] && !bound[1]->value.is<Type>())) {
     diagnostics.error(loc) << "'tensor' takes numbers in lists and a dtype, as in tensor([1.0, "
                               "2.0], dtype=f32), got "
-                           << (bound[0] ? describe(bound[1]->value) : std::string("no numbers"));
+                           << (bound[0] ? describe(bound[1]->value, diagnostics.module)
+                                        : std::string("no numbers"));
     return poison(loc);
   }
-  Literal literal;
+  Literal literal{diagnostics.module};
   if (std::string problem = literal.read(bound[0]->value, 0); !problem.empty()) {
     diagnostics.error(bound[0]->loc) << "'tensor' " << problem;
     return poison(loc);

@@ -12,6 +12,7 @@
 #include "frontend/dl/syntax/SourceIndex.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/DenseSet.h"
@@ -52,6 +53,9 @@ public:
 
   /// file:line:col in the buffer that holds `loc`, both from 1; the column counts bytes.
   mlir::Location translate(llvm::SMLoc loc) const;
+
+  /// The module that the text becomes, whose symbols name the dims in messages; null before there is one.
+  mlir::ModuleOp module;
 
   /// Where what stands for names is noted, if anybody asked; null if not. Must outlive this.
   SourceIndex *index = nullptr;

@@ -158,10 +158,10 @@ static std::optional<std::vector<Argument>> argumentsOf(const LayerKind &kind,
     std::optional<Item> item = itemOf(held);
     if (!item)
       return std::nullopt;
-    Argument argument{param.name.str(), *item, attributeText(param, held)};
+    Argument argument{param.name.str(), *item, attributeText(param, held, &op)};
     bool isDefault = isLeftOut(*same, param, held);
     if (isDefault && !arguments.empty())
-      if (Pieces text = defaultText(param, held); !text.empty())
+      if (Pieces text = defaultText(param, held, &op); !text.empty())
         arguments.push_back({argument.name, argument.item, text, false, /*isDefault=*/true});
     if (!isDefault)
       arguments.push_back(std::move(argument));
@@ -182,10 +182,10 @@ weightsOf(const LayerKind &kind, ArrayRef<Argument> arguments, const Tensors &te
   std::vector<frontend::PassedArgument> passed;
   for (const Argument &argument : arguments)
     passed.push_back({argument.name, {}, argument.item});
-  auto bound = frontend::bindArguments(kind.name, {}, params, passed);
+  auto bound = frontend::bindArguments(kind.name, {}, params, passed, {});
   if (!std::holds_alternative<frontend::BoundArguments>(bound))
     return std::nullopt;
-  auto weights = frontend::weightsOf(kind, params, std::get<frontend::BoundArguments>(bound));
+  auto weights = frontend::weightsOf(kind, params, std::get<frontend::BoundArguments>(bound), {});
   auto *all = std::get_if<std::vector<LayerWeight>>(&weights);
   if (!all || all->size() + 1 != tensors.size()) // and the input
     return std::nullopt;

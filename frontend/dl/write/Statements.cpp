@@ -30,7 +30,7 @@ void append(Pieces &pieces, const Twine &text) {
 }
 
 std::string dtypeText(Type type) {
-  std::string text = dl::text(RankedTensorType::get({}, getElementTypeOrSelf(type)));
+  std::string text = dl::text(RankedTensorType::get({}, getElementTypeOrSelf(type)), {});
   return text.substr(0, text.find('['));
 }
 
@@ -154,7 +154,7 @@ Pieces Reader::dim(AffineExpr dim) {
   Pieces pieces;
   auto binary = dyn_cast<AffineBinaryOpExpr>(dim);
   if (!dl::mentions(dim, counted)) {
-    append(pieces, dl::text(dim));
+    append(pieces, dl::text(dim, module));
   } else if (binary) {
     append(pieces, "(");
     append(pieces, this->dim(binary.getLHS()));
@@ -233,10 +233,10 @@ Pieces Reader::attributeText(const Param &param, Attribute value) {
       dims && dl::mentions(dims.getValue().getResults(), counted))
     return param.count == 1 ? dim(dims.getValue().getResult(0))
                             : this->dims(dims.getValue().getResults(), param.name);
-  return onnx::attributeText(param, value);
+  return onnx::attributeText(param, value, module);
 }
 
-Pieces attributeText(const Param &param, Attribute value) {
+Pieces attributeText(const Param &param, Attribute value, dl::SymbolNames names) {
   Pieces pieces;
   auto integer = [&](int64_t number) { return Piece{Piece::Number, param.name.str(), number, {}}; };
   auto list = [&](auto range, auto element) {
@@ -268,7 +268,7 @@ Pieces attributeText(const Param &param, Attribute value) {
     auto dim = [&](AffineExpr held) {
       if (auto constant = dyn_cast<AffineConstantExpr>(held))
         return integer(constant.getValue());
-      return Piece{Piece::Text, dl::text(held), 0, {}};
+      return Piece{Piece::Text, dl::text(held, names), 0, {}};
     };
     if (param.count == 1)
       return {dim(dims.getValue().getResult(0))};
@@ -279,8 +279,8 @@ Pieces attributeText(const Param &param, Attribute value) {
   return pieces;
 }
 
-Pieces defaultText(const Param &param, Attribute value) {
-  Pieces pieces = attributeText(param, value);
+Pieces defaultText(const Param &param, Attribute value, dl::SymbolNames names) {
+  Pieces pieces = attributeText(param, value, names);
   if (pieces.size() != 1 || pieces.front().kind != Piece::Number)
     return {};
   pieces.front().unlessDefault = ", " + param.name.str() + "=";
@@ -394,7 +394,7 @@ void Reader::call(const Signature &signature, Operation &op, Line &line) {
     if (!isDefault)
       add(param, attributeText(param, held));
     else if (arguments > 0)
-      append(text, defaultText(param, held));
+      append(text, defaultText(param, held, module));
     isNext = false;
   }
   append(text, ")");

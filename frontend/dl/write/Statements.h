@@ -15,11 +15,11 @@ void append(Pieces &pieces, const llvm::Twine &text);
 /// "f32"
 std::string dtypeText(mlir::Type type);
 
-/// The attribute of a parameter as an argument.
-Pieces attributeText(const Param &param, mlir::Attribute value);
+/// The attribute of a parameter as an argument, dims by `names`.
+Pieces attributeText(const Param &param, mlir::Attribute value, dl::SymbolNames names);
 /// The same of an argument behind others whose value is its default, which stays unwritten: one number that another instance of a
 /// block may have otherwise, or nothing.
-Pieces defaultText(const Param &param, mlir::Attribute value);
+Pieces defaultText(const Param &param, mlir::Attribute value, dl::SymbolNames names);
 
 } // namespace dlc::onnx
 

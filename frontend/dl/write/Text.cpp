@@ -122,14 +122,14 @@ static std::string declarationsOf(const Program &program, ArrayRef<Statement> st
   return text;
 }
 
-/// A type, "?" in place of dims whose size the data say.
-static std::string typeText(Type type, const llvm::SmallBitVector &counted) {
-  dl::Dims dims = dl::getDims(cast<RankedTensorType>(type));
+/// The type of a tensor, "?" in place of dims whose size the data say.
+static std::string typeText(Value tensor, const llvm::SmallBitVector &counted) {
+  dl::Dims dims = dl::getDims(cast<RankedTensorType>(tensor.getType()));
   if (!dl::mentions(dims, counted))
-    return dl::text(type);
-  std::string text = dtypeText(type) + "[";
+    return dl::text(tensor);
+  std::string text = dtypeText(tensor.getType()) + "[";
   for (auto [position, dim] : llvm::enumerate(dims))
-    text += (position ? "," : "") + (dl::mentions(dim, counted) ? "?" : dl::text(dim));
+    text += (position ? "," : "") + (dl::mentions(dim, counted) ? "?" : dl::text(dim, tensor));
   return text + "]";
 }
 
@@ -187,8 +187,7 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
   std::string name = model.unique(module.getName().value_or("Model"));
   for (BlockArgument argument : function.getArguments()) {
     auto held = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dl.name");
-    std::string declared =
-        model.declare(argument, held.getValue()) + ": " + dl::text(argument.getType());
+    std::string declared = model.declare(argument, held.getValue()) + ": " + dl::text(argument);
     if (function.getArgAttr(argument.getArgNumber(), "dl.state")) {
       stateNames.push_back(StringRef(declared).split(':').first.str());
       states += "  state " + declared + "\n";
@@ -214,8 +213,8 @@ std::string writeDl(ModuleOp module, StringRef weightsFile, std::vector<NamedWei
       continue;
     }
     results.push_back({program.outputs[index], model.unique(held.getValue())});
-    outputs += (outputs.empty() ? "" : ", ") + results.back().name + ": " +
-               typeText(value.getType(), counted);
+    outputs +=
+        (outputs.empty() ? "" : ", ") + results.back().name + ": " + typeText(value, counted);
   }
   model.write(statements, results);
   declarations += states;

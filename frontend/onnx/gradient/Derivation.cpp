@@ -105,8 +105,8 @@ Term Term::narrowed(int64_t axis, AffineExpr start, AffineExpr length) const {
   if (!first && left && *left > 0)
     return call("narrow", {onnx::item(axis), onnx::item(-*left), Item::dim(length, {})});
   if (!first)
-    node->unsupported("its derivative takes a part of a dim of " + dl::text(dims[axis]) + " from " +
-                          dl::text(start) + " on",
+    node->unsupported("its derivative takes a part of a dim of " + node->text(dims[axis]) +
+                          " from " + node->text(start) + " on",
                       "; dlc takes parts from a known distance from one of its ends on: give the "
                       "symbols numbers by --shapes");
   return *this;
@@ -132,7 +132,7 @@ void Derivation::add(unsigned operand, const Term &cotangent) {
   // Of dims with symbols a rule may find less than the op does: a derivative of other dims would be wrong in silence.
   if (!dl::sameShapeAndElement(more.as<mlir::Value>().getType(), of.getType()))
     return refuse(frontend::quote(op->getName().getStringRef().split('.').second) + " of " +
-                      dl::text(of.getType()),
+                      dl::text(of),
                   "; give the symbols numbers by --shapes");
   auto [found, isFirst] = cotangents.try_emplace(of, more.as<mlir::Value>());
   if (isFirst)

@@ -86,7 +86,7 @@ static void deriveSlice(Derivation &d) {
     AffineExpr left = dl::normalize(d.dims()[axis] - from - dims[axis]);
     if (!dl::asConstant(left))
       return d.refuse("'slice' by a step of " + llvm::Twine(step) + " of a dim of " +
-                          dl::text(size),
+                          d.node.text(size),
                       "; give the symbols numbers by --shapes");
   }
   d.add(0, placed(d, dy, axis, from));

@@ -39,7 +39,7 @@ static Term cutToX(Derivation &d, Term full, const Windows &windows) {
     AffineExpr behind = dl::normalize(dims[2 + i] + windows.low[i] - full.dims()[axis]);
     if (!dl::asConstant(behind)) {
       d.refuse("windows of stride " + llvm::Twine(windows.stride[i]) + " over a dim of " +
-                   dl::text(dims[2 + i]),
+                   d.node.text(dims[2 + i]),
                "; give the symbols numbers by --shapes");
       return full;
     }

@@ -58,10 +58,10 @@ bool AttentionImport::readHeads() {
   queryHeads = node.integer("q_num_heads", 0);
   heldHeads = node.integer("kv_num_heads", 0);
   if (rank != 3 && rank != 4)
-    return node.fail("its query is " + dl::text(node.type(query)) + "; expected 3 or 4 dims");
+    return node.fail("its query is " + node.typeText(query) + "; expected 3 or 4 dims");
   if (node.rank(key) != rank || node.rank(value) != rank)
-    return node.fail("its query, key and value are " + dl::text(node.type(query)) + ", " +
-                     dl::text(node.type(key)) + " and " + dl::text(node.type(value)) +
+    return node.fail("its query, key and value are " + node.typeText(query) + ", " +
+                     node.typeText(key) + " and " + node.typeText(value) +
                      "; expected equal ranks");
   if (!isFlat) {
     auto of = dl::asConstant(node.dims(query)[1]), held = dl::asConstant(node.dims(key)[1]);
@@ -84,8 +84,8 @@ Item AttentionImport::heads(Input input, int64_t count) {
   dl::Dims dims = node.dims(input);
   auto width = dl::asConstant(dims[2]);
   if (!width || *width % count) {
-    node.fail("the last dim of " + dl::text(node.type(input)) + " is not that of " +
-              llvm::Twine(count) + " heads");
+    node.fail("the last dim of " + node.typeText(input) + " is not that of " + llvm::Twine(count) +
+              " heads");
     return {Item::Poison(), {}};
   }
   Item split = node.reshape(x, {dims[0], dims[1], node.dim(count), node.dim(*width / count)});
@@ -132,8 +132,7 @@ Item AttentionImport::paddedMask() {
     return given;
   auto missing = dl::asConstant(dl::normalize(total - dims.back()));
   if (!missing || *missing < 0) {
-    node.unsupported("its mask is " + dl::text(node.type(mask)) + " for " + dl::text(total) +
-                         " keys",
+    node.unsupported("its mask is " + node.typeText(mask) + " for " + node.text(total) + " keys",
                      "; dlc takes a mask of as many columns, or of so many fewer as is known");
     return {Item::Poison(), {}};
   }

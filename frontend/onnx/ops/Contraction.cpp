@@ -17,8 +17,7 @@ std::optional<Item> gemm(NodeImport &node) {
   bool transA = node.integer("transA", 0) != 0, transB = node.integer("transB", 0) != 0;
   double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
   if (node.rank(0) < 2 || node.rank(1) < 2) {
-    node.fail("it takes matrices, got " + dl::text(node.type(0)) + " and " +
-              dl::text(node.type(1)));
+    node.fail("it takes matrices, got " + node.typeText(0) + " and " + node.typeText(1));
     return std::nullopt;
   }
   Item a = node.tensor(0), b = node.tensor(1);
@@ -76,8 +75,7 @@ static std::optional<std::string> convNamed(NodeImport &node, StringRef name, si
   int64_t spatial = node.rank(input) - 2;
   if (spatial >= 1 && spatial <= 3)
     return (name + llvm::Twine(spatial) + "d").str();
-  node.unsupported("it convolves " + dl::text(node.type(input)),
-                   "; dlc convolves 1 to 3 spatial dims");
+  node.unsupported("it convolves " + node.typeText(input), "; dlc convolves 1 to 3 spatial dims");
   return std::nullopt;
 }
 
@@ -171,7 +169,7 @@ static bool buildConvTranspose(NodeImport &node) {
     for (size_t i = 0; hasShape && i < spatial; ++i) {
       auto size = dl::asConstant(dims[2 + i]);
       if (!size || *size > INT32_MAX) {
-        node.unsupported("output_shape or auto_pad over a dim of " + dl::text(dims[2 + i]),
+        node.unsupported("output_shape or auto_pad over a dim of " + node.text(dims[2 + i]),
                          "; dlc takes pads there");
         return std::nullopt;
       }
@@ -226,7 +224,7 @@ static bool buildConvTranspose(NodeImport &node) {
     y = node.call("pad", {y, itemList(pads)});
   if (node.has(2) && isPadded) {
     if (node.rank(2) != 1)
-      return node.fail("its bias is " + dl::text(node.type(2)) + "; expected one dim");
+      return node.fail("its bias is " + node.typeText(2) + "; expected one dim");
     dl::Dims along(spatial + 1, node.dim(1));
     along[0] = node.dims(2)[0];
     y = node.call("add", {y, node.reshape(node.tensor(2), along)});

@@ -55,7 +55,7 @@ static bool buildBitShift(NodeImport &node) {
   if (direction != "LEFT" && direction != "RIGHT")
     return node.fail("its direction is " + frontend::quote(direction) + "; expected LEFT or RIGHT");
   if (!node.dtype(0).isUnsignedInteger())
-    return node.fail("it shifts " + dl::text(node.type(0)) + "; expected unsigned integers");
+    return node.fail("it shifts " + node.typeText(0) + "; expected unsigned integers");
   Item power = node.call("pow", {node.scalar(2, node.dtype(0)), node.tensor(1)});
   if (direction == "LEFT")
     node.set(0, node.call("mul", {node.tensor(0), power}));

@@ -52,8 +52,8 @@ bool Gradient::readVariables(StringRef attribute, size_t first, bool isDifferent
     if (!value || !input.isTensor())
       return false;
     if (isDifferentiated && !isFloat(value))
-      return node.fail("it differentiates by " + quote(name) + ", which is " +
-                       dl::text(value.getType()) + "; expected floats");
+      return node.fail("it differentiates by " + quote(name) + ", which is " + dl::text(value) +
+                       "; expected floats");
     if (isDifferentiated)
       xs.push_back(value);
     held.insert(value);
@@ -62,8 +62,8 @@ bool Gradient::readVariables(StringRef attribute, size_t first, bool isDifferent
       continue;
     if (other.getType() != value.getType() || !isFloat(value))
       return node.unsupported(
-          "it puts " + dl::text(other.getType()) + " in the place of " + quote(name) +
-              ", which is " + dl::text(value.getType()),
+          "it puts " + dl::text(other) + " in the place of " + quote(name) + ", which is " +
+              dl::text(value),
           "; dlc puts floats in the place of floats of the same dtype and dims");
     if (given.contains(value) && given.lookup(value) != other)
       return node.fail("it gives two values for " + quote(name) + "; expected one");
@@ -163,7 +163,7 @@ bool Gradient::build() {
       !(y = node.tensorNamed(yName, "y")))
     return false;
   if (!isFloat(y))
-    return node.fail("it differentiates " + quote(yName) + ", which is " + dl::text(y.getType()) +
+    return node.fail("it differentiates " + quote(yName) + ", which is " + dl::text(y) +
                      "; expected floats");
   if (!collect())
     return false;

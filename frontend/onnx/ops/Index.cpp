@@ -85,7 +85,7 @@ static bool gatherOfBatches(NodeImport &node, int64_t batch) {
   auto depth = batch < 0 || last < batch ? std::nullopt : dl::asConstant(indexDims.back());
   if (!depth || *depth < 1 || batch + *depth > rank)
     return node.fail("it has batch_dims " + llvm::Twine(batch) + " and positions " +
-                     dl::text(node.type(1)) + " for " + dl::text(node.type(0)));
+                     node.typeText(1) + " for " + node.typeText(0));
   Type dtype = node.dtype(1);
   auto sizeOf = [&](AffineExpr size) {
     return node.call("scalar_tensor", {Item::dim(size, {}), item(dtype)});
@@ -117,7 +117,7 @@ static bool buildGatherND(NodeImport &node) {
     return gatherOfBatches(node, batch);
   auto depth = indexDims.empty() ? std::nullopt : dl::asConstant(indexDims.back());
   if (!depth || *depth > static_cast<int64_t>(dims.size()) || *depth < 1)
-    return node.unsupported("it has positions " + dl::text(node.type(1)),
+    return node.unsupported("it has positions " + node.typeText(1),
                             "; dlc takes positions of 1 dim of x or more");
   Type dtype = node.dtype(1);
   Item flat;

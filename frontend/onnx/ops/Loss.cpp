@@ -20,8 +20,8 @@ static Item logLikelihood(NodeImport &node, const Item &x, Item target) {
   Type dtype = x.tensorType().getElementType();
   Type positions = target.tensorType().getElementType();
   if (dims.size() < 2 || kept.size() + 1 != dims.size()) {
-    node.fail("it takes scores [N, C, ...] and targets [N, ...], got " + dl::text(x.tensorType()) +
-              " and " + dl::text(target.tensorType()));
+    node.fail("it takes scores [N, C, ...] and targets [N, ...], got " +
+              dl::text(x.as<mlir::Value>()) + " and " + dl::text(target.as<mlir::Value>()));
     return {Item::Poison(), {}};
   }
   picked[1] = node.dim(1);

@@ -15,7 +15,7 @@ static std::optional<SmallVector<int64_t>> normalizedShape(NodeImport &node, int
   for (AffineExpr dim : ArrayRef<AffineExpr>(dims).drop_front(axis)) {
     auto size = dl::asConstant(dim);
     if (!size) {
-      node.unsupported("it normalizes over the symbolic dim " + dl::text(dim),
+      node.unsupported("it normalizes over the symbolic dim " + node.text(dim),
                        "; dlc needs its number");
       return std::nullopt;
     }
@@ -144,7 +144,7 @@ static bool buildGroupNorm(NodeImport &node) {
   auto channels = node.rank(0) > 1 ? dl::asConstant(node.dims(0)[1]) : std::nullopt;
   if (!channels || groups < 1 || *channels % groups)
     return node.fail("its " + llvm::Twine(groups) + " groups do not divide the channels of " +
-                     dl::text(node.type(0)));
+                     node.typeText(0));
   if (node.opset < 21) {
     int64_t each = *channels / groups;
     for (Item *of : {&scale, &bias})
@@ -200,8 +200,8 @@ static bool buildLrn(NodeImport &node) {
   if (node.hasFailed())
     return false;
   if (dims.size() < 2 || size < 1 || size > INT16_MAX)
-    return node.fail("it takes a tensor [N, C, ...] and a size from 1 on, got " +
-                     dl::text(node.type(0)) + " and " + llvm::Twine(size));
+    return node.fail("it takes a tensor [N, C, ...] and a size from 1 on, got " + node.typeText(0) +
+                     " and " + llvm::Twine(size));
   AffineExpr rest = dl::product(ArrayRef<AffineExpr>(dims).drop_front(2), node.context);
   Item squares = node.reshape(node.call("mul", {x, x}), {dims[0], node.dim(1), dims[1], rest});
   Item wide =

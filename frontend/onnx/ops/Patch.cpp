@@ -66,8 +66,7 @@ static bool buildMaxUnpool(NodeImport &node) {
   if (!window || node.hasFailed())
     return false;
   if (rank > 5)
-    return node.unsupported("it fills " + dl::text(node.type(0)),
-                            "; dlc takes 1 to 3 spatial dims");
+    return node.unsupported("it fills " + node.typeText(0), "; dlc takes 1 to 3 spatial dims");
   if (shape && static_cast<int64_t>(shape->size()) != rank)
     return node.fail("its result's shape has " + llvm::Twine(shape->size()) +
                      " numbers; expected " + llvm::Twine(rank));
@@ -79,7 +78,7 @@ static bool buildMaxUnpool(NodeImport &node) {
                                   window->low[i] - window->high[i]));
     auto size = dl::asConstant(image.back());
     if (shape && (!size || (*shape)[2 + i] < *size || (*shape)[2 + i] > INT32_MAX))
-      return node.unsupported("its result's shape is smaller than " + dl::text(image.back()) +
+      return node.unsupported("its result's shape is smaller than " + node.text(image.back()) +
                                   " in dim " + llvm::Twine(2 + i),
                               "; dlc takes larger ones");
     behind.push_back(shape ? (*shape)[2 + i] - *size : 0);
@@ -122,7 +121,7 @@ static bool buildRoiAlign(NodeImport &node) {
                      "; expected half_pixel or output_half_pixel");
   dl::Dims dims = node.dims(2);
   if (dims.size() != 1)
-    return node.fail("it takes one image's number for each region, got " + dl::text(node.type(2)));
+    return node.fail("it takes one image's number for each region, got " + node.typeText(2));
   Item column = node.reshape(node.cast(images, node.dtype(1)), {dims[0], node.dim(1)});
   Item boxes = node.call("cat", {{Item::List{column, rois}, {}}, item(int64_t(1))});
   node.set(0, node.call("roi_align", {x, boxes},
@@ -145,7 +144,7 @@ static bool buildDeformConv(NodeImport &node) {
   if (!window || node.hasFailed())
     return false;
   if (kernel.size() != 2 || node.rank(0) != 4 || node.rank(2) != 4)
-    return node.unsupported("it takes " + dl::text(node.type(0)) + " and " + dl::text(node.type(1)),
+    return node.unsupported("it takes " + node.typeText(0) + " and " + node.typeText(1),
                             "; dlc shifts taps of two spatial dims");
   // The groups follow from the channels.
   auto channels = dl::asConstant(node.dims(0)[1]), taken = dl::asConstant(weight[1]),
@@ -160,8 +159,8 @@ static bool buildDeformConv(NodeImport &node) {
   if (!channels || !taken || !shifts || !isMultiple(*channels, {*taken, groups}) ||
       !isMultiple(*shifts, {2, shared, kernel[0], kernel[1]}))
     return node.fail("its channels are not those of group " + llvm::Twine(groups) +
-                     " and offset_group " + llvm::Twine(shared) + ": " + dl::text(node.type(0)) +
-                     ", " + dl::text(node.type(1)) + ", " + dl::text(node.type(2)));
+                     " and offset_group " + llvm::Twine(shared) + ": " + node.typeText(0) + ", " +
+                     node.typeText(1) + ", " + node.typeText(2));
   if (!window->isSymmetric()) {
     x = padded(node, x, *window, 0);
     window->low.assign(2, 0);

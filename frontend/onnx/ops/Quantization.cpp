@@ -52,7 +52,7 @@ static Item aligned(NodeImport &node, size_t input, ArrayRef<AffineExpr> dims, i
     return node.reshape(x, along);
   }
   if (static_cast<int64_t>(own.size()) != rank) {
-    node.fail("its input " + llvm::Twine(input) + " is " + dl::text(node.type(input)) +
+    node.fail("its input " + llvm::Twine(input) + " is " + node.typeText(input) +
               "; expected one number, one dim or " + llvm::Twine(rank));
     return x;
   }

@@ -56,8 +56,8 @@ static bool build(NodeImport &node, const Network &network) {
   if (node.rank(0) != 3 || node.rank(1) != 3 || !rows || *rows % gates ||
       !dl::isConstant(node.dims(2)[0], directions))
     return node.fail("it takes x, W and R of three dims, W and R of " + llvm::Twine(directions) +
-                     " directions, got " + dl::text(node.type(0)) + ", " + dl::text(node.type(1)) +
-                     " and " + dl::text(node.type(2)));
+                     " directions, got " + node.typeText(0) + ", " + node.typeText(1) + " and " +
+                     node.typeText(2));
   if (!isOneOp(node, network))
     return buildRecurrentSteps(node, static_cast<RecurrentKind>(gates));
   int64_t hidden = *rows / gates;

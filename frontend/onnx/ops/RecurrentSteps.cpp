@@ -245,7 +245,7 @@ bool RecurrentSteps::run() {
     return node.unsupported(
         "its form (activations, clip, input_forget, peepholes, or sequence_lens "
         "in reverse) is that of no op, over " +
-            dl::text(node.type(0)),
+            node.typeText(0),
         "; dlc writes out 1 to " + llvm::Twine(Importer::kMaxSteps) +
             " steps of those, whose number it needs");
   steps = *length;

@@ -394,7 +394,7 @@ bool ResizeImport::run() {
     isKnown &= !isResized(i) || (dl::asConstant(dims[i]) && dl::asConstant(sizes[i]));
   if (!isKnown)
     return node.unsupported(
-        "it resizes " + dl::text(node.type(0)) + " by " + mode + ", " + position +
+        "it resizes " + node.typeText(0) + " by " + mode + ", " + position +
             (mode == "nearest" ? ", " + nearest : ""),
         "; of symbolic dims dlc takes nearest (asymmetric with floor, half_pixel with "
         "round_prefer_ceil, whole factors) and linear (half_pixel, align_corners) of [N, C, L], "

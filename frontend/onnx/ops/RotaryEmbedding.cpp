@@ -17,13 +17,12 @@ static bool buildRotaryEmbedding(NodeImport &node) {
   if (node.hasFailed())
     return false;
   if ((rank != 3 && rank != 4) || (rank == 3 && count < 1))
-    return node.fail("its input is " + dl::text(node.type(0)) +
-                     "; expected 4 dims, or 3 and num_heads");
+    return node.fail("its input is " + node.typeText(0) + "; expected 4 dims, or 3 and num_heads");
   // [B, length, heads, width]
   if (rank == 3) {
     auto total = dl::asConstant(dims[2]);
     if (!total || *total % count)
-      return node.fail("the last dim of " + dl::text(node.type(0)) + " is not that of " +
+      return node.fail("the last dim of " + node.typeText(0) + " is not that of " +
                        llvm::Twine(count) + " heads");
     x = node.reshape(x, {dims[0], dims[1], node.dim(count), node.dim(*total / count)});
   } else {
@@ -37,7 +36,7 @@ static bool buildRotaryEmbedding(NodeImport &node) {
     width = size.value_or(0);
   if (!size || width > *size || width < 2 || width % 2)
     return node.unsupported("it turns " + llvm::Twine(width) + " elements of heads of " +
-                                dl::text(split[3]),
+                                node.text(split[3]),
                             "; dlc needs an even number of them, and no symbols");
   auto part = [&](Item of, int64_t start, int64_t end, int64_t step) {
     return node.call("slice", {of, item(int64_t(-1)), item(start), item(end), item(step)});

@@ -30,7 +30,7 @@ static bool buildCenterCropPad(NodeImport &node) {
       return false;
     auto size = dl::asConstant(node.dims(0)[*axis]);
     if (!size)
-      return node.unsupported("it crops a symbolic dim of " + dl::text(node.type(0)),
+      return node.unsupported("it crops a symbolic dim of " + node.typeText(0),
                               "; dlc needs its number");
     if (wanted < 0 || wanted > INT32_MAX)
       return node.fail("it has a size of " + llvm::Twine(wanted) + "; expected 0 to 2^31 - 1");
@@ -73,7 +73,7 @@ static bool buildAffineGrid(NodeImport &node) {
       !dl::isConstant(dims[2], spatial + 1) ||
       llvm::any_of(*size, [](int64_t n) { return n < 1 || n > INT32_MAX; }))
     return node.fail("it takes theta [N, 2, 3] and a size of 4 numbers, or [N, 3, 4] and 5, got " +
-                     dl::text(node.type(0)) + " and " + llvm::Twine(size->size()));
+                     node.typeText(0) + " and " + llvm::Twine(size->size()));
   Type dtype = node.dtype(0);
   dl::Dims image;
   for (int64_t n : ArrayRef(*size).drop_front(2))
@@ -109,7 +109,7 @@ static bool buildGridSample(NodeImport &node) {
   if (node.isDerived())
     return buildSampleSteps(node, x, grid);
   if (node.rank(0) > kMostDims)
-    return node.unsupported("it reads between elements of " + dl::text(node.type(0)),
+    return node.unsupported("it reads between elements of " + node.typeText(0),
                             "; dlc takes up to three dims after the channels");
   std::string torchMode = mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode;
   node.set(0, node.call("grid_sample", {x, grid},

@@ -170,18 +170,19 @@ bool GridSample::run() {
       !isa<FloatType>(dtype) ||
       (padding != "zeros" && padding != "border" && padding != "reflection") ||
       (mode != "linear" && mode != "nearest" && mode != "cubic"))
-    return node.fail("it reads " + dl::text(x.tensorType()) + " at " + dl::text(grid.tensorType()) +
-                     " in mode " + frontend::quote(mode) + " with " + frontend::quote(padding) +
+    return node.fail("it reads " + dl::text(x.as<mlir::Value>()) + " at " +
+                     dl::text(grid.as<mlir::Value>()) + " in mode " + frontend::quote(mode) +
+                     " with " + frontend::quote(padding) +
                      "; expected x [N, C, ...] and a grid [N, ..., as many] of floats");
   constexpr int64_t kMostSpatial =
       3; // each one doubles or quadruples the elements read for a result
   if (spatial > kMostSpatial)
-    return node.unsupported("it reads between elements of " + dl::text(x.tensorType()),
+    return node.unsupported("it reads between elements of " + dl::text(x.as<mlir::Value>()),
                             "; dlc takes up to three dims after the channels");
   for (AffineExpr dim : ArrayRef<AffineExpr>(dims).drop_front(2)) {
     auto size = dl::asConstant(dim);
     if (!size || *size < 1)
-      return node.unsupported("it reads between elements of " + dl::text(x.tensorType()),
+      return node.unsupported("it reads between elements of " + dl::text(x.as<mlir::Value>()),
                               "; dlc needs numbers after the channels");
     sizes.push_back(*size);
   }

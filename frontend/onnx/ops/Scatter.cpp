@@ -110,8 +110,7 @@ static bool buildScatterND(NodeImport &node) {
     return false;
   auto depth = indexDims.empty() ? std::nullopt : dl::asConstant(indexDims.back());
   if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
-    return node.unsupported("it has positions " + dl::text(node.type(1)) + " for " +
-                                dl::text(node.type(0)),
+    return node.unsupported("it has positions " + node.typeText(1) + " for " + node.typeText(0),
                             "; dlc takes positions of 1 dim of it or more, their number known");
   if (reduce->empty())
     if (auto y = assignBox(node, x, updates)) {
@@ -163,8 +162,8 @@ static bool buildTensorScatter(NodeImport &node) {
                      "; expected linear or circular, and not along the batch");
   dl::Dims dims = node.dims(0), updateDims = node.dims(1);
   if (static_cast<int64_t>(updateDims.size()) != rank)
-    return node.fail("its cache is " + dl::text(node.type(0)) + " and its update " +
-                     dl::text(node.type(1)) + "; expected equal ranks");
+    return node.fail("its cache is " + node.typeText(0) + " and its update " + node.typeText(1) +
+                     "; expected equal ranks");
   // Where it is known that the update fits, it is one op, which writes to a state in place.
   auto room = dl::asConstant(dims[*axis]), part = dl::asConstant(updateDims[*axis]);
   bool isPerBatch = !node.has(2) || node.dims(2) == dl::Dims{dims.front()};

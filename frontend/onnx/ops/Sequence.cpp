@@ -23,8 +23,7 @@ static bool buildCausalConv(NodeImport &node) {
   auto channels = node.rank(0) == 3 ? dl::asConstant(node.dims(0)[1]) : std::nullopt;
   auto kernel = node.rank(1) == 3 ? dl::asConstant(node.dims(1)[2]) : std::nullopt;
   if (!channels || !kernel)
-    return node.unsupported("it convolves " + dl::text(node.type(0)) + " with " +
-                                dl::text(node.type(1)),
+    return node.unsupported("it convolves " + node.typeText(0) + " with " + node.typeText(1),
                             "; dlc takes [N, C, L] and a weight of static dims");
   bool isSilu = activation == "silu" || activation == "swish";
   if (!isSilu && activation != "none")
@@ -60,7 +59,7 @@ static Item headsOf(NodeImport &node, Item x, int64_t heads) {
   auto width = dims.size() == 3 ? dl::asConstant(dims[2]) : std::nullopt;
   if (!width || heads < 1 || *width % heads) {
     node.fail("it takes tensors [N, T, H D] of " + llvm::Twine(heads) + " heads, got " +
-              dl::text(x.tensorType()));
+              dl::text(x.as<mlir::Value>()));
     return {Item::Poison(), {}};
   }
   Item apart = node.reshape(x, {dims[0], dims[1], node.dim(heads), node.dim(*width / heads)});
@@ -81,7 +80,7 @@ static bool buildLinearAttention(NodeImport &node) {
                             "; dlc takes 'linear', 'gated', 'delta' and 'gated_delta'");
   auto steps = node.rank(0) == 3 ? dl::asConstant(node.dims(0)[1]) : std::nullopt;
   if (!steps || *steps < 1 || *steps > Importer::kMaxSteps)
-    return node.unsupported("it attends over " + dl::text(node.type(0)),
+    return node.unsupported("it attends over " + node.typeText(0),
                             "; dlc writes out 1 to " + llvm::Twine(Importer::kMaxSteps) +
                                 " steps, whose number it needs");
   Type f32 = node.builder.getF32Type(), dtype = node.dtype(0);
@@ -160,8 +159,7 @@ static bool buildFlexAttention(NodeImport &node) {
   auto shared = heads ? dl::asConstant(node.dims(1)[1]) : std::nullopt;
   auto depth = heads ? dl::asConstant(node.dims(0)[3]) : std::nullopt;
   if (!shared || !depth || *shared < 1 || *heads % *shared)
-    return node.unsupported("it attends over " + dl::text(node.type(0)) + " and " +
-                                dl::text(node.type(1)),
+    return node.unsupported("it attends over " + node.typeText(0) + " and " + node.typeText(1),
                             "; dlc takes [N, H, T, D] of static heads and depth");
   auto compute = elementType(precision);
   Type wide = compute ? frontend::dtypeOf(nameOf(*compute), node.context) : Type();

@@ -72,7 +72,7 @@ static bool buildReshape(NodeImport &node) {
     if (dl::isConstant(dim, 0) && !allowsZero) {
       if (position >= dims.size())
         return node.fail("its new shape has 0 at " + llvm::Twine(position) + ", where " +
-                         dl::text(node.type(0)) + " has no dim");
+                         node.typeText(0) + " has no dim");
       dim = dims[position];
     }
     if (dl::isConstant(dim, -1)) {
@@ -90,7 +90,7 @@ static bool buildReshape(NodeImport &node) {
     others.erase(others.begin() + *free);
     AffineExpr quotient = quotientOf(dims, others, node.context);
     if (!quotient)
-      return node.fail("cannot reshape " + dl::text(node.type(0)) +
+      return node.fail("cannot reshape " + node.typeText(0) +
                        ": what -1 stands for does not follow from its dims");
     result[*free] = quotient;
   }
@@ -132,8 +132,8 @@ static bool buildSqueeze(NodeImport &node) {
   bool takesAll = !llvm::is_contained(*chosen, true);
   for (auto [dim, isChosen] : llvm::zip(dims, *chosen)) {
     if (isChosen && !dl::isConstant(dim, 1))
-      return node.fail("cannot squeeze a dim of " + dl::text(dim) + " of " +
-                       dl::text(node.type(0)) + "; expected 1");
+      return node.fail("cannot squeeze a dim of " + node.text(dim) + " of " + node.typeText(0) +
+                       "; expected 1");
     if (!(takesAll ? dl::isConstant(dim, 1) : isChosen))
       result.push_back(dim);
   }
@@ -230,7 +230,7 @@ static bool buildDepthToSpace(NodeImport &node) {
   if (!channels || block < 1 || block > INT16_MAX || *channels % (block * block))
     return node.fail(
         "it takes a tensor [N, C, H, W] whose channels are divisible by blocksize^2, got " +
-        dl::text(node.type(0)));
+        node.typeText(0));
   AffineExpr b = node.dim(block), c = node.dim(*channels / (block * block));
   bool isDepthFirst = mode == "DCR";
   Item split = isDepthFirst ? node.reshape(x, {dims[0], b, b, c, dims[2], dims[3]})
@@ -252,7 +252,7 @@ static bool buildSpaceToDepth(NodeImport &node) {
   if (!h || !w || block < 1 || block > INT16_MAX || *h % block || *w % block)
     return node.fail(
         "it takes a tensor [N, C, H, W] whose H and W are divisible by blocksize, got " +
-        dl::text(node.type(0)));
+        node.typeText(0));
   AffineExpr b = node.dim(block), height = node.dim(*h / block), width = node.dim(*w / block);
   Item split = node.reshape(x, {dims[0], dims[1], height, b, width, b});
   node.set(0, node.reshape(node.permute(split, {0, 3, 5, 1, 2, 4}),
@@ -305,8 +305,8 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
       if (Item part = step == 1 ? sliceFrom(node, x, dim, start, end) : Item();
           part.isTensor() || node.hasFailed())
         return part;
-      node.unsupported("it slices a dim of " + dl::text(size) + " from " + dl::text(start) +
-                           " to " + dl::text(end),
+      node.unsupported("it slices a dim of " + node.text(size) + " from " + node.text(start) +
+                           " to " + node.text(end),
                        "; dlc takes bounds that are numbers, or an end that is a dim");
       return {Item::Poison(), {}};
     }
@@ -318,8 +318,8 @@ static Item sliceDim(NodeImport &node, Item x, int64_t dim, AffineExpr start, Af
   }
   // Backwards: the part, mirrored, every step-th.
   if (!first || !last || !count) {
-    node.unsupported("it slices a dim of " + dl::text(size) + " backwards from " + dl::text(start) +
-                         " to " + dl::text(end),
+    node.unsupported("it slices a dim of " + node.text(size) + " backwards from " +
+                         node.text(start) + " to " + node.text(end),
                      "; dlc takes numbers there");
     return {Item::Poison(), {}};
   }

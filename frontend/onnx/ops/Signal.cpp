@@ -132,7 +132,7 @@ static Item transformed(NodeImport &node, Item x, int64_t n, bool isInverse, boo
   Type dtype = x.tensorType().getElementType();
   auto given = dl::asConstant(dims[rank - 2]), parts = dl::asConstant(dims[rank - 1]);
   if (!given || !parts || *parts < 1 || *parts > 2 || n < 1 || n > 4096) {
-    node.unsupported("it transforms " + dl::text(x.tensorType()) + " to " + llvm::Twine(n) +
+    node.unsupported("it transforms " + dl::text(x.as<mlir::Value>()) + " to " + llvm::Twine(n) +
                          " points",
                      "; dlc takes 1 to 4096 points of static dims, real or complex");
     return {Item::Poison(), {}};
@@ -223,7 +223,7 @@ static bool buildStft(NodeImport &node) {
   int64_t frame = length && length->size() == 1 ? length->front() : window.value_or(0);
   if (!size || step->size() != 1 || step->front() < 1 || frame < 1 || frame > *size)
     return node.unsupported(
-        "it transforms " + dl::text(node.type(0)) + " in frames of " + llvm::Twine(frame),
+        "it transforms " + node.typeText(0) + " in frames of " + llvm::Twine(frame),
         "; dlc takes a signal [N, L, 1 or 2] of static length, and frames within it");
   int64_t count = (*size - frame) / step->front() + 1;
   Item starts = node.call("mul", {node.call("arange", {item(count)}), item(step->front())});

@@ -104,7 +104,7 @@ static std::optional<std::string> poolNamed(NodeImport &node, StringRef name) {
   int64_t spatial = node.rank(0) - 2;
   if (spatial >= 1 && spatial <= 3)
     return (name + llvm::Twine(spatial) + "d").str();
-  node.unsupported("it pools " + dl::text(node.type(0)), "; dlc pools 1 to 3 spatial dims");
+  node.unsupported("it pools " + node.typeText(0), "; dlc pools 1 to 3 spatial dims");
   return std::nullopt;
 }
 
@@ -318,8 +318,7 @@ static bool buildLpPool(NodeImport &node) {
 static bool global(NodeImport &node, StringRef callee) {
   auto axes = llvm::to_vector(llvm::seq<int64_t>(2, std::max<int64_t>(node.rank(0), 2)));
   if (axes.empty())
-    return node.fail("it takes a tensor [N, C, ...] with spatial dims, got " +
-                     dl::text(node.type(0)));
+    return node.fail("it takes a tensor [N, C, ...] with spatial dims, got " + node.typeText(0));
   node.set(0, node.call(callee, {node.tensor(0), itemList(axes), item(true)}));
   return !node.hasFailed();
 }
@@ -330,8 +329,7 @@ static bool buildGlobalMax(NodeImport &node) { return global(node, "amax"); }
 static bool buildGlobalLp(NodeImport &node) {
   int64_t p = node.integer("p", 2), rank = node.rank(0);
   if (rank < 3)
-    return node.fail("it takes a tensor [N, C, ...] with spatial dims, got " +
-                     dl::text(node.type(0)));
+    return node.fail("it takes a tensor [N, C, ...] with spatial dims, got " + node.typeText(0));
   auto axes = llvm::to_vector(llvm::seq<int64_t>(2, rank));
   node.set(0, node.call("norm", {node.tensor(0), item(static_cast<double>(p)), itemList(axes),
                                  item(true)}));

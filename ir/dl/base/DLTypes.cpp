@@ -9,9 +9,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
-
-#include <charconv>
 
 using namespace mlir;
 
@@ -322,70 +319,6 @@ bool mentions(AffineExpr dim, const llvm::SmallBitVector &symbols) {
 
 bool mentions(ArrayRef<AffineExpr> dims, const llvm::SmallBitVector &symbols) {
   return llvm::any_of(dims, [&](AffineExpr dim) { return mentions(dim, symbols); });
-}
-
-/// Prints with the precedence of the language: sums without, products with parentheses round sums.
-static void printDim(llvm::raw_ostream &os, AffineExpr dim, bool inProduct) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(dim)) {
-    os << constant.getValue();
-    return;
-  }
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(dim)) {
-    os << dim.getContext()->getOrLoadDialect<DLDialect>()->symbolName(symbol.getPosition());
-    return;
-  }
-  auto binary = cast<AffineBinaryOpExpr>(dim);
-  bool isSum = binary.getKind() == AffineExprKind::Add;
-  if (binary.getKind() == AffineExprKind::CeilDiv) {
-    os << "ceil(";
-    printDim(os, binary.getLHS(), true);
-    os << " / ";
-    printDim(os, binary.getRHS(), true);
-    os << ')';
-    return;
-  }
-  if (isSum && inProduct)
-    os << '(';
-  printDim(os, binary.getLHS(), !isSum);
-  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  if (isSum && constant && constant.getValue() < 0) {
-    os << " - " << -constant.getValue();
-  } else {
-    os << (isSum                                          ? " + "
-           : binary.getKind() == AffineExprKind::Mul      ? "*"
-           : binary.getKind() == AffineExprKind::FloorDiv ? "/"
-                                                          : "%");
-    printDim(os, binary.getRHS(), !isSum);
-  }
-  if (isSum && inProduct)
-    os << ')';
-}
-
-std::string text(AffineExpr dim) {
-  std::string result;
-  llvm::raw_string_ostream os(result);
-  printDim(os, dim, false);
-  return result;
-}
-
-std::string text(const APFloat &number) {
-  char digits[32];
-  auto [end, error] = std::to_chars(digits, std::end(digits), number.convertToDouble());
-  return std::string(digits, end);
-}
-
-std::string text(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  std::string result;
-  llvm::raw_string_ostream os(result);
-  if (StringRef name = dtypeName(tensor.getElementType()); !name.empty())
-    os << name;
-  else
-    os << tensor.getElementType();
-  os << '[';
-  llvm::interleave(getDims(tensor), os, [&](AffineExpr dim) { printDim(os, dim, false); }, ",");
-  os << ']';
-  return result;
 }
 
 } // namespace dlc::dl

@@ -96,10 +96,31 @@ llvm::SmallBitVector countedSymbols(mlir::ModuleOp module);
 /// Whether `dim` depends on one of `symbols`.
 bool mentions(mlir::AffineExpr dim, const llvm::SmallBitVector &symbols);
 bool mentions(llvm::ArrayRef<mlir::AffineExpr> dims, const llvm::SmallBitVector &symbols);
-/// "N*4", "f32[N,3,224,224]": dims and types in the words of the language, for messages. Names of symbols are those that
-/// the dialect was told last (DLDialect::nameSymbols), else s0, s1, ...
-std::string text(mlir::AffineExpr dim);
-std::string text(mlir::Type tensor);
+
+/// Where a message finds the names of symbols: in the attribute `dl.symbols` of the nearest module around an op or a value that
+/// has one. The names are looked up when a text is made, so that they are those of that moment; what has none is s0, s1, ...
+/// Holds a pointer into the module, which must outlive it.
+class SymbolNames {
+public:
+  SymbolNames() = default;
+  SymbolNames(mlir::Operation *near) : near(near) {}
+  SymbolNames(mlir::OpState near) : near(near.getOperation()) {}
+  /// What defines `near`, or the op around the block whose argument it is.
+  SymbolNames(mlir::Value near);
+  /// The same of the first of the values.
+  SymbolNames(mlir::ValueRange near) : SymbolNames(near.empty() ? mlir::Value() : near.front()) {}
+
+  std::string of(unsigned symbol) const;
+
+private:
+  mlir::Operation *near = nullptr; // null: no names
+};
+
+/// "N*4", "f32[N,3,224,224]": dims and types in the words of the language, for messages.
+std::string text(mlir::AffineExpr dim, SymbolNames names);
+std::string text(mlir::Type tensor, SymbolNames names);
+/// The type of a tensor, by the names of its own module.
+std::string text(mlir::Value tensor);
 /// A number in the fewest digits that tell it from all others: 0.5, 1e-05.
 std::string text(const llvm::APFloat &number);
 

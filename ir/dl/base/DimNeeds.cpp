@@ -128,14 +128,14 @@ SmallVector<DimNeed> needsOf(Operation *op) {
 }
 
 std::string describe(Operation *op, const DimNeed &need) {
-  std::string name = op->getName().stripDialect().str(), type = text(need.tensor.getType());
+  std::string name = op->getName().stripDialect().str(), type = text(need.tensor);
   if (need.tensor.getDefiningOp() == op)
-    return name + " gives " + type + ", where " + text(need.size) + " must be " +
+    return name + " gives " + type + ", where " + text(need.size, op) + " must be " +
            std::to_string(need.least) + " or more";
   if (need.end)
-    return name + " takes " + text(need.end) + " of dim " + std::to_string(need.position) + " of " +
-           type + ", where " + text(need.size) + " must be " + std::to_string(need.least) +
-           " or more";
+    return name + " takes " + text(need.end, op) + " of dim " + std::to_string(need.position) +
+           " of " + type + ", where " + text(need.size, op) + " must be " +
+           std::to_string(need.least) + " or more";
   return name + " needs " + std::to_string(need.least) + " or more along dim " +
          std::to_string(need.position) + " of " + type;
 }
@@ -175,32 +175,29 @@ std::optional<Narrowing> narrowingFor(Dim size, int64_t least, ArrayRef<Range> s
   return std::nullopt;
 }
 
-void adviseRange(InFlightDiagnostic &error, const RangeNeed &need, ArrayRef<Range> symbols,
-                 const llvm::SmallBitVector &counted) {
+void adviseRange(InFlightDiagnostic &error, const RangeNeed &need, ModuleOp module) {
   if (!error.getUnderlyingDiagnostic())
     return;
+  SmallVector<Range> symbols = symbolRanges(module);
+  llvm::SmallBitVector counted = countedSymbols(module);
   MLIRContext *context = need.size.getContext();
   auto narrow = narrowingFor(need.size, need.least, symbols,
                              [&](unsigned symbol) { return !counted.test(symbol); });
   if (narrow) {
-    std::string name = text(getAffineSymbolExpr(narrow->symbol, context));
+    std::string name = SymbolNames(module).of(narrow->symbol);
     bool raises = narrow->range.min > symbols[narrow->symbol].min;
     error << "; " << (raises ? "raise the smallest" : "lower the largest") << " value of " << name
           << " to " << (raises ? narrow->range.min : narrow->range.max) << ": dim " << name << " = "
           << narrow->range.min << ".." << narrow->range.max;
   } else {
-    error << "; change the ranges of its dims so that " << text(need.size) << " is " << need.least
-          << " or more";
+    error << "; change the ranges of its dims so that " << text(need.size, module) << " is "
+          << need.least << " or more";
   }
   mlir::Builder builder(context);
   Attribute attribute = builder.getArrayAttr({AffineMapAttr::get(dimsMap(need.size, context)),
                                               builder.getI64IntegerAttr(need.least),
                                               builder.getStringAttr(need.what)});
   error.getUnderlyingDiagnostic()->getMetadata().push_back(DiagnosticArgument(attribute));
-}
-
-void adviseRange(InFlightDiagnostic &error, const RangeNeed &need, ModuleOp module) {
-  adviseRange(error, need, symbolRanges(module), countedSymbols(module));
 }
 
 std::optional<RangeNeed> neededBy(Diagnostic &diagnostic) {

@@ -143,7 +143,7 @@ LogicalResult AttentionOp::verify() {
   int64_t rank = typeOf(parts.scores).getRank();
   if (getIsCausal() && (rank < 2 || parts.keyDim + 1 != rank))
     return emitOpError("is causal; expected the keys as the last dim of the scores, ")
-           << text(parts.scores.getType());
+           << text(parts.scores);
   return success();
 }
 

@@ -51,9 +51,7 @@ LogicalResult Attention::inferReturnTypes(MLIRContext *, std::optional<Location>
         mask = adaptor.getAttnMask();
   if (failed(checkSameElement(location, name, {query, key, value})))
     return failure();
-  auto described = [&] {
-    return text(query.getType()) + ", " + text(key.getType()) + " and " + text(value.getType());
-  };
+  auto described = [&] { return text(query) + ", " + text(key) + " and " + text(value); };
   auto isMatrix = [](Value x) { return typeOf(x).getRank() >= 2; };
   if (!isMatrix(query) || !isMatrix(key) || !isMatrix(value))
     return emitOptionalError(location, "'", name, "' needs query [..., L, E], key [..., S, E] and ",
@@ -67,7 +65,7 @@ LogicalResult Attention::inferReturnTypes(MLIRContext *, std::optional<Location>
                              "; inference drops nothing, expected 0");
   if (!adaptor.getScale() && !asConstant(q.back()))
     return emitOptionalError(location, "'", name, "' needs its scale where the last dim of query, ",
-                             text(q.back()), ", is symbolic");
+                             text(q.back(), adaptor.getOperands()), ", is symbolic");
   std::optional<Dims> batch;
   if (adaptor.getEnableGqa()) {
     if (!headsPerGroup(query, key, value))
@@ -95,11 +93,11 @@ LogicalResult Attention::inferReturnTypes(MLIRContext *, std::optional<Location>
       return emitOptionalError(location, "'", name, "' takes attn_mask or is_causal, not both");
     if (!element.isInteger(1) && !isa<FloatType>(element))
       return emitOptionalError(location, "'", name, "' needs an attn_mask of bool or float, got ",
-                               text(mask.getType()));
+                               text(mask));
     if (!broadcastsTo(dimsOf(mask), scores))
-      return emitOptionalError(location, "'", name, "' cannot broadcast its attn_mask ",
-                               text(mask.getType()), " to the scores, ",
-                               text(makeTensor(scores, getElementTypeOrSelf(query))));
+      return emitOptionalError(
+          location, "'", name, "' cannot broadcast its attn_mask ", text(mask), " to the scores, ",
+          text(makeTensor(scores, getElementTypeOrSelf(query)), adaptor.getOperands()));
   }
   types.push_back(makeTensor(dims, getElementTypeOrSelf(query)));
   return success();

@@ -15,8 +15,8 @@ static std::optional<Dims> inferCommonDims(StringRef op, std::optional<Location>
     return std::nullopt;
   auto dims = commonDims(dimsOf(operands[0]), dimsOf(operands[1]));
   if (!dims)
-    (void)emitOptionalError(location, "'", op, "' cannot broadcast ", text(operands[0].getType()),
-                            " and ", text(operands[1].getType()), " to each other");
+    (void)emitOptionalError(location, "'", op, "' cannot broadcast ", text(operands[0]), " and ",
+                            text(operands[1]), " to each other");
   return dims;
 }
 
@@ -71,7 +71,7 @@ LogicalResult PairwiseDistanceOp::inferReturnTypes(MLIRContext *context,
     return failure();
   if (dims->empty())
     return emitOptionalError(location, "'", getOperationName(), "' needs vectors, got ",
-                             text(adaptor.getX1().getType()));
+                             text(adaptor.getX1()));
   dims->pop_back();
   if (adaptor.getKeepdim())
     dims->push_back(constantDim(1, context));
@@ -101,11 +101,11 @@ LogicalResult CdistOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   RankedTensorType x1 = typeOf(adaptor.getX1()), x2 = typeOf(adaptor.getX2());
   if (x1.getRank() < 2 || x2.getRank() < 2 || getDims(x1).back() != getDims(x2).back())
     return emitOptionalError(location, "'", name, "' needs x1 [..., P, M] and x2 [..., R, M], got ",
-                             text(x1), " and ", text(x2));
+                             text(adaptor.getX1()), " and ", text(adaptor.getX2()));
   auto dims = dimsOfPairs(adaptor.getX1(), adaptor.getX2());
   if (!dims)
     return emitOptionalError(location, "'", name, "' cannot broadcast the leading dims of ",
-                             text(x1), " and ", text(x2));
+                             text(adaptor.getX1()), " and ", text(adaptor.getX2()));
   dims->pop_back();
   types.push_back(makeTensor(*dims, x1.getElementType()));
   return success();

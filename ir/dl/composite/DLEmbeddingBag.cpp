@@ -18,17 +18,18 @@ LogicalResult EmbeddingBagOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   StringRef name = getOperationName(), mode = adaptor.getMode();
   Value offsets = adaptor.getOffsets(), scales = adaptor.getPerSampleWeights();
   if (weight.getRank() != 2)
-    return emitOptionalError(location, "'", name, "' has weight ", text(weight),
+    return emitOptionalError(location, "'", name, "' has weight ", text(adaptor.getWeight()),
                              "; expected [rows, width]");
   if (mode != "sum" && mode != "mean" && mode != "max")
     return emitOptionalError(location, "'", name, "' has mode = '", mode,
                              "'; expected 'sum', 'mean' or 'max'");
   if (input.getRank() != (offsets ? 1 : 2))
-    return emitOptionalError(location, "'", name, "' has input ", text(input), "; expected ",
+    return emitOptionalError(location, "'", name, "' has input ", text(adaptor.getInput()),
+                             "; expected ",
                              offsets ? "one dim, which offsets cut into bags"
                                      : "[bags, positions], or one dim together with offsets");
   if (offsets && typeOf(offsets).getRank() != 1)
-    return emitOptionalError(location, "'", name, "' has offsets ", text(typeOf(offsets)),
+    return emitOptionalError(location, "'", name, "' has offsets ", text(offsets),
                              "; expected one dim");
   if (!offsets && adaptor.getIncludeLastOffset())
     return emitOptionalError(location, "'", name,
@@ -39,9 +40,9 @@ LogicalResult EmbeddingBagOp::inferReturnTypes(MLIRContext *, std::optional<Loca
                              "'");
   if (scales &&
       !sameShapeAndElement(typeOf(scales), withElementType(input, weight.getElementType())))
-    return emitOptionalError(location, "'", name, "' has per_sample_weights ", text(typeOf(scales)),
-                             "; expected the dims of input ", text(input),
-                             " and the dtype of weight ", text(weight));
+    return emitOptionalError(location, "'", name, "' has per_sample_weights ", text(scales),
+                             "; expected the dims of input ", text(adaptor.getInput()),
+                             " and the dtype of weight ", text(adaptor.getWeight()));
   Dim bags = getDims(offsets ? typeOf(offsets) : input)[0];
   if (adaptor.getIncludeLastOffset()) {
     if (isConstant(bags, 0))

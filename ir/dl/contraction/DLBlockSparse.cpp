@@ -26,25 +26,28 @@ LogicalResult BlockSparseLinearOp::inferReturnTypes(MLIRContext *context,
        failed(checkSameElement(location, name, {adaptor.getX(), adaptor.getBias()}))))
     return failure();
   if (dim < 0 || dim >= x.getRank() || features < 1)
-    return emitOptionalError(location, "'", name, "' needs one of the dims of ", text(x),
-                             " and a feature or more, got dim ", dim, " and ", features);
+    return emitOptionalError(location, "'", name, "' needs one of the dims of ",
+                             text(adaptor.getX()), " and a feature or more, got dim ", dim, " and ",
+                             features);
   Dims dims = getDims(x), blocks = getDims(values);
   const AffineExpr panels = constantDim(llvm::divideCeil(features, kPanel), context);
   if (blocks.size() != 2 || !isConstant(blocks[1], kPanel) || isConstant(blocks[0], 0) ||
       getDims(columns) != Dims{blocks[0]} || getDims(starts) != Dims{panels + 1})
     return emitOptionalError(location, "'", name, "' needs values [B, ", kPanel,
-                             "], columns [B], and starts [", text(panels + 1), "] for ", features,
-                             " features, got ", text(values), ", ", text(columns), " and ",
-                             text(starts));
+                             "], columns [B], and starts [",
+                             text(panels + 1, adaptor.getOperands()), "] for ", features,
+                             " features, got ", text(adaptor.getValues()), ", ",
+                             text(adaptor.getColumns()), " and ", text(adaptor.getStarts()));
   if (isConstant(dims[dim], 0))
-    return emitOptionalError(location, "'", name, "' needs a column of x, got ", text(x));
+    return emitOptionalError(location, "'", name, "' needs a column of x, got ",
+                             text(adaptor.getX()));
   if (failed(checkBias(location, name, adaptor.getBias(), constantDim(features, context))))
     return failure();
   ArrayRef<int64_t> steps = adaptor.getSteps();
   if (!steps.empty() &&
       (steps.size() != dims.size() || llvm::any_of(steps, [](int64_t step) { return step < 1; })))
     return emitOptionalError(location, "'", name, "' needs a step of 1 or more for each dim of ",
-                             text(x));
+                             text(adaptor.getX()));
   for (auto [place, step] : llvm::enumerate(steps))
     if (step > 1)
       dims[place] = normalize((dims[place] - 1).floorDiv(step) + 1);

@@ -46,8 +46,8 @@ LogicalResult checkBias(std::optional<Location> location, StringRef op, Value bi
     return success();
   auto type = cast<RankedTensorType>(bias.getType());
   if (type.getRank() != 1 || getDims(type)[0] != channels)
-    return emitOptionalError(location, "'", op, "' needs a bias of ", text(channels),
-                             " elements, got ", text(type));
+    return emitOptionalError(location, "'", op, "' needs a bias of ", text(channels, bias),
+                             " elements, got ", text(bias));
   return success();
 }
 
@@ -71,9 +71,9 @@ ProductLoops ProductLoops::matmul(int64_t xRank, int64_t otherRank) {
   return loops;
 }
 
-static LogicalResult inferProduct(StringRef op, std::optional<Location> location,
-                                  RankedTensorType x, RankedTensorType other,
-                                  const ProductLoops &loops, SmallVectorImpl<Type> &types) {
+static LogicalResult inferProduct(StringRef op, std::optional<Location> location, Value x,
+                                  Value other, const ProductLoops &loops,
+                                  SmallVectorImpl<Type> &types) {
   MLIRContext *context = x.getContext();
   Dims extents;
   auto meet = [&](Dims dims, ArrayRef<int64_t> names) {
@@ -87,11 +87,11 @@ static LogicalResult inferProduct(StringRef op, std::optional<Location> location
     }
     return true;
   };
-  if (!meet(getDims(x), loops.x) || !meet(getDims(other), loops.other))
+  if (!meet(dimsOf(x), loops.x) || !meet(dimsOf(other), loops.other))
     return emitOptionalError(location, "'", op, "' cannot broadcast the leading dims of ", text(x),
                              " and ", text(other));
   extents.resize(loops.rank, constantDim(1, context));
-  types.push_back(makeTensor(extents, x.getElementType()));
+  types.push_back(makeTensor(extents, typeOf(x).getElementType()));
   return success();
 }
 
@@ -154,20 +154,21 @@ LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
     return failure();
   if (x.getRank() < 1 || weight.getRank() != 2)
     return emitOptionalError(location, "'", name, "' needs x [..., K] and weight [N, K], got ",
-                             text(x), " and ", text(weight));
+                             text(adaptor.getX()), " and ", text(adaptor.getWeight()));
   Dims dims = getDims(x), wDims = getDims(weight);
   if (dims.back() != wDims[1]) {
     auto first = firstToFlatten(dims, wDims[1]);
-    return emitOptionalError(location, "'", name, "' has ", text(wDims[1]),
-                             " input features, but the last dim of x is ", text(dims.back()),
-                             first ? "; the dims from " + std::to_string(*first) +
-                                         " on have as many together: flatten(x, " +
-                                         std::to_string(*first) + ")"
-                                   : "");
+    return emitOptionalError(
+        location, "'", name, "' has ", text(wDims[1], adaptor.getOperands()),
+        " input features, but the last dim of x is ", text(dims.back(), adaptor.getOperands()),
+        first ? "; the dims from " + std::to_string(*first) +
+                    " on have as many together: flatten(x, " + std::to_string(*first) + ")"
+              : "");
   }
   if (failed(checkBias(location, name, adaptor.getBias(), wDims[0])))
     return failure();
-  return inferProduct(name, location, x, weight, linearLoops(x.getRank()), types);
+  return inferProduct(name, location, adaptor.getX(), adaptor.getWeight(), linearLoops(x.getRank()),
+                      types);
 }
 
 LoopNest LinearOp::getLoopNest() {
@@ -198,15 +199,15 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
     return failure();
   if (x.getRank() < 1 || other.getRank() < 1)
     return emitOptionalError(location, "'", name, "' needs operands of rank 1 or more, got ",
-                             text(x), " and ", text(other));
+                             text(adaptor.getX()), " and ", text(adaptor.getOther()));
   AffineExpr columns = getDims(x).back(),
              rows = getDims(other)[std::max<int64_t>(other.getRank() - 2, 0)];
   if (columns != rows)
-    return emitOptionalError(location, "'", name,
-                             "' needs as many columns of x as rows of other, got ", text(columns),
-                             " and ", text(rows));
-  return inferProduct(name, location, x, other, ProductLoops::matmul(x.getRank(), other.getRank()),
-                      types);
+    return emitOptionalError(
+        location, "'", name, "' needs as many columns of x as rows of other, got ",
+        text(columns, adaptor.getOperands()), " and ", text(rows, adaptor.getOperands()));
+  return inferProduct(name, location, adaptor.getX(), adaptor.getOther(),
+                      ProductLoops::matmul(x.getRank(), other.getRank()), types);
 }
 
 LoopNest MatmulOp::getLoopNest() { return productNest(*this, loopsOf(*this)); }
@@ -238,7 +239,7 @@ LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location
     return emitOptionalError(location, "'", name,
                              "' needs a loop for each dim of its operands: the result's by one of "
                              "them or both, those summed over by both");
-  return inferProduct(name, location, x, other, loops, types);
+  return inferProduct(name, location, adaptor.getX(), adaptor.getOther(), loops, types);
 }
 
 LoopNest ContractOp::getLoopNest() { return productNest(*this, loopsOf(*this)); }
@@ -369,9 +370,8 @@ LogicalResult AddmmOp::inferReturnTypes(MLIRContext *context, std::optional<Loca
   for (size_t i = 1; fits && i <= from.size(); ++i)
     fits = isConstant(from[from.size() - i], 1) || from[from.size() - i] == to[to.size() - i];
   if (!fits)
-    return emitOptionalError(location, "'", name, "' cannot broadcast ",
-                             text(adaptor.getX().getType()), " to the product, ",
-                             text(product.front()));
+    return emitOptionalError(location, "'", name, "' cannot broadcast ", text(adaptor.getX()),
+                             " to the product, ", text(product.front(), adaptor.getOperands()));
   auto isWhole = [](const APFloat &number) { return number.isInteger(); };
   if (!isa<FloatType>(getElementTypeOrSelf(product.front())) &&
       !(isWhole(adaptor.getBeta()) && isWhole(adaptor.getAlpha())))
@@ -401,8 +401,8 @@ LogicalResult OuterOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   if (failed(checkSameElement(location, name, adaptor.getOperands())))
     return failure();
   if (x.getRank() != 1 || other.getRank() != 1)
-    return emitOptionalError(location, "'", name, "' needs two vectors, got ", text(x), " and ",
-                             text(other));
+    return emitOptionalError(location, "'", name, "' needs two vectors, got ", text(adaptor.getX()),
+                             " and ", text(adaptor.getOther()));
   types.push_back(makeTensor({getDims(x)[0], getDims(other)[0]}, x.getElementType()));
   return success();
 }

@@ -54,8 +54,8 @@ LogicalResult Transposed::infer(std::optional<Location> location, unsigned count
     return failure();
   if (xType.getRank() != count + 2 || wType.getRank() != count + 2)
     return emitOptionalError(location, "'", name, "' needs x [N, C, ", kSizes[count - 1],
-                             "] and weight [C, K/groups, ", kTaps[count - 1], "], got ",
-                             text(xType), " and ", text(wType));
+                             "] and weight [C, K/groups, ", kTaps[count - 1], "], got ", text(x),
+                             " and ", text(weight));
   for (ArrayRef<int64_t> list : {stride, padding, outputPadding, dilation})
     if (list.size() != count)
       return emitOptionalError(location, "'", name, "' needs ", count,
@@ -65,13 +65,13 @@ LogicalResult Transposed::infer(std::optional<Location> location, unsigned count
        perGroup = asConstant(wDims[1]);
   if (!channels || !wType.hasStaticShape())
     return emitOptionalError(location, "'", name, "' needs static channels and window, got ",
-                             text(xType), " and ", text(wType));
+                             text(x), " and ", text(weight));
   if (groups < 1 || *channels % groups)
     return emitOptionalError(location, "'", name, "' has groups = ", groups, ", which must divide ",
                              *channels, " input channels");
   if (*channels != *inChannels)
     return emitOptionalError(location, "'", name, "' has ", *channels,
-                             " input channels; its weight ", text(wType), " takes ", *inChannels);
+                             " input channels; its weight ", text(weight), " takes ", *inChannels);
   AffineExpr outChannels = constantDim(*perGroup * groups, xType.getContext());
   if (failed(checkBias(location, name, bias, outChannels)))
     return failure();
@@ -88,8 +88,8 @@ LogicalResult Transposed::infer(std::optional<Location> location, unsigned count
                                "; expected 0 or more, and less than stride or dilation");
     dims.push_back(normalize(xDims[2 + i] * stride[i] + growth(i)));
     if (asConstant(dims.back()).value_or(1) < 1)
-      return emitOptionalError(location, "'", name, "' would give ", text(dims.back()),
-                               " elements along dim ", 2 + i, " of ", text(xType),
+      return emitOptionalError(location, "'", name, "' would give ", text(dims.back(), x),
+                               " elements along dim ", 2 + i, " of ", text(x),
                                "; expected less padding");
   }
   types.push_back(makeTensor(dims, xType.getElementType()));
@@ -249,12 +249,13 @@ LogicalResult DepthToSpaceOp::inferReturnTypes(MLIRContext *context,
   int64_t groups = adaptor.getGroups(), phases = productOf(block);
   if (!channels || groups < 1 || *channels % (phases * groups))
     return emitOptionalError(location, "'", name, "' needs a static number of channels that ",
-                             phases * groups, " divides, got ", text(x));
+                             phases * groups, " divides, got ", text(adaptor.getX()));
   Dims dims = {in[0], constantDim(*channels / phases, context)};
   for (unsigned i = 0; i < block.size(); ++i) {
     dims.push_back(normalize(in[2 + i] * block[i] - (crop[i] + crop[block.size() + i])));
     if (asConstant(dims.back()).value_or(0) < 0)
-      return emitOptionalError(location, "'", name, "' crops more than there is of ", text(x));
+      return emitOptionalError(location, "'", name, "' crops more than there is of ",
+                               text(adaptor.getX()));
   }
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
@@ -296,7 +297,7 @@ LogicalResult PixelShuffleOp::inferReturnTypes(MLIRContext *context,
   auto channels = x.getRank() == 4 ? asConstant(getDims(x)[1]) : std::nullopt;
   if (factor < 1 || !channels || *channels % (factor * factor))
     return emitOptionalError(location, "'", getOperationName(), "' with upscale_factor ", factor,
-                             " needs x [N, C*factor*factor, H, W], got ", text(x));
+                             " needs x [N, C*factor*factor, H, W], got ", text(adaptor.getX()));
   Dims in = getDims(x);
   types.push_back(makeTensor(
       {in[0], constantDim(*channels / (factor * factor), context), in[2] * factor, in[3] * factor},

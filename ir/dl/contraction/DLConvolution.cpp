@@ -48,22 +48,22 @@ LogicalResult Convolution::inferSpatial(std::optional<Location> location, unsign
   AffineExpr padded = xDims[2 + i] + (low(i) + high(i));
   AffineExpr room = padded - (wDims[2 + i] - 1) * dilation[i] - 1;
   if (auto size = asConstant(normalize(room)); size && *size < 0)
-    return emitOptionalError(location, "'", name, "' has a window of ", text(wDims[2 + i]),
+    return emitOptionalError(location, "'", name, "' has a window of ", text(wDims[2 + i], weight),
                              " with dilation ", dilation[i], ", larger than the padded input of ",
-                             text(padded));
+                             text(padded, x));
   dims.push_back(room.floorDiv(stride[i]) + 1);
   return success();
 }
 
 /// For an x whose last dim has the channels that the convolution takes, as TensorFlow and image files have it: how to turn it.
-static std::string hintForChannelsLast(ArrayRef<AffineExpr> x, AffineExpr groupChannels,
-                                       int64_t groups) {
+static std::string hintForChannelsLast(Value image, AffineExpr groupChannels, int64_t groups) {
+  Dims x = getDims(cast<RankedTensorType>(image.getType()));
   if (normalize(groupChannels * groups) != x.back())
     return "";
   std::string order = "0, " + std::to_string(x.size() - 1);
   for (size_t dim = 1; dim + 1 < x.size(); ++dim)
     order += ", " + std::to_string(dim);
-  return "; the last dim of x is " + text(x.back()) +
+  return "; the last dim of x is " + text(x.back(), image) +
          ": if its channels come last (NHWC), write permute(x, (" + order + "))";
 }
 
@@ -78,8 +78,8 @@ LogicalResult Convolution::infer(std::optional<Location> location, unsigned spat
     return failure();
   if (xType.getRank() != spatial + 2 || wType.getRank() != spatial + 2)
     return emitOptionalError(location, "'", name, "' needs x [N, C, ", pixels(spatial),
-                             "] and weight [K, C/groups, ", window(spatial), "], got ", text(xType),
-                             " and ", text(wType));
+                             "] and weight [K, C/groups, ", window(spatial), "], got ", text(x),
+                             " and ", text(weight));
   if (stride.size() != spatial || dilation.size() != spatial ||
       (padding.size() != spatial && padding.size() != 2 * spatial))
     return emitOptionalError(location, "'", name, "' needs ", spatial,
@@ -96,17 +96,17 @@ LogicalResult Convolution::infer(std::optional<Location> location, unsigned spat
   auto channels = asConstant(xDims[1]), outChannels = asConstant(wDims[0]),
        groupChannels = asConstant(wDims[1]);
   auto isStatic = [](AffineExpr dim) { return asConstant(dim).has_value(); };
-  std::string hint = hintForChannelsLast(xDims, wDims[1], groups);
+  std::string hint = hintForChannelsLast(x, wDims[1], groups);
   if (!channels || !llvm::all_of(wDims, isStatic))
     return emitOptionalError(location, "'", name, "' needs static channels and window, got ",
-                             text(xType), " and ", text(wType), hint);
+                             text(x), " and ", text(weight), hint);
   if (groups < 1 || *channels % groups || *outChannels % groups)
     return emitOptionalError(location, "'", name, "' has groups = ", groups, ", which must divide ",
                              *channels, " input and ", *outChannels, " output channels", hint);
   if (*groupChannels * groups != *channels)
     return emitOptionalError(location, "'", name, "' has ", *channels,
-                             " input channels; its weight ", text(wType), " with groups = ", groups,
-                             " takes ", *groupChannels * groups, hint);
+                             " input channels; its weight ", text(weight),
+                             " with groups = ", groups, " takes ", *groupChannels * groups, hint);
   if (failed(checkBias(location, name, bias, wDims[0])))
     return failure();
   Dims dims = {xDims[0], wDims[0]};

@@ -51,8 +51,8 @@ LogicalResult Shifts::check(std::optional<Location> location) const {
     return emitOptionalError(location, "'", name,
                              "' needs x [N, C, H, W], two paddings of at least 0 and offset [N, "
                              "2 * groups * ",
-                             taps(), ", ...] where groups divide C, got ", text(typeOf(x)), " and ",
-                             text(typeOf(offset)));
+                             taps(), ", ...] where groups divide C, got ", text(x), " and ",
+                             text(offset));
   Dims in = dimsOf(x), expected = {in[0], constantDim(*shifts, x.getContext())};
   for (unsigned i = 0; i < 2; ++i) {
     AffineExpr room = normalize(in[2 + i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1);
@@ -60,13 +60,13 @@ LogicalResult Shifts::check(std::optional<Location> location) const {
   }
   Type element = typeOf(x).getElementType();
   if (dimsOf(offset) != expected)
-    return emitOptionalError(location, "'", name, "' has offset ", text(typeOf(offset)),
+    return emitOptionalError(location, "'", name, "' has offset ", text(offset),
                              " for a window with the places of ",
-                             text(makeTensor(expected, element)));
+                             text(makeTensor(expected, element), x));
   expected[1] = constantDim(*shifts / 2, x.getContext());
   if (mask && dimsOf(mask) != expected)
-    return emitOptionalError(location, "'", name, "' has mask ", text(typeOf(mask)), "; expected ",
-                             text(makeTensor(expected, element)));
+    return emitOptionalError(location, "'", name, "' has mask ", text(mask), "; expected ",
+                             text(makeTensor(expected, element), x));
   return success();
 }
 
@@ -170,7 +170,8 @@ LogicalResult DeformConv2dOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   auto x = typeOf(adaptor.getX()), weight = typeOf(adaptor.getWeight());
   if (!weight.hasStaticShape() || weight.getRank() != 4)
     return emitOptionalError(location, "'", name,
-                             "' needs a static weight [K, C/groups, R, S], got ", text(weight));
+                             "' needs a static weight [K, C/groups, R, S], got ",
+                             text(adaptor.getWeight()));
   if (failed(checkSameElement(location, name, {adaptor.getX(), adaptor.getWeight()})) ||
       failed(checkBias(location, name, adaptor.getBias(), getDims(weight)[0])))
     return failure();
@@ -179,8 +180,8 @@ LogicalResult DeformConv2dOp::inferReturnTypes(MLIRContext *, std::optional<Loca
     return failure();
   int64_t channels = *asConstant(getDims(x)[1]), taken = weight.getDimSize(1);
   if (taken < 1 || channels % taken != 0 || weight.getDimSize(0) % (channels / taken) != 0)
-    return emitOptionalError(location, "'", name, "' has ", text(x), " and weight ", text(weight),
-                             "; expected channels in equal groups");
+    return emitOptionalError(location, "'", name, "' has ", text(adaptor.getX()), " and weight ",
+                             text(adaptor.getWeight()), "; expected channels in equal groups");
   Dims places = dimsOf(adaptor.getOffset());
   types.push_back(
       makeTensor({getDims(x)[0], getDims(weight)[0], places[2], places[3]}, x.getElementType()));

@@ -24,11 +24,10 @@ struct Equation {
   llvm::MapVector<Label, AffineExpr> extents;
 };
 
-/// An equation and its operands' types; `problem` says why it has no meaning.
+/// An equation and its operands; `problem` says why it has no meaning.
 class EquationParser {
 public:
-  EquationParser(StringRef text, SmallVector<RankedTensorType> operands)
-      : text(text), operands(std::move(operands)) {}
+  EquationParser(StringRef text, ValueRange operands) : text(text), operands(operands) {}
   std::optional<Equation> parse();
   std::string problem;
 
@@ -41,7 +40,7 @@ private:
   bool meetExtents(unsigned operand);
 
   StringRef text;
-  SmallVector<RankedTensorType> operands;
+  ValueRange operands;
   Equation equation;
 };
 
@@ -82,7 +81,7 @@ std::optional<Labels> EquationParser::parseTerm(StringRef term, int64_t ellipsis
 
 bool EquationParser::meetExtents(unsigned operand) {
   Labels seen;
-  for (auto [label, dim] : llvm::zip_equal(equation.terms[operand], getDims(operands[operand]))) {
+  for (auto [label, dim] : llvm::zip_equal(equation.terms[operand], dimsOf(operands[operand]))) {
     auto [entry, isNew] = equation.extents.insert({label, dim});
     AffineExpr &extent = entry->second;
     bool isRepeated = llvm::is_contained(seen, label);
@@ -90,8 +89,8 @@ bool EquationParser::meetExtents(unsigned operand) {
     if (extent == dim || (isConstant(dim, 1) && !isRepeated))
       continue;
     if (!isConstant(extent, 1) || isRepeated) {
-      problem = "has dims of " + dl::text(extent) + " and " + dl::text(dim) + " for '" +
-                spelled(label) + "'";
+      problem = "has dims of " + dl::text(extent, operands) + " and " + dl::text(dim, operands) +
+                " for '" + spelled(label) + "'";
       return false;
     }
     extent = dim;
@@ -109,18 +108,18 @@ std::optional<Equation> EquationParser::parse() {
                 ", got " + Twine(operands.size()));
   int64_t ellipsisDims = 0;
   bool hasEllipsis = false;
-  for (auto [term, type] : llvm::zip_equal(terms, operands)) {
-    int64_t letters = lettersOf(term), rank = type.getRank();
+  for (auto [term, operand] : llvm::zip_equal(terms, operands)) {
+    int64_t letters = lettersOf(term), rank = typeOf(operand).getRank();
     bool open = term.contains("...");
     hasEllipsis |= open;
     if (open ? letters > rank : letters != rank)
       return fail("names " + Twine(letters) + (letters == 1 ? " dim" : " dims") + " in '" +
-                  term.trim() + "'; the operand is " + dl::text(type));
+                  term.trim() + "'; the operand is " + dl::text(operand));
     if (open)
       ellipsisDims = std::max(ellipsisDims, rank - letters);
   }
   for (auto [position, term] : llvm::enumerate(terms)) {
-    int64_t covered = operands[position].getRank() - lettersOf(term);
+    int64_t covered = typeOf(operands[position]).getRank() - lettersOf(term);
     auto labels = parseTerm(term, covered);
     if (!labels)
       return std::nullopt;
@@ -155,13 +154,6 @@ std::optional<Equation> EquationParser::parse() {
   return equation;
 }
 
-static SmallVector<RankedTensorType> typesOf(ValueRange tensors) {
-  SmallVector<RankedTensorType> types;
-  for (Value tensor : tensors)
-    types.push_back(typeOf(tensor));
-  return types;
-}
-
 LogicalResult EinsumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   StringRef name = getOperationName();
@@ -169,7 +161,7 @@ LogicalResult EinsumOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
     return emitOptionalError(location, "'", name, "' needs at least one tensor");
   if (failed(checkSameElement(location, name, adaptor.getTensors())))
     return failure();
-  EquationParser parser(adaptor.getEquation(), typesOf(adaptor.getTensors()));
+  EquationParser parser(adaptor.getEquation(), adaptor.getTensors());
   auto equation = parser.parse();
   if (!equation)
     return emitOptionalError(location, "'", name, "' with the equation '", adaptor.getEquation(),
@@ -287,7 +279,7 @@ static Factor multiply(Builder &b, Factor x, Factor other, ArrayRef<Label> outpu
 }
 
 SmallVector<Value> EinsumOp::decompose(Builder &builder) {
-  auto equation = EquationParser(getEquation(), typesOf(getTensors())).parse();
+  auto equation = EquationParser(getEquation(), getTensors()).parse();
   std::optional<Factor> product;
   for (auto [position, tensor] : llvm::enumerate(getTensors())) {
     Factor factor = makeFactor(builder, tensor, equation->terms[position], *equation);
@@ -331,7 +323,7 @@ LogicalResult DiagonalOp::inferReturnTypes(MLIRContext *context, std::optional<L
     size = rows;
   else
     return emitOptionalError(location, "'", name, "' of symbolic dims needs equal ones and offset ",
-                             "0, got ", text(x), " and ", offset);
+                             "0, got ", text(adaptor.getX()), " and ", offset);
   for (int64_t dim = 0; dim < x.getRank(); ++dim)
     if (dim != *dim1 && dim != *dim2)
       dims.push_back(in[dim]);

@@ -55,7 +55,7 @@ LogicalResult DetOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   if (!size || dims[dims.size() - 2] != dims.back() || *size > kLargestMatrix)
     return emitOptionalError(location, "'", getOperationName(),
                              "' needs square matrices [..., n, n] with a number n of at most ",
-                             kLargestMatrix, ", got ", text(x));
+                             kLargestMatrix, ", got ", text(adaptor.getX()));
   dims.pop_back_n(2);
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();

@@ -151,8 +151,9 @@ LogicalResult MaskedSelectOp::inferReturnTypes(MLIRContext *context,
   auto x = typeOf(adaptor.getX()), mask = typeOf(adaptor.getMask());
   auto dims = commonDims(getDims(x), getDims(mask));
   if (!dims)
-    return emitOptionalError(location, "'", getOperationName(), "' has a mask of ", text(mask),
-                             " for ", text(x), "; expected dims that broadcast");
+    return emitOptionalError(location, "'", getOperationName(), "' has a mask of ",
+                             text(adaptor.getMask()), " for ", text(adaptor.getX()),
+                             "; expected dims that broadcast");
   types.push_back(makeTensor({product(*dims, context)}, x.getElementType()));
   types.push_back(countType(context));
   return success();
@@ -181,7 +182,8 @@ LogicalResult UniqueOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
     rest.erase(rest.begin() + *dim);
     if (asConstant(product(rest, context)).value_or(0) < 1)
       return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " of ",
-                               text(x), " needs static sizes of the other dims, none of them 0");
+                               text(adaptor.getX()),
+                               " needs static sizes of the other dims, none of them 0");
     inverse = {size};
   } else {
     values = {size};

@@ -25,8 +25,8 @@ LogicalResult PreluOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   if (weight.getElementType() != x.getElementType() || weight.getRank() != 1 ||
       (!isOne && slopes[0] != channels))
     return emitOptionalError(location, "'", getOperationName(), "' needs a weight of 1 or ",
-                             text(channels), " ", x.getElementType(), " elements, got ",
-                             text(weight));
+                             text(channels, adaptor.getOperands()), " ", x.getElementType(),
+                             " elements, got ", text(adaptor.getWeight()));
   types.push_back(makeTensor(getDims(x), x.getElementType()));
   return success();
 }
@@ -57,7 +57,7 @@ LogicalResult GluOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   Dims dims = getDims(x);
   if (normalize(dims[*dim] % 2) != constantDim(0, x.getContext()))
     return emitOptionalError(location, "'", getOperationName(), "' halves dim ", *dim, " of ",
-                             text(x), "; expected an even size");
+                             text(adaptor.getX()), "; expected an even size");
   dims[*dim] = normalize(dims[*dim].floorDiv(2));
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();

@@ -11,18 +11,18 @@ namespace dlc::dl {
 
 ScalarKind kindOf(Value tensor) { return scalarKind(getElementTypeOrSelf(tensor.getType())); }
 
-LogicalResult inferElementwise(StringRef op, std::optional<Location> location, TypeRange operands,
+LogicalResult inferElementwise(StringRef op, std::optional<Location> location, ValueRange operands,
                                SmallVectorImpl<Type> &types) {
-  auto first = cast<RankedTensorType>(operands.front());
-  for (Type type : operands.drop_front())
-    if (!sameShapeAndElement(type, first))
+  Type first = operands.front().getType();
+  for (Value operand : operands.drop_front())
+    if (!sameShapeAndElement(operand.getType(), first))
       return emitOptionalError(location, "'", op, "' needs operands of one shape and dtype, got ",
-                               text(first), " and ", text(type));
+                               text(operands.front()), " and ", text(operand));
   types.push_back(first);
   return success();
 }
 
-LogicalResult inferPredicate(StringRef op, std::optional<Location> location, TypeRange operands,
+LogicalResult inferPredicate(StringRef op, std::optional<Location> location, ValueRange operands,
                              SmallVectorImpl<Type> &types) {
   if (failed(inferElementwise(op, location, operands, types)))
     return failure();
@@ -31,24 +31,24 @@ LogicalResult inferPredicate(StringRef op, std::optional<Location> location, Typ
   return success();
 }
 
-LogicalResult inferChoice(StringRef op, std::optional<Location> location, TypeRange operands,
+LogicalResult inferChoice(StringRef op, std::optional<Location> location, ValueRange operands,
                           SmallVectorImpl<Type> &types) {
   return inferElementwise(op, location, operands.drop_front(), types);
 }
 
-LogicalResult inferFilled(StringRef op, std::optional<Location> location, TypeRange operands,
+LogicalResult inferFilled(StringRef op, std::optional<Location> location, ValueRange operands,
                           SmallVectorImpl<Type> &types) {
-  types.push_back(operands[0]);
+  types.push_back(operands[0].getType());
   return success();
 }
 
-LogicalResult inferWithNumbers(StringRef op, std::optional<Location> location, TypeRange operands,
+LogicalResult inferWithNumbers(StringRef op, std::optional<Location> location, ValueRange operands,
                                ArrayRef<std::optional<APFloat>> numbers,
                                SmallVectorImpl<Type> &types) {
-  auto first = cast<RankedTensorType>(operands.front());
+  bool isInteger = getElementTypeOrSelf(operands.front()).isIntOrIndex();
   for (const std::optional<APFloat> &number : numbers)
-    if (number && !number->isInteger() && first.getElementType().isIntOrIndex())
-      return emitOptionalError(location, "'", op, "' of ", text(first),
+    if (number && !number->isInteger() && isInteger)
+      return emitOptionalError(location, "'", op, "' of ", text(operands.front()),
                                " needs whole numbers, got ", text(*number),
                                "; cast the tensor to a float");
   return inferElementwise(op, location, operands, types);
@@ -74,9 +74,9 @@ static std::string dtypesOfBytes(unsigned bytes, MLIRContext *context) {
   return llvm::join(ArrayRef(names).drop_back(), ", ") + " or " + names.back().str();
 }
 
-LogicalResult inferBitcast(StringRef op, std::optional<Location> location, Type operand, Type dtype,
-                           SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(operand);
+LogicalResult inferBitcast(StringRef op, std::optional<Location> location, Value operand,
+                           Type dtype, SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(operand.getType());
   // Of types of less than 8 bits a byte holds more than the bits of the element.
   auto bytes = [](Type type) {
     unsigned width = type.getIntOrFloatBitWidth();
@@ -84,10 +84,10 @@ LogicalResult inferBitcast(StringRef op, std::optional<Location> location, Type 
   };
   unsigned from = bytes(x.getElementType()), to = bytes(dtype);
   if (from == 0)
-    return emitOptionalError(location, "'", op, "' cannot read the bits of ", text(x),
+    return emitOptionalError(location, "'", op, "' cannot read the bits of ", text(operand),
                              ", whose elements are smaller than a byte; cast it first");
   if (from != to)
-    return emitOptionalError(location, "'", op, "' of ", text(x), " to ", dtypeName(dtype),
+    return emitOptionalError(location, "'", op, "' of ", text(operand), " to ", dtypeName(dtype),
                              ", which is of another size; expected ",
                              dtypesOfBytes(from, dtype.getContext()));
   types.push_back(withElementType(x, dtype));

@@ -35,7 +35,7 @@ class DL_ScaledOp<string mnemonic, string torchSchema, string operation>
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, Adaptor adaptor,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return ::dlc::dl::inferWithNumbers(getOperationName(), location, adaptor.getOperands().getTypes(),
+      return ::dlc::dl::inferWithNumbers(getOperationName(), location, adaptor.getOperands(),
                                          {adaptor.getAlpha()}, types);
     }
   }];
@@ -345,7 +345,7 @@ def DL_BitcastOp : DL_ElementwiseOp<"bitcast", "bitcast(Tensor x, ScalarType dty
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, Adaptor adaptor,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return ::dlc::dl::inferBitcast(getOperationName(), location, adaptor.getX().getType(), adaptor.getDtype(), types);
+      return ::dlc::dl::inferBitcast(getOperationName(), location, adaptor.getX(), adaptor.getDtype(), types);
     }
   }];
   let hasFolder = 1;

@@ -18,7 +18,7 @@ class DL_ElementwiseOp<string mnemonic, string torchSchema, code body, list<Trai
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, [[maybe_unused]] Adaptor adaptor,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return ::dlc::dl::}] # inference # [{(getOperationName(), location, adaptor.getOperands().getTypes(), types);
+      return ::dlc::dl::}] # inference # [{(getOperationName(), location, adaptor.getOperands(), types);
     }
   }];
   let extraClassDefinition = compatibleDefinition # inferDefinition # [{
@@ -72,7 +72,7 @@ class DL_NumbersOp<string mnemonic, string torchSchema, Type type, code body, st
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location, Adaptor adaptor,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return ::dlc::dl::inferWithNumbers(getOperationName(), location, adaptor.getOperands().getTypes(),
+      return ::dlc::dl::inferWithNumbers(getOperationName(), location, adaptor.getOperands(),
                                          {}] # numbers # [{}, types);
     }
   }];

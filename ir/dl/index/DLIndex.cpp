@@ -69,7 +69,7 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   }
   if (!fits)
     return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " of ",
-                             text(x), " has index ", text(index),
+                             text(adaptor.getX()), " has index ", text(adaptor.getIndex()),
                              "; expected the same rank and, along the other dims, no larger sizes");
   types.push_back(makeTensor(getDims(index), x.getElementType()));
   return success();
@@ -97,8 +97,9 @@ LogicalResult TakeAlongDimOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   }
   if (!fits)
     return emitOptionalError(
-        location, "'", getOperationName(), "' along dim ", *dim, " of ", text(x), " has indices ",
-        text(index), "; expected the same rank and, along the other dims, equal sizes or 1");
+        location, "'", getOperationName(), "' along dim ", *dim, " of ", text(adaptor.getX()),
+        " has indices ", text(adaptor.getIndices()),
+        "; expected the same rank and, along the other dims, equal sizes or 1");
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }
@@ -137,8 +138,8 @@ LogicalResult IndexSelectOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   if (!dim)
     return failure();
   if (index.getRank() != 1)
-    return emitOptionalError(location, "'", getOperationName(), "' has index ", text(index),
-                             "; expected one dim");
+    return emitOptionalError(location, "'", getOperationName(), "' has index ",
+                             text(adaptor.getIndex()), "; expected one dim");
   Dims dims = getDims(x);
   dims[*dim] = getDims(index)[0];
   types.push_back(makeTensor(dims, x.getElementType()));
@@ -171,8 +172,8 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto weight = typeOf(adaptor.getWeight());
   if (weight.getRank() != 2)
-    return emitOptionalError(location, "'", getOperationName(), "' has weight ", text(weight),
-                             "; expected [rows, width]");
+    return emitOptionalError(location, "'", getOperationName(), "' has weight ",
+                             text(adaptor.getWeight()), "; expected [rows, width]");
   types.push_back(rowsType(typeOf(adaptor.getInput()), weight));
   return success();
 }
@@ -184,7 +185,7 @@ LogicalResult IndexOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   auto x = typeOf(adaptor.getX());
   if (x.getRank() == 0)
     return emitOptionalError(location, "'", getOperationName(), "' needs a tensor with dims, got ",
-                             text(x));
+                             text(adaptor.getX()));
   types.push_back(rowsType(typeOf(adaptor.getIndex()), x));
   return success();
 }

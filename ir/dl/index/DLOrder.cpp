@@ -232,7 +232,7 @@ static LogicalResult inferSorted(StringRef op, std::optional<Location> location,
     auto size = asConstant(dims[*along]);
     if (*count < 0 || (size && *count > *size))
       return emitOptionalError(location, "'", op, "' takes k = ", *count, " of dim ", *along,
-                               " of ", text(type), "; expected 0 to its size");
+                               " of ", text(x), "; expected 0 to its size");
     dims[*along] = constantDim(*count, type.getContext());
   }
   types.push_back(makeTensor(dims, type.getElementType()));

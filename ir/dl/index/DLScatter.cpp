@@ -19,7 +19,7 @@ static bool hasFew(Value index, int64_t dim) {
 
 LogicalResult checkScatter(StringRef op, std::optional<Location> location, Value x, int64_t dim,
                            Value index, Value src) {
-  auto xType = typeOf(x), indexType = typeOf(index);
+  auto xType = typeOf(x);
   auto along = wrapDim(location, op, dim, xType.getRank());
   if (!along)
     return failure();
@@ -33,17 +33,16 @@ LogicalResult checkScatter(StringRef op, std::optional<Location> location, Value
     return fits;
   };
   if (!isWithin(index, x, along))
-    return emitOptionalError(location, "'", op, "' along dim ", *along, " of ", text(xType),
-                             " has index ", text(indexType),
+    return emitOptionalError(location, "'", op, "' along dim ", *along, " of ", text(x),
+                             " has index ", text(index),
                              "; expected the same rank and, along the other dims, no larger sizes");
   if (!src)
     return success();
   if (typeOf(src).getElementType() != xType.getElementType())
-    return emitOptionalError(location, "'", op, "' has src ", text(typeOf(src)), " for ",
-                             text(xType), "; expected the same dtype");
+    return emitOptionalError(location, "'", op, "' has src ", text(src), " for ", text(x),
+                             "; expected the same dtype");
   if (!isWithin(index, src, std::nullopt))
-    return emitOptionalError(location, "'", op, "' has index ", text(indexType), " and src ",
-                             text(typeOf(src)),
+    return emitOptionalError(location, "'", op, "' has index ", text(index), " and src ", text(src),
                              "; expected the same rank and no larger sizes than those of src");
   return success();
 }
@@ -68,8 +67,9 @@ LogicalResult ScatterApplyOp::inferReturnTypes(MLIRContext *, std::optional<Loca
                      : update[i] == dims[i] && (index[i] == dims[i] || isConstant(index[i], 1));
   if (!fits)
     return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " of ",
-                             text(x), " has index ", text(typeOf(adaptor.getIndex())), " and src ",
-                             text(src), "; expected equal dims but for that one");
+                             text(adaptor.getX()), " has index ", text(adaptor.getIndex()),
+                             " and src ", text(adaptor.getSrc()),
+                             "; expected equal dims but for that one");
   auto reduce = adaptor.getReduce();
   if (reduce && !llvm::is_contained({"sum", "prod", "amax", "amin"}, *reduce))
     return emitOptionalError(location, "'", getOperationName(), "' has reduce = '", *reduce,
@@ -157,7 +157,8 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location>
       return emitOptionalError(location, "'", name, "' has reduce = '", *reduce,
                                "'; expected 'add' or 'multiply'");
     if (x.getElementType().isInteger(1))
-      return emitOptionalError(location, "'", name, "' with reduce needs numbers, got ", text(x));
+      return emitOptionalError(location, "'", name, "' with reduce needs numbers, got ",
+                               text(adaptor.getX()));
   }
   types.push_back(makeTensor(getDims(x), x.getElementType()));
   return success();
@@ -201,9 +202,9 @@ LogicalResult IndexAddOp::inferReturnTypes(MLIRContext *, std::optional<Location
     slices[*dim] = index[0];
   if (index.size() != 1 || getDims(source) != slices ||
       source.getElementType() != x.getElementType())
-    return emitOptionalError(location, "'", name, "' along dim ", *dim, " of ", text(x),
-                             " has index ", text(adaptor.getIndex().getType()), " and source ",
-                             text(source),
+    return emitOptionalError(location, "'", name, "' along dim ", *dim, " of ",
+                             text(adaptor.getX()), " has index ", text(adaptor.getIndex()),
+                             " and source ", text(adaptor.getSource()),
                              "; expected a vector, and a slice of the dims of x for each element");
   if (!isa<FloatType>(x.getElementType()) && !adaptor.getAlpha().isInteger())
     return emitOptionalError(location, "'", name, "' of integers needs a whole number for alpha");
@@ -234,7 +235,7 @@ LogicalResult inferReduced(StringRef op, std::optional<Location> location, Value
                              "'; expected 'sum', 'prod', 'mean', 'amax' or 'amin'");
   if (reduce == "mean" && !isa<FloatType>(x.getElementType()))
     return emitOptionalError(location, "'", op, "' with reduce = 'mean' needs floats, got ",
-                             text(x));
+                             text(of));
   types.push_back(makeTensor(getDims(x), x.getElementType()));
   return success();
 }

@@ -32,8 +32,8 @@ LogicalResult NonMaxSuppressionOp::inferReturnTypes(MLIRContext *context,
   for (Value number : {adaptor.getIouThreshold(), adaptor.getScoreThreshold(), adaptor.getLimit()})
     fits &= !number || isConstant(product(dimsOf(number), context), 1);
   if (!fits)
-    return emitOptionalError(location, "'", getOperationName(), "' has boxes ", text(boxes),
-                             " and scores ", text(scores),
+    return emitOptionalError(location, "'", getOperationName(), "' has boxes ",
+                             text(adaptor.getBoxes()), " and scores ", text(adaptor.getScores()),
                              "; expected [images,n,4] and [images,classes,n] of one dtype, and "
                              "thresholds of one element");
   auto most = static_cast<int64_t>(adaptor.getMost().value_or(0));
@@ -125,8 +125,9 @@ LogicalResult NmsOp::inferReturnTypes(MLIRContext *context, std::optional<Locati
   Dims box = getDims(boxes), score = getDims(scores);
   if (box.size() != 2 || score.size() != 1 || box[0] != score[0] || !isConstant(box[1], 4) ||
       boxes.getElementType() != scores.getElementType())
-    return emitOptionalError(location, "'", getOperationName(), "' has boxes ", text(boxes),
-                             " and scores ", text(scores), "; expected [n,4] and [n] of one dtype");
+    return emitOptionalError(location, "'", getOperationName(), "' has boxes ",
+                             text(adaptor.getBoxes()), " and scores ", text(adaptor.getScores()),
+                             "; expected [n,4] and [n] of one dtype");
   Type i64 = IntegerType::get(context, 64);
   types.push_back(makeTensor({box[0]}, i64));
   types.push_back(makeTensor({}, i64));
@@ -164,7 +165,7 @@ LogicalResult SuppressOp::inferReturnTypes(MLIRContext *context, std::optional<L
         "' needs an order and a mask of the same dims, corners of one type that has these dims or "
         "1 "
         "before the last, a threshold of one element, and a count of one dim, got ",
-        text(typeOf(adaptor.getOrder())), " and ", text(first));
+        text(adaptor.getOrder()), " and ", text(adaptor.getLow0()));
   dims.back() = normalize(count.getResult(0));
   types.push_back(makeTensor(dims, IntegerType::get(context, 64)));
   return success();

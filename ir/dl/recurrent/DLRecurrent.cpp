@@ -19,7 +19,7 @@ static LogicalResult checkDims(std::optional<Location> location, StringRef op, c
   if (!element)
     element = elementOf(tensor);
   return emitOptionalError(location, "'", op, "' needs ", what, " of ",
-                           text(makeTensor(expected, element)), ", got ", text(tensor.getType()));
+                           text(makeTensor(expected, element), tensor), ", got ", text(tensor));
 }
 
 //===- Steps --------------------------------------------------------------------------------------===//
@@ -32,15 +32,15 @@ LogicalResult inferSteps(StringRef op, std::optional<Location> location, const S
       !asConstant(weight[1]) || !asConstant(weight[2]))
     return emitOptionalError(location, "'", op, "' needs gates [T, N, ", parts.numGates,
                              " H] and a static weight [", parts.numGates, ", H, P], got ",
-                             text(parts.gates.getType()), " and ", text(parts.weight.getType()));
+                             text(parts.gates), " and ", text(parts.weight));
   int64_t units = *asConstant(weight[1]), outputs = *asConstant(weight[2]);
   if (units < 1 || outputs < 1)
     return emitOptionalError(location, "'", op, "' needs at least one hidden unit, got ",
-                             text(parts.weight.getType()));
+                             text(parts.weight));
   if (!isConstant(gates[2], parts.numGates * units))
     return emitOptionalError(location, "'", op, "' has ", units,
                              " hidden units; it needs gates of ", parts.numGates * units,
-                             " columns, got ", text(parts.gates.getType()));
+                             " columns, got ", text(parts.gates));
   Dim hidden = weight[1], width = weight[2], rows = gates[!parts.batchFirst];
   if (failed(checkDims(location, op, "a weight", parts.weight, weight, element)) ||
       failed(checkDims(location, op, "a bias", parts.bias, {weight[0], hidden}, element)) ||
@@ -127,13 +127,13 @@ static LogicalResult checkParams(StringRef op, std::optional<Location> location,
   Value first = parts.params[1];
   if (typeOf(first).getRank() != 2)
     return emitOptionalError(location, "'", op, "' needs weights [", parts.numGates, " H, I], got ",
-                             text(first.getType()));
+                             text(first));
   auto gateRows = asConstant(dimsOf(first)[0]), outputs = asConstant(dimsOf(first)[1]);
   if (!gateRows || !outputs || *gateRows < parts.numGates || *gateRows % parts.numGates ||
       *outputs < 1)
     return emitOptionalError(location, "'", op, "' needs a static weight w_hh [", parts.numGates,
                              " H, ", network.projects ? "P" : "H", "] with H of at least 1, got ",
-                             text(first.getType()));
+                             text(first));
   MLIRContext *context = element.getContext();
   network.hidden = constantDim(*gateRows / parts.numGates, context);
   network.outputs = network.projects ? constantDim(*outputs, context) : network.hidden;
@@ -165,16 +165,17 @@ LogicalResult inferRecurrent(StringRef op, std::optional<Location> location,
   if (x.getRank() != 2 && x.getRank() != 3)
     return emitOptionalError(location, "'", op, "' needs x ",
                              parts.batchFirst ? "[N, T, I]" : "[T, N, I]", " or [T, I], got ",
-                             text(x));
+                             text(parts.x));
   Network network(parts);
   if (failed(checkParams(op, location, parts, network)))
     return failure();
   if (!network.isBatched && parts.lengths)
-    return emitOptionalError(location, "'", op, "' takes lengths with a batch, got x ", text(x));
+    return emitOptionalError(location, "'", op, "' takes lengths with a batch, got x ",
+                             text(parts.x));
   if (failed(checkDims(location, op, "lengths", parts.lengths, {network.rows})))
     return failure();
   if (isConstant(network.steps, 0))
-    return emitOptionalError(location, "'", op, "' needs at least one step, got x ", text(x));
+    return emitOptionalError(location, "'", op, "' needs at least one step, got x ", text(parts.x));
   if (!parts.hx.empty() && parts.hx.size() != parts.numStates)
     return emitOptionalError(location, "'", op, "' needs ",
                              parts.numStates == 1 ? "the initial state h0"

@@ -13,7 +13,7 @@ static LogicalResult inferExtreme(StringRef op, std::optional<Location> location
                                   ArrayRef<int64_t> dims, bool keepdim, ArrayRef<Type> elements,
                                   SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(value.getType());
-  if (failed(refuseEmpty(op, location, x, dims)))
+  if (failed(refuseEmpty(op, location, value, dims)))
     return failure();
   for (Type element : elements)
     if (failed(inferReduction(op, location, x, dims, keepdim, element, types)))

@@ -14,7 +14,8 @@ LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   StringRef name = getOperationName();
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   if (x.getRank() < 2)
-    return emitOptionalError(location, "'", name, "' needs x [N, C, ...], got ", text(x));
+    return emitOptionalError(location, "'", name, "' needs x [N, C, ...], got ",
+                             text(adaptor.getX()));
   if (adaptor.getAffine().size() != 0 && adaptor.getAffine().size() != 2)
     return emitOptionalError(location, "'", name, "' needs weight and bias together, or neither");
   AffineExpr channels = getDims(x)[1];
@@ -23,8 +24,8 @@ LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
     if (type.getRank() != 1 || getDims(type)[0] != channels ||
         type.getElementType() != x.getElementType())
       return emitOptionalError(location, "'", name, "' needs statistics, weight and bias of ",
-                               text(channels), " ", x.getElementType(), " elements, got ",
-                               text(type));
+                               text(channels, adaptor.getOperands()), " ", x.getElementType(),
+                               " elements, got ", text(operand));
   }
   types.push_back(makeTensor(getDims(x), x.getElementType()));
   return success();
@@ -87,8 +88,8 @@ static LogicalResult checkAffine(StringRef op, std::optional<Location> location,
   for (Value value : affine)
     if (!sameShapeAndElement(value.getType(), expected))
       return emitOptionalError(location, "'", op, "' needs a weight",
-                               most == 2 ? " and a bias" : "", " of ", text(expected), ", got ",
-                               text(value.getType()));
+                               most == 2 ? " and a bias" : "", " of ", text(expected, value),
+                               ", got ", text(value));
   return success();
 }
 
@@ -105,7 +106,7 @@ static LogicalResult inferLastDims(StringRef op, std::optional<Location> locatio
     for (int64_t size : shape)
       expected += (expected.empty() ? "" : ", ") + std::to_string(size);
     return emitOptionalError(location, "'", op, "' needs a tensor whose last dims are [", expected,
-                             "], its normalized_shape, got ", text(x));
+                             "], its normalized_shape, got ", text(operands.front()));
   }
   ArrayRef<AffineExpr> last = ArrayRef<AffineExpr>(dims).take_back(shape.size());
   if (failed(checkAffine(op, location, operands.drop_front(), most, last, x.getElementType())))
@@ -198,11 +199,11 @@ static LogicalResult inferChannels(StringRef op, std::optional<Location> locatio
                                    SmallVectorImpl<Type> &types) {
   RankedTensorType x = typeOf(value);
   if (x.getRank() < 2)
-    return emitOptionalError(location, "'", op, "' needs x [N, C, ...], got ", text(x));
+    return emitOptionalError(location, "'", op, "' needs x [N, C, ...], got ", text(value));
   Dims dims = getDims(x);
   if (groups < 1 || normalize(dims[1] % groups) != constantDim(0, x.getContext()))
     return emitOptionalError(location, "'", op, "' needs a number of channels that ", groups,
-                             " groups divide, got ", text(x));
+                             " groups divide, got ", text(value));
   if (failed(checkAffine(op, location, affine, 2, dims[1], x.getElementType())))
     return failure();
   types.push_back(makeTensor(dims, x.getElementType()));
@@ -237,7 +238,7 @@ LogicalResult InstanceNormOp::inferReturnTypes(MLIRContext *, std::optional<Loca
     return emitOptionalError(location, "'", getOperationName(),
                              "' needs x [N, C, ...] with dims "
                              "after the channels, got ",
-                             text(adaptor.getX().getType()));
+                             text(adaptor.getX()));
   return inferChannels(getOperationName(), location, adaptor.getX(), adaptor.getAffine(),
                        /*groups=*/1, types);
 }

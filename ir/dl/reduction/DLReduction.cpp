@@ -47,13 +47,14 @@ LogicalResult inferReduction(StringRef op, std::optional<Location> location, Ran
   return success();
 }
 
-LogicalResult refuseEmpty(StringRef op, std::optional<Location> location, RankedTensorType x,
+LogicalResult refuseEmpty(StringRef op, std::optional<Location> location, Value x,
                           ArrayRef<int64_t> dim) {
-  auto reduced = reducedDims(std::nullopt, op, dim, x.getRank());
+  Dims dims = getDims(cast<RankedTensorType>(x.getType()));
+  auto reduced = reducedDims(std::nullopt, op, dim, dims.size());
   if (!reduced)
     return success(); // reported by inferReduction
   for (unsigned position : reduced->set_bits())
-    if (isConstant(getDims(x)[position], 0))
+    if (isConstant(dims[position], 0))
       return emitOptionalError(location, "'", op, "' over dim ", position, " of ", text(x),
                                ", which is empty");
   return success();
@@ -127,9 +128,9 @@ LogicalResult MeanOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   Type element = adaptor.getDtype().value_or(x.getElementType());
   if (!isa<FloatType>(element))
-    return emitOptionalError(location, "'", getOperationName(), "' gives a float, got ", text(x),
-                             adaptor.getDtype() ? " and an integer dtype" : "",
-                             "; say which one, as in dtype=f32");
+    return emitOptionalError(
+        location, "'", getOperationName(), "' gives a float, got ", text(adaptor.getX()),
+        adaptor.getDtype() ? " and an integer dtype" : "", "; say which one, as in dtype=f32");
   return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
                         element, types);
 }
@@ -256,7 +257,7 @@ LogicalResult NormOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   if (adaptor.getP().isInfinity() &&
-      failed(refuseEmpty(getOperationName(), location, x, adaptor.getDim())))
+      failed(refuseEmpty(getOperationName(), location, adaptor.getX(), adaptor.getDim())))
     return failure();
   return inferReduction(getOperationName(), location, x, adaptor.getDim(), adaptor.getKeepdim(),
                         x.getElementType(), types);

@@ -17,7 +17,7 @@ mlir::LogicalResult inferReduction(llvm::StringRef op, std::optional<mlir::Locat
 
 /// Fails, in words, where a reduced dim has no elements: the largest of none has no value.
 mlir::LogicalResult refuseEmpty(llvm::StringRef op, std::optional<mlir::Location> location,
-                                mlir::RankedTensorType x, llvm::ArrayRef<int64_t> dim);
+                                mlir::Value x, llvm::ArrayRef<int64_t> dim);
 
 /// One term, the elements of `x`, in each of the stages; the dims are those that inferReduction took.
 LoopNest reductionNest(mlir::Value x, mlir::Type result, llvm::ArrayRef<int64_t> dim, bool keepdim,

@@ -147,8 +147,8 @@ LogicalResult PixelUnshuffleOp::inferReturnTypes(MLIRContext *, std::optional<Lo
   auto x = typeOf(adaptor.getX());
   int64_t factor = adaptor.getDownscaleFactor();
   if (x.getRank() < 3 || factor < 1)
-    return emitOptionalError(location, "'", getOperationName(), "' of ", text(x), " has factor ",
-                             factor, "; expected x [..., C, H, W] and 1 or more");
+    return emitOptionalError(location, "'", getOperationName(), "' of ", text(adaptor.getX()),
+                             " has factor ", factor, "; expected x [..., C, H, W] and 1 or more");
   Dims dims = getDims(x);
   MutableArrayRef<AffineExpr> last = MutableArrayRef<AffineExpr>(dims).take_back(3);
   last[0] = normalize(last[0] * (factor * factor));
@@ -156,7 +156,7 @@ LogicalResult PixelUnshuffleOp::inferReturnTypes(MLIRContext *, std::optional<Lo
     AffineExpr whole = dim;
     dim = normalize(dim.floorDiv(factor));
     if (normalize(dim * factor) != whole)
-      return emitOptionalError(location, "'", getOperationName(), "' of ", text(x),
+      return emitOptionalError(location, "'", getOperationName(), "' of ", text(adaptor.getX()),
                                " needs a height and width that are multiples of ", factor);
   }
   types.push_back(makeTensor(dims, x.getElementType()));
@@ -177,7 +177,7 @@ LogicalResult inferTriangle(StringRef op, std::optional<Location> location, Valu
                             SmallVectorImpl<Type> &types) {
   auto type = typeOf(x);
   if (type.getRank() < 2)
-    return emitOptionalError(location, "'", op, "' needs x [..., H, W], got ", text(type));
+    return emitOptionalError(location, "'", op, "' needs x [..., H, W], got ", text(x));
   types.push_back(makeTensor(getDims(type), type.getElementType()));
   return success();
 }

@@ -20,7 +20,8 @@ static LogicalResult inferCreated(StringRef op, std::optional<Location> location
                                   SmallVectorImpl<Type> &types) {
   for (AffineExpr dim : dims)
     if (asConstant(dim).value_or(0) < 0)
-      return emitOptionalError(location, "'", op, "' has dim ", text(dim), "; expected 0 or more");
+      return emitOptionalError(location, "'", op, "' has dim ", *asConstant(dim),
+                               "; expected 0 or more");
   types.push_back(makeTensor(dims, dtype));
   return success();
 }
@@ -77,7 +78,7 @@ static LogicalResult checkFill(StringRef op, std::optional<Location> location, A
   if (fits)
     return success();
   return emitOptionalError(location, "'", op, "' has fill_value = ", number, ", which a tensor of ",
-                           text(makeTensor({}, dtype)), " does not hold; name a wider dtype");
+                           text(makeTensor({}, dtype), {}), " does not hold; name a wider dtype");
 }
 
 /// `number` in every element of `type`.
@@ -131,38 +132,52 @@ template <typename Op> static Dim startOf(Op op) {
   return start ? start->getResult(0) : constantDim(0, op.getEnd().getContext());
 }
 
+/// How many numbers there are; negative where the end lies before the start. The step is not 0.
+template <typename Op> static Dim countOf(Op op) {
+  AffineExpr start = startOf(op), end = op.getEnd().getResult(0);
+  int64_t step = op.getStep();
+  return step > 0 ? quotientUp(end - start, step) : quotientUp(start - end, -step);
+}
+
 LogicalResult ArangeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   int64_t step = adaptor.getStep();
-  AffineExpr start = startOf(adaptor), end = adaptor.getEnd().getResult(0);
+  auto start = asConstant(startOf(adaptor)), end = asConstant(adaptor.getEnd().getResult(0));
   StringRef name = getOperationName();
   if (step == 0)
     return emitOptionalError(location, "'", name, "' has step 0; expected another number");
-  AffineExpr size = step > 0 ? quotientUp(end - start, step) : quotientUp(start - end, -step);
-  if (asConstant(size).value_or(0) < 0)
-    return emitOptionalError(location, "'", name, "' cannot go from ", text(start), " to ",
-                             text(end), " in steps of ", step);
+  Dim size = countOf(adaptor);
+  bool isNegative = asConstant(size).value_or(0) < 0;
+  if (isNegative && start && end)
+    return emitOptionalError(location, "'", name, "' cannot go from ", *start, " to ", *end,
+                             " in steps of ", step);
+  if (isNegative) // what has symbols the verifier shows, by the names of the op's module
+    size = constantDim(0, context);
   types.push_back(makeTensor({size}, adaptor.getDtype().value_or(IntegerType::get(context, 64))));
   return success();
 }
 
 LogicalResult ArangeOp::verify() {
-  Dim size = dimsOf(getY())[0];
+  Dim size = normalize(countOf(*this));
+  auto steps = [&] {
+    return "from " + text(startOf(*this), *this) + " to " + text(getEnd().getResult(0), *this) +
+           " in steps of " + std::to_string(static_cast<int64_t>(getStep()));
+  };
+  if (asConstant(size).value_or(0) < 0)
+    return mlir::emitError(getLoc()) << "'" << getOperationName() << "' cannot go " << steps();
   auto module = (*this)->getParentOfType<ModuleOp>();
   SmallVector<Range> symbols = module ? symbolRanges(module) : SmallVector<Range>();
   auto range = rangeOf(size, symbols);
   if (asConstant(size) || symbols.empty() || (range && range->min >= 0))
     return success();
   auto error = mlir::emitError(getLoc())
-               << "'" << getOperationName() << "' from " << text(startOf(*this)) << " to "
-               << text(getEnd().getResult(0)) << " in steps of " << static_cast<int64_t>(getStep())
-               << " may have ";
+               << "'" << getOperationName() << "' " << steps() << " may have ";
   if (range)
     error << range->min;
   else
     error << "too many or too few";
   error << " numbers; expected 0 or more";
-  adviseRange(error, {size, 0, "has " + text(size) + " numbers"}, module);
+  adviseRange(error, {size, 0, "has " + text(size, *this) + " numbers"}, module);
   return error;
 }
 
@@ -227,7 +242,7 @@ LogicalResult FractionsOp::inferReturnTypes(MLIRContext *context, std::optional<
   Type dtype = orF32(adaptor.getDtype(), context);
   if (!isa<FloatType>(dtype))
     return emitOptionalError(location, "'arange' of fractions gives floats, got dtype ",
-                             StringRef(text(makeTensor({}, dtype))).drop_back(2),
+                             StringRef(text(makeTensor({}, dtype), {})).drop_back(2),
                              "; cast the result");
   types.push_back(makeTensor(constantDim(static_cast<int64_t>(size), context), dtype));
   return success();
@@ -251,7 +266,7 @@ LogicalResult LinspaceOp::inferReturnTypes(MLIRContext *context, std::optional<L
   Type dtype = orF32(adaptor.getDtype(), context);
   if (!isa<FloatType>(dtype))
     return emitOptionalError(location, "'", getOperationName(), "' gives floats, got dtype ",
-                             StringRef(text(makeTensor({}, dtype))).drop_back(2),
+                             StringRef(text(makeTensor({}, dtype), {})).drop_back(2),
                              "; cast the result");
   types.push_back(makeTensor(constantDim(steps, context), dtype));
   return success();

@@ -9,10 +9,10 @@ namespace dlc::dl {
 
 //===- expand -------------------------------------------------------------------------------------===//
 
-/// `type` broadcast to `dims`, -1 meaning that a dim stays.
-static LogicalResult inferExpand(StringRef op, std::optional<Location> location,
-                                 RankedTensorType type, Dims dims, SmallVectorImpl<Type> &types) {
-  Dims from = getDims(type);
+/// `x` broadcast to `dims`, -1 meaning that a dim stays.
+static LogicalResult inferExpand(StringRef op, std::optional<Location> location, Value x, Dims dims,
+                                 SmallVectorImpl<Type> &types) {
+  Dims from = dimsOf(x);
   bool fits = from.size() <= dims.size();
   for (size_t i = 0; fits && i < dims.size(); ++i) {
     AffineExpr &dim = dims[dims.size() - 1 - i];
@@ -24,25 +24,25 @@ static LogicalResult inferExpand(StringRef op, std::optional<Location> location,
   if (!fits) {
     std::string wanted;
     for (AffineExpr dim : dims)
-      wanted += (wanted.empty() ? "" : ", ") + text(dim);
-    return emitOptionalError(location, "'", op, "' cannot bring ", text(type), " to [", wanted,
+      wanted += (wanted.empty() ? "" : ", ") + text(dim, x);
+    return emitOptionalError(location, "'", op, "' cannot bring ", text(x), " to [", wanted,
                              "]; expected equal dims, -1, or dims of size 1 that are repeated");
   }
-  types.push_back(makeTensor(dims, type.getElementType()));
+  types.push_back(makeTensor(dims, typeOf(x).getElementType()));
   return success();
 }
 
 LogicalResult ExpandOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferExpand(getOperationName(), location, typeOf(adaptor.getX()),
+  return inferExpand(getOperationName(), location, adaptor.getX(),
                      Dims(adaptor.getSize().getResults()), types);
 }
 SmallVector<Value> ExpandOp::decompose(Builder &b) { return {b.broadcast(getX(), dimsOf(getY()))}; }
 
 LogicalResult ExpandAsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferExpand(getOperationName(), location, typeOf(adaptor.getX()),
-                     dimsOf(adaptor.getOther()), types);
+  return inferExpand(getOperationName(), location, adaptor.getX(), dimsOf(adaptor.getOther()),
+                     types);
 }
 SmallVector<Value> ExpandAsOp::decompose(Builder &b) {
   return {b.broadcast(getX(), dimsOf(getY()))};
@@ -75,7 +75,7 @@ LogicalResult SqueezeOp::inferReturnTypes(MLIRContext *, std::optional<Location>
   for (auto [position, dim] : llvm::enumerate(getDims(x))) {
     auto range = named.test(position) ? rangeWithin(adaptor.getX(), dim) : std::nullopt;
     if (named.test(position) && !asConstant(dim) && !(range && (range->min > 1 || range->max <= 1)))
-      return emitOptionalError(location, "'", getOperationName(), "' of ", text(x),
+      return emitOptionalError(location, "'", getOperationName(), "' of ", text(adaptor.getX()),
                                " would drop dim ", position,
                                " where it is 1 and keep it elsewhere; name dims of static size");
     if (!range || range->min != 1 || range->max != 1)
@@ -134,9 +134,9 @@ LogicalResult UnflattenOp::inferReturnTypes(MLIRContext *context, std::optional<
     known = normalize(known * *open);
   }
   if (known != whole)
-    return emitOptionalError(location, "'", name, "' cuts dim ", *dim, " of ", text(x),
-                             " into sizes whose product is ", text(known), "; expected ",
-                             text(whole));
+    return emitOptionalError(location, "'", name, "' cuts dim ", *dim, " of ", text(adaptor.getX()),
+                             " into sizes whose product is ", text(known, adaptor.getOperands()),
+                             "; expected ", text(whole, adaptor.getOperands()));
   dims.erase(dims.begin() + *dim);
   dims.insert(dims.begin() + *dim, sizes.begin(), sizes.end());
   types.push_back(makeTensor(dims, x.getElementType()));
@@ -205,7 +205,7 @@ LogicalResult TOp::inferReturnTypes(MLIRContext *, std::optional<Location> locat
                                     Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = typeOf(adaptor.getX());
   if (x.getRank() > 2)
-    return emitOptionalError(location, "'", getOperationName(), "' of ", text(x),
+    return emitOptionalError(location, "'", getOperationName(), "' of ", text(adaptor.getX()),
                              "; expected at most two dims (transpose names them)");
   Dims dims = getDims(x);
   std::reverse(dims.begin(), dims.end());

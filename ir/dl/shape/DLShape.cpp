@@ -68,8 +68,8 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
   for (auto [position, dim] : llvm::enumerate(dims)) {
     if (!isConstant(dim, -1)) {
       if (asConstant(dim).value_or(0) < 0)
-        return emitOptionalError(location, "'", getOperationName(), "' has dim ", text(dim),
-                                 "; expected -1, 0 or more");
+        return emitOptionalError(location, "'", getOperationName(), "' has dim ",
+                                 text(dim, adaptor.getOperands()), "; expected -1, 0 or more");
       known = known * dim;
       continue;
     }
@@ -87,8 +87,10 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
     known = known * dims[*open];
   }
   if (normalize(known) != total)
-    return emitOptionalError(location, "'", getOperationName(), "' of ", text(x), " has ",
-                             text(total), " elements; the new dims have ", text(normalize(known)));
+    return emitOptionalError(location, "'", getOperationName(), "' of ", text(adaptor.getX()),
+                             " has ", text(total, adaptor.getOperands()),
+                             " elements; the new dims have ",
+                             text(normalize(known), adaptor.getOperands()));
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
 }

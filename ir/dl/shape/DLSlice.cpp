@@ -69,16 +69,16 @@ LogicalResult verifyWithin(Operation *op, Value x, int64_t dim, AffineExpr first
   if (begins && rest && begins->min >= 0 && rest->max >= 0 && isa<NarrowOp, PartOp>(op) &&
       isCheckedWhenBound(size, normalize(last)))
     return success();
-  std::string begin = text(normalize(first)), end = text(normalize(last - 1));
+  std::string begin = text(normalize(first), op), end = text(normalize(last - 1), op);
   std::string what =
       begin == end ? "takes index " + begin : "takes indices " + begin + " to " + end;
-  what += " of dim " + std::to_string(dim) + " of " + text(x.getType());
+  what += " of dim " + std::to_string(dim) + " of " + text(x);
   auto error = op->emitOpError(what) << ", which it may not have";
   bool isBefore = !begins || begins->min < 0;
   if (auto ends = asConstant(size) ? rangeOf(normalize(last), symbols) : std::nullopt)
-    error << ": " << text(normalize(last)) << " is " << ends->max << " or less";
+    error << ": " << text(normalize(last), op) << " is " << ends->max << " or less";
   else if (auto sizes = rangeOf(size, symbols))
-    error << ": " << text(size) << " is " << sizes->min << " or more";
+    error << ": " << text(size, op) << " is " << sizes->min << " or more";
   adviseRange(error, {normalize(isBefore ? first : size - last), 0, what}, module);
   return error;
 }
@@ -120,8 +120,8 @@ LogicalResult PartOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   AffineExpr start = adaptor.getStart().getResult(0);
   if (dim < 0 || dim >= x.getRank() || asConstant(start).value_or(0) < 0)
     return emitOptionalError(location, "'", getOperationName(), "' has dim ", dim, " and start ",
-                             text(start), "; expected a dim of ", text(x),
-                             " and a start of 0 or more");
+                             text(start, adaptor.getOperands()), "; expected a dim of ",
+                             text(adaptor.getX()), " and a start of 0 or more");
   Dims dims = getDims(x);
   dims[dim] = normalize(adaptor.getLength().getResult(0));
   types.push_back(makeTensor(dims, x.getElementType()));
@@ -169,7 +169,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
     auto low = asConstant(before), high = asConstant(behind);
     if (mode != "constant" && (!low || !high))
       return emitOptionalError(location, "'", name, "' in mode '", mode, "' has the width ",
-                               text(low ? behind : before),
+                               text(low ? behind : before, adaptor.getOperands()),
                                "; expected numbers, for dims go with mode 'constant' alone");
     int64_t widest = std::max(low.value_or(0), high.value_or(0));
     if (mode != "constant" && std::min(*low, *high) < 0)
@@ -179,12 +179,12 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
     int64_t most = mode == "reflect" ? widest + 1 : mode == "circular" ? widest : 1;
     if (auto size = asConstant(dim); mode != "constant" && size && widest > 0 && *size < most)
       return emitOptionalError(location, "'", name, "' in mode '", mode, "' has width ", widest,
-                               " beside dim ", position, " of ", text(x), "; expected a dim of ",
-                               most, " or more");
+                               " beside dim ", position, " of ", text(adaptor.getX()),
+                               "; expected a dim of ", most, " or more");
     dim = normalize(dim + before + behind);
     if (asConstant(dim).value_or(0) < 0)
       return emitOptionalError(location, "'", name, "' crops more than dim ", position, " of ",
-                               text(x), " has");
+                               text(adaptor.getX()), " has");
   }
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
@@ -263,8 +263,8 @@ LogicalResult CatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
     }
     if (!fits)
       return emitOptionalError(
-          location, "'", getOperationName(), "' along dim ", *dim, " cannot join ", text(first),
-          " and ", text(type),
+          location, "'", getOperationName(), "' along dim ", *dim, " cannot join ",
+          text(adaptor.getTensors().front()), " and ", text(tensor),
           isSymbolic ? "; dims that are equal for some sizes alone need these sizes: --shapes"
                      : "");
     dims[*dim] = dims[*dim] + other[*dim];
@@ -328,11 +328,11 @@ LogicalResult UpdateSliceOp::inferReturnTypes(MLIRContext *, std::optional<Locat
     fits = i == *dim || dims[i] == parts[i];
   if (!fits)
     return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " of ",
-                             text(x), " has src ", text(src),
+                             text(adaptor.getX()), " has src ", text(adaptor.getSrc()),
                              "; expected the same dtype and, along the other dims, the same sizes");
   if (start.getRank() > 1 || (start.getRank() == 1 && (getDims(start)[0] != dims[0] || *dim == 0)))
     return emitOptionalError(location, "'", getOperationName(), "' along dim ", *dim, " of ",
-                             text(x), " has start ", text(start),
+                             text(adaptor.getX()), " has start ", text(adaptor.getStart()),
                              "; expected one position, or one for each index of dim 0");
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
@@ -343,9 +343,9 @@ LogicalResult UpdateSliceOp::verify() {
   AffineExpr size = dimsOf(getX())[dim], part = dimsOf(getSrc())[dim];
   if (auto whole = asConstant(size), some = asConstant(part); whole && some)
     return *some <= *whole ? success()
-                           : emitOpError("writes ") << *some << " indices to dim " << dim << " of "
-                                                    << text(getX().getType())
-                                                    << "; expected at most as many as it has";
+                           : emitOpError("writes ")
+                                 << *some << " indices to dim " << dim << " of " << text(getX())
+                                 << "; expected at most as many as it has";
   return verifyWithin(*this, getX(), dim, constantDim(0, getContext()), part);
 }
 

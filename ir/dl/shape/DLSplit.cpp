@@ -19,7 +19,7 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   int64_t index = adaptor.getIndex();
   if (auto size = asConstant(dims[*dim]); size && (index < -*size || index >= *size))
     return emitOptionalError(location, "'", getOperationName(), "' has index ", index, "; dim ",
-                             *dim, " of ", text(x), " has ", *size);
+                             *dim, " of ", text(adaptor.getX()), " has ", *size);
   dims.erase(dims.begin() + *dim);
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
@@ -51,9 +51,10 @@ LogicalResult NarrowOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   bool isBefore = isFromEnd && asConstant(normalize(dims[*dim] + start)).value_or(0) < 0;
   // Whether a symbolic part lies within the dim, its range says.
   if (isBeyond || isBefore || (!size && isFromEnd))
-    return emitOptionalError(location, "'", getOperationName(), "' takes ", text(length), " from ",
-                             text(start), " on; dim ", *dim, " of ", text(x), " has ",
-                             text(dims[*dim]));
+    return emitOptionalError(
+        location, "'", getOperationName(), "' takes ", text(length, adaptor.getOperands()),
+        " from ", text(start, adaptor.getOperands()), " on; dim ", *dim, " of ",
+        text(adaptor.getX()), " has ", text(dims[*dim], adaptor.getOperands()));
   dims[*dim] = normalize(length);
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
@@ -112,9 +113,9 @@ static SmallVector<Value> cut(Builder &b, Value x, int64_t dim, ValueRange resul
 }
 
 /// The static size of a dim that is taken apart; nullopt after an error.
-static std::optional<int64_t> sizeOf(StringRef op, std::optional<Location> location,
-                                     RankedTensorType x, int64_t dim) {
-  auto size = asConstant(getDims(x)[dim]);
+static std::optional<int64_t> sizeOf(StringRef op, std::optional<Location> location, Value x,
+                                     int64_t dim) {
+  auto size = asConstant(dimsOf(x)[dim]);
   if (!size)
     (void)emitOptionalError(location, "'", op, "' takes apart dim ", dim, " of ", text(x),
                             "; expected a dim of static size");
@@ -142,7 +143,7 @@ LogicalResult SplitOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   std::optional<int64_t> each = adaptor.getSplitSize();
   if (!each && sections.size() == 1)
     each = sections.front();
-  auto size = sizeOf(name, location, x, *dim);
+  auto size = sizeOf(name, location, adaptor.getX(), *dim);
   if (!size)
     return failure();
   int64_t total = 0;
@@ -150,7 +151,7 @@ LogicalResult SplitOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
     total += section;
   if (each ? *each < 1
            : (total != *size || llvm::any_of(sections, [](int64_t s) { return s < 0; })))
-    return emitOptionalError(location, "'", name, "' of dim ", *dim, " of ", text(x),
+    return emitOptionalError(location, "'", name, "' of dim ", *dim, " of ", text(adaptor.getX()),
                              each ? " has pieces of " : " has pieces of together ",
                              each ? *each : total, "; expected ",
                              each ? "1 or more" : std::to_string(*size));
@@ -177,7 +178,7 @@ LogicalResult ChunkOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   if (chunks < 1 || chunks > kMostPieces)
     return emitOptionalError(location, "'", name, "' makes ", chunks, " pieces; expected 1 to ",
                              kMostPieces);
-  auto size = sizeOf(name, location, x, *dim);
+  auto size = sizeOf(name, location, adaptor.getX(), *dim);
   if (!size)
     return failure();
   // PyTorch gives all of the chunks where there is nothing to share out.
@@ -196,7 +197,7 @@ LogicalResult UnbindOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   auto dim = wrapDim(location, name, adaptor.getDim(), x.getRank());
   if (!dim)
     return failure();
-  auto size = sizeOf(name, location, x, *dim);
+  auto size = sizeOf(name, location, adaptor.getX(), *dim);
   if (!size)
     return failure();
   if (*size > kMostPieces)
@@ -226,7 +227,7 @@ LogicalResult MeshgridOp::inferReturnTypes(MLIRContext *, std::optional<Location
   for (Value tensor : adaptor.getTensors()) {
     auto type = typeOf(tensor);
     if (type.getRank() > 1)
-      return emitOptionalError(location, "'", name, "' gets ", text(type),
+      return emitOptionalError(location, "'", name, "' gets ", text(tensor),
                                "; expected tensors of at most one dim");
     dims.push_back(type.getRank() ? getDims(type)[0] : constantDim(1, type.getContext()));
   }
@@ -259,8 +260,9 @@ LogicalResult StackOp::inferReturnTypes(MLIRContext *context, std::optional<Loca
     return failure();
   for (Value tensor : adaptor.getTensors())
     if (!sameShapeAndElement(first, tensor.getType()))
-      return emitOptionalError(location, "'", name, "' cannot join ", text(first), " and ",
-                               text(tensor.getType()), "; expected equal dims and dtypes");
+      return emitOptionalError(location, "'", name, "' cannot join ",
+                               text(adaptor.getTensors().front()), " and ", text(tensor),
+                               "; expected equal dims and dtypes");
   Dims dims = getDims(first);
   dims.insert(dims.begin() + *dim, constantDim(adaptor.getTensors().size(), context));
   types.push_back(makeTensor(dims, first.getElementType()));
@@ -333,8 +335,8 @@ static LogicalResult inferJoined(std::optional<Location> location, typename Op::
     for (size_t i = 0; fits && i < dims.size(); ++i)
       fits = static_cast<int64_t>(i) == joint.dim || of[i] == dims[i];
     if (!fits)
-      return emitOptionalError(location, "'", name, "' cannot join ", text(first), " and ",
-                               text(tensor.getType()), " along dim ", joint.dim,
+      return emitOptionalError(location, "'", name, "' cannot join ", text(op.getTensors().front()),
+                               " and ", text(tensor), " along dim ", joint.dim,
                                "; expected one dtype, and equal sizes of the other dims");
     dims[joint.dim] = normalize(dims[joint.dim] + of[joint.dim]);
   }

@@ -21,8 +21,8 @@ static LogicalResult inferAdaptive(std::optional<Location> location, typename Op
   if (x.getRank() != spatial + 2 || output.size() != spatial)
     return emitOptionalError(location, "'", name, "' needs x [N, C, ", spatial == 1 ? "L" : "H, W",
                              "] and an output_size of ", spatial,
-                             spatial == 1 ? " number, got " : " numbers, got ", text(x), " and ",
-                             output.size());
+                             spatial == 1 ? " number, got " : " numbers, got ",
+                             text(adaptor.getX()), " and ", output.size());
   Dims dims = getDims(x);
   for (auto [dim, size] : llvm::zip(MutableArrayRef(dims).drop_front(2), output)) {
     if (size == kUnchanged)
@@ -32,10 +32,12 @@ static LogicalResult inferAdaptive(std::optional<Location> location, typename Op
                                "; expected 1 or more, or None");
     auto in = asConstant(dim);
     if (in == 0)
-      return emitOptionalError(location, "'", name, "' of ", text(x), ", which is empty");
+      return emitOptionalError(location, "'", name, "' of ", text(adaptor.getX()),
+                               ", which is empty");
     if (!in && size != 1)
-      return emitOptionalError(location, "'", name, "' cannot cut the symbolic dim ", text(dim),
-                               " into ", size, "; expected output_size 1 or None for it");
+      return emitOptionalError(location, "'", name, "' cannot cut the symbolic dim ",
+                               text(dim, adaptor.getOperands()), " into ", size,
+                               "; expected output_size 1 or None for it");
     dim = constantDim(size, x.getContext());
   }
   types.push_back(makeTensor(dims, x.getElementType()));

@@ -45,13 +45,14 @@ LogicalResult GridSampleOp::inferReturnTypes(MLIRContext *, std::optional<Locati
         location, "'", name,
         "' needs x [N, C, H, W] and a grid [N, ..., 2] of the same N, or [N, C, "
         "L] and [N, ..., 1], or [N, C, D, H, W] and [N, ..., 3], got ",
-        text(x), " and ", text(grid));
+        text(adaptor.getX()), " and ", text(adaptor.getGrid()));
   if (tapsOf(mode) > 1 && !isa<FloatType>(x.getElementType()))
     return emitOptionalError(location, "'", name, "' in mode '", mode, "' needs floats, got ",
-                             text(x));
+                             text(adaptor.getX()));
   for (AffineExpr dim : ArrayRef(image).drop_front(kOuterDims))
     if (isConstant(dim, 0))
-      return emitOptionalError(location, "'", name, "' of ", text(x), ", which is empty");
+      return emitOptionalError(location, "'", name, "' of ", text(adaptor.getX()),
+                               ", which is empty");
   Dims dims(image.begin(), image.begin() + kOuterDims);
   dims.append(places.begin() + 1, places.end() - 1);
   types.push_back(makeTensor(dims, x.getElementType()));

@@ -22,8 +22,9 @@ struct Slide {
 
   unsigned spatial() const { return kernel.size(); }
   LogicalResult check(std::optional<Location> location) const;
-  /// How often it fits along each of `sizes`; nothing, reported, where it does not.
-  std::optional<Dims> places(std::optional<Location> location, ArrayRef<AffineExpr> sizes) const;
+  /// How often it fits along each of `sizes`, dims of the module around `x`; nothing, reported, where it does not.
+  std::optional<Dims> places(std::optional<Location> location, Value x,
+                             ArrayRef<AffineExpr> sizes) const;
 };
 } // namespace
 
@@ -41,7 +42,7 @@ LogicalResult Slide::check(std::optional<Location> location) const {
   return success();
 }
 
-std::optional<Dims> Slide::places(std::optional<Location> location,
+std::optional<Dims> Slide::places(std::optional<Location> location, Value x,
                                   ArrayRef<AffineExpr> sizes) const {
   Dims counts;
   for (unsigned i = 0; i < spatial(); ++i) {
@@ -49,7 +50,7 @@ std::optional<Dims> Slide::places(std::optional<Location> location,
     if (asConstant(room).value_or(0) < 0) {
       (void)emitOptionalError(location, "'", name, "' has a window of ", kernel[i],
                               ", larger than the padded input of ",
-                              text(normalize(sizes[i] + 2 * padding[i])));
+                              text(normalize(sizes[i] + 2 * padding[i]), x));
       return std::nullopt;
     }
     counts.push_back(normalize(room.floorDiv(stride[i]) + 1));
@@ -74,9 +75,10 @@ LogicalResult PatchesOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
     return failure();
   if (x.getRank() != slide.spatial() + 2)
     return emitOptionalError(location, "'", getOperationName(), "' has a window of ",
-                             slide.spatial(), " dims for ", text(x), "; expected [N, C] before");
+                             slide.spatial(), " dims for ", text(adaptor.getX()),
+                             "; expected [N, C] before");
   Dims in = getDims(x), dims = {in[0], in[1]};
-  auto places = slide.places(location, ArrayRef(in).drop_front(2));
+  auto places = slide.places(location, adaptor.getX(), ArrayRef(in).drop_front(2));
   if (!places)
     return failure();
   llvm::append_range(dims, constantDims(slide.kernel, context));
@@ -111,9 +113,10 @@ LogicalResult UnfoldOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
     return failure();
   if (x.getRank() != slide.spatial() + 2 || slide.spatial() != 2)
     return emitOptionalError(location, "'", getOperationName(),
-                             "' needs x [N, C, H, W] and a window of two dims, got ", text(x));
+                             "' needs x [N, C, H, W] and a window of two dims, got ",
+                             text(adaptor.getX()));
   Dims in = getDims(x);
-  auto places = slide.places(location, ArrayRef(in).drop_front(2));
+  auto places = slide.places(location, adaptor.getX(), ArrayRef(in).drop_front(2));
   if (!places)
     return failure();
   Dims window = constantDims(slide.kernel, context);
@@ -145,17 +148,17 @@ LogicalResult OverlapAddOp::inferReturnTypes(MLIRContext *, std::optional<Locati
     return emitOptionalError(location, "'", getOperationName(),
                              "' needs x [N, C, window..., places...] and an output_size of as many "
                              "dims as the window, got ",
-                             text(x));
+                             text(adaptor.getX()));
   if (failed(slide.check(location)))
     return failure();
   dims = {in[0], in[1]};
   for (AffineExpr dim : size.getResults())
     dims.push_back(normalize(dim));
-  auto places = slide.places(location, ArrayRef(dims).drop_front(2));
+  auto places = slide.places(location, adaptor.getX(), ArrayRef(dims).drop_front(2));
   if (!places)
     return failure();
   if (ArrayRef(*places) != ArrayRef(in).drop_front(2 + spatial))
-    return emitOptionalError(location, "'", getOperationName(), "' has x ", text(x),
+    return emitOptionalError(location, "'", getOperationName(), "' has x ", text(adaptor.getX()),
                              "; its last dims are not the places of such a window");
   types.push_back(makeTensor(dims, x.getElementType()));
   return success();
@@ -231,16 +234,18 @@ LogicalResult FoldOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   Dim window = product(constantDims(slide.kernel, context), context);
   auto rows = in.size() == 3 ? asConstant(in[1]) : std::nullopt, taps = asConstant(window);
   if (sizes.size() != slide.spatial() || !rows || !taps || *taps < 1 || *rows % *taps != 0)
-    return emitOptionalError(location, "'", getOperationName(), "' needs x [N, C * ", text(window),
+    return emitOptionalError(location, "'", getOperationName(), "' needs x [N, C * ",
+                             text(window, adaptor.getOperands()),
                              ", places] and an output_size of ", slide.spatial(), " dims, got ",
-                             text(x));
-  auto places = slide.places(location, sizes);
+                             text(adaptor.getX()));
+  auto places = slide.places(location, adaptor.getX(), sizes);
   if (!places)
     return failure();
   if (product(*places, context) != in[2])
-    return emitOptionalError(location, "'", getOperationName(), "' has ", text(in[2]),
-                             " patches in ", text(x), "; such a window has ",
-                             text(product(*places, context)), " places");
+    return emitOptionalError(location, "'", getOperationName(), "' has ",
+                             text(in[2], adaptor.getOperands()), " patches in ",
+                             text(adaptor.getX()), "; such a window has ",
+                             text(product(*places, context), adaptor.getOperands()), " places");
   Dims dims = {in[0], constantDim(*rows / *taps, context)};
   llvm::append_range(dims, sizes);
   types.push_back(makeTensor(dims, x.getElementType()));
@@ -252,7 +257,7 @@ SmallVector<Value> FoldOp::decompose(Builder &b) {
   Dims result = dimsOf(getY()), apart = {result[0], result[1]};
   ArrayRef<AffineExpr> sizes = ArrayRef(result).drop_front(2);
   llvm::append_range(apart, constantDims(getKernelSize(), getContext()));
-  llvm::append_range(apart, *slide.places(std::nullopt, sizes));
+  llvm::append_range(apart, *slide.places(std::nullopt, getX(), sizes));
   return {b.make<OverlapAddOp>(b.reshape(getX(), apart), dimsMap(sizes, getContext()),
                                getDilation(), getPadding(), getStride())};
 }
@@ -270,8 +275,8 @@ static LogicalResult inferUnpool(std::optional<Location> location, typename Op::
   if (in.size() != spatial + 2 || in != dimsOf(adaptor.getIndices()) || kernel.size() != spatial ||
       stride.size() != spatial || padding.size() != spatial)
     return emitOptionalError(location, "'", name, "' needs x and indices of equal dims [N, C, ",
-                             spatial, " more], and a number for each of these, got ", text(x),
-                             " and ", text(typeOf(adaptor.getIndices())));
+                             spatial, " more], and a number for each of these, got ",
+                             text(adaptor.getX()), " and ", text(adaptor.getIndices()));
   Dims dims = {in[0], in[1]};
   if (auto size = adaptor.getOutputSize()) {
     if (size->getNumResults() != spatial && size->getNumResults() != spatial + 2)

@@ -29,7 +29,7 @@ static std::optional<Dims> inferRegions(std::optional<Location> location,
     (void)emitOptionalError(location, "'", name,
                             "' needs x [N, C, H, W], boxes [K, 5] and an output_size of two "
                             "numbers of at least 1, got ",
-                            text(x), " and ", text(boxes));
+                            text(adaptor.getX()), " and ", text(adaptor.getBoxes()));
     return std::nullopt;
   }
   return Dims{getDims(boxes)[0], getDims(x)[1], constantDim(size[0], x.getContext()),

@@ -25,8 +25,8 @@ static FailureOr<Dims> resampledDims(std::optional<Location> location, StringRef
     AffineExpr room =
         normalize(dims[2 + axis] * up[at] + padding[2 * at] + padding[2 * at + 1] - taps);
     if (asConstant(room).value_or(0) < 0)
-      return emitOptionalError(location, "'", name, "' has a filter ", text(typeOf(f)),
-                               ", larger than the padded image of ", text(typeOf(x)));
+      return emitOptionalError(location, "'", name, "' has a filter ", text(f),
+                               ", larger than the padded image of ", text(x));
     dims[2 + axis] = normalize(room.floorDiv(down[at]) + 1);
   }
   return dims;
@@ -44,7 +44,7 @@ LogicalResult ResampleOp::inferReturnTypes(MLIRContext *, std::optional<Location
     return emitOptionalError(location, "'", name,
                              "' needs x [N, C, H, W], a filter of static dims, and 2, 2 and 4 "
                              "numbers of up, down and padding, got ",
-                             text(x), " and ", text(f));
+                             text(adaptor.getX()), " and ", text(adaptor.getF()));
   auto dims = resampledDims(location, name, adaptor.getX(), adaptor.getF(), up, down, padding);
   if (failed(dims))
     return failure();
@@ -107,7 +107,7 @@ LogicalResult Upfirdn2dOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
     return emitOptionalError(location, "'", name,
                              "' needs x [N, C, H, W], a filter of one or two static dims, 2 "
                              "numbers of up and down and 2 or 4 of padding, got ",
-                             text(x), " and ", text(f));
+                             text(adaptor.getX()), " and ", text(adaptor.getF()));
   auto dims = resampledDims(location, name, adaptor.getX(), adaptor.getF(), up, down, padding);
   if (failed(dims))
     return failure();

@@ -71,10 +71,10 @@ LogicalResult InterpolateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
                              : mode == "trilinear" ? "[N, C, D, H, W]"
                              : weighs              ? "[N, C, H, W]"
                                                    : "[N, C, ...]",
-                             ", got ", text(x));
+                             ", got ", text(adaptor.getX()));
   if (weighs && !isa<FloatType>(x.getElementType()))
     return emitOptionalError(location, "'", name, "' in mode '", mode, "' needs floats, got ",
-                             text(x));
+                             text(adaptor.getX()));
   if (!weighs && adaptor.getAlignCorners())
     return emitOptionalError(location, "'", name, "' has align_corners, which the mode '", mode,
                              "' has not; the linear and cubic ones have it");
@@ -93,18 +93,22 @@ LogicalResult InterpolateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   unsigned spatial = dims.size() - 2;
   if (size && size->getNumResults() != 1 && size->getNumResults() != spatial)
     return emitOptionalError(location, "'", name, "' has ", size->getNumResults(),
-                             " sizes for the ", spatial, " dims after [N, C] of ", text(x));
+                             " sizes for the ", spatial, " dims after [N, C] of ",
+                             text(adaptor.getX()));
   if (factors && factors->size() != 1 && factors->size() != spatial)
     return emitOptionalError(location, "'", name, "' has ", factors->size(),
-                             " scale factors for the ", spatial, " dims after [N, C] of ", text(x));
+                             " scale factors for the ", spatial, " dims after [N, C] of ",
+                             text(adaptor.getX()));
   for (unsigned i = 0; i < spatial; ++i) {
     AffineExpr &dim = dims[2 + i];
     if (isConstant(dim, 0))
-      return emitOptionalError(location, "'", name, "' of ", text(x), ", which is empty");
+      return emitOptionalError(location, "'", name, "' of ", text(adaptor.getX()),
+                               ", which is empty");
     std::optional<Dim> to = size ? normalize(size->getResult(size->getNumResults() == 1 ? 0 : i))
                                  : scaled(dim, *factorOf(adaptor, 2 + i));
     if (!to || asConstant(*to).value_or(1) < 1)
-      return emitOptionalError(location, "'", name, "' cannot bring dim ", 2 + i, " of ", text(x),
+      return emitOptionalError(location, "'", name, "' cannot bring dim ", 2 + i, " of ",
+                               text(adaptor.getX()),
                                " to another size: expected 1 or more, and of a symbolic dim a "
                                "scale_factor that is a whole number or 1/2, 1/4, ...");
     dim = *to;

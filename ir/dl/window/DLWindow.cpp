@@ -17,8 +17,8 @@ struct Window {
   ArrayRef<int64_t> kernel, stride, padding, dilation;
   bool ceilMode;
 
-  LogicalResult infer(StringRef op, std::optional<Location> location, RankedTensorType x,
-                      unsigned spatial, SmallVectorImpl<Type> &types) const;
+  LogicalResult infer(StringRef op, std::optional<Location> location, Value x, unsigned spatial,
+                      SmallVectorImpl<Type> &types) const;
   LoopNest nest(RankedTensorType x, RankedTensorType y, double fill) const;
 };
 
@@ -41,9 +41,9 @@ static StringRef pixels(unsigned spatial) {
   return spatial == 1 ? "L" : spatial == 2 ? "H, W" : "D, H, W";
 }
 
-LogicalResult Window::infer(StringRef op, std::optional<Location> location, RankedTensorType x,
+LogicalResult Window::infer(StringRef op, std::optional<Location> location, Value x,
                             unsigned spatial, SmallVectorImpl<Type> &types) const {
-  if (x.getRank() != spatial + 2)
+  if (typeOf(x).getRank() != spatial + 2)
     return emitOptionalError(location, "'", op, "' needs x [N, C, ", pixels(spatial), "], got ",
                              text(x));
   for (ArrayRef<int64_t> list : {kernel, stride, padding, dilation})
@@ -51,7 +51,7 @@ LogicalResult Window::infer(StringRef op, std::optional<Location> location, Rank
       return emitOptionalError(location, "'", op, "' needs ", spatial,
                                spatial == 1 ? " number" : " numbers",
                                " for each of kernel_size, stride, padding and dilation");
-  Dims in = getDims(x), dims = {in[0], in[1]};
+  Dims in = dimsOf(x), dims = {in[0], in[1]};
   for (unsigned i = 0; i < spatial; ++i) {
     if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1)
       return emitOptionalError(location, "'", op,
@@ -64,7 +64,7 @@ LogicalResult Window::infer(StringRef op, std::optional<Location> location, Rank
     if (size && *size < 0)
       return emitOptionalError(location, "'", op, "' has a window of ", kernel[i],
                                ", larger than the padded input of ",
-                               text(normalize(in[2 + i] + 2 * padding[i])));
+                               text(normalize(in[2 + i] + 2 * padding[i]), x));
     if (!ceilMode) {
       dims.push_back(room.floorDiv(stride[i]) + 1);
       continue;
@@ -75,7 +75,7 @@ LogicalResult Window::infer(StringRef op, std::optional<Location> location, Rank
     dims.push_back(reaches ? normalize(quotientUp(room, stride[i]) + 1)
                            : quotientUp(in[2 + i] + padding[i], stride[i]));
   }
-  types.push_back(makeTensor(dims, x.getElementType()));
+  types.push_back(makeTensor(dims, typeOf(x).getElementType()));
   return success();
 }
 
@@ -116,8 +116,7 @@ template <typename Op> static LoopNest maxNest(Op op) {
 template <typename Op>
 static LogicalResult inferMax(std::optional<Location> location, typename Op::Adaptor adaptor,
                               unsigned spatial, SmallVectorImpl<Type> &types) {
-  return maxWindow(adaptor).infer(Op::getOperationName(), location,
-                                  cast<RankedTensorType>(adaptor.getX().getType()), spatial, types);
+  return maxWindow(adaptor).infer(Op::getOperationName(), location, adaptor.getX(), spatial, types);
 }
 
 LogicalResult MaxPool1dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
@@ -299,8 +298,7 @@ static LogicalResult inferMean(std::optional<Location> location, typename Op::Ad
     return emitOptionalError(location, "'", Op::getOperationName(),
                              "' has divisor_override 0; expected another number");
   return meanWindow(adaptor, spatial)
-      .infer(Op::getOperationName(), location, cast<RankedTensorType>(adaptor.getX().getType()),
-             spatial, types);
+      .infer(Op::getOperationName(), location, adaptor.getX(), spatial, types);
 }
 
 template <typename Op> static LoopNest meanNest(Op op) {

@@ -336,7 +336,7 @@ func.func @depth_to_space_crop(%x: tensor<1x4x2x2xf32>) {
 
 module attributes {dl.symbols = [#dl.symbol<"T", 2, 9>]} {
 func.func @select_symbolic(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>) {
-  // expected-error @+1 {{takes index 4 of dim 0 of f32[s0,3], which it may not have: s0 is 2 or more; raise the smallest value of s0 to 5: dim s0 = 5..9}}
+  // expected-error @+1 {{takes index 4 of dim 0 of f32[T,3], which it may not have: T is 2 or more; raise the smallest value of T to 5: dim T = 5..9}}
   %y = dl.select %x {dim = 0 : i64, index = 4 : i64} : (tensor<?x3xf32, #dl.t<[s0, 3]>>) -> tensor<3xf32>
   return
 }
@@ -346,7 +346,7 @@ func.func @select_symbolic(%x: tensor<?x3xf32, #dl.t<[s0, 3]>>) {
 
 module attributes {dl.symbols = [#dl.symbol<"T", 1, 9>]} {
 func.func @part_symbolic(%x: tensor<8x3xf32>, %t: tensor<?xf32, #dl.t<[s0]>>) {
-  // expected-error @+1 {{takes indices 0 to s0 - 1 of dim 0 of f32[8,3], which it may not have: s0 is 9 or less; lower the largest value of s0 to 8: dim s0 = 1..8}}
+  // expected-error @+1 {{takes indices 0 to T - 1 of dim 0 of f32[8,3], which it may not have: T is 9 or less; lower the largest value of T to 8: dim T = 1..8}}
   %y = dl.part %x {dim = 0 : i64, start = affine_map<() -> (0)>, length = affine_map<()[s0] -> (s0)>} : (tensor<8x3xf32>) -> tensor<?x3xf32, #dl.t<[s0, 3]>>
   return
 }
@@ -357,7 +357,7 @@ func.func @part_symbolic(%x: tensor<8x3xf32>, %t: tensor<?xf32, #dl.t<[s0]>>) {
 // No range of one dim alone will do.
 module attributes {dl.symbols = [#dl.symbol<"T", 1, 4>, #dl.symbol<"S", 5, 9>]} {
 func.func @part_beyond(%x: tensor<?xf32, #dl.t<[s0]>>, %s: tensor<?xf32, #dl.t<[s1]>>) {
-  // expected-error @+1 {{takes indices 0 to s1 - 1 of dim 0 of f32[s0], which it may not have: s0 is 1 or more; change the ranges of its dims so that s0 + s1*-1 is 0 or more}}
+  // expected-error @+1 {{takes indices 0 to S - 1 of dim 0 of f32[T], which it may not have: T is 1 or more; change the ranges of its dims so that T + S*-1 is 0 or more}}
   %y = dl.part %x {dim = 0 : i64, start = affine_map<() -> (0)>, length = affine_map<()[s0, s1] -> (s1)>} : (tensor<?xf32, #dl.t<[s0]>>) -> tensor<?xf32, #dl.t<[s1]>>
   return
 }
@@ -376,7 +376,7 @@ func.func @part_dim(%x: tensor<8x3xf32>) {
 
 module attributes {dl.symbols = [#dl.symbol<"T", 1, 4611686018427387904>]} {
 func.func @arange_symbolic() {
-  // expected-error @+1 {{'dl.arange' from 0 to s0*s0 in steps of 1 may have too many or too few numbers; expected 0 or more; lower the largest value of s0 to 3037000499: dim s0 = 1..3037000499}}
+  // expected-error @+1 {{'dl.arange' from 0 to T*T in steps of 1 may have too many or too few numbers; expected 0 or more; lower the largest value of T to 3037000499: dim T = 1..3037000499}}
   %y = dl.arange {end = affine_map<()[s0] -> (s0 * s0)>} : () -> tensor<?xi64, #dl.t<[s0 * s0]>>
   return
 }

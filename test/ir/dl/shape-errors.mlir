@@ -111,7 +111,7 @@ func.func @cat(%a: tensor<2x3xf32>, %b: tensor<3x3xf32>) {
 
 module attributes {dl.symbols = [#dl.symbol<"H", 1, 9>]} {
   func.func @cat_of_symbols(%a: tensor<?x3xf32, #dl.t<[s0, 3]>>, %b: tensor<4x3xf32>) {
-    // expected-error @+2 {{'dl.cat' along dim 1 cannot join f32[s0,3] and f32[4,3]; dims that are equal for some sizes alone need these sizes: --shapes}}
+    // expected-error @+2 {{'dl.cat' along dim 1 cannot join f32[H,3] and f32[4,3]; dims that are equal for some sizes alone need these sizes: --shapes}}
     // expected-error @+1 {{failed to infer returned types}}
     %y = dl.cat %a, %b {dim = 1 : i64} : (tensor<?x3xf32, #dl.t<[s0, 3]>>, tensor<4x3xf32>) -> tensor<4x6xf32>
     return

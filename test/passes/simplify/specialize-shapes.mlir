@@ -10,7 +10,7 @@
 // RUN: not dlc-opt %s -specialize-shapes="max-shapes=q:1x2" 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: --max-shapes: the model has no input 'q'; it has 'x', 'z', 'w'
 // RUN: not dlc-opt %s -specialize-shapes="shapes=x:1" 2>&1 | FileCheck %s --check-prefix=RANK
-// RANK: error: --shapes: 'x' has 2 dims, got 1; it is f32[s0,s1]
+// RANK: error: --shapes: 'x' has 2 dims, got 1; it is f32[N,T]
 // RUN: not dlc-opt %s -specialize-shapes="shapes=x:9x1" 2>&1 | FileCheck %s --check-prefix=SYMBOL
 // SYMBOL: error: --shapes: 'x', dim 0: 9 makes N = 9, and it is in 1..8
 // RUN: not dlc-opt %s -specialize-shapes="shapes=z:1x18" 2>&1 | FileCheck %s --check-prefix=NONE

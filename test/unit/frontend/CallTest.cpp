@@ -66,6 +66,10 @@ TEST_F(Calls, rangesBetweenDims) {
       body("y = arange(3, N)", "i64[N]"),
       "5:5: error: 'arange' from 3 to N in steps of 1 may have -1 numbers; expected 0 or more; "
       "raise the smallest value of N to 3: dim N = 3..16\n");
+  EXPECT_EQ(body("y = arange(N, N - 5)", "i64[N]"),
+            "5:5: error: 'arange' cannot go from N to N - 5 in steps of 1\n");
+  EXPECT_EQ(body("y = arange(3, 1)", "i64[N]"),
+            "5:5: error: 'arange' cannot go from 3 to 1 in steps of 1\n");
   EXPECT_EQ(body("y = arange(0.5, 2, 0.5)", "f32[3]"),
             "dl.fractions  {end = 2.000000e+00 : f64, start = 5.000000e-01 : f64, step = "
             "5.000000e-01 : f64} : () -> tensor<3xf32>\n");

@@ -119,11 +119,14 @@ TEST_F(DLTypes, RangesCoverEveryValue) {
 }
 
 TEST_F(DLTypes, TextUsesTheWordsOfTheLanguage) {
-  context.getLoadedDialect<dl::DLDialect>()->nameSymbols({"N", "T"});
-  EXPECT_EQ(dl::text(dl::normalize(symbol(0) * 4 - 1)), "N*4 - 1");
-  EXPECT_EQ(dl::text((symbol(0) + 1) * symbol(1)), "(N + 1)*T");
-  EXPECT_EQ(dl::text(dl::makeTensor({symbol(0), number(3)}, f32())), "f32[N,3]");
-  EXPECT_EQ(dl::text(dl::makeTensor({number(3)}, IntegerType::get(&context, 1))), "bool[3]");
-  EXPECT_EQ(dl::text(dl::makeTensor({}, IntegerType::get(&context, 8, IntegerType::Unsigned))),
-            "u8[]");
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  (*module)->setAttr("dl.symbols",
+                     ArrayAttr::get(&context, {dl::SymbolAttr::get(&context, "N", 1, 8),
+                                               dl::SymbolAttr::get(&context, "T", 1, 8)}));
+  auto text = [&](auto what) { return dl::text(what, *module); };
+  EXPECT_EQ(text(dl::normalize(symbol(0) * 4 - 1)), "N*4 - 1");
+  EXPECT_EQ(text((symbol(0) + 1) * symbol(1)), "(N + 1)*T");
+  EXPECT_EQ(text(dl::makeTensor({symbol(0), number(3)}, f32())), "f32[N,3]");
+  EXPECT_EQ(text(dl::makeTensor({number(3)}, IntegerType::get(&context, 1))), "bool[3]");
+  EXPECT_EQ(text(dl::makeTensor({}, IntegerType::get(&context, 8, IntegerType::Unsigned))), "u8[]");
 }

@@ -46,9 +46,9 @@ uint64_t ModelSummary::elements(bool ofBuffers) const {
   return sum;
 }
 
-static std::string typeText(Type type) {
+static std::string typeText(Type type, ModuleOp module) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? dl::text(tensor) : "?";
+  return tensor ? dl::text(tensor, module) : "?";
 }
 
 std::vector<std::pair<std::string, std::string>> ModelSummary::inputs() const {
@@ -58,7 +58,7 @@ std::vector<std::pair<std::string, std::string>> ModelSummary::inputs() const {
       if (function.getArgAttr(position, "dl.state"))
         continue;
       auto name = function.getArgAttrOfType<StringAttr>(position, "dl.name");
-      found.push_back({name ? name.str() : "", typeText(type)});
+      found.push_back({name ? name.str() : "", typeText(type, module)});
     }
   return found;
 }
@@ -71,7 +71,7 @@ std::vector<std::pair<std::string, std::string>> ModelSummary::outputs() const {
           function.getResultAttr(position, "dl.count"))
         continue;
       auto name = function.getResultAttrOfType<StringAttr>(position, "dl.name");
-      found.push_back({name ? name.str() : "", typeText(type)});
+      found.push_back({name ? name.str() : "", typeText(type, module)});
     }
   return found;
 }
@@ -81,8 +81,8 @@ std::vector<std::pair<std::string, std::string>> ModelSummary::states() const {
   for (auto function : module.getOps<func::FuncOp>())
     for (auto [position, type] : llvm::enumerate(function.getArgumentTypes()))
       if (function.getArgAttr(position, "dl.state"))
-        found.push_back(
-            {function.getArgAttrOfType<StringAttr>(position, "dl.name").str(), typeText(type)});
+        found.push_back({function.getArgAttrOfType<StringAttr>(position, "dl.name").str(),
+                         typeText(type, module)});
   return found;
 }
 

@@ -17,7 +17,7 @@ namespace dlc {
 static void describeBuffer(llvm::raw_ostream &os, dlx::AllocOp alloc, AsmState &names) {
   RankedTensorType type = alloc.getBuffer().getType().getTensor();
   alloc.getBuffer().printAsOperand(os, names);
-  os << "  " << dl::text(type) << "  " << dl::text(storedBytes(type)) << " bytes  ";
+  os << "  " << dl::text(type, alloc) << "  " << dl::text(storedBytes(type), alloc) << " bytes  ";
   if (alloc.getPersistent())
     os << "persistent\n";
   else
@@ -31,8 +31,8 @@ static void describeKernel(llvm::raw_ostream &os, dlx::KernelOp kernel,
                            const SymbolTable &symbols) {
   auto describeExchange = [&](dlx::KernelOp one) {
     if (one.getExchange())
-      os << "; its blocks exchange " << dl::text(dl::normalize(one.getExchange()->getResult(0) * 4))
-         << " bytes";
+      os << "; its blocks exchange "
+         << dl::text(dl::normalize(one.getExchange()->getResult(0) * 4), one) << " bytes";
   };
   describeExchange(kernel);
   auto describeSchedule = [&](dlx::KernelOp one) {
@@ -59,7 +59,7 @@ static void describeKernel(llvm::raw_ostream &os, dlx::KernelOp kernel,
       os << " on sm_" << variant.getGpu() << "a";
     if (variant.getOf())
       for (auto [position, of] : llvm::enumerate(variant.getOf().getValue().getResults()))
-        os << (position == 0 ? " for " : " and ") << dl::text(of) << " = "
+        os << (position == 0 ? " for " : " and ") << dl::text(of, kernel) << " = "
            << variant.getLimits()[2 * position] << ".." << variant.getLimits()[2 * position + 1];
     auto other = symbols.lookup<dlx::KernelOp>(variant.getKernel().getValue());
     describeExchange(other);

@@ -56,7 +56,7 @@ Item FusedAttention::asHeads(Item x) {
   dl::Dims dims = dimsOf(x);
   auto width = dims.size() == 3 ? dl::asConstant(dims[2]) : std::nullopt;
   if (!width || *width % headCount) {
-    node.fail("it attends by " + dl::text(x.tensorType()) + "; expected [N, T, width] of " +
+    node.fail("it attends by " + dl::text(x.as<mlir::Value>()) + "; expected [N, T, width] of " +
               llvm::Twine(headCount) + " heads");
     return {Item::Poison(), {}};
   }
@@ -89,8 +89,8 @@ std::optional<Item> FusedAttention::isShown(size_t mask) {
     return isAbove({of[0], one, one, of[1]});
   if (of.size() == 3 && of[2] == keys[2])
     return isAbove({of[0], one, of[1], of[2]});
-  node.unsupported("its mask is " + dl::text(node.type(mask)) + " for queries " +
-                       dl::text(q.tensorType()) + " and keys " + dl::text(k.tensorType()),
+  node.unsupported("its mask is " + node.typeText(mask) + " for queries " +
+                       dl::text(q.as<mlir::Value>()) + " and keys " + dl::text(k.as<mlir::Value>()),
                    "; dlc takes lengths [N], and masks [N, S] and [N, T, S] of all S keys");
   return std::nullopt;
 }
@@ -151,8 +151,7 @@ bool FusedAttention::runAttention() {
   if (node.rank(input) != 3 || !whole || widths.size() != 3 ||
       widths[0] + widths[1] + widths[2] != *whole ||
       llvm::any_of(widths, [&](int64_t width) { return width < 1 || width % headCount != 0; }))
-    return node.fail("it attends from " + dl::text(node.type(input)) + " by " +
-                     dl::text(node.type(weight)) +
+    return node.fail("it attends from " + node.typeText(input) + " by " + node.typeText(weight) +
                      "; expected [N, T, width] and the query, key and "
                      "value of " +
                      llvm::Twine(headCount) + " heads");
@@ -167,7 +166,7 @@ bool FusedAttention::runAttention() {
   }
   if (node.has(pastBoth)) {
     if (node.rank(pastBoth) != 5)
-      return node.fail("its past is " + dl::text(node.type(pastBoth)) +
+      return node.fail("its past is " + node.typeText(pastBoth) +
                        "; expected [2, N, heads, P, width]");
     past = node.dims(pastBoth)[3];
     Item before = node.tensor(pastBoth);
@@ -206,7 +205,7 @@ bool FusedAttention::runMultiHead() {
     return node.fail("it has one of past_key and past_value; expected both or none");
   bool isSplit = node.rank(key) == 4; // [N, heads, S, width], as the keys of an encoder
   if (isSplit && (node.has(projectionBias) || node.has(pastKey) || node.rank(value) != 4))
-    return node.unsupported("its keys are " + dl::text(node.type(key)) + " beside a bias or a past",
+    return node.unsupported("its keys are " + node.typeText(key) + " beside a bias or a past",
                             "; dlc takes [N, S, width] there");
   int64_t start = 0;
   auto part = [&](size_t from) {
@@ -228,8 +227,7 @@ bool FusedAttention::runMultiHead() {
   v = isSplit ? node.tensor(value) : part(value);
   if (node.has(pastKey)) {
     if (node.rank(pastKey) != 4)
-      return node.fail("its past is " + dl::text(node.type(pastKey)) +
-                       "; expected [N, heads, P, width]");
+      return node.fail("its past is " + node.typeText(pastKey) + "; expected [N, heads, P, width]");
     past = node.dims(pastKey)[2];
     k = joined(node.tensor(pastKey), k);
     v = joined(node.tensor(pastValue), v);

@@ -147,8 +147,7 @@ static Item normalized(NodeImport &node, StringRef callee, Item x, size_t weight
 /// normalization, as in `normalized`.
 static bool skipNorm(NodeImport &node, StringRef callee, std::optional<size_t> shift, size_t bias) {
   if (node.rank(0) < 2)
-    return node.fail("it takes a tensor [N, T, width] or [T, width], got " +
-                     dl::text(node.type(0)));
+    return node.fail("it takes a tensor [N, T, width] or [T, width], got " + node.typeText(0));
   if (node.wants(1) || node.wants(2))
     return node.unsupported("its mean or its deviation is used, as in training",
                             "; dlc gives results 0 and 3");
@@ -171,7 +170,7 @@ static bool buildEmbedLayerNorm(NodeImport &node) {
   enum Input { ids, segments, words, positions, segmentRows, scale, shift, mask, places };
   node.integer("mask_index_type", 1); // whether result 1 is there, which the graph says too
   if (node.rank(ids) != 2)
-    return node.fail("its ids are " + dl::text(node.type(ids)) + "; expected [N, T]");
+    return node.fail("its ids are " + node.typeText(ids) + "; expected [N, T]");
   dl::Dims dims = node.dims(ids);
   Item y = node.call("embedding", {node.tensor(ids), node.tensor(words)});
   Item place =
