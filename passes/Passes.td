@@ -621,11 +621,15 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     joins that. The value is stored only if others read it too, beside the map's result, and never
     loaded again. Both have the same dims and, where both are stored, the same layout.
 
-    In the last two no path may lead from one of the two to the other through a third kernel, and
+    In-place concatenation: a dl.cat is no kernel where the kernels of its tensors can write these
+    where they lie in the result: nothing else reads the tensors, all lie in the result's layout,
+    and parts and rows begin where the target's widest stores may. It remains as an op outside fusions.
+
+    In pooling epilogues and multi-output fusion no path may lead from one of the two to the other through a third kernel, and
     values between the two are rounded to their dtype no more. Fusions come in an order in which
     what each reads is above it, as close to that of the ops as possible. Each says why what it
-    reads of others is not computed by itself (`edges`). What remains outside fusions is dl.weight
-    and those dl.reshape that are views. Examples: test/passes/fuse/form-fusions.mlir and the files
+    reads of others is not computed by itself (`edges`). What remains outside fusions is dl.weight,
+    those dl.reshape that are views and those dl.cat that are in place. Examples: test/passes/fuse/form-fusions.mlir and the files
     beside it.
   }];
   let options = [Option<"separate", "separate", "bool", "false",
@@ -634,7 +638,9 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numFusions", "fusions", "Fusions formed">,
                     Statistic<"numPooled", "pooled", "Poolings that became part of a convolution">,
                     Statistic<"numReaders", "readers",
-                              "Maps that became part of the kernel of what they read">];
+                              "Maps that became part of the kernel of what they read">,
+                    Statistic<"numInPlace", "in-place",
+                              "Concatenations whose parts are written in place">];
 }
 
 //===- outline ------------------------------------------------------------------------------------===//
@@ -644,7 +650,8 @@ def OutlineKernels : Pass<"outline-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Runs on the module of one target. A dl.fusion becomes a dlx.kernel, shared by all fusions that
     compute the same, and a launch of it, which keeps why it is apart from others; one that is in
-    place writes the state that it reads. The function becomes a dlx.program. What depends on
+    place writes the state that it reads, and those whose results a dl.cat joins write parts of one
+    buffer. The function becomes a dlx.program. What depends on
     weights alone is launched at load into persistent buffers. Kernels are named after their ops,
     never after the model's own names. Example: test/passes/outline/outline-kernels.mlir.
   }];

@@ -192,13 +192,36 @@ static LogicalResult verifyInPlace(func::FuncOp function, dl::FusionOp update) {
   return success();
 }
 
+/// Each tensor of a concatenation outside of fusions is the one result of a fusion, and part of
+/// nothing else, in the layout of the whole.
+static LogicalResult verifyInPlace(dl::CatOp cat) {
+  for (Value tensor : cat.getTensors()) {
+    auto fusion = tensor.getDefiningOp<dl::FusionOp>();
+    if (!fusion || fusion.getOutputs().size() != 1 || fusion.getInPlace() || !tensor.hasOneUse())
+      return cat.emitOpError("is outside a fusion, but joins ")
+             << tensor.getType() << ", which is not the one result of a fusion that it alone reads";
+    auto layoutOf = [](Value value) {
+      return dl::getLayout(cast<RankedTensorType>(value.getType()));
+    };
+    if (layoutOf(tensor) != layoutOf(cat.getY()) || layoutOf(tensor).isTiled())
+      return cat.emitOpError("is outside a fusion, but joins ")
+             << tensor.getType() << " to " << cat.getType()
+             << "; expected one layout, without tiles";
+  }
+  return success();
+}
+
 static LogicalResult verifyFused(ModuleOp target) {
   if (failed(verifyGraph(target)))
     return failure();
   auto function = *target.getOps<func::FuncOp>().begin();
   for (Operation &op : function.front()) {
-    if (!isa<dl::FusionOp, dl::WeightOp, func::ReturnOp>(op) && !isView(&op))
+    if (auto cat = dyn_cast<dl::CatOp>(op)) {
+      if (failed(verifyInPlace(cat)))
+        return failure();
+    } else if (!isa<dl::FusionOp, dl::WeightOp, func::ReturnOp>(op) && !isView(&op)) {
       return op.emitOpError("is outside a fusion after the fuse phase");
+    }
     if (auto fusion = dyn_cast<dl::FusionOp>(op);
         fusion && fusion.getInPlace() && failed(verifyInPlace(function, fusion)))
       return failure();

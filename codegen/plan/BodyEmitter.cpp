@@ -105,6 +105,8 @@ SmallVector<unsigned> BodyEmitter::usedSymbols() const {
           used.insert(symbol);
   };
   Block &block = dlx::KernelOp(kernel).getBodyBlock();
+  if (std::optional<dlx::PartAttr> part = dlx::KernelOp(kernel).getPart())
+    scan(part->getWithin().getValue().getResults());
   for (Value argument : block.getArguments())
     scan(dl::getDims(typeOf(argument)));
   for (Operation &op : block) {
@@ -136,10 +138,14 @@ ArrayRef<AffineExpr> BodyEmitter::startIndices(ArrayRef<AffineExpr> indices) con
 }
 
 AffineExpr BodyEmitter::resultOffset(ArrayRef<AffineExpr> indices) const {
+  SmallVector<AffineExpr> moved(indices);
+  if (std::optional<dlx::PartAttr> part = dlx::KernelOp(kernel).getPart()) {
+    moved[part->getDim()] = moved[part->getDim()] + part->getFirst();
+    return offset(part->wholeOf(getResultType()), moved);
+  }
   if (!update)
     return offset(getResultType(), indices);
   auto op = update;
-  SmallVector<AffineExpr> moved(indices);
   moved[placedDim()] = moved[placedDim()] + start;
   return offset(typeOf(op.getX()), moved);
 }

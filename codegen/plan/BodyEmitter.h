@@ -66,11 +66,14 @@ public:
   /// Positions of the module symbols that the kernel's tensors name, ascending: what must be passed to it.
   llvm::SmallVector<unsigned> usedSymbols() const;
 
-  /// Where the result at `indices` is stored, in elements from the start of its buffer.
+  /// Where the result at `indices` is stored, in elements from the start of its buffer, of which it
+  /// may be a part.
   mlir::AffineExpr resultOffset(llvm::ArrayRef<mlir::AffineExpr> indices) const;
   /// The kernel updates its result in place: getResult is what it writes, which moves with a position that must be known
   /// (bindPlace) where resultOffset is built.
   bool isInPlace() const { return static_cast<bool>(update); }
+  /// The kernel writes a part of a buffer: rows of its result need not follow one another there.
+  bool storesPart() const { return isInPlace() || dlx::KernelOp(kernel).getPart(); }
   void bindPlace(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::AffineExpr> indices);
 
   /// Where the element of `tensor` at `indices` is stored, past ops that only move elements: an

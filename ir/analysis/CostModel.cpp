@@ -173,7 +173,7 @@ dl::Dim flopsOf(LineOpInterface op) {
   return dl::normalize(elements * (kind == LineWork::Kind::order ? kOrderFlops : 1));
 }
 
-static int64_t bytesPerElement(RankedTensorType type) {
+int64_t bytesPerElement(RankedTensorType type) {
   return std::max<int64_t>(type.getElementType().getIntOrFloatBitWidth() / 8, 1);
 }
 

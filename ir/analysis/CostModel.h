@@ -31,7 +31,9 @@ dl::Dim flopsOf(RecurrentOpInterface op);
 dl::Dim flopsOf(LineOpInterface op);
 /// The ops of `block` as one kernel whose inputs are the block's arguments and whose outputs its terminator yields.
 Cost costOf(mlir::Block &block);
-/// Bytes of `type` in memory: bools as bytes, tails of tiles included.
+/// Bytes that an element of `type` takes in memory: bools take one.
+int64_t bytesPerElement(mlir::RankedTensorType type);
+/// Bytes of `type` in memory, tails of tiles included.
 dl::Dim storedBytes(mlir::RankedTensorType type);
 
 } // namespace dlc

@@ -76,6 +76,22 @@ LogicalResult CallAttr::verify(function_ref<InFlightDiagnostic()> emitError, int
   return verifyLimits(emitError, "a call", of, limits);
 }
 
+//===- part ---------------------------------------------------------------------------------------===//
+
+LogicalResult PartAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t dim,
+                               AffineMapAttr within) {
+  if (dim < 0 || within.getValue().getNumDims() != 0 || within.getValue().getNumResults() != 2)
+    return emitError() << "a part has a dim, and its first index and the buffer's extent along it, "
+                          "both over symbols alone";
+  return success();
+}
+
+RankedTensorType PartAttr::wholeOf(RankedTensorType tensor) const {
+  dl::Dims dims = dl::getDims(tensor);
+  dims[getDim()] = getExtent();
+  return dl::makeTensor(dims, tensor.getElementType(), dl::getLayout(tensor));
+}
+
 //===- plan ---------------------------------------------------------------------------------------===//
 
 int64_t PlanAttr::number(StringRef name) const {
@@ -99,6 +115,11 @@ ValueRange KernelOp::getResultTensors() {
   return cast<dl::YieldOp>(getBodyBlock().getTerminator()).getValues();
 }
 
+RankedTensorType KernelOp::bufferTypeOf(Value result) {
+  auto type = cast<RankedTensorType>(result.getType());
+  return getPart() ? getPart()->wholeOf(type) : type;
+}
+
 LogicalResult KernelOp::verify() {
   if (getBodyBlock().empty() || !isa<dl::YieldOp>(getBodyBlock().back()))
     return emitOpError("needs a body that ends in dl.yield");
@@ -113,6 +134,14 @@ LogicalResult KernelOp::verify() {
     if (getResultTensors().size() != 1 || !x || !x.hasOneUse())
       return emitOpError("is in place, which a kernel that gives one dl.update_slice of an input "
                          "may be, where nothing else reads the input");
+  }
+  if (getPart()) {
+    auto result = cast<RankedTensorType>(getResultTensors().front().getType());
+    if (getInPlace() || getResultTensors().size() != 1 || getPart()->getDim() >= result.getRank() ||
+        dl::getLayout(result).isTiled())
+      return emitOpError(
+          "writes a part, which a kernel with one result, none in place or in tiles, "
+          "may do along one of its dims");
   }
   if (getProduct() && (getProduct()->getNumResults() != 12 || !getProductInputs() ||
                        getProductInputs()->size() != 2 || getResultTensors().size() != 1))
@@ -189,7 +218,8 @@ LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError("has the variant ")
              << variant.getKernel() << ", which is no dlx.kernel without variants";
     if (other.getBodyBlock().getArgumentTypes() != getBodyBlock().getArgumentTypes() ||
-        other.getResultTensors().getTypes() != getResultTensors().getTypes())
+        other.getResultTensors().getTypes() != getResultTensors().getTypes() ||
+        other.getPartAttr() != getPartAttr())
       return emitOpError("has the variant ")
              << variant.getKernel() << ", which takes and gives other tensors";
   }
@@ -206,8 +236,11 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
              return cast<BufferType>(std::get<0>(pair).getType()).getTensor() == std::get<1>(pair);
            });
   };
+  SmallVector<Type> written;
+  for (Value result : kernel.getResultTensors())
+    written.push_back(kernel.bufferTypeOf(result));
   if (!matches(getInputs(), kernel.getBodyBlock().getArgumentTypes()) ||
-      !matches(getOutputs(), kernel.getResultTensors().getTypes()))
+      !matches(getOutputs(), written))
     return emitOpError("has other buffers than kernel '") << getKernel() << "' takes and gives";
   return success();
 }

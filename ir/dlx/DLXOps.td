@@ -99,6 +99,24 @@ def DLX_PlanAttr : AttrDef<DLX_Dialect, "Plan"> {
 }
 def DLX_Plans : TypedArrayAttrBase<DLX_PlanAttr, "plans">;
 
+def DLX_PartAttr : AttrDef<DLX_Dialect, "Part"> {
+  let mnemonic = "part";
+  let summary = "Which part of a buffer a kernel writes";
+  let description = [{
+    Along `dim` the result's first index is the first result of `within`, an affine map over the module's symbols, and the buffer
+    has as many indices as the second one says. Along the other dims the two are alike.
+  }];
+  let parameters = (ins "int64_t":$dim, "::mlir::AffineMapAttr":$within);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    ::mlir::AffineExpr getFirst() const { return getWithin().getValue().getResult(0); }
+    ::mlir::AffineExpr getExtent() const { return getWithin().getValue().getResult(1); }
+    /// The type of a buffer that `tensor` is this part of.
+    ::mlir::RankedTensorType wholeOf(::mlir::RankedTensorType tensor) const;
+  }];
+  let genVerifyDecl = 1;
+}
+
 def DLX_FusionEdge : Attr<CPred<"::llvm::isa<::dlc::dl::FusionEdgeAttr>($_self)">,
                           "edge between fusions">;
 def DLX_FusionEdges : TypedArrayAttrBase<DLX_FusionEdge, "edges between fusions">;
@@ -116,7 +134,7 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
     plain matrix product, which a library can compute as well, `product` has its extents and steps in the order of the table
     Product of module.fbs, `product_inputs` which inputs are its factors; `product_tf32` lets it round them; `product_calls` is where it does so unasked. With `in_place` the
     result is a `dl.update_slice` of an input that lies where the result lies: the kernel writes what src reaches, and does not
-    read that input.
+    read that input. With `part` the result is written to that part of a buffer, whose other parts other kernels write.
 
     A schedule for cuda also says what the launch needs. The blocks of a `cooperative` kernel wait for each other. Those of a
     `persistent` one take tile after tile, so that the grid may be smaller than it says, and keep `kept_columns` in shared
@@ -141,7 +159,7 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
       OptionalAttr<AffineMapAttr>:$dims, OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<DenseI64ArrayAttr>:$block,
       OptionalAttr<AffineMapAttr>:$scratch, OptionalAttr<AffineMapAttr>:$product,
       OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32,
-      OptionalAttr<DLX_Calls>:$product_calls, UnitAttr:$in_place,
+      OptionalAttr<DLX_Calls>:$product_calls, UnitAttr:$in_place, OptionalAttr<DLX_PartAttr>:$part,
       UnitAttr:$cooperative, UnitAttr:$persistent, OptionalAttr<DenseI64ArrayAttr>:$kept_columns,
       OptionalAttr<DLX_TensorMaps>:$tensor_maps, OptionalAttr<AffineMapAttr>:$exchange,
       OptionalAttr<DLX_Variants>:$variants, OptionalAttr<DLX_PlanAttr>:$plan, OptionalAttr<DLX_Plans>:$other_plans);
@@ -157,6 +175,8 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
     ::mlir::Block &getBodyBlock() { return getBody().front(); }
     /// The tensors that the kernel writes, in the order of the launch's outputs.
     ::mlir::ValueRange getResultTensors();
+    /// The type of the buffer that `result`, one of these, is written to: its own, but with `part`.
+    ::mlir::RankedTensorType bufferTypeOf(::mlir::Value result);
   }];
 }
 
@@ -234,8 +254,8 @@ def DLX_ViewOp : DLX_Op<"view", [Pure]> {
 def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel";
   let description = [{
-    Reads its inputs, writes all of its outputs; no output overlaps an input, but that of a kernel `in_place` the one that it
-    updates. `edges` and `copied` are those of the dl.fusion that it was.
+    Reads its inputs, writes all of its outputs, a kernel with a `part` that part of its output; no output overlaps an input, but
+    that of a kernel `in_place` the one that it updates. `edges` and `copied` are those of the dl.fusion that it was.
     ```mlir
     dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
     ```

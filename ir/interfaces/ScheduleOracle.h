@@ -31,6 +31,9 @@ public:
   /// Returns true if a kernel of `ops`, the ops of a fusion in program order, may store several of
   /// their results, all at the place of an element of the last one's.
   virtual bool storesSeveral(llvm::ArrayRef<mlir::Operation *> ops) const = 0;
+  /// Bytes at whose multiples a part of a buffer, and each row of the buffer, have to begin if a
+  /// kernel that writes the part is to use the widest stores.
+  virtual int64_t alignmentOfParts() const = 0;
 
   /// The oracle of the target whose module `op` is in. Emits an error and returns null if there is
   /// none.

@@ -33,14 +33,51 @@ static Value ownerOf(Value buffer) {
   return buffer;
 }
 
+/// The kernel that `op` launches; null where it is no launch.
+static dlx::KernelOp kernelOf(Operation &op) {
+  auto launch = dyn_cast<dlx::LaunchOp>(op);
+  return launch
+             ? SymbolTable::lookupNearestSymbolFrom<dlx::KernelOp>(launch, launch.getKernelAttr())
+             : dlx::KernelOp();
+}
+
 /// The launch of a kernel that updates one of its inputs, which it does not read.
 static bool isInPlace(Operation &op) {
-  auto launch = dyn_cast<dlx::LaunchOp>(op);
-  auto kernel =
-      launch ? SymbolTable::lookupNearestSymbolFrom<dlx::KernelOp>(launch, launch.getKernelAttr())
-             : dlx::KernelOp();
+  dlx::KernelOp kernel = kernelOf(op);
   return kernel && kernel.getInPlace();
 }
+
+namespace {
+/// Parts of a buffer that have been written, each from an index to before another along one dim.
+class WrittenParts {
+public:
+  void add(dlx::KernelOp kernel) {
+    dlx::PartAttr part = *kernel.getPart();
+    auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
+    dim = part.getDim();
+    extent = part.getExtent();
+    ends[part.getFirst()] = dl::normalize(part.getFirst() + dl::getDims(result)[dim]);
+    ++count;
+  }
+  bool empty() const { return count == 0; }
+  /// Each index of the buffer is in one of the parts, and in one alone.
+  bool isWhole() const {
+    if (empty())
+      return true;
+    AffineExpr at = dl::constantDim(0, extent.getContext());
+    for (unsigned i = 0; i < count; ++i)
+      if (!(at = ends.lookup(at)))
+        return false;
+    return at == extent;
+  }
+
+private:
+  int64_t dim = 0;
+  AffineExpr extent;
+  llvm::DenseMap<AffineExpr, AffineExpr> ends; // of the parts, by their first indices
+  unsigned count = 0;
+};
+} // namespace
 
 /// Commands that run with each call, in contrast to those at load.
 static bool isMainCommand(Operation &op) {
@@ -93,6 +130,8 @@ void PlanBuffers::writeStates(dlx::ProgramOp program) {
 LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
   struct Lifetime {
     int64_t first, last;
+    WrittenParts parts = {};
+    bool isRead = false;
   };
   llvm::DenseMap<Value, Lifetime> lifetimes;
   int64_t position = 0;
@@ -105,12 +144,20 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
       if (!alloc || alloc.getPersistent())
         return success();
       auto [entry, isNew] = lifetimes.try_emplace(owner, Lifetime{position, position});
+      Lifetime &lifetime = entry->second;
       if (isNew && !writes)
         return op.emitOpError("reads a buffer that nothing has written");
-      if (!isNew && writes)
+      dlx::KernelOp kernel = kernelOf(op);
+      bool isPart = writes && kernel && kernel.getPart();
+      if (!isNew && writes && !(isPart && !lifetime.parts.empty() && !lifetime.isRead))
         return op.emitOpError(
             "writes a buffer that holds a value already; the plan has one writer for each");
-      entry->second.last = position;
+      if (!writes && !lifetime.parts.isWhole())
+        return op.emitOpError("reads a buffer of which parts are not written, or written twice");
+      if (isPart)
+        lifetime.parts.add(kernel);
+      lifetime.isRead |= !writes;
+      lifetime.last = position;
       return success();
     };
     auto overlaps = [](ValueRange sources, ValueRange targets) {
@@ -142,6 +189,9 @@ LogicalResult PlanBuffers::recordLifetimes(dlx::ProgramOp program) {
     auto found = lifetimes.find(output);
     if (found == lifetimes.end())
       return program.emitOpError("returns a buffer that nothing writes");
+    if (!found->second.parts.isWhole())
+      return program.emitOpError(
+          "returns a buffer of which parts are not written, or written twice");
     found->second.last = position - 1;
   }
 

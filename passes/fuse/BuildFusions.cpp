@@ -90,12 +90,12 @@ static Body bodyOf(const PlannedFusion &group) {
   return body;
 }
 
-/// An entry for each input that another kernel writes.
+/// An entry for each input that other kernels write: one, or those whose results a dl.cat joins.
 ArrayAttr FusionBuilder::edgesOf(const Body &body) {
   SmallVector<Attribute> entries;
   for (auto [number, input] : llvm::enumerate(body.inputs)) {
     Operation *producer = input.getDefiningOp();
-    if (!producer || !plan.groupOf(producer)->isKernel)
+    if (!producer || !(plan.groupOf(producer)->isKernel || isa<dl::CatOp>(producer)))
       continue;
     auto *reader = llvm::find_if(
         body.ops, [&](Operation *op) { return llvm::is_contained(op->getOperands(), input); });

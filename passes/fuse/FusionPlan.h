@@ -21,8 +21,8 @@ namespace dlc {
 /// Why ops that read other ops are not in one group with them: by the reader and the value.
 using FusionEdges = llvm::DenseMap<std::pair<mlir::Operation *, mlir::Value>, std::string>;
 
-/// A group of the plan. An op that no kernel computes (a weight, a view, the return) is one by
-/// itself.
+/// A group of the plan. An op that no kernel computes (a weight, a view, a dl.cat whose tensors are
+/// written in place, the return) is one by itself.
 struct PlannedFusion : FusionGroup {
   bool isKernel = false;
   /// The values that the kernel stores, the result of the last op first.

@@ -29,6 +29,10 @@ unsigned joinPoolings(FusionPlan &plan);
 /// results are stored where others read the first one too. Returns how many did.
 unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle);
 
+/// In-place concatenation: a dl.cat whose tensors no other op reads is no kernel; those that compute
+/// the tensors write them where they lie in its result. Returns how many there are.
+unsigned joinInPlace(FusionPlan &plan, const ScheduleOracle &oracle);
+
 /// Replaces the ops of `block` by a dl.fusion for each kernel, in the order of the plan. Returns
 /// how many there are.
 unsigned buildFusions(mlir::Block &block, const FusionPlan &plan, const FusionEdges &edges);

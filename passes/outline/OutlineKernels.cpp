@@ -4,6 +4,7 @@
 #include "ir/analysis/FusionLegality.h"
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/PrecisionMarks.h"
+#include "ir/dl/shape/ConcatParts.h"
 #include "ir/dlx/DLXOps.h"
 #include "passes/Passes.h"
 #include "passes/outline/KernelTable.h"
@@ -28,10 +29,12 @@ class OutlineKernels : public impl::OutlineKernelsBase<OutlineKernels> {
   void runOnOperation() override;
 
   LogicalResult outline(func::FuncOp function);
-  dlx::KernelOp kernelFor(dl::FusionOp fusion);
+  dlx::KernelOp kernelFor(dl::FusionOp fusion, dlx::PartAttr part);
 
   std::optional<SymbolTable> symbols;
-  KernelTable kernels, inPlaceKernels;
+  KernelTable inPlaceKernels;
+  /// By the part of a buffer that they write; null: a whole one.
+  llvm::DenseMap<dlx::PartAttr, KernelTable> kernels;
   WeightDependence weights;
 };
 
@@ -104,16 +107,36 @@ static std::string nameOf(dl::FusionOp fusion) {
   return fusion.getInPlace() ? name + "_in_place" : name;
 }
 
-/// The kernel of `fusion`: an earlier one that computes the same, whose ops then carry both places of the model.
-dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion) {
-  KernelTable &table = fusion.getInPlace() ? inPlaceKernels : kernels;
+/// The concatenation that is to hold what `fusion` computes; null if there is none.
+static dl::CatOp concatOf(dl::FusionOp fusion) {
+  Value output = fusion.getOutputs().front();
+  return output.hasOneUse() ? dyn_cast<dl::CatOp>(*output.user_begin()) : dl::CatOp();
+}
+
+/// The part of `cat` that `tensor` is.
+static dlx::PartAttr partOf(dl::CatOp cat, Value tensor) {
+  unsigned dim = dl::joinedDim(cat);
+  AffineExpr first = dl::startsOf(cat)[llvm::find(cat.getTensors(), tensor).getIndex()],
+             extent = dl::getDims(cast<RankedTensorType>(cat.getType()))[dim];
+  return dlx::PartAttr::get(cat.getContext(), dim,
+                            AffineMapAttr::get(dl::dimsMap({first, extent}, cat.getContext())));
+}
+
+/// The kernel of `fusion`, which writes `part` of a buffer if that is not null: an earlier one that
+/// computes the same, whose ops then carry both places of the model.
+dlx::KernelOp OutlineKernels::kernelFor(dl::FusionOp fusion, dlx::PartAttr part) {
+  KernelTable &table = fusion.getInPlace() ? inPlaceKernels : kernels[part];
   if (dlx::KernelOp kernel = table.find(fusion.getBody(), fusion.getLoc())) {
     ++numShared;
     return kernel;
   }
   OpBuilder builder(&getContext());
-  auto kernel = dlx::KernelOp::create(builder, fusion.getLoc(), nameOf(fusion), kindOf(fusion));
+  std::string name = nameOf(fusion);
+  auto kernel = dlx::KernelOp::create(builder, fusion.getLoc(), part ? name + "_into_cat" : name,
+                                      kindOf(fusion));
   kernel.setInPlace(fusion.getInPlace());
+  if (part)
+    kernel.setPartAttr(part);
   IRMapping mapping;
   fusion.getBody().cloneInto(&kernel.getBody(), mapping);
   symbols->insert(kernel);
@@ -180,17 +203,30 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
     } else if (auto fusion = dyn_cast<dl::FusionOp>(op)) {
       bool init = llvm::all_of(fusion.getOutputs(),
                                [&](Value value) { return weights.dependsOnWeightsAlone(value); });
+      auto allocate = [&](Value tensor) {
+        return dlx::AllocOp::create(builder, op.getLoc(), bufferOf(tensor), init);
+      };
+      dl::CatOp cat = concatOf(fusion);
+      dlx::PartAttr part;
       SmallVector<Value> outputs;
-      if (fusion.getInPlace())
+      if (fusion.getInPlace()) {
         outputs.push_back(mapping.lookup(fusion.getUpdatedInput()));
-      else
-        for (Value output : fusion.getOutputs())
-          outputs.push_back(dlx::AllocOp::create(builder, op.getLoc(), bufferOf(output), init));
-      auto launch = dlx::LaunchOp::create(builder, op.getLoc(), kernelFor(fusion).getSymName(),
-                                          mapped(fusion.getInputs()), outputs, init);
+      } else if (cat) {
+        part = partOf(cat, fusion.getOutputs().front());
+        if (!mapping.contains(cat.getY()))
+          mapping.map(cat.getY(), allocate(cat.getY()));
+        outputs.push_back(mapping.lookup(cat.getY()));
+      } else {
+        llvm::append_range(outputs, llvm::map_range(fusion.getOutputs(), allocate));
+      }
+      auto launch =
+          dlx::LaunchOp::create(builder, op.getLoc(), kernelFor(fusion, part).getSymName(),
+                                mapped(fusion.getInputs()), outputs, init);
       launch.setEdgesAttr(fusion.getEdgesAttr());
       launch.setCopiedAttr(fusion.getCopiedAttr());
       mapping.map(fusion.getOutputs(), outputs);
+    } else if (isa<dl::CatOp>(op)) {
+      assert(mapping.contains(op.getResult(0)) && "written by the kernels of its tensors");
     } else if (isa<func::ReturnOp>(op)) {
       dlx::ReturnOp::create(builder, op.getLoc(), mapped(op.getOperands()));
     } else {
@@ -205,7 +241,7 @@ LogicalResult OutlineKernels::outline(func::FuncOp function) {
 void OutlineKernels::runOnOperation() {
   ModuleOp module = getOperation();
   symbols.emplace(module);
-  kernels = {};
+  kernels.clear();
   inPlaceKernels = {};
   weights = {};
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))

@@ -55,7 +55,7 @@ def row_text(row, names, types, result, number):
         attributes = f" {row.attrs}" if row.attrs else ""
         text = f"%y = dl.{row.op} {', '.join(names)}{attributes} : ({', '.join(types)}) -> {result}"
     # Names of values are unique in the function.
-    return re.sub(r"%([a-zA-Z])\b", lambda m: f"%{m.group(1)}{number}", text)
+    return re.sub(r"%([a-zA-Z]+)\b", lambda m: f"%{m.group(1)}{number}", text)
 
 
 def module_text(cases, sizes):

@@ -204,6 +204,46 @@ func.func @outside(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 module {
 module @cpu {
+func.func @part_of_two(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %y = dl.fusion (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %0 = dl.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+    dl.yield %0 : tensor<4xf32>
+  }
+  // expected-error @+1 {{is outside a fusion, but joins 'tensor<4xf32>', which is not the one result of a fusion that it alone reads}}
+  %z = dl.cat %y, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return %z : tensor<8xf32>
+}
+}
+}
+
+// -----
+
+#last = #dl.t<[2, 4, 8], order = [0, 2, 1]>
+module {
+module @cpu {
+func.func @turned(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+  %y = dl.fusion (%x) : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+  ^bb0(%a: tensor<2x4x8xf32>):
+    %0 = dl.relu %a : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+    dl.yield %0 : tensor<2x4x8xf32>
+  }
+  // expected-error @+1 {{is outside a fusion, but joins 'tensor<2x4x8xf32>' to 'tensor<2x4x8xf32, #dl.t<[2, 4, 8], order = [0, 2, 1]>>'; expected one layout, without tiles}}
+  %z = dl.cat %y : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32, #last>
+  %w = dl.fusion (%z) : (tensor<2x4x8xf32, #last>) -> tensor<2x4x8xf32> {
+  ^bb0(%a: tensor<2x4x8xf32, #last>):
+    %0 = dl.convert_layout %a : (tensor<2x4x8xf32, #last>) -> tensor<2x4x8xf32>
+    dl.yield %0 : tensor<2x4x8xf32>
+  }
+  return %w : tensor<2x4x8xf32>
+}
+}
+}
+
+// -----
+
+module {
+module @cpu {
 func.func @no_state(%s: tensor<2x8xf32>, %at: tensor<i64>, %x: tensor<2x3xf32>) -> tensor<2x8xf32> {
   // expected-error @+1 {{is in place, but what it updates is no state}}
   %y = dl.fusion (%s, %at, %x) {in_place} : (tensor<2x8xf32>, tensor<i64>, tensor<2x3xf32>) -> tensor<2x8xf32> {

@@ -12,6 +12,7 @@ public:
   std::string whyNoKernel(dl::AttentionOp op) const override;
   bool poolsProducts() const override { return false; }
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *>) const override { return false; }
+  int64_t alignmentOfParts() const override { return 1; }
 };
 
 } // namespace dlc::codegen

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/base/DLBuilder.h"
 #include "ir/dl/base/DimNeeds.h"
+#include "ir/dl/shape/ConcatParts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -273,36 +274,42 @@ LogicalResult CatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   return success();
 }
 
+unsigned joinedDim(CatOp cat) {
+  return *wrapDim(std::nullopt, "", cat.getDim(), typeOf(cat.getY()).getRank());
+}
+
+Dims startsOf(CatOp cat) {
+  Dims starts;
+  AffineExpr start = constantDim(0, cat.getContext());
+  for (Value tensor : cat.getTensors()) {
+    starts.push_back(start);
+    start = normalize(start + dimsOf(tensor)[joinedDim(cat)]);
+  }
+  return starts;
+}
+
 LoopNest CatOp::getLoopNest() {
   LoopNest nest;
   nest.parallel = getDims(typeOf(getY()));
-  unsigned rank = nest.parallel.size();
-  int64_t dim = *wrapDim(std::nullopt, "", getDim(), rank);
+  unsigned rank = nest.parallel.size(), dim = joinedDim(*this);
   nest.indexDims.resize(rank);
   nest.indexDims.set(dim);
-  AffineExpr offset = constantDim(0, getContext());
-  for (auto [operand, tensor] : llvm::enumerate(getTensors())) {
-    SmallVector<AffineExpr> map;
-    for (unsigned i = 0; i < rank; ++i)
-      map.push_back(getAffineDimExpr(i, getContext()));
-    map[dim] = map[dim] - offset;
+  for (auto [operand, start] : llvm::enumerate(startsOf(*this))) {
+    SmallVector<AffineExpr> map = loopsOf(getContext(), 0, rank);
+    map[dim] = map[dim] - start;
     nest.results.push_back({static_cast<unsigned>(operand),
                             AffineMap::get(rank, kMaxSymbols, map, getContext()), true, 0.0});
-    offset = normalize(offset + getDims(typeOf(tensor))[dim]);
   }
   return nest;
 }
 
 Value CatOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
   // The last tensor that begins at or before the index is the one that holds it.
-  int64_t dim = *wrapDim(std::nullopt, "", getDim(), typeOf(getY()).getRank());
-  Value result = args.front(), index = context.parallel[dim];
-  AffineExpr offset = getDims(typeOf(getTensors().front()))[dim];
-  for (unsigned i = 1; i < args.size(); ++i) {
+  Value result = args.front(), index = context.parallel[joinedDim(*this)];
+  for (auto [arg, start] : llvm::drop_begin(llvm::zip_equal(args, startsOf(*this)))) {
     Value begins = arith::CmpIOp::create(context.builder, context.loc, arith::CmpIPredicate::sge,
-                                         index, context.extent(normalize(offset)));
-    result = arith::SelectOp::create(context.builder, context.loc, begins, args[i], result);
-    offset = offset + getDims(typeOf(getTensors()[i]))[dim];
+                                         index, context.extent(start));
+    result = arith::SelectOp::create(context.builder, context.loc, begins, arg, result);
   }
   return result;
 }

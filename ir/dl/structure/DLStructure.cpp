@@ -96,7 +96,7 @@ static LogicalResult verifyEdges(FusionOp fusion) {
     if (edge.getInput() < 0 || edge.getInput() >= inputs)
       return fusion.emitOpError("has an edge for input ")
              << edge.getInput() << "; expected one of its " << inputs;
-    if (!fusion.getInputs()[edge.getInput()].getDefiningOp<FusionOp>())
+    if (!isa_and_nonnull<FusionOp, CatOp>(fusion.getInputs()[edge.getInput()].getDefiningOp()))
       return fusion.emitOpError("has an edge for input ")
              << edge.getInput() << ", which no other fusion writes";
   }

@@ -185,3 +185,32 @@ dlx.kernel @f attributes {kind = #dlx.kind<map>, variants = [#dlx.variant<kernel
 ^bb0(%x: tensor<4xf32>):
   dl.yield %x : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{a part has a dim, and its first index and the buffer's extent along it, both over symbols alone}}
+#part = #dlx.part<dim = 1, within = affine_map<() -> (4)>>
+
+// -----
+
+// expected-error @+1 {{writes a part, which a kernel with one result, none in place or in tiles, may do along one of its dims}}
+dlx.kernel @part attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 1, within = affine_map<() -> (0, 8)>>} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+
+// -----
+
+dlx.kernel @relu attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (4, 12)>>} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.program @whole attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<8xf32>>
+  // expected-error @+1 {{has other buffers than kernel 'relu' takes and gives}}
+  dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<8xf32>>
+}

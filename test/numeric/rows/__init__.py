@@ -21,4 +21,5 @@ from rows import scatter
 from rows import shape
 from rows import window
 from rows import dtypes  # reads the rows of the others
+from rows import parts  # the same
 from rows.row import ROWS

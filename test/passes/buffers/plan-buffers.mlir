@@ -127,6 +127,64 @@ dlx.program @Twice attributes {input_names = ["x"], output_names = ["y"]} {
 
 // -----
 
+// Two launches write one half each, and may do so in any order; nobody writes to it after it was read.
+dlx.kernel @first attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (0, 8)>>} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.kernel @second attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (4, 8)>>} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.program @Parts attributes {input_names = ["x"], output_names = ["y", "z"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<8xf32>>
+  dlx.launch @second(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  dlx.launch @first(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  %z = dlx.alloc : !dlx.buffer<tensor<8xf32>>
+  dlx.copy %y to %z : !dlx.buffer<tensor<8xf32>>
+  // expected-error @+1 {{writes a buffer that holds a value already; the plan has one writer for each}}
+  dlx.launch @first(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  dlx.return %y, %z : !dlx.buffer<tensor<8xf32>>, !dlx.buffer<tensor<8xf32>>
+}
+
+// -----
+
+dlx.kernel @first attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (0, 8)>>} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.program @Half attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<8xf32>>
+  dlx.launch @first(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  %z = dlx.alloc : !dlx.buffer<tensor<8xf32>>
+  // expected-error @+1 {{reads a buffer of which parts are not written, or written twice}}
+  dlx.copy %y to %z : !dlx.buffer<tensor<8xf32>>
+  dlx.return %z : !dlx.buffer<tensor<8xf32>>
+}
+
+// -----
+
+dlx.kernel @first attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (0, 8)>>} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+// expected-error @+1 {{returns a buffer of which parts are not written, or written twice}}
+dlx.program @Again attributes {input_names = ["x"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<8xf32>>
+  dlx.launch @first(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  dlx.launch @first(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<8xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<8xf32>>
+}
+
+// -----
+
 // expected-error @+1 {{returns a buffer that nothing writes}}
 dlx.program @Empty attributes {input_names = [], output_names = ["y"]} {
   %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>

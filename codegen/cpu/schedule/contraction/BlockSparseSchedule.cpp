@@ -146,7 +146,7 @@ SmallVector<Value> BlockSparseSchedule::addBlock(Value step, ValueRange accs) {
 
 /// Epilogue and stores of one row of the panel.
 void BlockSparseSchedule::emitRow(const Row &row, ArrayRef<Value> accs) {
-  AffineExpr offset = k.emitter.offset(k.emitter.getResultType(), row.parallel);
+  AffineExpr offset = k.emitter.resultOffset(row.parallel);
   const int64_t inLast = features % kPanel;
   Value firstFeature = k.mul(k.value(panel), k.index(kPanel));
   k.rewriteOffset = [&](AffineExpr own) { return alongRows(row, own); };

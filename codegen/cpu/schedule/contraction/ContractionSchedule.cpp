@@ -239,7 +239,7 @@ void ContractionSchedule::emitBlock(Value firstRow, Value firstPanel, int64_t pa
 
 /// Epilogue and stores of one row.
 void ContractionSchedule::emitRow(const Row &row, ArrayRef<Value> accs) {
-  AffineExpr offset = k.emitter.offset(k.emitter.getResultType(), row.parallel);
+  AffineExpr offset = k.emitter.resultOffset(row.parallel);
   k.rewriteOffset = [&](AffineExpr own) { return alongRows(row, own); };
   auto columns = dl::asConstant(numColumns);
   bool masked = !columns || *columns % kPanel != 0;

@@ -83,7 +83,7 @@ private:
 } // namespace
 
 bool MapSchedule::isFlat() {
-  if (k.emitter.isInPlace())
+  if (k.emitter.storesPart())
     return false;
   for (AffineExpr variable : variables)
     if (k.emitter.needsScalarAlong(variable, variables, {}))
@@ -95,7 +95,7 @@ bool MapSchedule::isFlat() {
 }
 
 bool MapSchedule::rowsNeedIndices() {
-  if (k.emitter.isInPlace())
+  if (k.emitter.storesPart())
     return true;
   ArrayRef<int64_t> outer = ArrayRef(order).drop_back();
   for (int64_t dim : outer)

@@ -106,7 +106,7 @@ ReductionSchedule::ReductionSchedule(CpuKernel &kernel)
     int64_t dim = layout.order.empty() ? position : layout.order[position];
     (unseen.test(dim) ? inner : outer).push_back(dim);
   }
-  resultOffset = k.emitter.offset(type, parallel);
+  resultOffset = k.emitter.resultOffset(parallel);
   for (unsigned dim = 0; dim < reduction.size(); ++dim)
     loopOrder.push_back(dim);
 }
@@ -456,7 +456,7 @@ void ReductionSchedule::emitBorders() {
           skipped = high - low;
   AffineExpr middle = parallel[column], middleOffset = resultOffset;
   parallel[column] = k.math.addLoop(nest.parallel[column]);
-  resultOffset = k.emitter.offset(k.emitter.getResultType(), parallel);
+  resultOffset = k.emitter.resultOffset(parallel);
   if (bordersAreVectors) {
     AffineExpr variable = parallel[column];
     k.forVector(variable, k.index(0), k.index(low), [&] { emitRow(); });
@@ -532,7 +532,8 @@ CpuLaunch ReductionSchedule::runBlocks() {
 
 CpuLaunch ReductionSchedule::run() {
   chooseWay();
-  if (isApart && inner.empty() && !dl::getLayout(k.emitter.getResultType()).isTiled())
+  if (isApart && inner.empty() && !k.emitter.storesPart() &&
+      !dl::getLayout(k.emitter.getResultType()).isTiled())
     return runBlocks();
   SmallVector<AffineExpr> variables, extents;
   for (int64_t dim : outer) {
@@ -544,7 +545,7 @@ CpuLaunch ReductionSchedule::run() {
   int64_t tileColumns = isApart ? kTileColumnsApart : kTileColumns;
   if (way == Way::columns) {
     columns = inside ? k.math.constant(inside->second - inside->first) : nest.parallel[column];
-    resultOffset = k.emitter.offset(k.emitter.getResultType(), parallel);
+    resultOffset = k.emitter.resultOffset(parallel);
     AffineExpr chunks = columns.ceilDiv(tileColumns);
     chunk = k.math.addLoop(chunks);
     variables.insert(variables.end() - isApart, chunk);
