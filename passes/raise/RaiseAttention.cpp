@@ -189,21 +189,25 @@ double Attention::scale() const {
 /// have.
 Value Attention::inOrder(const ProductOperand &operand, Value x, int64_t row,
                          dl::Builder &builder) const {
-  SmallVector<int64_t> order;
-  for (auto [dim, loop] : llvm::enumerate(operand.loops))
-    if (loop < 0)
-      order.push_back(dim);
-  dl::Dims wanted;
-  SmallVector<int64_t> loops = batch;
+  // A dim that no loop has is of one element, and goes before others change places: what then lies
+  // as it is wanted needs no copy.
+  dl::Dims own, wanted;
+  SmallVector<int64_t> positions;
+  for (auto [loop, dim] : llvm::zip_equal(operand.loops, operand.dims)) {
+    positions.push_back(own.size());
+    if (loop >= 0)
+      own.push_back(dim);
+  }
+  SmallVector<int64_t> order, loops = batch;
   loops.append({row, rank});
   for (int64_t loop : loops) {
     int64_t dim = operand.dimOf(loop);
     if (dim >= 0)
-      order.push_back(dim);
+      order.push_back(positions[dim]);
     if (dim >= 0 || !wanted.empty())
       wanted.push_back(dim >= 0 ? operand.dims[dim] : builder.getAffineConstantExpr(1));
   }
-  return builder.reshape(builder.permute(builder.reshape(x, operand.dims), order), wanted);
+  return builder.reshape(builder.permute(builder.reshape(x, own), order), wanted);
 }
 
 /// The mask as it is before it repeats, in the order of the op's scores.

@@ -316,6 +316,7 @@ func.func @scores(%q: !q, %k: !q, %v: !q) -> (!q, !s) {
 
 // Keys and values repeated for four heads each: expand and reshape, and repeat_interleave.
 // CHECK-LABEL: @groups
+// CHECK-NOT: dl.permute
 // CHECK: dl.attention(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<2x2x4x5x16xf32>, tensor<2x2x1x5x16xf32>, tensor<2x2x1x5x16xf32>) -> tensor<2x2x4x5x16xf32> {
 // CHECK: return
 func.func @groups(%q: !q, %k: !k, %v: !k) -> !q {
