@@ -7,32 +7,14 @@
 // accumulators of one product to the operands of the next within a lane's registers. While one
 // operand is multiplied, the next one is on its way into shared memory.
 // Warps side by side (warps_n) share the span's keys, each with a running maximum of its own; their
-// sums are merged at the end, in one order.
+// sums are merged at the end, in one order. Blocks may share the keys of a tile of few rows
+// (dlc_attention_rows.cuh).
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "dlc_attention_rows.cuh"
 #include "dlc_contract.cuh"
 
 namespace dlc {
-
-/// Calls `finish(row, column, VECTOR totals)` for ROWS lines of `totals` from row `m0` on, as far as there are rows.
-template <int ROWS, int COLUMNS, int VECTOR, int THREADS, class Index, class Finish>
-DLC_DEV void finish_rows(const float *totals, int pitch, Index m0, Index rows,
-                         const Finish &finish) {
-#pragma unroll 1
-  for (int i = (int)threadIdx.x; i < ROWS * COLUMNS / VECTOR; i += THREADS) {
-    int line = i / (COLUMNS / VECTOR), c = i % (COLUMNS / VECTOR) * VECTOR;
-    vec<float, VECTOR> y;
-#pragma unroll
-    for (int e = 0; e < VECTOR; ++e)
-      y[e] = totals[line * pitch + c + e];
-    if (m0 + line < rows)
-      finish(m0 + line, (Index)c, y);
-  }
-}
-
-DLC_DEV float minus_infinity() { return f32_from_bits((i32)0xff800000); }
-/// What scores are measured from: a row that has seen nothing yet must not subtract infinity from infinity.
-DLC_DEV float score_base(float largest) { return largest == minus_infinity() ? 0.0f : largest; }
 
 /// Elements of a slab's row: chunks of 16 bytes, 2, 4 or a multiple of 8 of them.
 template <class T> DLC_DEV constexpr int slab_width(int elements) {
@@ -60,36 +42,21 @@ DLC_DEV void fill_exchanged(float *span, const float *base, const Element &eleme
   }
 }
 
-/// Keys that the rows from `first` on see, at most; all warps compute the same.
-template <int ROWS, class Index, class FN>
-DLC_DEV Index most_seen(Index first, Index rows, Index keys, const FN &seen) {
-  i32 most = 0;
-  for (int row = (int)threadIdx.x & 31; row < ROWS; row += 32)
-    if (first + row < rows) {
-      i32 count = (i32)seen(first + row);
-      most = count > most ? count : most;
-    }
-#pragma unroll
-  for (int mask = 16; mask > 0; mask >>= 1) {
-    i32 other = shfl_xor(most, mask);
-    most = other > most ? other : most;
-  }
-  return most < keys ? (Index)most : keys;
-}
-
 /// y(m, c) = sum over n of w(m, n) value(n, c), with w the softmax along n of score(m, n, sum over e of query(m, e)
 /// key(n, e)); then `finish(m, c, `vector` neighbours)` for all m < rows and c < columns. Row m sees keys n < seen(m). Its
 /// weights are NaN where it sees none, or -inf alone; without any keys y is 0.
 /// Config: type (f16, bf16, or float rounded to tf32), index, depth and columns (of a head), warps_m x warps_n, tile_n
 /// (keys that a warp takes at once), causal (whether `seen` matters), vector, and for query, key and value (q, k, v) the
 /// width (see slab::fill) and whether it lies along the dim that is summed over in shared memory. `m0` is the block's first row.
-template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
-DLC_DEV void attention_mma(typename Config::index m0, typename Config::index rows,
-                           typename Config::index keys, const typename Config::type *query,
-                           const typename Config::type *key, const typename Config::type *value,
-                           const FQ &element_q, const FK &element_k, const FV &element_v,
-                           const FS &score, const FN &seen, const FX &exponential,
-                           const FE &finish) {
+/// Share: whole_depth, or split_depth for blocks that share the keys of these rows.
+template <class Config, class Share, class FQ, class FK, class FV, class FS, class FN, class FX,
+          class FE>
+DLC_DEV void
+attention_mma_share(const Share &share, typename Config::index m0, typename Config::index rows,
+                    typename Config::index keys, const typename Config::type *query,
+                    const typename Config::type *key, const typename Config::type *value,
+                    const FQ &element_q, const FK &element_k, const FV &element_v, const FS &score,
+                    const FN &seen, const FX &exponential, const FE &finish) {
   using T = typename Config::type;
   using Index = typename Config::index;
   constexpr int kWarpsM = Config::warps_m, kWarpsN = Config::warps_n, kTileM = 16 * kWarpsM,
@@ -115,6 +82,8 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
   Index last = keys;
   if constexpr (Config::causal != 0)
     last = most_seen<kTileM>(m0, rows, keys, seen);
+  Index begin, end;
+  share_keys<Share, kSpan>(last, begin, end);
   Index limits[2]; // of the lane's two rows
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -146,10 +115,10 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
   float sums[kWide / kPart][1][kPart / 8][4] = {};
   float largest[2] = {minus_infinity(), minus_infinity()}, total[2] = {};
   u32 kept[kKeepsQuery ? kDeepSteps : 1][1][4];
-  if (last > 0) {
+  if (begin < end) {
     SlabQ::template fill<Config::width_q, kThreads>(queries, query, element_q, m0, rows, Index(0),
                                                     Index(kDepth));
-    fill_k(0);
+    fill_k(begin);
     cp_async_wait<0>();
     barrier();
     if constexpr (kKeepsQuery)
@@ -158,7 +127,7 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
         SlabQ::load_a(kept[kk][0], queries, warp / kWarpsN * 16, kk);
   }
 #pragma unroll 1
-  for (Index n0 = 0; n0 < last; n0 += kSpan) {
+  for (Index n0 = begin; n0 < end; n0 += kSpan) {
     fill_v(n0);
     float s[1][kTileN / 8][4] = {};
     // Operands of a query that is read again and again must not pile up in registers.
@@ -214,7 +183,7 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
 
     cp_async_wait<0>();
     barrier(); // the values are here, and nobody reads the keys any more
-    if (n0 + kSpan < last)
+    if (n0 + kSpan < end)
       fill_k(n0 + kSpan);
 #pragma unroll
     for (int kk = 0; kk < kKeySteps; ++kk) {
@@ -244,8 +213,8 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
 
   // The sums of the warps that shared the keys, through the room of the spans.
   barrier();
-  float *totals = reinterpret_cast<float *>(smem), *peaks = totals + kTileM * kPitch,
-        *weights = peaks + kWarpsN * kTileM;
+  attention_rows<kTileM, kWide, kPitch, kThreads> all(reinterpret_cast<float *>(smem));
+  float *peaks = reinterpret_cast<float *>(smem) + all.kFloats, *weights = peaks + kWarpsN * kTileM;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     total[half] = total[half] + shfl_xor(total[half], 1);
@@ -268,8 +237,10 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
       int at = other * kTileM + row + half * 8;
       weight = fma(weights[at], exponential(peaks[at] - base), weight);
     }
-    // 1 of no keys: the sum over nothing is 0.
-    total[half] = keys > 0 ? weight : 1.0f;
+    if (group == 0 && (lane & 3) == 0) {
+      all.peaks[row + half * 8] = most;
+      all.weights[row + half * 8] = weight;
+    }
     largest[half] = exponential(largest[half] - base);
   }
 #pragma unroll 1
@@ -281,7 +252,8 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
         for (int j = 0; j < kPart / 8; ++j)
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            float *at = totals + (row + half * 8) * kPitch + part * kPart + j * 8 + (lane & 3) * 2;
+            float *at =
+                all.totals + (row + half * 8) * kPitch + part * kPart + j * 8 + (lane & 3) * 2;
             vec<float, 2> pair = {{sums[part][0][j][half * 2] * largest[half],
                                    sums[part][0][j][half * 2 + 1] * largest[half]}};
             if (turn > 0) {
@@ -289,15 +261,40 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
               pair[0] = before[0] + pair[0];
               pair[1] = before[1] + pair[1];
             }
-            if (turn == kWarpsN - 1) {
-              pair[0] = div(pair[0], total[half]);
-              pair[1] = div(pair[1], total[half]);
-            }
             store(at, pair);
           }
     barrier();
   }
-  finish_rows<kTileM, kColumns, kVector, kThreads>(totals, kPitch, m0, rows, finish);
+  int exist = rows - m0 < kTileM ? (int)(rows - m0) : kTileM;
+  if constexpr (Share::kParts > 1)
+    if (!all.merge(share, exist, exponential))
+      return;
+  all.template finish<kColumns, kVector>(m0, exist, keys > 0, finish);
+}
+
+/// attention_mma_share where each block walks over all keys of its rows.
+template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
+DLC_DEV void attention_mma(typename Config::index m0, typename Config::index rows,
+                           typename Config::index keys, const typename Config::type *query,
+                           const typename Config::type *key, const typename Config::type *value,
+                           const FQ &element_q, const FK &element_k, const FV &element_v,
+                           const FS &score, const FN &seen, const FX &exponential,
+                           const FE &finish) {
+  attention_mma_share<Config>(whole_depth{}, m0, rows, keys, query, key, value, element_q,
+                              element_k, element_v, score, seen, exponential, finish);
+}
+
+/// attention_mma with the config's `parts` blocks for each tile (split_depth): the grid's x has them side by side.
+template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
+DLC_DEV void
+attention_mma_split(typename Config::index m0, typename Config::index rows,
+                    typename Config::index keys, const typename Config::type *query,
+                    const typename Config::type *key, const typename Config::type *value,
+                    float *exchange, const FQ &element_q, const FK &element_k, const FV &element_v,
+                    const FS &score, const FN &seen, const FX &exponential, const FE &finish) {
+  attention_mma_share<Config>(split_depth<Config::parts>{exchange}, m0, rows, keys, query, key,
+                              value, element_q, element_k, element_v, score, seen, exponential,
+                              finish);
 }
 
 } // namespace dlc

@@ -7,7 +7,8 @@
 // eight neighbouring rows in eight different groups of four banks.
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "dlc_attention.cuh"
+#include "dlc_async.cuh"
+#include "dlc_attention_rows.cuh"
 
 namespace dlc {
 
@@ -38,14 +39,16 @@ DLC_DEV void fill_lines(float *to, const float *base, const Element &element, In
   cp_async_commit();
 }
 
-/// As attention_mma. Config: index, depth and columns, tile_m and tile_n, causal, vector, and for query, key and value the
+/// As attention_mma_share. Config: index, depth and columns, tile_m and tile_n, causal, vector, and for query, key and value the
 /// width (0: computed) and whether a line (of depth; of the value: of columns) lies along memory.
-template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
-DLC_DEV void attention_simt(typename Config::index m0, typename Config::index rows,
-                            typename Config::index keys, const float *query, const float *key,
-                            const float *value, const FQ &element_q, const FK &element_k,
-                            const FV &element_v, const FS &score, const FN &seen,
-                            const FX &exponential, const FE &finish) {
+template <class Config, class Share, class FQ, class FK, class FV, class FS, class FN, class FX,
+          class FE>
+DLC_DEV void attention_simt_share(const Share &share, typename Config::index m0,
+                                  typename Config::index rows, typename Config::index keys,
+                                  const float *query, const float *key, const float *value,
+                                  const FQ &element_q, const FK &element_k, const FV &element_v,
+                                  const FS &score, const FN &seen, const FX &exponential,
+                                  const FE &finish) {
   using Index = typename Config::index;
   constexpr int kSide = 16, kThreads = kSide * kSide, kTileM = Config::tile_m,
                 kTileN = Config::tile_n, kDepth = Config::depth, kColumns = Config::columns,
@@ -62,6 +65,8 @@ DLC_DEV void attention_simt(typename Config::index m0, typename Config::index ro
   Index last = keys;
   if constexpr (Config::causal != 0)
     last = most_seen<kTileM>(m0, rows, keys, seen);
+  Index begin, end;
+  share_keys<Share, kTileN>(last, begin, end);
   Index limits[kRows];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
@@ -87,15 +92,15 @@ DLC_DEV void attention_simt(typename Config::index m0, typename Config::index ro
 #pragma unroll
   for (int i = 0; i < kRows; ++i)
     largest[i] = minus_infinity();
-  if (last > 0) {
+  if (begin < end) {
     fill_lines<Config::width_q, Config::along_q != 0, kTileM, kDepth, kDeep, kPitchE, kThreads>(
         queries, query, element_q, m0, rows);
-    fill_k(0);
+    fill_k(begin);
     cp_async_wait<0>();
     barrier();
   }
 #pragma unroll 1
-  for (Index n0 = 0; n0 < last; n0 += kTileN) {
+  for (Index n0 = begin; n0 < end; n0 += kTileN) {
     fill_v(n0);
     float s[kRows][kKeys] = {};
 #pragma unroll 4
@@ -143,7 +148,7 @@ DLC_DEV void attention_simt(typename Config::index m0, typename Config::index ro
     }
     cp_async_wait<0>();
     barrier(); // weights and values are here, and nobody reads the keys any more
-    if (n0 + kTileN < last)
+    if (n0 + kTileN < end)
       fill_k(n0 + kTileN);
 #pragma unroll 1
     for (int n = 0; n < kTileN; n += 4) {
@@ -166,19 +171,49 @@ DLC_DEV void attention_simt(typename Config::index m0, typename Config::index ro
   }
 
   barrier();
-  float *totals = reinterpret_cast<float *>(smem);
+  attention_rows<kTileM, kWide, kPitch, kThreads> all(reinterpret_cast<float *>(smem));
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
 #pragma unroll
     for (int mask = kSide / 2; mask > 0; mask >>= 1)
       total[i] = total[i] + shfl_xor(total[i], mask);
-    float weight = keys > 0 ? total[i] : 1.0f; // the sum over no keys is 0
+    if (tx == 0) {
+      all.peaks[ty + i * kSide] = largest[i];
+      all.weights[ty + i * kSide] = total[i];
+    }
 #pragma unroll
     for (int c = 0; c < kCols; ++c)
-      totals[(ty + i * kSide) * kPitch + tx + c * kSide] = div(sums[i][c], weight);
+      all.totals[(ty + i * kSide) * kPitch + tx + c * kSide] = sums[i][c];
   }
   barrier();
-  finish_rows<kTileM, kColumns, kVector, kThreads>(totals, kPitch, m0, rows, finish);
+  int exist = rows - m0 < kTileM ? (int)(rows - m0) : kTileM;
+  if constexpr (Share::kParts > 1)
+    if (!all.merge(share, exist, exponential))
+      return;
+  all.template finish<kColumns, kVector>(m0, exist, keys > 0, finish);
+}
+
+/// attention_simt_share where each block walks over all keys of its rows.
+template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
+DLC_DEV void attention_simt(typename Config::index m0, typename Config::index rows,
+                            typename Config::index keys, const float *query, const float *key,
+                            const float *value, const FQ &element_q, const FK &element_k,
+                            const FV &element_v, const FS &score, const FN &seen,
+                            const FX &exponential, const FE &finish) {
+  attention_simt_share<Config>(whole_depth{}, m0, rows, keys, query, key, value, element_q,
+                               element_k, element_v, score, seen, exponential, finish);
+}
+
+/// attention_simt with the config's `parts` blocks for each tile (split_depth): the grid's x has them side by side.
+template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
+DLC_DEV void attention_simt_split(typename Config::index m0, typename Config::index rows,
+                                  typename Config::index keys, const float *query, const float *key,
+                                  const float *value, float *exchange, const FQ &element_q,
+                                  const FK &element_k, const FV &element_v, const FS &score,
+                                  const FN &seen, const FX &exponential, const FE &finish) {
+  attention_simt_share<Config>(split_depth<Config::parts>{exchange}, m0, rows, keys, query, key,
+                               value, element_q, element_k, element_v, score, seen, exponential,
+                               finish);
 }
 
 } // namespace dlc

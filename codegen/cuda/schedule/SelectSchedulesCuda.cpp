@@ -128,13 +128,12 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
   // A general kernel beside one for Hopper cuts no tile among blocks: that one comes first.
   if (isContraction && hopper != "never" && !isForced)
     addVariants(kernel, wgmmaPartsOfProduct(question, hopper == "always"), 90);
-  FailureOr<const Schedule *> schedule = select(kernel, question);
-  if (failed(schedule))
+  if (failed(select(kernel, question)))
     return failure();
   if (parts && !isForced && isContraction)
     addVariants(kernel, partsOfProduct(question), 0);
   if (parts && !isForced && isAttention)
-    addVariants(kernel, partsOfAttention(question, **schedule), 0);
+    addVariants(kernel, partsOfAttention(question, *kernel.getPlan()), 0);
   if (parts && !isForced && kernel.getKind() == dlx::KernelKind::reduce)
     addVariants(kernel, partsByPlan(question, *kernel.getPlan()), 0);
   if (isContraction)

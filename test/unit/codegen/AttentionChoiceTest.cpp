@@ -20,35 +20,80 @@ TEST(AttentionChoiceTest, EveryHeadFitsEveryGpu) {
             continue;
           HeadShape head = {rows, keys, depth, columns};
           for (int64_t bytes : {2, 4}) {
-            AttentionMmaTile tile = chooseAttentionMmaTile(head, bytes);
+            AttentionTile tile = chooseAttentionTile(ProductUnit::tensorCores, head, bytes);
             EXPECT_LE(tile.sharedBytes(head, bytes), kSharedOfAny);
             EXPECT_GE(tile.keys, 16);
             EXPECT_LE(tile.threads(), 128);
-            EXPECT_LT(tile.rows(), std::max<int64_t>(2 * rows, 32));
+            EXPECT_LT(tile.rows, std::max<int64_t>(2 * rows, 32));
           }
-          AttentionSimtTile tile = chooseAttentionSimtTile(head);
-          EXPECT_LE(tile.sharedBytes(head), kSharedOfAny);
+          AttentionTile tile = chooseAttentionTile(ProductUnit::floats, head, 4);
+          EXPECT_LE(tile.sharedBytes(head, 4), kSharedOfAny);
           EXPECT_TRUE(tile.rows % 16 == 0 && tile.keys % 16 == 0 && tile.keys > 0 && tile.rows > 0);
         }
 }
 
 TEST(AttentionChoiceTest, Tiles) {
-  auto isMma = [](const HeadShape &head, int64_t bytes, const AttentionMmaTile &expected) {
-    AttentionMmaTile tile = chooseAttentionMmaTile(head, bytes);
-    return tile.warpsM == expected.warpsM && tile.warpsN == expected.warpsN &&
-           tile.keys == expected.keys;
+  auto isMma = [](const HeadShape &head, const AttentionTile &expected) {
+    return chooseAttentionTile(ProductUnit::tensorCores, head, 2) == expected;
   };
-  EXPECT_TRUE(isMma({4096, 4096, 64, 64}, 2, {4, 1, 64}));
-  EXPECT_TRUE(isMma({4096, 4096, 128, 128}, 2, {4, 1, 64}));
-  EXPECT_TRUE(isMma({4096, 4096, 256, 256}, 2, {4, 1, 32}));
+  EXPECT_TRUE(isMma({4096, 4096, 64, 64}, {64, 64, 1}));
+  EXPECT_TRUE(isMma({4096, 4096, 128, 128}, {64, 64, 1}));
+  EXPECT_TRUE(isMma({4096, 4096, 256, 256}, {64, 32, 1}));
   // One query of a decoder: the warps share its keys.
-  EXPECT_TRUE(isMma({1, 4096, 64, 64}, 2, {1, 4, 64}));
-  EXPECT_TRUE(isMma({8, 4096, 128, 128}, 2, {1, 4, 32}));
-  EXPECT_TRUE(isMma({1, 16, 64, 64}, 2, {1, 1, 16}));
-  AttentionSimtTile tile = chooseAttentionSimtTile({4096, 4096, 64, 64});
+  EXPECT_TRUE(isMma({1, 4096, 64, 64}, {16, 64, 4}));
+  EXPECT_TRUE(isMma({8, 4096, 128, 128}, {16, 32, 4}));
+  EXPECT_TRUE(isMma({1, 16, 64, 64}, {16, 16, 1}));
+  AttentionTile tile = chooseAttentionTile(ProductUnit::floats, {4096, 4096, 64, 64}, 4);
   EXPECT_TRUE(tile.rows == 64 && tile.keys == 64);
-  tile = chooseAttentionSimtTile({4096, 4096, 128, 128});
+  tile = chooseAttentionTile(ProductUnit::floats, {4096, 4096, 128, 128}, 4);
   EXPECT_TRUE(tile.rows == 64 && tile.keys == 32);
+}
+
+//===- Blocks that share keys -----------------------------------------------------------------------===//
+
+static AttentionTile sharedTile(const AttentionShape &shape, const GpuModel &gpu = kHopper) {
+  ProductUnit unit = shape.elementBytes == 2 ? ProductUnit::tensorCores : ProductUnit::floats;
+  return shareKeys(chooseAttentionTile(unit, shape.head, shape.elementBytes), shape, gpu);
+}
+
+/// A decoder's step: one query for each of 32 heads, 8192 keys.
+constexpr AttentionShape kDecoder = {{1, 8192, 128, 128}, 32, 2, false};
+
+TEST(AttentionChoiceTest, OneQuerySharesItsKeys) {
+  for (const GpuModel &gpu : kGpus) {
+    AttentionTile tile = sharedTile(kDecoder, gpu);
+    // Where memory is slow, 32 blocks ask for all that it gives.
+    EXPECT_EQ(tile.parts > 1, gpu.memoryBytes > 1000) << gpu.name;
+    // Fewer heads leave more blocks for each.
+    AttentionShape fewHeads = kDecoder;
+    fewHeads.batch = 8;
+    EXPECT_GE(sharedTile(fewHeads, gpu).parts, tile.parts) << gpu.name;
+  }
+  // No time is less than that of the bytes of keys and values.
+  double bytes = 2.0 * 32 * 8192 * 256;
+  EXPECT_GT(estimatedClocks(sharedTile(kDecoder), kDecoder, kHopper), bytes / kHopper.bytesOnce);
+  EXPECT_LT(estimatedClocks(sharedTile(kDecoder), kDecoder, kHopper),
+            1.25 * bytes / kHopper.bytesOnce);
+}
+
+TEST(AttentionChoiceTest, ManyQueriesShareNone) {
+  EXPECT_EQ(sharedTile({{2048, 2048, 64, 64}, 64, 2, false}).parts, 1);
+  EXPECT_EQ(sharedTile({{2048, 2048, 128, 128}, 64, 2, true}).parts, 1);
+  EXPECT_EQ(sharedTile({{1, 8192, 128, 128}, 1024, 2, false}).parts, 1);
+}
+
+TEST(AttentionChoiceTest, FewKeysShareNone) {
+  for (int64_t bytes : {2, 4})
+    for (int64_t keys : {1, 17, 64})
+      EXPECT_EQ(sharedTile({{1, keys, 64, 64}, 12, bytes, false}).parts, 1) << keys;
+}
+
+TEST(AttentionChoiceTest, EachPartHasKeys) {
+  for (int64_t keys : {300, 1000, 4096, 8192, 1 << 20})
+    for (int64_t bytes : {2, 4}) {
+      AttentionTile tile = sharedTile({{4, keys, 64, 64}, 2, bytes, false});
+      EXPECT_LE((tile.parts - 1) * tile.span(), keys);
+    }
 }
 
 } // namespace dlc::codegen

@@ -3,7 +3,12 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/attention/AttentionChoice.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
+#include <cmath>
+
+using llvm::divideCeilSigned;
 
 namespace dlc::codegen {
 
@@ -13,57 +18,124 @@ static int64_t mostShared(const GpuModel &gpu) {
 }
 /// Beyond this width the sums take most of a lane's registers, and its scores get fewer.
 static constexpr int64_t kWideHead = 128;
+/// Blocks that share the keys of a tile at most: the last of them reads what all have found.
+static constexpr int64_t kMostParts = 64;
+/// The time of an attention in parts may be so much of the other's: the parts take memory, and the
+/// estimate is rough.
+static constexpr double kWorthSharing = 0.8;
 
-static int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+/// Threads of the blocks whose rates ScheduleRates has; tensor cores are slower under fewer.
+static constexpr double kUsualThreads = 128;
+
+static int64_t roundUp(int64_t value, int64_t to) { return divideCeilSigned(value, to) * to; }
 
 /// slab_width of dlc_attention.cuh.
 static int64_t slabWidth(int64_t elements, int64_t elementBytes) {
-  int64_t per = 16 / elementBytes, chunks = roundUp(elements, per) / per;
+  int64_t per = 16 / elementBytes, chunks = divideCeilSigned(elements, per);
   return per * (chunks <= 2 ? 2 : chunks <= 4 ? 4 : roundUp(chunks, 8));
 }
 
-int64_t AttentionMmaTile::sharedBytes(const HeadShape &head, int64_t elementBytes) const {
-  int64_t deep = slabWidth(head.depth, elementBytes), wide = roundUp(head.columns, 16);
-  int64_t span = keys * warpsN;
+int64_t AttentionTile::sharedBytes(const HeadShape &head, int64_t elementBytes) const {
+  int64_t wide = roundUp(head.columns, 16);
+  if (unit == ProductUnit::floats) {
+    int64_t pitch = roundUp(head.depth, 8) + 4;
+    int64_t operands = rows * pitch + keys * pitch + keys * wide + rows * (keys + 4);
+    return std::max(operands, rows * (wide + 4 + 2)) * 4;
+  }
+  int64_t deep = slabWidth(head.depth, elementBytes);
   int64_t operands =
-      (rows() * deep + span * deep + span * slabWidth(wide, elementBytes)) * elementBytes;
-  int64_t totals = (rows() * (wide + 8) + 2 * warpsN * rows()) * 4;
+      (rows * deep + span() * deep + span() * slabWidth(wide, elementBytes)) * elementBytes;
+  // Sums, peak and weight of each row, and before that a peak and a weight from each warp.
+  int64_t totals = rows * (wide + 8 + 2 + 2 * warpsN) * 4;
   return std::max(operands, totals);
 }
 
-AttentionMmaTile chooseAttentionMmaTile(const HeadShape &head, int64_t elementBytes,
-                                        const GpuModel &gpu) {
-  AttentionMmaTile tile;
-  tile.warpsM = head.rows <= 16 ? 1 : head.rows <= 32 ? 2 : 4;
-  tile.warpsN = 4 / tile.warpsM;
+int64_t AttentionTile::partFloats(const HeadShape &head) const {
+  return rows * (roundUp(head.columns, 16) + 2);
+}
+
+static AttentionTile chooseMmaTile(const HeadShape &head, int64_t elementBytes,
+                                   const GpuModel &gpu) {
+  AttentionTile tile;
+  tile.rows = head.rows <= 16 ? 16 : head.rows <= 32 ? 32 : 64;
+  tile.warpsN = 4 / tile.warpsM();
   tile.keys = std::max(head.depth, head.columns) <= kWideHead ? 64 : 32;
   auto isTooMuch = [&] {
-    return tile.sharedBytes(head, elementBytes) > mostShared(gpu) ||
-           tile.keys * tile.warpsN >= 2 * head.keys;
+    return tile.sharedBytes(head, elementBytes) > mostShared(gpu) || tile.span() >= 2 * head.keys;
   };
   while (tile.keys > 16 && isTooMuch())
     tile.keys /= 2;
   while (tile.warpsN > 1 && isTooMuch())
     tile.warpsN /= 2;
-  while (tile.warpsM > 1 && tile.sharedBytes(head, elementBytes) > mostShared(gpu))
-    tile.warpsM /= 2;
-  return tile;
-}
-
-int64_t AttentionSimtTile::sharedBytes(const HeadShape &head) const {
-  int64_t pitch = roundUp(head.depth, 8) + 4, wide = roundUp(head.columns, 16);
-  int64_t operands = rows * pitch + keys * pitch + keys * wide + rows * (keys + 4);
-  return std::max(operands, rows * (wide + 4)) * 4;
-}
-
-AttentionSimtTile chooseAttentionSimtTile(const HeadShape &head, const GpuModel &gpu) {
-  auto side = [](int64_t extent) { return extent <= 16 ? 16 : extent <= 32 ? 32 : 64; };
-  AttentionSimtTile tile = {side(head.rows), side(head.keys)};
-  while (tile.keys > 16 && tile.sharedBytes(head) > mostShared(gpu))
-    tile.keys /= 2;
-  while (tile.rows > 16 && tile.sharedBytes(head) > mostShared(gpu))
+  while (tile.rows > 16 && tile.sharedBytes(head, elementBytes) > mostShared(gpu))
     tile.rows /= 2;
   return tile;
+}
+
+static AttentionTile chooseFloatTile(const HeadShape &head, const GpuModel &gpu) {
+  auto side = [](int64_t extent) { return extent <= 16 ? 16 : extent <= 32 ? 32 : 64; };
+  AttentionTile tile = {side(head.rows), side(head.keys), 1, ProductUnit::floats};
+  while (tile.keys > 16 && tile.sharedBytes(head, 4) > mostShared(gpu))
+    tile.keys /= 2;
+  while (tile.rows > 16 && tile.sharedBytes(head, 4) > mostShared(gpu))
+    tile.rows /= 2;
+  return tile;
+}
+
+AttentionTile chooseAttentionTile(ProductUnit unit, const HeadShape &head, int64_t elementBytes,
+                                  const GpuModel &gpu) {
+  return unit == ProductUnit::floats ? chooseFloatTile(head, gpu)
+                                     : chooseMmaTile(head, elementBytes, gpu);
+}
+
+/// Clocks in which a block writes what it found, the blocks of a tile meet, and the last one reads
+/// the parts of all.
+static double clocksOfSharing(const AttentionTile &tile, const AttentionShape &shape,
+                              const GpuModel &gpu) {
+  if (tile.parts == 1)
+    return 0;
+  const RingRates &rates = tile.unit == ProductUnit::floats ? gpu.floats : gpu.mma;
+  auto rows = double(std::min(tile.rows, shape.head.rows));
+  double part = rows * double(shape.head.columns + 2) * 4 / rates.exchange;
+  return part + rates.meeting + double(tile.parts) * std::max(part, rates.leastPart);
+}
+
+double estimatedClocks(const AttentionTile &tile, const AttentionShape &shape,
+                       const GpuModel &gpu) {
+  const ScheduleRates &rates = gpu.schedules;
+  const HeadShape &head = shape.head;
+  int64_t tiles = divideCeilSigned(head.rows, tile.rows);
+  double seen = double(head.keys) * (shape.causal ? 0.5 + 0.5 / double(tiles) : 1);
+  double products = tile.unit == ProductUnit::floats
+                        ? rates.attentionFloats
+                        : rates.attentionProducts * 2 / double(shape.elementBytes) *
+                              std::min(1.0, double(tile.threads()) / kUsualThreads);
+  // A span takes its products, all of it where its keys end before; and keys, then values, arrive.
+  double span = double(tile.rows * tile.span()) * double(head.depth + head.columns) / products;
+  double spans = std::ceil(std::ceil(seen / double(tile.span())) / double(tile.parts));
+  double ends = rates.attentionEnds + clocksOfSharing(tile, shape, gpu);
+  double ofBlock = ends + spans * std::max(span, 2 * gpu.clocksOfLatency);
+  double together = double(gpu.multiprocessors) * rates.attentionBlocks;
+  double turns = std::max(1.0, double(tile.count(shape) * tile.parts) / together);
+  // Keys and values pass from memory once.
+  double bytes = double(shape.batch) * seen * double(head.depth + head.columns) *
+                 double(shape.elementBytes) / gpu.bytesOnce;
+  return std::max(ofBlock * turns, ends + bytes);
+}
+
+AttentionTile shareKeys(AttentionTile tile, const AttentionShape &shape, const GpuModel &gpu) {
+  tile.parts = 1;
+  AttentionTile best = tile;
+  double least = estimatedClocks(tile, shape, gpu) * kWorthSharing;
+  int64_t most = std::min(kMostParts, divideCeilSigned(shape.head.keys, tile.span()));
+  for (tile.parts = 2; tile.parts <= most; ++tile.parts) {
+    double clocks = estimatedClocks(tile, shape, gpu);
+    if (clocks < least) {
+      best = tile;
+      least = clocks;
+    }
+  }
+  return best;
 }
 
 } // namespace dlc::codegen

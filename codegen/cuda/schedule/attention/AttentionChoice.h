@@ -6,43 +6,58 @@
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONCHOICE_H
 
-#include "ir/machine/GpuModel.h"
-
-#include <cstdint>
+#include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 
 namespace dlc::codegen {
 
-/// Largest extents of one head: rows of the query that share keys, keys, width of query and key, of value.
+/// The extents of one head: rows of queries that share keys, keys, width of query and key, of value.
 struct HeadShape {
   int64_t rows, keys, depth, columns;
 };
 
-/// Rows up to which tiles are lower than the highest ones, in turn.
-inline constexpr int64_t kFewAttentionRows[] = {16, 32};
+/// `batch` heads, of elements of `elementBytes`. Causal: a row sees the keys up to some last one.
+struct AttentionShape {
+  HeadShape head;
+  int64_t batch, elementBytes;
+  bool causal;
+};
 
-/// Warps of 16 rows side by side (warpsM), and of those that share a row's keys (warpsN); keys that a warp takes at once.
-struct AttentionMmaTile {
-  int64_t warpsM, warpsN, keys;
+/// What a block takes: `rows` of queries, 16 for each row of warps, and at each step `keys` keys for
+/// each of the warpsN that share them. On the units of floats a block is 16 x 16 threads.
+struct AttentionTile {
+  int64_t rows, keys, warpsN = 1;
+  ProductUnit unit = ProductUnit::tensorCores;
+  int64_t parts = 1; ///< blocks that share the keys of a tile
 
-  int64_t rows() const { return 16 * warpsM; }
-  int64_t threads() const { return 32 * warpsM * warpsN; }
-  /// Bytes of shared memory: query, a span of keys and of values, or the totals that take their room at the end.
+  int64_t warpsM() const { return rows / 16; }
+  int64_t threads() const { return unit == ProductUnit::floats ? 256 : 32 * warpsM() * warpsN; }
+  /// Keys that the block takes at once.
+  int64_t span() const { return keys * warpsN; }
+  /// Tiles of the attention.
+  int64_t count(const AttentionShape &shape) const {
+    return (shape.head.rows + rows - 1) / rows * shape.batch;
+  }
+  /// Bytes of shared memory: query, a span of keys and of values, or the rows that take their room
+  /// at the end.
   int64_t sharedBytes(const HeadShape &head, int64_t elementBytes) const;
+  /// Floats of what a block tells the others that share its tile (attention_rows::merge).
+  int64_t partFloats(const HeadShape &head) const;
+  bool operator==(const AttentionTile &) const = default;
 };
 
-/// Rows and keys of a block of 16 x 16 threads.
-struct AttentionSimtTile {
-  int64_t rows, keys;
+/// The tile for an attention on `unit`, without regard to how many blocks there are. On tensor cores:
+/// four warps where the rows and the keys have work for them; few rows share the keys, and many keys a
+/// step make few steps. On the units of floats: 64 rows with up to 64 keys, fewer where there are no
+/// more. Two blocks fit a multiprocessor of `gpu`.
+AttentionTile chooseAttentionTile(ProductUnit unit, const HeadShape &head, int64_t elementBytes,
+                                  const GpuModel &gpu = kAmpere);
 
-  int64_t sharedBytes(const HeadShape &head) const;
-};
+/// The same tile with as many blocks sharing its keys as are estimated to be fastest on `gpu`: one,
+/// unless several save a good part of the time.
+AttentionTile shareKeys(AttentionTile tile, const AttentionShape &shape, const GpuModel &gpu);
 
-/// Four warps where the rows and the keys have work for them: few rows share the keys, many keys a step make few steps.
-/// Two blocks fit a multiprocessor of 164 KiB.
-AttentionMmaTile chooseAttentionMmaTile(const HeadShape &head, int64_t elementBytes,
-                                        const GpuModel &gpu = kAmpere);
-/// 64 rows with up to 64 keys, fewer where there are no more or two blocks would not fit.
-AttentionSimtTile chooseAttentionSimtTile(const HeadShape &head, const GpuModel &gpu = kAmpere);
+/// Clocks that all blocks of the attention are estimated to take.
+double estimatedClocks(const AttentionTile &tile, const AttentionShape &shape, const GpuModel &gpu);
 
 } // namespace dlc::codegen
 

@@ -4,12 +4,22 @@
 #define DLC_CODEGEN_SCHEDULE_CUDA_ATTENTIONPLANS_H
 
 #include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/attention/AttentionChoice.h"
 #include "codegen/cuda/schedule/variants/Variants.h"
 
 namespace dlc::codegen {
 
-/// Plans of `schedule` for few queries, where there may be many.
-llvm::SmallVector<PlannedPart> partsOfAttention(PlanQuestion &question, const Schedule &schedule);
+/// The plan of kAttentionTensorCoresSchedule or kAttentionFloatUnitsSchedule with `tile`, or with the
+/// one that suits the usual sizes of the symbols; null where that schedule or that tile cannot run the
+/// kernel.
+dlx::PlanAttr planOfAttention(PlanQuestion &question, ProductUnit unit,
+                              const std::optional<AttentionTile> &tile);
+/// The tile of such a plan.
+AttentionTile tileOfAttention(dlx::PlanAttr plan);
+
+/// The parts of the shapes of an attention for which another tile than that of `plan`, the one for
+/// all of its shapes, is estimated to be faster: at most four.
+llvm::SmallVector<PlannedPart> partsOfAttention(PlanQuestion &question, dlx::PlanAttr plan);
 
 } // namespace dlc::codegen
 

@@ -15,6 +15,7 @@ struct Head {
   int depth = 24, columns = 16;
   std::string type = "f32", mask = "", maskType = "";
   bool causal = false, keyAcross = false, swapped = false;
+  int64_t largest = 200; // value of s0
 };
 
 std::string tensor(const std::string &dims, const std::string &type) {
@@ -76,12 +77,7 @@ protected:
     body += "%p = dl.softmax " + scores + " {dim = -1 : i64} : (" + s + ") -> " + s + "\n";
     body += "%z = dl.matmul %p, %v : (" + s + ", " + w + ") -> " + y + "\ndl.yield %z : " + y +
             "\n}\ndl.yield %y : " + y;
-    load("attention", body, /*largest=*/200, precision);
-  }
-  /// The number that the kernel's template gets under this name.
-  int config(const std::string &name) const {
-    size_t at = text().find(" " + name + " = ");
-    return at == std::string::npos ? -1 : std::stoi(text().substr(at + name.size() + 4));
+    load("attention", body, h.largest, precision);
   }
 };
 } // namespace
@@ -177,20 +173,121 @@ TEST_P(AttentionKernelTest, WideHeads) {
   }
 }
 
+//===- Keys that blocks share -----------------------------------------------------------------------===//
+
+namespace {
+Tolerance toleranceOf(llvm::StringRef type) {
+  return type == "f32" ? kSingle : type == "f16" ? kHalf : Tolerance{64.0, 8e-2};
+}
+
+/// Few queries over as many keys as s0 says.
+Head longPast(const std::string &type) {
+  Head head;
+  head.type = type, head.rows = "5", head.keys = "s0", head.largest = 3000;
+  return head;
+}
+
+class SplitAttentionTest : public AttentionKernelTest {
+protected:
+  void loadShared(const Head &head, const std::string &precision = "f32") {
+    loadHead(head, precision);
+    EXPECT_NE(text().find("_split<config>"), std::string::npos) << text();
+    EXPECT_GT(config("parts"), 2);
+  }
+};
+} // namespace
+
+// No key at all, one part with keys, parts of unequal length, and a last span that is cut.
+TEST_P(SplitAttentionTest, EachUnit) {
+  for (const char *type : {"f32", "f16", "bf16"}) {
+    loadShared(longPast(type));
+    for (int64_t keys : {0, 1, 63, 64, 65, 129, 1000})
+      check({keys, 2}, toleranceOf(type));
+  }
+  loadShared(longPast("f32"), "tf32");
+  for (int64_t keys : {0, 1, 129, 700})
+    check({keys, 2}, kTf32);
+}
+
+// The bits are the same whichever block comes last: one policy's are kept for the others.
+TEST_P(SplitAttentionTest, SameBits) {
+  static std::vector<std::vector<char>> kept;
+  std::vector<std::vector<char>> bits;
+  for (const char *type : {"f32", "f16"}) {
+    loadShared(longPast(type));
+    llvm::SmallVector<Tensor> inputs;
+    Tensor actual;
+    ASSERT_EQ(run({700, 2}, Fill::uniform, inputs, actual), Result::Success) << report();
+    bits.push_back(actual.toBytes());
+  }
+  if (kept.empty())
+    kept = bits;
+  EXPECT_EQ(kept, bits);
+}
+
+// Parts in which a row sees nothing, rows that see nothing in any part, and NaN.
+TEST_P(SplitAttentionTest, Masks) {
+  for (const char *mask : {"s0", "5, s0"}) {
+    Head head = longPast("f32");
+    head.mask = mask, head.maskType = "i1";
+    loadShared(head);
+    for (int64_t keys : {1, 3, 400})
+      check({keys, 2}, kSingle);
+  }
+  Head head = longPast("f16");
+  head.mask = "5, s0", head.maskType = "f16", head.columns = 2, head.depth = 2;
+  head.largest = 100000;
+  loadShared(head);
+  check({3, 2}, kHalf, Fill::special);
+  check({300, 1}, kHalf, Fill::special);
+}
+
+// A causal mask leaves the last parts of these rows without keys.
+TEST_P(SplitAttentionTest, Causal) {
+  for (const char *type : {"f32", "f16"}) {
+    Head head = longPast(type);
+    head.causal = true, head.rows = "70";
+    loadShared(head);
+    for (int64_t keys : {1, 65, 400})
+      check({keys, 1}, toleranceOf(type));
+  }
+}
+
+// Tiles of a long product have counters each; where there are too few of these, blocks share none.
+TEST_P(SplitAttentionTest, StaysWhole) {
+  Head head = longPast("f16");
+  head.rows = "s0", head.keys = "4096", head.largest = 1 << 18;
+  loadHead(head);
+  EXPECT_EQ(config("parts"), -1) << text();
+}
+
 //===- Planted bugs ---------------------------------------------------------------------------------===//
 
 namespace {
 class PlantedAttentionTest : public AttentionKernelTest {
 protected:
+  /// Takes `line` out of the way on which blocks tell each other what they found.
+  void plantInSharing(const std::string &type, const std::string &file, const std::string &line,
+                      const std::string &phrase) {
+    Head head = longPast(type);
+    loadHead(head);
+    check({700, 1}, kHalf);
+    removeFromHeader(file, line);
+    llvm::SmallVector<Tensor> inputs;
+    Tensor actual;
+    EXPECT_NE(run({700, 1}, Fill::uniform, inputs, actual), Result::Success);
+    EXPECT_NE(report().find(phrase), std::string::npos) << report();
+  }
   /// Takes `line` out of the walk over the keys.
   void plant(const std::string &type, const std::string &file, const std::string &line) {
     Head head;
     head.type = type, head.keys = "150", head.causal = true;
+    head.largest = 20000; // so many tiles that blocks share none
     loadHead(head);
     check({70, 1}, kHalf);
     std::string header = kernelFile(file), source = text();
     std::string include = "#include \"" + file + "\"";
-    size_t walk = header.find("for (Index n0 = 0; n0 < last"), at = header.find(line, walk),
+    size_t walk = header.find("for (Index n0 = begin; n0 < end"), at = header.find(line, walk),
            start = source.find(include);
     ASSERT_NE(walk, std::string::npos);
     ASSERT_NE(at, std::string::npos);
@@ -227,8 +324,26 @@ TEST_P(PlantedAttentionTest, WeightsOverThoseInUse) {
         "    barrier(); // the next keys are here, and nobody reads values or weights any more\n");
 }
 
+TEST_P(PlantedAttentionTest, ArrivesBeforeItsPartIsComplete) {
+  plantInSharing("f32", "dlc_split.cuh", "    barrier(); // the part is complete\n", "race: load");
+}
+TEST_P(PlantedAttentionTest, PartMayBeSeenAfterItsArrival) {
+  plantInSharing("f32", "dlc_split.cuh", "      fence(); // it is seen before its arrival\n",
+                 "missing fence: load");
+}
+TEST_P(PlantedAttentionTest, FinishesBeforeFloatRowsAreMerged) {
+  plantInSharing("f32", "dlc_attention_rows.cuh", "    barrier(); // the merged rows are here\n",
+                 "race: ");
+}
+TEST_P(PlantedAttentionTest, FinishesBeforeHalfRowsAreMerged) {
+  plantInSharing("f16", "dlc_attention_rows.cuh", "    barrier(); // the merged rows are here\n",
+                 "race: ");
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, PlantedAttentionTest, ::testing::Values("order", "random:7"));
 INSTANTIATE_TEST_SUITE_P(Policies, AttentionKernelTest,
+                         ::testing::Values("order", "reverse", "random:7"));
+INSTANTIATE_TEST_SUITE_P(Policies, SplitAttentionTest,
                          ::testing::Values("order", "reverse", "random:7"));
 
 } // namespace dlc::test
