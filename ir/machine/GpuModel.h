@@ -31,6 +31,10 @@ struct StepRates {
   double
       meeting; ///< clocks from the last store of a block to the first load of another after a barrier of the grid
   double arrival; ///< clocks that each block adds to that
+  // On tensor cores; modelled on all GPUs.
+  double tensorProducts; ///< multiply-adds a clock of 16-bit elements
+  double shared;         ///< bytes a clock of shared memory
+  double states;         ///< bytes a clock of states from L2, of which all blocks read the same
 };
 
 /// The rates that schedules other than those of products reach. Plans are compared by them;
@@ -111,8 +115,13 @@ constexpr RingRates modelledRing(double products) {
           .leastPart = 300};
 }
 
-inline constexpr StepRates kModelledSteps = {
-    .bytes = 64, .products = 32, .meeting = 1500, .arrival = 8};
+inline constexpr StepRates kModelledSteps = {.bytes = 64,
+                                             .products = 32,
+                                             .meeting = 1500,
+                                             .arrival = 8,
+                                             .tensorProducts = 512,
+                                             .shared = 100,
+                                             .states = 24};
 
 /// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv), and
 /// modelled for all others. `issued` to `tileEnds` are modelled for the H100, too.

@@ -62,7 +62,8 @@ DLC_DEV void mma_m16n8k8(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
 
 /// MI x NJ of them; b[j] holds the operands of tiles 2j and 2j+1. T float: 8 steps of k, of operands in tf32.
 template <class T, int MI, int NJ>
-DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
+DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4],
+                      const u32 (&b)[(NJ + 1) / 2][4]) {
 #pragma unroll
   for (int i = 0; i < MI; ++i)
 #pragma unroll

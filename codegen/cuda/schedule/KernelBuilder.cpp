@@ -399,13 +399,17 @@ void KernelBuilder::when(Value condition, llvm::function_ref<void()> then,
   }
 }
 
-Value KernelBuilder::choose(Value condition, llvm::function_ref<Value()> value, Value fallback) {
-  return chooseAll(condition, [&] { return SmallVector<Value>{value()}; }, fallback).front();
+Value KernelBuilder::choose(Value condition, llvm::function_ref<Value()> value, Value fallback,
+                            llvm::function_ref<void()> otherwise) {
+  return chooseAll(
+             condition, [&] { return SmallVector<Value>{value()}; }, fallback, otherwise)
+      .front();
 }
 
 SmallVector<Value> KernelBuilder::chooseAll(Value condition,
                                             llvm::function_ref<SmallVector<Value>()> values,
-                                            ValueRange fallback) {
+                                            ValueRange fallback,
+                                            llvm::function_ref<void()> otherwise) {
   if (!condition)
     return values();
   if (fallback.empty()) {
@@ -418,6 +422,8 @@ SmallVector<Value> KernelBuilder::chooseAll(Value condition,
   b.setInsertionPointToEnd(op.thenBlock());
   scf::YieldOp::create(b, loc, values());
   b.setInsertionPointToEnd(op.elseBlock());
+  if (otherwise)
+    otherwise();
   scf::YieldOp::create(b, loc, fallback);
   return SmallVector<Value>(op.getResults());
 }

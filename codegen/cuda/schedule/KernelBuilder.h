@@ -97,13 +97,14 @@ public:
   /// Runs `then` under `condition`, or always where it is null.
   void when(mlir::Value condition, llvm::function_ref<void()> then,
             llvm::function_ref<void()> otherwise = {});
-  /// condition ? value() : fallback; value() alone where the condition is null.
+  /// condition ? value() : fallback; value() alone where the condition is null. `otherwise` runs
+  /// where the fallback is taken.
   mlir::Value choose(mlir::Value condition, llvm::function_ref<mlir::Value()> value,
-                     mlir::Value fallback);
+                     mlir::Value fallback, llvm::function_ref<void()> otherwise = {});
   /// The same of several values, and no condition means all of them.
   llvm::SmallVector<mlir::Value>
   chooseAll(mlir::Value condition, llvm::function_ref<llvm::SmallVector<mlir::Value>()> values,
-            mlir::ValueRange fallback);
+            mlir::ValueRange fallback, llvm::function_ref<void()> otherwise = {});
   void barrier() { mlir::gpu::BarrierOp::create(b, loc); }
 
   //===- Memory -----------------------------------------------------------------------------------===//

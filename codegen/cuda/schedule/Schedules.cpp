@@ -14,7 +14,7 @@ static constexpr const Schedule *kSchedules[] = {
     &kLibrarySchedule, &kDepthwiseSchedule, &kSplitReduceSchedule, &kReduceSchedule,
     &kDirectSchedule, &kAttentionTensorCoresSchedule, &kAttentionFloatUnitsSchedule,
     // A recurrence: whichever is estimated to be faster.
-    &kSharedRecurrentSchedule, &kRecurrentSchedule,
+    &kSharedRecurrentSchedule, &kTensorRecurrentSchedule, &kRecurrentSchedule,
     // Whole lines.
     &kSortSchedule, &kScanSchedule, &kScatterSchedule, &kSuppressSchedule};
 

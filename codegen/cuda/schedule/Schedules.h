@@ -55,6 +55,8 @@ extern const Schedule kAttentionTensorCoresSchedule, kAttentionFloatUnitsSchedul
 extern const Schedule kRecurrentSchedule;
 /// Blocks that share the hidden units, all steps in one cooperative launch: RecurrentChoice.h.
 extern const Schedule kSharedRecurrentSchedule;
+/// The same on tensor cores, for many rows: TensorStepChoice.h.
+extern const Schedule kTensorRecurrentSchedule;
 
 /// A block for each line that is put in order, through shared memory and, where lines are long, that
 /// of the device.

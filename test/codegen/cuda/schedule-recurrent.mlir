@@ -1,30 +1,62 @@
 // RUN: dlc-opt %s --split-input-file --pass-pipeline='builtin.module(dl-schedule-cuda)' --verify-diagnostics | FileCheck %s
-// Blocks that share the hidden units: one for each eight of 1024 at most, the states of eight rows in shared memory twice, and
-// beside them as many units of 8 KiB as a GPU takes.
+// Blocks that share the hidden units, and keep as many of them as a GPU takes. In f16 they multiply up to 64 rows on tensor cores:
+// 128 blocks of eight of 1024 units, 8 KiB each and 64 bytes for the banks, 32 lines and 32 rows at a time; the states that
+// products read are rounded, and what is kept of them in f32 is apart.
 
 module attributes {dl.symbols = [#dl.symbol<"N", 1, 64>]} {
 module @cuda {
   // CHECK: dlx.kernel @large attributes {
   // CHECK-SAME: cooperative
-  // CHECK-SAME: grid = #[[GRID:map[0-9]*]]
-  // CHECK-SAME: kept_columns = array<i64: 1024, 8192>
+  // CHECK-SAME: kept_columns = array<i64: 1024, 8256>
+  // CHECK-SAME: other_plans = [#dlx.plan<schedule = "recurrent_units"
   // CHECK-SAME: persistent
-  // CHECK-SAME: scratch = #[[STAGED:map[0-9]*]]
-  // CHECK: dlk.call "keep_columns" in "dlc_recurrent.cuh"
+  // CHECK-SAME: plan = #dlx.plan<schedule = "recurrent_tensor", numbers = {blocks = 128 : i64, line_tiles = 2 : i64, row_groups = 1 : i64, row_tiles = 4 : i64}
+  // In f32 lanes multiply, in f32: the states of eight rows lie in shared memory twice.
+  // CHECK: dlx.kernel @floats attributes {
+  // CHECK-SAME: cooperative
+  // CHECK-SAME: kept_columns = array<i64: 1024, 16384>
+  // CHECK-SAME: persistent
+  // CHECK-SAME: plan = #dlx.plan<schedule = "recurrent_units"
+  // CHECK: gpu.func @dlc_large(
+  // CHECK: dlk.call "keep_lines" in "dlc_recurrent_mma.cuh" type = f16
   // CHECK-SAME: before_bytes = 0
-  // CHECK-SAME: buffers = 2
-  // CHECK-SAME: column_bytes = 8192
-  // CHECK-SAME: rows = 8
-  // CHECK-SAME: rows_at_once = 4
-  // CHECK-SAME: staged_bytes = 65536
+  // CHECK-SAME: column_bytes = 8256
+  // CHECK-SAME: columns = 1024
+  // CHECK-SAME: length = 1024
+  // CHECK-SAME: staged_bytes = 40960
+  // CHECK-SAME: stored = 1024
   // CHECK-SAME: width = 8
+  // CHECK: dlk.call "begin_states" in "dlc_recurrent_mma.cuh"
+  // CHECK-SAME: exchange(%{{.*}} : memref<?xf32>)
+  // CHECK: dlk.call "begin_states"
+  // CHECK: gpu.barrier {dlc.grid_counter = 2 : i32}
   // CHECK: scf.for
-  // CHECK: dlk.call "multiply_columns" in "dlc_recurrent.cuh"
+  // CHECK: dlk.call "multiply_states" in "dlc_recurrent_mma.cuh"
+  // CHECK-SAME: exchange(%{{.*}} : memref<?xf32>)
+  // CHECK: dlk.give %{{.*}} : f32
   // CHECK: gpu.barrier {dlc.grid_counter = 2 : i32}
   dlx.kernel @large attributes {kind = #dlx.kind<recurrent>} {
   ^bb0(%gates: tensor<5x?x4096xf16, #dl.t<[5, s0, 4096]>>, %weight: tensor<4x1024x1024xf16>):
     %y, %hn, %cn = dl.lstm_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x?x4096xf16, #dl.t<[5, s0, 4096]>>, tensor<4x1024x1024xf16>) -> (tensor<5x?x1024xf16, #dl.t<[5, s0, 1024]>>, tensor<?x1024xf16, #dl.t<[s0, 1024]>>, tensor<?x1024xf16, #dl.t<[s0, 1024]>>)
     dl.yield %y, %hn, %cn : tensor<5x?x1024xf16, #dl.t<[5, s0, 1024]>>, tensor<?x1024xf16, #dl.t<[s0, 1024]>>, tensor<?x1024xf16, #dl.t<[s0, 1024]>>
+  }
+
+  // CHECK: gpu.func @dlc_floats(
+  // CHECK: dlk.call "keep_columns" in "dlc_recurrent.cuh"
+  // CHECK-SAME: before_bytes = 0
+  // CHECK-SAME: buffers = 2
+  // CHECK-SAME: column_bytes = 16384
+  // CHECK-SAME: rows = 8
+  // CHECK-SAME: rows_at_once = 4
+  // CHECK-SAME: staged_bytes = 65536
+  // CHECK-SAME: width = 4
+  // CHECK: scf.for
+  // CHECK: dlk.call "multiply_columns" in "dlc_recurrent.cuh"
+  // CHECK: gpu.barrier {dlc.grid_counter = 2 : i32}
+  dlx.kernel @floats attributes {kind = #dlx.kind<recurrent>} {
+  ^bb0(%gates: tensor<5x?x4096xf32, #dl.t<[5, s0, 4096]>>, %weight: tensor<4x1024x1024xf32>):
+    %y, %hn, %cn = dl.lstm_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x?x4096xf32, #dl.t<[5, s0, 4096]>>, tensor<4x1024x1024xf32>) -> (tensor<5x?x1024xf32, #dl.t<[5, s0, 1024]>>, tensor<?x1024xf32, #dl.t<[s0, 1024]>>, tensor<?x1024xf32, #dl.t<[s0, 1024]>>)
+    dl.yield %y, %hn, %cn : tensor<5x?x1024xf32, #dl.t<[5, s0, 1024]>>, tensor<?x1024xf32, #dl.t<[s0, 1024]>>, tensor<?x1024xf32, #dl.t<[s0, 1024]>>
   }
 
   // Few units: each row has a block of its own, which waits for nobody.
@@ -37,6 +69,23 @@ module @cuda {
     dl.yield %y, %hn, %cn : tensor<5x2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>
   }
 }
+}
+
+// -----
+
+// Two groups of 16 rows: each unit is there twice, in blocks of sixteen that read the states of their own rows alone.
+module @cuda {
+  // CHECK: dlx.kernel @groups attributes {
+  // CHECK-SAME: kept_columns = array<i64: 2048, 8256>
+  // CHECK-SAME: numbers = {blocks = 128 : i64, line_tiles = 4 : i64, row_groups = 2 : i64, row_tiles = 2 : i64}
+  // CHECK: dlk.call "multiply_states"
+  // CHECK-SAME: columns = 2048
+  // CHECK-SAME: row_groups = 2
+  dlx.kernel @groups attributes {kind = #dlx.kind<recurrent>} {
+  ^bb0(%gates: tensor<5x32x4096xf16>, %weight: tensor<4x1024x1024xf16>):
+    %y, %hn, %cn = dl.lstm_steps %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x32x4096xf16>, tensor<4x1024x1024xf16>) -> (tensor<5x32x1024xf16>, tensor<32x1024xf16>, tensor<32x1024xf16>)
+    dl.yield %y, %hn, %cn : tensor<5x32x1024xf16>, tensor<32x1024xf16>, tensor<32x1024xf16>
+  }
 }
 
 // -----

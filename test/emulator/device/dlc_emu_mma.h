@@ -21,7 +21,8 @@ template <> struct mma_type<float> {
 DLC_DEV void ldmatrix_x4(u32 (&r)[4], const void *row) { dlcEmuLdmatrixX4(r, row, false); }
 DLC_DEV void ldmatrix_x4_trans(u32 (&r)[4], const void *row) { dlcEmuLdmatrixX4(r, row, true); }
 template <class T, int MI, int NJ>
-DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4], const u32 (&b)[NJ / 2][4]) {
+DLC_DEV void mma_tile(float (&d)[MI][NJ][4], const u32 (&a)[MI][4],
+                      const u32 (&b)[(NJ + 1) / 2][4]) {
   dlcEmuMmaTile(&d[0][0][0], &a[0][0], &b[0][0], MI, NJ, mma_type<T>::value);
 }
 template <bool SIGNED_A, bool SIGNED_B, int MI, int NJ>

@@ -198,6 +198,17 @@ network("shared units, many rows", ("f32", "f16"), (16, 17, 33), "lstm", 2, "N",
 network("shared units, rows of one buffer", ("bf16",), (1, 9), "rnn_tanh", 2, "N", 3, 2056)
 network("shared units, steps", ("f32",), (1, 3), "lstm", "N", 2, 3, 128, batch_first=True)
 
+# On tensor cores: both sides of tiles of rows, and units that fill no tile of lines.
+HALVES = ("f16", "bf16")
+network("tensor cores", HALVES, (1, 7, 8, 9, 15, 16, 17, 33), "lstm", 3, "N", 5, 250)
+network("tensor cores", HALVES, (1, 8, 33), "rnn_relu", 3, "N", 5, 265, initial=True)
+network("tensor cores, lengths, both directions", HALVES, (2, 9, 17), "gru", 4, "N", 3, 260, bidirectional=True, lengths=True,
+        initial=True)
+network("tensor cores, projection, lengths", HALVES, (3, 9), "lstm", 4, "N", 3, 270, proj=131, bidirectional=True, lengths=True,
+        batch_first=True, initial=True)
+network("tensor cores, steps", ("f16",), (1, 5), "lstm", "N", 9, 3, 256, batch_first=True, layers=2)
+network("tensor cores", ("f16",), (1, 9), "gru_reset_first", 3, "N", 3, 250)
+
 
 def lstm_step(x, h, states):
     i, f, g, o = (a + b for a, b in zip(x, h))

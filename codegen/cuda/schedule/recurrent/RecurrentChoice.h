@@ -65,6 +65,8 @@ struct UnitShare {
   int64_t blocks(const StepShape &shape) const { return (shape.units + units - 1) / units; }
 };
 
+/// Warps of a block of those that share the units.
+inline constexpr int64_t kStepWarps = 8;
 /// Weights up to here may be left to a block for each row: what fits kSmallShare bytes in each of 128 blocks.
 inline constexpr int64_t kSmallShare = 40 << 10;
 inline constexpr int64_t kRowBytes = 128 * kSmallShare;

@@ -1,7 +1,8 @@
 //===- RecurrentElements.h - Elements of a recurrence's buffers ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What both schedules of recurrences, a block for each row and blocks that share the units, read and write alike.
+// What all schedules of recurrences, a block for each row and blocks that share the units, read and
+// write alike.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
@@ -12,6 +13,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace dlc::codegen {
+
+/// The op of a recurrent kernel.
+inline RecurrentOpInterface stepsOf(dlx::KernelOp kernel) {
+  return *kernel.getBodyBlock().getOps<RecurrentOpInterface>().begin();
+}
 
 class RecurrentElements {
 protected:

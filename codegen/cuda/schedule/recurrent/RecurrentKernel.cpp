@@ -164,10 +164,6 @@ LogicalResult RecurrentSchedule::run() {
   return success();
 }
 
-static RecurrentOpInterface stepsOf(dlx::KernelOp kernel) {
-  return *kernel.getBodyBlock().getOps<RecurrentOpInterface>().begin();
-}
-
 static dlx::PlanAttr match(PlanQuestion &question) {
   if (question.kind() != dlx::KernelKind::recurrent)
     return {};

@@ -29,7 +29,9 @@ protected:
              " %gates, %weight {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (" + in +
              ", " + w + ") -> (" + types + ")\ndl.yield " + names + " : " + types,
          rows);
-    EXPECT_NE(text().find("dlc::multiply_columns<config"), std::string::npos) << text();
+    const char *product = schedule == "recurrent_tensor" ? "dlc::multiply_states<config"
+                                                         : "dlc::multiply_columns<config";
+    EXPECT_NE(text().find(product), std::string::npos) << text();
   }
 
   /// y where each block has room for `columns` columns.
@@ -91,6 +93,61 @@ TEST_P(RecurrentKernelTest, MoreThanTheArchitectureHasIsRefused) {
   EXPECT_EQ(run({1, 1}, Fill::uniform, inputs, actual), Result::Success) << report();
 }
 
+/// The same on tensor cores.
+class TensorRecurrentTest : public RecurrentKernelTest {
+protected:
+  TensorRecurrentTest() { schedule = "recurrent_tensor"; }
+};
+
+TEST_P(TensorRecurrentTest, SameBitsWhateverIsResident) {
+  loadSteps("lstm_steps", 4, 2, 272, "f16", 3);
+  EXPECT_EQ(config("width"), 8);
+  EXPECT_EQ(config("row_tiles"), 1);
+  check({3, 1}, kHalf);
+  std::vector<double> all = with(91, 3);
+  EXPECT_EQ(with(5, 3), all);
+  EXPECT_EQ(with(0, 3), all);
+  multiprocessors = 7;
+  EXPECT_EQ(with(39, 3), all);
+}
+
+// Rows at both sides of a tile and of a pass, of a number of units that fills no tile of lines.
+TEST_P(TensorRecurrentTest, Rows) {
+  loadSteps("gru_steps", 3, 1, 140, "bf16", 60);
+  EXPECT_EQ(config("row_tiles"), 4);
+  EXPECT_EQ(config("width"), 4);
+  for (int64_t rows : {0, 1, 8, 9, 31, 33})
+    check({rows, 1}, kHalf);
+  EXPECT_EQ(with(47, 17), with(2, 17));
+}
+
+TEST_P(TensorRecurrentTest, OddLengths) {
+  for (const char *type : {"f16", "bf16"}) {
+    loadSteps("lstm_steps", 4, 2, 77, type, 9);
+    EXPECT_EQ(config("width"), 1);
+    check({9, 1}, kHalf);
+    EXPECT_EQ(with(47, 9), with(1, 9));
+  }
+}
+
+// More units than a pass has columns, of one gate.
+TEST_P(TensorRecurrentTest, OneGate) {
+  loadSteps("rnn_tanh_steps", 1, 1, 250, "f16", 16);
+  EXPECT_EQ(config("row_tiles"), 2);
+  for (int64_t rows : {1, 16})
+    check({rows, 1}, kHalf);
+}
+
+// Blocks of which some have units for two groups of rows, and groups without a row.
+TEST_P(TensorRecurrentTest, GroupsOfRows) {
+  loadSteps("gru_steps", 3, 1, 140, "f16", 4000);
+  EXPECT_EQ(config("row_groups"), 2);
+  multiprocessors = 7;
+  for (int64_t rows : {1, 25})
+    check({rows, 1}, kHalf);
+  EXPECT_EQ(with(40, 9), with(0, 9));
+}
+
 /// The product with one line of it taken out.
 class PlantedRecurrentTest : public RecurrentKernelTest {
 protected:
@@ -112,6 +169,46 @@ TEST_P(PlantedRecurrentTest, ABufferIsFilledWhileItIsRead) {
   plant("      barrier(); // all are done with the buffer that is filled next\n", "race");
 }
 
+/// The product on tensor cores with one line of it taken out.
+class PlantedTensorTest : public TensorRecurrentTest {
+protected:
+  void expectFault(const std::string &phrase) {
+    llvm::SmallVector<Tensor> inputs;
+    Tensor actual;
+    EXPECT_NE(run({33, 1}, Fill::uniform, inputs, actual), Result::Success);
+    EXPECT_NE(report().find(phrase), std::string::npos) << report();
+  }
+  void plant(const std::string &line, const std::string &phrase) {
+    loadSteps("gru_steps", 3, 1, 140, "f16", 60);
+    check({33, 1}, kHalf);
+    removeFromHeader("dlc_recurrent_mma.cuh", line);
+    expectFault(phrase);
+  }
+};
+
+TEST_P(PlantedTensorTest, SumsAreReadBeforeTheyAreThere) {
+  plant("  barrier(); // all sums of the pass are there\n", "race");
+}
+TEST_P(PlantedTensorTest, SumsAreOverwrittenWhileTheyAreRead) {
+  plant("        barrier(); // all are done with the sums of the pass before\n", "race");
+}
+TEST_P(PlantedTensorTest, WeightsAreReadBeforeTheyHaveCome) {
+  plant("  cp_async_wait<0>();\n", "missing wait");
+}
+// Blocks that do not meet after a step read states that others are writing.
+TEST_P(PlantedTensorTest, BlocksDoNotMeet) {
+  loadSteps("gru_steps", 3, 1, 140, "f16", 60);
+  std::string without = text();
+  size_t at = without.rfind("dlc::grid_barrier(");
+  ASSERT_NE(at, std::string::npos) << without;
+  without.erase(at, without.find(';', at) + 1 - at);
+  replaceText(without);
+  expectFault("race");
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, PlantedTensorTest, ::testing::Values("order", "random:7"));
+INSTANTIATE_TEST_SUITE_P(Policies, TensorRecurrentTest,
+                         ::testing::Values("order", "reverse", "random:7"));
 INSTANTIATE_TEST_SUITE_P(Policies, PlantedRecurrentTest, ::testing::Values("order", "random:7"));
 INSTANTIATE_TEST_SUITE_P(Policies, RecurrentKernelTest,
                          ::testing::Values("order", "reverse", "random:7"));

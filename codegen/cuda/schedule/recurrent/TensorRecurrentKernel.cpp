@@ -1,0 +1,104 @@
+//===- TensorRecurrentKernel.cpp - Steps of many rows on tensor cores ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks share the hidden units, and perhaps the rows: dlc_recurrent_mma.cuh has the product of a
+// step, TensorStepChoice.h the plan. States are kept in f32, and rounded for the product.
+//===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/recurrent/TensorStepChoice.h"
+#include "codegen/cuda/schedule/recurrent/UnitSteps.h"
+
+using namespace mlir;
+
+namespace dlc::codegen {
+
+static constexpr StringRef kHeader = "dlc_recurrent_mma.cuh";
+
+namespace {
+class TensorSteps : public UnitSteps {
+public:
+  TensorSteps(KernelBuilder &k, RecurrentOpInterface op, const StepShape &shape,
+              const TensorStep &step)
+      : UnitSteps(k, op, {/*areRounded=*/true, kStepChunk}), shape(shape), step(step) {}
+  void run() { UnitSteps::run(step.blocks, step.columns(shape), step.stagedBytes(shape)); }
+
+private:
+  DictionaryAttr configOf(const Columns &columns);
+  void keep(const Columns &columns) override {
+    call("keep_lines", kHeader, configOf(columns), {}, input(columns.operand));
+  }
+  void beginRounded(const Columns &columns, Value from, Initial value) override;
+  void multiply(const Columns &columns, Value from, Value to, Before before,
+                Finish finish) override;
+
+  StepShape shape;
+  TensorStep step;
+};
+} // namespace
+
+DictionaryAttr TensorSteps::configOf(const Columns &columns) {
+  const Columns *before = columns.before;
+  return dictionary({{"warps", kStepWarps},
+                     {"groups", columns.groups},
+                     {"columns", columns.columns * step.rowGroups},
+                     {"length", columns.length},
+                     {"column_bytes", columns.bytes},
+                     {"before_columns", before ? before->columns * step.rowGroups : 0},
+                     {"before_bytes", before ? before->bytes : 0},
+                     {"width", widthOf(columns.length, 8)},
+                     {"staged_bytes", step.stagedBytes(shape)},
+                     {"row_groups", step.rowGroups},
+                     {"line_tiles", step.lineTiles},
+                     {"row_tiles", step.rowTiles},
+                     {"stored", columns.stored}});
+}
+
+void TensorSteps::beginRounded(const Columns &columns, Value from, Initial value) {
+  dlk::CallOp begin = call("begin_states", kHeader, configOf(columns), {{"row", "k"}},
+                           {k.index(r.rows), from}, exchange);
+  OpBuilder::InsertionGuard guard(k.b);
+  Type index = k.b.getIndexType();
+  Block &body = dlk::beginBody(k.b, begin, 0, {index, index});
+  dlk::GiveOp::create(k.b, k.loc, value(body.getArgument(0), body.getArgument(1)));
+}
+
+void TensorSteps::multiply(const Columns &columns, Value from, Value to, Before before,
+                           Finish finish) {
+  dlk::CallOp product = call("multiply_states", kHeader, configOf(columns),
+                             {{"row", columns.role}, {"row", columns.role, "sums", "prior"}},
+                             {k.index(r.rows), from, to, input(columns.operand)}, exchange);
+  fillBodies(product, columns, before, finish);
+}
+
+//===- The choice -----------------------------------------------------------------------------------===//
+
+static dlx::PlanAttr match(PlanQuestion &question) {
+  if (question.kind() != dlx::KernelKind::recurrent)
+    return {};
+  KernelBuilder &k = question.k;
+  Recurrence r = stepsOf(question.kernel()).getRecurrence();
+  auto shape = stepShape(r, k.ranges());
+  TensorStep step = shape ? chooseTensorStep(*shape, k.gpu()) : TensorStep();
+  if (step.blocks == 0 || !k.mayExchange())
+    return {};
+  double clocks = clocksOfTensorStep(*shape, step, k.gpu()) * question.usual(r.steps) *
+                  k.gpu().schedules.recurrences;
+  return dlx::PlanAttr::get(question.kernel().getContext(), kTensorRecurrentSchedule.name,
+                            question.nanoseconds(clocks),
+                            {{"blocks", step.blocks},
+                             {"row_groups", step.rowGroups},
+                             {"line_tiles", step.lineTiles},
+                             {"row_tiles", step.rowTiles}});
+}
+
+static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
+  RecurrentOpInterface op = stepsOf(k.body.getKernel());
+  TensorStep step = {plan.number("blocks"), plan.number("row_groups"), plan.number("line_tiles"),
+                     plan.number("row_tiles")};
+  TensorSteps(k, op, *stepShape(op.getRecurrence(), k.ranges()), step).run();
+  return success();
+}
+
+constinit const Schedule kTensorRecurrentSchedule = {"recurrent_tensor", match, build};
+
+} // namespace dlc::codegen

@@ -1,0 +1,133 @@
+//===- UnitSteps.h - Steps whose hidden units blocks share -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All steps of a recurrence in one cooperative launch. States pass through the memory that blocks
+// exchange. The first one is there in two copies: a step reads one and writes the other, so that
+// one meeting of the grid ends it. With a projection there is a second meeting. A block knows from
+// the grid how many units it has.
+//
+// A schedule says how a block multiplies: by its lanes (SharedRecurrentKernel.cpp) or on tensor
+// cores (TensorRecurrentKernel.cpp).
+//===----------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_SCHEDULE_CUDA_UNITSTEPS_H
+#define DLC_CODEGEN_SCHEDULE_CUDA_UNITSTEPS_H
+
+#include "codegen/cuda/KernelTemplate.h"
+#include "codegen/cuda/schedule/recurrent/RecurrentChoice.h"
+#include "codegen/cuda/schedule/recurrent/RecurrentElements.h"
+
+namespace dlc::codegen {
+
+/// The shape of a step with a batch in the middle of its range; nullopt where blocks never share
+/// it.
+std::optional<StepShape> stepShape(const Recurrence &r, llvm::ArrayRef<dl::Range> symbols);
+/// The largest power of two that divides `length`, at most `most`, which is one.
+int64_t widthOf(int64_t length, int64_t most);
+
+class UnitSteps : protected RecurrentElements {
+public:
+  /// Builds the kernel for at most `blocks` blocks, which keep columns of `lists` in shared memory
+  /// beside `fixedBytes`.
+  void run(int64_t blocks, llvm::ArrayRef<abi::KeptColumns> lists, int64_t fixedBytes);
+
+protected:
+  /// One of the two lists of columns that blocks divide among them: those of the weights,
+  /// [groups][columns][length], or of the projection.
+  struct Columns {
+    llvm::StringRef role;
+    unsigned operand;
+    int64_t groups, columns, length, bytes;
+    const Columns *before; // in shared memory
+    int64_t stored;        // elements of a row of what the product gives
+  };
+  using Before =
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value row, mlir::Value column)>;
+  /// Ends one column of one row; gives the state that it has computed.
+  using Finish = llvm::function_ref<mlir::Value(mlir::Value row, mlir::Value column,
+                                                llvm::ArrayRef<mlir::Value> sums,
+                                                llvm::ArrayRef<mlir::Value> prior)>;
+  using Initial = llvm::function_ref<mlir::Value(mlir::Value row, mlir::Value column)>;
+  /// How the states that products read lie in the memory that blocks exchange.
+  struct ProductStates {
+    bool areRounded; // of 16 bits, and in rows of a multiple of `padding` elements
+    int64_t padding;
+  };
+
+  UnitSteps(KernelBuilder &k, RecurrentOpInterface op, ProductStates form);
+  virtual ~UnitSteps() = default;
+
+  /// Begins to bring this block's columns into shared memory.
+  virtual void keep(const Columns &columns) = 0;
+  /// Fills rounded states that `columns` are multiplied with, from `from` on.
+  virtual void beginRounded(const Columns &columns, mlir::Value from, Initial value) {}
+  /// For each row and each of this block's columns: `finish` with the sums of the states that lie
+  /// at `from` times the lines of the column, and with what `before` gave. What it gives goes to
+  /// `to` where states are rounded; else it has stored that.
+  virtual void multiply(const Columns &columns, mlir::Value from, mlir::Value to, Before before,
+                        Finish finish) = 0;
+
+  /// A call of a function of `header`, with the bodies that `roles` are the parameters of.
+  dlk::CallOp call(llvm::StringRef callee, llvm::StringRef header, mlir::DictionaryAttr config,
+                   llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> roles, mlir::ValueRange values,
+                   mlir::Value exchanged = {});
+  /// The two bodies of a call that multiplies `columns`.
+  void fillBodies(dlk::CallOp call, const Columns &columns, Before before, Finish finish);
+  mlir::DictionaryAttr dictionary(llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
+  /// Elements of a row of states of this length, as products read them.
+  int64_t padded(int64_t length) const {
+    return (length + form.padding - 1) / form.padding * form.padding;
+  }
+
+  mlir::Value exchange;
+
+private:
+  /// Where the states are in the memory that blocks exchange, in floats, after its counters.
+  struct Places {
+    mlir::AffineExpr copies[2];                    // of the first state, as products read it
+    mlir::AffineExpr first;                        // the same in f32; null where the copies are
+    llvm::SmallVector<mlir::AffineExpr, 2> states; // the others, [rows][units]
+    mlir::AffineExpr whole;                        // before the projection, [rows][units]
+    mlir::AffineExpr size;
+  };
+  /// A step: its number and the copies that it reads and writes.
+  struct Turn {
+    mlir::Value number, from, to;
+  };
+
+  Places layOut() const;
+  /// Element [row][column] of a part of the memory.
+  mlir::Value place(mlir::Value part, mlir::Value row, int64_t width, mlir::Value column) {
+    return k.add(part, k.add(k.mul(row, width), column));
+  }
+  mlir::Value place(mlir::AffineExpr part, mlir::Value row, int64_t width, mlir::Value column) {
+    return place(k.index(part), row, width, column);
+  }
+  /// The first state in f32 as a step finds it, and as it leaves it.
+  mlir::Value oldFirst(const Turn &turn) {
+    return form.areRounded ? k.index(space.first) : turn.from;
+  }
+  mlir::Value newFirst(const Turn &turn) {
+    return form.areRounded ? k.index(space.first) : turn.to;
+  }
+  /// Waits for all blocks.
+  void meet() { k.gridBarrier(exchange); }
+  void begin();
+  void overGrid(mlir::AffineExpr elements, llvm::function_ref<void(mlir::Value at)> body);
+  void overStates(llvm::function_ref<void(unsigned state, mlir::Value at)> body);
+  mlir::Value isActive(mlir::Value row, mlir::Value number, mlir::Value &length);
+  mlir::Value timeOf(mlir::Value row, mlir::Value number, mlir::Value length);
+  mlir::Value either(mlir::Value active, llvm::function_ref<mlir::Value()> step,
+                     llvm::function_ref<void()> rest);
+  llvm::SmallVector<mlir::Value> beforeUnit(const Turn &turn, mlir::Value row, mlir::Value unit);
+  void units(const Turn &turn);
+  void outputs(const Turn &turn);
+
+  ProductStates form;
+  Places space;
+  Columns weights = {}, projection = {};
+  mlir::Value block, thread;
+};
+
+} // namespace dlc::codegen
+
+#endif // DLC_CODEGEN_SCHEDULE_CUDA_UNITSTEPS_H
