@@ -5,6 +5,7 @@
 
 #include "ir/dl/DLOps.h"
 #include "ir/dlx/DLXOps.h"
+#include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -5,6 +5,7 @@
 
 #include "ir/dl/DLOps.h"
 #include "ir/dl/base/DLTypes.h"
+#include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -28,6 +29,8 @@ void DLDialect::initialize() {
 #define GET_OP_LIST
 #include "ir/dl/DLOps.cpp.inc"
       >();
+  // Bodies of ops build its functions.
+  getContext()->getOrLoadDialect<dls::DLSDialect>();
 }
 
 LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/dl/DLOps.h"
 
+#include "ir/scalar/ScalarFunctions.h" // the bodies of the records build them
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/PatternMatch.h"
 

@@ -4,12 +4,14 @@
 #include "ir/interpreter/ScalarTape.h"
 
 #include "ir/interpreter/Tensor.h"
+#include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
+#include <numbers>
 
 using namespace mlir;
 
@@ -220,6 +222,14 @@ Instruction::Function functionOf(Operation *op) {
       .Case<math::TanhOp>([](auto) { return onFloat<[](double a) { return std::tanh(a); }>; })
       .Case<math::ErfOp>([](auto) { return onFloat<[](double a) { return std::erf(a); }>; })
       .Case<math::ErfcOp>([](auto) { return onFloat<[](double a) { return std::erfc(a); }>; })
+      .Case<dls::SigmoidOp>(
+          [](auto) { return onFloat<[](double a) { return 1 / (1 + std::exp(-a)); }>; })
+      .Case<dls::GeluOp>([](auto) {
+        // At minus infinity the limit, not infinity times 0: erfc is 0 from 28 on.
+        return onFloat<[](double a) {
+          return (a < -40 ? -40 : a) / 2 * std::erfc(-a / std::numbers::sqrt2);
+        }>;
+      })
       .Case<math::Exp2Op>([](auto) { return onFloat<[](double a) { return std::exp2(a); }>; })
       .Case<math::ExpM1Op>([](auto) { return onFloat<[](double a) { return std::expm1(a); }>; })
       .Case<math::Log1pOp>([](auto) { return onFloat<[](double a) { return std::log1p(a); }>; })

@@ -281,6 +281,29 @@ inline constexpr double atanDouble[] = {
     0x1.cfd952a5a4333p-6,
     -0x1.84357c15f9ccep-7,
 };
+/// P(-s) = P(-c) 2^(t (slope + p(t))), t = s - c, 0 <= s <= 6.3, c = 1.1875. Error 0.13 ulp.
+inline constexpr double normalExponentSingle[] = {
+    0x1.2910620000000p-1,
+    -0x1.2f667a0000000p-1,
+    -0x1.9580360000000p-6,
+    0x1.14bb1a0000000p-8,
+    -0x1.243d780000000p-11,
+    0x1.1191c80000000p-15,
+    0x1.3d07a20000000p-17,
+    -0x1.f4c6e80000000p-19,
+    0x1.4c19960000000p-21,
+    -0x1.6ce7720000000p-25,
+};
+/// P(-c) 2^r = p(r), |r| <= 1/2. Error 0.029 ulp.
+inline constexpr double normalPowerSingle[] = {
+    0x1.e157a60000000p-4,
+    0x1.4da4200000000p-4,
+    0x1.ce86460000000p-6,
+    0x1.ab75900000000p-8,
+    0x1.2856240000000p-10,
+    0x1.4a10740000000p-13,
+    0x1.29d22a0000000p-16,
+};
 
 inline constexpr double ln2HighSingle = 0x1.62e4000000000p-1;
 inline constexpr double ln2LowSingle = 0x1.7f7d1c0000000p-20;
@@ -316,6 +339,8 @@ inline constexpr double halfPiMiddleDouble = 0x1.1a62633145c07p-54;
 inline constexpr double halfPiLowDouble = -0x1.f1976b7ed8fbcp-110;
 inline constexpr double quarterPiHighDouble = 0x1.921fb54442d18p-1;
 inline constexpr double quarterPiLowDouble = 0x1.1a62633145c07p-55;
+inline constexpr double normalCentreSingle = 0x1.3000000000000p+0;
+inline constexpr double normalSlopeSingle = -0x1.8000000000000p+1;
 /// 2 / pi in pieces of 28 bits.
 inline constexpr unsigned twoOverPiPiecesSingle[] = {
     170891318, 240010261, 44024437, 131200308, 232525238, 43358524, 70845471,

@@ -1,10 +1,14 @@
-//===- MathError.cpp - erf and erfc as arithmetic ----------------------------------*- C++ -*-===//
+//===- MathError.cpp - erf, erfc and gelu as arithmetic ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   erf   odd polynomial below 1, else 1 - erfc(x)
 //   erfc  1 - erf(x) below 0.625, else e^(-x^2) times a polynomial; x^2 in two parts, so that e^(-x^2) keeps all digits
+//   gelu  max(x, 0) - |x| P(-|x|), where P, the normal distribution function, is a power of two whose
+//         exponent is a polynomial
 //===----------------------------------------------------------------------------------------------===//
 #include "ir/scalar/MathExpander.h"
+
+#include <numbers>
 
 namespace dlc {
 
@@ -16,8 +20,7 @@ Value Expander::erf(Value x) {
   Value near =
       isSingle ? polynomial(c::erfNearSingle, square) : polynomial(c::erfNearDouble, square);
   near = fma(size, near, size);
-  Value one = number(1.0), end = number(isSingle ? 4.0 : 6.0);
-  Value bounded = select(less(end, size), end, size);
+  Value one = number(1.0), bounded = atMost(size, isSingle ? 4.0 : 6.0);
   Value complement;
   if (isSingle) {
     complement = boundedExp(polynomial(c::erfFarSingle, bounded));
@@ -37,8 +40,7 @@ Value Expander::erfc(Value x) {
       isSingle ? polynomial(c::erfNearSingle, square) : polynomial(c::erfNearDouble, square);
   near = sub(number(1.0), fma(x, near, x));
   // From `end` on the result rounds to 0.
-  Value end = number(isSingle ? 10.1 : 27.3), one = number(1.0), two = number(2.0);
-  Value bounded = select(less(end, size), end, size);
+  Value one = number(1.0), two = number(2.0), bounded = atMost(size, isSingle ? 10.1 : 27.3);
   Value plusTwo = add(bounded, two);
   Value u = div(one, plusTwo);
   // u (1 + missing) is 1 / (x + 2) without the rounding of either.
@@ -64,6 +66,25 @@ Value Expander::erfc(Value x) {
   Value isNegative = less(x, number(0.0));
   Value far = select(isNegative, sub(number(2.0), tail), tail);
   return select(less(size, number(0.625)), near, far);
+}
+
+Value Expander::gelu(Value x) {
+  if (!isSingle) {
+    // Below -40 the result rounds to 0, and minus infinity is kept from the product with 0.
+    return mul(mul(atLeast(x, -40.0), number(0.5)), erfc(mul(x, number(-std::numbers::sqrt2 / 2))));
+  }
+  // P is below 2^-94 from here on, too small to be seen in the result: the bound keeps its exponent
+  // in range and infinity out of the product. NaN stays.
+  Value size = atMost(abs(x), 10.0);
+  Value t = sub(size, number(c::normalCentreSingle));
+  // P(-size) is 2^(t (slope + q)) times a constant. The slope's part is exact, and q is small, so that
+  // little is lost where it is rounded.
+  Value slope = number(c::normalSlopeSingle), q = polynomial(c::normalExponentSingle, t);
+  Value magic = number(format.magic), shifted = fma(add(q, slope), t, magic);
+  Value n = sub(shifted, magic), r = fma(q, t, fma(slope, t, neg(n)));
+  Value tail = timesPowerOfTwo(polynomial(c::normalPowerSingle, r), asInt(shifted));
+  // max(-0, -0) is -0: the sign of zero is kept.
+  return fma(neg(size), tail, make<arith::MaximumFOp>(x, number(-0.0)));
 }
 
 } // namespace dlc

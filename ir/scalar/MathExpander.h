@@ -7,6 +7,7 @@
 #define DLC_IR_SCALAR_MATHEXPANDER_H
 
 #include "ir/scalar/MathCoefficients.h"
+#include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -49,6 +50,7 @@ public:
   Value exp2(Value x);
   Value expm1(Value x);
   Value tanh(Value x);
+  Value sigmoid(Value x);
   // MathLogarithm.cpp
   Value log(Value x);
   Value log2(Value x);
@@ -57,6 +59,7 @@ public:
   // MathError.cpp
   Value erf(Value x);
   Value erfc(Value x);
+  Value gelu(Value x);
   // MathTrigonometry.cpp
   Value sin(Value x) { return sinOrCos(x, false); }
   Value cos(Value x) { return sinOrCos(x, true); }
@@ -80,6 +83,8 @@ private:
   Value add(Value a, Value b) { return make<arith::AddFOp>(a, b); }
   Value sub(Value a, Value b) { return make<arith::SubFOp>(a, b); }
   Value mul(Value a, Value b) { return make<arith::MulFOp>(a, b); }
+  /// 1 / a for 1 <= a <= 2^126 and NaN, in single precision.
+  Value reciprocal(Value a) { return dls::ReciprocalOp::create(builder, loc, a); }
   Value div(Value a, Value b) { return make<arith::DivFOp>(a, b); }
   /// a * b + c, rounded once.
   Value fma(Value a, Value b, Value c) { return math::FmaOp::create(builder, loc, a, b, c); }
@@ -140,11 +145,27 @@ private:
       sum = fma(sum, x, number(c));
     return sum;
   }
-  /// 2^n for an integer n in the range of normal exponents.
+  /// 2^n for an integer n in the range of normal exponents. Only the lowest bits of n count: what
+  /// `format.magic` adds is not among them, nor is half of it. (The shift comes first, because it and
+  /// the addition are one instruction on a GPU.)
   Value powerOfTwo(Value n) {
     int64_t bias = (int64_t(1) << (format.bits - format.mantissa - 2)) - 1;
-    return asFloat(
-        make<arith::ShLIOp>(make<arith::AddIOp>(n, integer(bias)), integer(format.mantissa)));
+    return asFloat(make<arith::AddIOp>(make<arith::ShLIOp>(n, integer(format.mantissa)),
+                                       integer(bias << format.mantissa)));
+  }
+  /// a 2^n for normal numbers a and a 2^n, n as in powerOfTwo. NaN becomes any number.
+  Value timesPowerOfTwo(Value a, Value n) {
+    return asFloat(make<arith::AddIOp>(asInt(a), make<arith::ShLIOp>(n, integer(format.mantissa))));
+  }
+  /// x, but no less or no more than a number other than 0; NaN stays. GPUs have an instruction for it
+  /// in single precision alone.
+  Value atLeast(Value x, double low) {
+    return isSingle ? make<arith::MaximumFOp>(x, number(low))
+                    : select(less(x, number(low)), number(low), x);
+  }
+  Value atMost(Value x, double high) {
+    return isSingle ? make<arith::MinimumFOp>(x, number(high))
+                    : select(less(number(high), x), number(high), x);
   }
   template <size_t M, size_t N>
   Value polynomial(const double (&ofSingle)[M], const double (&ofDouble)[N], Value x) {
@@ -184,12 +205,19 @@ private:
   };
   Direction direction(Value y, Value x);
   Value angleOf(Value base, Value rest);
-  /// e^x = 2^n (1 + h): h, and n as an integer value.
+  /// e^x = 2^n e^r with |r| <= ln(2)/2: r, and n as powerOfTwo takes it.
+  struct Reduced {
+    Value r, n;
+  };
+  Reduced reduceExponent(Value x);
+  /// e^x = 2^n (1 + h): h, and n as powerOfTwo takes it.
   std::pair<Value, Value> reducedExp(Value x);
+  /// e^r for |r| <= ln(2)/2.
+  Value expOfRest(Value r);
   /// e^x where neither it nor 2^n overflows or underflows.
   Value boundedExp(Value x) {
-    auto [h, n] = reducedExp(x);
-    return mul(add(number(1.0), h), powerOfTwo(n));
+    auto [r, n] = reduceExponent(x);
+    return mul(expOfRest(r), powerOfTwo(n));
   }
   /// a 2^n by two factors, so that it overflows and underflows as it should.
   Value scale(Value a, Value n) {

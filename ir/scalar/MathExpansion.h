@@ -44,7 +44,8 @@ mlir::Value expandMath(mlir::OpBuilder &builder, mlir::Location loc, MathFunctio
 /// Loads the dialects that the expansions use.
 void loadMathDialects(mlir::MLIRContext *context);
 
-/// Patterns that expand each such op where it stands.
+/// Patterns that expand each such op where it stands, and divide where an expansion has a
+/// dls.reciprocal.
 void populateMathExpansionPatterns(mlir::RewritePatternSet &patterns);
 
 /// Builds `func.func private @name(%x: type, ...) -> type` with the arithmetic of `function` as its

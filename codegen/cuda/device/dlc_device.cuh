@@ -63,6 +63,16 @@ DLC_DEV float sqrt(float v) { return __fsqrt_rn(v); }
 DLC_DEV double sqrt(double v) { return __dsqrt_rn(v); }
 DLC_DEV float div(float a, float b) { return __fdiv_rn(a, b); }
 DLC_DEV double div(double a, double b) { return __ddiv_rn(a, b); }
+/// 1 / v rounded to nearest for 1 <= v <= 2^126, NaN for NaN: what division does with such numbers,
+/// without its tests for others.
+DLC_DEV float reciprocal(float v) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0,%1;" : "=f"(r) : "f"(v));
+  return __fmaf_rn(r, __fmaf_rn(-v, r, 1.0f), r);
+}
+/// Without the sign: part of the instruction that reads it.
+DLC_DEV float abs(float v) { return ::fabsf(v); }
+DLC_DEV double abs(double v) { return ::fabs(v); }
 DLC_DEV float floor(float v) { return ::floorf(v); }
 DLC_DEV double floor(double v) { return ::floor(v); }
 DLC_DEV float ceil(float v) { return ::ceilf(v); }

@@ -149,8 +149,6 @@ template <> struct from_bits_of<bf16> {
 };
 template <class T, class B> DLC_DEV T from_bits(B b) { return from_bits_of<T>::get(b); }
 
-DLC_DEV float abs(float v) { return f32_from_bits(bits_of(v) & 0x7fffffff); }
-DLC_DEV double abs(double v) { return f64_from_bits(bits_of(v) & 0x7fffffffffffffffll); }
 /// Unlike 0 - v, this turns 0 into -0 and keeps a NaN's payload.
 DLC_DEV float neg(float v) { return f32_from_bits(bits_of(v) ^ (i32)0x80000000u); }
 DLC_DEV double neg(double v) { return f64_from_bits(bits_of(v) ^ (i64)0x8000000000000000ull); }

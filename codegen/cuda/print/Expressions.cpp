@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/print/Expressions.h"
 
+#include "ir/scalar/ScalarFunctions.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -50,6 +52,7 @@ static const char *plainFunction(Operation *op) {
       .Case<math::TruncOp>([](auto) { return "dlc::trunc"; })
       .Case<math::RoundEvenOp>([](auto) { return "dlc::rint"; })
       .Case<math::CopySignOp>([](auto) { return "dlc::copysign"; })
+      .Case<dls::ReciprocalOp>([](auto) { return "dlc::reciprocal"; })
       .Default([](auto) { return nullptr; });
 }
 

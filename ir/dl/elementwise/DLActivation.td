@@ -5,7 +5,8 @@
 
 include "ir/dl/elementwise/DLElementwiseBase.td"
 
-def DL_SigmoidOp : DL_UnaryOp<"sigmoid", "sigmoid(Tensor x)", DL_FloatTensor, "1.0 / (1.0 + exp(-x))"> {
+def DL_SigmoidOp : DL_UnaryOp<"sigmoid", "sigmoid(Tensor x)", DL_FloatTensor, [{
+    Scalar(builder, loc, dls::SigmoidOp::create(builder, loc, x.value()), x.getKind()) }]> {
   let summary = "Logistic function";
   let onnx = "Sigmoid(x)";
   let description = [{
@@ -26,23 +27,12 @@ def DL_ReluOp : DL_UnaryOp<"relu", "relu(Tensor x)", DL_NumberTensor, "max(x, 0.
   }];
 }
 def DL_GeluOp : DL_UnaryOp<"gelu", "gelu(Tensor x, str approximate='none')", DL_FloatTensor, [{
-    // All forms without the cancellation of 1 + erf and 1 + tanh where x is negative.
+    // Both forms avoid the cancellation of 1 + erf and 1 + tanh where x is negative. By erf minus
+    // infinity gives 0, the limit, where PyTorch has infinity times 0.
     [&] {
       if (getApproximate() == "tanh")
         return x / (1.0 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x)));
-      if (x.elementType().isF64())
-        return 0.5 * x * erfc(x * -0.70710678118654752440);
-      // Half of the arithmetic of erfc: the logarithm of the normal distribution function of -|x| as a polynomial, falling
-      // for all x. From 0 to 6 it is off by 1e-8 where the function is above 2^-10, by 1e-8 of 2^-10 below.
-      static constexpr double kLogarithm[] = {
-          -0.69314718055994530942, -0.7978848999860115, -0.318306147149853, -0.036349455051441236, 0.004805819295359183,
-          1.758785983697593e-05, -0.0002083370793299625, 5.93530075923011e-05, -9.141262867637037e-06,
-          7.893751471300344e-07, -2.9935957666335766e-08};
-      Scalar size = abs(x), power = x.constant(kLogarithm[10]);
-      for (int degree = 9; degree >= 0; --degree)
-        power = power * size + kLogarithm[degree];
-      Scalar tail = exp(power);
-      return x * select(x > 0.0, 1.0 - tail, tail);
+      return Scalar(builder, loc, dls::GeluOp::create(builder, loc, x.value()), x.getKind());
     }() }]> {
   let summary = "Gaussian error linear unit";
   let onnx = "Gelu@20(x, approximate=approximate)";

@@ -69,6 +69,9 @@ DLC_DEV float sqrt(float v) { return __builtin_sqrtf(v); }
 DLC_DEV double sqrt(double v) { return __builtin_sqrt(v); }
 DLC_DEV float div(float a, float b) { return a / b; }
 DLC_DEV double div(double a, double b) { return a / b; }
+DLC_DEV float reciprocal(float v) { return 1.0f / v; }
+DLC_DEV float abs(float v) { return __builtin_fabsf(v); }
+DLC_DEV double abs(double v) { return __builtin_fabs(v); }
 DLC_DEV float floor(float v) { return __builtin_floorf(v); }
 DLC_DEV double floor(double v) { return __builtin_floor(v); }
 DLC_DEV float ceil(float v) { return __builtin_ceilf(v); }

@@ -9,8 +9,11 @@ row("relu", NUMBERS, [("N",)], ("N",), torch.relu, acc.equal)
 row("relu6", NUMBERS, [("N",)], ("N",), lambda x: x.clamp(0, 6), acc.equal)
 row("sigmoid", FLOATS, [("N",)], ("N",), torch.sigmoid, acc.composite())
 row("silu", FLOATS, [("N",)], ("N",), F.silu, acc.composite())
-# x / sqrt(2) is rounded once and e^(-x^2/2) scales that by x^2: more units than other composites down the tail.
-row("gelu", FLOATS, [("N",)], ("N",), lambda x: x / 2 * torch.erfc(-x / 2**0.5), acc.composite(16), values="wide")
+# f64 rounds x / sqrt(2), and e^(-x^2/2) scales that by x^2: more units than other composites down the
+# tail. So does tanh.
+for dtypes, count in ((("f32", "f16", "bf16"), 4), (("f64",), 16)):
+    row("gelu", dtypes, [("N",)], ("N",), lambda x: x / 2 * torch.erfc(-x / 2**0.5),
+        acc.composite(count), values="wide")
 row("gelu", FLOATS, [("N",)], ("N",), lambda x: x * torch.sigmoid(2 * (2 / torch.pi)**0.5 * (x + 0.044715 * x**3)),
     acc.composite(16), attrs='{approximate = "tanh"}', values="wide", note="tanh")
 row("gelu", FLOATS, [("N",)], ("N",), F.gelu, acc.composite(4, floor=1.0), values="normal", note="PyTorch's own")

@@ -8,6 +8,7 @@
 #include "ir/dl/DLDialect.h"
 #include "ir/interpreter/Accuracy.h"
 #include "ir/interpreter/ScalarTape.h"
+#include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -295,6 +296,8 @@ TEST_F(InterpreterTest, KnowsEveryScalarOp) {
     %v37 = math.log %f : f32
     %v38 = math.tanh %f : f32
     %v39 = math.erf %f : f32
+    %v71 = dls.gelu %f : f32
+    %v72 = dls.sigmoid %f : f32
     %v40 = math.erfc %f : f32
     return
   })";

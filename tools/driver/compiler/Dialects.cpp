@@ -7,6 +7,7 @@
 #include "codegen/cuda/KernelTemplate.h"
 #include "ir/dl/DLDialect.h"
 #include "ir/dlx/DLXOps.h"
+#include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,9 +20,9 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 void dlc::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<dl::DLDialect, dlx::DLXDialect, dlk::DLKDialect, mlir::arith::ArithDialect,
-                  mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::ub::UBDialect, mlir::vector::VectorDialect>();
+  registry.insert<dl::DLDialect, dlx::DLXDialect, dlk::DLKDialect, dls::DLSDialect,
+                  mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::gpu::GPUDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                  mlir::scf::SCFDialect, mlir::ub::UBDialect, mlir::vector::VectorDialect>();
   codegen::registerScheduleOracles(registry);
 }
