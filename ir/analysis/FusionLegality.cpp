@@ -272,13 +272,15 @@ static std::string whyNotPrologue(const FusionGroup &producer, Value value,
       if (access.isComputed())
         return "it is read at computed indices, some of its elements perhaps many times: it is "
                "formed first";
-      if (access.checked && !(access.fill == 0 && widensOperand(producer, value, nest)))
+      auto isCast = [&] {
+        return nest.isProduct && (widensOperand(producer, value, nest) ||
+                                  (isFree(producer) && !changesLayout(producer)));
+      };
+      if (access.checked && !(access.fill == 0 && isCast()))
         return "it is read at indices that may lie outside it, so that it is formed first";
       // The kernel of an attention reads its operands wherever they lie.
       bool isInAttention = isa_and_nonnull<dl::AttentionOp>(reader->getParentOp());
-      if (nest.isProduct && !widensOperand(producer, value, nest) &&
-          !(isFree(producer) && !changesLayout(producer)) &&
-          !(isInAttention && llvm::all_of(producer.ops, onlyMoves)))
+      if (nest.isProduct && !isCast() && !(isInAttention && llvm::all_of(producer.ops, onlyMoves)))
         return "a contraction reads each element many times; only casts are repeated there";
       if (!nest.isProduct && readsRepeatedly(nest, access.map) && !isCheap() &&
           !looksUpForRow(producer, nest, access.map))

@@ -4,7 +4,7 @@ from torch.nn import functional as F
 
 import accuracy as acc
 from modules import tensor_type
-from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, element_of, in_double, row
+from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, element_of, in_double, row, with_element
 
 
 def ints(numbers):
@@ -38,6 +38,24 @@ def convolution(dtypes, x, w, result, sizes, note, bias=False, op="conv2d", **ar
 
 
 convolution(FLOATS, ("N", 3, 6, 7), (5, 3, 3, 3), ("N", 5, 4, 5), BOUNDARY[:10], "bias", bias=True)
+
+
+def through_cast(dtype, x, w, result, sizes):
+    """A convolution with padding that reads its input in f32 and rounds it to `dtype` where it reads it."""
+    function = lambda x, w: F.conv2d(x.to(acc.TORCH[dtype]).to(x.dtype), w, stride=2, padding=1)
+
+    def body(names, types, of):
+        cast = with_element(types[0], dtype)
+        return (f"%z = dl.cast {names[0]} {{dtype = {dtype}}} : ({types[0]}) -> {cast}\n"
+                f"%y = dl.conv2d %z, {names[1]} {attributes(stride=(2, 2), padding=(1, 1))} : ({cast}, {types[1]}) -> {of}")
+
+    row("conv2d", (dtype,), [x, w], result, function, acc.contraction(w[1] * w[2] * w[3], function), sizes=sizes, values="normal",
+        kinds={0: ("f32", "normal")}, note=f"padding, of a cast to {dtype}", body=body)
+
+
+for dtype in ("f16", "bf16"):
+    through_cast(dtype, ("N", 3, 9, 11), (8, 3, 3, 3), ("N", 8, 5, 6), BOUNDARY[1:6])
+    through_cast(dtype, ("N", 16, 6, 5), (24, 16, 3, 3), ("N", 24, 3, 3), BOUNDARY[1:6])
 # A late stage of a network: several blocks of a GPU share each tile.
 convolution(("f32",), ("N", 256, 5, 3), (36, 256, 3, 3), ("N", 36, 5, 3), (1, 2, 3), "shared tiles", padding=(1, 1))
 convolution(("f32", "f16"), (2, 4, "N", 9), (8, 4, 3, 3), (2, 8, "N", 9), POSITIVE[:14], "padding", padding=(1, 1))

@@ -94,6 +94,30 @@ func.func @outside(%x: tensor<4x8xf32>) -> tensor<4x10xf32> {
 
 // -----
 
+// Beyond the border there are zeros, in whatever type: a convolution casts what it reads.
+// CHECK-LABEL: func.func @cast_through_padding(
+// CHECK-NOT: #dl.edge
+// CHECK: dl.fusion(%{{.*}}, %{{.*}}) : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf16>)
+// CHECK: dl.cast
+// CHECK-NEXT: dl.conv2d
+func.func @cast_through_padding(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf16>) -> tensor<1x4x8x8xf16> {
+  %0 = dl.cast %x {dtype = f16} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf16>
+  %1 = dl.conv2d %0, %w {padding = array<i64: 1, 1>} : (tensor<1x3x8x8xf16>, tensor<4x3x3x3xf16>) -> tensor<1x4x8x8xf16>
+  return %1 : tensor<1x4x8x8xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @exp_through_padding(
+// CHECK: #dl.edge<input = {{[0-9]+}}, reader = "conv2d", producer = "exp", why = "it is read at indices that may lie outside it, so that it is formed first">
+func.func @exp_through_padding(%x: tensor<1x3x8x8xf16>, %w: tensor<4x3x3x3xf16>) -> tensor<1x4x8x8xf16> {
+  %0 = dl.exp %x : (tensor<1x3x8x8xf16>) -> tensor<1x3x8x8xf16>
+  %1 = dl.conv2d %0, %w {padding = array<i64: 1, 1>} : (tensor<1x3x8x8xf16>, tensor<4x3x3x3xf16>) -> tensor<1x4x8x8xf16>
+  return %1 : tensor<1x4x8x8xf16>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @computed(
 // CHECK: #dl.edge<input = {{[0-9]+}}, reader = "index_select", producer = "exp", why = "it is read at computed indices, some of its elements perhaps many times: it is formed first">
 // CHECK-NOT: #dl.edge
