@@ -43,7 +43,7 @@ TEST_F(Frontend, namesDimsByTheModelThatHasThem) {
   };
   EXPECT_EQ(refused(source("T", "2*T"), {}),
             "5:1: error: output 'y' is f32[T,3], declared as f32[T*2,3]; change one of them\n"
-            "4:25: note: declared here\n");
+            "4:26: note: declared here\n");
   ImportOptions shapes;
   shapes.shapes.only = "x:4";
   EXPECT_EQ(refused(source("T", "T"), shapes),
