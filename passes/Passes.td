@@ -621,16 +621,21 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
     joins that. The value is stored only if others read it too, beside the map's result, and never
     loaded again. Both have the same dims and, where both are stored, the same layout.
 
+    Recurrences side by side: recurrences of one shape that do not wait for each other, the two
+    directions of a layer, share a kernel where that is estimated to be faster than one after the
+    other, and stay apart inside of it.
+
     In-place concatenation: a dl.cat is no kernel where the kernels of its tensors can write these
     where they lie in the result: nothing else reads the tensors, all lie in the result's layout,
-    and parts and rows begin where the target's widest stores may. It remains as an op outside fusions.
+    and parts and rows begin where the target's widest stores may. It remains as an op outside
+    fusions.
 
-    In pooling epilogues and multi-output fusion no path may lead from one of the two to the other through a third kernel, and
-    values between the two are rounded to their dtype no more. Fusions come in an order in which
-    what each reads is above it, as close to that of the ops as possible. Each says why what it
-    reads of others is not computed by itself (`edges`). What remains outside fusions is dl.weight,
-    those dl.reshape that are views and those dl.cat that are in place. Examples: test/passes/fuse/form-fusions.mlir and the files
-    beside it.
+    Where groups are joined, no path may lead from one of the two to the other through a third
+    kernel, and values between the two are rounded to their dtype no more. Fusions come in an
+    order in which what each reads is above it, as close to that of the ops as possible. Each says
+    why what it reads of others is not computed by itself (`edges`). What remains outside fusions
+    is dl.weight, those dl.reshape that are views and those dl.cat that are in place. Examples:
+    test/passes/fuse/form-fusions.mlir and the files beside it.
   }];
   let options = [Option<"separate", "separate", "bool", "false",
                         "Give each op a fusion of its own, to compare with">];
@@ -640,7 +645,9 @@ def FormFusions : Pass<"form-fusions", "::mlir::func::FuncOp"> {
                     Statistic<"numReaders", "readers",
                               "Maps that became part of the kernel of what they read">,
                     Statistic<"numInPlace", "in-place",
-                              "Concatenations whose parts are written in place">];
+                              "Concatenations whose parts are written in place">,
+                    Statistic<"numSideBySide", "side-by-side",
+                              "Recurrences that joined the kernel of another">];
 }
 
 //===- outline ------------------------------------------------------------------------------------===//

@@ -34,6 +34,9 @@ public:
   /// Bytes at whose multiples a part of a buffer, and each row of the buffer, have to begin if a
   /// kernel that writes the part is to use the widest stores.
   virtual int64_t alignmentOfParts() const = 0;
+  /// Returns true if one kernel runs `ops`, recurrences that do not read each other, and is
+  /// estimated to take less time than one for each.
+  virtual bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface> ops) const = 0;
 
   /// The oracle of the target whose module `op` is in. Emits an error and returns null if there is
   /// none.

@@ -40,6 +40,7 @@ void FormFusions::runOnOperation() {
     if (oracle->poolsProducts())
       numPooled += joinPoolings(plan);
     numReaders += joinReaders(plan, *oracle);
+    numSideBySide += joinRecurrences(plan, *oracle);
     numInPlace += joinInPlace(plan, *oracle);
   }
   numFusions += buildFusions(block, plan, edges);

@@ -29,6 +29,10 @@ unsigned joinPoolings(FusionPlan &plan);
 /// results are stored where others read the first one too. Returns how many did.
 unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle);
 
+/// Recurrences side by side: those of one shape that do not wait for each other, the directions of
+/// a layer, share a kernel where the oracle likes it. Returns how many joined another.
+unsigned joinRecurrences(FusionPlan &plan, const ScheduleOracle &oracle);
+
 /// In-place concatenation: a dl.cat whose tensors no other op reads is no kernel; those that compute
 /// the tensors write them where they lie in its result. Returns how many there are.
 unsigned joinInPlace(FusionPlan &plan, const ScheduleOracle &oracle);

@@ -13,6 +13,7 @@ public:
   bool poolsProducts() const override { return false; }
   bool storesSeveral(llvm::ArrayRef<mlir::Operation *>) const override { return false; }
   int64_t alignmentOfParts() const override { return 1; }
+  bool runsSideBySide(llvm::ArrayRef<RecurrentOpInterface>) const override { return false; }
 };
 
 } // namespace dlc::codegen

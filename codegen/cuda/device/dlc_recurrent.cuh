@@ -17,6 +17,16 @@
 
 namespace dlc {
 
+/// Recurrences that run side by side, in one launch, have one list of columns after the other, which
+/// the blocks divide among them as if it were one: a Config that says `cells` is for number `cell`
+/// of so many.
+template <class Config, class = void> struct cell_of {
+  static constexpr int kCount = 1, kNumber = 0;
+};
+template <class Config> struct cell_of<Config, decltype((void)Config::cells)> {
+  static constexpr int kCount = Config::cells, kNumber = Config::cell;
+};
+
 /// The columns of this block: `count` from `first` on, of which the first `resident` begin at
 /// `kept`.
 template <class T> struct own_columns {
@@ -32,18 +42,29 @@ template <class T> struct own_columns {
 /// 1, 2 or 4, divides length).
 template <class Config> DLC_DEV own_columns<typename Config::type> columns_of_block() {
   using T = typename Config::type;
+  using Cell = cell_of<Config>;
   DLC_DYN_SMEM(memory);
   int blocks = (int)gridDim.x;
   int room = (int)dynamic_shared_bytes() - Config::staged_bytes;
   int before = 0;
   if constexpr (Config::before_columns > 0)
-    before = min((Config::before_columns + blocks - 1) / blocks, room / Config::before_bytes) *
+    before = min((Config::before_columns * Cell::kCount + blocks - 1) / blocks,
+                 room / Config::before_bytes) *
              Config::before_bytes;
-  int most = (Config::columns + blocks - 1) / blocks;
-  int first = (int)blockIdx.x * most, count = max(0, min(most, Config::columns - first));
+  constexpr int kAll = Config::columns * Cell::kCount;
+  int most = (kAll + blocks - 1) / blocks;
+  int first = (int)blockIdx.x * most, count = max(0, min(most, kAll - first));
   int resident = min(most, (room - before) / Config::column_bytes);
-  return {first, count, min(resident, count),
-          reinterpret_cast<T *>(memory + Config::staged_bytes + before)};
+  T *kept = reinterpret_cast<T *>(memory + Config::staged_bytes + before);
+  if constexpr (Cell::kCount == 1) {
+    return {first, count, min(resident, count), kept};
+  } else {
+    constexpr int kBegin = Config::columns * Cell::kNumber;
+    int begin = max(first, kBegin), end = min(first + count, kBegin + Config::columns);
+    int own = max(0, end - begin), skipped = own > 0 ? begin - first : 0;
+    return {begin - kBegin, own, max(0, min(resident - skipped, own)),
+            kept + skipped * (Config::column_bytes / (int)sizeof(T))};
+  }
 }
 
 /// Begins to bring this block's columns of `matrix`, [groups][columns][length], into shared memory;
@@ -149,6 +170,9 @@ DLC_DEV void multiply_columns(typename Config::index rows, const float *memory,
   DLC_DYN_SMEM(shared);
   float *staged = reinterpret_cast<float *>(shared);
   const own_columns<T> own = columns_of_block<Config>();
+  if constexpr (cell_of<Config>::kCount > 1)
+    if (own.count == 0)
+      return; // nothing of this recurrence
   const float *states = memory + from;
   int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
 

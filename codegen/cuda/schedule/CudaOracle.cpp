@@ -3,7 +3,11 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/CudaOracle.h"
 
+#include "codegen/cuda/schedule/recurrent/TensorStepChoice.h"
+#include "codegen/cuda/schedule/recurrent/UnitSteps.h"
 #include "codegen/plan/AttentionLimits.h"
+#include "codegen/plan/PlanChoice.h"
+#include "codegen/plan/TargetModule.h"
 
 using namespace mlir;
 
@@ -32,6 +36,19 @@ bool CudaOracle::storesSeveral(ArrayRef<Operation *> ops) const {
     LoopNest nest = loops.getLoopNest();
     return nest.isMap() || hasPlainSides(nest);
   });
+}
+
+bool CudaOracle::runsSideBySide(ArrayRef<RecurrentOpInterface> ops) const {
+  Operation *op = ops.front();
+  auto target = op->getParentOfType<ModuleOp>();
+  auto together = stepShape(ops, symbolsOf(target)),
+       one = stepShape(ops.front(), symbolsOf(target));
+  if (!together)
+    return false;
+  const GpuModel &gpu = gpuOf(op);
+  double clocks = clocksOfUnitStep(*together, gpu),
+         alone = std::min(clocksOfUnitStep(*one, gpu), clocksOfRowStep(*one, gpu));
+  return clocks < kWorthChanging * alone * double(ops.size());
 }
 
 } // namespace dlc::codegen

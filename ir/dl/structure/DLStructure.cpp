@@ -4,6 +4,7 @@
 #include "ir/dl/DLOps.h"
 
 #include "ir/analysis/PooledProduct.h"
+#include "ir/analysis/SideBySide.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -103,6 +104,22 @@ static LogicalResult verifyEdges(FusionOp fusion) {
   return success();
 }
 
+/// `op`, the first of its body that stands alone, is all of it, or all are recurrences side by side.
+static LogicalResult verifyAlone(FusionOp fusion, Operation &op) {
+  auto ops = fusion.getBodyBlock().without_terminator();
+  if (llvm::hasSingleElement(ops))
+    return success();
+  auto first = dyn_cast<RecurrentOpInterface>(op);
+  if (!first || !llvm::all_of(ops, llvm::IsaPred<RecurrentOpInterface>))
+    return op.emitOpError("shares a fusion with other ops; it is a kernel of its own");
+  for (auto other : fusion.getBodyBlock().getOps<RecurrentOpInterface>())
+    if (!haveOneShape(first, other) ||
+        !llvm::all_of(other->getOperands(), llvm::IsaPred<BlockArgument>))
+      return other->emitOpError("shares a fusion with a recurrence of another shape, or reads it; "
+                                "expected one shape and inputs of the fusion alone");
+  return success();
+}
+
 LogicalResult FusionOp::verify() {
   Block &block = getBodyBlock();
   if (block.getArgumentTypes() != getInputs().getTypes())
@@ -116,8 +133,8 @@ LogicalResult FusionOp::verify() {
   for (Operation &op : block.without_terminator()) {
     ops.push_back(&op);
     if (isa<RecurrentOpInterface, LineOpInterface>(op)) {
-      if (!llvm::hasSingleElement(block.without_terminator()))
-        return op.emitOpError("shares a fusion with other ops; it is a kernel of its own");
+      if (!isAlone && failed(verifyAlone(*this, op)))
+        return failure();
       isAlone = true;
       continue;
     }

@@ -90,6 +90,37 @@ module @cuda {
 
 // -----
 
+// Two directions in one launch: blocks divide the units of both among them, sixteen each, and meet once a step. The results of
+// the second op come first.
+module @cuda {
+  // CHECK: dlx.kernel @directions attributes {
+  // CHECK-SAME: kept_columns = array<i64: 1024, 4160>
+  // CHECK-SAME: plan = #dlx.plan<schedule = "recurrent_tensor", numbers = {blocks = 64 : i64
+  // CHECK: gpu.func @dlc_directions(
+  // CHECK: dlk.call "keep_lines"
+  // CHECK-SAME: cell = 0 : i64, cells = 2 : i64, column_bytes = 4160 : i64, columns = 512 : i64
+  // CHECK: dlk.call "keep_lines"
+  // CHECK-SAME: cell = 1 : i64
+  // CHECK: gpu.barrier {dlc.grid_counter
+  // CHECK: scf.for
+  // CHECK: dlk.call "multiply_states"
+  // CHECK-SAME: cell = 0 : i64
+  // CHECK: gpu.barrier
+  // CHECK-NOT: grid_counter
+  // CHECK: dlk.call "multiply_states"
+  // CHECK-SAME: cell = 1 : i64
+  // CHECK: gpu.barrier {dlc.grid_counter
+  // CHECK: scf.yield
+  dlx.kernel @directions attributes {kind = #dlx.kind<recurrent>} {
+  ^bb0(%g: tensor<5x8x2048xf16>, %w: tensor<4x512x512xf16>, %h: tensor<5x8x2048xf16>, %v: tensor<4x512x512xf16>):
+    %y, %hn, %cn = dl.lstm_steps %g, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x8x2048xf16>, tensor<4x512x512xf16>) -> (tensor<5x8x512xf16>, tensor<8x512xf16>, tensor<8x512xf16>)
+    %z, %hm, %cm = dl.lstm_steps %h, %v {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, reverse = true} : (tensor<5x8x2048xf16>, tensor<4x512x512xf16>) -> (tensor<5x8x512xf16>, tensor<8x512xf16>, tensor<8x512xf16>)
+    dl.yield %z, %hm, %cm, %y, %hn, %cn : tensor<5x8x512xf16>, tensor<8x512xf16>, tensor<8x512xf16>, tensor<5x8x512xf16>, tensor<8x512xf16>, tensor<8x512xf16>
+  }
+}
+
+// -----
+
 // A projection: its columns lie after those of the units, and are kept too.
 module @cuda {
   // CHECK: dlx.kernel @projected attributes {

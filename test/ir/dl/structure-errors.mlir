@@ -68,6 +68,20 @@ func.func @fusion_recurrence(%g: tensor<5x2x16xf32>, %w: tensor<4x4x4xf32>) {
 
 // -----
 
+// Recurrences side by side are of one shape.
+func.func @fusion_recurrences(%g: tensor<5x2x16xf32>, %w: tensor<4x4x4xf32>, %h: tensor<5x3x16xf32>) {
+  %0:2 = dl.fusion (%g, %w, %h) : (tensor<5x2x16xf32>, tensor<4x4x4xf32>, tensor<5x3x16xf32>) -> (tensor<5x2x4xf32>, tensor<5x3x4xf32>) {
+  ^bb0(%a: tensor<5x2x16xf32>, %b: tensor<4x4x4xf32>, %c: tensor<5x3x16xf32>):
+    %y, %hn, %cn = dl.lstm_steps %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x2x16xf32>, tensor<4x4x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+    // expected-error @+1 {{shares a fusion with a recurrence of another shape, or reads it; expected one shape and inputs of the fusion alone}}
+    %z, %hm, %cm = dl.lstm_steps %c, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<5x3x16xf32>, tensor<4x4x4xf32>) -> (tensor<5x3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>)
+    dl.yield %y, %z : tensor<5x2x4xf32>, tensor<5x3x4xf32>
+  }
+  return
+}
+
+// -----
+
 // A pooling whose windows overlap would compute the product several times.
 func.func @fusion_pooling(%x: tensor<2x8x9x11xf32>, %w: tensor<8x8x3x3xf32>) {
   // expected-error @+1 {{has 2 ops with stages or attentions; expected one at most, the root, or a product and the pooling of its results}}

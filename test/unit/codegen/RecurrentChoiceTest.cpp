@@ -162,6 +162,19 @@ TEST(RecurrentChoiceTest, WhatStaysResident) {
   EXPECT_EQ(streamedOn(kGpus[1], lstm(1024, 1, 4)), 1);
 }
 
+// Several side by side always share the units, of all of them, however few there are.
+TEST(RecurrentChoiceTest, SideBySide) {
+  for (int64_t units : {16, 256, 512}) {
+    StepShape two = lstm(units, 1);
+    two.cells = 2;
+    UnitShare share = chooseUnitShare(two);
+    ASSERT_GT(share.units, 0) << units;
+    EXPECT_EQ(share.blocks(two), (2 * units + share.units - 1) / share.units);
+    EXPECT_LE(share.blocks(two), kHopper.multiprocessors);
+    EXPECT_EQ(two.columns().front().count, 2 * units);
+  }
+}
+
 /// A file for one GPU is for as many blocks as that has.
 TEST(RecurrentChoiceTest, BlocksAreThoseOfTheNamedGpu) {
   const StepShape shape = lstm(2048, 1, 2);

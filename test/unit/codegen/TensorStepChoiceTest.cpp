@@ -58,6 +58,26 @@ TEST(TensorStepChoiceTest, ManyRowsAreFasterThanByLanes) {
   }
 }
 
+// The directions of a layer run in one launch where the weights of both fit.
+TEST(TensorStepChoiceTest, SideBySide) {
+  auto gain = [](int64_t units, int64_t rows, int64_t bytes) {
+    StepShape one = {4, units, units, rows, bytes, false, rows}, two = one;
+    two.cells = 2;
+    return 2 * clocksOfUnitStep(one) / clocksOfUnitStep(two);
+  };
+  for (int64_t bytes : {2, 4})
+    for (int64_t units : {256, 512}) {
+      EXPECT_GT(gain(units, 1, bytes), 1.25) << units;
+      EXPECT_GT(gain(units, 8, bytes), 1.25) << units;
+    }
+  EXPECT_GT(gain(1024, 1, 2), 1.25);
+  EXPECT_LT(gain(1800, 1, 2), 1.25);
+  StepShape two = {4, 512, 512, 8, 2, false, 8};
+  two.cells = 2;
+  EXPECT_EQ(chooseTensorStep(two).columns(two).front().count, 1024);
+  EXPECT_EQ(chooseTensorStep(two).blocks, 64); // of sixteen units
+}
+
 TEST(TensorStepChoiceTest, EveryLaunchFitsEveryGpu) {
   for (int64_t gates : {1, 3, 4})
     for (int64_t units = 1; units <= 24576; units += units < 40 ? 1 : units / 3)

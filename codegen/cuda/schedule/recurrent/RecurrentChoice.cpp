@@ -20,9 +20,9 @@ std::vector<abi::KeptColumns> StepShape::columns() const {
   auto bytes = [&](int64_t lines, int64_t length) {
     return static_cast<int64_t>(alignTo(lines * length * elementBytes, 16));
   };
-  std::vector<abi::KeptColumns> lists = {{units, bytes(gates, outputs)}};
+  std::vector<abi::KeptColumns> lists = {{units * cells, bytes(gates, outputs)}};
   if (hasProjection)
-    lists.push_back({outputs, bytes(1, units)});
+    lists.push_back({outputs * cells, bytes(1, units)});
   return lists;
 }
 
@@ -62,7 +62,11 @@ double clocksOfSharedStep(const StepShape &shape, const UnitShare &share, const 
     products += double(own * list.bytes) / double(shape.elementBytes);
     streamed += double((own - resident) * list.bytes);
   }
-  double perRow = products / rates.products + double(shape.outputs) * 4 / rates.bytes;
+  // A block whose units are of two recurrences brings the states of both.
+  bool isCut =
+      shape.cells > 1 && shape.units % abi::columnsOfBlock(shape.units * shape.cells, blocks);
+  double perRow =
+      products / rates.products + double(shape.outputs) * (isCut ? 2 : 1) * 4 / rates.bytes;
   double meeting = rates.meeting + rates.arrival * double(blocks);
   double passes = double(divideCeilSigned(shape.rows, std::max<int64_t>(1, staged.atOnce)));
   return meeting * (shape.hasProjection ? 2 : 1) + perRow * double(shape.rows) +
@@ -78,10 +82,10 @@ static int64_t bytesOfShare(const StepShape &shape, const UnitShare &share) {
 }
 
 UnitShare chooseUnitShare(const StepShape &shape, const GpuModel &gpu) {
-  UnitShare best, fewest = {divideCeilSigned(shape.units, gpu.multiprocessors)};
+  UnitShare best, fewest = {divideCeilSigned(shape.units * shape.cells, gpu.multiprocessors)};
   if (chooseStagedRows(shape).rows == 0)
     return best;
-  bool mayBeRows = shape.weightBytes() <= kRowBytes,
+  bool mayBeRows = shape.cells == 1 && shape.weightBytes() <= kRowBytes,
        isSmall = bytesOfShare(shape, fewest) <= kSmallShare;
   double least = mayBeRows ? clocksOfRowStep(shape, gpu) : std::numeric_limits<double>::infinity();
   auto consider = [&](UnitShare share) {

@@ -3,19 +3,24 @@
 //
 // A recurrence needs all of its weights in every step. There are two plans:
 //
-//   a block for each row of the batch reads all weights from the second-level cache, and never waits for another block;
-//   blocks that share the hidden units read the weights of their own units alone, and meet after every step. As many of
-//   them as shared memory takes stay there; the others are streamed from the second-level cache in every step, each
-//   by one block. Which ones, the GPU decides when the program is loaded (runtime/schema/Residence.h).
+//   a block for each row of the batch reads all weights from the second-level cache, and never
+//   waits for another block;
+//
+//   blocks that share the hidden units read the weights of their own units alone, and meet after
+//   every step. As many of them as shared memory takes stay there; the others are streamed from the
+//   second-level cache in every step, each by one block. The GPU decides which ones when the
+//   program is loaded (runtime/schema/Residence.h).
 //
 // Conditions, all tested at both sides (RecurrentChoiceTest):
-//   f64                              a block for each row;
-//   more than kMostStagedBytes       a block for each row: the states of one row do not fit a block;
-//   weights of at most kRowBytes     whichever is estimated to be faster;
-//   weights of more                  blocks that share the units, however many rows there are.
-// The number of units of a block is estimated too, for the GPU that the file is for, else an H100: at least as many as
-// its multiprocessors leave each block, and where all weights fit in kSmallShare bytes of such blocks, no share of more. A
-// GPU with fewer multiprocessors gets fewer blocks of more units.
+//   f64                            a block for each row;
+//   more than kMostStagedBytes     a block for each row: the states of one row do not fit a block;
+//   several side by side           blocks that share the units of all of them;
+//   weights of at most kRowBytes   whichever is estimated to be faster;
+//   weights of more                blocks that share the units, however many rows there are.
+// The number of units of a block is estimated too, for the GPU that the file is for, else an H100:
+// at least as many as its multiprocessors leave each block, and where all weights fit in
+// kSmallShare bytes of such blocks, no share of more. A GPU with fewer multiprocessors gets fewer
+// blocks of more units.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTCHOICE_H
@@ -29,18 +34,21 @@
 
 namespace dlc::codegen {
 
-/// The plan of a recurrence, from the usual number of rows of the batch and the largest one (nullopt:
-/// any number).
+/// The plan of a recurrence, from the usual number of rows of the batch and the largest one
+/// (nullopt: any number).
 struct StepShape {
   int64_t gates, units, outputs, rows, elementBytes;
   bool hasProjection;
   std::optional<int64_t> mostRows;
+  /// Recurrences of this shape that run side by side: blocks divide the units of all among them.
+  int64_t cells = 1;
 
-  /// Bytes of weights that every step needs.
+  /// Bytes of weights that every step of one of them needs.
   int64_t weightBytes() const {
     return (gates * units * outputs + (hasProjection ? outputs * units : 0)) * elementBytes;
   }
-  /// The columns that blocks divide among them: those of the units, then those of the projection's outputs.
+  /// The columns that blocks divide among them: those of the units, then those of the projection's
+  /// outputs.
   std::vector<abi::KeptColumns> columns() const;
 };
 
@@ -62,12 +70,15 @@ struct UnitShare {
   int64_t units = 0; // at least, in each block but the last; 0: a block for each row instead
 
   /// The grid: blocks at most.
-  int64_t blocks(const StepShape &shape) const { return (shape.units + units - 1) / units; }
+  int64_t blocks(const StepShape &shape) const {
+    return (shape.units * shape.cells + units - 1) / units;
+  }
 };
 
 /// Warps of a block of those that share the units.
 inline constexpr int64_t kStepWarps = 8;
-/// Weights up to here may be left to a block for each row: what fits kSmallShare bytes in each of 128 blocks.
+/// Weights up to here may be left to a block for each row: what fits kSmallShare bytes in each of
+/// 128 blocks.
 inline constexpr int64_t kSmallShare = 40 << 10;
 inline constexpr int64_t kRowBytes = 128 * kSmallShare;
 /// Shared memory for states: where more rows are to be had at a time, and at most.

@@ -14,9 +14,9 @@
 
 namespace dlc::codegen {
 
-/// The op of a recurrent kernel.
-inline RecurrentOpInterface stepsOf(dlx::KernelOp kernel) {
-  return *kernel.getBodyBlock().getOps<RecurrentOpInterface>().begin();
+/// The ops of a recurrent kernel: several that do not read each other, of one shape, run side by side.
+inline llvm::SmallVector<RecurrentOpInterface> recurrencesOf(dlx::KernelOp kernel) {
+  return llvm::to_vector(kernel.getBodyBlock().getOps<RecurrentOpInterface>());
 }
 
 class RecurrentElements {

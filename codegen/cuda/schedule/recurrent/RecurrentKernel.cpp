@@ -167,7 +167,10 @@ LogicalResult RecurrentSchedule::run() {
 static dlx::PlanAttr match(PlanQuestion &question) {
   if (question.kind() != dlx::KernelKind::recurrent)
     return {};
-  Recurrence r = stepsOf(question.kernel()).getRecurrence();
+  auto ops = recurrencesOf(question.kernel());
+  if (ops.size() > 1)
+    return {};
+  Recurrence r = ops.front().getRecurrence();
   StepShape shape = {r.numGates,
                      r.units,
                      r.outputs,
@@ -182,7 +185,7 @@ static dlx::PlanAttr match(PlanQuestion &question) {
 }
 
 static Requirements requirements(PlanQuestion &question, dlx::PlanAttr) {
-  RecurrentOpInterface op = stepsOf(question.kernel());
+  RecurrentOpInterface op = recurrencesOf(question.kernel()).front();
   Recurrence r = op.getRecurrence();
   auto inputOf = [&](unsigned operand) {
     return cast<BlockArgument>(op->getOperand(operand)).getArgNumber();
@@ -196,7 +199,7 @@ static Requirements requirements(PlanQuestion &question, dlx::PlanAttr) {
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr) {
-  return RecurrentSchedule(k, stepsOf(k.body.getKernel())).run();
+  return RecurrentSchedule(k, recurrencesOf(k.body.getKernel()).front()).run();
 }
 
 constinit const Schedule kRecurrentSchedule = {"recurrent_rows", match, build, requirements};

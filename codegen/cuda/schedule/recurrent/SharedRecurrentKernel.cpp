@@ -16,15 +16,14 @@ static constexpr StringRef kHeader = "dlc_recurrent.cuh";
 namespace {
 class LaneSteps : public UnitSteps {
 public:
-  LaneSteps(KernelBuilder &k, RecurrentOpInterface op, const StepShape &shape)
-      : UnitSteps(k, op, {/*areRounded=*/false, /*padding=*/1}), shape(shape),
+  LaneSteps(KernelBuilder &k, const UnitCell &cell, const StepShape &shape)
+      : UnitSteps(k, cell, {/*areRounded=*/false, /*padding=*/1}), shape(shape),
         staged(chooseStagedRows(shape)) {}
-  void run(int64_t blocks) { UnitSteps::run(blocks, shape.columns(), staged.bytes(shape)); }
 
 private:
-  DictionaryAttr configOf(const Columns &columns);
+  DictionaryAttr configFor(const Columns &columns);
   void keep(const Columns &columns) override {
-    call("keep_columns", kHeader, configOf(columns), {}, input(columns.operand));
+    call("keep_columns", kHeader, configFor(columns), {}, input(columns.operand));
   }
   void multiply(const Columns &columns, Value from, Value to, Before before,
                 Finish finish) override;
@@ -34,30 +33,30 @@ private:
 };
 } // namespace
 
-DictionaryAttr LaneSteps::configOf(const Columns &columns) {
+DictionaryAttr LaneSteps::configFor(const Columns &columns) {
   // As wide as all lanes of a warp have something to read.
   int64_t width = widthOf(columns.length, 16 / shape.elementBytes);
   while (width > 1 && 32 * width > columns.length)
     width /= 2;
   const Columns *before = columns.before;
-  return dictionary({{"warps", kStepWarps},
-                     {"groups", columns.groups},
-                     {"columns", columns.columns},
-                     {"length", columns.length},
-                     {"column_bytes", columns.bytes},
-                     {"before_columns", before ? before->columns : 0},
-                     {"before_bytes", before ? before->bytes : 0},
-                     {"width", width},
-                     {"rows", staged.rows},
-                     {"rows_at_once", staged.atOnce},
-                     {"buffers", staged.buffers},
-                     {"staged_bytes", staged.bytes(shape)},
-                     // Parts of the memory begin at multiples of both widths.
-                     {"copied", widthOf(r.outputs, widthOf(r.units, 4))}});
+  return configOf({{"warps", kStepWarps},
+                   {"groups", columns.groups},
+                   {"columns", columns.columns},
+                   {"length", columns.length},
+                   {"column_bytes", columns.bytes},
+                   {"before_columns", before ? before->columns : 0},
+                   {"before_bytes", before ? before->bytes : 0},
+                   {"width", width},
+                   {"rows", staged.rows},
+                   {"rows_at_once", staged.atOnce},
+                   {"buffers", staged.buffers},
+                   {"staged_bytes", staged.bytes(shape)},
+                   // Parts of the memory begin at multiples of both widths.
+                   {"copied", widthOf(r.outputs, widthOf(r.units, 4))}});
 }
 
 void LaneSteps::multiply(const Columns &columns, Value from, Value, Before before, Finish finish) {
-  dlk::CallOp product = call("multiply_columns", kHeader, configOf(columns),
+  dlk::CallOp product = call("multiply_columns", kHeader, configFor(columns),
                              {{"row", columns.role}, {"row", columns.role, "sums", "prior"}},
                              {k.index(r.rows), exchange, from, input(columns.operand)});
   fillBodies(product, columns, before, finish);
@@ -69,21 +68,23 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   if (question.kind() != dlx::KernelKind::recurrent)
     return {};
   KernelBuilder &k = question.k;
-  Recurrence r = stepsOf(question.kernel()).getRecurrence();
-  auto shape = stepShape(r, k.ranges());
+  auto ops = recurrencesOf(question.kernel());
+  auto shape = stepShape(ops, k.ranges());
   UnitShare share = shape ? chooseUnitShare(*shape, k.gpu()) : UnitShare();
   if (share.units == 0 || !k.mayExchange())
     return {};
-  double clocks = clocksOfSharedStep(*shape, share, k.gpu()) * question.usual(r.steps) *
+  double clocks = clocksOfSharedStep(*shape, share, k.gpu()) *
+                  question.usual(ops.front().getRecurrence().steps) *
                   question.k.gpu().schedules.recurrences;
   return dlx::PlanAttr::get(question.kernel().getContext(), kSharedRecurrentSchedule.name,
                             question.nanoseconds(clocks), {{"blocks", share.blocks(*shape)}});
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
-  dlx::KernelOp kernel = k.body.getKernel();
-  StepShape shape = *stepShape(stepsOf(kernel).getRecurrence(), k.ranges());
-  LaneSteps(k, stepsOf(kernel), shape).run(plan.number("blocks"));
+  StepShape shape = *stepShape(recurrencesOf(k.body.getKernel()), k.ranges());
+  UnitSteps::build(
+      k, [&](const UnitCell &cell) { return std::make_unique<LaneSteps>(k, cell, shape); },
+      plan.number("blocks"), shape.columns(), chooseStagedRows(shape).bytes(shape));
   return success();
 }
 

@@ -17,15 +17,14 @@ static constexpr StringRef kHeader = "dlc_recurrent_mma.cuh";
 namespace {
 class TensorSteps : public UnitSteps {
 public:
-  TensorSteps(KernelBuilder &k, RecurrentOpInterface op, const StepShape &shape,
+  TensorSteps(KernelBuilder &k, const UnitCell &cell, const StepShape &shape,
               const TensorStep &step)
-      : UnitSteps(k, op, {/*areRounded=*/true, kStepChunk}), shape(shape), step(step) {}
-  void run() { UnitSteps::run(step.blocks, step.columns(shape), step.stagedBytes(shape)); }
+      : UnitSteps(k, cell, {/*areRounded=*/true, kStepChunk}), shape(shape), step(step) {}
 
 private:
-  DictionaryAttr configOf(const Columns &columns);
+  DictionaryAttr configFor(const Columns &columns);
   void keep(const Columns &columns) override {
-    call("keep_lines", kHeader, configOf(columns), {}, input(columns.operand));
+    call("keep_lines", kHeader, configFor(columns), {}, input(columns.operand));
   }
   void beginRounded(const Columns &columns, Value from, Initial value) override;
   void multiply(const Columns &columns, Value from, Value to, Before before,
@@ -36,25 +35,25 @@ private:
 };
 } // namespace
 
-DictionaryAttr TensorSteps::configOf(const Columns &columns) {
+DictionaryAttr TensorSteps::configFor(const Columns &columns) {
   const Columns *before = columns.before;
-  return dictionary({{"warps", kStepWarps},
-                     {"groups", columns.groups},
-                     {"columns", columns.columns * step.rowGroups},
-                     {"length", columns.length},
-                     {"column_bytes", columns.bytes},
-                     {"before_columns", before ? before->columns * step.rowGroups : 0},
-                     {"before_bytes", before ? before->bytes : 0},
-                     {"width", widthOf(columns.length, 8)},
-                     {"staged_bytes", step.stagedBytes(shape)},
-                     {"row_groups", step.rowGroups},
-                     {"line_tiles", step.lineTiles},
-                     {"row_tiles", step.rowTiles},
-                     {"stored", columns.stored}});
+  return configOf({{"warps", kStepWarps},
+                   {"groups", columns.groups},
+                   {"columns", columns.columns * step.rowGroups},
+                   {"length", columns.length},
+                   {"column_bytes", columns.bytes},
+                   {"before_columns", before ? before->columns * step.rowGroups : 0},
+                   {"before_bytes", before ? before->bytes : 0},
+                   {"width", widthOf(columns.length, 8)},
+                   {"staged_bytes", step.stagedBytes(shape)},
+                   {"row_groups", step.rowGroups},
+                   {"line_tiles", step.lineTiles},
+                   {"row_tiles", step.rowTiles},
+                   {"stored", columns.stored}});
 }
 
 void TensorSteps::beginRounded(const Columns &columns, Value from, Initial value) {
-  dlk::CallOp begin = call("begin_states", kHeader, configOf(columns), {{"row", "k"}},
+  dlk::CallOp begin = call("begin_states", kHeader, configFor(columns), {{"row", "k"}},
                            {k.index(r.rows), from}, exchange);
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
@@ -64,7 +63,7 @@ void TensorSteps::beginRounded(const Columns &columns, Value from, Initial value
 
 void TensorSteps::multiply(const Columns &columns, Value from, Value to, Before before,
                            Finish finish) {
-  dlk::CallOp product = call("multiply_states", kHeader, configOf(columns),
+  dlk::CallOp product = call("multiply_states", kHeader, configFor(columns),
                              {{"row", columns.role}, {"row", columns.role, "sums", "prior"}},
                              {k.index(r.rows), from, to, input(columns.operand)}, exchange);
   fillBodies(product, columns, before, finish);
@@ -76,13 +75,13 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   if (question.kind() != dlx::KernelKind::recurrent)
     return {};
   KernelBuilder &k = question.k;
-  Recurrence r = stepsOf(question.kernel()).getRecurrence();
-  auto shape = stepShape(r, k.ranges());
+  auto ops = recurrencesOf(question.kernel());
+  auto shape = stepShape(ops, k.ranges());
   TensorStep step = shape ? chooseTensorStep(*shape, k.gpu()) : TensorStep();
   if (step.blocks == 0 || !k.mayExchange())
     return {};
-  double clocks = clocksOfTensorStep(*shape, step, k.gpu()) * question.usual(r.steps) *
-                  k.gpu().schedules.recurrences;
+  double clocks = clocksOfTensorStep(*shape, step, k.gpu()) *
+                  question.usual(ops.front().getRecurrence().steps) * k.gpu().schedules.recurrences;
   return dlx::PlanAttr::get(question.kernel().getContext(), kTensorRecurrentSchedule.name,
                             question.nanoseconds(clocks),
                             {{"blocks", step.blocks},
@@ -92,10 +91,12 @@ static dlx::PlanAttr match(PlanQuestion &question) {
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
-  RecurrentOpInterface op = stepsOf(k.body.getKernel());
+  StepShape shape = *stepShape(recurrencesOf(k.body.getKernel()), k.ranges());
   TensorStep step = {plan.number("blocks"), plan.number("row_groups"), plan.number("line_tiles"),
                      plan.number("row_tiles")};
-  TensorSteps(k, op, *stepShape(op.getRecurrence(), k.ranges()), step).run();
+  UnitSteps::build(
+      k, [&](const UnitCell &cell) { return std::make_unique<TensorSteps>(k, cell, shape, step); },
+      step.blocks, step.columns(shape), step.stagedBytes(shape));
   return success();
 }
 

@@ -31,9 +31,9 @@ static int64_t bytesOfColumn(int64_t lines, int64_t length) {
 
 std::vector<abi::KeptColumns> TensorStep::columns(const StepShape &shape) const {
   std::vector<abi::KeptColumns> lists = {
-      {shape.units * rowGroups, bytesOfColumn(shape.gates, shape.outputs)}};
+      {shape.units * rowGroups * shape.cells, bytesOfColumn(shape.gates, shape.outputs)}};
   if (shape.hasProjection)
-    lists.push_back({shape.outputs * rowGroups, bytesOfColumn(1, shape.units)});
+    lists.push_back({shape.outputs * rowGroups * shape.cells, bytesOfColumn(1, shape.units)});
   return lists;
 }
 
@@ -57,8 +57,9 @@ double clocksOfTensorStep(const StepShape &shape, const TensorStep &step, const 
     const int64_t own = abi::columnsOfBlock(list.count, step.blocks);
     const int64_t resident = abi::residentColumns(own, list.bytes, room);
     room -= resident * list.bytes;
-    // Columns of two groups of rows are never in one pass.
-    const bool isCut = step.rowGroups > 1 && list.count / step.rowGroups % own != 0;
+    // Columns of two groups of rows or of two recurrences are never in one pass.
+    const int64_t together = step.rowGroups * shape.cells;
+    const bool isCut = together > 1 && list.count / together % own != 0;
     const double passes =
         rowPasses * double(divideCeilSigned(own, 16 * step.lineTiles / gates) + (isCut ? 1 : 0));
     const double tiles = double(step.lineTiles * step.rowTiles * chunksOf(length)),
@@ -94,7 +95,7 @@ TensorStep chooseTensorStep(const StepShape &shape, const GpuModel &gpu) {
     int64_t rowTiles = 1;
     while (rowTiles < kMostRowTiles && rowTiles * 8 * groups < mostRows)
       rowTiles *= 2;
-    const int64_t columns = shape.units * groups,
+    const int64_t columns = shape.units * groups * shape.cells,
                   fewest = divideCeilSigned(columns, gpu.multiprocessors);
     for (int64_t lineTiles = 1; lineTiles <= kMostLineTiles; ++lineTiles) {
       const int64_t ofPass = 16 * lineTiles / shape.gates;
@@ -103,6 +104,15 @@ TensorStep chooseTensorStep(const StepShape &shape, const GpuModel &gpu) {
     }
   }
   return best;
+}
+
+double clocksOfUnitStep(const StepShape &shape, const GpuModel &gpu) {
+  double clocks = std::numeric_limits<double>::infinity();
+  if (UnitShare share = chooseUnitShare(shape, gpu); share.units > 0)
+    clocks = clocksOfSharedStep(shape, share, gpu);
+  if (TensorStep step = chooseTensorStep(shape, gpu); step.blocks > 0)
+    clocks = std::min(clocks, clocksOfTensorStep(shape, step, gpu));
+  return clocks;
 }
 
 } // namespace dlc::codegen

@@ -43,6 +43,10 @@ double clocksOfTensorStep(const StepShape &shape, const TensorStep &step,
 /// The plan with the smallest estimate; one of no blocks where the type has none.
 TensorStep chooseTensorStep(const StepShape &shape, const GpuModel &gpu = kHopper);
 
+/// Clocks of a step by the better of the plans whose blocks share the units; infinity where there
+/// is none.
+double clocksOfUnitStep(const StepShape &shape, const GpuModel &gpu = kHopper);
+
 } // namespace dlc::codegen
 
 #endif // DLC_CODEGEN_SCHEDULE_CUDA_TENSORSTEPCHOICE_H

@@ -14,7 +14,9 @@ namespace dlc::codegen {
 /// Rows of a batch of which nothing is known.
 static constexpr int64_t kUsualRows = 32;
 
-std::optional<StepShape> stepShape(const Recurrence &r, ArrayRef<dl::Range> symbols) {
+std::optional<StepShape> stepShape(ArrayRef<RecurrentOpInterface> ops,
+                                   ArrayRef<dl::Range> symbols) {
+  Recurrence r = RecurrentOpInterface(ops.front()).getRecurrence();
   if (r.elementType.isF64())
     return std::nullopt;
   auto rows = dl::rangeOf(r.rows, symbols);
@@ -24,7 +26,8 @@ std::optional<StepShape> stepShape(const Recurrence &r, ArrayRef<dl::Range> symb
                    usualOrMiddle(r.rows, symbols).value_or(kUsualRows),
                    r.elementType.getIntOrFloatBitWidth() / 8,
                    r.projection.has_value(),
-                   rows ? std::optional(rows->max) : std::nullopt};
+                   rows ? std::optional(rows->max) : std::nullopt,
+                   static_cast<int64_t>(ops.size())};
 }
 
 int64_t widthOf(int64_t length, int64_t most) {
@@ -33,14 +36,16 @@ int64_t widthOf(int64_t length, int64_t most) {
   return most;
 }
 
-UnitSteps::UnitSteps(KernelBuilder &k, RecurrentOpInterface op, ProductStates form)
-    : RecurrentElements(k, op), form(form), space(layOut()) {}
+UnitSteps::UnitSteps(KernelBuilder &k, const UnitCell &cell, ProductStates form)
+    : RecurrentElements(k, cell.op), cell(cell), form(form), space(layOut()) {}
 
 UnitSteps::Places UnitSteps::layOut() const {
-  AffineExpr at = dl::constantDim(abi::kExchangeCounters, r.rows.getContext());
+  AffineExpr at = cell.begin;
+  int64_t widths = 0;
   auto take = [&](int64_t width) {
     AffineExpr begin = at;
     at = dl::normalize(at + r.rows * width);
+    widths += width;
     return begin;
   };
   auto takeForProducts = [&](int64_t length) {
@@ -57,7 +62,10 @@ UnitSteps::Places UnitSteps::layOut() const {
     places.states.push_back(take(r.units));
   if (!form.areRounded && r.projection)
     places.whole = takeForProducts(r.units);
-  places.size = at;
+  // The next recurrence's rounded states are read 16 bytes at a time.
+  if (form.areRounded && cell.number + 1 < cell.count)
+    take(llvm::alignTo(widths, 4) - widths);
+  places.end = at;
   return places;
 }
 
@@ -103,15 +111,21 @@ void UnitSteps::begin() {
     overGrid(r.rows * r.units,
              [&](Value at) { k.write(exchange, {k.add(k.index(space.whole), at)}, zero()); });
   }
-  meet();
 }
 
 //===- Calls of templates ---------------------------------------------------------------------------===//
 
-DictionaryAttr UnitSteps::dictionary(ArrayRef<std::pair<StringRef, int64_t>> numbers) {
+DictionaryAttr UnitSteps::configOf(ArrayRef<std::pair<StringRef, int64_t>> numbers) {
   SmallVector<NamedAttribute> config;
-  for (auto [name, number] : numbers)
+  auto say = [&](StringRef name, int64_t number) {
     config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(number)));
+  };
+  for (auto [name, number] : numbers)
+    say(name, number);
+  if (cell.count > 1) {
+    say("cells", cell.count);
+    say("cell", cell.number);
+  }
   return k.b.getDictionaryAttr(config);
 }
 
@@ -233,7 +247,7 @@ void UnitSteps::units(const Turn &turn) {
             return next[0];
           }
           k.write(exchange, {place(newFirst(turn), row, r.outputs, unit)}, next[0]);
-          store(k.output(0), k.add(k.mul(at, r.outputs), unit), next[0]);
+          store(output(0), k.add(k.mul(at, r.outputs), unit), next[0]);
           return next[0];
         };
         auto rest = [&] {
@@ -242,7 +256,7 @@ void UnitSteps::units(const Turn &turn) {
           if (!form.areRounded)
             k.write(exchange, {place(turn.to, row, r.outputs, unit)},
                     k.read(exchange, {place(turn.from, row, r.outputs, unit)}));
-          store(k.output(0), k.add(k.mul(timeOf(row, turn.number, {}), r.outputs), unit), zero());
+          store(output(0), k.add(k.mul(timeOf(row, turn.number, {}), r.outputs), unit), zero());
         };
         Value active = isActive(row, turn.number, length);
         return either(active, step, rest);
@@ -252,36 +266,37 @@ void UnitSteps::units(const Turn &turn) {
 void UnitSteps::outputs(const Turn &turn) {
   multiply(
       projection, k.index(space.whole), turn.to, [](Value, Value) { return SmallVector<Value>(); },
-      [&](Value row, Value output, ArrayRef<Value> sums, ArrayRef<Value>) {
+      [&](Value row, Value column, ArrayRef<Value> sums, ArrayRef<Value>) {
         Value length;
         auto give = [&](Value at, Value value) {
-          k.write(exchange, {place(newFirst(turn), row, r.outputs, output)}, value);
-          return k.add(k.mul(at, r.outputs), output);
+          k.write(exchange, {place(newFirst(turn), row, r.outputs, column)}, value);
+          return k.add(k.mul(at, r.outputs), column);
         };
         auto step = [&] {
-          store(k.output(0), give(timeOf(row, turn.number, length), sums[0]), sums[0]);
+          store(output(0), give(timeOf(row, turn.number, length), sums[0]), sums[0]);
           return sums[0];
         };
         auto rest = [&] {
-          Value old = k.read(exchange, {place(oldFirst(turn), row, r.outputs, output)});
-          store(k.output(0), give(timeOf(row, turn.number, {}), old), zero());
+          Value old = k.read(exchange, {place(oldFirst(turn), row, r.outputs, column)});
+          store(output(0), give(timeOf(row, turn.number, {}), old), zero());
         };
         Value active = isActive(row, turn.number, length);
         return either(active, step, rest);
       });
 }
 
-void UnitSteps::run(int64_t blocks, ArrayRef<abi::KeptColumns> lists, int64_t fixedBytes) {
-  dlx::KernelOp kernel = k.body.getKernel();
-  exchange = k.exchange(space.size, k.b.getF32Type());
+//===- The kernel -----------------------------------------------------------------------------------===//
+
+void UnitSteps::nameArguments() {
   auto function = cast<gpu::GPUFuncOp>(cast<BlockArgument>(exchange).getOwner()->getParentOp());
   auto name = [&](unsigned argument, const char *role) {
     function.setArgAttr(argument, "dlc.role", k.b.getStringAttr(role));
   };
   name(cast<BlockArgument>(input(r.gates)).getArgNumber(), "gates");
   name(cast<BlockArgument>(input(r.weight)).getArgNumber(), "weight");
-  block = k.block(gpu::Dimension::x, "block");
-  thread = k.thread();
+}
+
+void UnitSteps::keepAll(ArrayRef<abi::KeptColumns> lists) {
   weights = {"unit",    r.weight,       r.numGates, r.units,
              r.outputs, lists[0].bytes, nullptr,    padded(r.projection ? r.units : r.outputs)};
   keep(weights);
@@ -290,26 +305,79 @@ void UnitSteps::run(int64_t blocks, ArrayRef<abi::KeptColumns> lists, int64_t fi
                   r.units,  lists[1].bytes, &weights, padded(r.outputs)};
     keep(projection);
   }
-  begin();
-  ValueRange copies = k.loop("step", k.index(0), k.index(r.steps), 1,
-                             {k.index(space.copies[0]), k.index(space.copies[1])}, {"from", "to"},
-                             KernelBuilder::Unroll::never, [&](Value number, ValueRange carried) {
-                               Turn turn = {number, carried[0], carried[1]};
-                               units(turn);
-                               meet();
-                               if (r.projection) {
-                                 outputs(turn);
-                                 meet();
-                               }
-                               return SmallVector<Value>{carried[1], carried[0]};
-                             });
+}
+
+/// Stores the states after the last step; `copy` holds those that products read.
+void UnitSteps::end(Value copy) {
   overStates([&](unsigned state, Value at) {
     Value from = state             ? k.index(space.states[state - 1])
                  : form.areRounded ? k.index(space.first)
-                                   : copies[0];
-    store(k.output(1 + state), at, k.read(exchange, {k.add(from, at)}));
+                                   : copy;
+    store(output(1 + state), at, k.read(exchange, {k.add(from, at)}));
   });
+}
+
+void UnitSteps::build(KernelBuilder &k,
+                      llvm::function_ref<std::unique_ptr<UnitSteps>(const UnitCell &)> make,
+                      int64_t blocks, ArrayRef<abi::KeptColumns> lists, int64_t fixedBytes) {
+  dlx::KernelOp kernel = k.body.getKernel();
+  auto ops = recurrencesOf(kernel);
+  std::vector<std::unique_ptr<UnitSteps>> cells;
+  AffineExpr end = dl::constantDim(abi::kExchangeCounters, kernel.getContext());
+  ValueRange stored = kernel.getBodyBlock().getTerminator()->getOperands();
+  for (auto [number, op] : llvm::enumerate(ops)) {
+    auto firstResult = llvm::find(stored, op->getResult(0)) - stored.begin();
+    cells.push_back(make({op, int64_t(number), int64_t(ops.size()), end, unsigned(firstResult)}));
+    end = cells.back()->space.end;
+  }
+  Value exchange = k.exchange(end, k.b.getF32Type());
+  for (auto &cell : cells) {
+    cell->exchange = exchange;
+    cell->nameArguments();
+  }
+  Value block = k.block(gpu::Dimension::x, "block"), thread = k.thread();
+  for (auto &cell : cells) {
+    cell->block = block;
+    cell->thread = thread;
+    cell->keepAll(lists);
+  }
+  for (auto &cell : cells)
+    cell->begin();
+  k.gridBarrier(exchange);
+  SmallVector<Value> copies;
+  SmallVector<StringRef> names;
+  for (auto &cell : cells) {
+    copies.append({k.index(cell->space.copies[0]), k.index(cell->space.copies[1])});
+    names.append({"from", "to"});
+  }
+  const Recurrence &r = cells.front()->r;
+  // The cells multiply in the same shared memory, one after the other; then all blocks meet.
+  auto forEachCell = [&](auto multiply) {
+    for (auto &cell : cells) {
+      if (cell != cells.front())
+        k.barrier();
+      multiply(*cell);
+    }
+    k.gridBarrier(exchange);
+  };
+  ValueRange last = k.loop("step", k.index(0), k.index(r.steps), 1, copies, names,
+                           KernelBuilder::Unroll::never, [&](Value number, ValueRange carried) {
+                             auto turnOf = [&](const UnitSteps &steps) {
+                               int64_t at = 2 * steps.cell.number;
+                               return Turn{number, carried[at], carried[at + 1]};
+                             };
+                             forEachCell([&](UnitSteps &steps) { steps.units(turnOf(steps)); });
+                             if (r.projection)
+                               forEachCell([&](UnitSteps &steps) { steps.outputs(turnOf(steps)); });
+                             SmallVector<Value> next;
+                             for (size_t at = 0; at < carried.size(); at += 2)
+                               next.append({carried[at + 1], carried[at]});
+                             return next;
+                           });
+  for (auto &cell : cells)
+    cell->end(last[2 * cell->cell.number]);
   // One block a multiprocessor: the more loads its registers hold, the better.
+  auto function = cast<gpu::GPUFuncOp>(cast<BlockArgument>(exchange).getOwner()->getParentOp());
   function->setAttr("dlc.resident_blocks", k.b.getI32IntegerAttr(1));
   kernel.setCooperative(true);
   k.makePersistent(lists);

@@ -18,17 +18,29 @@
 
 namespace dlc::codegen {
 
-/// The shape of a step with a batch in the middle of its range; nullopt where blocks never share
-/// it.
-std::optional<StepShape> stepShape(const Recurrence &r, llvm::ArrayRef<dl::Range> symbols);
+/// The shape of a step of `ops`, which are of one shape and run side by side, with a batch in the
+/// middle of its range; nullopt where blocks never share it.
+std::optional<StepShape> stepShape(llvm::ArrayRef<RecurrentOpInterface> ops,
+                                   llvm::ArrayRef<dl::Range> symbols);
 /// The largest power of two that divides `length`, at most `most`, which is one.
 int64_t widthOf(int64_t length, int64_t most);
+
+/// One of the recurrences of a kernel.
+struct UnitCell {
+  RecurrentOpInterface op;
+  int64_t number, count;  // of the kernel's
+  mlir::AffineExpr begin; // of its states in the memory that blocks exchange, in floats
+  unsigned firstResult;   // the kernel's result that its y is; its last states follow
+};
 
 class UnitSteps : protected RecurrentElements {
 public:
   /// Builds the kernel for at most `blocks` blocks, which keep columns of `lists` in shared memory
-  /// beside `fixedBytes`.
-  void run(int64_t blocks, llvm::ArrayRef<abi::KeptColumns> lists, int64_t fixedBytes);
+  /// beside `fixedBytes`; `make` says how each of its recurrences is multiplied.
+  static void build(KernelBuilder &k,
+                    llvm::function_ref<std::unique_ptr<UnitSteps>(const UnitCell &cell)> make,
+                    int64_t blocks, llvm::ArrayRef<abi::KeptColumns> lists, int64_t fixedBytes);
+  virtual ~UnitSteps() = default;
 
 protected:
   /// One of the two lists of columns that blocks divide among them: those of the weights,
@@ -53,8 +65,7 @@ protected:
     int64_t padding;
   };
 
-  UnitSteps(KernelBuilder &k, RecurrentOpInterface op, ProductStates form);
-  virtual ~UnitSteps() = default;
+  UnitSteps(KernelBuilder &k, const UnitCell &cell, ProductStates form);
 
   /// Begins to bring this block's columns into shared memory.
   virtual void keep(const Columns &columns) = 0;
@@ -72,7 +83,8 @@ protected:
                    mlir::Value exchanged = {});
   /// The two bodies of a call that multiplies `columns`.
   void fillBodies(dlk::CallOp call, const Columns &columns, Before before, Finish finish);
-  mlir::DictionaryAttr dictionary(llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
+  /// A Config of these numbers, and of which recurrence it is where there are several.
+  mlir::DictionaryAttr configOf(llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers);
   /// Elements of a row of states of this length, as products read them.
   int64_t padded(int64_t length) const {
     return (length + form.padding - 1) / form.padding * form.padding;
@@ -87,7 +99,7 @@ private:
     mlir::AffineExpr first;                        // the same in f32; null where the copies are
     llvm::SmallVector<mlir::AffineExpr, 2> states; // the others, [rows][units]
     mlir::AffineExpr whole;                        // before the projection, [rows][units]
-    mlir::AffineExpr size;
+    mlir::AffineExpr end;
   };
   /// A step: its number and the copies that it reads and writes.
   struct Turn {
@@ -109,9 +121,11 @@ private:
   mlir::Value newFirst(const Turn &turn) {
     return form.areRounded ? k.index(space.first) : turn.to;
   }
-  /// Waits for all blocks.
-  void meet() { k.gridBarrier(exchange); }
+  mlir::Value output(unsigned result) { return k.output(cell.firstResult + result); }
+  void nameArguments();
+  void keepAll(llvm::ArrayRef<abi::KeptColumns> lists);
   void begin();
+  void end(mlir::Value copy);
   void overGrid(mlir::AffineExpr elements, llvm::function_ref<void(mlir::Value at)> body);
   void overStates(llvm::function_ref<void(unsigned state, mlir::Value at)> body);
   mlir::Value isActive(mlir::Value row, mlir::Value number, mlir::Value &length);
@@ -122,6 +136,7 @@ private:
   void units(const Turn &turn);
   void outputs(const Turn &turn);
 
+  UnitCell cell;
   ProductStates form;
   Places space;
   Columns weights = {}, projection = {};

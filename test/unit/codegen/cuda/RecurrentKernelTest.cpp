@@ -34,6 +34,33 @@ protected:
     EXPECT_NE(text().find(product), std::string::npos) << text();
   }
 
+  /// The same of two at once, the second one backwards; y of that comes first.
+  void loadDirections(const std::string &op, int gates, int states, int units,
+                      const std::string &type, int64_t rows) {
+    std::string h = std::to_string(units), g = std::to_string(gates * units);
+    std::string in = "tensor<3x?x" + g + "x" + type + ", #dl.t<[3, s0, " + g + "]>>",
+                w = "tensor<" + std::to_string(gates) + "x" + h + "x" + h + "x" + type + ">",
+                y = "tensor<3x?x" + h + "x" + type + ", #dl.t<[3, s0, " + h + "]>>",
+                last = "tensor<?x" + h + "x" + type + ", #dl.t<[s0, " + h + "]>>";
+    std::string types = y,
+                body = "^bb0(%ga: " + in + ", %wa: " + w + ", %gb: " + in + ", %wb: " + w + "):\n",
+                given[2];
+    for (int state = 0; state < states; ++state)
+      types += ", " + last;
+    for (int i = 0; i < 2; ++i) {
+      std::string letter = i ? "b" : "a";
+      given[i] = "%y" + letter;
+      for (int state = 0; state < states; ++state)
+        given[i] += ", %s" + letter + std::to_string(state);
+      body += given[i] + " = dl." + op + " %g" + letter + ", %w" + letter +
+              " {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, reverse = " +
+              (i ? "true" : "false") + "} : (" + in + ", " + w + ") -> (" + types + ")\n";
+    }
+    load("recurrent",
+         body + "dl.yield " + given[1] + ", " + given[0] + " : " + types + ", " + types, rows);
+    EXPECT_EQ(config("cells"), 2);
+  }
+
   /// y where each block has room for `columns` columns.
   std::vector<double> with(int64_t columns, int64_t rows) {
     sharedLimit = config("staged_bytes") + columns * config("column_bytes");
@@ -79,6 +106,14 @@ TEST_P(RecurrentKernelTest, OddLengths) {
     check({2, 1}, kHalf);
     EXPECT_EQ(with(47, 2), with(1, 2));
   }
+}
+
+// Two directions in one launch. Three blocks: that in the middle has units of both.
+TEST_P(RecurrentKernelTest, Directions) {
+  loadDirections("gru_steps", 3, 1, 140, "f32", 9);
+  for (int64_t rows : {1, 9})
+    check({rows, 1}, kSums);
+  EXPECT_EQ(with(94, 5), with(3, 5));
 }
 
 // A planted fault: more shared memory than the architecture has is refused, and nothing runs.
@@ -148,6 +183,13 @@ TEST_P(TensorRecurrentTest, GroupsOfRows) {
   EXPECT_EQ(with(40, 9), with(0, 9));
 }
 
+TEST_P(TensorRecurrentTest, Directions) {
+  loadDirections("lstm_steps", 4, 2, 77, "f16", 17);
+  for (int64_t rows : {1, 17})
+    check({rows, 1}, kHalf);
+  EXPECT_EQ(with(52, 9), with(3, 9));
+}
+
 /// The product with one line of it taken out.
 class PlantedRecurrentTest : public RecurrentKernelTest {
 protected:
@@ -194,6 +236,18 @@ TEST_P(PlantedTensorTest, SumsAreOverwrittenWhileTheyAreRead) {
 }
 TEST_P(PlantedTensorTest, WeightsAreReadBeforeTheyHaveCome) {
   plant("  cp_async_wait<0>();\n", "missing wait");
+}
+// The directions of a layer have the same shared memory for their sums, one after the other.
+TEST_P(PlantedTensorTest, DirectionsDoNotWaitForEachOther) {
+  loadDirections("lstm_steps", 4, 2, 77, "f16", 17);
+  std::string without = text();
+  size_t at = without.find("dlc::barrier();");
+  ASSERT_NE(at, std::string::npos) << without;
+  replaceText(without.erase(at, 15));
+  llvm::SmallVector<Tensor> inputs;
+  Tensor actual;
+  EXPECT_NE(run({17, 1}, Fill::uniform, inputs, actual), Result::Success);
+  EXPECT_NE(report().find("race"), std::string::npos) << report();
 }
 // Blocks that do not meet after a step read states that others are writing.
 TEST_P(PlantedTensorTest, BlocksDoNotMeet) {
