@@ -48,6 +48,7 @@ struct ScheduleRates {
   double arithmetic;        ///< share of peakFloats for the operations of CostModel
   double gridMeeting;       ///< clocks in which all blocks of a launch meet
   double attentionProducts; ///< multiply-adds a clock of one block on tensor cores ...
+  double attentionShared;   ///< ... times this, where a warp has 32 rows in place of 16 ...
   double attentionBlocks;   ///< ... of which so many do not slow each other on a multiprocessor
   double attentionFloats;   ///< multiply-adds a clock of one block on the units of floats
   double attentionEnds;     ///< clocks of a block beside them
@@ -124,7 +125,10 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
                                              .states = 24};
 
 /// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv), and
-/// modelled for all others. `issued` to `tileEnds` are modelled for the H100, too.
+/// modelled for all others. `attentionProducts`, `attentionShared` and `issued` to `tileEnds` are
+/// modelled for the H100, too. The former two are from instructions: 64 rows and 64 keys of 64 take 580
+/// of each of four warps (446 where a warp has 32 rows), and attention kernels measured before issued
+/// 0.62 a clock of a scheduler.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,
@@ -132,7 +136,8 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .direct = 0.4,
                                                  .arithmetic = 0.17,
                                                  .gridMeeting = 2000,
-                                                 .attentionProducts = 80,
+                                                 .attentionProducts = 140,
+                                                 .attentionShared = 1.3,
                                                  .attentionBlocks = 4,
                                                  .attentionFloats = 20,
                                                  .attentionEnds = 4000,

@@ -42,26 +42,31 @@ DLC_DEV void fill_exchanged(float *span, const float *base, const Element &eleme
   }
 }
 
+/// e^x for weights, which the products round to 11 bits or fewer: the error of exp2_fast is 2^-11 of
+/// that. A weight that is not too small to be kept has x above -17, whose product with log2(e) adds less
+/// than 2^-19.
+DLC_DEV float weight_of(float x) { return exp2_fast(x * 1.44269504f); }
+
 /// y(m, c) = sum over n of w(m, n) value(n, c), with w the softmax along n of score(m, n, sum over e of query(m, e)
 /// key(n, e)); then `finish(m, c, `vector` neighbours)` for all m < rows and c < columns. Row m sees keys n < seen(m). Its
 /// weights are NaN where it sees none, or -inf alone; without any keys y is 0.
-/// Config: type (f16, bf16, or float rounded to tf32), index, depth and columns (of a head), warps_m x warps_n, tile_n
-/// (keys that a warp takes at once), causal (whether `seen` matters), vector, and for query, key and value (q, k, v) the
+/// Config: type (f16, bf16, or float rounded to tf32), index, depth and columns (of a head), warps_m x warps_n, tiles_m
+/// (16 rows each, of a warp), tile_n (keys that a warp takes at once), causal (whether `seen` matters), vector, and for query, key and value (q, k, v) the
 /// width (see slab::fill) and whether it lies along the dim that is summed over in shared memory. `m0` is the block's first row.
 /// Share: whole_depth, or split_depth for blocks that share the keys of these rows.
-template <class Config, class Share, class FQ, class FK, class FV, class FS, class FN, class FX,
-          class FE>
+template <class Config, class Share, class FQ, class FK, class FV, class FS, class FN, class FE>
 DLC_DEV void
 attention_mma_share(const Share &share, typename Config::index m0, typename Config::index rows,
                     typename Config::index keys, const typename Config::type *query,
                     const typename Config::type *key, const typename Config::type *value,
                     const FQ &element_q, const FK &element_k, const FV &element_v, const FS &score,
-                    const FN &seen, const FX &exponential, const FE &finish) {
+                    const FN &seen, const FE &finish) {
   using T = typename Config::type;
   using Index = typename Config::index;
-  constexpr int kWarpsM = Config::warps_m, kWarpsN = Config::warps_n, kTileM = 16 * kWarpsM,
-                kTileN = Config::tile_n, kSpan = kTileN * kWarpsN,
-                kThreads = 32 * kWarpsM * kWarpsN, kVector = Config::vector;
+  constexpr int kWarpsM = Config::warps_m, kWarpsN = Config::warps_n, kTiles = Config::tiles_m,
+                kRows = 16 * kTiles, kTileM = kRows * kWarpsM, kTileN = Config::tile_n,
+                kSpan = kTileN * kWarpsN, kThreads = 32 * kWarpsM * kWarpsN,
+                kVector = Config::vector;
   constexpr int kDepth = Config::depth, kColumns = Config::columns, kBytes = (int)sizeof(T);
   constexpr int kDeepSteps = (kDepth * kBytes + 31) / 32, kKeySteps = kTileN * kBytes / 32;
   constexpr int kWide = (kColumns + 15) / 16 * 16,
@@ -69,7 +74,7 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
                         : kWide % 32 == 0 ? 32
                                           : 16, // columns of one mma_tile
       kPitch = kWide + 8;
-  constexpr bool kKeepsQuery = kDepth <= 128; // in registers
+  constexpr bool kKeepsQuery = kDepth * kTiles <= 128; // in registers
   using SlabQ = mma_slab<T, kTileM, slab_width<T>(kDepth), Config::along_k_q != 0>;
   using SlabK = mma_slab<T, kSpan, slab_width<T>(kDepth), Config::along_k_k != 0>;
   using SlabV = mma_slab<T, slab_width<T>(kWide), kSpan, Config::along_k_v != 0>;
@@ -78,22 +83,25 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
   T *queries = reinterpret_cast<T *>(smem), *span_k = queries + SlabQ::kElements,
     *span_v = span_k + SlabK::kElements;
   int thread = (int)threadIdx.x, lane = thread & 31, warp = thread >> 5;
-  int row = warp / kWarpsN * 16 + (lane >> 2), group = warp % kWarpsN;
+  int warp_row = warp / kWarpsN * kRows, row = warp_row + (lane >> 2), group = warp % kWarpsN;
   Index last = keys;
   if constexpr (Config::causal != 0)
     last = most_seen<kTileM>(m0, rows, keys, seen);
   Index begin, end;
   share_keys<Share, kSpan>(last, begin, end);
-  Index limits[2]; // of the lane's two rows
+  // Of the lane's rows, 8 apart; least: keys that each of them sees.
+  Index limits[2 * kTiles], lines[2 * kTiles], least = keys;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  for (int half = 0; half < 2 * kTiles; ++half) {
     Index m = m0 + row + half * 8;
+    lines[half] = m < rows ? m : rows - 1;
     limits[half] = m < rows ? keys : 0;
     if constexpr (Config::causal != 0)
       if (m < rows) {
         Index count = seen(m);
         limits[half] = count < keys ? count : keys;
       }
+    least = limits[half] < least ? limits[half] : least;
   }
 
   auto fill_k = [&](Index n0) {
@@ -112,9 +120,17 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
     cp_async_commit();
   };
 
-  float sums[kWide / kPart][1][kPart / 8][4] = {};
-  float largest[2] = {minus_infinity(), minus_infinity()}, total[2] = {};
-  u32 kept[kKeepsQuery ? kDeepSteps : 1][1][4];
+  float sums[kWide / kPart][kTiles][kPart / 8][4] = {};
+  float largest[2 * kTiles], total[2 * kTiles] = {};
+#pragma unroll
+  for (int half = 0; half < 2 * kTiles; ++half)
+    largest[half] = minus_infinity();
+  u32 kept[kKeepsQuery ? kDeepSteps : 1][kTiles][4];
+  auto load_query = [&](u32(&to)[kTiles][4], int kk) {
+#pragma unroll
+    for (int i = 0; i < kTiles; ++i)
+      SlabQ::load_a(to[i], queries, warp_row + i * 16, kk);
+  };
   if (begin < end) {
     SlabQ::template fill<Config::width_q, kThreads>(queries, query, element_q, m0, rows, Index(0),
                                                     Index(kDepth));
@@ -124,12 +140,12 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
     if constexpr (kKeepsQuery)
 #pragma unroll
       for (int kk = 0; kk < kDeepSteps; ++kk)
-        SlabQ::load_a(kept[kk][0], queries, warp / kWarpsN * 16, kk);
+        load_query(kept[kk], kk);
   }
 #pragma unroll 1
   for (Index n0 = begin; n0 < end; n0 += kSpan) {
     fill_v(n0);
-    float s[1][kTileN / 8][4] = {};
+    float s[kTiles][kTileN / 8][4] = {};
     // Operands of a query that is read again and again must not pile up in registers.
 #pragma unroll(kKeepsQuery ? kDeepSteps : 2)
     for (int kk = 0; kk < kDeepSteps; ++kk) {
@@ -138,48 +154,56 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
       for (int j = 0; j < kTileN / 16; ++j)
         SlabK::load_b(fk[j], span_k, group * kTileN + j * 16, kk);
       if constexpr (kKeepsQuery) {
-        mma_tile<T, 1, kTileN / 8>(s, kept[kk], fk);
+        mma_tile<T, kTiles, kTileN / 8>(s, kept[kk], fk);
       } else {
-        u32 fq[1][4];
-        SlabQ::load_a(fq[0], queries, warp / kWarpsN * 16, kk);
-        mma_tile<T, 1, kTileN / 8>(s, fq, fk);
+        u32 fq[kTiles][4];
+        load_query(fq, kk);
+        mma_tile<T, kTiles, kTileN / 8>(s, fq, fk);
       }
     }
 
-    float seen_now[2] = {minus_infinity(), minus_infinity()};
+    // Calls visit(half, key, score) for the lane's scores.
+    auto each = [&](const auto &visit) {
 #pragma unroll
-    for (int j = 0; j < kTileN / 8; ++j)
+      for (int tile = 0; tile < kTiles; ++tile)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        int half = i >> 1;
-        Index n = n0 + group * kTileN + j * 8 + (lane & 3) * 2 + (i & 1);
-        s[0][j][i] =
-            n < limits[half] ? score(m0 + row + half * 8, n, s[0][j][i]) : minus_infinity();
-        seen_now[half] = max(seen_now[half], s[0][j][i]);
-      }
+        for (int j = 0; j < kTileN / 8; ++j)
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      seen_now[half] = max(seen_now[half], shfl_xor(seen_now[half], 1));
-      seen_now[half] = max(seen_now[half], shfl_xor(seen_now[half], 2));
-      float before = largest[half];
-      largest[half] = max(before, seen_now[half]);
-      float base = score_base(largest[half]), shrink = exponential(before - base);
-      total[half] = total[half] * shrink;
+          for (int i = 0; i < 4; ++i)
+            visit(tile * 2 + (i >> 1), n0 + group * kTileN + j * 8 + (lane & 3) * 2 + (i & 1),
+                  s[tile][j][i]);
+    };
+    float peaks[2 * kTiles];
 #pragma unroll
-      for (int j = 0; j < kTileN / 8; ++j)
+    for (int half = 0; half < 2 * kTiles; ++half)
+      peaks[half] = largest[half];
+    each([&](int half, Index n, float &s) { s = score(lines[half], n < keys ? n : keys - 1, s); });
+    if (n0 + kSpan > least) // as few spans do
+      each([&](int half, Index n, float &s) { s = n < limits[half] ? s : minus_infinity(); });
+    each([&](int half, Index, float s) { peaks[half] = max(peaks[half], s); });
+    float bases[2 * kTiles], shrinks[2 * kTiles];
 #pragma unroll
-        for (int i = half * 2; i < half * 2 + 2; ++i) {
-          s[0][j][i] = exponential(s[0][j][i] - base);
-          total[half] = total[half] + s[0][j][i];
-        }
+    for (int half = 0; half < 2 * kTiles; ++half) {
+      peaks[half] = max(peaks[half], shfl_xor(peaks[half], 1));
+      peaks[half] = max(peaks[half], shfl_xor(peaks[half], 2));
+      bases[half] = score_base(peaks[half]);
+      shrinks[half] = weight_of(largest[half] - bases[half]);
+      largest[half] = peaks[half];
+      total[half] = total[half] * shrinks[half];
+    }
+    each([&](int half, Index, float &s) {
+      s = weight_of(s - bases[half]);
+      total[half] = total[half] + s;
+    });
 #pragma unroll
-      for (int part = 0; part < kWide / kPart; ++part)
+    for (int part = 0; part < kWide / kPart; ++part)
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile)
 #pragma unroll
         for (int j = 0; j < kPart / 8; ++j)
 #pragma unroll
-          for (int i = half * 2; i < half * 2 + 2; ++i)
-            sums[part][0][j][i] = sums[part][0][j][i] * shrink;
-    }
+          for (int i = 0; i < 4; ++i)
+            sums[part][tile][j][i] = sums[part][tile][j][i] * shrinks[tile * 2 + (i >> 1)];
 
     cp_async_wait<0>();
     barrier(); // the values are here, and nobody reads the keys any more
@@ -187,24 +211,23 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
       fill_k(n0 + kSpan);
 #pragma unroll
     for (int kk = 0; kk < kKeySteps; ++kk) {
-      u32 weights[1][4];
-      if constexpr (kBytes == 2) {
+      u32 weights[kTiles][4];
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-          weights[0][i] =
-              pack2<T>(s[0][kk * 2 + i / 2][i % 2 * 2], s[0][kk * 2 + i / 2][i % 2 * 2 + 1]);
-      } else {
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          weights[0][i] = tf32_bits((u32)bits_of(s[0][kk][i % 2 * 2 + i / 2]));
-      }
+          if constexpr (kBytes == 2)
+            weights[tile][i] = pack2<T>(s[tile][kk * 2 + i / 2][i % 2 * 2],
+                                        s[tile][kk * 2 + i / 2][i % 2 * 2 + 1]);
+          else
+            weights[tile][i] = tf32_bits((u32)bits_of(s[tile][kk][i % 2 * 2 + i / 2]));
 #pragma unroll
       for (int part = 0; part < kWide / kPart; ++part) {
         u32 fv[kPart / 16][4];
 #pragma unroll
         for (int j = 0; j < kPart / 16; ++j)
           SlabV::load_b(fv[j], span_v, part * kPart + j * 16, group * kKeySteps + kk);
-        mma_tile<T, 1, kPart / 8>(sums[part], weights, fv);
+        mma_tile<T, kTiles, kPart / 8>(sums[part], weights, fv);
       }
     }
     cp_async_wait<0>();
@@ -216,7 +239,7 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
   attention_rows<kTileM, kWide, kPitch, kThreads> all(reinterpret_cast<float *>(smem));
   float *peaks = reinterpret_cast<float *>(smem) + all.kFloats, *weights = peaks + kWarpsN * kTileM;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  for (int half = 0; half < 2 * kTiles; ++half) {
     total[half] = total[half] + shfl_xor(total[half], 1);
     total[half] = total[half] + shfl_xor(total[half], 2);
     if ((lane & 3) == 0) {
@@ -226,7 +249,7 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
   }
   barrier();
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  for (int half = 0; half < 2 * kTiles; ++half) {
     float most = minus_infinity(), weight = 0.0f;
 #pragma unroll
     for (int other = 0; other < kWarpsN; ++other)
@@ -235,13 +258,13 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
 #pragma unroll
     for (int other = 0; other < kWarpsN; ++other) {
       int at = other * kTileM + row + half * 8;
-      weight = fma(weights[at], exponential(peaks[at] - base), weight);
+      weight = fma(weights[at], weight_of(peaks[at] - base), weight);
     }
     if (group == 0 && (lane & 3) == 0) {
       all.peaks[row + half * 8] = most;
       all.weights[row + half * 8] = weight;
     }
-    largest[half] = exponential(largest[half] - base);
+    largest[half] = weight_of(largest[half] - base);
   }
 #pragma unroll 1
   for (int turn = 0; turn < kWarpsN; ++turn) {
@@ -249,13 +272,14 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
 #pragma unroll
       for (int part = 0; part < kWide / kPart; ++part)
 #pragma unroll
-        for (int j = 0; j < kPart / 8; ++j)
+        for (int half = 0; half < 2 * kTiles; ++half)
 #pragma unroll
-          for (int half = 0; half < 2; ++half) {
+          for (int j = 0; j < kPart / 8; ++j) {
+            const float (&four)[4] = sums[part][half / 2][j];
             float *at =
                 all.totals + (row + half * 8) * kPitch + part * kPart + j * 8 + (lane & 3) * 2;
-            vec<float, 2> pair = {{sums[part][0][j][half * 2] * largest[half],
-                                   sums[part][0][j][half * 2 + 1] * largest[half]}};
+            vec<float, 2> pair = {
+                {four[half % 2 * 2] * largest[half], four[half % 2 * 2 + 1] * largest[half]}};
             if (turn > 0) {
               vec<float, 2> before = load<2>(at);
               pair[0] = before[0] + pair[0];
@@ -267,34 +291,32 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
   }
   int exist = rows - m0 < kTileM ? (int)(rows - m0) : kTileM;
   if constexpr (Share::kParts > 1)
-    if (!all.merge(share, exist, exponential))
+    if (!all.merge(share, exist, [](float x) { return weight_of(x); }))
       return;
   all.template finish<kColumns, kVector>(m0, exist, keys > 0, finish);
 }
 
 /// attention_mma_share where each block walks over all keys of its rows.
-template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
+template <class Config, class FQ, class FK, class FV, class FS, class FN, class FE>
 DLC_DEV void attention_mma(typename Config::index m0, typename Config::index rows,
                            typename Config::index keys, const typename Config::type *query,
                            const typename Config::type *key, const typename Config::type *value,
                            const FQ &element_q, const FK &element_k, const FV &element_v,
-                           const FS &score, const FN &seen, const FX &exponential,
-                           const FE &finish) {
+                           const FS &score, const FN &seen, const FE &finish) {
   attention_mma_share<Config>(whole_depth{}, m0, rows, keys, query, key, value, element_q,
-                              element_k, element_v, score, seen, exponential, finish);
+                              element_k, element_v, score, seen, finish);
 }
 
 /// attention_mma with the config's `parts` blocks for each tile (split_depth): the grid's x has them side by side.
-template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
-DLC_DEV void
-attention_mma_split(typename Config::index m0, typename Config::index rows,
-                    typename Config::index keys, const typename Config::type *query,
-                    const typename Config::type *key, const typename Config::type *value,
-                    float *exchange, const FQ &element_q, const FK &element_k, const FV &element_v,
-                    const FS &score, const FN &seen, const FX &exponential, const FE &finish) {
+template <class Config, class FQ, class FK, class FV, class FS, class FN, class FE>
+DLC_DEV void attention_mma_split(typename Config::index m0, typename Config::index rows,
+                                 typename Config::index keys, const typename Config::type *query,
+                                 const typename Config::type *key,
+                                 const typename Config::type *value, float *exchange,
+                                 const FQ &element_q, const FK &element_k, const FV &element_v,
+                                 const FS &score, const FN &seen, const FE &finish) {
   attention_mma_share<Config>(split_depth<Config::parts>{exchange}, m0, rows, keys, query, key,
-                              value, element_q, element_k, element_v, score, seen, exponential,
-                              finish);
+                              value, element_q, element_k, element_v, score, seen, finish);
 }
 
 } // namespace dlc

@@ -93,6 +93,12 @@ DLC_DEV float min(float a, float b) {
   asm("min.NaN.f32 %0,%1,%2;" : "=f"(r) : "f"(a), "f"(b));
   return r;
 }
+/// 2^v with a relative error of up to 2^-22. Results below the smallest normal number are 0.
+DLC_DEV float exp2_fast(float v) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0,%1;" : "=f"(r) : "f"(v));
+  return r;
+}
 
 //===-- Conversions -------------------------------------------------------===//
 

@@ -80,6 +80,10 @@ DLC_DEV float trunc(float v) { return __builtin_truncf(v); }
 DLC_DEV double trunc(double v) { return __builtin_trunc(v); }
 DLC_DEV float rint(float v) { return __builtin_rintf(v); }
 DLC_DEV double rint(double v) { return __builtin_rint(v); }
+DLC_DEV float exp2_fast(float v) {
+  float power = __builtin_exp2f(v);
+  return power < 0x1p-126f ? 0.0f : power;
+}
 // max.NaN gives the canonical NaN; where both are equal, +0 and -0 are told apart by their bits.
 DLC_DEV float max(float a, float b) {
   return a != a || b != b ? f32_from_bits(0x7fffffff)

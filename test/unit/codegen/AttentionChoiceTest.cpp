@@ -20,13 +20,16 @@ TEST(AttentionChoiceTest, EveryHeadFitsEveryGpu) {
             continue;
           HeadShape head = {rows, keys, depth, columns};
           for (int64_t bytes : {2, 4}) {
-            AttentionTile tile = chooseAttentionTile(ProductUnit::tensorCores, head, bytes);
-            EXPECT_LE(tile.sharedBytes(head, bytes), kSharedOfAny);
-            EXPECT_GE(tile.keys, 16);
-            EXPECT_LE(tile.threads(), 128);
-            EXPECT_LT(tile.rows, std::max<int64_t>(2 * rows, 32));
+            for (const AttentionTile &tile :
+                 attentionTiles(ProductUnit::tensorCores, head, bytes)) {
+              EXPECT_LE(tile.sharedBytes(head, bytes), kSharedOfAny);
+              EXPECT_GE(tile.keys, 16);
+              EXPECT_LE(tile.threads(), 128);
+              EXPECT_LT(tile.rows, std::max<int64_t>(2 * rows, 32));
+              EXPECT_EQ(tile.rows, 16 * tile.tilesM * tile.warpsM());
+            }
           }
-          AttentionTile tile = chooseAttentionTile(ProductUnit::floats, head, 4);
+          AttentionTile tile = attentionTiles(ProductUnit::floats, head, 4).front();
           EXPECT_LE(tile.sharedBytes(head, 4), kSharedOfAny);
           EXPECT_TRUE(tile.rows % 16 == 0 && tile.keys % 16 == 0 && tile.keys > 0 && tile.rows > 0);
         }
@@ -34,7 +37,7 @@ TEST(AttentionChoiceTest, EveryHeadFitsEveryGpu) {
 
 TEST(AttentionChoiceTest, Tiles) {
   auto isMma = [](const HeadShape &head, const AttentionTile &expected) {
-    return chooseAttentionTile(ProductUnit::tensorCores, head, 2) == expected;
+    return attentionTiles(ProductUnit::tensorCores, head, 2).front() == expected;
   };
   EXPECT_TRUE(isMma({4096, 4096, 64, 64}, {64, 64, 1}));
   EXPECT_TRUE(isMma({4096, 4096, 128, 128}, {64, 64, 1}));
@@ -43,9 +46,9 @@ TEST(AttentionChoiceTest, Tiles) {
   EXPECT_TRUE(isMma({1, 4096, 64, 64}, {16, 64, 4}));
   EXPECT_TRUE(isMma({8, 4096, 128, 128}, {16, 32, 4}));
   EXPECT_TRUE(isMma({1, 16, 64, 64}, {16, 16, 1}));
-  AttentionTile tile = chooseAttentionTile(ProductUnit::floats, {4096, 4096, 64, 64}, 4);
+  AttentionTile tile = attentionTiles(ProductUnit::floats, {4096, 4096, 64, 64}, 4).front();
   EXPECT_TRUE(tile.rows == 64 && tile.keys == 64);
-  tile = chooseAttentionTile(ProductUnit::floats, {4096, 4096, 128, 128}, 4);
+  tile = attentionTiles(ProductUnit::floats, {4096, 4096, 128, 128}, 4).front();
   EXPECT_TRUE(tile.rows == 64 && tile.keys == 32);
 }
 
@@ -53,7 +56,7 @@ TEST(AttentionChoiceTest, Tiles) {
 
 static AttentionTile sharedTile(const AttentionShape &shape, const GpuModel &gpu = kHopper) {
   ProductUnit unit = shape.elementBytes == 2 ? ProductUnit::tensorCores : ProductUnit::floats;
-  return shareKeys(chooseAttentionTile(unit, shape.head, shape.elementBytes), shape, gpu);
+  return chooseAttentionTile(unit, shape, gpu);
 }
 
 /// A decoder's step: one query for each of 32 heads, 8192 keys.
@@ -80,6 +83,18 @@ TEST(AttentionChoiceTest, ManyQueriesShareNone) {
   EXPECT_EQ(sharedTile({{2048, 2048, 64, 64}, 64, 2, false}).parts, 1);
   EXPECT_EQ(sharedTile({{2048, 2048, 128, 128}, 64, 2, true}).parts, 1);
   EXPECT_EQ(sharedTile({{1, 8192, 128, 128}, 1024, 2, false}).parts, 1);
+}
+
+// Warps of 32 rows read keys and values half as often, but make half as many blocks.
+TEST(AttentionChoiceTest, WarpsOf32Rows) {
+  EXPECT_EQ(sharedTile({{2048, 2048, 64, 64}, 64, 2, false}).tilesM, 2);
+  EXPECT_EQ(sharedTile({{2048, 2048, 64, 64}, 64, 2, false, /*masked=*/true}).tilesM, 1);
+  EXPECT_EQ(sharedTile({{197, 197, 64, 64}, 12, 2, false}).tilesM, 1);
+  for (int64_t depth : {64, 80})
+    for (int64_t bytes : {2, 4}) {
+      auto tiles = attentionTiles(ProductUnit::tensorCores, {2048, 2048, depth, 64}, bytes);
+      EXPECT_EQ(tiles.size(), depth == 64 && bytes == 2 ? 2u : 1u);
+    }
 }
 
 TEST(AttentionChoiceTest, FewKeysShareNone) {

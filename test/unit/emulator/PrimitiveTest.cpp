@@ -166,6 +166,18 @@ protected:
     }
   }
 
+  void fastWords() {
+    const int n = 6000;
+    std::vector<float> a = floatInputs<float>(n, 8), got = run<float>("fast_words", 1, n, a);
+    for (int i = 0; i < n; ++i) {
+      double power = std::exp2(double(a[i]));
+      if (power >= 0x1p-126 && power <= 0x1.fffffep127)
+        EXPECT_LE(std::fabs(got[i] - power), power * 0x1p-22) << a[i];
+      else
+        expectSame(got[i], power < 1 ? 0.0f : float(power), "2^" + std::to_string(a[i]));
+    }
+  }
+
   template <class F> void toIntegers(const char *kernel) {
     const int n = 6000;
     auto a = floatInputs<F>(n, 4);
@@ -265,6 +277,7 @@ protected:
 
 TEST_F(PrimitiveTest, F32) { floatWords<float>("f32_words"); }
 TEST_F(PrimitiveTest, F64) { floatWords<double>("f64_words"); }
+TEST_F(PrimitiveTest, Fast) { fastWords(); }
 TEST_F(PrimitiveTest, F32ToIntegers) { toIntegers<float>("f32_to_integers"); }
 TEST_F(PrimitiveTest, F64ToIntegers) { toIntegers<double>("f64_to_integers"); }
 TEST_F(PrimitiveTest, I8) { integerWords<int8_t>("i8_words", nullptr); }

@@ -18,6 +18,8 @@ static int64_t mostShared(const GpuModel &gpu) {
 }
 /// Beyond this width the sums take most of a lane's registers, and its scores get fewer.
 static constexpr int64_t kWideHead = 128;
+/// Up to this width a lane has registers for the sums of 32 rows.
+static constexpr int64_t kNarrowHead = 64;
 /// Blocks that share the keys of a tile at most: the last of them reads what all have found.
 static constexpr int64_t kMostParts = 64;
 /// The time of an attention in parts may be so much of the other's: the parts take memory, and the
@@ -74,7 +76,7 @@ static AttentionTile chooseMmaTile(const HeadShape &head, int64_t elementBytes,
 
 static AttentionTile chooseFloatTile(const HeadShape &head, const GpuModel &gpu) {
   auto side = [](int64_t extent) { return extent <= 16 ? 16 : extent <= 32 ? 32 : 64; };
-  AttentionTile tile = {side(head.rows), side(head.keys), 1, ProductUnit::floats};
+  AttentionTile tile = {side(head.rows), side(head.keys), 1, 1, ProductUnit::floats};
   while (tile.keys > 16 && tile.sharedBytes(head, 4) > mostShared(gpu))
     tile.keys /= 2;
   while (tile.rows > 16 && tile.sharedBytes(head, 4) > mostShared(gpu))
@@ -82,10 +84,24 @@ static AttentionTile chooseFloatTile(const HeadShape &head, const GpuModel &gpu)
   return tile;
 }
 
-AttentionTile chooseAttentionTile(ProductUnit unit, const HeadShape &head, int64_t elementBytes,
-                                  const GpuModel &gpu) {
-  return unit == ProductUnit::floats ? chooseFloatTile(head, gpu)
-                                     : chooseMmaTile(head, elementBytes, gpu);
+llvm::SmallVector<AttentionTile, 2> attentionTiles(ProductUnit unit, const HeadShape &head,
+                                                   int64_t elementBytes, const GpuModel &gpu) {
+  if (unit == ProductUnit::floats)
+    return {chooseFloatTile(head, gpu)};
+  AttentionTile tile = chooseMmaTile(head, elementBytes, gpu);
+  AttentionTile wide = tile;
+  wide.rows *= 2;
+  wide.tilesM = 2;
+  bool mayBeWide = elementBytes == 2 && std::max(head.depth, head.columns) <= kNarrowHead &&
+                   head.rows > tile.rows && tile.warpsM() == 4 && tile.keys == 64 &&
+                   wide.sharedBytes(head, elementBytes) <= mostShared(gpu);
+  if (!mayBeWide)
+    return {tile};
+  return {tile, wide};
+}
+
+static const RingRates &ratesOf(const AttentionTile &tile, const GpuModel &gpu) {
+  return tile.unit == ProductUnit::floats ? gpu.floats : gpu.mma;
 }
 
 /// Clocks in which a block writes what it found, the blocks of a tile meet, and the last one reads
@@ -94,7 +110,7 @@ static double clocksOfSharing(const AttentionTile &tile, const AttentionShape &s
                               const GpuModel &gpu) {
   if (tile.parts == 1)
     return 0;
-  const RingRates &rates = tile.unit == ProductUnit::floats ? gpu.floats : gpu.mma;
+  const RingRates &rates = ratesOf(tile, gpu);
   auto rows = double(std::min(tile.rows, shape.head.rows));
   double part = rows * double(shape.head.columns + 2) * 4 / rates.exchange;
   return part + rates.meeting + double(tile.parts) * std::max(part, rates.leastPart);
@@ -109,21 +125,26 @@ double estimatedClocks(const AttentionTile &tile, const AttentionShape &shape,
   double products = tile.unit == ProductUnit::floats
                         ? rates.attentionFloats
                         : rates.attentionProducts * 2 / double(shape.elementBytes) *
-                              std::min(1.0, double(tile.threads()) / kUsualThreads);
-  // A span takes its products, all of it where its keys end before; and keys, then values, arrive.
+                              std::min(1.0, double(tile.threads()) / kUsualThreads) *
+                              (tile.tilesM > 1 ? rates.attentionShared : 1);
+  // A span takes its products, all of it where its keys end before. Alone on a multiprocessor, a block
+  // also waits for keys, then for values.
   double span = double(tile.rows * tile.span()) * double(head.depth + head.columns) / products;
+  const RingRates &ring = ratesOf(tile, gpu);
   double spans = std::ceil(std::ceil(seen / double(tile.span())) / double(tile.parts));
   double ends = rates.attentionEnds + clocksOfSharing(tile, shape, gpu);
-  double ofBlock = ends + spans * std::max(span, 2 * gpu.clocksOfLatency);
+  double alone = ends + spans * std::max(span, 2 * ring.latency);
   double together = double(gpu.multiprocessors) * rates.attentionBlocks;
-  double turns = std::max(1.0, double(tile.count(shape) * tile.parts) / together);
-  // Keys and values pass from memory once.
+  double busy = (ends + spans * span) * double(tile.count(shape) * tile.parts) / together;
+  // Keys and values pass from memory once. The nearer that comes to its rate, the longer each waits.
   double bytes = double(shape.batch) * seen * double(head.depth + head.columns) *
                  double(shape.elementBytes) / gpu.bytesOnce;
-  return std::max(ofBlock * turns, ends + bytes);
+  return std::hypot(std::max(alone, busy), ends + bytes);
 }
 
-AttentionTile shareKeys(AttentionTile tile, const AttentionShape &shape, const GpuModel &gpu) {
+/// The same tile with as many blocks sharing its keys as are estimated to be fastest.
+static AttentionTile shareKeys(AttentionTile tile, const AttentionShape &shape,
+                               const GpuModel &gpu) {
   tile.parts = 1;
   AttentionTile best = tile;
   double least = estimatedClocks(tile, shape, gpu) * kWorthSharing;
@@ -136,6 +157,21 @@ AttentionTile shareKeys(AttentionTile tile, const AttentionShape &shape, const G
     }
   }
   return best;
+}
+
+AttentionTile chooseAttentionTile(ProductUnit unit, const AttentionShape &shape,
+                                  const GpuModel &gpu, bool maySplit, const GpuModel &smallest) {
+  llvm::SmallVector<AttentionTile, 2> tiles =
+      attentionTiles(unit, shape.head, shape.elementBytes, smallest);
+  if (shape.masked) // warps of 32 rows have no registers left
+    tiles.truncate(1);
+  for (AttentionTile &tile : tiles)
+    if (maySplit)
+      tile = shareKeys(tile, shape, gpu);
+  return *std::min_element(tiles.begin(), tiles.end(),
+                           [&](const AttentionTile &a, const AttentionTile &b) {
+                             return estimatedClocks(a, shape, gpu) < estimatedClocks(b, shape, gpu);
+                           });
 }
 
 } // namespace dlc::codegen

@@ -8,6 +8,8 @@
 
 #include "codegen/cuda/schedule/contraction/ContractionChoice.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 namespace dlc::codegen {
 
 /// The extents of one head: rows of queries that share keys, keys, width of query and key, of value.
@@ -16,20 +18,23 @@ struct HeadShape {
 };
 
 /// `batch` heads, of elements of `elementBytes`. Causal: a row sees the keys up to some last one.
+/// Masked: a score is computed with what is read for it, whose addresses take registers.
 struct AttentionShape {
   HeadShape head;
   int64_t batch, elementBytes;
-  bool causal;
+  bool causal, masked = false;
 };
 
-/// What a block takes: `rows` of queries, 16 for each row of warps, and at each step `keys` keys for
-/// each of the warpsN that share them. On the units of floats a block is 16 x 16 threads.
+/// What a block takes: `rows` of queries, 16 or 32 for each row of warps, and at each step `keys` keys
+/// for each of the warpsN that share them. On the units of floats a block is 16 x 16 threads.
 struct AttentionTile {
   int64_t rows, keys, warpsN = 1;
+  int64_t tilesM =
+      1; ///< 16 rows of a warp each: two of them share what it reads of keys and values
   ProductUnit unit = ProductUnit::tensorCores;
   int64_t parts = 1; ///< blocks that share the keys of a tile
 
-  int64_t warpsM() const { return rows / 16; }
+  int64_t warpsM() const { return rows / (16 * tilesM); }
   int64_t threads() const { return unit == ProductUnit::floats ? 256 : 32 * warpsM() * warpsN; }
   /// Keys that the block takes at once.
   int64_t span() const { return keys * warpsN; }
@@ -45,16 +50,20 @@ struct AttentionTile {
   bool operator==(const AttentionTile &) const = default;
 };
 
-/// The tile for an attention on `unit`, without regard to how many blocks there are. On tensor cores:
-/// four warps where the rows and the keys have work for them; few rows share the keys, and many keys a
-/// step make few steps. On the units of floats: 64 rows with up to 64 keys, fewer where there are no
+/// The tiles that suit an attention on `unit`, without regard to how many blocks there are: one or two.
+/// On tensor cores: four warps where the rows and the keys have work for them; few rows share the
+/// keys, and many keys a step make few steps. Where rows are many and heads narrow, warps of 32 rows
+/// are the second one. On the units of floats: 64 rows with up to 64 keys, fewer where there are no
 /// more. Two blocks fit a multiprocessor of `gpu`.
-AttentionTile chooseAttentionTile(ProductUnit unit, const HeadShape &head, int64_t elementBytes,
-                                  const GpuModel &gpu = kAmpere);
+llvm::SmallVector<AttentionTile, 2> attentionTiles(ProductUnit unit, const HeadShape &head,
+                                                   int64_t elementBytes,
+                                                   const GpuModel &gpu = kAmpere);
 
-/// The same tile with as many blocks sharing its keys as are estimated to be fastest on `gpu`: one,
-/// unless several save a good part of the time.
-AttentionTile shareKeys(AttentionTile tile, const AttentionShape &shape, const GpuModel &gpu);
+/// The tile that is estimated to be the fastest on `gpu`. `maySplit`: as many blocks share its keys as
+/// are estimated to be fastest, one unless several save a good part of the time.
+AttentionTile chooseAttentionTile(ProductUnit unit, const AttentionShape &shape,
+                                  const GpuModel &gpu, bool maySplit = true,
+                                  const GpuModel &smallest = kAmpere);
 
 /// Clocks that all blocks of the attention are estimated to take.
 double estimatedClocks(const AttentionTile &tile, const AttentionShape &shape, const GpuModel &gpu);

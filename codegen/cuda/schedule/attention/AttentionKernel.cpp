@@ -36,17 +36,24 @@ dlx::PlanAttr planOfAttention(PlanQuestion &question, ProductUnit unit,
       return {};
     tile.parts = 1;
   }
-  return dlx::PlanAttr::get(
-      k.b.getContext(), scheduleOf(unit).name,
-      question.nanoseconds(estimatedClocks(tile, shape, k.gpu())),
-      {{"rows", tile.rows}, {"keys", tile.keys}, {"warps_n", tile.warpsN}, {"parts", tile.parts}});
+  return dlx::PlanAttr::get(k.b.getContext(), scheduleOf(unit).name,
+                            question.nanoseconds(estimatedClocks(tile, shape, k.gpu())),
+                            {{"rows", tile.rows},
+                             {"keys", tile.keys},
+                             {"warps_n", tile.warpsN},
+                             {"tiles_m", tile.tilesM},
+                             {"parts", tile.parts}});
 }
 
 AttentionTile tileOfAttention(dlx::PlanAttr plan) {
   ProductUnit unit = plan.getSchedule() == kAttentionFloatUnitsSchedule.name
                          ? ProductUnit::floats
                          : ProductUnit::tensorCores;
-  return {plan.number("rows"), plan.number("keys"), plan.number("warps_n"), unit,
+  return {plan.number("rows"),
+          plan.number("keys"),
+          plan.number("warps_n"),
+          plan.number("tiles_m"),
+          unit,
           plan.number("parts")};
 }
 

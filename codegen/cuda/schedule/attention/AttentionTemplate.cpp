@@ -270,20 +270,23 @@ dlk::CallOp AttentionTemplate::createCall(Value first, ArrayRef<Operand *> opera
                                     : ub::PoisonOp::create(k.b, k.loc, none).getResult());
   bool isOfFloats = unit == ProductUnit::floats;
   std::string callee = isOfFloats ? "attention_simt" : "attention_mma";
-  auto call =
-      dlk::CallOp::create(k.b, k.loc, tile.parts > 1 ? callee + "_split" : callee,
-                          isOfFloats ? "dlc_attention_simt.cuh" : "dlc_attention.cuh", element,
-                          config(operands, tile, lanes),
-                          k.b.getArrayAttr({roles({"m", "e"}), roles({"n", "e"}), roles({"c", "n"}),
-                                            roles({"m", "n", "score"}), roles({"m"}), roles({"x"}),
-                                            roles({"m", "c", "total"})}),
-                          values, /*exchange=*/Value(), /*bodiesCount=*/7);
+  SmallVector<Attribute> all = {roles({"m", "e"}), roles({"n", "e"}), roles({"c", "n"}),
+                                roles({"m", "n", "score"}), roles({"m"})};
+  if (isOfFloats)
+    all.push_back(roles({"x"}));
+  all.push_back(roles({"m", "c", "total"}));
+  auto call = dlk::CallOp::create(k.b, k.loc, tile.parts > 1 ? callee + "_split" : callee,
+                                  isOfFloats ? "dlc_attention_simt.cuh" : "dlc_attention.cuh",
+                                  element, config(operands, tile, lanes), k.b.getArrayAttr(all),
+                                  values, /*exchange=*/Value(),
+                                  /*bodiesCount=*/all.size());
   for (auto [body, operand] : llvm::enumerate(operands))
     readBody(call, body, *operand);
   scoreBody(call, 3);
   seenBody(call, 4);
-  exponentialBody(call, 5);
-  finishBody(call, 6, lanes);
+  if (isOfFloats) // tensor cores round weights, and have an exponential of their own
+    exponentialBody(call, 5);
+  finishBody(call, all.size() - 1, lanes);
   return call;
 }
 
@@ -304,6 +307,7 @@ DictionaryAttr AttentionTemplate::config(ArrayRef<Operand *> operands, const Att
   } else {
     number("warps_m", tile.warpsM());
     number("warps_n", tile.warpsN);
+    number("tiles_m", tile.tilesM);
   }
   if (tile.parts > 1)
     number("parts", tile.parts);
@@ -360,7 +364,10 @@ AttentionShape AttentionTemplate::shape() const {
   return {{usual(rows), usual(keys), usual(depth), usual(columns)},
           usual(batch),
           elementBytes,
-          bool(a.lastSeen)};
+          bool(a.lastSeen),
+          /*masked=*/!scores.visitResultReads(scoreAt, [](unsigned, AffineExpr, bool) {
+            return false;
+          })};
 }
 
 AttentionShape AttentionTemplate::with(AttentionShape shape, ArrayRef<int64_t> values) {
@@ -371,9 +378,8 @@ AttentionShape AttentionTemplate::with(AttentionShape shape, ArrayRef<int64_t> v
 }
 
 AttentionTile AttentionTemplate::tileFor(const AttentionShape &shape) const {
-  AttentionTile tile = chooseAttentionTile(unit, shape.head, elementBytes, k.gpu(kAmpere));
   // Launches at load have no memory to meet in.
-  return k.mayExchange() ? shareKeys(tile, shape, k.gpu()) : tile;
+  return chooseAttentionTile(unit, shape, k.gpu(), k.mayExchange(), k.gpu(kAmpere));
 }
 
 bool AttentionTemplate::mayServe(const AttentionTile &tile) const {

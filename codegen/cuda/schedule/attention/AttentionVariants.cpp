@@ -28,13 +28,14 @@ SmallVector<PlannedPart> partsOfAttention(PlanQuestion &question, dlx::PlanAttr 
   ShapeSamples samples(extents, k.ranges(), kSamples, kLargestSampled);
   if (samples.size() < 2)
     return parts;
+  AttentionShape usual = attention.shape();
   std::vector<AttentionShape> shapes;
   SmallVector<AttentionTile> tiles = {ofAll};
   for (size_t sample = 0; sample < samples.size(); ++sample) {
     SmallVector<int64_t> values;
     for (AffineExpr extent : extents)
       values.push_back(std::clamp<int64_t>(samples.valueAt(extent, sample), 1, kLongestSide));
-    shapes.push_back(AttentionTemplate::with(attention.shape(), values));
+    shapes.push_back(AttentionTemplate::with(usual, values));
     AttentionTile tile = attention.tileFor(shapes.back());
     if (!llvm::is_contained(tiles, tile))
       tiles.push_back(tile);

@@ -43,6 +43,11 @@ f64_words(const double *a, const double *b, const double *c, double *out, i32 n)
   float_words(a, b, c, out, n);
 }
 
+DLC_KERNEL(256) fast_words(const float *a, float *out, i32 n) {
+  DLC_INDEX();
+  DLC_OUT(dlc::exp2_fast(a[i]));
+}
+
 template <class F> static DLC_DEV void to_integers(const F *a, i64 *out, i32 n) {
   DLC_INDEX();
   DLC_OUT(dlc::to_i32_rn(a[i]));
