@@ -16,10 +16,8 @@ namespace {
 /// The loads of a loop over lanes.
 struct LaneLoads {
   KernelBuilder &k;
-  int64_t width;
-  AffineExpr variable;
-  AffineExpr start; // bound to the first lane's position
-  Value lane;       // number of the lane
+  const LaneRange &range;
+  Value lane; // number of the lane
   Block *block = nullptr;
   llvm::DenseMap<std::pair<unsigned, AffineExpr>, Value> wide{}; // all lanes at once
 
@@ -27,22 +25,41 @@ struct LaneLoads {
 };
 } // namespace
 
+LaneRange::LaneRange(KernelBuilder &k, int64_t width, AffineExpr variable, AffineExpr extent,
+                     Value first)
+    : width(width), variable(variable), start(k.math.addLoop(extent, first)), first(first) {
+  k.sameAs(start, variable);
+}
+
+/// Whole vectors: a start that is a multiple of the width lets every other part of the address be one
+/// too.
+static bool isAligned(KernelBuilder &k, AffineExpr offset, AffineExpr variable, AffineExpr start,
+                      int64_t width) {
+  llvm::DenseMap<AffineExpr, AffineExpr> toVector = {{variable, start * width}};
+  return k.math.simplify(offset.replace(toVector)).isMultipleOf(width);
+}
+
+bool isOneAccess(KernelBuilder &k, AffineExpr offset, AffineExpr variable, int64_t width) {
+  Stride stride = k.math.strideAlong(offset, variable);
+  return !k.math.isComputed(offset) &&
+         (stride == Stride::uniform ||
+          (stride == Stride::unit && isAligned(k, offset, variable, variable, width)));
+}
+
 /// In the loop over lanes: what is the same for all is loaded before it, neighbours as one vector.
 Value LaneLoads::load(OpBuilder &builder, unsigned input, AffineExpr offset) {
   Location loc = k.loc;
   auto plain = [&](OpBuilder &at) -> Value {
     return memref::LoadOp::create(at, loc, k.input(input), k.address(at, offset));
   };
-  Stride stride = k.math.strideAlong(offset, variable);
-  llvm::DenseMap<AffineExpr, AffineExpr> toStart = {{variable, start}};
+  Stride stride = k.math.strideAlong(offset, range.variable);
+  llvm::DenseMap<AffineExpr, AffineExpr> toStart = {{range.variable, range.start}};
   AffineExpr first = k.math.simplify(offset.replace(toStart));
-  // Whole vectors: a start that is a multiple of the width lets every other part of the address be one too.
-  llvm::DenseMap<AffineExpr, AffineExpr> toVector = {{variable, start * width}};
-  bool isAligned = k.math.simplify(offset.replace(toVector)).isMultipleOf(width);
   // Behind a bounds check nothing may be read ahead of it.
   // ... nor before its address is known.
   if (builder.getInsertionBlock() != block || stride == Stride::other ||
-      k.math.isComputed(offset) || (stride == Stride::unit && !isAligned))
+      k.math.isComputed(offset) ||
+      (stride == Stride::unit && !isAligned(k, offset, range.variable, range.start, range.width)))
     return plain(builder);
   OpBuilder before(block->getParentOp());
   Value &loaded = wide[{input, first}];
@@ -53,18 +70,33 @@ Value LaneLoads::load(OpBuilder &builder, unsigned input, AffineExpr offset) {
   }
   auto memref = k.input(input);
   if (!loaded) {
-    auto type = VectorType::get({width}, cast<MemRefType>(memref.getType()).getElementType());
+    auto type = VectorType::get({range.width}, cast<MemRefType>(memref.getType()).getElementType());
     loaded = vector::LoadOp::create(before, loc, type, memref, k.address(before, first));
-    k.named(loaded, k.inputRole(input) + std::to_string(width));
+    k.named(loaded, k.inputRole(input) + std::to_string(range.width));
   }
   return vector::ExtractOp::create(builder, loc, loaded, OpFoldResult(lane));
+}
+
+ValueRange overLanes(KernelBuilder &k, const LaneRange &range, ValueRange inits,
+                     ArrayRef<StringRef> roles, KernelBuilder::Body body) {
+  return k.loop("e", k.index(0), k.index(range.width), 1, inits, roles, KernelBuilder::Unroll::full,
+                [&](Value lane, ValueRange carried) {
+                  LaneLoads loads{k, range, lane, k.b.getInsertionBlock()};
+                  k.math.bindLoop(range.variable, k.add(range.first, lane));
+                  k.customLoad = [&](OpBuilder &builder, Location, unsigned input,
+                                     AffineExpr offset) {
+                    return loads.load(builder, input, offset);
+                  };
+                  SmallVector<Value> yielded = body(lane, carried);
+                  k.customLoad = {};
+                  return yielded;
+                });
 }
 
 void storeLanes(KernelBuilder &k, int64_t width, AffineExpr variable, AffineExpr extent,
                 Value first, ArrayRef<AffineExpr> indices,
                 llvm::function_ref<Value(Value lane)> emit) {
-  AffineExpr start = k.math.addLoop(extent, first);
-  k.sameAs(start, variable);
+  LaneRange range(k, width, variable, extent, first);
   auto elementOf = [](Value tensor) { return getElementTypeOrSelf(tensor.getType()); };
   SmallVector<Value> none;
   SmallVector<std::string> names;
@@ -74,24 +106,16 @@ void storeLanes(KernelBuilder &k, int64_t width, AffineExpr variable, AffineExpr
         ub::PoisonOp::create(k.b, k.loc, VectorType::get({width}, storageType(elementOf(tensor)))));
   }
   SmallVector<StringRef> roles(names.begin(), names.end());
-  ValueRange stored =
-      k.loop("e", k.index(0), k.index(width), 1, none, roles, KernelBuilder::Unroll::full,
-             [&](Value e, ValueRange carried) {
-               LaneLoads loads{k, width, variable, start, e, k.b.getInsertionBlock()};
-               k.math.bindLoop(variable, k.add(first, e));
-               k.customLoad = [&](OpBuilder &builder, Location, unsigned input, AffineExpr offset) {
-                 return loads.load(builder, input, offset);
-               };
-               SmallVector<Value> vectors(carried);
-               k.forEachResult([&] {
-                 Value &own = vectors[k.body.selectedResult()];
-                 Value lane = toStorage(k.b, k.loc, emit(e), elementOf(k.body.getResult()));
-                 own = vector::InsertOp::create(k.b, k.loc, lane, own, OpFoldResult(e));
-               });
-               k.customLoad = {};
-               return vectors;
-             });
-  llvm::DenseMap<AffineExpr, AffineExpr> toStart = {{variable, start}};
+  ValueRange stored = overLanes(k, range, none, roles, [&](Value lane, ValueRange carried) {
+    SmallVector<Value> vectors(carried);
+    k.forEachResult([&] {
+      Value &own = vectors[k.body.selectedResult()];
+      Value element = toStorage(k.b, k.loc, emit(lane), elementOf(k.body.getResult()));
+      own = vector::InsertOp::create(k.b, k.loc, element, own, OpFoldResult(lane));
+    });
+    return vectors;
+  });
+  llvm::DenseMap<AffineExpr, AffineExpr> toStart = {{variable, range.start}};
   AffineExpr offset = k.math.simplify(k.resultOffset(indices).replace(toStart));
   for (auto [number, lanes] : llvm::enumerate(stored))
     vector::StoreOp::create(k.b, k.loc, lanes, k.output(number), k.address(k.b, offset));

@@ -57,7 +57,8 @@ Value SoftmaxOp::emitResult(BodyContext &context, ValueRange args, ValueRange ac
   auto scalar = [&](Value value) {
     return Scalar(context.builder, context.loc, value, ScalarKind::floating);
   };
-  return (exp(scalar(args[0]) - scalar(accs[0])) / scalar(accs[1])).value();
+  // One division for a row: the reciprocal does not depend on the element.
+  return (exp(scalar(args[0]) - scalar(accs[0])) * (1.0 / scalar(accs[1]))).value();
 }
 
 LogicalResult LogSoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,

@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import FLOATS, POSITIVE, row
+from rows.row import BOUNDARY, FLOATS, POSITIVE, row
 
 NORM = lambda x, m, v, *affine: F.batch_norm(x, m, v, *affine, eps=1e-3)
 row("batch_norm", FLOATS, [("N", 5, 3, 3)] + 4 * [(5,)], ("N", 5, 3, 3), NORM, acc.of_batch_norm(1e-3),
@@ -19,6 +19,9 @@ def rms(x, weight):
 LAYER = lambda x, *affine: F.layer_norm(x, x.shape[-1:], *affine, eps=1e-3)
 ATTRS = "{normalized_shape = array<i64: 33>, eps = 1.0e-3 : f64}"
 row("layer_norm", FLOATS, [("N", 33), (33,), (33,)], ("N", 33), LAYER, acc.of_norm((1,), 1e-3), attrs=ATTRS, values="normal")
+row("layer_norm", FLOATS, [("N", 512), (512,), (512,)], ("N", 512), LAYER, acc.of_norm((1,), 1e-3),
+    attrs="{normalized_shape = array<i64: 512>, eps = 1.0e-3 : f64}", values="normal", sizes=BOUNDARY[:6],
+    note="whole vectors")
 row("layer_norm", ("f32",), [("N", 33), (33,)], ("N", 33), LAYER, acc.of_norm((1,), 1e-3), attrs=ATTRS, values="normal",
     note="without bias")
 row("layer_norm", ("f32", "f16"), [("N", 3, 11)], ("N", 3, 11), lambda x: F.layer_norm(x, (3, 11)), acc.of_norm((1, 2), 1e-5),

@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 import accuracy as acc
-from rows.row import ALL, FLOATS, INTS, NUMBERS, POSITIVE, element_of, row, with_element
+from rows.row import ALL, BOUNDARY, FLOATS, INTS, NUMBERS, POSITIVE, element_of, row, with_element
 
 TOTAL = lambda x: x.sum()
 row("sum", FLOATS, [(3, "N")], (3,), lambda x: x.sum(1), acc.contraction(lambda x: x.shape[1], lambda x: x.sum(1)),
@@ -29,6 +29,13 @@ row("argmax", ("f32",), [("N", 5)], (1, 5), lambda x: x.argmax(0, keepdim=True),
     sizes=POSITIVE, result_dtype="i64", values="numbers", note="outer, keepdim")
 row("argmax", ("f32",), [("N", 5)], (), lambda x: x.argmax(), sizes=POSITIVE, result_dtype="i64", values="numbers",
     note="all dims")
+# Rows of whole vectors, which a GPU reads by accesses of 16 bytes.
+row("softmax", FLOATS, [("N", 264)], ("N", 264), lambda x: torch.softmax(x, 1),
+    acc.of_softmax(1, False), attrs="{dim = 1 : i64}", values="normal", sizes=BOUNDARY[:6],
+    note="whole vectors")
+row("argmax", ("f32", "bf16", "i8"), [("N", 320)], ("N",), lambda x: x.argmax(1),
+    attrs="{dim = 1 : i64}", sizes=BOUNDARY[:6], result_dtype="i64", values="equals",
+    note="whole vectors")
 # Few long rows, which many blocks of a GPU share: along memory and across it.
 LONG = (32768, 40001)
 row("sum", FLOATS, [(2, "N")], (2,), lambda x: x.sum(1), acc.contraction(lambda x: x.shape[1], lambda x: x.sum(1)),

@@ -29,8 +29,8 @@ TEST(ReduceChoiceTest, ColumnsAreCutWhereThreadsAreFew) {
   EXPECT_FALSE(chooseRowShare({64, 49, true}).isCut());
   EXPECT_FALSE(chooseRowShare({100000, 1000, true}).isCut());
   EXPECT_FALSE(chooseRowShare({kHuge, kHuge, true}).isCut());
-  EXPECT_EQ(chooseRowShare({64, 12544, true}).blocks, 128);
-  EXPECT_EQ(chooseRowShare({64, 12544, true}).parts, 512);
+  EXPECT_EQ(chooseRowShare({64, 12544, true}).blocks, 98);
+  EXPECT_EQ(chooseRowShare({64, 12544, true}).parts, 784);
 }
 
 // What waits for each other must fit any GPU, and no row may be left without a part.

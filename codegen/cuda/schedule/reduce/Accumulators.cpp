@@ -50,7 +50,7 @@ SmallVector<Value> Accumulator::step(ValueRange carried, Value position,
     Value a = k.body.emitTermRead(k.b, 0, loops), b = k.body.emitTermRead(k.b, 1, loops);
     return {math::FmaOp::create(k.b, k.loc, a, b, carried[0])};
   }
-  Value term = k.body.emitTerm(k.b, stage, parallel, reduction, finished);
+  term = k.body.emitTerm(k.b, stage, parallel, reduction, finished);
   if (!hasPosition())
     return {combine(k.b, k.loc, combiner, kind, carried[0], term)};
   Value at = arith::IndexCastOp::create(k.b, k.loc, k.b.getI64Type(), position);

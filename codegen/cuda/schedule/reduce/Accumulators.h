@@ -24,6 +24,8 @@ public:
                                       llvm::ArrayRef<mlir::AffineExpr> parallel,
                                       llvm::ArrayRef<mlir::AffineExpr> reduction,
                                       mlir::ValueRange finished);
+  /// The term that step() combined last; none of a product.
+  mlir::Value lastTerm() const { return term; }
   /// Two partial accumulators as one.
   llvm::SmallVector<mlir::Value> combineWith(mlir::ValueRange a, mlir::ValueRange b);
   /// What the lanes of a warp hold combined in groups of `lanes` neighbours (a power of two); every lane gets the result.
@@ -42,6 +44,7 @@ private:
   Combiner combiner;
   mlir::Type type;
   ScalarKind kind;
+  mlir::Value term;
 };
 
 } // namespace dlc::codegen

@@ -30,7 +30,7 @@ struct RowShare {
 /// of its memory's rate.
 inline constexpr int64_t kMostBlocks = 128;
 /// Threads of a block that has parts of rows.
-inline constexpr int64_t kPartThreads = 256;
+inline constexpr int64_t kPartThreads = 512;
 
 /// Cuts rows where a block for each (across: a thread for each) leaves most of a GPU idle for longer than the meetings of a
 /// cooperative launch take.

@@ -2,47 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The order in which a row's terms are combined depends on its length alone: thread t takes terms t, t + T, ..., then
-// lanes and warps are combined in a fixed tree. So the same input gives the same bits.
+// lanes and warps are combined in a fixed tree. So the same input gives the same bits. Where
+// terms lie together a thread takes as many neighbours as fit an access of 16 bytes for each term.
 //
 // Where several stages read a row (softmax, norms) and it is short enough, each thread keeps its terms in registers: what
 // comes before the root is computed once, and memory is read once. Its loops have few rounds and are unrolled fully.
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/Schedules.h"
 
+#include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/reduce/Accumulators.h"
+#include "codegen/cuda/schedule/reduce/KeptTerms.h"
 #include "codegen/cuda/schedule/reduce/ReduceLoops.h"
-#include "codegen/cuda/schedule/variants/ShapeSamples.h"
+#include "codegen/cuda/schedule/reduce/RowPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
-#include <cmath>
 
 using namespace mlir;
 
 namespace dlc::codegen {
 
-/// Rows up to this length go to a warp each, longer ones to a block.
-static constexpr int64_t kWarpRow = 512;
-static constexpr int64_t kWarpsPerBlock = 4; // where each has a row of its own
-
-/// Columns up to this length, and any where there are so many for each multiprocessor, go to a
-/// thread each.
-static constexpr int64_t kShortColumn = 64, kManyColumns = 32;
-
-/// Terms that a thread keeps of an access. More would spill, and take the device compiler long.
-static constexpr int64_t kKeptTerms = 8;
-/// Accesses that are kept.
-static constexpr size_t kKeptAccesses = 2;
-
-/// The longest row that is kept: larger blocks would have too few registers for it.
-static constexpr int64_t kKeptRow = 4096;
-
-/// Threads for a row of `length` terms that keep it.
-static int64_t threadsToKeep(int64_t length) {
-  return length <= 256 ? 32 : length <= 512 ? 128 : length <= 2048 ? 256 : 512;
-}
-static_assert(kKeptRow <= kKeptTerms * 512);
+/// Where each has a row of its own.
+static constexpr int64_t kWarpsPerBlock = 4;
 
 namespace {
 /// The terms that a thread has of its row: what one access reads.
@@ -54,99 +36,42 @@ struct KeptAccess {
   Value current; // at the position of the loop at hand
 };
 
-/// How the rows are worked on.
-struct RowPlan {
-  bool isAcross;   ///< a thread for each row, whose terms lie apart
-  int64_t threads; ///< for a row
-  int64_t kept;    ///< terms of a row that a thread keeps; 0: none
-
-  static RowPlan of(dlx::PlanAttr plan) {
-    return {plan.number("across") != 0, plan.number("threads"), plan.number("kept")};
-  }
-  dlx::PlanAttr attribute(MLIRContext *context, double ns) const {
-    SmallVector<std::pair<StringRef, int64_t>> numbers = {{"threads", threads}};
-    if (isAcross)
-      numbers.push_back({"across", 1});
-    if (kept)
-      numbers.push_back({"kept", kept});
-    return dlx::PlanAttr::get(context, kReduceSchedule.name, ns, numbers);
-  }
-};
-
 class ReduceSchedule : ReduceLoops {
 public:
-  explicit ReduceSchedule(KernelBuilder &k) : ReduceLoops(k), k(k) {}
-  /// `isAcross`: the terms of a row lie apart.
-  RowPlan plan(bool isAcross) const;
+  explicit ReduceSchedule(KernelBuilder &k) : ReduceLoops(k), k(k), terms(k) {}
   void run(const RowPlan &plan);
-  /// Whether what the terms read is read once more: by another stage, or with the row's own dims by
-  /// the results.
-  bool isReadAgain() const;
 
 private:
-  bool mayKeep() const;
   void keepAccesses();
-  SmallVector<Value> keptStage(Accumulator &accumulator, unsigned stage);
+  SmallVector<Value> stageOf(Accumulator &accumulator, unsigned stage);
+  void results();
   void row();
-  /// Calls body(slot, position) for each term that a thread keeps; the position may lie past the end.
-  ValueRange overSlots(ValueRange inits, ArrayRef<StringRef> names,
-                       llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)> body);
+  /// body(slot, first, carried) for each access of a thread to its row, `lanes` neighbours from position
+  /// `first` on: those that it keeps, the first of them in `slot`, or all below the extent of `groups`
+  /// (slot is null).
+  using Accesses = llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)>;
+  ValueRange overAccesses(bool areKept, StringRef role, ArrayRef<DimGroup> groups, ValueRange inits,
+                          ArrayRef<StringRef> names, Accesses body);
+  /// The same for each position, with `groups` bound to it.
+  ValueRange overPositions(bool areKept, StringRef role, ArrayRef<DimGroup> groups,
+                           ValueRange inits, ArrayRef<StringRef> names, Accesses body);
+  /// Has each kept access at hand at `slot`: what it was read as before.
+  void recall(Value slot) {
+    for (KeptAccess &one : kept)
+      one.current = slot ? k.read(one.array, {slot}) : Value();
+  }
 
   KernelBuilder &k;
   int64_t threadsPerRow = 0;
   int64_t slots = 0;            // terms that a thread keeps; 0: none
+  int64_t lanes = 1;            // neighbours that a thread reads at once
   Value end;                    // of the positions, where slots may lie past it
   SmallVector<KeptAccess> kept; // with `slots`
+  KeptTerms terms;              // of the last stage, with `slots`
   SmallVector<Value> finished;  // of the stages so far
   Value thread;                 // within the row
 };
 } // namespace
-
-bool ReduceSchedule::isReadAgain() const {
-  if (nest.stages.size() > 1)
-    return true;
-  if (inner.none() || dl::isConstant(totalExtent(k.math, inners), 1))
-    return false;
-  llvm::SmallDenseSet<unsigned> inputs;
-  k.body.visitTermReads(parallel, reduction, [&](unsigned input, AffineExpr, bool) {
-    inputs.insert(input);
-    return true;
-  });
-  bool found = false;
-  k.body.visitResultReads(parallel, [&](unsigned input, AffineExpr, bool) {
-    found |= inputs.contains(input);
-    return true;
-  });
-  return found;
-}
-
-bool ReduceSchedule::mayKeep() const {
-  return isReadAgain() && nest.terms.size() <= kKeptAccesses &&
-         llvm::none_of(nest.terms,
-                       [](const Access &access) { return access.checked || access.isComputed(); });
-}
-
-RowPlan ReduceSchedule::plan(bool isAcross) const {
-  AffineExpr extent = totalExtent(k.math, reductions);
-  // Threads alone read whole lines; warps and blocks are more threads. These win where rows are few and long.
-  auto usualRows = usualOrMiddle(totalExtent(k.math, rows), k.ranges()),
-       usualTerms = usualOrMiddle(extent, k.ranges());
-  if (isAcross && usualTerms && *usualTerms > kShortColumn &&
-      (!usualRows || *usualRows < k.gpu(kAmpere).multiprocessors * kManyColumns))
-    isAcross = false;
-  auto length = k.largest(extent);
-  RowPlan plan = {isAcross, isAcross ? 1 : length && *length <= kWarpRow ? 32 : kThreads, 0};
-  if (!mayKeep() || !length || *length < 1)
-    return plan;
-  // Lengths that vary may be far below the largest: threads for that one would be idle.
-  bool isFixed = k.smallest(extent) == length;
-  if (*length > (isAcross ? kKeptTerms : isFixed ? kKeptRow : kKeptTerms * 32))
-    return plan;
-  if (!isAcross)
-    plan.threads = threadsToKeep(*length);
-  plan.kept = llvm::divideCeil(*length, plan.threads);
-  return plan;
-}
 
 /// Makes room for what the terms read. The row's own dims take the place of the reduction's where they have their extents.
 void ReduceSchedule::keepAccesses() {
@@ -176,77 +101,117 @@ void ReduceSchedule::keepAccesses() {
   };
 }
 
-ValueRange
-ReduceSchedule::overSlots(ValueRange inits, ArrayRef<StringRef> names,
-                          llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
-  return k.loop("j", k.index(0), k.index(slots), 1, inits, names, KernelBuilder::Unroll::full,
-                [&](Value slot, ValueRange carried) {
-                  Value position = k.named(k.add(k.mul(slot, threadsPerRow), thread), "r");
-                  Value isTerm = end ? k.less(position, end) : Value();
+ValueRange ReduceSchedule::overAccesses(bool areKept, StringRef role, ArrayRef<DimGroup> groups,
+                                        ValueRange inits, ArrayRef<StringRef> names,
+                                        Accesses body) {
+  if (!areKept)
+    return k.loop(role, k.mul(thread, lanes), k.index(totalExtent(k.math, groups)),
+                  threadsPerRow * lanes, inits, names, KernelBuilder::Unroll::automatic,
+                  [&](Value first, ValueRange carried) { return body({}, first, carried); });
+  return k.loop("j", k.index(0), k.index(slots / lanes), 1, inits, names,
+                KernelBuilder::Unroll::full, [&](Value access, ValueRange carried) {
+                  Value number = k.add(k.mul(access, threadsPerRow), thread);
+                  Value first = k.named(k.mul(number, lanes), "r");
+                  Value isInside = end ? k.less(first, end) : Value();
                   return k.chooseAll(
-                      isTerm, [&] { return body(slot, position, carried); }, carried);
+                      isInside, [&] { return body(k.mul(access, lanes), first, carried); },
+                      carried);
                 });
 }
 
-SmallVector<Value> ReduceSchedule::keptStage(Accumulator &accumulator, unsigned stage) {
-  return overSlots(accumulator.initial(), accumulator.roles(),
-                   [&](Value slot, Value position, ValueRange carried) {
-                     k.bindFlat(position, reductions);
-                     for (KeptAccess &one : kept) {
-                       one.current = {};
-                       if (stage == 0) {
-                         one.current = k.body.emit(k.b, one.tensor, one.asTerm);
-                         k.write(one.array, {slot}, one.current);
-                       } else {
-                         one.current = k.read(one.array, {slot});
-                       }
-                     }
-                     return accumulator.step(carried, position, parallel, reduction, finished);
-                   });
+ValueRange ReduceSchedule::overPositions(bool areKept, StringRef role, ArrayRef<DimGroup> groups,
+                                         ValueRange inits, ArrayRef<StringRef> names,
+                                         Accesses body) {
+  return overAccesses(
+      areKept, role, groups, inits, names, [&](Value slot, Value first, ValueRange carried) {
+        if (lanes == 1) {
+          k.bindFlat(first, groups);
+          return body(slot, first, carried);
+        }
+        auto ofLane = [&](Value lane, ValueRange inner) {
+          return body(slot ? k.add(slot, lane) : slot, k.add(first, lane), inner);
+        };
+        if (!groups.empty() && groups.back().extent.isMultipleOf(lanes)) {
+          k.bindFlat(first, groups);
+          const DimGroup &last = groups.back();
+          LaneRange range(k, lanes, last.variable, last.extent, k.index(last.variable));
+          return SmallVector<Value>(overLanes(k, range, carried, names, ofLane));
+        }
+        // Neighbours in the order of the terms that lie apart among the results.
+        return SmallVector<Value>(k.loop("e", k.index(0), k.index(lanes), 1, carried, names,
+                                         KernelBuilder::Unroll::full,
+                                         [&](Value lane, ValueRange inner) {
+                                           k.bindFlat(k.add(first, lane), groups);
+                                           return ofLane(lane, inner);
+                                         }));
+      });
+}
+
+SmallVector<Value> ReduceSchedule::stageOf(Accumulator &accumulator, unsigned stage) {
+  return overPositions(slots > 0, "r", reductions, accumulator.initial(), accumulator.roles(),
+                       [&](Value slot, Value position, ValueRange carried) {
+                         if (stage > 0)
+                           recall(slot);
+                         for (KeptAccess &one : kept)
+                           if (stage == 0) {
+                             one.current = {};
+                             one.current = k.body.emit(k.b, one.tensor, one.asTerm);
+                             k.write(one.array, {slot}, one.current);
+                           }
+                         SmallVector<Value> stepped =
+                             accumulator.step(carried, position, parallel, reduction, finished);
+                         if (slot && accumulator.lastTerm() && stage + 1 == nest.stages.size())
+                           terms.keep(accumulator.lastTerm(), slot, kept.front().array);
+                         return stepped;
+                       });
+}
+
+void ReduceSchedule::results() {
+  auto result = [&](Value slot) {
+    recall(slot);
+    Value value = k.body.emitResult(k.b, parallel, finished);
+    return slot ? terms.recall(value, slot) : value;
+  };
+  if (inner.none()) {
+    Value isFirst = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::eq, thread, k.index(0));
+    k.when(isFirst, [&] { k.store(k.resultOffset(parallel), result({})); });
+    return;
+  }
+  bool areKept = slots > 0 && !kept.front().asInner.empty();
+  bool isStoredTogether = lanes > 1 && storesLanes(k, lanes);
+  if (!areKept && !isStoredTogether)
+    lanes = 1; // a row's own dims may have other extents than its terms
+  if (!isStoredTogether) {
+    overPositions(areKept, "c", inners, {}, {},
+                  [&](Value slot, Value, ValueRange) -> SmallVector<Value> {
+                    k.store(k.resultOffset(parallel), result(slot));
+                    return {};
+                  });
+    return;
+  }
+  overAccesses(areKept, "c", inners, {}, {},
+               [&](Value slot, Value first, ValueRange) -> SmallVector<Value> {
+                 k.bindFlat(first, inners);
+                 const DimGroup &last = inners.back();
+                 storeLanes(k, lanes, last.variable, last.extent, k.index(last.variable), parallel,
+                            [&](Value lane) { return result(slot ? k.add(slot, lane) : slot); });
+                 return {};
+               });
 }
 
 void ReduceSchedule::row() {
-  Value terms = k.index(totalExtent(k.math, reductions));
   if (slots)
     keepAccesses();
   for (unsigned stage = 0; stage < nest.stages.size(); ++stage) {
     Accumulator accumulator(k, stage);
-    SmallVector<Value> partial =
-        slots ? keptStage(accumulator, stage)
-              : SmallVector<Value>(k.loop(
-                    "r", thread, terms, threadsPerRow, accumulator.initial(), accumulator.roles(),
-                    KernelBuilder::Unroll::automatic, [&](Value position, ValueRange carried) {
-                      k.bindFlat(position, reductions);
-                      return accumulator.step(carried, position, parallel, reduction, finished);
-                    }));
+    SmallVector<Value> partial = stageOf(accumulator, stage);
     SmallVector<Value> total = threadsPerRow > 32
                                    ? accumulator.acrossWarps(partial, threadsPerRow / 32, thread)
                                    : accumulator.acrossLanes(partial, threadsPerRow);
     finished.push_back(accumulator.finish(total));
   }
-  auto result = [&] {
-    k.store(k.resultOffset(parallel), k.body.emitResult(k.b, parallel, finished));
-  };
-  if (inner.none()) {
-    Value isFirst = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::eq, thread, k.index(0));
-    k.when(isFirst, result);
-  } else if (slots && !kept.front().asInner.empty()) {
-    overSlots({}, {}, [&](Value slot, Value position, ValueRange) -> SmallVector<Value> {
-      k.bindFlat(position, inners);
-      for (KeptAccess &one : kept)
-        one.current = k.read(one.array, {slot});
-      result();
-      return {};
-    });
-  } else {
-    for (KeptAccess &one : kept)
-      one.current = {};
-    k.loop("c", thread, k.index(totalExtent(k.math, inners)), threadsPerRow,
-           KernelBuilder::Unroll::automatic, [&](Value position) {
-             k.bindFlat(position, inners);
-             result();
-           });
-  }
+  results();
+  terms.finish();
   k.body.held = {};
 }
 
@@ -254,8 +219,9 @@ void ReduceSchedule::run(const RowPlan &plan) {
   AffineExpr count = totalExtent(k.math, rows), extent = totalExtent(k.math, reductions);
   threadsPerRow = plan.threads;
   slots = plan.kept;
+  lanes = plan.lanes;
   auto length = k.largest(extent);
-  if (slots && (k.smallest(extent) != length || *length % threadsPerRow != 0))
+  if (slots && (k.smallest(extent) != length || *length != slots * threadsPerRow))
     end = k.index(extent);
   Value own = k.thread();
   if (plan.isAcross) {
@@ -285,45 +251,6 @@ void ReduceSchedule::run(const RowPlan &plan) {
   k.finish(32 * kWarpsPerBlock, {k.ceilDiv(count, kWarpsPerBlock)});
 }
 
-/// Instructions of a warp for each of its terms and each access, for a row beside that, and for what
-/// warps of a row tell each other: modelled. A row that is read once more comes from a cache.
-static constexpr double kOfTerm = 6, kOfTermApart = 40, kOfRow = 80, kOfWarps = 80,
-                        kOfReread = 0.25;
-
-/// Nanoseconds at the usual sizes.
-static double nanosecondsOf(PlanQuestion &question, const ReduceSchedule &schedule,
-                            const RowPlan &plan) {
-  KernelBuilder &k = question.k;
-  const LoopNest &nest = k.body.getNest();
-  const GpuModel &gpu = k.gpu();
-  double multiprocessors = double(gpu.multiprocessors), terms = question.terms(),
-         rows = question.results();
-  llvm::SmallBitVector inner = nest.innerDims();
-  for (unsigned dim : inner.set_bits())
-    rows /= std::max(1.0, question.usual(nest.parallel[dim]));
-  double warps = std::max<double>(1, double(plan.threads) / 32),
-         stages = double(nest.stages.size());
-  double rounds = plan.isAcross ? terms : std::ceil(terms / double(plan.threads));
-  // Lanes that read apart take a line of the cache each.
-  double ofTerm = 0;
-  for (unsigned term = 0; term < nest.terms.size(); ++term) {
-    bool isApart = standsAcross(k.body, k.math) ||
-                   (question.product() && !question.product()->liesAlongReduction(term));
-    ofTerm += isApart && !plan.isAcross ? kOfTermApart : kOfTerm;
-  }
-  double ofWarp = (kOfRow + (warps > 1 ? kOfWarps : 0)) * stages + rounds * ofTerm * stages;
-  double threads = rows * double(plan.threads);
-  double clocks = std::max(threads / 32 * ofWarp / (multiprocessors * gpu.schedules.issued),
-                           kOfRow + rounds * gpu.clocksOfLatency / gpu.schedules.loadsAtOnce);
-  double passes = 1;
-  if (!plan.kept && schedule.isReadAgain())
-    passes += kOfReread * (stages - (inner.none() ? 1 : 0));
-  return (question.nanoseconds(2 * gpu.clocksOfLatency) +
-          std::max(question.nanoseconds(clocks),
-                   question.nanosecondsOnce(gpu.schedules.reduce, passes))) *
-         question.timeFactor();
-}
-
 static dlx::PlanAttr match(PlanQuestion &question) {
   KernelBuilder &k = question.k;
   const LoopNest &nest = k.body.getNest();
@@ -342,9 +269,8 @@ static dlx::PlanAttr match(PlanQuestion &question) {
   bool isAcross = standsAcross(k.body, k.math);
   if (isAcross && (isContraction || nest.innerDims().none()))
     return {};
-  ReduceSchedule schedule(k);
-  RowPlan plan = schedule.plan(isAcross);
-  return plan.attribute(question.kernel().getContext(), nanosecondsOf(question, schedule, plan));
+  RowPlan plan = chooseRowPlan(k, isAcross);
+  return plan.attribute(question.kernel().getContext(), nanosecondsOf(question, plan));
 }
 
 static double cost(PlanQuestion &question, dlx::PlanAttr attribute) {
@@ -353,7 +279,7 @@ static double cost(PlanQuestion &question, dlx::PlanAttr attribute) {
       dl::product(question.k.body.getNest().reduction, question.kernel().getContext()));
   if (plan.kept && (!length || *length > plan.kept * plan.threads))
     return kNeverServes;
-  return nanosecondsOf(question, ReduceSchedule(question.k), plan);
+  return nanosecondsOf(question, plan);
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {

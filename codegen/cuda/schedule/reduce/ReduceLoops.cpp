@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/reduce/ReduceLoops.h"
 
+#include "codegen/cuda/schedule/Lanes.h"
+
 using namespace mlir;
 
 namespace dlc::codegen {
@@ -45,6 +47,61 @@ ReduceLoops::ReduceLoops(KernelBuilder &k) : nest(k.body.getNest()), inner(nest.
   bindGroups(k.math, rows, rowOrder, parallel);
   bindGroups(k.math, inners, innerOrder, parallel);
   bindGroups(k.math, reductions, reductionOrder, reduction);
+}
+
+bool ReduceLoops::isReadAgain(const KernelBuilder &k) const {
+  if (nest.stages.size() > 1)
+    return true;
+  if (inner.none() ||
+      llvm::all_of(inners, [](const DimGroup &group) { return dl::isConstant(group.extent, 1); }))
+    return false;
+  llvm::SmallDenseSet<unsigned> inputs;
+  k.body.visitTermReads(parallel, reduction, [&](unsigned input, AffineExpr, bool) {
+    inputs.insert(input);
+    return true;
+  });
+  bool found = false;
+  k.body.visitResultReads(parallel, [&](unsigned input, AffineExpr, bool) {
+    found |= inputs.contains(input);
+    return true;
+  });
+  return found;
+}
+
+int64_t ReduceLoops::lanesOfTerms(KernelBuilder &k) const {
+  if (reductions.empty())
+    return 1;
+  const DimGroup &last = reductions.back();
+  unsigned narrowest = 64;
+  k.body.visitTermReads(parallel, reduction, [&](unsigned input, AffineExpr, bool) {
+    narrowest =
+        std::min(narrowest, cast<MemRefType>(k.input(input).getType()).getElementTypeBitWidth());
+    return true;
+  });
+  for (int64_t lanes = narrowest <= 16 ? 8 : 4; lanes > 1; lanes /= 2) {
+    bool isUnit = false;
+    auto isTogether = [&](unsigned, AffineExpr offset, bool isChecked) {
+      isUnit |= k.math.strideAlong(offset, last.variable) == Stride::unit;
+      return !isChecked && isOneAccess(k, offset, last.variable, lanes);
+    };
+    if (last.extent.isMultipleOf(lanes) && k.body.visitTermReads(parallel, reduction, isTogether) &&
+        isUnit)
+      return lanes;
+  }
+  return 1;
+}
+
+bool ReduceLoops::storesLanes(KernelBuilder &k, int64_t lanes) const {
+  if (inners.empty())
+    return false;
+  const DimGroup &last = inners.back();
+  AffineExpr result = k.resultOffset(parallel);
+  return last.extent.isMultipleOf(lanes) &&
+         k.math.strideAlong(result, last.variable) == Stride::unit &&
+         isOneAccess(k, result, last.variable, lanes) &&
+         k.body.visitResultReads(parallel, [&](unsigned, AffineExpr offset, bool isChecked) {
+           return !isChecked && isOneAccess(k, offset, last.variable, lanes);
+         });
 }
 
 bool standsAcross(const BodyEmitter &body, IndexMath &math) {

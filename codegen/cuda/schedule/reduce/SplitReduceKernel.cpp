@@ -9,6 +9,7 @@
 // thread t has every p-th term of row t mod rows, so that neighbouring threads read neighbouring elements; a block for each
 // row, or where there are many a warp, combines the parts, and what they found goes through that memory as well.
 //===----------------------------------------------------------------------------------------------===//
+#include "codegen/cuda/schedule/Lanes.h"
 #include "codegen/cuda/schedule/Schedules.h"
 #include "codegen/cuda/schedule/reduce/Accumulators.h"
 #include "codegen/cuda/schedule/reduce/ReduceChoice.h"
@@ -54,7 +55,8 @@ private:
   Value take(Value at, Type type);
   /// Waits for all blocks.
   void meet() { k.gridBarrier(exchange); }
-  /// Reduces terms first, first + step, ... below `end` of the row that is bound.
+  /// Reduces terms first, first + step, ... below `end` of the row that is bound, each with its
+  /// neighbours of an access.
   SmallVector<Value> reduce(Accumulator &accumulator, Value first, Value end, int64_t step);
   void putParts(unsigned stage, Value row, Value part, ValueRange values);
   /// All parts of a row as one, by threads `thread` = 0, 1, ... of a warp or of a whole block.
@@ -66,11 +68,12 @@ private:
   Value isZero(Value value) {
     return arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::eq, value, k.index(0));
   }
-  /// Part `part` of [0, extent) in consecutive pieces.
-  std::pair<Value, Value> piece(AffineExpr extent, Value part);
+  /// Part `part` of [0, extent) in consecutive pieces, each but the last a multiple of `unit`.
+  std::pair<Value, Value> piece(AffineExpr extent, Value part, int64_t unit);
 
   KernelBuilder &k;
   RowShare share;
+  int64_t lanes = 1; // neighbouring terms that a thread reads at once
   Value exchange;
   SmallVector<Value> finished;
 };
@@ -128,12 +131,19 @@ Value SplitReduceSchedule::take(Value at, Type type) {
 
 SmallVector<Value> SplitReduceSchedule::reduce(Accumulator &accumulator, Value first, Value end,
                                                int64_t step) {
-  return SmallVector<Value>(
-      k.loop("r", first, end, step, accumulator.initial(), accumulator.roles(),
-             KernelBuilder::Unroll::automatic, [&](Value position, ValueRange carried) {
-               k.bindFlat(position, reductions);
-               return accumulator.step(carried, position, parallel, reduction, finished);
-             }));
+  return SmallVector<Value>(k.loop(
+      "r", first, end, step, accumulator.initial(), accumulator.roles(),
+      KernelBuilder::Unroll::automatic, [&](Value position, ValueRange carried) {
+        k.bindFlat(position, reductions);
+        if (lanes == 1)
+          return accumulator.step(carried, position, parallel, reduction, finished);
+        const DimGroup &last = reductions.back();
+        LaneRange range(k, lanes, last.variable, last.extent, k.index(last.variable));
+        return SmallVector<Value>(
+            overLanes(k, range, carried, accumulator.roles(), [&](Value lane, ValueRange inner) {
+              return accumulator.step(inner, k.add(position, lane), parallel, reduction, finished);
+            }));
+      }));
 }
 
 void SplitReduceSchedule::putParts(unsigned stage, Value row, Value part, ValueRange values) {
@@ -155,8 +165,8 @@ SmallVector<Value> SplitReduceSchedule::combineParts(unsigned stage, Accumulator
                        : accumulator.acrossWarps(partial, threads / 32, thread);
 }
 
-std::pair<Value, Value> SplitReduceSchedule::piece(AffineExpr extent, Value part) {
-  Value length = k.index(k.ceilDiv(extent, share.parts));
+std::pair<Value, Value> SplitReduceSchedule::piece(AffineExpr extent, Value part, int64_t unit) {
+  Value length = k.index(dl::normalize(extent.ceilDiv(share.parts * unit) * unit));
   Value first = k.mul(part, length);
   Value last = k.named(arith::MinSIOp::create(k.b, k.loc, k.add(first, length), k.index(extent)),
                        "piece_end");
@@ -175,6 +185,7 @@ void SplitReduceSchedule::forItems(StringRef role, Value first, Value end, int64
 }
 
 void SplitReduceSchedule::runAlong() {
+  lanes = lanesOfTerms(k);
   AffineExpr count = dl::normalize(totalExtent(k.math, rows) * share.parts);
   Value thread = k.thread(), block = k.block(gpu::Dimension::x, "block");
   Value lane = k.named(k.mod(thread, k.index(32)), "lane");
@@ -194,9 +205,10 @@ void SplitReduceSchedule::runAlong() {
   };
   for (unsigned stage = 0; stage < nest.stages.size(); ++stage) {
     ours(stage, [&](Value row, Value part) {
-      auto [first, end] = piece(totalExtent(k.math, reductions), part);
+      auto [first, end] = piece(totalExtent(k.math, reductions), part, lanes);
       Accumulator accumulator(k, stage);
-      SmallVector<Value> own = reduce(accumulator, k.add(first, thread), end, kPartThreads);
+      SmallVector<Value> own =
+          reduce(accumulator, k.add(first, k.mul(thread, lanes)), end, kPartThreads * lanes);
       own = accumulator.acrossWarps(own, kPartThreads / 32, thread);
       k.when(isZero(thread), [&] { putParts(stage, row, part, own); });
       k.barrier(); // the next part's warps write where these were read
@@ -206,11 +218,16 @@ void SplitReduceSchedule::runAlong() {
   ours(nest.stages.size(), [&](Value, Value part) {
     if (inner.none())
       return k.when(k.both(isZero(part), isZero(thread)), [&] { storeResult(); });
-    auto [from, to] = piece(totalExtent(k.math, inners), part);
-    k.loop("c", k.add(from, thread), to, kPartThreads, KernelBuilder::Unroll::automatic,
-           [&](Value position) {
+    int64_t stored = storesLanes(k, lanes) ? lanes : 1;
+    auto [from, to] = piece(totalExtent(k.math, inners), part, stored);
+    k.loop("c", k.add(from, k.mul(thread, stored)), to, kPartThreads * stored,
+           KernelBuilder::Unroll::automatic, [&](Value position) {
              k.bindFlat(position, inners);
-             storeResult();
+             if (stored == 1)
+               return storeResult();
+             const DimGroup &last = inners.back();
+             storeLanes(k, lanes, last.variable, last.extent, k.index(last.variable), parallel,
+                        [&](Value) { return k.body.emitResult(k.b, parallel, finished); });
            });
   });
   k.finish(kPartThreads, {count});
