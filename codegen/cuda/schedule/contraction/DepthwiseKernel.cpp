@@ -9,6 +9,7 @@
 #include "codegen/cuda/schedule/Places.h"
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/DepthwiseChoice.h"
+#include "ir/scalar/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -279,7 +280,7 @@ int64_t DepthwiseSchedule::costOfEpilogue(dlk::CallOp call) const {
   int64_t cost = 0;
   call.getBodies()[2].walk([&](Operation *op) {
     bool isFloat = op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType());
-    bool isMath = isa_and_nonnull<math::MathDialect>(op->getDialect());
+    bool isMath = isa_and_nonnull<math::MathDialect, dls::DLSDialect>(op->getDialect());
     cost += isMath ? kOfMathFunction : isFloat;
   });
   return cost * strip.results();
