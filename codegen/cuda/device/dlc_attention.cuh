@@ -8,7 +8,7 @@
 // operand is multiplied, the next one is on its way into shared memory.
 // Warps side by side (warps_n) share the span's keys, each with a running maximum of its own; their
 // sums are merged at the end, in one order. Blocks may share the keys of a tile of few rows
-// (dlc_attention_rows.cuh).
+// (dlc_attention_rows.cuh). Of many rows a warp may have 32, for which it reads keys and values once.
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dlc_attention_rows.cuh"
@@ -42,17 +42,17 @@ DLC_DEV void fill_exchanged(float *span, const float *base, const Element &eleme
   }
 }
 
-/// e^x for weights, which the products round to 11 bits or fewer: the error of exp2_fast is 2^-11 of
-/// that. A weight that is not too small to be kept has x above -17, whose product with log2(e) adds less
-/// than 2^-19.
+/// e^x for weights, which the products round to 11 bits or fewer. exp2_fast is off by 2^-22; rounding
+/// its argument adds |x| 2^-24, less than 2^-17 where the weight is no 0 (x above -88).
 DLC_DEV float weight_of(float x) { return exp2_fast(x * 1.44269504f); }
 
 /// y(m, c) = sum over n of w(m, n) value(n, c), with w the softmax along n of score(m, n, sum over e of query(m, e)
 /// key(n, e)); then `finish(m, c, `vector` neighbours)` for all m < rows and c < columns. Row m sees keys n < seen(m). Its
 /// weights are NaN where it sees none, or -inf alone; without any keys y is 0.
-/// Config: type (f16, bf16, or float rounded to tf32), index, depth and columns (of a head), warps_m x warps_n, tiles_m
-/// (16 rows each, of a warp), tile_n (keys that a warp takes at once), causal (whether `seen` matters), vector, and for query, key and value (q, k, v) the
-/// width (see slab::fill) and whether it lies along the dim that is summed over in shared memory. `m0` is the block's first row.
+/// Config: type (f16, bf16, or float rounded to tf32), index, depth and columns (of a head), warps_m x
+/// warps_n, tiles_m (of a warp, 16 rows each), tile_n (keys that a warp takes at once), causal (whether
+/// `seen` matters), vector, and for query, key and value (q, k, v) the width (see slab::fill) and whether
+/// it lies along the dim that is summed over in shared memory. `m0` is the block's first row.
 /// Share: whole_depth, or split_depth for blocks that share the keys of these rows.
 template <class Config, class Share, class FQ, class FK, class FV, class FS, class FN, class FE>
 DLC_DEV void
