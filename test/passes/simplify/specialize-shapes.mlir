@@ -14,11 +14,11 @@
 // RUN: not dlc-opt %s -specialize-shapes="shapes=x:9x1" 2>&1 | FileCheck %s --check-prefix=SYMBOL
 // SYMBOL: error: --shapes: 'x', dim 0: 9 makes N = 9, and it is in 1..8
 // RUN: not dlc-opt %s -specialize-shapes="shapes=z:1x18" 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: error: --shapes: 'z', dim 1: no T in 1..64 makes s1*2 + 1 equal to 18
+// NONE: error: --shapes: 'z', dim 1: no T in 1..64 makes T*2 + 1 equal to 18
 // RUN: not dlc-opt %s -specialize-shapes="shapes=x:1x4,z:1x11" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
 // CONTRADICTION: error: --shapes: 'z', dim 1: expected 9, got 11
 // RUN: not dlc-opt %s -specialize-shapes="shapes=w:12" 2>&1 | FileCheck %s --check-prefix=OPEN
-// OPEN: error: --shapes: 'w', dim 0: the shapes do not determine s0*s1; name more inputs
+// OPEN: error: --shapes: 'w', dim 0: the shapes do not determine N*T; name more inputs
 // RUN: not dlc-opt %s -specialize-shapes="shapes=x:1x4 min-shapes=x:2x4" 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // OUTSIDE: error: --shapes makes N = 1, and --min-shapes and --max-shapes leave 2..8
 // RUN: not dlc-opt %s -specialize-shapes="max-shapes=x:1x4 min-shapes=x:2x4" 2>&1 | FileCheck %s --check-prefix=EMPTY
