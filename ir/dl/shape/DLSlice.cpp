@@ -306,10 +306,11 @@ LoopNest CatOp::getLoopNest() {
 Value CatOp::emitResult(BodyContext &context, ValueRange args, ValueRange) {
   // The last tensor that begins at or before the index is the one that holds it.
   Value result = args.front(), index = context.parallel[joinedDim(*this)];
-  for (auto [arg, start] : llvm::drop_begin(llvm::zip_equal(args, startsOf(*this)))) {
+  Dims starts = startsOf(*this);
+  for (unsigned i = 1; i < args.size(); ++i) {
     Value begins = arith::CmpIOp::create(context.builder, context.loc, arith::CmpIPredicate::sge,
-                                         index, context.extent(start));
-    result = arith::SelectOp::create(context.builder, context.loc, begins, arg, result);
+                                         index, context.extent(starts[i]));
+    result = arith::SelectOp::create(context.builder, context.loc, begins, args[i], result);
   }
   return result;
 }
