@@ -52,7 +52,7 @@ def types(signature):
 def complete(example):
     """The example as a function whose arguments are its undefined values."""
     text = " ".join(example.split()).split(" { ^")[0]
-    if not re.match(r"((%\w+, )*%\w+ = )?dlx?\.(?!kernel|program)", text):
+    if not re.match(r"((%\w+, )*%\w+ = )?dl[xs]?\.(?!kernel|program)", text):
         return example
     body = re.sub(r"^(%\w+, )*%\w+ = ", "", text)
     used = list(dict.fromkeys(re.findall(r"%\w+", top_level(body, " : ")[0])))
@@ -89,7 +89,7 @@ def main():
         shown = examples[INSIDE[name]] if name in INSIDE else example
         if not example.strip():
             problems[name] = "its description has no ```mlir example"
-        elif not re.search(rf"\bdlx?\.{mnemonic}\b", shown):
+        elif not re.search(rf"\bdl[xs]?\.{mnemonic}\b", shown):
             problems[name] = "its example does not use it"
         elif name not in INSIDE:
             texts[name] = (examples[BESIDE[name]] + "\n" if name in BESIDE else "") + complete(example)

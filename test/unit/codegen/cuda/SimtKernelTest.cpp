@@ -66,10 +66,10 @@ TEST_P(SimtKernelTest, NarrowCopies) {
 
 // A deep sum of few results: warps share k, and add their shares in one order.
 TEST_P(SimtKernelTest, SharedDepth) {
-  loadProduct(R"(^bb0(%a: tensor<?x400xf32, #dl.t<[s0, 400]>>, %b: tensor<40x400xf32>):
-    %0 = dl.linear %a, %b : (tensor<?x400xf32, #dl.t<[s0, 400]>>, tensor<40x400xf32>) -> tensor<?x40xf32, #dl.t<[s0, 40]>>
-    dl.yield %0 : tensor<?x40xf32, #dl.t<[s0, 40]>>)",
-              40);
+  loadProduct(R"(^bb0(%a: tensor<?x400xf32, #dl.t<[s0, 400]>>, %b: tensor<64x400xf32>):
+    %0 = dl.linear %a, %b : (tensor<?x400xf32, #dl.t<[s0, 400]>>, tensor<64x400xf32>) -> tensor<?x64xf32, #dl.t<[s0, 64]>>
+    dl.yield %0 : tensor<?x64xf32, #dl.t<[s0, 64]>>)",
+              129);
   EXPECT_GT(config("warps_k"), 1) << text();
   for (int64_t rows : {1, 31, 33})
     check({rows, 1}, kSums);
