@@ -56,10 +56,14 @@ public:
     auto result = cast<RankedTensorType>(kernel.getResultTensors().front().getType());
     dim = part.getDim();
     extent = part.getExtent();
-    ends[part.getFirst()] = dl::normalize(part.getFirst() + dl::getDims(result)[dim]);
+    isAny = true;
+    AffineExpr end = dl::normalize(part.getFirst() + dl::getDims(result)[dim]);
+    if (end == part.getFirst())
+      return; // empty, and begins where another does
+    ends[part.getFirst()] = end;
     ++count;
   }
-  bool empty() const { return count == 0; }
+  bool empty() const { return !isAny; }
   /// Each index of the buffer is in one of the parts, and in one alone.
   bool isWhole() const {
     if (empty())
@@ -76,6 +80,7 @@ private:
   AffineExpr extent;
   llvm::DenseMap<AffineExpr, AffineExpr> ends; // of the parts, by their first indices
   unsigned count = 0;
+  bool isAny = false; // an empty one too
 };
 } // namespace
 

@@ -127,6 +127,27 @@ dlx.program @Twice attributes {input_names = ["x"], output_names = ["y"]} {
 
 // -----
 
+// A part without elements begins where another one does.
+dlx.kernel @none attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (0, 4)>>} {
+^bb0(%x: tensor<0xf32>):
+  %y = dl.relu %x : (tensor<0xf32>) -> tensor<0xf32>
+  dl.yield %y : tensor<0xf32>
+}
+dlx.kernel @all attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (0, 4)>>} {
+^bb0(%x: tensor<4xf32>):
+  %y = dl.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  dl.yield %y : tensor<4xf32>
+}
+dlx.program @EmptyPart attributes {input_names = ["x", "n"], output_names = ["y"]} {
+^bb0(%x: !dlx.buffer<tensor<4xf32>>, %n: !dlx.buffer<tensor<0xf32>>):
+  %y = dlx.alloc : !dlx.buffer<tensor<4xf32>>
+  dlx.launch @none(%n) -> (%y) : (!dlx.buffer<tensor<0xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.launch @all(%x) -> (%y) : (!dlx.buffer<tensor<4xf32>>) -> (!dlx.buffer<tensor<4xf32>>)
+  dlx.return %y : !dlx.buffer<tensor<4xf32>>
+}
+
+// -----
+
 // Two launches write one half each, and may do so in any order; nobody writes to it after it was read.
 dlx.kernel @first attributes {kind = #dlx.kind<map>, part = #dlx.part<dim = 0, within = affine_map<() -> (0, 8)>>} {
 ^bb0(%x: tensor<4xf32>):

@@ -172,7 +172,7 @@ TEST_P(ReduceKernelTest, VectorsOfRows) {
   check({3, 1}, kExact, Fill::whole);
   // The rows begin within vectors.
   load("reduce", R"(^bb0(%x: tensor<5x130xf32>):
-    %0 = dl.narrow %x {dim = 1 : i64, start = affine_map<() -> (1)>, length = affine_map<() -> (128)>} : (tensor<5x130xf32>) -> tensor<5x128xf32>
+    %0 = dl.slice %x {dim = 1 : i64, start = 1 : i64, end = 129 : i64} : (tensor<5x130xf32>) -> tensor<5x128xf32>
     %1 = dl.sum %0 {dim = array<i64: 1>} : (tensor<5x128xf32>) -> tensor<5xf32>
     dl.yield %1 : tensor<5xf32>)");
   EXPECT_EQ(text().find("dlc::load<"), std::string::npos) << text();
