@@ -1,8 +1,8 @@
 //===- RecurrentElements.h - Elements of a recurrence's buffers ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all schedules of recurrences, a block for each row and blocks that share the units, read and
-// write alike.
+// All schedules of recurrences read inputs and write results by this, whether a block has a row or
+// blocks share the units.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_RECURRENTELEMENTS_H
@@ -14,7 +14,8 @@
 
 namespace dlc::codegen {
 
-/// The ops of a recurrent kernel: several that do not read each other, of one shape, run side by side.
+/// The ops of a recurrent kernel: several that do not read each other, of one shape, run side by
+/// side.
 inline llvm::SmallVector<RecurrentOpInterface> recurrencesOf(dlx::KernelOp kernel) {
   return llvm::to_vector(kernel.getBodyBlock().getOps<RecurrentOpInterface>());
 }

@@ -65,19 +65,14 @@ void LaneSteps::multiply(const Columns &columns, Value from, Value, Before befor
 //===- The choice -----------------------------------------------------------------------------------===//
 
 static dlx::PlanAttr match(PlanQuestion &question) {
-  if (question.kind() != dlx::KernelKind::recurrent)
+  const GpuModel &gpu = question.k.gpu();
+  std::optional<StepShape> shape = sharedStepOf(question);
+  UnitShare share = shape ? chooseUnitShare(*shape, gpu) : UnitShare();
+  if (share.units == 0)
     return {};
-  KernelBuilder &k = question.k;
-  auto ops = recurrencesOf(question.kernel());
-  auto shape = stepShape(ops, k.ranges());
-  UnitShare share = shape ? chooseUnitShare(*shape, k.gpu()) : UnitShare();
-  if (share.units == 0 || !k.mayExchange())
-    return {};
-  double clocks = clocksOfSharedStep(*shape, share, k.gpu()) *
-                  question.usual(ops.front().getRecurrence().steps) *
-                  question.k.gpu().schedules.recurrences;
   return dlx::PlanAttr::get(question.kernel().getContext(), kSharedRecurrentSchedule.name,
-                            question.nanoseconds(clocks), {{"blocks", share.blocks(*shape)}});
+                            nanosecondsOfSteps(question, clocksOfSharedStep(*shape, share, gpu)),
+                            {{"blocks", share.blocks(*shape)}});
 }
 
 static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {

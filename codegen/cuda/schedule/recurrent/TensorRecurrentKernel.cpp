@@ -72,18 +72,13 @@ void TensorSteps::multiply(const Columns &columns, Value from, Value to, Before 
 //===- The choice -----------------------------------------------------------------------------------===//
 
 static dlx::PlanAttr match(PlanQuestion &question) {
-  if (question.kind() != dlx::KernelKind::recurrent)
+  const GpuModel &gpu = question.k.gpu();
+  std::optional<StepShape> shape = sharedStepOf(question);
+  TensorStep step = shape ? chooseTensorStep(*shape, gpu) : TensorStep();
+  if (step.blocks == 0)
     return {};
-  KernelBuilder &k = question.k;
-  auto ops = recurrencesOf(question.kernel());
-  auto shape = stepShape(ops, k.ranges());
-  TensorStep step = shape ? chooseTensorStep(*shape, k.gpu()) : TensorStep();
-  if (step.blocks == 0 || !k.mayExchange())
-    return {};
-  double clocks = clocksOfTensorStep(*shape, step, k.gpu()) *
-                  question.usual(ops.front().getRecurrence().steps) * k.gpu().schedules.recurrences;
   return dlx::PlanAttr::get(question.kernel().getContext(), kTensorRecurrentSchedule.name,
-                            question.nanoseconds(clocks),
+                            nanosecondsOfSteps(question, clocksOfTensorStep(*shape, step, gpu)),
                             {{"blocks", step.blocks},
                              {"row_groups", step.rowGroups},
                              {"line_tiles", step.lineTiles},

@@ -30,6 +30,18 @@ std::optional<StepShape> stepShape(ArrayRef<RecurrentOpInterface> ops,
                    static_cast<int64_t>(ops.size())};
 }
 
+std::optional<StepShape> sharedStepOf(PlanQuestion &question) {
+  if (question.kind() != dlx::KernelKind::recurrent || !question.k.mayExchange())
+    return std::nullopt;
+  return stepShape(recurrencesOf(question.kernel()), question.k.ranges());
+}
+
+double nanosecondsOfSteps(PlanQuestion &question, double clocks) {
+  RecurrentOpInterface first = recurrencesOf(question.kernel()).front();
+  return question.nanoseconds(clocks * question.usual(first.getRecurrence().steps) *
+                              question.k.gpu().schedules.recurrences);
+}
+
 int64_t widthOf(int64_t length, int64_t most) {
   while (length % most != 0)
     most /= 2;

@@ -13,6 +13,7 @@
 #define DLC_CODEGEN_SCHEDULE_CUDA_UNITSTEPS_H
 
 #include "codegen/cuda/KernelTemplate.h"
+#include "codegen/cuda/schedule/PlanQuestion.h"
 #include "codegen/cuda/schedule/recurrent/RecurrentChoice.h"
 #include "codegen/cuda/schedule/recurrent/RecurrentElements.h"
 
@@ -22,6 +23,11 @@ namespace dlc::codegen {
 /// middle of its range; nullopt where blocks never share it.
 std::optional<StepShape> stepShape(llvm::ArrayRef<RecurrentOpInterface> ops,
                                    llvm::ArrayRef<dl::Range> symbols);
+/// The shape of a step of the recurrences that `question` is about; nullopt if blocks cannot share
+/// it.
+std::optional<StepShape> sharedStepOf(PlanQuestion &question);
+/// Nanoseconds that all steps of these recurrences are estimated to take, if one takes `clocks`.
+double nanosecondsOfSteps(PlanQuestion &question, double clocks);
 /// The largest power of two that divides `length`, at most `most`, which is one.
 int64_t widthOf(int64_t length, int64_t most);
 
