@@ -77,8 +77,8 @@ Value Expander::gelu(Value x) {
   // in range and infinity out of the product. NaN stays.
   Value size = atMost(abs(x), 10.0);
   Value t = sub(size, number(c::normalCentreSingle));
-  // P(-size) is 2^(t (slope + q)) times a constant. The slope's part is exact, and q is small, so that
-  // little is lost where it is rounded.
+  // P(-size) is 2^(t (slope + q)) times a constant. The slope's part is exact, and q is small, so
+  // that little is lost where it is rounded.
   Value slope = number(c::normalSlopeSingle), q = polynomial(c::normalExponentSingle, t);
   Value magic = number(format.magic), shifted = fma(add(q, slope), t, magic);
   Value n = sub(shifted, magic), r = fma(q, t, fma(slope, t, neg(n)));

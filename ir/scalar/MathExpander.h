@@ -157,8 +157,8 @@ private:
   Value timesPowerOfTwo(Value a, Value n) {
     return asFloat(make<arith::AddIOp>(asInt(a), make<arith::ShLIOp>(n, integer(format.mantissa))));
   }
-  /// x, but no less or no more than a number other than 0; NaN stays. GPUs have an instruction for it
-  /// in single precision alone.
+  /// x, but no less or no more than a number other than 0; NaN stays. GPUs have an instruction for
+  /// it in single precision alone.
   Value atLeast(Value x, double low) {
     return isSingle ? make<arith::MaximumFOp>(x, number(low))
                     : select(less(x, number(low)), number(low), x);

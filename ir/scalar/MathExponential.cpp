@@ -86,8 +86,8 @@ Value Expander::sigmoid(Value x) {
   Value one = number(1.0);
   if (!isSingle)
     return div(one, add(one, exp(neg(x))));
-  // e^87 is less than 2^126. From there on the result is 1 / (1 + e^87), a normal number that is too
-  // small beside x to be told from 0.
+  // e^87 is less than 2^126. From there on the result is 1 / (1 + e^87), a normal number that is
+  // too small beside x to be told from 0.
   Value power = boundedExp(atMost(atLeast(neg(x), -87.0), 87.0));
   return reciprocal(add(power, one));
 }

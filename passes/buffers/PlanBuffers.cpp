@@ -33,7 +33,7 @@ static Value ownerOf(Value buffer) {
   return buffer;
 }
 
-/// The kernel that `op` launches; null where it is no launch.
+/// Returns the kernel that `op` launches, and null if `op` is not a launch.
 static dlx::KernelOp kernelOf(Operation &op) {
   auto launch = dyn_cast<dlx::LaunchOp>(op);
   return launch

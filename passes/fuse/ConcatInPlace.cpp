@@ -11,7 +11,8 @@ namespace dlc {
 
 static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
 
-/// Returns true if `indices` along `dim` of a tensor of `type` take up a multiple of `alignment` bytes.
+/// Returns true if `indices` along `dim` of a tensor of `type` take up a multiple of `alignment`
+/// bytes.
 static bool isAligned(RankedTensorType type, unsigned dim, AffineExpr indices, int64_t alignment) {
   SmallVector<AffineExpr> at(type.getRank(), dl::constantDim(0, type.getContext()));
   at[dim] = indices;
@@ -25,8 +26,8 @@ static bool mayWriteElsewhere(const PlannedFusion &group, Value value) {
          group.results.size() == 1 && group.results.front() == value;
 }
 
-/// The kernels that compute the tensors of `cat` can write each where it lies in the result: no other
-/// op reads them, and all of them lie as the result does.
+/// The kernels that compute the tensors of `cat` can write each where it lies in the result: no
+/// other op reads them, and all of them lie as the result does.
 static bool canWriteParts(const FusionPlan &plan, dl::CatOp cat, int64_t alignment) {
   RankedTensorType whole = typeOf(cat.getY());
   dl::Layout layout = dl::getLayout(whole);

@@ -33,8 +33,9 @@ unsigned joinReaders(FusionPlan &plan, const ScheduleOracle &oracle);
 /// a layer, share a kernel where the oracle likes it. Returns how many joined another.
 unsigned joinRecurrences(FusionPlan &plan, const ScheduleOracle &oracle);
 
-/// In-place concatenation: a dl.cat whose tensors no other op reads is no kernel; those that compute
-/// the tensors write them where they lie in its result. Returns how many there are.
+/// In-place concatenation: no kernel copies the tensors of a dl.cat that no other op reads. The
+/// kernels that compute them write them where they lie in its result. Returns how many such dl.cat
+/// there are.
 unsigned joinInPlace(FusionPlan &plan, const ScheduleOracle &oracle);
 
 /// Replaces the ops of `block` by a dl.fusion for each kernel, in the order of the plan. Returns

@@ -42,8 +42,9 @@ DLC_DEV void fill_exchanged(float *span, const float *base, const Element &eleme
   }
 }
 
-/// e^x for weights, which the products round to 11 bits or fewer. exp2_fast is off by 2^-22; rounding
-/// its argument adds |x| 2^-24, less than 2^-17 where the weight is no 0 (x above -88).
+/// e^x for weights, which the products round to 11 bits or fewer. exp2_fast is off by 2^-22;
+/// rounding its argument adds |x| 2^-24, which is less than 2^-17 wherever the weight is not 0 (x
+/// above -88).
 DLC_DEV float weight_of(float x) { return exp2_fast(x * 1.44269504f); }
 
 /// y(m, c) = sum over n of w(m, n) value(n, c), with w the softmax along n of score(m, n, sum over e of query(m, e)
@@ -89,7 +90,7 @@ attention_mma_share(const Share &share, typename Config::index m0, typename Conf
     last = most_seen<kTileM>(m0, rows, keys, seen);
   Index begin, end;
   share_keys<Share, kSpan>(last, begin, end);
-  // Of the lane's rows, 8 apart; least: keys that each of them sees.
+  // The lane's rows are 8 apart. `least` is how many keys each of them sees.
   Index limits[2 * kTiles], lines[2 * kTiles], least = keys;
 #pragma unroll
   for (int half = 0; half < 2 * kTiles; ++half) {
@@ -307,7 +308,8 @@ DLC_DEV void attention_mma(typename Config::index m0, typename Config::index row
                               element_k, element_v, score, seen, finish);
 }
 
-/// attention_mma with the config's `parts` blocks for each tile (split_depth): the grid's x has them side by side.
+/// attention_mma with the config's `parts` blocks for each tile (split_depth): the grid's x has
+/// them side by side.
 template <class Config, class FQ, class FK, class FV, class FS, class FN, class FE>
 DLC_DEV void attention_mma_split(typename Config::index m0, typename Config::index rows,
                                  typename Config::index keys, const typename Config::type *query,

@@ -14,7 +14,8 @@
 namespace dlc {
 
 DLC_DEV float minus_infinity() { return f32_from_bits((i32)0xff800000); }
-/// What scores are measured from: a row that has seen nothing yet must not subtract infinity from infinity.
+/// The number that is subtracted from scores: 0 for a row that has seen no key yet, since infinity
+/// minus infinity is NaN.
 DLC_DEV float score_base(float largest) { return largest == minus_infinity() ? 0.0f : largest; }
 
 /// Keys that the rows from `first` on see, at most; all warps compute the same.

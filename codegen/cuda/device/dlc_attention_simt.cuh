@@ -39,8 +39,9 @@ DLC_DEV void fill_lines(float *to, const float *base, const Element &element, In
   cp_async_commit();
 }
 
-/// As attention_mma_share. Config: index, depth and columns, tile_m and tile_n, causal, vector, and for query, key and value the
-/// width (0: computed) and whether a line (of depth; of the value: of columns) lies along memory.
+/// As attention_mma_share. Config: index, depth and columns, tile_m and tile_n, causal, vector, and
+/// for query, key and value the width (0: computed) and whether a line (of depth; of the value: of
+/// columns) lies along memory.
 template <class Config, class Share, class FQ, class FK, class FV, class FS, class FN, class FX,
           class FE>
 DLC_DEV void attention_simt_share(const Share &share, typename Config::index m0,
@@ -204,7 +205,8 @@ DLC_DEV void attention_simt(typename Config::index m0, typename Config::index ro
                                element_k, element_v, score, seen, exponential, finish);
 }
 
-/// attention_simt with the config's `parts` blocks for each tile (split_depth): the grid's x has them side by side.
+/// attention_simt with the config's `parts` blocks for each tile (split_depth): the grid's x has
+/// them side by side.
 template <class Config, class FQ, class FK, class FV, class FS, class FN, class FX, class FE>
 DLC_DEV void attention_simt_split(typename Config::index m0, typename Config::index rows,
                                   typename Config::index keys, const float *query, const float *key,

@@ -17,9 +17,9 @@
 
 namespace dlc {
 
-/// Recurrences that run side by side, in one launch, have one list of columns after the other, which
-/// the blocks divide among them as if it were one: a Config that says `cells` is for number `cell`
-/// of so many.
+/// Recurrences that run side by side, in one launch, have one list of columns after the other,
+/// which the blocks divide among them as if it were one: a Config that says `cells` is for number
+/// `cell` of so many.
 template <class Config, class = void> struct cell_of {
   static constexpr int kCount = 1, kNumber = 0;
 };

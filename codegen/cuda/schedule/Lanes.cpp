@@ -31,8 +31,8 @@ LaneRange::LaneRange(KernelBuilder &k, int64_t width, AffineExpr variable, Affin
   k.sameAs(start, variable);
 }
 
-/// Whole vectors: a start that is a multiple of the width lets every other part of the address be one
-/// too.
+/// Whole vectors: a start that is a multiple of the width lets every other part of the address be
+/// one too.
 static bool isAligned(KernelBuilder &k, AffineExpr offset, AffineExpr variable, AffineExpr start,
                       int64_t width) {
   llvm::DenseMap<AffineExpr, AffineExpr> toVector = {{variable, start * width}};

@@ -18,13 +18,14 @@ struct LaneRange {
   mlir::Value first;
 };
 
-/// True where the reads or writes at `offset` of `width` neighbours along `variable` are one access, or
-/// one element for all of them: the first position is a multiple of the width.
+/// True where the reads or writes at `offset` of `width` neighbours along `variable` are one
+/// access, or one element for all of them: the first position is a multiple of the width.
 bool isOneAccess(KernelBuilder &k, mlir::AffineExpr offset, mlir::AffineExpr variable,
                  int64_t width);
 
-/// The loop body(lane, carried) over the range, unrolled fully, with `variable` bound to each position.
-/// What its reads have in common is loaded once before it, what lies together as one vector.
+/// The loop body(lane, carried) over the range, unrolled fully, with `variable` bound to each
+/// position. Elements that all lanes read are loaded once before the loop, neighbours as one
+/// vector.
 mlir::ValueRange overLanes(KernelBuilder &k, const LaneRange &range, mlir::ValueRange inits,
                            llvm::ArrayRef<llvm::StringRef> roles, KernelBuilder::Body body);
 

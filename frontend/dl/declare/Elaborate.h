@@ -24,7 +24,8 @@ void elaborate(Model &model, const BlockDecl &decl,
                const llvm::StringMap<const BlockDecl *> &blocks, Diagnostics &diagnostics,
                mlir::MLIRContext *context);
 
-/// Distributes `arguments` over `names` as Python does; null for a name that gets none. An error shows dims by `symbols`.
+/// Distributes `arguments` over `names` as Python does; null for a name that gets none. An error
+/// shows dims by `symbols`.
 std::variant<llvm::SmallVector<const PassedArgument *>, BindError>
 bindByName(llvm::StringRef callee, llvm::ArrayRef<llvm::StringRef> names,
            llvm::ArrayRef<PassedArgument> arguments, dl::SymbolNames symbols);

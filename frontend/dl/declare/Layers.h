@@ -95,7 +95,8 @@ const LayerKind *findLayer(llvm::StringRef name);
 llvm::ArrayRef<LayerKind> layerKinds();
 /// The parameters of the layer's declaration.
 std::vector<Param> layerParams(const LayerKind &kind);
-/// The weights of a layer that was declared with these arguments, or what is wrong with them, dims by `names`.
+/// The weights of a layer that was declared with these arguments, or what is wrong with them, dims
+/// by `names`.
 std::variant<std::vector<LayerWeight>, BindError> weightsOf(const LayerKind &kind,
                                                             llvm::ArrayRef<Param> params,
                                                             const BoundArguments &arguments,

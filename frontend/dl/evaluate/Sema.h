@@ -27,7 +27,8 @@ struct Symbol {
   int64_t usual = 0;          // the size to be fast for; 0: none is told
 };
 
-/// Writes the model's symbols into the module, where messages find their names. The range of a counted one follows from its most.
+/// Writes the model's symbols into the module, where messages find their names. The range of a
+/// counted one follows from its most.
 void declareSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols);
 
 /// A weight that the model needs.
@@ -108,8 +109,8 @@ struct Model {
 using GivenSizes = llvm::StringMap<SymbolSizes>;
 
 /// Checks the declarations of the model `name` of `file`, of its only one where `name` is empty; dims, constants and blocks
-/// of `included` count as its own. Every error is reported. Nothing where there is no model to go on with. `module`, which the
-/// model will become, gets its dims as they are declared.
+/// of `included` count as its own. Every error is reported. Returns nullopt if there is no model to go on with.
+/// `module`, which the model will become, gets its dims as they are declared.
 std::optional<Model> analyze(const SourceFile &file, llvm::ArrayRef<const SourceFile *> included,
                              llvm::StringRef name, const GivenSizes &sizes,
                              Diagnostics &diagnostics, mlir::ModuleOp module);
@@ -132,8 +133,9 @@ mlir::RankedTensorType portType(const Port &port, Evaluator &evaluator,
 void declare(Scope &scope, llvm::StringRef what, const Identifier &name, Item item,
              Diagnostics &diagnostics, mlir::MLIRContext *context, bool mayHide = false);
 
-/// Whether a tensor of the type is small enough at the upper end of its symbols' ranges; reports at `loc` if not.
-/// It fails for dims of more than kMaxDimOperations and for more than 64 dims, too. The report shows dims by `names`.
+/// Whether a tensor of the type is small enough at the upper end of its symbols' ranges; reports at
+/// `loc` if not. It fails for dims of more than kMaxDimOperations and for more than 64 dims, too.
+/// The report shows dims by `names`.
 bool checkSize(mlir::RankedTensorType type, llvm::ArrayRef<Symbol> symbols, mlir::Location loc,
                dl::SymbolNames names);
 

@@ -54,7 +54,8 @@ public:
   /// file:line:col in the buffer that holds `loc`, both from 1; the column counts bytes.
   mlir::Location translate(llvm::SMLoc loc) const;
 
-  /// The module that the text becomes, whose symbols name the dims in messages; null before there is one.
+  /// The module that the text becomes, whose symbols name the dims in messages; null before there
+  /// is one.
   mlir::ModuleOp module;
 
   /// Where what stands for names is noted, if anybody asked; null if not. Must outlive this.

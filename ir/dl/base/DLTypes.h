@@ -97,15 +97,16 @@ llvm::SmallBitVector countedSymbols(mlir::ModuleOp module);
 bool mentions(mlir::AffineExpr dim, const llvm::SmallBitVector &symbols);
 bool mentions(llvm::ArrayRef<mlir::AffineExpr> dims, const llvm::SmallBitVector &symbols);
 
-/// Where a message finds the names of symbols: in the attribute `dl.symbols` of the nearest module around an op or a value that
-/// has one. The names are looked up when a text is made, so that they are those of that moment; what has none is s0, s1, ...
-/// Holds a pointer into the module, which must outlive it.
+/// Where a message finds the names of symbols: in the attribute `dl.symbols` of the nearest module
+/// around an op or a value that has one. The names are looked up when a text is made, so that they
+/// are those of that moment; what has none is s0, s1, ... Holds a pointer into the module, which
+/// must outlive it.
 class SymbolNames {
 public:
   SymbolNames() = default;
   SymbolNames(mlir::Operation *near) : near(near) {}
   SymbolNames(mlir::OpState near) : near(near.getOperation()) {}
-  /// What defines `near`, or the op around the block whose argument it is.
+  /// The op that defines `near`, or the op around the block whose argument it is.
   SymbolNames(mlir::Value near);
   /// The same of the first of the values.
   SymbolNames(mlir::ValueRange near) : SymbolNames(near.empty() ? mlir::Value() : near.front()) {}

@@ -53,8 +53,8 @@ struct RangeNeed {
   int64_t least;
   std::string what; // "takes index 3 of dim 1 of f32[N,T]"
 };
-/// Ends `error` with the range that avoids it, as in "; raise the smallest value of T to 4: dim T
-/// = 4..64", and lets neededBy find the need. No such range is that of a symbol that the data count.
+/// Ends `error` with the range that avoids it, as in "; raise the smallest value of T to 4: dim T =
+/// 4..64", and lets neededBy find the need. No such range is that of a symbol that the data count.
 void adviseRange(mlir::InFlightDiagnostic &error, const RangeNeed &need, mlir::ModuleOp module);
 /// The need that `diagnostic` would not be there without; nothing of other diagnostics.
 std::optional<RangeNeed> neededBy(mlir::Diagnostic &diagnostic);

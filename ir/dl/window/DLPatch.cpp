@@ -22,7 +22,8 @@ struct Slide {
 
   unsigned spatial() const { return kernel.size(); }
   LogicalResult check(std::optional<Location> location) const;
-  /// How often it fits along each of `sizes`, dims of the module around `x`; nothing, reported, where it does not.
+  /// How often it fits along each of `sizes`, dims of the module around `x`; nothing, reported,
+  /// where it does not.
   std::optional<Dims> places(std::optional<Location> location, Value x,
                              ArrayRef<AffineExpr> sizes) const;
 };

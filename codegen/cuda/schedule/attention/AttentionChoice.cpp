@@ -127,8 +127,8 @@ double estimatedClocks(const AttentionTile &tile, const AttentionShape &shape,
                         : rates.attentionProducts * 2 / double(shape.elementBytes) *
                               std::min(1.0, double(tile.threads()) / kUsualThreads) *
                               (tile.tilesM > 1 ? rates.attentionShared : 1);
-  // A span takes its products, all of it where its keys end before. Alone on a multiprocessor, a block
-  // also waits for keys, then for values.
+  // A span takes its products, all of it where its keys end before. Alone on a multiprocessor, a
+  // block also waits for keys, then for values.
   double span = double(tile.rows * tile.span()) * double(head.depth + head.columns) / products;
   const RingRates &ring = ratesOf(tile, gpu);
   double spans = std::ceil(std::ceil(seen / double(tile.span())) / double(tile.parts));
@@ -136,7 +136,8 @@ double estimatedClocks(const AttentionTile &tile, const AttentionShape &shape,
   double alone = ends + spans * std::max(span, 2 * ring.latency);
   double together = double(gpu.multiprocessors) * rates.attentionBlocks;
   double busy = (ends + spans * span) * double(tile.count(shape) * tile.parts) / together;
-  // Keys and values pass from memory once. The nearer that comes to its rate, the longer each waits.
+  // Keys and values pass from memory once. The nearer that comes to its rate, the longer each
+  // waits.
   double bytes = double(shape.batch) * seen * double(head.depth + head.columns) *
                  double(shape.elementBytes) / gpu.bytesOnce;
   return std::hypot(std::max(alone, busy), ends + bytes);

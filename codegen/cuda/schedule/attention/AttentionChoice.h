@@ -12,7 +12,8 @@
 
 namespace dlc::codegen {
 
-/// The extents of one head: rows of queries that share keys, keys, width of query and key, of value.
+/// The extents of one head: rows of queries that share keys, keys, width of query and key, of
+/// value.
 struct HeadShape {
   int64_t rows, keys, depth, columns;
 };
@@ -25,8 +26,8 @@ struct AttentionShape {
   bool causal, masked = false;
 };
 
-/// What a block takes: `rows` of queries, 16 or 32 for each row of warps, and at each step `keys` keys
-/// for each of the warpsN that share them. On the units of floats a block is 16 x 16 threads.
+/// A block has `rows` queries, 16 or 32 for each row of warps, and each of its steps takes `keys`
+/// keys for each of the warpsN that share them. On the units of floats a block is 16 x 16 threads.
 struct AttentionTile {
   int64_t rows, keys, warpsN = 1;
   int64_t tilesM =
@@ -50,17 +51,17 @@ struct AttentionTile {
   bool operator==(const AttentionTile &) const = default;
 };
 
-/// The tiles that suit an attention on `unit`, without regard to how many blocks there are: one or two.
-/// On tensor cores: four warps where the rows and the keys have work for them; few rows share the
-/// keys, and many keys a step make few steps. Where rows are many and heads narrow, warps of 32 rows
-/// are the second one. On the units of floats: 64 rows with up to 64 keys, fewer where there are no
-/// more. Two blocks fit a multiprocessor of `gpu`.
+/// The tiles that suit an attention on `unit`, without regard to how many blocks there are: one or
+/// two. On tensor cores: four warps where the rows and the keys have work for them; few rows share
+/// the keys, and many keys a step make few steps. Where rows are many and heads narrow, warps of 32
+/// rows are the second one. On the units of floats: 64 rows with up to 64 keys, fewer where there
+/// are no more. Two blocks fit a multiprocessor of `gpu`.
 llvm::SmallVector<AttentionTile, 2> attentionTiles(ProductUnit unit, const HeadShape &head,
                                                    int64_t elementBytes,
                                                    const GpuModel &gpu = kAmpere);
 
-/// The tile that is estimated to be the fastest on `gpu`. `maySplit`: as many blocks share its keys as
-/// are estimated to be fastest, one unless several save a good part of the time.
+/// The tile that is estimated to be the fastest on `gpu`. `maySplit`: as many blocks share its keys
+/// as are estimated to be fastest, one unless several save a good part of the time.
 AttentionTile chooseAttentionTile(ProductUnit unit, const AttentionShape &shape,
                                   const GpuModel &gpu, bool maySplit = true,
                                   const GpuModel &smallest = kAmpere);

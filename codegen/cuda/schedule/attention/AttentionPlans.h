@@ -9,9 +9,9 @@
 
 namespace dlc::codegen {
 
-/// The plan of kAttentionTensorCoresSchedule or kAttentionFloatUnitsSchedule with `tile`, or with the
-/// one that suits the usual sizes of the symbols; null where that schedule or that tile cannot run the
-/// kernel.
+/// The plan of kAttentionTensorCoresSchedule or kAttentionFloatUnitsSchedule with `tile`, or with
+/// the one that suits the usual sizes of the symbols; null where that schedule or that tile cannot
+/// run the kernel.
 dlx::PlanAttr planOfAttention(PlanQuestion &question, ProductUnit unit,
                               const std::optional<AttentionTile> &tile);
 /// The tile of such a plan.

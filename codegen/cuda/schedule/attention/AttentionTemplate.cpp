@@ -139,8 +139,9 @@ AttentionTemplate::Operand AttentionTemplate::operand(StringRef suffix, LoopNest
   return result;
 }
 
-/// How many elements lie together along the innermost dim of `side`, at addresses that are multiples of that: a power of two
-/// up to 16 bytes, or 0 where neighbours lie apart or the operand is computed.
+/// How many elements lie together along the innermost dim of `side`, at addresses that are
+/// multiples of that: a power of two up to 16 bytes, or 0 where neighbours lie apart or the operand
+/// is computed.
 int64_t AttentionTemplate::widthAlong(const Operand &operand, const Side &side) const {
   if (side.groups.empty() || !isa<BlockArgument>(operand.tensor))
     return 0;
@@ -168,7 +169,8 @@ void AttentionTemplate::chooseCopies(Operand &operand) {
     operand.liesAlong = isComputed || line >= 1;
     operand.width = isComputed ? 0 : std::max<int64_t>(line, 1);
   } else if (elementBytes == 4) {
-    // What is not transposed on the way out of shared memory is transposed on the way in; values change places as well.
+    // Elements of 4 bytes cannot be transposed on the way out of shared memory, so that they are on
+    // the way in; values change places as well.
     operand.width = isComputed ? 0 : isValue ? 1 : std::max<int64_t>(along, 1);
   } else {
     // A copy is of 4 bytes at least.
@@ -181,7 +183,8 @@ void AttentionTemplate::chooseCopies(Operand &operand) {
 
 //===- Bodies ---------------------------------------------------------------------------------------===//
 
-/// The element of the operand at a line and a position along it: its place, or its value where it is computed.
+/// The element of the operand at a line and a position along it: its place, or its value where it
+/// is computed.
 void AttentionTemplate::readBody(dlk::CallOp call, unsigned body, const Operand &operand) {
   OpBuilder::InsertionGuard guard(k.b);
   Type index = k.b.getIndexType();
@@ -319,8 +322,8 @@ DictionaryAttr AttentionTemplate::config(ArrayRef<Operand *> operands, const Att
   return k.b.getDictionaryAttr(numbers);
 }
 
-/// The first row of the block, whose head is bound. Blocks of one tile lie side by side, and the last
-/// tile comes first: with a causal mask it takes longest.
+/// The first row of the block, whose head is bound. Blocks of one tile lie side by side, and the
+/// last tile comes first: with a causal mask it takes longest.
 Value AttentionTemplate::firstRow(const AttentionTile &tile) {
   Value block = k.block(gpu::Dimension::x, "block");
   if (tile.parts > 1)

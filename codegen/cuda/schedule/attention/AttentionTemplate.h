@@ -21,8 +21,8 @@ public:
 
   /// The extents at the usual sizes of the symbols that have some, else the largest.
   AttentionShape shape() const;
-  /// The extents by which the shapes differ that the kernel serves: rows, keys, and heads that share
-  /// none.
+  /// The extents by which the shapes differ that the kernel serves: rows, keys, and heads that
+  /// share none.
   llvm::SmallVector<mlir::AffineExpr> extents() const {
     return {rows.extent, keys.extent, batch.extent};
   }
@@ -37,7 +37,8 @@ public:
   void run(const AttentionTile &tile);
 
 private:
-  /// Query, key or value. `along` is the side that the template sums over (of the value, the keys), `lines` the other.
+  /// Query, key or value. `along` is the side that the template sums over (of the value, the keys),
+  /// `lines` the other.
   struct Operand {
     llvm::StringRef suffix;
     mlir::Value tensor;

@@ -42,7 +42,8 @@ SlabSchedule::Operand SlabSchedule::operand(unsigned term, const Side &side) con
     bool alongK = along || across ? along >= across : !liesAcross(term, side);
     return {term, side, alongK, std::max<int64_t>({1, along, across})};
   }
-  // What is not transposed on the way out of shared memory is transposed on the way in. A copy is of 4 bytes at least.
+  // Elements of 4 bytes cannot be transposed on the way out of shared memory, so that they are on
+  // the way in. A copy has at least 4 bytes.
   if (elementBytes == 4)
     return {term, side, true, std::max<int64_t>(along, 1)};
   if (elementBytes == 1)

@@ -7,15 +7,15 @@
 
 namespace dlc::codegen {
 
-/// The terms of one stage in a thread's registers, for the results of a row that have the same function
-/// of the same element in them, as exp(x - largest) is in those of a softmax. Terms without a function
-/// of math are not kept.
+/// The terms of one stage in a thread's registers, for the results of a row that have the same
+/// function of the same element in them, as exp(x - largest) is in those of a softmax. Terms
+/// without a function of math are not kept.
 class KeptTerms {
 public:
   explicit KeptTerms(KernelBuilder &k) : k(k) {}
 
-  /// Keeps `term`, which was just built, in `slot` of as many as `beside` has, a local array that lies
-  /// outside the loops.
+  /// Keeps `term`, which was just built, in `slot` of as many as `beside` has, a local array that
+  /// lies outside the loops.
   void keep(mlir::Value term, mlir::Value slot, mlir::Value beside);
   /// `value`, which was just built, with the kept term of `slot` in place of what the block at hand
   /// computes a second time.

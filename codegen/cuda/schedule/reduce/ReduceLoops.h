@@ -15,8 +15,8 @@ struct ReduceLoops {
   /// Whether what the terms read is read once more: by another stage, or with the row's own dims by
   /// the results.
   bool isReadAgain(const KernelBuilder &k) const;
-  /// Neighbouring terms of a row (8, 4, 2 or 1) that each read of the terms takes by one access of at
-  /// most 16 bytes for its narrowest operand.
+  /// Neighbouring terms of a row (8, 4, 2 or 1) that each read of the terms takes by one access of
+  /// at most 16 bytes for its narrowest operand.
   int64_t lanesOfTerms(KernelBuilder &k) const;
   /// Whether the results of a row are read and stored likewise, `lanes` at once.
   bool storesLanes(KernelBuilder &k, int64_t lanes) const;

@@ -67,7 +67,8 @@ static bool mayKeep(KernelBuilder &k, const ReduceLoops &loops) {
 RowPlan chooseRowPlan(KernelBuilder &k, bool isAcross) {
   ReduceLoops loops(k);
   AffineExpr extent = totalExtent(k.math, loops.reductions);
-  // Threads alone read whole lines; warps and blocks are more threads. These win where rows are few and long.
+  // Threads alone read whole lines; warps and blocks are more threads. These win where rows are few
+  // and long.
   auto usualRows = usualOrMiddle(totalExtent(k.math, loops.rows), k.ranges()),
        usualTerms = usualOrMiddle(extent, k.ranges());
   if (isAcross && usualTerms && *usualTerms > kShortColumn &&
@@ -106,9 +107,9 @@ RowPlan chooseRowPlan(KernelBuilder &k, bool isAcross) {
   return plan;
 }
 
-/// Instructions of a warp for each of its terms and each access, of which the load and its address take
-/// so many, for a row beside that, and for what warps of a row tell each other: modelled. A row that is
-/// read once more comes from a cache.
+/// Instructions of a warp for each of its terms and each access, of which the load and its address
+/// take so many, for a row beside that, and for what warps of a row tell each other: modelled. A
+/// row that is read once more comes from a cache.
 static constexpr double kOfTerm = 6, kOfLoad = 4, kOfTermApart = 40, kOfRow = 80, kOfWarps = 80,
                         kOfReread = 0.25;
 

@@ -196,7 +196,8 @@ TEST_P(AttentionKernelTest, WarpsOf32Rows) {
   EXPECT_EQ(config("tiles_m"), 1) << text();
 }
 
-// A row that the least number covers, as masks have it, gives all keys the same weight: nothing overflows.
+// A row that the least number covers, as masks have it, gives all keys the same weight: nothing
+// overflows.
 TEST_P(AttentionKernelTest, LeastNumbers) {
   for (const char *precision : {"f32", "tf32"}) {
     Head head;

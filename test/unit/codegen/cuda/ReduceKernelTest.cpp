@@ -119,8 +119,8 @@ TEST_P(ReduceKernelTest, MeanOfPlanes) {
   checkBoundaries(kSums);
 }
 
-// Neighbouring terms are read, and results stored, by one access: as many as fit 16 bytes, but no lane
-// of a warp is left without.
+// Neighbouring terms are read, and results stored, by one access: as many as fit 16 bytes, but no
+// lane of a warp is left without.
 TEST_P(ReduceKernelTest, VectorsOfKeptRows) {
   struct Row {
     const char *element;
