@@ -20,9 +20,9 @@ model Products {
 }
 """
 ATTENTION = """dl 1
-dim T = 1..160
+dim T = 1..384
 model Attention {
-  forward(q: f32[2,4,T,32], k: f32[2,4,160,32], v: f32[2,4,160,32]) -> (y: f32[2,4,T,32]) {
+  forward(q: f32[2,4,T,32], k: f32[2,4,384,32], v: f32[2,4,384,32]) -> (y: f32[2,4,T,32]) {
     y = scaled_dot_product_attention(q, k, v)
   }
 }
@@ -119,9 +119,9 @@ def test_two_models_share_what_was_compiled():
 
 def test_attention_of_few_queries():
     model, compiles = model_of(ATTENTION)
-    k, v = RANDOM.normal(size=(2, 4, 160, 32)), RANDOM.normal(size=(2, 4, 160, 32))
+    k, v = RANDOM.normal(size=(2, 4, 384, 32)), RANDOM.normal(size=(2, 4, 384, 32))
     counts = []
-    for t in (1, 16, 17, 32, 33, 160, 1):
+    for t in (1, 16, 223, 224, 384, 1):
         q = RANDOM.normal(size=(2, 4, t, 32))
         y = model(q.astype(np.float32), k.astype(np.float32), v.astype(np.float32))
         scores = np.exp(q @ k.swapaxes(-1, -2) / math.sqrt(32))
@@ -129,7 +129,7 @@ def test_attention_of_few_queries():
         if not worst < 1e-5:
             raise Failure(f"T = {t}: off by {worst}")
         counts.append(compiles.take())
-    expect(counts, [1, 0, 1, 0, 1, 0, 0])
+    expect(counts, [1, 0, 0, 1, 0, 0])
 
 
 def test_progress_that_raises():
@@ -137,7 +137,7 @@ def test_progress_that_raises():
         raise ValueError("enough")
 
     model, _ = model_of(ATTENTION, progress=tell)
-    q, kv = np.zeros((2, 4, 3, 32), np.float32), np.zeros((2, 4, 160, 32), np.float32)
+    q, kv = np.zeros((2, 4, 3, 32), np.float32), np.zeros((2, 4, 384, 32), np.float32)
     try:
         model(q, kv, kv)
     except ValueError as error:

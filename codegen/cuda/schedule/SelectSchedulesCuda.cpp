@@ -95,9 +95,20 @@ LogicalResult SelectSchedulesCuda::require(dlx::KernelOp kernel, gpu::GPUModuleO
   return success();
 }
 
+/// Whether `part` has all shapes, as far as the ranges of the symbols tell.
+static bool isWhole(const ShapePart &part, ArrayRef<dl::Range> symbols) {
+  auto all = dl::rangeOf(part.extent, symbols);
+  return all && part.range.min <= all->min && all->max <= part.range.max;
+}
+
+/// Gives `kernel` a variant for each part. A plan for all shapes becomes that of the kernel.
 void SelectSchedulesCuda::addVariants(dlx::KernelOp kernel, ArrayRef<PlannedPart> parts,
                                       int64_t gpu) {
   for (const PlannedPart &part : parts) {
+    if (gpu == 0 && part.shapes && isWhole(*part.shapes, symbols)) {
+      kernel.setPlanAttr(part.plan);
+      continue;
+    }
     dlx::KernelOp other = addVariant(kernel, part.shapes, gpu);
     other.setPlanAttr(part.plan);
     recordVariant(kernel, other, part.shapes, gpu);

@@ -4,7 +4,7 @@
 // Tensor cores: what lies in memory as it is multiplied is copied, the rest computed; totals leave as vectors.
 module attributes {dl.symbols = [#dl.symbol<"N", 0, 64>]} {
 module @cuda {
-// CHECK-LABEL: {{^}}DLC_KERNEL(256) dlc_conv_residual(
+// CHECK-LABEL: {{^}}DLC_KERNEL(32) dlc_conv_residual(
 // CHECK-NEXT:     const dlc::f16 *__restrict__ x,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ weight,
 // CHECK-NEXT:     const dlc::f16 *__restrict__ other,
@@ -15,7 +15,7 @@ module @cuda {
 // CHECK-NEXT:   struct config {
 // CHECK-NEXT:     using type = dlc::f16;
 // CHECK-NEXT:     using index = int;
-// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 3, taps_a = 9, taps_b = 0, tile_k = 128, tile_m = 32, tile_n = 32, vector = 8, warps_k = 4, warps_m = 1, warps_n = 2, width_a = 8, width_b = 0 };
+// CHECK-NEXT:     enum { along_k_a = 1, along_k_b = 1, k_1 = 3, k_2 = 16, k_loops = 3, stages = 4, taps_a = 9, taps_b = 0, tile_k = 64, tile_m = 16, tile_n = 16, vector = 8, warps_k = 1, warps_m = 1, warps_n = 1, width_a = 8, width_b = 0 };
 // CHECK-NEXT:   };
 // CHECK-NEXT:   dlc::contract_mma<config>(
 // CHECK-NEXT:       s0 * 64, 32, 144, x, nullptr,
