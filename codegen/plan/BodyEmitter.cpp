@@ -393,11 +393,13 @@ Value BodyEmitter::emitTerm(OpBuilder &builder, unsigned stage, ArrayRef<AffineE
 bool BodyEmitter::sharesSpans(AffineExpr variable, ArrayRef<AffineExpr> parallel) const {
   LoopNest spans = spanNest();
   Reads reads = {root, spans, /*isTerm=*/false, parallel};
+  auto enter = [&](const Reads &inner, ArrayRef<Place> places) {
+    return !splitsLanes(inner, places, variable);
+  };
   auto isUniform = [&](unsigned, AffineExpr offset, bool) {
     return math.strideAlong(offset, variable) == Stride::uniform;
   };
-  Asked asked;
-  return !needsScalar(reads, variable, asked) && visitReads(reads, isUniform);
+  return walk(Walk{enter, isUniform}, reads);
 }
 
 Span BodyEmitter::emitSpan(OpBuilder &builder, unsigned loop, ArrayRef<AffineExpr> parallel) {
@@ -477,34 +479,6 @@ ScalarKind BodyEmitter::accumulatorKind(unsigned stage) const {
 
 //===- Questions about reads ----------------------------------------------------------------------===//
 
-bool BodyEmitter::visitReads(const Reads &reads, Visit visit, bool checked,
-                             Visited &visited) const {
-  for (unsigned access = 0; access < reads.accesses().size(); ++access) {
-    SmallVector<AffineExpr> at = indicesOf(reads, access);
-    bool tested = checked || !boundsTests(reads, access, at).empty();
-    if (!visitReads(reads.tensor(access), at, visit, tested, visited))
-      return false;
-  }
-  return true;
-}
-
-bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit, bool checked,
-                             Visited &visited) const {
-  if (auto argument = dyn_cast<BlockArgument>(tensor))
-    return visit(argument.getArgNumber(), offset(typeOf(tensor), indices), checked);
-  auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
-  if (isStaged(op))
-    return true;
-  if (!tensor.hasOneUse()) {
-    KnownAt<bool> &been = checked ? visited.checked : visited.plain;
-    if (been.find(tensor, indices))
-      return true;
-    been.insert(tensor, indices, true);
-  }
-  LoopNest loops = nestOf(op);
-  return visitReads({op, loops, /*isTerm=*/false, indices}, visit, checked, visited);
-}
-
 Value BodyEmitter::storedAt(Value tensor, SmallVectorImpl<AffineExpr> &indices) const {
   for (Operation *op = tensor.getDefiningOp(); op && onlyMoves(op); op = tensor.getDefiningOp()) {
     Access access = nestOf(cast<LoopNestOpInterface>(op)).results.front();
@@ -517,14 +491,67 @@ Value BodyEmitter::storedAt(Value tensor, SmallVectorImpl<AffineExpr> &indices) 
   return tensor;
 }
 
+BodyEmitter::Place BodyEmitter::placeOf(const Reads &reads, unsigned access) const {
+  SmallVector<AffineExpr> at = indicesOf(reads, access);
+  SmallVector<BoundsTest> tests = boundsTests(reads, access, at);
+  return {std::move(at), std::move(tests)};
+}
+
+bool BodyEmitter::walk(const Walk &walk, const Reads &reads, bool checked) const {
+  SmallVector<Place> places;
+  for (unsigned access = 0; access < reads.accesses().size(); ++access)
+    places.push_back(placeOf(reads, access));
+  if (walk.enter && !walk.enter(reads, places))
+    return false;
+  for (auto [access, place] : llvm::enumerate(places))
+    if (!this->walk(walk, reads.tensor(access), place.indices, checked || !place.tests.empty()))
+      return false;
+  return true;
+}
+
+bool BodyEmitter::walk(const Walk &walk, Value tensor, ArrayRef<AffineExpr> indices,
+                       bool checked) const {
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return !walk.load ||
+           walk.load(argument.getArgNumber(), offset(typeOf(tensor), indices), checked);
+  auto op = cast<LoopNestOpInterface>(tensor.getDefiningOp());
+  if (isStaged(op))
+    return true;
+  if (!tensor.hasOneUse()) {
+    KnownAt<bool> &been = checked ? walk.checked : walk.plain;
+    if (been.find(tensor, indices))
+      return true;
+    been.insert(tensor, indices, true);
+  }
+  LoopNest loops = nestOf(op);
+  return this->walk(walk, Reads{op, loops, /*isTerm=*/false, indices}, checked);
+}
+
+bool BodyEmitter::walkResults(const Walk &walk, ArrayRef<AffineExpr> parallel) const {
+  ArrayRef<AffineExpr> indices = resultIndices(parallel);
+  if (pooled && (!this->walk(walk, Reads{pooled->pool, poolNest, /*isTerm=*/true, parallel}) ||
+                 !this->walk(walk, Reads{pooled->pool, poolNest, /*isTerm=*/false, indices})))
+    return false;
+  if (root && !this->walk(walk, Reads{root, nest, /*isTerm=*/false, parallel}))
+    return false;
+  return llvm::all_of(results, [&](Value one) { return this->walk(walk, one, indices); });
+}
+
 bool BodyEmitter::visitReads(Value tensor, ArrayRef<AffineExpr> indices, Visit visit) const {
-  Visited visited;
-  return visitReads(tensor, indices, visit, /*checked=*/false, visited);
+  return walk(Walk{nullptr, visit}, tensor, indices);
 }
 
 bool BodyEmitter::visitTermReads(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
                                  Visit visit) const {
-  return visitReads({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, visit);
+  return walk(Walk{nullptr, visit},
+              Reads{root, nest, /*isTerm=*/true, joined(parallel, reduction)});
+}
+
+bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) const {
+  Walk loads{nullptr, visit};
+  auto placed = update;
+  return walkResults(loads, parallel) &&
+         (!placed || walk(loads, placed.getStart(), startIndices(resultIndices(parallel))));
 }
 
 void BodyEmitter::visitTermTests(ArrayRef<AffineExpr> parallel, ArrayRef<AffineExpr> reduction,
@@ -532,98 +559,58 @@ void BodyEmitter::visitTermTests(ArrayRef<AffineExpr> parallel, ArrayRef<AffineE
   SmallVector<AffineExpr> loops = joined(parallel, reduction);
   Reads reads = {root, nest, /*isTerm=*/true, loops};
   for (unsigned access = 0; access < nest.terms.size(); ++access)
-    for (const BoundsTest &test : boundsTests(reads, access, indicesOf(reads, access)))
+    for (const BoundsTest &test : placeOf(reads, access).tests)
       visit(test.index, test.extent);
 }
 
-bool BodyEmitter::visitResultReads(ArrayRef<AffineExpr> parallel, Visit visit) const {
-  ArrayRef<AffineExpr> indices = resultIndices(parallel);
-  Visited visited;
-  auto visitAll = [&](const Reads &reads) {
-    return visitReads(reads, visit, /*checked=*/false, visited);
-  };
-  auto visitValue = [&](Value tensor, ArrayRef<AffineExpr> at) {
-    return visitReads(tensor, at, visit, /*checked=*/false, visited);
-  };
-  if (pooled && (!visitAll({pooled->pool, poolNest, /*isTerm=*/true, parallel}) ||
-                 !visitAll({pooled->pool, poolNest, /*isTerm=*/false, indices})))
-    return false;
-  if (root && !visitAll({root, nest, /*isTerm=*/false, parallel}))
-    return false;
-  auto placed = update;
-  if (placed && !visitValue(placed.getStart(), startIndices(indices)))
-    return false;
-  return llvm::all_of(results, [&](Value one) { return visitValue(one, indices); });
+bool BodyEmitter::splitsLanes(const Place &place, AffineExpr variable) const {
+  unsigned position = cast<AffineDimExpr>(variable).getPosition();
+  return llvm::any_of(place.tests, [&](const BoundsTest &test) {
+    return test.index.isFunctionOfDim(position) &&
+           !(laneTests && math.stepAlong(test.index, variable));
+  });
 }
 
-bool BodyEmitter::needsScalar(const Reads &reads, AffineExpr variable, Asked &asked) const {
+bool BodyEmitter::splitsLanes(const Reads &reads, ArrayRef<Place> places,
+                              AffineExpr variable) const {
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
   auto moves = [&](AffineExpr index) { return index.isFunctionOfDim(position); };
   for (unsigned loop : reads.nest.indexDims.set_bits())
     if (loop < reads.loops.size() && moves(reads.loops[loop]))
       return true;
   bool earlierMove = false; // a computed index depends on what was read before
-  for (auto [number, access] : llvm::enumerate(reads.accesses())) {
-    if (access.isComputed() && earlierMove)
-      return true;
-    if (needsScalar(reads, number, variable, asked))
+  for (auto [access, place] : llvm::zip(reads.accesses(), places)) {
+    if ((access.isComputed() && earlierMove) || splitsLanes(place, variable))
       return true;
     if (!access.isComputed())
-      earlierMove |= llvm::any_of(indicesOf(reads, number), moves);
+      earlierMove |= llvm::any_of(place.indices, moves);
   }
   return false;
 }
 
-bool BodyEmitter::needsScalar(const Reads &reads, unsigned access, AffineExpr variable,
-                              Asked &asked) const {
-  unsigned position = cast<AffineDimExpr>(variable).getPosition();
-  SmallVector<AffineExpr> at = indicesOf(reads, access);
-  for (const BoundsTest &test : boundsTests(reads, access, at))
-    if (test.index.isFunctionOfDim(position) &&
-        !(laneTests && math.stepAlong(test.index, variable)))
-      return true;
-  return needsScalar(reads.tensor(access), at, variable, asked);
-}
-
-bool BodyEmitter::needsScalar(Value tensor, ArrayRef<AffineExpr> indices, AffineExpr variable,
-                              Asked &asked) const {
-  auto op = tensor.getDefiningOp<LoopNestOpInterface>();
-  if (!op || isStaged(op))
-    return false;
-  if (!tensor.hasOneUse()) {
-    // Where the answer was true, nothing is asked any more.
-    if (asked.find(tensor, indices))
-      return false;
-    asked.insert(tensor, indices, true);
-  }
-  LoopNest loops = nestOf(op);
-  return needsScalar({op, loops, /*isTerm=*/false, indices}, variable, asked);
-}
-
 bool BodyEmitter::termNeedsScalarAlong(AffineExpr variable, unsigned access,
                                        ArrayRef<AffineExpr> loops) const {
-  Asked asked;
-  return needsScalar({root, nest, /*isTerm=*/true, loops}, access, variable, asked);
+  Reads reads = {root, nest, /*isTerm=*/true, loops};
+  Place place = placeOf(reads, access);
+  auto enter = [&](const Reads &inner, ArrayRef<Place> places) {
+    return !splitsLanes(inner, places, variable);
+  };
+  return splitsLanes(place, variable) ||
+         !walk(Walk{enter, nullptr}, reads.tensor(access), place.indices);
 }
 
 bool BodyEmitter::needsScalarAlong(AffineExpr variable, ArrayRef<AffineExpr> parallel,
                                    ArrayRef<AffineExpr> reduction) const {
-  ArrayRef<AffineExpr> indices = resultIndices(parallel);
-  Asked asked;
-  if (llvm::any_of(results, [&](Value one) { return needsScalar(one, indices, variable, asked); }))
-    return true;
+  auto enter = [&](const Reads &reads, ArrayRef<Place> places) {
+    return !splitsLanes(reads, places, variable);
+  };
+  Walk bodies{enter, nullptr};
   unsigned position = cast<AffineDimExpr>(variable).getPosition();
-  if (update && llvm::any_of(startIndices(indices),
-                             [&](AffineExpr index) { return index.isFunctionOfDim(position); }))
-    return true;
-  if (!root)
-    return false;
-  if (pooled &&
-      (needsScalar({pooled->pool, poolNest, /*isTerm=*/true, parallel}, variable, asked) ||
-       needsScalar({pooled->pool, poolNest, /*isTerm=*/false, indices}, variable, asked)))
-    return true;
-  return needsScalar({root, nest, /*isTerm=*/true, joined(parallel, reduction)}, variable, asked) ||
-         needsScalar({root, nest, /*isTerm=*/false, parallel}, variable, asked);
+  bool placeMoves =
+      update && llvm::any_of(startIndices(resultIndices(parallel)),
+                             [&](AffineExpr index) { return index.isFunctionOfDim(position); });
+  return placeMoves || !walkResults(bodies, parallel) ||
+         (root && !walk(bodies, Reads{root, nest, /*isTerm=*/true, joined(parallel, reduction)}));
 }
 
 } // namespace dlc::codegen

@@ -210,23 +210,32 @@ private:
   unsigned placedDim() const;
   /// Indices of update's start for the element `indices` of its src.
   llvm::ArrayRef<mlir::AffineExpr> startIndices(llvm::ArrayRef<mlir::AffineExpr> indices) const;
-  /// The places that a walk has visited, `checked` or not.
-  struct Visited {
-    KnownAt<bool> plain, checked;
+  /// Where an access reads, and behind which tests.
+  struct Place {
+    llvm::SmallVector<mlir::AffineExpr> indices;
+    llvm::SmallVector<BoundsTest> tests;
   };
-  bool visitReads(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, Visit visit,
-                  bool checked, Visited &visited) const;
-  bool visitReads(const Reads &reads, Visit visit, bool checked, Visited &visited) const;
-  bool visitReads(const Reads &reads, Visit visit) const {
-    Visited visited;
-    return visitReads(reads, visit, /*checked=*/false, visited);
-  }
-  using Asked = KnownAt<bool>;
-  bool needsScalar(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices,
-                   mlir::AffineExpr variable, Asked &asked) const;
-  bool needsScalar(const Reads &reads, mlir::AffineExpr variable, Asked &asked) const;
-  bool needsScalar(const Reads &reads, unsigned access, mlir::AffineExpr variable,
-                   Asked &asked) const;
+  Place placeOf(const Reads &reads, unsigned access) const;
+  /// A walk over the bodies that a call emits, each once at an index. It ends, and gives false, where
+  /// one of its functions does; either may be null.
+  struct Walk {
+    /// Called for each body with the places at which it reads, before what it reads.
+    llvm::function_ref<bool(const Reads &, llvm::ArrayRef<Place>)> enter;
+    /// Called for each read of memory.
+    Visit load;
+    /// The values that were visited, behind a test or not.
+    mutable KnownAt<bool> plain = {}, checked = {};
+  };
+  bool walk(const Walk &walk, const Reads &reads, bool checked = false) const;
+  bool walk(const Walk &walk, mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices,
+            bool checked = false) const;
+  /// The bodies of all results and of everything between them and the root's accumulators.
+  bool walkResults(const Walk &walk, llvm::ArrayRef<mlir::AffineExpr> parallel) const;
+  /// Neighbours along `variable` need different control for a test of this place, or in this body:
+  /// they cannot be lanes of a vector.
+  bool splitsLanes(const Place &place, mlir::AffineExpr variable) const;
+  bool splitsLanes(const Reads &reads, llvm::ArrayRef<Place> places,
+                   mlir::AffineExpr variable) const;
 
   /// The root's nest with the reads of spans in place of those of the result.
   LoopNest spanNest() const {

@@ -14,11 +14,12 @@ using namespace mlir;
 
 namespace dlc {
 
-/// Bounds of a kernel's parameters and text, far above what models need.
-static constexpr size_t kMaxOps = 96, kMaxInputs = 32;
-/// Bodies of these ops in its text. Few ops can make many: a concat of a value with itself reads it
-/// in two places, and a row of n such pairs reads the first value in 2^n.
-static constexpr int64_t kMaxBodies = 96;
+/// Bounds of a kernel's parameters and of the bodies in its code, far above what models need. A body
+/// is a line of text or several, and a level of calls while a chain of ops is emitted. Few ops can
+/// make many: a concat of a value with itself reads it in two places, and a row of n such pairs reads
+/// the first value in 2^n.
+static constexpr size_t kMostInputs = 32;
+static constexpr int64_t kMostBodies = 96;
 
 bool isView(Operation *op) {
   // The one op whose meaning is "the same elements in row-major order".
@@ -201,10 +202,19 @@ static bool hasTooManyInputs(const FusionGroup &first, const FusionGroup &second
       for (Value operand : op->getOperands()) {
         if (!operand.getDefiningOp() || !inside.contains(operand.getDefiningOp()))
           inputs.insert(operand);
-        if (inputs.size() > kMaxInputs)
+        if (inputs.size() > kMostInputs)
           return true; // a concat may have thousands
       }
   return false;
+}
+
+std::string whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer, int64_t places) {
+  if (consumer.bodies + places * producer.bodies > kMostBodies)
+    return "the kernel would compute its ops in more than " + std::to_string(kMostBodies) +
+           " places: what is read at several indices is computed at each";
+  if (hasTooManyInputs(producer, consumer))
+    return "the kernel would have more than " + std::to_string(kMostInputs) + " inputs";
+  return "";
 }
 
 static bool changesLayout(const FusionGroup &group) {
@@ -311,7 +321,7 @@ std::string whyAlone(Operation *op) {
                                        : "a scan, sort or scatter is a kernel of its own";
 }
 
-int64_t bodiesRead(Operation *reader, const LoopNest &nest, Value value) {
+int64_t placesRead(Operation *reader, const LoopNest &nest, Value value) {
   SmallVector<AffineMap> shared;
   int64_t bodies = 0;
   for (const Access &access :
@@ -332,10 +342,10 @@ int64_t bodiesRead(Operation *reader, const LoopNest &nest, Value value) {
 static constexpr const char *kTwoRoots =
     "both have a reduction, a window or a contraction, and no kernel computes these two";
 
-/// Rules for a reader of whatever kind, which needs `bodies` of the producer. `isFree` says that what the producer computes of
+/// Rules for a reader of whatever kind, which reads `value` in so many `places`. `isFree` says that what the producer computes of
 /// weights costs nothing where it is read.
 static std::string whyNotJoin(const FusionGroup &producer, Value value, const FusionGroup &consumer,
-                              Operation *reader, int64_t bodies, bool isFree) {
+                              Operation *reader, int64_t places, bool isFree) {
   if (producer.isAlone)
     return whyAlone(producer.ops.front());
   Operation *op = value.getDefiningOp();
@@ -350,18 +360,12 @@ static std::string whyNotJoin(const FusionGroup &producer, Value value, const Fu
                       !llvm::all_of(producer.ops, isRepetition) && !isFree;
   if (storedAtLoad && (!consumer.weightOnly || isRepetition(reader)))
     return "it depends on weights alone and is computed once at load";
-  if (producer.ops.size() + consumer.ops.size() > kMaxOps || hasTooManyInputs(producer, consumer))
-    return "the kernel would have more than " + std::to_string(kMaxOps) + " ops or " +
-           std::to_string(kMaxInputs) + " inputs";
-  if (consumer.bodies + bodies * producer.bodies > kMaxBodies)
-    return "the kernel would compute its ops in more than " + std::to_string(kMaxBodies) +
-           " places: what is read at several indices is computed at each";
-  return "";
+  return whyTooLarge(producer, consumer, places);
 }
 
 std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
                        LoopNestOpInterface reader, const LoopNest &nest) {
-  std::string why = whyNotJoin(producer, value, consumer, reader, bodiesRead(reader, nest, value),
+  std::string why = whyNotJoin(producer, value, consumer, reader, placesRead(reader, nest, value),
                                widensOperand(producer, value, nest));
   if (!why.empty() ||
       producer.unpacks) // computed wherever it is read: memory has the few bits alone
@@ -383,7 +387,7 @@ std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGro
 
 std::string whyNotFuse(const FusionGroup &producer, Value value, const FusionGroup &consumer,
                        dl::AttentionOp reader) {
-  std::string why = whyNotJoin(producer, value, consumer, reader, /*bodies=*/1, /*isFree=*/false);
+  std::string why = whyNotJoin(producer, value, consumer, reader, /*places=*/1, /*isFree=*/false);
   if (!why.empty() || producer.unpacks)
     return why;
   if (producer.root)

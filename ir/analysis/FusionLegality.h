@@ -27,6 +27,11 @@ struct FusionGroup {
   /// Bodies of ops in the kernel's code. Each op has one, and one more wherever its value is read
   /// at an index of its own.
   int64_t bodies = 1;
+
+  /// Counts the bodies of `producer`, whose value the kernel's code computes in so many places.
+  void addBodies(const FusionGroup &producer, int64_t places) {
+    bodies += places * producer.bodies;
+  }
 };
 
 /// The op is a kernel of its own.
@@ -54,12 +59,15 @@ private:
   llvm::DenseMap<mlir::Operation *, bool> known;
 };
 
-/// How many bodies the code of `reader`, which has the loops `nest`, needs of the op that computes
-/// `value`: reads at the same index share one.
-int64_t bodiesRead(mlir::Operation *reader, const LoopNest &nest, mlir::Value value);
+/// In how many places the code of `reader`, which has the loops `nest`, computes `value`: reads at the
+/// same index share one.
+int64_t placesRead(mlir::Operation *reader, const LoopNest &nest, mlir::Value value);
 
 /// Why `op`, which stands alone, is a kernel of its own.
 std::string whyAlone(mlir::Operation *op);
+/// Why the code of `consumer`, which computes the value of `producer` in so many `places`, would be too
+/// long with it, or have too many inputs; empty where it would not.
+std::string whyTooLarge(const FusionGroup &producer, const FusionGroup &consumer, int64_t places);
 /// Why `producer`, whose value `value` is, cannot be part of the fusion `consumer` that ends in `reader`; empty where it
 /// can. `reader`, which has the loops `nest`, reads `value`.
 std::string whyNotFuse(const FusionGroup &producer, mlir::Value value, const FusionGroup &consumer,

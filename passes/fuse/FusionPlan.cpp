@@ -169,6 +169,7 @@ void FusionPlan::join(PlannedFusion &writer, PlannedFusion &reader, ArrayRef<Val
   reader.ops.insert(reader.ops.begin(), writer.ops.begin(), writer.ops.end());
   if (writer.root)
     reader.root = writer.root;
+  reader.addBodies(writer, results.size());
   reader.results.assign(results.begin(), results.end());
   reader.isJoined = true;
   writer.ops.clear();

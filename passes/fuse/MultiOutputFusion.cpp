@@ -7,11 +7,6 @@ using namespace mlir;
 
 namespace dlc {
 
-/// Bodies that a kernel's text may have, one for each way from a result to an op, and buffers that
-/// it may name.
-static constexpr int64_t kMostBodies = 96;
-static constexpr size_t kMostInputs = 32;
-
 static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
 
 /// All reads of `value` and of what becomes of it are made at the reader's own index, and its
@@ -36,26 +31,6 @@ static bool readsAtOwnIndex(const PlannedFusion &reader, Value value) {
     }
   }
   return derived.contains(reader.results.front());
-}
-
-/// Bodies of maps after and beside the op with stages: an op's once for each way from one of
-/// `results` to it.
-static int64_t countBodies(ArrayRef<Operation *> ops, ArrayRef<Value> results) {
-  llvm::DenseMap<Operation *, int64_t> ways;
-  int64_t bodies = 0;
-  for (Value result : results)
-    ++ways[result.getDefiningOp()];
-  for (Operation *op : llvm::reverse(ops)) {
-    auto loops = dyn_cast<LoopNestOpInterface>(op);
-    // The value of an op with stages is known, its terms are printed once.
-    bool isOnce = !loops || !loops.getLoopNest().isMap();
-    int64_t own = isOnce ? 1 : ways.lookup(op);
-    bodies += own;
-    for (Value operand : op->getOperands())
-      if (Operation *by = operand.getDefiningOp())
-        ways[by] = std::min(ways.lookup(by) + own, 2 * kMostBodies);
-  }
-  return bodies;
 }
 
 /// The user asked for a kernel of its own.
@@ -86,9 +61,8 @@ static bool joinReader(FusionPlan &plan, PlannedFusion &reader, const ScheduleOr
         (results.size() > 1 && dl::getLayout(before) != dl::getLayout(after)) ||
         !readsAtOwnIndex(reader, value))
       continue;
-    PlannedFusion both = *writer;
-    both.ops.append(reader.ops);
-    if (both.inputs().size() > kMostInputs || countBodies(both.ops, results) >= kMostBodies ||
+    // What each result is made of is computed where that is stored.
+    if (!whyTooLarge(*writer, reader, results.size()).empty() ||
         plan.dependsThroughOther(reader, *writer))
       continue;
     plan.join(*writer, reader, results);

@@ -20,7 +20,7 @@ private:
   void copyRepetitions(Block &block);
   void copyUnpacking(Block &block);
   void group(Operation *op);
-  void takeIn(FusionGroup &merged, Value operand, int64_t bodies,
+  void takeIn(FusionGroup &merged, Value operand, int64_t places,
               llvm::function_ref<std::string(const FusionGroup &)> whyNot);
   void add(FusionGroup group) {
     numberOf[group.ops.back()] = groups.size();
@@ -73,9 +73,9 @@ void VerticalFusion::copyUnpacking(Block &block) {
     }
 }
 
-/// Adds the group that computes `operand` to `merged`, which needs `bodies` of it, unless there is
-/// a reason against it.
-void VerticalFusion::takeIn(FusionGroup &merged, Value operand, int64_t bodies,
+/// Adds the group that computes `operand` to `merged`, which reads it in so many places, unless
+/// there is a reason against it.
+void VerticalFusion::takeIn(FusionGroup &merged, Value operand, int64_t places,
                             llvm::function_ref<std::string(const FusionGroup &)> whyNot) {
   auto number = numberOf.find(operand.getDefiningOp());
   if (!operand.getDefiningOp() || number == numberOf.end())
@@ -89,7 +89,7 @@ void VerticalFusion::takeIn(FusionGroup &merged, Value operand, int64_t bodies,
   if (producer.root)
     merged.root = producer.root;
   merged.ops.append(producer.ops);
-  merged.bodies += bodies * producer.bodies;
+  merged.addBodies(producer, places);
   producer.ops.clear();
   numberOf.erase(number);
 }
@@ -103,11 +103,11 @@ void VerticalFusion::group(Operation *op) {
   if (standsAlone(op)) {
     merged.isAlone = true;
     for (Value operand : operands)
-      takeIn(merged, operand, /*bodies=*/1, [&](const FusionGroup &) { return whyAlone(op); });
+      takeIn(merged, operand, /*places=*/1, [&](const FusionGroup &) { return whyAlone(op); });
   } else if (auto attention = dyn_cast<dl::AttentionOp>(op)) {
     merged.root = op;
     for (Value operand : operands)
-      takeIn(merged, operand, /*bodies=*/1, [&](const FusionGroup &producer) {
+      takeIn(merged, operand, /*places=*/1, [&](const FusionGroup &producer) {
         return whyNotFuse(producer, operand, merged, attention);
       });
   } else {
@@ -116,7 +116,7 @@ void VerticalFusion::group(Operation *op) {
     if (!nest.isMap())
       merged.root = op;
     for (Value operand : operands)
-      takeIn(merged, operand, bodiesRead(op, nest, operand), [&](const FusionGroup &producer) {
+      takeIn(merged, operand, placesRead(op, nest, operand), [&](const FusionGroup &producer) {
         return whyNotFuse(producer, operand, merged, loops, nest);
       });
   }

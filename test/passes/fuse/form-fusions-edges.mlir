@@ -175,7 +175,7 @@ func.func @recurrence(%g: tensor<5x2x16xf32>, %w: tensor<4x4x4xf32>) -> tensor<5
 // -----
 
 // CHECK-LABEL: func.func @inputs(
-// CHECK: #dl.edge<input = {{[0-9]+}}, reader = "add", producer = "add", why = "the kernel would have more than 96 ops or 32 inputs">
+// CHECK: #dl.edge<input = {{[0-9]+}}, reader = "add", producer = "add", why = "the kernel would have more than 32 inputs">
 // CHECK-NOT: #dl.edge
 func.func @inputs(%aa: tensor<4xf32>, %ab: tensor<4xf32>, %ac: tensor<4xf32>, %ad: tensor<4xf32>, %ae: tensor<4xf32>, %af: tensor<4xf32>, %ag: tensor<4xf32>, %ah: tensor<4xf32>, %ai: tensor<4xf32>, %aj: tensor<4xf32>, %ak: tensor<4xf32>, %al: tensor<4xf32>, %am: tensor<4xf32>, %an: tensor<4xf32>, %ao: tensor<4xf32>, %ap: tensor<4xf32>, %aq: tensor<4xf32>, %ar: tensor<4xf32>, %as: tensor<4xf32>, %at: tensor<4xf32>, %au: tensor<4xf32>, %av: tensor<4xf32>, %aw: tensor<4xf32>, %ax: tensor<4xf32>, %ay: tensor<4xf32>, %az: tensor<4xf32>, %ba: tensor<4xf32>, %bb: tensor<4xf32>, %bc: tensor<4xf32>, %bd: tensor<4xf32>, %be: tensor<4xf32>, %bf: tensor<4xf32>, %bg: tensor<4xf32>) -> tensor<4xf32> {
   %0 = dl.add %aa, %ab : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
