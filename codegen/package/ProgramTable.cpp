@@ -271,7 +271,7 @@ LogicalResult ProgramBuilder::addLaunch(dlx::LaunchOp op, SymbolTable &symbols) 
   schema::LaunchT launch = launchTable(kernel, op);
   for (Attribute entry : op.getEdgesAttr() ? op.getEdgesAttr().getValue() : ArrayRef<Attribute>()) {
     auto edge = cast<dl::FusionEdgeAttr>(entry);
-    auto writer = writers.find(op.getInputs()[edge.getInput()]);
+    auto writer = writers.find(dlx::storage(op.getInputs()[edge.getInput()]));
     assert(writer != writers.end() && "an edge is between two launches");
     auto table = std::make_unique<schema::EdgeT>();
     table->input = edge.getInput();

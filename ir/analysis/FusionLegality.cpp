@@ -28,6 +28,12 @@ bool isView(Operation *op) {
          dl::getLayout(cast<RankedTensorType>(reshape.getType())).isRowMajor();
 }
 
+Value pastViews(Value value) {
+  while (value.getDefiningOp() && isView(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
 bool standsAlone(Operation *op) { return isa<RecurrentOpInterface, LineOpInterface>(op); }
 
 bool isFusible(Operation *op) {

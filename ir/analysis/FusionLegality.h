@@ -41,6 +41,8 @@ bool standsAlone(mlir::Operation *op);
 bool isFusible(mlir::Operation *op);
 /// A dl.reshape (or the like) of row-major operand to row-major result: the same bytes under other dims.
 bool isView(mlir::Operation *op);
+/// The value whose elements `value` is, through views.
+mlir::Value pastViews(mlir::Value value);
 /// The op copies elements to more places than they have: cheaper to repeat in each reader than to store.
 bool isRepetition(mlir::Operation *op);
 

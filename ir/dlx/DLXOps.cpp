@@ -153,8 +153,7 @@ LogicalResult KernelOp::verify() {
 
 //===- program ------------------------------------------------------------------------------------===//
 
-/// The buffer whose bytes `value` names, through views.
-static Value storage(Value value) {
+Value storage(Value value) {
   while (auto view = value.getDefiningOp<ViewOp>())
     value = view.getSource();
   return value;

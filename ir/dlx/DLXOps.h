@@ -24,4 +24,11 @@
 #define GET_OP_CLASSES
 #include "ir/dlx/DLXOps.h.inc"
 
+namespace dlc::dlx {
+
+/// The buffer whose bytes `buffer` names, through views.
+mlir::Value storage(mlir::Value buffer);
+
+} // namespace dlc::dlx
+
 #endif // DLC_IR_DLX_DLXOPS_H

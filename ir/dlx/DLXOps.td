@@ -30,10 +30,12 @@ def DLX_Buffer : TypeDef<DLX_Dialect, "Buffer"> {
   let assemblyFormat = "`<` $tensor `>`";
 }
 
-def DLX_KernelKind : I32EnumAttr<"KernelKind", "Which family of schedules a kernel needs", [
-    I32EnumAttrCase<"map", 0>, I32EnumAttrCase<"reduce", 1>, I32EnumAttrCase<"window", 2>,
-    I32EnumAttrCase<"contraction", 3>, I32EnumAttrCase<"attention", 4>, I32EnumAttrCase<"recurrent", 5>,
-    I32EnumAttrCase<"lines", 6>, I32EnumAttrCase<"block_sparse", 7>]> {
+def DLX_KernelKind
+    : I32EnumAttr<"KernelKind", "Which family of schedules a kernel needs",
+                  [I32EnumAttrCase<"map", 0>, I32EnumAttrCase<"reduce", 1>,
+                   I32EnumAttrCase<"window", 2>, I32EnumAttrCase<"contraction", 3>,
+                   I32EnumAttrCase<"attention", 4>, I32EnumAttrCase<"recurrent", 5>,
+                   I32EnumAttrCase<"lines", 6>, I32EnumAttrCase<"block_sparse", 7>]> {
   let cppNamespace = "::dlc::dlx";
   let genSpecializedAttr = 0;
 }
@@ -48,7 +50,8 @@ def DLX_TensorMapAttr : AttrDef<DLX_Dialect, "TensorMap"> {
     `input` is the kernel's input that the map describes. `shape` is its columns, rows and elements from row to row, an
     affine map over the module's symbols. `box` is the columns and rows of what one copy brings, in rows of 128 bytes.
   }];
-  let parameters = (ins "int64_t":$input, "::mlir::AffineMapAttr":$shape, "::mlir::DenseI64ArrayAttr":$box);
+  let parameters = (ins "int64_t":$input, "::mlir::AffineMapAttr":$shape,
+      "::mlir::DenseI64ArrayAttr":$box);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 def DLX_TensorMaps : TypedArrayAttrBase<DLX_TensorMapAttr, "tensor maps">;
@@ -60,8 +63,10 @@ def DLX_VariantAttr : AttrDef<DLX_Dialect, "Variant"> {
     `kernel` holds where each result of `of`, an affine map over the module's symbols, lies within its `limits`, the least and
     the most in turn: its code may be wrong elsewhere. With `gpu`, 90 for sm_90a, its code is for that GPU alone.
   }];
-  let parameters = (ins "::mlir::FlatSymbolRefAttr":$kernel, OptionalParameter<"::mlir::AffineMapAttr">:$of,
-      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$limits, DefaultValuedParameter<"int64_t", "0">:$gpu);
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$kernel,
+      OptionalParameter<"::mlir::AffineMapAttr">:$of,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$limits,
+      DefaultValuedParameter<"int64_t", "0">:$gpu);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -72,7 +77,8 @@ def DLX_CallAttr : AttrDef<DLX_Dialect, "Call"> {
     On GPUs of the architecture `gpu` (90 for sm_90; 0: on every one), where each result of `of`, an affine map over the module's
     symbols, lies within its `limits`, the least and the most in turn.
   }];
-  let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$gpu, OptionalParameter<"::mlir::AffineMapAttr">:$of,
+  let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$gpu,
+      OptionalParameter<"::mlir::AffineMapAttr">:$of,
       OptionalParameter<"::mlir::DenseI64ArrayAttr">:$limits);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -87,8 +93,8 @@ def DLX_PlanAttr : AttrDef<DLX_Dialect, "Plan"> {
     `schedule` is a name of the target's table of schedules, `numbers` what that schedule takes: the sides of a tile, the parts of a
     sum. `ns` is what the launch is estimated to take at the usual sizes of the symbols, in nanoseconds.
   }];
-  let parameters = (ins StringRefParameter<"the schedule">:$schedule, OptionalParameter<"::mlir::DictionaryAttr">:$numbers,
-      "int64_t":$ns);
+  let parameters = (ins StringRefParameter<"the schedule">:$schedule,
+      OptionalParameter<"::mlir::DictionaryAttr">:$numbers, "int64_t":$ns);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// The number called `name`, 0 where the plan has none.
@@ -117,14 +123,14 @@ def DLX_PartAttr : AttrDef<DLX_Dialect, "Part"> {
   let genVerifyDecl = 1;
 }
 
-def DLX_FusionEdge : Attr<CPred<"::llvm::isa<::dlc::dl::FusionEdgeAttr>($_self)">,
-                          "edge between fusions">;
+def DLX_FusionEdge
+    : Attr<CPred<"::llvm::isa<::dlc::dl::FusionEdgeAttr>($_self)">, "edge between fusions">;
 def DLX_FusionEdges : TypedArrayAttrBase<DLX_FusionEdge, "edges between fusions">;
 
 class DLX_Op<string mnemonic, list<Trait> traits = []> : Op<DLX_Dialect, mnemonic, traits>;
 
 def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+                                     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "One kernel: what it computes and, once scheduled, how it is launched";
   let description = [{
     The body computes the launch's outputs from its inputs with `dl` ops; its locations are the model's lines. `kind` is
@@ -155,14 +161,16 @@ def DLX_KernelOp : DLX_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DLX_KernelKindAttr:$kind, OptionalAttr<StrAttr>:$entry,
-      OptionalAttr<AffineMapAttr>:$dims, OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<DenseI64ArrayAttr>:$block,
+  let arguments = (ins SymbolNameAttr:$sym_name, DLX_KernelKindAttr:$kind,
+      OptionalAttr<StrAttr>:$entry, OptionalAttr<AffineMapAttr>:$dims,
+      OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<DenseI64ArrayAttr>:$block,
       OptionalAttr<AffineMapAttr>:$scratch, OptionalAttr<AffineMapAttr>:$product,
       OptionalAttr<DenseI64ArrayAttr>:$product_inputs, UnitAttr:$product_tf32,
       OptionalAttr<DLX_Calls>:$product_calls, UnitAttr:$in_place, OptionalAttr<DLX_PartAttr>:$part,
       UnitAttr:$cooperative, UnitAttr:$persistent, OptionalAttr<DenseI64ArrayAttr>:$kept_columns,
       OptionalAttr<DLX_TensorMaps>:$tensor_maps, OptionalAttr<AffineMapAttr>:$exchange,
-      OptionalAttr<DLX_Variants>:$variants, OptionalAttr<DLX_PlanAttr>:$plan, OptionalAttr<DLX_Plans>:$other_plans);
+      OptionalAttr<DLX_Variants>:$variants, OptionalAttr<DLX_PlanAttr>:$plan,
+      OptionalAttr<DLX_Plans>:$other_plans);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "KernelKind":$kind), [{
@@ -195,8 +203,8 @@ def DLX_ProgramOp : DLX_Op<"program", [Symbol, IsolatedFromAbove, SingleBlock]> 
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$input_names, StrArrayAttr:$output_names,
-      OptionalAttr<StrArrayAttr>:$state_names);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$input_names,
+      StrArrayAttr:$output_names, OptionalAttr<StrArrayAttr>:$state_names);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -218,8 +226,9 @@ def DLX_WeightOp : DLX_Op<"weight", [Pure]> {
     %w = dlx.weight "fc.weight" {file = "m.safetensors", offset = 64 : i64} : !dlx.buffer<tensor<10x8xf32>>
     ```
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$file, DefaultValuedAttr<I64Attr, "0">:$offset,
-      DefaultValuedStrAttr<StrAttr, "">:$hash, OptionalAttr<StrAttr>:$source);
+  let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$file,
+      DefaultValuedAttr<I64Attr, "0">:$offset, DefaultValuedStrAttr<StrAttr, "">:$hash,
+      OptionalAttr<StrAttr>:$source);
   let results = (outs DLX_Buffer:$buffer);
   let assemblyFormat = "$name attr-dict `:` type($buffer)";
 }
@@ -251,7 +260,8 @@ def DLX_ViewOp : DLX_Op<"view", [Pure]> {
   let hasVerifier = 1;
 }
 
-def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments,
+                                     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel";
   let description = [{
     Reads its inputs, writes all of its outputs, a kernel with a `part` that part of its output; no output overlaps an input, but
@@ -260,10 +270,12 @@ def DLX_LaunchOp : DLX_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfac
     dlx.launch @relu(%x) -> (%y) : (!dlx.buffer<tensor<4x8xf32>>) -> (!dlx.buffer<tensor<4x8xf32>>)
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<DLX_Buffer>:$inputs, Variadic<DLX_Buffer>:$outputs,
-      UnitAttr:$init, OptionalAttr<DLX_FusionEdges>:$edges, OptionalAttr<StrAttr>:$copied);
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<DLX_Buffer>:$inputs,
+      Variadic<DLX_Buffer>:$outputs, UnitAttr:$init, OptionalAttr<DLX_FusionEdges>:$edges,
+      OptionalAttr<StrAttr>:$copied);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$kernel, "::mlir::ValueRange":$inputs,
-                                 "::mlir::ValueRange":$outputs, "bool":$init), [{
+                                "::mlir::ValueRange":$outputs, "bool":$init),
+                            [{
     build($_builder, $_state, kernel, inputs, outputs, init, /*edges=*/{}, /*copied=*/{});
   }]>];
   let assemblyFormat = [{

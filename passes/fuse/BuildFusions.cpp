@@ -29,11 +29,16 @@ private:
   void build(PlannedFusion &group);
   ArrayAttr edgesOf(const Body &body);
   Value current(Value value) const { return built.contains(value) ? built.lookup(value) : value; }
+  /// The value in the block as it was whose elements `value` is, through views.
+  Value sourceOf(Value value) const {
+    return viewed.contains(value) ? viewed.lookup(value) : value;
+  }
 
   Operation *end; // before it everything is put in the order of the plan
   const FusionPlan &plan;
   const FusionEdges &edges;
-  llvm::DenseMap<Value, Value> built; // results of fusions by those of the ops in them
+  llvm::DenseMap<Value, Value> built;  // results of fusions by those of the ops in them
+  llvm::DenseMap<Value, Value> viewed; // sources by what views make of them
   SmallVector<Operation *> originals;
 };
 
@@ -90,11 +95,12 @@ static Body bodyOf(const PlannedFusion &group) {
   return body;
 }
 
-/// An entry for each input that other kernels write: one, or those whose results a dl.cat joins.
+/// An entry for each input that other kernels write, perhaps seen through views: one, or those whose
+/// results a dl.cat joins.
 ArrayAttr FusionBuilder::edgesOf(const Body &body) {
   SmallVector<Attribute> entries;
   for (auto [number, input] : llvm::enumerate(body.inputs)) {
-    Operation *producer = input.getDefiningOp();
+    Operation *producer = sourceOf(input).getDefiningOp();
     if (!producer || !(plan.groupOf(producer)->isKernel || isa<dl::CatOp>(producer)))
       continue;
     auto *reader = llvm::find_if(
@@ -139,6 +145,8 @@ void FusionBuilder::place(PlannedFusion &group) {
   if (group.isKernel)
     return build(group);
   Operation *op = group.ops.front();
+  if (isView(op))
+    viewed[op->getResult(0)] = sourceOf(op->getOperand(0));
   if (op != end)
     op->moveBefore(end);
   for (OpOperand &operand : op->getOpOperands())

@@ -85,12 +85,9 @@ bool FusionPlan::hasSuccessorBefore(const PlannedFusion &group, const PlannedFus
     for (Operation *user : op->getUsers())
       if (isBetween(groupOf(user)))
         return true;
-    for (Value operand : op->getOperands()) {
-      while (operand.getDefiningOp() && isView(operand.getDefiningOp()))
-        operand = operand.getDefiningOp()->getOperand(0);
-      if (isBetween(updates.lookup(operand)))
+    for (Value operand : op->getOperands())
+      if (isBetween(updates.lookup(pastViews(operand))))
         return true;
-    }
   }
   return false;
 }

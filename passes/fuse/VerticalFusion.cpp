@@ -77,11 +77,14 @@ void VerticalFusion::copyUnpacking(Block &block) {
 /// there is a reason against it.
 void VerticalFusion::takeIn(FusionGroup &merged, Value operand, int64_t places,
                             llvm::function_ref<std::string(const FusionGroup &)> whyNot) {
-  auto number = numberOf.find(operand.getDefiningOp());
-  if (!operand.getDefiningOp() || number == numberOf.end())
+  Value source = pastViews(operand);
+  auto number = numberOf.find(source.getDefiningOp());
+  if (!source.getDefiningOp() || number == numberOf.end())
     return;
   FusionGroup &producer = groups[number->second];
-  std::string why = isSeparate ? "each op is to be a kernel of its own" : whyNot(producer);
+  std::string why = isSeparate          ? "each op is to be a kernel of its own"
+                    : source != operand ? "its reader sees it with other dims, through a reshape"
+                                        : whyNot(producer);
   if (!why.empty()) {
     edges[{merged.ops.front(), operand}] = std::move(why);
     return;

@@ -97,7 +97,10 @@ static LogicalResult verifyEdges(FusionOp fusion) {
     if (edge.getInput() < 0 || edge.getInput() >= inputs)
       return fusion.emitOpError("has an edge for input ")
              << edge.getInput() << "; expected one of its " << inputs;
-    if (!isa_and_nonnull<FusionOp, CatOp>(fusion.getInputs()[edge.getInput()].getDefiningOp()))
+    Value source = fusion.getInputs()[edge.getInput()];
+    while (auto reshape = source.getDefiningOp<ReshapeOp>())
+      source = reshape.getX();
+    if (!isa_and_nonnull<FusionOp, CatOp>(source.getDefiningOp()))
       return fusion.emitOpError("has an edge for input ")
              << edge.getInput() << ", which no other fusion writes";
   }

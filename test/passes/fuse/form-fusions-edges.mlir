@@ -174,6 +174,20 @@ func.func @recurrence(%g: tensor<5x2x16xf32>, %w: tensor<4x4x4xf32>) -> tensor<5
 
 // -----
 
+// What is seen through views has a reason, too.
+// CHECK-LABEL: func.func @view(
+// CHECK: #dl.edge<input = 0, reader = "softmax", producer = "relu", why = "its reader sees it with other dims, through a reshape">
+// CHECK-NOT: #dl.edge
+func.func @view(%x: tensor<4x6xf32>) -> tensor<8x3xf32> {
+  %0 = dl.relu %x : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %1 = dl.reshape %0 {shape = affine_map<() -> (2, 12)>} : (tensor<4x6xf32>) -> tensor<2x12xf32>
+  %2 = dl.reshape %1 {shape = affine_map<() -> (8, 3)>} : (tensor<2x12xf32>) -> tensor<8x3xf32>
+  %3 = dl.softmax %2 {dim = 1} : (tensor<8x3xf32>) -> tensor<8x3xf32>
+  return %3 : tensor<8x3xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @inputs(
 // CHECK: #dl.edge<input = {{[0-9]+}}, reader = "add", producer = "add", why = "the kernel would have more than 32 inputs">
 // CHECK-NOT: #dl.edge

@@ -72,7 +72,7 @@ void FusionRemarks::collect(dlx::LaunchOp launch, SymbolTable &symbols, StringRe
   for (Attribute entry :
        launch.getEdgesAttr() ? launch.getEdgesAttr().getValue() : ArrayRef<Attribute>()) {
     auto edge = cast<dl::FusionEdgeAttr>(entry);
-    Value buffer = launch.getInputs()[edge.getInput()];
+    Value buffer = dlx::storage(launch.getInputs()[edge.getInput()]);
     dlx::LaunchOp writer = writerOf(buffer);
     auto output = llvm::find(writer.getOutputs(), buffer);
     Operation *producer =
