@@ -3,6 +3,7 @@ import atexit
 import hashlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -157,9 +158,29 @@ class CpuSeparate(Cpu):
 
     def prepared(self, source, phase):
         assert phase == "import", "the passes of the phases before that of fusions are left out"
-        separate = source.replace(".mlir", ".separate.mlir")
-        execute([self.dlc_opt, source, "-pass-pipeline=" + self.pipeline, "-o", separate])
-        return [separate, "--compile-from=fuse"]
+        with open(source) as file:
+            pipeline = self.pipeline_of(file.read())
+        fused = source.replace(".mlir", f".{self.way}.mlir")
+        execute([self.dlc_opt, source, "-pass-pipeline=" + pipeline, "-o", fused])
+        return [fused, "--compile-from=fuse"]
+
+    def pipeline_of(self, module):
+        return self.pipeline
+
+
+class CpuShuffled(CpuSeparate):
+    """The same optimised, the passes of simplify in an order of the module's own, some of them several times and some not at all."""
+    way = "shuffled"
+    passes = ("canonicalize", "cse", "simplify-algebra", "fold-constants", "fold-batch-norm", "hoist-slices", "move-views", "raise-norms",
+              "raise-activations", "raise-integer-products", "raise-rotary", "raise-attention", "fold-scales", "mark-gated-mlp")
+    count = 20
+
+    def pipeline_of(self, module):
+        order = random.Random(module)
+        simplify = ",".join(order.choice(self.passes) for _ in range(self.count))
+        layout = order.choice(("assign-layouts,", ""))
+        return (f"builtin.module(func.func(decompose-ops,{simplify}),split-targets{{targets=cpu}},"
+                f"builtin.module(func.func({layout}decompose-attention,form-fusions)))")
 
 
 class CpuAvx2(Compiled):

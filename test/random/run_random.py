@@ -2,9 +2,10 @@
 """Random graphs over all ops with numeric rows: what dlc compiles, optimised and with each op by a kernel of its own, gives what the
 reference interpreter gives for the graph as it was written.
 
-    run_random.py [--count N] [--cuda N] [--separate N] [--seed S]     graphs S, S + 1, ...: optimised on the CPU, and the first of
-                                                 them on emulated CUDA and not optimised, too; without --seed the graphs of the
-                                                 commit's turn, one in TURNS of 500
+    run_random.py [--count N] [--cuda N] [--separate N] [--shuffled N] [--seed S]     graphs S, S + 1, ...: optimised on the CPU, and
+                                                 the first of them on emulated CUDA, not optimised, and optimised by the passes
+                                                 in another order, too; without --seed the graphs of the commit's turn, one in
+                                                 TURNS of 500
     run_random.py --seed S --count 1 --print     the module of one
 
 The last line is "N passed, N failed"."""
@@ -24,7 +25,7 @@ from cases import Cases, Failure  # noqa: E402
 from dlc_tool import TURN  # noqa: E402
 from graphs import Chain, Changed, Graph  # noqa: E402
 from rows import ROWS  # noqa: E402
-from voices import Cpu, CpuSeparate, Cuda, Failure as CannotRun, Reference  # noqa: E402
+from voices import Cpu, CpuSeparate, CpuShuffled, Cuda, Failure as CannotRun, Reference  # noqa: E402
 
 CHANGES = 3
 TURNS, COUNT = 2, 250
@@ -109,6 +110,7 @@ def main():
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--cuda", type=int, default=30)
     parser.add_argument("--separate", type=int, default=50)
+    parser.add_argument("--shuffled", type=int, default=50)
     parser.add_argument("--seed", type=int, default=TURN % TURNS * COUNT)
     parser.add_argument("--print", action="store_true")
     options = parser.parse_args()
@@ -117,7 +119,7 @@ def main():
         print(Graph(options.seed).text)
         return 0
     cases, seen = Cases(), {}
-    everywhere, some = [Cpu()], [(CpuSeparate(), options.separate), (Cuda(), options.cuda)]
+    everywhere, some = [Cpu()], [(CpuSeparate(), options.separate), (CpuShuffled(), options.shuffled), (Cuda(), options.cuda)]
 
     def work(number):
         graph = Graph(options.seed + number) if number >= 0 else Chain(CHAINS[number])
