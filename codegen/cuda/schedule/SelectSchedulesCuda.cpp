@@ -101,12 +101,29 @@ static bool isWhole(const ShapePart &part, ArrayRef<dl::Range> symbols) {
   return all && part.range.min <= all->min && all->max <= part.range.max;
 }
 
+/// Makes `plan` the kernel's, and the one that it had one of the others.
+static void replacePlan(dlx::KernelOp kernel, dlx::PlanAttr plan) {
+  dlx::PlanAttr before = *kernel.getPlan();
+  SmallVector<Attribute> others = {before};
+  if (kernel.getOtherPlans())
+    for (auto other : kernel.getOtherPlans()->getAsRange<dlx::PlanAttr>())
+      if (other.getSchedule() != plan.getSchedule())
+        others.push_back(other);
+  if (before.getSchedule() == plan.getSchedule())
+    others.erase(others.begin()); // the same schedule with other numbers
+  kernel.setPlanAttr(plan);
+  if (others.empty())
+    kernel.removeOtherPlansAttr();
+  else
+    kernel.setOtherPlansAttr(ArrayAttr::get(kernel.getContext(), others));
+}
+
 /// Gives `kernel` a variant for each part. A plan for all shapes becomes that of the kernel.
 void SelectSchedulesCuda::addVariants(dlx::KernelOp kernel, ArrayRef<PlannedPart> parts,
                                       int64_t gpu) {
   for (const PlannedPart &part : parts) {
     if (gpu == 0 && part.shapes && isWhole(*part.shapes, symbols)) {
-      kernel.setPlanAttr(part.plan);
+      replacePlan(kernel, part.plan);
       continue;
     }
     dlx::KernelOp other = addVariant(kernel, part.shapes, gpu);
@@ -119,8 +136,11 @@ void SelectSchedulesCuda::addVariants(dlx::KernelOp kernel, ArrayRef<PlannedPart
 /// Hopper.
 LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp scratch) {
   bool isAttention = kernel.getKind() == dlx::KernelKind::attention,
-       isContraction = kernel.getKind() == dlx::KernelKind::contraction;
-  if (kernel.getPlan())
+       isContraction = kernel.getKind() == dlx::KernelKind::contraction,
+       hasParts = kernel.getKind() == dlx::KernelKind::reduce ||
+                  kernel.getKind() == dlx::KernelKind::recurrent;
+  bool isPlanned = static_cast<bool>(kernel.getPlan()); // by require
+  if (isPlanned && !hasParts)
     return success();
   // An attention is asked about with its parts in place of the op; the kernel keeps that.
   OwningOpRef<dlx::KernelOp> expanded;
@@ -139,13 +159,13 @@ LogicalResult SelectSchedulesCuda::decide(dlx::KernelOp kernel, gpu::GPUModuleOp
   // A general kernel beside one for Hopper cuts no tile among blocks: that one comes first.
   if (isContraction && hopper != "never" && !isForced)
     addVariants(kernel, wgmmaPartsOfProduct(question, hopper == "always"), 90);
-  if (failed(select(kernel, question)))
+  if (!isPlanned && failed(select(kernel, question)))
     return failure();
   if (parts && !isForced && isContraction)
     addVariants(kernel, partsOfProduct(question), 0);
   if (parts && !isForced && isAttention)
     addVariants(kernel, partsOfAttention(question, *kernel.getPlan()), 0);
-  if (parts && !isForced && kernel.getKind() == dlx::KernelKind::reduce)
+  if (parts && !isForced && hasParts)
     addVariants(kernel, partsByPlan(question, *kernel.getPlan()), 0);
   if (isContraction)
     recordLibraryCall(kernel, question, forced.wants(kernel, kLibrarySchedule.name));

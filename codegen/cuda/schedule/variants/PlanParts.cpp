@@ -1,4 +1,4 @@
-//===- PlanParts.cpp - The kernels that one reduction gets -----------------------------*- C++ -*-===//
+//===- PlanParts.cpp - The kernels that one kernel becomes by its plans ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The plans that the table gives for the shapes up to some size, and from it on, are compared with
@@ -7,6 +7,7 @@
 #include "codegen/cuda/schedule/variants/PlanParts.h"
 
 #include "codegen/cuda/schedule/Schedules.h"
+#include "codegen/cuda/schedule/recurrent/RecurrentElements.h"
 #include "codegen/cuda/schedule/variants/ShapeSamples.h"
 #include "codegen/plan/PlanChoice.h"
 
@@ -29,11 +30,14 @@ static bool isSame(dlx::PlanAttr a, dlx::PlanAttr b) {
   return a.getSchedule() == b.getSchedule() && a.getNumbers() == b.getNumbers();
 }
 
-/// The plan that the table gives; null where no schedule can run the kernel.
-static dlx::PlanAttr planOf(PlanQuestion &question) {
+/// The plan that the table gives; null where no schedule can run the kernel. A recurrence has its
+/// weights as the plan `ofAll` reads them.
+static dlx::PlanAttr planOf(PlanQuestion &question, dlx::PlanAttr ofAll) {
+  auto needs = scheduleNamed(ofAll.getSchedule())->requirements;
   SmallVector<dlx::PlanAttr> plans;
   for (const Schedule *schedule : schedules())
-    if (schedule->gpu == 0 && schedule->build)
+    if (schedule->gpu == 0 && schedule->build &&
+        (question.kind() != dlx::KernelKind::recurrent || schedule->requirements == needs))
       if (dlx::PlanAttr plan = schedule->match(question))
         plans.push_back(plan);
   return plans.empty() ? dlx::PlanAttr() : *bestOf(plans);
@@ -42,17 +46,24 @@ static dlx::PlanAttr planOf(PlanQuestion &question) {
 /// The extents that tell the kernel's shapes apart.
 static SmallVector<AffineExpr> extentsOf(PlanQuestion &question) {
   MLIRContext *context = question.kernel().getContext();
+  SmallVector<AffineExpr> found;
+  auto add = [&](AffineExpr extent) {
+    if (!dl::asConstant(extent) && growsWithSymbols(extent, question.k.ranges()) &&
+        !llvm::is_contained(found, extent))
+      found.push_back(extent);
+  };
+  if (question.kind() == dlx::KernelKind::recurrent) {
+    add(recurrencesOf(question.kernel()).front().getRecurrence().rows);
+    return found;
+  }
   const LoopNest &nest = question.k.body.getNest();
   llvm::SmallBitVector inner = nest.innerDims();
   SmallVector<AffineExpr> rows;
   for (auto [dim, extent] : llvm::enumerate(nest.parallel))
     if (!inner.test(dim))
       rows.push_back(extent);
-  SmallVector<AffineExpr> found;
-  for (AffineExpr extent : {dl::product(rows, context), dl::product(nest.reduction, context)})
-    if (!dl::asConstant(extent) && growsWithSymbols(extent, question.k.ranges()) &&
-        !llvm::is_contained(found, extent))
-      found.push_back(extent);
+  add(dl::product(rows, context));
+  add(dl::product(nest.reduction, context));
   return found;
 }
 
@@ -64,7 +75,7 @@ static bool isWorthComparing(PlanQuestion &question, ArrayRef<AffineExpr> extent
     return false;
   for (size_t sample = 0; sample < samples.size(); ++sample) {
     PlanQuestion one(question, samples.symbolsAt(sample));
-    dlx::PlanAttr best = planOf(one);
+    dlx::PlanAttr best = planOf(one, plan);
     if (best && nanosecondsBy(plan, one) > kGain * double(best.getNs()))
       return true;
   }
@@ -102,7 +113,7 @@ SmallVector<PlannedPart> partsByPlan(PlanQuestion &question, dlx::PlanAttr plan)
     for (int64_t value : values)
       for (dl::Range some : {dl::Range{range->min, value}, dl::Range{value, range->max}}) {
         PlanQuestion part(question, ShapePart{extent, some});
-        dlx::PlanAttr other = planOf(part);
+        dlx::PlanAttr other = planOf(part, plan);
         if (other && llvm::none_of(plans, [&](dlx::PlanAttr one) { return isSame(one, other); }))
           plans.push_back(other);
       }

@@ -1,8 +1,8 @@
-//===- PlanParts.h - The kernels that one reduction gets -------------------------------*- C++ -*-===//
+//===- PlanParts.h - The kernels that one kernel becomes by its plans ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recurrences get one: their schedules read the weights in different orders, and a file has weights
-// once.
+// A file has weights once: a plan that needs them in another order than the plan for all shapes has
+// no part.
 //===----------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
 #define DLC_CODEGEN_SCHEDULE_CUDA_PLANPARTS_H
@@ -12,9 +12,9 @@
 
 namespace dlc::codegen {
 
-/// The parts of the shapes of a reduction for which another plan of the table than `plan`, the one for
-/// all of its shapes, is estimated to be faster: at most four. Parts are told apart by the number of
-/// rows or by the terms of one.
+/// The parts of the shapes of a reduction or of a recurrence for which another plan of the table than
+/// `plan`, the one for all of its shapes, is estimated to be faster: at most four. Parts are told
+/// apart by the number of rows or by the terms of one.
 llvm::SmallVector<PlannedPart> partsByPlan(PlanQuestion &question, dlx::PlanAttr plan);
 
 } // namespace dlc::codegen

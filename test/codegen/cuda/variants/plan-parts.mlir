@@ -3,7 +3,7 @@
 // RUN: dlc-opt %s --pass-pipeline='builtin.module(dl-schedule-cuda{force=softmax=reduce})' | FileCheck %s --check-prefix=FORCED
 // Where the rows of a reduction may be short and long, kernels for parts of their lengths: a warp
 // that keeps a short row, a block for a long one, many blocks for few rows that are longer still.
-module attributes {dl.symbols = [#dl.symbol<"N", 1, 1024>, #dl.symbol<"T", 1, 4096>, #dl.symbol<"L", 1, 16777216>]} {
+module attributes {dl.symbols = [#dl.symbol<"N", 1, 1024>, #dl.symbol<"T", 1, 4096>, #dl.symbol<"L", 1, 16777216>, #dl.symbol<"B", 1, 64>, #dl.symbol<"F", 1, 4>]} {
 module @cuda {
 // CHECK: dlx.kernel @softmax attributes {{.*}}plan = #dlx.plan<schedule = "reduce", numbers = {threads = 256 : i64}
 // CHECK-SAME: variants = {{.}}#dlx.variant<kernel = @softmax_for1to[[MOST:[0-9]+]], of = affine_map<()[s0, s1] -> (s1)>, limits = {{.}}1, [[MOST]]{{.}}>
@@ -25,6 +25,27 @@ dlx.kernel @total attributes {kind = #dlx.kind<reduce>} {
 ^bb0(%x: tensor<?xf32, #dl.t<[s2]>>):
   %0 = dl.sum %x {dims = array<i64: 0>, keepdim = false} : (tensor<?xf32, #dl.t<[s2]>>) -> tensor<f32>
   dl.yield %0 : tensor<f32>
+}
+// A recurrence whose rows may be one or many: one reads its columns by warps, the others go to tensor
+// cores. Both read the weights in one order.
+// CHECK: dlx.kernel @steps attributes {{.*}}plan = #dlx.plan<schedule = "recurrent_units"
+// CHECK-SAME: variants = {{.}}#dlx.variant<kernel = @steps_for[[LEAST:[0-9]+]]to64, of = affine_map<()[s0, s1, s2, s3] -> (s3)>, limits = {{.}}[[LEAST]], 64{{.}}>
+// CHECK: dlx.kernel @steps_for[[LEAST]]to64 attributes {{.*}}cooperative{{.*}}exchange = {{.*}}plan = #dlx.plan<schedule = "recurrent_tensor"
+dlx.kernel @steps attributes {kind = #dlx.kind<recurrent>} {
+^bb0(%g: tensor<64x?x1024xf16, #dl.t<[64, s3, 1024]>>, %w: tensor<4x256x256xf16>):
+  %y, %hn, %cn = dl.lstm_steps %g, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x?x1024xf16, #dl.t<[64, s3, 1024]>>, tensor<4x256x256xf16>) -> (tensor<64x?x256xf16, #dl.t<[64, s3, 256]>>, tensor<?x256xf16, #dl.t<[s3, 256]>>, tensor<?x256xf16, #dl.t<[s3, 256]>>)
+  dl.yield %y, %hn, %cn : tensor<64x?x256xf16, #dl.t<[64, s3, 256]>>, tensor<?x256xf16, #dl.t<[s3, 256]>>, tensor<?x256xf16, #dl.t<[s3, 256]>>
+}
+// The same plan is the best for all shapes: it takes the place of the one for the middle of the range,
+// which is among the others.
+// CHECK: dlx.kernel @few_steps attributes
+// CHECK-SAME: other_plans = [#dlx.plan<schedule = "recurrent_units"
+// CHECK-SAME: plan = #dlx.plan<schedule = "recurrent_tensor"
+// CHECK-NOT: variants
+dlx.kernel @few_steps attributes {kind = #dlx.kind<recurrent>} {
+^bb0(%g: tensor<64x?x2048xf16, #dl.t<[64, s4, 2048]>>, %w: tensor<4x512x512xf16>):
+  %y, %hn, %cn = dl.lstm_steps %g, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>} : (tensor<64x?x2048xf16, #dl.t<[64, s4, 2048]>>, tensor<4x512x512xf16>) -> (tensor<64x?x512xf16, #dl.t<[64, s4, 512]>>, tensor<?x512xf16, #dl.t<[s4, 512]>>, tensor<?x512xf16, #dl.t<[s4, 512]>>)
+  dl.yield %y, %hn, %cn : tensor<64x?x512xf16, #dl.t<[64, s4, 512]>>, tensor<?x512xf16, #dl.t<[s4, 512]>>, tensor<?x512xf16, #dl.t<[s4, 512]>>
 }
 // The number of rows alone changes nothing: rows are as long as before.
 // CHECK: dlx.kernel @norm attributes
