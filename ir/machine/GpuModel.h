@@ -59,6 +59,9 @@ struct ScheduleRates {
   double tileProducts;      ///< multiply-adds a clock of plain tiles ...
   double tileSlab;          ///< ... clocks from a slab's request to its use ...
   double tileEnds;          ///< ... and of a block before its first product and after its last
+  double
+      gatheredBytes; ///< bytes a clock that 128 threads of a multiprocessor copy from an image ...
+  double gatherBegins; ///< ... and clocks in which they find the rows of a tile
   // Times measured over times estimated by their own rates.
   double windows;     ///< of tiles whose rows are gathered: convolutions
   double floatUnits;  ///< of tiles of floats
@@ -125,10 +128,11 @@ inline constexpr StepRates kModelledSteps = {.bytes = 64,
                                              .states = 24};
 
 /// Fitted to the H100's kernels (test/bench/results/kernels-nvidia-h100-80gb-hbm3-2026-11-23.tsv), and
-/// modelled for all others. `attentionProducts`, `attentionShared` and `issued` to `tileEnds` are
-/// modelled for the H100, too. The former two are from instructions: 64 rows and 64 keys of 64 take 580
+/// modelled for all others. `attentionProducts`, `attentionShared` and `issued` to `gatherBegins` are
+/// modelled for the H100, too. The first two are from instructions: 64 rows and 64 keys of 64 take 580
 /// of each of four warps (446 where a warp has 32 rows), and attention kernels measured before issued
-/// 0.62 a clock of a scheduler.
+/// 0.62 a clock of a scheduler. `gatheredBytes` is what copies by threads reach in contract_mma (`mma.bytes`);
+/// rows are found in some 150 instructions of a warp, one after the other.
 inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .mapApart = 0.31,
                                                  .reduce = 0.78,
@@ -148,6 +152,8 @@ inline constexpr ScheduleRates kScheduleRates = {.map = 0.8,
                                                  .tileProducts = 48,
                                                  .tileSlab = 900,
                                                  .tileEnds = 1500,
+                                                 .gatheredBytes = 32,
+                                                 .gatherBegins = 500,
                                                  .windows = 1.5,
                                                  .floatUnits = 1.6,
                                                  .depthwise = 3.4,

@@ -3,11 +3,13 @@
 //
 // The product of two operands that lie in memory as they are multiplied. A block has three warpgroups: one thread of the
 // first lets TMA bring slabs of both operands into a ring of stages, the two others multiply them with wgmma, 64 rows of
-// the tile each. Blocks stay and take tile after tile, so that the slabs of the next tile arrive while the totals of the
+// the tile each. The rows of one operand may be an image under a window, which all threads of the first warpgroup gather
+// (dlc_gather.cuh). Blocks stay and take tile after tile, so that the slabs of the next tile arrive while the totals of the
 // last one leave. These pass through shared memory, a warp's own rows at a time, so that the epilogue is called from one
 // place, on vectors, and no two warps meet.
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "dlc_gather.cuh"
 #include "dlc_wgmma.cuh"
 
 #ifdef DLC_HAS_WGMMA
@@ -51,26 +53,101 @@ template <class T, int ROWS, bool ALONG_ROWS> struct wgmma_slab {
   }
 };
 
-/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
-/// n < columns. Config: type (f16, bf16, or float, which the maps round to tf32), index (int or i64), tile_n (64, 128 or
-/// 256; 128 rows and 128 bytes of k are fixed), stages, along_m and along_n where an operand lies along its rows
-/// (columns), and the columns of a turn of the epilogue, `chunk`. The maps' boxes are slabs: 128 bytes of k by the rows of
-/// the tile, or 64 rows by the tile's steps of k. 384 threads; any number of blocks.
-///
-/// BATCHED: the same for each of `batches` products, whose operands lie one below the other in the maps' matrices, those of
-/// `batch` from line line_a(batch) (line_b) on: row, or step of k where they lie along their rows. Then `finish` is told
-/// the batch first. A box that reaches beyond a product's rows brings rows of the next one, whose totals nobody takes.
-template <class Config, bool BATCHED, class FE, class FA, class FB>
-DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::index columns,
-                               typename Config::index depth, typename Config::index batches,
-                               const tensor_map *a, const tensor_map *b, const FE &finish,
-                               const FA &line_a, const FB &line_b) {
+/// An operand whose slabs TMA brings: a matrix of the map's from line `line(batch)` on, a row or, ALONG_ROWS, a step of k.
+/// The map's boxes are slabs: 128 bytes of k by ROWS rows, or 64 rows by the slab's steps of k.
+template <class T, int ROWS, bool ALONG_ROWS, class Index, class FL> struct mapped_operand {
+  using slab = wgmma_slab<T, ROWS, ALONG_ROWS>;
+  static constexpr bool kGathers = false, kAlongRows = ALONG_ROWS;
+
+  const tensor_map *map;
+  const FL &line;
+  int first = 0, row = 0;
+
+  DLC_DEV void begin(Index batch, Index tile) {
+    first = (int)line(batch);
+    row = (int)tile * ROWS;
+  }
+  DLC_DEV void bring(u8 *stage, u64 *full, Index step) {
+    if (threadIdx.x == 0)
+      slab::load(stage, map, full, row, (int)step * slab::kDepth, first);
+  }
+};
+
+/// An operand whose slabs the first warpgroup copies: see gathered_rows.
+template <class Config, int ROWS, class FO, class FP> struct gathered_operand {
   using T = typename Config::type;
   using Index = typename Config::index;
+  using slab = wgmma_slab<T, ROWS, false>;
+  static constexpr bool kGathers = true, kAlongRows = false;
+
+  const T *base;
+  Index rows, depth;
+  const FO &element;
+  const FP &place;
+  gathered_rows<Config, ROWS> gather;
+
+  DLC_DEV void begin(Index, Index tile) { gather.begin(element, place, tile * ROWS, rows); }
+  DLC_DEV void bring(u8 *stage, u64 *, Index) {
+    gather.bring(reinterpret_cast<T *>(stage), base, place, depth);
+  }
+};
+
+/// The arrivals of a warp of the first warpgroup at `full`, for slabs of which it has copied a part. They are made as late
+/// as half of the ring, so that several slabs are on their way; consumers have the other half.
+template <int STAGES> struct late_arrivals {
+  static constexpr int kLag = STAGES / 2;
+  static_assert(kLag <= STAGES - 2, "a stage is given free after the next one has arrived");
+  int stage = 0, waiting = 0;
+
+  /// After the copies of a slab.
+  DLC_DEV void commit(u64 *full) {
+    cp_async_commit();
+    if (waiting < kLag) {
+      ++waiting;
+      return;
+    }
+    cp_async_wait<kLag>();
+    arrive(full);
+  }
+  /// After those of the last slab.
+  DLC_DEV void finish(u64 *full) {
+    cp_async_wait<0>();
+#pragma unroll 1
+    for (; waiting > 0; --waiting)
+      arrive(full);
+  }
+
+private:
+  DLC_DEV void arrive(u64 *full) {
+    fence_async(); // the copies are plain stores, wgmma reads asynchronously
+    warp_barrier();
+    if ((threadIdx.x & 31) == 0)
+      mbar_arrive(full + stage);
+    stage = stage + 1 == STAGES ? 0 : stage + 1;
+  }
+};
+
+/// total(m, n) = sum over k of a(m, k) b(n, k); then `finish(m, n, totals of `vector` columns)` for all m < rows and
+/// n < columns. Config: type (f16, bf16, or float, which the maps round to tf32), index (int or i64), tile_n (64, 128 or
+/// 256; 128 rows and 128 bytes of k are fixed), stages, and the columns of a turn of the epilogue, `chunk`. A and B bring
+/// the slabs of the operands: mapped_operand, or one of them gathered_operand. 384 threads; any number of blocks.
+///
+/// BATCHED: the same for each of `batches` products, whose operands lie one below the other in the maps' matrices. Then
+/// `finish` is told the batch first. A box that reaches beyond a product's rows brings rows of the next one, whose totals
+/// nobody takes.
+template <class Config, bool BATCHED, class A, class B, class FE>
+DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::index columns,
+                               typename Config::index depth, typename Config::index batches, A a,
+                               B b, const FE &finish) {
+  using T = typename Config::type;
+  using Index = typename Config::index;
+  using SlabA = typename A::slab;
+  using SlabB = typename B::slab;
   constexpr int kTileM = 128, kTileN = Config::tile_n, kStages = Config::stages,
                 kVector = Config::vector, kChunk = Config::chunk, kPitch = kChunk + 8;
-  using SlabA = wgmma_slab<T, kTileM, Config::along_m != 0>;
-  using SlabB = wgmma_slab<T, kTileN, Config::along_n != 0>;
+  constexpr bool kGathers = A::kGathers || B::kGathers;
+  constexpr u32 kMapped =
+      (A::kGathers ? 0 : SlabA::kBytes) + (B::kGathers ? 0 : SlabB::kBytes); // of a stage
 
   DLC_DYN_SMEM(smem);
   u8 *stages_a = smem, *stages_b = stages_a + kStages * SlabA::kBytes;
@@ -80,7 +157,7 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   if (thread == 0) {
 #pragma unroll 1
     for (int stage = 0; stage < kStages; ++stage) {
-      mbar_init(full + stage, 1);
+      mbar_init(full + stage, kGathers ? 1 + 4 : 1); // TMA, and each warp that gathers
       mbar_init(empty + stage, 2);
     }
     mbar_fence_init();
@@ -101,24 +178,29 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   };
 
   if (group == 0) {
-    if (thread == 0)
+    if (!kGathers && thread != 0)
+      return;
+    late_arrivals<kStages> arrivals;
 #pragma unroll 1
-      for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
-        Index batch, tile_m, tile_n;
-        place(tile, batch, tile_m, tile_n);
-        const int first_a = (int)line_a(batch), first_b = (int)line_b(batch);
+    for (Index tile = (Index)blockIdx.x; tile < tiles; tile += (Index)gridDim.x) {
+      Index batch, tile_m, tile_n;
+      place(tile, batch, tile_m, tile_n);
+      a.begin(batch, tile_m);
+      b.begin(batch, tile_n);
 #pragma unroll 1
-        for (Index step = 0; step < steps; ++step) {
-          mbar_wait(empty + stage, phase ^ 1);
-          mbar_expect_tx(full + stage, SlabA::kBytes + SlabB::kBytes);
-          int k = (int)step * SlabA::kDepth;
-          SlabA::load(stages_a + stage * SlabA::kBytes, a, full + stage, (int)tile_m * kTileM, k,
-                      first_a);
-          SlabB::load(stages_b + stage * SlabB::kBytes, b, full + stage, (int)tile_n * kTileN, k,
-                      first_b);
-          advance();
-        }
+      for (Index step = 0; step < steps; ++step) {
+        mbar_wait(empty + stage, phase ^ 1);
+        if (thread == 0)
+          mbar_expect_tx(full + stage, kMapped);
+        a.bring(stages_a + stage * SlabA::kBytes, full + stage, step);
+        b.bring(stages_b + stage * SlabB::kBytes, full + stage, step);
+        if constexpr (kGathers)
+          arrivals.commit(full);
+        advance();
       }
+    }
+    if constexpr (kGathers)
+      arrivals.finish(full);
     return;
   }
 
@@ -142,8 +224,8 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
       wgmma_fence();
 #pragma unroll
       for (int kk = 0; kk < 4; ++kk)
-        wgmma<T, kTileN, Config::along_m != 0, Config::along_n != 0>(
-            d, SlabA::at(stage_a, first, kk), SlabB::at(stage_b, 0, kk), true);
+        wgmma<T, kTileN, A::kAlongRows, B::kAlongRows>(d, SlabA::at(stage_a, first, kk),
+                                                       SlabB::at(stage_b, 0, kk), true);
       wgmma_commit();
       // One slab stays in work; the one before it is free.
       wgmma_wait<1>();
@@ -200,23 +282,51 @@ DLC_DEV void contract_wgmma_of(typename Config::index rows, typename Config::ind
   }
 }
 
-/// One product.
+/// One product. Config: also along_m and along_n, where an operand lies along its rows (columns).
 template <class Config, class FE>
 DLC_DEV void contract_wgmma(typename Config::index rows, typename Config::index columns,
                             typename Config::index depth, const tensor_map *a, const tensor_map *b,
                             const FE &finish) {
+  using T = typename Config::type;
   using Index = typename Config::index;
   auto top = [](Index) { return (Index)0; };
-  contract_wgmma_of<Config, false>(rows, columns, depth, (Index)1, a, b, finish, top, top);
+  mapped_operand<T, 128, Config::along_m != 0, Index, decltype(top)> of_a = {a, top};
+  mapped_operand<T, Config::tile_n, Config::along_n != 0, Index, decltype(top)> of_b = {b, top};
+  contract_wgmma_of<Config, false>(rows, columns, depth, (Index)1, of_a, of_b, finish);
 }
 
-/// `batches` of them.
+/// `batches` of them, those of `batch` from line line_a(batch) (line_b) of the maps' matrices on.
 template <class Config, class FE, class FA, class FB>
 DLC_DEV void contract_wgmma_batched(typename Config::index rows, typename Config::index columns,
                                     typename Config::index depth, typename Config::index batches,
                                     const tensor_map *a, const tensor_map *b, const FE &finish,
                                     const FA &line_a, const FB &line_b) {
-  contract_wgmma_of<Config, true>(rows, columns, depth, batches, a, b, finish, line_a, line_b);
+  using T = typename Config::type;
+  using Index = typename Config::index;
+  mapped_operand<T, 128, Config::along_m != 0, Index, FA> of_a = {a, line_a};
+  mapped_operand<T, Config::tile_n, Config::along_n != 0, Index, FB> of_b = {b, line_b};
+  contract_wgmma_of<Config, true>(rows, columns, depth, batches, of_a, of_b, finish);
+}
+
+/// One product whose rows (with the config's gathers_columns: columns) are gathered from `image`, `element` and `place` as
+/// gathered_rows has them; `map` is the other operand's, which lies along k. Config: also what gathered_rows asks for.
+template <class Config, class FE, class FO, class FP>
+DLC_DEV void contract_wgmma_gathered(typename Config::index rows, typename Config::index columns,
+                                     typename Config::index depth, const tensor_map *map,
+                                     const typename Config::type *image, const FE &finish,
+                                     const FO &element, const FP &place) {
+  using T = typename Config::type;
+  using Index = typename Config::index;
+  auto top = [](Index) { return (Index)0; };
+  if constexpr (Config::gathers_columns != 0) {
+    mapped_operand<T, 128, false, Index, decltype(top)> a = {map, top};
+    gathered_operand<Config, Config::tile_n, FO, FP> b = {image, columns, depth, element, place};
+    contract_wgmma_of<Config, false>(rows, columns, depth, (Index)1, a, b, finish);
+  } else {
+    gathered_operand<Config, 128, FO, FP> a = {image, rows, depth, element, place};
+    mapped_operand<T, Config::tile_n, false, Index, decltype(top)> b = {map, top};
+    contract_wgmma_of<Config, false>(rows, columns, depth, (Index)1, a, b, finish);
+  }
 }
 
 } // namespace dlc

@@ -50,10 +50,13 @@ static const RingRates &ratesOf(const ProductTile &tile, const GpuModel &gpu) {
   return tile.unit == ProductUnit::floats ? gpu.floats : gpu.mma;
 }
 
-/// Clocks of a kernel that moves all of the product's bytes once.
-static double clocksOfBytes(const ProductShape &shape, const GpuModel &gpu) {
+/// Clocks of a kernel that moves all of the product's bytes once; of rows and columns that windows repeat so many times,
+/// what is under the windows.
+static double clocksOfBytes(const ProductShape &shape, const GpuModel &gpu, int64_t rowTaps = 1,
+                            int64_t columnTaps = 1) {
   double m = double(shape.m), n = double(shape.n), depth = double(shape.k);
-  double numbers = (m * depth + n * depth + m * n) * double(shape.batch);
+  double numbers =
+      (m * depth / double(rowTaps) + n * depth / double(columnTaps) + m * n) * double(shape.batch);
   return numbers * double(shape.elementBytes) / gpu.bytesOnce;
 }
 
@@ -108,19 +111,29 @@ double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape, const G
   double products =
       double(WgmmaTile::m * tile.n * depth) / (rates.products * 2 / double(shape.elementBytes));
   double copies = double((WgmmaTile::m + tile.n) * 128) / rates.bytes;
-  double step = std::max({products, copies, rates.latency / double(tile.stages)});
+  // Copies by threads are as many as half of the ring holds (late_arrivals), and take their turn beside those of TMA.
+  bool gathers = tile.gathered != Gathered::none;
+  int64_t gatheredRows = tile.gathered == Gathered::rows      ? WgmmaTile::m
+                         : tile.gathered == Gathered::columns ? tile.n
+                                                              : 0;
+  double gathering = double(gatheredRows * 128) / gpu.schedules.gatheredBytes;
+  double step = std::max({products, copies, gathering,
+                          rates.latency / double(gathers ? tile.stages / 2 : tile.stages)});
   // Blocks stay: the ring is filled once, but nothing is multiplied while totals leave.
   double clocks = rates.ends + double(divideCeilSigned(tiles, gpu.multiprocessors)) *
                                    (step * double(divideCeilSigned(shape.k, depth)) +
-                                    rates.total * double(WgmmaTile::m * tile.n));
-  return std::max(clocks, clocksOfBytes(shape, gpu));
+                                    rates.total * double(WgmmaTile::m * tile.n) +
+                                    (gathers ? gpu.schedules.gatherBegins : 0));
+  bool ofColumns = tile.gathered == Gathered::columns;
+  return std::max(clocks,
+                  clocksOfBytes(shape, gpu, ofColumns ? 1 : tile.taps, ofColumns ? tile.taps : 1));
 }
 
-WgmmaTile chooseWgmmaTile(const ProductShape &shape) {
-  WgmmaTile best = kWgmmaTiles[0];
+WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed) {
+  WgmmaTile best = kWgmmaTiles[0].fedAs(fed);
   for (const WgmmaTile &tile : kWgmmaTiles)
-    if (estimatedClocks(tile, shape) < estimatedClocks(best, shape))
-      best = tile;
+    if (estimatedClocks(tile.fedAs(fed), shape) < estimatedClocks(best, shape))
+      best = tile.fedAs(fed);
   return best;
 }
 

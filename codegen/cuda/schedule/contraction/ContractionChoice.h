@@ -41,10 +41,23 @@ struct ProductTile {
   bool operator==(const ProductTile &) const = default;
 };
 
+/// The operand of wgmma that threads gather from an image; TMA brings the others.
+enum class Gathered { none, rows, columns };
+
 /// A block's tile on Hopper's wgmma: rows and threads are fixed, a slab has 128 bytes of k.
 struct WgmmaTile {
   static constexpr int64_t m = 128, threads = 384;
   int64_t n, stages, chunk; // columns; of the ring; columns that leave in a turn of the epilogue
+  Gathered gathered = Gathered::none;
+  int64_t taps = 1; // of the window that is gathered: memory gives what L2 gives so many times
+
+  /// The same tile for operands that come as those of `other` do.
+  WgmmaTile fedAs(const WgmmaTile &other) const {
+    WgmmaTile fed = *this;
+    fed.gathered = other.gathered;
+    fed.taps = other.taps;
+    return fed;
+  }
 
   /// Bytes of shared memory: stages, totals of eight warps, and mbarriers.
   int64_t sharedBytes() const {
@@ -52,14 +65,15 @@ struct WgmmaTile {
   }
 };
 
-/// Clocks that the product is estimated to take with wgmma, and the tile with the smallest estimate on an H100.
+/// Clocks that the product is estimated to take with wgmma, and the tile with the smallest estimate on an H100 for operands
+/// that come as those of `fed` do.
 double estimatedClocks(const WgmmaTile &tile, const ProductShape &shape,
                        const GpuModel &gpu = kHopper);
-WgmmaTile chooseWgmmaTile(const ProductShape &shape);
+WgmmaTile chooseWgmmaTile(const ProductShape &shape, const WgmmaTile &fed);
 
 /// Clocks that the product is estimated to take.
 double estimatedClocks(const ProductTile &tile, const ProductShape &shape, const GpuModel &gpu);
-/// The tiles of wgmma that are tried, from large to small.
+/// The tiles of wgmma that are tried, from large to small; of no gathered operand.
 std::span<const WgmmaTile> wgmmaTiles();
 /// The tiles of tensor cores that are tried, from large to small; `k` in 16-bit elements.
 std::span<const ProductTile> tensorCoreTiles();

@@ -29,7 +29,7 @@ public:
                 kLargestSampled) {
     for (size_t sample = 0; sample < samples.size(); ++sample) {
       if (samples.size() == 1) {
-        shapes.push_back(shape());
+        shapes.push_back(shape(kLongestSide));
         break;
       }
       auto extentOf = [&](const Side &side) {
@@ -46,7 +46,7 @@ public:
                                                        size_t most);
   /// The parts of the shapes with their tiles; an entry without a part serves all shapes.
   SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
-  wgmmaParts(const std::optional<ShapePart> &fewRows);
+  wgmmaParts(const std::optional<ShapePart> &fewRows, const WgmmaTile &fed);
 
 private:
   /// The extents by which parts may be told apart.
@@ -114,13 +114,16 @@ ProductSampler::parts(const std::optional<ShapePart> &fewRows, size_t most) {
 }
 
 SmallVector<std::pair<std::optional<ShapePart>, WgmmaTile>>
-ProductSampler::wgmmaParts(const std::optional<ShapePart> &fewRows) {
-  std::span<const WgmmaTile> tiles = wgmmaTiles();
+ProductSampler::wgmmaParts(const std::optional<ShapePart> &fewRows, const WgmmaTile &fed) {
+  auto tiles = llvm::to_vector_of<WgmmaTile>(wgmmaTiles());
+  for (WgmmaTile &tile : tiles)
+    tile = tile.fedAs(fed);
+  double windows = c.nest.isWindow() ? kHopper.schedules.windows : 1;
   std::vector<std::vector<double>> costs;
   for (const ProductShape &shape : shapes) {
     // Plan 0 is what there is without wgmma.
     ProductTile other = chooseTile(ProductUnit::tensorCores, shape, kHopper, true);
-    costs.push_back({estimatedClocks(other, shape, kHopper)});
+    costs.push_back({estimatedClocks(other, shape, kHopper) * windows});
     for (const WgmmaTile &tile : tiles)
       costs.back().push_back(estimatedClocks(tile, shape));
   }
@@ -209,7 +212,7 @@ SmallVector<PlannedPart> wgmmaPartsOfProduct(PlanQuestion &question, bool always
   if (hasFewRows(*question.product()))
     return parts;
   for (auto &[shapes, tile] : ProductSampler(*question.product(), /*onTensorCores=*/true)
-                                  .wgmmaParts(partOfFewRows(question))) {
+                                  .wgmmaParts(partOfFewRows(question), wgmmaTileOf(ofAll))) {
     dlx::PlanAttr plan;
     if (shapes) {
       PlanQuestion part(question, *shapes);

@@ -19,6 +19,8 @@ dlx::PlanAttr planOfTiles(PlanQuestion &question, ProductUnit unit,
                           const std::optional<ProductTile> &tile);
 /// The same of kWgmmaSchedule.
 dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile> &tile);
+/// The tile that a plan of kWgmmaSchedule has.
+WgmmaTile wgmmaTileOf(dlx::PlanAttr plan);
 
 } // namespace dlc::codegen
 

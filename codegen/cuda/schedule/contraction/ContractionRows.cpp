@@ -108,7 +108,7 @@ void RowsSchedule::run(const RowsTile &tile) {
                                                         {"warps_k", tile.warpsK}};
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
-  complete(call, a, b, numbers);
+  complete(call, {a, b}, numbers);
   if (tile.parts > 1) {
     int64_t part = tile.totals(*k.largest(rows.extent));
     AffineExpr floats =

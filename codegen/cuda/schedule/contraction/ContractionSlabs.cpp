@@ -114,7 +114,7 @@ void SlabSchedule::run(const ProductTile &tile) {
   numbers.push_back({"taps_b", tapsB});
   if (tile.parts > 1)
     numbers.push_back({"parts", tile.parts});
-  complete(call, a, b, numbers);
+  complete(call, {a, b}, numbers);
   if (tile.parts > 1) {
     AffineExpr floats = dl::normalize(tiles(tile) * (tile.parts * tile.partFloats()) +
                                       k.math.constant(abi::kExchangeCounters));

@@ -87,10 +87,8 @@ int64_t ContractionTemplate::widthAlong(unsigned term, const Side &side) const {
   return 0;
 }
 
-std::optional<unsigned> ContractionTemplate::plainInput(unsigned term, const Side &side) const {
-  if (c.nest.terms[term].isComputed())
-    return std::nullopt;
-  // Emitted to be looked at.
+void ContractionTemplate::peek(unsigned term, const Side &side,
+                               llvm::function_ref<void(Value)> look) const {
   Block scratch;
   Value row = scratch.addArgument(k.b.getIndexType(), k.loc),
         depth = scratch.addArgument(k.b.getIndexType(), k.loc),
@@ -100,10 +98,26 @@ std::optional<unsigned> ContractionTemplate::plainInput(unsigned term, const Sid
   k.bindFlat(batch, c.batch.groups);
   k.bindFlat(row, side.groups);
   k.bindFlat(depth, c.depth.groups);
-  memref::LoadOp load = loadOf(k.body.emitTermRead(k.b, term, c.loops()));
-  auto buffer = load ? dyn_cast<BlockArgument>(load.getMemRef()) : BlockArgument();
+  look(k.body.emitTermRead(k.b, term, c.loops()));
   scratch.dropAllDefinedValueUses();
-  return buffer ? std::optional(buffer.getArgNumber()) : std::nullopt;
+}
+
+std::optional<unsigned> ContractionTemplate::plainInput(unsigned term, const Side &side) const {
+  std::optional<unsigned> input;
+  if (!c.nest.terms[term].isComputed())
+    peek(term, side, [&](Value value) {
+      memref::LoadOp load = loadOf(value);
+      if (auto buffer = load ? dyn_cast<BlockArgument>(load.getMemRef()) : BlockArgument())
+        input = buffer.getArgNumber();
+    });
+  return input;
+}
+
+bool ContractionTemplate::isFound(const Operand &operand) const {
+  bool found = false;
+  if (!c.nest.terms[operand.term].isComputed())
+    peek(operand.term, operand.side, [&](Value value) { found = isPlace(value); });
+  return found;
 }
 
 unsigned ContractionTemplate::loopsOfK() const {
@@ -114,15 +128,20 @@ unsigned ContractionTemplate::loopsOfK() const {
   return tellsLoops && areKnown && groups.size() <= 4 ? groups.size() : 1;
 }
 
+Attribute ContractionTemplate::operandRoles(StringRef row) const {
+  SmallVector<StringRef> names = {row, "k"};
+  if (loopsOfK() > 1)
+    for (const DimGroup &group : c.depth.groups)
+      names.push_back(group.role);
+  return k.b.getStrArrayAttr(names);
+}
+
+SmallVector<Type> ContractionTemplate::operandTypes() const {
+  return SmallVector<Type>(loopsOfK() > 1 ? 2 + loopsOfK() : 2, k.b.getIndexType());
+}
+
 dlk::CallOp ContractionTemplate::createCall(StringRef callee, StringRef header, bool hasPlace) {
   auto roles = [&](ArrayRef<StringRef> names) -> Attribute { return k.b.getStrArrayAttr(names); };
-  auto operandRoles = [&](StringRef row) {
-    SmallVector<StringRef> names = {row, "k"};
-    if (loopsOfK() > 1)
-      for (const DimGroup &group : c.depth.groups)
-        names.push_back(group.role);
-    return roles(names);
-  };
   SmallVector<Value> values = {k.index(rows.extent), k.index(columns.extent),
                                k.index(c.depth.extent)};
   SmallVector<Attribute> all = {operandRoles("m"), operandRoles("n"), roles({"m", "n", "total"})};
@@ -142,8 +161,11 @@ void ContractionTemplate::bindOperand(Block &block, const Side &side) {
 }
 
 int64_t ContractionTemplate::tapsOf(const Operand &operand) const {
-  const Access &access = c.nest.terms[operand.term];
-  if (operand.width == 0 || loopsOfK() == 1 || !access.checked ||
+  return loopsOfK() > 1 && c.nest.terms[operand.term].checked ? separableTaps(operand) : 0;
+}
+
+int64_t ContractionTemplate::separableTaps(const Operand &operand) const {
+  if (operand.width == 0 || c.depth.groups.empty() || loopsOfK() != c.depth.groups.size() ||
       !isa<BlockArgument>(storedTensor(operand.term)))
     return 0;
   int64_t taps = 1;
@@ -169,8 +191,7 @@ int64_t ContractionTemplate::tapsOf(const Operand &operand) const {
 
 void ContractionTemplate::place(dlk::CallOp call, unsigned body, const Operand &operand) {
   OpBuilder::InsertionGuard guard(k.b);
-  SmallVector<Type> types(2 + loopsOfK(), k.b.getIndexType());
-  bindOperand(dlk::beginBody(k.b, call, body, types), operand.side);
+  bindOperand(dlk::beginBody(k.b, call, body, operandTypes()), operand.side);
   Value offset;
   c.visitTerm(operand.term, c.loops(),
               [&](AffineExpr address) { offset = k.address(k.b, address); });
@@ -179,9 +200,7 @@ void ContractionTemplate::place(dlk::CallOp call, unsigned body, const Operand &
 
 void ContractionTemplate::read(dlk::CallOp call, unsigned body, Operand &operand, bool rounded) {
   OpBuilder::InsertionGuard guard(k.b);
-  unsigned loops = loopsOfK();
-  SmallVector<Type> types(loops > 1 ? 2 + loops : 2, k.b.getIndexType());
-  bindOperand(dlk::beginBody(k.b, call, body, types), operand.side);
+  bindOperand(dlk::beginBody(k.b, call, body, operandTypes()), operand.side);
   Value value = k.body.emitTermRead(k.b, operand.term, c.loops());
   int64_t zeroPoint = bytes ? bytes->operands[operand.term].zeroPoint : 0;
   auto find = [&](Value element) {
@@ -320,7 +339,6 @@ ProductTile ContractionTemplate::tileFor(ProductUnit unit,
   return tile;
 }
 
-/// What the operand is copied from; no buffer where it is computed.
 Value ContractionTemplate::source(const Operand &operand) const {
   unsigned input = 0;
   SmallVector<AffineExpr> at;
@@ -337,11 +355,12 @@ Value ContractionTemplate::source(const Operand &operand) const {
   return ub::PoisonOp::create(k.b, k.loc, none);
 }
 
-void ContractionTemplate::complete(dlk::CallOp call, const Operand &a, const Operand &b,
+void ContractionTemplate::complete(dlk::CallOp call, ArrayRef<Operand> operands,
                                    ArrayRef<std::pair<StringRef, int64_t>> numbers) {
   OpBuilder::InsertionGuard guard(k.b);
   k.b.setInsertionPoint(call);
-  call.getValuesMutable().append(ValueRange{source(a), source(b)});
+  for (const Operand &operand : operands)
+    call.getValuesMutable().append(source(operand));
   SmallVector<NamedAttribute> config;
   for (auto [name, value] : numbers)
     config.push_back(k.b.getNamedAttr(name, k.b.getI64IntegerAttr(value)));

@@ -3,7 +3,8 @@
 //
 // Calls contract_wgmma, or for a batch of products contract_wgmma_batched (dlc_contract90.cuh). TMA reads the operands where
 // they lie, so nothing may be computed on their way in, and each is one matrix with rows at multiples of 16 bytes; those of
-// a batch lie one below the other.
+// a batch lie one below the other. One of the two may be an image under a window, whose channels lie together: threads
+// gather it (contract_wgmma_gathered).
 //===----------------------------------------------------------------------------------------------===//
 #include "codegen/cuda/schedule/contraction/ContractionPlans.h"
 #include "codegen/cuda/schedule/contraction/ContractionTemplate.h"
@@ -20,8 +21,8 @@ class WgmmaSchedule : ContractionTemplate {
 public:
   explicit WgmmaSchedule(Contraction &c) : ContractionTemplate(c, c.storesAlongM()) {}
 
-  /// Null where TMA cannot read the operands.
-  dlx::PlanAttr plan(const std::optional<WgmmaTile> &wanted) const;
+  /// Null where neither TMA nor threads can bring the operands.
+  dlx::PlanAttr plan(const std::optional<WgmmaTile> &wanted);
   void run(const WgmmaTile &tile);
 
 private:
@@ -33,6 +34,13 @@ private:
     AffineExpr line; // of the batch, where the product's own begin
   };
   std::optional<Matrix> matrixOf(unsigned term, const Side &side) const;
+  std::optional<Matrix> matrixOfRows() const { return matrixOf(swapped ? 1 : 0, rows); }
+  std::optional<Matrix> matrixOfColumns() const { return matrixOf(swapped ? 0 : 1, columns); }
+  Operand imageOf(Gathered gathered) const;
+  /// Threads can copy the operand, 16 bytes at a time.
+  bool canGather(const Operand &image) const;
+  /// A tile that says how the operands come to shared memory; nothing where one cannot.
+  std::optional<WgmmaTile> findFeed();
   /// Offsets of the result need no less than one row and column.
   bool hasSides() const;
   /// Blocks before some take several tiles.
@@ -41,6 +49,8 @@ private:
                          c.batch.extent);
   }
   Attribute mapOf(const Matrix &matrix, const Side &side, int64_t boxRows) const;
+  void runMapped(const WgmmaTile &tile);
+  void runGathered(const WgmmaTile &tile);
   /// Fills body `body` with the line where the matrix of a product begins.
   void giveLine(dlk::CallOp call, unsigned body, const Matrix &matrix);
 };
@@ -55,18 +65,26 @@ std::optional<WgmmaSchedule::Matrix> WgmmaSchedule::matrixOf(unsigned term,
   c.visitTerm(term, c.loops(), [&](AffineExpr offset) { offsets.push_back(offset); });
   if (offsets.size() != 1)
     return std::nullopt;
-  AffineExpr row = side.groups.front().variable, depth = c.depth.groups.front().variable;
+  // Dims that the other operand keeps apart may be one line of this one: a filter's taps and channels.
+  AffineExpr offset = offsets.front(), row = side.groups.front().variable,
+             depth = c.depth.groups.front().variable;
+  if (side.groups.size() > 1)
+    std::tie(offset, row) = k.overFlat(offset, side.groups);
+  if (offset && c.depth.groups.size() > 1)
+    std::tie(offset, depth) = k.overFlat(offset, c.depth.groups);
+  if (!offset)
+    return std::nullopt;
   AffineExpr zero = k.math.constant(0), one = k.math.constant(1);
   llvm::DenseMap<AffineExpr, AffineExpr> atZero = {{row, zero}, {depth, zero}};
-  AffineExpr origin = k.math.simplify(offsets.front().replace(atZero));
+  AffineExpr origin = k.math.simplify(offset.replace(atZero));
   auto stepAlong = [&](AffineExpr variable) {
     llvm::DenseMap<AffineExpr, AffineExpr> unit = atZero;
     unit[variable] = one;
-    return k.math.simplify(offsets.front().replace(unit) - origin);
+    return k.math.simplify(offset.replace(unit) - origin);
   };
   AffineExpr alongRow = stepAlong(row), alongDepth = stepAlong(depth);
   if (!alongRow.isSymbolicOrConstant() || !alongDepth.isSymbolicOrConstant() ||
-      k.math.simplify(row * alongRow + depth * alongDepth + origin - offsets.front()) != zero)
+      k.math.simplify(row * alongRow + depth * alongDepth + origin - offset) != zero)
     return std::nullopt;
   // TMA walks lines that begin at multiples of 16 bytes.
   auto isLine = [&](AffineExpr step) {
@@ -99,7 +117,7 @@ void WgmmaSchedule::giveLine(dlk::CallOp call, unsigned body, const Matrix &matr
 bool WgmmaSchedule::hasSides() const {
   auto isSide = [&](const Side &side) {
     auto most = k.largest(side.extent);
-    return side.groups.size() == 1 && most && *most <= kMostOfSide;
+    return !side.groups.empty() && most && *most <= kMostOfSide;
   };
   return isSide(rows) && isSide(columns) && isSide(c.depth) &&
          k.smallest(c.depth.extent).value_or(0) > 0;
@@ -122,19 +140,91 @@ Attribute WgmmaSchedule::mapOf(const Matrix &matrix, const Side &side, int64_t b
       k.b.getDenseI64ArrayAttr({line, matrix.alongRows ? line : boxRows}));
 }
 
-dlx::PlanAttr WgmmaSchedule::plan(const std::optional<WgmmaTile> &wanted) const {
-  if (!hasSides() || !matrixOf(swapped ? 1 : 0, rows) || !matrixOf(swapped ? 0 : 1, columns))
+WgmmaSchedule::Operand WgmmaSchedule::imageOf(Gathered gathered) const {
+  bool ofRows = gathered == Gathered::rows;
+  unsigned term = ofRows == swapped ? 1 : 0;
+  return {term, ofRows ? rows : columns, true, widthAlong(term, c.depth)};
+}
+
+bool WgmmaSchedule::canGather(const Operand &image) const {
+  // wgmma would cut floats off where TMA rounds them.
+  return elementBytes == 2 && c.batch.groups.empty() && image.width * elementBytes == 16 &&
+         separableTaps(image) > 0 && isFound(image);
+}
+
+std::optional<WgmmaTile> WgmmaSchedule::findFeed() {
+  WgmmaTile fed = {};
+  auto ofRows = matrixOfRows(), ofColumns = matrixOfColumns();
+  if (ofRows && ofColumns)
+    return fed;
+  // Slabs of the one that TMA brings lie along k, too.
+  const std::optional<Matrix> &mapped = ofRows ? ofRows : ofColumns;
+  if (!mapped || mapped->alongRows)
+    return std::nullopt;
+  tellsLoops = true;
+  fed.gathered = ofRows ? Gathered::columns : Gathered::rows;
+  Operand image = imageOf(fed.gathered);
+  if (!canGather(image))
+    return std::nullopt;
+  fed.taps = separableTaps(image);
+  return fed;
+}
+
+dlx::PlanAttr WgmmaSchedule::plan(const std::optional<WgmmaTile> &wanted) {
+  std::optional<WgmmaTile> fed = hasSides() ? findFeed() : std::nullopt;
+  if (!fed)
     return {};
-  WgmmaTile tile = wanted ? *wanted : chooseWgmmaTile(shape());
+  WgmmaTile tile = wanted ? wanted->fedAs(*fed) : chooseWgmmaTile(shape(kLongestSide), *fed);
   if (k.largest(grid(tile)).value_or(INT64_MAX) > kMostBlocks)
     return {};
   double clocks = estimatedClocks(tile, shape(kLongestSide));
   return dlx::PlanAttr::get(k.b.getContext(), kWgmmaSchedule.name, clocks / kHopper.gigahertz,
-                            {{"tile_n", tile.n}, {"stages", tile.stages}, {"chunk", tile.chunk}});
+                            {{"tile_n", tile.n},
+                             {"stages", tile.stages},
+                             {"chunk", tile.chunk},
+                             {"gathered", int64_t(tile.gathered)},
+                             {"taps", tile.taps}});
 }
 
 void WgmmaSchedule::run(const WgmmaTile &tile) {
-  auto a = matrixOf(swapped ? 1 : 0, rows), b = matrixOf(swapped ? 0 : 1, columns);
+  if (tile.gathered == Gathered::none)
+    runMapped(tile);
+  else
+    runGathered(tile);
+  k.finish(WgmmaTile::threads, {grid(tile)}, tile.sharedBytes());
+}
+
+void WgmmaSchedule::runGathered(const WgmmaTile &tile) {
+  tellsLoops = true;
+  bool ofColumns = tile.gathered == Gathered::columns;
+  auto mapped = ofColumns ? matrixOfRows() : matrixOfColumns();
+  assert(mapped && "the plan was made where TMA can read it");
+  Operand image = imageOf(tile.gathered);
+  int64_t width = lanes();
+  SmallVector<Attribute> roles = {k.b.getStrArrayAttr({"m", "n", "total"}), operandRoles("row"),
+                                  operandRoles("row")};
+  auto call = dlk::CallOp::create(
+      k.b, k.loc, "contract_wgmma_gathered", "dlc_contract90.cuh", storageType(elementType()),
+      k.b.getDictionaryAttr({}), k.b.getArrayAttr(roles),
+      ValueRange{k.index(rows.extent), k.index(columns.extent), k.index(c.depth.extent),
+                 k.tensorMap(ofColumns ? "a_map" : "b_map")},
+      /*exchange=*/Value(), /*bodiesCount=*/roles.size());
+  finish(call, 0, width);
+  read(call, 1, image, /*rounded=*/true);
+  place(call, 2, image);
+  complete(call, {image},
+           {{"tile_n", tile.n},
+            {"stages", tile.stages},
+            {"chunk", tile.chunk},
+            {"vector", width},
+            {"gathers_columns", ofColumns},
+            {"taps", tile.taps}});
+  k.makePersistentForHopper(
+      {mapOf(*mapped, ofColumns ? rows : columns, ofColumns ? WgmmaTile::m : tile.n)});
+}
+
+void WgmmaSchedule::runMapped(const WgmmaTile &tile) {
+  auto a = matrixOfRows(), b = matrixOfColumns();
   assert(a && b && "the plan was made where TMA can read them");
   int64_t width = lanes();
   bool isBatch = !c.batch.groups.empty();
@@ -169,7 +259,6 @@ void WgmmaSchedule::run(const WgmmaTile &tile) {
   }
   finish(call, 0, width);
   k.makePersistentForHopper({mapOf(*a, rows, WgmmaTile::m), mapOf(*b, columns, tile.n)});
-  k.finish(WgmmaTile::threads, {grid(tile)}, tile.sharedBytes());
 }
 
 dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile> &tile) {
@@ -182,12 +271,13 @@ dlx::PlanAttr planOfWgmma(PlanQuestion &question, const std::optional<WgmmaTile>
 
 static dlx::PlanAttr match(PlanQuestion &question) { return planOfWgmma(question, {}); }
 
-static WgmmaTile tileOf(dlx::PlanAttr plan) {
-  return {plan.number("tile_n"), plan.number("stages"), plan.number("chunk")};
+WgmmaTile wgmmaTileOf(dlx::PlanAttr plan) {
+  return {plan.number("tile_n"), plan.number("stages"), plan.number("chunk"),
+          Gathered(plan.number("gathered")), plan.number("taps")};
 }
 
 static double cost(PlanQuestion &question, dlx::PlanAttr plan) {
-  dlx::PlanAttr same = planOfWgmma(question, tileOf(plan));
+  dlx::PlanAttr same = planOfWgmma(question, wgmmaTileOf(plan));
   return same ? double(same.getNs()) : kNeverServes;
 }
 
@@ -195,7 +285,7 @@ static LogicalResult build(KernelBuilder &k, dlx::PlanAttr plan) {
   Contraction c(k);
   if (!c.findSides())
     return failure();
-  WgmmaSchedule(c).run(tileOf(plan));
+  WgmmaSchedule(c).run(wgmmaTileOf(plan));
   return success();
 }
 
