@@ -1,9 +1,12 @@
 """Convolutions, straight and transposed."""
+import math
+
 import torch
 from torch.nn import functional as F
 
 import accuracy as acc
 from modules import tensor_type
+from rows.quantized import Ops
 from rows.row import BOUNDARY, FLOATS, NUMBERS, POSITIVE, element_of, in_double, row, with_element
 
 
@@ -40,6 +43,27 @@ def convolution(dtypes, x, w, result, sizes, note, bias=False, op="conv2d", **ar
 convolution(FLOATS, ("N", 3, 6, 7), (5, 3, 3, 3), ("N", 5, 4, 5), BOUNDARY[:10], "bias", bias=True)
 
 
+def with_filters(dtype, x, w, result, sizes, note, **arguments):
+    """Filters that are there when the model is loaded, so that it may lay them out: whole numbers from -5 to 5. Ordinary and whole images."""
+    count = math.prod(w)
+    filters = ((torch.arange(count) * 37) % 11 - 5).double().reshape(w)
+    function = lambda x: F.conv2d(x, filters, **arguments)
+
+    def body(names, types, y):
+        ops = Ops()
+        numbers = ops.add("arange", [], f"tensor<{count}xi32>", f"{{end = affine_map<() -> ({count})>, dtype = i32}}")
+        for op, number in (("mul", 37), ("remainder", 11), ("sub", 5)):
+            numbers = ops.add(op, [numbers, ops.full(number, numbers[1])], numbers[1])
+        type = f"tensor<{'x'.join(map(str, w))}x{dtype}>"
+        shape = f" {{shape = affine_map<() -> ({', '.join(map(str, w))})>}}"
+        kernel = ops.add("reshape", [ops.cast(numbers, dtype)], type, shape)
+        return ops.result(ops.add("conv2d", [(names[0], types[0]), kernel], y, " " + attributes(**arguments)))
+
+    sums = acc.contraction(math.prod(w[1:]), lambda x: F.conv2d(x, filters.abs(), **arguments))
+    row("conv2d", (dtype,), [x], result, function, sums, sizes=sizes, values="normal", body=body, note=note)
+    row("conv2d", (dtype,), [x], result, function, sizes=sizes, values="whole", body=body, note=note + ", whole numbers")
+
+
 def through_cast(dtype, x, w, result, sizes):
     """A convolution with padding that reads its input in f32 and rounds it to `dtype` where it reads it."""
     function = lambda x, w: F.conv2d(x.to(acc.TORCH[dtype]).to(x.dtype), w, stride=2, padding=1)
@@ -56,10 +80,16 @@ def through_cast(dtype, x, w, result, sizes):
 for dtype in ("f16", "bf16"):
     through_cast(dtype, ("N", 3, 9, 11), (8, 3, 3, 3), ("N", 8, 5, 6), BOUNDARY[1:6])
     through_cast(dtype, ("N", 16, 6, 5), (24, 16, 3, 3), ("N", 24, 3, 3), BOUNDARY[1:6])
+# Large enough for a kernel of sm_90a, which gathers them.
+with_filters("f16", ("N", 40, 12, 13), (200, 40, 3, 3), ("N", 200, 12, 13), (1, 2, 29), "stored filters", padding=(1, 1))
+with_filters("bf16", ("N", 64, 25, 24), (136, 64, 3, 3), ("N", 136, 13, 12), (2, 31), "stored filters, stride", padding=(1, 1), stride=(2, 2))
 # A late stage of a network: several blocks of a GPU share each tile.
 convolution(("f32",), ("N", 256, 5, 3), (36, 256, 3, 3), ("N", 36, 5, 3), (1, 2, 3), "shared tiles", padding=(1, 1))
 convolution(("f32", "f16"), (2, 4, "N", 9), (8, 4, 3, 3), (2, 8, "N", 9), POSITIVE[:14], "padding", padding=(1, 1))
 convolution(("f32", "f16"), (1, 16, 8, "N"), (17, 16, 1, 1), (1, 17, 8, "N"), POSITIVE[:16], "1x1")
+# Large enough for a kernel of sm_90a, which gathers the places that the stride leaves.
+convolution(("f16", "bf16"), (4, 64, "N", 64), (256, 64, 1, 1), (4, 256, "(N - 1) floordiv 2 + 1", 32), (65, 128), "1x1, strided",
+            stride=(2, 2))
 convolution(("f32",), (1, 2, "N", 11), (33, 2, 5, 3), (1, 33, "(N - 3) floordiv 2 + 1", 4), (5, 7, 8, 9, 15, 16, 17, 33),
             "stride", stride=(2, 3), padding=(1, 1))
 convolution(("f32",), ("N", 4, 9, 10), (6, 2, 3, 2), ("N", 6, 5, 9), BOUNDARY[:8], "dilation and groups", bias=True, dilation=(2, 1), groups=2)
