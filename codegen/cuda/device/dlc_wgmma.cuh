@@ -1,8 +1,8 @@
 //===- dlc_wgmma.cuh - Hopper's tensor cores (sm_90a) ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// wgmma in f16, bf16 and tf32 with float accumulators: both operands lie in shared memory with the 128-byte swizzle, as
-// TMA brings them. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence, wgmma ...,
+// wgmma in f16, bf16 and tf32 with float accumulators: operands lie in shared memory with the 128-byte swizzle, as TMA
+// brings them; A may lie in registers, in the 16-bit types. All 128 threads of a warpgroup call together; the order of calls is wgmma_fence, wgmma ...,
 // wgmma_commit, wgmma_wait (dlc_mma.cuh).
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -43,6 +43,12 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                "%32,%33,accumulate,1,1" majors ";\n}"                                              \
                : DLC_ACC32(0)                                                                      \
                : "l"(a), "l"(b), "r"((int)accumulate))
+#define DLC_WGMMA_HELD_64(type, major)                                                             \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%37,0;\n"                        \
+               "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " " DLC_REGISTERS_64    \
+               "{%32,%33,%34,%35},%36,accumulate,1,1," major ";\n}"                                \
+               : DLC_ACC32(0)                                                                      \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
 
 #define DLC_REGISTERS_128                                                                          \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,"                        \
@@ -55,6 +61,12 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                " " DLC_REGISTERS_128 "%64,%65,accumulate,1,1" majors ";\n}"                        \
                : DLC_ACC32(0), DLC_ACC32(32)                                                       \
                : "l"(a), "l"(b), "r"((int)accumulate))
+#define DLC_WGMMA_HELD_128(type, major)                                                            \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%69,0;\n"                        \
+               "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " " DLC_REGISTERS_128  \
+               "{%64,%65,%66,%67},%68,accumulate,1,1," major ";\n}"                                \
+               : DLC_ACC32(0), DLC_ACC32(32)                                                       \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
 
 #define DLC_REGISTERS_256                                                                          \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,"                        \
@@ -71,6 +83,12 @@ DLC_DEV u64 wgmma_along_rows(const void *p, int block) {
                " " DLC_REGISTERS_256 "%128,%129,accumulate,1,1" majors ";\n}"                      \
                : DLC_ACC32(0), DLC_ACC32(32), DLC_ACC32(64), DLC_ACC32(96)                         \
                : "l"(a), "l"(b), "r"((int)accumulate))
+#define DLC_WGMMA_HELD_256(type, major)                                                            \
+  asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate,%133,0;\n"                       \
+               "wgmma.mma_async.sync.aligned.m64n256k16.f32." type "." type " " DLC_REGISTERS_256  \
+               "{%128,%129,%130,%131},%132,accumulate,1,1," major ";\n}"                           \
+               : DLC_ACC32(0), DLC_ACC32(32), DLC_ACC32(64), DLC_ACC32(96)                         \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
 
 /// d (+)= A(64x16) * B(16xN), of tf32 A(64x8) * B(8xN); adds to d if `accumulate`. ALONG_M, ALONG_N: the operand's
 /// elements lie together along its rows (columns), in 16-bit types only. Lane l of warp w holds of d, for each eight
@@ -95,13 +113,47 @@ DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate);
   DLC_DEV void wgmma<float, N, 0, 0>(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {           \
     DLC_WGMMA_##N("tf32", "8", "");                                                                \
   }
+
+/// The same with A in registers, of which a thread holds pairs of neighbours along k: those of row 16w+l/4 at steps
+/// 2(l%4) and the next in a[0], and 8 steps on in a[2]; of row 16w+l/4+8 in a[1] and a[3]. Until the wait for the product
+/// they must stay as they are. `a` of 16 steps of k is so what the accumulators of 16 neighbouring columns hold.
+template <class T, int N, bool ALONG_N>
+DLC_DEV void wgmma_held(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumulate);
+
+#define DLC_WGMMA_HELD_MAJOR(N, T, name, along_n)                                                  \
+  template <>                                                                                      \
+  DLC_DEV void wgmma_held<T, N, along_n>(float (&d)[N / 2], const u32(&a)[4], u64 b,               \
+                                         bool accumulate) {                                        \
+    DLC_WGMMA_HELD_##N(name, #along_n);                                                            \
+  }
+#define DLC_WGMMA_HELD_COLUMNS(N)                                                                  \
+  DLC_WGMMA_HELD_MAJOR(N, f16, "f16", 0)                                                           \
+  DLC_WGMMA_HELD_MAJOR(N, f16, "f16", 1)                                                           \
+  DLC_WGMMA_HELD_MAJOR(N, bf16, "bf16", 0)                                                         \
+  DLC_WGMMA_HELD_MAJOR(N, bf16, "bf16", 1)
+
+/// After a wait: the compiler moves no use of these accumulators to before it.
+template <int COUNT> DLC_DEV void wgmma_arrived(float (&d)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i)
+    asm volatile("" : "+f"(d[i])::"memory");
+}
+
 DLC_WGMMA_COLUMNS(64)
 DLC_WGMMA_COLUMNS(128)
 DLC_WGMMA_COLUMNS(256)
+DLC_WGMMA_HELD_COLUMNS(64)
+DLC_WGMMA_HELD_COLUMNS(128)
+DLC_WGMMA_HELD_COLUMNS(256)
 
 #undef DLC_WGMMA_COLUMNS
+#undef DLC_WGMMA_HELD_COLUMNS
+#undef DLC_WGMMA_HELD_MAJOR
 #undef DLC_WGMMA_TYPE
 #undef DLC_WGMMA_MAJORS
+#undef DLC_WGMMA_HELD_64
+#undef DLC_WGMMA_HELD_128
+#undef DLC_WGMMA_HELD_256
 #undef DLC_WGMMA_64
 #undef DLC_WGMMA_128
 #undef DLC_WGMMA_256

@@ -14,7 +14,8 @@ struct AsyncCopy {
   uint32_t bytes, sourceBytes;
 };
 
-/// One wgmma, not done yet. `type` is a DlcEmuMmaType, `majors` are DlcEmuMajors.
+/// One wgmma, not done yet. `type` is a DlcEmuMmaType, `majors` are DlcEmuMajors. Where A lies in registers: these, and
+/// what they held at the issue.
 struct AsyncProduct {
   float *accumulator;
   int n;
@@ -23,6 +24,8 @@ struct AsyncProduct {
   int type;
   unsigned majors;
   int group;
+  const unsigned *held = nullptr;
+  unsigned words[4] = {};
 };
 
 /// An accumulator that wgmma writes: its true values. The kernel's own registers are poisoned until

@@ -36,6 +36,8 @@ struct Thread : DlcEmuThread {
   ThreadState state = ThreadState::Ready;
   /// It has waited for the grids before its own.
   bool hasBegun = false;
+  /// What it has asked for (setmaxnreg); 0: what the launch gave it.
+  int registers = 0;
   /// The stack that it runs on; null before its start and after its end.
   Context *context = nullptr;
   /// While AtMbarrier: the barrier, and the phase whose end it waits for.

@@ -3,7 +3,8 @@
 //
 // A product is done at the wait for its group. From its issue until then the accumulator's registers
 // hold NaN, so that reading them too early shows. Operands lie in shared memory with the 128-byte
-// swizzle, along k or (16-bit types) along m or n; other layouts are refused.
+// swizzle, along k or (16-bit types) along m or n; other layouts are refused. A may lie in registers, which
+// must hold at the wait what they held at the issue.
 //===----------------------------------------------------------------------===//
 #include "test/emulator/core/Async.h"
 #include "test/emulator/core/Checker.h"
@@ -19,6 +20,8 @@ namespace dlc::emu {
 namespace {
 
 constexpr int kGroup = 128, kRows = 64, kDepth = 16, kMaxColumns = 256;
+/// Registers of a multiprocessor; they go to warps in units of eight for each thread.
+constexpr int kRegisters = 65536, kUnit = 8, kFewest = 24, kMost = 255;
 
 struct ProductOperands {
   float a[kRows][kDepth];
@@ -81,6 +84,21 @@ HiddenAccumulator &findAccumulator(AsyncState &async, const float *registers) {
                        [&](const auto &hidden) { return hidden.registers == registers; });
 }
 
+/// A of product `index`, which lies in the registers of the group's threads.
+void readHeld(Thread *group, size_t index, float (&a)[kRows][kDepth]) {
+  for (int t = 0; t < kGroup; ++t) {
+    const AsyncProduct &mine = asyncOf(group[t]).products[index];
+    if (!mine.held || std::memcmp(mine.held, mine.words, sizeof mine.words))
+      failThread(Fault::LaunchFailed,
+                 "missing wait: registers of A changed in thread %d while wgmma multiplied them",
+                 group[t].linear);
+    for (int e = 0; e < 8; ++e) { // two of 16 bits in each word
+      int row = t / 32 * 16 + t % 32 / 4 + (e >> 1 & 1) * 8, k = t % 4 * 2 + (e & 1) + (e >> 2) * 8;
+      a[row][k] = widen(uint16_t(mine.words[e >> 1] >> (e & 1) * 16), mine.type == DlcEmuBf16);
+    }
+  }
+}
+
 void multiply(Block &block, Thread *group, size_t index) {
   // On the heap: this library's thread-local storage must stay small.
   static thread_local std::unique_ptr<ProductOperands> scratch;
@@ -97,8 +115,10 @@ void multiply(Block &block, Thread *group, size_t index) {
   }
   const Operand a = operandA(product), b = operandB(product);
   const int depth = depthOf(product.type);
+  if (product.held)
+    readHeld(group, index, operands.a);
   for (int k = 0; k < depth; ++k) {
-    for (int row = 0; row < kRows; ++row)
+    for (int row = 0; row < kRows && !product.held; ++row)
       operands.a[row][k] = a.element(block, row, k);
     for (int column = 0; column < product.n; ++column)
       operands.b[k][column] = b.element(block, column, k);
@@ -143,7 +163,64 @@ void finishProducts(Block &block, Thread *group, int endGroup) {
   }
 }
 
+void requireSwizzle(uint64_t descriptor) {
+  if ((descriptor >> 62 & 3) != 1)
+    failThread(Fault::LaunchFailed, "wgmma: only the 128-byte swizzle is emulated");
+}
+
+void issue(const AsyncProduct &product) {
+  AsyncState &async = asyncOf(self());
+  float *d = product.accumulator;
+  auto hidden = std::find_if(async.accumulators.begin(), async.accumulators.end(),
+                             [&](const auto &other) { return other.registers == d; });
+  if (hidden == async.accumulators.end()) {
+    async.accumulators.push_back({d, std::vector<float>(d, d + product.n / 2), 0});
+    hidden = std::prev(async.accumulators.end());
+    std::memset(d, 0xFF, product.n / 2 * sizeof(float));
+  }
+  ++hidden->inFlight;
+  async.products.push_back(product);
+  Block &block = self().home();
+  Checker *checker = block.worker->launch().checker;
+  if (!checker || self().linear % kGroup)
+    return;
+  // Once for the warpgroup.
+  auto read = [&](const Operand &operand) {
+    operand.forEachChunk([&](uint32_t offset) {
+      checker->readByTensorCores(block.shared + offset, 16, uint32_t(product.group) + 1);
+    });
+  };
+  if (!product.held)
+    read(operandA(product));
+  read(operandB(product));
+}
+
+/// Registers that each thread of a block alone on its multiprocessor begins with, at most.
+int launchedRegisters(const Block &block) {
+  int threads = (int(block.threads.size()) + kGroup - 1) / kGroup * kGroup;
+  return std::min(kMost, kRegisters / threads / kUnit * kUnit);
+}
+
 } // namespace
+
+void checkRegisters(const Block &block) {
+  int launched = launchedRegisters(block), total = 0;
+  bool asked = false;
+  for (const Thread &thread : block.threads) {
+    int first = block.threads[size_t(thread.linear) / kGroup * kGroup].registers;
+    asked |= thread.registers != 0;
+    total += thread.registers ? thread.registers : launched;
+    if (thread.registers != first)
+      failThread(Fault::LaunchFailed,
+                 "setmaxnreg: thread %d has %d registers, the first of its warpgroup %d (0: it has "
+                 "not asked)",
+                 thread.linear, thread.registers, first);
+  }
+  if (asked && total > kRegisters)
+    failThread(Fault::LaunchFailed, "setmaxnreg: %d registers of the block's threads, of %d", total,
+               kRegisters);
+}
+
 } // namespace dlc::emu
 
 using namespace dlc::emu;
@@ -154,31 +231,31 @@ void dlcEmuWgmmaFence() {}
 
 void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
                  int type, unsigned majors) {
-  for (uint64_t descriptor : {a, b})
-    if ((descriptor >> 62 & 3) != 1)
-      failThread(Fault::LaunchFailed, "wgmma: only the 128-byte swizzle is emulated");
+  requireSwizzle(a);
+  requireSwizzle(b);
   if (majors && type == DlcEmuTf32)
     failThread(Fault::LaunchFailed, "wgmma: operands in tf32 lie along k");
-  AsyncState &async = asyncOf(self());
-  auto hidden = std::find_if(async.accumulators.begin(), async.accumulators.end(),
-                             [&](const auto &other) { return other.registers == d; });
-  if (hidden == async.accumulators.end()) {
-    async.accumulators.push_back({d, std::vector<float>(d, d + n / 2), 0});
-    hidden = std::prev(async.accumulators.end());
-    std::memset(d, 0xFF, n / 2 * sizeof(float));
-  }
-  ++hidden->inFlight;
-  async.products.push_back({d, n, a, b, accumulate, type, majors, async.productGroup});
-  Block &block = self().home();
-  Checker *checker = block.worker->launch().checker;
-  if (!checker || self().linear % kGroup)
-    return;
-  // Once for the warpgroup.
-  const AsyncProduct &product = async.products.back();
-  for (const Operand &operand : {operandA(product), operandB(product)})
-    operand.forEachChunk([&](uint32_t offset) {
-      checker->readByTensorCores(block.shared + offset, 16, uint32_t(async.productGroup) + 1);
-    });
+  issue({d, n, a, b, accumulate, type, majors, asyncOf(self()).productGroup});
+}
+
+void dlcEmuWgmmaHeld(float *d, int n, const unsigned *a, unsigned long long b, bool accumulate,
+                     int type, unsigned majors) {
+  requireSwizzle(b);
+  AsyncProduct product{d, n, 0, b, accumulate, type, majors, asyncOf(self()).productGroup, a};
+  std::memcpy(product.words, a, sizeof product.words);
+  issue(product);
+}
+
+void dlcEmuSetRegisters(int count, bool more) {
+  Thread &thread = self();
+  if (count < kFewest || count > kMost + 1 || count % kUnit)
+    failThread(Fault::LaunchFailed,
+               "setmaxnreg: %d registers; it takes multiples of 8 from 24 to 256", count);
+  int before = thread.registers ? thread.registers : launchedRegisters(thread.home());
+  if (more ? count < before : count > before)
+    failThread(Fault::LaunchFailed, "setmaxnreg: from %d registers to %d is not %s", before, count,
+               more ? "more" : "fewer");
+  thread.registers = count;
 }
 
 void dlcEmuWgmmaCommit() { ++asyncOf(self()).productGroup; }

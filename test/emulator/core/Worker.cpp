@@ -134,6 +134,8 @@ void Worker::finish(Thread &thread) {
     failThread(Fault::LaunchFailed,
                "missing grid dependency wait: this thread of an early launch ends without it; the "
                "next kernel would wait for this one and not for those before");
+  if (block.live == 1)
+    checkRegisters(block);
   if (thread.async)
     thread.async->clear();
   thread.state = ThreadState::Done;
@@ -229,6 +231,7 @@ Block &Worker::openBlock(uint32_t number) {
   for (Thread &thread : block.threads) {
     thread.block = &block;
     thread.hasBegun = false;
+    thread.registers = 0;
     makeReady(thread);
   }
   live += count;

@@ -8,7 +8,7 @@
 #pragma once
 
 /// Part of the cache key and of each image: a kernel compiled against another number is refused.
-#define DLC_EMU_ABI_VERSION 6
+#define DLC_EMU_ABI_VERSION 7
 
 struct DlcEmuDim {
   unsigned x, y, z;
@@ -110,7 +110,12 @@ void dlcEmuWgmmaFence();
 /// DlcEmuMajors.
 void dlcEmuWgmma(float *d, int n, unsigned long long a, unsigned long long b, bool accumulate,
                  int type, unsigned majors);
+/// The same with A in four registers a thread, which must not change before the product is done.
+void dlcEmuWgmmaHeld(float *d, int n, const unsigned *a, unsigned long long b, bool accumulate,
+                     int type, unsigned majors);
 void dlcEmuWgmmaCommit();
 void dlcEmuWgmmaWait(int pending);
+/// From here on the thread has `count` registers, more or fewer than before; so have all of its warpgroup.
+void dlcEmuSetRegisters(int count, bool more);
 }
 #pragma GCC visibility pop

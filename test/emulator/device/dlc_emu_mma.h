@@ -49,7 +49,13 @@ DLC_DEV void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {
   dlcEmuWgmma(d, N, a, b, accumulate, mma_type<T>::value,
               (ALONG_M ? DlcEmuAlongM : 0u) | (ALONG_N ? DlcEmuAlongN : 0u));
 }
-template <int N> DLC_DEV void reg_dealloc() {}
-template <int N> DLC_DEV void reg_alloc() {}
+template <class T, int N, bool ALONG_N>
+DLC_DEV void wgmma_held(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumulate) {
+  static_assert(sizeof(T) == 2, "A in registers is of 16-bit types");
+  dlcEmuWgmmaHeld(d, N, a, b, accumulate, mma_type<T>::value, ALONG_N ? DlcEmuAlongN : 0u);
+}
+template <int COUNT> DLC_DEV void wgmma_arrived(float (&)[COUNT]) {}
+template <int N> DLC_DEV void reg_dealloc() { dlcEmuSetRegisters(N, false); }
+template <int N> DLC_DEV void reg_alloc() { dlcEmuSetRegisters(N, true); }
 
 } // namespace dlc

@@ -1,8 +1,8 @@
 //===- WgmmaLayoutTest.cpp - where wgmma and TMA put elements ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Golden tables of the PTX ISA's figures for the 128-byte swizzle and for the accumulators of wgmma, and the two ways in
-// which an operand may lie in shared memory.
+// Golden tables of the PTX ISA's figures for the 128-byte swizzle and for the accumulators of wgmma, the two ways in which
+// an operand may lie in shared memory, and A in registers.
 //===----------------------------------------------------------------------===//
 #include "test/unit/emulator/EmuDevice.h"
 
@@ -114,6 +114,10 @@ template <class T> T encode(int value, bool isBf16) {
 
 class WgmmaLayoutTest : public CheckedTest {
 protected:
+  void expectReport(Result result, const std::string &phrase) {
+    EXPECT_EQ(result, Result::LaunchFailed);
+    EXPECT_NE(report().find(phrase), std::string::npos) << report();
+  }
   /// A is 1 at one place and 0 elsewhere, B holds distinct numbers: D has the row of B at the row of A.
   template <class T> void expectLayout(const char *kernel, bool alongM, bool alongN, bool isBf16) {
     constexpr int kDepth = 128 / sizeof(T), kStep = 32 / sizeof(T), kBytes = sizeof(T);
@@ -143,6 +147,34 @@ protected:
       api.memFree(inA);
     }
   }
+  /// The same with A in registers: for 16 steps of k a thread holds what it would have of the accumulators of 16
+  /// columns, two to a word.
+  void expectHeld(const char *kernel, bool alongN, bool isBf16) {
+    Function function = compileFile("wgmma.cu", kernel);
+    auto number = [](int k, int n) { return k % 4 * 64 + n + 1; };
+    std::vector<uint16_t> b(64 * 64);
+    for (int k = 0; k < 64; ++k)
+      for (int n = 0; n < 64; ++n)
+        b[place(alongN ? k : n, alongN ? n : k, 2) / 2] = encode<uint16_t>(number(k, n), isBf16);
+    DevicePtr inB = upload(b), out = allocate(64 * 64 * 4);
+    for (int m = 0; m < 64; ++m) {
+      int step = m % 4, k = m * 5 % 16, entry = kAccumulators[m][k % 8];
+      std::vector<uint16_t> a(128 * 8);
+      a[entry / 4 * 8 + k / 8 * 4 + entry % 4] = encode<uint16_t>(1, isBf16);
+      DevicePtr inA = upload(a);
+      ASSERT_EQ(launch(function, {1}, {128}, 64 * 128, inA, inB, out, step), Result::Success)
+          << report();
+      std::vector<float> d = download<float>(out, 64 * 64);
+      for (int row = 0; row < 64; ++row)
+        for (int n = 0; n < 64; ++n) {
+          int at = kAccumulators[row][n % 8];
+          ASSERT_EQ(d[at / 4 * 32 + n / 8 * 4 + at % 4],
+                    row == m ? float(number(step * 16 + k, n)) : 0.0f)
+              << kernel << ": A(" << m << "," << k << ") at D(" << row << "," << n << ")";
+        }
+      api.memFree(inA);
+    }
+  }
 };
 
 TEST_P(WgmmaLayoutTest, AlongK) {
@@ -154,6 +186,34 @@ TEST_P(WgmmaLayoutTest, AlongRows) {
   expectLayout<uint16_t>("f16_mk", true, false, false);
   expectLayout<uint16_t>("f16_kn", false, true, false);
   expectLayout<uint16_t>("bf16_mn", true, true, true);
+}
+
+TEST_P(WgmmaLayoutTest, HeldInRegisters) {
+  expectHeld("f16_held_k", false, false);
+  expectHeld("f16_held_n", true, false);
+  expectHeld("bf16_held_k", false, true);
+  expectHeld("bf16_held_n", true, true);
+}
+TEST_P(WgmmaLayoutTest, HeldRegistersThatChangeBeforeTheWait) {
+  DevicePtr in = upload(std::vector<uint16_t>(64 * 64)), out = allocate(64 * 64 * 4);
+  expectReport(
+      launch(compileFile("wgmma.cu", "f16_held_changed"), {1}, {128}, 64 * 128, in, in, out, 0),
+      "missing wait: registers of A changed in thread ");
+}
+TEST_P(WgmmaLayoutTest, RegistersBetweenWarpgroups) {
+  Function function = compileFile("wgmma.cu", "registers");
+  EXPECT_EQ(launch(function, {2}, {384}, 0, 0), Result::Success) << report();
+}
+TEST_P(WgmmaLayoutTest, RegistersThatAWarpDoesNotGive) {
+  expectReport(launch(compileFile("wgmma.cu", "registers"), {1}, {384}, 0, 1), "of its warpgroup");
+}
+TEST_P(WgmmaLayoutTest, MoreRegistersThanThereAre) {
+  expectReport(launch(compileFile("wgmma.cu", "registers"), {1}, {384}, 0, 2),
+               "66560 registers of the block's threads, of 65536");
+}
+TEST_P(WgmmaLayoutTest, FewerRegistersWhereItSaysMore) {
+  expectReport(launch(compileFile("wgmma.cu", "registers"), {1}, {384}, 0, 3),
+               "from 168 registers to 160 is not more");
 }
 
 // A box of 64 x 64: what it brings, and zeros beyond the array.

@@ -51,6 +51,69 @@ DLC_KERNEL(128) tf32_kk(const u32 *a, const u32 *b, float *d, i32 step) {
   multiply<float, false, false>(a, b, d, step);
 }
 
+/// The same with A in registers, whose words thread t finds at a[t * 4]. `changed` plants a change of them before the
+/// wait.
+template <class T, bool ALONG_N, bool CHANGED = false>
+static DLC_DEV void multiply_held(const u32 *a, const u32 *b, float *d, i32 step) {
+  DLC_DYN_SMEM(smem);
+  u32 *words = reinterpret_cast<u32 *>(smem);
+  int t = (int)threadIdx.x;
+  for (int i = t; i < 2048; i += 128)
+    words[i] = b[i];
+  dlc::fence_async();
+  dlc::barrier();
+  u64 of_b = ALONG_N ? dlc::wgmma_along_rows(smem, 8192) + step * 128 : dlc::wgmma_along_k(smem) + step * 2;
+  u32 held[4];
+  float sums[32];
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    held[i] = a[t * 4 + i];
+#pragma unroll
+  for (int i = 0; i < 32; ++i)
+    sums[i] = 1.0f; // overwritten
+  dlc::wgmma_fence();
+  dlc::wgmma_held<T, 64, ALONG_N>(sums, held, of_b, false);
+  dlc::wgmma_commit();
+  if constexpr (CHANGED)
+    held[t & 3] += 1;
+  dlc::wgmma_wait<0>();
+  dlc::wgmma_arrived(sums);
+#pragma unroll
+  for (int i = 0; i < 32; ++i)
+    d[t * 32 + i] = sums[i];
+}
+
+DLC_KERNEL(128) f16_held_k(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply_held<dlc::f16, false>(a, b, d, step);
+}
+DLC_KERNEL(128) f16_held_n(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply_held<dlc::f16, true>(a, b, d, step);
+}
+DLC_KERNEL(128) bf16_held_k(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply_held<dlc::bf16, false>(a, b, d, step);
+}
+DLC_KERNEL(128) bf16_held_n(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply_held<dlc::bf16, true>(a, b, d, step);
+}
+DLC_KERNEL(128) f16_held_changed(const u32 *a, const u32 *b, float *d, i32 step) {
+  multiply_held<dlc::f16, true, true>(a, b, d, step);
+}
+
+/// Warpgroups of which the first gives registers to the other two. `plant`: 1 lets a warp forget it, 2 asks for too
+/// many, 3 for fewer where it says more.
+DLC_KERNEL(384) registers(i32 plant) {
+  if (threadIdx.x < 128) {
+    if (plant != 1 || threadIdx.x >= 32)
+      dlc::reg_dealloc<40>();
+  } else if (plant == 2) {
+    dlc::reg_alloc<240>();
+  } else if (plant == 3) {
+    dlc::reg_alloc<160>();
+  } else {
+    dlc::reg_alloc<232>();
+  }
+}
+
 /// The shared memory that one box of 8 KiB fills.
 DLC_KERNEL(128) box(DLC_GRID_CONST dlc::tensor_map map, i32 column, i32 row, u32 *out) {
   DLC_DYN_SMEM(memory);
